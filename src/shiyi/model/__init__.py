@@ -1,0 +1,1 @@
+"""The values every floor speaks in; frozen, and unable to exist wrong."""

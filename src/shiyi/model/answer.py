@@ -1,0 +1,159 @@
+"""An answer: sentences that cite claims, the paths behind them, warnings, and what is missing."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from shiyi.model.mention import Mention
+from shiyi.model.path import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A concept or property as an answer shows it."""
+
+    iri: str
+    label: str
+    cui: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Give IRI, label in the asker's language, and CUI or null."""
+        return {"iri": self.iri, "label": self.label, "cui": self.cui or None}
+
+
+@dataclass(frozen=True, slots=True)
+class CitedEvidence:
+    """Where a cited claim was read."""
+
+    source: str
+    tier: str
+    quote: str = ""
+    passage: str = ""
+    iri: str = ""
+    locator: str = ""
+    checked: str = ""
+    year: str = ""
+    qualifiers: tuple[tuple[str, str], ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the evidence as the answer's JSON holds it."""
+        return {
+            "iri": self.iri, "source": self.source, "tier": self.tier, "quote": self.quote,
+            "passage": self.passage, "locator": self.locator, "checked": self.checked,
+            "year": self.year, "qualifiers": dict(self.qualifiers),
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A claim that a sentence rests on, with its mark ``[number]``."""
+
+    number: int
+    claim: str
+    subject: Named
+    predicate: Named
+    object: Named
+    polarity: str
+    confidence: float
+    status: str
+    evidence: tuple[CitedEvidence, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the citation as the answer's JSON holds it."""
+        return {
+            "number": self.number, "claim": self.claim, "subject": self.subject.to_json(),
+            "predicate": self.predicate.to_json(), "object": self.object.to_json(),
+            "polarity": self.polarity, "confidence": self.confidence, "status": self.status,
+            "evidence": [each.to_json() for each in self.evidence],
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """One sentence and the claims it rests on; none for a general safety sentence."""
+
+    text: str
+    claims: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Recommendation:
+    """Something to eat or drink that survived the safety check."""
+
+    iri: str
+    label: str
+    kind: str  # food, dish, herb or supplement
+    claims: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SafetyWarning:
+    """What must not be missed; ``severity`` as the interface names it."""
+
+    severity: str  # contraindicated, caution, interaction or emergency
+    text: str
+    claims: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """How an answer was made, enough to replay it."""
+
+    queries: tuple[str, ...] = ()
+    relation_paths: tuple[tuple[str, ...], ...] = ()
+    prompts: tuple[str, ...] = ()
+    rounds: int = 0
+    milliseconds: tuple[tuple[str, float], ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the trace as the answer's JSON holds it."""
+        return {
+            "queries": list(self.queries),
+            "relation_paths": [list(each) for each in self.relation_paths],
+            "prompts": list(self.prompts), "rounds": self.rounds,
+            "milliseconds": {name: round(ms, 2) for name, ms in self.milliseconds},
+            "notes": list(self.notes),
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a person gets, and everything needed to check it."""
+
+    question: str
+    language: str
+    method: str
+    release: str
+    sentences: tuple[Sentence, ...]
+    text: str  # Markdown with [1] marks
+    citations: tuple[Citation, ...] = ()
+    paths: tuple[Path, ...] = ()
+    linked: tuple[Mention, ...] = ()
+    recommendations: tuple[Recommendation, ...] = ()
+    warnings: tuple[SafetyWarning, ...] = ()
+    follow_up: tuple[str, ...] = ()
+    abstained: bool = False
+    missing: tuple[str, ...] = ()
+    model: str | None = None
+    trace: Trace = field(default_factory=Trace)
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the object of ``shiyi ask --json`` and ``POST /api/ask``."""
+        return {
+            "question": self.question, "language": self.language, "method": self.method,
+            "model": self.model, "release": self.release, "answer": self.text,
+            "sentences": [{"text": s.text, "claims": list(s.claims)} for s in self.sentences],
+            "citations": [each.to_json() for each in self.citations],
+            "paths": [each.to_json() for each in self.paths],
+            "linked": [each.to_json(self.language) for each in self.linked],
+            "recommendations": [
+                {"iri": r.iri, "label": r.label, "kind": r.kind, "claims": list(r.claims)}
+                for r in self.recommendations
+            ],
+            "warnings": [
+                {"severity": w.severity, "text": w.text, "claims": list(w.claims)}
+                for w in self.warnings
+            ],
+            "follow_up": list(self.follow_up), "abstained": self.abstained,
+            "missing": list(self.missing), "trace": self.trace.to_json(),
+        }  # fmt: skip

@@ -1,0 +1,42 @@
+"""Where Shiyi's IRIs live, and how content becomes an IRI."""
+
+import hashlib
+from typing import Final
+
+from shiyi.model.rdf import NamedNode
+
+VOCAB: Final = "https://w3id.org/shiyi/vocab#"
+ID: Final = "https://w3id.org/shiyi/id/"
+GRAPH: Final = "https://w3id.org/shiyi/graph/"
+UMLS: Final = "http://identifiers.org/umls/"
+
+
+def resource(name: str) -> NamedNode:
+    """Name a resource: a concept, source, claim.
+
+    >>> resource("substance-gouqizi").value
+    'https://w3id.org/shiyi/id/substance-gouqizi'
+    """
+    return NamedNode(ID + name)
+
+
+def graph(kind: str, name: str = "") -> NamedNode:
+    """Name a graph: ``source``, ``candidates``, ``quarantine``, ``derived``, ``reviews`` …
+
+    >>> graph("source", "starter").value
+    'https://w3id.org/shiyi/graph/source/starter'
+    """
+    return NamedNode(f"{GRAPH}{kind}/{name}" if name else GRAPH + kind)
+
+
+def content_hash(*parts: str) -> str:
+    """Give 32 hexadecimal digits (128 bits of SHA-256) of some texts, in order.
+
+    >>> len(content_hash("a", "b")), content_hash("a", "b") == content_hash("ab")
+    (32, False)
+    """
+    digest = hashlib.sha256()
+    for part in parts:
+        encoded = part.encode()
+        digest.update(len(encoded).to_bytes(8, "big") + encoded)
+    return digest.hexdigest()[:32]

@@ -1,0 +1,88 @@
+"""Reasoning paths: hops along claims, and the relation paths they follow."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from shiyi.errors import RangeError
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One relation of a relation path; ``forward`` is false where it is read backwards.
+
+    >>> str(Step("hasManifestation", forward=False))
+    '^hasManifestation'
+    """
+
+    predicate: str
+    forward: bool = True
+
+    def __str__(self) -> str:
+        return self.predicate if self.forward else f"^{self.predicate}"
+
+
+RelationPath = tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """One accepted claim on a path, as the claim states it, and the way it was walked."""
+
+    subject: str
+    predicate: str
+    object: str
+    claim: str
+    confidence: float
+    forward: bool = True
+
+    @property
+    def start(self) -> str:
+        """Give the node the hop leaves."""
+        return self.subject if self.forward else self.object
+
+    @property
+    def end(self) -> str:
+        """Give the node the hop reaches."""
+        return self.object if self.forward else self.subject
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the hop as the answer's JSON holds it."""
+        return {
+            "subject": self.subject, "predicate": self.predicate, "object": self.object,
+            "claim": self.claim, "confidence": self.confidence, "forward": self.forward,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """Hops that join end to start, and the score that ranks them."""
+
+    hops: tuple[Hop, ...]
+    score: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not self.hops:
+            raise RangeError("a path has at least one hop")
+        for one, next_one in zip(self.hops, self.hops[1:], strict=False):
+            if one.end != next_one.start:
+                raise RangeError(f"a path breaks between {one.end} and {next_one.start}")
+
+    @property
+    def entities(self) -> tuple[str, ...]:
+        """List the nodes in walking order, one more than there are hops."""
+        return (self.hops[0].start, *(hop.end for hop in self.hops))
+
+    @property
+    def product(self) -> float:
+        """Multiply the confidences of the hops."""
+        return math.prod(hop.confidence for hop in self.hops)
+
+    @property
+    def weakest(self) -> float:
+        """Give the smallest confidence on the path."""
+        return min(hop.confidence for hop in self.hops)
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the path as the answer's JSON holds it."""
+        return {"score": round(self.score, 6), "hops": [hop.to_json() for hop in self.hops]}

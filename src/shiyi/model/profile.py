@@ -1,0 +1,118 @@
+"""What a person says about themselves, so that the safety check can veto."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Self
+
+from shiyi.errors import UsageError
+
+_MAX_ITEMS, _MAX_CHARS = 50, 200
+_SEXES = ("female", "male", "other")
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """Age in years, sex, pregnancy, lactation, and named medicines, allergies and conditions.
+
+    ``None`` means *not said*, which is not "no".
+
+    >>> Profile.from_json({"age": 34, "pregnant": True, "medicines": ["warfarin"]}).medicines
+    ('warfarin',)
+    >>> Profile.from_json({"age": -1})
+    Traceback (most recent call last):
+        ...
+    shiyi.errors.UsageError: profile.age is a number of years from 0 to 130
+    """
+
+    age: float | None = None
+    sex: str = ""
+    pregnant: bool | None = None
+    lactating: bool | None = None
+    medicines: tuple[str, ...] = ()
+    allergies: tuple[str, ...] = ()
+    conditions: tuple[str, ...] = ()
+    constitution: str = ""
+
+    @classmethod
+    def from_json(cls, said: object) -> Self:
+        """Read an untrusted object; complain by field name."""
+        if not isinstance(said, Mapping):
+            raise UsageError("profile is a JSON object such as {\"age\": 34, \"pregnant\": true}")
+        known = [each.name for each in fields(cls)]
+        if unknown := sorted(str(key)[:40] for key in said if key not in known):
+            raise UsageError(f"profile has no field {unknown[0]!r}; it has {', '.join(known)}")
+        given = {key: value for key, value in said.items() if value is not None and value != ""}
+        return cls(**{key: _READERS[key](key, value) for key, value in given.items()})
+
+    @classmethod
+    def from_pairs(cls, pairs: list[str]) -> Self:
+        """Read ``key=value`` words of a command line; lists are comma-separated.
+
+        >>> Profile.from_pairs(["pregnant=true", "medicines=warfarin,aspirin"]).pregnant
+        True
+        """
+        said: dict[str, Any] = {}
+        for pair in pairs:
+            key, found, value = pair.partition("=")
+            if not found:
+                raise UsageError(f"a profile entry reads key=value, not {pair[:40]!r}")
+            said[key] = _from_text(key, value)
+        return cls.from_json(said)
+
+    def to_json(self) -> dict[str, Any]:
+        """Give only what was said."""
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {
+            key: list(value) if isinstance(value, tuple) else value
+            for key, value in values.items()
+            if value not in (None, "", ())
+        }
+
+
+def _from_text(key: str, value: str) -> object:
+    if key == "age":
+        try:
+            return float(value)
+        except ValueError:
+            return value
+    if key in {"pregnant", "lactating"}:
+        return {"true": True, "yes": True, "false": False, "no": False}.get(value.lower(), value)
+    if key in {"medicines", "allergies", "conditions"}:
+        return [word for word in (part.strip() for part in value.split(",")) if word]
+    return value
+
+
+def _age(_: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 130:
+        raise UsageError("profile.age is a number of years from 0 to 130")
+    return float(value)
+
+
+def _flag(name: str, value: object) -> bool:
+    if not isinstance(value, bool):
+        raise UsageError(f"profile.{name} is true or false")
+    return value
+
+
+def _sex(_: str, value: object) -> str:
+    if value not in _SEXES:
+        raise UsageError(f"profile.sex is one of {', '.join(_SEXES)}")
+    return str(value)
+
+
+def _word(name: str, value: object) -> str:
+    if not isinstance(value, str) or len(value) > _MAX_CHARS:
+        raise UsageError(f"profile.{name} is a text of at most {_MAX_CHARS} characters")
+    return value.strip()
+
+
+def _words(name: str, value: object) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple) or len(value) > _MAX_ITEMS:
+        raise UsageError(f"profile.{name} is a list of at most {_MAX_ITEMS} names")
+    return tuple(word for word in (_word(name, each) for each in value) if word)
+
+
+_READERS = {
+    "age": _age, "sex": _sex, "pregnant": _flag, "lactating": _flag, "medicines": _words,
+    "allergies": _words, "conditions": _words, "constitution": _word,
+}  # fmt: skip

@@ -1,0 +1,60 @@
+"""RDF 1.2 terms as values, and how they are written as text."""
+
+from decimal import Decimal
+
+from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, Triple
+
+__all__ = [
+    "XSD_DATE", "XSD_DECIMAL", "XSD_INTEGER", "BlankNode", "DefaultGraph", "Literal", "NamedNode",
+    "Object", "Quad", "Subject", "Term", "Triple", "canonical", "decimal", "local_name", "text",
+]  # fmt: skip
+
+Term = NamedNode | BlankNode | Literal | Triple
+Subject = NamedNode | BlankNode
+Object = NamedNode | Literal
+
+_XSD = "http://www.w3.org/2001/XMLSchema#"
+XSD_DECIMAL = NamedNode(f"{_XSD}decimal")
+XSD_INTEGER = NamedNode(f"{_XSD}integer")
+XSD_DATE = NamedNode(f"{_XSD}date")
+
+
+def decimal(value: float) -> Literal:
+    """Write a number as ``xsd:decimal``, which the store keeps as it is, to six places.
+
+    >>> decimal(0.5).value
+    '0.5'
+    >>> decimal(1.0).value
+    '1'
+    """
+    digits = f"{Decimal(repr(round(value, 6))):f}"
+    return Literal(digits.rstrip("0").rstrip(".") if "." in digits else digits, datatype=XSD_DECIMAL)
+
+
+def canonical(term: Term) -> str:
+    """Write a term as canonical N-Triples 1.2.
+
+    >>> canonical(Literal("甘", language="zh"))
+    '"甘"@zh'
+    """
+    return str(term)
+
+
+def text(term: Term | None) -> str:
+    """Give the IRI, the lexical form, or nothing for an unbound variable.
+
+    >>> text(None)
+    ''
+    """
+    if term is None:
+        return ""
+    return str(term) if isinstance(term, Triple) else term.value
+
+
+def local_name(iri: str) -> str:
+    """Give what follows the last ``#`` or ``/``.
+
+    >>> local_name("https://w3id.org/shiyi/vocab#hasNature")
+    'hasNature'
+    """
+    return iri.replace("#", "/").rpartition("/")[2]

@@ -1,0 +1,273 @@
+"""Terms of ``ontology/shiyi.ttl`` and of the standards we use, as Python names.
+
+A misspelt name is an ``AttributeError``; a test holds the names to the Turtle.
+"""
+
+from typing import get_type_hints
+
+from shiyi.model.names import VOCAB
+from shiyi.model.rdf import NamedNode
+
+
+class Vocabulary:
+    """Names of one namespace, each a :class:`NamedNode` declared by its annotation."""
+
+    def __init_subclass__(cls, base: str) -> None:
+        for name in get_type_hints(cls):
+            setattr(cls, name, NamedNode(base + name.rstrip("_")))
+
+    @classmethod
+    def names(cls) -> tuple[str, ...]:
+        """List the declared names, without the underscore that keeps off a Python keyword."""
+        return tuple(name.rstrip("_") for name in get_type_hints(cls))
+
+
+class SHIYI(Vocabulary, base=VOCAB):
+    """The project's own terms."""
+
+    # what is eaten, drunk or taken
+    DietaryMaterial: NamedNode
+    Food: NamedNode
+    MFHSubstance: NamedNode
+    Herb: NamedNode
+    Dish: NamedNode
+    Formula: NamedNode
+    DSIngredient: NamedNode
+    DSProduct: NamedNode
+    Drug: NamedNode
+    DrugClass: NamedNode
+    ChemicalEntity: NamedNode
+    Organism: NamedNode
+    OrganismPart: NamedNode
+    # people and what ails them
+    Condition: NamedNode
+    Disease: NamedNode
+    TCMDisease: NamedNode
+    Syndrome: NamedNode
+    Symptom: NamedNode
+    EmergencySign: NamedNode
+    Constitution: NamedNode
+    Population: NamedNode
+    CausalFactor: NamedNode
+    # small schemes
+    Nature: NamedNode
+    Flavour: NamedNode
+    Meridian: NamedNode
+    ToxicityLevel: NamedNode
+    Efficacy: NamedNode
+    Therapy: NamedNode
+    Method: NamedNode
+    Season: NamedNode
+    RegulatoryStatus: NamedNode
+    Rule: NamedNode
+    TherapeuticClass: NamedNode
+    SystemOrganClass: NamedNode
+    # claims and texts
+    Claim: NamedNode
+    Evidence: NamedNode
+    Source: NamedNode
+    Passage: NamedNode
+    Section: NamedNode
+    PatientCase: NamedNode
+    CaseMention: NamedNode
+    Review: NamedNode
+    # material
+    hasNature: NamedNode
+    hasFlavour: NamedNode
+    hasMeridianTropism: NamedNode
+    hasToxicity: NamedNode
+    hasEfficacy: NamedNode
+    derivedFromOrganism: NamedNode
+    usesPart: NamedNode
+    hasActiveConstituent: NamedNode
+    hasNutrient: NamedNode
+    regulatoryStatus: NamedNode
+    confusedWith: NamedNode
+    # composition and use
+    hasIngredient: NamedNode
+    hasPart: NamedNode
+    preparedBy: NamedNode
+    suitableSeason: NamedNode
+    complementsInUse: NamedNode
+    # constitution and advice
+    relatedConstitution: NamedNode
+    suitableFood: NamedNode
+    unsuitableFood: NamedNode
+    predisposesTo: NamedNode
+    # clinical chain
+    hasManifestation: NamedNode
+    hasSyndrome: NamedNode
+    hasTreatmentPrinciple: NamedNode
+    realisedBy: NamedNode
+    hasCause: NamedNode
+    hasDiseaseLocation: NamedNode
+    hasThermalNature: NamedNode
+    impliesSyndrome: NamedNode
+    hasRedFlag: NamedNode
+    warrantsCheckFor: NamedNode
+    # benefit
+    indicatedFor: NamedNode
+    isEffectiveFor: NamedNode
+    relieves: NamedNode
+    # safety
+    contraindicatedIn: NamedNode
+    cautionIn: NamedNode
+    aggravates: NamedNode
+    incompatibleWith: NamedNode
+    opposes: NamedNode
+    fears: NamedNode
+    interactsWith: NamedNode
+    hasAdverseReaction: NamedNode
+    hasAdverseEffectOn: NamedNode
+    hasTherapeuticClass: NamedNode
+    # derived, never in source data
+    derivedCaution: NamedNode
+    potentiallyInteractsWith: NamedNode
+    # layers
+    theReferenceOf: NamedNode
+    recordedIn: NamedNode
+    supportedByText: NamedNode
+    partOfSection: NamedNode
+    conflictsWith: NamedNode
+    # texts about concepts
+    cookingMethod: NamedNode
+    consumptionMethod: NamedNode
+    dietaryBenefit: NamedNode
+    primaryEffect: NamedNode
+    processing: NamedNode
+    useRestriction: NamedNode
+    background: NamedNode
+    mechanismOfAction: NamedNode
+    safetyNote: NamedNode
+    sourceMaterial: NamedNode
+    ruleText: NamedNode
+    questionText: NamedNode
+    latinName: NamedNode
+    pinyin: NamedNode
+    umlsCui: NamedNode
+    # claims and evidence
+    status: NamedNode
+    polarity: NamedNode
+    confidence: NamedNode
+    evidence: NamedNode
+    extractionConfidence: NamedNode
+    sourceTier: NamedNode
+    sourceLocator: NamedNode
+    checked: NamedNode
+    lineage: NamedNode
+    quote: NamedNode
+    quoteStart: NamedNode
+    quoteEnd: NamedNode
+    knowledgeLevel: NamedNode
+    agentType: NamedNode
+    amount: NamedNode
+    grade: NamedNode
+    rating: NamedNode
+    severity: NamedNode
+    population: NamedNode
+    dose: NamedNode
+    duration: NamedNode
+    noteText: NamedNode
+    pageRank: NamedNode
+    derivedBy: NamedNode
+    appliedThrough: NamedNode
+    # values of status and polarity
+    accepted: NamedNode
+    candidate: NamedNode
+    quarantined: NamedNode
+    rejected: NamedNode
+    retracted: NamedNode
+    predicted: NamedNode
+    positive: NamedNode
+    negative: NamedNode
+    # how a property's claims are inherited
+    inheritsToNarrower: NamedNode
+    inheritsFromIngredient: NamedNode
+    inheritsToMember: NamedNode
+    inheritsAlongImplication: NamedNode
+
+
+class RDF(Vocabulary, base="http://www.w3.org/1999/02/22-rdf-syntax-ns#"):
+    """RDF 1.2."""
+
+    type: NamedNode
+    reifies: NamedNode
+    subject: NamedNode
+    predicate: NamedNode
+    object: NamedNode
+
+
+class RDFS(Vocabulary, base="http://www.w3.org/2000/01/rdf-schema#"):
+    """RDF Schema."""
+
+    label: NamedNode
+    subClassOf: NamedNode
+    subPropertyOf: NamedNode
+    domain: NamedNode
+    range: NamedNode
+    comment: NamedNode
+
+
+class SKOS(Vocabulary, base="http://www.w3.org/2004/02/skos/core#"):
+    """SKOS."""
+
+    Concept: NamedNode
+    ConceptScheme: NamedNode
+    prefLabel: NamedNode
+    altLabel: NamedNode
+    hiddenLabel: NamedNode
+    notation: NamedNode
+    broader: NamedNode
+    narrower: NamedNode
+    related: NamedNode
+    inScheme: NamedNode
+    hasTopConcept: NamedNode
+    definition: NamedNode
+    scopeNote: NamedNode
+    exactMatch: NamedNode
+    closeMatch: NamedNode
+    broadMatch: NamedNode
+    narrowMatch: NamedNode
+    relatedMatch: NamedNode
+
+
+class PROV(Vocabulary, base="http://www.w3.org/ns/prov#"):
+    """PROV-O."""
+
+    wasDerivedFrom: NamedNode
+    wasGeneratedBy: NamedNode
+    wasAttributedTo: NamedNode
+    generatedAtTime: NamedNode
+
+
+class DCTERMS(Vocabulary, base="http://purl.org/dc/terms/"):
+    """Dublin Core terms."""
+
+    title: NamedNode
+    date: NamedNode
+    identifier: NamedNode
+    license: NamedNode
+    source: NamedNode
+
+
+PREFIXES = {
+    "shiyi": VOCAB,
+    "id": "https://w3id.org/shiyi/id/",
+    "graph": "https://w3id.org/shiyi/graph/",
+    "umls": "http://identifiers.org/umls/",
+    "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
+    "rdfs": "http://www.w3.org/2000/01/rdf-schema#",
+    "owl": "http://www.w3.org/2002/07/owl#",
+    "skos": "http://www.w3.org/2004/02/skos/core#",
+    "prov": "http://www.w3.org/ns/prov#",
+    "dcterms": "http://purl.org/dc/terms/",
+    "dcat": "http://www.w3.org/ns/dcat#",
+    "void": "http://rdfs.org/ns/void#",
+    "sh": "http://www.w3.org/ns/shacl#",
+    "xsd": "http://www.w3.org/2001/XMLSchema#",
+    "sssom": "https://w3id.org/sssom/",
+    "semapv": "https://w3id.org/semapv/vocab/",
+    "biolink": "https://w3id.org/biolink/vocab/",
+    "obo": "http://purl.obolibrary.org/obo/",
+    "schema": "https://schema.org/",
+}

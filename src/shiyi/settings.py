@@ -1,0 +1,168 @@
+"""Everything an operator may choose, read once at the door."""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, Self
+
+from shiyi.errors import SettingError
+
+
+@dataclass(frozen=True, slots=True)
+class ConfidenceSettings:
+    """How strongly one piece of evidence counts where its source states no number (ours)."""
+
+    regulation: float = 0.98
+    pharmacopoeia: float = 0.95
+    standard: float = 0.95
+    textbook: float = 0.9
+    monograph: float = 0.85
+    review: float = 0.8
+    trial: float = 0.8
+    paper: float = 0.7
+    classic: float = 0.7
+    case_report: float = 0.5
+    webpage: float = 0.5
+    model: float = 0.4
+    secondary: float = 0.97  # factor: read in an open table that restates the source
+    unchecked: float = 0.9  # factor: professional common knowledge, not yet looked up
+
+
+@dataclass(frozen=True, slots=True)
+class PageRankSettings:
+    """How the importance of an entity is computed."""
+
+    damping: float = 0.8  # Yaoshi-RAG; swept there from 0.1 to 0.9
+    tolerance: float = 1e-10
+    max_iterations: int = 200
+    scale_by_n: bool = True  # so that the mean importance is 1
+
+
+@dataclass(frozen=True, slots=True)
+class PathSettings:
+    """Which reasoning paths reach the answer."""
+
+    top_k: int = 10  # Yaoshi-RAG; swept there over 1, 3, 5, 10, 20, 30
+    scorer: str = "mean_entities"  # Yaoshi-RAG: (1/n) sum of confidence times PageRank
+    max_hops: int = 3  # the paper's example has 2
+    relation_paths: int = 10  # Yaoshi-RAG says "multiple"
+    allow_inverse: bool = True
+    limit: int = 20000  # rows of a path before ranking; the answer says when it was reached
+
+
+@dataclass(frozen=True, slots=True)
+class LinkingSettings:
+    """How mentions become concepts."""
+
+    candidates: int = 10  # Yaoshi-RAG
+    min_cosine: float = 0.75  # iDISK2.0-RAG
+    max_mentions: int = 40
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerSettings:
+    """What an answer may take in and say."""
+
+    max_question_chars: int = 2000
+    warn_from: float = 0.0  # a harm is shown at any confidence, with its tier
+    recommend_from: float = 0.6  # a benefit needs at least this confidence on every hop
+    recommendations: int = 6
+
+
+@dataclass(frozen=True, slots=True)
+class QuerySettings:
+    """What a free SPARQL query may use; each runs in a killable worker."""
+
+    timeout: float = 30.0  # seconds
+    timeout_cap: float = 60.0  # seconds
+    memory_mib: int = 1024
+    rows: int = 100_000
+    bytes: int = 50_000_000
+    max_query_bytes: int = 65_536
+    workers: int = 2
+    snapshot_seconds: float = 1.0  # a write is seen by new queries after at most this long
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSettings:
+    """Where and how the server listens."""
+
+    host: str = "127.0.0.1"
+    port: int = 8000
+    threads: int = 8
+    max_body_bytes: int = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The operator's choices; nothing below ``cli`` and ``server`` reads a file or the environment.
+
+    >>> Settings.read("paths.top_k = 5", {}).paths.top_k
+    5
+    >>> Settings.read("", {"SHIYI_PATHS_TOP_K": "7"}).paths.top_k
+    7
+    >>> Settings.read("paths.top = 5", {})
+    Traceback (most recent call last):
+        ...
+    shiyi.errors.SettingError: setting paths.top: is not known; paths has top_k, scorer, max_hops, \
+relation_paths, allow_inverse, limit
+    """
+
+    kb: Path = Path("kb")
+    base: str = "https://w3id.org/shiyi/"
+    confidence: ConfidenceSettings = field(default_factory=ConfidenceSettings)
+    pagerank: PageRankSettings = field(default_factory=PageRankSettings)
+    paths: PathSettings = field(default_factory=PathSettings)
+    linking: LinkingSettings = field(default_factory=LinkingSettings)
+    answer: AnswerSettings = field(default_factory=AnswerSettings)
+    query: QuerySettings = field(default_factory=QuerySettings)
+    server: ServerSettings = field(default_factory=ServerSettings)
+
+    @classmethod
+    def read(cls, toml: str, env: Mapping[str, str]) -> Self:
+        """Take ``shiyi.toml``, then ``SHIYI_<SECTION>_<KEY>``, ``SHIYI_KB`` and ``SHIYI_BASE``."""
+        try:
+            tables = tomllib.loads(toml)
+        except tomllib.TOMLDecodeError as fault:
+            raise SettingError("shiyi.toml", f"is not TOML: {fault}") from fault
+        sections = {each.name: getattr(cls(), each.name) for each in fields(cls)}
+        places = {"kb": Path(env.get("SHIYI_KB", "kb")), "base": env.get("SHIYI_BASE", cls().base)}
+        for name in tables.keys() - sections.keys() | tables.keys() & places.keys():
+            raise SettingError(name, "is not a section of shiyi.toml")
+        chosen = {
+            name: _chosen(name, default, tables.get(name, {}), env)
+            for name, default in sections.items()
+            if name not in places
+        }
+        return cls(**places, **chosen)
+
+
+def _chosen(section: str, default: Any, given: object, env: Mapping[str, str]) -> Any:
+    if not isinstance(given, dict):
+        raise SettingError(section, "is a section, written [" + section + "]")
+    types = {each.name: type(getattr(default, each.name)) for each in fields(default)}
+    for key, value in given.items():
+        if key not in types:
+            raise SettingError(
+                f"{section}.{key}", f"is not known; {section} has {', '.join(types)}"
+            )
+        if type(value) is not types[key] and not (types[key] is float and type(value) is int):
+            raise SettingError(f"{section}.{key}", f"is not of type {types[key].__name__}")
+    overridden = {
+        key: _parsed(name, env[name], kind)
+        for key, kind in types.items()
+        if (name := f"SHIYI_{section}_{key}".upper()) in env
+    }
+    return replace(default, **given | overridden)
+
+
+def _parsed(name: str, value: str, kind: type) -> Any:
+    if kind is bool:
+        if value.lower() not in {"true", "false"}:
+            raise SettingError(name, "is true or false")
+        return value.lower() == "true"
+    try:
+        return kind(value)
+    except ValueError as fault:
+        raise SettingError(name, f"{value!r} is not of type {kind.__name__}") from fault
