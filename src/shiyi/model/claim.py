@@ -105,7 +105,7 @@ class Claim:
     >>> made = Claim(N("https://e.org/a"), N("https://e.org/p"), N("https://e.org/b"),
     ...              evidence=(Evidence(book, Confidence(0.9)),))
     >>> made.iri.value
-    'https://w3id.org/shiyi/id/claim/cec9a2a7cb81dfa39e92b5f5df08c1bd'
+    'https://w3id.org/shiyi/id/claim/360a78b1e6bf1fd38a46ec9f22c7e31e'
     >>> made.confidence
     Confidence(value=0.9)
     """

@@ -1,12 +1,15 @@
 """RDF 1.2 terms as values, and how they are written as text."""
 
+from collections.abc import Iterator
 from decimal import Decimal
 
-from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, Triple
+from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, RdfFormat, Triple
+from pyoxigraph import parse as oxigraph_parse
 
 __all__ = [
     "XSD_DATE", "XSD_DECIMAL", "XSD_INTEGER", "BlankNode", "DefaultGraph", "Literal", "NamedNode",
-    "Object", "Quad", "Subject", "Term", "Triple", "canonical", "decimal", "local_name", "text",
+    "Object", "Quad", "Subject", "Term", "Triple", "canonical", "decimal", "local_name",
+    "parse_turtle", "text",
 ]  # fmt: skip
 
 Term = NamedNode | BlankNode | Literal | Triple
@@ -58,3 +61,12 @@ def local_name(iri: str) -> str:
     'hasNature'
     """
     return iri.replace("#", "/").rpartition("/")[2]
+
+
+def parse_turtle(turtle: str) -> Iterator[Quad]:
+    """Read Turtle that we wrote ourselves; text from elsewhere is parsed in a worker.
+
+    >>> [quad.object.value for quad in parse_turtle('<https://e.org/a> <https://e.org/p> "x" .')]
+    ['x']
+    """
+    yield from oxigraph_parse(turtle, format=RdfFormat.TURTLE)

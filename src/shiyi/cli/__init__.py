@@ -1,0 +1,86 @@
+"""``shiyi``, the command: one module per verb, each over the package that does it."""
+
+import argparse
+import json
+import os
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from shiyi.errors import ConformanceError, OutsideError, SettingError, ShiyiError
+from shiyi.settings import Settings
+
+VERBS = {
+    "build": "make the starter knowledge base from the project's own tables",
+    "ask": "ask one question; get an answer with citations",
+    "serve": "serve pages, API, SPARQL endpoint and linked data",
+    "query": "run a SPARQL 1.2 query, read-only",
+    "link": "find the concepts a text mentions",
+    "validate": "check the knowledge base, or files, against the shapes",
+    "export": "write the knowledge base in another form",
+    "reason": "check the ontology, or recompute importance and inherited cautions",
+    "explain": "say where a claim comes from and how its confidence was made",
+    "train": "train the shipped embedding",
+    "doctor": "say what is installed and what the knowledge base holds",
+}
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run one verb; return 0, or 1 for a finding, 2 for bad input, 3 for a fault outside."""
+    arguments = sys.argv[1:] if argv is None else argv
+    args = _parser(arguments).parse_args(arguments)
+    try:
+        settings = read_settings(args.kb)
+        return int(import_module(f"shiyi.cli.{args.verb}").run(args, settings))
+    except ConformanceError as fault:
+        return _fail(fault, 1)
+    except OutsideError as fault:
+        return _fail(fault, 3)
+    except ShiyiError as fault:
+        return _fail(fault, 2)
+    except BrokenPipeError:  # the reader of a pipe went away
+        sys.stderr.close()
+        return 0
+    except KeyboardInterrupt:
+        print("stopped; run the same command again to go on", file=sys.stderr)
+        return 130
+
+
+def read_settings(kb: str | None) -> Settings:
+    """Read ``shiyi.toml`` where ``SHIYI_SETTINGS`` or the working folder has one."""
+    env = dict(os.environ)
+    if kb:
+        env["SHIYI_KB"] = kb
+    named = env.get("SHIYI_SETTINGS")
+    path = Path(named or "shiyi.toml")
+    if named and not path.is_file():
+        raise SettingError("SHIYI_SETTINGS", f"names no file: {named}")
+    try:
+        toml = path.read_text(encoding="utf-8") if path.is_file() else ""
+    except UnicodeDecodeError as fault:
+        raise SettingError(str(path), "is not UTF-8") from fault
+    return Settings.read(toml, env)
+
+
+def emit(value: Any) -> None:
+    """Print one JSON object for programs."""
+    print(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def _parser(arguments: list[str]) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="shiyi", description="An open knowledge platform for medicine-food homology 食医."
+    )
+    parser.add_argument("--kb", metavar="DIR", help="the knowledge base (default kb/, or SHIYI_KB)")
+    verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
+    for verb, does in VERBS.items():
+        sub = verbs.add_parser(verb, help=does, description=f"{does[0].upper()}{does[1:]}.")
+        if verb in arguments:  # only the verb at hand is imported
+            import_module(f"shiyi.cli.{verb}").configure(sub)
+    return parser
+
+
+def _fail(fault: ShiyiError, status: int) -> int:
+    print(f"shiyi: {fault}", file=sys.stderr)
+    return status

@@ -1,0 +1,93 @@
+"""How a knowledge base is made: tables, shapes, store, derived graph, indexes, in that order."""
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+from shiyi.errors import ConformanceError
+from shiyi.settings import Settings
+
+if TYPE_CHECKING:
+    from shiyi.ingest.starter import Starter
+    from shiyi.shapes.validation import Result
+    from shiyi.sparql.oxigraph import OxigraphStore
+
+
+class Steps:
+    """Tells a person which step runs; silent where the stream is no terminal."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream, self._started = stream, time.perf_counter()
+
+    def begin(self, what: str) -> None:
+        """Say that ``what`` begins."""
+        if self._stream.isatty():
+            seconds = time.perf_counter() - self._started
+            self._stream.write(f"[{seconds:5.1f} s] {what}\n")
+            self._stream.flush()
+
+
+def prepared(
+    tables: Path | None, settings: Settings, steps: Steps
+) -> tuple["Starter", tuple["Result", ...]]:
+    """Read every table and validate all of it; give it with what was only a warning.
+
+    Raises :class:`TableError` for faulty tables and :class:`ConformanceError` for violations.
+    """
+    from shiyi.ingest.starter import load_starter
+    from shiyi.shapes.validation import lowered, shapes_graph, validate
+
+    steps.begin("reading tables")
+    starter = load_starter(tables, settings.confidence)
+    steps.begin("validating with SHACL")
+    results = validate(lowered(starter.quads()), shapes_graph())
+    if violations := [str(each) for each in results if each.severity == "Violation"]:
+        raise ConformanceError(violations)
+    return starter, results
+
+
+def make_base(tables: Path | None, settings: Settings, steps: Steps) -> dict[str, Any]:
+    """Build a new generation beside the old one and switch to it when it is whole."""
+    from shiyi.sparql.knowledge_base import build_generation
+
+    starter, warnings = prepared(tables, settings, steps)
+    counts = starter.counts() | {"warnings": len(warnings)}
+
+    def finish(store: "OxigraphStore", folder: Path) -> None:
+        steps.begin("checking with queries")
+        check_quality(store)
+        steps.begin("inheriting cautions, ranking concepts")
+        derive(store, settings)
+
+    steps.begin("loading the store")
+    release = build_generation(settings.kb, starter.quads(), counts, finish)
+    steps.begin("indexing labels and graph")
+    index_base(settings)
+    return {"release": release, "counts": counts}
+
+
+def check_quality(store: "OxigraphStore") -> None:
+    """Run every ``sparql/qc/*-violation.rq``; raise :class:`ConformanceError` on any row."""
+    from shiyi.sparql.queries import quality_faults
+
+    if faults := list(quality_faults(store)):
+        raise ConformanceError(faults)
+
+
+def derive(store: "OxigraphStore", settings: Settings) -> int:
+    """Write the derived graph: inherited cautions and the importance of each concept."""
+    from shiyi.model.names import graph
+    from shiyi.reasoning.derive import derived_quads
+
+    quads = list(derived_quads(store, settings))
+    store.change(add=quads, remove=list(store.match(graph=graph("derived"))))
+    return len(quads)
+
+
+def index_base(settings: Settings) -> None:
+    """Make the label index and the adjacency of the current generation."""
+    from shiyi.answering.runtime import write_indexes
+    from shiyi.sparql.knowledge_base import KnowledgeBase
+
+    with KnowledgeBase.open(settings.kb) as base:
+        write_indexes(base, settings)

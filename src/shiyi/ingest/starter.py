@@ -1,0 +1,120 @@
+"""The starter knowledge base: every table of ``ontology/``, read, checked and written as quads."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from shiyi.artefacts import artefact
+from shiyi.ingest.claims import Reader
+from shiyi.ingest.concepts import (
+    KINDS, Concepts, broader_of, check_acyclic, concept_quads, read_concepts,
+)  # fmt: skip
+from shiyi.ingest.mappings import Mapping, mapping_quads, read_mappings
+from shiyi.ingest.sources import read_sources
+from shiyi.ingest.tables import Faults
+from shiyi.model.claim import Claim, Source, Tier
+from shiyi.model.names import resource
+from shiyi.model.rdf import DefaultGraph, Literal, Quad, Triple, parse_turtle
+from shiyi.ontology.statements import claim_quads, source_quads
+from shiyi.ontology.terms import RDF, RDFS, SHIYI, SKOS
+from shiyi.ontology.vocabulary import Schema
+from shiyi.settings import ConfidenceSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Starter:
+    """What the tables hold, every reference resolved."""
+
+    concepts: Concepts
+    broader: dict[str, list[str]]
+    sources: dict[str, Source]
+    claims: list[Claim]
+    mappings: list[Mapping]
+
+    def counts(self) -> dict[str, int]:
+        """Count concepts by class, and claims, evidence, sources and mappings."""
+        by_class = Counter(each.class_name for each in self.concepts.by_id.values())
+        return dict(sorted(by_class.items())) | {
+            "concepts": len(self.concepts), "claims": len(self.claims),
+            "evidence": sum(len(each.evidence) for each in self.claims),
+            "sources": len(self.sources), "mappings": len(self.mappings),
+        }  # fmt: skip
+
+    def quads(self) -> Iterator[Quad]:
+        """Yield the accepted view: vocabulary, concepts, mappings, sources, claims, conflicts."""
+        yield from vocabulary_quads()
+        for concept in self.concepts.by_id.values():
+            yield from concept_quads(concept, self.broader[concept.id], _pinyin(concept))
+        yield from mapping_quads(self.mappings)
+        for source in self.sources.values():
+            yield from source_quads(source)
+        for claim in self.claims:
+            yield from claim_quads(claim)
+        yield from _conflicts(self.claims)
+
+
+def load_starter(folder: Path | None = None, weights: ConfidenceSettings | None = None) -> Starter:
+    """Read ``ontology/`` whole; raise :class:`TableError` with every fault of every file."""
+    folder, schema, faults = folder or artefact("ontology"), Schema.load(), Faults()
+    sources = read_sources(folder / "sources", faults)
+    concepts = read_concepts(folder / "concepts", schema, faults)
+    broader = {
+        each.id: broader_of(each, concepts, faults) for each in concepts.by_id.values()
+    }  # fmt: skip
+    check_acyclic(broader, concepts, faults)
+    reader = Reader(schema, concepts, sources, weights or ConfidenceSettings(), faults)
+    claims = reader.read(folder / "claims")
+    mappings = read_mappings(folder / "mappings", concepts, faults)
+    faults.raise_if_any()
+    return Starter(concepts, broader, sources, claims, mappings)
+
+
+def vocabulary_quads() -> Iterator[Quad]:
+    """Yield the OWL vocabulary, the schemes and the source tiers."""
+    default = DefaultGraph()
+    yield from parse_turtle(artefact("ontology/shiyi.ttl").read_text(encoding="utf-8"))
+    for kind in sorted(set(KINDS.values())):
+        scheme = resource(f"scheme-{kind}")
+        yield Quad(scheme, RDF.type, SKOS.ConceptScheme, default)
+        yield Quad(scheme, RDFS.label, Literal(f"{kind} scheme", language="en"), default)
+    for tier in Tier:
+        node = resource(f"tier-{tier.value}")
+        yield Quad(node, RDF.type, SKOS.Concept, default)
+        for language, label in zip(("zh", "en"), TIER_LABELS[tier], strict=True):
+            yield Quad(node, SKOS.prefLabel, Literal(label, language=language), default)
+
+
+TIER_LABELS = {
+    Tier.REGULATION: ("法规公告", "regulation"), Tier.PHARMACOPOEIA: ("药典", "pharmacopoeia"),
+    Tier.STANDARD: ("国家或行业标准", "standard"), Tier.TEXTBOOK: ("教科书", "textbook"),
+    Tier.MONOGRAPH: ("专论", "monograph"), Tier.REVIEW: ("综述与整合数据库", "review or integrated database"),
+    Tier.TRIAL: ("临床试验", "clinical trial"), Tier.PAPER: ("论文", "paper"),
+    Tier.CLASSIC: ("古籍", "classic"), Tier.CASE_REPORT: ("病例报告", "case report"),
+    Tier.WEBPAGE: ("网页", "web page"), Tier.MODEL: ("模型推断", "model inference"),
+}  # fmt: skip
+
+
+def _pinyin(concept: object) -> str:
+    from pypinyin import Style, lazy_pinyin
+
+    given, label = getattr(concept, "pinyin", ""), getattr(concept, "zh", "")
+    return str(given or "".join(lazy_pinyin(label, style=Style.TONE)))
+
+
+def _conflicts(claims: list[Claim]) -> Iterator[Quad]:
+    """Link claims that disagree: two base natures of one material, suitable against unsuitable."""
+    natures: dict[str, list[Claim]] = {}
+    advice: dict[tuple[str, str], list[Claim]] = {}
+    for claim in claims:
+        if claim.predicate == SHIYI.hasNature:
+            natures.setdefault(claim.subject.value, []).append(claim)
+        elif claim.predicate in (SHIYI.suitableFood, SHIYI.unsuitableFood):
+            said = claim.object
+            if not isinstance(said, Triple):
+                advice.setdefault((claim.subject.value, said.value), []).append(claim)
+    for group in (*natures.values(), *advice.values()):
+        for one in group:
+            for other in group:
+                if one.iri.value != other.iri.value:
+                    yield Quad(one.iri, SHIYI.conflictsWith, other.iri, DefaultGraph())

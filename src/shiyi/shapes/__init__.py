@@ -1,0 +1,1 @@
+"""Checking data against ``shapes/``; the report as values."""

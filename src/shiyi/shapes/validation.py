@@ -1,0 +1,122 @@
+"""Checking lowered claims and concepts against the shapes."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from shiyi.artefacts import artefact
+from shiyi.errors import KnowledgeBaseError
+from shiyi.model.rdf import BlankNode, Literal, NamedNode, Quad, Term, Triple
+from shiyi.ontology.terms import RDF
+
+if TYPE_CHECKING:
+    from rdflib import Graph
+    from rdflib.term import Node
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One thing wrong with one focus node; ``severity`` is Violation, Warning or Info."""
+
+    focus: str
+    component: str
+    path: str
+    value: str
+    message_en: str
+    message_zh: str
+    severity: str
+
+    def __str__(self) -> str:
+        value = f" = {self.value}" if self.value else ""
+        return f"{self.severity}: {self.focus} {self.path}{value}: {self.message_en}"
+
+
+def lowered(quads: Iterable[Quad]) -> "Graph":
+    """Write quads as an RDF 1.1 graph: each reified triple as subject, predicate and object.
+
+    >>> from shiyi.model.rdf import DefaultGraph
+    >>> node, default = NamedNode("https://e.org/c"), DefaultGraph()
+    >>> said = Triple(node, node, node)
+    >>> len(lowered([Quad(node, RDF.reifies, said, default)]))
+    3
+    """
+    from rdflib import Graph
+
+    graph = Graph()
+    for quad in quads:
+        subject = _node(quad.subject)
+        if isinstance(quad.object, Triple):
+            inner = quad.object
+            parts = ((RDF.subject, inner.subject), (RDF.predicate, inner.predicate),
+                     (RDF.object, inner.object))  # fmt: skip
+            for predicate, part in parts:
+                graph.add((subject, _node(predicate), _node(part)))
+        else:
+            graph.add((subject, _node(quad.predicate), _node(quad.object)))
+    return graph
+
+
+def _node(term: Term) -> "Node":
+    from rdflib import BNode, URIRef
+    from rdflib import Literal as RdflibLiteral
+
+    match term:
+        case NamedNode():
+            return URIRef(term.value)
+        case BlankNode():
+            return BNode(term.value)
+        case Literal():
+            if term.language:
+                return RdflibLiteral(term.value, lang=term.language)
+            return RdflibLiteral(term.value, datatype=URIRef(term.datatype.value))
+    raise TypeError(f"a nested triple term cannot be lowered: {term}")
+
+
+def shape_names() -> tuple[str, ...]:
+    """List the shape files of ``shapes/``, without their ending."""
+    return tuple(sorted(path.stem for path in artefact("shapes").glob("*.ttl")))
+
+
+def shapes_graph(*names: str) -> "Graph":
+    """Parse shape files together; all of them where none is named."""
+    from rdflib import Graph
+
+    graph = Graph()
+    for name in names or shape_names():
+        graph.parse(data=artefact(f"shapes/{name}.ttl").read_text(encoding="utf-8"))
+    return graph
+
+
+def validate(data: "Graph", shapes: "Graph") -> tuple[Result, ...]:
+    """List what is wrong with ``data``; nothing means that it conforms.
+
+    Raises :class:`KnowledgeBaseError` for an empty graph: it would conform to anything.
+    """
+    if len(data) == 0:
+        raise KnowledgeBaseError("there is nothing to validate: the data graph is empty")
+    from pyshacl import validate as run_pyshacl
+    from rdflib import SH, Graph
+
+    _, report, _ = run_pyshacl(data, shacl_graph=shapes, allow_warnings=False)
+    if not isinstance(report, Graph):
+        raise KnowledgeBaseError(f"the SHACL engine failed instead of reporting: {report!r}")
+    return tuple(_result(report, node) for node in report.subjects(SH.resultSeverity, None))
+
+
+def _result(report: "Graph", node: "Node") -> Result:
+    from rdflib import SH
+    from rdflib import Literal as RdflibLiteral
+
+    def said(predicate: "Node") -> str:
+        return str(report.value(node, predicate) or "")
+
+    messages = {
+        each.language: str(each)
+        for each in report.objects(node, SH.resultMessage)
+        if isinstance(each, RdflibLiteral)
+    }
+    return Result(
+        focus=said(SH.focusNode), component=said(SH.sourceConstraintComponent),
+        path=said(SH.resultPath), value=said(SH.value), message_en=messages.get("en", ""),
+        message_zh=messages.get("zh", ""), severity=said(SH.resultSeverity).rpartition("#")[2],
+    )  # fmt: skip
