@@ -1,0 +1,241 @@
+"""The embedded store: Oxigraph in memory, on disk, or a snapshot that is only read."""
+
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Self
+
+from pyoxigraph import QueryBoolean, QuerySolutions, QueryTriples, RdfFormat, Store, Variable
+from pyoxigraph import parse as _parse
+from pyoxigraph import serialize as _serialize
+from typing_extensions import override
+
+from shiyi.errors import KnowledgeBaseError, QueryError
+from shiyi.model.rdf import (
+    BlankNode,
+    DefaultGraph,
+    Literal,
+    NamedNode,
+    Quad,
+    Subject,
+    Term,
+    Triple,
+    canonical,
+)
+from shiyi.sparql.store import QuadStore, Solution
+
+_BLANK = NamedNode("urn:shiyi:blank-node")  # a function of the update below, never stored
+
+
+class OxigraphStore(QuadStore):
+    """A quad store of this process; a change is one transaction, and changes take turns.
+
+    >>> store = OxigraphStore.in_memory()
+    >>> store.change(
+    ...     add=[Quad(NamedNode("urn:a"), NamedNode("urn:p"), Literal("甘", language="zh"))]
+    ... )
+    >>> [row["o"].value for row in store.select("SELECT ?o { ?s ?p ?o }")]
+    ['甘']
+    """
+
+    def __init__(self, store: Store, path: Path | None = None, writable: bool = True) -> None:
+        self._store: Store | None = store
+        self._path, self._writable = path, writable
+        self._turn = threading.RLock()  # concurrent updates of Oxigraph lose changes on disk
+
+    @classmethod
+    def in_memory(cls) -> Self:
+        """Open an empty store that is gone with the process."""
+        return cls(Store())
+
+    @classmethod
+    def on_disk(cls, path: Path) -> Self:
+        """Open or make the store in folder ``path``, whose only writer we are."""
+        return cls(_opened(path, writable=True), path)
+
+    @classmethod
+    def read_only(cls, path: Path) -> Self:
+        """Open the store in ``path``, which nobody may write to meanwhile: a snapshot."""
+        return cls(_opened(path, writable=False), path, writable=False)
+
+    @override
+    def select(self, query: str, **bound: Term) -> Iterator[Solution]:
+        found = self._query(query, bound)
+        if not isinstance(found, QuerySolutions):
+            raise QueryError("this query is not a SELECT")
+        return _solutions(found)
+
+    def ask(self, query: str) -> bool:
+        """Tell whether an ASK query holds."""
+        found = self._query(query, {})
+        if not isinstance(found, QueryBoolean):
+            raise QueryError("this query is not an ASK")
+        return bool(found)
+
+    def construct(self, query: str) -> Iterator[Triple]:
+        """Yield the triples of a CONSTRUCT or DESCRIBE query."""
+        found = self._query(query, {})
+        if not isinstance(found, QueryTriples):
+            raise QueryError("this query is not a CONSTRUCT or DESCRIBE")
+        return iter(found)
+
+    @override
+    def match(
+        self,
+        subject: Subject | None = None,
+        predicate: NamedNode | None = None,
+        object: Term | None = None,
+        graph: NamedNode | DefaultGraph | None = None,
+    ) -> Iterator[Quad]:
+        return self._open().quads_for_pattern(subject, predicate, object, graph)
+
+    @override
+    def change(self, add: Iterable[Quad] = (), remove: Iterable[Quad] = ()) -> None:
+        added, removed = tuple(add), tuple(remove)  # a failing iterable changes nothing
+        with self._turn:
+            store = self._to_write()
+            try:
+                if not removed:
+                    store.extend(added)
+                else:
+                    store.update(_update(added, removed), custom_functions={_BLANK: _blank_node})
+            except OSError as fault:
+                raise KnowledgeBaseError(
+                    f"the store in {self._path} took no change: {fault}; make room on the disk, "
+                    "then open it again"
+                ) from fault
+
+    def load_quads(self, quads: Iterable[Quad]) -> None:
+        """Load many quads fast, past the transaction log; for a store nobody reads yet."""
+        with self._turn:
+            self._to_write().bulk_extend(quads)
+
+    def backup(self, path: Path) -> None:
+        """Put a copy of this moment into the new folder ``path``, by hard links where it can."""
+        with self._turn:
+            self._open().backup(str(path))
+
+    def flush(self) -> None:
+        """Bring every change to the disk."""
+        self._open().flush()
+
+    def reopen(self) -> None:
+        """Open the same folder anew, which a store needs after its disk was full."""
+        with self._turn:
+            if self._path is None:
+                return
+            self._store = None
+            self._store = _opened(self._path, self._writable)
+
+    def close(self) -> None:
+        """Let go of the store's files; a closed store answers nothing."""
+        with self._turn:
+            self._store = None
+
+    @override
+    def __len__(self) -> int:
+        return len(self._open())
+
+    def _query(
+        self, query: str, bound: dict[str, Term]
+    ) -> QuerySolutions | QueryBoolean | QueryTriples:
+        fixed = {Variable(name): term for name, term in bound.items()}
+        try:
+            return self._open().query(query, substitutions=fixed)
+        except SyntaxError as fault:
+            raise QueryError(str(fault)) from fault
+        except RuntimeError as fault:  # also a bound variable that is not projected
+            raise QueryError(str(fault)) from fault
+
+    def _open(self) -> Store:
+        if self._store is None:
+            raise KnowledgeBaseError(f"the store in {self._path or 'memory'} is closed")
+        return self._store
+
+    def _to_write(self) -> Store:
+        if not self._writable:
+            raise KnowledgeBaseError(f"the store in {self._path} is open for reading only")
+        return self._open()
+
+
+def n_quads(quads: Iterable[Quad]) -> bytes:
+    """Write quads as N-Quads 1.2, one a line, in their order."""
+    written = _serialize(quads, format=RdfFormat.N_QUADS)
+    return written or b""
+
+
+def _opened(path: Path, writable: bool) -> Store:
+    try:
+        return Store(str(path)) if writable else Store.read_only(str(path))
+    except OSError as fault:
+        raise KnowledgeBaseError(
+            f"the store in {path} cannot be opened: {fault}; if another process writes to it, "
+            "stop that; if it is damaged, run `shiyi build`"
+        ) from fault
+
+
+def _solutions(found: QuerySolutions) -> Iterator[Solution]:
+    names: Sequence[Variable] = found.variables
+    for row in found:
+        yield {name.value: term for name in names if (term := row[name]) is not None}
+
+
+def _update(added: Sequence[Quad], removed: Sequence[Quad]) -> str:
+    """Write one request, hence one transaction; all its parts are terms, written canonically."""
+    parts = [*_operations("DELETE", removed), *_operations("INSERT", added)]
+    return " ;\n".join(parts)
+
+
+def _operations(verb: str, quads: Sequence[Quad]) -> Iterator[str]:
+    plain = [quad for quad in quads if not _has_blank(quad)]
+    if plain:
+        yield f"{verb} DATA {{ {' '.join(_pattern(quad, []) for quad in plain)} }}"
+    for quad in quads:
+        if _has_blank(quad):  # a label in an update would mean a new node, so it goes in by BIND
+            labels: list[str] = []
+            pattern = _pattern(quad, labels)
+            binds = " ".join(
+                f'BIND({_BLANK}("{label}") AS ?b{i})' for i, label in enumerate(labels)
+            )
+            yield f"{verb} {{ {pattern} }} WHERE {{ {binds} }}"
+
+
+def _pattern(quad: Quad, labels: list[str]) -> str:
+    triple = " ".join(
+        _written(term, labels) for term in (quad.subject, quad.predicate, quad.object)
+    )
+    if isinstance(quad.graph_name, DefaultGraph):
+        return f"{triple} ."
+    return f"GRAPH {_written(quad.graph_name, labels)} {{ {triple} }}"
+
+
+def _written(term: Term, labels: list[str]) -> str:
+    if isinstance(term, BlankNode):
+        labels.append(term.value)
+        return f"?b{len(labels) - 1}"
+    if isinstance(term, Triple):
+        parts = (term.subject, term.predicate, term.object)
+        return f"<<( {' '.join(_written(part, labels) for part in parts)} )>>"
+    return canonical(term)
+
+
+def _has_blank(quad: Quad) -> bool:
+    return any(_blank_within(term) for term in (quad.subject, quad.object, quad.graph_name))
+
+
+def _blank_within(term: Term | DefaultGraph) -> bool:
+    if isinstance(term, Triple):
+        return _blank_within(term.subject) or _blank_within(term.object)
+    return isinstance(term, BlankNode)
+
+
+def _blank_node(label: Term) -> BlankNode | None:
+    return BlankNode(label.value) if isinstance(label, Literal) else None
+
+
+def parse_n_quads(text: bytes) -> tuple[Quad, ...]:
+    """Read N-Quads 1.2; blank nodes keep their labels; ValueError where it is malformed."""
+    try:
+        return tuple(_parse(text, format=RdfFormat.N_QUADS))
+    except SyntaxError as fault:
+        raise ValueError(str(fault)) from fault

@@ -1,0 +1,153 @@
+"""Frozen copies of the store by hard links, one owner each, removed when the owner is gone."""
+
+import contextlib
+import errno
+import fcntl
+import os
+import secrets
+import shutil
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from shiyi.errors import KnowledgeBaseError
+from shiyi.sparql.oxigraph import OxigraphStore
+
+_TRIES = 20  # a writer may delete a file between two of our links; then we look again
+_PAUSE = 0.05  # seconds
+_UNWRITABLE = {errno.EACCES, errno.EPERM, errno.EROFS}
+
+
+@dataclass(slots=True)
+class Snapshot:
+    """A folder ``path`` that Oxigraph opens read-only; nobody changes it.
+
+    Its lock is held as long as its owner lives, so leftovers of dead owners are told apart.
+    """
+
+    path: Path
+    _lock_path: Path | None
+    _lock: int
+
+    @classmethod
+    def of_store(cls, store: OxigraphStore, home: Path) -> Self:
+        """Copy a store that this process has open."""
+        snapshot = cls._new(home)
+        try:
+            store.backup(snapshot.path)
+        except OSError as fault:
+            snapshot.remove()
+            raise KnowledgeBaseError(f"no snapshot could be made in {home}: {fault}") from fault
+        return snapshot
+
+    @classmethod
+    def of_folder(cls, folder: Path, home: Path) -> Self:
+        """Copy a store that another process may be writing to, without disturbing it.
+
+        Where ``home`` cannot be written to, nobody can write to the store either, and the
+        snapshot is the folder itself.
+        """
+        try:
+            snapshot = cls._new(home)
+        except OSError as fault:
+            if fault.errno in _UNWRITABLE:
+                return cls(folder, None, -1)
+            raise
+        for left in reversed(range(_TRIES)):
+            try:
+                return snapshot._filled(folder)
+            except (KnowledgeBaseError, OSError) as fault:
+                shutil.rmtree(snapshot.path, ignore_errors=True)
+                if not left:
+                    snapshot.remove()
+                    raise KnowledgeBaseError(
+                        f"{folder} cannot be read: {fault}; run `shiyi build`"
+                    ) from fault
+                time.sleep(_PAUSE)
+        raise AssertionError("unreachable")
+
+    def _filled(self, folder: Path) -> Self:
+        _link_store(folder, self.path)
+        OxigraphStore.read_only(self.path).close()  # opens only if every file came along
+        return self
+
+    @classmethod
+    def _new(cls, home: Path) -> Self:
+        home.mkdir(exist_ok=True)
+        remove_leftovers(home)
+        own = home / f"{os.getpid()}-{secrets.token_hex(6)}"
+        with _turn(home):
+            lock = os.open(own.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        return cls(own, own.with_suffix(".lock"), lock)
+
+    def remove(self) -> None:
+        """Delete the copy; twice does no harm."""
+        if self._lock < 0 or self._lock_path is None:
+            return
+        shutil.rmtree(self.path, ignore_errors=True)
+        self._lock_path.unlink(missing_ok=True)
+        os.close(self._lock)
+        self._lock = -1
+
+
+def _link_store(folder: Path, copy: Path) -> None:
+    """Link a RocksDB that may be written to meanwhile; what opens is one of its moments.
+
+    Tables never change and logs only grow, so links to them stay good. Those linked before the
+    manifest is copied cover what it names; those linked after cover what came while we copied.
+    ``Store.backup`` of a store opened read-only would leave out what stands in the log alone.
+    """
+    copy.mkdir()
+    _link_data(folder, copy)
+    manifest = (folder / "CURRENT").read_text(encoding="ascii").strip()
+    for name in (manifest, "CURRENT", "IDENTITY", *(p.name for p in folder.glob("OPTIONS-*"))):
+        shutil.copyfile(folder / name, copy / name)
+    _link_data(folder, copy)
+    if (folder / "CURRENT").read_text(encoding="ascii").strip() != manifest:
+        raise FileNotFoundError("the store was opened anew while it was copied")
+
+
+def _link_data(folder: Path, copy: Path) -> None:
+    for kind in ("*.log", "[0-9]*.sst", "*.blob"):
+        for file in folder.glob(kind):
+            if not (copy / file.name).exists():
+                os.link(file, copy / file.name)
+
+
+def remove_leftovers(home: Path) -> int:
+    """Delete the snapshots whose owners have died, and count them."""
+    gone = 0
+    with _turn(home):
+        for lock in home.glob("*.lock"):
+            gone += _remove_if_left(lock)
+    return gone
+
+
+def _remove_if_left(lock: Path) -> bool:
+    try:
+        held = os.open(lock, os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        shutil.rmtree(lock.with_suffix(""), ignore_errors=True)
+        lock.unlink(missing_ok=True)
+    except BlockingIOError:
+        return False
+    finally:
+        os.close(held)
+    return True
+
+
+@contextlib.contextmanager
+def _turn(home: Path) -> Iterator[None]:
+    """Keep a lock from being swept between its making and its taking."""
+    opened = os.open(home, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(opened)

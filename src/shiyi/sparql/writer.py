@@ -1,0 +1,151 @@
+"""The one writer: journal first, then the store; a killed write is finished at the next start."""
+
+import fcntl
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Self
+
+from shiyi.errors import KnowledgeBaseError, UsageError
+from shiyi.model.names import graph
+from shiyi.model.rdf import XSD_INTEGER, Literal, Quad
+from shiyi.ontology.terms import SHIYI
+from shiyi.sparql.journal import Journal, Record
+from shiyi.sparql.oxigraph import OxigraphStore
+
+JOURNAL_FILE = "journal.nq"
+JOURNAL = graph("journal")
+
+
+class Writer:
+    """Writes to a knowledge base, one change at a time across all threads and processes."""
+
+    def __init__(self, store: OxigraphStore, journal: Journal, lock: int) -> None:
+        self.store, self.journal = store, journal
+        self._lock, self._turn = lock, threading.RLock()
+        self._applied = applied_through(store)
+        self._now: Callable[[], datetime] = lambda: datetime.now(UTC)
+
+    @classmethod
+    def open(cls, kb: Path, folder: Path) -> Self:
+        """Take the lock of ``kb``, clean up after dead writers, and finish what they began."""
+        lock = take_lock(kb)
+        try:
+            remove_debris(folder)
+            store = OxigraphStore.on_disk(folder)
+            try:
+                writer = cls(store, Journal.open(kb / JOURNAL_FILE), lock)
+                writer._catch_up()
+            except BaseException:
+                store.close()
+                raise
+        except BaseException:
+            os.close(lock)
+            raise
+        return writer
+
+    @property
+    def sequence(self) -> int:
+        """Give the number of the last change that the store holds."""
+        return self._applied
+
+    @contextmanager
+    def turn(self) -> Iterator[OxigraphStore]:
+        """Keep every other writer out while one reads, decides and writes."""
+        with self._turn:
+            yield self.store
+
+    def write(
+        self, add: Iterable[Quad], remove: Iterable[Quad] = (), *, key: str, who: str, why: str
+    ) -> int:
+        """Remove and add as one change that survives a power cut, and give its number.
+
+        A ``key`` used before changes nothing and gives the number it had.
+        """
+        if not (key and who and why):
+            raise UsageError("a change states its key, who makes it and why")
+        added, removed = tuple(add), tuple(remove)
+        with self._turn:
+            if self._applied < self.journal.sequence:  # an earlier change met a full disk
+                self.store.reopen()
+                self._catch_up()
+            if (known := self.journal.find(key)) is not None:
+                return known
+            when = self._now().isoformat(timespec="milliseconds")
+            record = Record(self.journal.sequence + 1, key, who, why, when, removed, added)
+            self.journal.append(record)
+            try:
+                self._apply(record)
+            except KnowledgeBaseError:
+                self.store.reopen()  # after a full disk Oxigraph writes only when opened anew
+                self._apply(record)
+            return record.sequence
+
+    def close(self) -> None:
+        """Let go of store, journal and lock; twice does no harm."""
+        with self._turn:
+            self.store.close()
+            self.journal.close()
+            if self._lock >= 0:
+                os.close(self._lock)
+                self._lock = -1
+
+    def _catch_up(self) -> None:
+        if self._applied > self.journal.sequence:
+            raise KnowledgeBaseError(
+                f"the store has change {self._applied}, but {self.journal.path} ends with "
+                f"{self.journal.sequence}; restore the journal from a backup"
+            )
+        for record in self.journal.records(after=self._applied):
+            self._apply(record)
+
+    def _apply(self, record: Record) -> None:
+        apply(self.store, record)
+        self._applied = record.sequence
+
+
+def apply(store: OxigraphStore, record: Record) -> None:
+    """Make a record's change, and note in the same transaction that it was made."""
+    before = tuple(store.match(graph=JOURNAL))
+    now = Quad(
+        JOURNAL, SHIYI.appliedThrough, Literal(str(record.sequence), datatype=XSD_INTEGER), JOURNAL
+    )
+    store.change(add=(*record.added, now), remove=(*record.removed, *before))
+
+
+def applied_through(store: OxigraphStore) -> int:
+    """Give the number of the last change a store holds, 0 for none."""
+    noted = [int(q.object.value) for q in store.match(JOURNAL, SHIYI.appliedThrough, None, JOURNAL)
+             if isinstance(q.object, Literal)]  # fmt: skip
+    return max(noted, default=0)
+
+
+def take_lock(kb: Path) -> int:
+    """Lock ``kb`` against other writers, until the descriptor is closed or the process dies.
+
+    The lock lies outside the store's folder, which may be renamed or deleted.
+    """
+    lock = os.open(kb / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        holder = os.read(lock, 32).decode("ascii", "replace").strip() or "unknown"
+        os.close(lock)
+        raise KnowledgeBaseError(
+            f"process {holder} writes to {kb}; stop it (a running `shiyi serve`?) and try again, "
+            "or open for reading"
+        ) from None
+    os.ftruncate(lock, 0)
+    os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
+    return lock
+
+
+def remove_debris(folder: Path) -> int:
+    """Delete what killed bulk loads and earlier openings left in a store's folder."""
+    debris = [*folder.glob("bulk-*.sst"), *folder.glob("LOG.old.*")]
+    for file in debris:
+        file.unlink(missing_ok=True)
+    return len(debris)
