@@ -10,7 +10,8 @@ from shiyi.errors import RangeError
 class Mention:
     """A span ``[start, end)`` of a text, and the concept it was linked to, if any.
 
-    ``iri`` is empty for an unlinkable mention; ``score`` lies in [0, 1].
+    ``iri`` is empty for an unlinkable mention; ``score`` lies in [0, 1];
+    ``alternatives`` are the other concepts that bear the same name, likeliest first.
     """
 
     text: str
@@ -24,6 +25,7 @@ class Mention:
     score: float = 0.0
     justification: str = ""
     negated: bool = False
+    alternatives: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not 0 <= self.start <= self.end:

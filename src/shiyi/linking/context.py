@@ -1,0 +1,188 @@
+"""When a word that means little alone may be taken for a concept, and which one it is."""
+
+import re
+from collections.abc import Sequence
+
+from shiyi.linking.labels import KINDS
+from shiyi.linking.normalise import is_cjk, is_latin
+
+# heads that name no concept by themselves; CUI C0013227 "Drug" is the known trap (iDISK2.0)
+GENERIC = frozenset(
+    [
+        "drug",
+        "drugs",
+        "medicine",
+        "medicines",
+        "medication",
+        "medications",
+        "food",
+        "foods",
+        "herb",
+        "herbs",
+        "plant",
+        "plants",
+        "fruit",
+        "fruits",
+        "vegetable",
+        "vegetables",
+        "disease",
+        "diseases",
+        "illness",
+        "symptom",
+        "symptoms",
+        "syndrome",
+        "supplement",
+        "supplements",
+        "dietary",
+        "supplement",
+        "extract",
+        "vitamin",
+        "product",
+        "products",
+        "ingredient",
+        "tea",
+        "soup",
+        "diet",
+        "treatment",
+        "therapy",
+        "patient",
+        "patients",
+        "people",
+        "person",
+        "health",
+        "body",
+        "inhibitor",
+        "inhibitors",
+        "agent",
+        "agents",
+        "mood",
+        "effect",
+        "effects",
+        "dose",
+        "season",
+        "leaf",
+        "root",
+        "seed",
+        "class",
+        "of",
+        "药",
+        "药物",
+        "药品",
+        "西药",
+        "中药",
+        "中成药",
+        "药材",
+        "中药材",
+        "食物",
+        "食品",
+        "食材",
+        "食疗",
+        "药膳",
+        "疾病",
+        "病",
+        "症状",
+        "证",
+        "证候",
+        "体质",
+        "补品",
+        "保健品",
+        "补充剂",
+        "膳食补充剂",
+        "营养品",
+        "水果",
+        "蔬菜",
+        "植物",
+        "产品",
+        "成分",
+        "方",
+        "方子",
+        "方剂",
+        "季节",
+        "人群",
+        "患者",
+        "病人",
+        "治疗",
+        "汤",
+        "茶",
+        "粥",
+        "酒",
+    ]
+)
+
+# kinds whose short names are parts of other words (肺热, heart attack)
+SCHEMES = frozenset(
+    {"Nature", "Flavour", "Meridian", "ToxicityLevel", "SystemOrganClass", "OrganismPart"}
+)
+_AMBIGUOUS = frozenset({"spring", "fall", "period", "date", "dates", "sage", "may", "lead"})
+_SCHEME_TALK = re.compile(
+    r"性味|归经|[归入].{1,12}经|药性|四气|五味|食性|[性味][寒热温凉平辛甘酸苦咸淡涩]"
+    r"|natures?\b|flavou?rs?\b|tastes?\b|meridians?\b|channels?\b|tropism"
+)
+_SCHEME_NEIGHBOURS = frozenset("性味归入经微大小有偏而寒热温凉平辛甘酸苦咸淡涩肝心脾肺肾胃胆")
+_BEFORE = frozenset("吃喝用加放煮泡炒炖熬服食买和与跟或及配同把拿是有要")
+_AFTER = frozenset("吗么呢吧啊能可以和与跟或及同会是有对的泡煮炖炒汤水茶粥好行还都要一放做时怎")
+
+# words of a question that turn an ambiguous name towards one kind
+_TURNS = (
+    (re.compile(r"supplement|capsule|tablet|pill|extract|补充剂|胶囊|片剂|提取物|保健品"), "DSIngredient"),
+    (re.compile(r"体质|constitution"), "Constitution"),
+    (re.compile(r"证型|证候|辨证|辨为|属于.{0,6}证|pattern|syndrome"), "Syndrome"),
+    (re.compile(r"功效|efficacy|actions? of"), "Efficacy"),
+    (re.compile(r"学名|物种|species|organism|botanical"), "Organism"),
+)  # fmt: skip
+
+
+def needs_context(surface: str, kinds: Sequence[str]) -> bool:
+    """Say whether a written form is linked in some surroundings only."""
+    if len(surface) == 1 or surface in _AMBIGUOUS:
+        return True
+    if not SCHEMES.issuperset(kinds):
+        return False
+    return len(surface) <= 2 if is_cjk(surface[0]) else " " not in surface
+
+
+def fits(text: str, start: int, end: int, kinds: Sequence[str]) -> bool:
+    """Say whether the surroundings let ``[start, end)`` of a folded text mean a concept."""
+    if not text[:start].strip() and not text[end:].strip(" ?？。.!！"):
+        return True
+    before, after = text[start - 1 : start], text[end : end + 1]
+    if not is_cjk(text[start]):
+        return _english_fits(text, start, end, kinds)
+    if SCHEMES.issuperset(kinds):
+        if _SCHEME_TALK.search(text):
+            return _open(before, _SCHEME_NEIGHBOURS) and _open(after, _SCHEME_NEIGHBOURS)
+        return _open(before, frozenset()) and _open(after, frozenset())
+    return _open(before, _BEFORE) and _open(after, _AFTER)
+
+
+def _english_fits(text: str, start: int, end: int, kinds: Sequence[str]) -> bool:
+    word, before = text[start:end], text[:start].rstrip().rpartition(" ")[2]
+    if SCHEMES.issuperset(kinds):
+        return _SCHEME_TALK.search(text) is not None
+    if word in {"spring", "fall"}:
+        return before in {"in", "this", "during", "for", "every", "late", "early"}
+    if word == "period":
+        return before in {"my", "her", "your", "during"}
+    return word not in {"may", "lead"} and len(word) > 1
+
+
+def _open(neighbour: str, friends: frozenset[str]) -> bool:
+    return not neighbour or neighbour in friends or not (is_cjk(neighbour) or is_latin(neighbour))
+
+
+def favoured(text: str) -> frozenset[str]:
+    """Give the kinds that the words around a mention point to.
+
+    >>> favoured("阴虚体质吃什么")
+    frozenset({'Constitution'})
+    """
+    return frozenset(kind for pattern, kind in _TURNS if pattern.search(text))
+
+
+def order(kind: str, rank: int, favoured_kinds: frozenset[str]) -> tuple[int, int, int]:
+    """Give the key that sorts the senses of one name: written form, context, usual kind."""
+    return (
+        0 if kind in favoured_kinds else 1,
+        rank + (2 if kind in SCHEMES else 0),
+        KINDS.index(kind),
+    )

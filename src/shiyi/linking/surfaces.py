@@ -1,0 +1,83 @@
+"""The written forms of a label: as it stands, in the plural, without brackets or stops."""
+
+import re
+from collections.abc import Iterator
+
+from shiyi.linking.labels import LATIN, PREFERRED, Label
+from shiyi.linking.normalise import fold, is_cjk, is_latin
+
+_BRACKETS = re.compile(r"\s*[(（\[][^()（）\[\]]*[)）\]]")
+_HYPHEN = re.compile(r"(?<=[a-z])[-‐‑](?=[a-z])", re.IGNORECASE)
+_STOPS = re.compile(r"[.']")
+_BINOMIAL = re.compile(r"\b[A-Z][a-z]{2,} (?:× ?)?[a-z]{3,}(?: (?:var|subsp|f)\. [a-z]{3,})?")
+_UNINFLECTED = re.compile(r"(?:ss|us|is|ics|ea|sis)$")
+
+# ranks of a written form among the forms of other concepts, best first
+OWN, OTHER, SHORTENED = 0, 1, 2
+
+
+def surfaces(label: Label) -> Iterator[tuple[str, int]]:
+    """Yield folded forms and how directly each names the concept; the label itself first.
+
+    >>> list(surfaces(Label("goji berry (dried)", "en", 0, "preferred")))[:3]
+    [('goji berry (dried)', 0), ('goji berry', 2), ('goji berries', 2)]
+    """
+    rank = OWN if label.role == PREFERRED else OTHER
+    yield from _forms(label.text, label.language, rank)
+    if (short := _BRACKETS.sub("", label.text).strip()) != label.text:
+        yield from _forms(short, label.language, SHORTENED)
+    if label.role == LATIN:
+        for binomial in _BINOMIAL.findall(label.text):
+            yield fold(binomial), rank
+
+
+def _forms(text: str, language: str, rank: int) -> Iterator[tuple[str, int]]:
+    folded = fold(text)
+    if not folded:
+        return
+    yield folded, rank
+    if language == "zh" and any(map(is_cjk, folded)):
+        return
+    plain = {folded, fold(_HYPHEN.sub("", text))}
+    plain |= {" ".join(_STOPS.sub("", form).split()) for form in plain}
+    for form in sorted(plain):
+        yield form, rank
+        if language == "en":
+            for inflected in inflections(form):
+                yield inflected, rank
+
+
+def inflections(form: str) -> Iterator[str]:
+    """Yield the regular plurals and singulars of a phrase by its last word.
+
+    >>> list(inflections("goji berry")), list(inflections("dates"))
+    (['goji berries'], ['date'])
+    """
+    if len(form) < 4 or not form.isascii() or not form[-3:].isalpha():
+        return
+    if form.endswith("ies"):
+        yield form[:-3] + "y"
+    elif form.endswith(("ches", "shes", "xes", "oes", "sses")):
+        yield form[:-2]
+    elif form.endswith("s") and not _UNINFLECTED.search(form):
+        yield form[:-1]
+    elif form.endswith("y") and form[-2] not in "aeiou":
+        yield form[:-1] + "ies"
+    elif form.endswith(("ch", "sh", "x", "o")):
+        yield form + "es"
+        yield form + "s"
+    elif not form.endswith("s"):
+        yield form + "s"
+
+
+def at_boundary(text: str, start: int, end: int) -> bool:
+    """Say whether ``[start, end)`` begins and ends no Latin word or number in its middle.
+
+    >>> at_boundary("gingerbread", 0, 6), at_boundary("吃vc片", 1, 3), at_boundary("b12", 0, 2)
+    (False, True, False)
+    """
+    if start and is_latin(text[start]) and is_latin(text[start - 1]) and text[start - 1] != "'":
+        return False
+    if end == len(text) or not (is_latin(text[end - 1]) and is_latin(text[end])):
+        return True
+    return text[end] == "'"
