@@ -57,6 +57,8 @@ class KnowledgeBase:
 
     def take_snapshot(self) -> Snapshot:
         """Make a snapshot of this moment, for processes that only read."""
+        if self.snapshot:
+            return Snapshot.of_folder(self.snapshot.path, self.path / "snapshots")
         return Snapshot.of_store(self.store, self.path / "snapshots")
 
     def close(self) -> None:

@@ -25,6 +25,7 @@ from shiyi.model.rdf import (
 from shiyi.sparql.store import QuadStore, Solution
 
 _BLANK = NamedNode("urn:shiyi:blank-node")  # a function of the update below, never stored
+_MESSAGE = 400  # characters; the parser lists all of Unicode's letters
 
 
 class OxigraphStore(QuadStore):
@@ -143,7 +144,7 @@ class OxigraphStore(QuadStore):
         try:
             return self._open().query(query, substitutions=fixed)
         except SyntaxError as fault:
-            raise QueryError(str(fault)) from fault
+            raise QueryError(str(fault)[:_MESSAGE]) from fault
         except RuntimeError as fault:  # also a bound variable that is not projected
             raise QueryError(str(fault)) from fault
 

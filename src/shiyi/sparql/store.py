@@ -21,7 +21,7 @@ class QuadStore(Protocol):
         self,
         subject: Subject | None = None,
         predicate: NamedNode | None = None,
-        object: Term | None = None,  # noqa: A002 - the standard's word
+        object: Term | None = None,
         graph: NamedNode | DefaultGraph | None = None,
     ) -> Iterator[Quad]:
         """Yield the quads that fit; ``None`` fits anything, in any graph."""

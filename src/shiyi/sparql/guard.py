@@ -1,0 +1,71 @@
+"""What is refused before a free query reaches a worker: cheap to see, and better said early.
+
+This saves workers; it is not the defence, which is the worker's lack of sockets, its limits and
+its deadline.
+"""
+
+import re
+
+from shiyi.errors import QueryError, TooLargeError
+
+MAX_DEPTH = 128  # Oxigraph's stack ends at 864 nested EXISTS, the least of all constructs
+
+_TOKENS = re.compile(
+    r"""(?P<text>'''(?:[^'\\]|\\.|'(?!''))*'''|\"\"\"(?:[^"\\]|\\.|"(?!""))*\"\"\"
+        |'(?:[^'\\\n\r]|\\.)*'|"(?:[^"\\\n\r]|\\.)*")
+      |(?P<iri><[^<>"{}|^`\x00-\x20]*>)
+      |(?P<comment>\#[^\n\r]*)""",
+    re.VERBOSE | re.DOTALL,
+)
+_PROLOGUE = re.compile(
+    r"\s*(?:(?:PREFIX\s+[^\s:]*:\s*<>|BASE\s*<>|VERSION\s*''|@prefix\s+[^\s:]*:\s*<>\s*\.)\s*)*",
+    re.IGNORECASE,
+)
+_FORM = re.compile(r"SELECT|ASK|CONSTRUCT|DESCRIBE", re.IGNORECASE)
+_UPDATE = re.compile(r"(INSERT|DELETE|LOAD|CLEAR|DROP|CREATE|ADD|MOVE|COPY|WITH)\b", re.IGNORECASE)
+_SERVICE = re.compile(
+    r"(?<![\w:?$@.-])SERVICE\s*(?:SILENT\s*)?(?:<>|[?$]\w+|[^\s{}()<>]*:[^\s{}()]*)\s*\{",
+    re.IGNORECASE,
+)
+_SERVICE_WORD = re.compile(r"(?<![\w:?$@.-])SERVICE(?![\w-])", re.IGNORECASE)
+
+
+def check_query(text: str, max_bytes: int, network_blocked: bool = True) -> None:
+    """Refuse what no worker should try: too long, too deeply nested, SERVICE, updates.
+
+    Where the platform cannot take sockets from a worker, the bare word SERVICE is enough.
+
+    >>> check_query("SELECT * { SERVICE <https://e.org/sparql> { ?s ?p ?o } }", 1000)
+    Traceback (most recent call last):
+        ...
+    shiyi.errors.QueryError: SERVICE is not offered: a query here asks this knowledge base only
+    """
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError as fault:
+        raise QueryError(f"the query is not Unicode text: {fault.reason}") from fault
+    if size > max_bytes:
+        raise TooLargeError("the query", size, max_bytes, "bytes")
+    bare = _TOKENS.sub(_hole, text)
+    if (deepest := _depth(bare)) > MAX_DEPTH:
+        raise QueryError(f"the query nests {deepest} levels deep; at most {MAX_DEPTH} are taken")
+    if (_SERVICE if network_blocked else _SERVICE_WORD).search(bare):
+        raise QueryError("SERVICE is not offered: a query here asks this knowledge base only")
+    begin = _PROLOGUE.match(bare)
+    body = bare[begin.end() :] if begin else bare
+    if _UPDATE.match(body) and not _FORM.match(body):
+        raise QueryError("this is an update; only SELECT, ASK, CONSTRUCT and DESCRIBE are taken")
+
+
+def _hole(token: re.Match[str]) -> str:
+    if token["text"] is not None:
+        return "''"
+    return "<>" if token["iri"] is not None else " "
+
+
+def _depth(bare: str) -> int:
+    depth = deepest = 0
+    for bracket in re.findall(r"[(){}\[\]]", bare):
+        depth += 1 if bracket in "({[" else -1
+        deepest = max(deepest, depth)
+    return deepest

@@ -1,0 +1,17 @@
+"""How parent and worker speak: a JSON header and a body, each with its length before it."""
+
+import json
+import struct
+from typing import Any
+
+FRAME = struct.Struct(">II")
+
+
+def packed(header: dict[str, Any], body: bytes) -> bytes:
+    r"""Write one message.
+
+    >>> packed({}, b"x")
+    b'\x00\x00\x00\x02\x00\x00\x00\x01{}x'
+    """
+    text = json.dumps(header).encode()
+    return FRAME.pack(len(text), len(body)) + text + body

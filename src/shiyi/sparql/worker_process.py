@@ -1,0 +1,117 @@
+"""The parent's side of one worker: start it, ask it, and end it when its time is over."""
+
+import json
+import os
+import select
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any, Final
+
+import shiyi
+from shiyi.errors import KnowledgeBaseError
+from shiyi.settings import QuerySettings
+from shiyi.sparql.worker_frames import FRAME, packed
+
+_START: Final = (
+    "import sys; sys.path.append(sys.argv[1]); "
+    "from shiyi.sparql.worker import main; main(*sys.argv[2:])"
+)
+_PASSED_ON = ("PATH", "PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "LANG", "LC_ALL", "TMPDIR")
+_START_SECONDS = 20.0  # a worker takes 0.1 s; more means a machine in distress
+_CHUNK = 1 << 20  # bytes
+
+Reply = tuple[dict[str, Any], bytes]
+
+
+class WorkerGoneError(Exception):
+    """A worker died in the middle of a query; ``status`` is its exit status."""
+
+    def __init__(self, status: int) -> None:
+        self.status = status
+
+
+class WorkerProcess:
+    """One confined process; it knows no secret, since it gets hardly any environment."""
+
+    def __init__(self, limits: QuerySettings) -> None:
+        environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+        root = str(Path(shiyi.__file__).parents[1])
+        self._process = subprocess.Popen(  # noqa: S603 - our own program, no shell
+            [sys.executable, "-P", "-c", _START, root,
+             str(limits.memory_mib), str(limits.rows), str(limits.bytes)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0,
+            env={**environment, "MALLOC_ARENA_MAX": "2", "PYTHONUTF8": "1"},
+        )  # fmt: skip
+        self._ready: dict[str, Any] | None = None
+
+    @property
+    def pid(self) -> int:
+        """Give the process id."""
+        return self._process.pid
+
+    def greeting(self) -> dict[str, Any]:
+        """Wait until the worker is up, and give what it said of itself."""
+        if self._ready is None:
+            try:
+                self._ready, _ = self._receive(time.monotonic() + _START_SECONDS)
+            except (WorkerGoneError, TimeoutError) as fault:
+                self.end()
+                raise KnowledgeBaseError(
+                    "no query worker could be started; is pyoxigraph installed, and does "
+                    "query.memory_mib leave room for it?"
+                ) from fault
+        return self._ready
+
+    def ask(self, request: dict[str, Any], deadline: float) -> Reply:
+        """Give the reply; TimeoutError at the ``deadline`` of the monotonic clock."""
+        self.greeting()
+        assert self._process.stdin is not None  # noqa: S101 - Popen was given PIPE
+        try:
+            left = memoryview(packed(request, b""))
+            while len(left):
+                left = left[self._process.stdin.write(left) or 0 :]
+        except OSError as fault:
+            raise WorkerGoneError(self.end()) from fault
+        return self._receive(deadline)
+
+    def kill(self) -> None:
+        """Kill the process; whoever waits for its reply learns that it is gone."""
+        self._process.kill()
+
+    def end(self) -> int:
+        """Kill the process and give its exit status; twice does no harm."""
+        self._process.kill()
+        status = self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                pipe.close()
+        return status
+
+    def _receive(self, deadline: float) -> Reply:
+        head = self._read(FRAME.size, deadline)
+        header_size, body_size = FRAME.unpack(head)
+        said = json.loads(self._read(header_size, deadline))
+        return said, self._read(body_size, deadline)
+
+    def _read(self, size: int, deadline: float) -> bytes:
+        assert self._process.stdout is not None  # noqa: S101 - Popen was given PIPE
+        poll, got = select.poll(), bytearray()
+        poll.register(self._process.stdout, select.POLLIN)
+        while len(got) < size:
+            left = deadline - time.monotonic()
+            if left <= 0 or not poll.poll(left * 1000):
+                raise TimeoutError
+            part = os.read(self._process.stdout.fileno(), min(_CHUNK, size - len(got)))
+            if not part:
+                raise WorkerGoneError(self._died())
+            got += part
+        return bytes(got)
+
+    def _died(self) -> int:
+        """Give the status the process died of, before ``end`` would put its own kill there."""
+        try:
+            return self._process.wait(timeout=1.0)
+        except subprocess.TimeoutExpired:
+            return self.end()

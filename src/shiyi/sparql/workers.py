@@ -1,0 +1,235 @@
+"""The reading path for queries others wrote: killable workers on snapshots, never this process."""
+
+import queue
+import signal
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self
+
+from shiyi.errors import FormatError, KnowledgeBaseError, QueryError, QueryLimitError, UsageError
+from shiyi.settings import QuerySettings
+from shiyi.sparql.guard import check_query
+from shiyi.sparql.knowledge_base import KnowledgeBase
+from shiyi.sparql.results import GRAPH_TYPES, SOLUTION_TYPES, QueryResult, ResultFormat
+from shiyi.sparql.snapshots import Snapshot
+from shiyi.sparql.worker_process import Reply, WorkerGoneError, WorkerProcess
+
+
+@dataclass(slots=True)
+class _Shared:
+    """A snapshot that several workers read; removed when the last lets go."""
+
+    snapshot: Snapshot
+    sequence: int
+    made: float
+    users: int = 1
+
+
+@dataclass(slots=True)
+class _Worker:
+    process: WorkerProcess
+    reads: _Shared | None = None
+
+
+class QueryPool:
+    """Answers free queries in confined workers; whatever a query does, the next is answered.
+
+    A change is seen by queries that begin ``settings.snapshot_seconds`` after it, or at once
+    after :meth:`refresh`.
+    """
+
+    def __init__(self, kb: KnowledgeBase, settings: QuerySettings | None = None) -> None:
+        self._kb, self._settings = kb, settings or QuerySettings()
+        self._idle: queue.LifoQueue[_Worker] = queue.LifoQueue()
+        self._turn, self._closed = threading.Lock(), False
+        self._current = self._snapshot()
+        self._workers = [
+            _Worker(WorkerProcess(self._settings)) for _ in range(max(1, self._settings.workers))
+        ]
+        for worker in self._workers:
+            self._idle.put(worker)
+        greeting = self._workers[0].process.greeting()
+        self.network_blocked = bool(greeting["network_blocked"])
+
+    def query(
+        self,
+        text: str,
+        *,
+        accept: ResultFormat | None = None,
+        timeout: float | None = None,
+        default_graphs: Sequence[str] = (),
+        named_graphs: Sequence[str] = (),
+    ) -> QueryResult:
+        """Answer one SELECT, ASK, CONSTRUCT or DESCRIBE, whole.
+
+        ``default_graphs`` and ``named_graphs`` are the IRIs of the protocol and replace what the
+        query says. QueryError where the query is wrong, QueryLimitError where it ran past
+        ``timeout`` seconds, memory, rows or bytes, FormatError where ``accept`` has no fit.
+        """
+        check_query(text, self._settings.max_query_bytes, self.network_blocked)
+        accepted, seconds = accept or ResultFormat(), self._seconds(timeout)
+        request = {
+            "query": text, "seconds": seconds, "solutions": accepted.solutions,
+            "graph": accepted.graph, "default_graphs": list(default_graphs),
+            "named_graphs": list(named_graphs),
+        }  # fmt: skip
+        return _result(self._reply(request, seconds), accepted, self._settings)
+
+    def refresh(self) -> None:
+        """Let every query that begins from now on see all changes made so far."""
+        with self._turn:
+            self._renew()
+
+    def close(self) -> None:
+        """End all workers and remove the snapshots; queries under way get an error."""
+        with self._turn:
+            if self._closed:
+                return
+            self._closed = True
+        for worker in self._workers:
+            worker.process.kill()  # a query under way fails now, not at its deadline
+        for _ in self._workers:
+            worker = self._idle.get()
+            worker.process.end()
+            self._release(worker.reads)
+        self._release(self._current)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        fault: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _reply(self, request: dict[str, Any], seconds: float) -> Reply:
+        with self._borrowed(seconds) as worker:
+            shared = self._latest()
+            try:
+                worker.process.greeting()  # a fresh worker's start is not the query's time
+                asked = {**request, "snapshot": str(shared.snapshot.path)}
+                reply = worker.process.ask(asked, time.monotonic() + seconds)
+            except TimeoutError:
+                self._replace(worker, shared)
+                raise _past_time(seconds) from None
+            except WorkerGoneError as gone:
+                self._replace(worker, shared)
+                raise _death(gone.status, seconds) from None
+            except BaseException:
+                self._replace(worker, shared)
+                raise
+            self._release(worker.reads)
+            worker.reads = shared
+            return reply
+
+    @contextmanager
+    def _borrowed(self, seconds: float) -> Iterator[_Worker]:
+        if self._closed:
+            raise KnowledgeBaseError("the query pool is closed")
+        try:
+            worker = self._idle.get(timeout=seconds)
+        except queue.Empty:
+            raise QueryLimitError(
+                "time", f"all query workers were busy for {seconds:g} s; try again later"
+            ) from None
+        try:
+            yield worker
+        finally:
+            self._idle.put(worker)
+
+    def _replace(self, worker: _Worker, shared: _Shared) -> None:
+        worker.process.end()
+        self._release(worker.reads)
+        self._release(shared)
+        worker.process, worker.reads = WorkerProcess(self._settings), None
+
+    def _latest(self) -> _Shared:
+        """Take hold of a snapshot that is recent enough."""
+        with self._turn:
+            behind = self._kb.sequence != self._current.sequence
+            age = time.monotonic() - self._current.made
+            if behind and age >= self._settings.snapshot_seconds:
+                self._renew()
+            self._current.users += 1
+            return self._current
+
+    def _renew(self) -> None:
+        if self._kb.sequence != self._current.sequence:
+            old, self._current = self._current, self._snapshot()
+            self._drop(old)
+
+    def _snapshot(self) -> _Shared:
+        sequence = self._kb.sequence  # before the copy: it may hold more, never less
+        return _Shared(self._kb.take_snapshot(), sequence, time.monotonic())
+
+    def _release(self, shared: _Shared | None) -> None:
+        if shared is not None:
+            with self._turn:
+                self._drop(shared)
+
+    def _drop(self, shared: _Shared) -> None:
+        shared.users -= 1
+        if shared.users == 0:
+            shared.snapshot.remove()
+
+    def _seconds(self, timeout: float | None) -> float:
+        if timeout is None:
+            return self._settings.timeout
+        if not timeout > 0:  # also refuses NaN
+            raise UsageError("the timeout of a query is a number of seconds above 0")
+        return min(timeout, self._settings.timeout_cap)
+
+
+def _result(reply: Reply, accepted: ResultFormat, settings: QuerySettings) -> QueryResult:
+    said, body = reply
+    if said["outcome"] == "whole":
+        kind = str(said["kind"])
+        media = (
+            GRAPH_TYPES[accepted.graph] if kind == "graph" else SOLUTION_TYPES[accepted.solutions]
+        )
+        return QueryResult(media, body, kind, int(said["rows"]))
+    if said["outcome"] == "limit":
+        raise _past_limit(str(said["limit"]), settings)
+    if said["outcome"] == "format":
+        graph = said["kind"] == "graph"
+        raise FormatError(
+            f"format of a {said['kind']} result",
+            accepted.solutions or accepted.graph,
+            tuple(GRAPH_TYPES if graph else SOLUTION_TYPES),
+        )
+    if said["outcome"] == "query":
+        raise QueryError(str(said["message"]))
+    raise KnowledgeBaseError(f"the snapshot cannot be read: {said['message']}")
+
+
+def _past_limit(limit: str, settings: QuerySettings) -> QueryLimitError:
+    allowed = {
+        "rows": f"more than {settings.rows:,} rows",
+        "bytes": f"more than {settings.bytes:,} bytes",
+        "memory": f"more than {settings.memory_mib:,} MiB of memory",
+    }[limit]
+    return QueryLimitError(
+        limit, f"the result needs {allowed}; ask for less, for example with LIMIT and OFFSET"
+    )
+
+
+def _past_time(seconds: float) -> QueryLimitError:
+    return QueryLimitError(
+        "time", f"the query ran longer than {seconds:g} s and was stopped; make it more selective"
+    )
+
+
+def _death(status: int, seconds: float) -> QueryLimitError:
+    if status == -signal.SIGALRM:
+        return _past_time(seconds)
+    name = signal.Signals(-status).name if status < 0 else f"status {status}"
+    return QueryLimitError(
+        "memory", f"the query used up its memory or stack and was stopped ({name}); simplify it"
+    )
