@@ -68,7 +68,7 @@ def make_base(tables: Path | None, settings: Settings, steps: Steps) -> dict[str
 
 def check_quality(store: "OxigraphStore") -> None:
     """Run every ``sparql/qc/*-violation.rq``; raise :class:`ConformanceError` on any row."""
-    from shiyi.sparql.queries import quality_faults
+    from shiyi.sparql.quality import quality_faults
 
     if faults := list(quality_faults(store)):
         raise ConformanceError(faults)

@@ -91,7 +91,7 @@ def _read(path: Path, faults: Faults) -> tuple[tuple[str, ...], list[Row]]:
     header: tuple[str, ...] = ()
     rows: list[Row] = []
     for number, line in enumerate(lines, start=1):
-        if not line.strip() or line.startswith(("# ", "#\t")) or line == "#":
+        if not line.strip() or line.startswith("#"):
             continue
         cells = [cell.strip() for cell in line.rstrip("\r").split("\t")]
         place = Place(name, number)

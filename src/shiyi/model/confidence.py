@@ -46,4 +46,4 @@ def fuse(votes: Iterable[tuple[str, Confidence]]) -> Confidence:
     if len(best) == 1:
         return Confidence(next(iter(best.values())))
     joined = 1.0 - math.prod(1.0 - value for value in best.values())
-    return Confidence(round(max(min(joined, CEILING), *best.values()), 6))
+    return Confidence(max(min(round(joined, 6), CEILING), *best.values()))

@@ -1,25 +1,34 @@
 """RDF 1.2 terms as values, and how they are written as text."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
 
 from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, RdfFormat, Triple
 from pyoxigraph import parse as oxigraph_parse
+from pyoxigraph import serialize as oxigraph_serialize
+
+from shiyi.errors import FormatError
 
 __all__ = [
-    "XSD_DATE", "XSD_DECIMAL", "XSD_INTEGER", "BlankNode", "DefaultGraph", "Literal", "NamedNode",
+    "FORMATS",
+    "XSD_DATE", "XSD_DECIMAL", "XSD_INTEGER", "XSD_STRING", "BlankNode", "DefaultGraph", "Literal", "NamedNode",
     "Object", "Quad", "Subject", "Term", "Triple", "canonical", "decimal", "local_name",
-    "parse_turtle", "text",
+    "parse_turtle", "serialize", "text",
 ]  # fmt: skip
 
 Term = NamedNode | BlankNode | Literal | Triple
 Subject = NamedNode | BlankNode
 Object = NamedNode | Literal
 
+FORMATS = {
+    "nq": RdfFormat.N_QUADS, "trig": RdfFormat.TRIG, "ttl": RdfFormat.TURTLE,
+    "nt": RdfFormat.N_TRIPLES, "jsonld": RdfFormat.JSON_LD, "rdfxml": RdfFormat.RDF_XML,
+}  # fmt: skip
 _XSD = "http://www.w3.org/2001/XMLSchema#"
 XSD_DECIMAL = NamedNode(f"{_XSD}decimal")
 XSD_INTEGER = NamedNode(f"{_XSD}integer")
 XSD_DATE = NamedNode(f"{_XSD}date")
+XSD_STRING = NamedNode(f"{_XSD}string")
 
 
 def decimal(value: float) -> Literal:
@@ -31,7 +40,9 @@ def decimal(value: float) -> Literal:
     '1'
     """
     digits = f"{Decimal(repr(round(value, 6))):f}"
-    return Literal(digits.rstrip("0").rstrip(".") if "." in digits else digits, datatype=XSD_DECIMAL)
+    return Literal(
+        digits.rstrip("0").rstrip(".") if "." in digits else digits, datatype=XSD_DECIMAL
+    )
 
 
 def canonical(term: Term) -> str:
@@ -70,3 +81,24 @@ def parse_turtle(turtle: str) -> Iterator[Quad]:
     ['x']
     """
     yield from oxigraph_parse(turtle, format=RdfFormat.TURTLE)
+
+
+def serialize(
+    statements: Iterable[Quad] | Iterable[Triple], name: str, prefixes: dict[str, str]
+) -> bytes:
+    """Write quads (or triples, where the format has no graphs) in the format ``name``.
+
+    JSON-LD and RDF/XML take lowered statements only: they have no triple terms.
+
+    >>> node = NamedNode("https://e.org/a")
+    >>> serialize([Triple(node, node, node)], "nt", {})
+    b'<https://e.org/a> <https://e.org/a> <https://e.org/a> .\\n'
+    """
+    if name not in FORMATS:
+        raise FormatError("format", name, tuple(FORMATS))
+    chosen = FORMATS[name]
+    takes_prefixes = chosen in (RdfFormat.TRIG, RdfFormat.TURTLE, RdfFormat.RDF_XML)
+    written = oxigraph_serialize(
+        statements, format=chosen, prefixes=prefixes if takes_prefixes else None
+    )
+    return written or b""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from shiyi.artefacts import artefact
 from shiyi.errors import KnowledgeBaseError
-from shiyi.model.rdf import BlankNode, Literal, NamedNode, Quad, Term, Triple
+from shiyi.model.rdf import XSD_STRING, BlankNode, Literal, NamedNode, Quad, Term, Triple
 from shiyi.ontology.terms import RDF
 
 if TYPE_CHECKING:
@@ -68,6 +68,8 @@ def _node(term: Term) -> "Node":
         case Literal():
             if term.language:
                 return RdflibLiteral(term.value, lang=term.language)
+            if term.datatype == XSD_STRING:  # rdflib tells "x" from "x"^^xsd:string; SHACL does not
+                return RdflibLiteral(term.value)
             return RdflibLiteral(term.value, datatype=URIRef(term.datatype.value))
     raise TypeError(f"a nested triple term cannot be lowered: {term}")
 

@@ -1,0 +1,7 @@
+"""``python -m shiyi``."""
+
+import sys
+
+from shiyi.cli import main
+
+sys.exit(main())

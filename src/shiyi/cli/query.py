@@ -1,0 +1,42 @@
+"""``shiyi query``."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from shiyi.errors import UsageError
+from shiyi.settings import Settings
+
+FORMATS = ("json", "xml", "csv", "tsv", "ttl", "nt", "nq", "trig")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Say what ``shiyi query`` takes."""
+    parser.add_argument("file", metavar="FILE", help="a file with one SPARQL query, or - for stdin")
+    parser.add_argument("--format", choices=FORMATS, help="default: tsv for rows, ttl for graphs")
+    parser.add_argument("--timeout", type=float, metavar="S", help="seconds, up to the cap")
+
+
+def read_text(name: str) -> str:
+    """Read a file, or standard input for ``-``; complain by name."""
+    try:
+        data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+        return data.decode("utf-8")
+    except OSError as fault:
+        raise UsageError(f"{name} cannot be read: {fault.strerror}") from fault
+    except UnicodeDecodeError as fault:
+        raise UsageError(f"{name} is not UTF-8 text: save it as UTF-8") from fault
+
+
+def run(args: argparse.Namespace, settings: Settings) -> int:
+    """Run the query in a contained worker and print its result."""
+    from shiyi.sparql.knowledge_base import KnowledgeBase
+    from shiyi.sparql.workers import QueryPool
+
+    text = read_text(args.file)
+    with KnowledgeBase.open(settings.kb) as base, QueryPool.of(base, settings.query) as pool:
+        result = pool.query(text, format=args.format, timeout=args.timeout)
+    sys.stdout.buffer.write(result.body)
+    if not result.body.endswith(b"\n"):
+        sys.stdout.buffer.write(b"\n")
+    return 0

@@ -1,0 +1,1 @@
+"""What leaves the knowledge base: dumps, tables, descriptions."""

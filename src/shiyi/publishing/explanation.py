@@ -1,0 +1,84 @@
+"""Why a claim is believed as much as it is, in sources and numbers."""
+
+from typing import Any
+
+from shiyi.model.confidence import CEILING
+from shiyi.model.rdf import NamedNode, Term, Triple, local_name, text
+from shiyi.ontology.terms import DCTERMS, PROV, RDF, RDFS, SHIYI, SKOS
+from shiyi.sparql.store import QuadStore
+
+_DEPTH = 6  # premises of premises; deeper derivations do not occur
+
+
+def explain(store: QuadStore, claim: str, depth: int = 0) -> dict[str, Any] | None:
+    """Give a claim with evidence, arithmetic and premises as plain values; None if unknown."""
+    node = NamedNode(claim)
+    triple = next(
+        (q.object for q in store.match(node, RDF.reifies) if isinstance(q.object, Triple)), None
+    )
+    if triple is None:
+        return None
+    evidence = [_evidence(store, each) for each in _values(store, node, SHIYI.evidence)]
+    premises = [
+        told
+        for each in _values(store, node, PROV.wasDerivedFrom)
+        if depth < _DEPTH and (told := explain(store, text(each), depth + 1))
+    ]
+    return {
+        "claim": claim,
+        "subject": _label(store, triple.subject),
+        "predicate": _label(store, triple.predicate),
+        "object": _label(store, triple.object),
+        "status": local_name(text(_value(store, node, SHIYI.status))),
+        "polarity": local_name(text(_value(store, node, SHIYI.polarity))),
+        "confidence": float(text(_value(store, node, SHIYI.confidence)) or 0),
+        "why": _why(evidence, bool(premises)),
+        "evidence": evidence,
+        "rule": local_name(text(_value(store, node, SHIYI.derivedBy))),
+        "premises": premises,
+    }
+
+
+def _evidence(store: QuadStore, node: Term) -> dict[str, Any]:
+    assert_named = node if isinstance(node, NamedNode) else NamedNode(text(node))
+    source = _value(store, assert_named, DCTERMS.source)
+    lineage = _value(store, source, SHIYI.lineage) if isinstance(source, NamedNode) else None
+    return {
+        "evidence": text(node),
+        "source": _label(store, source) if source else "",
+        "lineage": text(lineage),
+        "tier": local_name(text(_value(store, assert_named, SHIYI.sourceTier))),
+        "checked": text(_value(store, assert_named, SHIYI.checked)),
+        "locator": text(_value(store, assert_named, SHIYI.sourceLocator)),
+        "confidence": float(text(_value(store, assert_named, SHIYI.extractionConfidence)) or 0),
+    }
+
+
+def _why(evidence: list[dict[str, Any]], derived: bool) -> str:
+    if derived:
+        return "the smallest confidence among its premises"
+    votes: dict[str, float] = {}
+    for each in evidence:
+        votes[each["lineage"]] = max(votes.get(each["lineage"], 0.0), each["confidence"])
+    if len(votes) < 2:
+        return "the confidence of its one independent source"
+    factors = " × ".join(f"(1 − {vote:g})" for vote in votes.values())
+    return f"1 − {factors}, one vote an independent source, at most {CEILING}"
+
+
+def _values(store: QuadStore, node: NamedNode, predicate: NamedNode) -> list[Term]:
+    return sorted((quad.object for quad in store.match(node, predicate)), key=str)
+
+
+def _value(store: QuadStore, node: NamedNode, predicate: NamedNode) -> Term | None:
+    return next(iter(_values(store, node, predicate)), None)
+
+
+def _label(store: QuadStore, term: Term) -> str:
+    if not isinstance(term, NamedNode):
+        return text(term)
+    for predicate in (SKOS.prefLabel, RDFS.label):
+        labels = sorted(text(each) for each in _values(store, term, predicate))
+        if labels:
+            return " / ".join(dict.fromkeys(labels))
+    return local_name(term.value)

@@ -1,0 +1,66 @@
+"""What is drawn is what is there."""
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import shiyi.errors
+from shiyi.cli import VERBS
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+
+
+def test_the_drawing_of_the_floors_is_the_contract() -> None:
+    contracts = PROJECT["tool"]["importlinter"]["contracts"]
+    [floors] = [c["layers"] for c in contracts if c["type"] == "layers"]
+    drawn = (ROOT / "docs/architecture.txt").read_text("utf-8").split("\n\n")[1].splitlines()
+    assert len(floors) > 0
+    assert drawn == floors
+
+
+def test_the_tree_of_errors_is_drawn() -> None:
+    drawn = {word for word in (shiyi.errors.__doc__ or "").split() if word.endswith("Error")}
+    raised = {name for name in vars(shiyi.errors) if name.endswith("Error")}
+    assert len(raised) > 0
+    assert drawn == raised
+
+
+def test_every_error_but_the_first_belongs_to_the_tree() -> None:
+    for name, each in vars(shiyi.errors).items():
+        if name.endswith("Error"):
+            assert issubclass(each, shiyi.errors.ShiyiError), name
+
+
+def test_every_verb_is_documented() -> None:
+    page = (ROOT / "docs/commands.md").read_text("utf-8")
+    assert len(VERBS) > 5
+    assert [verb for verb in VERBS if f"`shiyi {verb}" not in page] == []
+
+
+def test_every_named_query_and_shape_is_documented() -> None:
+    page = (ROOT / "docs/commands.md").read_text("utf-8")
+    queries = [path.stem for path in (ROOT / "sparql").rglob("*.rq")]
+    assert len(queries) > 5
+    assert [name for name in queries if f"`{name}`" not in page] == []
+
+
+def test_no_file_is_longer_than_four_hundred_lines() -> None:
+    files = [*(ROOT / "src").rglob("*.py"), *(ROOT / "tests").rglob("*.py")]
+    assert len(files) > 30
+    assert [f.name for f in files if len(f.read_text("utf-8").splitlines()) > 400] == []
+
+
+def test_help_loads_nothing_heavy() -> None:
+    check = (
+        "import sys, shiyi.cli\n"
+        "try: shiyi.cli.main(['--help'])\n"
+        "except SystemExit: pass\n"
+        "heavy = {'numpy', 'rdflib', 'flask', 'pyshacl', 'owlready2', 'scipy', 'openai', 'torch'}\n"
+        "print(sorted(heavy & set(sys.modules)), file=sys.stderr)\n"
+    )
+    done = subprocess.run(  # noqa: S603 - our own interpreter and text
+        [sys.executable, "-c", check], capture_output=True, text=True, check=True
+    )
+    assert done.stderr.strip() == "[]"
