@@ -30,15 +30,17 @@ class Query:
     @classmethod
     def parse(cls, name: str, text: str) -> "Query":
         """Read a query whose first line is ``# question in English? / 中文问题？``."""
-        heading = re.fullmatch(r"#\s*(.+?\?)\s*/\s*(.+？)\s*", text.partition("\n")[0])
+        heading = re.fullmatch(r"#\s*(.+\?.*?)\s+/\s+(.+？.*?)\s*", text.partition("\n")[0])
         if not heading:
             raise UsageError(f"sparql/{name}.rq opens with its question: '# in English? / 中文？'")
         return cls(name, heading[1], heading[2], text)
 
 
 def query_names() -> tuple[str, ...]:
-    """List the named queries."""
-    return tuple(sorted(path.stem for path in _folder().glob("*.rq")))
+    """List the named queries; those that look for faults are called ``qc/…-violation``."""
+    folder = _folder()
+    files = folder.rglob("*.rq")
+    return tuple(sorted(str(file.relative_to(folder).with_suffix("")) for file in files))
 
 
 @cache

@@ -4,7 +4,7 @@ import fcntl
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Self
@@ -32,19 +32,17 @@ class Writer:
     @classmethod
     def open(cls, kb: Path, folder: Path) -> Self:
         """Take the lock of ``kb``, clean up after dead writers, and finish what they began."""
-        lock = take_lock(kb)
-        try:
+        with ExitStack() as undo:
+            lock = take_lock(kb)
+            undo.callback(os.close, lock)
             remove_debris(folder)
             store = OxigraphStore.on_disk(folder)
-            try:
-                writer = cls(store, Journal.open(kb / JOURNAL_FILE), lock)
-                writer._catch_up()
-            except BaseException:
-                store.close()
-                raise
-        except BaseException:
-            os.close(lock)
-            raise
+            undo.callback(store.close)
+            journal = Journal.open(kb / JOURNAL_FILE)
+            undo.callback(journal.close)
+            writer = cls(store, journal, lock)
+            writer._catch_up()
+            undo.pop_all()
         return writer
 
     @property

@@ -1,0 +1,79 @@
+from pathlib import Path
+
+import pytest
+
+from shiyi.errors import KnowledgeBaseError
+from shiyi.model.rdf import Literal, Quad, Triple
+from shiyi.ontology.terms import RDF
+from shiyi.sparql.journal import Journal, Record, read_journal
+from tests.contracts import CLAIM, GRAPH, A, B, P
+
+
+def record(sequence: int) -> Record:
+    return Record(
+        sequence, f"key-{sequence}", "curator 张", "因为\nit was read", "2025-01-01T00:00:00.000+00:00",
+        (Quad(A, P, B, GRAPH),),
+        (Quad(A, P, Literal(f"第{sequence}\nC 行", language="zh")), Quad(CLAIM, RDF.reifies, Triple(A, P, B))),
+    )  # fmt: skip
+
+
+def journal_of(path: Path, records: int) -> Path:
+    journal = Journal.open(path)
+    for sequence in range(1, records + 1):
+        journal.append(record(sequence))
+    journal.close()
+    return path
+
+
+def test_records_read_back_as_they_were_written(tmp_path: Path) -> None:
+    path = journal_of(tmp_path / "j", 3)
+    assert list(read_journal(path)) == [record(1), record(2), record(3)]
+
+
+def test_an_absent_journal_has_no_records(tmp_path: Path) -> None:
+    assert list(read_journal(tmp_path / "j")) == []
+    assert not (tmp_path / "j").exists()
+
+
+def test_keys_are_known_after_opening_again(tmp_path: Path) -> None:
+    journal = Journal.open(journal_of(tmp_path / "j", 2))
+    assert (journal.find("key-2"), journal.find("key-3"), journal.sequence) == (2, None, 2)
+    assert journal.notice == ""
+    assert [each.sequence for each in journal.records(after=1)] == [2]
+    journal.close()
+
+
+def test_a_power_cut_at_any_byte_of_the_last_record_leaves_the_others(tmp_path: Path) -> None:
+    whole = journal_of(tmp_path / "whole", 2).read_bytes()
+    first = len(record(1).to_bytes())
+    cut = tmp_path / "cut"
+    for size in range(first, len(whole)):
+        cut.write_bytes(whole[:size])
+        journal = Journal.open(cut)
+        assert journal.sequence == 1
+        assert bool(journal.notice) == (size > first)
+        journal.append(record(2))
+        journal.close()
+        assert cut.read_bytes() == whole
+    assert size == len(whole) - 1
+
+
+def test_a_damaged_byte_anywhere_is_a_loud_error(tmp_path: Path) -> None:
+    whole = journal_of(tmp_path / "whole", 3).read_bytes()
+    first = len(record(1).to_bytes())
+    damaged, seen = tmp_path / "damaged", 0
+    for place in range(0, first + len(record(2).to_bytes()), 7):
+        broken = bytearray(whole)
+        broken[place] ^= 0x01
+        damaged.write_bytes(broken)
+        with pytest.raises(KnowledgeBaseError, match=r"damaged|backup"):
+            Journal.open(damaged)
+        assert damaged.read_bytes() == broken  # nothing is cut off a journal we do not understand
+        seen += 1
+    assert seen > 100
+
+
+def test_a_missing_record_is_a_loud_error(tmp_path: Path) -> None:
+    (tmp_path / "j").write_bytes(record(1).to_bytes() + record(3).to_bytes())
+    with pytest.raises(KnowledgeBaseError, match="number 3 stands where 2 belongs"):
+        Journal.open(tmp_path / "j")

@@ -1,0 +1,164 @@
+import errno
+import threading
+from pathlib import Path
+
+import pytest
+
+from shiyi.errors import KnowledgeBaseError, UsageError
+from shiyi.model.rdf import XSD_INTEGER, Literal, Quad
+from shiyi.sparql.journal import Journal, read_journal
+from shiyi.sparql.knowledge_base import KnowledgeBase
+from shiyi.sparql.oxigraph import OxigraphStore
+from shiyi.sparql.writer import applied_through
+from tests.contracts import A, B, C, P
+
+
+def test_a_write_is_in_the_store_and_in_the_journal(writable_kb: KnowledgeBase) -> None:
+    number = writable_kb.writer.write(
+        [Quad(A, P, B)], key="k", who="张医生", why="read in the source"
+    )
+    assert number == writable_kb.sequence == 1
+    assert list(writable_kb.store.match(A)) == [Quad(A, P, B)]
+    (record,) = read_journal(writable_kb.path / "journal.nq")
+    assert (record.key, record.who, record.why) == ("k", "张医生", "read in the source")
+    assert record.when.endswith("+00:00")
+
+
+def test_the_same_key_twice_changes_nothing(writable_kb: KnowledgeBase) -> None:
+    first = writable_kb.writer.write([Quad(A, P, B)], key="k", who="me", why="test")
+    again = writable_kb.writer.write(
+        [Quad(A, P, C)], [Quad(A, P, B)], key="k", who="me", why="test"
+    )
+    assert first == again
+    assert list(writable_kb.store.match(A)) == [Quad(A, P, B)]
+
+
+def test_a_key_is_known_after_a_restart(small_kb: Path) -> None:
+    for _ in range(2):
+        with KnowledgeBase.open(small_kb, write=True) as kb:
+            assert kb.writer.write([Quad(A, P, B)], key="k", who="me", why="test") == 1
+
+
+@pytest.mark.parametrize("missing", ["key", "who", "why"])
+def test_a_change_without_key_author_or_reason_is_refused(
+    writable_kb: KnowledgeBase, missing: str
+) -> None:
+    said = {"key": "k", "who": "me", "why": "test"} | {missing: ""}
+    with pytest.raises(UsageError):
+        writable_kb.writer.write([Quad(A, P, B)], **said)
+    assert writable_kb.sequence == 0
+
+
+def test_a_killed_write_is_replayed_on_start(
+    small_kb: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with KnowledgeBase.open(small_kb, write=True) as kb:
+        kb.writer.write([Quad(A, P, B)], key="k1", who="me", why="test")
+        with monkeypatch.context() as patched:  # the journal has it, the store never gets it
+            patched.setattr(OxigraphStore, "change", _interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                kb.writer.write([Quad(A, P, C)], [Quad(A, P, B)], key="k2", who="me", why="test")
+        assert applied_through(kb.store) == 1
+    with KnowledgeBase.open(small_kb, write=True) as kb:
+        assert list(kb.store.match(A)) == [Quad(A, P, C)]
+        assert kb.sequence == 2
+
+
+def _interrupted(*_: object, **__: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_a_second_writer_is_told_who_writes(small_kb: Path) -> None:
+    with KnowledgeBase.open(small_kb, write=True) as kb:
+        with pytest.raises(KnowledgeBaseError, match=r"process \d+ writes"):
+            KnowledgeBase.open(small_kb, write=True)
+        kb.writer.write([Quad(A, P, B)], key="k", who="me", why="test")
+    with KnowledgeBase.open(small_kb, write=True) as kb:
+        assert kb.sequence == 1
+
+
+def test_no_update_of_four_threads_is_lost(writable_kb: KnowledgeBase) -> None:
+    writer = writable_kb.writer
+
+    def count_up(name: int) -> None:
+        for i in range(100):
+            with writer.turn() as store:
+                before = list(store.match(A, P))
+                value = max((int(q.object.value) for q in before), default=0) + 1
+                after = Quad(A, P, Literal(str(value), datatype=XSD_INTEGER))
+                writer.write([after], before, key=f"{name}-{i}", who="me", why="count")
+
+    threads = [threading.Thread(target=count_up, args=(n,)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [quad.object.value for quad in writable_kb.store.match(A, P)] == ["400"]
+    assert writable_kb.sequence == 400
+
+
+def test_a_full_disk_refuses_the_write_and_loses_nothing(
+    writable_kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writable_kb.writer.write([Quad(A, P, B)], key="k1", who="me", why="test")
+    with monkeypatch.context() as patched:
+        patched.setattr("shiyi.sparql.journal.os.fsync", _disk_full)
+        with pytest.raises(KnowledgeBaseError, match="make room"):
+            writable_kb.writer.write([Quad(A, P, C)], key="k2", who="me", why="test")
+    assert list(writable_kb.store.match(A)) == [Quad(A, P, B)]
+    assert writable_kb.writer.write([Quad(A, P, C)], key="k2", who="me", why="test") == 2
+
+
+def _disk_full(*_: object, **__: object) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_store_that_took_no_change_is_opened_anew_and_takes_it(
+    writable_kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    change, failures = OxigraphStore.change, [1]
+
+    def failing_once(store: OxigraphStore, **quads: tuple[Quad, ...]) -> None:
+        if failures:
+            failures.pop()
+            raise KnowledgeBaseError("disk full")
+        change(store, **quads)
+
+    monkeypatch.setattr(OxigraphStore, "change", failing_once)
+    assert writable_kb.writer.write([Quad(A, P, B)], key="k", who="me", why="test") == 1
+    assert list(writable_kb.store.match(A)) == [Quad(A, P, B)]
+
+
+def test_a_change_that_the_store_missed_is_made_before_the_next(
+    writable_kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(OxigraphStore, "change", _refused)
+        with pytest.raises(KnowledgeBaseError):
+            writable_kb.writer.write([Quad(A, P, B)], key="k1", who="me", why="test")
+    assert writable_kb.writer.write([Quad(A, P, C)], key="k2", who="me", why="test") == 2
+    assert {quad.object for quad in writable_kb.store.match(A)} == {B, C}
+
+
+def _refused(*_: object, **__: object) -> None:
+    raise KnowledgeBaseError("disk full")
+
+
+def test_a_lost_journal_is_not_passed_over(small_kb: Path) -> None:
+    with KnowledgeBase.open(small_kb, write=True) as kb:
+        kb.writer.write([Quad(A, P, B)], key="k", who="me", why="test")
+    (small_kb / "journal.nq").unlink()
+    with pytest.raises(KnowledgeBaseError, match="restore the journal"):
+        KnowledgeBase.open(small_kb, write=True)
+    Journal.open(small_kb / "journal.nq").close()
+
+
+def test_what_killed_bulk_loads_left_is_swept_at_the_start(small_kb: Path) -> None:
+    with KnowledgeBase.open(small_kb) as kb:
+        store = kb.folder / "store"
+    (store / "bulk-1.sst").write_bytes(b"x")
+    (store / "LOG.old.1").write_bytes(b"x")
+    with KnowledgeBase.open(small_kb, write=True) as kb:
+        assert len(kb.store) > 0
+    assert not (store / "bulk-1.sst").exists()
+    assert not (store / "LOG.old.1").exists()
