@@ -24,7 +24,7 @@ def run(args: argparse.Namespace, settings: Settings) -> int:
 
     text = read_text("-") if args.text == "-" else args.text
     with KnowledgeBase.open(settings.kb) as base:
-        linker = Linker.open(base.folder, base.store, base.release, settings.linking)
+        linker = Linker.open(settings.kb, base.store, base.release, settings.linking)
         mentions = linker.link(text)
     if args.json:
         emit({"mentions": [each.to_json() for each in mentions]})

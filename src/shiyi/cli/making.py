@@ -48,7 +48,7 @@ def prepared(
 
 def make_base(tables: Path | None, settings: Settings, steps: Steps) -> dict[str, Any]:
     """Build a new generation beside the old one and switch to it when it is whole."""
-    from shiyi.sparql.knowledge_base import build_generation
+    from shiyi.sparql.generations import build_generation
 
     starter, warnings = prepared(tables, settings, steps)
     counts = starter.counts() | {"warnings": len(warnings)}
@@ -75,19 +75,25 @@ def check_quality(store: "OxigraphStore") -> None:
 
 
 def derive(store: "OxigraphStore", settings: Settings) -> int:
-    """Write the derived graph: inherited cautions and the importance of each concept."""
+    """Write the derived graph anew, in one transaction; give how many quads it has."""
     from shiyi.model.names import graph
-    from shiyi.reasoning.derive import derived_quads
+    from shiyi.reasoning.inheritance import derive as derived
 
-    quads = list(derived_quads(store, settings))
-    store.change(add=quads, remove=list(store.match(graph=graph("derived"))))
+    quads = list(derived(store, settings))
+    kept = set(quads)
+    old = [quad for quad in store.match(graph=graph("derived")) if quad not in kept]
+    store.change(add=quads, remove=old)
     return len(quads)
 
 
 def index_base(settings: Settings) -> None:
     """Make the label index and the adjacency of the current generation."""
-    from shiyi.answering.runtime import write_indexes
+    from shiyi.linking.labels import LabelIndex
+    from shiyi.reasoning.projection import Projection
     from shiyi.sparql.knowledge_base import KnowledgeBase
 
     with KnowledgeBase.open(settings.kb) as base:
-        write_indexes(base, settings)
+        folder = base.folder / "index"
+        folder.mkdir(exist_ok=True)
+        LabelIndex.from_store(base.store, base.release).save(folder)
+        Projection.from_store(base.store, base.release).save(folder)

@@ -7,7 +7,7 @@ from pathlib import Path
 from shiyi.errors import UsageError
 from shiyi.settings import Settings
 
-FORMATS = ("json", "xml", "csv", "tsv", "ttl", "nt", "nq", "trig")
+FORMATS = ("json", "xml", "csv", "tsv", "ttl", "nt", "nq", "trig", "rdf")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -31,11 +31,13 @@ def read_text(name: str) -> str:
 def run(args: argparse.Namespace, settings: Settings) -> int:
     """Run the query in a contained worker and print its result."""
     from shiyi.sparql.knowledge_base import KnowledgeBase
+    from shiyi.sparql.results import ResultFormat
     from shiyi.sparql.workers import QueryPool
 
     text = read_text(args.file)
-    with KnowledgeBase.open(settings.kb) as base, QueryPool.of(base, settings.query) as pool:
-        result = pool.query(text, format=args.format, timeout=args.timeout)
+    accepted = ResultFormat.of(args.format) if args.format else ResultFormat("tsv", "ttl")
+    with KnowledgeBase.open(settings.kb) as base, QueryPool(base, settings.query) as pool:
+        result = pool.query(text, accept=accepted, timeout=args.timeout)
     sys.stdout.buffer.write(result.body)
     if not result.body.endswith(b"\n"):
         sys.stdout.buffer.write(b"\n")

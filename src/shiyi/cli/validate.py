@@ -9,20 +9,19 @@ from shiyi.settings import Settings
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Say what ``shiyi validate`` takes."""
-    parser.add_argument("files", nargs="*", metavar="FILE", help="Turtle files; none: the base")
+    parser.add_argument("files", nargs="*", metavar="FILE", help="ttl, nt, nq or trig; none: the base")
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
 
 
 def run(args: argparse.Namespace, settings: Settings) -> int:
     """Print the SHACL report; status 1 where something is violated."""
     from shiyi.cli.query import read_text
-    from shiyi.model.rdf import DefaultGraph
+    from shiyi.model.rdf import DefaultGraph, parse
     from shiyi.shapes.validation import lowered, shapes_graph, validate
     from shiyi.sparql.knowledge_base import KnowledgeBase
-    from shiyi.sparql.workers import parse_upload
 
     if args.files:
-        parsed = (quad for name in args.files for quad in parse_upload(read_text(name), "ttl"))
+        parsed = (quad for name in args.files for quad in parse(read_text(name), name))
         data = lowered(parsed)
     else:
         with KnowledgeBase.open(settings.kb) as base:

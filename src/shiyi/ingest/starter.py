@@ -7,6 +7,7 @@ from pathlib import Path
 
 from shiyi.artefacts import artefact
 from shiyi.ingest.claims import Reader
+from shiyi.ingest.conflicts import conflict_quads
 from shiyi.ingest.concepts import (
     KINDS, Concepts, broader_of, check_acyclic, concept_quads, read_concepts,
 )  # fmt: skip
@@ -15,9 +16,9 @@ from shiyi.ingest.sources import read_sources
 from shiyi.ingest.tables import Faults
 from shiyi.model.claim import Claim, Source, Tier
 from shiyi.model.names import resource
-from shiyi.model.rdf import DefaultGraph, Literal, Quad, Triple, parse_turtle
+from shiyi.model.rdf import DefaultGraph, Literal, Quad, parse_turtle
 from shiyi.ontology.statements import claim_quads, source_quads
-from shiyi.ontology.terms import RDF, RDFS, SHIYI, SKOS
+from shiyi.ontology.terms import RDF, RDFS, SKOS
 from shiyi.ontology.vocabulary import Schema
 from shiyi.settings import ConfidenceSettings
 
@@ -51,7 +52,7 @@ class Starter:
             yield from source_quads(source)
         for claim in self.claims:
             yield from claim_quads(claim)
-        yield from _conflicts(self.claims)
+        yield from conflict_quads(self.claims, self.broader)
 
 
 def load_starter(folder: Path | None = None, weights: ConfidenceSettings | None = None) -> Starter:
@@ -100,21 +101,3 @@ def _pinyin(concept: object) -> str:
 
     given, label = getattr(concept, "pinyin", ""), getattr(concept, "zh", "")
     return str(given or "".join(lazy_pinyin(label, style=Style.TONE)))
-
-
-def _conflicts(claims: list[Claim]) -> Iterator[Quad]:
-    """Link claims that disagree: two base natures of one material, suitable against unsuitable."""
-    natures: dict[str, list[Claim]] = {}
-    advice: dict[tuple[str, str], list[Claim]] = {}
-    for claim in claims:
-        if claim.predicate == SHIYI.hasNature:
-            natures.setdefault(claim.subject.value, []).append(claim)
-        elif claim.predicate in (SHIYI.suitableFood, SHIYI.unsuitableFood):
-            said = claim.object
-            if not isinstance(said, Triple):
-                advice.setdefault((claim.subject.value, said.value), []).append(claim)
-    for group in (*natures.values(), *advice.values()):
-        for one in group:
-            for other in group:
-                if one.iri.value != other.iri.value:
-                    yield Quad(one.iri, SHIYI.conflictsWith, other.iri, DefaultGraph())

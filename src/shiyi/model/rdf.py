@@ -7,13 +7,13 @@ from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, RdfFor
 from pyoxigraph import parse as oxigraph_parse
 from pyoxigraph import serialize as oxigraph_serialize
 
-from shiyi.errors import FormatError
+from shiyi.errors import FormatError, UsageError
 
 __all__ = [
     "FORMATS",
     "XSD_DATE", "XSD_DECIMAL", "XSD_INTEGER", "XSD_STRING", "BlankNode", "DefaultGraph", "Literal", "NamedNode",
     "Object", "Quad", "Subject", "Term", "Triple", "canonical", "decimal", "local_name",
-    "parse_turtle", "serialize", "text",
+    "parse", "parse_turtle", "serialize", "text",
 ]  # fmt: skip
 
 Term = NamedNode | BlankNode | Literal | Triple
@@ -24,6 +24,7 @@ FORMATS = {
     "nq": RdfFormat.N_QUADS, "trig": RdfFormat.TRIG, "ttl": RdfFormat.TURTLE,
     "nt": RdfFormat.N_TRIPLES, "jsonld": RdfFormat.JSON_LD, "rdfxml": RdfFormat.RDF_XML,
 }  # fmt: skip
+TEXT_FORMATS = ("ttl", "nt", "nq", "trig")
 _XSD = "http://www.w3.org/2001/XMLSchema#"
 XSD_DECIMAL = NamedNode(f"{_XSD}decimal")
 XSD_INTEGER = NamedNode(f"{_XSD}integer")
@@ -81,6 +82,17 @@ def parse_turtle(turtle: str) -> Iterator[Quad]:
     ['x']
     """
     yield from oxigraph_parse(turtle, format=RdfFormat.TURTLE)
+
+
+def parse(content: str, name: str) -> Iterator[Quad]:
+    """Read a person's own RDF file by the ending of its name; complain by line and column."""
+    ending = name.rpartition(".")[2]
+    if ending not in TEXT_FORMATS:
+        raise FormatError("file ending", ending, TEXT_FORMATS)
+    try:
+        yield from oxigraph_parse(content, format=FORMATS[ending])
+    except SyntaxError as fault:
+        raise UsageError(f"{name} is not {ending}: {fault.msg}") from fault
 
 
 def serialize(

@@ -1,0 +1,53 @@
+"""Where sources disagree, both claims stay and are linked; none wins."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import combinations, product
+
+from shiyi.model.claim import Claim, Polarity
+from shiyi.model.rdf import DefaultGraph, Quad, local_name, text
+from shiyi.ontology.terms import SHIYI
+
+_FOR = {SHIYI.suitableFood: True, SHIYI.indicatedFor: False, SHIYI.relieves: False}
+_AGAINST = {SHIYI.unsuitableFood: True, SHIYI.contraindicatedIn: False, SHIYI.cautionIn: False,
+            SHIYI.aggravates: False}  # fmt: skip
+
+
+def conflict_quads(claims: Iterable[Claim], broader: Mapping[str, list[str]]) -> Iterator[Quad]:
+    """Yield ``conflictsWith`` both ways: two natures of one material, advice for and against."""
+    for one, other in _pairs(list(claims), broader):
+        yield Quad(one.iri, SHIYI.conflictsWith, other.iri, DefaultGraph())
+        yield Quad(other.iri, SHIYI.conflictsWith, one.iri, DefaultGraph())
+
+
+def _pairs(
+    claims: list[Claim], broader: Mapping[str, list[str]]
+) -> Iterator[tuple[Claim, Claim]]:
+    natures: dict[str, list[Claim]] = defaultdict(list)
+    said_for: dict[tuple[str, str], list[Claim]] = defaultdict(list)
+    said_against: dict[tuple[str, str], list[Claim]] = defaultdict(list)
+    for claim in claims:
+        if claim.polarity is Polarity.NEGATIVE:
+            continue
+        if claim.predicate == SHIYI.hasNature:
+            natures[claim.subject.value].append(claim)
+        for advice, kept in ((_FOR, said_for), (_AGAINST, said_against)):
+            if claim.predicate in advice:
+                kept[_condition_and_food(claim, advice[claim.predicate])].append(claim)
+    for group in natures.values():
+        for one, other in combinations(group, 2):
+            if not _degrees_of_one(one, other, broader):
+                yield one, other
+    for key in said_for.keys() & said_against.keys():
+        yield from product(said_for[key], said_against[key])
+
+
+def _condition_and_food(claim: Claim, condition_first: bool) -> tuple[str, str]:
+    subject, said = claim.subject.value, text(claim.object)
+    return (subject, said) if condition_first else (said, subject)
+
+
+def _degrees_of_one(one: Claim, other: Claim, broader: Mapping[str, list[str]]) -> bool:
+    """Tell whether one nature is a degree of the other, as 微寒 is of 寒."""
+    first, second = local_name(text(one.object)), local_name(text(other.object))
+    return second in broader.get(first, ()) or first in broader.get(second, ())
