@@ -1,0 +1,1 @@
+"""The web face: pages, API, SPARQL protocol, one document per resource."""

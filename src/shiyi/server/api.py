@@ -1,0 +1,149 @@
+"""The API for programs: ask, watch an answer appear, link a text, complete a word."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from flask import Blueprint, Response, request
+from werkzeug.exceptions import UnsupportedMediaType
+
+from shiyi.errors import ShiyiError, UsageError
+from shiyi.model.answer import Answer
+from shiyi.model.profile import Profile
+from shiyi.server.inputs import (
+    count_field,
+    language_field,
+    method_field,
+    profile_of_form,
+    text_field,
+)  # fmt: skip
+from shiyi.server.metrics import Metrics
+from shiyi.server.problems import problem_of
+from shiyi.server.site import Site
+from shiyi.server.wording import chosen_language
+
+_ASK_FIELDS: Final = ("question", "lang", "method", "k", "profile")
+_LINK_CHARS: Final = 20_000
+
+
+def api(site: Site, metrics: Metrics) -> Blueprint:
+    """Serve ``/api/ask``, ``/api/ask/stream``, ``/api/link`` and ``/api/complete``."""
+    routes = Blueprint("api", __name__, url_prefix="/api")
+
+    @routes.post("/ask")
+    def ask() -> Response:
+        said = body(_ASK_FIELDS)
+        answer = _asked(site, said)
+        metrics.event("answers", "abstained" if answer.abstained else answer.method)
+        return as_json(answer.to_json())
+
+    @routes.get("/ask")
+    def answer_json() -> Response:
+        args = request.args
+        said = {"question": args.get("q")} | {key: args.get(key) for key in ("lang", "method", "k")}
+        return as_json(_asked(site, said, profile_of_form(args)).to_json())
+
+    @routes.get("/ask/stream")
+    def stream() -> Response:
+        args = request.args
+        said: dict[str, Any] = {
+            "question": args.get("q"), "lang": args.get("lang"), "method": args.get("method"),
+            "k": args.get("k"),
+        }  # fmt: skip
+        question = text_field("q", said["question"], site.settings.answer.max_question_chars)
+        method_field(said["method"], site.methods)
+        language_field(said["lang"])
+        profile = profile_of_form(args)
+        events = _events(site, said | {"question": question}, profile)
+        response = Response(events, content_type="text/event-stream; charset=utf-8")
+        response.headers["Cache-Control"] = "no-store"
+        response.headers["X-Accel-Buffering"] = "no"  # a proxy must not hold events back
+        return response
+
+    @routes.post("/link")
+    def link() -> Response:
+        said = body(("text", "lang"))
+        text = text_field("text", said.get("text"), _LINK_CHARS)
+        language = language_field(said.get("lang")) or chosen_language()
+        return as_json({"mentions": [each.to_json(language) for each in site.link(text)]})
+
+    @routes.get("/complete")
+    def complete() -> Response:
+        words = request.args.get("q", "").strip()
+        limit = count_field("limit", request.args.get("limit"), 1, 50) or 10
+        found = (
+            site.complete(text_field("q", words, 200), chosen_language(), limit) if words else ()
+        )
+        return as_json(
+            {
+                "q": words,
+                "completions": [
+                    {
+                        "iri": each.iri, "label": each.label, "label_zh": each.label_zh,
+                        "label_en": each.label_en, "kind": each.kind, "matched": each.matched,
+                    }
+                    for each in found
+                ],
+            }
+        )  # fmt: skip
+
+    return routes
+
+
+def body(fields: tuple[str, ...]) -> Mapping[str, Any]:
+    """Read a JSON object with no field but ``fields``."""
+    if not request.is_json:
+        raise UnsupportedMediaType("send JSON, with Content-Type: application/json")
+    try:
+        said = json.loads(request.get_data())
+    except (ValueError, RecursionError) as fault:
+        raise UsageError(f"the body is not JSON: {fault}") from fault
+    if not isinstance(said, dict):
+        raise UsageError('the body is a JSON object, such as {"question": "…"}')
+    if unknown := sorted(str(key)[:40] for key in said if key not in fields):
+        raise UsageError(f"there is no field {unknown[0]!r}; there are {', '.join(fields)}")
+    return said
+
+
+def as_json(value: object) -> Response:
+    """Answer with JSON in which Chinese stays readable."""
+    return Response(json.dumps(value, ensure_ascii=False), content_type="application/json")
+
+
+def _asked(site: Site, said: Mapping[str, Any], profile: Profile | None = None) -> Answer:
+    limit = site.settings.answer.max_question_chars
+    return site.ask(
+        text_field("question", said.get("question"), limit),
+        method=method_field(said.get("method"), site.methods),
+        language=language_field(said.get("lang")),
+        k=count_field("k", said.get("k"), 1, 100),
+        profile=Profile.from_json(said.get("profile") or {}) if profile is None else profile,
+    )
+
+
+def event(name: str, value: object) -> str:
+    """Write one server-sent event.
+
+    >>> event("token", "甘")
+    'event: token\\ndata: "甘"\\n\\n'
+    """
+    return f"event: {name}\ndata: {json.dumps(value, ensure_ascii=False)}\n\n"
+
+
+def _events(site: Site, said: Mapping[str, Any], profile: Profile) -> Iterator[str]:
+    try:
+        mentions = site.link(str(said["question"]))
+        language = str(said["lang"] or "en")
+        yield event("linked", [each.to_json(language) for each in mentions])
+        answer = _asked(site, said, profile)
+    except ShiyiError as fault:
+        yield event("error", problem_of(fault))
+        return
+    sent = answer.to_json()
+    for path in sent["paths"]:
+        yield event("path", path)
+    for warning in sent["warnings"]:
+        yield event("warning", warning)
+    for sentence in answer.sentences:
+        yield event("token", sentence.text)
+    yield event("answer", sent)

@@ -1,0 +1,107 @@
+"""The web application around one knowledge base, and the server that runs it."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+from flask import Flask, request, url_for
+
+from shiyi.artefacts import artefact
+from shiyi.server import guard, problems
+from shiyi.server.api import api
+from shiyi.server.concept_view import heading
+from shiyi.server.links import href
+from shiyi.server.machine import machine
+from shiyi.server.metrics import Metrics
+from shiyi.server.opening import open_site
+from shiyi.server.pages import pages
+from shiyi.server.phrases import Phrases
+from shiyi.server.reading import Reader
+from shiyi.server.resources import resources
+from shiyi.server.site import Site
+from shiyi.server.sparql_protocol import sparql_protocol
+from shiyi.server.wording import catalogue, chosen_language
+from shiyi.settings import Settings
+
+DEFAULT_QUERY: Final = """PREFIX shiyi: <https://w3id.org/shiyi/vocab#>
+PREFIX skos: <http://www.w3.org/2004/02/skos/core#>
+PREFIX rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#>
+
+SELECT ?food ?name ?confidence ?claim WHERE {
+  ?claim rdf:reifies <<( ?food shiyi:hasNature ?nature )>> ;
+         shiyi:status shiyi:accepted ; shiyi:confidence ?confidence .
+  ?food skos:prefLabel ?name .
+  FILTER(lang(?name) = "en")
+}
+ORDER BY DESC(?confidence) LIMIT 50
+"""
+
+
+def create_app(site: Site | Path, settings: Settings | None = None) -> Flask:
+    """Build the web application around an open site, or the knowledge base at a path.
+
+    Raises KnowledgeBaseError where the path holds none that is whole.
+    """
+    if isinstance(site, Path):
+        site = open_site(site, settings or Settings())
+    app = Flask(
+        "shiyi",
+        template_folder=str(artefact("server/templates")),
+        static_folder=str(artefact("server/static")),
+    )
+    app.config["MAX_CONTENT_LENGTH"] = site.settings.server.max_body_bytes
+    app.config["SEND_FILE_MAX_AGE_DEFAULT"] = 86400
+    app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
+    app.extensions["shiyi"] = site
+    metrics = Metrics()
+    problems.register(app)
+    guard.register(app, metrics)
+    for routes in (
+        pages(site), resources(site), api(site, metrics), sparql_protocol(site, metrics),
+        machine(site, metrics),
+    ):  # fmt: skip
+        app.register_blueprint(routes)
+    _say(app, site)
+    return app
+
+
+def _say(app: Flask, site: Site) -> None:
+    """Give templates the words, numbers and links they need."""
+
+    @app.context_processor
+    def words() -> dict[str, Any]:
+        texts = catalogue()
+        return {
+            "t": texts, "language": chosen_language(), "other_language": _other_language(),
+            "p": Phrases(texts), "site": site, "nonce": guard.nonce, "href": href,
+            "asset": _asset, "class_name": _class_name(site), "default_query": DEFAULT_QUERY,
+            "example_texts": lambda found: {each.name: each.text for each in found},
+        }  # fmt: skip
+
+
+def _class_name(site: Site) -> Callable[[str], str]:
+    reader = Reader(site.store, chosen_language())
+    return lambda name: heading(reader, name)
+
+
+def _asset(name: str) -> str:
+    return url_for("static", filename=name)
+
+
+def _other_language() -> str:
+    """Give this page's address in the other language."""
+    args = request.args.to_dict(flat=False)
+    args["lang"] = ["en" if chosen_language() == "zh" else "zh"]
+    endpoint = request.endpoint if request.method == "GET" and request.endpoint else "pages.home"
+    return url_for(endpoint, **(request.view_args or {}), **args)
+
+
+def serve(app: Flask, host: str, port: int, threads: int) -> None:
+    """Serve until interrupted."""
+    from waitress import serve as waitress_serve
+
+    site: Site = app.extensions["shiyi"]
+    try:
+        waitress_serve(app, host=host, port=port, threads=threads, ident="shiyi")
+    finally:
+        site.close()

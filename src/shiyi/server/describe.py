@@ -1,0 +1,96 @@
+"""The bounded description of a resource: what is said of it, by which claims, with all labels."""
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Final
+
+from shiyi.model.names import GRAPH, VOCAB, graph
+from shiyi.model.rdf import DefaultGraph, NamedNode, Quad, Term, Triple
+from shiyi.ontology.terms import DCTERMS, PROV, RDF, RDFS, SHIYI, SKOS
+from shiyi.sparql.store import QuadStore
+
+INCOMING: Final = 2000  # statements that point at the resource; hubs have more
+_DERIVED: Final = graph("derived")
+_LABELS: Final = (SKOS.prefLabel, RDFS.label)
+_TRIPLE_FORMATS: Final = frozenset({"ttl", "nt", "rdf", "jsonld"})
+
+
+def description(store: QuadStore, node: NamedNode) -> list[Quad]:
+    """List the quads that describe ``node``; nothing where the store does not know it."""
+    own = list(store.match(node, None, None, None))
+    quads = dict.fromkeys(own)
+    pointing = islice(store.match(None, None, node, DefaultGraph()), INCOMING)
+    about = [*own, *pointing, *islice(store.match(None, None, node, _DERIVED), INCOMING)]
+    for quad in about:
+        if quad.predicate == RDF.reifies:
+            continue
+        triple = Triple(quad.subject, quad.predicate, quad.object)
+        for found in store.match(None, RDF.reifies, triple, quad.graph_name):
+            quads[quad] = None
+            quads.update(dict.fromkeys(_claim(store, found)))
+    for quad in own:
+        if quad.predicate in (SHIYI.evidence, DCTERMS.source):
+            quads.update(dict.fromkeys(_node(store, quad.object, quad)))
+    if not own and not quads:
+        return []
+    quads.update(dict.fromkeys(_labels(store, list(quads))))
+    return list(quads)
+
+
+def _claim(store: QuadStore, reifies: Quad) -> Iterator[Quad]:
+    yield from store.match(reifies.subject, None, None, reifies.graph_name)
+
+
+def _node(store: QuadStore, node: Term, seen: Quad) -> Iterator[Quad]:
+    if isinstance(node, NamedNode):
+        for quad in store.match(node, None, None, seen.graph_name):
+            yield quad
+            if quad.predicate == DCTERMS.source:
+                yield from _node(store, quad.object, quad)
+
+
+def _labels(store: QuadStore, quads: Iterable[Quad]) -> Iterator[Quad]:
+    terms: set[NamedNode] = set()
+    for quad in quads:
+        for term in (quad.subject, quad.predicate, quad.object):
+            if isinstance(term, Triple):
+                terms.update(t for t in (term.subject, term.object) if isinstance(t, NamedNode))
+                terms.add(term.predicate)
+            elif isinstance(term, NamedNode):
+                terms.add(term)
+    for term in terms:
+        for predicate in _LABELS:
+            yield from store.match(term, predicate, None, DefaultGraph())
+
+
+def lowered(quads: Iterable[Quad]) -> Iterator[Quad]:
+    """Yield the same claims without triple terms, for formats and clients of RDF 1.1."""
+    for quad in quads:
+        if isinstance(quad.object, Triple):
+            inner, where = quad.object, quad.graph_name
+            yield Quad(quad.subject, RDF.subject, inner.subject, where)
+            yield Quad(quad.subject, RDF.predicate, inner.predicate, where)
+            yield Quad(quad.subject, RDF.object, inner.object, where)
+        else:
+            yield quad
+
+
+def flattened(quads: Iterable[Quad]) -> Iterator[Quad]:
+    """Yield the quads as one graph: what only a named graph asserts stays a claim, not a fact."""
+    for quad in quads:
+        if quad.graph_name == DefaultGraph() or not _asserted_elsewhere(quad):
+            yield Quad(quad.subject, quad.predicate, quad.object, DefaultGraph())
+
+
+def _asserted_elsewhere(quad: Quad) -> bool:
+    about_claim = isinstance(quad.subject, NamedNode) and "/id/claim/" in quad.subject.value
+    meta = quad.predicate in (SHIYI.pageRank, PROV.wasDerivedFrom, RDF.type)
+    ours = quad.predicate.value.startswith(VOCAB)
+    in_graph = isinstance(quad.graph_name, NamedNode) and quad.graph_name.value.startswith(GRAPH)
+    return in_graph and ours and not about_claim and not meta and isinstance(quad.object, NamedNode)
+
+
+def for_format(quads: Iterable[Quad], extension: str) -> Iterator[Quad]:
+    """Fit quads to a format: one graph where it has no others, lowered where no triple terms."""
+    flat = flattened(quads) if extension in _TRIPLE_FORMATS else iter(quads)
+    return lowered(flat) if extension in {"rdf", "jsonld"} else flat

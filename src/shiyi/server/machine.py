@@ -1,0 +1,49 @@
+"""What monitors, harvesters and crawlers read."""
+
+from flask import Blueprint, Response, send_from_directory
+
+from shiyi.artefacts import artefact
+from shiyi.server.api import as_json
+from shiyi.server.describe_service import void
+from shiyi.server.metrics import Metrics
+from shiyi.server.negotiation import RDF_TYPES, preferred
+from shiyi.server.openapi import document
+from shiyi.server.site import Site
+
+
+def machine(site: Site, metrics: Metrics) -> Blueprint:
+    """Serve health, metrics, OpenAPI, VoID, robots and the icon."""
+    routes = Blueprint("machine", __name__)
+
+    @routes.get("/healthz")
+    def health() -> Response:
+        said = site.health()
+        response = as_json(said)
+        response.status_code = 200 if said["status"] == "ok" else 503
+        response.headers["Cache-Control"] = "no-store"
+        return response
+
+    @routes.get("/metrics")
+    def measured() -> Response:
+        return Response(metrics.text(), content_type="text/plain; version=0.0.4; charset=utf-8")
+
+    @routes.get("/api/openapi.json")
+    def openapi() -> Response:
+        return as_json(document(site))
+
+    @routes.get("/.well-known/void")
+    def void_description() -> Response:
+        kind = preferred(list(RDF_TYPES))
+        return void(site, RDF_TYPES[kind], kind)
+
+    @routes.get("/robots.txt")
+    def robots() -> Response:
+        lines = ("User-agent: *", "Disallow: /ask", "Disallow: /sparql", "Disallow: /api/", "")
+        return Response("\n".join(lines), content_type="text/plain; charset=utf-8")
+
+    @routes.get("/favicon.ico")
+    @routes.get("/favicon.svg")
+    def icon() -> Response:
+        return send_from_directory(str(artefact("server/static")), "favicon.svg", max_age=86400)
+
+    return routes

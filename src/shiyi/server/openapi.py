@@ -1,0 +1,107 @@
+"""The API in OpenAPI 3.1, for generated clients and contract tests."""
+
+from typing import Any
+
+from shiyi.server.site import Site
+
+_TEXT = {"type": "string"}
+_PROBLEM = {
+    "description": "What was wrong and what to do",
+    "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
+}
+_FAULTS = dict.fromkeys(("400", "413", "415", "503"), _PROBLEM)
+
+
+def document(site: Site) -> dict[str, Any]:
+    """Describe every route programs use."""
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Shiyi 食医", "version": "0.1.0",
+            "description": "Questions about medicine-food homology, answered from cited claims.",
+            "license": {"name": "Apache-2.0 AND CC-BY-4.0"},
+        },
+        "paths": {
+            "/api/ask": {"post": _ask(site)},
+            "/api/ask/stream": {"get": _stream(site)},
+            "/api/link": {"post": _link()},
+            "/api/complete": {"get": _get("Complete a name", _query("q"), _query("limit"))},
+            "/sparql": {"get": _get("SPARQL query", _query("query"), _query("timeout"))},
+            "/healthz": {"get": _get("Health, release and counts")},
+            "/id/{name}": {"get": _see_other()},
+        },
+        "components": {"schemas": {"Profile": _profile(), "Problem": _problem()}},
+    }  # fmt: skip
+
+
+def _ask(site: Site) -> dict[str, Any]:
+    limit = site.settings.answer.max_question_chars
+    fields = {
+        "question": _TEXT | {"minLength": 1, "maxLength": limit},
+        "lang": {"enum": ["zh", "en"]}, "method": {"enum": list(site.methods)},
+        "k": {"type": "integer", "minimum": 1, "maximum": 100},
+        "profile": {"$ref": "#/components/schemas/Profile"},
+    }  # fmt: skip
+    return _post("Answer a question with citations", fields, ["question"])
+
+
+def _stream(site: Site) -> dict[str, Any]:
+    said = _get("Watch an answer appear", _query("q"), _query("method"), _query("lang"))
+    said["responses"]["200"] = {
+        "description": "Events linked, path, warning, token, answer, error",
+        "content": {"text/event-stream": {"schema": _TEXT}},
+    }
+    return said
+
+
+def _link() -> dict[str, Any]:
+    return _post("Link the words of a text to concepts", {"text": _TEXT, "lang": _TEXT}, ["text"])
+
+
+def _post(summary: str, fields: dict[str, Any], required: list[str]) -> dict[str, Any]:
+    schema = {
+        "type": "object", "properties": fields, "required": required, "additionalProperties": False,
+    }  # fmt: skip
+    return {
+        "summary": summary,
+        "requestBody": {"required": True, "content": {"application/json": {"schema": schema}}},
+        "responses": {"200": {"description": summary}, **_FAULTS},
+    }
+
+
+def _get(summary: str, *parameters: dict[str, Any]) -> dict[str, Any]:
+    responses: dict[str, Any] = {"200": {"description": summary}, **_FAULTS}
+    return {"summary": summary, "parameters": list(parameters), "responses": responses}
+
+
+def _query(name: str) -> dict[str, Any]:
+    return {"name": name, "in": "query", "schema": _TEXT}
+
+
+def _see_other() -> dict[str, Any]:
+    name = {"name": "name", "in": "path", "required": True, "schema": _TEXT}
+    return {
+        "summary": "Dereference a resource", "parameters": [name],
+        "responses": {"303": {"description": "To its page or its data, by Accept"}},
+    }  # fmt: skip
+
+
+def _profile() -> dict[str, Any]:
+    words = {"type": "array", "items": _TEXT, "maxItems": 50}
+    return {
+        "type": "object", "additionalProperties": False,
+        "properties": {
+            "age": {"type": "number", "minimum": 0, "maximum": 130},
+            "sex": {"enum": ["female", "male", "other"]},
+            "pregnant": {"type": "boolean"}, "lactating": {"type": "boolean"},
+            "medicines": words, "allergies": words, "conditions": words, "constitution": _TEXT,
+        },
+    }  # fmt: skip
+
+
+def _problem() -> dict[str, Any]:
+    names = ("type", "title", "detail", "instance")
+    return {
+        "type": "object", "required": ["title", "status", "detail"],
+        "properties": dict.fromkeys(names, _TEXT) | {"status": {"type": "integer"}},
+    }  # fmt: skip

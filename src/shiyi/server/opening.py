@@ -1,0 +1,68 @@
+"""Opens a knowledge base on disk for the web face."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from shiyi.answering.pipeline import METHODS, ask
+from shiyi.answering.runtime import Runtime
+from shiyi.linking.complete import Completer
+from shiyi.linking.labels import LabelIndex
+from shiyi.model.answer import Answer
+from shiyi.model.profile import Profile
+from shiyi.server.counting import counts_of
+from shiyi.server.site import FreeQuery, Site, Suggestion
+from shiyi.settings import Settings
+from shiyi.sparql.knowledge_base import KnowledgeBase
+from shiyi.sparql.results import GRAPH_TYPES, SOLUTION_TYPES, ResultFormat
+from shiyi.sparql.workers import QueryPool
+
+_EXTENSIONS = {kind: name for name, kind in (*SOLUTION_TYPES.items(), *GRAPH_TYPES.items())}
+
+
+def open_site(path: Path, settings: Settings) -> Site:
+    """Open ``path`` for reading; raises KnowledgeBaseError where it holds nothing whole."""
+    base = KnowledgeBase.open(path)
+    runtime = Runtime.open(base, settings)
+    completer = Completer(LabelIndex.from_store(base.store, base.release))
+    pool = QueryPool(base, settings.query)
+
+    def answer(
+        question: str, *, method: str, language: str | None, k: int | None, profile: Profile
+    ) -> Answer:
+        return ask(runtime, question, method=method, language=language, k=k, profile=profile)
+
+    def complete(words: str, language: str, limit: int) -> Sequence[Suggestion]:
+        return [
+            Suggestion(
+                each.iri, each.label_zh if language == "zh" else each.label_en, each.label_zh,
+                each.label_en, each.kind, each.label,
+            )
+            for each in completer.complete(words, limit)
+        ]  # fmt: skip
+
+    def close() -> None:
+        pool.close()
+        base.close()
+
+    return Site(
+        base.store, answer, runtime.linker.link, complete, PooledQueries(pool), base.release,
+        tuple(METHODS), str(base.manifest.get("built", "")), counts_of(base.store), settings, close,
+    )  # fmt: skip
+
+
+class PooledQueries:
+    """Free queries through the contained workers."""
+
+    def __init__(self, pool: QueryPool) -> None:
+        self._pool = pool
+
+    def answer(self, query: FreeQuery) -> bytes:
+        """Give the whole result in the media type asked for."""
+        result = self._pool.query(
+            query.text,
+            accept=ResultFormat.of(_EXTENSIONS[query.media_type]),
+            timeout=query.timeout,
+            default_graphs=query.default_graphs,
+            named_graphs=query.named_graphs,
+        )
+        return result.body

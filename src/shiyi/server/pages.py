@@ -1,0 +1,122 @@
+"""Pages for people who ask and people who browse; each works without JavaScript."""
+
+from flask import Blueprint, render_template, request
+
+from shiyi.errors import FormatError
+from shiyi.model.answer import Answer
+from shiyi.model.names import VOCAB
+from shiyi.model.rdf import DefaultGraph, NamedNode, text
+from shiyi.ontology.terms import RDF, SKOS
+from shiyi.server.answer_view import answer_view
+from shiyi.server.counting import CLASSES
+from shiyi.server.inputs import (
+    count_field,
+    language_field,
+    method_field,
+    profile_of_form,
+    text_field,
+)  # fmt: skip
+from shiyi.server.reading import Reader, Thing
+from shiyi.server.site import Site
+from shiyi.server.wording import catalogue, chosen_language
+
+
+def pages(site: Site) -> Blueprint:
+    """Serve ``/``, ``/ask``, ``/browse`` and ``/concept-search``."""
+    routes = Blueprint("pages", __name__)
+
+    @routes.get("/")
+    def home() -> str:
+        return render_template("home.html", examples=examples())
+
+    @routes.get("/ask")
+    def ask() -> str:
+        if "q" not in request.args:
+            return render_template("home.html", examples=examples(), asking=True)
+        answer = asked(site)
+        reader = Reader(site.store, answer.language)
+        view = answer_view(answer, reader, catalogue()("ask.citation"))
+        return render_template("ask.html", view=view, answer=answer, form=request.args)
+
+    @routes.get("/browse")
+    def browse() -> str:
+        reader = Reader(site.store, chosen_language())
+        name = request.args.get("class", "")
+        counts = class_counts(site)
+        if not name:
+            return render_template("browse.html", counts=counts, chosen=None, reader=reader)
+        if name not in counts:
+            raise FormatError("class", name, list(counts))
+        tree, total = class_tree(reader, name)
+        return render_template(
+            "browse.html", counts=counts, chosen=name, tree=tree, total=total, reader=reader
+        )
+
+    @routes.get("/concept-search")
+    def search() -> str:
+        words = request.args.get("q", "")
+        found = (
+            site.complete(text_field("q", words, 200), chosen_language(), 40)
+            if words.strip() else ()
+        )  # fmt: skip
+        return render_template("search.html", words=words, found=found)
+
+    return routes
+
+
+def asked(site: Site) -> Answer:
+    """Answer the question of the query string, its fields read strictly."""
+    args = request.args
+    question = text_field("q", args.get("q"), site.settings.answer.max_question_chars)
+    return site.ask(
+        question,
+        method=method_field(args.get("method"), site.methods),
+        language=language_field(args.get("lang")),
+        k=count_field("k", args.get("k"), 1, 100),
+        profile=profile_of_form(args),
+    )
+
+
+def examples() -> list[str]:
+    """List the example questions in the reader's language."""
+    words = catalogue()
+    return [words.texts[key] for key in sorted(words.texts) if key.startswith("example.")]
+
+
+def class_counts(site: Site) -> dict[str, int]:
+    """Count the concepts of each class that has any."""
+    return {name: site.counts[name] for name in CLASSES if name in site.counts}
+
+
+Tree = list[tuple[Thing, "Tree"]]
+
+
+def class_tree(reader: Reader, name: str) -> tuple[Tree, int]:
+    """Give the concepts of a class as a forest along ``skos:broader``, and how many there are."""
+    kind = NamedNode(VOCAB + name)
+    members = {
+        quad.subject
+        for quad in reader.store.match(None, RDF.type, kind, DefaultGraph())
+        if isinstance(quad.subject, NamedNode)
+    }
+    children: dict[NamedNode, list[NamedNode]] = {}
+    roots: list[NamedNode] = []
+    for node in members:
+        above = [p for p in reader.values(node, SKOS.broader) if p in members and p != node]
+        parents = [parent for parent in above if isinstance(parent, NamedNode)]
+        for parent in parents:
+            children.setdefault(parent, []).append(node)
+        if not parents:
+            roots.append(node)
+
+    def grown(node: NamedNode, above: frozenset[NamedNode]) -> tuple[Thing, Tree]:
+        below = [n for n in children.get(node, ()) if n not in above]
+        return reader.thing(node), planted(below, above | {node})
+
+    def planted(nodes: list[NamedNode], above: frozenset[NamedNode]) -> Tree:
+        return [grown(node, above) for node in sorted(nodes, key=sort_key)]
+
+    def sort_key(node: NamedNode) -> tuple[str, str]:
+        return text(next(reader.values(node, SKOS.notation), None)), reader.thing(node).label
+
+    return planted(roots, frozenset()), len(members)

@@ -1,0 +1,109 @@
+"""Which fault has which HTTP status, and how a client or a reader is told."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from flask import Flask, Response, json, render_template, request
+from werkzeug.exceptions import HTTPException
+
+from shiyi.errors import (
+    FormatError,
+    IndexMismatchError,
+    KnowledgeBaseError,
+    MissingExtraError,
+    OutsideError,
+    QueryError,
+    QueryLimitError,
+    RangeError,
+    ShiyiError,
+    TooLargeError,
+    UsageError,
+)  # fmt: skip
+
+_MACHINE_PATHS = ("/api/", "/data/", "/healthz", "/metrics", "/sparql", "/.well-known/")
+
+# the first row that fits decides
+STATUSES: tuple[tuple[type[ShiyiError], int, str], ...] = (
+    (QueryLimitError, 422, "query-limit"),
+    (QueryError, 400, "query"),
+    (TooLargeError, 413, "too-large"),
+    (FormatError, 400, "unknown-name"),
+    (UsageError, 400, "usage"),
+    (RangeError, 400, "range"),
+    (KnowledgeBaseError, 503, "knowledge-base"),
+    (IndexMismatchError, 503, "index"),
+    (MissingExtraError, 501, "missing-extra"),
+    (OutsideError, 502, "outside"),
+    (ShiyiError, 500, "internal"),
+)
+_LIMITS = {"time": 504, "memory": 507, "busy": 503}
+
+
+def status_of(fault: ShiyiError) -> tuple[int, str]:
+    """Give the HTTP status and the short name of the kind of fault."""
+    if isinstance(fault, QueryLimitError):
+        return _LIMITS.get(fault.limit, 422), f"query-limit-{fault.limit}"
+    return next((code, kind) for error, code, kind in STATUSES if isinstance(fault, error))
+
+
+def problem(status: int, kind: str, detail: str, **more: Any) -> dict[str, Any]:
+    """Give the RFC 9457 object of a fault."""
+    return {
+        "type": f"https://w3id.org/shiyi/problem/{kind}", "title": kind.replace("-", " "),
+        "status": status, "detail": detail, "instance": request.path, **more,
+    }  # fmt: skip
+
+
+def problem_of(fault: ShiyiError) -> dict[str, Any]:
+    """Give the RFC 9457 object of one of our errors, with what it carries."""
+    status, kind = status_of(fault)
+    more: dict[str, Any] = {}
+    if isinstance(fault, FormatError):
+        more["known"] = list(fault.known)
+    if isinstance(fault, TooLargeError):
+        more |= {"size": fault.size, "limit": fault.limit, "unit": fault.unit}
+    for name in ("line", "column"):
+        if isinstance(value := getattr(fault, name, None), int):
+            more[name] = value
+    return problem(status, kind, "internal fault" if status == 500 else str(fault), **more)
+
+
+def register(app: Flask) -> None:
+    """Turn every fault into one clear answer; none shows a stack trace."""
+
+    @app.errorhandler(ShiyiError)
+    def ours(fault: ShiyiError) -> Response:
+        if status_of(fault)[0] >= 500:
+            app.logger.error("%s: %s", type(fault).__name__, fault)
+        return answered(problem_of(fault))
+
+    @app.errorhandler(HTTPException)
+    def theirs(fault: HTTPException) -> Response:
+        code = fault.code or 500
+        kind = fault.name.lower().replace(" ", "-")
+        headers = {key: value for key, value in fault.get_headers() if key in {"Allow"}}
+        return answered(problem(code, kind, fault.description or fault.name), headers)
+
+
+def answered(fault: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> Response:
+    """Answer with a page where a reader asked, with problem+json otherwise."""
+    if _for_reader():
+        body, kind = render_template("error.html", fault=fault), "text/html; charset=utf-8"
+    else:
+        body, kind = json.dumps(dict(fault), ensure_ascii=False), "application/problem+json"
+    response = Response(body, int(fault["status"]), content_type=kind)
+    response.headers.extend(dict(headers or {}))
+    if fault["status"] == 503:
+        response.headers["Retry-After"] = "5"
+    response.headers["Vary"] = "Accept"
+    return response
+
+
+def _for_reader() -> bool:
+    accepted = request.accept_mimetypes
+    html = accepted["text/html"] if accepted else 0
+    if request.path.startswith(_MACHINE_PATHS) and "text/html" not in accepted.values():
+        return False
+    if request.path.startswith("/api/"):
+        return False
+    return html > 0

@@ -1,0 +1,270 @@
+"""What the store holds, in the reader's language: labels, statements, claims and their evidence."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from shiyi.model.names import graph
+from shiyi.model.rdf import (
+    DefaultGraph,
+    Literal,
+    NamedNode,
+    Quad,
+    Subject,
+    Term,
+    Triple,
+    local_name,
+    text,
+)  # fmt: skip
+from shiyi.ontology.statements import QUALIFIERS
+from shiyi.ontology.terms import DCTERMS, PROV, RDF, RDFS, SHIYI, SKOS
+from shiyi.server.links import href, source_link
+from shiyi.sparql.store import QuadStore
+
+ACCEPTED = DefaultGraph()
+DERIVED = graph("derived")
+Graph = NamedNode | DefaultGraph
+
+
+@dataclass(frozen=True, slots=True)
+class Thing:
+    """Something a page names: its label, and where the label leads (empty: nowhere)."""
+
+    iri: str
+    label: str
+    href: str = ""
+    other: str = ""  # the label in the other language, where it differs
+    kind: str = ""  # local name of its class
+
+    @property
+    def local(self) -> bool:
+        """Tell whether the link stays on this host."""
+        return self.href.startswith("/")
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One claim about a concept, seen from that concept."""
+
+    predicate: str  # local name
+    subject: Thing
+    object: Thing
+    claim: str
+    confidence: float
+    forward: bool = True
+    derived: bool = False
+    negative: bool = False
+
+    @property
+    def other(self) -> Thing:
+        """Give what stands at the far end."""
+        return self.object if self.forward else self.subject
+
+
+@dataclass(frozen=True, slots=True)
+class SourceView:
+    """A work that evidence cites."""
+
+    iri: str
+    title: str
+    href: str
+    tier: str
+    year: str = ""
+    identifier: str = ""
+    link: str = ""
+    licence: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceView:
+    """Where a claim was read, and how strongly that counts."""
+
+    iri: str
+    href: str
+    source: SourceView
+    confidence: float
+    checked: str
+    locator: str = ""
+    quote: str = ""
+    passage: Thing | None = None
+    qualifiers: tuple[tuple[str, str], ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimView:
+    """A claim as its page shows it."""
+
+    iri: str
+    subject: Thing
+    predicate: Thing
+    object: Thing
+    polarity: str
+    status: str
+    confidence: float
+    evidence: tuple[EvidenceView, ...]
+    derived_by: str = ""
+    premises: tuple[Thing, ...] = ()
+
+
+class Reader:
+    """Reads one store in one language; keeps nothing between requests."""
+
+    def __init__(self, store: QuadStore, language: str) -> None:
+        self.store, self.language = store, language
+        self._things: dict[Term, Thing] = {}
+
+    def values(
+        self, subject: Subject, predicate: NamedNode, where: Graph | None = ACCEPTED
+    ) -> Iterator[Term]:
+        """Yield the objects of ``predicate``."""
+        return (quad.object for quad in self.store.match(subject, predicate, None, where))
+
+    def said(self, subject: Subject, predicate: NamedNode, where: Graph | None = ACCEPTED) -> str:
+        """Give one value as text, the reader's language first, or nothing."""
+        found = list(self.values(subject, predicate, where))
+        ours = [t for t in found if isinstance(t, Literal) and t.language == self.language]
+        return text((ours or found or [None])[0])
+
+    def texts(
+        self, subject: Subject, predicate: NamedNode, where: Graph | None = ACCEPTED
+    ) -> tuple[str, ...]:
+        """List the values as texts: those in the reader's language, or all if there are none."""
+        found = list(self.values(subject, predicate, where))
+        ours = [t for t in found if isinstance(t, Literal) and t.language == self.language]
+        return tuple(sorted(text(term) for term in ours or found))
+
+    def labels(self, node: NamedNode) -> dict[str, str]:
+        """Give the preferred label by language."""
+        found: dict[str, str] = {}
+        for predicate in (SKOS.prefLabel, RDFS.label):
+            for term in self.values(node, predicate):
+                if isinstance(term, Literal):
+                    found.setdefault(term.language or "", term.value)
+        return found
+
+    def thing(self, term: Term) -> Thing:
+        """Name a term in the reader's language."""
+        if term not in self._things:
+            self._things[term] = self._named(term)
+        return self._things[term]
+
+    def _named(self, term: Term) -> Thing:
+        if not isinstance(term, NamedNode):
+            return Thing("", text(term))
+        found = self.labels(term)
+        label = found.get(self.language) or next(iter(found.values()), local_name(term.value))
+        other = found.get("en" if self.language == "zh" else "zh", "")
+        kind = next((local_name(text(each)) for each in self.values(term, RDF.type)), "")
+        return Thing(term.value, label, href(term.value), other if other != label else "", kind)
+
+    def statements(self, node: NamedNode) -> Iterator[Statement]:
+        """Yield the accepted and the derived claims about ``node``, both ways."""
+        for where in (ACCEPTED, DERIVED):
+            for quad in self.store.match(node, None, None, where):
+                yield from self._statement(quad, where, forward=True)
+            for quad in self.store.match(None, None, node, where):
+                yield from self._statement(quad, where, forward=False)
+        yield from self._negatives(node)
+
+    def _statement(self, quad: Quad, where: Graph, *, forward: bool) -> Iterator[Statement]:
+        claim = self.reifier(Triple(quad.subject, quad.predicate, quad.object), where)
+        if claim is not None:
+            yield Statement(
+                local_name(quad.predicate.value), self.thing(quad.subject), self.thing(quad.object),
+                claim.value, self.number(claim, SHIYI.confidence, where), forward,
+                derived=where == DERIVED,
+            )  # fmt: skip
+
+    def reifier(self, triple: Triple, where: Graph | None = None) -> NamedNode | None:
+        """Give the claim that says ``triple``, if one does."""
+        for quad in self.store.match(None, RDF.reifies, triple, where):
+            if isinstance(quad.subject, NamedNode):
+                return quad.subject
+        return None
+
+    def _negatives(self, node: NamedNode) -> Iterator[Statement]:
+        for role, forward in ((RDF.subject, True), (RDF.object, False)):
+            for quad in self.store.match(None, role, node, ACCEPTED):
+                if isinstance(quad.subject, NamedNode):
+                    view = self.claim(quad.subject, ACCEPTED)
+                    yield Statement(
+                        local_name(view.predicate.iri), view.subject, view.object, view.iri,
+                        view.confidence, forward, negative=view.polarity == "negative",
+                    )  # fmt: skip
+
+    def number(self, node: Subject, predicate: NamedNode, where: Graph | None = None) -> float:
+        """Give a decimal value; 0 where none is stated."""
+        return next((float(text(term)) for term in self.values(node, predicate, where)), 0.0)
+
+    def home_of_claim(self, claim: NamedNode) -> Graph | None:
+        """Give the graph that holds the claim: the accepted view before any other."""
+        homes = [quad.graph_name for quad in self.store.match(claim, RDF.reifies, None, None)]
+        if not homes:
+            return None
+        home = ACCEPTED if ACCEPTED in homes else homes[0]
+        return home if isinstance(home, NamedNode | DefaultGraph) else None
+
+    def claim(self, claim: NamedNode, where: Graph) -> ClaimView:
+        """Read one claim with all its evidence."""
+        triple = next(self.values(claim, RDF.reifies, where))
+        if not isinstance(triple, Triple):
+            raise TypeError(f"{claim.value} reifies no triple")
+        nodes = [n for n in self.values(claim, SHIYI.evidence, where) if isinstance(n, NamedNode)]
+        evidence = sorted(
+            (self.evidence(node, where) for node in nodes), key=lambda each: -each.confidence
+        )
+        premises = [t for t in self.values(claim, PROV.wasDerivedFrom, where)]
+        return ClaimView(
+            claim.value, self.thing(triple.subject), self.thing(triple.predicate),
+            self.thing(triple.object),
+            local_name(self.said(claim, SHIYI.polarity, where)) or "positive",
+            local_name(self.said(claim, SHIYI.status, where)),
+            self.number(claim, SHIYI.confidence, where), tuple(evidence),
+            local_name(self.said(claim, SHIYI.derivedBy, where)),
+            tuple(self.premise(term) for term in premises),
+        )  # fmt: skip
+
+    def premise(self, term: Term) -> Thing:
+        """Name a premise of a derived claim by what it says."""
+        home = self.home_of_claim(term) if isinstance(term, NamedNode) else None
+        if home is None or not isinstance(term, NamedNode):
+            return self.thing(term)
+        triple = next(self.values(term, RDF.reifies, home))
+        if not isinstance(triple, Triple):
+            return self.thing(term)
+        parts = (triple.subject, triple.predicate, triple.object)
+        return Thing(term.value, " · ".join(self.thing(p).label for p in parts), href(term.value))
+
+    def evidence(self, node: NamedNode, where: Graph | None = ACCEPTED) -> EvidenceView:
+        """Read one piece of evidence with its source."""
+        source = next(self.values(node, DCTERMS.source, where), None)
+        notes = self.texts(node, SHIYI.noteText, where)
+        passages = [
+            self.thing(term) for term in self.values(node, PROV.wasDerivedFrom, where)
+            if term != source
+        ]  # fmt: skip
+        return EvidenceView(
+            node.value, href(node.value), self.source(source),
+            self.number(node, SHIYI.extractionConfidence, where),
+            self.said(node, SHIYI.checked, where), self.said(node, SHIYI.sourceLocator, where),
+            self.said(node, SHIYI.quote, where), passages[0] if passages else None,
+            tuple(self._qualifiers(node, where)), notes,
+        )  # fmt: skip
+
+    def _qualifiers(self, node: NamedNode, where: Graph | None) -> Iterable[tuple[str, str]]:
+        for name, (written, language) in QUALIFIERS.items():
+            if language is None and (value := self.said(node, written, where)):
+                yield name, value
+
+    def source(self, node: Term | None) -> SourceView:
+        """Read a source."""
+        if not isinstance(node, NamedNode):
+            return SourceView("", "", "", "")
+        tier = local_name(self.said(node, SHIYI.sourceTier)).removeprefix("tier-")
+        identifier = self.said(node, DCTERMS.identifier)
+        return SourceView(
+            node.value, self.thing(node).label, href(node.value), tier,
+            self.said(node, DCTERMS.date), identifier, source_link(identifier),
+            self.said(node, DCTERMS.license), self.said(node, RDFS.comment),
+        )  # fmt: skip

@@ -1,0 +1,168 @@
+"""One IRI per resource: people are sent to its page, machines to its data."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from flask import Blueprint, Response, redirect, render_template, request
+from werkzeug.exceptions import Gone, NotFound
+from werkzeug.wrappers import Response as BaseResponse
+
+from shiyi.errors import FormatError
+from shiyi.model.names import ID, VOCAB
+from shiyi.model.rdf import DefaultGraph, NamedNode, Quad, local_name, serialize
+from shiyi.ontology.terms import PREFIXES, RDF, RDFS, SHIYI, SKOS
+from shiyi.server.concept_view import concept_view, is_concept, is_evidence, is_source
+from shiyi.server.describe import description, for_format
+from shiyi.server.links import href
+from shiyi.server.negotiation import HTML, RDF_TYPES, preferred
+from shiyi.server.reading import Reader
+from shiyi.server.site import Site
+from shiyi.server.wording import chosen_language
+
+_TYPES: Final = {extension: kind for kind, extension in RDF_TYPES.items()}
+_WRITERS: Final = {"rdf": "rdfxml"}
+_ILLEGAL: Final = frozenset('<>"{}|\\^` \t\r\n')
+
+
+def resources(site: Site) -> Blueprint:
+    """Serve ``/id/…``, ``/page/…``, ``/data/…`` and ``/vocab`` out of the store."""
+    routes = Blueprint("resources", __name__)
+
+    @routes.get("/id/<path:name>")
+    def see_other(name: str) -> BaseResponse:
+        node = known(site, name)
+        kind = preferred([HTML, *RDF_TYPES])
+        target = href(node.value)
+        if kind != HTML:
+            target = f"/data/{target.removeprefix('/page/')}.{RDF_TYPES[kind]}"
+        response = redirect(target, code=303)
+        response.headers["Vary"] = "Accept"
+        _linked(response, target, node)
+        return response
+
+    @routes.get("/data/<path:name>")
+    def data(name: str) -> Response:
+        stem, dot, extension = name.rpartition(".")
+        if not dot or extension not in _TYPES:
+            extension, stem = RDF_TYPES[preferred(list(RDF_TYPES))], name
+        node = known(site, stem)
+        return rdf(description(site.store, node), extension, node)
+
+    @routes.get("/page/<path:name>")
+    def page(name: str) -> Response:
+        node = known(site, name)
+        response = Response(_page(site, node), content_type="text/html; charset=utf-8")
+        _linked(response, href(node.value), node)
+        response.add_etag(weak=True)
+        return response.make_conditional(request)
+
+    @routes.get("/vocab")
+    def vocab() -> Response:
+        kind = preferred([HTML, *RDF_TYPES])
+        if kind != HTML:
+            return vocabulary(RDF_TYPES[kind])
+        reader = Reader(site.store, chosen_language())
+        terms = sorted(_vocabulary_terms(site), key=lambda each: local_name(each.value).lower())
+        response = Response(render_template("vocab.html", terms=terms, reader=reader, v=Term))
+        response.vary.add("Accept")
+        return response
+
+    @routes.get("/vocab.<extension>")
+    def vocabulary(extension: str) -> Response:
+        if extension not in _TYPES:
+            raise FormatError("format", extension, list(_TYPES))
+        quads = [
+            quad for term in _vocabulary_terms(site)
+            for quad in site.store.match(term, None, None, DefaultGraph())
+        ]  # fmt: skip
+        return rdf(quads, extension, NamedNode(VOCAB.rstrip("#")))
+
+    return routes
+
+
+class Term:
+    """The predicates a vocabulary page reads."""
+
+    type, label, definition, comment = RDF.type, RDFS.label, SKOS.definition, RDFS.comment
+    domain, range, above, above_class = (
+        RDFS.domain, RDFS.range, RDFS.subPropertyOf, RDFS.subClassOf
+    )  # fmt: skip
+
+
+def known(site: Site, name: str) -> NamedNode:
+    """Give the resource of that name; 404 for what we say nothing of, 410 for what was taken back."""
+    if not name or _ILLEGAL & set(name) or not name.isprintable():
+        raise NotFound("no resource has such a name")
+    node = NamedNode(ID + name)
+    first = next(iter(site.store.match(node, None, None, None)), None)
+    if first is None:
+        first = next(iter(site.store.match(None, None, node, None)), None)
+    if first is None:
+        raise NotFound(f"nothing is said about {node.value}")
+    if any(site.store.match(node, SHIYI.status, SHIYI.retracted, None)):
+        raise Gone(
+            f"{node.value} was retracted; its history is kept, its statement no longer stands"
+        )
+    return node
+
+
+def rdf(quads: Iterable[Quad], extension: str, node: NamedNode) -> Response:
+    """Answer with RDF, validators and links to the other forms."""
+    fitted = list(dict.fromkeys(for_format(quads, extension)))
+    fitted.sort(key=lambda quad: (str(quad.graph_name), str(quad.subject), str(quad.predicate)))
+    if extension not in {"nq", "trig"}:
+        triples = [quad.triple for quad in fitted]
+        body = serialize(triples, _WRITERS.get(extension, extension), dict(PREFIXES))
+    else:
+        body = serialize(fitted, extension, dict(PREFIXES))
+    kind = _TYPES[extension]
+    charset = "; charset=utf-8" if kind.startswith("text/") else ""
+    response = Response(body, content_type=kind + charset)
+    _linked(response, href(node.value), node)
+    response.vary.add("Accept")
+    response.add_etag()
+    return response.make_conditional(request)
+
+
+def _linked(response: BaseResponse, page: str, node: NamedNode) -> None:
+    """Point to the page, to each data form, and to the canonical name (signposting)."""
+    stem = href(node.value).removeprefix("/page/")
+    links = [f'<{node.value}>; rel="canonical"']
+    if node.value.startswith(ID):
+        links += [
+            f'</data/{stem}.{extension}>; rel="alternate"; type="{kind}"'
+            for kind, extension in RDF_TYPES.items()
+        ]
+        links.append(f'</page/{stem}>; rel="alternate"; type="{HTML}"')
+    response.headers["Link"] = ", ".join(links)
+
+
+def _vocabulary_terms(site: Site) -> set[NamedNode]:
+    found = set()
+    for predicate in (RDFS.label, SKOS.definition):
+        for quad in site.store.match(None, predicate, None, DefaultGraph()):
+            if isinstance(quad.subject, NamedNode) and quad.subject.value.startswith(VOCAB):
+                found.add(quad.subject)
+    return found
+
+
+def _page(site: Site, node: NamedNode) -> str:
+    reader = Reader(site.store, chosen_language())
+    home = reader.home_of_claim(node)
+    if home is not None:
+        claim = reader.claim(node, home)
+        return render_template("claim.html", claim=claim, home=getattr(home, "value", ""))
+    if is_concept(reader, node):
+        return render_template("concept.html", view=concept_view(reader, node))
+    if is_source(reader, node):
+        cited = list(site.store.match(None, None, node, DefaultGraph()))
+        count = sum(1 for quad in cited if local_name(quad.predicate.value) == "source")
+        return render_template("source.html", source=reader.source(node), count=count)
+    if is_evidence(reader, node):
+        found = site.store.match(None, SHIYI.evidence, node, None)
+        claims = [reader.premise(quad.subject) for quad in found]
+        view = reader.evidence(node, None)
+        return render_template("evidence.html", evidence=view, claims=claims)
+    quads = [quad for quad in description(site.store, node) if quad.subject == node]
+    rows = [(reader.thing(quad.predicate), reader.thing(quad.object)) for quad in quads]
+    return render_template("resource.html", iri=node.value, name=reader.thing(node), rows=rows)

@@ -1,0 +1,75 @@
+"""What the web face serves, as the ports it asks through."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from shiyi.model.answer import Answer
+from shiyi.model.mention import Mention
+from shiyi.model.profile import Profile
+from shiyi.settings import Settings
+from shiyi.sparql.store import QuadStore
+
+
+@dataclass(frozen=True, slots=True)
+class FreeQuery:
+    """A query someone else wrote, and how it is to be answered; ``timeout`` in seconds."""
+
+    text: str
+    media_type: str
+    timeout: float | None = None
+    default_graphs: tuple[str, ...] = ()
+    named_graphs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """One completion: a concept and the word that matched."""
+
+    iri: str
+    label: str
+    label_zh: str = ""
+    label_en: str = ""
+    kind: str = ""
+    matched: str = ""
+
+
+class FreeQueries(Protocol):
+    """Answers free SPARQL in contained workers."""
+
+    def answer(self, query: FreeQuery) -> bytes:
+        """Give the result in the media type asked for; raises QueryError or QueryLimitError."""
+
+
+class Asker(Protocol):
+    """Answers a question from the knowledge base."""
+
+    def __call__(
+        self, question: str, *, method: str, language: str | None, k: int | None, profile: Profile
+    ) -> Answer:
+        """Give the answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """One open knowledge base and what can be asked of it."""
+
+    store: QuadStore
+    ask: Asker
+    link: Callable[[str], Sequence[Mention]]
+    complete: Callable[[str, str, int], Sequence[Suggestion]]
+    free: FreeQueries
+    release: str
+    methods: tuple[str, ...] = ("fused",)
+    built: str = ""
+    counts: Mapping[str, int] = field(default_factory=dict)
+    settings: Settings = field(default_factory=Settings)
+    close: Callable[[], None] = lambda: None
+
+    def health(self) -> dict[str, Any]:
+        """Tell whether the store answers, which release it holds and how much."""
+        return {
+            "status": "ok" if len(self.store) else "empty", "release": self.release,
+            "built": self.built, "counts": dict(self.counts), "quads": len(self.store),
+            "methods": list(self.methods), "model": None,
+        }  # fmt: skip
