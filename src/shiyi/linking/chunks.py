@@ -9,7 +9,10 @@ from shiyi.linking.words import words
 
 _EN_STOP = words("questions-en") | GENERIC
 _ZH_STOP = words("questions-zh")
-_ZH_PATTERN = re.compile("|".join(sorted(map(re.escape, _ZH_STOP), key=len, reverse=True)))
+_NUMBER = "[0-9一二三四五六七八九十两几半多]+(?:毫克|公斤|千克|[克个次天年月周岁片粒杯碗颗])"
+_ZH_PATTERN = re.compile(
+    _NUMBER + "|" + "|".join(sorted(map(re.escape, _ZH_STOP), key=len, reverse=True))
+)
 _ZH_RUN = re.compile(
     "[\u3400-\u9fff\U00020000-\U0003ffff][\u3400-\u9fff\U00020000-\U0003ffffa-z0-9]*"
 )
@@ -58,6 +61,15 @@ def latin_words(text: str, start: int, end: int) -> Iterator[list[tuple[int, int
             group.append(word.span())
     if group:
         yield group
+
+
+def is_grammar(text: str) -> bool:
+    """Say whether Chinese text is made of words of questions alone.
+
+    >>> is_grammar("可以吃吗"), is_grammar("睡不踏实")
+    (True, False)
+    """
+    return not any(True for _ in chinese_words(text, 0, len(text)))
 
 
 def is_content(text: str) -> bool:

@@ -9,7 +9,10 @@ import ahocorasick_rs
 from shiyi.linking.context import GENERIC, favoured, fits, needs_context, order
 from shiyi.linking.labels import LabelIndex
 from shiyi.linking.normalise import is_cjk
-from shiyi.linking.surfaces import at_boundary, surfaces
+from shiyi.linking.surfaces import SPOKEN, at_boundary, surfaces
+
+# kinds whose pinyin is looked for in running text; that of others is tried on what is left
+_TYPED = frozenset({"MFHSubstance", "Food", "Herb", "Dish", "Formula", "Syndrome"})
 
 
 class Sense(NamedTuple):
@@ -37,6 +40,8 @@ class Dictionary:
         found: dict[str, dict[int, Sense]] = defaultdict(dict)
         for place, label in enumerate(index.labels):
             for form, rank in surfaces(label):
+                if rank == SPOKEN and index.concepts[label.concept].kind not in _TYPED:
+                    continue
                 if form not in GENERIC and _is_a_name(form):
                     sense = Sense(rank, label.concept, place)
                     known = found[form].get(label.concept, sense)

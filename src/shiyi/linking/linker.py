@@ -4,106 +4,157 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Self
 
-from shiyi.linking.chunks import (
-    chinese_runs,
-    chinese_words,
-    is_content,
-    latin_words,
-    uncovered,
-)
-from shiyi.linking.dictionary import Dictionary, Hit
-from shiyi.linking.labels import FILE, LabelIndex
+from shiyi.linking import embedder, labels, vectors
+from shiyi.linking.dictionary import Dictionary, Hit, Sense
+from shiyi.linking.embedder import Embedder
+from shiyi.linking.guess import LEXICAL, SEMANTIC, SIMILAR, Guess, Guesser
+from shiyi.linking.heads import widen
+from shiyi.linking.labels import LabelIndex
 from shiyi.linking.negation import negated
-from shiyi.linking.normalise import Normalised, normalise
+from shiyi.linking.normalise import Normalised, fold, language_of, normalise
+from shiyi.linking.vectors import LabelVectors
 from shiyi.model.mention import Mention
 from shiyi.settings import LinkingSettings
 from shiyi.sparql.store import QuadStore
 
-LEXICAL = "semapv:LexicalMatching"
-SIMILAR = "semapv:LexicalSimilarityThresholdMatching"
-SEMANTIC = "semapv:SemanticSimilarityThresholdMatching"
+__all__ = ["LEXICAL", "SEMANTIC", "SIMILAR", "Linker", "language_of", "write_index"]
 
 
 class Linker:
-    """Links mentions: names first, then near spellings, then near meanings."""
+    """Links mentions: names first, then near spellings and sounds, then near meanings."""
 
-    def __init__(self, index: LabelIndex, settings: LinkingSettings | None = None) -> None:
-        self.index = index
-        self.dictionary = Dictionary(index)
+    def __init__(
+        self,
+        index: LabelIndex,
+        vectors: LabelVectors | None = None,
+        settings: LinkingSettings | None = None,
+    ) -> None:
+        self.index, self.vectors = index, vectors
         self._settings = settings or LinkingSettings()
+        self.dictionary = Dictionary(index)
+        self._guesser = Guesser(self.dictionary, vectors, self._settings)
 
     @classmethod
     def open(
         cls,
-        kb: Path,
+        folder: Path,
         store: QuadStore,
         release: str,
         settings: LinkingSettings | None = None,
+        model: Embedder | None = None,
     ) -> Self:
-        """Load the index of the current generation of ``kb``, or read the store if it has none.
+        """Load the index in a generation's folder; read ``store`` where none was made.
 
-        Raises :class:`IndexMismatchError` where the index was made for another release.
+        ``model`` defaults to the shipped one. Raises :class:`IndexMismatchError` where the index
+        was made for another release or by another model.
         """
-        folder = index_folder(kb)
-        if (folder / FILE).is_file():
-            return cls(LabelIndex.load(folder, release), settings)
-        return cls(LabelIndex.from_store(store, release), settings)
+        folder, model = _index_folder(folder), model or embedder.shipped()
+        if (folder / labels.FILE).is_file():
+            index = LabelIndex.load(folder, release)
+        else:
+            index = LabelIndex.from_store(store, release)
+        return cls(index, _vectors(folder, index, model), settings)
 
     def link(self, text: str, language: str | None = None) -> tuple[Mention, ...]:
-        """Give the mentions of ``text`` in order; those that name nothing known have no IRI."""
-        folded = normalise(text)
-        hits = [(hit, 1.0, LEXICAL) for hit in self.dictionary.find(folded.text)]
-        hits += self._unknown(folded.text, [(hit.start, hit.end) for hit, _, _ in hits])
-        hits.sort(key=lambda each: each[0].start)
-        return self._mentions(text, folded, hits[: self._settings.max_mentions])
+        """Give the mentions of ``text`` in order; those that name nothing known have no IRI.
 
-    def _unknown(
-        self, text: str, covered: Sequence[tuple[int, int]]
-    ) -> list[tuple[Hit, float, str]]:
-        spans: list[tuple[int, int]] = []
-        for start, end in uncovered(text, covered):
-            for run in chinese_runs(text, start, end):
-                spans += chinese_words(text, *run)
-            spans += [(group[0][0], group[-1][1]) for group in latin_words(text, start, end)]
-        return [(Hit(s, e, ()), 0.0, "") for s, e in spans if is_content(text[s:e])]
+        ``language`` is taken for compatibility; both languages are always looked up.
+        """
+        folded = normalise(text)
+        found = self._names(folded.text)
+        covered = [(each.hit.start, each.hit.end) for each in found]
+        found += self._guesser.guess(folded.text, covered)
+        found.sort(key=lambda each: each.hit.start)
+        return self._mentions(text, folded, found)[: self._settings.max_mentions]
+
+    def _names(self, text: str) -> list[Guess]:
+        """Find the names in a folded text; before "medicine" a condition gives way to a class."""
+        concepts = self.index.concepts
+        widened = widen(
+            text,
+            self.dictionary.find(text),
+            lambda hit: concepts[hit.senses[0].concept].kind,
+            self._guesser.medicines,
+        )
+        return [Guess(hit, 1.0, LEXICAL) if wider is None else wider for hit, wider in widened]
+
+    def candidates(self, mention: str, k: int | None = None) -> tuple[Mention, ...]:
+        """Give the ``k`` concepts (setting ``candidates``) a whole mention may mean, best first."""
+        k = k or self._settings.candidates
+        best: dict[int, tuple[float, int, str]] = {}
+        for place, (sense, score, why) in enumerate(self._ranked(fold(mention), mention, 4 * k)):
+            if sense.concept not in best or score > best[sense.concept][0]:
+                best[sense.concept] = score, -place, why
+        ranked = sorted(best.items(), key=lambda item: item[1][:2], reverse=True)[:k]
+        whole = Hit(0, len(mention), ())
+        return tuple(
+            self._mention(mention, whole, (concept,), Guess(whole, score, why), no=False)
+            for concept, (score, _, why) in ranked
+        )
+
+    def _ranked(self, folded: str, mention: str, k: int) -> list[tuple[Sense, float, str]]:
+        dictionary, near = self.dictionary, self._guesser.near
+        found = [(sense, 1.0, LEXICAL) for sense in dictionary.exact(folded, mention)]
+        found += [(sense, 0.9, SIMILAR) for sense in (*near.spoken(folded), *near.sounding(folded))]
+        for form, score in (*near.spelt(folded), *near.similar(folded, k)):
+            found += [(sense, min(score, 0.99), SIMILAR) for sense in dictionary.exact(form)]
+        if self.vectors is not None:
+            for place, score in self.vectors.search([folded], k)[0]:
+                sense = Sense(2, self.index.labels[place].concept, place)
+                found.append((sense, min(score, 0.99), SEMANTIC))
+        return found
 
     def _mentions(
-        self, text: str, folded: Normalised, hits: Sequence[tuple[Hit, float, str]]
+        self, text: str, folded: Normalised, found: Sequence[Guess]
     ) -> tuple[Mention, ...]:
         concepts = self.index.concepts
-        kinds = [concepts[hit.senses[0].concept].kind if hit.senses else "" for hit, _, _ in hits]
-        absent = negated(
-            folded.text,
-            [(hit.start, hit.end, kind) for (hit, _, _), kind in zip(hits, kinds, strict=True)],
-        )
+        spans = [
+            (each.hit.start, each.hit.end,
+             concepts[each.hit.senses[0].concept].kind if each.hit.senses else "")
+            for each in found
+        ]  # fmt: skip
         made = []
-        for (hit, score, why), no in zip(hits, absent, strict=True):
-            start, end = folded.span(hit.start, hit.end)
-            if not hit.senses:
-                made.append(Mention(text[start:end], start, end, negated=no))
-                continue
-            best, *others = (concepts[sense.concept] for sense in hit.senses)
-            made.append(
-                Mention(
-                    text[start:end],
-                    start,
-                    end,
-                    best.iri,
-                    best.zh,
-                    best.en,
-                    best.cui,
-                    best.kind,
-                    score,
-                    why,
-                    no,
-                    tuple(dict.fromkeys(other.iri for other in others)),
-                )
-            )
+        for each, no in zip(found, negated(folded.text, spans), strict=True):
+            span = Hit(*folded.span(each.hit.start, each.hit.end), ())
+            meant = tuple(dict.fromkeys(sense.concept for sense in each.hit.senses))
+            made.append(self._mention(text, span, meant, each, no))
         return tuple(made)
 
+    def _mention(
+        self, text: str, span: Hit, meant: Sequence[int], guess: Guess, no: bool
+    ) -> Mention:
+        words, start, end = text[span.start : span.end], span.start, span.end
+        if not meant:
+            return Mention(words, start, end, negated=no)
+        best, *others = (self.index.concepts[each] for each in meant)
+        return Mention(
+            words, start, end, best.iri, best.zh, best.en, best.cui, best.kind,
+            guess.score, guess.justification, no, tuple(each.iri for each in others),
+        )  # fmt: skip
 
-def index_folder(kb: Path) -> Path:
-    """Give where the derived files of the current generation lie."""
-    current = kb / "CURRENT"
-    name = current.read_text("utf-8").strip() if current.is_file() else ""
-    return kb / "generations" / name / "index"
+
+def write_index(
+    folder: Path, store: QuadStore, release: str, model: Embedder | None = None
+) -> LabelIndex:
+    """Write the label index and its vectors below a generation's folder; give the index."""
+    index = LabelIndex.from_store(store, release)
+    folder = _index_folder(folder)
+    index.save(folder)
+    if (chosen := model or embedder.shipped()) is not None:
+        LabelVectors.of(index, chosen).save(folder)
+    return index
+
+
+def _vectors(folder: Path, index: LabelIndex, model: Embedder | None) -> LabelVectors | None:
+    if model is None:
+        return None
+    if (folder / vectors.FILE).is_file():
+        return LabelVectors.load(folder, index, model)
+    return LabelVectors.of(index, model)
+
+
+def _index_folder(folder: Path) -> Path:
+    """Give ``index/`` of a generation, or of the current generation of a knowledge base."""
+    if (current := folder / "CURRENT").is_file():
+        folder = folder / "generations" / current.read_text("utf-8").strip()
+    return folder / "index"

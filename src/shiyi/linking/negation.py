@@ -3,6 +3,8 @@
 import re
 from collections.abc import Sequence
 
+from shiyi.linking.normalise import is_latin
+
 # 有没有, 是不是 ask; 没有…但 ends the scope; 不舒服 and 不宜 say something else
 _ZH = re.compile(
     r"(?<!有)(?:并没有|没有|并无|未见|未诉|未出现|否认有?|不伴有?|不是|不属于|不含|不加|不放|没在吃|没吃"
@@ -23,7 +25,8 @@ _EN = re.compile(
 )
 _EN_ASKS = re.compile(r"\b(?:is|are|was|does|do|can|could|should|why|if|whether) (?:there )?no$")
 _EN_AFTER = re.compile(r"\s*(?:[:=]\s*(?:no|none|absent|negative)\b| (?:is|are|was) absent\b)")
-_LIST = re.compile(r"\s*(?:[、,，/和或及与]|或者|以及|,?\s*(?:or|nor|and))\s*(?:有|any |a )?\s*")
+_LIST_ZH = re.compile(r"\s*(?:[、和或及与]|或者|以及)\s*(?:有)?\s*")
+_LIST_EN = re.compile(r"(?:,| or| nor| and|, (?:or|nor|and)) (?:any |a )?")
 _ADVICE = frozenset(
     {"MFHSubstance", "Food", "Herb", "Dish", "Formula", "DSIngredient", "DSProduct"}
 )
@@ -38,12 +41,13 @@ def negated(text: str, spans: Sequence[tuple[int, int, str]]) -> list[bool]:
     said: list[bool] = []
     for place, (start, end, kind) in enumerate(spans):
         before, after = text[max(0, start - 40) : start], text[end : end + 12]
-        absent = _denied(before.rstrip(), kind) or bool(
-            _ZH_AFTER.match(after) or _EN_AFTER.match(after)
+        absent = bool(kind) and (
+            _denied(before.rstrip(), kind) or bool(_ZH_AFTER.match(after) or _EN_AFTER.match(after))
         )
         if not absent and place and said[place - 1]:
             between = text[spans[place - 1][1] : start]
-            absent = _LIST.fullmatch(between) is not None and between.strip() != ""
+            listed = _LIST_EN if is_latin(text[start]) else _LIST_ZH  # a comma ends 没有…
+            absent = listed.fullmatch(between) is not None
         said.append(absent)
     return said
 

@@ -28,3 +28,23 @@ def joined(text: str) -> str:
     ('gouqi', 'ludou')
     """
     return "".join(_LETTERS.findall(text))
+
+
+def blurred(spoken: tuple[str, ...]) -> tuple[str, ...]:
+    """Drop what many speakers do not tell apart: zh/z, ch/c, sh/s, l/n, -ng/-n.
+
+    >>> blurred(("shan", "zheng"))
+    ('san', 'zen')
+    """
+    return tuple(
+        re.sub("^l", "n", re.sub("^([zcs])h", r"\1", re.sub("ng$", "n", each))) for each in spoken
+    )
+
+
+def finals(spoken: tuple[str, ...]) -> tuple[str, ...]:
+    """Drop the initial of each syllable.
+
+    >>> finals(("gou", "qi", "zi"))
+    ('ou', 'i', 'i')
+    """
+    return tuple(each.lstrip("bpmfdtnlgkhjqxzcsryw") for each in spoken)

@@ -13,7 +13,7 @@ _BINOMIAL = re.compile(r"\b[A-Z][a-z]{2,} (?:× ?)?[a-z]{3,}(?: (?:var|subsp|f)\
 _UNINFLECTED = re.compile(r"(?:ss|us|is|ics|ea|sis)$")
 
 # ranks of a written form among the forms of other concepts, best first
-OWN, OTHER, SHORTENED = 0, 1, 2
+OWN, OTHER, SHORTENED, SPOKEN = 0, 1, 2, 3
 
 
 def surfaces(label: Label) -> Iterator[tuple[str, int]]:
@@ -26,6 +26,10 @@ def surfaces(label: Label) -> Iterator[tuple[str, int]]:
     yield from _forms(label.text, label.language, rank)
     if (short := _BRACKETS.sub("", label.text).strip()) != label.text:
         yield from _forms(short, label.language, SHORTENED)
+    if len(label.pinyin) > 1:
+        for between in (" ", ""):
+            spoken = between.join(label.pinyin)
+            yield from ((each, SPOKEN) for each in {spoken, spoken.replace("v", "u")})
     if label.role == LATIN:
         for binomial in _BINOMIAL.findall(label.text):
             yield fold(binomial), rank

@@ -1,0 +1,79 @@
+"""One vector a label, searched exactly; tied to its model and release."""
+
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+
+from shiyi.errors import IndexMismatchError
+from shiyi.linking.embedder import Embedder, Vectors
+from shiyi.linking.labels import LabelIndex
+
+FILE = "vectors.npz"
+
+
+@dataclass(frozen=True, slots=True)
+class LabelVectors:
+    """The vectors of the labels of an index, in its order."""
+
+    rows: Vectors
+    embedder: Embedder
+    release: str
+
+    @classmethod
+    def of(cls, index: LabelIndex, embedder: Embedder) -> Self:
+        """Embed every label."""
+        rows = embedder.encode([label.text for label in index.labels])
+        return cls(rows, embedder, index.release)
+
+    def search(self, texts: Sequence[str], k: int) -> list[list[tuple[int, float]]]:
+        """Give for each text the ``k`` nearest labels and their cosines, nearest first."""
+        if not texts or not len(self.rows):
+            return [[] for _ in texts]
+        cosines = self.embedder.encode(texts) @ self.rows.T
+        k = min(k, cosines.shape[1])
+        nearest = np.argpartition(-cosines, k - 1, axis=1)[:, :k]
+        found = []
+        for row, places in zip(cosines, nearest, strict=True):
+            ranked = sorted(places.tolist(), key=lambda place: (-row[place], place))
+            found.append([(place, float(np.clip(row[place], 0, 1))) for place in ranked])
+        return found
+
+    def save(self, folder: Path) -> Path:
+        """Write ``vectors.npz`` in half precision, whole or not at all."""
+        folder.mkdir(parents=True, exist_ok=True)
+        path, partial = folder / FILE, folder / (FILE + ".part")
+        with partial.open("wb") as out:
+            np.savez(
+                out,
+                rows=self.rows.astype(np.float16),
+                model=np.array(self.embedder.identity),
+                release=np.array(self.release),
+            )
+        return partial.replace(path)
+
+    @classmethod
+    def load(cls, folder: Path, index: LabelIndex, embedder: Embedder) -> Self:
+        """Read what :meth:`save` wrote.
+
+        Raises :class:`IndexMismatchError` where it is damaged, or is of another model or release.
+        """
+        path = folder / FILE
+        try:
+            with np.load(path, allow_pickle=False) as said:
+                rows = said["rows"].astype(np.float32)
+                made = str(said["model"]), str(said["release"])
+        except (OSError, ValueError, KeyError, zipfile.BadZipFile) as fault:
+            raise IndexMismatchError(
+                f"{path} is damaged ({fault}): run `shiyi build` again"
+            ) from fault
+        if made != (embedder.identity, index.release) or len(rows) != len(index.labels):
+            raise IndexMismatchError(
+                f"{path} has {len(rows)} vectors of model {made[0]} for release {made[1]}, not "
+                f"{len(index.labels)} of {embedder.identity} for {index.release}: "
+                "run `shiyi build` again"
+            )
+        return cls(rows, embedder, index.release)
