@@ -49,6 +49,7 @@ class PathSettings:
     relation_paths: int = 10  # Yaoshi-RAG says "multiple"
     allow_inverse: bool = True
     limit: int = 20000  # rows of a path before ranking; the answer says when it was reached
+    engine: str = "projection"  # or "sparql": the same paths, slower from hubs (ours)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +107,7 @@ class Settings:
     Traceback (most recent call last):
         ...
     shiyi.errors.SettingError: setting paths.top: is not known; paths has top_k, scorer, max_hops, \
-relation_paths, allow_inverse, limit
+relation_paths, allow_inverse, limit, engine
     """
 
     kb: Path = Path("kb")

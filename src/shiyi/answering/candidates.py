@@ -1,0 +1,183 @@
+"""What may be suggested: found by paths, fitted to season and form, sorted by cold and heat."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from shiyi.answering.cues import Intent
+from shiyi.answering.facts import Fact, Facts
+from shiyi.answering.paths import Retrieved
+from shiyi.answering.reading import Reading
+from shiyi.answering.safety import Finding, Safety
+from shiyi.answering.thermal import Differential, effect_of
+from shiyi.model.names import resource
+from shiyi.model.path import Path
+from shiyi.ontology.terms import SHIYI
+
+DRINKS: Final = tuple(
+    resource(f"method-{name}").value for name in ("infusion", "decoction-tea", "juice")
+)
+_BESIDE: Final = 0.5  # ours: what a way from a broader symptom weighs
+_PER_HOP: Final = 0.6  # ours: what a further hop leaves of a way's weight
+_OPPOSITE: Final = {"cold": "cooling", "hot": "warming"}
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A food or dish, why it was found, and what speaks against it.
+
+    ``branch`` is empty where it may be suggested as things stand, ``cold`` or ``hot`` where only
+    if the trouble proves to be of cold or heat.
+    """
+
+    iri: str
+    paths: tuple[Path, ...]
+    fits: tuple[Fact, ...] = ()  # season and form asked for
+    effect: str = ""
+    effect_facts: tuple[Fact, ...] = ()
+    vetoes: tuple[Finding, ...] = ()
+    held: tuple[Finding, ...] = ()
+    branch: str = ""
+    beside: frozenset[str] = frozenset()  # broader symptoms, not named in the question
+
+    @property
+    def support(self) -> float:
+        """Add up, for each concept of the question, how surely it leads here.
+
+        Ways through different concepts reinforce one another (noisy-or); each further hop
+        counts for less.
+        """
+        ways: dict[tuple[str, str], float] = {}
+        for path in self.paths:
+            key = (path.entities[0], path.entities[-2])
+            worth = path.product * _PER_HOP ** (len(path.hops) - 1)
+            if path.entities[0] in self.beside:
+                worth *= _BESIDE
+            ways[key] = max(ways.get(key, 0.0), worth)
+        missed: dict[str, float] = {}
+        for (seed, _), worth in ways.items():
+            missed[seed] = missed.get(seed, 1.0) * (1.0 - worth)
+        return round(sum(1.0 - each for each in missed.values()), 9)
+
+    def reasons(self) -> list[Path]:
+        """Give the shortest, surest path from each concept of the question."""
+        ranked = sorted(self.paths, key=lambda p: (len(p.hops), -p.product, p.entities))
+        best: dict[str, Path] = {}
+        for path in ranked:
+            best.setdefault(path.entities[0], path)
+        return list(best.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The candidates, sorted: open ones, ones that wait for cold or heat, and vetoed ones."""
+
+    open: tuple[Candidate, ...] = ()
+    waiting: tuple[Candidate, ...] = ()
+    vetoed: tuple[Candidate, ...] = ()
+    loosened: bool = False  # nothing fits the condition and the form: only the form was kept
+
+
+def choose(
+    reading: Reading, retrieved: Retrieved, differential: Differential, facts: Facts, safety: Safety
+) -> Choice:
+    """Sort what the paths reached by what speaks against it."""
+    ends: dict[str, list[Path]] = {}
+    for path in retrieved.paths:
+        ends.setdefault(path.entities[-1], []).append(path)
+    pool = [_candidate(iri, paths, reading, facts) for iri, paths in ends.items()]
+    asked = bool(reading.seasons or _methods(reading))
+    fitting = [c for c in pool if c.fits]
+    extra = [
+        _candidate(iri, [], reading, facts)
+        for iri in _fitting_only(reading, facts) if iri not in ends
+    ] if asked else []  # fmt: skip
+    chosen = (fitting + extra) if asked and (fitting or extra) else pool
+    judged = [_judge(c, reading, differential, facts, safety) for c in chosen]
+    if not any(_is_open(c) for c in judged):  # better out of season than nothing
+        methods = set(_methods(reading))
+        rest = [c for c in pool if not c.fits and (not methods or _made(c.iri, facts) & methods)]
+        judged += [
+            j for c in rest if _is_open(j := _judge(c, reading, differential, facts, safety))
+        ]
+    ranked = sorted(judged, key=_worth)
+    return Choice(
+        tuple(c for c in ranked if _is_open(c)),
+        tuple(c for c in ranked if not c.vetoes and (c.branch or c.held)),
+        tuple(c for c in ranked if c.vetoes),
+        loosened=asked and not fitting,
+    )
+
+
+def _made(iri: str, facts: Facts) -> set[str]:
+    return {f.object for f in facts.of(iri, SHIYI.preparedBy)}
+
+
+def _is_open(candidate: Candidate) -> bool:
+    return not (candidate.vetoes or candidate.branch or candidate.held)
+
+
+def _worth(candidate: Candidate) -> tuple[object, ...]:
+    best = max((path.score for path in candidate.paths), default=0.0)
+    return (not candidate.fits, -candidate.support, -best, candidate.iri)
+
+
+def _methods(reading: Reading) -> tuple[str, ...]:
+    return reading.methods or (DRINKS if reading.wants(Intent.DRINK) else ())
+
+
+def _candidate(iri: str, paths: list[Path], reading: Reading, facts: Facts) -> Candidate:
+    seasons, methods = set(reading.seasons), set(_methods(reading))
+    in_season = [f for f in facts.of(iri, SHIYI.suitableSeason) if f.object in seasons]
+    made_so = [f for f in facts.of(iri, SHIYI.preparedBy) if f.object in methods]
+    whole = (bool(in_season) or not seasons) and (bool(made_so) or not methods)
+    fits = (*in_season, *made_so) if whole else ()
+    effect, because = effect_of(facts, iri)
+    named = {*reading.ailments, *reading.person.states, *reading.populations}
+    beside = frozenset(path.entities[0] for path in paths) - named
+    return Candidate(iri, tuple(paths), fits, effect, because, beside=beside)
+
+
+def _fitting_only(reading: Reading, facts: Facts) -> Iterable[str]:
+    """List dishes of the season (and form) asked for, whatever they are good for."""
+    methods = set(_methods(reading))
+    for season in reading.seasons:
+        for fact in facts.into(season, SHIYI.suitableSeason):
+            made = not methods or _made(fact.subject, facts) & methods
+            if facts.is_a(fact.subject, SHIYI.Dish) and made:
+                yield fact.subject
+
+
+def _judge(
+    candidate: Candidate, reading: Reading, differential: Differential, facts: Facts, safety: Safety
+) -> Candidate:
+    vetoes = safety.check(candidate.iri, reading.person)
+    held, branch = _held(candidate, differential, safety)
+    return Candidate(
+        candidate.iri, candidate.paths, candidate.fits, candidate.effect, candidate.effect_facts,
+        vetoes, held, branch, candidate.beside,
+    )  # fmt: skip
+
+
+def _held(
+    candidate: Candidate, differential: Differential, safety: Safety
+) -> tuple[tuple[Finding, ...], str]:
+    """Find what speaks against a candidate in a pattern that is only possible so far."""
+    if differential.leaning:
+        wrong = _OPPOSITE[differential.leaning]
+        same = [p.iri for p in differential.of_nature(differential.leaning)]
+        found = safety.against_states(candidate.iri, same)
+        return (found, "") if found or candidate.effect != wrong else ((), _other(differential))
+    found = safety.against_states(candidate.iri, [p.iri for p in differential.patterns])
+    if not differential.undecided:
+        return found, ""
+    if candidate.effect == "cooling":
+        return found, "hot"
+    if candidate.effect == "warming":
+        return found, "cold"
+    natures = {p.nature for p in differential.patterns for f in found if f.against == p.iri}
+    return found, "hot" if natures == {"cold"} else "cold" if natures == {"hot"} else ""
+
+
+def _other(differential: Differential) -> str:
+    return "hot" if differential.leaning == "cold" else "cold"

@@ -1,0 +1,166 @@
+"""Words that show what is asked, in Chinese and English: one table, no grammar."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Final
+
+from shiyi.linking.normalise import fold
+
+
+class Intent(StrEnum):
+    """What a question may want; it may want several things."""
+
+    ADVICE = "advice"
+    MAY = "may"
+    PROPERTY = "property"
+    CONSTITUTION = "constitution"
+    MEANING = "meaning"
+    STOP = "stop"
+    DOSE = "dose"
+    DIAGNOSIS = "diagnosis"
+    METHOD = "method"
+    DRINK = "drink"
+    CURE = "cure"
+    SUPPLEMENT = "supplement"
+
+
+# Folded text: simplified characters, lower case. English cues are matched as whole words.
+ZH: Final[Mapping[Intent, tuple[str, ...]]] = {
+    Intent.ADVICE: (
+        "推荐", "吃点什么", "吃什么", "喝什么", "喝点什么", "吃些什么", "喝些什么", "吃啥", "喝啥", "哪些食物",
+        "什么食物", "什么食疗", "食疗", "药膳", "适合吃", "适合喝", "该吃", "该喝", "怎么调理", "如何调理", "怎么食补",
+        "饮食建议", "有什么好", "宜吃", "食谱", "几款", "调养", "怎么吃好", "什么汤", "什么粥", "什么茶", "怎么办",
+        "什么比较好", "食补", "补一补", "能缓解", "有什么吃的", "吃哪些", "喝哪些", "什么对", "如何食养", "调理",
+    ),
+    Intent.MAY: (
+        "可以吗", "可以吃", "可以喝", "能吃", "能喝", "可不可以", "能不能", "行吗", "能否", "可否", "宜不宜", "好吗",
+        "能同吃", "一起吃", "一起喝", "同时吃", "同用", "同服", "能用", "能含", "安全吗", "有没有问题", "有影响吗",
+        "要紧吗", "没事吧", "冲突", "相克", "禁忌", "忌口", "不能吃", "不能喝", "合适吗", "适合吗", "吃吗", "喝吗",
+        "能服", "可以服", "能泡", "放心", "有害吗", "副作用", "相互作用", "会不会", "影响", "危险",
+    ),
+    Intent.PROPERTY: (
+        "性味", "归经", "功效", "作用", "什么性", "寒性", "热性", "凉性", "温性", "药性", "是什么", "介绍", "性质",
+        "寒还是热", "热还是寒", "凉还是", "温还是", "什么味", "有什么用", "成分", "好处", "属性", "五味", "四气",
+    ),
+    Intent.CONSTITUTION: ("什么体质", "哪种体质", "体质类型", "是不是体质", "何种体质", "体质是", "我的体质", "体质判",
+                          "体质测", "属于什么体质", "哪类体质"),
+    Intent.MEANING: ("意味着", "是不是说", "等于", "说明", "代表", "规定", "标准", "目录", "名单", "法规", "合法",
+                     "能宣称", "疗效吗", "有效吗", "怎么判定", "如何判定", "证明", "批准", "标签", "宣传", "广告"),
+    Intent.STOP: (
+        "停药", "停掉", "停用", "停吃", "停服", "不吃药", "不用药", "别吃药", "断药", "替代", "代替", "取代", "换掉", "换成",
+        "减量", "减药", "减少药", "少吃点药", "不打胰岛素", "不再吃药", "停了", "不服药", "停止服", "停止用", "就不用吃", "先停",
+        "可以停", "能停", "想停", "戒药", "不用吃", "不必吃", "减半", "当药吃",
+    ),
+    Intent.DOSE: ("多少克", "吃多少", "喝多少", "用量", "剂量", "几克", "几颗", "多少量", "放多少", "每天多少"),
+    Intent.DIAGNOSIS: ("是什么病", "得了什么", "是不是得", "是不是患", "诊断", "帮我看看是不是", "我这是怎么了", "是什么证",
+                       "什么证型", "怎么回事", "是不是有病", "哪种病", "得的是"),
+    Intent.METHOD: ("怎么做", "怎么煮", "做法", "怎么泡", "如何做", "如何煮", "怎么熬", "怎么吃", "怎么喝", "怎么用",
+                    "食用方法", "如何食用"),
+    Intent.DRINK: ("饮品", "饮料", "喝什么", "喝点", "喝些", "喝啥", "茶饮", "代茶", "什么茶", "什么水", "喝的", "凉茶"),
+    Intent.SUPPLEMENT: ("补充剂", "保健品", "膳食补充", "维生素", "保健食品"),
+    Intent.CURE: ("根治", "治好", "治愈", "能治", "可以治", "包治", "治疗癌", "抗癌", "断根"),
+}  # fmt: skip
+EN: Final[Mapping[Intent, tuple[str, ...]]] = {
+    Intent.ADVICE: (
+        "recommend", "recommendation", "recommendations", "suggest", "suggestion", "suggestions",
+        "what should i eat", "what should i drink", "what can i eat", "what can i drink",
+        "what to eat", "what to drink", "which food", "which foods", "what food", "what foods",
+        "which tea", "what tea", "which drink", "what drink", "which drinks", "what drinks",
+        "which soup", "what soup", "which dish", "what dishes", "diet for", "foods for", "food for",
+        "remedy", "remedies", "good for", "help with", "helps with", "help me", "what helps",
+        "ideas for", "any drinks", "any food", "any foods", "best food", "best foods", "best tea",
+        "drinks for", "tea for", "soup for", "eat for", "drink for", "something to drink",
+        "something to eat", "what is good", "any tea", "any soup", "foods that", "drinks that",
+    ),
+    Intent.MAY: (
+        "can i", "may i", "could i", "should i avoid", "is it ok", "is it okay", "is it safe",
+        "safe", "ok to", "okay to", "can you take", "can people", "allowed", "together", "combine",
+        "interact", "interaction", "interactions", "avoid", "contraindicated", "side effect",
+        "side effects", "mix", "with my", "while taking", "while on", "am i allowed", "can my",
+        "can a", "can pregnant", "is there a problem", "harm", "harmful", "dangerous", "risk",
+        "can we", "can she", "can he", "should i take", "should i drink", "give my", "alright",
+    ),
+    Intent.PROPERTY: (
+        "nature", "flavour", "flavor", "meridian", "channel", "properties", "property", "what is",
+        "what are", "benefit", "benefits", "effects of", "efficacy", "what does", "cold or hot",
+        "warming or cooling", "cooling or warming", "hot or cold", "warm or cool", "tell me about",
+        "thermal", "used for", "warming", "cooling", "tropism",
+    ),
+    Intent.CONSTITUTION: (
+        "constitution", "body type", "body constitution", "constitution type", "tcm type",
+    ),
+    Intent.MEANING: (
+        "mean", "means", "meaning", "does being", "imply", "implies", "regulation", "regulations",
+        "rule", "rules", "legal", "law", "list", "catalogue", "catalog", "allowed to claim", "claim",
+        "label", "prove", "proof", "proven", "standard", "certified", "approved", "advertise",
+    ),
+    Intent.STOP: (
+        "stop taking", "stop my", "stop the", "stopping", "quit", "come off", "go off", "get off",
+        "instead of", "replace", "replacement", "substitute", "skip", "without taking", "wean",
+        "reduce my dose", "lower my dose", "cut down", "taper", "discontinue", "rather than",
+        "alternative to my", "give up my", "drop my", "halve", "cut my", "reduce my", "no longer need",
+        "not take my", "stop using",
+    ),
+    Intent.DOSE: ("how much", "how many", "dose", "dosage", "how often", "what amount", "grams"),
+    Intent.DIAGNOSIS: (
+        "diagnose", "diagnosis", "do i have", "what disease", "what illness", "is it cancer",
+        "what is wrong with me", "what's wrong with me", "what condition", "which pattern",
+        "what pattern", "which syndrome", "what syndrome",
+    ),
+    Intent.METHOD: ("how to make", "how to cook", "how do i make", "recipe", "how to prepare",
+                    "how do i prepare", "how do i cook", "how to brew", "how to use", "how to eat"),
+    Intent.DRINK: ("drink", "drinks", "beverage", "beverages", "tea", "teas"),
+    Intent.SUPPLEMENT: ("supplement", "supplements", "vitamin", "vitamins", "nutraceutical"),
+    Intent.CURE: ("cure", "cures", "cured", "heal cancer", "get rid of", "treat cancer"),
+}  # fmt: skip
+MEDICINE: Final = (
+    "药", "胰岛素", "化疗", "medicine", "medicines", "medication", "medications", "meds", "pills",
+    "tablets", "insulin", "drug", "drugs", "prescription", "chemotherapy", "chemo",
+)  # fmt: skip
+NEGATED_TAKING: Final = ("不吃", "不用", "不服", "别吃", "少吃", "停", "不打", "不再吃", "不再用")
+NEGATED_TAKING_EN: Final = ("stop", "without", "off", "not take", "instead", "replace", "quit")
+
+
+def words(text: str) -> str:
+    """Give folded English words between single spaces, for matching whole words.
+
+    >>> words("Can I, please?")
+    ' can i please '
+    """
+    kept = "".join(c if c.isalnum() or c == "'" else " " for c in fold(text))
+    return f" {' '.join(kept.split())} "
+
+
+def intents_of(text: str) -> frozenset[Intent]:
+    """List what the words of a question show.
+
+    >>> sorted(intents_of("夏天喝什么好"))
+    [<Intent.ADVICE: 'advice'>, <Intent.DRINK: 'drink'>]
+    """
+    folded, spaced = fold(text), words(text)
+    found = {intent for intent, cues in ZH.items() if any(cue in folded for cue in cues)}
+    found |= {i for i, cues in EN.items() if any(f" {cue} " in spaced for cue in cues)}
+    return frozenset(found)
+
+
+def names_medicine(text: str) -> bool:
+    """Tell whether the question speaks of medicines in general words."""
+    folded, spaced = fold(text), words(text)
+    return any(cue in folded if not cue.isascii() else f" {cue} " in spaced for cue in MEDICINE)
+
+
+def refuses(text: str, mention: str) -> bool:
+    """Tell whether the words say that the medicine ``mention`` is to be left out.
+
+    >>> refuses("能不能不吃二甲双胍", "二甲双胍"), refuses("吃二甲双胍时能喝茶吗", "二甲双胍")
+    (True, False)
+    """
+    folded, name = fold(text), fold(mention)
+    place = folded.find(name)
+    if place < 0:
+        return False
+    before = folded[max(0, place - 6) : place].rstrip(" 了掉用吃服")
+    if any(before.endswith(cue.rstrip("吃用服打")) for cue in NEGATED_TAKING):
+        return True
+    near = words(folded[max(0, place - 24) : place])
+    return any(f" {cue} " in near for cue in NEGATED_TAKING_EN)

@@ -1,0 +1,97 @@
+"""Where a claim was read: evidence nodes as an answer cites them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from shiyi.answering.facts import Fact, Facts
+from shiyi.model.answer import Citation, CitedEvidence, Named
+from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, Term, local_name, text
+from shiyi.ontology.statements import QUALIFIERS
+from shiyi.ontology.terms import DCTERMS, PROV, SHIYI
+from shiyi.sparql.store import QuadStore
+
+_DEFAULT = DefaultGraph()
+_NAMES = {(term, language): name for name, (term, language) in QUALIFIERS.items()}
+
+
+@dataclass(slots=True)
+class Evidences:
+    """Reads evidence when it is first cited; safe to share between threads."""
+
+    store: QuadStore
+    facts: Facts
+    _known: dict[str, tuple[Mapping[NamedNode, list[Term]], ...]] = field(default_factory=dict)
+
+    def of(self, claim: str, language: str) -> tuple[CitedEvidence, ...]:
+        """List the evidence of a claim, and of its premises where it was derived."""
+        sources = self.facts.premises.get(claim, (claim,))
+        return tuple(self._cited(node, language) for each in sources for node in self._nodes(each))
+
+    def qualifier(self, claim: str, name: str) -> str:
+        """Give the first value of a qualifier (``note_zh``, ``rating`` …) of a claim."""
+        for each in self.of(claim, "en"):
+            for key, value in each.qualifiers:
+                if key == name:
+                    return value
+        return ""
+
+    def citation(self, number: int, fact: Fact, language: str) -> Citation:
+        """Give the claim as the answer's JSON holds it."""
+        facts = self.facts
+        shown = Named(fact.object[:400], fact.object) if fact.language else None
+        predicate = Named(fact.predicate.value, facts.property_label(fact.predicate, language))
+        return Citation(
+            number, fact.claim, facts.named(fact.subject, language), predicate,
+            shown or facts.named(fact.object, language),
+            "positive" if fact.positive else "negative", fact.confidence, "accepted",
+            self.of(fact.claim, language),
+        )  # fmt: skip
+
+    def _nodes(self, claim: str) -> tuple[Mapping[NamedNode, list[Term]], ...]:
+        known = self._known.get(claim)
+        if known is None:
+            links = self.store.match(NamedNode(claim), SHIYI.evidence, None, _DEFAULT)
+            nodes = sorted((q.object for q in links), key=text)
+            known = self._known[claim] = tuple(
+                self._read(node) for node in nodes if isinstance(node, NamedNode)
+            )
+        return known
+
+    def _read(self, node: NamedNode) -> Mapping[NamedNode, list[Term]]:
+        said: dict[NamedNode, list[Term]] = {PROV.wasGeneratedBy: [node]}
+        for quad in self.store.match(node, None, None, _DEFAULT):
+            said.setdefault(quad.predicate, []).append(quad.object)
+        said[PROV.wasGeneratedBy] = [node]
+        for source in said.get(DCTERMS.source, []):
+            if isinstance(source, NamedNode):
+                dates = self.store.match(source, DCTERMS.date, None, _DEFAULT)
+                said[DCTERMS.date] = [quad.object for quad in dates]
+        return said
+
+    def _cited(self, said: Mapping[NamedNode, list[Term]], language: str) -> CitedEvidence:
+        def one(predicate: NamedNode) -> str:
+            return text(next(iter(said.get(predicate, [])), None))
+
+        source, passage = one(DCTERMS.source), one(PROV.wasDerivedFrom)
+        return CitedEvidence(
+            source=self.facts.label(source, language),
+            tier=local_name(one(SHIYI.sourceTier)).removeprefix("tier-"),
+            quote=one(SHIYI.quote),
+            passage=passage if passage != source else "",
+            iri=one(PROV.wasGeneratedBy),
+            locator=one(SHIYI.sourceLocator),
+            checked=one(SHIYI.checked),
+            year=one(DCTERMS.date),
+            qualifiers=_qualifiers(said),
+        )
+
+
+def _qualifiers(said: Mapping[NamedNode, list[Term]]) -> tuple[tuple[str, str], ...]:
+    found = []
+    for predicate, terms in said.items():
+        for term in terms:
+            if isinstance(term, Literal):
+                name = _NAMES.get((predicate, term.language)) or _NAMES.get((predicate, None))
+                if name:
+                    found.append((name, term.value))
+    return tuple(sorted(found))

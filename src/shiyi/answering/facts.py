@@ -1,0 +1,212 @@
+"""What the knowledge base says, held in memory so that an answer takes milliseconds."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Self
+
+from shiyi.model.answer import Named
+from shiyi.model.names import graph
+from shiyi.model.path import Hop, Path
+from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, Quad, Term, Triple, local_name, text
+from shiyi.ontology.terms import PROV, RDF, RDFS, SHIYI, SKOS
+from shiyi.ontology.vocabulary import Schema
+from shiyi.sparql.store import QuadStore
+
+_DEFAULT, _DERIVED = DefaultGraph(), graph("derived")
+_Graph = NamedNode | DefaultGraph
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One accepted claim; ``language`` is set where the object is a text."""
+
+    subject: str
+    predicate: NamedNode
+    object: str
+    claim: str
+    confidence: float
+    positive: bool = True
+    derived: bool = False
+    language: str = ""
+
+    def other(self, iri: str) -> str:
+        """Give the end that is not ``iri``."""
+        return self.object if self.subject == iri else self.subject
+
+    def path(self, start: str) -> Path:
+        """Give the claim as a path of one hop that leaves ``start``."""
+        hop = Hop(
+            self.subject, self.predicate.value, self.object, self.claim, self.confidence,
+            forward=self.subject == start,
+        )  # fmt: skip
+        return Path((hop,))
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Accepted and derived claims by either end, with labels, classes and hierarchies."""
+
+    by_subject: Mapping[str, tuple[Fact, ...]]
+    by_object: Mapping[str, tuple[Fact, ...]]
+    labels: Mapping[str, Mapping[str, str]]
+    classes: Mapping[str, str]
+    broader: Mapping[str, tuple[str, ...]]
+    cuis: Mapping[str, str]
+    premises: Mapping[str, tuple[str, ...]]
+    schema: Schema = field(repr=False)
+
+    @classmethod
+    def read(cls, store: QuadStore, schema: Schema) -> Self:
+        """Read the accepted view and the derived graph."""
+        facts = [*_facts(store, _DEFAULT, derived=False), *_facts(store, _DERIVED, derived=True)]
+        premises: dict[str, list[str]] = defaultdict(list)
+        for quad in store.match(None, PROV.wasDerivedFrom, None, _DERIVED):
+            premises[text(quad.subject)].append(text(quad.object))
+        return cls(
+            _grouped((f.subject, f) for f in facts),
+            _grouped((f.object, f) for f in facts if not f.language),
+            _labels(store), _classes(store, schema),
+            {k: tuple(sorted(v)) for k, v in _links(store, SKOS.broader).items()},
+            {k: sorted(v)[0] for k, v in _links(store, SHIYI.umlsCui).items()},
+            {k: tuple(sorted(v)) for k, v in premises.items()}, schema,
+        )  # fmt: skip
+
+    def label(self, iri: str, language: str) -> str:
+        """Give the preferred label in ``language``, else in the other one, else the name."""
+        said = self.labels.get(iri, {})
+        return said.get(language) or next(iter(said.values()), "") or local_name(iri)
+
+    def property_label(self, predicate: NamedNode, language: str) -> str:
+        """Give a property's label."""
+        known = self.schema.properties.get(local_name(predicate.value))
+        if known is None:
+            return local_name(predicate.value)
+        return known.label_zh if language == "zh" else known.label_en
+
+    def named(self, iri: str, language: str) -> Named:
+        """Give a concept as an answer shows it."""
+        return Named(iri, self.label(iri, language), self.cuis.get(iri, ""))
+
+    def is_a(self, iri: str, *classes: NamedNode) -> bool:
+        """Tell whether a concept belongs to one of the classes or to one below them."""
+        own = self.classes.get(iri)
+        if own is None:
+            return False
+        above = self.schema.superclasses(own)
+        return any(local_name(each.value) in above for each in classes)
+
+    def of(self, subject: str, *predicates: NamedNode, derived: bool = False) -> tuple[Fact, ...]:
+        """List positive facts about ``subject``, surest first."""
+        return _picked(self.by_subject.get(subject, ()), predicates, derived)
+
+    def into(self, object_: str, *predicates: NamedNode, derived: bool = False) -> tuple[Fact, ...]:
+        """List positive facts whose object is ``object_``, surest first."""
+        return _picked(self.by_object.get(object_, ()), predicates, derived)
+
+    def texts(self, subject: str, predicate: NamedNode, language: str) -> tuple[Fact, ...]:
+        """List texts about ``subject`` in ``language``, or in the other one if there is none."""
+        found = self.of(subject, predicate)
+        return tuple(f for f in found if f.language == language) or found
+
+    def between(self, one: str, other: str) -> tuple[Fact, ...]:
+        """List all claims, negative and derived ones too, that join two concepts."""
+        forward = [f for f in self.by_subject.get(one, ()) if f.object == other]
+        back = [f for f in self.by_object.get(one, ()) if f.subject == other]
+        return tuple(forward + back)
+
+    def above(self, iri: str) -> tuple[str, ...]:
+        """List ``iri`` and all broader concepts, nearest first."""
+        return _reach(iri, self.broader)
+
+    def below(self, iri: str) -> tuple[str, ...]:
+        """List ``iri`` and all narrower concepts, nearest first."""
+        return _reach(iri, self.narrower)
+
+    @cached_property
+    def narrower(self) -> Mapping[str, tuple[str, ...]]:
+        """Give the narrower concepts of each concept."""
+        turned: dict[str, list[str]] = defaultdict(list)
+        for node, above in self.broader.items():
+            for each in above:
+                turned[each].append(node)
+        return {node: tuple(sorted(below)) for node, below in turned.items()}
+
+    def members(self, *classes: NamedNode) -> tuple[str, ...]:
+        """List the concepts of some classes."""
+        return tuple(sorted(iri for iri in self.classes if self.is_a(iri, *classes)))
+
+
+def _picked(
+    facts: Iterable[Fact], predicates: tuple[NamedNode, ...], derived: bool
+) -> tuple[Fact, ...]:
+    found = [
+        f for f in facts if f.predicate in predicates and f.positive and (derived or not f.derived)
+    ]
+    return tuple(sorted(found, key=lambda f: (-f.confidence, f.claim)))
+
+
+def _reach(iri: str, links: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    seen = dict.fromkeys([iri])
+    queue = [iri]
+    while queue:
+        for following in links.get(queue.pop(0), ()):
+            if following not in seen:
+                seen[following] = None
+                queue.append(following)
+    return tuple(seen)
+
+
+def _grouped(pairs: Iterable[tuple[str, Fact]]) -> dict[str, tuple[Fact, ...]]:
+    grouped: dict[str, list[Fact]] = defaultdict(list)
+    for key, fact in pairs:
+        grouped[key].append(fact)
+    return {key: tuple(found) for key, found in grouped.items()}
+
+
+def _facts(store: QuadStore, place: _Graph, *, derived: bool) -> Iterator[Fact]:
+    accepted = {q.subject for q in store.match(None, SHIYI.status, SHIYI.accepted, place)}
+    negative = {q.subject for q in store.match(None, SHIYI.polarity, SHIYI.negative, place)}
+    held = {q.subject: text(q.object) for q in store.match(None, SHIYI.confidence, None, place)}
+    for quad in store.match(None, RDF.reifies, None, place):
+        claim, said = quad.subject, quad.object
+        if isinstance(said, Triple) and claim in accepted and claim in held:
+            yield Fact(
+                text(said.subject), said.predicate, text(said.object), text(claim),
+                float(held[claim]), claim not in negative, derived, _language(said.object),
+            )  # fmt: skip
+
+
+def _language(term: Term) -> str:
+    return (term.language or "und") if isinstance(term, Literal) else ""
+
+
+def _labels(store: QuadStore) -> dict[str, dict[str, str]]:
+    labels: dict[str, dict[str, str]] = defaultdict(dict)
+    for predicate in (RDFS.label, SKOS.prefLabel):
+        for quad in store.match(None, predicate, None, _DEFAULT):
+            if isinstance(quad.object, Literal):
+                labels[text(quad.subject)][quad.object.language or "und"] = quad.object.value
+    return dict(labels)
+
+
+def _classes(store: QuadStore, schema: Schema) -> dict[str, str]:
+    """Give each concept its most specific class of ours."""
+    found: dict[str, str] = {}
+    quads: Iterator[Quad] = store.match(None, RDF.type, None, _DEFAULT)
+    for quad in quads:
+        name, iri = local_name(text(quad.object)), text(quad.subject)
+        if name not in schema.parents or name in {"Claim", "Evidence"}:
+            continue
+        known = found.get(iri)
+        if known is None or known in schema.superclasses(name):
+            found[iri] = name
+    return found
+
+
+def _links(store: QuadStore, predicate: NamedNode) -> dict[str, set[str]]:
+    links: dict[str, set[str]] = defaultdict(set)
+    for quad in store.match(None, predicate, None, _DEFAULT):
+        links[text(quad.subject)].add(text(quad.object))
+    return links

@@ -1,0 +1,175 @@
+"""Plain look-ups: fact sheets, rules and regulations, constitutions, possible patterns."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from shiyi.answering.advice import if_applies
+from shiyi.answering.cues import Intent
+from shiyi.answering.facts import Fact
+from shiyi.answering.parts import Desk, Part, checks, question_texts, red_flags
+from shiyi.linking.normalise import fold, is_cjk
+from shiyi.ontology.terms import SHIYI
+
+_TEXTS: Final = (
+    SHIYI.primaryEffect, SHIYI.dietaryBenefit, SHIYI.background, SHIYI.mechanismOfAction,
+    SHIYI.cookingMethod, SHIYI.consumptionMethod, SHIYI.processing, SHIYI.useRestriction,
+    SHIYI.safetyNote, SHIYI.sourceMaterial,
+)  # fmt: skip
+_LISTS: Final = (
+    SHIYI.hasToxicity, SHIYI.regulatoryStatus, SHIYI.hasIngredient, SHIYI.usesPart,
+    SHIYI.hasActiveConstituent, SHIYI.hasNutrient, SHIYI.indicatedFor, SHIYI.relieves,
+    SHIYI.isEffectiveFor, SHIYI.suitableSeason, SHIYI.hasAdverseReaction, SHIYI.hasManifestation,
+    SHIYI.relatedConstitution, SHIYI.hasTherapeuticClass,
+)  # fmt: skip
+
+
+def sheet(desk: Desk, concepts: Iterable[str]) -> Part:
+    """Write what is recorded about some concepts, disagreements included."""
+    part, voice = Part(), desk.voice
+    named = list(concepts)[:4]
+    section = part.section("h_facts")
+    for concept in named:
+        text, facts = voice.profile(concept)
+        if text:
+            section.add(text, *facts)
+        for predicate in _LISTS:
+            found = desk.facts.of(concept, predicate)[:8]
+            if found:
+                label = desk.facts.property_label(predicate, voice.language)
+                said = voice.say(
+                    "p_list", s=voice.name(concept), p=label, o=voice.names(f.object for f in found)
+                )
+                section.add(said + voice.sources(found[:1]), *found)
+        for predicate in _TEXTS:
+            for fact in desk.facts.texts(concept, predicate, voice.language)[:1]:
+                label = desk.facts.property_label(predicate, voice.language)
+                section.add(voice.say("p_text", label=label, text=fact.object), fact)
+        for each in desk.safety.conditional(concept)[:8]:
+            part.section("h_caution").add(if_applies(voice, each), *each.facts)
+    lines = section.lines or part.section("h_caution").lines
+    key = "o_sheet" if lines else "o_not_known"
+    part.opening.add(voice.say(key, items=voice.names(named)))
+    part.paths += [
+        f.path(f.subject) for line in section.lines[:5] for f in line.facts[:1] if not f.language
+    ]
+    if desk.reading.wants(Intent.DOSE):
+        part.section("h_caution").add(voice.say("s_dose"))
+    return part
+
+
+def rules(desk: Desk) -> Part:
+    """Write the regulations and general rules that the question is about."""
+    part, voice = Part(), desk.voice
+    found = _linked_rules(desk) or _searched_rules(desk)
+    listed = any(desk.facts.is_a(r, SHIYI.RegulatoryStatus) for r in desk.reading.rules)
+    about = desk.reading.wants(Intent.MEANING, Intent.CURE, Intent.MAY)
+    if listed and about:
+        part.opening.add(voice.say("o_list_no"), *found[:3])
+    elif found:
+        part.opening.add(voice.say("o_rules"), *found[:3])
+    for fact in found[:6]:
+        label = voice.name(fact.subject)
+        text = voice.say("p_text", label=label, text=fact.object) + voice.sources([fact])
+        part.section("h_rules").add(text, fact)
+    if not found:
+        part.missing.append(voice.say("m_rule"))
+    return part
+
+
+def constitution(desk: Desk, settled: bool = False) -> Part:
+    """Write how a constitution is determined, and the candidates the signs point to."""
+    part, voice, reading = Part(), desk.voice, desk.reading
+    part.opening.add(voice.say("o_constitution"))
+    for fact in _searched_rules(desk, _QUESTIONNAIRE)[:4]:
+        label = voice.name(fact.subject)
+        text = voice.say("p_text", label=label, text=fact.object) + voice.sources([fact])
+        part.section("h_rules").add(text, fact)
+    met: dict[str, list[Fact]] = {}
+    for ailment in reading.ailments:
+        for near in desk.facts.above(ailment):
+            for fact in desk.facts.of(near, SHIYI.relatedConstitution):
+                met.setdefault(fact.object, []).append(fact)
+            for fact in desk.facts.into(near, SHIYI.hasManifestation):
+                if desk.facts.is_a(fact.subject, SHIYI.Constitution):
+                    met.setdefault(fact.subject, []).append(fact)
+    ranked = sorted(
+        met.items(), key=lambda item: (-len({f.other(item[0]) for f in item[1]}),
+                                       -max(f.confidence for f in item[1]), item[0])
+    )  # fmt: skip
+    for state, facts in ranked[:4]:
+        signs = voice.names(f.other(state) for f in facts)
+        said = voice.say("c_candidate", state=voice.name(state), signs=signs)
+        part.section("h_candidates").add(said + _sureness(desk, facts), *facts)
+        part.paths += [f.path(f.other(state)) for f in facts[:1]]
+    states = [state for state, _ in ranked[:2]]
+    checks(desk, (*reading.ailments, *states), part)
+    red_flags(desk, reading.ailments, part)
+    question_texts(desk, reading.ailments, part)
+    if not settled and not met:
+        part.missing.append(voice.say("m_any"))
+    return part
+
+
+def patterns(desk: Desk) -> Part:
+    """Write which patterns the signs may belong to, as possibilities only."""
+    part, voice = Part(), desk.voice
+    part.opening.add(voice.say("s_diagnosis"))
+    for pattern in desk.differential.patterns[:5]:
+        signs = voice.names(f.other(pattern.iri) for f in pattern.signs)
+        text = voice.say("d_possible", sign=signs, states=voice.name(pattern.iri))
+        part.section("h_facts").add(text, *pattern.signs)
+    checks(desk, desk.reading.ailments, part)
+    red_flags(desk, desk.reading.ailments, part)
+    question_texts(desk, desk.reading.ailments, part)
+    part.section("h_doctor").add(voice.say("s_persist"))
+    return part
+
+
+_QUESTIONNAIRE: Final = "体质 判定 问卷 转化分 九种体质 constitution questionnaire score scoring"
+
+
+def _sureness(desk: Desk, facts: list[Fact]) -> str:
+    from shiyi.answering.phrases import degree
+
+    return degree(desk.voice.language, max(f.confidence for f in facts))
+
+
+def _linked_rules(desk: Desk) -> list[Fact]:
+    found: list[Fact] = []
+    for rule in desk.reading.rules:
+        for near in (*desk.facts.above(rule), *desk.facts.below(rule)[1:]):
+            found += desk.facts.texts(near, SHIYI.ruleText, desk.voice.language)
+    if found:
+        known = {f.claim for f in found}
+        found += [f for f in _searched_rules(desk) if f.claim not in known]
+    return list({f.claim: f for f in found}.values())
+
+
+def _searched_rules(desk: Desk, also: str = "") -> list[Fact]:
+    """Rank the rules by how many words (or Chinese pairs of characters) they share."""
+    asked = _grams(desk.reading.question) | _grams(also)
+    scored = []
+    for rule in desk.facts.members(SHIYI.Rule, SHIYI.RegulatoryStatus, SHIYI.Constitution):
+        for fact in desk.facts.texts(rule, SHIYI.ruleText, desk.voice.language):
+            both = "".join(desk.facts.labels.get(rule, {}).values())
+            title = len(asked & _grams(" ".join(desk.facts.labels.get(rule, {}).values())))
+            shared = len(asked & _grams(fact.object))
+            if both and (title or shared > 1):
+                scored.append((2 * title + shared, fact))
+    ranked = sorted(scored, key=lambda each: (-each[0], each[1].claim))
+    return [fact for score, fact in ranked if score >= ranked[0][0] / 2][:6]
+
+
+_COMMON: Final = frozenset(
+    "the and for are with what that this does can not you your from have has mean means it is on of "
+    "in to a an i my me do be or by at as if so will would should could am".split()
+)
+
+
+def _grams(text: str) -> set[str]:
+    folded = fold(text)
+    pairs = {
+        a + b for a, b in zip(folded, folded[1:], strict=False) if is_cjk(a) and is_cjk(b)
+    }  # fmt: skip
+    kept = "".join(c if c.isascii() and c.isalnum() else " " for c in folded)
+    return pairs | {w for w in kept.split() if len(w) > 2 and w not in _COMMON}

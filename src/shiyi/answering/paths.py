@@ -1,0 +1,130 @@
+"""From seeds along planned relation paths to scored reasoning paths (Yaoshi-RAG)."""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from shiyi.answering.facts import Facts
+from shiyi.answering.planning import Planner
+from shiyi.answering.ranking import SCORERS, diverse, scored
+from shiyi.errors import FormatError
+from shiyi.model.path import Path, RelationPath
+from shiyi.model.rdf import NamedNode
+from shiyi.reasoning.projection import Projection
+from shiyi.settings import PathSettings
+from shiyi.sparql.path_query import find_paths, path_query
+from shiyi.sparql.store import QuadStore
+
+
+class Found(Protocol):
+    """Paths, and whether a limit cut them."""
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """Give the paths."""
+
+    @property
+    def reached_limit(self) -> bool:
+        """Tell whether there may be more."""
+
+
+class PathFinder(Protocol):
+    """Follows one relation path from some seeds."""
+
+    def follow(self, path: RelationPath, seeds: tuple[str, ...], limit: int) -> Found:
+        """Give at most ``limit`` paths."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectionFinder:
+    """Walks the adjacency: fast from hubs, the same answer as SPARQL."""
+
+    projection: Projection
+
+    def follow(self, path: RelationPath, seeds: tuple[str, ...], limit: int) -> Found:
+        """Give at most ``limit`` paths."""
+        return self.projection.walk(path, seeds, limit)
+
+
+@dataclass(frozen=True, slots=True)
+class SparqlFinder:
+    """Asks the store with built queries: the definition."""
+
+    store: QuadStore
+    known: frozenset[str]
+    max_hops: int
+
+    def follow(self, path: RelationPath, seeds: tuple[str, ...], limit: int) -> Found:
+        """Give at most ``limit`` paths."""
+        query = path_query(path, seeds, known=self.known, limit=limit, max_hops=self.max_hops)
+        return find_paths(self.store, query)
+
+
+ENGINES: Final = ("projection", "sparql")
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieved:
+    """Every path found, best first; the few that are shown; and how they were found."""
+
+    paths: tuple[Path, ...] = ()
+    shown: tuple[Path, ...] = ()
+    relation_paths: tuple[RelationPath, ...] = ()
+    queries: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Retriever:
+    """Plans, follows, scores and thins out paths."""
+
+    facts: Facts
+    planner: Planner
+    finder: PathFinder
+    rank: Mapping[str, float]
+    settings: PathSettings
+    known: frozenset[str]
+
+    def retrieve(
+        self, seeds: Iterable[str], wanted: Collection[NamedNode], k: int, least: float
+    ) -> Retrieved:
+        """Find paths from ``seeds`` to the wanted classes, each hop held with at least ``least``."""
+        if self.settings.scorer not in SCORERS:
+            raise FormatError("scorer", self.settings.scorer, list(SCORERS))
+        found: dict[tuple[str, ...], Path] = {}
+        plans: dict[RelationPath, None] = {}
+        queries: list[str] = []
+        notes: list[str] = []
+        for start, group in sorted(_by_class(self.facts, seeds).items()):
+            for plan in self.planner.plan(
+                start, wanted, self.settings.max_hops, self.settings.relation_paths
+            ):
+                walk = self.finder.follow(plan, group, self.settings.limit)
+                if walk.paths:
+                    plans[plan] = None
+                    queries.append(self._query(plan, group))
+                if walk.reached_limit:
+                    notes.append(f"{'/'.join(map(str, plan))}: limit reached")
+                for path in walk.paths:
+                    if path.weakest >= least and self._ends_well(path, wanted):
+                        found[tuple(hop.claim for hop in path.hops)] = path
+        ranked = scored(found.values(), self.rank, SCORERS[self.settings.scorer])
+        shown = diverse(ranked, k)
+        return Retrieved(tuple(ranked), tuple(shown), tuple(plans), tuple(queries), tuple(notes))
+
+    def _ends_well(self, path: Path, wanted: Collection[NamedNode]) -> bool:
+        return self.facts.is_a(path.entities[-1], *wanted)
+
+    def _query(self, plan: RelationPath, seeds: tuple[str, ...]) -> str:
+        return path_query(
+            plan, seeds, known=self.known, limit=self.settings.limit,
+            max_hops=self.settings.max_hops,
+        ).text  # fmt: skip
+
+
+def _by_class(facts: Facts, seeds: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    grouped: dict[str, list[str]] = {}
+    for seed in dict.fromkeys(seeds):
+        if seed in facts.classes:
+            grouped.setdefault(facts.classes[seed], []).append(seed)
+    return {name: tuple(found) for name, found in grouped.items()}

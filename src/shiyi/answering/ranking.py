@@ -1,0 +1,75 @@
+"""How paths are scored, and which ten of them are shown."""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import Final
+
+from shiyi.model.path import Path
+
+Scorer = Callable[[Path, Mapping[str, float]], float]
+
+
+def _terms(path: Path, rank: Mapping[str, float]) -> list[float]:
+    return [hop.confidence * rank.get(hop.end, 0.0) for hop in path.hops]
+
+
+def mean_entities(path: Path, rank: Mapping[str, float]) -> float:
+    """Give (1/n) * sum of confidence times PageRank, n entities (Yaoshi-RAG)."""
+    return sum(_terms(path, rank)) / len(path.entities)
+
+
+def mean_hops(path: Path, rank: Mapping[str, float]) -> float:
+    """Give the mean over the hops, which does not favour long paths."""
+    return sum(_terms(path, rank)) / len(path.hops)
+
+
+def total(path: Path, rank: Mapping[str, float]) -> float:
+    """Give the sum over the hops."""
+    return sum(_terms(path, rank))
+
+
+def product(path: Path, rank: Mapping[str, float]) -> float:
+    """Give the product of the confidences times the mean PageRank."""
+    return path.product * _mean_rank(path, rank)
+
+
+def weakest(path: Path, rank: Mapping[str, float]) -> float:
+    """Give the smallest confidence times the mean PageRank."""
+    return path.weakest * _mean_rank(path, rank)
+
+
+def _mean_rank(path: Path, rank: Mapping[str, float]) -> float:
+    return math.fsum(rank.get(hop.end, 0.0) for hop in path.hops) / len(path.hops)
+
+
+SCORERS: Final[Mapping[str, Scorer]] = {
+    "mean_entities": mean_entities, "mean_hops": mean_hops, "sum": total, "product": product,
+    "min": weakest,
+}  # fmt: skip
+
+
+def scored(paths: Iterable[Path], rank: Mapping[str, float], scorer: Scorer) -> list[Path]:
+    """Score every path; best first, ties by their claims."""
+    marked = [replace(path, score=scorer(path, rank)) for path in paths]
+    return sorted(marked, key=lambda p: (-p.score, [hop.claim for hop in p.hops]))
+
+
+def diverse(ranked: Iterable[Path], k: int, per_middle: int = 4, per_end: int = 2) -> list[Path]:
+    """Take the best ``k``, no more than ``per_middle`` through one middle and ``per_end`` to an end.
+
+    A path of one hop has its start for a middle.
+    """
+    middles: Counter[str] = Counter()
+    ends: Counter[str] = Counter()
+    chosen: list[Path] = []
+    for path in ranked:
+        middle, end = path.entities[-2], path.entities[-1]
+        if middles[middle] < per_middle and ends[end] < per_end:
+            middles[middle] += 1
+            ends[end] += 1
+            chosen.append(path)
+        if len(chosen) == k:
+            break
+    return chosen

@@ -1,0 +1,206 @@
+"""What speaks against a material for this person: asserted, inherited, or unknown."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from shiyi.answering.evidence import Evidences
+from shiyi.answering.facts import Fact, Facts
+from shiyi.answering.reading import Person
+from shiyi.answering.roles import ADVERSE, CAUTION, INCOMPATIBLE, INTERACTION, MATERIAL
+from shiyi.ontology.terms import SHIYI
+
+SEVERITIES: Final = ("emergency", "contraindicated", "interaction", "caution")
+_FORBIDS: Final = ("忌", "禁", "contraindicat", "avoid", "prohibit")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One reason against ``material``: what it meets (``against``) and the claims that say so.
+
+    ``through`` is the ingredient, class or broader condition the claim was made about, where it
+    was not made about the two themselves.
+    """
+
+    severity: str
+    material: str
+    against: str
+    facts: tuple[Fact, ...]
+    through: str = ""
+
+    @property
+    def fact(self) -> Fact:
+        """Give the claim that says it."""
+        return self.facts[0]
+
+    @property
+    def claims(self) -> tuple[str, ...]:
+        """List the claims, the telling one first."""
+        return tuple(dict.fromkeys(f.claim for f in self.facts))
+
+
+@dataclass(frozen=True, slots=True)
+class Safety:
+    """Looks up every safety claim; a missing record is never read as consent."""
+
+    facts: Facts
+    evidences: Evidences
+
+    def check(
+        self, material: str, person: Person, beside: Iterable[str] = ()
+    ) -> tuple[Finding, ...]:
+        """List the reasons against ``material``, gravest first, one for each thing it meets."""
+        found = [
+            *self.against_states(material, person.states),
+            *self._drugs(material, person.drugs),
+            *self._materials(material, [*beside, *person.drugs]),
+            *self._allergies(material, person.allergies),
+        ]
+        return _gravest(found)
+
+    def against_states(self, material: str, states: Iterable[str]) -> tuple[Finding, ...]:
+        """List the conditions among ``states`` in which a source warns of ``material``."""
+        found: list[Finding] = []
+        for state in states:
+            for met, grounds in self._state_grounds(state):
+                for part, made_of in self._parts(material):
+                    for fact in self._cautions(part, met):
+                        through = part if part != material else met if met != state else ""
+                        severity = self._severity(fact)
+                        facts = (fact, *made_of, *grounds, *self._inherited(material, state, fact))
+                        found.append(Finding(severity, material, state, facts, through))
+        return _gravest(found)
+
+    def conditional(self, material: str) -> tuple[Finding, ...]:
+        """List every caution and interaction recorded for a material itself, for whoever has it."""
+        cautions = [
+            Finding(self._severity(f), material, f.object, (f,))
+            for f in self.facts.of(material, *CAUTION)
+        ]
+        cautions += [
+            Finding(self._severity(f), material, f.subject, (f,))
+            for f in self.facts.into(material, SHIYI.unsuitableFood)
+        ]
+        meets = [
+            Finding("interaction", material, f.other(material), (f,))
+            for f in (
+                *self.facts.of(material, *INTERACTION), *self.facts.into(material, *INTERACTION),
+            )
+        ]  # fmt: skip
+        clashes = [
+            Finding("contraindicated", material, f.other(material), (f,))
+            for f in (
+                *self.facts.of(material, *INCOMPATIBLE), *self.facts.into(material, *INCOMPATIBLE),
+            )
+        ]  # fmt: skip
+        return _gravest([*cautions, *meets, *clashes])
+
+    def adverse(self, material: str) -> tuple[Fact, ...]:
+        """List the recorded unwanted reactions to a material."""
+        return self.facts.of(material, *ADVERSE)
+
+    def denials(self, one: str, other: str) -> tuple[Fact, ...]:
+        """List the claims that no such effect was found; they do not make a thing harmless."""
+        return tuple(
+            f for near in self.facts.above(other) for f in self.facts.between(one, near)
+            if not f.positive
+        )  # fmt: skip
+
+    def _state_grounds(self, state: str) -> Iterator[tuple[str, tuple[Fact, ...]]]:
+        """Yield what else is true of who is in ``state``, with the claims that say so."""
+        reached: dict[str, tuple[Fact, ...]] = dict.fromkeys(self.facts.above(state), ())
+        queue = list(reached)
+        while queue:
+            here = queue.pop(0)
+            for link in self.facts.of(here, SHIYI.impliesSyndrome):
+                for above in self.facts.above(link.object):
+                    if above not in reached:
+                        reached[above] = (*reached[here], link)
+                        queue.append(above)
+        yield from reached.items()
+
+    def _parts(self, material: str) -> Iterator[tuple[str, tuple[Fact, ...]]]:
+        """Yield the material, what it is a kind of, its own kinds, and what it is made of."""
+        kinds = dict.fromkeys((*self.facts.above(material), *self.facts.below(material)))
+        for kind in kinds:
+            if self.facts.is_a(kind, *MATERIAL):
+                yield kind, ()
+        for link in self.facts.of(material, SHIYI.hasIngredient):
+            for above in self.facts.above(link.object):
+                yield above, (link,)
+
+    def _cautions(self, part: str, state: str) -> Iterator[Fact]:
+        for fact in self.facts.between(part, state):
+            if not fact.positive or fact.derived:
+                continue
+            forward = fact.predicate in CAUTION and fact.subject == part
+            if forward or (fact.predicate == SHIYI.unsuitableFood and fact.object == part):
+                yield fact
+
+    def _inherited(self, material: str, state: str, base: Fact) -> tuple[Fact, ...]:
+        found = self.facts.between(material, state)
+        return tuple(f for f in found if f.derived and base.claim in self._premises(f))
+
+    def _premises(self, fact: Fact) -> tuple[str, ...]:
+        return self.facts.premises.get(fact.claim, ())
+
+    def _drugs(self, material: str, drugs: Iterable[str]) -> Iterator[Finding]:
+        for drug in drugs:
+            for near in (*self.facts.above(drug), *self.facts.below(drug)[1:]):
+                for part, made_of in self._parts(material):
+                    for fact in self.facts.between(part, near):
+                        if fact.predicate in INTERACTION and fact.positive and not fact.derived:
+                            through = part if part != material else near if near != drug else ""
+                            inherited = self._inherited(material, drug, fact)
+                            yield Finding(
+                                "interaction", material, drug, (fact, *made_of, *inherited), through
+                            )
+
+    def _materials(self, material: str, others: Iterable[str]) -> Iterator[Finding]:
+        for other in others:
+            if other == material:
+                continue
+            for part, made_of in self._parts(material):
+                for opposite, also in self._parts(other):
+                    for fact in self.facts.between(part, opposite):
+                        if fact.predicate in INCOMPATIBLE and fact.positive and not fact.derived:
+                            through = part if part != material else ""
+                            yield Finding(
+                                "contraindicated", material, other,
+                                (fact, *made_of, *also), through,
+                            )  # fmt: skip
+
+    def _allergies(self, material: str, allergies: Iterable[str]) -> Iterator[Finding]:
+        for allergen in allergies:
+            known = set(self.facts.below(allergen))
+            for part, made_of in self._parts(material):
+                origin = self.facts.of(part, SHIYI.derivedFromOrganism)
+                same = [f for f in origin if f.object in known]
+                if part in known or same:
+                    facts = (*made_of, *same)
+                    through = part if part != material else ""
+                    yield Finding("contraindicated", material, allergen, facts, through)
+
+    def _severity(self, fact: Fact) -> str:
+        if fact.predicate == SHIYI.contraindicatedIn:
+            return "contraindicated"
+        if fact.predicate == SHIYI.unsuitableFood:
+            grade = self.evidences.qualifier(fact.claim, "grade")
+            if any(word in grade.lower() for word in _FORBIDS) or not grade:
+                return "contraindicated"
+        return "caution"
+
+
+def _gravest(found: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Keep one finding for each material and thing met: the gravest, then the most direct."""
+    ranked = sorted(
+        found,
+        key=lambda f: (
+            SEVERITIES.index(f.severity), bool(f.through),
+            -f.fact.confidence if f.facts else 0.0, f.claims,
+        ),
+    )  # fmt: skip
+    kept: dict[tuple[str, str], Finding] = {}
+    for each in ranked:
+        kept.setdefault((each.material, each.against), each)
+    return tuple(kept.values())

@@ -1,0 +1,116 @@
+"""Cold or heat: what the mentioned signs may stem from, and what must be known first."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from shiyi.answering.facts import Fact, Facts
+from shiyi.model.names import resource
+from shiyi.ontology.terms import SHIYI
+
+COLD: Final = resource("nature-cold").value
+HOT: Final = resource("nature-hot").value
+_COOLING: Final = tuple(resource(f"nature-{name}").value for name in ("cold", "cool"))
+_WARMING: Final = tuple(resource(f"nature-{name}").value for name in ("hot", "warm"))
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A syndrome the signs may stem from: why, and whether it is of cold or of heat."""
+
+    iri: str
+    signs: tuple[Fact, ...]
+    nature: str = ""  # "cold", "hot" or empty
+    nature_facts: tuple[Fact, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Differential:
+    """The patterns that fit best; ``undecided`` where some are cold and some are hot."""
+
+    patterns: tuple[Pattern, ...] = ()
+    leaning: str = ""  # "cold" or "hot" where the signs say so
+
+    @property
+    def undecided(self) -> bool:
+        """Tell whether cold and heat are both possible."""
+        return not self.leaning and {"cold", "hot"} <= {p.nature for p in self.patterns}
+
+    def of_nature(self, nature: str) -> tuple[Pattern, ...]:
+        """List the patterns of cold or of heat."""
+        return tuple(p for p in self.patterns if p.nature == nature)
+
+
+def differentiate(facts: Facts, ailments: Iterable[str], known: Iterable[str]) -> Differential:
+    """Find the syndromes with most of the signs; ``known`` states (syndromes, types) decide."""
+    signs = [a for a in ailments if facts.is_a(a, SHIYI.Symptom)]
+    diseases = [a for a in ailments if facts.is_a(a, SHIYI.Disease, SHIYI.TCMDisease)]
+    met: dict[str, list[Fact]] = {}
+    for sign in signs:
+        for near in facts.above(sign):
+            for fact in facts.into(near, SHIYI.hasManifestation):
+                if facts.is_a(fact.subject, SHIYI.Syndrome):
+                    met.setdefault(fact.subject, []).append(fact)
+    for disease in diseases:
+        for fact in facts.of(disease, SHIYI.hasSyndrome):
+            met.setdefault(fact.object, []).append(fact)
+    most = max((len({f.other(iri) for f in found}) for iri, found in met.items()), default=0)
+    best = sorted(iri for iri, found in met.items() if len({f.other(iri) for f in found}) == most)
+    patterns = tuple(_pattern(facts, iri, tuple(met[iri])) for iri in best)
+    return Differential(patterns, _leaning(facts, signs, tuple(known), patterns))
+
+
+def nature_of(facts: Facts, iri: str) -> tuple[str, tuple[Fact, ...]]:
+    """Give ``cold``, ``hot`` or nothing for a syndrome or constitution, and the claims."""
+    said = facts.of(iri, SHIYI.hasThermalNature)
+    for name, nature in (("cold", COLD), ("hot", HOT)):
+        picked = tuple(f for f in said if nature in facts.above(f.object))
+        if picked:
+            return name, picked
+    return "", ()
+
+
+def effect_of(facts: Facts, material: str) -> tuple[str, tuple[Fact, ...]]:
+    """Give ``cooling``, ``warming`` or nothing for a material, by its own nature or its parts'."""
+    own = facts.of(material, SHIYI.hasNature)
+    if own:
+        return _effect(facts, own)
+    parts = [
+        fact
+        for link in facts.of(material, SHIYI.hasIngredient)
+        for fact in facts.of(link.object, SHIYI.hasNature)
+    ]
+    return _effect(facts, tuple(parts))
+
+
+def _effect(facts: Facts, natures: tuple[Fact, ...]) -> tuple[str, tuple[Fact, ...]]:
+    cooling = tuple(f for f in natures if set(_COOLING) & set(facts.above(f.object)))
+    warming = tuple(f for f in natures if set(_WARMING) & set(facts.above(f.object)))
+    if bool(cooling) == bool(warming):
+        return "", ()
+    return ("cooling", cooling) if cooling else ("warming", warming)
+
+
+def _pattern(facts: Facts, iri: str, signs: tuple[Fact, ...]) -> Pattern:
+    nature, because = nature_of(facts, iri)
+    return Pattern(iri, signs, nature, because)
+
+
+def _leaning(
+    facts: Facts, signs: list[str], known: tuple[str, ...], patterns: tuple[Pattern, ...]
+) -> str:
+    decided = {nature_of(facts, each)[0] for each in known} - {""}
+    if len(decided) == 1:
+        return decided.pop()
+    votes: Counter[str] = Counter()
+    for sign in signs:
+        origins = {
+            nature_of(facts, fact.subject)[0] for fact in facts.into(sign, SHIYI.hasManifestation)
+        } - {""}
+        if len(origins) == 1:
+            votes[origins.pop()] += 1
+    if len(votes) == 1 and len(signs) > 1:
+        return next(iter(votes))
+    natures = {p.nature for p in patterns} - {""}
+    return natures.pop() if len(natures) == 1 and len(signs) > 1 else ""

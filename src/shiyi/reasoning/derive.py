@@ -1,0 +1,19 @@
+"""The derived graph, made anew from the accepted view."""
+
+from collections.abc import Iterator
+
+from shiyi.model.rdf import NamedNode, Quad, decimal
+from shiyi.ontology.terms import SHIYI
+from shiyi.ontology.vocabulary import Schema
+from shiyi.reasoning.inheritance import DERIVED, Premises, derivation_quads, infer
+from shiyi.reasoning.projection import Projection
+from shiyi.settings import Settings
+from shiyi.sparql.store import QuadStore
+
+
+def derived_quads(store: QuadStore, settings: Settings) -> Iterator[Quad]:
+    """Yield inherited safety claims, then each concept's importance, all in graph:derived."""
+    yield from derivation_quads(infer(Premises.read(store, Schema.load())))
+    rank = Projection.from_store(store, release="").importance(settings.pagerank)
+    for iri, value in sorted(rank.items()):
+        yield Quad(NamedNode(iri), SHIYI.pageRank, decimal(value), DERIVED)

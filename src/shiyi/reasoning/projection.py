@@ -1,0 +1,204 @@
+"""The accepted claims as a compressed adjacency, for importance and for walking from hubs."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path as File
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shiyi.errors import IndexMismatchError, RangeError
+from shiyi.model.path import Hop, Path, RelationPath, Step
+from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, Triple
+from shiyi.ontology.terms import RDF, SHIYI
+from shiyi.reasoning.pagerank import Vector, pagerank
+from shiyi.settings import PageRankSettings
+from shiyi.sparql.store import QuadStore
+
+Ints = NDArray[np.int32]
+_DEFAULT = DefaultGraph()
+_ARRAYS, _NAMES = "adjacency.npz", "adjacency.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """One accepted claim between two concepts."""
+
+    subject: str
+    predicate: str
+    object: str
+    claim: str
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """The paths found along one relation path, and whether the limit cut them."""
+
+    paths: tuple[Path, ...]
+    reached_limit: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Projection:
+    """Edges sorted by subject, then predicate; the same edges once more by object.
+
+    ``nodes``, ``predicates`` and ``claims`` are IRIs; edge ``i`` runs from ``source[i]`` to
+    ``target[i]``, is claim ``claims[i]`` and is held with ``confidence[i]`` in [0, 1].
+    """
+
+    release: str
+    nodes: tuple[str, ...]
+    predicates: tuple[str, ...]
+    claims: tuple[str, ...]
+    source: Ints
+    target: Ints
+    kind: Ints
+    confidence: Vector
+    _node: Mapping[str, int] = field(init=False, repr=False)
+    _kind: Mapping[str, int] = field(init=False, repr=False)
+    _out: Ints = field(init=False, repr=False)
+    _in: Ints = field(init=False, repr=False)
+    _by_target: Ints = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.confidence.size and not bool(
+            np.all((self.confidence >= 0.0) & (self.confidence <= 1.0))
+        ):
+            raise RangeError("a claim's confidence lies in [0, 1]")
+        if len({len(self.claims), *map(len, (self.source, self.target, self.kind))}) != 1:
+            raise RangeError("an adjacency has one source, target and predicate a claim")
+        bounds = np.arange(len(self.nodes) + 1)
+        by_target = np.argsort(self.target, kind="stable").astype(np.int32)
+        for name, value in (
+            ("_node", {iri: i for i, iri in enumerate(self.nodes)}),
+            ("_kind", {iri: i for i, iri in enumerate(self.predicates)}),
+            ("_out", np.searchsorted(self.source, bounds).astype(np.int32)),
+            ("_by_target", by_target),
+            ("_in", np.searchsorted(self.target[by_target], bounds).astype(np.int32)),
+        ):
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def from_edges(cls, edges: Sequence[Edge], release: str) -> Self:
+        """Give the nodes numbers in alphabetical order, so that equal claims give equal arrays."""
+        nodes = sorted({end for edge in edges for end in (edge.subject, edge.object)})
+        predicates = sorted({edge.predicate for edge in edges})
+        node = {iri: i for i, iri in enumerate(nodes)}
+        kind = {iri: i for i, iri in enumerate(predicates)}
+        rows = sorted(
+            (node[e.subject], kind[e.predicate], node[e.object], e.claim, e.confidence)
+            for e in edges
+        )
+        ints = np.array([row[:3] for row in rows], dtype=np.int32).reshape(-1, 3)
+        return cls(
+            release, tuple(nodes), tuple(predicates), tuple(row[3] for row in rows),
+            source=ints[:, 0].copy(), kind=ints[:, 1].copy(), target=ints[:, 2].copy(),
+            confidence=np.array([row[4] for row in rows], dtype=np.float64),
+        )  # fmt: skip
+
+    @classmethod
+    def from_store(cls, store: QuadStore, release: str) -> Self:
+        """Read every accepted, positive claim of the default graph between two concepts."""
+        return cls.from_edges(list(accepted_edges(store)), release)
+
+    @classmethod
+    def load(cls, folder: File, release: str) -> Self:
+        """Read what :meth:`save` wrote; raises ``IndexMismatchError`` for another release."""
+        try:
+            names = json.loads((folder / _NAMES).read_text(encoding="utf-8"))
+            with np.load(folder / _ARRAYS, allow_pickle=False) as arrays:
+                kept = {name: arrays[name] for name in ("source", "target", "kind", "confidence")}
+        except FileNotFoundError as fault:
+            raise IndexMismatchError(f"{folder} holds no adjacency; run shiyi build") from fault
+        if names["release"] != release:
+            raise IndexMismatchError(
+                f"the adjacency in {folder} was made for {names['release']}, not {release}"
+            )
+        return cls(
+            release, tuple(names["nodes"]), tuple(names["predicates"]), tuple(names["claims"]),
+            **kept,
+        )  # fmt: skip
+
+    def save(self, folder: File) -> None:
+        """Write arrays and names, stamped with the release."""
+        folder.mkdir(parents=True, exist_ok=True)
+        np.savez(
+            folder / _ARRAYS, source=self.source, target=self.target, kind=self.kind,
+            confidence=self.confidence,
+        )  # fmt: skip
+        names = {
+            "release": self.release, "nodes": self.nodes, "predicates": self.predicates,
+            "claims": self.claims,
+        }  # fmt: skip
+        (folder / _NAMES).write_text(json.dumps(names, ensure_ascii=False), encoding="utf-8")
+
+    def __len__(self) -> int:
+        """Count the claims."""
+        return len(self.claims)
+
+    def importance(self, settings: PageRankSettings) -> Mapping[str, float]:
+        """Give every node its weighted PageRank."""
+        rank = pagerank(len(self.nodes), self.source, self.target, self.confidence, settings)
+        return dict(zip(self.nodes, rank.tolist(), strict=True))
+
+    def hops(self, node: str, step: Step) -> Iterator[Hop]:
+        """Yield the claims that leave ``node`` along ``step``."""
+        place, kind = self._node.get(node), self._kind.get(step.predicate)
+        if place is None or kind is None:
+            return
+        if step.forward:
+            edges: Ints = np.arange(self._out[place], self._out[place + 1], dtype=np.int32)
+        else:
+            edges = self._by_target[self._in[place] : self._in[place + 1]]
+        for i in edges[self.kind[edges] == kind].tolist():
+            yield Hop(
+                self.nodes[self.source[i]], step.predicate, self.nodes[self.target[i]],
+                self.claims[i], float(self.confidence[i]), step.forward,
+            )  # fmt: skip
+
+    def walk(self, path: RelationPath, seeds: Sequence[str], limit: int) -> Walk:
+        """Follow ``path`` from ``seeds``, through no node twice; at most ``limit`` paths."""
+        found: list[Path] = []
+        for seed in dict.fromkeys(seeds):
+            for hops in self._follow(path, seed, (seed,)):
+                if len(found) == limit:
+                    return Walk(tuple(found), reached_limit=True)
+                found.append(Path(hops))
+        return Walk(tuple(found))
+
+    def _follow(
+        self, path: RelationPath, node: str, seen: tuple[str, ...]
+    ) -> Iterator[tuple[Hop, ...]]:
+        for hop in self.hops(node, path[0]):
+            if hop.end in seen:
+                continue
+            if len(path) == 1:
+                yield (hop,)
+                continue
+            for rest in self._follow(path[1:], hop.end, (*seen, hop.end)):
+                yield (hop, *rest)
+
+
+def accepted_edges(store: QuadStore) -> Iterator[Edge]:
+    """Yield the accepted, positive claims of the default graph whose object is a concept."""
+    positive = {q.subject for q in store.match(None, SHIYI.polarity, SHIYI.positive, _DEFAULT)}
+    accepted = {q.subject for q in store.match(None, SHIYI.status, SHIYI.accepted, _DEFAULT)}
+    held = {
+        q.subject: float(q.object.value)
+        for q in store.match(None, SHIYI.confidence, None, _DEFAULT)
+        if isinstance(q.object, Literal)
+    }
+    for quad in store.match(None, RDF.reifies, None, _DEFAULT):
+        claim, term = quad.subject, quad.object
+        if not isinstance(term, Triple) or claim not in positive or claim not in accepted:
+            continue
+        if isinstance(term.subject, NamedNode) and isinstance(term.object, NamedNode):
+            if not isinstance(claim, NamedNode) or claim not in held:
+                raise RangeError(f"the claim {claim} is accepted without a confidence or an IRI")
+            yield Edge(
+                term.subject.value, term.predicate.value, term.object.value, claim.value,
+                held[claim],
+            )  # fmt: skip
