@@ -126,7 +126,11 @@ class OxigraphStore(QuadStore):
             if self._path is None:
                 return
             self._store = None
-            self._store = _opened(self._path, self._writable)
+            try:
+                self._store = _opened(self._path, self._writable)
+            except KnowledgeBaseError:
+                self._store = _opened(self._path, writable=False)  # so that reading goes on
+                raise
 
     def close(self) -> None:
         """Let go of the store's files; a closed store answers nothing."""
@@ -168,7 +172,7 @@ def n_quads(quads: Iterable[Quad]) -> bytes:
 def _opened(path: Path, writable: bool) -> Store:
     try:
         return Store(str(path)) if writable else Store.read_only(str(path))
-    except OSError as fault:
+    except (OSError, RuntimeError) as fault:  # corruption is a RuntimeError
         raise KnowledgeBaseError(
             f"the store in {path} cannot be opened: {fault}; if another process writes to it, "
             "stop that; if it is damaged, run `shiyi build`"
@@ -177,8 +181,11 @@ def _opened(path: Path, writable: bool) -> Store:
 
 def _solutions(found: QuerySolutions) -> Iterator[Solution]:
     names: Sequence[Variable] = found.variables
-    for row in found:
-        yield {name.value: term for name in names if (term := row[name]) is not None}
+    try:
+        for row in found:
+            yield {name.value: term for name in names if (term := row[name]) is not None}
+    except (OSError, RuntimeError) as fault:
+        raise KnowledgeBaseError(f"the store could not be read to the end: {fault}") from fault
 
 
 def _update(added: Sequence[Quad], removed: Sequence[Quad]) -> str:

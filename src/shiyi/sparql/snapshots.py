@@ -69,7 +69,7 @@ class Snapshot:
         raise AssertionError("unreachable")
 
     def _filled(self, folder: Path) -> Self:
-        _link_store(folder, self.path)
+        _copy_store(folder, self.path)
         OxigraphStore.read_only(self.path).close()  # opens only if every file came along
         return self
 
@@ -93,25 +93,31 @@ class Snapshot:
         self._lock = -1
 
 
-def _link_store(folder: Path, copy: Path) -> None:
-    """Link a RocksDB that may be written to meanwhile; what opens is one of its moments.
+def _copy_store(folder: Path, copy: Path) -> None:
+    """Copy a RocksDB that may be written to meanwhile; what opens is one of its moments.
 
-    Tables never change and logs only grow, so links to them stay good. Those linked before the
-    manifest is copied cover what it names; those linked after cover what came while we copied.
-    ``Store.backup`` of a store opened read-only would leave out what stands in the log alone.
+    Tables never change, so links will do: those made before the manifest is copied cover what it
+    names and a compaction may delete, those made after cover what came meanwhile. A log grows,
+    so it is copied, and after the manifest: no table may be newer than the log. It is linked
+    before, lest it be deleted. ``Store.backup`` of a store opened read-only would leave out what
+    stands in the log alone.
     """
     copy.mkdir()
-    _link_data(folder, copy)
+    _link(folder, copy, ("*.log", "*.sst", "*.blob"))
     manifest = (folder / "CURRENT").read_text(encoding="ascii").strip()
     for name in (manifest, "CURRENT", "IDENTITY", *(p.name for p in folder.glob("OPTIONS-*"))):
         shutil.copyfile(folder / name, copy / name)
-    _link_data(folder, copy)
+    _link(folder, copy, ("*.log", "*.sst", "*.blob"))
+    for log in copy.glob("*.log"):
+        frozen = log.with_suffix(".copy")
+        shutil.copyfile(log, frozen)
+        frozen.replace(log)
     if (folder / "CURRENT").read_text(encoding="ascii").strip() != manifest:
         raise FileNotFoundError("the store was opened anew while it was copied")
 
 
-def _link_data(folder: Path, copy: Path) -> None:
-    for kind in ("*.log", "[0-9]*.sst", "*.blob"):
+def _link(folder: Path, copy: Path, kinds: tuple[str, ...]) -> None:
+    for kind in kinds:
         for file in folder.glob(kind):
             if not (copy / file.name).exists():
                 os.link(file, copy / file.name)

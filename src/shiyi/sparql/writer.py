@@ -4,7 +4,7 @@ import fcntl
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Self
@@ -61,25 +61,22 @@ class Writer:
     ) -> int:
         """Remove and add as one change that survives a power cut, and give its number.
 
-        A ``key`` used before changes nothing and gives the number it had.
+        A ``key`` used before changes nothing and gives the number it had. After a
+        KnowledgeBaseError the same call may be made again, and is finished once there is room.
         """
         if not (key and who and why):
             raise UsageError("a change states its key, who makes it and why")
         added, removed = tuple(add), tuple(remove)
         with self._turn:
-            if self._applied < self.journal.sequence:  # an earlier change met a full disk
-                self.store.reopen()
-                self._catch_up()
+            self._finish_earlier()
             if (known := self.journal.find(key)) is not None:
                 return known
             when = self._now().isoformat(timespec="milliseconds")
             record = Record(self.journal.sequence + 1, key, who, why, when, removed, added)
             self.journal.append(record)
-            try:
+            with suppress(KnowledgeBaseError):
                 self._apply(record)
-            except KnowledgeBaseError:
-                self.store.reopen()  # after a full disk Oxigraph writes only when opened anew
-                self._apply(record)
+            self._finish_earlier()
             return record.sequence
 
     def close(self) -> None:
@@ -90,6 +87,16 @@ class Writer:
             if self._lock >= 0:
                 os.close(self._lock)
                 self._lock = -1
+
+    def _finish_earlier(self) -> None:
+        """Bring the store up to the journal if it refused a change, as on a full disk.
+
+        After that Oxigraph writes only when opened anew, which works only once nobody holds the
+        old store, so not while its error is being handled.
+        """
+        if self._applied < self.journal.sequence:
+            self.store.reopen()
+            self._catch_up()
 
     def _catch_up(self) -> None:
         if self._applied > self.journal.sequence:

@@ -1,0 +1,148 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from shiyi.errors import KnowledgeBaseError
+from shiyi.model.rdf import BlankNode, Quad
+from shiyi.sparql.generations import build_generation, release_of
+from shiyi.sparql.knowledge_base import KnowledgeBase
+from shiyi.sparql.oxigraph import OxigraphStore
+from shiyi.sparql.snapshots import Snapshot, remove_leftovers
+from tests.contracts import A, B, C, P
+
+SmallQuads = tuple[Quad, ...]
+
+
+def test_a_built_base_is_opened_with_its_release_and_counts(
+    small_kb: Path, small_quads: SmallQuads
+) -> None:
+    with KnowledgeBase.open(small_kb) as kb:
+        assert len(kb.store) == len(small_quads)
+        assert kb.release == kb.manifest["release"] == release_of(small_quads)
+        assert kb.manifest["counts"] == {"quads": len(small_quads)}
+        assert kb.folder.parent == small_kb / "generations"
+
+
+def test_the_release_does_not_hang_on_order_repetition_or_blank_nodes() -> None:
+    base = [Quad(A, P, B), Quad(A, P, C)]
+    blank = Quad(A, P, BlankNode("x"))
+    assert release_of(base) == release_of([*reversed(base), base[0], blank])
+    assert release_of(base) != release_of(base[:1])
+    assert release_of(base).startswith("sha256:")
+
+
+def test_a_missing_base_says_what_to_run(tmp_path: Path) -> None:
+    with pytest.raises(KnowledgeBaseError, match="run `shiyi build`"):
+        KnowledgeBase.open(tmp_path / "nowhere")
+    assert not (tmp_path / "nowhere").exists()
+
+
+@pytest.mark.parametrize("current", ["", "gone\n", "../generations\n", ".\n"])
+def test_a_base_that_names_no_whole_generation_says_what_to_run(
+    small_kb: Path, current: str
+) -> None:
+    (small_kb / "CURRENT").write_text(current)
+    for write in (False, True):
+        with pytest.raises(KnowledgeBaseError, match="run `shiyi build`"):
+            KnowledgeBase.open(small_kb, write=write)
+
+
+@pytest.mark.parametrize("manifest", ["", "[]", "{}", '{"release": 1}'])
+def test_a_damaged_manifest_says_what_to_run(small_kb: Path, manifest: str) -> None:
+    generation = (small_kb / "CURRENT").read_text().strip()
+    (small_kb / "generations" / generation / "manifest.json").write_text(manifest)
+    with pytest.raises(KnowledgeBaseError, match="run `shiyi build`"):
+        KnowledgeBase.open(small_kb)
+
+
+def test_a_reader_works_beside_a_writer_and_sees_what_was_acknowledged(
+    writable_kb: KnowledgeBase, small_quads: SmallQuads
+) -> None:
+    writable_kb.writer.write([Quad(A, P, B)], key="k1", who="me", why="test")
+    with KnowledgeBase.open(writable_kb.path) as reader:
+        writable_kb.writer.write([Quad(A, P, C)], key="k2", who="me", why="test")
+        assert [quad.object for quad in reader.store.match(A)] == [B]
+        assert len(reader.store) == len(small_quads) + 2  # the write and the journal's mark
+        with pytest.raises(KnowledgeBaseError, match="write=True"):
+            _ = reader.writer
+
+
+def test_a_writer_opens_beside_readers(small_kb: Path) -> None:
+    with KnowledgeBase.open(small_kb) as reader, KnowledgeBase.open(small_kb, write=True) as kb:
+        kb.writer.write([Quad(A, P, B)], key="k", who="me", why="test")
+        assert list(reader.store.match(A)) == []
+        assert list(kb.store.match(A)) == [Quad(A, P, B)]
+
+
+def test_a_closed_reader_leaves_no_snapshot(small_kb: Path) -> None:
+    KnowledgeBase.open(small_kb).close()
+    assert list((small_kb / "snapshots").iterdir()) == []
+
+
+def test_snapshots_of_the_dead_are_removed_and_those_of_the_living_kept(small_kb: Path) -> None:
+    home = small_kb / "snapshots"
+    with KnowledgeBase.open(small_kb) as reader:
+        (home / "1-dead").mkdir()
+        (home / "1-dead" / "000001.sst").write_bytes(b"x")
+        (home / "1-dead.lock").touch()
+        assert remove_leftovers(home) == 1
+        assert len(reader.store) > 0
+        assert len(list(home.iterdir())) == 2
+
+
+def test_a_snapshot_of_nothing_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(KnowledgeBaseError, match="cannot be read"):
+        Snapshot.of_folder(tmp_path / "empty", tmp_path / "snapshots")
+    assert list((tmp_path / "snapshots").iterdir()) == []
+
+
+def test_a_new_generation_repeats_the_journal_on_the_new_base(small_kb: Path) -> None:
+    with KnowledgeBase.open(small_kb, write=True) as kb:
+        kb.writer.write([Quad(A, P, B)], key="k", who="me", why="test")
+    build_generation(small_kb, [Quad(A, P, C)], {})
+    with KnowledgeBase.open(small_kb, write=True) as kb:
+        assert {quad.object for quad in kb.store.match(A)} == {B, C}
+        assert kb.sequence == 1
+        assert kb.release == release_of([Quad(A, P, C)])
+
+
+def test_what_prepare_makes_is_there_when_readers_come(small_kb: Path) -> None:
+    old = (small_kb / "CURRENT").read_text()
+
+    def prepare(store: OxigraphStore, folder: Path) -> None:
+        store.change([Quad(C, P, A)])
+        (folder / "index" / "labels").write_text("made from the store")
+        assert (small_kb / "CURRENT").read_text() == old
+
+    build_generation(small_kb, [Quad(A, P, B)], {}, prepare)
+    with KnowledgeBase.open(small_kb) as kb:
+        assert len(list(kb.store.match(C))) == 1
+        assert (kb.folder / "index" / "labels").read_text() == "made from the store"
+
+
+def test_a_build_that_fails_leaves_the_old_base(small_kb: Path) -> None:
+    def failing(*_: object) -> None:
+        raise InterruptedError
+
+    with KnowledgeBase.open(small_kb) as before, pytest.raises(InterruptedError):
+        build_generation(small_kb, [Quad(A, P, B)], {}, failing)
+    with KnowledgeBase.open(small_kb) as after:
+        assert after.release == before.release
+    build_generation(small_kb, [Quad(A, P, B)], {})
+    assert len(list((small_kb / "generations").iterdir())) == 2
+
+
+def test_the_previous_generation_is_kept_and_older_ones_go(small_kb: Path) -> None:
+    names = [(small_kb / "CURRENT").read_text().strip()]
+    for base in (B, C):
+        build_generation(small_kb, [Quad(A, P, base)], {})
+        names.append((small_kb / "CURRENT").read_text().strip())
+    assert sorted(x.name for x in (small_kb / "generations").iterdir()) == sorted(names[1:])
+
+
+def test_a_build_beside_a_writer_is_refused(writable_kb: KnowledgeBase) -> None:
+    with pytest.raises(KnowledgeBaseError, match="shiyi serve"):
+        build_generation(writable_kb.path, [Quad(A, P, B)], {})
+    assert json.loads((writable_kb.folder / "manifest.json").read_text()) == writable_kb.manifest
