@@ -18,7 +18,9 @@ def rows(folder: str) -> str:
 
 def between(text: str, start: str, end: str, body: str) -> str:
     """Put ``body`` after the line that begins the table and before ``end``."""
-    pattern = re.compile(f"({re.escape(start)}\n\\|---\\|---\\|\n).*?(\n\n{re.escape(end)})", re.DOTALL)
+    pattern = re.compile(
+        f"({re.escape(start)}\n\\|---\\|---\\|\n).*?(\n\n{re.escape(end)})", re.DOTALL
+    )
     return pattern.sub(lambda found: found[1] + body + found[2], text)
 
 

@@ -10,7 +10,7 @@ from shiyi.ingest.starter import Starter, load_starter
 from shiyi.model.claim import Polarity
 from shiyi.ontology.terms import SHIYI
 
-SOURCES = "id\ttitle_zh\ttitle_en\ttier\tlineage\nbook\t书\tBook\ttextbook\t\nbook-2\t书二\tBook, 2nd\ttextbook\tbook\ncase\t病例\tCase\tcase-report\t\n"  # noqa: E501
+SOURCES = "id\ttitle_zh\ttitle_en\ttier\tlineage\nbook\t书\tBook\ttextbook\t\nbook-2\t书二\tBook, 2nd\ttextbook\tbook\ncase\t病例\tCase\tcase-report\t\n"
 CONCEPTS = (
     "id\tclass\tzh\ten\talt_zh\tbroader\n"
     "substance-lvdou\tFood\t绿豆\tmung bean\t青小豆\t\n"
@@ -106,7 +106,10 @@ def test_a_negative_claim_is_not_asserted(write: Write) -> None:
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
-        ("绿逗\thasNature\t寒\tbook\t\t\t\t\t\n", "claims/all.tsv:2 [subject] unknown concept '绿逗'"),
+        (
+            "绿逗\thasNature\t寒\tbook\t\t\t\t\t\n",
+            "claims/all.tsv:2 [subject] unknown concept '绿逗'",
+        ),
         ("绿豆\thasNatur\t寒\tbook\t\t\t\t\t\n", "nearest: hasNature"),
         ("绿豆\thasNature\t胃寒证\tbook\t\t\t\t\t\n", "unknown concept '胃寒证'"),
         ("绿豆\thasNature\tsyndrome-cold-stomach\tbook\t\t\t\t\t\n", "is a Syndrome, not a Nature"),
@@ -115,7 +118,10 @@ def test_a_negative_claim_is_not_asserted(write: Write) -> None:
         ("绿豆\thasNature\t寒\tbook\t\t1.7\t\t\t\n", "'1.7' is not a number from 0 to 1"),
         ("绿豆\thasNature\t寒\tbook\t\t\tmaybe\t\t\n", "unknown checked 'maybe'"),
         ("绿豆\trelieves\t咳嗽\tbook\t\t\t\t\t\textra\n", "has 10 cells for 9 columns"),
-        ("绿豆\tcontraindicatedIn\t咳嗽\tbook\t\t\t\t\t\n", "may be symptom-cough or disease-cough"),
+        (
+            "绿豆\tcontraindicatedIn\t咳嗽\tbook\t\t\t\t\t\n",
+            "may be symptom-cough or disease-cough",
+        ),
         ("绿豆\tprimaryEffect\t清热\tbook\t\t\t\t\t\n", "write primaryEffect@zh or @en"),
     ],
 )
@@ -158,7 +164,7 @@ def test_an_unknown_column_is_refused_with_the_nearest(write: Write) -> None:
     assert any("unknown column 'hasNatuer'" in f and "hasNature" in f for f in found), found
 
 
-MAPPING = "#curie_map:\n#  UMLS: http://identifiers.org/umls/\nsubject_id\tpredicate_id\tobject_id\tmapping_justification\tpredicate_modifier\n"  # noqa: E501
+MAPPING = "#curie_map:\n#  UMLS: http://identifiers.org/umls/\nsubject_id\tpredicate_id\tobject_id\tmapping_justification\tpredicate_modifier\n"
 
 
 def test_a_medgen_id_is_no_cui(write: Write) -> None:

@@ -40,7 +40,13 @@ def test_benefits_inherit_nothing_and_safety_something() -> None:
     schema = Schema.load()
     for name in ("indicatedFor", "isEffectiveFor", "relieves", "suitableFood", "suitableSeason"):
         assert schema.property(name).inherits == frozenset(), name
-    for name in ("contraindicatedIn", "cautionIn", "interactsWith", "incompatibleWith", "aggravates"):
+    for name in (
+        "contraindicatedIn",
+        "cautionIn",
+        "interactsWith",
+        "incompatibleWith",
+        "aggravates",
+    ):
         assert schema.property(name).is_safety, name
 
 

@@ -68,7 +68,7 @@ class AnswerSettings:
     max_question_chars: int = 2000
     warn_from: float = 0.0  # a harm is shown at any confidence, with its tier
     recommend_from: float = 0.6  # a benefit needs at least this confidence on every hop
-    recommendations: int = 6
+    recommendations: int = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,10 +128,10 @@ relation_paths, allow_inverse, limit, engine
         except tomllib.TOMLDecodeError as fault:
             raise SettingError("shiyi.toml", f"is not TOML: {fault}") from fault
         sections = {each.name: getattr(cls(), each.name) for each in fields(cls)}
-        places = {"kb": Path(env.get("SHIYI_KB", "kb")), "base": env.get("SHIYI_BASE", cls().base)}
+        places: dict[str, Any] = {"kb": Path(env.get("SHIYI_KB", "kb")), "base": env.get("SHIYI_BASE", cls().base)}
         for name in tables.keys() - sections.keys() | tables.keys() & places.keys():
             raise SettingError(name, "is not a section of shiyi.toml")
-        chosen = {
+        chosen: dict[str, Any] = {
             name: _chosen(name, default, tables.get(name, {}), env)
             for name, default in sections.items()
             if name not in places

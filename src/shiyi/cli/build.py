@@ -4,6 +4,7 @@ import argparse
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 from shiyi.cli import emit
 from shiyi.settings import Settings
@@ -27,7 +28,7 @@ def run(args: argparse.Namespace, settings: Settings) -> int:
     steps = Steps(sys.stderr)
     if args.check:
         starter, _ = prepared(args.tables, settings, steps)
-        made = {"release": None, "counts": starter.counts()}
+        made: dict[str, Any] = {"release": None, "counts": starter.counts()}
     else:
         made = make_base(args.tables, settings, steps)
     made["seconds"] = round(time.perf_counter() - started, 2)

@@ -24,7 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, settings: Settings) -> int:
     """Look at the installation and the knowledge base; status 1 where something is wrong."""
-    told = {
+    told: dict[str, Any] = {
         "shiyi": version("shiyi"), "python": sys.version.split()[0],
         "installed": {name: _versions(parts) for name, parts in PARTS.items()},
         "model_endpoint": os.environ.get("OPENAI_BASE_URL") or None,

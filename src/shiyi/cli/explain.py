@@ -32,7 +32,9 @@ def run(args: argparse.Namespace, settings: Settings) -> int:
 def _print(told: dict[str, object], depth: int) -> None:
     pad = "  " * depth
     print(f"{pad}{told['subject']} — {told['predicate']} — {told['object']}")
-    print(f"{pad}{told['status']}, {told['polarity']}, confidence {told['confidence']}: {told['why']}")
+    print(
+        f"{pad}{told['status']}, {told['polarity']}, confidence {told['confidence']}: {told['why']}"
+    )
     for each in told["evidence"]:  # type: ignore[attr-defined] # a list of objects
         print(f"{pad}- {each['source']} ({each['tier']}, {each['checked']}) {each['locator']}: "
               f"{each['confidence']}")  # fmt: skip

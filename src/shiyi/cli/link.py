@@ -29,7 +29,9 @@ def run(args: argparse.Namespace, settings: Settings) -> int:
     if args.json:
         emit({"mentions": [each.to_json() for each in mentions]})
     elif args.sssom:
-        print("subject_label\tpredicate_id\tobject_id\tobject_label\tmapping_justification\tconfidence")
+        print(
+            "subject_label\tpredicate_id\tobject_id\tobject_label\tmapping_justification\tconfidence"
+        )
         for each in mentions:
             if each.iri:
                 row = (each.text, "skos:closeMatch", f"shiyi:{local_name(each.iri)}", each.label_en,
@@ -37,7 +39,9 @@ def run(args: argparse.Namespace, settings: Settings) -> int:
                 print("\t".join(row))
     else:
         for each in mentions:
-            found = f"{each.label_zh} / {each.label_en}  {each.cui or 'no CUI'}" if each.iri else "—"
+            found = (
+                f"{each.label_zh} / {each.label_en}  {each.cui or 'no CUI'}" if each.iri else "—"
+            )
             print(f"{each.text}\t{found}\t{each.score:.2f}{'  negated' if each.negated else ''}")
     return 0 if mentions else _nothing()
 

@@ -77,9 +77,9 @@ def check_quality(store: "OxigraphStore") -> None:
 def derive(store: "OxigraphStore", settings: Settings) -> int:
     """Write the derived graph anew, in one transaction; give how many quads it has."""
     from shiyi.model.names import graph
-    from shiyi.reasoning.inheritance import derive as derived
+    from shiyi.reasoning.derive import derived_quads
 
-    quads = list(derived(store, settings))
+    quads = list(derived_quads(store, settings))
     kept = set(quads)
     old = [quad for quad in store.match(graph=graph("derived")) if quad not in kept]
     store.change(add=quads, remove=old)
@@ -88,12 +88,8 @@ def derive(store: "OxigraphStore", settings: Settings) -> int:
 
 def index_base(settings: Settings) -> None:
     """Make the label index and the adjacency of the current generation."""
-    from shiyi.linking.labels import LabelIndex
-    from shiyi.reasoning.projection import Projection
+    from shiyi.answering.runtime import write_indexes
     from shiyi.sparql.knowledge_base import KnowledgeBase
 
     with KnowledgeBase.open(settings.kb) as base:
-        folder = base.folder / "index"
-        folder.mkdir(exist_ok=True)
-        LabelIndex.from_store(base.store, base.release).save(folder)
-        Projection.from_store(base.store, base.release).save(folder)
+        write_indexes(base, settings)

@@ -18,7 +18,9 @@ def run(args: argparse.Namespace, settings: Settings) -> int:
     from shiyi.server import serve
 
     chosen = replace(
-        settings.server, host=args.host or settings.server.host, port=args.port or settings.server.port
+        settings.server,
+        host=args.host or settings.server.host,
+        port=args.port or settings.server.port,
     )
     serve(replace(settings, server=chosen), read_only=args.read_only)
     return 0

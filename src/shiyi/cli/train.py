@@ -9,7 +9,9 @@ from shiyi.settings import Settings
 def configure(parser: argparse.ArgumentParser) -> None:
     """Say what ``shiyi train`` takes."""
     parser.add_argument("what", choices=("embeddings",))
-    parser.add_argument("-o", "--output", type=Path, metavar="DIR", help="default: the shipped place")
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="DIR", help="default: the shipped place"
+    )
     parser.add_argument("--seed", type=int, default=7)
 
 

@@ -9,7 +9,9 @@ from shiyi.settings import Settings
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Say what ``shiyi validate`` takes."""
-    parser.add_argument("files", nargs="*", metavar="FILE", help="ttl, nt, nq or trig; none: the base")
+    parser.add_argument(
+        "files", nargs="*", metavar="FILE", help="ttl, nt, nq or trig; none: the base"
+    )
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
 
 

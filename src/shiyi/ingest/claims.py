@@ -75,7 +75,9 @@ class Reader:
         self, row: Row, name: str, cell: str, language: str, column: str
     ) -> Iterator[Claim]:
         prop = self.schema.property(name)
-        subject = self.concepts.find(row.get("subject"), prop.domain, row.at("subject"), self.faults)
+        subject = self.concepts.find(
+            row.get("subject"), prop.domain, row.at("subject"), self.faults
+        )
         said = self._object(row, prop, cell, language, column)
         evidence = tuple(self._evidence(row))
         if subject and said and evidence:
@@ -90,7 +92,9 @@ class Reader:
     ) -> Object | None:
         if prop.is_text:
             if language not in {"zh", "en"}:
-                self.faults.add(row.at(column), f"{prop.name} is a text: write {prop.name}@zh or @en")
+                self.faults.add(
+                    row.at(column), f"{prop.name} is a text: write {prop.name}@zh or @en"
+                )
                 return None
             return Literal(cell, language=language)
         found = self.concepts.find(cell, prop.range, row.at(column), self.faults)
@@ -134,7 +138,8 @@ class Reader:
             except ValueError:
                 self.faults.add(row.at("confidence"), f"{stated!r} is not a number from 0 to 1")
         weight: float = getattr(self.weights, source.tier.value.replace("-", "_"))
-        factors = {Checked.SECONDARY: self.weights.secondary, Checked.UNCHECKED: self.weights.unchecked}
+        factors = {
+            Checked.SECONDARY: self.weights.secondary,
+            Checked.UNCHECKED: self.weights.unchecked,
+        }
         return Confidence(round(weight * factors.get(checked, 1.0), 6))
-
-

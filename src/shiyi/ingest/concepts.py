@@ -144,7 +144,9 @@ def broader_of(concept: Concept, concepts: Concepts, faults: Faults) -> list[str
     kind = KINDS.get(concept.class_name, "")
     wanted = frozenset(name for name, each in KINDS.items() if each == kind)
     found = [
-        concepts.find(cell, wanted, Place(concept.place.file, concept.place.line, "broader"), faults)
+        concepts.find(
+            cell, wanted, Place(concept.place.file, concept.place.line, "broader"), faults
+        )
         for cell in concept.broader
     ]
     return [each for each in found if each]
@@ -152,8 +154,8 @@ def broader_of(concept: Concept, concepts: Concepts, faults: Faults) -> list[str
 
 def check_acyclic(parents: dict[str, list[str]], concepts: Concepts, faults: Faults) -> None:
     """Record each concept that is its own broader concept, over any number of steps."""
-    for start in parents:
-        seen, waiting = set(), list(parents[start])
+    for start, above in parents.items():
+        seen, waiting = set(), list(above)
         while waiting:
             node = waiting.pop()
             if node == start:

@@ -20,9 +20,7 @@ def conflict_quads(claims: Iterable[Claim], broader: Mapping[str, list[str]]) ->
         yield Quad(other.iri, SHIYI.conflictsWith, one.iri, DefaultGraph())
 
 
-def _pairs(
-    claims: list[Claim], broader: Mapping[str, list[str]]
-) -> Iterator[tuple[Claim, Claim]]:
+def _pairs(claims: list[Claim], broader: Mapping[str, list[str]]) -> Iterator[tuple[Claim, Claim]]:
     natures: dict[str, list[Claim]] = defaultdict(list)
     said_for: dict[tuple[str, str], list[Claim]] = defaultdict(list)
     said_against: dict[tuple[str, str], list[Claim]] = defaultdict(list)

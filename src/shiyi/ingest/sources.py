@@ -35,5 +35,3 @@ def _source(row: Row, faults: Faults) -> Source | None:
         tier=Tier(row.get("tier")), year=row.get("year"), identifier=row.get("identifier"),
         licence=row.get("licence"), lineage=row.get("lineage"), note=row.get("note"),
     )  # fmt: skip
-
-

@@ -7,10 +7,15 @@ from pathlib import Path
 
 from shiyi.artefacts import artefact
 from shiyi.ingest.claims import Reader
-from shiyi.ingest.conflicts import conflict_quads
 from shiyi.ingest.concepts import (
-    KINDS, Concepts, broader_of, check_acyclic, concept_quads, read_concepts,
+    KINDS,
+    Concepts,
+    broader_of,
+    check_acyclic,
+    concept_quads,
+    read_concepts,
 )  # fmt: skip
+from shiyi.ingest.conflicts import conflict_quads
 from shiyi.ingest.mappings import Mapping, mapping_quads, read_mappings
 from shiyi.ingest.sources import read_sources
 from shiyi.ingest.tables import Faults

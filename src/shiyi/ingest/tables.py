@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
 
+from typing_extensions import override
+
 from shiyi.errors import TableError
 
 
@@ -17,6 +19,7 @@ class Place:
     line: int
     column: str = ""
 
+    @override
     def __str__(self) -> str:
         return f"{self.file}:{self.line}" + (f" [{self.column}]" if self.column else "")
 

@@ -102,8 +102,12 @@ class Claim:
 
     >>> from shiyi.model.rdf import NamedNode as N
     >>> book = Source("book", "书", "Book", Tier.TEXTBOOK)
-    >>> made = Claim(N("https://e.org/a"), N("https://e.org/p"), N("https://e.org/b"),
-    ...              evidence=(Evidence(book, Confidence(0.9)),))
+    >>> made = Claim(
+    ...     N("https://e.org/a"),
+    ...     N("https://e.org/p"),
+    ...     N("https://e.org/b"),
+    ...     evidence=(Evidence(book, Confidence(0.9)),),
+    ... )
     >>> made.iri.value
     'https://w3id.org/shiyi/id/claim/360a78b1e6bf1fd38a46ec9f22c7e31e'
     >>> made.confidence
@@ -135,11 +139,15 @@ class Claim:
     @property
     def confidence(self) -> Confidence:
         """Fuse the evidence, one vote a lineage."""
-        return fuse((each.source.lineage or each.source.id, each.confidence) for each in self.evidence)
+        return fuse(
+            (each.source.lineage or each.source.id, each.confidence) for each in self.evidence
+        )
 
     def joined(self, other: Self) -> "Claim":
         """Give one claim with the evidence of both; they must say the same."""
         if self.iri != other.iri:
             raise RangeError(f"{self.iri.value} and {other.iri.value} say different things")
         seen = dict.fromkeys((*self.evidence, *other.evidence))
-        return Claim(self.subject, self.predicate, self.object, tuple(seen), self.polarity, self.status)
+        return Claim(
+            self.subject, self.predicate, self.object, tuple(seen), self.polarity, self.status
+        )

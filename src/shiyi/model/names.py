@@ -21,7 +21,7 @@ def resource(name: str) -> NamedNode:
 
 
 def graph(kind: str, name: str = "") -> NamedNode:
-    """Name a graph: ``source``, ``candidates``, ``quarantine``, ``derived``, ``reviews`` …
+    """Name a graph: ``source``, ``candidates``, ``quarantine``, ``derived``, ``reviews`` and others.
 
     >>> graph("source", "starter").value
     'https://w3id.org/shiyi/graph/source/starter'

@@ -4,6 +4,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from typing_extensions import override
+
 from shiyi.errors import RangeError
 
 
@@ -18,6 +20,7 @@ class Step:
     predicate: str
     forward: bool = True
 
+    @override
     def __str__(self) -> str:
         return self.predicate if self.forward else f"^{self.predicate}"
 

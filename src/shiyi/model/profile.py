@@ -37,12 +37,13 @@ class Profile:
     def from_json(cls, said: object) -> Self:
         """Read an untrusted object; complain by field name."""
         if not isinstance(said, Mapping):
-            raise UsageError("profile is a JSON object such as {\"age\": 34, \"pregnant\": true}")
+            raise UsageError('profile is a JSON object such as {"age": 34, "pregnant": true}')
         known = [each.name for each in fields(cls)]
         if unknown := sorted(str(key)[:40] for key in said if key not in known):
             raise UsageError(f"profile has no field {unknown[0]!r}; it has {', '.join(known)}")
         given = {key: value for key, value in said.items() if value is not None and value != ""}
-        return cls(**{key: _READERS[key](key, value) for key, value in given.items()})
+        read: dict[str, Any] = {key: _READERS[key](key, value) for key, value in given.items()}
+        return cls(**read)
 
     @classmethod
     def from_pairs(cls, pairs: list[str]) -> Self:

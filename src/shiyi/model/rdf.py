@@ -98,13 +98,13 @@ def parse(content: str, name: str) -> Iterator[Quad]:
 def serialize(
     statements: Iterable[Quad] | Iterable[Triple], name: str, prefixes: dict[str, str]
 ) -> bytes:
-    """Write quads (or triples, where the format has no graphs) in the format ``name``.
+    r"""Write quads (or triples, where the format has no graphs) in the format ``name``.
 
     JSON-LD and RDF/XML take lowered statements only: they have no triple terms.
 
     >>> node = NamedNode("https://e.org/a")
     >>> serialize([Triple(node, node, node)], "nt", {})
-    b'<https://e.org/a> <https://e.org/a> <https://e.org/a> .\\n'
+    b'<https://e.org/a> <https://e.org/a> <https://e.org/a> .\n'
     """
     if name not in FORMATS:
         raise FormatError("format", name, tuple(FORMATS))

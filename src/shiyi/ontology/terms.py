@@ -5,6 +5,8 @@ A misspelt name is an ``AttributeError``; a test holds the names to the Turtle.
 
 from typing import get_type_hints
 
+from typing_extensions import override
+
 from shiyi.model.names import VOCAB
 from shiyi.model.rdf import NamedNode
 
@@ -12,6 +14,7 @@ from shiyi.model.rdf import NamedNode
 class Vocabulary:
     """Names of one namespace, each a :class:`NamedNode` declared by its annotation."""
 
+    @override
     def __init_subclass__(cls, base: str) -> None:
         for name in get_type_hints(cls):
             setattr(cls, name, NamedNode(base + name.rstrip("_")))

@@ -15,9 +15,7 @@ PROFILES: tuple[Profile, ...] = ("rdf12", "rdf11")
 _ONE_GRAPH = ("ttl", "nt", "rdfxml")
 
 
-def dump(
-    store: QuadStore, name: str, profile: str = "rdf12", licence: str | None = None
-) -> bytes:
+def dump(store: QuadStore, name: str, profile: str = "rdf12", licence: str | None = None) -> bytes:
     """Write the accepted view and, in formats with graphs, the named graphs behind it.
 
     JSON-LD and RDF/XML are always lowered to RDF 1.1. Lines are sorted where the format has
@@ -38,9 +36,7 @@ def dump(
     return serialize(ordered, name, PREFIXES)
 
 
-def _allowed(
-    store: QuadStore, graph: DefaultGraph | None, held: Withheld
-) -> Iterator[Quad]:
+def _allowed(store: QuadStore, graph: DefaultGraph | None, held: Withheld) -> Iterator[Quad]:
     hidden = held.evidence | held.claims
     gone = {
         (inner.subject, inner.predicate, inner.object)

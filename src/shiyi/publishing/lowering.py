@@ -39,9 +39,9 @@ def raise_claims(quads: Iterable[Quad]) -> Iterator[Quad]:
     An accepted, positive claim loses the three helper triples, as it is written in RDF 1.2.
     """
     kept = list(quads)
-    parts: dict[tuple[NamedNode | BlankNode, object], dict[str, Term]] = {}
-    asserted: set[NamedNode | BlankNode] = set()
-    negative: set[NamedNode | BlankNode] = set()
+    parts: dict[tuple[Term, object], dict[str, Term]] = {}
+    asserted: set[Term] = set()
+    negative: set[Term] = set()
     for quad in kept:
         if quad.predicate in (RDF.subject, RDF.predicate, RDF.object):
             name = quad.predicate.value.rpartition("#")[2]

@@ -61,7 +61,9 @@ def csv_tables(store: QuadStore, licence: str | None = None) -> Iterator[Table]:
         columns = ("zh", "en", "cui", "notation")
         by_class.setdefault(each["class"], []).append([iri, *(each.get(c, "") for c in columns)])
     for name, rows in sorted(by_class.items()):
-        yield Table(f"entity-{name}.csv", ("iri", "label_zh", "label_en", "cui", "notation"), tuple(rows))
+        yield Table(
+            f"entity-{name}.csv", ("iri", "label_zh", "label_en", "cui", "notation"), tuple(rows)
+        )
     by_relation: dict[str, list[Sequence[str]]] = {}
     for claim in claim_rows(store, licence):
         subject, said = (concepts.get(claim[key], {}) for key in ("s", "o"))

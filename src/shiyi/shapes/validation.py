@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from typing_extensions import override
+
 from shiyi.artefacts import artefact
 from shiyi.errors import KnowledgeBaseError
 from shiyi.model.rdf import XSD_STRING, BlankNode, Literal, NamedNode, Quad, Term, Triple
@@ -26,6 +28,7 @@ class Result:
     message_zh: str
     severity: str
 
+    @override
     def __str__(self) -> str:
         value = f" = {self.value}" if self.value else ""
         return f"{self.severity}: {self.focus} {self.path}{value}: {self.message_en}"
