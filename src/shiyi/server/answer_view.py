@@ -9,7 +9,7 @@ from shiyi.model.answer import Answer, Citation
 from shiyi.model.path import Path
 from shiyi.model.rdf import NamedNode
 from shiyi.server.links import href
-from shiyi.server.markdown import rendered
+from shiyi.server.markdown import opening_and_rest, rendered
 from shiyi.server.reading import Reader, Thing
 
 SEVERITIES = ("emergency", "contraindicated", "interaction", "caution")
@@ -55,7 +55,8 @@ class AnswerView:
     """An answer with everything its page shows."""
 
     answer: Answer
-    html: Markup
+    opening: Markup
+    rest: Markup
     warnings: tuple[Marked, ...]
     recommendations: tuple[Marked, ...]
     chains: tuple[Chain, ...]
@@ -80,9 +81,10 @@ def answer_view(answer: Answer, reader: Reader, label: str) -> AnswerView:
         answer.warnings,
         key=lambda each: SEVERITIES.index(each.severity) if each.severity in SEVERITIES else 9,
     )
+    html = rendered(answer.text, {each.number: spo(each) for each in answer.citations}, label)
     return AnswerView(
         answer,
-        rendered(answer.text, {each.number: spo(each) for each in answer.citations}, label),
+        *opening_and_rest(html, [each.text for each in ranked]),
         tuple(Marked(each.severity, each.text, "", cited(each.claims)) for each in ranked),
         tuple(
             Marked(each.kind, each.label, href(each.iri), cited(each.claims))

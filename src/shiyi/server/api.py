@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from flask import Blueprint, Response, request
+from flask import Blueprint, Response, request, stream_with_context
 from werkzeug.exceptions import UnsupportedMediaType
 
 from shiyi.errors import ShiyiError, UsageError
@@ -55,7 +55,9 @@ def api(site: Site, metrics: Metrics) -> Blueprint:
         language_field(said["lang"])
         profile = profile_of_form(args)
         events = _events(site, said | {"question": question}, profile)
-        response = Response(events, content_type="text/event-stream; charset=utf-8")
+        response = Response(
+            stream_with_context(events), content_type="text/event-stream; charset=utf-8"
+        )
         response.headers["Cache-Control"] = "no-store"
         response.headers["X-Accel-Buffering"] = "no"  # a proxy must not hold events back
         return response
@@ -117,15 +119,17 @@ def _asked(site: Site, said: Mapping[str, Any], profile: Profile | None = None) 
         method=method_field(said.get("method"), site.methods),
         language=language_field(said.get("lang")),
         k=count_field("k", said.get("k"), 1, 100),
-        profile=Profile.from_json(said.get("profile") or {}) if profile is None else profile,
+        profile=Profile.from_json({} if said.get("profile") is None else said["profile"])
+        if profile is None
+        else profile,
     )
 
 
 def event(name: str, value: object) -> str:
-    """Write one server-sent event.
+    r"""Write one server-sent event.
 
     >>> event("token", "甘")
-    'event: token\\ndata: "甘"\\n\\n'
+    'event: token\ndata: "甘"\n\n'
     """
     return f"event: {name}\ndata: {json.dumps(value, ensure_ascii=False)}\n\n"
 

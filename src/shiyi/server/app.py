@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import quote, urlencode
 
 from flask import Flask, request, url_for
 
@@ -90,10 +91,11 @@ def _asset(name: str) -> str:
 
 def _other_language() -> str:
     """Give this page's address in the other language."""
-    args = request.args.to_dict(flat=False)
-    args["lang"] = ["en" if chosen_language() == "zh" else "zh"]
-    endpoint = request.endpoint if request.method == "GET" and request.endpoint else "pages.home"
-    return url_for(endpoint, **(request.view_args or {}), **args)
+    pairs = [(key, value) for key, value in request.args.items(multi=True) if key != "lang"]
+    pairs.append(("lang", "en" if chosen_language() == "zh" else "zh"))
+    path = request.path if request.method == "GET" and request.endpoint else "/"
+    # two slashes in front would name another host
+    return "/" + quote(path.lstrip("/")) + "?" + urlencode(pairs)
 
 
 def serve(app: Flask, host: str, port: int, threads: int) -> None:

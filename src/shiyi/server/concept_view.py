@@ -105,7 +105,7 @@ def concept_view(reader: Reader, node: NamedNode) -> ConceptView:
     return ConceptView(
         iri=node.value,
         name=reader.thing(node),
-        kinds=tuple(reader.thing(kind) for kind in reader.values(node, RDF.type)),
+        kinds=tuple(reader.thing(kind) for kind in reader.kinds(node)),
         aliases=_aliases(reader, node),
         pinyin=reader.said(node, SHIYI.pinyin),
         latin=reader.said(node, SHIYI.latinName),

@@ -5,7 +5,7 @@ from itertools import islice
 from typing import Final
 
 from shiyi.model.names import GRAPH, VOCAB, graph
-from shiyi.model.rdf import DefaultGraph, NamedNode, Quad, Term, Triple
+from shiyi.model.rdf import BlankNode, DefaultGraph, NamedNode, Quad, Term, Triple
 from shiyi.ontology.terms import DCTERMS, PROV, RDF, RDFS, SHIYI, SKOS
 from shiyi.sparql.store import QuadStore
 
@@ -25,7 +25,7 @@ def description(store: QuadStore, node: NamedNode) -> list[Quad]:
         if quad.predicate == RDF.reifies:
             continue
         triple = Triple(quad.subject, quad.predicate, quad.object)
-        for found in store.match(None, RDF.reifies, triple, quad.graph_name):
+        for found in store.match(None, RDF.reifies, triple, graph_of(quad)):
             quads[quad] = None
             quads.update(dict.fromkeys(_claim(store, found)))
     for quad in own:
@@ -37,13 +37,27 @@ def description(store: QuadStore, node: NamedNode) -> list[Quad]:
     return list(quads)
 
 
+def graph_of(quad: Quad) -> NamedNode | DefaultGraph:
+    """Give the graph of a quad we stored: never a blank node."""
+    if isinstance(quad.graph_name, NamedNode | DefaultGraph):
+        return quad.graph_name
+    raise TypeError(f"a graph without a name: {quad}")
+
+
+def subject_of(quad: Quad) -> NamedNode | BlankNode:
+    """Give the subject of a quad: triple terms stand in object position only."""
+    if isinstance(quad.subject, NamedNode | BlankNode):
+        return quad.subject
+    raise TypeError(f"a subject that is no node: {quad}")
+
+
 def _claim(store: QuadStore, reifies: Quad) -> Iterator[Quad]:
-    yield from store.match(reifies.subject, None, None, reifies.graph_name)
+    yield from store.match(subject_of(reifies), None, None, graph_of(reifies))
 
 
 def _node(store: QuadStore, node: Term, seen: Quad) -> Iterator[Quad]:
     if isinstance(node, NamedNode):
-        for quad in store.match(node, None, None, seen.graph_name):
+        for quad in store.match(node, None, None, graph_of(seen)):
             yield quad
             if quad.predicate == DCTERMS.source:
                 yield from _node(store, quad.object, quad)

@@ -12,7 +12,7 @@ _FORMATS = "http://www.w3.org/ns/formats/"
 _VOID = "http://rdfs.org/ns/void#"
 _LICENCE = "https://creativecommons.org/licenses/by/4.0/"
 _RESULTS = ("SPARQL_Results_JSON", "SPARQL_Results_XML", "SPARQL_Results_CSV",
-            "SPARQL_Results_TSV", "Turtle", "N-Triples", "RDF_XML", "JSON-LD")  # fmt: skip
+            "SPARQL_Results_TSV", "Turtle", "N-Triples", "N-Quads", "TriG", "RDF_XML")  # fmt: skip
 _WRITERS = {"rdf": "rdfxml"}
 
 

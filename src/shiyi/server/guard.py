@@ -79,7 +79,8 @@ def _shared(response: Response) -> None:
 def _packed(response: Response) -> None:
     if response.is_streamed or response.direct_passthrough or response.status_code == 304:
         return
-    packable = response.mimetype.startswith(_PACKABLE) or response.mimetype.endswith("+json")
+    kind = response.mimetype or ""
+    packable = kind.startswith(_PACKABLE) or kind.endswith("+json")
     if not packable or "Content-Encoding" in response.headers:
         return
     response.vary.add("Accept-Encoding")

@@ -1,6 +1,6 @@
 """What monitors, harvesters and crawlers read."""
 
-from flask import Blueprint, Response, send_from_directory
+from flask import Blueprint, Response
 
 from shiyi.artefacts import artefact
 from shiyi.server.api import as_json
@@ -44,6 +44,9 @@ def machine(site: Site, metrics: Metrics) -> Blueprint:
     @routes.get("/favicon.ico")
     @routes.get("/favicon.svg")
     def icon() -> Response:
-        return send_from_directory(str(artefact("server/static")), "favicon.svg", max_age=86400)
+        drawing = artefact("server/static/favicon.svg").read_bytes()
+        response = Response(drawing, content_type="image/svg+xml")
+        response.headers["Cache-Control"] = "public, max-age=86400"
+        return response
 
     return routes

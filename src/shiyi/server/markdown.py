@@ -1,8 +1,9 @@
 """Answers are Markdown from a composer or a model: rendered without raw HTML, then cleaned."""
 
 import re
+from collections.abc import Sequence
 from functools import cache
-from html import escape
+from html import escape, unescape
 from typing import TYPE_CHECKING
 
 from markupsafe import Markup
@@ -18,6 +19,9 @@ _TAGS = frozenset(
         "h4", "table", "thead", "tbody", "tr", "th", "td", "pre",
     }
 )  # fmt: skip
+_HEADING = re.compile(r"(?=<h[234]>)")
+_TAG = re.compile(r"<[^>]*>")
+_CITE = re.compile(r'<a class="cite"[^>]*>\d+</a>')
 _PIECE = re.compile(r"(<[^>]*>)")
 _MARK = re.compile(r"\[(\d{1,3})\]")
 
@@ -32,9 +36,10 @@ def _parser() -> "MarkdownIt":
 def rendered(markdown: str, citations: dict[int, str], label: str = "citation") -> Markup:
     """Give safe HTML in which ``[n]`` leads to citation ``n``, if there is one.
 
-    >>> rendered("Eat **well** <script>x</script> [1][2]", {1: "goji · is · warm"})
-    Markup('<p>Eat <strong>well</strong> &lt;script&gt;x&lt;/script&gt; <a class="cite" \
-href="#citation-1" title="goji · is · warm" aria-label="citation 1">1</a>[2]</p>\\n')
+    >>> str(rendered("**Eat** <script>x</script> [1]", {})).strip()
+    '<p><strong>Eat</strong> &lt;script&gt;x&lt;/script&gt; [1]</p>'
+    >>> str(rendered("[1]", {1: "goji · is · warm"})).count('href="#citation-1"')
+    1
     """
     import nh3
 
@@ -59,3 +64,27 @@ href="#citation-1" title="goji · is · warm" aria-label="citation 1">1</a>[2]</
     pieces = _PIECE.split(html)
     # every other piece is a tag; marks are looked for in the text alone
     return Markup("".join(p if i % 2 else _MARK.sub(chip, p) for i, p in enumerate(pieces)))  # noqa: S704 - cleaned by nh3 above
+
+
+def opening_and_rest(html: Markup, shown: Sequence[str]) -> tuple[Markup, Markup]:
+    """Part an answer before its first heading; sections that only repeat ``shown`` are left out.
+
+    >>> opening_and_rest(Markup("<p>a</p><h3>b</h3><blockquote><p>⚠ c</p></blockquote>"), ["c"])
+    (Markup('<p>a</p>'), Markup(''))
+    """
+    opening, *sections = _HEADING.split(str(html))
+    said = {_bare(text) for text in shown}
+    kept = [each for each in sections if not _repeats(each, said)]
+    return Markup(opening), Markup("".join(kept))  # noqa: S704 - parts of what rendered() cleaned
+
+
+def _repeats(section: str, said: set[str]) -> bool:
+    heading, quote, body = section.partition("<blockquote>")
+    if not quote or "<p>" in heading or body.rstrip().partition("</blockquote>")[2]:
+        return False
+    pieces = [_bare(piece) for piece in _CITE.sub("", body).split("⚠")]
+    return {piece for piece in pieces if piece} <= said
+
+
+def _bare(text: str) -> str:
+    return "".join(unescape(_TAG.sub("", text)).split())

@@ -1,5 +1,6 @@
 """Which fault has which HTTP status, and how a client or a reader is told."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -20,7 +21,7 @@ from shiyi.errors import (
     UsageError,
 )  # fmt: skip
 
-_MACHINE_PATHS = ("/api/", "/data/", "/healthz", "/metrics", "/sparql", "/.well-known/")
+_PLACE = re.compile(r"\bat (\d+):(\d+)")  # how the parser names line and column
 
 # the first row that fits decides
 STATUSES: tuple[tuple[type[ShiyiError], int, str], ...] = (
@@ -62,9 +63,8 @@ def problem_of(fault: ShiyiError) -> dict[str, Any]:
         more["known"] = list(fault.known)
     if isinstance(fault, TooLargeError):
         more |= {"size": fault.size, "limit": fault.limit, "unit": fault.unit}
-    for name in ("line", "column"):
-        if isinstance(value := getattr(fault, name, None), int):
-            more[name] = value
+    if isinstance(fault, QueryError) and (place := _PLACE.search(str(fault))):
+        more |= {"line": int(place[1]), "column": int(place[2])}
     return problem(status, kind, "internal fault" if status == 500 else str(fault), **more)
 
 
@@ -81,7 +81,7 @@ def register(app: Flask) -> None:
     def theirs(fault: HTTPException) -> Response:
         code = fault.code or 500
         kind = fault.name.lower().replace(" ", "-")
-        headers = {key: value for key, value in fault.get_headers() if key in {"Allow"}}
+        headers = {key: value for key, value in fault.get_headers() if key == "Allow"}
         return answered(problem(code, kind, fault.description or fault.name), headers)
 
 
@@ -100,10 +100,5 @@ def answered(fault: Mapping[str, Any], headers: Mapping[str, str] | None = None)
 
 
 def _for_reader() -> bool:
-    accepted = request.accept_mimetypes
-    html = accepted["text/html"] if accepted else 0
-    if request.path.startswith(_MACHINE_PATHS) and "text/html" not in accepted.values():
-        return False
-    if request.path.startswith("/api/"):
-        return False
-    return html > 0
+    """Tell whether a browser asks: programs seldom name HTML, and the API never speaks it."""
+    return not request.path.startswith("/api/") and "text/html" in request.accept_mimetypes.values()

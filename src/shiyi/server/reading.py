@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from shiyi.model.names import graph
+from shiyi.model.names import VOCAB, graph
 from shiyi.model.rdf import (
     DefaultGraph,
     Literal,
@@ -155,8 +155,18 @@ class Reader:
         found = self.labels(term)
         label = found.get(self.language) or next(iter(found.values()), local_name(term.value))
         other = found.get("en" if self.language == "zh" else "zh", "")
-        kind = next((local_name(text(each)) for each in self.values(term, RDF.type)), "")
-        return Thing(term.value, label, href(term.value), other if other != label else "", kind)
+        kinds = self.kinds(term)
+        return Thing(
+            term.value, label, href(term.value), other if other != label else "",
+            local_name(kinds[0].value) if kinds else "",
+        )  # fmt: skip
+
+    def kinds(self, node: NamedNode) -> list[NamedNode]:
+        """List the classes of our vocabulary that ``node`` belongs to."""
+        return [
+            term for term in self.values(node, RDF.type)
+            if isinstance(term, NamedNode) and term.value.startswith(VOCAB)
+        ]  # fmt: skip
 
     def statements(self, node: NamedNode) -> Iterator[Statement]:
         """Yield the accepted and the derived claims about ``node``, both ways."""
@@ -214,7 +224,7 @@ class Reader:
         evidence = sorted(
             (self.evidence(node, where) for node in nodes), key=lambda each: -each.confidence
         )
-        premises = [t for t in self.values(claim, PROV.wasDerivedFrom, where)]
+        premises = list(self.values(claim, PROV.wasDerivedFrom, where))
         return ClaimView(
             claim.value, self.thing(triple.subject), self.thing(triple.predicate),
             self.thing(triple.object),

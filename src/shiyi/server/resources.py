@@ -41,7 +41,7 @@ def resources(site: Site) -> Blueprint:
         return response
 
     @routes.get("/data/<path:name>")
-    def data(name: str) -> Response:
+    def data(name: str) -> BaseResponse:
         stem, dot, extension = name.rpartition(".")
         if not dot or extension not in _TYPES:
             extension, stem = RDF_TYPES[preferred(list(RDF_TYPES))], name
@@ -49,7 +49,7 @@ def resources(site: Site) -> Blueprint:
         return rdf(description(site.store, node), extension, node)
 
     @routes.get("/page/<path:name>")
-    def page(name: str) -> Response:
+    def page(name: str) -> BaseResponse:
         node = known(site, name)
         response = Response(_page(site, node), content_type="text/html; charset=utf-8")
         _linked(response, href(node.value), node)
@@ -57,7 +57,7 @@ def resources(site: Site) -> Blueprint:
         return response.make_conditional(request)
 
     @routes.get("/vocab")
-    def vocab() -> Response:
+    def vocab() -> BaseResponse:
         kind = preferred([HTML, *RDF_TYPES])
         if kind != HTML:
             return vocabulary(RDF_TYPES[kind])
@@ -68,7 +68,7 @@ def resources(site: Site) -> Blueprint:
         return response
 
     @routes.get("/vocab.<extension>")
-    def vocabulary(extension: str) -> Response:
+    def vocabulary(extension: str) -> BaseResponse:
         if extension not in _TYPES:
             raise FormatError("format", extension, list(_TYPES))
         quads = [
@@ -106,7 +106,7 @@ def known(site: Site, name: str) -> NamedNode:
     return node
 
 
-def rdf(quads: Iterable[Quad], extension: str, node: NamedNode) -> Response:
+def rdf(quads: Iterable[Quad], extension: str, node: NamedNode) -> BaseResponse:
     """Answer with RDF, validators and links to the other forms."""
     fitted = list(dict.fromkeys(for_format(quads, extension)))
     fitted.sort(key=lambda quad: (str(quad.graph_name), str(quad.subject), str(quad.predicate)))

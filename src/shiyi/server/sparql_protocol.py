@@ -2,12 +2,13 @@
 
 import re
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, NoReturn
 from urllib.parse import parse_qsl
 
 from flask import Blueprint, Response, render_template, request
 from werkzeug.datastructures import MultiDict
 from werkzeug.exceptions import BadRequest, Forbidden, UnsupportedMediaType
+from werkzeug.wrappers import Response as BaseResponse
 
 from shiyi.errors import FormatError, QueryError, ShiyiError, TooLargeError, UsageError
 from shiyi.server.describe_service import service_description
@@ -41,9 +42,9 @@ class Asked:
 
 
 def query_form(query: str) -> str:
-    """Tell which of the four forms a query has; empty where none is found.
+    r"""Tell which of the four forms a query has; empty where none is found.
 
-    >>> query_form("PREFIX ask: <http://e.org/select> # construct\\n SELECT * {}")
+    >>> query_form("PREFIX ask: <http://e.org/select> # construct\n SELECT * {}")
     'SELECT'
     """
     found = _VERB.search(_NOISE.sub(" ", query))
@@ -55,7 +56,7 @@ def sparql_protocol(site: Site, metrics: Metrics) -> Blueprint:
     routes = Blueprint("sparql", __name__)
 
     @routes.route("/sparql", methods=["GET", "POST"])
-    def sparql() -> Response:
+    def sparql() -> BaseResponse:
         asked = _read(site)
         if asked is None:
             return _without_query(site)
@@ -96,24 +97,16 @@ def _offered(asked: Asked) -> list[str]:
 
 
 def _read(site: Site) -> Asked | None:
-    args = request.args
+    """Read the request by the three forms of the protocol; nothing where it holds no query."""
+    readers = {
+        _FORM: _posted_form, "application/sparql-query": _posted_query,
+        "application/sparql-update": _posted_update,
+    }  # fmt: skip
     if request.method == "GET":
-        _only(args.getlist("query"), args.getlist("update"))
-        query, source = args.get("query"), args
-    elif request.mimetype == _FORM:
-        form = _utf8_form()
-        _only(form.getlist("query"), form.getlist("update") + args.getlist("update"))
-        if args.getlist("query"):
-            raise BadRequest("a form carries the query in its body, not in the address")
-        query, source = form.get("query"), form
-        if query is None:
-            raise UsageError("the form has no field query")
-    elif request.mimetype == "application/sparql-query":
-        if args.getlist("query") or args.getlist("update"):
-            raise BadRequest("the query is the body; the address must not hold another")
-        query, source = _utf8(request.get_data()), args
-    elif request.mimetype == "application/sparql-update":
-        raise Forbidden("this endpoint answers queries; updates go through curation")
+        _only(request.args.getlist("query"), request.args.getlist("update"))
+        query, source = request.args.get("query"), request.args
+    elif request.mimetype in readers:
+        query, source = readers[request.mimetype]()
     else:
         raise UnsupportedMediaType(f"send {_FORM} or application/sparql-query")
     if query is None:
@@ -127,6 +120,26 @@ def _read(site: Site) -> Asked | None:
         query, tuple(source.getlist("default-graph-uri")), tuple(source.getlist("named-graph-uri")),
         _timeout(site, source.get("timeout")), source.get("format", ""),
     )  # fmt: skip
+
+
+def _posted_form() -> tuple[str, MultiDict[str, str]]:
+    form = _utf8_form()
+    _only(form.getlist("query"), form.getlist("update") + request.args.getlist("update"))
+    if request.args.getlist("query"):
+        raise BadRequest("a form carries the query in its body, not in the address")
+    if "query" not in form:
+        raise UsageError("the form has no field query")
+    return form["query"], form
+
+
+def _posted_query() -> tuple[str, MultiDict[str, str]]:
+    if request.args.getlist("query") or request.args.getlist("update"):
+        raise BadRequest("the query is the body; the address must not hold another")
+    return _utf8(request.get_data()), request.args
+
+
+def _posted_update() -> NoReturn:
+    raise Forbidden("this endpoint answers queries; updates go through curation")
 
 
 def _only(queries: list[str], updates: list[str]) -> None:

@@ -1,0 +1,460 @@
+"""The web face over a small real store: errors, negotiation, protocol, and what never leaks."""
+
+import json
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask.testing import FlaskClient
+from pyoxigraph import RdfFormat, parse
+
+from shiyi.artefacts import artefact
+from shiyi.errors import KnowledgeBaseError, ShiyiError
+from shiyi.model.rdf import NamedNode, Triple
+from shiyi.ontology.terms import RDF, SHIYI
+from shiyi.server.app import create_app
+from shiyi.server.concept_view import THEMES
+from shiyi.server.problems import STATUSES, status_of
+from shiyi.settings import Settings
+from tests.server_site import (
+    DENIED,
+    DERIVED,
+    GOJI,
+    HOSTILE,
+    INTERACTION,
+    RETRACTED,
+    WARFARIN,
+    open_test_site,
+)  # fmt: skip
+
+HTML = {"Accept": "text/html"}
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FlaskClient]:
+    site = open_test_site(tmp_path_factory.mktemp("site"))
+    yield create_app(site).test_client()
+    site.close()
+
+
+def path_of(iri: NamedNode, kind: str = "page") -> str:
+    return iri.value.replace("https://w3id.org/shiyi/id/", f"/{kind}/")
+
+
+# errors
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "said"),
+    [
+        ({"question": ""}, 400, "empty"),
+        ({"question": "   "}, 400, "empty"),
+        ({}, 400, "question"),
+        ({"question": 7}, 400, "question"),
+        ({"question": "枸" * 100_000}, 413, "100,000"),
+        ({"question": "a\x00b"}, 400, "U+0000"),
+        ({"question": "goji", "method": "magic"}, 400, "fused, paths"),
+        ({"question": "goji", "lang": "fr"}, 400, "zh, en"),
+        ({"question": "goji", "k": 0}, 400, "k is"),
+        ({"question": "goji", "k": True}, 400, "k is"),
+        ({"question": "goji", "profile": {"age": "old"}}, 400, "profile.age"),
+        ({"question": "goji", "profile": {"weight": 3}}, 400, "weight"),
+        ({"question": "goji", "profile": []}, 400, "profile"),
+        ({"question": "goji", "more": 1}, 400, "more"),
+        ({"question": "outside"}, 502, "model endpoint"),
+    ],
+)
+def test_a_bad_question_gets_one_clear_problem(
+    client: FlaskClient, body: dict[str, object], status: int, said: str
+) -> None:
+    reply = client.post("/api/ask", json=body)
+    assert reply.status_code == status
+    assert reply.content_type == "application/problem+json"
+    assert said in json.loads(reply.data)["detail"]
+    assert json.loads(reply.data)["status"] == status
+
+
+@pytest.mark.parametrize("body", [b"{", b"[1]", b"[" * 100_000, b'{"question": "\xff"}'])
+def test_a_body_that_is_no_json_object_is_refused(client: FlaskClient, body: bytes) -> None:
+    reply = client.post("/api/ask", data=body, content_type="application/json")
+    assert reply.status_code == 400
+    assert "Traceback" not in reply.text
+
+
+def test_a_body_over_the_limit_is_413(client: FlaskClient) -> None:
+    body = b'{"question": "' + b"a" * 2_000_000 + b'"}'
+    assert client.post("/api/ask", data=body, content_type="application/json").status_code == 413
+
+
+def test_a_form_is_not_taken_for_json(client: FlaskClient) -> None:
+    assert client.post("/api/ask", data={"question": "goji"}).status_code == 415
+
+
+def test_a_browser_gets_a_friendly_page_for_each_fault(client: FlaskClient) -> None:
+    for address, status in (("/nowhere", 404), ("/ask?q=", 400), ("/browse?class=Ghost", 400)):
+        reply = client.get(address, headers=HTML)
+        assert reply.status_code == status
+        assert "<main" in reply.text
+        assert str(status) in reply.text
+
+
+def test_an_unforeseen_fault_shows_nothing_of_the_inside(
+    client: FlaskClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("secret path /srv/x")
+
+    monkeypatch.setattr("shiyi.server.pages.examples", broken)
+    monkeypatch.setitem(client.application.config, "PROPAGATE_EXCEPTIONS", False)
+    reply = client.get("/", headers=HTML)
+    assert reply.status_code == 500
+    assert "secret" not in reply.text
+    assert "ZeroDivision" not in reply.text
+
+
+def test_every_error_of_ours_has_a_status() -> None:
+    assert STATUSES[-1][0] is ShiyiError
+    for error, code, _ in STATUSES[1:]:
+        arguments = ("method", "x", ("y",)) if error.__name__ == "FormatError" else ("x", 1, 2)
+        made = error(*arguments[: 3 if error.__name__ in {"FormatError", "TooLargeError"} else 2])
+        assert status_of(made)[0] == code
+
+
+def test_a_missing_or_half_built_knowledge_base_is_said_at_the_start(tmp_path: Path) -> None:
+    with pytest.raises(KnowledgeBaseError, match="shiyi build"):
+        create_app(tmp_path / "none", Settings())
+    (tmp_path / "CURRENT").write_text("gone\n")
+    with pytest.raises(KnowledgeBaseError, match="shiyi build"):
+        create_app(tmp_path, Settings())
+
+
+# linked data
+
+
+@pytest.mark.parametrize(
+    ("accept", "ending"),
+    [
+        ("text/html", "/page/substance-goji"),
+        ("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", "/page/substance-goji"),
+        ("text/turtle", "/data/substance-goji.ttl"),
+        ("text/turtle;q=0.2, application/ld+json;q=0.9", "/data/substance-goji.jsonld"),
+        ("application/rdf+xml, */*;q=0.1", "/data/substance-goji.rdf"),
+        ("application/n-quads", "/data/substance-goji.nq"),
+    ],
+)
+def test_an_iri_leads_people_to_a_page_and_machines_to_data(
+    client: FlaskClient, accept: str, ending: str
+) -> None:
+    reply = client.get("/id/substance-goji", headers={"Accept": accept})
+    assert reply.status_code == 303
+    assert reply.location == ending
+    assert "Accept" in reply.headers["Vary"]
+    assert 'rel="alternate"; type="text/turtle"' in reply.headers["Link"]
+
+
+def test_nothing_acceptable_is_406_and_the_unknown_404(client: FlaskClient) -> None:
+    assert client.get("/id/substance-goji", headers={"Accept": "image/png"}).status_code == 406
+    assert client.get("/id/substance-none").status_code == 404
+    assert client.get("/data/substance-goji.exe").status_code in {404, 406}
+
+
+def test_what_was_retracted_is_gone(client: FlaskClient) -> None:
+    for kind in ("id", "page", "data"):
+        assert client.get(path_of(RETRACTED.iri, kind)).status_code == 410
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["//evil.example", "%2F%2Fevil.example", "%5Cevil", "x%0D%0ALocation:y", "@evil", "..%2f"],
+)
+def test_no_crafted_name_redirects_to_another_host(client: FlaskClient, name: str) -> None:
+    for accept in ("text/html", "text/turtle"):
+        reply = client.get(f"/id/{name}", headers={"Accept": accept})
+        location = reply.headers.get("Location", "/")
+        assert location.startswith(("/", "http://localhost/"))
+        assert not location.startswith("//")
+        assert reply.status_code in {303, 308, 404}
+
+
+@pytest.mark.parametrize("extension", ["ttl", "nt", "nq", "trig"])
+def test_data_holds_the_claims_about_it_as_named_reifiers(
+    client: FlaskClient, extension: str
+) -> None:
+    reply = client.get(f"/data/substance-goji.{extension}")
+    quads = list(parse(reply.data, format=RdfFormat.from_extension(extension)))
+    triple = Triple(GOJI, SHIYI.interactsWith, WARFARIN)
+    reifiers = [q.subject for q in quads if q.predicate == RDF.reifies and q.object == triple]
+    assert reifiers == [INTERACTION.iri]
+    labelled = {q.subject for q in quads if q.object == q.object and "Label" in q.predicate.value}
+    assert WARFARIN in labelled  # what is referred to has its labels
+
+
+@pytest.mark.parametrize(("extension", "form"), [("jsonld", "JSON_LD"), ("rdf", "RDF_XML")])
+def test_formats_without_triple_terms_get_lowered_claims(
+    client: FlaskClient, extension: str, form: str
+) -> None:
+    reply = client.get(f"/data/substance-goji.{extension}")
+    quads = list(parse(reply.data, format=getattr(RdfFormat, form)))
+    assert [
+        q.object for q in quads if (q.subject, q.predicate) == (INTERACTION.iri, RDF.object)
+    ] == [WARFARIN]
+
+
+def test_a_derived_caution_is_described_but_asserted_only_in_its_graph(client: FlaskClient) -> None:
+    turtle = client.get(path_of(HOSTILE, "data") + ".ttl")
+    triples = list(parse(turtle.data, format=RdfFormat.TURTLE))
+    assert not [q for q in triples if q.predicate == SHIYI.derivedCaution]
+    assert [q for q in triples if q.predicate == RDF.reifies and q.subject == DERIVED.iri]
+    quads = parse(client.get(path_of(HOSTILE, "data") + ".nq").data, format=RdfFormat.N_QUADS)
+    homes = {q.graph_name.value for q in quads if q.predicate == SHIYI.derivedCaution}
+    assert homes == {"https://w3id.org/shiyi/graph/derived"}
+
+
+def test_data_that_has_not_changed_is_not_sent_again(client: FlaskClient) -> None:
+    first = client.get("/data/substance-goji.ttl")
+    again = client.get("/data/substance-goji.ttl", headers={"If-None-Match": first.headers["ETag"]})
+    assert (again.status_code, again.data) == (304, b"")
+
+
+# pages
+
+
+def test_a_claim_page_says_how_sure_and_why(client: FlaskClient) -> None:
+    page = client.get(path_of(INTERACTION.iri) + "?lang=en", headers=HTML).text
+    for said in ("goji berry", "interacts with", "warfarin", "0.80", "confident", "Materia Medica",
+                 "textbook", "2020", "枸杞子条", "Watch the INR.", "restates"):  # fmt: skip
+        assert said in page
+    assert "留意INR" not in page
+    assert "not hold" in client.get(path_of(DENIED.iri) + "?lang=en", headers=HTML).text
+
+
+def test_a_concept_page_puts_safety_before_all_else(client: FlaskClient) -> None:
+    page = client.get("/page/substance-goji?lang=zh", headers=HTML).text
+    assert page.index("theme-safety") < page.index("theme-benefit")
+    assert "华法林" in page
+    assert 'href="/page/drug-warfarin"' in page
+    assert 'href="https://w3id.org/shiyi/id' not in page.replace('rel="canonical"', "")
+
+
+def test_evidence_and_sources_have_pages(client: FlaskClient) -> None:
+    evidence = INTERACTION.evidence[0].iri(INTERACTION.iri)
+    assert "interacts with" in client.get(path_of(evidence) + "?lang=en", headers=HTML).text
+    assert "https://doi.org/10.1000/x" in client.get("/page/source-book", headers=HTML).text
+
+
+def test_hostile_labels_stay_text_and_hostile_links_are_not_followed(client: FlaskClient) -> None:
+    for address in (path_of(HOSTILE), path_of(DERIVED.iri), "/browse?class=Food"):
+        page = client.get(address, headers=HTML).text
+        assert "<script>alert" not in page
+        assert "&lt;script&gt;alert(1)" in page
+        assert 'href="javascript:' not in page
+
+
+def test_an_answer_page_cleans_markdown_and_links_its_citations(client: FlaskClient) -> None:
+    page = client.get("/ask?q=goji+and+warfarin&lang=en", headers=HTML).text
+    assert "<script>alert" not in page
+    assert 'href="javascript:' not in page
+    assert 'href="#citation-1"' in page
+    assert "[9]" in page  # a mark without a citation stays text
+    assert "May raise the INR." in page
+    assert "no model" in page
+
+
+def test_no_page_needs_inline_script_or_style(client: FlaskClient) -> None:
+    addresses = ["/", "/ask?q=goji", "/page/substance-goji", path_of(INTERACTION.iri), "/browse",
+                 "/vocab", "/sparql", "/concept-search?q=goji"]  # fmt: skip
+    for address in addresses:
+        reply = client.get(address, headers=HTML)
+        assert reply.status_code == 200, address
+        assert " style=" not in reply.text
+        assert " onclick=" not in reply.text
+        policy = reply.headers["Content-Security-Policy"]
+        assert "unsafe" not in policy
+        assert "frame-ancestors 'none'" in policy
+        assert reply.headers["X-Content-Type-Options"] == "nosniff"
+
+
+def test_the_language_is_chosen_by_address_then_cookie_then_browser(client: FlaskClient) -> None:
+    fresh = client.application.test_client()
+    assert 'lang="zh-Hans"' in fresh.get("/", headers={"Accept-Language": "zh-CN"}).text
+    assert 'lang="en"' in fresh.get("/?lang=en", headers={"Accept-Language": "zh-CN"}).text
+    assert 'lang="en"' in fresh.get("/", headers={"Accept-Language": "zh-CN"}).text
+
+
+def test_both_languages_have_the_same_texts() -> None:
+    said = {
+        language: tomllib.loads(artefact(f"server/i18n/{language}.toml").read_text("utf-8"))
+        for language in ("zh", "en")
+    }
+    for section in said["zh"].keys() | said["en"].keys():
+        assert said["zh"][section].keys() == said["en"][section].keys(), section
+        for key in said["zh"][section]:
+            holes = [
+                {part.split("}")[0] for part in said[x][section][key].split("{")[1:]} for x in said
+            ]
+            assert holes[0] == holes[1], (section, key)
+
+
+def test_every_property_of_the_themes_is_in_the_vocabulary() -> None:
+    for name in (name for names in THEMES.values() for name in names):
+        assert hasattr(SHIYI, name), name
+
+
+# SPARQL
+
+SELECT = "SELECT ?o { <https://w3id.org/shiyi/id/substance-goji> a ?o } ORDER BY ?o"
+
+
+@pytest.mark.parametrize(
+    ("accept", "kind"),
+    [
+        ("", "application/sparql-results+json"),
+        ("*/*", "application/sparql-results+json"),
+        ("application/json", "application/sparql-results+json"),
+        ("application/sparql-results+xml", "application/sparql-results+xml"),
+        ("text/csv;q=0.9, text/tab-separated-values", "text/tab-separated-values"),
+        ("text/html", "text/html"),
+    ],
+)
+def test_results_come_in_the_form_the_client_prefers(
+    client: FlaskClient, accept: str, kind: str
+) -> None:
+    headers = {"Accept": accept} if accept else {}
+    reply = client.get("/sparql", query_string={"query": SELECT}, headers=headers)
+    assert reply.status_code == 200
+    assert reply.mimetype == kind
+    assert "MFHSubstance" in reply.text
+
+
+def test_the_three_forms_of_the_protocol_give_the_same(client: FlaskClient) -> None:
+    got = client.get("/sparql", query_string={"query": SELECT})
+    form = client.post("/sparql", data={"query": SELECT})
+    direct = client.post("/sparql", data=SELECT, content_type="application/sparql-query")
+    assert json.loads(got.data) == json.loads(form.data) == json.loads(direct.data)
+    assert len(json.loads(got.data)["results"]["bindings"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("method", "request_of", "status"),
+    [
+        ("GET", {"query_string": {"query": "SELEC"}}, 400),
+        ("GET", {"query_string": {"query": ""}}, 400),
+        ("GET", {"query_string": [("query", "ASK {}"), ("query", "ASK {}")]}, 400),
+        ("GET", {"query_string": {"update": "CLEAR ALL"}}, 400),
+        ("GET", {"query_string": {"query": "ASK {}", "timeout": "soon"}}, 400),
+        ("GET", {"query_string": {"query": "ASK {}", "format": "png"}}, 400),
+        ("POST", {"data": {"query": "ASK {}", "update": "CLEAR ALL"}}, 400),
+        ("POST", {"data": {"update": "CLEAR ALL"}}, 403),
+        ("POST", {"data": {"other": "x"}}, 400),
+        ("POST", {"data": "CLEAR ALL", "content_type": "application/sparql-update"}, 403),
+        ("POST", {"data": "ASK {}", "content_type": "text/plain"}, 415),
+        ("POST", {"data": b"ASK {\xff}", "content_type": "application/sparql-query"}, 400),
+        (
+            "POST",
+            {"data": "ASK {}" + " " * 70_000, "content_type": "application/sparql-query"},
+            413,
+        ),
+        ("PUT", {}, 405),
+        ("DELETE", {}, 405),
+        ("GET", {"query_string": {"query": "CLEAR ALL"}}, 400),
+        ("GET", {"query_string": {"query": "SELECT * { SERVICE <http://127.0.0.1:1/> {} }"}}, 400),
+    ],
+)
+def test_a_wrong_request_to_the_endpoint_is_refused(
+    client: FlaskClient, method: str, request_of: dict[str, Any], status: int
+) -> None:
+    reply = client.open("/sparql", method=method, **request_of)
+    assert reply.status_code == status, reply.text
+    assert reply.content_type == "application/problem+json"
+
+
+def test_a_malformed_query_is_told_its_line_and_column(client: FlaskClient) -> None:
+    said = json.loads(
+        client.get("/sparql", query_string={"query": "SELECT *\nWHERE { ?s ?p }"}).data
+    )
+    assert (said["line"], said["column"] > 0) == (2, True)
+
+
+def test_a_result_that_would_be_cut_is_never_a_200(client: FlaskClient) -> None:
+    query = "SELECT * { ?a ?b ?c . ?d ?e ?f } LIMIT 5000"
+    for headers in ({}, HTML):
+        reply = client.get("/sparql", query_string={"query": query}, headers=headers)
+        assert reply.status_code == 422
+        assert "LIMIT" in reply.text
+
+
+def test_a_query_past_its_time_is_504_and_the_next_is_answered(client: FlaskClient) -> None:
+    bomb = "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l . ?m ?o ?p }"
+    reply = client.get("/sparql", query_string={"query": bomb, "timeout": "0.3"})
+    assert reply.status_code == 504
+    assert (
+        json.loads(client.get("/sparql", query_string={"query": "ASK {}"}).data)["boolean"] is True
+    )
+
+
+def test_the_dataset_of_the_protocol_is_honoured(client: FlaskClient) -> None:
+    ask = f"ASK {{ <{HOSTILE.value}> <{SHIYI.derivedCaution.value}> ?o }}"
+    derived = "https://w3id.org/shiyi/graph/derived"
+    plain = client.get("/sparql", query_string={"query": ask})
+    chosen = client.get("/sparql", query_string={"query": ask, "default-graph-uri": derived})
+    assert (json.loads(plain.data)["boolean"], json.loads(chosen.data)["boolean"]) == (False, True)
+
+
+def test_without_a_query_programs_get_the_service_description(client: FlaskClient) -> None:
+    reply = client.get("/sparql", headers={"Accept": "text/turtle"})
+    triples = list(parse(reply.data, format=RdfFormat.TURTLE))
+    assert any(t.predicate.value.endswith("#endpoint") for t in triples)
+    assert "<textarea" in client.get("/sparql", headers=HTML).text
+
+
+def test_a_graph_is_offered_as_a_download(client: FlaskClient) -> None:
+    query = f"DESCRIBE <{GOJI.value}>"
+    reply = client.get("/sparql", query_string={"query": query, "format": "nt"})
+    assert reply.mimetype == "application/n-triples"
+    assert "attachment" in reply.headers["Content-Disposition"]
+
+
+# machines
+
+
+def test_the_stream_ends_with_the_whole_answer(client: FlaskClient) -> None:
+    lines = client.get("/api/ask/stream?q=goji").text.strip().split("\n\n")
+    events = [block.split("\n")[0].removeprefix("event: ") for block in lines]
+    assert events == ["linked", "path", "warning", "token", "answer"]
+    assert json.loads(lines[-1].split("data: ")[1])["question"] == "goji"
+    faulty = client.get("/api/ask/stream?q=outside").text
+    assert "event: error" in faulty
+    assert client.get("/api/ask/stream?q=").status_code == 400
+
+
+def test_linking_and_completion_answer_in_json(client: FlaskClient) -> None:
+    found = json.loads(client.post("/api/link", json={"text": "eat goji"}).data)["mentions"]
+    assert (found[0]["iri"], found[0]["start"], found[0]["end"]) == (GOJI.value, 4, 8)
+    assert json.loads(client.get("/api/complete?q=go").data)["completions"][0]["iri"] == GOJI.value
+    assert json.loads(client.get("/api/complete?q=").data)["completions"] == []
+
+
+def test_machines_find_health_metrics_and_descriptions(client: FlaskClient) -> None:
+    health = json.loads(client.get("/healthz").data)
+    assert health["status"] == "ok"
+    assert health["counts"]["claims"] == 3
+    assert "shiyi_requests_total{" in client.get("/metrics").text
+    assert json.loads(client.get("/api/openapi.json").data)["openapi"].startswith("3.1")
+    assert "void:Dataset" in client.get("/.well-known/void").text
+    assert "Disallow" in client.get("/robots.txt").text
+    assert client.get("/favicon.ico").mimetype == "image/svg+xml"
+
+
+def test_the_vocabulary_dereferences_for_people_and_machines(client: FlaskClient) -> None:
+    assert 'id="interactsWith"' in client.get("/vocab", headers=HTML).text
+    turtle = client.get("/vocab", headers={"Accept": "text/turtle"})
+    assert "interactsWith" in turtle.text
+    assert client.get("/vocab", headers={"Accept": "image/png"}).status_code == 406
+
+
+def test_long_texts_are_packed_for_those_who_take_it(client: FlaskClient) -> None:
+    packed = client.get("/", headers={"Accept-Encoding": "gzip", **HTML})
+    assert packed.headers["Content-Encoding"] == "gzip"
+    assert len(packed.data) < len(client.get("/", headers=HTML).data)
