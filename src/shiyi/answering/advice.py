@@ -49,18 +49,11 @@ def advise(desk: Desk, retrieved: Retrieved, choice: Choice, most: int) -> Part:
 
 
 def _spread(desk: Desk, candidates: tuple[Candidate, ...], most: int) -> tuple[Candidate, ...]:
-    """Take the best, two from each branch (the concept before the food) in turn, dishes too."""
-    turns: dict[int, list[Candidate]] = {}
-    heard: dict[tuple[str, bool], int] = {}
-    for candidate in candidates:
-        middle = candidate.reasons()[0].entities[-2] if candidate.paths else ""
-        key = (middle, desk.facts.is_a(candidate.iri, SHIYI.Dish))
-        heard[key] = heard.get(key, 0) + 1
-        turns.setdefault((heard[key] - 1) // 2, []).append(candidate)
-    ordered = [c for turn in sorted(turns) for c in turns[turn]]
-    dishes = [c for c in ordered if desk.facts.is_a(c.iri, SHIYI.Dish)][: most // 2]
-    chosen = [c for c in ordered if c not in dishes][: most - len(dishes)] + dishes
-    return tuple(c for c in ordered if c in chosen)
+    """Take the best, a third of them dishes at least, where there are any: they can be cooked."""
+    dishes = [c for c in candidates if desk.facts.is_a(c.iri, SHIYI.Dish)]
+    least = dishes[: (most + 2) // 3]
+    others = [c for c in candidates if c not in least][: most - len(least)]
+    return tuple(c for c in candidates if c in least or c in others)
 
 
 def _opening(desk: Desk, choice: Choice, chosen: tuple[Candidate, ...], part: Part) -> None:
@@ -71,7 +64,7 @@ def _opening(desk: Desk, choice: Choice, chosen: tuple[Candidate, ...], part: Pa
         key = "o_open" if chosen else "o_none_open"
         part.opening.add(voice.say(key, items=items), *_grounds(chosen))
         return
-    if differential.leaning:
+    if differential.leaning and desk.reading.ailments:
         part.opening.add(voice.say(f"o_leaning_{differential.leaning}"))
     if choice.loosened and desk.reading.ailments:
         part.opening.add(voice.say("o_loosened"))
@@ -261,7 +254,7 @@ def _vetoed(desk: Desk, choice: Choice, part: Part) -> None:
     told: set[str] = set()
     for candidate in choice.vetoed:
         found = candidate.vetoes[0]
-        if len(told) == 4 or found.claims[:1] and found.claims[0] in told:
+        if len(told) == 4 or (found.claims[:1] and found.claims[0] in told):
             continue
         told |= set(found.claims[:1])
         name = desk.voice.say("b_vetoed", x=desk.voice.name(candidate.iri))
@@ -297,7 +290,7 @@ def _conditional(desk: Desk, chosen: Iterable[Candidate], part: Part) -> None:
                 f for f in desk.safety.conditional(link.object) if f.severity == "interaction"
             ]
         picked = [f for f in found if f.severity == "interaction"][:2]
-        picked += [f for f in found if f.severity != "interaction"][:3]
+        picked += [f for f in found if f.severity != "interaction"][:2]
         for each in picked:
             text = if_applies(desk.voice, each)
             if text not in {line.text for line in section.lines}:

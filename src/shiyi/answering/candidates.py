@@ -94,6 +94,8 @@ def choose(
     ] if asked else []  # fmt: skip
     chosen = (fitting + extra) if asked and (fitting or extra) else pool
     judged = [_judge(c, reading, differential, facts, safety) for c in chosen]
+    if reading.ailments:  # what only fits the season is no answer to a complaint
+        judged = [c for c in judged if c.paths or not _is_open(c)]
     if not any(_is_open(c) for c in judged):  # better out of season than nothing
         methods = set(_methods(reading))
         rest = [c for c in pool if not c.fits and (not methods or _made(c.iri, facts) & methods)]

@@ -58,8 +58,8 @@ def compose(part: Part, evidences: Evidences, language: str) -> Composed:
     others = [w for w in part.warnings if w.severity != "emergency"]
     blocks += [_warned(urgent, part, numbers, sentences), opening]
     if others:
-        heading = f"### {say(language, 'h_warnings')}"
-        blocks += [heading, _warned(others, part, numbers, sentences)]
+        said = _warned(others, part, numbers, sentences)
+        blocks += [f"### {say(language, 'h_warnings')}", said] if said else []
     by_heading = {section.heading: section for section in part.sections}
     for key in ORDER:
         if key in by_heading:

@@ -22,11 +22,15 @@ def consult(desk: Desk) -> Part:
     for material in reading.materials[:_MOST]:
         beside = [m for m in reading.materials if m != material]
         found = desk.safety.check(material, reading.person, beside)
+        held = _possible(desk, material, part)
         for target in _targets(desk, material):
-            _pair(desk, material, target, [f for f in found if f.against == target], part)
+            met = [f for f in found if f.against == target]
+            _pair(desk, material, target, met, part, held and target in reading.ailments)
         _rest(desk, found, material, part)
-        _possible(desk, material, part)
         _identity(desk, material, part)
+    if not part.opening.lines:
+        names = desk.voice.names(reading.materials)
+        part.opening.add(desk.voice.say("o_sheet", items=names))
     _closing(desk, part)
     return part
 
@@ -34,7 +38,7 @@ def consult(desk: Desk) -> Part:
 def _targets(desk: Desk, material: str) -> list[str]:
     reading = desk.reading
     mine = reading.materials.index(material)
-    others = reading.materials[mine + 1 :]
+    others = list(reading.materials[mine + 1 :])
     states = [*reading.ailments, *reading.constitutions, *reading.populations]
     named = [*reading.drugs, *states]
     if named:  # two foods of one question are compared where a source speaks of them
@@ -42,7 +46,9 @@ def _targets(desk: Desk, material: str) -> list[str]:
     return [t for t in (*named, *others) if t != material][:_MOST]
 
 
-def _pair(desk: Desk, material: str, target: str, found: list[Finding], part: Part) -> None:
+def _pair(
+    desk: Desk, material: str, target: str, found: list[Finding], part: Part, held: bool
+) -> None:
     voice = desk.voice
     names = {"x": voice.name(material), "y": voice.name(target)}
     good = _benefits(desk, material, target)
@@ -56,11 +62,12 @@ def _pair(desk: Desk, material: str, target: str, found: list[Finding], part: Pa
             part.paths += [f.path(f.subject) for f in each.facts if not f.derived][:1]
         if good:
             section.add(voice.say("v_mixed", **names), *good)
-    elif good:
+    elif good and not held:
         part.opening.add(voice.say("v_good", **names), *good)
         part.paths += [f.path(f.subject) for f in good]
     else:
-        part.opening.add(voice.say("v_none", **names))
+        if not held:
+            part.opening.add(voice.say("v_none", **names))
         part.missing.append(voice.say("m_pair", **names))
     denied = desk.safety.denials(material, target)
     if denied:
@@ -81,20 +88,22 @@ def _rest(desk: Desk, found: Iterable[Finding], material: str, part: Part) -> No
     known = {*desk.reading.materials, *targets}
     for each in found:
         if each.against not in known:
+            names = {"x": desk.voice.name(material), "y": desk.voice.name(each.against)}
+            part.opening.add(desk.voice.say(_VERDICT[each.severity], **names), *each.facts)
             section.add(desk.voice.finding(each), *each.facts)
             part.warn(desk, each)
 
 
-def _possible(desk: Desk, material: str, part: Part) -> None:
+def _possible(desk: Desk, material: str, part: Part) -> bool:
     """Warn where the named trouble may be a pattern in which the material is forbidden."""
     if not desk.differential.undecided:
-        return
+        return False
     patterns = [p.iri for p in desk.differential.patterns]
     reasons = desk.safety.against_states(material, patterns)
     found = [f for f in reasons if f.severity == "contraindicated"]
     effect, because = effect_of(desk.facts, material)
     if not found and not effect:
-        return
+        return False
     key = f"b_held_{effect}" if effect else "b_held"
     part.opening.add(desk.voice.say(key, x=desk.voice.name(material)), *because[:2])
     for each in found[:2]:
@@ -103,14 +112,18 @@ def _possible(desk: Desk, material: str, part: Part) -> None:
     question_texts(desk, (*desk.reading.ailments, *patterns), part)
     if not part.follow_up:
         part.follow_up.append(desk.voice.say("q_cold_heat"))
+    return True
 
 
 def _identity(desk: Desk, material: str, part: Part) -> None:
     """Name what the material is, what else it must not meet, and what it is mistaken for."""
     voice = desk.voice
-    text, facts = voice.profile(material)
-    if text:
-        part.section("h_facts").add(text, *facts)
+    told = {f.subject for f in part.facts.values()} | {f.object for f in part.facts.values()}
+    parts = [f.object for f in desk.facts.of(material, SHIYI.hasIngredient) if f.object in told]
+    for stuff in (material, *parts[:2]):
+        text, facts = voice.profile(stuff)
+        if text:
+            part.section("h_facts").add(text, *facts)
     both = (
         *desk.facts.of(material, SHIYI.confusedWith), *desk.facts.into(material, SHIYI.confusedWith),
     )  # fmt: skip

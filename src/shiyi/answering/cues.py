@@ -22,6 +22,7 @@ class Intent(StrEnum):
     DRINK = "drink"
     CURE = "cure"
     SUPPLEMENT = "supplement"
+    PROOF = "proof"
 
 
 # Folded text: simplified characters, lower case. English cues are matched as whole words.
@@ -57,6 +58,7 @@ ZH: Final[Mapping[Intent, tuple[str, ...]]] = {
     Intent.METHOD: ("怎么做", "怎么煮", "做法", "怎么泡", "如何做", "如何煮", "怎么熬", "怎么吃", "怎么喝", "怎么用",
                     "食用方法", "如何食用"),
     Intent.DRINK: ("饮品", "饮料", "喝什么", "喝点", "喝些", "喝啥", "茶饮", "代茶", "什么茶", "什么水", "喝的", "凉茶"),
+    Intent.PROOF: ("疗效", "有效", "意味", "等于", "说明", "代表", "证明", "管用", "有用吗", "能治", "治病", "作用吗"),
     Intent.SUPPLEMENT: ("补充剂", "保健品", "膳食补充", "维生素", "保健食品"),
     Intent.CURE: ("根治", "治好", "治愈", "能治", "可以治", "包治", "治疗癌", "抗癌", "断根"),
 }  # fmt: skip
@@ -110,6 +112,8 @@ EN: Final[Mapping[Intent, tuple[str, ...]]] = {
     Intent.METHOD: ("how to make", "how to cook", "how do i make", "recipe", "how to prepare",
                     "how do i prepare", "how do i cook", "how to brew", "how to use", "how to eat"),
     Intent.DRINK: ("drink", "drinks", "beverage", "beverages", "tea", "teas"),
+    Intent.PROOF: ("mean", "means", "meaning", "work", "works", "prove", "proof", "proven", "proves",
+                   "effective", "evidence", "heal", "treat", "efficacy", "imply", "implies"),
     Intent.SUPPLEMENT: ("supplement", "supplements", "vitamin", "vitamins", "nutraceutical"),
     Intent.CURE: ("cure", "cures", "cured", "heal cancer", "get rid of", "treat cancer"),
 }  # fmt: skip
@@ -141,6 +145,19 @@ def intents_of(text: str) -> frozenset[Intent]:
     found = {intent for intent, cues in ZH.items() if any(cue in folded for cue in cues)}
     found |= {i for i, cues in EN.items() if any(f" {cue} " in spaced for cue in cues)}
     return frozenset(found)
+
+
+def is_cue(text: str) -> bool:
+    """Tell whether words only show what is asked, and name nothing.
+
+    >>> is_cue("drinks"), is_cue("hawthorn")
+    (True, False)
+    """
+    folded, spaced = fold(text), words(text)
+    plain = any(folded in cue or cue in folded for cues in ZH.values() for cue in cues)
+    return plain or any(
+        spaced in f" {cue} " or f" {cue} " in spaced for cues in EN.values() for cue in cues
+    )
 
 
 def names_medicine(text: str) -> bool:

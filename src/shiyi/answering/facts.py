@@ -69,7 +69,7 @@ class Facts:
             _grouped((f.object, f) for f in facts if not f.language),
             _labels(store), _classes(store, schema),
             {k: tuple(sorted(v)) for k, v in _links(store, SKOS.broader).items()},
-            {k: sorted(v)[0] for k, v in _links(store, SHIYI.umlsCui).items()},
+            {k: min(v) for k, v in _links(store, SHIYI.umlsCui).items()},
             {k: tuple(sorted(v)) for k, v in premises.items()}, schema,
         )  # fmt: skip
 
@@ -97,13 +97,13 @@ class Facts:
         above = self.schema.superclasses(own)
         return any(local_name(each.value) in above for each in classes)
 
-    def of(self, subject: str, *predicates: NamedNode, derived: bool = False) -> tuple[Fact, ...]:
-        """List positive facts about ``subject``, surest first."""
-        return _picked(self.by_subject.get(subject, ()), predicates, derived)
+    def of(self, subject: str, *predicates: NamedNode) -> tuple[Fact, ...]:
+        """List asserted facts about ``subject``, surest first."""
+        return _merged([self._about.get((subject, each), ()) for each in predicates])
 
-    def into(self, object_: str, *predicates: NamedNode, derived: bool = False) -> tuple[Fact, ...]:
-        """List positive facts whose object is ``object_``, surest first."""
-        return _picked(self.by_object.get(object_, ()), predicates, derived)
+    def into(self, object_: str, *predicates: NamedNode) -> tuple[Fact, ...]:
+        """List asserted facts whose object is ``object_``, surest first."""
+        return _merged([self._toward.get((object_, each), ()) for each in predicates])
 
     def texts(self, subject: str, predicate: NamedNode, language: str) -> tuple[Fact, ...]:
         """List texts about ``subject`` in ``language``, or in the other one if there is none."""
@@ -112,17 +112,47 @@ class Facts:
 
     def between(self, one: str, other: str) -> tuple[Fact, ...]:
         """List all claims, negative and derived ones too, that join two concepts."""
-        forward = [f for f in self.by_subject.get(one, ()) if f.object == other]
-        back = [f for f in self.by_object.get(one, ()) if f.subject == other]
-        return tuple(forward + back)
+        return self._joined.get((one, other), ())
 
     def above(self, iri: str) -> tuple[str, ...]:
         """List ``iri`` and all broader concepts, nearest first."""
-        return _reach(iri, self.broader)
+        known = self._above.get(iri)
+        if known is None:
+            known = self._above[iri] = _reach(iri, self.broader)
+        return known
 
     def below(self, iri: str) -> tuple[str, ...]:
         """List ``iri`` and all narrower concepts, nearest first."""
-        return _reach(iri, self.narrower)
+        known = self._below.get(iri)
+        if known is None:
+            known = self._below[iri] = _reach(iri, self.narrower)
+        return known
+
+    @cached_property
+    def _above(self) -> dict[str, tuple[str, ...]]:
+        return {}
+
+    @cached_property
+    def _below(self) -> dict[str, tuple[str, ...]]:
+        return {}
+
+    @cached_property
+    def _about(self) -> Mapping[tuple[str, NamedNode], tuple[Fact, ...]]:
+        return _indexed(self.by_subject)
+
+    @cached_property
+    def _toward(self) -> Mapping[tuple[str, NamedNode], tuple[Fact, ...]]:
+        return _indexed(self.by_object)
+
+    @cached_property
+    def _joined(self) -> Mapping[tuple[str, str], tuple[Fact, ...]]:
+        pairs: dict[tuple[str, str], list[Fact]] = defaultdict(list)
+        for found in self.by_subject.values():
+            for fact in found:
+                if not fact.language:
+                    pairs[fact.subject, fact.object].append(fact)
+                    pairs[fact.object, fact.subject].append(fact)
+        return {pair: tuple(found) for pair, found in pairs.items()}
 
     @cached_property
     def narrower(self) -> Mapping[str, tuple[str, ...]]:
@@ -138,13 +168,27 @@ class Facts:
         return tuple(sorted(iri for iri in self.classes if self.is_a(iri, *classes)))
 
 
-def _picked(
-    facts: Iterable[Fact], predicates: tuple[NamedNode, ...], derived: bool
-) -> tuple[Fact, ...]:
-    found = [
-        f for f in facts if f.predicate in predicates and f.positive and (derived or not f.derived)
-    ]
-    return tuple(sorted(found, key=lambda f: (-f.confidence, f.claim)))
+def _indexed(
+    grouped: Mapping[str, tuple[Fact, ...]],
+) -> Mapping[tuple[str, NamedNode], tuple[Fact, ...]]:
+    """Index the asserted, positive facts by one end and the predicate, surest first."""
+    found: dict[tuple[str, NamedNode], list[Fact]] = defaultdict(list)
+    for end, facts in grouped.items():
+        for fact in facts:
+            if fact.positive and not fact.derived:
+                found[end, fact.predicate].append(fact)
+    return {key: tuple(sorted(facts, key=_sureness)) for key, facts in found.items()}
+
+
+def _sureness(fact: Fact) -> tuple[float, str]:
+    return -fact.confidence, fact.claim
+
+
+def _merged(lists: list[tuple[Fact, ...]]) -> tuple[Fact, ...]:
+    """Join lists that are sorted already."""
+    if len(lists) == 1:
+        return lists[0]
+    return tuple(sorted((fact for each in lists for fact in each), key=_sureness))
 
 
 def _reach(iri: str, links: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:

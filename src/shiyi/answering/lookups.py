@@ -1,5 +1,6 @@
 """Plain look-ups: fact sheets, rules and regulations, constitutions, possible patterns."""
 
+import itertools
 from collections.abc import Iterable
 from typing import Final
 
@@ -7,6 +8,7 @@ from shiyi.answering.advice import if_applies
 from shiyi.answering.cues import Intent
 from shiyi.answering.facts import Fact
 from shiyi.answering.parts import Desk, Part, checks, question_texts, red_flags
+from shiyi.answering.phrases import degree
 from shiyi.linking.normalise import fold, is_cjk
 from shiyi.ontology.terms import SHIYI
 
@@ -62,8 +64,7 @@ def rules(desk: Desk) -> Part:
     part, voice = Part(), desk.voice
     found = _linked_rules(desk) or _searched_rules(desk)
     listed = any(desk.facts.is_a(r, SHIYI.RegulatoryStatus) for r in desk.reading.rules)
-    about = desk.reading.wants(Intent.MEANING, Intent.CURE, Intent.MAY)
-    if listed and about:
+    if listed and desk.reading.wants(Intent.PROOF, Intent.CURE):
         part.opening.add(voice.say("o_list_no"), *found[:3])
     elif found:
         part.opening.add(voice.say("o_rules"), *found[:3])
@@ -71,7 +72,7 @@ def rules(desk: Desk) -> Part:
         label = voice.name(fact.subject)
         text = voice.say("p_text", label=label, text=fact.object) + voice.sources([fact])
         part.section("h_rules").add(text, fact)
-    if not found:
+    if not found and desk.reading.wants(Intent.MEANING):
         part.missing.append(voice.say("m_rule"))
     return part
 
@@ -80,7 +81,9 @@ def constitution(desk: Desk, settled: bool = False) -> Part:
     """Write how a constitution is determined, and the candidates the signs point to."""
     part, voice, reading = Part(), desk.voice, desk.reading
     part.opening.add(voice.say("o_constitution"))
-    for fact in _searched_rules(desk, _QUESTIONNAIRE)[:4]:
+    own = [f for c in reading.constitutions
+           for f in desk.facts.texts(c, SHIYI.ruleText, voice.language)]  # fmt: skip
+    for fact in (*_searched_rules(desk, _QUESTIONNAIRE)[:1], *own):
         label = voice.name(fact.subject)
         text = voice.say("p_text", label=label, text=fact.object) + voice.sources([fact])
         part.section("h_rules").add(text, fact)
@@ -110,6 +113,14 @@ def constitution(desk: Desk, settled: bool = False) -> Part:
     return part
 
 
+def doctor(desk: Desk) -> Part:
+    """Write only what a doctor should look into."""
+    part = Part()
+    checks(desk, (*desk.reading.emergencies, *desk.reading.ailments), part)
+    red_flags(desk, desk.reading.ailments, part)
+    return part
+
+
 def patterns(desk: Desk) -> Part:
     """Write which patterns the signs may belong to, as possibilities only."""
     part, voice = Part(), desk.voice
@@ -129,8 +140,6 @@ _QUESTIONNAIRE: Final = "体质 判定 问卷 转化分 九种体质 constitutio
 
 
 def _sureness(desk: Desk, facts: list[Fact]) -> str:
-    from shiyi.answering.phrases import degree
-
     return degree(desk.voice.language, max(f.confidence for f in facts))
 
 
@@ -139,17 +148,18 @@ def _linked_rules(desk: Desk) -> list[Fact]:
     for rule in desk.reading.rules:
         for near in (*desk.facts.above(rule), *desk.facts.below(rule)[1:]):
             found += desk.facts.texts(near, SHIYI.ruleText, desk.voice.language)
-    if found:
-        known = {f.claim for f in found}
-        found += [f for f in _searched_rules(desk) if f.claim not in known]
-    return list({f.claim: f for f in found}.values())
+    if not found:
+        return []
+    searched = _searched_rules(desk)
+    first = searched if not desk.reading.wants(Intent.PROOF) else []
+    return list({f.claim: f for f in (*first, *found, *searched)}.values())
 
 
 def _searched_rules(desk: Desk, also: str = "") -> list[Fact]:
     """Rank the rules by how many words (or Chinese pairs of characters) they share."""
     asked = _grams(desk.reading.question) | _grams(also)
     scored = []
-    for rule in desk.facts.members(SHIYI.Rule, SHIYI.RegulatoryStatus, SHIYI.Constitution):
+    for rule in desk.facts.members(SHIYI.Rule, SHIYI.RegulatoryStatus):
         for fact in desk.facts.texts(rule, SHIYI.ruleText, desk.voice.language):
             both = "".join(desk.facts.labels.get(rule, {}).values())
             title = len(asked & _grams(" ".join(desk.facts.labels.get(rule, {}).values())))
@@ -157,19 +167,61 @@ def _searched_rules(desk: Desk, also: str = "") -> list[Fact]:
             if both and (title or shared > 1):
                 scored.append((2 * title + shared, fact))
     ranked = sorted(scored, key=lambda each: (-each[0], each[1].claim))
-    return [fact for score, fact in ranked if score >= ranked[0][0] / 2][:6]
+    return [fact for score, fact in ranked if score >= 0.6 * ranked[0][0]][:4]
 
 
 _COMMON: Final = frozenset(
-    "the and for are with what that this does can not you your from have has mean means it is on of "
-    "in to a an i my me do be or by at as if so will would should could am".split()
+    [
+        "the",
+        "and",
+        "for",
+        "are",
+        "with",
+        "what",
+        "that",
+        "this",
+        "does",
+        "can",
+        "not",
+        "you",
+        "your",
+        "from",
+        "have",
+        "has",
+        "mean",
+        "means",
+        "it",
+        "is",
+        "on",
+        "of",
+        "in",
+        "to",
+        "a",
+        "an",
+        "i",
+        "my",
+        "me",
+        "do",
+        "be",
+        "or",
+        "by",
+        "at",
+        "as",
+        "if",
+        "so",
+        "will",
+        "would",
+        "should",
+        "could",
+        "am",
+    ]
 )
 
 
 def _grams(text: str) -> set[str]:
     folded = fold(text)
     pairs = {
-        a + b for a, b in zip(folded, folded[1:], strict=False) if is_cjk(a) and is_cjk(b)
+        a + b for a, b in itertools.pairwise(folded) if is_cjk(a) and is_cjk(b)
     }  # fmt: skip
     kept = "".join(c if c.isascii() and c.isalnum() else " " for c in folded)
     return pairs | {w for w in kept.split() if len(w) > 2 and w not in _COMMON}

@@ -7,7 +7,7 @@ from shiyi.errors import FormatError
 
 LANGUAGES: Final = ("zh", "en")
 
-# key: (Chinese, English)
+# every key has its Chinese sentence first, then the English one
 PHRASES: Final[Mapping[str, tuple[str, str]]] = {
     # headings
     "h_warnings": ("请先看", "Please read first"),
@@ -30,8 +30,8 @@ PHRASES: Final[Mapping[str, tuple[str, str]]] = {
     # openings
     "o_undecided": (
         "{sign}既可见于偏寒的{cold}，也可见于偏热的{hot}，两者饮食方向相反，所以先分清寒热再选。",
-        "{sign} can belong to {cold}, which is of cold, or to {hot}, which is of heat; they call for "
-        "opposite foods, so first tell cold from heat.",
+        ("{sign} can belong to {cold}, which is of cold, or to {hot}, which is of heat; they call for "
+        "opposite foods, so first tell cold from heat."),
     ),
     "o_open": ("寒热未分清之前，可先考虑性质平和的：{items}。",
                "Until that is clear, milder choices are: {items}."),
@@ -45,18 +45,18 @@ PHRASES: Final[Mapping[str, tuple[str, str]]] = {
     "o_leaning_hot": ("你描述的情况更像偏热（仅为线索，不是诊断）。",
                       "What you describe leans towards heat (a clue, not a diagnosis)."),
     "o_loosened": ("没有找到既对应你的情况、又符合所要时令或形式的记载；下面只按时令和形式列出，并去掉了有禁忌记载的。",
-                   "Nothing recorded fits both your condition and the season or form you asked for; the list "
-                   "below fits season and form only, without what is recorded as unsuitable."),
+                   ("Nothing recorded fits both your condition and the season or form you asked for; the list "
+                   "below fits season and form only, without what is recorded as unsuitable.")),
     "o_not_known": ("知识库里没有足够的记载来回答这个问题。", "The knowledge base does not hold enough to answer this."),
     "o_constitution": (
         "体质要用九种体质问卷逐项计分来判定，不能凭一两句描述下结论；下面只列出候选。",
-        "A constitution is determined by the nine-type questionnaire and its scores, not from a sentence or "
-        "two; what follows are candidates only.",
+        ("A constitution is determined by the nine-type questionnaire and its scores, not from a sentence or "
+        "two; what follows are candidates only."),
     ),
     "o_list_no": (
         "不能这样理解。进入药食同源目录说明它有传统食用习惯、依法可以作为食品，是一种法定身份，不等于有疗效。",
-        "No. Being on the medicine-food list is a legal identity: the substance has a tradition of being eaten "
-        "and may be used as food. It is no evidence that it works.",
+        ("No. Being on the medicine-food list is a legal identity: the substance has a tradition of being eaten "
+        "and may be used as food. It is no evidence that it works."),
     ),
     "o_rules": ("下面是知识库中与此有关的规定和通则。", "These rules and general points in the knowledge base bear on it."),
     "o_sheet": ("关于{items}，知识库的记载如下。", "This is what the knowledge base records about {items}."),
@@ -65,16 +65,16 @@ PHRASES: Final[Mapping[str, tuple[str, str]]] = {
     # verdicts on pairs
     "v_contra": ("{x}与{y}：有禁忌记载，不建议自行使用。", "{x} and {y}: recorded as contraindicated; do not use them on your own."),
     "v_inter": ("{x}与{y}：有相互作用的记载，不能当作没有风险；同用之前先问医生或药师。",
-                "{x} and {y}: an interaction is recorded, so the combination cannot be treated as free of risk; ask "
-                "your doctor or pharmacist first."),
-    "v_caution": ("{x}与{y}：有慎用记载，不宜多用、久用，先确认自己的情况。",
-                  "{x} and {y}: caution is recorded; check your own situation before using it, and not in quantity."),
+                ("{x} and {y}: an interaction is recorded, so the combination cannot be treated as free of risk; ask "
+                "your doctor or pharmacist first.")),
+    "v_caution": ("{x}与{y}：有慎用或不宜的记载，先问医生或药师，不要自行多用、久用。",
+                  "{x} and {y}: caution is recorded; ask your doctor or pharmacist first, and do not use it freely."),
     "v_good": ("{x}与{y}：有适宜或传统应用的记载，目前没有查到针对它的禁忌；这不等于没有风险。",
-               "{x} and {y}: suitability or traditional use is recorded and no taboo was found for it; that does "
-               "not mean there is no risk."),
+               ("{x} and {y}: suitability or traditional use is recorded and no taboo was found for it; that does "
+               "not mean there is no risk.")),
     "v_mixed": ("同时也有适宜或传统应用的记载：{y} → {x}。", "Suitability or traditional use is recorded too: {y} → {x}."),
-    "v_none": ("{x}与{y}：知识库没有相关记载。没有记载不等于可以放心使用。",
-               "{x} and {y}: the knowledge base holds no record. No record does not mean it is harmless."),
+    "v_none": ("{x}与{y}：知识库没有相关记载。没有记载不等于没有风险。",
+               "{x} and {y}: the knowledge base holds no record. No record does not mean no risk."),
     "v_negative": ("有来源称未发现{x}与{y}有问题，但这不能说明没有风险。",
                    "A source reports that no effect of {x} with {y} was found; that does not rule out a risk."),
     # findings
@@ -83,6 +83,7 @@ PHRASES: Final[Mapping[str, tuple[str, str]]] = {
     "f_interaction": ("{x}与{y}可能相互作用{grade}。", "{x} may interact with {y}{grade}."),
     "f_incompatible": ("{x}与{y}属配伍禁忌（{grade}），不宜同用。", "{x} and {y} are an incompatible pair ({grade}); do not use them together."),
     "f_aggravates": ("{x}可加重{y}。", "{x} may aggravate {y}."),
+    "f_allergen": ("{y}是你所说的过敏物，不要食用。", "You say you are allergic to {y}; do not take it."),
     "f_allergy": ("{x}含有或来自你所说的过敏物{y}，不要食用。", "{x} contains or comes from {y}, to which you say you are allergic; do not take it."),
     "f_through_part": ("{x}含{part}。", "{x} contains {part}. "),
     "f_through_kind": ("（按“{part}”的记载）", " (recorded for {part})"),
@@ -90,8 +91,8 @@ PHRASES: Final[Mapping[str, tuple[str, str]]] = {
     "g_caution": ("慎用", "to be used with caution"),
     "g_unsuitable": ("忌食", "to be avoided"),
     "f_source": ("（{sources}）", " ({sources})"),
-    "f_case_report": ("证据是病例报告：数量少，但不能因此当作没有风险。",
-                      "The evidence is case reports: few, but that is no reason to treat it as no risk."),
+    "f_case_report": ("证据主要是病例报告：数量少，但不能因此当作没有风险。",
+                      "The evidence is mainly case reports: few, but that is no reason to treat it as no risk."),
     "f_rating": ("，评级：{rating}", ", rating: {rating}"),
     "f_if": ("{x}：{y}{grade}。", "{x}: {grade} in {y}."),
     "f_if_drug": ("正在用{y}的人：可能与{x}相互作用{grade}，先问医生或药师。",
@@ -126,14 +127,16 @@ PHRASES: Final[Mapping[str, tuple[str, str]]] = {
     "s_emergency": ("{signs}可能是急症，请立即就医或拨打急救电话（中国大陆 120），不要先用食疗。",
                     "{signs} can be an emergency: see a doctor or call your emergency number now; do not try food first."),
     "s_stop": ("不要自行停用、减量或用食物替代{drugs}。食物和保健品不能代替药物；想调整用药，请先和医生或药师商量。",
-               "Do not stop, cut down or replace {drugs} with food on your own. Food and supplements cannot take the place "
-               "of medicine; talk to your doctor or pharmacist before any change."),
+               ("Do not stop, cut down or replace {drugs} with food on your own. Food and supplements cannot take the place "
+               "of medicine; talk to your doctor or pharmacist before any change.")),
+    "o_doctor_first": ("先就医，明确原因之后再谈饮食；这里先不列食物推荐。",
+                       "See a doctor first; once the cause is known, food can be discussed. No foods are listed here."),
     "s_stop_any": ("正在用的药", "your medicine"),
     "s_tell": ("请把正在用的{drugs}和想吃的{items}一起告诉医生或药师；不要自行停药或改变用量。",
                "Tell your doctor or pharmacist about both {drugs} and {items}; do not stop or change the medicine yourself."),
     "s_inr": ("华法林一类药需要按医嘱监测凝血指标（INR），饮食或补充剂有变化时更要复查，并留意异常出血。",
-              "Medicines like warfarin need INR monitoring as prescribed, all the more when diet or supplements change; "
-              "watch for unusual bleeding."),
+              ("Medicines like warfarin need INR monitoring as prescribed, all the more when diet or supplements change; "
+              "watch for unusual bleeding.")),
     "s_bleeding": ("留意牙龈出血、瘀斑、黑便等出血迹象，出现即就医。",
                    "Watch for signs of bleeding such as bleeding gums, bruises or black stools, and see a doctor if they appear."),
     "s_glucose": ("血糖方面：甜食和含糖饮品要计入当天的碳水总量，并按医嘱监测血糖。",
@@ -151,8 +154,8 @@ PHRASES: Final[Mapping[str, tuple[str, str]]] = {
     "s_persist": ("如果症状持续、加重或反复，请就医。", "See a doctor if it persists, worsens or keeps coming back."),
     "s_confidence": (
         "置信度表示对这条记载有多可信的估计（来源的类型与多少），不是诊断概率，也不是有效率。",
-        "The confidence says how far the recorded claim can be trusted (kind and number of sources); it is not a "
-        "probability of a diagnosis or of success.",
+        ("The confidence says how far the recorded claim can be trusted (kind and number of sources); it is not a "
+        "probability of a diagnosis or of success."),
     ),
     "s_not_diagnosis": ("以上是饮食参考，不是诊断或处方。", "This is dietary information, not a diagnosis or a prescription."),
     "s_pregnant_child": ("孕期、哺乳期、婴幼儿和老人用任何药食同源物质或补充剂之前，先问医生。",
@@ -161,7 +164,7 @@ PHRASES: Final[Mapping[str, tuple[str, str]]] = {
     "m_unlinked": ("没有认出“{word}”", "“{word}” was not recognised"),
     "m_profile": ("个人情况里的“{word}”没有认出，未能据此检查，请自行告诉医生或药师",
                   "“{word}” in the profile was not recognised and could not be checked; tell your doctor or pharmacist"),
-    "m_pair": ("{x}与{y}之间没有记载；没有记载不等于可以放心使用", "no record joins {x} and {y}; that does not mean it is harmless"),
+    "m_pair": ("{x}与{y}之间没有记载；没有记载不等于没有风险", "no record joins {x} and {y}; that does not mean no risk"),
     "m_food": ("没有与{sign}相对应的食物记载", "no food is recorded for {sign}"),
     "m_rule": ("没有找到相关的规定", "no rule on this was found"),
     "m_limit": ("路径过多，结果可能不全", "there were more paths than are read; the result may be incomplete"),

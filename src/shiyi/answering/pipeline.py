@@ -10,8 +10,8 @@ from shiyi.answering.advice import advise
 from shiyi.answering.candidates import choose
 from shiyi.answering.composer import compose, ranked
 from shiyi.answering.consult import consult
-from shiyi.answering.cues import Intent
-from shiyi.answering.lookups import constitution, patterns, rules, sheet
+from shiyi.answering.cues import Intent, is_cue
+from shiyi.answering.lookups import constitution, doctor, patterns, rules, sheet
 from shiyi.answering.parts import Desk, Part
 from shiyi.answering.paths import Retrieved
 from shiyi.answering.phrases import check_language
@@ -154,9 +154,10 @@ def _write(desk: Desk, retrieved: Retrieved, runtime: Runtime) -> Part:
     reading, voice = desk.reading, desk.voice
     part.missing += [voice.say("m_profile", word=w[:60]) for w in reading.person.unknown]
     unlinked = [m.text for m in reading.mentions if not m.iri]
+    part.missing += [voice.say("m_unlinked", word=w[:60]) for w in unlinked if not is_cue(w)][:4]
     if not any(line.facts for s in (part.opening, *part.sections) for line in s.lines):
-        part.opening.add(voice.say("o_not_known"))
-        part.missing += [voice.say("m_unlinked", word=w[:60]) for w in unlinked[:5]]
+        if not part.opening.lines:
+            part.opening.add(voice.say("o_not_known"))
         part.missing.append(voice.say("m_any"))
     if retrieved.notes:
         part.missing.append(voice.say("m_limit"))
@@ -171,6 +172,8 @@ def _first(desk: Desk, part: Part) -> None:
         flags = [f for e in reading.emergencies for f in desk.facts.into(e, SHIYI.hasRedFlag)][:3]
         part.note(*flags)
         part.warnings.append(SafetyWarning("emergency", text, tuple(f.claim for f in flags)))
+        if not reading.materials:
+            part.opening.add(voice.say("o_doctor_first"))
     if reading.wants(Intent.STOP):
         drugs = voice.names(reading.person.drugs) or voice.say("s_stop_any")
         text = voice.say("s_stop", drugs=drugs)
@@ -188,13 +191,15 @@ def _writers(desk: Desk, retrieved: Retrieved, runtime: Runtime) -> list[Callabl
         or reading.person.states or reading.person.drugs or reading.person.allergies
         or len(reading.materials) > 1
     )  # fmt: skip
-    if reading.wants(Intent.CONSTITUTION):
+    if reading.wants(Intent.CONSTITUTION) and not (advice and reading.constitutions):
         chosen.append(lambda: constitution(desk))
     if reading.rules or (reading.wants(Intent.MEANING) and not reading.materials):
         chosen.append(lambda: rules(desk))
     if reading.materials and meets and not (advice and not reading.wants(Intent.MAY)):
         chosen.append(lambda: consult(desk))
-    if advice and not reading.wants(Intent.CONSTITUTION):
+    if reading.emergencies:
+        pass  # no food before a doctor
+    elif advice and (reading.constitutions or not reading.wants(Intent.CONSTITUTION)):
         answer = runtime.settings.answer
         choice = choose(reading, retrieved, desk.differential, desk.facts, desk.safety)
         chosen.append(lambda: advise(desk, retrieved, choice, answer.recommendations))
@@ -207,8 +212,12 @@ def _writers(desk: Desk, retrieved: Retrieved, runtime: Runtime) -> list[Callabl
 
 def _fallback(desk: Desk) -> list[Callable[[], Part]]:
     reading = desk.reading
-    if reading.ailments or reading.emergencies:
+    if reading.emergencies:
+        return [lambda: doctor(desk)]
+    if reading.ailments:
         return [lambda: patterns(desk)]
+    if reading.wants(Intent.STOP):
+        return []  # what had to be said was said first
     rest = (*reading.drugs, *reading.constitutions, *reading.others)
     if rest:
         return [lambda: sheet(desk, rest)]

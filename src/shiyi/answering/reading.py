@@ -1,13 +1,14 @@
 """What a question says: its concepts by role, its intents, and the state the person is in."""
 
+import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 from shiyi.answering.cues import Intent, intents_of, names_medicine, refuses, words
 from shiyi.answering.facts import Facts
 from shiyi.answering.roles import AILMENT, MATERIAL
-from shiyi.linking.normalise import fold
+from shiyi.linking.normalise import fold, is_cjk
 from shiyi.model.mention import Mention
 from shiyi.model.names import resource
 from shiyi.model.profile import Profile
@@ -74,10 +75,12 @@ def read_question(
     question: str, language: str, profile: Profile, linker: Linker, facts: Facts
 ) -> Reading:
     """Link the words, sort the concepts by role and add what the profile says."""
-    mentions = linker.link(question, language)
+    mentions = _relinked(linker.link(question, language), question, linker)
     linked = [m for m in mentions if m.iri]
     intents = set(intents_of(question))
-    drugs = [m for m in linked if facts.is_a(m.iri, SHIYI.Drug)]
+    allergens = [m for m in linked if _is_allergen(question, m)]
+    linked = [m for m in linked if m in allergens or not _is_allergy(m, allergens)]
+    drugs = [m for m in linked if facts.is_a(m.iri, SHIYI.Drug) and m not in allergens]
     if Intent.STOP in intents and not (drugs or profile.medicines or names_medicine(question)):
         intents.discard(Intent.STOP)
     if any(refuses(question, m.text) for m in drugs):
@@ -91,9 +94,8 @@ def read_question(
     ailments = tuple(x for x in those(*AILMENT) if not facts.is_a(x, SHIYI.EmergencySign))
     constitutions, populations = those(SHIYI.Constitution), those(SHIYI.Population)
     named = {m.iri for m in linked}
-    allergens = [m for m in linked if _is_allergen(question, m)]
     materials = [iri for m in linked if m not in allergens for iri in _materials(m, facts)]
-    mentioned = (*ailments, *constitutions, *populations)
+    mentioned = (*ailments, *constitutions, *populations, *_ages(question, facts))
     person = _person(profile, linker, facts, mentioned, taken, [m.iri for m in allergens])
     known = {*materials, *taken, *ailments, *constitutions, *populations}
     seasons, methods = those(SHIYI.Season), those(SHIYI.Method)
@@ -107,6 +109,67 @@ def read_question(
         others=tuple(sorted(named - known - {*seasons, *methods, *rules, *emergencies})),
         person=person,
     )  # fmt: skip
+
+
+def _relinked(mentions: tuple[Mention, ...], question: str, linker: Linker) -> tuple[Mention, ...]:
+    """Link two words that stand apart or turned round: "my stomach is upset"."""
+    found, skip = list[Mention](), set[int]()
+    for place, mention in enumerate(mentions):
+        if place in skip:
+            continue
+        partner = next(
+            (i for i in range(place + 1, len(mentions)) if not mentions[i].iri), len(mentions)
+        )
+        joined = None
+        if not mention.iri and partner < len(mentions):
+            joined = _joined(mention, mentions[partner], question, linker)
+        if joined:
+            skip.add(partner)
+        found.append(joined or mention)
+    return tuple(found)
+
+
+def _joined(one: Mention, other: Mention, question: str, linker: Linker) -> Mention | None:
+    if other.start - one.end > _APART:
+        return None
+    gap = "" if is_cjk(one.text[0]) else " "
+    for phrase in (f"{other.text}{gap}{one.text}", f"{one.text}{gap}{other.text}"):
+        hits = linker.link(phrase)
+        if len(hits) == 1 and hits[0].iri and hits[0].text == phrase:
+            span = question[one.start : other.end]
+            return replace(hits[0], text=span, start=one.start, end=other.end, score=_TURNED)
+    return None
+
+
+def _is_allergy(mention: Mention, allergens: list[Mention]) -> bool:
+    """Tell whether a mention is only the word "allergic" beside what it is about."""
+    word = fold(mention.text).startswith(("过敏", "allerg"))
+    return word and any(
+        abs(mention.start - each.end) <= _NEAR or abs(each.start - mention.end) <= _NEAR
+        for each in allergens
+    )
+
+
+def _ages(question: str, facts: Facts) -> list[str]:
+    """Read an age from the words: "8个月", "2 years old", "宝宝"."""
+    text, ages = fold(question), list[float]()
+    for number, unit in _AGE.findall(text):
+        years = float(_DIGITS.get(number, number))
+        ages.append(years / 12 if unit.startswith(("个月", "month", "mo")) else years)
+    if not ages and any(word in text for word in ("宝宝", "婴儿", "半岁", "不满一岁", "未满一岁")):
+        ages.append(0.5)
+    names = [name for age in ages for name in _life_stage(Profile(age=min(age, 130.0)))]
+    iris = (resource(name).value for name in names)
+    return [iri for iri in dict.fromkeys(iris) if iri in facts.labels]
+
+
+_AGE: Final = re.compile(
+    r"(\d{1,3}|[一二两三四五六七八九十])\s*(个月|岁|months?\b|years? old|year old|yo\b|mo\b)"
+)
+_DIGITS: Final = dict(
+    zip("一二两三四五六七八九十", (1, 2, 2, 3, 4, 5, 6, 7, 8, 9, 10), strict=True)
+)
+_APART, _NEAR, _TURNED = 24, 4, 0.8
 
 
 def _materials(mention: Mention, facts: Facts) -> list[str]:

@@ -1,7 +1,7 @@
 """What speaks against a material for this person: asserted, inherited, or unknown."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from shiyi.answering.evidence import Evidences
@@ -10,6 +10,7 @@ from shiyi.answering.reading import Person
 from shiyi.answering.roles import ADVERSE, CAUTION, INCOMPATIBLE, INTERACTION, MATERIAL
 from shiyi.ontology.terms import SHIYI
 
+_Parts = tuple[tuple[str, tuple[Fact, ...]], ...]
 SEVERITIES: Final = ("emergency", "contraindicated", "interaction", "caution")
 _FORBIDS: Final = ("忌", "禁", "contraindicat", "avoid", "prohibit")
 
@@ -45,6 +46,8 @@ class Safety:
 
     facts: Facts
     evidences: Evidences
+    _implied: dict[str, _Parts] = field(default_factory=dict, repr=False)
+    _made_of: dict[str, _Parts] = field(default_factory=dict, repr=False)
 
     def check(
         self, material: str, person: Person, beside: Iterable[str] = ()
@@ -106,8 +109,10 @@ class Safety:
             if not f.positive
         )  # fmt: skip
 
-    def _state_grounds(self, state: str) -> Iterator[tuple[str, tuple[Fact, ...]]]:
-        """Yield what else is true of who is in ``state``, with the claims that say so."""
+    def _state_grounds(self, state: str) -> _Parts:
+        """List what else is true of who is in ``state``, with the claims that say so."""
+        if state in self._implied:
+            return self._implied[state]
         reached: dict[str, tuple[Fact, ...]] = dict.fromkeys(self.facts.above(state), ())
         queue = list(reached)
         while queue:
@@ -117,17 +122,20 @@ class Safety:
                     if above not in reached:
                         reached[above] = (*reached[here], link)
                         queue.append(above)
-        yield from reached.items()
+        return self._implied.setdefault(state, tuple(reached.items()))
 
-    def _parts(self, material: str) -> Iterator[tuple[str, tuple[Fact, ...]]]:
-        """Yield the material, what it is a kind of, its own kinds, and what it is made of."""
-        kinds = dict.fromkeys((*self.facts.above(material), *self.facts.below(material)))
-        for kind in kinds:
-            if self.facts.is_a(kind, *MATERIAL):
-                yield kind, ()
-        for link in self.facts.of(material, SHIYI.hasIngredient):
-            for above in self.facts.above(link.object):
-                yield above, (link,)
+    def _parts(self, material: str) -> _Parts:
+        """List the material, what it is a kind of, its own kinds, and what it is made of."""
+        known = self._made_of.get(material)
+        if known is None:
+            kinds = dict.fromkeys((*self.facts.above(material), *self.facts.below(material)))
+            parts: list[tuple[str, tuple[Fact, ...]]] = [
+                (kind, ()) for kind in kinds if self.facts.is_a(kind, *MATERIAL)
+            ]
+            links = self.facts.of(material, SHIYI.hasIngredient)
+            parts += [(above, (x,)) for x in links for above in self.facts.above(x.object)]
+            known = self._made_of[material] = tuple(parts)
+        return known
 
     def _cautions(self, part: str, state: str) -> Iterator[Fact]:
         for fact in self.facts.between(part, state):

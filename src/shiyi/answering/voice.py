@@ -51,7 +51,8 @@ class Voice:
     def finding(self, found: Finding) -> str:
         """Say one reason against a material, with its note, sources and kind of evidence."""
         if not found.facts or found.fact.predicate not in (*_SPOKEN, SHIYI.aggravates):
-            return self.say("f_allergy", x=self.name(found.material), y=self.name(found.against))
+            key = "f_allergen" if found.material == found.against else "f_allergy"
+            return self.say(key, x=self.name(found.material), y=self.name(found.against))
         fact = found.fact
         subject, other = self._ends(fact, found)
         text = self.say(self._finding_key(found), x=subject, y=other, grade=self.grade(fact))
@@ -66,8 +67,8 @@ class Voice:
         space = "" if self.language == "zh" else " "
         if note:
             said += space + _closed(note, end)
-        tiers = {e.tier for e in self.evidences.of(fact.claim, self.language)}
-        if tiers == {"case-report"}:
+        tiers = [e.tier for e in self.evidences.of(fact.claim, self.language)]
+        if 2 * tiers.count("case-report") > len(tiers):
             said += space + self.say("f_case_report")
         return said
 
@@ -102,7 +103,7 @@ class Voice:
         parts: list[str] = []
         used: list[Fact] = []
         for predicate in PROFILE:
-            found = self.facts.of(iri, predicate)[:6]
+            found = self.facts.of(iri, predicate)[: 3 if predicate == SHIYI.hasEfficacy else 6]
             if not found:
                 continue
             used += found
