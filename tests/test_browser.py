@@ -1,0 +1,134 @@
+"""A reader with a browser: ask, cite, profile, language, keyboard, phone."""
+
+import shutil
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.browser
+selenium = pytest.importorskip("selenium", reason="selenium is not installed")
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    from waitress.server import create_server
+
+    from shiyi.server.app import create_app
+    from tests.server_site import open_test_site
+
+    site = open_test_site(Path(tmp_path_factory.mktemp("site")))
+    server = create_server(create_app(site), host="127.0.0.1", port=0, threads=4)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    yield f"http://127.0.0.1:{server.effective_port}"
+    server.close()
+    thread.join(timeout=10)
+    site.close()
+
+
+@pytest.fixture(scope="module")
+def driver() -> Iterator[Any]:
+    from selenium import webdriver
+
+    browser, control = shutil.which("chromium"), shutil.which("chromedriver")
+    if browser is None or control is None:
+        pytest.skip("no chromium and chromedriver: apt-get install chromium chromium-driver")
+    options = webdriver.ChromeOptions()
+    options.binary_location = browser
+    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1280,900"):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    made = webdriver.Chrome(options=options, service=webdriver.ChromeService(control))
+    yield made
+    made.quit()
+
+
+def console(driver: Any) -> list[str]:
+    return [entry["message"] for entry in driver.get_log("browser") if entry["level"] == "SEVERE"]
+
+
+def test_asking_shows_the_warning_and_a_mark_opens_its_claim(driver: Any, address: str) -> None:
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.common.keys import Keys
+
+    driver.get(f"{address}/?lang=en")
+    field = driver.find_element(By.ID, "q")
+    field.send_keys("Is goji fine with warfarin?", Keys.ENTER)
+    driver.implicitly_wait(5)
+    assert "May raise the INR." in driver.find_element(By.CLASS_NAME, "warnings").text
+    driver.execute_script("document.querySelector('.citation details').open = false")
+    driver.find_element(By.CSS_SELECTOR, ".prose .cite").click()
+    assert driver.find_element(By.CSS_SELECTOR, ".citation details").get_attribute("open")
+    driver.find_element(By.LINK_TEXT, "Open this claim").click()
+    assert "interacts with" in driver.find_element(By.TAG_NAME, "h1").text
+    assert console(driver) == []
+
+
+def test_completion_is_driven_by_keys(driver: Any, address: str) -> None:
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.common.keys import Keys
+
+    driver.get(f"{address}/browse?lang=zh")
+    field = driver.find_element(By.ID, "find")
+    field.send_keys("goj")
+    driver.implicitly_wait(5)
+    driver.find_element(By.CSS_SELECTOR, ".suggestions li")
+    field.send_keys(Keys.ARROW_DOWN, Keys.ENTER)
+    assert driver.find_element(By.TAG_NAME, "h1").text.startswith("枸杞子")
+
+
+def test_the_language_and_the_theme_are_switched_and_kept(driver: Any, address: str) -> None:
+    from selenium.webdriver.common.by import By
+
+    driver.get(f"{address}/?lang=zh")
+    driver.find_element(By.LINK_TEXT, "English").click()
+    assert driver.find_element(By.TAG_NAME, "html").get_attribute("lang") == "en"
+    driver.find_element(By.CSS_SELECTOR, "[data-theme-switch]").click()
+    chosen = driver.find_element(By.TAG_NAME, "html").get_attribute("data-theme")
+    driver.get(f"{address}/browse")
+    page = driver.find_element(By.TAG_NAME, "html")
+    assert (page.get_attribute("lang"), page.get_attribute("data-theme")) == ("en", chosen)
+
+
+@pytest.mark.parametrize("width", [320, 390, 1440])
+def test_no_page_is_wider_than_the_screen(driver: Any, address: str, width: int) -> None:
+    metrics = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 600}
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    for path in ("/", "/ask?q=goji", "/page/substance-goji", "/page/substance-hostile", "/browse",
+                 "/sparql", "/vocab"):  # fmt: skip
+        driver.get(address + path)
+        wide = driver.execute_script("return document.documentElement.scrollWidth")
+        assert wide <= width, (path, wide)
+    driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    assert console(driver) == []
+
+
+def test_the_keyboard_reaches_the_content_first(driver: Any, address: str) -> None:
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.common.keys import Keys
+
+    driver.get(f"{address}/vocab?lang=en")
+    driver.find_element(By.TAG_NAME, "body").send_keys(Keys.TAB)
+    assert driver.switch_to.active_element.text == "Skip to content"
+    driver.switch_to.active_element.send_keys(Keys.ENTER)
+    assert driver.switch_to.active_element.get_attribute("id") == "main"
+
+
+def test_every_field_has_a_name_and_every_page_one_heading(driver: Any, address: str) -> None:
+    nameless = """return [...document.querySelectorAll('input:not([type=hidden]),select,textarea')]
+        .filter(e => !e.labels?.length && !e.getAttribute('aria-label')).map(e => e.outerHTML)"""
+    for path in ("/", "/ask?q=goji", "/page/substance-goji", "/browse", "/sparql"):
+        driver.get(address + path)
+        assert driver.execute_script(nameless) == []
+        assert driver.execute_script("return document.querySelectorAll('h1').length") == 1
+
+
+def test_hostile_labels_never_run(driver: Any, address: str) -> None:
+    hook = "window.ran = 0; window.alert = () => { window.ran += 1; };"
+    driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": hook})
+    for path in ("/page/substance-hostile", "/browse?class=Food", "/ask?q=goji"):
+        driver.get(address + path)
+        assert driver.execute_script("return window.ran") == 0
