@@ -1,3 +1,4 @@
+import errno
 import json
 from pathlib import Path
 
@@ -146,3 +147,17 @@ def test_a_build_beside_a_writer_is_refused(writable_kb: KnowledgeBase) -> None:
     with pytest.raises(KnowledgeBaseError, match="shiyi serve"):
         build_generation(writable_kb.path, [Quad(A, P, B)], {})
     assert json.loads((writable_kb.folder / "manifest.json").read_text()) == writable_kb.manifest
+
+
+def test_a_base_that_nobody_may_write_to_is_read_where_it_lies(
+    small_kb: Path, small_quads: SmallQuads, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: Path) -> Snapshot:
+        raise PermissionError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr(Snapshot, "_new", refuse)
+    with KnowledgeBase.open(small_kb) as kb:
+        assert len(kb.store) == len(small_quads)
+        assert kb.take_snapshot().path == kb.folder / "store"
+    with KnowledgeBase.open(small_kb) as kb:
+        assert len(kb.store) == len(small_quads)

@@ -18,7 +18,7 @@ def test_each_query_opens_with_its_question_and_parses(name: str) -> None:
     assert "？" in query.question_zh
     store = OxigraphStore.in_memory()
     ask = store.construct if "CONSTRUCT" in query.text else store.select
-    assert list(ask(query.text)) == []
+    assert len(list(ask(query.text))) <= 1  # a count has a row even of nothing
 
 
 def test_the_input_of_a_query_is_bound() -> None:

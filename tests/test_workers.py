@@ -30,9 +30,9 @@ GRAPH = "CONSTRUCT { ?s ?p ?o } { ?s ?p ?o }"
 LIMITS = QuerySettings(timeout=5.0, memory_mib=512, snapshot_seconds=3600.0)
 
 
-@pytest.fixture
-def pool(small_kb: Path) -> Iterator[QueryPool]:
-    with KnowledgeBase.open(small_kb) as kb, QueryPool(kb, LIMITS) as made:
+@pytest.fixture(scope="module")
+def pool(shared_kb: Path) -> Iterator[QueryPool]:
+    with KnowledgeBase.open(shared_kb) as kb, QueryPool(kb, LIMITS) as made:
         yield made
 
 
@@ -100,11 +100,11 @@ def test_a_result_of_another_kind_than_accepted_is_refused(pool: QueryPool) -> N
 @pytest.mark.parametrize("form", [*SOLUTION_TYPES, *GRAPH_TYPES])
 @pytest.mark.parametrize("limit", ["rows", "bytes"])
 def test_a_result_past_its_limit_is_an_error_and_never_cut(
-    small_kb: Path, limit: str, form: str
+    shared_kb: Path, limit: str, form: str
 ) -> None:
     settings = replace(LIMITS, workers=1, **{limit: 1999})
     text = GRAPH if form in GRAPH_TYPES else EVERYTHING
-    with KnowledgeBase.open(small_kb) as kb, QueryPool(kb, settings) as pool:
+    with KnowledgeBase.open(shared_kb) as kb, QueryPool(kb, settings) as pool:
         with pytest.raises(QueryLimitError) as caught:
             pool.query(text, accept=ResultFormat.of(form))
         assert caught.value.limit == limit
@@ -170,8 +170,8 @@ def test_many_clients_share_few_workers(pool: QueryPool) -> None:
     assert counts == [7] * 160
 
 
-def test_busy_workers_are_said_to_be_busy(small_kb: Path) -> None:
-    with KnowledgeBase.open(small_kb) as kb, QueryPool(kb, replace(LIMITS, workers=1)) as pool:
+def test_busy_workers_are_said_to_be_busy(shared_kb: Path) -> None:
+    with KnowledgeBase.open(shared_kb) as kb, QueryPool(kb, replace(LIMITS, workers=1)) as pool:
         slow = threading.Thread(target=_expect_time_limit, args=(pool,))
         with pool._borrowed(1.0):
             slow.start()
@@ -184,9 +184,9 @@ def _expect_time_limit(pool: QueryPool) -> None:
         pool.query("ASK {}", timeout=0.2)
 
 
-def test_workers_know_none_of_our_secrets(small_kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_know_none_of_our_secrets(shared_kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "canary-key")
-    with KnowledgeBase.open(small_kb) as kb, QueryPool(kb, LIMITS) as pool:
+    with KnowledgeBase.open(shared_kb) as kb, QueryPool(kb, LIMITS) as pool:
         pool.query("ASK {}")
         for worker in pool._workers:
             environment = Path(f"/proc/{worker.process.pid}/environ").read_bytes()
@@ -194,8 +194,8 @@ def test_workers_know_none_of_our_secrets(small_kb: Path, monkeypatch: pytest.Mo
             assert b"canary-key" not in environment
 
 
-def test_a_closed_pool_has_no_processes_and_answers_nothing(small_kb: Path) -> None:
-    with KnowledgeBase.open(small_kb) as kb:
+def test_a_closed_pool_has_no_processes_and_answers_nothing(shared_kb: Path) -> None:
+    with KnowledgeBase.open(shared_kb) as kb:
         pool = QueryPool(kb, LIMITS)
         pids = [worker.process.pid for worker in pool._workers]
         pool.close()

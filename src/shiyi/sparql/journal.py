@@ -72,6 +72,7 @@ class Journal:
     def __init__(self, path: Path, file: BinaryIO, keys: dict[str, int], notice: str) -> None:
         self.path, self.notice = path, notice
         self._file, self._keys = file, keys
+        self._last = max(keys.values(), default=0)
 
     @classmethod
     def open(cls, path: Path) -> Self:
@@ -95,7 +96,7 @@ class Journal:
     @property
     def sequence(self) -> int:
         """Give the number of the last record, 0 for none."""
-        return len(self._keys)
+        return self._last
 
     def find(self, key: str) -> int | None:
         """Give the sequence number of the change called ``key``."""
@@ -113,7 +114,7 @@ class Journal:
                 f"{self.path} took no record: {fault}; nothing was written, so make room on the "
                 "disk and try again"
             ) from fault
-        self._keys[record.key] = record.sequence
+        self._keys[record.key] = self._last = record.sequence
 
     def records(self, after: int = 0) -> Iterator[Record]:
         """Yield the records that follow number ``after``."""
