@@ -1,0 +1,52 @@
+from pathlib import Path
+
+import pytest
+
+from shiyi.errors import IndexMismatchError, RangeError
+from shiyi.model.path import Step
+from shiyi.ontology.terms import SHIYI
+from shiyi.reasoning.projection import Edge, Projection
+from shiyi.settings import PageRankSettings
+from tests import kitchen
+
+A, B, C = "https://e.org/a", "https://e.org/b", "https://e.org/c"
+P = "https://e.org/p"
+EDGES = [Edge(A, P, B, "urn:1", 0.9), Edge(B, P, C, "urn:2", 0.5), Edge(A, P, C, "urn:3", 0.4)]
+
+
+def test_a_saved_projection_comes_back_equal(tmp_path: Path) -> None:
+    made = Projection.from_edges(EDGES, "sha256:1")
+    made.save(tmp_path)
+    read = Projection.load(tmp_path, "sha256:1")
+    assert read.claims == made.claims
+    path = (Step(P), Step(P))
+    assert read.walk(path, [A], 9).paths == made.walk(path, [A], 9).paths
+
+
+def test_a_projection_of_another_release_is_refused(tmp_path: Path) -> None:
+    Projection.from_edges(EDGES, "sha256:1").save(tmp_path)
+    with pytest.raises(IndexMismatchError):
+        Projection.load(tmp_path, "sha256:2")
+
+
+def test_a_missing_projection_says_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(IndexMismatchError, match="shiyi build"):
+        Projection.load(tmp_path, "sha256:1")
+
+
+def test_a_walk_goes_through_no_node_twice() -> None:
+    made = Projection.from_edges([*EDGES, Edge(C, P, A, "urn:4", 1.0)], "x")
+    for path in made.walk((Step(P),) * 3, [A, B, C], 99).paths:
+        assert len(set(path.entities)) == 4
+
+
+def test_a_confidence_outside_its_range_is_refused() -> None:
+    with pytest.raises(RangeError):
+        Projection.from_edges([Edge(A, P, B, "urn:1", float("nan"))], "x")
+
+
+def test_texts_are_no_edges_and_importance_covers_every_node() -> None:
+    made = Projection.from_store(kitchen.stored(), "x")
+    assert SHIYI.ruleText.value not in made.predicates
+    assert len(made) > 20
+    assert sum(made.importance(PageRankSettings()).values()) == pytest.approx(len(made.nodes))
