@@ -14,6 +14,8 @@ GENERIC = words("generic")
 SCHEMES = frozenset(
     {"Nature", "Flavour", "Meridian", "ToxicityLevel", "SystemOrganClass", "OrganismPart"}
 )
+# kinds too general to be guessed at; they are linked by their names alone
+NEVER_GUESSED = SCHEMES | {"Season", "Method", "RegulatoryStatus"}
 _AMBIGUOUS = frozenset({"spring", "fall", "period", "date", "dates", "sage", "may", "lead"})
 _SCHEME_TALK = re.compile(
     r"性味|归经|[归入].{1,12}经|药性|四气|五味|食性|[性味][寒热温凉平辛甘酸苦咸淡涩]"

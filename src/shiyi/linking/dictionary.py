@@ -8,8 +8,9 @@ import ahocorasick_rs
 
 from shiyi.linking.context import GENERIC, favoured, fits, needs_context, order
 from shiyi.linking.labels import LabelIndex
-from shiyi.linking.normalise import is_cjk
+from shiyi.linking.normalise import fold, is_cjk
 from shiyi.linking.surfaces import SPOKEN, at_boundary, surfaces
+from shiyi.linking.words import phrases
 
 # kinds whose pinyin is looked for in running text; that of others is tried on what is left
 _TYPED = frozenset({"MFHSubstance", "Food", "Herb", "Dish", "Formula", "Syndrome"})
@@ -25,7 +26,7 @@ class Sense(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A span of a folded text and what it may mean, best sense first."""
+    """A span of a folded text and what it may mean, best sense first; none: no concept."""
 
     start: int
     end: int
@@ -47,8 +48,13 @@ class Dictionary:
                     known = found[form].get(label.concept, sense)
                     found[form][label.concept] = min(sense, known)
         self.senses = {form: tuple(senses.values()) for form, senses in found.items()}
+        for phrase in phrases("not-names"):
+            self.senses.setdefault(fold(phrase), ())
         self._forms = list(self.senses)
-        self._gated = [needs_context(form, self._kinds(form)) for form in self._forms]
+        self._gated = [
+            bool(self.senses[form]) and needs_context(form, self._kinds(form))
+            for form in self._forms
+        ]
         self._automaton = ahocorasick_rs.AhoCorasick(
             self._forms,
             matchkind=ahocorasick_rs.MatchKind.Standard,  # the only kind with overlaps

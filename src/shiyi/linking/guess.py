@@ -1,7 +1,9 @@
 """What the words that no name covered may mean: by sound, by spelling, by meaning, or nothing."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from shiyi.linking.chunks import (
     chinese_runs,
@@ -11,10 +13,10 @@ from shiyi.linking.chunks import (
     latin_words,
     uncovered,
 )
-from shiyi.linking.context import GENERIC, SCHEMES
+from shiyi.linking.context import GENERIC, NEVER_GUESSED
 from shiyi.linking.dictionary import Dictionary, Hit, Sense
 from shiyi.linking.near import NearNames
-from shiyi.linking.normalise import is_cjk
+from shiyi.linking.normalise import fold, is_cjk
 from shiyi.linking.vectors import LabelVectors
 from shiyi.settings import LinkingSettings
 
@@ -27,6 +29,8 @@ _ZH_WINDOW = 6  # characters
 _EN_WINDOW = 5  # words, after QuickUMLS
 _CLAUSE = 12  # characters of a Chinese clause that may be one mention
 _GUESSED = 60  # windows looked at in one text, so that a book costs no more than a page
+
+_BRIDGE = re.compile(" [a-z']+(?: [a-z']+)? ")
 
 Span = tuple[int, int]
 
@@ -84,7 +88,7 @@ class Guesser:
         start, end = run
         place, left, begun = start, [], start
         while place < min(end, start + 200):
-            guess = self._sound_at(text, place, end)
+            guess = self._sound_at(text, start, place, end)
             if guess is None:
                 place += 1
                 continue
@@ -94,9 +98,13 @@ class Guesser:
         left.append((begun, end))
         return [span for span in left if span[1] > span[0]]
 
-    def _sound_at(self, text: str, place: int, end: int) -> Guess | None:
+    def _sound_at(self, text: str, start: int, place: int, end: int) -> Guess | None:
         for width in range(min(_ZH_WINDOW, end - place), 1, -1):
             window = text[place : place + width]
+            if width == 2 and not (
+                is_grammar(text[start:place]) and is_grammar(text[place + width : end])
+            ):
+                continue  # two characters amid others are seldom one word
             if not is_grammar(window) and (senses := self.near.sounding(window)):
                 return Guess(Hit(place, place + width, senses), _SOUND, SIMILAR)
         return None
@@ -124,18 +132,19 @@ class Guesser:
             if senses := self.near.spoken(window):
                 return Guess(Hit(start, end, senses), _SOUND, SIMILAR)
             for form, score in self.near.spelt(window)[:1]:
-                senses = self._without_schemes(self._dictionary.exact(form, text))
+                senses = self._guessable(self._dictionary.exact(form, text))
                 if senses:
                     return Guess(Hit(start, end, senses), score, SIMILAR)
         return None
 
-    def _without_schemes(self, senses: tuple[Sense, ...]) -> tuple[Sense, ...]:
+    def _guessable(self, senses: tuple[Sense, ...]) -> tuple[Sense, ...]:
         concepts = self._dictionary.index.concepts
-        return tuple(each for each in senses if concepts[each.concept].kind not in SCHEMES)
+        return tuple(each for each in senses if concepts[each.concept].kind not in NEVER_GUESSED)
 
     def _meanings(self, text: str, left: Sequence[Span]) -> list[Guess]:
         """Link by meaning what can be; what cannot is told as unknown."""
         tried = [span for whole in left for span in _windows(text, whole)]
+        tried += _bridged(text, left)
         near = self._nearest([text[start:end] for start, end in tried])
         sure = [
             (senses, span)
@@ -162,9 +171,12 @@ class Guesser:
             [
                 (Sense(2, labels[place].concept, place), score)
                 for place, score in ranked
-                if self._dictionary.index.concepts[labels[place].concept].kind not in SCHEMES
+                if _related(text, labels[place].text)
+                and self._dictionary.index.concepts[labels[place].concept].kind not in NEVER_GUESSED
             ]
-            for ranked in self._vectors.search(texts, self._settings.candidates)
+            for text, ranked in zip(
+                texts, self._vectors.search(texts, self._settings.candidates), strict=True
+            )
         ]
 
 
@@ -184,6 +196,22 @@ def _windows(text: str, whole: Span) -> Iterator[Span]:
                 window = text[words[first][0] : words[last][1]]
                 if window not in GENERIC and len(window) > 2:
                     yield words[first][0], words[last][1]
+
+
+def _bridged(text: str, left: Sequence[Span]) -> Iterator[Span]:
+    """Yield neighbouring chunks with one or two small words between: stomach is upset."""
+    for (start, end), (following, last) in pairwise(left):
+        if _BRIDGE.fullmatch(text, end, following) and last - start < 40:
+            yield start, last
+
+
+def _related(text: str, label: str) -> bool:
+    """Say whether a short text shares letters with a label, since one token decides its vector."""
+    if len(text) > 3 if is_cjk(text[0]) else " " in text:
+        return True
+    width = 1 if is_cjk(text[0]) else 3
+    folded = fold(label)
+    return any(text[i : i + width] in folded for i in range(len(text) - width + 1))
 
 
 def _unknown(text: str, whole: Span, known: Sequence[Span]) -> Iterator[Span]:

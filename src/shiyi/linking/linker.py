@@ -11,7 +11,7 @@ from shiyi.linking.guess import LEXICAL, SEMANTIC, SIMILAR, Guess, Guesser
 from shiyi.linking.heads import widen
 from shiyi.linking.labels import LabelIndex
 from shiyi.linking.negation import negated
-from shiyi.linking.normalise import Normalised, fold, language_of, normalise
+from shiyi.linking.normalise import Normalised, fold, is_cjk, language_of, normalise
 from shiyi.linking.vectors import LabelVectors
 from shiyi.model.mention import Mention
 from shiyi.settings import LinkingSettings
@@ -64,6 +64,7 @@ class Linker:
         found = self._names(folded.text)
         covered = [(each.hit.start, each.hit.end) for each in found]
         found += self._guesser.guess(folded.text, covered)
+        found = [each for each in found if not _chance(each, folded.text)]
         found.sort(key=lambda each: each.hit.start)
         return self._mentions(text, folded, found)[: self._settings.max_mentions]
 
@@ -73,7 +74,7 @@ class Linker:
         widened = widen(
             text,
             self.dictionary.find(text),
-            lambda hit: concepts[hit.senses[0].concept].kind,
+            lambda hit: concepts[hit.senses[0].concept].kind if hit.senses else "",
             self._guesser.medicines,
         )
         return [Guess(hit, 1.0, LEXICAL) if wider is None else wider for hit, wider in widened]
@@ -143,6 +144,11 @@ def write_index(
     if (chosen := model or embedder.shipped()) is not None:
         LabelVectors.of(index, chosen).save(folder)
     return index
+
+
+def _chance(guess: Guess, text: str) -> bool:
+    """Say whether a Chinese name stood there by chance: 人参加 is no mention, known or unknown."""
+    return not guess.hit.senses and guess.justification == LEXICAL and is_cjk(text[guess.hit.start])
 
 
 def _vectors(folder: Path, index: LabelIndex, model: Embedder | None) -> LabelVectors | None:

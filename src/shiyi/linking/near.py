@@ -4,13 +4,14 @@ from collections import defaultdict
 
 import numpy as np
 
-from shiyi.linking.context import SCHEMES
+from shiyi.linking.context import NEVER_GUESSED
 from shiyi.linking.dictionary import Dictionary, Sense
 from shiyi.linking.labels import PREFERRED
 from shiyi.linking.normalise import is_cjk
 from shiyi.linking.pinyin import blurred, finals, joined, syllables
 
-MIN_SPELT = 5  # letters; shorter words have too many neighbours
+MIN_SPELT = 6  # letters; shorter words have too many neighbours
+MIN_CHANGED = 8  # letters from which a wrong or extra letter is forgiven: station is no statin
 LONG = 12  # letters from which two errors are forgiven; prednisone is not prednisolone
 _GRAM = 3
 _COMMON = frozenset("子头儿花草叶根皮仁水汤药大小食用品性气")
@@ -21,7 +22,9 @@ class NearNames:
 
     def __init__(self, dictionary: Dictionary) -> None:
         self._dictionary = dictionary
-        self.forms = [form for form in dictionary.senses if len(form) > 1]
+        self.forms = [
+            form for form, senses in dictionary.senses.items() if senses and len(form) > 1
+        ]
         grams: dict[str, list[int]] = defaultdict(list)
         sizes = []
         for place, form in enumerate(self.forms):
@@ -36,7 +39,7 @@ class NearNames:
         self._sounds: dict[tuple[str, ...], set[int]] = defaultdict(set)
         index = dictionary.index
         for place, label in enumerate(index.labels):
-            if len(label.pinyin) < 2 or index.concepts[label.concept].kind in SCHEMES:
+            if len(label.pinyin) < 2 or index.concepts[label.concept].kind in NEVER_GUESSED:
                 continue
             sense = Sense(1 if label.role != PREFERRED else 0, label.concept, place)
             for key in {"".join(label.pinyin), "".join(label.pinyin).replace("v", "u")}:
@@ -84,6 +87,8 @@ class NearNames:
         for form, _ in self.similar(text, 20):
             shorter = min(len(form), len(text))
             allowed = 2 if shorter >= LONG else 1
+            if shorter < MIN_CHANGED and len(text) >= len(form) and sorted(text) != sorted(form):
+                continue
             if shorter >= MIN_SPELT and (errors := distance(text, form, allowed)) <= allowed:
                 found.append((form, 1 - errors / max(len(form), len(text))))
         return tuple(sorted(found, key=lambda each: (-each[1], each[0])))

@@ -10,6 +10,8 @@ _BRACKETS = re.compile(r"\s*[(（\[][^()（）\[\]]*[)）\]]")
 _HYPHEN = re.compile(r"(?<=[a-z])[-‐‑](?=[a-z])", re.IGNORECASE)
 _STOPS = re.compile(r"[.']")
 _BINOMIAL = re.compile(r"\b[A-Z][a-z]{2,} (?:× ?)?[a-z]{3,}(?: (?:var|subsp|f)\. [a-z]{3,})?")
+_HEAD = re.compile(r"(?<=.{2})证$| pattern$")  # 肝郁气滞 says as much as 肝郁气滞证
+_TELLS = re.compile(r"[\u3400-\u9fff]{2}|.+ ")
 _UNINFLECTED = re.compile(r"(?:ss|us|is|ics|ea|sis)$")
 
 # ranks of a written form among the forms of other concepts, best first
@@ -19,13 +21,17 @@ OWN, OTHER, SHORTENED, SPOKEN = 0, 1, 2, 3
 def surfaces(label: Label) -> Iterator[tuple[str, int]]:
     """Yield folded forms and how directly each names the concept; the label itself first.
 
-    >>> list(surfaces(Label("goji berry (dried)", "en", 0, "preferred")))[:3]
-    [('goji berry (dried)', 0), ('goji berry', 2), ('goji berries', 2)]
+    >>> [form for form, _ in surfaces(Label("goji berry (dried)", "en", 0, "preferred"))]
+    ['goji berry (dried)', 'goji berry (dried)', 'goji berry', 'goji berry', 'goji berries']
     """
     rank = OWN if label.role == PREFERRED else OTHER
     yield from _forms(label.text, label.language, rank)
     if (short := _BRACKETS.sub("", label.text).strip()) != label.text:
         yield from _forms(short, label.language, SHORTENED)
+    if (bare := _HEAD.sub("", label.text)) != label.text and _TELLS.match(bare):
+        yield from _forms(bare, label.language, SHORTENED)
+        if label.language == "en":
+            yield from _forms(f"{bare} syndrome", "en", SHORTENED)
     if len(label.pinyin) > 1:
         for between in (" ", ""):
             spoken = between.join(label.pinyin)

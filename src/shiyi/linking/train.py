@@ -4,17 +4,15 @@ import os
 import random
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shiyi.artefacts import artefact
 from shiyi.errors import MissingExtraError, UsageError
 from shiyi.linking.embedder import SHIPPED, write_static
 from shiyi.linking.pairs import Pair, batches, pairs_of_tables
+from shiyi.linking.tokenizer import train_tokenizer
 
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
-
-VOCABULARY = 8000
+VOCABULARY = 10_000
 DIMENSIONS = 192
 EPOCHS = 24
 BATCH = 128
@@ -49,7 +47,8 @@ def train_embeddings(pairs: Sequence[Pair], out: Path, seed: int = 7, epochs: in
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        tokenizer = train_tokenizer(pairs)
+        texts = sorted({text for pair in pairs for text in (pair.one, pair.other)})
+        tokenizer = train_tokenizer(texts, VOCABULARY)
         static = StaticEmbedding(tokenizer, embedding_dim=DIMENSIONS)
         loss = MultipleNegativesRankingLoss(SentenceTransformer(modules=[static], device="cpu"))
         optimizer = torch.optim.Adam(static.parameters(), lr=RATE)
@@ -79,24 +78,3 @@ def _descend(
             optimizer.zero_grad()
             loss([tokenize(side) for side in sides], None).backward()
             optimizer.step()
-
-
-def train_tokenizer(pairs: Sequence[Pair]) -> "Tokenizer":
-    """Make a Unigram tokenizer from the texts themselves: Chinese words and English stems."""
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
-
-    tokenizer = Tokenizer(models.Unigram())
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
-        [pre_tokenizers.Punctuation("isolated"), pre_tokenizers.Metaspace()]
-    )
-    tokenizer.decoder = decoders.Metaspace()
-    trainer = trainers.UnigramTrainer(
-        vocab_size=VOCABULARY,
-        special_tokens=["[UNK]", "[PAD]"],
-        unk_token="[UNK]",  # noqa: S106 - not a password
-        max_piece_length=8,
-        show_progress=False,
-    )
-    texts = sorted({text for pair in pairs for text in (pair.one, pair.other)})
-    tokenizer.train_from_iterator(texts, trainer)
-    return tokenizer

@@ -63,10 +63,10 @@ class LabelVectors:
         """
         path = folder / FILE
         try:
-            with np.load(path, allow_pickle=False) as said:
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as said:
                 rows = said["rows"].astype(np.float32)
                 made = str(said["model"]), str(said["release"])
-        except (OSError, ValueError, KeyError, zipfile.BadZipFile) as fault:
+        except (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile) as fault:
             raise IndexMismatchError(
                 f"{path} is damaged ({fault}): run `shiyi build` again"
             ) from fault

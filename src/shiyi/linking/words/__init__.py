@@ -9,6 +9,14 @@ def words(name: str) -> frozenset[str]:
     >>> "drug" in words("generic")
     True
     """
+    return frozenset(word for line in phrases(name) for word in line.split())
+
+
+def phrases(name: str) -> tuple[str, ...]:
+    """Read one list line by line.
+
+    >>> "lily of the valley" in phrases("not-names")
+    True
+    """
     text = resources.files(__name__).joinpath(f"{name}.txt").read_text("utf-8")
-    kept = (line for line in text.splitlines() if not line.startswith("#"))
-    return frozenset(word for line in kept for word in line.split())
+    return tuple(line for line in text.splitlines() if line and not line.startswith("#"))

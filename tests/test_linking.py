@@ -1,0 +1,248 @@
+import csv
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from shiyi.artefacts import artefact
+from shiyi.errors import IndexMismatchError
+from shiyi.linking.embedder import shipped
+from shiyi.linking.labels import LabelIndex
+from shiyi.linking.linker import LEXICAL, SEMANTIC, SIMILAR, Linker, write_index
+from shiyi.linking.vectors import LabelVectors
+from shiyi.model.mention import Mention
+from shiyi.model.names import resource
+from shiyi.model.rdf import Literal, Quad
+from shiyi.ontology.statements import DEFAULT
+from shiyi.ontology.terms import RDF, SHIYI, SKOS
+from shiyi.sparql.oxigraph import OxigraphStore
+
+GOLD = Path(__file__).parent / "data" / "linking.tsv"
+
+
+@pytest.fixture(scope="module")
+def linker() -> Linker:
+    index = LabelIndex.from_tables(artefact("ontology/concepts"))
+    model = shipped()
+    assert model is not None
+    return Linker(index, LabelVectors.of(index, model))
+
+
+def ids(mentions: Sequence[Mention]) -> list[str]:
+    return [each.iri.rpartition("/")[2] for each in mentions]
+
+
+def linked(linker: Linker, text: str) -> list[str]:
+    return [each for each in ids(linker.link(text)) if each]
+
+
+def gold() -> list[dict[str, str]]:
+    with GOLD.open(encoding="utf-8") as lines:
+        rows = csv.DictReader(
+            (line for line in lines if not line.startswith("# ")),
+            delimiter="\t",
+            quoting=csv.QUOTE_NONE,
+        )
+        return list(rows)
+
+
+def best(mentions: Sequence[Mention], start: int, end: int) -> str:
+    """Give the concept of the linked mention that shares most with the span."""
+    shared = [
+        (min(each.end, end) - max(each.start, start), each.iri.rpartition("/")[2])
+        for each in mentions
+        if each.iri and each.start < end and each.end > start
+    ]
+    return max(shared)[1] if shared else ""
+
+
+def test_the_frozen_set_is_linked_as_well_as_it_was(linker: Linker) -> None:
+    right, faults = defaultdict[str, list[bool]](list), []
+    for row in gold():
+        start, expected = int(row["start"]), set(filter(None, row["expected"].split("|")))
+        said = best(linker.link(row["text"]), start, start + len(row["mention"]))
+        good = said in expected if expected else not said
+        right["known" if expected else "unknown"].append(good)
+        if not good:
+            faults.append(f"{row['text']}: {said or 'nothing'}, not {row['expected'] or 'nothing'}")
+    assert len(right["unknown"]) >= 0.2 * sum(map(len, right.values())) >= 80
+    assert sum(right["known"]) >= 0.97 * len(right["known"]), faults
+    assert sum(right["unknown"]) >= 0.93 * len(right["unknown"]), faults
+
+
+def test_the_right_concept_is_among_ten_candidates(linker: Linker) -> None:
+    known = [row for row in gold() if row["expected"] and row["text"] == row["mention"]]
+    found = [
+        not set(row["expected"].split("|")).isdisjoint(ids(linker.candidates(row["mention"], 10)))
+        for row in known
+    ]
+    assert sum(found) >= 0.98 * len(found)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_", "is_not"),
+    [
+        ("木瓜", "substance-mugua", "substance-fanmugua"),
+        ("papaya", "substance-fanmugua", "substance-mugua"),
+        ("白果", "substance-baiguo", "substance-yinxingye"),
+        ("山银花", "substance-shanyinhua", "substance-jinyinhua"),
+        ("粉葛", "substance-fenge", "substance-gegen"),
+        ("杜仲", "substance-duzhong", "substance-duzhongye"),
+        ("竹叶", "substance-zhuye", "substance-danzhuye"),
+        ("相思子", "substance-xiangsizi", "substance-chixiaodou"),
+        ("海藻", "substance-haizao", "substance-kunbu"),
+        ("西洋参", "substance-xiyangshen", "substance-renshen"),
+        ("American ginseng", "substance-xiyangshen", "substance-renshen"),
+        ("Ubiquinone", "supplement-coq10", "class-antioxidant"),
+        (
+            "Blood pressure-lowering drugs",
+            "drug-antihypertensives",
+            "disease-hypertensive-disorder",
+        ),
+        ("blood pressure medication", "drug-antihypertensives", "disease-hypertensive-disorder"),
+    ],
+)
+def test_a_name_is_not_taken_for_what_it_is_confused_with(
+    linker: Linker, text: str, is_: str, is_not: str
+) -> None:
+    found = linked(linker, text)
+    assert is_ in found
+    assert is_not not in found
+
+
+@pytest.mark.parametrize(
+    "head", ["drug", "Drugs", "medicine", "food", "药物", "食物", "inhibitors"]
+)
+def test_a_heading_noun_alone_is_no_concept(linker: Linker, head: str) -> None:
+    assert linked(linker, head) == []
+
+
+def test_two_classes_in_one_phrase_are_two_mentions(linker: Linker) -> None:
+    found = linked(linker, "Antihypertensive and hypoglycemic drugs")
+    assert found == ["drug-antihypertensives", "drug-antidiabetics"]
+
+
+def test_lily_the_food_is_not_lily_of_the_valley(linker: Linker) -> None:
+    assert "substance-baihe" not in linked(linker, "lily of the valley")
+    assert "substance-baihe" not in linked(linker, "Convallaria majalis")
+
+
+def test_a_name_that_stands_in_another_word_by_chance_is_no_mention(linker: Linker) -> None:
+    assert linker.link("很多人参加了") == ()
+    assert linked(linker, "人参加黄芪") == ["substance-renshen", "substance-huangqi"]
+
+
+@pytest.mark.parametrize(
+    ("zh", "en"),
+    [
+        ("孕妇可以吃薏米吗？", "Can pregnant women eat coix seed?"),
+        ("吃华法林能喝绿茶吗", "Can I drink green tea while taking warfarin?"),
+        ("痛风能吃豆腐吗", "Can I eat tofu with gout?"),
+        ("失眠吃酸枣仁有用吗", "Does sour jujube seed help with insomnia?"),
+        ("气虚质适合吃山药吗", "Is Chinese yam good for qi-deficiency constitution?"),
+        ("二甲双胍和苦瓜能一起吃吗", "Can I take bitter melon with metformin?"),
+    ],
+)
+def test_a_question_links_alike_in_both_languages(linker: Linker, zh: str, en: str) -> None:
+    assert set(linked(linker, zh)) == set(linked(linker, en))
+
+
+@pytest.mark.parametrize(
+    ("text", "absent"),
+    [
+        ("没有发热，但是头痛", {"symptom-fever"}),
+        ("没有发热、咳嗽，头痛两天", {"symptom-fever", "symptom-cough"}),
+        ("不发烧", {"symptom-fever"}),
+        ("发热：无", {"symptom-fever"}),
+        ("否认胸痛", {"emergency-chest-pain", "symptom-chest-pain"}),
+        ("有没有发热", set()),
+        ("是不是失眠", set()),
+        ("肚子不舒服", set()),
+        ("no fever, cough or headache", {"symptom-fever", "symptom-cough", "symptom-headache"}),
+        ("I don't have a fever but I cough", {"symptom-fever"}),
+        ("denies night sweats", {"symptom-night-sweats"}),
+        ("I am not pregnant", {"population-pregnant"}),
+        ("我没吃华法林", {"drug-warfarin"}),
+        ("不能吃螃蟹", set()),
+        ("should not eat crab", set()),
+    ],
+)
+def test_what_is_said_to_be_absent_is_marked(linker: Linker, text: str, absent: set[str]) -> None:
+    said = {each.iri.rpartition("/")[2] for each in linker.link(text) if each.negated}
+    assert said <= absent
+    assert bool(said) == bool(absent)
+
+
+def test_what_is_not_known_is_a_mention_without_a_concept(linker: Linker) -> None:
+    goji, unknown = linker.link("枸杞和克唑替尼能一起吃吗")
+    assert goji.iri == resource("substance-gouqizi").value
+    assert (unknown.text, unknown.iri, unknown.score) == ("克唑替尼", "", 0.0)
+
+
+def test_a_link_says_how_it_was_found(linker: Linker) -> None:
+    assert linker.link("warfarin")[0].justification == LEXICAL
+    typo = linker.link("warfrin")[0]
+    assert (typo.justification, typo.iri) == (SIMILAR, resource("drug-warfarin").value)
+    assert 0.8 < typo.score < 1
+    meant = linker.link("嗓子疼得厉害")[0]
+    assert meant.score == 1.0 or meant.justification == SEMANTIC
+
+
+def test_a_medicine_that_is_merely_spelt_alike_is_not_taken_for_it() -> None:
+    index = LabelIndex.from_tables(artefact("ontology/concepts"))
+    kept = tuple(label for label in index.labels if "prednisone" not in label.text.lower())
+    linker = Linker(LabelIndex("r", index.concepts, kept))
+    assert "drug-prednisolone" not in linked(linker, "prednisone")
+
+
+def test_a_span_is_of_the_original_text(linker: Linker) -> None:
+    text = "🙂 我吃　當歸 and  Ｗarfarin"
+    for mention in linker.link(text):
+        assert text[mention.start : mention.end] == mention.text
+    assert linked(linker, text) == ["substance-danggui", "drug-warfarin"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", " ", "\n", "\0", "🙂" * 50, "\ud800枸杞", "ɢоji", "\U000e0fff", "ﷺ", "…", "?" * 500,
+        "a" * 5000, "的" * 5000, "(" * 500,
+    ],
+)  # fmt: skip
+def test_any_text_is_taken(linker: Linker, text: str) -> None:
+    for mention in linker.link(text):
+        assert 0 <= mention.start < mention.end <= len(text)
+
+
+def test_an_enormous_text_is_linked_up_to_the_most_mentions(linker: Linker) -> None:
+    assert len(linker.link("枸杞和未知物甲乙丙，blorptide；" * 20_000)) == 40
+
+
+def quads(kind: str = "枸杞子") -> list[Quad]:
+    goji = resource("substance-gouqizi")
+    return [
+        Quad(goji, RDF.type, SHIYI.MFHSubstance, DEFAULT),
+        Quad(goji, SKOS.prefLabel, Literal(kind, language="zh"), DEFAULT),
+        Quad(goji, SKOS.prefLabel, Literal("goji berry", language="en"), DEFAULT),
+        Quad(goji, SHIYI.umlsCui, Literal("C1"), DEFAULT),
+    ]
+
+
+def test_a_linker_opens_with_and_without_an_index(tmp_path: Path) -> None:
+    store = OxigraphStore.in_memory()
+    store.change(add=quads())
+    (without,) = Linker.open(tmp_path, store, "r").link("枸杞子")
+    write_index(tmp_path, store, "r")
+    assert {each.name for each in (tmp_path / "index").iterdir()} == {"labels.json", "vectors.npz"}
+    (with_index,) = Linker.open(tmp_path, OxigraphStore.in_memory(), "r").link("枸杞子")
+    assert without == with_index
+    assert with_index.cui == "C1"
+
+
+def test_an_index_of_another_release_is_not_opened(tmp_path: Path) -> None:
+    store = OxigraphStore.in_memory()
+    store.change(add=quads())
+    write_index(tmp_path, store, "r")
+    with pytest.raises(IndexMismatchError, match="shiyi build"):
+        Linker.open(tmp_path, store, "other")
