@@ -6,10 +6,10 @@ import pytest
 
 from shiyi.errors import KnowledgeBaseError, UsageError
 from shiyi.model.rdf import XSD_INTEGER, Literal, Quad, text
-from shiyi.sparql.journal import Journal, read_journal
+from shiyi.sparql.journal import Journal, Record, read_journal
 from shiyi.sparql.knowledge_base import KnowledgeBase
 from shiyi.sparql.oxigraph import OxigraphStore
-from shiyi.sparql.writer import applied_through
+from shiyi.sparql.writer import applied_through, apply
 from tests.contracts import A, B, C, P
 
 
@@ -55,7 +55,7 @@ def test_a_killed_write_is_replayed_on_start(
     with KnowledgeBase.open(small_kb, write=True) as kb:
         kb.writer.write([Quad(A, P, B)], key="k1", who="me", why="test")
         with monkeypatch.context() as patched:  # the journal has it, the store never gets it
-            patched.setattr(OxigraphStore, "change", _interrupted)
+            patched.setattr("shiyi.sparql.writer.apply", _interrupted)
             with pytest.raises(KeyboardInterrupt):
                 kb.writer.write([Quad(A, P, C)], [Quad(A, P, B)], key="k2", who="me", why="test")
         assert applied_through(kb.store) == 1
@@ -116,15 +116,15 @@ def _disk_full(*_: object, **__: object) -> None:
 def test_a_store_that_took_no_change_is_opened_anew_and_takes_it(
     writable_kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    change, failures = OxigraphStore.change, [1]
+    failures = [1]
 
-    def failing_once(store: OxigraphStore, **quads: tuple[Quad, ...]) -> None:
+    def failing_once(store: OxigraphStore, record: Record) -> None:
         if failures:
             failures.pop()
             raise KnowledgeBaseError("disk full")
-        change(store, **quads)
+        apply(store, record)
 
-    monkeypatch.setattr(OxigraphStore, "change", failing_once)
+    monkeypatch.setattr("shiyi.sparql.writer.apply", failing_once)
     assert writable_kb.writer.write([Quad(A, P, B)], key="k", who="me", why="test") == 1
     assert list(writable_kb.store.match(A)) == [Quad(A, P, B)]
 
@@ -133,7 +133,7 @@ def test_a_change_that_the_store_missed_is_made_before_the_next(
     writable_kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patched:
-        patched.setattr(OxigraphStore, "change", _refused)
+        patched.setattr("shiyi.sparql.writer.apply", _refused)
         with pytest.raises(KnowledgeBaseError):
             writable_kb.writer.write([Quad(A, P, B)], key="k1", who="me", why="test")
     assert writable_kb.writer.write([Quad(A, P, C)], key="k2", who="me", why="test") == 2
@@ -162,3 +162,36 @@ def test_what_killed_bulk_loads_left_is_swept_at_the_start(small_kb: Path) -> No
         assert len(kb.store) > 0
     assert not (store / "bulk-1.sst").exists()
     assert not (store / "LOG.old.1").exists()
+
+
+NASTY = [
+    "",
+    "\x00",
+    "\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029",
+    "C " + "0" * 64,
+    "\r\nA <x>",
+    "\\u0041",
+    "𬜬",
+]
+
+
+def test_texts_with_line_ends_of_every_kind_survive_journal_and_restart(small_kb: Path) -> None:
+    quads = [Quad(A, P, Literal(each)) for each in NASTY]
+    with KnowledgeBase.open(small_kb, write=True) as kb:
+        kb.writer.write(quads, key="\u2028\n", who="\x85", why="\r")
+    with KnowledgeBase.open(small_kb, write=True) as kb:
+        assert kb.writer.write([], key="\u2028\n", who="me", why="again") == 1
+        assert {quad.object for quad in kb.store.match(A)} == {quad.object for quad in quads}
+        kb.writer.write([], quads, key="k2", who="me", why="test")
+        assert list(kb.store.match(A)) == []
+
+
+def test_a_record_that_cannot_be_read_back_never_enters_the_journal(
+    writable_kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr("shiyi.sparql.journal.n_quads", lambda _: b"not a quad\n")
+        with pytest.raises(UsageError, match="nothing was written"):
+            writable_kb.writer.write([Quad(A, P, B)], key="k", who="me", why="test")
+    assert writable_kb.writer.journal.sequence == 0
+    assert writable_kb.writer.write([Quad(A, P, B)], key="k", who="me", why="test") == 1

@@ -73,6 +73,7 @@ class Writer:
                 return known
             when = self._now().isoformat(timespec="milliseconds")
             record = Record(self.journal.sequence + 1, key, who, why, when, removed, added)
+            _rehearse(record)
             self.journal.append(record)
             with suppress(KnowledgeBaseError):
                 self._apply(record)
@@ -119,6 +120,20 @@ def apply(store: OxigraphStore, record: Record) -> None:
         JOURNAL, SHIYI.appliedThrough, Literal(str(record.sequence), datatype=XSD_INTEGER), JOURNAL
     )
     store.change(add=(*record.added, now), remove=(*record.removed, *before))
+
+
+def _rehearse(record: Record) -> None:
+    """Refuse a record that could not be read back or applied, before it is in the journal."""
+    try:
+        again = Record.from_lines(record.to_bytes().splitlines(keepends=True))
+        both = (*again.removed, *again.added)  # a change that also removes goes as text
+        OxigraphStore.in_memory().change(add=both, remove=both)
+    except (SyntaxError, ValueError, RuntimeError) as fault:
+        raise UsageError(
+            f"nothing was written, since a quad has no N-Quads form: {fault}"
+        ) from fault
+    if again != record:
+        raise UsageError("nothing was written, since a quad is not the same when read back")
 
 
 def applied_through(store: OxigraphStore) -> int:
