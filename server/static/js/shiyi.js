@@ -126,3 +126,16 @@ for (const button of $$("[data-copy-link]")) {
   button.addEventListener("click", async () => { await navigator.clipboard.writeText(location.href); button.textContent = button.dataset.done; });
 }
 for (const button of $$("[data-print]")) { button.hidden = false; button.addEventListener("click", () => print()); }
+
+// a follow-up asks the reader: their answer is added to the question before it is sent again
+for (const button of $$("[data-follow]")) {
+  button.addEventListener("click", (event) => {
+    event.preventDefault();
+    const field = document.getElementById("q");
+    field.value = `${field.value.trim()}\n${button.dataset.follow} `;
+    field.form.querySelector(".profile").open = true;
+    field.focus();
+    field.setSelectionRange(field.value.length, field.value.length);
+    field.scrollIntoView({ block: "center" });
+  });
+}

@@ -11,13 +11,13 @@ from shiyi.artefacts import artefact
 from shiyi.server import guard, problems
 from shiyi.server.api import api
 from shiyi.server.concept_view import heading
+from shiyi.server.kept import Kept
 from shiyi.server.links import href
 from shiyi.server.machine import machine
 from shiyi.server.metrics import Metrics
 from shiyi.server.opening import open_site
 from shiyi.server.pages import pages
 from shiyi.server.phrases import Phrases
-from shiyi.server.reading import Reader
 from shiyi.server.resources import resources
 from shiyi.server.site import Site
 from shiyi.server.sparql_protocol import sparql_protocol
@@ -54,19 +54,19 @@ def create_app(site: Site | Path, settings: Settings | None = None) -> Flask:
     app.config["SEND_FILE_MAX_AGE_DEFAULT"] = 86400
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     app.extensions["shiyi"] = site
-    metrics = Metrics()
+    metrics, kept = Metrics(), Kept(site)
     problems.register(app)
     guard.register(app, metrics)
     for routes in (
-        pages(site), resources(site), api(site, metrics), sparql_protocol(site, metrics),
+        pages(site, kept), resources(site, kept), api(site, metrics), sparql_protocol(site, metrics),
         machine(site, metrics),
     ):  # fmt: skip
         app.register_blueprint(routes)
-    _say(app, site)
+    _say(app, site, kept)
     return app
 
 
-def _say(app: Flask, site: Site) -> None:
+def _say(app: Flask, site: Site, kept: Kept) -> None:
     """Give templates the words, numbers and links they need."""
 
     @app.context_processor
@@ -75,13 +75,13 @@ def _say(app: Flask, site: Site) -> None:
         return {
             "t": texts, "language": chosen_language(), "other_language": _other_language(),
             "p": Phrases(texts), "site": site, "nonce": guard.nonce, "href": href,
-            "asset": _asset, "class_name": _class_name(site), "default_query": DEFAULT_QUERY,
+            "asset": _asset, "class_name": _class_name(kept), "default_query": DEFAULT_QUERY,
             "example_texts": lambda found: {each.name: each.text for each in found},
         }  # fmt: skip
 
 
-def _class_name(site: Site) -> Callable[[str], str]:
-    reader = Reader(site.store, chosen_language())
+def _class_name(kept: Kept) -> Callable[[str], str]:
+    reader = kept.reader(chosen_language())
     return lambda name: heading(reader, name)
 
 

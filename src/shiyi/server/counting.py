@@ -18,7 +18,7 @@ CLASSES: Final = (
 
 
 def counts_of(store: QuadStore) -> dict[str, int]:
-    """Count claims, evidence, sources, concepts, and the concepts of each class that has any."""
+    """Count quads, claims, evidence, sources, concepts, and the concepts of each class that has any."""
     whole = {
         name: instances(store, kind)
         for name, kind in (
@@ -28,6 +28,7 @@ def counts_of(store: QuadStore) -> dict[str, int]:
     labelled = store.match(None, SKOS.prefLabel, None, DefaultGraph())
     whole["concepts"] = len({quad.subject for quad in labelled})
     classes = {name: instances(store, NamedNode(VOCAB + name)) for name in CLASSES}
+    whole["quads"] = len(store)
     return whole | {name: count for name, count in classes.items() if count}
 
 

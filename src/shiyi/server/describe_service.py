@@ -52,7 +52,11 @@ def void(site: Site, extension: str, kind: str) -> Response:
         Triple(dataset, term["sparqlEndpoint"], endpoint),
         Triple(dataset, term["uriSpace"], Literal(f"{site.settings.base}id/")),
         Triple(dataset, term["vocabulary"], NamedNode(VOCAB)),
-        Triple(dataset, term["triples"], Literal(str(len(site.store)), datatype=XSD_INTEGER)),
+        Triple(
+            dataset,
+            term["triples"],
+            Literal(str(site.counts.get("quads", 0)), datatype=XSD_INTEGER),
+        ),
     ]
     for name, count in site.counts.items():
         if name[:1].isupper():

@@ -47,6 +47,7 @@ def open_site(path: Path, settings: Settings) -> Site:
     return Site(
         base.store, answer, runtime.linker.link, complete, PooledQueries(pool), base.release,
         tuple(METHODS), str(base.manifest.get("built", "")), counts_of(base.store), settings, close,
+        lambda: base.sequence,
     )  # fmt: skip
 
 

@@ -16,12 +16,13 @@ from shiyi.server.inputs import (
     profile_of_form,
     text_field,
 )  # fmt: skip
+from shiyi.server.kept import Kept
 from shiyi.server.reading import Reader, Thing
 from shiyi.server.site import Site
 from shiyi.server.wording import catalogue, chosen_language
 
 
-def pages(site: Site) -> Blueprint:
+def pages(site: Site, kept: Kept) -> Blueprint:
     """Serve ``/``, ``/ask``, ``/browse`` and ``/concept-search``."""
     routes = Blueprint("pages", __name__)
 
@@ -34,23 +35,24 @@ def pages(site: Site) -> Blueprint:
         if "q" not in request.args:
             return render_template("home.html", examples=examples(), asking=True)
         answer = asked(site)
-        reader = Reader(site.store, answer.language)
+        reader = kept.reader(answer.language)
         view = answer_view(answer, reader, catalogue()("ask.citation"))
         return render_template("ask.html", view=view, answer=answer, form=request.args)
 
     @routes.get("/browse")
     def browse() -> str:
-        reader = Reader(site.store, chosen_language())
-        name = request.args.get("class", "")
-        counts = class_counts(site)
-        if not name:
-            return render_template("browse.html", counts=counts, chosen=None, reader=reader)
-        if name not in counts:
+        name, counts = request.args.get("class", ""), class_counts(site)
+        if name and name not in counts:
             raise FormatError("class", name, list(counts))
-        tree, total = class_tree(reader, name)
-        return render_template(
-            "browse.html", counts=counts, chosen=name, tree=tree, total=total, reader=reader
-        )
+
+        def made() -> str:
+            reader = kept.reader(chosen_language())
+            tree, total = class_tree(reader, name) if name else ([], 0)
+            return render_template(
+                "browse.html", counts=counts, chosen=name, tree=tree, total=total
+            )
+
+        return kept.page(made)
 
     @routes.get("/concept-search")
     def search() -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Final
 
 from shiyi.model.names import VOCAB, graph
 from shiyi.model.rdf import (
@@ -23,6 +24,7 @@ from shiyi.sparql.store import QuadStore
 ACCEPTED = DefaultGraph()
 DERIVED = graph("derived")
 Graph = NamedNode | DefaultGraph
+REMEMBERED: Final = 100_000  # labels
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +110,7 @@ class ClaimView:
 
 
 class Reader:
-    """Reads one store in one language; keeps nothing between requests."""
+    """Reads one store in one language; remembers labels, so drop it when the store changes."""
 
     def __init__(self, store: QuadStore, language: str) -> None:
         self.store, self.language = store, language
@@ -145,9 +147,13 @@ class Reader:
 
     def thing(self, term: Term) -> Thing:
         """Name a term in the reader's language."""
-        if term not in self._things:
-            self._things[term] = self._named(term)
-        return self._things[term]
+        if (known := self._things.get(term)) is not None:
+            return known
+        if len(self._things) > REMEMBERED:
+            self._things.clear()
+        made = self._named(term)
+        self._things[term] = made
+        return made
 
     def _named(self, term: Term) -> Thing:
         if not isinstance(term, NamedNode):

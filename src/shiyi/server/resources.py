@@ -13,9 +13,9 @@ from shiyi.model.rdf import DefaultGraph, NamedNode, Quad, local_name, serialize
 from shiyi.ontology.terms import PREFIXES, RDF, RDFS, SHIYI, SKOS
 from shiyi.server.concept_view import concept_view, is_concept, is_evidence, is_source
 from shiyi.server.describe import description, for_format
+from shiyi.server.kept import Kept
 from shiyi.server.links import href
 from shiyi.server.negotiation import HTML, RDF_TYPES, preferred
-from shiyi.server.reading import Reader
 from shiyi.server.site import Site
 from shiyi.server.wording import chosen_language
 
@@ -24,7 +24,7 @@ _WRITERS: Final = {"rdf": "rdfxml"}
 _ILLEGAL: Final = frozenset('<>"{}|\\^` \t\r\n')
 
 
-def resources(site: Site) -> Blueprint:
+def resources(site: Site, kept: Kept) -> Blueprint:
     """Serve ``/id/…``, ``/page/…``, ``/data/…`` and ``/vocab`` out of the store."""
     routes = Blueprint("resources", __name__)
 
@@ -51,7 +51,9 @@ def resources(site: Site) -> Blueprint:
     @routes.get("/page/<path:name>")
     def page(name: str) -> BaseResponse:
         node = known(site, name)
-        response = Response(_page(site, node), content_type="text/html; charset=utf-8")
+        response = Response(
+            kept.page(lambda: _page(site, kept, node)), content_type="text/html; charset=utf-8"
+        )
         _linked(response, href(node.value), node)
         response.add_etag(weak=True)
         return response.make_conditional(request)
@@ -61,9 +63,7 @@ def resources(site: Site) -> Blueprint:
         kind = preferred([HTML, *RDF_TYPES])
         if kind != HTML:
             return vocabulary(RDF_TYPES[kind])
-        reader = Reader(site.store, chosen_language())
-        terms = sorted(_vocabulary_terms(site), key=lambda each: local_name(each.value).lower())
-        response = Response(render_template("vocab.html", terms=terms, reader=reader, v=Term))
+        response = Response(kept.page(lambda: _vocabulary_page(site, kept)))
         response.vary.add("Accept")
         return response
 
@@ -146,8 +146,14 @@ def _vocabulary_terms(site: Site) -> set[NamedNode]:
     return found
 
 
-def _page(site: Site, node: NamedNode) -> str:
-    reader = Reader(site.store, chosen_language())
+def _vocabulary_page(site: Site, kept: Kept) -> str:
+    reader = kept.reader(chosen_language())
+    terms = sorted(_vocabulary_terms(site), key=lambda each: local_name(each.value).lower())
+    return render_template("vocab.html", terms=terms, reader=reader, v=Term)
+
+
+def _page(site: Site, kept: Kept, node: NamedNode) -> str:
+    reader = kept.reader(chosen_language())
     home = reader.home_of_claim(node)
     if home is not None:
         claim = reader.claim(node, home)

@@ -1,0 +1,134 @@
+"""How fast and how heavy the server is: percentiles of pages, answers and queries, and memory.
+
+python bench/serving.py KB [--requests 60] [--json FILE]
+
+Starts its own server on a free loopback port and asks it with two clients at once, warm.
+"""
+
+import argparse
+import http.client
+import json
+import socket
+import statistics
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from urllib.parse import quote
+
+_START = (
+    "import sys; from pathlib import Path; from shiyi.server.app import create_app, serve; "
+    "from shiyi.settings import Settings; "
+    "serve(create_app(Path(sys.argv[1]), Settings()), '127.0.0.1', int(sys.argv[2]), 8)"
+)
+_QUERY = "SELECT ?c ?n { ?c <https://w3id.org/shiyi/vocab#confidence> ?n } LIMIT 10"
+QUESTIONS = (
+    "失眠多梦、手脚心热，吃点什么好？", "Can I take ginkgo biloba with warfarin or aspirin?",
+    "我在吃华法林，每天喝枸杞水可以吗？", "我最近胃不舒服，能推荐几款夏天的饮品吗？",
+    "Does being on the medicine-food list mean it works?", "枸杞的性味？",
+)  # fmt: skip
+PAGES = {
+    "GET /": "/?lang=zh", "GET /browse": "/browse?class=MFHSubstance&lang=zh",
+    "GET /page (substance)": "/page/substance-gouqizi?lang=zh",
+    "GET /page (hub)": "/page/population-pregnant?lang=en",
+    "GET /data ttl": "/data/substance-gouqizi.ttl", "GET /vocab": "/vocab?lang=en",
+    "GET /api/complete": "/api/complete?q=gou", "GET /sparql": f"/sparql?query={quote(_QUERY)}",
+    "GET /ask": f"/ask?lang=zh&q={quote(QUESTIONS[0])}",
+}  # fmt: skip
+
+
+def ask(port: int, path: str, body: bytes | None = None) -> tuple[float, int]:
+    html = path.startswith(("/page", "/ask", "/vocab", "/browse", "/?"))
+    headers = {"Accept": "text/html" if html else "*/*", "Accept-Encoding": "gzip"}
+    if body is not None:
+        headers["Content-Type"] = "application/json"
+    start = time.perf_counter()
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    connection.request("GET" if body is None else "POST", path, body, headers)
+    reply = connection.getresponse()
+    read = reply.read()
+    connection.close()
+    if reply.status != 200:
+        raise SystemExit(f"{path} answered {reply.status}: {read[:200]!r}")
+    return (time.perf_counter() - start) * 1000, len(read)
+
+
+def measure(port: int, calls: list[tuple[str, bytes | None]], clients: int = 2) -> dict[str, float]:
+    times: list[float] = []
+    sizes: list[int] = []
+
+    def run(mine: list[tuple[str, bytes | None]]) -> None:
+        for path, body in mine:
+            took, size = ask(port, path, body)
+            times.append(took)
+            sizes.append(size)
+
+    run(calls[:6])  # warm
+    times.clear()
+    threads = [threading.Thread(target=run, args=(calls[i::clients],)) for i in range(clients)]
+    start = time.perf_counter()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    cuts = statistics.quantiles(times, n=100, method="inclusive")
+    return {
+        "n": len(times), "p50_ms": round(cuts[49], 1), "p95_ms": round(cuts[94], 1),
+        "p99_ms": round(cuts[98], 1), "per_second": round(len(times) / (time.perf_counter() - start)),
+        "bytes_gzip": max(sizes),
+    }  # fmt: skip
+
+
+def memory_mib(pid: int) -> dict[str, float]:
+    import psutil
+
+    own = psutil.Process(pid)
+    return {
+        "server_mib": round(own.memory_info().rss / 2**20),
+        "workers_mib": round(sum(p.memory_info().rss for p in own.children(True)) / 2**20),
+    }
+
+
+def started(kb: str) -> tuple[subprocess.Popen[bytes], int, float]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = int(free.getsockname()[1])
+    begun = time.perf_counter()
+    server = subprocess.Popen([sys.executable, "-c", _START, kb, str(port)])  # noqa: S603 - ours
+    while server.poll() is None:
+        try:
+            ask(port, "/healthz")
+        except OSError:
+            time.sleep(0.1)
+        else:
+            return server, port, time.perf_counter() - begun
+    raise SystemExit(f"the server ended with {server.returncode}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("kb")
+    parser.add_argument("--requests", type=int, default=60)
+    parser.add_argument("--json", type=Path)
+    chosen = parser.parse_args()
+    server, port, seconds = started(chosen.kb)
+    try:
+        found: dict[str, dict[str, float]] = {"start": {"seconds": round(seconds, 1)}}
+        bodies = [json.dumps({"question": q}).encode() for q in QUESTIONS]
+        asking = [("/api/ask", bodies[i % len(bodies)]) for i in range(chosen.requests)]
+        found["POST /api/ask"] = measure(port, list(asking))
+        for name, path in PAGES.items():
+            found[name] = measure(port, [(path, None)] * chosen.requests)
+        found["memory"] = memory_mib(server.pid)
+    finally:
+        server.terminate()
+        server.wait(timeout=20)
+    for name, values in found.items():
+        print(f"{name:24}", "  ".join(f"{key} {value:g}" for key, value in values.items()))
+    if chosen.json:
+        chosen.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
