@@ -8,7 +8,7 @@ import ahocorasick_rs
 
 from shiyi.linking.context import GENERIC, favoured, fits, needs_context, order
 from shiyi.linking.labels import LabelIndex
-from shiyi.linking.normalise import fold, is_cjk
+from shiyi.linking.normalise import fold, is_cjk, is_latin
 from shiyi.linking.surfaces import SPOKEN, at_boundary, surfaces
 from shiyi.linking.words import phrases
 
@@ -55,6 +55,7 @@ class Dictionary:
             bool(self.senses[form]) and needs_context(form, self._kinds(form))
             for form in self._forms
         ]
+        self._edged = [is_latin(form[0]) or is_latin(form[-1]) for form in self._forms]
         self._automaton = ahocorasick_rs.AhoCorasick(
             self._forms,
             matchkind=ahocorasick_rs.MatchKind.Standard,  # the only kind with overlaps
@@ -72,7 +73,9 @@ class Dictionary:
         for form, start, end in self._automaton.find_matches_as_indexes(text, overlapping=True):
             if start in best and best[start][0] >= end:
                 continue
-            if at_boundary(text, start, end) and self._fits(text, form, start, end):
+            if self._edged[form] and not at_boundary(text, start, end):
+                continue
+            if not self._gated[form] or fits(text, start, end, self._kinds(self._forms[form])):
                 best[start] = end, form
         hits: list[Hit] = []
         reached = 0
@@ -83,9 +86,6 @@ class Dictionary:
                 senses = self._sorted(self.senses[self._forms[form]], turned)
                 hits.append(Hit(start, reached, senses))
         return hits
-
-    def _fits(self, text: str, form: int, start: int, end: int) -> bool:
-        return not self._gated[form] or fits(text, start, end, self._kinds(self._forms[form]))
 
     def _kinds(self, form: str) -> list[str]:
         return [self.index.concepts[sense.concept].kind for sense in self.senses[form]]

@@ -78,8 +78,6 @@ class Guesser:
         concepts = self._dictionary.index.concepts
         for sense, score in self._nearest([text[start:end]])[0]:
             if concepts[sense.concept].kind in {"DrugClass", "TherapeuticClass"}:
-                if score < self._settings.min_cosine:
-                    return None
                 return Guess(Hit(start, end, (sense,)), score, SEMANTIC)
         return None
 
@@ -146,11 +144,7 @@ class Guesser:
         tried = [span for whole in left for span in _windows(text, whole)]
         tried += _bridged(text, left)
         near = self._nearest([text[start:end] for start, end in tried])
-        sure = [
-            (senses, span)
-            for span, senses in zip(tried, near, strict=True)
-            if senses and senses[0][1] >= self._settings.min_cosine
-        ]
+        sure = [(senses, span) for span, senses in zip(tried, near, strict=True) if senses]
         found: list[Guess] = []
         for senses, (start, end) in sorted(sure, key=lambda each: (-each[0][0][1], each[1])):
             if all(end <= known.hit.start or start >= known.hit.end for known in found):
@@ -175,7 +169,7 @@ class Guesser:
                 and self._dictionary.index.concepts[labels[place].concept].kind not in NEVER_GUESSED
             ]
             for text, ranked in zip(
-                texts, self._vectors.search(texts, self._settings.candidates), strict=True
+                texts, self._vectors.above(texts, self._settings.min_cosine), strict=True
             )
         ]
 

@@ -42,6 +42,17 @@ class LabelVectors:
             found.append([(place, float(np.clip(row[place], 0, 1))) for place in ranked])
         return found
 
+    def above(self, texts: Sequence[str], least: float) -> list[list[tuple[int, float]]]:
+        """Give for each text every label whose cosine is at least ``least``, nearest first."""
+        if not texts or not len(self.rows):
+            return [[] for _ in texts]
+        found = []
+        for row in self.embedder.encode(texts) @ self.rows.T:
+            places = np.flatnonzero(row >= least).tolist()
+            ranked = sorted(places, key=lambda place: (-row[place], place))
+            found.append([(place, float(np.clip(row[place], 0, 1))) for place in ranked])
+        return found
+
     def save(self, folder: Path) -> Path:
         """Write ``vectors.npz`` in half precision, whole or not at all."""
         folder.mkdir(parents=True, exist_ok=True)
