@@ -95,7 +95,7 @@ CLAIMS = [
     ("substance-ginger", "interactsWith", "drug-anticoagulants", BOOK),
     ("substance-ginseng", "opposes", "substance-lilu", BOOK),
     ("substance-lily", "cautionIn", "population-pregnant", BOOK),
-    ("substance-yam", "contraindicatedIn", "population-infant", LAW),
+    ("dish-peanut", "contraindicatedIn", "population-infant", LAW),
 ]  # fmt: skip
 TEXTS = [
     ("symptom-stomach", "questionText", "喜热还是喜凉？", "Is warmth or cold better?"),
@@ -130,7 +130,9 @@ def claims() -> list[Claim]:
     joined: dict[str, Claim] = {}
     made = [claim(s, p, resource(o), source) for s, p, o, source in CLAIMS]
     for subject, predicate, zh, en in TEXTS:
-        made += [claim(subject, predicate, Literal(t, language=x)) for t, x in ((zh, "zh"), (en, "en"))]
+        made += [
+            claim(subject, predicate, Literal(t, language=x)) for t, x in ((zh, "zh"), (en, "en"))
+        ]
     for each in made:
         known = joined.get(each.iri.value)
         joined[each.iri.value] = known.joined(each) if known else each

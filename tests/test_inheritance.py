@@ -106,6 +106,7 @@ def test_the_derived_graph_names_rule_and_premises_and_stays_apart() -> None:
     claims = {q.subject for q in store.match(None, SHIYI.derivedBy, None, DERIVED)}
     assert claims
     for claim in claims:
+        assert isinstance(claim, NamedNode)
         assert list(store.match(claim, PROV.wasDerivedFrom, None, DERIVED))
 
 
