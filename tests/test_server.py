@@ -1,6 +1,7 @@
 """The web face over a small real store: errors, negotiation, protocol, and what never leaks."""
 
 import json
+import socket
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,10 +11,10 @@ from flask.testing import FlaskClient
 from pyoxigraph import RdfFormat, parse
 
 from shiyi.artefacts import artefact
-from shiyi.errors import KnowledgeBaseError, ShiyiError
+from shiyi.errors import KnowledgeBaseError, SettingError, ShiyiError
 from shiyi.model.rdf import NamedNode, Triple
 from shiyi.ontology.terms import RDF, SHIYI
-from shiyi.server.app import create_app
+from shiyi.server.app import create_app, serve
 from shiyi.server.concept_view import THEMES
 from shiyi.server.problems import STATUSES, status_of
 from shiyi.settings import Settings
@@ -299,3 +300,11 @@ def test_both_languages_have_the_same_texts() -> None:
 def test_every_property_of_the_themes_is_in_the_vocabulary() -> None:
     for name in (name for names in THEMES.values() for name in names):
         assert hasattr(SHIYI, name), name
+
+
+def test_a_port_in_use_is_said_plainly(tmp_path: Path) -> None:
+    app = create_app(open_test_site(tmp_path))
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(SettingError, match="cannot listen"):
+            serve(app, "127.0.0.1", port, 1)

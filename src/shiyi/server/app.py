@@ -1,5 +1,8 @@
 """The web application around one knowledge base, and the server that runs it."""
 
+import signal
+import socket
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
@@ -8,6 +11,7 @@ from urllib.parse import quote, urlencode
 from flask import Flask, request, url_for
 
 from shiyi.artefacts import artefact
+from shiyi.errors import SettingError
 from shiyi.server import guard, problems
 from shiyi.server.api import api
 from shiyi.server.concept_view import heading
@@ -99,11 +103,23 @@ def _other_language() -> str:
 
 
 def serve(app: Flask, host: str, port: int, threads: int) -> None:
-    """Serve until interrupted."""
-    from waitress import serve as waitress_serve
+    """Serve until interrupted or told to end; SettingError where the address cannot be used."""
+    from waitress.server import create_server
 
     site: Site = app.extensions["shiyi"]
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # so that workers and snapshots go too
     try:
-        waitress_serve(app, host=host, port=port, threads=threads, ident="shiyi")
+        with _listening(host, port) as listener:
+            server = create_server(app, sockets=[listener], threads=threads, ident="shiyi")
+            sys.stderr.write(f"Shiyi serves {site.release[:19]} at http://{host}:{port}\n")
+            server.run()
     finally:
         site.close()
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=1024)
+    except OSError as fault:
+        raise SettingError("server.port", f"cannot listen at {host}:{port} ({fault})") from fault
