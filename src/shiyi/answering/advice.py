@@ -17,6 +17,7 @@ from shiyi.model.path import Path
 from shiyi.model.rdf import NamedNode
 from shiyi.ontology.terms import SHIYI
 
+_MOST_HELD: Final = 24  # candidates come best first
 _HOW: Final = (SHIYI.cookingMethod, SHIYI.consumptionMethod)
 _GOOD: Final = (SHIYI.dietaryBenefit, SHIYI.primaryEffect)
 
@@ -137,7 +138,7 @@ def _states(desk: Desk, choice: Choice, part: Part) -> None:
         for fact in desk.facts.of(ailment, SHIYI.relatedConstitution)[:3]:
             through = [
                 c for c in (*choice.open, *choice.waiting)
-                if any(path.entities[-2] == fact.object for path in c.paths)
+                if any(path.hops[-1].start == fact.object for path in c.paths)
             ][:4]  # fmt: skip
             if through:
                 text = voice.say(
@@ -146,7 +147,7 @@ def _states(desk: Desk, choice: Choice, part: Part) -> None:
                     items=voice.names(c.iri for c in through),
                 )  # fmt: skip
                 grounds = [
-                    _fact(p) for c in through for p in c.paths if p.entities[-2] == fact.object
+                    _fact(p) for c in through for p in c.paths if p.hops[-1].start == fact.object
                 ]
                 section.add(text, fact, *{f.claim: f for f in grounds}.values())
 
@@ -187,7 +188,8 @@ def _signs(desk: Desk, patterns: Iterable[Pattern]) -> list[Fact]:
 
 def _held(desk: Desk, choice: Choice, part: Part) -> None:
     """State the facts about what is held back: the gravest first."""
-    ranked = sorted((c for c in choice.waiting if c.held), key=lambda c: _gravity(desk, c))
+    held = [c for c in choice.waiting if c.held]
+    ranked = sorted(held[:_MOST_HELD], key=lambda c: _gravity(desk, c))
     section = part.section("h_held")
     shown: set[str] = set()
     for candidate in ranked:
@@ -267,7 +269,7 @@ def _middles(desk: Desk, retrieved: Retrieved, part: Part) -> None:
     voice, seen = desk.voice, set[tuple[str, str]]()
     section = part.section("h_paths")
     for path in (*retrieved.shown, *retrieved.paths):
-        pair = (path.entities[0], path.entities[1])
+        pair = (path.hops[0].start, path.entities[1])
         if len(path.hops) > 1 and pair not in seen and len(seen) < 6:
             seen.add(pair)
             section.add(voice.chain(path), *_path_facts(path))

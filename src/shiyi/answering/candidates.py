@@ -49,9 +49,9 @@ class Candidate:
         """
         ways: dict[tuple[str, str], float] = {}
         for path in self.paths:
-            key = (path.entities[0], path.entities[-2])
+            key = (path.hops[0].start, path.hops[-1].start)
             worth = path.product * _PER_HOP ** (len(path.hops) - 1)
-            if path.entities[0] in self.beside:
+            if path.hops[0].start in self.beside:
                 worth *= _BESIDE
             ways[key] = max(ways.get(key, 0.0), worth)
         missed: dict[str, float] = {}
@@ -64,7 +64,7 @@ class Candidate:
         ranked = sorted(self.paths, key=lambda p: (len(p.hops), -p.product, p.entities))
         best: dict[str, Path] = {}
         for path in ranked:
-            best.setdefault(path.entities[0], path)
+            best.setdefault(path.hops[0].start, path)
         return list(best.values())
 
 
@@ -84,7 +84,7 @@ def choose(
     """Sort what the paths reached by what speaks against it."""
     ends: dict[str, list[Path]] = {}
     for path in retrieved.paths:
-        ends.setdefault(path.entities[-1], []).append(path)
+        ends.setdefault(path.hops[-1].end, []).append(path)
     pool = [_candidate(iri, paths, reading, facts) for iri, paths in ends.items()]
     asked = bool(reading.seasons or _methods(reading))
     fitting = [c for c in pool if c.fits]
@@ -136,7 +136,7 @@ def _candidate(iri: str, paths: list[Path], reading: Reading, facts: Facts) -> C
     fits = (*in_season, *made_so) if whole else ()
     effect, because = effect_of(facts, iri)
     named = {*reading.ailments, *reading.person.states, *reading.populations}
-    beside = frozenset(path.entities[0] for path in paths) - named
+    beside = frozenset(path.hops[0].start for path in paths) - named
     return Candidate(iri, tuple(paths), fits, effect, because, beside=beside)
 
 

@@ -28,6 +28,7 @@ def consult(desk: Desk) -> Part:
             _pair(desk, material, target, met, part, held and target in reading.ailments)
         _rest(desk, found, material, part)
         _identity(desk, material, part)
+    part.opening.lines.sort(key=lambda line: not line.facts)  # what is recorded comes first
     if not part.opening.lines:
         names = desk.voice.names(reading.materials)
         part.opening.add(desk.voice.say("o_sheet", items=names))

@@ -99,11 +99,13 @@ class Facts:
 
     def of(self, subject: str, *predicates: NamedNode) -> tuple[Fact, ...]:
         """List asserted facts about ``subject``, surest first."""
-        return _merged([self._about.get((subject, each), ()) for each in predicates])
+        about = self._about
+        return _merged([about.get((subject, each), ()) for each in predicates])
 
     def into(self, object_: str, *predicates: NamedNode) -> tuple[Fact, ...]:
         """List asserted facts whose object is ``object_``, surest first."""
-        return _merged([self._toward.get((object_, each), ()) for each in predicates])
+        toward = self._toward
+        return _merged([toward.get((object_, each), ()) for each in predicates])
 
     def texts(self, subject: str, predicate: NamedNode, language: str) -> tuple[Fact, ...]:
         """List texts about ``subject`` in ``language``, or in the other one if there is none."""

@@ -113,7 +113,7 @@ class Retriever:
         return Retrieved(tuple(ranked), tuple(shown), tuple(plans), tuple(queries), tuple(notes))
 
     def _ends_well(self, path: Path, wanted: Collection[NamedNode]) -> bool:
-        return self.facts.is_a(path.entities[-1], *wanted)
+        return self.facts.is_a(path.hops[-1].end, *wanted)
 
     def _query(self, plan: RelationPath, seeds: tuple[str, ...]) -> str:
         return path_query(

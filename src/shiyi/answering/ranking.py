@@ -65,7 +65,7 @@ def diverse(ranked: Iterable[Path], k: int, per_middle: int = 4, per_end: int = 
     ends: Counter[str] = Counter()
     chosen: list[Path] = []
     for path in ranked:
-        middle, end = path.entities[-2], path.entities[-1]
+        middle, end = path.hops[-1].start, path.hops[-1].end
         if middles[middle] < per_middle and ends[end] < per_end:
             middles[middle] += 1
             ends[end] += 1

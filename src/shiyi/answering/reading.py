@@ -173,14 +173,20 @@ _APART, _NEAR, _TURNED = 24, 4, 0.8
 
 
 def _materials(mention: Mention, facts: Facts) -> list[str]:
-    """Give the material a mention names, or those an organism's name may stand for."""
-    if facts.is_a(mention.iri, *MATERIAL):
-        return [mention.iri]
-    if not facts.is_a(mention.iri, SHIYI.Organism):
+    """List the materials a mention may mean: several where it names a species or is ambiguous.
+
+    "Ginkgo biloba" is the seed, the leaf and the extract; each is checked.
+    """
+    also = [iri for iri in mention.alternatives if facts.is_a(iri, *MATERIAL)]
+    if not facts.is_a(mention.iri, *MATERIAL, SHIYI.Organism):
         return []
-    also = [iri for iri in getattr(mention, "others", ()) if facts.is_a(iri, *MATERIAL)]
-    parts = [f.subject for f in facts.into(mention.iri, SHIYI.derivedFromOrganism)]
-    return list(dict.fromkeys([*also, *parts]))[:4]
+    species = [f.object for f in facts.of(mention.iri, SHIYI.derivedFromOrganism)]
+    species += [mention.iri] if facts.is_a(mention.iri, SHIYI.Organism) else []
+    called = fold(mention.text)
+    named = [s for s in species if called in map(fold, facts.labels.get(s, {}).values())]
+    parts = [f.subject for s in named for f in facts.into(s, SHIYI.derivedFromOrganism)]
+    own = [mention.iri] if facts.is_a(mention.iri, *MATERIAL) else []
+    return list(dict.fromkeys([*own, *also, *parts]))[:4]
 
 
 def _is_allergen(question: str, mention: Mention) -> bool:
