@@ -112,6 +112,11 @@ class Facts:
         found = self.of(subject, predicate)
         return tuple(f for f in found if f.language == language) or found
 
+    def prepare(self) -> None:
+        """Build the indexes now rather than at the first question."""
+        for built in (self._about, self._toward, self._joined, self.narrower):
+            len(built)
+
     def between(self, one: str, other: str) -> tuple[Fact, ...]:
         """List all claims, negative and derived ones too, that join two concepts."""
         return self._joined.get((one, other), ())

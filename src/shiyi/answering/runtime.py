@@ -39,7 +39,7 @@ class Runtime:
         """Open for a knowledge base; ``base`` must stay open as long as this is used."""
         from shiyi.linking.linker import Linker as LabelLinker
 
-        linker = LabelLinker.open(base.path, base.store, base.release, settings.linking)
+        linker = LabelLinker.open(base.folder, base.store, base.release, settings.linking)
         try:
             projection = Projection.load(base.folder / "index", base.release)
         except IndexMismatchError:  # made from the store instead, the same edges
@@ -53,6 +53,7 @@ class Runtime:
         """Put one together from its parts."""
         schema = Schema.load()
         facts = Facts.read(store, schema)
+        facts.prepare()
         evidences = Evidences(store, facts)
         known = frozenset(VOCAB + p.name for p in schema.properties.values() if p.is_object)
         rank = projection.importance(settings.pagerank)
@@ -72,8 +73,7 @@ class Runtime:
 
 def write_indexes(base: KnowledgeBase, settings: Settings) -> None:
     """Write the label index and the adjacency that :meth:`Runtime.open` reads."""
-    from shiyi.linking.labels import LabelIndex
+    from shiyi.linking.linker import write_index
 
-    folder = base.folder / "index"
-    LabelIndex.from_store(base.store, base.release).save(folder)
-    Projection.from_store(base.store, base.release).save(folder)
+    write_index(base.folder, base.store, base.release)
+    Projection.from_store(base.store, base.release).save(base.folder / "index")
