@@ -42,7 +42,7 @@ def advise(desk: Desk, retrieved: Retrieved, choice: Choice, most: int) -> Part:
     checks(desk, ailments, part)
     part.section("h_doctor").add(desk.voice.say("s_persist"))
     part.paths += retrieved.shown
-    if choice.loosened:
+    if choice.loosened and ailments:
         part.missing.append(desk.voice.say("m_season"))
     if not retrieved.paths and ailments:
         part.missing.append(desk.voice.say("m_food", sign=desk.voice.names(ailments)))

@@ -121,7 +121,7 @@ MEDICINE: Final = (
     "药", "胰岛素", "化疗", "medicine", "medicines", "medication", "medications", "meds", "pills",
     "tablets", "insulin", "drug", "drugs", "prescription", "chemotherapy", "chemo",
 )  # fmt: skip
-NEGATED_TAKING: Final = ("不吃", "不用", "不服", "别吃", "少吃", "停", "不打", "不再吃", "不再用")
+NEGATED_TAKING: Final = ("不吃", "不用", "不服", "别吃", "停", "不打", "不再吃", "不再用")
 NEGATED_TAKING_EN: Final = ("stop", "without", "off", "not take", "instead", "replace", "quit")
 
 

@@ -1,6 +1,5 @@
 """Cold or heat: what the mentioned signs may stem from, and what must be known first."""
 
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
@@ -103,14 +102,24 @@ def _leaning(
     decided = {nature_of(facts, each)[0] for each in known} - {""}
     if len(decided) == 1:
         return decided.pop()
-    votes: Counter[str] = Counter()
-    for sign in signs:
-        origins = {
-            nature_of(facts, fact.subject)[0] for fact in facts.into(sign, SHIYI.hasManifestation)
-        } - {""}
-        if len(origins) == 1:
-            votes[origins.pop()] += 1
-    if len(votes) == 1 and len(signs) > 1:
-        return next(iter(votes))
-    natures = {p.nature for p in patterns} - {""}
-    return natures.pop() if len(natures) == 1 and len(signs) > 1 else ""
+    if len(signs) < _ENOUGH:
+        return ""
+    votes = [_vote(facts, fact_origins) for fact_origins in _origins(facts, signs)]
+    cast = {vote for vote in votes if vote}
+    if len(cast) == 1:
+        return cast.pop()
+    return "" if cast else _vote(facts, [p.iri for p in patterns])
+
+
+_ENOUGH: Final = 2  # one sign alone decides nothing
+
+
+def _origins(facts: Facts, signs: Iterable[str]) -> list[list[str]]:
+    return [[f.subject for f in facts.into(sign, SHIYI.hasManifestation)] for sign in signs]
+
+
+def _vote(facts: Facts, origins: list[str]) -> str:
+    """Give the nature that all thermal origins share, if they are half of all at least."""
+    natures = [nature for iri in origins if (nature := nature_of(facts, iri)[0])]
+    agreed = len(set(natures)) == 1 and 2 * len(natures) >= len(origins)
+    return natures[0] if agreed else ""
