@@ -122,7 +122,9 @@ def test_a_faulty_table_stops_the_build_and_leaves_the_old_base(tmp_path: Path) 
     tables = tmp_path / "tables"
     for name in ("sources", "concepts", "claims", "mappings"):
         (tables / name).mkdir(parents=True)
-    (tables / "concepts" / "a.tsv").write_text("id\tclass\tzh\ten\nsubstance-x\tFod\t甲\tx\n", "utf-8")
+    (tables / "concepts" / "a.tsv").write_text(
+        "id\tclass\tzh\ten\nsubstance-x\tFod\t甲\tx\n", "utf-8"
+    )
     kb = tmp_path / "kb"
     kb.mkdir()
     (kb / "CURRENT").write_text("old\n")

@@ -42,7 +42,10 @@ def test_the_same_statement_has_the_same_iri_whoever_says_it() -> None:
     other = Evidence(Source("b2", "书二", "Book 2", Tier.CLASSIC), Confidence(0.5))
     assert Claim(A, P, B, (SAID,)).iri == Claim(A, P, B, (other,)).iri
     assert Claim(A, P, B, (SAID,)).iri != Claim(A, P, B, (SAID,), Polarity.NEGATIVE).iri
-    assert Claim(A, P, Literal("b"), (SAID,)).iri != Claim(A, P, Literal("b", language="en"), (SAID,)).iri
+    assert (
+        Claim(A, P, Literal("b"), (SAID,)).iri
+        != Claim(A, P, Literal("b", language="en"), (SAID,)).iri
+    )
 
 
 def test_a_claim_without_evidence_cannot_exist() -> None:
@@ -60,7 +63,10 @@ def test_an_accepted_claim_is_asserted_and_reified_by_its_own_iri() -> None:
 
 @pytest.mark.parametrize(
     ("polarity", "status"),
-    [(Polarity.NEGATIVE, Status.ACCEPTED), *((Polarity.POSITIVE, s) for s in Status if s != "accepted")],
+    [
+        (Polarity.NEGATIVE, Status.ACCEPTED),
+        *((Polarity.POSITIVE, s) for s in Status if s != "accepted"),
+    ],
 )
 def test_what_is_not_accepted_or_is_negated_is_only_mentioned(
     polarity: Polarity, status: Status

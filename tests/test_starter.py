@@ -189,5 +189,3 @@ def test_every_quality_query_is_silent_on_the_base(starter: Starter) -> None:
     store.change(add=starter.quads())
     assert len(quality_queries()) >= 7
     assert list(quality_faults(store)) == []
-
-

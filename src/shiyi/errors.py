@@ -18,6 +18,7 @@ ShiyiError
 """
 
 from collections.abc import Sequence
+
 from typing_extensions import override
 
 

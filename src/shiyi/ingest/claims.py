@@ -9,7 +9,7 @@ from shiyi.ingest.tables import Faults, Row, check_columns, read_tables
 from shiyi.model.claim import Checked, Claim, Evidence, Polarity, Source
 from shiyi.model.confidence import Confidence
 from shiyi.model.names import resource
-from shiyi.model.rdf import Literal, Object
+from shiyi.model.rdf import Literal, Object, local_name
 from shiyi.ontology.statements import QUALIFIERS
 from shiyi.ontology.terms import SHIYI
 from shiyi.ontology.vocabulary import Property, Schema
@@ -38,9 +38,20 @@ class Reader:
             self._check_header(header, rows, long, properties)
             for row in rows:
                 for claim in self._long(row) if long else self._wide(row, properties):
-                    known = claims.get(claim.iri.value)
-                    claims[claim.iri.value] = known.joined(claim) if known else claim
+                    said = self._as_first_said(claim, claims)
+                    known = claims.get(said.iri.value)
+                    claims[said.iri.value] = known.joined(said) if known else said
         return list(claims.values())
+
+    def _as_first_said(self, claim: Claim, claims: dict[str, Claim]) -> Claim:
+        """Turn a symmetric claim round if it stands already the other way."""
+        said = claim.object
+        if isinstance(said, Literal) or not self.schema.property(
+            local_name(claim.predicate.value)
+        ).symmetric:
+            return claim
+        turned = Claim(said, claim.predicate, claim.subject, claim.evidence, claim.polarity)
+        return turned if turned.iri.value in claims else claim
 
     def _check_header(
         self, header: tuple[str, ...], rows: list[Row], long: bool, properties: list[str]

@@ -45,18 +45,27 @@ def lowered(quads: Iterable[Quad]) -> "Graph":
     """
     from rdflib import Graph
 
-    graph = Graph()
+    graph, nodes = Graph(), _Nodes()
     for quad in quads:
-        subject = _node(quad.subject)
+        subject = nodes[quad.subject]
         if isinstance(quad.object, Triple):
             inner = quad.object
             parts = ((RDF.subject, inner.subject), (RDF.predicate, inner.predicate),
                      (RDF.object, inner.object))  # fmt: skip
             for predicate, part in parts:
-                graph.add((subject, _node(predicate), _node(part)))
+                graph.add((subject, nodes[predicate], nodes[part]))
         else:
-            graph.add((subject, _node(quad.predicate), _node(quad.object)))
+            graph.add((subject, nodes[quad.predicate], nodes[quad.object]))
     return graph
+
+
+class _Nodes(dict[Term, "Node"]):
+    """Terms as rdflib has them, each made once: most IRIs come back many times."""
+
+    @override
+    def __missing__(self, term: Term) -> "Node":
+        node = self[term] = _node(term)
+        return node
 
 
 def _node(term: Term) -> "Node":
