@@ -1,0 +1,1 @@
+"""From a passage to claims with quotes; extractors stand behind one port."""

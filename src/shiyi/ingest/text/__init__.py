@@ -1,0 +1,1 @@
+"""From a file of text to its tree of titles and its passages."""
