@@ -7,6 +7,7 @@ ShiyiError
 ├── UsageError            a request cannot be understood as it stands
 ├── TooLargeError         a request is larger than we take
 ├── QueryError            a SPARQL query cannot be parsed, or asks what we do not allow
+│   ├── QueryRefusedError a query or update asks for what is never offered: SERVICE, LOAD
 │   └── QueryLimitError   a query ran past its time, memory, rows or bytes
 ├── TableError            a knowledge table has faults
 ├── ConformanceError      data break their shapes
@@ -15,6 +16,7 @@ ShiyiError
 ├── UnboundVariableError  a prompt or query was not given all it asks for
 ├── MissingExtraError     an optional part is not installed
 └── OutsideError          something outside (a model endpoint, a remote store) failed
+    └── ReplyError        a model's reply is malformed
 """
 
 from collections.abc import Sequence
@@ -72,6 +74,10 @@ class TooLargeError(ShiyiError, ValueError):
 
 class QueryError(ShiyiError, ValueError):
     """A SPARQL query cannot be parsed, or asks for what we do not allow."""
+
+
+class QueryRefusedError(QueryError):
+    """A query or update is well-formed as far as we looked, and asks for what is never offered."""
 
 
 class QueryLimitError(QueryError):
@@ -136,3 +142,7 @@ class MissingExtraError(ShiyiError):
 
 class OutsideError(ShiyiError):
     """Something outside this process failed: a model endpoint, a remote store."""
+
+
+class ReplyError(OutsideError):
+    """A model's reply is malformed: not what the prompt asked for."""

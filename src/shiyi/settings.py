@@ -72,6 +72,16 @@ class AnswerSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class ModelSettings:
+    """Which language model writes answers; none is needed, and none is the default."""
+
+    answer: str = ""  # a model's name at OPENAI_BASE_URL; the papers used GPT-4 and DeepSeek-R1
+    timeout: float = 30.0  # seconds for the whole call (ours)
+    retries: int = 1  # with back-off, inside the timeout (ours)
+    max_tokens: int = 2000  # (ours)
+
+
+@dataclass(frozen=True, slots=True)
 class QuerySettings:
     """What a free SPARQL query may use; each runs in a killable worker."""
 
@@ -96,6 +106,17 @@ class ServerSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class IngestSettings:
+    """How texts become passages and candidate claims."""
+
+    passage_least: int = 200  # TOSRR: characters in Chinese, words in English
+    passage_most: int = 300  # TOSRR; a longer sentence or table stays whole
+    batch: int = 400  # passages, or table rows, that are validated and written as one change (ours)
+    rules: float = 0.9  # factor: read by pattern rules, not by a person (ours)
+    max_text_bytes: int = 67_108_864  # of one text file, or of one line of a collection
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """The operator's choices; nothing below ``cli`` and ``server`` reads a file or the environment.
 
@@ -116,7 +137,9 @@ relation_paths, allow_inverse, limit, engine
     pagerank: PageRankSettings = field(default_factory=PageRankSettings)
     paths: PathSettings = field(default_factory=PathSettings)
     linking: LinkingSettings = field(default_factory=LinkingSettings)
+    ingest: IngestSettings = field(default_factory=IngestSettings)
     answer: AnswerSettings = field(default_factory=AnswerSettings)
+    models: ModelSettings = field(default_factory=ModelSettings)
     query: QuerySettings = field(default_factory=QuerySettings)
     server: ServerSettings = field(default_factory=ServerSettings)
 

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 from pathlib import Path
 
 from shiyi.cli import emit
@@ -24,6 +25,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, settings: Settings) -> int:
     """Answer one question."""
     from shiyi.answering import Runtime, ask
+    from shiyi.answering.writer import write_with_model
+    from shiyi.prompts.openai import model_from
     from shiyi.sparql.knowledge_base import KnowledgeBase
 
     profile = read_profile(args.profile)
@@ -33,6 +36,8 @@ def run(args: argparse.Namespace, settings: Settings) -> int:
             runtime, args.question, method=args.method, language=args.lang, k=args.k,
             profile=profile,
         )  # fmt: skip
+        if model := model_from(settings.models, os.environ):
+            answer = write_with_model(answer, model, runtime.linker)
     if args.json:
         emit(answer.to_json())
     else:

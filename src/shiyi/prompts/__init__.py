@@ -1,0 +1,1 @@
+"""What is said to language models: prompts as files, models behind a port."""

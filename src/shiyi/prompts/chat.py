@@ -1,0 +1,35 @@
+"""What a chat model can do for us, whoever makes it."""
+
+import json
+from typing import Any, Protocol
+
+from shiyi.errors import ReplyError
+
+
+class ChatModel(Protocol):
+    """Answers one text with one text."""
+
+    @property
+    def name(self) -> str:
+        """Name the model, as answers show it."""
+
+    def reply(self, prompt: str) -> str:
+        """Give the model's text; :class:`OutsideError` where it cannot be had in time."""
+
+
+def parse_object(reply: str) -> dict[str, Any]:
+    r"""Read the one JSON object of a reply, with or without a code fence round it.
+
+    >>> parse_object('```json\n{"a": 1}\n```')
+    {'a': 1}
+    """
+    text = reply.strip()
+    if text.startswith("```"):
+        text = text.partition("\n")[2].rpartition("```")[0]
+    try:
+        said = json.loads(text)
+    except (ValueError, RecursionError) as fault:
+        raise ReplyError(f"the model's reply is not JSON: {reply[:80]!r}") from fault
+    if not isinstance(said, dict):
+        raise ReplyError("the model's reply is JSON, but not an object")
+    return said
