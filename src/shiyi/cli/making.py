@@ -59,13 +59,14 @@ def _claims_conform(tables: Path | None, settings: Settings) -> tuple["Result", 
 def _conform(starter: "Starter", claims: bool) -> tuple["Result", ...]:
     """Validate the claims alone, or everything but the claims; types stand in both halves."""
     from shiyi.model.names import ID
+    from shiyi.model.rdf import text
     from shiyi.ontology.terms import RDF
     from shiyi.shapes.validation import lowered, shape_names, shapes_graph, validate
 
     half = (
         quad
         for quad in starter.quads()
-        if quad.predicate == RDF.type or quad.subject.value.startswith(f"{ID}claim/") is claims
+        if quad.predicate == RDF.type or text(quad.subject).startswith(f"{ID}claim/") is claims
     )
     names = ("claim",) if claims else tuple(n for n in shape_names() if n != "claim")
     return validate(lowered(half), shapes_graph(*names))
