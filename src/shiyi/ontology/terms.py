@@ -198,6 +198,7 @@ class RDF(Vocabulary, base="http://www.w3.org/1999/02/22-rdf-syntax-ns#"):
     subject: NamedNode
     predicate: NamedNode
     object: NamedNode
+    value: NamedNode
 
 
 class RDFS(Vocabulary, base="http://www.w3.org/2000/01/rdf-schema#"):
@@ -251,6 +252,15 @@ class DCTERMS(Vocabulary, base="http://purl.org/dc/terms/"):
     identifier: NamedNode
     license: NamedNode
     source: NamedNode
+
+
+class DCAT(Vocabulary, base="http://www.w3.org/ns/dcat#"):
+    """Data Catalog Vocabulary."""
+
+    Dataset: NamedNode
+    distribution: NamedNode
+    landingPage: NamedNode
+    version: NamedNode
 
 
 PREFIXES = {
