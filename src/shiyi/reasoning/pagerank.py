@@ -1,10 +1,7 @@
 """Weighted PageRank: how important an entity is among the accepted claims."""
 
-from typing import cast
-
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from shiyi.errors import RangeError
 from shiyi.settings import PageRankSettings
@@ -31,10 +28,10 @@ def pagerank(
     out = np.bincount(source, weights=weight, minlength=size)
     dangling = out == 0
     share = weight / np.where(dangling, 1.0, out)[source]
-    matrix = csr_array((share, (target, source)), shape=(size, size))
     rank = np.full(size, 1.0 / size)
     for _ in range(settings.max_iterations):
-        flow = cast("Vector", matrix @ rank) + rank[dangling].sum() / size
+        flow = np.bincount(target, weights=share * rank[source], minlength=size)
+        flow += rank[dangling].sum() / size
         following = (1.0 - settings.damping) / size + settings.damping * flow
         moved = float(np.abs(following - rank).sum())
         rank = following
