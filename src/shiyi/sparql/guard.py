@@ -6,7 +6,7 @@ its deadline.
 
 import re
 
-from shiyi.errors import QueryError, TooLargeError
+from shiyi.errors import QueryError, QueryRefusedError, TooLargeError
 
 MAX_DEPTH = 128  # Oxigraph's stack ends at 864 nested EXISTS, the least of all constructs
 
@@ -27,6 +27,7 @@ _SERVICE = re.compile(
     r"(?<![\w:?$@.-])SERVICE\s*(?:SILENT\s*)?(?:<>|[?$]\w+|[^\s{}()<>]*:[^\s{}()]*)\s*\{",
     re.IGNORECASE,
 )
+_LOAD = re.compile(r"(?<![\w:?$@.-])LOAD\s*(?:SILENT\s*)?(?:<|[^\s{}()<>]*:)", re.IGNORECASE)
 _SERVICE_WORD = re.compile(r"(?<![\w:?$@.-])SERVICE(?![\w-])", re.IGNORECASE)
 
 
@@ -38,23 +39,52 @@ def check_query(text: str, max_bytes: int, network_blocked: bool = True) -> None
     >>> check_query("SELECT * { SERVICE <https://e.org/sparql> { ?s ?p ?o } }", 1000)
     Traceback (most recent call last):
         ...
-    shiyi.errors.QueryError: SERVICE is not offered: a query here asks this knowledge base only
+    shiyi.errors.QueryRefusedError: SERVICE is not offered: a query here asks this knowledge base only
     """
-    try:
-        size = len(text.encode())
-    except UnicodeEncodeError as fault:
-        raise QueryError(f"the query is not Unicode text: {fault.reason}") from fault
-    if size > max_bytes:
-        raise TooLargeError("the query", size, max_bytes, "bytes")
-    bare = _TOKENS.sub(_hole, text)
-    if (deepest := _depth(bare)) > MAX_DEPTH:
-        raise QueryError(f"the query nests {deepest} levels deep; at most {MAX_DEPTH} are taken")
-    if (_SERVICE if network_blocked else _SERVICE_WORD).search(bare):
-        raise QueryError("SERVICE is not offered: a query here asks this knowledge base only")
+    bare = _checked("query", text, max_bytes, network_blocked)
     begin = _PROLOGUE.match(bare)
     body = bare[begin.end() :] if begin else bare
     if _UPDATE.match(body) and not _FORM.match(body):
         raise QueryError("this is an update; only SELECT, ASK, CONSTRUCT and DESCRIBE are taken")
+
+
+def check_update(text: str, max_bytes: int, network_blocked: bool = True) -> str:
+    """Refuse what no worker should try, as ``check_query`` does, and LOAD; give the bare text.
+
+    In the bare text comments, texts and IRIs are blanks of the same length, so that places agree.
+
+    >>> check_update("INSERT DATA { <a:a> <a:b> 'LOAD' }", 1000)
+    "INSERT DATA { <   > <   > '    ' }"
+    """
+    _checked("update", text, max_bytes, network_blocked)
+    bare = _TOKENS.sub(_blank, text)
+    if _LOAD.search(bare):
+        raise QueryRefusedError("LOAD is not offered: send the data itself, for example by POST")
+    return bare
+
+
+def _checked(what: str, text: str, max_bytes: int, network_blocked: bool) -> str:
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError as fault:
+        raise QueryError(f"the {what} is not Unicode text: {fault.reason}") from fault
+    if size > max_bytes:
+        raise TooLargeError(f"the {what}", size, max_bytes, "bytes")
+    bare = _TOKENS.sub(_hole, text)
+    if (deepest := _depth(bare)) > MAX_DEPTH:
+        raise QueryError(f"the {what} nests {deepest} levels deep; at most {MAX_DEPTH} are taken")
+    if (_SERVICE if network_blocked else _SERVICE_WORD).search(bare):
+        raise QueryRefusedError(
+            "SERVICE is not offered: a query here asks this knowledge base only"
+        )
+    return bare
+
+
+def _blank(token: re.Match[str]) -> str:
+    found = token[0]
+    if token["comment"] is not None:
+        return " " * len(found)
+    return found[0] + " " * (len(found) - 2) + found[-1]
 
 
 def _hole(token: re.Match[str]) -> str:

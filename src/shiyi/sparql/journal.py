@@ -6,12 +6,12 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Self
+from typing import Any, BinaryIO, Self
 
 from shiyi.errors import KnowledgeBaseError
-from shiyi.model.rdf import Quad
+from shiyi.model.rdf import NamedNode, Quad
 from shiyi.sparql.durable import sync_folder
-from shiyi.sparql.oxigraph import n_quads, parse_n_quads
+from shiyi.sparql.oxigraph import NO_GRAPHS, Graphs, n_quads, parse_n_quads
 
 # One record, after the RDF Patch format: a header line, D and A lines, and a checksum line.
 _HEADER, _DELETE, _ADD, _CHECK = b"H ", b"D ", b"A ", b"C "
@@ -31,13 +31,16 @@ class Record:
     when: str
     removed: tuple[Quad, ...]
     added: tuple[Quad, ...]
+    graphs: Graphs = NO_GRAPHS
 
     def to_bytes(self) -> bytes:
         """Write the record, which ends with the SHA-256 of all that stands before it."""
-        said = {
+        said: dict[str, Any] = {
             "sequence": self.sequence, "key": self.key, "who": self.who, "why": self.why,
             "when": self.when, "removed": len(self.removed), "added": len(self.added),
         }  # fmt: skip
+        if self.graphs != NO_GRAPHS:
+            said["graphs"] = [[each.value for each in names] for names in self.graphs]
         lines = [_HEADER + json.dumps(said, ensure_ascii=False).encode() + b"\n"]
         lines += [_DELETE + line for line in n_quads(self.removed).splitlines(keepends=True)]
         lines += [_ADD + line for line in n_quads(self.added).splitlines(keepends=True)]
@@ -57,9 +60,10 @@ class Record:
         added = parse_n_quads(b"".join(x[2:] for x in body[1:] if x.startswith(_ADD)))
         if (len(removed), len(added)) != (said["removed"], said["added"]):
             raise ValueError("the number of quads does not fit")
+        gone, come = (tuple(map(NamedNode, names)) for names in said.get("graphs", NO_GRAPHS))
         return cls(
             int(said["sequence"]), said["key"], said["who"], said["why"], said["when"],
-            removed, added,
+            removed, added, (gone, come),
         )  # fmt: skip
 
 

@@ -25,6 +25,8 @@ from shiyi.model.rdf import (
 from shiyi.sparql.store import QuadStore, Solution
 
 _BLANK = NamedNode("urn:shiyi:blank-node")  # a function of the update below, never stored
+Graphs = tuple[tuple[NamedNode, ...], tuple[NamedNode, ...]]
+NO_GRAPHS: Graphs = ((), ())  # names of graphs that go and that come, also where they are empty
 _MESSAGE = 400  # characters; the parser lists all of Unicode's letters
 
 
@@ -91,15 +93,18 @@ class OxigraphStore(QuadStore):
         return self._open().quads_for_pattern(subject, predicate, object, graph)
 
     @override
-    def change(self, add: Iterable[Quad] = (), remove: Iterable[Quad] = ()) -> None:
+    def change(
+        self, add: Iterable[Quad] = (), remove: Iterable[Quad] = (), graphs: Graphs = NO_GRAPHS
+    ) -> None:
         added, removed = tuple(add), tuple(remove)  # a failing iterable changes nothing
         with self._turn:
             store = self._to_write()
             try:
-                if not removed:
+                if not removed and graphs == NO_GRAPHS:
                     store.extend(added)
                 else:
-                    store.update(_update(added, removed), custom_functions={_BLANK: _blank_node})
+                    text = _update(added, removed, graphs)
+                    store.update(text, custom_functions={_BLANK: _blank_node})
             except OSError as fault:
                 raise KnowledgeBaseError(
                     f"the store in {self._path} took no change: {fault}; make room on the disk, "
@@ -188,9 +193,15 @@ def _solutions(found: QuerySolutions) -> Iterator[Solution]:
         raise KnowledgeBaseError(f"the store could not be read to the end: {fault}") from fault
 
 
-def _update(added: Sequence[Quad], removed: Sequence[Quad]) -> str:
+def _update(added: Sequence[Quad], removed: Sequence[Quad], graphs: Graphs) -> str:
     """Write one request, hence one transaction; all its parts are terms, written canonically."""
-    parts = [*_operations("DELETE", removed), *_operations("INSERT", added)]
+    gone, come = graphs
+    parts = [
+        *_operations("DELETE", removed),
+        *(f"DROP SILENT GRAPH {canonical(each)}" for each in gone),
+        *(f"CREATE SILENT GRAPH {canonical(each)}" for each in come),
+        *_operations("INSERT", added),
+    ]
     return " ;\n".join(parts)
 
 

@@ -19,6 +19,7 @@ GRAPH_TYPES: Final[Mapping[str, str]] = MappingProxyType({
     "nq": "application/n-quads",
     "trig": "application/trig",
     "rdf": "application/rdf+xml",
+    "jsonld": "application/ld+json",
 })  # fmt: skip
 
 

@@ -68,6 +68,11 @@ class Snapshot:
                 time.sleep(_PAUSE)
         raise AssertionError("unreachable")
 
+    @classmethod
+    def to_fill(cls, home: Path) -> Self:
+        """Give a place for a copy that someone else makes."""
+        return cls._new(home)
+
     def _filled(self, folder: Path) -> Self:
         _copy_store(folder, self.path)
         OxigraphStore.read_only(self.path).close()  # opens only if every file came along
@@ -82,6 +87,11 @@ class Snapshot:
             lock = os.open(own.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
             fcntl.flock(lock, fcntl.LOCK_EX)
         return cls(own, own.with_suffix(".lock"), lock)
+
+    @property
+    def is_original(self) -> bool:
+        """Tell whether this is no copy, since none could be made."""
+        return self._lock_path is None
 
     def remove(self) -> None:
         """Delete the copy; twice does no harm."""

@@ -8,8 +8,8 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Iterator
-from typing import IO, Any, cast
+from collections.abc import Iterable, Iterator
+from typing import IO, Any, NamedTuple, cast
 
 from pyoxigraph import (
     DefaultGraph,
@@ -26,6 +26,8 @@ from pyoxigraph import (
 
 from shiyi.sparql.confinement import confine
 from shiyi.sparql.worker_frames import FRAME, packed
+from shiyi.sparql.worker_lowering import lowered
+from shiyi.sparql.worker_updates import changed, open_copy
 
 _GRACE = 1.0  # seconds after the deadline until a worker whose parent died ends itself
 _FIRST_COUNT = 1 << 20  # bytes
@@ -37,8 +39,11 @@ _SOLUTIONS = {
 }  # fmt: skip
 _GRAPHS = {
     "ttl": RdfFormat.TURTLE, "nt": RdfFormat.N_TRIPLES, "nq": RdfFormat.N_QUADS,
-    "trig": RdfFormat.TRIG, "rdf": RdfFormat.RDF_XML,
+    "trig": RdfFormat.TRIG, "rdf": RdfFormat.RDF_XML, "jsonld": RdfFormat.JSON_LD,
 }  # fmt: skip
+
+_WITHOUT_TERMS = {"rdf", "jsonld"}  # their readers know RDF 1.1 only
+_WITH_PREFIXES = {"ttl", "trig", "rdf"}
 
 
 class _PastLimit(Exception):  # noqa: N818 - never leaves this process
@@ -99,13 +104,15 @@ def main(memory_mib: str, rows: str, size: str) -> None:
     blocked = confine(int(memory_mib))
     _send({"outcome": "ready", "network_blocked": blocked}, b"")
     path, store = "", None
-    while (request := _receive()) is not None:
+    while (received := _receive()) is not None:
+        request, sent = received
         signal.setitimer(signal.ITIMER_REAL, request["seconds"] + _GRACE)
         try:
             if request["snapshot"] != path or store is None:
-                store = Store.read_only(request["snapshot"])
+                store = None  # a copy that is written to is open once at most
+                store = _opened(request)
                 path = request["snapshot"]
-            header, body = _answer(store, request, int(rows), int(size))
+            header, body = _done(store, request, sent, Limits(int(rows), int(size)))
         except _PastLimit as past:
             header, body = {"outcome": "limit", "limit": past.limit}, b""
         except MemoryError:
@@ -116,6 +123,39 @@ def main(memory_mib: str, rows: str, size: str) -> None:
             header, body = {"outcome": "store", "message": str(fault)[:_MESSAGE]}, b""
         signal.setitimer(signal.ITIMER_REAL, 0)
         _send(header, body)
+
+
+class Limits(NamedTuple):
+    """How much a reply may hold."""
+
+    rows: int
+    size: int
+
+
+def _opened(request: dict[str, Any]) -> Store:
+    if request.get("writes"):
+        return open_copy(request["snapshot"])
+    return Store.read_only(request["snapshot"])
+
+
+def _done(
+    store: Store, request: dict[str, Any], sent: bytes, limits: Limits
+) -> tuple[dict[str, Any], bytes]:
+    if request.get("writes"):
+        return changed(store, request, sent, limits.size)
+    if request.get("task") == "dump":
+        return _dumped(store, request, limits.size)
+    return _answer(store, request, *limits)
+
+
+def _dumped(store: Store, request: dict[str, Any], size: int) -> tuple[dict[str, Any], bytes]:
+    """Write one whole graph; its size is bounded, its rows are not."""
+    target = request["target"]
+    graph = NamedNode(target) if target else DefaultGraph()
+    if target and not store.contains_named_graph(graph):
+        return {"outcome": "absent"}, b""
+    quads = store.quads_for_pattern(None, None, None, graph)
+    return _written((quad.triple for quad in quads), request, Limits(1 << 62, size))
 
 
 def _answer(
@@ -129,25 +169,31 @@ def _answer(
     if not form:
         return {"outcome": "format", "kind": kind}, b""
     if isinstance(found, QueryTriples):
-        return _graph(found, form, rows, size)
+        return _written(found, request, Limits(rows, size))
     sink = _Sink(form, rows, size)
     found.serialize(cast("IO[bytes]", sink), format=_SOLUTIONS[form])
     count = sink.count() if isinstance(found, QuerySolutions) else 1
     return {"outcome": "whole", "kind": kind, "rows": count}, bytes(sink.written)
 
 
-def _graph(found: QueryTriples, form: str, rows: int, size: int) -> tuple[dict[str, Any], bytes]:
-    sink, count = _Sink("none", rows, size), 0
+def _written(
+    found: Iterable[Triple], request: dict[str, Any], limits: Limits
+) -> tuple[dict[str, Any], bytes]:
+    sink, count, form = _Sink("none", *limits), 0, request["graph"]
 
     def counted() -> Iterator[Triple]:
         nonlocal count
         for triple in found:
             count += 1
-            if count > rows:
+            if count > limits.rows:
                 raise _PastLimit("rows")
             yield triple
 
-    serialize(counted(), cast("IO[bytes]", sink), format=_GRAPHS[form])
+    triples = counted()
+    if request.get("profile") == "rdf11" or form in _WITHOUT_TERMS:
+        triples = lowered(triples)
+    prefixes = request.get("prefixes") if form in _WITH_PREFIXES else None
+    serialize(triples, cast("IO[bytes]", sink), format=_GRAPHS[form], prefixes=prefixes)
     return {"outcome": "whole", "kind": "graph", "rows": count}, bytes(sink.written)
 
 
@@ -161,13 +207,13 @@ def _dataset(request: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _receive() -> dict[str, Any] | None:
+def _receive() -> tuple[dict[str, Any], bytes] | None:
     head = _read(FRAME.size)
     if head is None:
         return None
-    length, _ = FRAME.unpack(head)
-    text = _read(length)
-    return None if text is None else json.loads(text)
+    length, following = FRAME.unpack(head)
+    text, body = _read(length), _read(following)
+    return None if text is None or body is None else (json.loads(text), body)
 
 
 def _read(size: int) -> bytes | None:

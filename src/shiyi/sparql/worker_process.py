@@ -64,12 +64,12 @@ class WorkerProcess:
                 ) from fault
         return self._ready
 
-    def ask(self, request: dict[str, Any], deadline: float) -> Reply:
+    def ask(self, request: dict[str, Any], deadline: float, body: bytes = b"") -> Reply:
         """Give the reply; TimeoutError at the ``deadline`` of the monotonic clock."""
         self.greeting()
         assert self._process.stdin is not None  # noqa: S101 - Popen was given PIPE
         try:
-            left = memoryview(packed(request, b""))
+            left = memoryview(packed(request, body))
             while len(left):
                 left = left[self._process.stdin.write(left) or 0 :]
         except OSError as fault:

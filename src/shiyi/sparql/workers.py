@@ -1,22 +1,25 @@
 """The reading path for queries others wrote: killable workers on snapshots, never this process."""
 
+import math
 import queue
 import signal
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 
 from shiyi.errors import FormatError, KnowledgeBaseError, QueryError, QueryLimitError, UsageError
+from shiyi.ontology.terms import PREFIXES
 from shiyi.settings import QuerySettings
 from shiyi.sparql.guard import check_query
 from shiyi.sparql.knowledge_base import KnowledgeBase
 from shiyi.sparql.results import GRAPH_TYPES, SOLUTION_TYPES, QueryResult, ResultFormat
 from shiyi.sparql.snapshots import Snapshot
 from shiyi.sparql.worker_process import Reply, WorkerGoneError, WorkerProcess
+from shiyi.sparql.writer import applied_through, hide_note
 
 
 @dataclass(slots=True)
@@ -39,11 +42,12 @@ class QueryPool:
     """Answers free queries in confined workers; whatever a query does, the next is answered.
 
     A change is seen by queries that begin ``settings.snapshot_seconds`` after it, or at once
-    after :meth:`refresh`.
+    after :meth:`refresh`. A ``shortcut`` may give a snapshot of that sequence number sooner.
     """
 
     def __init__(self, kb: KnowledgeBase, settings: QuerySettings | None = None) -> None:
         self._kb, self._settings = kb, settings or QuerySettings()
+        self.shortcut: Callable[[int], Snapshot | None] = lambda sequence: None
         self._idle: queue.LifoQueue[_Worker] = queue.LifoQueue()
         self._turn, self._closed = threading.Lock(), False
         self._current = self._snapshot()
@@ -63,21 +67,44 @@ class QueryPool:
         timeout: float | None = None,
         default_graphs: Sequence[str] = (),
         named_graphs: Sequence[str] = (),
+        profile: str = "",
     ) -> QueryResult:
         """Answer one SELECT, ASK, CONSTRUCT or DESCRIBE, whole.
+
+        The ``profile`` ``rdf11`` writes graphs without triple terms.
 
         ``default_graphs`` and ``named_graphs`` are the IRIs of the protocol and replace what the
         query says. QueryError where the query is wrong, QueryLimitError where it ran past
         ``timeout`` seconds, memory, rows or bytes, FormatError where ``accept`` has no fit.
         """
         check_query(text, self._settings.max_query_bytes, self.network_blocked)
-        accepted, seconds = accept or ResultFormat(), self._seconds(timeout)
+        accepted, seconds = accept or ResultFormat(), seconds_of(self._settings, timeout)
         request = {
             "query": text, "seconds": seconds, "solutions": accepted.solutions,
             "graph": accepted.graph, "default_graphs": list(default_graphs),
-            "named_graphs": list(named_graphs),
+            "named_graphs": list(named_graphs), "profile": profile, "prefixes": dict(PREFIXES),
         }  # fmt: skip
         return _result(self._reply(request, seconds), accepted, self._settings)
+
+    def dump(self, graph: str, form: str, profile: str = "") -> QueryResult | None:
+        """Give one whole graph, the empty name being the default graph; None where it is not.
+
+        QueryLimitError where it is larger than a result may be.
+        """
+        seconds = self._settings.timeout
+        request = {
+            "task": "dump", "target": graph, "graph": form, "seconds": seconds,
+            "profile": profile, "prefixes": dict(PREFIXES),
+        }  # fmt: skip
+        reply = self._reply(request, seconds)
+        if reply[0]["outcome"] == "absent":
+            return None
+        return _result(reply, ResultFormat.of(form), self._settings)
+
+    def expire(self) -> None:
+        """Let the next query see all changes made so far, as ``refresh`` does, but then only."""
+        with self._turn:
+            self._current.made = -math.inf
 
     def refresh(self) -> None:
         """Let every query that begins from now on see all changes made so far."""
@@ -118,10 +145,10 @@ class QueryPool:
                 reply = worker.process.ask(asked, time.monotonic() + seconds)
             except TimeoutError:
                 self._replace(worker, shared)
-                raise _past_time(seconds) from None
+                raise past_time(seconds) from None
             except WorkerGoneError as gone:
                 self._replace(worker, shared)
-                raise _death(gone.status, seconds) from None
+                raise death(gone.status, seconds) from None
             except BaseException:
                 self._replace(worker, shared)
                 raise
@@ -167,7 +194,12 @@ class QueryPool:
 
     def _snapshot(self) -> _Shared:
         sequence = self._kb.sequence  # before the copy: it may hold more, never less
-        return _Shared(self._kb.take_snapshot(), sequence, time.monotonic())
+        if (ready := self.shortcut(sequence)) is not None:
+            return _Shared(ready, sequence, time.monotonic())
+        snapshot = self._kb.take_snapshot()
+        if applied_through(self._kb.store) and not snapshot.is_original:
+            hide_note(snapshot.path)
+        return _Shared(snapshot, sequence, time.monotonic())
 
     def _release(self, shared: _Shared | None) -> None:
         if shared is not None:
@@ -179,12 +211,14 @@ class QueryPool:
         if shared.users == 0:
             shared.snapshot.remove()
 
-    def _seconds(self, timeout: float | None) -> float:
-        if timeout is None:
-            return self._settings.timeout
-        if not timeout > 0:  # also refuses NaN
-            raise UsageError("the timeout of a query is a number of seconds above 0")
-        return min(timeout, self._settings.timeout_cap)
+
+def seconds_of(settings: QuerySettings, timeout: float | None) -> float:
+    """Give the time a query may take, in seconds: what was asked for, up to the cap."""
+    if timeout is None:
+        return settings.timeout
+    if not timeout > 0:  # also refuses NaN
+        raise UsageError("the timeout of a query is a number of seconds above 0")
+    return min(timeout, settings.timeout_cap)
 
 
 def _result(reply: Reply, accepted: ResultFormat, settings: QuerySettings) -> QueryResult:
@@ -196,7 +230,7 @@ def _result(reply: Reply, accepted: ResultFormat, settings: QuerySettings) -> Qu
         )
         return QueryResult(media, body, kind, int(said["rows"]))
     if said["outcome"] == "limit":
-        raise _past_limit(str(said["limit"]), settings)
+        raise past_limit(str(said["limit"]), settings)
     if said["outcome"] == "format":
         graph = said["kind"] == "graph"
         raise FormatError(
@@ -209,7 +243,8 @@ def _result(reply: Reply, accepted: ResultFormat, settings: QuerySettings) -> Qu
     raise KnowledgeBaseError(f"the snapshot cannot be read: {said['message']}")
 
 
-def _past_limit(limit: str, settings: QuerySettings) -> QueryLimitError:
+def past_limit(limit: str, settings: QuerySettings) -> QueryLimitError:
+    """Say which bound of the settings a result went past."""
     allowed = {
         "rows": f"more than {settings.rows:,} rows",
         "bytes": f"more than {settings.bytes:,} bytes",
@@ -220,15 +255,17 @@ def _past_limit(limit: str, settings: QuerySettings) -> QueryLimitError:
     )
 
 
-def _past_time(seconds: float) -> QueryLimitError:
+def past_time(seconds: float) -> QueryLimitError:
+    """Say that a query was stopped at its deadline."""
     return QueryLimitError(
         "time", f"the query ran longer than {seconds:g} s and was stopped; make it more selective"
     )
 
 
-def _death(status: int, seconds: float) -> QueryLimitError:
+def death(status: int, seconds: float) -> QueryLimitError:
+    """Say what killed the worker that had the query."""
     if status == -signal.SIGALRM:
-        return _past_time(seconds)
+        return past_time(seconds)
     name = signal.Signals(-status).name if status < 0 else f"status {status}"
     return QueryLimitError(
         "memory", f"the query used up its memory or stack and was stopped ({name}); simplify it"

@@ -14,7 +14,7 @@ from shiyi.model.names import graph
 from shiyi.model.rdf import XSD_INTEGER, Literal, Quad
 from shiyi.ontology.terms import SHIYI
 from shiyi.sparql.journal import Journal, Record
-from shiyi.sparql.oxigraph import OxigraphStore
+from shiyi.sparql.oxigraph import NO_GRAPHS, Graphs, OxigraphStore
 
 JOURNAL_FILE = "journal.nq"
 JOURNAL = graph("journal")
@@ -57,11 +57,18 @@ class Writer:
             yield self.store
 
     def write(
-        self, add: Iterable[Quad], remove: Iterable[Quad] = (), *, key: str, who: str, why: str
+        self,
+        add: Iterable[Quad],
+        remove: Iterable[Quad] = (),
+        *,
+        key: str,
+        who: str,
+        why: str,
+        graphs: Graphs = NO_GRAPHS,
     ) -> int:
         """Remove and add as one change that survives a power cut, and give its number.
 
-        A ``key`` used before changes nothing and gives the number it had. After a
+        ``graphs`` names those that go and those that come, which matters for empty ones. A ``key`` used before changes nothing and gives the number it had. After a
         KnowledgeBaseError the same call may be made again, and is finished once there is room.
         """
         if not (key and who and why):
@@ -72,7 +79,7 @@ class Writer:
             if (known := self.journal.find(key)) is not None:
                 return known
             when = self._now().isoformat(timespec="milliseconds")
-            record = Record(self.journal.sequence + 1, key, who, why, when, removed, added)
+            record = Record(self.journal.sequence + 1, key, who, why, when, removed, added, graphs)
             _rehearse(record)
             self.journal.append(record)
             with suppress(KnowledgeBaseError):
@@ -119,7 +126,7 @@ def apply(store: OxigraphStore, record: Record) -> None:
     now = Quad(
         JOURNAL, SHIYI.appliedThrough, Literal(str(record.sequence), datatype=XSD_INTEGER), JOURNAL
     )
-    store.change(add=(*record.added, now), remove=(*record.removed, *before))
+    store.change((*record.added, now), (*record.removed, *before), record.graphs)
 
 
 def _rehearse(record: Record) -> None:
@@ -127,7 +134,7 @@ def _rehearse(record: Record) -> None:
     try:
         again = Record.from_lines(record.to_bytes().splitlines(keepends=True))
         both = (*again.removed, *again.added)  # a change that also removes goes as text
-        OxigraphStore.in_memory().change(add=both, remove=both)
+        OxigraphStore.in_memory().change(both, both, again.graphs)
     except (SyntaxError, ValueError, RuntimeError) as fault:
         raise UsageError(
             f"nothing was written, since a quad has no N-Quads form: {fault}"
@@ -141,6 +148,15 @@ def applied_through(store: OxigraphStore) -> int:
     noted = [int(q.object.value) for q in store.match(JOURNAL, SHIYI.appliedThrough, None, JOURNAL)
              if isinstance(q.object, Literal)]  # fmt: skip
     return max(noted, default=0)
+
+
+def hide_note(folder: Path) -> None:
+    """Remove the writer's own note from a copy, so that readers see the data and nothing else."""
+    store = OxigraphStore.on_disk(folder)
+    try:
+        store.change((), tuple(store.match(graph=JOURNAL)), ((JOURNAL,), ()))
+    finally:
+        store.close()
 
 
 def take_lock(kb: Path) -> int:

@@ -1,0 +1,185 @@
+"""The worker's side of writing: try a change on a private copy, and say which quads it moves."""
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+from pyoxigraph import (
+    BlankNode,
+    DefaultGraph,
+    NamedNode,
+    Quad,
+    RdfFormat,
+    Store,
+    Triple,
+    parse,
+    serialize,
+)
+
+JOURNAL: Final = NamedNode("https://w3id.org/shiyi/graph/journal")  # the writer's own
+DEEPEST: Final = 8  # levels of triple terms; a parser follows them on its stack
+
+_FORMATS = {
+    "ttl": RdfFormat.TURTLE, "nt": RdfFormat.N_TRIPLES, "nq": RdfFormat.N_QUADS,
+    "trig": RdfFormat.TRIG, "rdf": RdfFormat.RDF_XML, "jsonld": RdfFormat.JSON_LD,
+}  # fmt: skip
+_GROUP = re.compile(r"\{[^{}]*\}")
+_DATA_ONLY = re.compile(
+    r"\s*(?:(?:PREFIX\s+[^\s:]*:\s*<\s*>|BASE\s*<\s*>|VERSION\s*['\"]\s*['\"]|INSERT\s+DATA\s*;?)\s*)+",
+    re.IGNORECASE,
+)
+
+Header = dict[str, Any]
+Patch = tuple[list[Quad], list[Quad], set[str], set[str]]  # quads gone and come, graphs likewise
+
+
+class ReservedError(ValueError):
+    """A change touches what only the writer may touch, or nests terms too deeply."""
+
+
+def open_copy(path: str) -> Store:
+    """Open a private copy, without the writer's own note in it."""
+    store = Store(path)
+    store.remove_graph(JOURNAL)
+    return store
+
+
+def changed(store: Store, request: Header, body: bytes, size: int) -> tuple[Header, bytes]:
+    """Make the change in the copy; give the N-Quads that go, those that come, and the graphs."""
+    if request["task"] == "backup":
+        store.backup(request["to"])
+        return {"outcome": "made"}, b""
+    make: dict[str, Callable[[Store, Header, bytes], Patch]] = {
+        "update": _update, "merge": _merge, "replace": _replace, "drop": _drop,
+    }  # fmt: skip
+    existed = _exists(store, request.get("target"))
+    removed, added, gone, come = make[request["task"]](store, request, body)
+    _refuse_reserved((*removed, *added), gone | come)
+    before, after = _lines(removed), _lines(added)
+    if len(before) + len(after) > size:
+        return {"outcome": "limit", "limit": "bytes"}, b""
+    header = {
+        "outcome": "changed", "removed": len(before), "gone": sorted(gone), "come": sorted(come),
+        "existed": existed,
+    }  # fmt: skip
+    return header, before + after
+
+
+def _exists(store: Store, target: str | None) -> bool:
+    """Tell whether a graph is there; the default graph always is."""
+    return not target or store.contains_named_graph(NamedNode(target))
+
+
+def _update(store: Store, request: Header, body: bytes) -> Patch:
+    text = request["text"]
+    if _inserts_data_only(request["bare"]):
+        return _inserted(store, text)
+    quads, graphs = _all_lines(store), _graphs(store)
+    store.update(text)
+    now, graphs_now = _all_lines(store), _graphs(store)
+    removed, added = quads - now, now - quads
+    del quads, now
+    return _read(removed), _read(added), graphs - graphs_now, graphs_now - graphs
+
+
+def _inserts_data_only(bare: str) -> bool:
+    """Tell whether each operation is INSERT DATA, so that nothing need be compared.
+
+    >>> _inserts_data_only("PREFIX a: <   > INSERT DATA { a:b a:c <<( a:a a:b a:c )>> } ;")
+    True
+    >>> _inserts_data_only("INSERT DATA { GRAPH <  > { } } ; DROP ALL")
+    False
+    """
+    outside, count = bare, 1
+    while count:
+        outside, count = _GROUP.subn(" ", outside)
+    return bool(_DATA_ONLY.fullmatch(outside))
+
+
+def _inserted(store: Store, text: str) -> Patch:
+    memory = Store()
+    memory.update(text)
+    return _merged(store, memory)
+
+
+def _merged(store: Store, memory: Store) -> Patch:
+    """Add to the copy what stands in ``memory``, whose literals are in the store's own form."""
+    added = [quad for quad in memory if quad not in store]
+    come = _graphs(memory) - _graphs(store)
+    store.extend(added)
+    for name in come:
+        store.add_graph(NamedNode(name))
+    return [], added, set(), come
+
+
+def _merge(store: Store, request: Header, body: bytes) -> Patch:
+    return _merged(store, _uploaded(request, body))
+
+
+def _replace(store: Store, request: Header, body: bytes) -> Patch:
+    memory, target = _uploaded(request, body), request["target"]
+    graph = NamedNode(target) if target else DefaultGraph()
+    old = set(store.quads_for_pattern(None, None, None, graph))
+    removed = [quad for quad in old if quad not in memory]
+    store.clear_graph(graph)
+    _, added, _, come = _merged(store, memory)
+    return removed, [quad for quad in added if quad not in old], set(), come
+
+
+def _drop(store: Store, request: Header, body: bytes) -> Patch:
+    target = request["target"]
+    graph = NamedNode(target) if target else DefaultGraph()
+    removed = list(store.quads_for_pattern(None, None, None, graph))
+    gone = {target} if target and store.contains_named_graph(graph) else set()
+    store.remove_graph(graph)
+    return removed, [], gone, set()
+
+
+def _uploaded(request: Header, body: bytes) -> Store:
+    """Read every part of an upload into the target graph, its blank nodes made new."""
+    target, memory, start = request["target"], Store(), 0
+    graph = NamedNode(target) if target else DefaultGraph()
+    if target:
+        memory.add_graph(graph)
+    for form, length in request["parts"]:
+        part, start = body[start : start + length], start + length
+        for quad in parse(part, _FORMATS[form], base_iri=request["base"], rename_blank_nodes=True):
+            if quad.graph_name != DefaultGraph():
+                raise ReservedError("this is a graph, so the upload must not name other graphs")
+            memory.add(Quad(quad.subject, quad.predicate, quad.object, graph))
+    return memory
+
+
+def _graphs(store: Store) -> set[str]:
+    return {graph.value for graph in store.named_graphs() if isinstance(graph, NamedNode)}
+
+
+def _all_lines(store: Store) -> set[bytes]:
+    return set((store.dump(format=RdfFormat.N_QUADS) or b"").splitlines())
+
+
+def _read(lines: Iterable[bytes]) -> list[Quad]:
+    return list(parse(b"\n".join(sorted(lines)), RdfFormat.N_QUADS))
+
+
+def _lines(quads: Iterable[Quad]) -> bytes:
+    return serialize(quads, format=RdfFormat.N_QUADS) or b""
+
+
+def _refuse_reserved(quads: Iterable[Quad], graphs: set[str]) -> None:
+    if JOURNAL.value in graphs:
+        raise ReservedError(f"{JOURNAL.value} is the journal's; use another graph")
+    for quad in quads:
+        if quad.graph_name == JOURNAL:
+            raise ReservedError(f"{JOURNAL.value} is the journal's; use another graph")
+        if isinstance(quad.graph_name, BlankNode):
+            raise ReservedError("a graph is named by an IRI")
+        if _depth(quad.object) > DEEPEST:
+            raise ReservedError(f"a triple term nests deeper than {DEEPEST} levels")
+
+
+def _depth(term: object) -> int:
+    depth = 0
+    while isinstance(term, Triple):
+        depth, term = depth + 1, term.object
+    return depth
