@@ -11,6 +11,7 @@ for (const button of $$("[data-theme-switch]")) {
     const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
     root.dataset.theme = dark ? "light" : "dark";
     try { localStorage.setItem("theme", root.dataset.theme); } catch { /* not kept, still shown */ }
+    dispatchEvent(new Event("shiyi:theme"));
   });
 }
 
@@ -18,8 +19,7 @@ for (const button of $$("[data-theme-switch]")) {
 const openTarget = () => {
   const target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
   if (!target) return;
-  const details = target.querySelector("details") || target.closest("details");
-  if (details) details.open = true;
+  for (let above = target.querySelector("details") || target.closest("details"); above; above = above.parentElement?.closest("details")) above.open = true;
 };
 addEventListener("hashchange", openTarget);
 openTarget();
@@ -31,9 +31,10 @@ class Completion {
   constructor(field) {
     this.field = field;
     this.opens = field.dataset.complete === "open";
+    this.kinds = field.dataset.kinds?.split(" ");
     this.list = document.createElement("ul");
     this.list.className = "suggestions";
-    this.list.id = `suggest-${field.name}`;
+    this.list.id = `suggest-${field.id || field.name}`;
     this.list.setAttribute("role", "listbox");
     this.list.setAttribute("aria-label", field.labels?.[0]?.textContent.trim() || field.name);
     this.list.hidden = true;
@@ -50,8 +51,10 @@ class Completion {
     this.request?.abort();
     this.request = new AbortController();
     try {
-      const reply = await fetch(`/api/complete?limit=8&q=${encodeURIComponent(words)}`, { signal: this.request.signal });
-      if (reply.ok) this.show((await reply.json()).completions);
+      const reply = await fetch(`/api/complete?limit=${this.kinds ? 40 : 8}&q=${encodeURIComponent(words)}`, { signal: this.request.signal });
+      if (!reply.ok) return;
+      const found = (await reply.json()).completions;
+      this.show((this.kinds ? found.filter((each) => this.kinds.includes(each.kind)) : found).slice(0, 8));
     } catch (fault) { if (fault.name !== "AbortError") this.close(); }
   }
   show(found) {
@@ -98,44 +101,171 @@ class Completion {
     this.field.removeAttribute("aria-activedescendant");
   }
 }
-for (const field of $$("[data-complete]")) new Completion(field);
 
-// asking: Enter sends, Shift+Enter makes a line, empty fields stay out of the address
-for (const form of $$("[data-ask]")) {
+// a graph and its library are fetched only when the graph comes near the screen
+const loaded = new Map();
+const load = (address) => {
+  if (!loaded.has(address)) loaded.set(address, new Promise((done, failed) => {
+    const script = document.createElement("script");
+    script.src = address;
+    script.onload = done;
+    script.onerror = failed;
+    document.head.append(script);
+  }));
+  return loaded.get(address);
+};
+const graphs = new IntersectionObserver((seen) => {
+  for (const { target, isIntersecting } of seen) {
+    if (!isIntersecting) continue;
+    graphs.unobserve(target);
+    load(target.dataset.library).then(() => load(target.dataset.script)).then(() => window.shiyiDraw(target), () => { target.hidden = true; });
+  }
+}, { rootMargin: "200px" });
+
+// asking: the answer is watched as it comes; where that cannot be, the form is sent as usual
+const fieldsOf = (form) => {
+  const said = new URLSearchParams();
+  const replies = [];
+  for (const [name, value] of new FormData(form)) {
+    if (!value.trim()) continue;
+    if (name === "reply") replies.push(value.trim()); else said.append(name, value.trim());
+  }
+  if (replies.length) said.set("q", [said.get("q"), ...replies].join("\n"));
+  return said;
+};
+
+async function* eventsOf(reply) {
+  const reader = reply.body.pipeThrough(new TextDecoderStream()).getReader();
+  for (let rest = ""; ;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    const parts = (rest + value).split("\n\n");
+    rest = parts.pop();
+    for (const part of parts) {
+      const [, name, data] = part.match(/^event: (\w+)\ndata: (.*)$/s) || [];
+      if (name) yield [name, JSON.parse(data)];
+    }
+  }
+}
+
+const words = () => document.body.dataset;
+const line = (className, text) => {
+  const made = document.createElement("p");
+  made.className = className;
+  made.textContent = text;
+  return made;
+};
+let asking;
+
+class Asking {
+  constructor(form) {
+    this.form = form;
+    this.said = fieldsOf(form);
+    this.panel = document.createElement("div");
+    this.panel.className = "progress";
+    this.panel.setAttribute("role", "status");
+    this.panel.append(line("thinking", form.dataset.thinking));
+    form.querySelector(".progress")?.remove();
+    form.append(this.panel);
+    this.paths = 0;
+    this.stop = new AbortController();
+  }
+  async run() {
+    try {
+      const reply = await fetch(`/api/ask/stream?page=1&${this.said}`, { signal: this.stop.signal });
+      if (!reply.ok) return this.fail((await reply.json()).detail);
+      for await (const [name, value] of eventsOf(reply)) {
+        if (name === "page") return this.show(value);
+        if (name === "error") return this.fail(value.detail);
+        this.tell(name, value);
+      }
+      this.fail(words().lost);
+    } catch (fault) { if (fault.name !== "AbortError") this.fail(words().lost); }
+  }
+  tell(name, value) {
+    if (name === "linked" && value.length) this.panel.append(line("said", `${words().linked} ${value.map((each) => each.label || each.mention).join(" · ")}`));
+    else if (name === "path") (this.count ??= this.panel.appendChild(line("said", ""))).textContent = `${words().paths} ${++this.paths}`;
+    else if (name === "warning") this.panel.append(line("said warned", value.text));
+  }
+  fail(detail) {
+    const again = document.createElement("button");
+    again.type = "button";
+    again.className = "chip small";
+    again.textContent = words().again;
+    again.addEventListener("click", () => this.form.requestSubmit());
+    const note = line("fault-note", `${detail} `);
+    note.setAttribute("role", "alert");
+    note.append(again);
+    this.panel.replaceChildren(note);
+  }
+  show({ html, title }) {
+    const main = document.getElementById("main");
+    main.innerHTML = html; // our own page, made from the same template as /ask
+    document.title = title;
+    history.pushState({}, "", `/ask?${this.said}`);
+    shown = location.pathname + location.search;
+    enhance(main);
+    scrollTo({ top: 0, behavior: "instant" });
+    document.getElementById("answer-title").focus({ preventScroll: true });
+  }
+}
+let shown = location.pathname + location.search;
+addEventListener("popstate", () => { if (shown !== location.pathname + location.search) location.reload(); });
+
+const onAsk = (form) => {
   const question = form.querySelector("textarea");
-  question.addEventListener("keydown", (event) => {
+  question?.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && !event.shiftKey && !event.isComposing && !event.defaultPrevented) { event.preventDefault(); form.requestSubmit(); }
   });
-  form.addEventListener("submit", () => {
-    const emptied = [...form.elements].filter((each) => each.name && !each.value);
-    for (const each of emptied) each.disabled = true;
-    const note = document.createElement("p");
-    note.className = "thinking";
-    note.setAttribute("role", "status");
-    note.textContent = form.dataset.thinking;
-    form.append(note);
-    // a page kept by the browser comes back as it was
-    addEventListener("pagehide", () => { note.remove(); for (const each of emptied) each.disabled = false; }, { once: true });
-  });
-}
-
-// copy and print
-for (const button of $$("[data-copy-link]")) {
-  if (!navigator.clipboard) continue;
-  button.hidden = false;
-  button.addEventListener("click", async () => { await navigator.clipboard.writeText(location.href); button.textContent = button.dataset.done; });
-}
-for (const button of $$("[data-print]")) { button.hidden = false; button.addEventListener("click", () => print()); }
-
-// a follow-up asks the reader: their answer is added to the question before it is sent again
-for (const button of $$("[data-follow]")) {
-  button.addEventListener("click", (event) => {
+  form.addEventListener("submit", (event) => {
     event.preventDefault();
-    const field = document.getElementById("q");
-    field.value = `${field.value.trim()}\n${button.dataset.follow} `;
-    field.form.querySelector(".profile").open = true;
-    field.focus();
-    field.setSelectionRange(field.value.length, field.value.length);
-    field.scrollIntoView({ block: "center" });
+    asking?.stop.abort();
+    asking = new Asking(form);
+    asking.run();
   });
-}
+};
+
+// a citation mark opens a card with the claim behind it
+const card = document.createElement("dialog");
+card.className = "claim-card";
+card.addEventListener("click", (event) => { if (event.target === card) card.close(); });
+const onCite = (mark) => {
+  mark.setAttribute("aria-haspopup", "dialog");
+  mark.addEventListener("click", (event) => {
+    const cited = document.getElementById(mark.hash.slice(1));
+    if (!cited || !card.showModal || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    const title = cited.querySelector(".spo").cloneNode(true);
+    title.id = "card-title";
+    const close = document.createElement("button");
+    close.type = "button";
+    close.className = "icon close";
+    close.textContent = "×";
+    close.setAttribute("aria-label", words().close);
+    close.addEventListener("click", () => card.close());
+    card.setAttribute("aria-labelledby", "card-title");
+    card.lang = cited.closest("[lang]")?.lang || document.documentElement.lang;
+    card.replaceChildren(close, title, cited.querySelector(".citation-body").cloneNode(true));
+    if (!card.isConnected) document.body.append(card);
+    card.showModal();
+  });
+};
+
+const copied = async (button, text) => {
+  try { await navigator.clipboard.writeText(text); button.textContent = button.dataset.done; } catch { button.textContent = words().refused; }
+};
+const answerText = () => [...$$(".answer .asked, .answer .warning, .answer .prose"), ...$$(".citation .spo")].map((each) => each.innerText.trim()).join("\n\n");
+
+const enhance = (root) => {
+  for (const field of $$("[data-complete]", root)) new Completion(field);
+  for (const form of $$("[data-ask]", root)) onAsk(form);
+  for (const mark of $$("a.cite", root)) onCite(mark);
+  for (const figure of $$("[data-graph]", root)) { figure.hidden = false; graphs.observe(figure); figure.parentElement.querySelector(".path-list")?.removeAttribute("open"); }
+  for (const button of $$("[data-print]", root)) { button.hidden = false; button.addEventListener("click", () => print()); }
+  if (!navigator.clipboard) return;
+  for (const button of $$("[data-copy-link]", root)) { button.hidden = false; button.addEventListener("click", () => copied(button, location.href)); }
+  for (const button of $$("[data-copy-text]", root)) { button.hidden = false; button.addEventListener("click", () => copied(button, answerText())); }
+  for (const button of $$("[data-copy-json]", root)) { button.hidden = false; button.addEventListener("click", async () => copied(button, await (await fetch(button.dataset.copyJson)).text())); }
+};
+enhance(document);
+addEventListener("beforeprint", () => { for (const each of $$(".answer details, .behind details, .theme details")) each.open = true; });

@@ -8,6 +8,7 @@ from markupsafe import Markup
 from shiyi.model.answer import Answer, Citation
 from shiyi.model.path import Path
 from shiyi.model.rdf import NamedNode
+from shiyi.server.drawing import Drawing, of_paths
 from shiyi.server.links import href
 from shiyi.server.markdown import opening_and_rest, rendered
 from shiyi.server.reading import Reader, Thing
@@ -60,6 +61,7 @@ class AnswerView:
     warnings: tuple[Marked, ...]
     recommendations: tuple[Marked, ...]
     chains: tuple[Chain, ...]
+    drawing: Drawing
     milliseconds: int
 
 
@@ -91,6 +93,7 @@ def answer_view(answer: Answer, reader: Reader, label: str) -> AnswerView:
             for each in answer.recommendations
         ),
         tuple(_chain(path, reader) for path in answer.paths),
+        of_paths(answer.paths, reader),
         round(sum(ms for _, ms in answer.trace.milliseconds)),
     )
 

@@ -17,7 +17,9 @@ from shiyi.server.inputs import (
     profile_of_form,
     text_field,
 )  # fmt: skip
+from shiyi.server.kept import Kept
 from shiyi.server.metrics import Metrics
+from shiyi.server.pages import answer_page
 from shiyi.server.problems import problem_of
 from shiyi.server.site import Site
 from shiyi.server.wording import chosen_language
@@ -26,7 +28,7 @@ _ASK_FIELDS: Final = ("question", "lang", "method", "k", "profile")
 _LINK_CHARS: Final = 20_000
 
 
-def api(site: Site, metrics: Metrics) -> Blueprint:
+def api(site: Site, metrics: Metrics, kept: Kept) -> Blueprint:
     """Serve ``/api/ask``, ``/api/ask/stream``, ``/api/link`` and ``/api/complete``."""
     routes = Blueprint("api", __name__, url_prefix="/api")
 
@@ -54,7 +56,9 @@ def api(site: Site, metrics: Metrics) -> Blueprint:
         method_field(said["method"], site.methods)
         language_field(said["lang"])
         profile = profile_of_form(args)
-        events = _events(site, said | {"question": question}, profile)
+        events = _events(
+            site, said | {"question": question}, profile, kept if _wants_page() else None
+        )
         response = Response(
             stream_with_context(events), content_type="text/event-stream; charset=utf-8"
         )
@@ -134,10 +138,16 @@ def event(name: str, value: object) -> str:
     return f"event: {name}\ndata: {json.dumps(value, ensure_ascii=False)}\n\n"
 
 
-def _events(site: Site, said: Mapping[str, Any], profile: Profile) -> Iterator[str]:
+def _wants_page() -> bool:
+    return request.args.get("page") == "1"
+
+
+def _events(
+    site: Site, said: Mapping[str, Any], profile: Profile, kept: Kept | None
+) -> Iterator[str]:
     try:
         mentions = site.link(str(said["question"]))
-        language = str(said["lang"] or "en")
+        language = str(said["lang"] or chosen_language())
         yield event("linked", [each.to_json(language) for each in mentions])
         answer = _asked(site, said, profile)
     except ShiyiError as fault:
@@ -151,3 +161,6 @@ def _events(site: Site, said: Mapping[str, Any], profile: Profile) -> Iterator[s
     for sentence in answer.sentences:
         yield event("token", sentence.text)
     yield event("answer", sent)
+    if kept is not None:
+        shown = answer_page(answer, kept, request.args, "ask_main.html")
+        yield event("page", {"html": shown, "title": answer.question[:60]})

@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote, urlencode
 
-from flask import Flask, request, url_for
+from flask import Flask, request
 
 from shiyi.artefacts import artefact
 from shiyi.errors import SettingError
+from shiyi.model.rdf import DefaultGraph
+from shiyi.ontology.terms import RDF, SHIYI
 from shiyi.server import guard, problems
 from shiyi.server.api import api
 from shiyi.server.concept_view import heading
@@ -22,9 +24,11 @@ from shiyi.server.metrics import Metrics
 from shiyi.server.opening import open_site
 from shiyi.server.pages import pages
 from shiyi.server.phrases import Phrases
+from shiyi.server.reading import Thing
 from shiyi.server.resources import resources
 from shiyi.server.site import Site
 from shiyi.server.sparql_protocol import sparql_protocol
+from shiyi.server.static import address, static
 from shiyi.server.wording import catalogue, chosen_language
 from shiyi.settings import Settings
 
@@ -52,18 +56,17 @@ def create_app(site: Site | Path, settings: Settings | None = None) -> Flask:
     app = Flask(
         "shiyi",
         template_folder=str(artefact("server/templates")),
-        static_folder=str(artefact("server/static")),
+        static_folder=None,
     )
     app.config["MAX_CONTENT_LENGTH"] = site.settings.server.max_body_bytes
-    app.config["SEND_FILE_MAX_AGE_DEFAULT"] = 86400
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     app.extensions["shiyi"] = site
     metrics, kept = Metrics(), Kept(site)
     problems.register(app)
     guard.register(app, metrics)
     for routes in (
-        pages(site, kept), resources(site, kept), api(site, metrics), sparql_protocol(site, metrics),
-        machine(site, metrics),
+        pages(site, kept), resources(site, kept), api(site, metrics, kept),
+        sparql_protocol(site, metrics), machine(site, metrics), static(),
     ):  # fmt: skip
         app.register_blueprint(routes)
     _say(app, site, kept)
@@ -79,7 +82,8 @@ def _say(app: Flask, site: Site, kept: Kept) -> None:
         return {
             "t": texts, "language": chosen_language(), "other_language": _other_language(),
             "p": Phrases(texts), "site": site, "nonce": guard.nonce, "href": href,
-            "asset": _asset, "class_name": _class_name(kept), "default_query": DEFAULT_QUERY,
+            "asset": address, "class_name": _class_name(kept), "default_query": DEFAULT_QUERY,
+            "constitutions": lambda: _constitutions(kept),
             "example_texts": lambda found: {each.name: each.text for each in found},
         }  # fmt: skip
 
@@ -89,8 +93,10 @@ def _class_name(kept: Kept) -> Callable[[str], str]:
     return lambda name: heading(reader, name)
 
 
-def _asset(name: str) -> str:
-    return url_for("static", filename=name)
+def _constitutions(kept: Kept) -> list[Thing]:
+    reader = kept.reader(chosen_language())
+    found = reader.store.match(None, RDF.type, SHIYI.Constitution, DefaultGraph())
+    return sorted((reader.thing(quad.subject) for quad in found), key=lambda each: each.iri)
 
 
 def _other_language() -> str:

@@ -1,21 +1,24 @@
 """A concept as its page shows it: what it is, safety first, then the rest by theme."""
 
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from shiyi.model.names import VOCAB, graph
 from shiyi.model.rdf import NamedNode, local_name, text
 from shiyi.ontology.terms import RDF, SHIYI, SKOS
+from shiyi.server.drawing import Drawing, around
 from shiyi.server.links import href
-from shiyi.server.reading import Reader, Statement, Thing
+from shiyi.server.reading import Reader, SourceView, Statement, Thing
 
 # theme -> predicates, in the order they are shown; safety comes first on every page
 THEMES: dict[str, tuple[str, ...]] = {
     "safety": (
-        "contraindicatedIn", "derivedCaution", "cautionIn", "interactsWith",
-        "potentiallyInteractsWith", "opposes", "fears", "incompatibleWith", "aggravates",
-        "unsuitableFood", "hasAdverseReaction", "hasAdverseEffectOn", "hasToxicity", "hasRedFlag",
-        "warrantsCheckFor", "confusedWith", "useRestriction", "safetyNote",
+        "hasRedFlag", "contraindicatedIn", "cautionIn", "interactsWith", "opposes", "fears",
+        "incompatibleWith", "hasToxicity", "useRestriction", "safetyNote", "aggravates",
+        "unsuitableFood", "hasAdverseReaction", "hasAdverseEffectOn", "warrantsCheckFor",
+        "confusedWith", "derivedCaution", "potentiallyInteractsWith",
     ),
     "nature": ("hasNature", "hasFlavour", "hasMeridianTropism", "hasThermalNature"),
     "benefit": (
@@ -40,6 +43,7 @@ SYMMETRIC = frozenset(
         "potentiallyInteractsWith",
     }
 )  # fmt: skip
+SINGLE = frozenset({"hasNature", "hasToxicity", "hasThermalNature"})  # one value is to be expected
 TEXTS = frozenset(
     {
         "cookingMethod", "consumptionMethod", "dietaryBenefit", "primaryEffect", "processing",
@@ -70,6 +74,22 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
+class Side:
+    """One of several values that sources give, with who gives it."""
+
+    statement: Statement
+    sources: tuple[SourceView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """A relation on which sources differ: every value stands, beside its sources."""
+
+    heading: str
+    sides: tuple[Side, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Mapping:
     """A match to another vocabulary."""
 
@@ -97,11 +117,16 @@ class ConceptView:
     mappings: tuple[Mapping, ...]
     importance: float
     claims: int
+    conflicts: tuple[Conflict, ...]
+    drawing: Drawing
+    linked_data: dict[str, Any]
 
 
 def concept_view(reader: Reader, node: NamedNode) -> ConceptView:
     """Read what the page of ``node`` shows."""
     statements = _unique(reader, node)
+    themes = tuple(_themes(reader, statements))
+    groups = [group for _, found in themes for group in found]
     return ConceptView(
         iri=node.value,
         name=reader.thing(node),
@@ -113,11 +138,17 @@ def concept_view(reader: Reader, node: NamedNode) -> ConceptView:
         definition=reader.said(node, SKOS.definition),
         broader=_things(reader, node, forward=True),
         narrower=_things(reader, node, forward=False),
-        themes=tuple(_themes(reader, statements)),
+        themes=themes,
         cuis=reader.texts(node, SHIYI.umlsCui),
         mappings=_mappings(reader, node),
         importance=reader.number(node, SHIYI.pageRank, graph("derived")),
         claims=len(statements),
+        conflicts=tuple(_conflicts(reader, groups)),
+        drawing=around(
+            reader.thing(node),
+            [(each.heading, each.statements) for each in groups if not each.is_text],
+        ),
+        linked_data=linked_data(reader, node),
     )
 
 
@@ -154,9 +185,18 @@ def _mappings(reader: Reader, node: NamedNode) -> tuple[Mapping, ...]:
     return tuple(found)
 
 
+def _in_language(statements: list[Statement], language: str) -> list[Statement]:
+    """Leave out texts of the other language where the same relation has one in the reader's."""
+    ours = {each.predicate for each in statements if each.object.language == language}
+    return [
+        each for each in statements
+        if each.object.language in {"", language} or each.predicate not in ours
+    ]  # fmt: skip
+
+
 def _themes(reader: Reader, statements: list[Statement]) -> list[tuple[str, tuple[Group, ...]]]:
     grouped: dict[tuple[str, bool], list[Statement]] = defaultdict(list)
-    for each in statements:
+    for each in _in_language(statements, reader.language):
         forward = each.forward or each.predicate in SYMMETRIC
         grouped[each.predicate, forward].append(each)
     known = {name for names in THEMES.values() for name in names}
@@ -179,8 +219,52 @@ def heading(reader: Reader, name: str) -> str:
     return reader.thing(NamedNode(VOCAB + name)).label
 
 
+def _conflicts(reader: Reader, groups: list[Group]) -> Iterator[Conflict]:
+    """Find where more than one value stands for what has one, or a source denies another."""
+    for group in groups:
+        single = group.predicate in SINGLE and group.forward and len(group.statements) > 1
+        denied = {each.other.iri for each in group.statements if each.negative}
+        held = {each.other.iri for each in group.statements if not each.negative}
+        if single or denied & held:
+            yield Conflict(
+                group.heading,
+                tuple(
+                    Side(each, _sources(reader, each))
+                    for each in group.statements
+                    if single or each.other.iri in denied & held
+                ),
+            )
+
+
+def _sources(reader: Reader, statement: Statement) -> tuple[SourceView, ...]:
+    claim = NamedNode(statement.claim)
+    nodes = [n for n in reader.values(claim, SHIYI.evidence, None) if isinstance(n, NamedNode)]
+    found = {view.iri: view for view in (reader.evidence(n, None).source for n in nodes)}
+    return tuple(sorted(found.values(), key=lambda each: each.title))
+
+
+def linked_data(reader: Reader, node: NamedNode) -> dict[str, Any]:
+    """Describe a concept as search engines read it: schema.org, in JSON-LD."""
+    labels = reader.labels(node)
+    matches = [
+        text(term) for relation in (SKOS.exactMatch, SKOS.closeMatch)
+        for term in reader.values(node, relation) if href(text(term))
+    ]  # fmt: skip
+    said = {
+        "@context": "https://schema.org", "@type": "DefinedTerm", "@id": node.value,
+        "name": list(dict.fromkeys(labels.values())),
+        "alternateName": list(_aliases(reader, node)),
+        "description": reader.said(node, SKOS.definition),
+        "termCode": list(reader.texts(node, SHIYI.umlsCui)), "sameAs": matches,
+        "inDefinedTermSet": "https://w3id.org/shiyi/vocab",
+    }  # fmt: skip
+    return {key: value for key, value in said.items() if value}
+
+
 def _sorted(statements: list[Statement]) -> tuple[Statement, ...]:
-    return tuple(sorted(statements, key=lambda each: (-each.confidence, each.other.label)))
+    return tuple(
+        sorted(statements, key=lambda each: (each.derived, -each.confidence, each.other.label))
+    )
 
 
 def is_concept(reader: Reader, node: NamedNode) -> bool:

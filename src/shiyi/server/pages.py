@@ -1,6 +1,10 @@
 """Pages for people who ask and people who browse; each works without JavaScript."""
 
-from flask import Blueprint, render_template, request
+from collections.abc import Mapping
+from typing import Final
+from urllib.parse import urlencode
+
+from flask import Blueprint, render_template, request, url_for
 
 from shiyi.errors import FormatError
 from shiyi.model.answer import Answer
@@ -21,6 +25,11 @@ from shiyi.server.reading import Reader, Thing
 from shiyi.server.site import Site
 from shiyi.server.wording import catalogue, chosen_language
 
+_FORM: Final = (
+    "age", "sex", "pregnant", "lactating", "medicines", "allergies", "conditions", "constitution",
+    "method", "k", "lang",
+)  # fmt: skip
+
 
 def pages(site: Site, kept: Kept) -> Blueprint:
     """Serve ``/``, ``/ask``, ``/browse`` and ``/concept-search``."""
@@ -34,10 +43,7 @@ def pages(site: Site, kept: Kept) -> Blueprint:
     def ask() -> str:
         if "q" not in request.args:
             return render_template("home.html", examples=examples(), asking=True)
-        answer = asked(site)
-        reader = kept.reader(answer.language)
-        view = answer_view(answer, reader, catalogue()("ask.citation"))
-        return render_template("ask.html", view=view, answer=answer, form=request.args)
+        return answer_page(asked(site), kept, request.args)
 
     @routes.get("/browse")
     def browse() -> str:
@@ -66,10 +72,24 @@ def pages(site: Site, kept: Kept) -> Blueprint:
     return routes
 
 
+def answer_page(
+    answer: Answer, kept: Kept, form: Mapping[str, str], template: str = "ask.html"
+) -> str:
+    """Show an answer as a page, or its main part alone."""
+    reader = kept.reader(answer.language)
+    view = answer_view(answer, reader, catalogue()("ask.citation"))
+    said = {key: form[key] for key in _FORM if form.get(key)} | {"q": answer.question}
+    address = url_for("api.answer_json") + "?" + urlencode(said)
+    return render_template(template, view=view, answer=answer, form=form, json_address=address)
+
+
 def asked(site: Site) -> Answer:
-    """Answer the question of the query string, its fields read strictly."""
+    """Answer the question of the query string and the replies to what was asked back."""
     args = request.args
-    question = text_field("q", args.get("q"), site.settings.answer.max_question_chars)
+    limit = site.settings.answer.max_question_chars
+    parts = [args.get("q"), *(said for said in args.getlist("reply") if said.strip())]
+    whole = args.get("q") if len(parts) == 1 else "\n".join(str(each) for each in parts)
+    question = text_field("q", whole, limit)
     return site.ask(
         question,
         method=method_field(args.get("method"), site.methods),

@@ -36,6 +36,7 @@ class Thing:
     href: str = ""
     other: str = ""  # the label in the other language, where it differs
     kind: str = ""  # local name of its class
+    language: str = ""  # of a text
 
     @property
     def local(self) -> bool:
@@ -157,7 +158,8 @@ class Reader:
 
     def _named(self, term: Term) -> Thing:
         if not isinstance(term, NamedNode):
-            return Thing("", text(term))
+            language = term.language if isinstance(term, Literal) else ""
+            return Thing("", text(term), language=language or "")
         found = self.labels(term)
         label = found.get(self.language) or next(iter(found.values()), local_name(term.value))
         other = found.get("en" if self.language == "zh" else "zh", "")

@@ -1,0 +1,111 @@
+// Draws a graph of claims with Cytoscape; the list beside it says the same to everyone.
+"use strict";
+(() => {
+  const token = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  const LOOKS = {
+    food: ["--leaf-wash", "--leaf", "round-rectangle"], person: ["--amber-wash", "--amber", "ellipse"],
+    complaint: ["--clay-wash", "--clay", "hexagon"], medicine: ["--blue-wash", "--blue", "barrel"],
+    other: ["--sunken", "--soft", "round-rectangle"],
+  };
+  const sure = (value) => token(`--sure-${value >= 0.9 ? 5 : value >= 0.8 ? 4 : value >= 0.65 ? 3 : value >= 0.45 ? 2 : 1}`);
+  const pen = document.createElement("canvas").getContext("2d");
+  const font = () => getComputedStyle(document.body).fontFamily;
+  const wide = (text) => { pen.font = `13px ${font()}`; return Math.min(pen.measureText(text).width, 118) + 26; };
+
+  // the library would add an inline style of its own; our style sheet already says the same
+  if (!document.getElementById("__________cytoscape_stylesheet")) {
+    const stand = document.createElement("meta");
+    stand.id = "__________cytoscape_stylesheet";
+    document.head.append(stand);
+  }
+
+  const looks = (narrow) => [
+    { selector: "node", style: {
+      label: "data(label)", "font-family": font(), "font-size": 13, color: token("--ink"), "text-valign": "center", "text-halign": "center",
+      "text-wrap": "wrap", "text-max-width": 118, width: (n) => wide(n.data("label")), height: (n) => (wide(n.data("label")) >= 143 ? 46 : 34),
+      "background-color": (n) => token(LOOKS[n.data("look")][0]), "border-color": (n) => token(LOOKS[n.data("look")][1]),
+      "border-width": (n) => (n.data("seed") ? 3 : 1.2), shape: (n) => LOOKS[n.data("look")][2] } },
+    { selector: "edge", style: {
+      "curve-style": "bezier", "target-arrow-shape": "triangle", "arrow-scale": 0.9, width: (e) => 1 + 2.4 * e.data("confidence"),
+      "line-color": (e) => sure(e.data("confidence")), "target-arrow-color": (e) => sure(e.data("confidence")),
+      label: (e) => (narrow ? e.data("confidence").toFixed(2) : `${e.data("label")} ${e.data("confidence").toFixed(2)}`), "font-size": 10.5, "font-family": font(), color: token("--soft"),
+      "text-rotation": "autorotate", "text-background-color": token("--raised"), "text-background-opacity": 0.92, "text-background-padding": 2 } },
+    { selector: ".faded", style: { opacity: 0.22 } },
+    { selector: ":selected", style: { "border-width": 3, "overlay-opacity": 0.08, "overlay-color": token("--clay") } },
+  ];
+
+  // columns by distance from what was asked; rows follow their neighbours, so that lines cross little
+  const layered = (data, width) => {
+    const near = new Map(data.nodes.map((n) => [n.id, []]));
+    for (const e of data.edges) { near.get(e.source).push(e.target); near.get(e.target).push(e.source); }
+    const depth = new Map(data.nodes.filter((n) => n.seed).map((n) => [n.id, 0]));
+    for (const queue = [...depth.keys()]; queue.length;) {
+      const here = queue.shift();
+      for (const next of near.get(here)) if (!depth.has(next)) { depth.set(next, depth.get(here) + 1); queue.push(next); }
+    }
+    const columns = [];
+    for (const n of data.nodes) (columns[depth.get(n.id) ?? 0] ??= []).push(n.id);
+    const row = new Map();
+    const settle = (column) => column.forEach((id, place) => row.set(id, place - (column.length - 1) / 2));
+    columns.forEach(settle);
+    for (let sweep = 0; sweep < 6; sweep += 1)
+      for (const column of sweep % 2 ? [...columns].reverse() : columns) {
+        const mean = (id) => near.get(id).reduce((sum, other) => sum + row.get(other), 0) / (near.get(id).length || 1);
+        column.sort((one, other) => mean(one) - mean(other));
+        settle(column);
+      }
+    const rows = Math.max(...columns.map((column) => column.length));
+    const step = Math.max(columns.length > 1 ? (width - 150) / (columns.length - 1) : width, 128);
+    const at = new Map();
+    columns.forEach((column, place) => column.forEach((id) => at.set(id, { x: place * step, y: row.get(id) * 58 * (rows / Math.max(column.length, rows * 0.6)) })));
+    return { at, rows };
+  };
+
+  // a concept stands in the middle with its neighbours left and right; on a narrow screen all to the right
+  const sided = (data, width) => {
+    const centre = data.nodes.find((n) => n.seed);
+    const others = data.nodes.filter((n) => n !== centre);
+    const rows = width < 520 ? others.length : Math.ceil(others.length / 2);
+    const at = new Map([[centre.id, { x: 0, y: 0 }]]);
+    const reach = width < 520 ? width - 170 : width / 2 - 90;
+    others.forEach((n, place) => {
+      const left = place >= rows;
+      const count = left ? others.length - rows : rows;
+      at.set(n.id, { x: left ? -reach : reach, y: ((left ? place - rows : place) - (count - 1) / 2) * 50 });
+    });
+    return { at, rows: rows * 0.84 };
+  };
+
+  const draw = (figure) => {
+    const data = JSON.parse(figure.querySelector("script").textContent);
+    const stage = figure.querySelector(".graph-stage");
+    const said = figure.querySelector(".graph-said");
+    const around = "around" in figure.dataset;
+    const narrow = stage.clientWidth < 520;
+    const { at, rows } = (around ? sided : layered)(data, stage.clientWidth);
+    stage.style.height = `${Math.min(Math.max(rows * 60 + 70, 220), 720)}px`;
+    const graph = cytoscape({
+      container: stage, elements: { nodes: data.nodes.map((n) => ({ data: n })), edges: data.edges.map((e) => ({ data: e })) },
+      style: looks(narrow), layout: { name: "preset", positions: (n) => at.get(n.id()), padding: 20 }, minZoom: 0.25, maxZoom: 2.5, userZoomingEnabled: false, boxSelectionEnabled: false,
+      userPanningEnabled: matchMedia("(hover: hover)").matches, autoungrabify: !matchMedia("(hover: hover)").matches,
+    });
+    const link = (href, text) => { const a = document.createElement("a"); a.href = href; a.textContent = text; return a; };
+    graph.on("tap", "edge", ({ target }) => {
+      const named = (id) => graph.getElementById(id).data("label");
+      said.replaceChildren(`${named(target.data("source"))} · ${target.data("label")} · ${named(target.data("target"))} — ${figure.dataset.sure} ${target.data("confidence").toFixed(2)} `, link(target.data("href"), figure.dataset.open));
+    });
+    graph.on("tap", "node", ({ target }) => {
+      graph.elements().removeClass("faded").difference(target.closedNeighborhood()).addClass("faded");
+      said.replaceChildren(target.data("href") ? link(target.data("href"), target.data("label")) : target.data("label"));
+    });
+    graph.on("tap", ({ target }) => { if (target === graph) { graph.elements().removeClass("faded"); said.textContent = figure.dataset.help; } });
+    for (const button of figure.querySelectorAll("[data-zoom]"))
+      button.addEventListener("click", () => graph.zoom({ level: graph.zoom() * Number(button.dataset.zoom), renderedPosition: { x: stage.clientWidth / 2, y: stage.clientHeight / 2 } }));
+    figure.querySelector("[data-fit]").addEventListener("click", () => graph.fit(undefined, 14));
+    new ResizeObserver(() => { graph.resize(); graph.fit(undefined, 14); }).observe(stage);
+    for (const change of [matchMedia("(prefers-color-scheme: dark)")]) change.addEventListener("change", () => graph.style(looks(narrow)));
+    addEventListener("shiyi:theme", () => graph.style(looks(narrow)));
+    figure.dataset.drawn = "yes";
+  };
+  window.shiyiDraw = draw;
+})();
