@@ -57,18 +57,36 @@ def best(mentions: Sequence[Mention], start: int, end: int) -> str:
     return max(shared)[1] if shared else ""
 
 
-def test_the_frozen_set_is_linked_as_well_as_it_was(linker: Linker) -> None:
-    right, faults = defaultdict[str, list[bool]](list), []
-    for row in gold():
+def judged(linker: Linker, rows: Sequence[dict[str, str]]) -> dict[str, list[str]]:
+    """List what is wrong among the known and the unlinkable mentions; right ones are empty."""
+    found = defaultdict[str, list[str]](list)
+    for row in rows:
         start, expected = int(row["start"]), set(filter(None, row["expected"].split("|")))
         said = best(linker.link(row["text"]), start, start + len(row["mention"]))
         good = said in expected if expected else not said
-        right["known" if expected else "unknown"].append(good)
-        if not good:
-            faults.append(f"{row['text']}: {said or 'nothing'}, not {row['expected'] or 'nothing'}")
-    assert len(right["unknown"]) >= 0.2 * sum(map(len, right.values())) >= 80
-    assert sum(right["known"]) >= 0.97 * len(right["known"]), faults
-    assert sum(right["unknown"]) >= 0.93 * len(right["unknown"]), faults
+        fault = f"{row['text']}: {said or 'nothing'}, not {row['expected'] or 'nothing'}"
+        found["known" if expected else "unknown"].append("" if good else fault)
+    return found
+
+
+def test_the_frozen_set_is_linked_as_well_as_it_was(linker: Linker) -> None:
+    found = judged(linker, [row for row in gold() if not row["group"].startswith("blind")])
+    assert found["known"].count("") >= 0.97 * len(found["known"]), found
+    assert found["unknown"].count("") >= 0.93 * len(found["unknown"]), found
+
+
+def test_mentions_written_before_any_result_was_seen_are_linked_as_well_as_they_were(
+    linker: Linker,
+) -> None:
+    found = judged(linker, [row for row in gold() if row["group"].startswith("blind")])
+    assert found["known"].count("") >= 0.93 * len(found["known"]), found
+    assert found["unknown"].count("") >= 0.7 * len(found["unknown"]), found
+
+
+def test_a_fifth_of_the_six_hundred_mentions_are_unlinkable() -> None:
+    rows = gold()
+    assert len(rows) >= 600
+    assert sum(not row["expected"] for row in rows) >= 0.2 * len(rows)
 
 
 def test_the_right_concept_is_among_ten_candidates(linker: Linker) -> None:
