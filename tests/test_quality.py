@@ -10,6 +10,8 @@ PREFIXES = """
 PREFIX : <https://example.org/> PREFIX s: <https://w3id.org/shiyi/vocab#>
 PREFIX id: <https://w3id.org/shiyi/id/> PREFIX dc: <http://purl.org/dc/terms/>
 PREFIX rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#>
+PREFIX skos: <http://www.w3.org/2004/02/skos/core#>
+PREFIX umls: <http://identifiers.org/umls/>
 """
 SUPPORT = ":c s:evidence :e . :e dc:source :b . :b s:sourceTier :t ."
 PLANTED = {
@@ -23,6 +25,16 @@ PLANTED = {
     "claim-without-evidence": ":c a s:Claim .",
     "spice-only": ":a s:regulatoryStatus id:status-mfh-2019 .",
     "derived-benefit": "GRAPH <https://w3id.org/shiyi/graph/derived> { :a s:relieves :b }",
+    "hierarchy-cycle": ":a skos:broader :b . :b skos:broader :c . :c skos:broader :a .",
+    "nature-conflict": ":m s:hasNature :hot , :cold . "
+    ":one rdf:reifies <<( :m s:hasNature :hot )>> . "
+    ":two rdf:reifies <<( :m s:hasNature :cold )>> .",
+    "safety-without-tier": ":a s:opposes :b . :c rdf:reifies <<( :a s:opposes :b )>> ; "
+    "s:evidence :e .",
+    "opposed-to-itself": ":a s:fears :a .",
+    "tcm-sign-with-exact-cui": ":a skos:inScheme id:scheme-tcm-sign ; "
+    "skos:exactMatch umls:C0000001 .",
+    "cui-form": ":a skos:closeMatch umls:CN12345 .",
 }
 
 
@@ -42,6 +54,13 @@ def test_every_quality_query_has_a_planted_fault() -> None:
 def test_a_planted_fault_is_found_by_its_query(name: str) -> None:
     found = [fault.partition(":")[0] for fault in quality_faults(planted(PLANTED[name]))]
     assert name in found
+
+
+def test_a_degree_of_a_nature_is_no_conflict_and_a_recorded_one_is_in_order() -> None:
+    degree = PLANTED["nature-conflict"] + " :hot skos:broader :cold ."
+    recorded = PLANTED["nature-conflict"] + " :one s:conflictsWith :two . :two s:conflictsWith :one ."
+    for text in (degree, recorded):
+        assert not any(f.startswith("nature-conflict") for f in quality_faults(planted(text)))
 
 
 def test_a_sound_base_has_no_faults() -> None:

@@ -110,6 +110,11 @@ CASES: dict[str, tuple[str, str, URIRef]] = {
         ':x a s:Source ; rdfs:label "书"@zh ; s:sourceTier :t ; s:lineage "b" .',
         SH.MinCountConstraintComponent,
     ),
+    "mapping": (
+        ":x skos:exactMatch :y ; skos:closeMatch :z .",
+        ":x skos:exactMatch :y ; skos:closeMatch :y .",
+        SH.DisjointConstraintComponent,
+    ),
     "passage": (
         ":x a s:Passage ; s:partOfSection :y ; prov:wasDerivedFrom :z . :y a s:Section . "
         ":z a s:Source .",
@@ -134,7 +139,7 @@ def graph(turtle: str) -> Graph:
 
 
 def test_every_shape_file_has_a_case() -> None:
-    assert len(shape_names()) == 20
+    assert len(shape_names()) == 21
     assert set(shape_names()) == set(CASES)
 
 
@@ -159,6 +164,23 @@ def test_every_message_is_there_in_both_languages_with_a_severity(name: str) -> 
         languages = {m.language for m in shapes.objects(each, SH.message) if isinstance(m, Literal)}
         assert languages == {"zh", "en"}
         assert shapes.value(each, SH.severity) is not None
+
+
+@pytest.mark.parametrize(
+    ("name", "sound", "faulty"),
+    [
+        ("evidence", 's:dose "3–9 g"', 's:dose "some"'),
+        ("evidence", 's:dose "9克"', 's:dose "9"'),
+        ("product", 's:recommendedIntake "500 mg"', 's:recommendedIntake "500"'),
+        ("product", 's:maximumIntake "2粒"', 's:maximumIntake "many mg"'),
+    ],
+)
+def test_an_amount_has_a_number_and_a_unit(name: str, sound: str, faulty: str) -> None:
+    base = SOUND_EVIDENCE if name == "evidence" else CASES["product"][0]
+    shapes, node = shapes_graph(name), ":e" if name == "evidence" else ":x"
+    assert validate(graph(f"{base} {node} {sound} ."), shapes) == ()
+    [result] = validate(graph(f"{base} {node} {faulty} ."), shapes)
+    assert URIRef(result.component) == SH.PatternConstraintComponent
 
 
 def test_a_subclass_is_held_to_the_shape_of_its_superclass() -> None:

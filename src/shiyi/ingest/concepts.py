@@ -27,6 +27,7 @@ KINDS = {
     "RegulatoryStatus": "status", "TherapeuticClass": "class", "SystemOrganClass": "soc",
     "CausalFactor": "cause", "Method": "method", "Rule": "rule",
 }  # fmt: skip
+TCM_ONLY = "tcm-only"  # the note of a sign that Western medicine has no name for
 _ID = re.compile(r"[a-z]+(-[a-z0-9]+)+")
 
 
@@ -46,6 +47,7 @@ class Concept:
     broader: tuple[str, ...]
     definition_zh: str
     definition_en: str
+    tcm_only: bool
     place: Place
 
     @property
@@ -112,7 +114,7 @@ def _concept(row: Row) -> Concept:
         alt_zh=row.values("alt_zh"), alt_en=row.values("alt_en"), pinyin=row.get("pinyin"),
         latin=row.values("latin"), notation=row.values("notation"), broader=row.values("broader"),
         definition_zh=row.get("definition_zh"), definition_en=row.get("definition_en"),
-        place=row.place,
+        tcm_only=row.get("note") == TCM_ONLY, place=row.place,
     )  # fmt: skip
 
 
@@ -172,6 +174,8 @@ def concept_quads(concept: Concept, broader: Iterable[str], pinyin: str) -> Iter
     yield Quad(node, RDF.type, getattr(SHIYI, concept.class_name), default)
     yield Quad(node, RDF.type, SKOS.Concept, default)
     yield Quad(node, SKOS.inScheme, resource(f"scheme-{KINDS[concept.class_name]}"), default)
+    if concept.tcm_only:
+        yield Quad(node, SKOS.inScheme, resource("scheme-tcm-sign"), default)
     for predicate, values, language in (
         (SKOS.prefLabel, (concept.zh,), "zh"), (SKOS.prefLabel, (concept.en,), "en"),
         (SKOS.altLabel, concept.alt_zh, "zh"), (SKOS.altLabel, concept.alt_en, "en"),

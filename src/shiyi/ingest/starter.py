@@ -1,11 +1,12 @@
 """The starter knowledge base: every table of ``ontology/``, read, checked and written as quads."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from shiyi.artefacts import artefact
+from shiyi.ingest import mappings as sssom
 from shiyi.ingest.claims import Reader
 from shiyi.ingest.concepts import (
     KINDS,
@@ -16,14 +17,13 @@ from shiyi.ingest.concepts import (
     read_concepts,
 )  # fmt: skip
 from shiyi.ingest.conflicts import conflict_quads
-from shiyi.ingest.mappings import Mapping, mapping_quads, read_mappings
 from shiyi.ingest.sources import read_sources
 from shiyi.ingest.tables import Faults
-from shiyi.model.claim import Claim, Source, Tier
+from shiyi.model.claim import Claim, Source
 from shiyi.model.names import resource
-from shiyi.model.rdf import DefaultGraph, Literal, Quad, parse_turtle
+from shiyi.model.rdf import DefaultGraph, Quad, parse_turtle
 from shiyi.ontology.statements import claim_quads, source_quads
-from shiyi.ontology.terms import RDF, RDFS, SKOS
+from shiyi.ontology.terms import SKOS
 from shiyi.ontology.vocabulary import Schema
 from shiyi.settings import ConfidenceSettings
 
@@ -36,7 +36,7 @@ class Starter:
     broader: dict[str, list[str]]
     sources: dict[str, Source]
     claims: list[Claim]
-    mappings: list[Mapping]
+    mappings: list[sssom.Mapping]
 
     def counts(self) -> dict[str, int]:
         """Count concepts by class, and claims, evidence, sources and mappings."""
@@ -52,7 +52,8 @@ class Starter:
         yield from vocabulary_quads()
         for concept in self.concepts.by_id.values():
             yield from concept_quads(concept, self.broader[concept.id], _pinyin(concept))
-        yield from mapping_quads(self.mappings)
+        yield from top_quads(self.concepts, self.broader)
+        yield from sssom.mapping_quads(self.mappings)
         for source in self.sources.values():
             yield from source_quads(source)
         for claim in self.claims:
@@ -71,34 +72,23 @@ def load_starter(folder: Path | None = None, weights: ConfidenceSettings | None 
     check_acyclic(broader, concepts, faults)
     reader = Reader(schema, concepts, sources, weights or ConfidenceSettings(), faults)
     claims = reader.read(folder / "claims")
-    mappings = read_mappings(folder / "mappings", concepts, faults)
+    mappings = sssom.read_mappings(folder / "mappings", concepts, faults)
     faults.raise_if_any()
     return Starter(concepts, broader, sources, claims, mappings)
 
 
 def vocabulary_quads() -> Iterator[Quad]:
-    """Yield the OWL vocabulary, the schemes and the source tiers."""
-    default = DefaultGraph()
-    yield from parse_turtle(artefact("ontology/shiyi.ttl").read_text(encoding="utf-8"))
-    for kind in sorted(set(KINDS.values())):
-        scheme = resource(f"scheme-{kind}")
-        yield Quad(scheme, RDF.type, SKOS.ConceptScheme, default)
-        yield Quad(scheme, RDFS.label, Literal(f"{kind} scheme", language="en"), default)
-    for tier in Tier:
-        node = resource(f"tier-{tier.value}")
-        yield Quad(node, RDF.type, SKOS.Concept, default)
-        for language, label in zip(("zh", "en"), TIER_LABELS[tier], strict=True):
-            yield Quad(node, SKOS.prefLabel, Literal(label, language=language), default)
+    """Yield the OWL vocabulary, and the schemes with the concepts that come with them."""
+    for name in ("shiyi", "schemes"):
+        yield from parse_turtle(artefact(f"ontology/{name}.ttl").read_text(encoding="utf-8"))
 
 
-TIER_LABELS = {
-    Tier.REGULATION: ("法规公告", "regulation"), Tier.PHARMACOPOEIA: ("药典", "pharmacopoeia"),
-    Tier.STANDARD: ("国家或行业标准", "standard"), Tier.TEXTBOOK: ("教科书", "textbook"),
-    Tier.MONOGRAPH: ("专论", "monograph"), Tier.REVIEW: ("综述与整合数据库", "review or integrated database"),
-    Tier.TRIAL: ("临床试验", "clinical trial"), Tier.PAPER: ("论文", "paper"),
-    Tier.CLASSIC: ("古籍", "classic"), Tier.CASE_REPORT: ("病例报告", "case report"),
-    Tier.WEBPAGE: ("网页", "web page"), Tier.MODEL: ("模型推断", "model inference"),
-}  # fmt: skip
+def top_quads(concepts: Concepts, broader: Mapping[str, list[str]]) -> Iterator[Quad]:
+    """Yield the top concepts of each scheme: those of its kind with nothing broader."""
+    for each in concepts.by_id.values():
+        if not broader[each.id]:
+            scheme = resource(f"scheme-{KINDS[each.class_name]}")
+            yield Quad(scheme, SKOS.hasTopConcept, each.iri, DefaultGraph())
 
 
 def _pinyin(concept: object) -> str:

@@ -71,6 +71,7 @@ class SHIYI(Vocabulary, base=VOCAB):
     Source: NamedNode
     Passage: NamedNode
     Section: NamedNode
+    School: NamedNode
     PatientCase: NamedNode
     CaseMention: NamedNode
     Review: NamedNode
@@ -131,6 +132,7 @@ class SHIYI(Vocabulary, base=VOCAB):
     recordedIn: NamedNode
     supportedByText: NamedNode
     partOfSection: NamedNode
+    belongsToSchool: NamedNode
     conflictsWith: NamedNode
     # texts about concepts
     cookingMethod: NamedNode
@@ -145,6 +147,15 @@ class SHIYI(Vocabulary, base=VOCAB):
     sourceMaterial: NamedNode
     ruleText: NamedNode
     questionText: NamedNode
+    # what a product label says
+    manufacturer: NamedNode
+    manufacturerAddress: NamedNode
+    productPurpose: NamedNode
+    productRisk: NamedNode
+    recommendedIntake: NamedNode
+    maximumIntake: NamedNode
+    sourceDatabase: NamedNode
+    # names and codes
     latinName: NamedNode
     pinyin: NamedNode
     umlsCui: NamedNode
@@ -163,6 +174,7 @@ class SHIYI(Vocabulary, base=VOCAB):
     quoteEnd: NamedNode
     knowledgeLevel: NamedNode
     agentType: NamedNode
+    evidenceType: NamedNode
     amount: NamedNode
     grade: NamedNode
     rating: NamedNode
