@@ -96,7 +96,7 @@ def test_an_update_after_another_writer_sees_that_write(
     [
         ("DROP ALL x", QueryError),
         ("LOAD <http://127.0.0.1:1/>", QueryRefusedError),
-        ("PREFIX e: <http://127.0.0.1:1/> load silent e:x INTO GRAPH <urn:g>", QueryRefusedError),
+        ("PREFIX e: <http://127.0.0.1:1/> load e:x INTO GRAPH <urn:g>", QueryRefusedError),
         ("INSERT { ?s ?p 1 } WHERE { SERVICE <urn:x> { ?s ?p ?o } }", QueryRefusedError),
         ("INSERT DATA { GRAPH <https://w3id.org/shiyi/graph/journal> { <a:a> <a:b> 1 } }",
          QueryError),

@@ -14,13 +14,17 @@ from shiyi.settings import Settings
 VERBS = {
     "build": "make the starter knowledge base from the project's own tables",
     "ask": "ask one question; get an answer with citations",
+    "ingest": "read books, texts or tables into passages and candidate claims",
+    "forget": "remove an ingested source and what stood on it alone",
     "serve": "serve pages, API, SPARQL endpoint and linked data",
+    "token": "say who may write over HTTP: add, list, revoke",
     "query": "run a SPARQL 1.2 query, read-only",
     "link": "find the concepts a text mentions",
     "validate": "check the knowledge base, or files, against the shapes",
     "export": "write the knowledge base in another form",
     "reason": "check the ontology, or recompute importance and inherited cautions",
     "explain": "say where a claim comes from and how its confidence was made",
+    "evaluate": "measure methods, baselines and ablations on question files",
     "train": "train the shipped embedding",
     "doctor": "say what is installed and what the knowledge base holds",
 }

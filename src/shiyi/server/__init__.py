@@ -6,13 +6,14 @@ from shiyi.settings import Settings
 def serve(settings: Settings, read_only: bool = False) -> None:
     """Serve the knowledge base at ``settings.kb`` until interrupted.
 
-    Nothing is written over HTTP, so ``read_only`` changes nothing yet. Raises KnowledgeBaseError
-    where there is no whole knowledge base, SettingError where the address cannot be used.
+    Holders of a token may write, unless ``read_only``. Raises KnowledgeBaseError where there is no
+    whole knowledge base or another process writes to it, SettingError where the address cannot be
+    used.
     """
     from shiyi.server.app import create_app
     from shiyi.server.app import serve as serve_app
+    from shiyi.server.opening import open_site
 
     chosen = settings.server
-    app = create_app(settings.kb, settings)
-    app.config["READ_ONLY"] = read_only
+    app = create_app(open_site(settings.kb, settings, read_only), settings)
     serve_app(app, chosen.host, chosen.port, chosen.threads)

@@ -12,11 +12,11 @@ _FORMATS = "http://www.w3.org/ns/formats/"
 _VOID = "http://rdfs.org/ns/void#"
 _LICENCE = "https://creativecommons.org/licenses/by/4.0/"
 _RESULTS = ("SPARQL_Results_JSON", "SPARQL_Results_XML", "SPARQL_Results_CSV",
-            "SPARQL_Results_TSV", "Turtle", "N-Triples", "N-Quads", "TriG", "RDF_XML")  # fmt: skip
+            "SPARQL_Results_TSV", "Turtle", "N-Triples", "N-Quads", "TriG", "RDF_XML", "JSON-LD")  # fmt: skip
 _WRITERS = {"rdf": "rdfxml"}
 
 
-def service_description(extension: str, kind: str) -> Response:
+def service_description(site: Site, extension: str, kind: str) -> Response:
     """Describe the endpoint in SPARQL 1.1 Service Description terms."""
     service, dataset, graph = (BlankNode(name) for name in ("service", "dataset", "graph"))
     endpoint = NamedNode(url_for("sparql.sparql", _external=True))
@@ -33,6 +33,9 @@ def service_description(extension: str, kind: str) -> Response:
             for name in _RESULTS
         ),
     ]
+    if site.writing and site.writing.updater:
+        update = NamedNode(_SD + "SPARQL11Update")
+        triples.append(Triple(service, NamedNode(_SD + "supportedLanguage"), update))
     return _written(triples, extension, kind)
 
 

@@ -10,7 +10,7 @@ from flask import Flask, Response, g, request
 from shiyi.server.metrics import Metrics
 from shiyi.server.wording import COOKIE, LANGUAGES
 
-_OPEN_PATHS: Final = ("/sparql", "/id/", "/data/", "/vocab", "/api/", "/.well-known/")
+_OPEN_PATHS: Final = ("/sparql", "/rdf-graph-store", "/id/", "/data/", "/vocab", "/api/", "/.well-known/")
 _SMALL: Final = 1024  # bytes; below this, compressing gains nothing
 _PACKABLE: Final = ("text/", "application/json", "application/ld+json", "image/svg+xml",
                     "application/sparql-results", "application/rdf+xml", "application/n-",
@@ -70,7 +70,7 @@ def _remember_language(response: Response) -> None:
 def _shared(response: Response) -> None:
     if request.path.startswith(_OPEN_PATHS):
         response.headers["Access-Control-Allow-Origin"] = "*"
-        response.headers["Access-Control-Expose-Headers"] = "Link, ETag"
+        response.headers["Access-Control-Expose-Headers"] = "Link, ETag, Location, Retry-After"
         if request.method == "OPTIONS":
             response.headers["Access-Control-Allow-Headers"] = "Accept, Content-Type"
             response.headers["Access-Control-Max-Age"] = "86400"

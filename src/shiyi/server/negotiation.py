@@ -32,6 +32,8 @@ def preferred(offered: Sequence[str], accepted: MIMEAccept | None = None) -> str
     accepted = request.accept_mimetypes if accepted is None else accepted
     if not accepted:
         return offered[0]
+    # our forms have no parameters but a charset, and that is UTF-8 whatever is asked for
+    accepted = MIMEAccept([(value.partition(";")[0].strip(), q) for value, q in accepted])
     synonyms = [alias for alias, kind in _SAME.items() if kind in offered]
     candidates = [*offered, *synonyms]
     best = max(candidates, key=lambda kind: (accepted[kind], _specific(kind, accepted)))

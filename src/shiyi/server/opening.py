@@ -10,21 +10,28 @@ from shiyi.linking.labels import LabelIndex
 from shiyi.model.answer import Answer
 from shiyi.model.profile import Profile
 from shiyi.server.counting import counts_of
-from shiyi.server.site import FreeQuery, Site, Suggestion
+from shiyi.server.site import FreeQuery, Site, Suggestion, Writing
+from shiyi.server.tokens import Tokens
 from shiyi.settings import Settings
 from shiyi.sparql.knowledge_base import KnowledgeBase
 from shiyi.sparql.results import GRAPH_TYPES, SOLUTION_TYPES, ResultFormat
+from shiyi.sparql.updates import Updater
 from shiyi.sparql.workers import QueryPool
 
 _EXTENSIONS = {kind: name for name, kind in (*SOLUTION_TYPES.items(), *GRAPH_TYPES.items())}
 
 
-def open_site(path: Path, settings: Settings) -> Site:
-    """Open ``path`` for reading; raises KnowledgeBaseError where it holds nothing whole."""
-    base = KnowledgeBase.open(path)
+def open_site(path: Path, settings: Settings, read_only: bool = False) -> Site:
+    """Open ``path``; raises KnowledgeBaseError where it holds nothing whole.
+
+    It is open for writing where somebody holds a token that may, unless ``read_only``.
+    """
+    tokens = Tokens(path)
+    base = KnowledgeBase.open(path, write=bool(tokens.all()) and not read_only)
     runtime = Runtime.open(base, settings)
     completer = Completer(LabelIndex.from_store(base.store, base.release))
     pool = QueryPool(base, settings.query)
+    writing = writing_to(base, pool, settings, tokens)
 
     def answer(
         question: str, *, method: str, language: str | None, k: int | None, profile: Profile
@@ -41,14 +48,25 @@ def open_site(path: Path, settings: Settings) -> Site:
         ]  # fmt: skip
 
     def close() -> None:
+        if writing.updater:
+            writing.updater.close()
         pool.close()
         base.close()
 
     return Site(
         base.store, answer, runtime.linker.link, complete, PooledQueries(pool), base.release,
         tuple(METHODS), str(base.manifest.get("built", "")), counts_of(base.store), settings, close,
-        lambda: base.sequence,
+        lambda: base.sequence, writing,
     )  # fmt: skip
+
+
+def writing_to(base: KnowledgeBase, pool: QueryPool, settings: Settings, tokens: Tokens) -> Writing:
+    """Give what writes over HTTP to a base that is open for it; its changes are seen at once."""
+    if not base.writes:
+        return Writing(tokens)
+    updater = Updater(base, settings.query, pool.expire)
+    pool.shortcut = updater.snapshot
+    return Writing(tokens, updater)
 
 
 class PooledQueries:
@@ -65,5 +83,12 @@ class PooledQueries:
             timeout=query.timeout,
             default_graphs=query.default_graphs,
             named_graphs=query.named_graphs,
+            profile=query.profile,
+            base=query.base,
         )
         return result.body
+
+    def dump(self, graph: str, media_type: str, profile: str) -> bytes | None:
+        """Give one whole graph, or None where there is none of that name."""
+        found = self._pool.dump(graph, _EXTENSIONS[media_type], profile)
+        return None if found is None else found.body

@@ -15,6 +15,7 @@ from shiyi.errors import (
     OutsideError,
     QueryError,
     QueryLimitError,
+    QueryRefusedError,
     RangeError,
     ShiyiError,
     TooLargeError,
@@ -26,6 +27,7 @@ _PLACE = re.compile(r"\bat (\d+):(\d+)")  # how the parser names line and column
 # the first row that fits decides
 STATUSES: tuple[tuple[type[ShiyiError], int, str], ...] = (
     (QueryLimitError, 422, "query-limit"),
+    (QueryRefusedError, 422, "query-refused"),
     (QueryError, 400, "query"),
     (TooLargeError, 413, "too-large"),
     (FormatError, 400, "unknown-name"),
@@ -37,6 +39,7 @@ STATUSES: tuple[tuple[type[ShiyiError], int, str], ...] = (
     (OutsideError, 502, "outside"),
     (ShiyiError, 500, "internal"),
 )
+_PASSED_ON = frozenset({"Allow", "WWW-Authenticate", "Retry-After"})
 _LIMITS = {"time": 504, "memory": 507, "busy": 503}
 
 
@@ -81,7 +84,7 @@ def register(app: Flask) -> None:
     def theirs(fault: HTTPException) -> Response:
         code = fault.code or 500
         kind = fault.name.lower().replace(" ", "-")
-        headers = {key: value for key, value in fault.get_headers() if key == "Allow"}
+        headers = {key: value for key, value in fault.get_headers() if key in _PASSED_ON}
         return answered(problem(code, kind, fault.description or fault.name), headers)
 
 

@@ -9,8 +9,10 @@ from shiyi.model.mention import Mention
 from shiyi.model.profile import Profile
 from shiyi.model.rdf import DefaultGraph
 from shiyi.ontology.terms import RDF, SHIYI
+from shiyi.server.tokens import Tokens
 from shiyi.settings import Settings
 from shiyi.sparql.store import QuadStore
+from shiyi.sparql.updates import Updater
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +24,8 @@ class FreeQuery:
     timeout: float | None = None
     default_graphs: tuple[str, ...] = ()
     named_graphs: tuple[str, ...] = ()
+    base: str = ""  # what relative IRIs are resolved against
+    profile: str = ""  # rdf11: graphs without triple terms
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +46,9 @@ class FreeQueries(Protocol):
     def answer(self, query: FreeQuery) -> bytes:
         """Give the result in the media type asked for; raises QueryError or QueryLimitError."""
 
+    def dump(self, graph: str, media_type: str, profile: str) -> bytes | None:
+        """Give one whole graph, the empty name being the default graph; None where it is not."""
+
 
 class Asker(Protocol):
     """Answers a question from the knowledge base."""
@@ -50,6 +57,14 @@ class Asker(Protocol):
         self, question: str, *, method: str, language: str | None, k: int | None, profile: Profile
     ) -> Answer:
         """Give the answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """What writing over HTTP needs: the tokens, and the updater of a base open for writing."""
+
+    tokens: Tokens
+    updater: Updater | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +83,7 @@ class Site:
     settings: Settings = field(default_factory=Settings)
     close: Callable[[], None] = lambda: None
     version: Callable[[], int] = lambda: 0  # changes whenever the store does
+    writing: Writing | None = None  # nobody writes over HTTP where there is none
 
     def health(self) -> dict[str, Any]:
         """Tell whether the store answers, which release it holds and how much."""

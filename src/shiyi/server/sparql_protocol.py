@@ -2,25 +2,27 @@
 
 import re
 from dataclasses import dataclass, replace
-from typing import Final, NoReturn
-from urllib.parse import parse_qsl
+from typing import Final
 
 from flask import Blueprint, Response, render_template, request
 from werkzeug.datastructures import MultiDict
-from werkzeug.exceptions import BadRequest, Forbidden, UnsupportedMediaType
+from werkzeug.exceptions import BadRequest, UnsupportedMediaType
 from werkzeug.wrappers import Response as BaseResponse
 
 from shiyi.errors import FormatError, QueryError, ShiyiError, TooLargeError, UsageError
+from shiyi.server.access import Door
 from shiyi.server.describe_service import service_description
+from shiyi.server.graph_store import graph_store
 from shiyi.server.metrics import Metrics
 from shiyi.server.negotiation import HTML, RDF_TYPES, RESULT_TYPES, preferred
 from shiyi.server.problems import problem_of
+from shiyi.server.reading_requests import FORM, profile_of, timeout_of, utf8_body, utf8_form
 from shiyi.server.results_table import ResultsTable
 from shiyi.server.site import FreeQuery, Site
 from shiyi.server.sparql_examples import examples
+from shiyi.server.sparql_update import updated
 from shiyi.sparql.results import GRAPH_TYPES
 
-_FORM: Final = "application/x-www-form-urlencoded"
 _NOISE: Final = re.compile(
     r"<[^<>\s\"{}|^`\\]*>|\"\"\"[\s\S]*?\"\"\"|'''[\s\S]*?'''|\"(?:[^\"\\\n]|\\.)*\""
     r"|'(?:[^'\\\n]|\\.)*'|#[^\n]*|[?$]\w+|\w*:[\w.-]*"
@@ -39,6 +41,7 @@ class Asked:
     named_graphs: tuple[str, ...] = ()
     timeout: float | None = None
     format: str = ""
+    profile: str = ""
 
 
 def query_form(query: str) -> str:
@@ -53,10 +56,15 @@ def query_form(query: str) -> str:
 
 def sparql_protocol(site: Site, metrics: Metrics) -> Blueprint:
     """Serve ``/sparql``; every query runs in a contained worker."""
-    routes = Blueprint("sparql", __name__)
+    routes, door = Blueprint("sparql", __name__), Door(site)
+    routes.register_blueprint(graph_store(site, door))
 
     @routes.route("/sparql", methods=["GET", "POST"])
     def sparql() -> BaseResponse:
+        done = updated(door, site)
+        if done is not None:
+            metrics.event("sparql", "UPDATE")
+            return done
         asked = _read(site)
         if asked is None:
             return _without_query(site)
@@ -73,14 +81,22 @@ def sparql_protocol(site: Site, metrics: Metrics) -> Blueprint:
             stem = f"shiyi-result.{asked.format}"
             response.headers["Content-Disposition"] = f'attachment; filename="{stem}"'
         response.add_etag()
-        return response.make_conditional(request) if request.method == "GET" else response
+        return response.make_conditional(request) if request.method != "POST" else response
 
     return routes
 
 
 def _answered(site: Site, asked: Asked, kind: str) -> bytes:
     return site.free.answer(
-        FreeQuery(asked.query, kind, asked.timeout, asked.default_graphs, asked.named_graphs)
+        FreeQuery(
+            asked.query,
+            kind,
+            asked.timeout,
+            asked.default_graphs,
+            asked.named_graphs,
+            request.base_url,
+            asked.profile,
+        )
     )
 
 
@@ -98,17 +114,14 @@ def _offered(asked: Asked) -> list[str]:
 
 def _read(site: Site) -> Asked | None:
     """Read the request by the three forms of the protocol; nothing where it holds no query."""
-    readers = {
-        _FORM: _posted_form, "application/sparql-query": _posted_query,
-        "application/sparql-update": _posted_update,
-    }  # fmt: skip
-    if request.method == "GET":
-        _only(request.args.getlist("query"), request.args.getlist("update"))
+    readers = {FORM: _posted_form, "application/sparql-query": _posted_query}
+    if request.method in {"GET", "HEAD"}:
+        _only(request.args.getlist("query"))
         query, source = request.args.get("query"), request.args
     elif request.mimetype in readers:
         query, source = readers[request.mimetype]()
     else:
-        raise UnsupportedMediaType(f"send {_FORM} or application/sparql-query")
+        raise UnsupportedMediaType(f"send {FORM} or application/sparql-query")
     if query is None:
         return None
     limit = site.settings.query.max_query_bytes
@@ -118,13 +131,13 @@ def _read(site: Site) -> Asked | None:
         raise QueryError("the query is empty; begin with SELECT, ASK, CONSTRUCT or DESCRIBE")
     return Asked(
         query, tuple(source.getlist("default-graph-uri")), tuple(source.getlist("named-graph-uri")),
-        _timeout(site, source.get("timeout")), source.get("format", ""),
+        timeout_of(site, source.get("timeout")), source.get("format", ""), profile_of(source),
     )  # fmt: skip
 
 
 def _posted_form() -> tuple[str, MultiDict[str, str]]:
-    form = _utf8_form()
-    _only(form.getlist("query"), form.getlist("update") + request.args.getlist("update"))
+    form = utf8_form()
+    _only(form.getlist("query"))
     if request.args.getlist("query"):
         raise BadRequest("a form carries the query in its body, not in the address")
     if "query" not in form:
@@ -133,62 +146,24 @@ def _posted_form() -> tuple[str, MultiDict[str, str]]:
 
 
 def _posted_query() -> tuple[str, MultiDict[str, str]]:
-    if request.args.getlist("query") or request.args.getlist("update"):
+    if request.args.getlist("query"):
         raise BadRequest("the query is the body; the address must not hold another")
-    return _utf8(request.get_data()), request.args
+    return utf8_body(), request.args
 
 
-def _posted_update() -> NoReturn:
-    raise Forbidden("this endpoint answers queries; updates go through curation")
-
-
-def _only(queries: list[str], updates: list[str]) -> None:
-    if updates and queries:
-        raise BadRequest("a request holds a query or an update, not both")
-    if updates:
-        if request.method == "GET":
-            raise BadRequest("an update is never sent by GET")
-        raise Forbidden("this endpoint answers queries; updates go through curation")
+def _only(queries: list[str]) -> None:
     if len(queries) > 1:
         raise BadRequest(f"a request holds one query, not {len(queries)}")
-
-
-def _utf8(body: bytes) -> str:
-    charset = request.mimetype_params.get("charset", "utf-8").lower()
-    if charset not in {"utf-8", "utf8"}:
-        raise UnsupportedMediaType(f"the query is UTF-8, not {charset[:20]}")
-    try:
-        return body.decode("utf-8")
-    except UnicodeDecodeError as fault:
-        raise BadRequest(f"the query is not UTF-8 at byte {fault.start}") from fault
-
-
-def _utf8_form() -> MultiDict[str, str]:
-    text = _utf8(request.get_data(cache=True))
-    try:
-        pairs = parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=200)
-    except ValueError as fault:
-        raise BadRequest(f"the form cannot be read: {fault}") from fault
-    return MultiDict(pairs)
-
-
-def _timeout(site: Site, value: str | None) -> float | None:
-    if value in (None, ""):
-        return None
-    cap = site.settings.query.timeout_cap
-    if not re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,3})?", str(value)) or float(str(value)) <= 0:
-        raise UsageError(f"timeout is a number of seconds above 0, at most {cap:g}")
-    return min(float(str(value)), cap)
 
 
 def _without_query(site: Site) -> Response:
     kind = preferred([HTML, *RDF_TYPES])
     if request.accept_mimetypes and kind != HTML:
-        response = service_description(RDF_TYPES[kind], kind)
+        response = service_description(site, RDF_TYPES[kind], kind)
     elif HTML in request.accept_mimetypes.values():
         return _page(site, None)
     else:
-        response = service_description("ttl", "text/turtle")
+        response = service_description(site, "ttl", "text/turtle")
     response.vary.add("Accept")
     return response
 

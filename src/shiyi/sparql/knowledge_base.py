@@ -51,6 +51,11 @@ class KnowledgeBase:
         return self._writer
 
     @property
+    def writes(self) -> bool:
+        """Tell whether the knowledge base is open for writing."""
+        return self._writer is not None
+
+    @property
     def sequence(self) -> int:
         """Count the journal records that the store has applied."""
         return self._writer.sequence if self._writer else 0

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from shiyi.errors import QueryError
+from shiyi.errors import KnowledgeBaseError
 from shiyi.model.rdf import NamedNode
 from shiyi.settings import QuerySettings
 from shiyi.sparql.guard import check_update
@@ -15,7 +15,7 @@ from shiyi.sparql.oxigraph import NO_GRAPHS, parse_n_quads
 from shiyi.sparql.snapshots import Snapshot
 from shiyi.sparql.using import with_graphs
 from shiyi.sparql.worker_process import WorkerGoneError, WorkerProcess
-from shiyi.sparql.workers import death, past_limit, past_time, seconds_of
+from shiyi.sparql.workers import FAULTS, death, past_limit, past_time, seconds_of
 
 _BACKUP_SECONDS = 5.0  # hard links of some files; more means a machine in distress
 
@@ -71,11 +71,12 @@ class Updater:
         default_graphs: Sequence[str] = (),
         named_graphs: Sequence[str] = (),
         timeout: float | None = None,
+        base: str = "",
     ) -> Change:
         """Do a SPARQL update, all or nothing; its LOAD and SERVICE are refused."""
         bare = check_update(text, self._settings.max_query_bytes)
         written = with_graphs(text, bare, default_graphs, named_graphs)
-        request = {"task": "update", "text": written, "bare": bare}
+        request = {"task": "update", "text": written, "bare": bare, "base": base or None}
         return self._done(request, b"", author, seconds_of(self._settings, timeout))
 
     def merge(self, graph: str, parts: Sequence[Part], base: str, author: Author) -> Change:
@@ -131,6 +132,8 @@ class Updater:
 
     def _done(self, request: dict[str, Any], body: bytes, author: Author, seconds: float) -> Change:
         with self._turn, self._kb.writer.turn():
+            if self._kb.writer.journal.find(author.key) is not None:
+                return Change(0, 0)  # done before
             try:
                 said, patch = self._tried(request, body, seconds)
                 change = self._written(said, patch, author)
@@ -154,8 +157,10 @@ class Updater:
             raise death(gone.status, seconds) from None
         if said["outcome"] == "limit":
             raise past_limit(str(said["limit"]), self._settings)
+        if said["outcome"] in FAULTS:
+            raise FAULTS[said["outcome"]](str(said["message"]))
         if said["outcome"] != "changed":
-            raise QueryError(str(said["message"]))
+            raise KnowledgeBaseError(f"no copy could be changed: {said.get('message')}")
         return said, patch
 
     def _written(self, said: dict[str, Any], patch: bytes, author: Author) -> Change:

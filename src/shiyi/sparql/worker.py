@@ -117,8 +117,10 @@ def main(memory_mib: str, rows: str, size: str) -> None:
             header, body = {"outcome": "limit", "limit": past.limit}, b""
         except MemoryError:
             header, body = {"outcome": "limit", "limit": "memory"}, b""
-        except (SyntaxError, ValueError, RuntimeError) as fault:
+        except SyntaxError as fault:
             header, body = {"outcome": "query", "message": str(fault)[:_MESSAGE]}, b""
+        except (ValueError, RuntimeError) as fault:  # well-formed, but not to be done
+            header, body = {"outcome": "refused", "message": str(fault)[:_MESSAGE]}, b""
         except OSError as fault:
             header, body = {"outcome": "store", "message": str(fault)[:_MESSAGE]}, b""
         signal.setitimer(signal.ITIMER_REAL, 0)
@@ -161,7 +163,7 @@ def _dumped(store: Store, request: dict[str, Any], size: int) -> tuple[dict[str,
 def _answer(
     store: Store, request: dict[str, Any], rows: int, size: int
 ) -> tuple[dict[str, Any], bytes]:
-    found = store.query(request["query"], **_dataset(request))
+    found = store.query(request["query"], base_iri=request["base"] or None, **_dataset(request))
     kind = "graph" if isinstance(found, QueryTriples) else "solutions"
     form = request[kind]
     if isinstance(found, QueryBoolean):

@@ -73,9 +73,9 @@ def _exists(store: Store, target: str | None) -> bool:
 def _update(store: Store, request: Header, body: bytes) -> Patch:
     text = request["text"]
     if _inserts_data_only(request["bare"]):
-        return _inserted(store, text)
+        return _inserted(store, text, request["base"])
     quads, graphs = _all_lines(store), _graphs(store)
-    store.update(text)
+    store.update(text, base_iri=request["base"])
     now, graphs_now = _all_lines(store), _graphs(store)
     removed, added = quads - now, now - quads
     del quads, now
@@ -96,9 +96,9 @@ def _inserts_data_only(bare: str) -> bool:
     return bool(_DATA_ONLY.fullmatch(outside))
 
 
-def _inserted(store: Store, text: str) -> Patch:
+def _inserted(store: Store, text: str, base: str | None) -> Patch:
     memory = Store()
-    memory.update(text)
+    memory.update(text, base_iri=base)
     return _merged(store, memory)
 
 

@@ -11,7 +11,14 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 
-from shiyi.errors import FormatError, KnowledgeBaseError, QueryError, QueryLimitError, UsageError
+from shiyi.errors import (
+    FormatError,
+    KnowledgeBaseError,
+    QueryError,
+    QueryLimitError,
+    QueryRefusedError,
+    UsageError,
+)
 from shiyi.ontology.terms import PREFIXES
 from shiyi.settings import QuerySettings
 from shiyi.sparql.guard import check_query
@@ -20,6 +27,8 @@ from shiyi.sparql.results import GRAPH_TYPES, SOLUTION_TYPES, QueryResult, Resul
 from shiyi.sparql.snapshots import Snapshot
 from shiyi.sparql.worker_process import Reply, WorkerGoneError, WorkerProcess
 from shiyi.sparql.writer import applied_through, hide_note
+
+FAULTS = {"query": QueryError, "refused": QueryRefusedError}  # by what the worker says
 
 
 @dataclass(slots=True)
@@ -68,10 +77,12 @@ class QueryPool:
         default_graphs: Sequence[str] = (),
         named_graphs: Sequence[str] = (),
         profile: str = "",
+        base: str = "",
     ) -> QueryResult:
         """Answer one SELECT, ASK, CONSTRUCT or DESCRIBE, whole.
 
-        The ``profile`` ``rdf11`` writes graphs without triple terms.
+        The ``profile`` ``rdf11`` writes graphs without triple terms; relative IRIs are resolved
+        against ``base``.
 
         ``default_graphs`` and ``named_graphs`` are the IRIs of the protocol and replace what the
         query says. QueryError where the query is wrong, QueryLimitError where it ran past
@@ -83,6 +94,7 @@ class QueryPool:
             "query": text, "seconds": seconds, "solutions": accepted.solutions,
             "graph": accepted.graph, "default_graphs": list(default_graphs),
             "named_graphs": list(named_graphs), "profile": profile, "prefixes": dict(PREFIXES),
+            "base": base,
         }  # fmt: skip
         return _result(self._reply(request, seconds), accepted, self._settings)
 
@@ -238,8 +250,8 @@ def _result(reply: Reply, accepted: ResultFormat, settings: QuerySettings) -> Qu
             accepted.solutions or accepted.graph,
             tuple(GRAPH_TYPES if graph else SOLUTION_TYPES),
         )
-    if said["outcome"] == "query":
-        raise QueryError(str(said["message"]))
+    if said["outcome"] in FAULTS:
+        raise FAULTS[said["outcome"]](str(said["message"]))
     raise KnowledgeBaseError(f"the snapshot cannot be read: {said['message']}")
 
 

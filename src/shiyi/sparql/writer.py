@@ -121,8 +121,11 @@ class Writer:
 
 
 def apply(store: OxigraphStore, record: Record) -> None:
-    """Make a record's change, and note in the same transaction that it was made."""
-    before = tuple(store.match(graph=JOURNAL))
+    """Make a record's change, and note in the same transaction that it was made.
+
+    Earlier notes go with the next change that removes something: one that only adds is much faster.
+    """
+    before = tuple(store.match(graph=JOURNAL)) if record.removed else ()
     now = Quad(
         JOURNAL, SHIYI.appliedThrough, Literal(str(record.sequence), datatype=XSD_INTEGER), JOURNAL
     )

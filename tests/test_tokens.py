@@ -1,0 +1,166 @@
+"""Who may write over HTTP: nobody, but holders of a token of that scope."""
+
+import json
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from shiyi.errors import FormatError, KnowledgeBaseError, UsageError
+from shiyi.server.app import create_app
+from shiyi.server.site import Site
+from shiyi.server.tokens import FILE, Tokens
+from tests.endpoint import writable_site
+
+INSERT = "INSERT DATA { <urn:a> <urn:p> 1 }"
+UPDATE: dict[str, Any] = {"data": INSERT, "content_type": "application/sparql-update"}
+WRITING = {"PUT", "POST", "DELETE", "PATCH"}
+# routes of method POST that read: they answer anyone and change nothing
+READING_POSTS = {"/sparql", "/api/ask", "/api/link"}
+
+
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Flask, Site, str]]:
+    with writable_site(tmp_path_factory.mktemp("tokens"), filled=True) as (site, secret):
+        yield create_app(site), site, secret
+
+
+@pytest.fixture
+def client(opened: tuple[Flask, Site, str]) -> FlaskClient:
+    return create_app(opened[1]).test_client()
+
+
+def bearer(text: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {text}"}
+
+
+def test_a_token_is_kept_as_a_hash_that_only_the_owner_reads(tmp_path: Path) -> None:
+    text = Tokens(tmp_path).add("curator", "write", 1)
+    written = tmp_path / FILE
+    assert len(text) > 43
+    assert text not in written.read_text(encoding="utf-8")
+    assert stat.S_IMODE(written.stat().st_mode) == 0o600
+    found = Tokens(tmp_path).find(text)
+    assert found is not None
+    assert (found.name, found.scopes) == ("curator", ("write",))
+    assert Tokens(tmp_path).find(text[:-1]) is None
+    assert Tokens(tmp_path).find("\ud800") is None
+
+
+def test_a_revoked_or_expired_token_is_worth_nothing(tmp_path: Path) -> None:
+    tokens = Tokens(tmp_path)
+    first, second = tokens.add("a", "write", 1), tokens.add("b", "write", 1)
+    assert tokens.find(first)
+    Tokens(tmp_path).revoke("a")  # by another process
+    assert tokens.find(first) is None
+    said = json.loads((tmp_path / FILE).read_text(encoding="utf-8"))
+    said[0]["expires"] = "2020-01-01T00:00:00+00:00"
+    (tmp_path / FILE).write_text(json.dumps(said), encoding="utf-8")
+    assert tokens.find(second) is None
+
+
+def test_bad_tokens_are_not_made_and_damage_is_told(tmp_path: Path) -> None:
+    tokens = Tokens(tmp_path)
+    tokens.add("a", "write", 1)
+    for name, scope, days, error in (
+        ("a", "write", 1, UsageError), ("", "write", 1, UsageError), ("b\n", "write", 1, UsageError),
+        ("b", "read", 1, FormatError), ("b", "write", 0, UsageError),
+    ):  # fmt: skip
+        with pytest.raises(error):
+            tokens.add(name, scope, days)
+    with pytest.raises(UsageError):
+        tokens.revoke("nobody")
+    (tmp_path / FILE).write_text("[{}]", encoding="utf-8")
+    with pytest.raises(KnowledgeBaseError, match="damaged"):
+        tokens.all()
+    with pytest.raises(KnowledgeBaseError, match="does not exist"):
+        Tokens(tmp_path / "none").add("a", "write", 1)
+
+
+def _ways(app: Flask) -> list[tuple[str, str]]:
+    return [
+        (rule.rule.replace("<path:name>", "x"), method)
+        for rule in app.url_map.iter_rules()
+        for method in sorted((rule.methods or set()) & WRITING)
+    ]
+
+
+@pytest.mark.parametrize(
+    "headers", [{}, bearer("wrong"), bearer(""), {"Authorization": "Basic eDp5"}, {"Cookie": "t=1"}]
+)
+def test_every_way_of_writing_is_closed_without_a_token(
+    opened: tuple[Flask, Site, str], client: FlaskClient, headers: dict[str, str]
+) -> None:
+    app, site, _ = opened
+    before, ways = site.version(), _ways(app)
+    assert len(ways) >= 9
+    for route, method in ways:
+        reply = client.open(f"{route}?graph=urn:g", method=method, headers=headers, **UPDATE)
+        if route in READING_POSTS and route != "/sparql":
+            assert reply.status_code in {400, 415}, (route, method)
+        else:
+            assert reply.status_code == 401, (route, method)
+            assert reply.headers["WWW-Authenticate"].startswith("Bearer")
+            assert reply.content_type == "application/problem+json"
+    form = client.post("/sparql", data={"update": INSERT}, headers=headers)
+    assert form.status_code == 401
+    assert site.version() == before
+
+
+def test_no_get_writes(opened: tuple[Flask, Site, str], client: FlaskClient) -> None:
+    _, site, secret = opened
+    before = site.version()
+    for address in ("/sparql", "/rdf-graph-store"):
+        for method in ("GET", "HEAD", "OPTIONS"):
+            said = {"update": INSERT, "graph": "urn:g"}
+            client.open(address, method=method, query_string=said, headers=bearer(secret))
+    assert site.version() == before
+
+
+def test_a_holder_writes_under_their_name_and_once_per_key(
+    opened: tuple[Flask, Site, str], client: FlaskClient
+) -> None:
+    _, site, secret = opened
+    before = site.version()
+    headers = bearer(secret) | {"Idempotency-Key": "order-1"}
+    for _ in range(2):
+        assert client.post("/sparql", headers=headers, **UPDATE).status_code == 204
+    assert site.version() == before + 1
+    asked = client.get("/sparql", query_string={"query": "ASK { <urn:a> <urn:p> 1 }"})
+    assert json.loads(asked.data)["boolean"] is True
+    assert "Access-Control-Allow-Headers" not in asked.headers
+
+
+def test_guessing_is_stopped_for_a_while(opened: tuple[Flask, Site, str]) -> None:
+    client = create_app(opened[1]).test_client()
+    said = [
+        client.post("/sparql", headers=bearer(f"guess-{i}"), **UPDATE).status_code
+        for i in range(25)
+    ]
+    assert said == [401] * 20 + [429] * 5
+    stopped = client.post("/sparql", headers=bearer(opened[2]), **UPDATE)
+    assert stopped.status_code == 429
+    assert int(stopped.headers["Retry-After"]) > 0
+    other = client.post(
+        "/sparql", headers=bearer(opened[2]), environ_base={"REMOTE_ADDR": "10.0.0.9"}, **UPDATE
+    )
+    assert other.status_code == 204
+
+
+def test_a_server_that_does_not_write_says_so_to_holders(
+    opened: tuple[Flask, Site, str],
+) -> None:
+    from dataclasses import replace
+
+    from shiyi.server.site import Writing
+
+    _, site, secret = opened
+    assert site.writing
+    reading = create_app(replace(site, writing=Writing(site.writing.tokens))).test_client()
+    reply = reading.post("/sparql", headers=bearer(secret), **UPDATE)
+    assert reply.status_code == 403
+    assert "read-only" in reply.text
