@@ -77,14 +77,17 @@ def test_low_confidence_never_hides_a_harm_but_drops_a_benefit(runtime: Runtime)
 
 
 def test_every_mark_has_a_citation_and_every_cited_claim_exists(runtime: Runtime) -> None:
-    for question in (MUNG_ZH, "失眠吃什么好？", "吃华法林能吃枸杞子吗？", "绿豆的性味？"):
+    known = {f.claim for found in runtime.facts.by_subject.values() for f in found}
+    for question in (MUNG_ZH, MUNG_EN, "失眠吃什么好？", "吃华法林能吃枸杞子吗？", "绿豆的性味？"):
         answer = ask(runtime, question)
         numbers = {int(n) for n in re.findall(r"\[(\d+)\]", answer.text)}
-        assert numbers == {c.number for c in answer.citations}
-        known = {f.claim for found in runtime.facts.by_subject.values() for f in found}
-        assert {c.claim for c in answer.citations} <= known
-        for sentence in answer.sentences:
-            assert set(sentence.claims) <= known
+        assert numbers == set(range(1, len(numbers) + 1))
+        cited = {c.claim for c in answer.citations}
+        assert cited <= known
+        assert len(numbers) <= len(cited)
+        said = {c for s in answer.sentences for c in s.claims}
+        assert said | {c for w in answer.warnings for c in w.claims} == cited
+        assert {c for r in answer.recommendations for c in r.claims} <= cited
 
 
 def test_sources_that_disagree_are_both_shown(runtime: Runtime) -> None:

@@ -33,7 +33,7 @@ def test_an_emergency_stands_above_the_answer_and_other_warnings_below() -> None
     part.opening.add("opening")
     part.warnings += [SafetyWarning("caution", "careful"), SafetyWarning("emergency", "now")]
     text = compose(part, runtime.evidences, "en").text
-    assert text.index("now") < text.index("opening") < text.index("careful")
+    assert text.index("now") < text.index("Opening") < text.index("careful")
 
 
 def test_a_sentence_said_once_is_not_said_again() -> None:
@@ -42,5 +42,5 @@ def test_a_sentence_said_once_is_not_said_again() -> None:
     part.opening.add("the same")
     part.section("h_caution").add("the same")
     composed = compose(part, runtime.evidences, "en")
-    assert composed.text.count("the same") == 1
+    assert composed.text.count("The same") == 1
     assert say("en", "h_caution") not in composed.text

@@ -1,6 +1,6 @@
 """What may be suggested: found by paths, fitted to season and form, sorted by cold and heat."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -19,6 +19,9 @@ DRINKS: Final = tuple(
 )
 _BESIDE: Final = 0.5  # ours: what a way from a broader symptom weighs
 _PER_HOP: Final = 0.6  # ours: what a further hop leaves of a way's weight
+_STRONG: Final = frozenset(
+    resource(f"nature-{name}").value for name in ("cold", "very-cold", "hot", "very-hot")
+)
 _OPPOSITE: Final = {"cold": "cooling", "hot": "warming"}
 
 
@@ -59,13 +62,36 @@ class Candidate:
             missed[seed] = missed.get(seed, 1.0) * (1.0 - worth)
         return round(sum(1.0 - each for each in missed.values()), 9)
 
-    def reasons(self) -> list[Path]:
-        """Give the shortest, surest path from each concept of the question."""
-        ranked = sorted(self.paths, key=lambda p: (len(p.hops), -p.product, p.entities))
-        best: dict[str, Path] = {}
-        for path in ranked:
-            best.setdefault(path.hops[0].start, path)
-        return list(best.values())
+    def reason(self) -> tuple[Path, ...]:
+        """Give the ways that explain it best, one from each concept of the question.
+
+        All run through the same pattern (or through none): the one that most of what was asked
+        leads to, then the shortest, then the surest.
+        """
+        ways: dict[tuple[str, ...], dict[str, Path]] = {}
+        for path in sorted(self.paths, key=_plainest):
+            ways.setdefault(path.entities[1:-1], {}).setdefault(path.entities[0], path)
+        if not ways:
+            return ()
+        best = min(ways.items(), key=lambda way: (self._rank(way[1]), way[0]))[1]
+        asked = {start: path for start, path in best.items() if start not in self.beside}
+        return tuple((asked or best).values())
+
+    def _rank(self, way: Mapping[str, Path]) -> tuple[int, int, bool, float]:
+        asked = sum(start not in self.beside for start in way)
+        hops = min(len(path.hops) for path in way.values())
+        related = any(p.hops[0].predicate == SHIYI.relatedConstitution.value for p in way.values())
+        return -asked, hops, not related, -max(path.product for path in way.values())
+
+
+def _plainest(path: Path) -> tuple[object, ...]:
+    """Order ways of one kind: a relation to a constitution first, then the surest."""
+    return path.hops[0].predicate != SHIYI.relatedConstitution.value, -path.product, path.entities
+
+
+def mild(candidate: Candidate) -> bool:
+    """Tell whether nothing about it is plainly cold or hot."""
+    return not {f.object for f in candidate.effect_facts} & _STRONG
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +128,12 @@ def choose(
         judged += [
             j for c in rest if _is_open(j := _judge(c, reading, differential, facts, safety))
         ]
-    ranked = sorted(judged, key=_worth)
+    wanted = {"cold": "warming", "hot": "cooling"}.get(differential.leaning, "")
+    wanted = wanted if differential.words else ""
+    ranked = sorted(
+        judged,
+        key=lambda each: (not each.fits, bool(wanted) and each.effect != wanted, *_worth(each)),
+    )
     return Choice(
         tuple(c for c in ranked if _is_open(c)),
         tuple(c for c in ranked if not c.vetoes and (c.branch or c.held)),
@@ -121,7 +152,7 @@ def _is_open(candidate: Candidate) -> bool:
 
 def _worth(candidate: Candidate) -> tuple[object, ...]:
     best = max((path.score for path in candidate.paths), default=0.0)
-    return (not candidate.fits, -candidate.support, -best, candidate.iri)
+    return -candidate.support, -best, candidate.iri
 
 
 def _methods(reading: Reading) -> tuple[str, ...]:

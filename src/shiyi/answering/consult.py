@@ -1,78 +1,139 @@
-"""May I take X with Y: every pair the question names, checked one by one."""
+"""May I take X with Y: every pair the question names is checked, and said in one line."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Final
 
-from shiyi.answering.advice import if_applies
+from shiyi.answering.cues import Intent, names_prescription
+from shiyi.answering.draft import Piece
 from shiyi.answering.facts import Fact
 from shiyi.answering.parts import Desk, Part, question_texts, red_flags
+from shiyi.answering.phrases import RATINGS, capital
 from shiyi.answering.reading import Person
-from shiyi.answering.roles import BENEFIT
+from shiyi.answering.roles import BENEFIT, CAUTION, INCOMPATIBLE, INTERACTION
 from shiyi.answering.safety import Finding
 from shiyi.answering.thermal import effect_of
+from shiyi.answering.voice import closed
 from shiyi.ontology.terms import SHIYI
 
 _VERDICT: Final = {"contraindicated": "v_contra", "interaction": "v_inter", "caution": "v_caution"}
-_MOST = 8
+_MOST, _MOST_GROUPS = 8, 4
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What one name of the question may mean, what it is to meet, and what was found."""
+
+    materials: tuple[str, ...]
+    targets: tuple[str, ...]
+    found: tuple[Finding, ...]
+
+    def met(self, target: str) -> tuple[Finding, ...]:
+        """List what was found against one target."""
+        return tuple(f for f in self.found if f.against == target)
 
 
 def consult(desk: Desk) -> Part:
     """Write the verdict on each pair, its grounds, and what stays unknown."""
-    part, reading = Part(), desk.reading
-    for material in reading.materials[:_MOST]:
-        beside = [m for m in reading.materials if m != material]
-        found = desk.safety.check(material, reading.person, beside)
-        held = _possible(desk, material, part)
-        for target in _targets(desk, material):
-            met = [f for f in found if f.against == target]
-            _pair(desk, material, target, met, part, held and target in reading.ailments)
-        _rest(desk, found, material, part)
-        _identity(desk, material, part)
+    part = Part()
+    for group in desk.reading.groups[:_MOST_GROUPS]:
+        case = _case(desk, group)
+        held = sum(_possible(desk, material, part) for material in group) > 0
+        _verdicts(desk, case, part)
+        _unspoken(desk, case, part, held)
+        _grounds(desk, case, part)
+        _identity(desk, case, part)
     part.opening.lines.sort(key=lambda line: not line.facts)  # what is recorded comes first
+    if part.warnings:
+        pair = any(f.predicate in INCOMPATIBLE for f in part.facts.values())
+        part.opening.add(desk.voice.say("v_ask_prescriber" if pair else "v_ask"))
     if not part.opening.lines:
-        names = desk.voice.names(reading.materials)
+        names = desk.voice.names(desk.reading.materials)
         part.opening.add(desk.voice.say("o_sheet", items=names))
     _closing(desk, part)
     return part
 
 
-def _targets(desk: Desk, material: str) -> list[str]:
+def _case(desk: Desk, group: tuple[str, ...]) -> Case:
     reading = desk.reading
-    mine = reading.materials.index(material)
-    others = list(reading.materials[mine + 1 :])
-    states = [*reading.ailments, *reading.constitutions, *reading.populations]
-    named = [*reading.drugs, *states]
+    beside = [m for m in reading.materials if m not in group]
+    found = [f for m in group for f in desk.safety.check(m, reading.person, beside)]
+    states = (*reading.ailments, *reading.constitutions, *reading.populations)
+    named = (*reading.drugs, *states)
+    place = reading.groups.index(group)
+    others = [m for later in reading.groups[place + 1 :] for m in later]
     if named:  # two foods of one question are compared where a source speaks of them
-        others = [o for o in others if desk.safety.check(material, Person(), [o])]
-    return [t for t in (*named, *others) if t != material][:_MOST]
+        others = [o for o in others if any(desk.safety.check(m, Person(), [o]) for m in group)]
+    earlier = {m for g in reading.groups[:place] for m in g}  # said from the other side
+    targets = tuple(dict.fromkeys(t for t in (*named, *others) if t not in group))[:_MOST]
+    return Case(group, targets, tuple(f for f in found if f.against not in earlier))
 
 
-def _pair(
-    desk: Desk, material: str, target: str, found: list[Finding], part: Part, held: bool
-) -> None:
+def _verdicts(desk: Desk, case: Case, part: Part) -> None:
+    """Say in one sentence of the opening what is recorded, the gravest first."""
+    asked = [f for f in case.found if f.against in case.targets] or list(case.found)
+    if not asked:
+        return
+    mark = "；" if desk.voice.language == "zh" else "; "
+    pieces: list[Piece] = [(desk.voice.names(f.material for f in asked), ())]
+    for key in ("v_allergy", "v_pair", "v_contra", "v_inter", "v_caution"):
+        found = [f for f in asked if _verdict(f) == key]
+        if found:
+            facts = tuple({f.fact.claim: f.fact for f in found if f.facts}.values())
+            values = {"y": desk.voice.names(f.against for f in found), "grade": _grade(desk, found)}
+            before = mark if len(pieces) > 1 else desk.voice.say("v_colon")
+            pieces.append((before + desk.voice.say(key, **values), facts))
+    pieces.append((_end(desk), ()))
+    part.opening.item(*pieces)
+
+
+def _verdict(found: Finding) -> str:
+    if not found.facts or found.fact.predicate not in (*CAUTION, *INTERACTION, *INCOMPATIBLE,
+                                                       SHIYI.unsuitableFood):  # fmt: skip
+        return "v_allergy"
+    if found.fact.predicate in INCOMPATIBLE:
+        return "v_pair"
+    return _VERDICT[found.severity]
+
+
+def _grade(desk: Desk, found: Iterable[Finding]) -> str:
+    """Give the gravest rating of some interactions, or that it rests on case reports."""
+    facts = [f.fact for f in found if f.facts and f.fact.predicate in INTERACTION]
+    rated = {desk.evidences.qualifier(f.claim, "rating") for f in facts}
+    worst = next((r for r in ("major", "moderate", "minor") if r in rated), "")
+    if not worst:
+        return ""
+    word = RATINGS.get(worst, worst) if desk.voice.language == "zh" else worst
+    return desk.voice.say("v_rating", rating=word)
+
+
+def _unspoken(desk: Desk, case: Case, part: Part, held: bool) -> None:
+    """Say where only a use is recorded, or nothing at all."""
     voice = desk.voice
-    names = {"x": voice.name(material), "y": voice.name(target)}
-    good = _benefits(desk, material, target)
-    section = part.section("h_compare")
-    if found:
-        worst = found[0]
-        part.opening.add(voice.say(_VERDICT[worst.severity], **names), *worst.facts)
-        for each in found:
-            section.add(voice.finding(each), *each.facts)
-            part.warn(desk, each)
-            part.paths += [f.path(f.subject) for f in each.facts if not f.derived][:1]
-        if good:
-            section.add(voice.say("v_mixed", **names), *good)
-    elif good and not held:
-        part.opening.add(voice.say("v_good", **names), *good)
-        part.paths += [f.path(f.subject) for f in good]
-    else:
-        if not held:
-            part.opening.add(voice.say("v_none", **names))
-        part.missing.append(voice.say("m_pair", **names))
-    denied = desk.safety.denials(material, target)
-    if denied:
-        section.add(voice.say("v_negative", **names), *denied)
+    silent: list[str] = []
+    for target in case.targets:
+        good = [(m, f) for m in case.materials for f in _benefits(desk, m, target)]
+        x, y = voice.names(m for m, _ in good), voice.name(target)
+        facts = tuple(f for _, f in good)
+        if case.met(target):
+            if good:
+                part.section("h_compare").add(voice.say("v_mixed", x=x, y=y), *facts[:2])
+        elif good and not held:
+            part.opening.add(voice.say("v_good", x=x, y=y), *facts[:2])
+        else:
+            silent.append(target)
+        part.paths += [f.path(f.subject) for f in facts]
+        denied = [f for m in case.materials for f in desk.safety.denials(m, target)]
+        if denied:
+            values = {"x": voice.names(case.materials), "y": y}
+            part.section("h_compare").add(voice.say("v_negative", **values), *denied)
+    if silent:
+        values = {"x": voice.names(case.materials), "y": voice.names(silent)}
+        missing = voice.say("m_pair", **values)
+        if not held and not any(f.against in case.targets for f in case.found):
+            part.opening.add(voice.say("v_none", **values))
+            part.told.add(missing)
+        part.missing.append(missing)
 
 
 def _benefits(desk: Desk, material: str, target: str) -> tuple[Fact, ...]:
@@ -82,17 +143,34 @@ def _benefits(desk: Desk, material: str, target: str) -> tuple[Fact, ...]:
     )  # fmt: skip
 
 
-def _rest(desk: Desk, found: Iterable[Finding], material: str, part: Part) -> None:
-    """Report what the profile adds beyond what the question names."""
-    section = part.section("h_compare")
-    targets = _targets(desk, material)
-    known = {*desk.reading.materials, *targets}
+def _grounds(desk: Desk, case: Case, part: Part) -> None:
+    """Write one line for each thing met: who says so, and why; near-identical ones together."""
+    for target in dict.fromkeys(f.against for f in case.found):
+        found = case.met(target)
+        for each in found:
+            part.warn(desk, each, told=True)
+            part.paths += [f.path(f.subject) for f in each.stated[:1]]
+        if len(part.section("h_compare").lines) < _MOST:
+            part.section("h_compare").item(*_line(desk, found))
+
+
+def _line(desk: Desk, found: tuple[Finding, ...]) -> list[Piece]:
+    """Say what is recorded of some like materials with one thing, with notes that differ."""
+    voice = desk.voice
+    if len(found) == 1 or not all(f.facts for f in found):
+        return [(voice.finding(found[0]), found[0].stated)]
+    space, end = ("", "。") if voice.language == "zh" else (" ", ".")
+    pieces: list[Piece] = []
+    notes: dict[str, None] = {}
     for each in found:
-        if each.against not in known:
-            names = {"x": desk.voice.name(material), "y": desk.voice.name(each.against)}
-            part.opening.add(desk.voice.say(_VERDICT[each.severity], **names), *each.facts)
-            section.add(desk.voice.finding(each), *each.facts)
-            part.warn(desk, each)
+        text = closed(voice.warned(each), end)
+        note = voice.note(each.fact)
+        if note and note not in notes:
+            notes[note] = None
+            text += space + capital(closed(note, end), voice.language)
+        before = space if pieces else ""
+        pieces.append((before + capital(text, voice.language), each.stated))
+    return pieces
 
 
 def _possible(desk: Desk, material: str, part: Part) -> bool:
@@ -106,60 +184,74 @@ def _possible(desk: Desk, material: str, part: Part) -> bool:
     if not found and not effect:
         return False
     key = f"b_held_{effect}" if effect else "b_held"
-    part.opening.add(desk.voice.say(key, x=desk.voice.name(material)), *because[:2])
+    text = desk.voice.say("w_name", x=desk.voice.name(material)) + desk.voice.say(key)
+    part.opening.add(closed(text, "。" if desk.voice.language == "zh" else "."), *because[:2])
     for each in found[:2]:
-        part.section("h_compare").add(desk.voice.finding(each), *each.facts)
-        part.warn(desk, each)
+        part.section("h_compare").add(desk.voice.finding(each), *each.stated)
+        part.warn(desk, each, told=True)
     question_texts(desk, (*desk.reading.ailments, *patterns), part)
     if not part.follow_up:
         part.follow_up.append(desk.voice.say("q_cold_heat"))
     return True
 
 
-def _identity(desk: Desk, material: str, part: Part) -> None:
-    """Name what the material is, what else it must not meet, and what it is mistaken for."""
-    voice = desk.voice
-    told = {f.subject for f in part.facts.values()} | {f.object for f in part.facts.values()}
-    parts = [f.object for f in desk.facts.of(material, SHIYI.hasIngredient) if f.object in told]
-    for stuff in (material, *parts[:2]):
-        text, facts = voice.profile(stuff)
-        if text:
-            part.section("h_facts").add(text, *facts)
-    both = (
-        *desk.facts.of(material, SHIYI.confusedWith), *desk.facts.into(material, SHIYI.confusedWith),
-    )  # fmt: skip
-    for fact in both[:3]:
-        names = {"x": voice.name(material), "y": voice.name(fact.other(material))}
-        note = voice.note(fact)
-        space = "" if voice.language == "zh" else " "
-        said = voice.say("f_confused", **names) + (space + note if note else "")
-        part.section("h_caution").add(said, fact)
-    for predicate in (SHIYI.safetyNote, SHIYI.useRestriction):
-        for fact in desk.facts.texts(material, predicate, voice.language)[:1]:
-            said = voice.say("p_text", label=voice.name(material), text=fact.object)
-            part.section("h_caution").add(said, fact)
-    met = {*desk.reading.person.states, *desk.reading.drugs, *desk.reading.materials}
-    for each in [f for f in desk.safety.conditional(material) if f.against not in met][:4]:
-        part.section("h_caution").add(if_applies(voice, each), *each.facts)
+def _identity(desk: Desk, case: Case, part: Part) -> None:
+    """Name what the material is mistaken for, and what is noted about its use in general."""
+    voice, section = desk.voice, part.section("h_caution")
+    if desk.reading.wants(Intent.PROPERTY):
+        for material in case.materials[:2]:
+            text, facts = voice.profile(material)
+            if text:
+                part.section("h_facts").add(closed(text, _end(desk)), *facts)
+    seen: set[str] = set()
+    for material in case.materials:
+        for fact in desk.facts.of(material, SHIYI.confusedWith):
+            other = fact.object
+            if other in desk.reading.materials and other not in seen and len(seen) < 2:
+                seen |= {other, material}
+                names = {"x": voice.name(material), "y": voice.name(other)}
+                section.add(_noted(desk, voice.say("f_confused", **names), fact), fact)
+    noted = [m for m in case.materials if any(f.material == m for f in case.found)]
+    for material in (noted or case.materials)[:1]:
+        for told in desk.facts.told(material, SHIYI.safetyNote, voice.language)[:1]:
+            text = voice.say("p_text", label=voice.name(material), text=told[0].object)
+            section.add(closed(text, _end(desk)), *told)
+
+
+def _end(desk: Desk) -> str:
+    return "。" if desk.voice.language == "zh" else "."
+
+
+def _noted(desk: Desk, text: str, fact: Fact) -> str:
+    note = desk.voice.note(fact)
+    if not note:
+        return text
+    space = "" if desk.voice.language == "zh" else " "
+    return text + space + capital(closed(note, _end(desk)), desk.voice.language)
 
 
 def _closing(desk: Desk, part: Part) -> None:
     reading, voice = desk.reading, desk.voice
     section = part.section("h_doctor")
     drugs = reading.person.drugs
-    for text in desk.watch(*drugs, *reading.person.states):
-        section.add(text)
+    watch = "" if voice.language == "zh" else " "
+    said = watch.join(desk.watch(*drugs, *reading.person.states)[:2])
+    if said:
+        section.add(said)
     if drugs:
-        names = {"drugs": voice.names(drugs), "items": voice.names(reading.materials)}
+        warned = {f.subject for f in part.facts.values()} | {f.object for f in part.facts.values()}
+        items = [next((m for m in g if m in warned), g[0]) for g in reading.groups]
+        names = {"drugs": voice.names(drugs), "items": voice.names(items)}
         section.add(voice.say("s_tell", **names))
-    if _has_pair(part, desk):
+    if _prescribed(desk, part):
         section.add(voice.say("s_prescriber"))
     red_flags(desk, reading.ailments, part)
     if not drugs and part.warnings:
         part.follow_up.append(voice.say("q_drugs"))
 
 
-def _has_pair(part: Part, desk: Desk) -> bool:
-    clashes = {SHIYI.opposes, SHIYI.fears, SHIYI.incompatibleWith}
-    herbs = any(desk.facts.is_a(m, SHIYI.Herb, SHIYI.Formula) for m in desk.reading.materials)
-    return herbs or any(f.predicate in clashes for f in part.facts.values())
+def _prescribed(desk: Desk, part: Part) -> bool:
+    """Tell whether the question is about a prescription of Chinese medicine."""
+    formula = any(desk.facts.is_a(m, SHIYI.Formula) for m in desk.reading.materials)
+    clash = any(f.predicate in INCOMPATIBLE for f in part.facts.values())
+    return formula or clash or names_prescription(desk.reading.question)

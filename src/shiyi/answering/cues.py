@@ -166,6 +166,22 @@ def names_medicine(text: str) -> bool:
     return any(cue in folded if not cue.isascii() else f" {cue} " in spaced for cue in MEDICINE)
 
 
+def names_prescription(text: str) -> bool:
+    """Tell whether the question speaks of a prescription of Chinese medicine.
+
+    >>> names_prescription("正在喝含藜芦的中药"), names_prescription("在吃华法林")
+    (True, False)
+    """
+    folded = fold(text)
+    return any(cue in folded for cue in _PRESCRIPTION)
+
+
+_PRESCRIPTION: Final = (
+    "中药", "方子", "方剂", "处方", "药方", "汤药", "开的药", "herbal formula", "decoction",
+    "chinese medicine prescri", "herbal prescription", "tcm prescription", "chinese herbs",
+)  # fmt: skip
+
+
 def refuses(text: str, mention: str) -> bool:
     """Tell whether the words say that the medicine ``mention`` is to be left out.
 

@@ -4,14 +4,25 @@ from dataclasses import dataclass, field
 
 from shiyi.answering.facts import Fact
 
+Piece = tuple[str, tuple[Fact, ...]]  # some words, and the facts that say so
+
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One sentence, the facts it rests on, and how deep it stands (0 text, 1 item, 2 below)."""
+    """One sentence in pieces, and how deep it stands (0 text, 1 item, 2 below)."""
 
-    text: str
-    facts: tuple[Fact, ...] = ()
+    pieces: tuple[Piece, ...]
     depth: int = 1
+
+    @property
+    def text(self) -> str:
+        """Give the words without marks."""
+        return "".join(words for words, _ in self.pieces)
+
+    @property
+    def facts(self) -> tuple[Fact, ...]:
+        """List the facts of all pieces, each once."""
+        return tuple({f.claim: f for _, facts in self.pieces for f in facts}.values())
 
 
 @dataclass(slots=True)
@@ -23,4 +34,8 @@ class Section:
 
     def add(self, text: str, *facts: Fact, depth: int = 1) -> None:
         """Append a line."""
-        self.lines.append(Line(text, facts, depth))
+        self.lines.append(Line(((text, facts),), depth))
+
+    def item(self, *pieces: Piece, depth: int = 1) -> None:
+        """Append a line whose pieces each bear their own marks."""
+        self.lines.append(Line(tuple(p for p in pieces if p[0]), depth))

@@ -21,11 +21,21 @@ class Evidences:
     store: QuadStore
     facts: Facts
     _known: dict[str, tuple[Mapping[NamedNode, list[Term]], ...]] = field(default_factory=dict)
+    _said: dict[tuple[str, str], tuple[CitedEvidence, ...]] = field(default_factory=dict)
 
     def of(self, claim: str, language: str) -> tuple[CitedEvidence, ...]:
         """List the evidence of a claim, and of its premises where it was derived."""
-        sources = self.facts.premises.get(claim, (claim,))
-        return tuple(self._cited(node, language) for each in sources for node in self._nodes(each))
+        known = self._said.get((claim, language))
+        if known is None:
+            sources = self.facts.premises.get(claim, (claim,))
+            known = self._said[claim, language] = tuple(
+                self._cited(node, language) for each in sources for node in self._nodes(each)
+            )
+        return known
+
+    def sources(self, claim: str) -> frozenset[str]:
+        """Name the sources of a claim."""
+        return frozenset(each.source for each in self.of(claim, "en"))
 
     def qualifier(self, claim: str, name: str) -> str:
         """Give the first value of a qualifier (``note_zh``, ``rating`` …) of a claim."""

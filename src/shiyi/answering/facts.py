@@ -94,8 +94,13 @@ class Facts:
         own = self.classes.get(iri)
         if own is None:
             return False
-        above = self.schema.superclasses(own)
-        return any(local_name(each.value) in above for each in classes)
+        key = (own, classes)
+        known = self._belongs.get(key)
+        if known is None:
+            above = self.schema.superclasses(own)
+            known = any(local_name(each.value) in above for each in classes)
+            self._belongs[key] = known
+        return known
 
     def of(self, subject: str, *predicates: NamedNode) -> tuple[Fact, ...]:
         """List asserted facts about ``subject``, surest first."""
@@ -111,6 +116,20 @@ class Facts:
         """List texts about ``subject`` in ``language``, or in the other one if there is none."""
         found = self.of(subject, predicate)
         return tuple(f for f in found if f.language == language) or found
+
+    def told(
+        self, subject: str, predicate: NamedNode, language: str
+    ) -> tuple[tuple[Fact, ...], ...]:
+        """List texts about ``subject`` in ``language``, each followed by its twin in the other.
+
+        Both belong to one record; citing both keeps the answers of two languages alike.
+        """
+        found = self.of(subject, predicate)
+        sides = [[f for f in found if f.language == name] for name in ("zh", "en")]
+        if not all(sides):
+            return tuple((f,) for f in found)
+        pairs = zip(*sides, strict=False)
+        return tuple((zh, en) if language == "zh" else (en, zh) for zh, en in pairs)
 
     def prepare(self) -> None:
         """Build the indexes now rather than at the first question."""
@@ -134,6 +153,10 @@ class Facts:
         if known is None:
             known = self._below[iri] = _reach(iri, self.narrower)
         return known
+
+    @cached_property
+    def _belongs(self) -> dict[tuple[str, tuple[NamedNode, ...]], bool]:
+        return {}
 
     @cached_property
     def _above(self) -> dict[str, tuple[str, ...]]:

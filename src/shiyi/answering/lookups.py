@@ -2,61 +2,76 @@
 
 import itertools
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Final
 
-from shiyi.answering.advice import if_applies
+from shiyi.answering.advice import joined
+from shiyi.answering.cautions import caution_pieces
 from shiyi.answering.cues import Intent
+from shiyi.answering.draft import Piece
 from shiyi.answering.facts import Fact
 from shiyi.answering.parts import Desk, Part, checks, question_texts, red_flags
 from shiyi.answering.phrases import degree
+from shiyi.answering.voice import closed
 from shiyi.linking.normalise import fold, is_cjk
 from shiyi.ontology.terms import SHIYI
 
 _TEXTS: Final = (
-    SHIYI.primaryEffect, SHIYI.dietaryBenefit, SHIYI.background, SHIYI.mechanismOfAction,
-    SHIYI.cookingMethod, SHIYI.consumptionMethod, SHIYI.processing, SHIYI.useRestriction,
-    SHIYI.safetyNote, SHIYI.sourceMaterial,
+    SHIYI.primaryEffect, SHIYI.dietaryBenefit, SHIYI.cookingMethod, SHIYI.consumptionMethod,
+    SHIYI.useRestriction, SHIYI.safetyNote,
 )  # fmt: skip
+_MORE_TEXTS: Final = (SHIYI.background, SHIYI.mechanismOfAction, SHIYI.sourceMaterial)
 _LISTS: Final = (
-    SHIYI.hasToxicity, SHIYI.regulatoryStatus, SHIYI.hasIngredient, SHIYI.usesPart,
-    SHIYI.hasActiveConstituent, SHIYI.hasNutrient, SHIYI.indicatedFor, SHIYI.relieves,
-    SHIYI.isEffectiveFor, SHIYI.suitableSeason, SHIYI.hasAdverseReaction, SHIYI.hasManifestation,
-    SHIYI.relatedConstitution, SHIYI.hasTherapeuticClass,
+    SHIYI.hasToxicity, SHIYI.regulatoryStatus, SHIYI.hasIngredient, SHIYI.indicatedFor,
+    SHIYI.relieves, SHIYI.isEffectiveFor, SHIYI.hasAdverseReaction, SHIYI.hasManifestation,
+    SHIYI.relatedConstitution,
 )  # fmt: skip
+_MOST_NAMED, _MOST_LISTED, _MOST_TEXTS = 3, 5, 4
 
 
 def sheet(desk: Desk, concepts: Iterable[str]) -> Part:
     """Write what is recorded about some concepts, disagreements included."""
     part, voice = Part(), desk.voice
-    named = list(concepts)[:4]
-    section = part.section("h_facts")
+    named = list(concepts)[:_MOST_NAMED]
+    told = False
     for concept in named:
         text, facts = voice.profile(concept)
         if text:
-            section.add(text, *facts)
-        for predicate in _LISTS:
-            found = desk.facts.of(concept, predicate)[:8]
-            if found:
-                label = desk.facts.property_label(predicate, voice.language)
-                said = voice.say(
-                    "p_list", s=voice.name(concept), p=label, o=voice.names(f.object for f in found)
-                )
-                section.add(said + voice.sources(found[:1]), *found)
-        for predicate in _TEXTS:
-            for fact in desk.facts.texts(concept, predicate, voice.language)[:1]:
-                label = desk.facts.property_label(predicate, voice.language)
-                section.add(voice.say("p_text", label=label, text=fact.object), fact)
-        for each in desk.safety.conditional(concept)[:8]:
-            part.section("h_caution").add(if_applies(voice, each), *each.facts)
-    lines = section.lines or part.section("h_caution").lines
-    key = "o_sheet" if lines else "o_not_known"
-    part.opening.add(voice.say(key, items=voice.names(named)))
-    part.paths += [
-        f.path(f.subject) for line in section.lines[:5] for f in line.facts[:1] if not f.language
-    ]
+            part.opening.add(closed(text, "。" if voice.language == "zh" else "."), *facts)
+        listed = _listed(desk, concept, part, len(named) > 1)
+        told = told or bool(text) or listed
+    if not part.opening.lines:
+        key = "o_sheet" if told else "o_not_known"
+        part.opening.add(voice.say(key, items=voice.names(named)))
+    lines = (*part.opening.lines, *part.section("h_facts").lines)
+    part.paths += [f.path(f.subject) for line in lines for f in line.facts[:2] if not f.language]
     if desk.reading.wants(Intent.DOSE):
         part.section("h_caution").add(voice.say("s_dose"))
     return part
+
+
+def _listed(desk: Desk, concept: str, part: Part, several: bool) -> bool:
+    """Write lists, texts and cautions of one concept; tell whether there were any."""
+    voice, section = desk.voice, part.section("h_facts")
+    before = len(section.lines)
+    label = f"{voice.name(concept)} · " if several else ""
+    for predicate in _LISTS:
+        found = desk.facts.of(concept, predicate)[:_MOST_LISTED]
+        if found:
+            name = label + desk.facts.property_label(predicate, voice.language)
+            said = voice.say("p_list", p=name, o=voice.names(f.object for f in found))
+            section.add(said + voice.sources(found[:1]), *found)
+    texts = [each for p in _TEXTS for each in desk.facts.told(concept, p, voice.language)[:1]]
+    if not texts:
+        texts = [e for p in _MORE_TEXTS for e in desk.facts.told(concept, p, voice.language)[:1]]
+    for told in texts[:_MOST_TEXTS]:
+        name = label + desk.facts.property_label(told[0].predicate, voice.language)
+        section.add(voice.say("p_text", label=name, text=told[0].object), *told)
+    pieces = caution_pieces(desk, desk.safety.conditional(concept), 4)
+    if pieces:
+        name_piece: Piece = (voice.say("w_name", x=voice.name(concept)), ())
+        part.section("h_caution").item(*joined(desk, [name_piece, *pieces]))
+    return len(section.lines) > before or bool(pieces)
 
 
 def rules(desk: Desk) -> Part:
@@ -105,7 +120,7 @@ def constitution(desk: Desk, settled: bool = False) -> Part:
         part.section("h_candidates").add(said + _sureness(desk, facts), *facts)
         part.paths += [f.path(f.other(state)) for f in facts[:1]]
     states = [state for state, _ in ranked[:2]]
-    checks(desk, (*reading.ailments, *states), part)
+    checks(desk, reading.ailments or states, part)
     red_flags(desk, reading.ailments, part)
     question_texts(desk, reading.ailments, part)
     if not settled and not met:
@@ -132,7 +147,6 @@ def patterns(desk: Desk) -> Part:
     checks(desk, desk.reading.ailments, part)
     red_flags(desk, desk.reading.ailments, part)
     question_texts(desk, desk.reading.ailments, part)
-    part.section("h_doctor").add(voice.say("s_persist"))
     return part
 
 
@@ -218,10 +232,11 @@ _COMMON: Final = frozenset(
 )
 
 
-def _grams(text: str) -> set[str]:
+@lru_cache(maxsize=1024)
+def _grams(text: str) -> frozenset[str]:
     folded = fold(text)
     pairs = {
         a + b for a, b in itertools.pairwise(folded) if is_cjk(a) and is_cjk(b)
     }  # fmt: skip
     kept = "".join(c if c.isascii() and c.isalnum() else " " for c in folded)
-    return pairs | {w for w in kept.split() if len(w) > 2 and w not in _COMMON}
+    return frozenset(pairs | {w for w in kept.split() if len(w) > 2 and w not in _COMMON})

@@ -59,6 +59,7 @@ class Part:
     opening: Section = field(default_factory=lambda: Section(""))
     sections: list[Section] = field(default_factory=list)
     warnings: list[SafetyWarning] = field(default_factory=list)
+    told: set[str] = field(default_factory=set)  # warnings that a line of the text gives already
     facts: dict[str, Fact] = field(default_factory=dict)  # of the warnings, by claim
     recommendations: list[Recommendation] = field(default_factory=list)
     follow_up: list[str] = field(default_factory=list)
@@ -73,12 +74,14 @@ class Part:
         self.sections.append(Section(heading))
         return self.sections[-1]
 
-    def warn(self, desk: Desk, found: Finding) -> None:
-        """Add a finding as a warning, once."""
+    def warn(self, desk: Desk, found: Finding, *, told: bool = False) -> None:
+        """Add a finding as a warning, once; ``told`` where a line of the text says it."""
         made = desk.warning(found)
+        if told:
+            self.told.add(made.text)
         if made.text not in {w.text for w in self.warnings}:
             self.warnings.append(made)
-            self.facts |= {f.claim: f for f in found.facts}
+            self.facts |= {f.claim: f for f in found.stated}
 
     def note(self, *facts: Fact) -> None:
         """Keep facts that a warning cites."""
@@ -90,6 +93,7 @@ class Part:
         for section in other.sections:
             self.section(section.heading).lines += section.lines
         self.warnings += [w for w in other.warnings if w not in self.warnings]
+        self.told |= other.told
         self.facts |= other.facts
         self.recommendations += other.recommendations
         for mine, theirs in ((self.follow_up, other.follow_up), (self.missing, other.missing)):
@@ -101,31 +105,44 @@ def question_texts(desk: Desk, concepts: Iterable[str], part: Part) -> None:
     """Ask what decides the answer: the questions recorded for some symptoms or syndromes."""
     section = part.section("h_ask")
     for concept in concepts:
-        for fact in desk.facts.texts(concept, SHIYI.questionText, desk.voice.language)[:2]:
-            if fact.object not in part.follow_up:
-                part.follow_up.append(fact.object)
-                section.add(fact.object, fact)
+        for told in desk.facts.told(concept, SHIYI.questionText, desk.voice.language)[:1]:
+            if told[0].object not in part.follow_up and len(part.follow_up) < _MOST_ASKED:
+                part.follow_up.append(told[0].object)
+                section.add(told[0].object, *told)
 
 
-def red_flags(desk: Desk, concepts: Iterable[str], part: Part) -> None:
-    """Say which signs need a doctor."""
+def red_flags(desk: Desk, concepts: Iterable[str], part: Part, *, persist: bool = False) -> None:
+    """Say which signs need a doctor, and with ``persist`` that lasting trouble does too."""
     found: list[Fact] = []
     for concept in concepts:
         for near in desk.facts.above(concept):
             found += desk.facts.of(near, SHIYI.hasRedFlag)
-    if found:
-        kept = list({f.object: f for f in found}.values())
-        text = desk.voice.say("s_redflag", signs=desk.voice.names(f.object for f in kept))
-        part.section("h_doctor").add(text, *kept)
+    kept = list({f.object: f for f in found}.values())[:_MOST_FLAGS]
+    if kept:
+        signs = desk.voice.names((f.object for f in kept), "or")
+        key = "s_redflag_persist" if persist else "s_redflag"
+        part.section("h_doctor").add(desk.voice.say(key, signs=signs), *kept)
+    elif persist:
+        part.section("h_doctor").add(desk.voice.say("s_persist"))
 
 
 def checks(desk: Desk, concepts: Iterable[str], part: Part) -> None:
-    """Say what a doctor should rule out."""
+    """Say what a doctor should rule out, in one line for what shares the same list."""
+    signs: dict[tuple[str, ...], list[str]] = {}
+    grounds: dict[tuple[str, ...], list[Fact]] = {}
     for concept in concepts:
-        found = desk.facts.of(concept, SHIYI.warrantsCheckFor)[:5]
+        found = desk.facts.of(concept, SHIYI.warrantsCheckFor)[:_MOST_CHECKS]
+        key = tuple(sorted(f.object for f in found))
         if found:
-            text = desk.voice.say(
-                "c_check", sign=desk.voice.name(concept),
-                diseases=desk.voice.names(f.object for f in found),
-            )  # fmt: skip
-            part.section("h_check").add(text, *found)
+            signs.setdefault(key, []).append(concept)
+            grounds.setdefault(key, []).extend(found)
+    for key, meant in list(signs.items())[:2]:
+        facts = grounds[key]
+        text = desk.voice.say(
+            "c_check", sign=desk.voice.names(meant),
+            diseases=desk.voice.names((f.object for f in facts), "or"),
+        )  # fmt: skip
+        part.section("h_doctor").add(text, *facts)
+
+
+_MOST_ASKED, _MOST_FLAGS, _MOST_CHECKS = 3, 6, 4

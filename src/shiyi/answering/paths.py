@@ -106,14 +106,15 @@ class Retriever:
                 if walk.reached_limit:
                     notes.append(f"{'/'.join(map(str, plan))}: limit reached")
                 for path in walk.paths:
-                    if path.weakest >= least and self._ends_well(path, wanted):
+                    if path.weakest >= least and self._fits(path, wanted):
                         found[tuple(hop.claim for hop in path.hops)] = path
         ranked = scored(found.values(), self.rank, SCORERS[self.settings.scorer])
         shown = diverse(ranked, k)
         return Retrieved(tuple(ranked), tuple(shown), tuple(plans), tuple(queries), tuple(notes))
 
-    def _ends_well(self, path: Path, wanted: Collection[NamedNode]) -> bool:
-        return self.facts.is_a(path.hops[-1].end, *wanted)
+    def _fits(self, path: Path, wanted: Collection[NamedNode]) -> bool:
+        ends_well = self.facts.is_a(path.hops[-1].end, *wanted)
+        return ends_well and self.planner.sound(path, self.facts.classes)
 
     def _query(self, plan: RelationPath, seeds: tuple[str, ...]) -> str:
         return path_query(

@@ -11,10 +11,11 @@ from shiyi.answering.candidates import choose
 from shiyi.answering.composer import compose, ranked
 from shiyi.answering.consult import consult
 from shiyi.answering.cues import Intent, is_cue
+from shiyi.answering.leanings import leaning_of
 from shiyi.answering.lookups import constitution, doctor, patterns, rules, sheet
 from shiyi.answering.parts import Desk, Part
 from shiyi.answering.paths import Retrieved
-from shiyi.answering.phrases import check_language
+from shiyi.answering.phrases import check_language, plain
 from shiyi.answering.reading import Reading, read_question
 from shiyi.answering.roles import EDIBLE, SUPPLEMENT
 from shiyi.answering.runtime import Runtime
@@ -60,14 +61,15 @@ def ask(
     """
     _check(question, method, k, runtime)
     spoken = check_language(language) if language else language_of(question)
+    most = k or runtime.settings.paths.top_k
     clock = Clock()
     reading = read_question(question, spoken, profile, runtime.linker, runtime.facts)
     known = (*reading.constitutions, *_syndromes(reading, runtime), *reading.person.states)
-    differential = differentiate(runtime.facts, reading.ailments, known)
+    differential = differentiate(runtime.facts, reading.ailments, known, leaning_of(question))
     voice = Voice(spoken, runtime.facts, runtime.evidences)
     desk = Desk(reading, runtime.facts, runtime.evidences, runtime.safety, voice, differential)
     clock.lap("link")
-    retrieved = _retrieve(runtime, reading, k or runtime.settings.paths.top_k)
+    retrieved = _retrieve(runtime, reading, most)
     clock.lap("retrieve")
     part = _write(desk, retrieved, runtime)
     clock.lap("rank")
@@ -78,12 +80,16 @@ def ask(
         queries=retrieved.queries,
         relation_paths=tuple(tuple(map(str, p)) for p in retrieved.relation_paths),
         milliseconds=tuple(clock.spent.items()),
-        notes=(*sorted(str(i) for i in reading.intents), *retrieved.notes),
+        notes=(
+            *sorted(str(i) for i in reading.intents),
+            *((f"leaning {differential.leaning}",) if differential.leaning else ()),
+            *retrieved.notes,
+        ),
     )
     return Answer(
         question, spoken, method, runtime.release, composed.sentences, composed.text,
-        composed.citations, _paths(part, k or runtime.settings.paths.top_k), reading.mentions,
-        tuple(part.recommendations), ranked(part.warnings), tuple(part.follow_up), abstained,
+        composed.citations, _paths(part, most), reading.mentions,
+        tuple(part.recommendations), ranked(part.warnings), tuple(part.follow_up[:3]), abstained,
         tuple(part.missing), None, trace,
     )  # fmt: skip
 
@@ -152,9 +158,12 @@ def _write(desk: Desk, retrieved: Retrieved, runtime: Runtime) -> Part:
     for write in _writers(desk, retrieved, runtime):
         part.take(write())
     reading, voice = desk.reading, desk.voice
-    part.missing += [voice.say("m_profile", word=w[:60]) for w in reading.person.unknown]
+    part.missing += [voice.say("m_profile", word=plain(w)) for w in reading.person.unknown][:5]
     unlinked = [m.text for m in reading.mentions if not m.iri]
-    part.missing += [voice.say("m_unlinked", word=w[:60]) for w in unlinked if not is_cue(w)][:4]
+    unknown = [plain(w) for w in unlinked if not is_cue(w)]
+    part.missing += [voice.say("m_unlinked", word=w) for w in unknown if w][:3]
+    if reading.profile.pregnant and reading.profile.sex == "male":
+        part.missing.append(voice.say("m_contradiction"))
     if not any(line.facts for s in (part.opening, *part.sections) for line in s.lines):
         if not part.opening.lines:
             part.opening.add(voice.say("o_not_known"))
@@ -225,4 +234,6 @@ def _fallback(desk: Desk) -> list[Callable[[], Part]]:
 
 
 def _paths(part: Part, k: int) -> tuple[Path, ...]:
-    return tuple(dict.fromkeys(part.paths))[:k]
+    """Keep ``k`` paths, those the text rests on first; the best stand first."""
+    kept = list({tuple(h.claim for h in path.hops): path for path in part.paths}.values())[:k]
+    return tuple(sorted(kept, key=lambda path: -path.score))

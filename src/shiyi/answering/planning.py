@@ -2,11 +2,11 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from shiyi.answering.facts import Facts
-from shiyi.answering.roles import BENEFIT, BRIDGE, PATTERN
-from shiyi.model.path import RelationPath, Step
+from shiyi.answering.roles import BENEFIT, BRIDGES
+from shiyi.model.path import Path, RelationPath, Step
 from shiyi.model.rdf import NamedNode, local_name
 
 Signature = tuple[str, str, str]  # class of the subject, predicate, class of the object
@@ -18,6 +18,8 @@ class Planner:
 
     joins: Mapping[Signature, int]
     schema_fits: Mapping[str, frozenset[str]]
+    _plans: dict[tuple[object, ...], tuple[RelationPath, ...]] = field(default_factory=dict)
+    _leading: dict[tuple[str, Step, str], bool] = field(default_factory=dict)
 
     @classmethod
     def over(cls, facts: Facts) -> "Planner":
@@ -39,12 +41,15 @@ class Planner:
 
         The shortest come first, and among equally long ones those that more claims support.
         """
+        key = (start, tuple(wanted), max_hops, most)
+        if key in self._plans:
+            return self._plans[key]
         ends = {local_name(each.value) for each in wanted}
         found: Counter[RelationPath] = Counter()
         for path, support in self._grow(start, ends, max_hops):
             found[path] = max(found[path], support)
         ranked = sorted(found, key=lambda p: (len(p), -found[p], [str(s) for s in p]))
-        return tuple(ranked[:most])
+        return self._plans.setdefault(key, tuple(ranked[:most]))
 
     def _grow(
         self, start: str, ends: set[str], hops: int, seen: frozenset[str] = frozenset()
@@ -69,15 +74,33 @@ class Planner:
                 yield Step(predicate, forward=False), subject, support
 
     def _bridges(self, here: str) -> Iterator[tuple[Step, str, int]]:
+        steps = {step for _, step, _ in BRIDGES}
         for (subject, predicate, object_), support in self.joins.items():
-            for step in BRIDGE:
+            for step in steps:
                 start, end = (subject, object_) if step.forward else (object_, subject)
-                if step.predicate == predicate and start == here and self._leads(step, end):
+                if step.predicate == predicate and start == here and self.leads(here, step, end):
                     yield step, end, support
 
-    def _leads(self, step: Step, end: str) -> bool:
-        """Keep from a sign to a disease: that would be a diagnosis."""
-        return step.forward or bool(self.schema_fits[end] & _PATTERNS)
+    def leads(self, start: str, step: Step, end: str) -> bool:
+        """Tell whether advice may be looked for along ``step`` between two classes."""
+        known = self._leading.get((start, step, end))
+        if known is None:
+            above, below = self.schema_fits.get(start, _NONE), self.schema_fits.get(end, _NONE)
+            known = self._leading[start, step, end] = any(
+                each == step and local_name(one.value) in above and local_name(other.value) in below
+                for one, each, other in BRIDGES
+            )
+        return known
+
+    def sound(self, path: Path, classes: Mapping[str, str]) -> bool:
+        """Tell whether each hop before the last leads on; properties join more than was planned."""
+        return all(
+            self.leads(
+                classes.get(hop.start, ""), Step(hop.predicate, hop.forward),
+                classes.get(hop.end, ""),
+            )
+            for hop in path.hops[:-1]
+        )  # fmt: skip
 
 
-_PATTERNS = frozenset(local_name(each.value) for each in PATTERN)
+_NONE: frozenset[str] = frozenset()

@@ -3,7 +3,6 @@
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from typing import Final
 
 from shiyi.model.path import Path
@@ -52,7 +51,7 @@ SCORERS: Final[Mapping[str, Scorer]] = {
 
 def scored(paths: Iterable[Path], rank: Mapping[str, float], scorer: Scorer) -> list[Path]:
     """Score every path; best first, ties by their claims."""
-    marked = [replace(path, score=scorer(path, rank)) for path in paths]
+    marked = [Path(path.hops, scorer(path, rank)) for path in paths]
     return sorted(marked, key=lambda p: (-p.score, [hop.claim for hop in p.hops]))
 
 

@@ -58,6 +58,7 @@ class Reading:
     constitutions: tuple[str, ...]
     populations: tuple[str, ...]
     materials: tuple[str, ...]
+    groups: tuple[tuple[str, ...], ...]  # the materials that one name may mean, together
     drugs: tuple[str, ...]
     seasons: tuple[str, ...]
     methods: tuple[str, ...]
@@ -65,6 +66,7 @@ class Reading:
     emergencies: tuple[str, ...]
     others: tuple[str, ...]
     person: Person
+    profile: Profile
 
     def wants(self, *intents: Intent) -> bool:
         """Tell whether any of these is asked for."""
@@ -94,7 +96,8 @@ def read_question(
     ailments = tuple(x for x in those(*AILMENT) if not facts.is_a(x, SHIYI.EmergencySign))
     constitutions, populations = those(SHIYI.Constitution), those(SHIYI.Population)
     named = {m.iri for m in linked}
-    materials = [iri for m in linked if m not in allergens for iri in _materials(m, facts)]
+    groups = _groups([_materials(m, facts) for m in linked if m not in allergens])
+    materials = [iri for group in groups for iri in group]
     mentioned = (*ailments, *constitutions, *populations, *_ages(question, facts))
     person = _person(profile, linker, facts, mentioned, taken, [m.iri for m in allergens])
     known = {*materials, *taken, *ailments, *constitutions, *populations}
@@ -104,10 +107,10 @@ def read_question(
         question, language, mentions, frozenset(intents), ailments,
         absent=those(*AILMENT, SHIYI.Population, negated=True),
         constitutions=constitutions, populations=populations,
-        materials=tuple(dict.fromkeys(materials)), drugs=tuple(dict.fromkeys(taken)),
+        materials=tuple(materials), groups=groups, drugs=tuple(dict.fromkeys(taken)),
         seasons=seasons, methods=methods, rules=rules, emergencies=emergencies,
         others=tuple(sorted(named - known - {*seasons, *methods, *rules, *emergencies})),
-        person=person,
+        person=person, profile=profile,
     )  # fmt: skip
 
 
@@ -187,6 +190,18 @@ def _materials(mention: Mention, facts: Facts) -> list[str]:
     parts = [f.subject for s in named for f in facts.into(s, SHIYI.derivedFromOrganism)]
     own = [mention.iri] if facts.is_a(mention.iri, *MATERIAL) else []
     return list(dict.fromkeys([*own, *also, *parts]))[:4]
+
+
+def _groups(found: Iterable[list[str]]) -> tuple[tuple[str, ...], ...]:
+    """Keep each material once, with those that the same name may mean."""
+    seen: set[str] = set()
+    groups = []
+    for meant in found:
+        new = tuple(iri for iri in meant if iri not in seen)
+        seen.update(new)
+        if new:
+            groups.append(new)
+    return tuple(groups)
 
 
 def _is_allergen(question: str, mention: Mention) -> bool:

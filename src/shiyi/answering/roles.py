@@ -3,16 +3,28 @@
 from typing import Final
 
 from shiyi.model.path import Step
+from shiyi.model.rdf import NamedNode
 from shiyi.ontology.terms import SHIYI
 
 BENEFIT: Final = (
     SHIYI.suitableFood, SHIYI.relieves, SHIYI.indicatedFor, SHIYI.isEffectiveFor, SHIYI.realisedBy,
 )  # fmt: skip
-# read in this direction only: from a sign to what it may stem from, to what answers it
-BRIDGE: Final = (
-    Step(SHIYI.relatedConstitution.value), Step(SHIYI.hasManifestation.value, forward=False),
-    Step(SHIYI.hasSyndrome.value), Step(SHIYI.hasTreatmentPrinciple.value),
-)  # fmt: skip
+_RELATED: Final = Step(SHIYI.relatedConstitution.value)
+_SHOWN_BY: Final = Step(SHIYI.hasManifestation.value, forward=False)
+_SYNDROME: Final = Step(SHIYI.hasSyndrome.value)
+_PRINCIPLE: Final = Step(SHIYI.hasTreatmentPrinciple.value)
+# the only directions that lead to advice: from a sign to the patterns it may belong to, never
+# from a sign, a syndrome or a constitution to a disease, which would make a patient of the asker
+BRIDGES: Final[tuple[tuple[NamedNode, Step, NamedNode], ...]] = (
+    (SHIYI.Symptom, _RELATED, SHIYI.Constitution),
+    (SHIYI.Symptom, _SHOWN_BY, SHIYI.Syndrome),
+    (SHIYI.Symptom, _SHOWN_BY, SHIYI.Constitution),
+    (SHIYI.Disease, _RELATED, SHIYI.Constitution),
+    (SHIYI.Disease, _SYNDROME, SHIYI.Syndrome),
+    (SHIYI.TCMDisease, _RELATED, SHIYI.Constitution),
+    (SHIYI.TCMDisease, _SYNDROME, SHIYI.Syndrome),
+    (SHIYI.Syndrome, _PRINCIPLE, SHIYI.Therapy),
+)
 CAUTION: Final = (
     SHIYI.contraindicatedIn, SHIYI.cautionIn, SHIYI.aggravates, SHIYI.derivedCaution,
 )  # fmt: skip
@@ -30,4 +42,3 @@ EDIBLE: Final = (SHIYI.Food, SHIYI.Dish)
 SUPPLEMENT: Final = (*EDIBLE, SHIYI.DSIngredient)
 AILMENT: Final = (SHIYI.Disease, SHIYI.TCMDisease, SHIYI.Syndrome, SHIYI.Symptom)
 STATE: Final = (SHIYI.Condition,)
-PATTERN: Final = (SHIYI.Syndrome, SHIYI.Constitution)

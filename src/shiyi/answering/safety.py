@@ -1,6 +1,6 @@
 """What speaks against a material for this person: asserted, inherited, or unknown."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -12,6 +12,7 @@ from shiyi.ontology.terms import SHIYI
 
 _Parts = tuple[tuple[str, tuple[Fact, ...]], ...]
 SEVERITIES: Final = ("emergency", "contraindicated", "interaction", "caution")
+_MOST_KEPT: Final = 256  # sets of states whose consequences are kept
 _FORBIDS: Final = ("忌", "禁", "contraindicat", "avoid", "prohibit")
 
 
@@ -35,9 +36,15 @@ class Finding:
         return self.facts[0]
 
     @property
+    def stated(self) -> tuple[Fact, ...]:
+        """List the claims that were read; what is derived from them is left to the premises."""
+        read = tuple({f.claim: f for f in self.facts if not f.derived}.values())
+        return read or self.facts
+
+    @property
     def claims(self) -> tuple[str, ...]:
-        """List the claims, the telling one first."""
-        return tuple(dict.fromkeys(f.claim for f in self.facts))
+        """List the claims that were read, the telling one first."""
+        return tuple(f.claim for f in self.stated)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +55,11 @@ class Safety:
     evidences: Evidences
     _implied: dict[str, _Parts] = field(default_factory=dict, repr=False)
     _made_of: dict[str, _Parts] = field(default_factory=dict, repr=False)
+    _warned: dict[str, tuple[tuple[str, Fact], ...]] = field(default_factory=dict, repr=False)
+    _severities: dict[str, str] = field(default_factory=dict, repr=False)
+    _closed: dict[tuple[str, ...], Mapping[str, list[tuple[str, tuple[Fact, ...]]]]] = field(
+        default_factory=dict, repr=False
+    )
 
     def check(
         self, material: str, person: Person, beside: Iterable[str] = ()
@@ -64,14 +76,13 @@ class Safety:
     def against_states(self, material: str, states: Iterable[str]) -> tuple[Finding, ...]:
         """List the conditions among ``states`` in which a source warns of ``material``."""
         found: list[Finding] = []
-        for state in states:
-            for met, grounds in self._state_grounds(state):
-                for part, made_of in self._parts(material):
-                    for fact in self._cautions(part, met):
-                        through = part if part != material else met if met != state else ""
-                        severity = self._severity(fact)
-                        facts = (fact, *made_of, *grounds, *self._inherited(material, state, fact))
-                        found.append(Finding(severity, material, state, facts, through))
+        met = self._met(tuple(states))
+        for part, made_of in self._parts(material):
+            for there, fact in self._warnings(part):
+                for state, grounds in met.get(there, ()):
+                    through = part if part != material else there if there != state else ""
+                    facts = (fact, *made_of, *grounds, *self._inherited(material, state, fact))
+                    found.append(Finding(self._severity(fact), material, state, facts, through))
         return _gravest(found)
 
     def conditional(self, material: str) -> tuple[Finding, ...]:
@@ -137,13 +148,27 @@ class Safety:
             known = self._made_of[material] = tuple(parts)
         return known
 
-    def _cautions(self, part: str, state: str) -> Iterator[Fact]:
-        for fact in self.facts.between(part, state):
-            if not fact.positive or fact.derived:
-                continue
-            forward = fact.predicate in CAUTION and fact.subject == part
-            if forward or (fact.predicate == SHIYI.unsuitableFood and fact.object == part):
-                yield fact
+    def _warnings(self, part: str) -> tuple[tuple[str, Fact], ...]:
+        """List what ``part`` itself is warned of in, each with its claim."""
+        known = self._warned.get(part)
+        if known is None:
+            cautions = [(f.object, f) for f in self.facts.of(part, *CAUTION)]
+            cautions += [(f.subject, f) for f in self.facts.into(part, SHIYI.unsuitableFood)]
+            known = self._warned[part] = tuple(cautions)
+        return known
+
+    def _met(self, states: tuple[str, ...]) -> Mapping[str, list[tuple[str, tuple[Fact, ...]]]]:
+        """Give, for each thing true of who is in ``states``, the state it comes from and why."""
+        known = self._closed.get(states)
+        if known is None:
+            met: dict[str, list[tuple[str, tuple[Fact, ...]]]] = {}
+            for state in states:
+                for there, grounds in self._state_grounds(state):
+                    met.setdefault(there, []).append((state, grounds))
+            if len(self._closed) >= _MOST_KEPT:
+                self._closed.clear()
+            known = self._closed[states] = met
+        return known
 
     def _inherited(self, material: str, state: str, base: Fact) -> tuple[Fact, ...]:
         found = self.facts.between(material, state)
@@ -190,6 +215,12 @@ class Safety:
                     yield Finding("contraindicated", material, allergen, facts, through)
 
     def _severity(self, fact: Fact) -> str:
+        known = self._severities.get(fact.claim)
+        if known is None:
+            known = self._severities[fact.claim] = self._graded(fact)
+        return known
+
+    def _graded(self, fact: Fact) -> str:
         if fact.predicate == SHIYI.contraindicatedIn:
             return "contraindicated"
         if fact.predicate == SHIYI.unsuitableFood:

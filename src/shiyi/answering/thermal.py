@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from shiyi.answering.facts import Fact, Facts
+from shiyi.answering.leanings import Leaning
 from shiyi.model.names import resource
 from shiyi.ontology.terms import SHIYI
 
@@ -30,6 +31,7 @@ class Differential:
 
     patterns: tuple[Pattern, ...] = ()
     leaning: str = ""  # "cold" or "hot" where the signs say so
+    words: tuple[str, ...] = ()  # what the asker said that decided it
 
     @property
     def undecided(self) -> bool:
@@ -41,8 +43,17 @@ class Differential:
         return tuple(p for p in self.patterns if p.nature == nature)
 
 
-def differentiate(facts: Facts, ailments: Iterable[str], known: Iterable[str]) -> Differential:
-    """Find the syndromes with most of the signs; ``known`` states (syndromes, types) decide."""
+def differentiate(
+    facts: Facts,
+    ailments: Iterable[str],
+    known: Iterable[str],
+    said: Leaning = Leaning(),  # noqa: B008 - frozen
+) -> Differential:
+    """Find the syndromes with most of the signs.
+
+    ``known`` states (syndromes, types) and what was ``said`` to help or harm decide between cold
+    and heat; where they contradict one another nothing is decided.
+    """
     signs = [a for a in ailments if facts.is_a(a, SHIYI.Symptom)]
     diseases = [a for a in ailments if facts.is_a(a, SHIYI.Disease, SHIYI.TCMDisease)]
     met: dict[str, list[Fact]] = {}
@@ -55,9 +66,15 @@ def differentiate(facts: Facts, ailments: Iterable[str], known: Iterable[str]) -
         for fact in facts.of(disease, SHIYI.hasSyndrome):
             met.setdefault(fact.object, []).append(fact)
     most = max((len({f.other(iri) for f in found}) for iri, found in met.items()), default=0)
-    best = sorted(iri for iri, found in met.items() if len({f.other(iri) for f in found}) == most)
+    best = [iri for iri, found in met.items() if len({f.other(iri) for f in found}) == most]
+    best.sort(key=lambda iri: (-len(facts.by_object.get(iri, ())), iri))  # the best known first
     patterns = tuple(_pattern(facts, iri, tuple(met[iri])) for iri in best)
-    return Differential(patterns, _leaning(facts, signs, tuple(known), patterns))
+    decided = {nature_of(facts, each)[0] for each in known} | {said.nature}
+    decided -= {""}
+    if decided:
+        leaning = decided.pop() if len(decided) == 1 else ""
+        return Differential(patterns, leaning, said.words if leaning == said.nature else ())
+    return Differential(patterns, _leaning(facts, signs, patterns))
 
 
 def nature_of(facts: Facts, iri: str) -> tuple[str, tuple[Fact, ...]]:
@@ -96,12 +113,7 @@ def _pattern(facts: Facts, iri: str, signs: tuple[Fact, ...]) -> Pattern:
     return Pattern(iri, signs, nature, because)
 
 
-def _leaning(
-    facts: Facts, signs: list[str], known: tuple[str, ...], patterns: tuple[Pattern, ...]
-) -> str:
-    decided = {nature_of(facts, each)[0] for each in known} - {""}
-    if len(decided) == 1:
-        return decided.pop()
+def _leaning(facts: Facts, signs: list[str], patterns: tuple[Pattern, ...]) -> str:
     if len(signs) < _ENOUGH:
         return ""
     votes = [_vote(facts, fact_origins) for fact_origins in _origins(facts, signs)]

@@ -1,11 +1,20 @@
 """Facts in words: names, sources, findings and chains, in the asker's language."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from shiyi.answering.evidence import Evidences
 from shiyi.answering.facts import Fact, Facts
-from shiyi.answering.phrases import LANGUAGES, PROPERTY, RATINGS, degree, listed, say, tier
+from shiyi.answering.phrases import (
+    LANGUAGES,
+    PROPERTY,
+    RATINGS,
+    capital,
+    degree,
+    listed,
+    rank_of_tier,
+    say,
+)
 from shiyi.answering.roles import INCOMPATIBLE, INTERACTION, PROFILE
 from shiyi.answering.safety import Finding
 from shiyi.model.path import Path
@@ -29,48 +38,86 @@ class Voice:
         """Give a concept's label."""
         return self.facts.label(iri, self.language)
 
-    def names(self, iris: Iterable[str]) -> str:
+    def names(self, iris: Iterable[str], last: str = "and") -> str:
         """Join the labels of some concepts."""
-        return listed(self.language, [self.name(iri) for iri in iris])
+        return listed(self.language, [self.name(iri) for iri in iris], last)
 
-    def sources(self, facts: Iterable[Fact]) -> str:
-        """Name the sources of some facts with their kind, or nothing."""
+    def sources(self, facts: Iterable[Fact], most: int = 2) -> str:
+        """Name the sources of some facts, the most binding first, and how many more there are."""
         seen: dict[str, str] = {}
         for fact in facts:
             for each in self.evidences.of(fact.claim, self.language):
-                title = f"《{each.source}》" if self.language == "zh" else each.source
-                place = "，" if self.language == "zh" else ", "
-                seen.setdefault(each.source, f"{title}{place}{tier(self.language, each.tier)}")
-        joined = ("；" if self.language == "zh" else "; ").join(seen.values())
-        return self.say("f_source", sources=joined) if joined else ""
+                seen.setdefault(each.source, each.tier)
+        if not seen:
+            return ""
+        ranked = sorted(seen, key=lambda name: (rank_of_tier(seen[name]), name))
+        joined = ("；" if self.language == "zh" else "; ").join(map(self._title, ranked[:most]))
+        key = "f_source_more" if len(ranked) > most else "f_source"
+        return self.say(key, sources=joined, n=str(len(ranked)))
+
+    def _title(self, source: str) -> str:
+        if self.language == "en":
+            return source
+        return source if source.startswith("《") else f"《{source}》"
 
     def note(self, fact: Fact) -> str:
-        """Give the short note of a claim's evidence in the answer's language."""
-        return self.evidences.qualifier(fact.claim, f"note_{self.language}")
+        """Give the fullest short note of a claim's evidence in the answer's language."""
+        notes = [
+            value for each in self.evidences.of(fact.claim, self.language)
+            for key, value in each.qualifiers if key == f"note_{self.language}"
+        ]  # fmt: skip
+        return max(notes, key=len, default="")
+
+    def warned(self, found: Finding) -> str:
+        """Say one reason in a few words, with its source, without a full stop."""
+        text = self._stated(found)
+        return text + (self.sources([found.fact], 1) if found.facts else "")
+
+    def reason(self, found: Finding) -> str:
+        """Say one reason where the thing itself was just named."""
+        if not found.facts or found.fact.predicate not in _SPOKEN:
+            return self.warned(found)
+        subject, other = self._ends(found.fact, found)
+        values = {"y": other, "grade": self.grade(found.fact)}
+        key = (
+            self._finding_key(found).replace("f_", "f_bare_").replace("caution", "contraindicated")
+        )
+        said = self.say(key, **values)
+        if any(f.predicate == SHIYI.hasIngredient for f in found.facts):
+            said = self.say("f_bare_part", part=subject, said=said)
+        return said + self.sources([found.fact], 1)
 
     def finding(self, found: Finding) -> str:
         """Say one reason against a material, with its note, sources and kind of evidence."""
+        end = "。" if self.language == "zh" else "."
+        text = self._stated(found)
+        if not found.facts:
+            return text + end
+        said = capital(text + self.sources([found.fact]) + end, self.language)
+        space = "" if self.language == "zh" else " "
+        if note := self.note(found.fact):
+            said += space + capital(closed(note, end), self.language)
+        if self.mostly_cases(found.fact):
+            said += space + self.say("f_case_report")
+        return said
+
+    def mostly_cases(self, fact: Fact) -> bool:
+        """Tell whether at least half of a claim's evidence are case reports."""
+        tiers = [e.tier for e in self.evidences.of(fact.claim, self.language)]
+        return bool(tiers) and 2 * tiers.count("case-report") >= len(tiers)
+
+    def _stated(self, found: Finding) -> str:
         if not found.facts or found.fact.predicate not in (*_SPOKEN, SHIYI.aggravates):
             key = "f_allergen" if found.material == found.against else "f_allergy"
             return self.say(key, x=self.name(found.material), y=self.name(found.against))
-        fact = found.fact
-        subject, other = self._ends(fact, found)
-        text = self.say(self._finding_key(found), x=subject, y=other, grade=self.grade(fact))
+        subject, other = self._ends(found.fact, found)
+        key = self._finding_key(found)
+        text = self.say(key, x=subject, y=other, grade=self.grade(found.fact))
         if subject != self.name(found.material):
             made_of = any(f.predicate == SHIYI.hasIngredient for f in found.facts)
             if made_of:
                 text = self.say("f_through_part", x=self.name(found.material), part=subject) + text
-        parts = [text.rstrip("。."), self.sources([fact])]
-        end = "。" if self.language == "zh" else "."
-        said = "".join(parts) + end
-        note = self.note(fact)
-        space = "" if self.language == "zh" else " "
-        if note:
-            said += space + _closed(note, end)
-        tiers = [e.tier for e in self.evidences.of(fact.claim, self.language)]
-        if 2 * tiers.count("case-report") > len(tiers):
-            said += space + self.say("f_case_report")
-        return said
+        return text
 
     def grade(self, fact: Fact) -> str:
         """Give the source's own grade or rating, or our word for the relation."""
@@ -89,36 +136,54 @@ class Voice:
         }.get(fact.predicate, "g_caution")  # fmt: skip
         return self.say(key)
 
+    def quoted(self, words: Iterable[str]) -> str:
+        """Put words of the asker in quotation marks."""
+        return ("、" if self.language == "zh" else ", ").join(f"“{word}”" for word in words)
+
+    def ways(self, paths: Sequence[Path]) -> str:
+        """Write ways of two hops through one middle: start, middle, and all the ends."""
+        first, ends = paths[0].hops[0], [path.hops[1] for path in paths]
+        said = self.name(first.start) + self._arrow(first.predicate, first.forward)
+        said += self.name(first.end) + degree(self.language, first.confidence)
+        said += self._arrow(ends[0].predicate, ends[0].forward)
+        said += self.names(hop.end for hop in ends)
+        return said + degree(self.language, min(hop.confidence for hop in ends))
+
+    def _arrow(self, predicate: str, forward: bool) -> str:
+        relation = self.facts.property_label(NamedNode(predicate), self.language)
+        return f" —{relation}→ " if forward else f" ←{relation}— "
+
     def chain(self, path: Path) -> str:
         """Write a path as names joined by arrows, each hop with its relation and confidence."""
         said = self.name(path.entities[0])
         for hop in path.hops:
-            relation = self.facts.property_label(NamedNode(hop.predicate), self.language)
-            arrow = f" —{relation}→ " if hop.forward else f" ←{relation}— "
+            arrow = self._arrow(hop.predicate, hop.forward)
             said += f"{arrow}{self.name(hop.end)}{degree(self.language, hop.confidence)}"
         return said
 
-    def profile(self, iri: str) -> tuple[str, tuple[Fact, ...]]:
-        """Say nature, flavour, channels and efficacy of a material in one sentence."""
+    def profile(self, iri: str, *, efficacy: bool = True) -> tuple[str, tuple[Fact, ...]]:
+        """Say nature, flavour, channels and efficacy of a material in a few words."""
         parts: list[str] = []
         used: list[Fact] = []
-        for predicate in PROFILE:
+        for predicate in PROFILE if efficacy else PROFILE[:-1]:
             found = self.facts.of(iri, predicate)[: 3 if predicate == SHIYI.hasEfficacy else 6]
             if not found:
                 continue
             used += found
-            objects = listed(self.language, [self.name(f.object) for f in found])
             shape = PROPERTY[local_name(predicate.value)][LANGUAGES.index(self.language)]
-            text = shape.format(o=objects)
             if predicate == SHIYI.hasNature and len(found) > 1:
-                text += self.say("p_conflict")
-            parts.append(text)
+                parts.append(shape.format(o=self._disputed(found)))
+            else:
+                parts.append(shape.format(o=self.names(f.object for f in found)))
         joined = ("，" if self.language == "zh" else "; ").join(parts)
-        if not parts:
-            return "", ()
-        sources = self.sources(f for f in used if f.predicate == SHIYI.hasNature)
-        text = self.say("p_recorded", s=self.name(iri), parts=joined + sources)
-        return text, tuple(used)
+        return (self.say("p_recorded", s=self.name(iri), parts=joined) if parts else ""), tuple(
+            used
+        )
+
+    def _disputed(self, found: Iterable[Fact]) -> str:
+        """Give each value with a source of its own."""
+        said = [f"{self.name(f.object)}{self.sources([f], 1)}" for f in found]
+        return ("、" if self.language == "zh" else ", ").join(said) + self.say("p_conflict")
 
     def _ends(self, fact: Fact, found: Finding) -> tuple[str, str]:
         if fact.predicate == SHIYI.unsuitableFood:
@@ -150,5 +215,6 @@ _SPOKEN = (
 )  # fmt: skip
 
 
-def _closed(text: str, end: str) -> str:
+def closed(text: str, end: str) -> str:
+    """End a text with a full stop, unless it ends with a mark of its own."""
     return text if text.endswith(("。", ".", "！", "!", "？", "?")) else text + end

@@ -1,0 +1,135 @@
+"""Retrieval baselines: BM25 and TF-IDF over claims written as sentences."""
+
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csc_array
+
+Scores = NDArray[np.float64]
+K1: Final = 1.2  # Robertson and Zaragoza 2009
+B: Final = 0.75
+_RUN = re.compile(r"[\u3400-\u9fff]+|[a-z0-9][a-z0-9'+.-]*")
+
+
+def terms(text: str) -> list[str]:
+    """Part a text into words, and Chinese runs into single characters and pairs.
+
+    >>> terms("枸杞子 Goji")
+    ['枸', '杞', '子', '枸杞', '杞子', 'goji']
+    """
+    found: list[str] = []
+    for run in _RUN.findall(text.lower()):
+        if run[0] >= "\u3400":
+            found += [*run, *(run[i : i + 2] for i in range(len(run) - 1))]
+        else:
+            found.append(run.strip("'.-"))
+    return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TextIndex:
+    """Documents as weighted terms; a query's score is the sum of the weights of its terms."""
+
+    documents: tuple[str, ...]
+    _terms: dict[str, int]
+    _weights: csc_array
+
+    @classmethod
+    def bm25(cls, documents: Sequence[str]) -> Self:
+        """Weigh terms as Okapi BM25 does, k1 1.2 and b 0.75."""
+        counts = [Counter(terms(text)) for text in documents]
+        length = np.array([max(1, each.total()) for each in counts], dtype=np.float64)
+        mean = float(length.mean()) if len(length) else 1.0
+        n = len(counts)
+
+        def weigh(tf: float, df: int, place: int) -> float:
+            idf = math.log(1 + (n - df + 0.5) / (df + 0.5))
+            return idf * tf * (K1 + 1) / (tf + K1 * (1 - B + B * float(length[place]) / mean))
+
+        return cls._made(documents, counts, weigh)
+
+    @classmethod
+    def tfidf(cls, documents: Sequence[str]) -> Self:
+        """Weigh terms by frequency and rarity, each document of length 1."""
+        counts = [Counter(terms(text)) for text in documents]
+        n = len(counts)
+        seen = Counter(term for each in counts for term in each)
+        norms = [
+            math.sqrt(sum((tf * math.log(1 + n / seen[term])) ** 2 for term, tf in each.items()))
+            or 1.0
+            for each in counts
+        ]
+
+        def weigh(tf: float, df: int, place: int) -> float:
+            return tf * math.log(1 + n / df) / norms[place]
+
+        return cls._made(documents, counts, weigh)
+
+    @classmethod
+    def _made(
+        cls,
+        documents: Sequence[str],
+        counts: Sequence[Counter[str]],
+        weigh: Callable[[float, int, int], float],
+    ) -> Self:
+        seen = Counter(term for each in counts for term in each)
+        place = {term: i for i, term in enumerate(sorted(seen))}
+        rows: list[int] = []
+        columns: list[int] = []
+        values: list[float] = []
+        for row, each in enumerate(counts):
+            for term, tf in each.items():
+                rows.append(row)
+                columns.append(place[term])
+                values.append(weigh(tf, seen[term], row))
+        shape = (len(documents), max(1, len(place)))
+        return cls(tuple(documents), place, csc_array((values, (rows, columns)), shape=shape))
+
+    def scores(self, query: str) -> Scores:
+        """Give every document its score for a query, 0 where no term is shared."""
+        total = np.zeros(len(self.documents))
+        pointers, indices, data = (
+            self._weights.indptr, self._weights.indices, self._weights.data,
+        )  # fmt: skip
+        for term, times in Counter(terms(query)).items():
+            column = self._terms.get(term)
+            if column is not None:
+                start, end = pointers[column], pointers[column + 1]
+                total[indices[start:end]] += min(times, 2) * data[start:end]
+        return total
+
+    def ceiling(self, query: str) -> float:
+        """Give what a document of usual length scores that holds every known term of a query."""
+        pointers, data = self._weights.indptr, self._weights.data
+        best = 0.0
+        for term, times in Counter(terms(query)).items():
+            column = self._terms.get(term)
+            if column is not None:
+                weights = data[pointers[column] : pointers[column + 1]]
+                best += min(times, 2) * float(np.median(weights))
+        return best
+
+    def top(self, query: str, k: int) -> list[tuple[int, float]]:
+        """Give the ``k`` best documents with any shared term, best first."""
+        scores = self.scores(query)
+        order = np.argsort(-scores, kind="stable")[:k]
+        return [(int(i), float(scores[i])) for i in order if scores[i] > 0]
+
+
+def neighbourhoods(sentences: Iterable[tuple[str, str, str]]) -> dict[str, str]:
+    """Write the 1-hop subgraph of each end as one text (the baseline of Yaoshi-RAG).
+
+    ``sentences`` holds both ends of each claim and the claim written as a sentence.
+    """
+    found: dict[str, list[str]] = defaultdict(list)
+    for one, other, sentence in sentences:
+        found[one].append(sentence)
+        if other:
+            found[other].append(sentence)
+    return {node: " ".join(said) for node, said in found.items()}
