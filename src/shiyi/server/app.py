@@ -17,6 +17,7 @@ from shiyi.ontology.terms import RDF, SHIYI
 from shiyi.server import guard, problems
 from shiyi.server.api import api
 from shiyi.server.concept_view import heading
+from shiyi.server.exploring import exploring
 from shiyi.server.kept import Kept
 from shiyi.server.links import href
 from shiyi.server.machine import machine
@@ -66,7 +67,7 @@ def create_app(site: Site | Path, settings: Settings | None = None) -> Flask:
     guard.register(app, metrics)
     for routes in (
         pages(site, kept), resources(site, kept), api(site, metrics, kept),
-        sparql_protocol(site, metrics), machine(site, metrics), static(),
+        sparql_protocol(site, metrics), machine(site, metrics), static(), exploring(site, kept),
     ):  # fmt: skip
         app.register_blueprint(routes)
     _say(app, site, kept)

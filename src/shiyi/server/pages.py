@@ -13,6 +13,7 @@ from shiyi.model.rdf import DefaultGraph, NamedNode, text
 from shiyi.ontology.terms import RDF, SKOS
 from shiyi.server.answer_view import answer_view
 from shiyi.server.counting import CLASSES
+from shiyi.server.facets import FACETED, facets, narrowed
 from shiyi.server.inputs import (
     count_field,
     language_field,
@@ -53,10 +54,13 @@ def pages(site: Site, kept: Kept) -> Blueprint:
 
         def made() -> str:
             reader = kept.reader(chosen_language())
+            chosen = facets(reader, request.args) if name in FACETED else ()
+            left = narrowed(reader, name, chosen)
             tree, total = class_tree(reader, name) if name else ([], 0)
             return render_template(
-                "browse.html", counts=counts, chosen=name, tree=tree, total=total
-            )
+                "browse.html", counts=counts, chosen=name, tree=tree, total=total, facets=chosen,
+                narrowed=left,
+            )  # fmt: skip
 
         return kept.page(made)
 

@@ -1,0 +1,121 @@
+"""Dishes on record that fit what is at hand, a constitution and a season, without what is refused."""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from shiyi.model.mention import Mention
+from shiyi.model.rdf import NamedNode
+from shiyi.ontology.terms import RDF, SHIYI
+from shiyi.server.reading import ACCEPTED, DERIVED, Reader, Thing
+
+SHOWN: Final = 60
+_WORDS: Final = re.compile(r"[,，、;；\s]+")
+_AGAINST: Final = (SHIYI.contraindicatedIn, SHIYI.cautionIn)
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What to use and what to leave out, as concepts; words that name none are kept to be told."""
+
+    use: tuple[NamedNode, ...] = ()
+    avoid: tuple[NamedNode, ...] = ()
+    constitution: NamedNode | None = None
+    season: NamedNode | None = None
+    unknown: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DishCard:
+    """A dish that fits: what is in it, whom it is said to suit, what to mind."""
+
+    dish: Thing
+    ingredients: tuple[tuple[Thing, bool], ...]  # true where it was asked for
+    suits: tuple[Thing, ...]
+    mind: tuple[Thing, ...]
+    matched: int
+    recommended: bool
+
+
+def linked(
+    link: Callable[[str], Sequence[Mention]], words: str
+) -> tuple[tuple[NamedNode, ...], tuple[str, ...]]:
+    """Give the concepts that ``words``, separated by commas, name; and the words that name none."""
+    nodes, unknown = [], []
+    for word in (each for each in _WORDS.split(words) if each):
+        found = [mention.iri for mention in link(word) if mention.iri]
+        if found:
+            nodes.append(NamedNode(found[0]))
+        else:
+            unknown.append(word)
+    return tuple(dict.fromkeys(nodes)), tuple(unknown)
+
+
+def fitting(reader: Reader, wish: Wish) -> list[DishCard]:
+    """List the dishes that fit, those that use most of what is at hand first."""
+    refused = _refused(reader, wish.constitution) if wish.constitution else frozenset()
+    suited = _objects(reader, wish.constitution, SHIYI.suitableFood)
+    cards = []
+    for quad in reader.store.match(None, RDF.type, SHIYI.Dish, ACCEPTED):
+        dish = quad.subject
+        if not isinstance(dish, NamedNode):
+            continue
+        parts = _objects(reader, dish, SHIYI.hasIngredient)
+        matched = len(parts & set(wish.use))
+        if (
+            (wish.use and not matched) or parts & set(wish.avoid) or dish in wish.avoid
+            or dish in refused or parts & refused
+            or (wish.season and wish.season not in _objects(reader, dish, SHIYI.suitableSeason))
+        ):  # fmt: skip
+            continue
+        cards.append(_card(reader, dish, parts, wish, matched, dish in suited))
+    return sorted(cards, key=lambda each: (-each.matched, not each.recommended, each.dish.label))
+
+
+def _card(
+    reader: Reader,
+    dish: NamedNode,
+    parts: frozenset[NamedNode],
+    wish: Wish,
+    matched: int,
+    recommended: bool,
+) -> DishCard:
+    ingredients = [(reader.thing(part), part in wish.use) for part in parts]
+    against = {node for relation in _AGAINST for node in _objects(reader, dish, relation)}
+    against |= {
+        quad.object for quad in reader.store.match(dish, SHIYI.derivedCaution, None, DERIVED)
+        if isinstance(quad.object, NamedNode)
+    }  # fmt: skip
+    fits = _objects(reader, dish, SHIYI.indicatedFor) | _objects(reader, dish, SHIYI.relieves)
+    return DishCard(
+        reader.thing(dish),
+        tuple(sorted(ingredients, key=lambda each: (not each[1], each[0].label))),
+        _things(reader, fits), _things(reader, against), matched, recommended,
+    )  # fmt: skip
+
+
+def _refused(reader: Reader, constitution: NamedNode) -> frozenset[NamedNode]:
+    """Collect what is recorded as not for this constitution, said or derived."""
+    found = set(_objects(reader, constitution, SHIYI.unsuitableFood))
+    for relation, where in (
+        *((each, ACCEPTED) for each in _AGAINST),
+        (SHIYI.derivedCaution, DERIVED),
+    ):
+        found |= {
+            quad.subject for quad in reader.store.match(None, relation, constitution, where)
+            if isinstance(quad.subject, NamedNode)
+        }  # fmt: skip
+    return frozenset(found)
+
+
+def _objects(
+    reader: Reader, subject: NamedNode | None, relation: NamedNode
+) -> frozenset[NamedNode]:
+    if subject is None:
+        return frozenset()
+    return frozenset(n for n in reader.values(subject, relation) if isinstance(n, NamedNode))
+
+
+def _things(reader: Reader, nodes: Iterable[NamedNode]) -> tuple[Thing, ...]:
+    return tuple(sorted((reader.thing(node) for node in nodes), key=lambda each: each.label))
