@@ -186,6 +186,12 @@ class SHIYI(Vocabulary, base=VOCAB):
     pageRank: NamedNode
     derivedBy: NamedNode
     appliedThrough: NamedNode
+    # what a claim's fused confidence is made of, in the derived graph
+    textPart: NamedNode
+    entityPart: NamedNode
+    relationPart: NamedNode
+    pathPart: NamedNode
+    fusedConfidence: NamedNode
     # values of status and polarity
     accepted: NamedNode
     candidate: NamedNode
@@ -264,6 +270,7 @@ class DCTERMS(Vocabulary, base="http://purl.org/dc/terms/"):
     identifier: NamedNode
     license: NamedNode
     source: NamedNode
+    isReplacedBy: NamedNode
 
 
 class DCAT(Vocabulary, base="http://www.w3.org/ns/dcat#"):

@@ -9,7 +9,7 @@ from shiyi.model.rdf import BlankNode, DefaultGraph, NamedNode, Quad, Term, Trip
 from shiyi.ontology.terms import DCTERMS, PROV, RDF, RDFS, SHIYI, SKOS
 from shiyi.sparql.store import QuadStore
 
-INCOMING: Final = 2000  # statements that point at the resource; hubs have more
+INCOMING: Final = 300  # statements that point at the resource; hubs have more, and say so
 _DERIVED: Final = graph("derived")
 _LABELS: Final = (SKOS.prefLabel, RDFS.label)
 _TRIPLE_FORMATS: Final = frozenset({"ttl", "nt", "rdf", "jsonld"})
@@ -35,6 +35,14 @@ def description(store: QuadStore, node: NamedNode) -> list[Quad]:
         return []
     quads.update(dict.fromkeys(_labels(store, list(quads))))
     return list(quads)
+
+
+def is_cut(store: QuadStore, node: NamedNode) -> bool:
+    """Tell whether more points at ``node`` than its description gives."""
+    return any(
+        sum(1 for _ in islice(store.match(None, None, node, where), INCOMING + 1)) > INCOMING
+        for where in (DefaultGraph(), _DERIVED)
+    )
 
 
 def graph_of(quad: Quad) -> NamedNode | DefaultGraph:
@@ -104,7 +112,7 @@ def _asserted_elsewhere(quad: Quad) -> bool:
     return in_graph and ours and not about_claim and not meta and isinstance(quad.object, NamedNode)
 
 
-def for_format(quads: Iterable[Quad], extension: str) -> Iterator[Quad]:
+def for_format(quads: Iterable[Quad], extension: str, profile: str = "") -> Iterator[Quad]:
     """Fit quads to a format: one graph where it has no others, lowered where no triple terms."""
     flat = flattened(quads) if extension in _TRIPLE_FORMATS else iter(quads)
-    return lowered(flat) if extension in {"rdf", "jsonld"} else flat
+    return lowered(flat) if extension in {"rdf", "jsonld"} or profile == "rdf11" else flat

@@ -10,7 +10,15 @@ from flask import Flask, Response, g, request
 from shiyi.server.metrics import Metrics
 from shiyi.server.wording import COOKIE, LANGUAGES
 
-_OPEN_PATHS: Final = ("/sparql", "/rdf-graph-store", "/id/", "/data/", "/vocab", "/api/", "/.well-known/")
+_OPEN_PATHS: Final = (
+    "/sparql",
+    "/rdf-graph-store",
+    "/id/",
+    "/data/",
+    "/vocab",
+    "/api/",
+    "/.well-known/",
+)
 _SMALL: Final = 1024  # bytes; below this, compressing gains nothing
 _PACKABLE: Final = ("text/", "application/json", "application/ld+json", "image/svg+xml",
                     "application/sparql-results", "application/rdf+xml", "application/n-",
@@ -73,6 +81,7 @@ def _shared(response: Response) -> None:
         response.headers["Access-Control-Expose-Headers"] = "Link, ETag, Location, Retry-After"
         if request.method == "OPTIONS":
             response.headers["Access-Control-Allow-Headers"] = "Accept, Content-Type"
+            response.headers["Access-Control-Allow-Methods"] = "GET, HEAD, POST, OPTIONS"
             response.headers["Access-Control-Max-Age"] = "86400"
 
 

@@ -82,6 +82,8 @@ def register(app: Flask) -> None:
 
     @app.errorhandler(HTTPException)
     def theirs(fault: HTTPException) -> Response:
+        if isinstance(fault.response, Response):  # a redirection
+            return fault.response
         code = fault.code or 500
         kind = fault.name.lower().replace(" ", "-")
         headers = {key: value for key, value in fault.get_headers() if key in _PASSED_ON}

@@ -2,25 +2,28 @@
 
 from collections.abc import Iterable
 from typing import Final
+from urllib.parse import quote
 
-from flask import Blueprint, Response, redirect, render_template, request
+from flask import Blueprint, Response, abort, redirect, render_template, request
 from werkzeug.exceptions import Gone, NotFound
 from werkzeug.wrappers import Response as BaseResponse
 
 from shiyi.errors import FormatError
 from shiyi.model.names import ID, VOCAB
 from shiyi.model.rdf import DefaultGraph, NamedNode, Quad, local_name, serialize
-from shiyi.ontology.terms import PREFIXES, RDF, RDFS, SHIYI, SKOS
+from shiyi.ontology.terms import DCTERMS, PREFIXES, RDF, RDFS, SHIYI, SKOS
 from shiyi.server.concept_view import concept_view, is_concept, is_evidence, is_source
-from shiyi.server.describe import description, for_format
+from shiyi.server.describe import INCOMING, description, for_format, is_cut
 from shiyi.server.kept import Kept
 from shiyi.server.links import href
 from shiyi.server.negotiation import HTML, RDF_TYPES, preferred
+from shiyi.server.reading_requests import profile_of
 from shiyi.server.site import Site
 from shiyi.server.wording import chosen_language
 
 _TYPES: Final = {extension: kind for kind, extension in RDF_TYPES.items()}
 _WRITERS: Final = {"rdf": "rdfxml"}
+_LICENCE: Final = "https://creativecommons.org/licenses/by/4.0/"
 _ILLEGAL: Final = frozenset('<>"{}|\\^` \t\r\n')
 
 
@@ -42,11 +45,7 @@ def resources(site: Site, kept: Kept) -> Blueprint:
 
     @routes.get("/data/<path:name>")
     def data(name: str) -> BaseResponse:
-        stem, dot, extension = name.rpartition(".")
-        if not dot or extension not in _TYPES:
-            extension, stem = RDF_TYPES[preferred(list(RDF_TYPES))], name
-        node = known(site, stem)
-        return rdf(description(site.store, node), extension, node)
+        return _data(site, kept, name)
 
     @routes.get("/page/<path:name>")
     def page(name: str) -> BaseResponse:
@@ -90,7 +89,10 @@ class Term:
 
 
 def known(site: Site, name: str) -> NamedNode:
-    """Give the resource of that name; 404 for what we say nothing of, 410 for what was taken back."""
+    """Give the resource of that name; 404 for what we say nothing of, 410 for what was taken back.
+
+    What was merged into another resource leads there by 301.
+    """
     if not name or _ILLEGAL & set(name) or not name.isprintable():
         raise NotFound("no resource has such a name")
     node = NamedNode(ID + name)
@@ -99,6 +101,9 @@ def known(site: Site, name: str) -> NamedNode:
         first = next(iter(site.store.match(None, None, node, None)), None)
     if first is None:
         raise NotFound(f"nothing is said about {node.value}")
+    for quad in site.store.match(node, DCTERMS.isReplacedBy, None, None):
+        if isinstance(quad.object, NamedNode) and quad.object.value.startswith(ID):
+            abort(redirect(moved_to(name, quad.object.value[len(ID) :]), code=301))
     if any(site.store.match(node, SHIYI.status, SHIYI.retracted, None)):
         raise Gone(
             f"{node.value} was retracted; its history is kept, its statement no longer stands"
@@ -106,15 +111,47 @@ def known(site: Site, name: str) -> NamedNode:
     return node
 
 
+def moved_to(name: str, other: str) -> str:
+    """Give the address of the same form of another resource."""
+    kind, _, ending = request.path.lstrip("/").partition("/")
+    return f"/{kind}/{quote(other, safe='/:~')}{ending.removeprefix(name)}"
+
+
 def rdf(quads: Iterable[Quad], extension: str, node: NamedNode) -> BaseResponse:
     """Answer with RDF, validators and links to the other forms."""
-    fitted = list(dict.fromkeys(for_format(quads, extension)))
+    return _rdf(_written(quads, extension).encode(), extension, node)
+
+
+def _data(site: Site, kept: Kept, name: str) -> BaseResponse:
+    """Describe a resource in the form its address or the client names."""
+    stem, dot, extension = name.rpartition(".")
+    if not dot or extension not in _TYPES:
+        extension, stem = RDF_TYPES[preferred(list(RDF_TYPES))], name
+    node = known(site, stem)
+    written = kept.page(lambda: _written(description(site.store, node), extension))
+    response = _rdf(written.encode(), extension, node)
+    if is_cut(site.store, node):
+        _say_cut(response, node)
+    return response
+
+
+def _written(quads: Iterable[Quad], extension: str) -> str:
+    fitted = list(dict.fromkeys(for_format(quads, extension, profile_of(request.args))))
     fitted.sort(key=lambda quad: (str(quad.graph_name), str(quad.subject), str(quad.predicate)))
     if extension not in {"nq", "trig"}:
         triples = [quad.triple for quad in fitted]
-        body = serialize(triples, _WRITERS.get(extension, extension), dict(PREFIXES))
-    else:
-        body = serialize(fitted, extension, dict(PREFIXES))
+        return serialize(triples, _WRITERS.get(extension, extension), dict(PREFIXES)).decode()
+    return serialize(fitted, extension, dict(PREFIXES)).decode()
+
+
+def _say_cut(response: BaseResponse, node: NamedNode) -> None:
+    """Say that a hub's description holds only a part of what points at it, and where all is."""
+    query = f"DESCRIBE {node}"
+    response.headers["X-Shiyi-Description"] = f"cut; incoming={INCOMING}"
+    response.headers.add("Link", f'</sparql?query={quote(query)}>; rel="related"; title="all"')
+
+
+def _rdf(body: bytes, extension: str, node: NamedNode) -> BaseResponse:
     kind = _TYPES[extension]
     charset = "; charset=utf-8" if kind.startswith("text/") else ""
     response = Response(body, content_type=kind + charset)
@@ -127,7 +164,10 @@ def rdf(quads: Iterable[Quad], extension: str, node: NamedNode) -> BaseResponse:
 def _linked(response: BaseResponse, page: str, node: NamedNode) -> None:
     """Point to the page, to each data form, and to the canonical name (signposting)."""
     stem = href(node.value).removeprefix("/page/")
-    links = [f'<{node.value}>; rel="canonical"']
+    links = [
+        f'<{node.value}>; rel="canonical"', f'<{node.value}>; rel="cite-as"',
+        f'<{_LICENCE}>; rel="license"', '</.well-known/void>; rel="describedby"; type="text/turtle"',
+    ]  # fmt: skip
     if node.value.startswith(ID):
         links += [
             f'</data/{stem}.{extension}>; rel="alternate"; type="{kind}"'

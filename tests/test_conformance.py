@@ -1,0 +1,32 @@
+"""Conformance by the W3C's own suites, through our endpoint with authentication on."""
+
+import pytest
+
+from tests.w3c import OTHERS, PROMISED, Report, expected, missing, run_suites
+
+pytestmark = pytest.mark.skipif(bool(missing()), reason=missing() or "they are here")
+
+
+@pytest.fixture(scope="module")
+def reports() -> dict[str, Report]:
+    return run_suites((*PROMISED, *OTHERS))
+
+
+@pytest.mark.parametrize("suite", PROMISED)
+def test_a_suite_passes_as_often_as_promised(reports: dict[str, Report], suite: str) -> None:
+    passes, total = PROMISED[suite]
+    assert reports[suite].total == total
+    assert reports[suite].passed >= passes, reports[suite].failures
+
+
+@pytest.mark.parametrize("suite", [*PROMISED, *OTHERS])
+def test_exactly_the_expected_tests_fail(reports: dict[str, Report], suite: str) -> None:
+    failed = set(reports[suite].failures)
+    assert {each: reports[suite].failures[each] for each in failed - set(expected())} == {}
+    assert set(expected(suite)) - failed == set(), "these pass now: take them off the list"
+
+
+def test_each_expected_failure_has_its_cause() -> None:
+    known = expected()
+    assert len(known) > 10
+    assert [test for test, cause in known.items() if len(cause) < 20] == []
