@@ -3,14 +3,12 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from markupsafe import Markup
-
 from shiyi.model.answer import Answer, Citation
 from shiyi.model.path import Path
 from shiyi.model.rdf import NamedNode
 from shiyi.server.drawing import Drawing, of_paths
 from shiyi.server.links import href
-from shiyi.server.markdown import opening_and_rest, rendered
+from shiyi.server.markdown import Parts, parted, rendered
 from shiyi.server.reading import Reader, Thing
 
 SEVERITIES = ("emergency", "contraindicated", "interaction", "caution")
@@ -56,8 +54,7 @@ class AnswerView:
     """An answer with everything its page shows."""
 
     answer: Answer
-    opening: Markup
-    rest: Markup
+    parts: Parts
     warnings: tuple[Marked, ...]
     recommendations: tuple[Marked, ...]
     chains: tuple[Chain, ...]
@@ -72,7 +69,7 @@ def spo(citation: Citation) -> str:
     return " · ".join(parts)
 
 
-def answer_view(answer: Answer, reader: Reader, label: str) -> AnswerView:
+def answer_view(answer: Answer, reader: Reader, label: str, paths: str = "") -> AnswerView:
     """Prepare an answer for its page, labels in the answer's language."""
     numbers = {each.claim: each.number for each in answer.citations}
 
@@ -86,7 +83,7 @@ def answer_view(answer: Answer, reader: Reader, label: str) -> AnswerView:
     html = rendered(answer.text, {each.number: spo(each) for each in answer.citations}, label)
     return AnswerView(
         answer,
-        *opening_and_rest(html, [each.text for each in ranked]),
+        parted(html, [*(each.text for each in ranked), *answer.follow_up], paths),
         tuple(Marked(each.severity, each.text, "", cited(each.claims)) for each in ranked),
         tuple(
             Marked(each.kind, each.label, href(each.iri), cited(each.claims))

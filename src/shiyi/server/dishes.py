@@ -98,14 +98,11 @@ def _card(
 def _refused(reader: Reader, constitution: NamedNode) -> frozenset[NamedNode]:
     """Collect what is recorded as not for this constitution, said or derived."""
     found = set(_objects(reader, constitution, SHIYI.unsuitableFood))
-    for relation, where in (
-        *((each, ACCEPTED) for each in _AGAINST),
-        (SHIYI.derivedCaution, DERIVED),
-    ):
-        found |= {
-            quad.subject for quad in reader.store.match(None, relation, constitution, where)
-            if isinstance(quad.subject, NamedNode)
-        }  # fmt: skip
+    quads = [
+        *(q for each in _AGAINST for q in reader.store.match(None, each, constitution, ACCEPTED)),
+        *reader.store.match(None, SHIYI.derivedCaution, constitution, DERIVED),
+    ]
+    found |= {quad.subject for quad in quads if isinstance(quad.subject, NamedNode)}
     return frozenset(found)
 
 

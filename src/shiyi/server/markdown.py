@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from html import escape, unescape
 from typing import TYPE_CHECKING
@@ -20,6 +21,7 @@ _TAGS = frozenset(
     }
 )  # fmt: skip
 _HEADING = re.compile(r"(?=<h[234]>)")
+_ITEM = re.compile(r"<li>(.*?)</li>", re.DOTALL)
 _TAG = re.compile(r"<[^>]*>")
 _CITE = re.compile(r'<a class="cite"[^>]*>\d+</a>')
 _PIECE = re.compile(r"(<[^>]*>)")
@@ -66,19 +68,41 @@ def rendered(markdown: str, citations: dict[int, str], label: str = "citation") 
     return Markup("".join(p if i % 2 else _MARK.sub(chip, p) for i, p in enumerate(pieces)))  # noqa: S704 - cleaned by nh3 above
 
 
-def opening_and_rest(html: Markup, shown: Sequence[str]) -> tuple[Markup, Markup]:
-    """Part an answer before its first heading; sections that only repeat ``shown`` are left out.
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """An answer in parts: before its first heading, its paths, and everything else."""
 
-    >>> opening_and_rest(Markup("<p>a</p><h3>b</h3><blockquote><p>⚠ c</p></blockquote>"), ["c"])
-    (Markup('<p>a</p>'), Markup(''))
+    opening: Markup
+    paths: Markup
+    rest: Markup
+
+
+def parted(html: Markup, shown: Sequence[str], paths: str = "") -> Parts:
+    """Part an answer at its headings; sections that only repeat ``shown`` are left out.
+
+    ``paths`` is the heading of the section that goes with the graph.
+
+    >>> parted(Markup("<p>a</p><h3>b</h3><blockquote><p>⚠ c</p></blockquote>"), ["c"]).rest
+    Markup('')
+    >>> parted(Markup("<p>a</p><h3>P</h3><p>x</p><h3>b</h3>"), [], "P").paths
+    Markup('<p>x</p>')
     """
     opening, *sections = _HEADING.split(str(html))
     said = {_bare(text) for text in shown}
-    kept = [each for each in sections if not _repeats(each, said)]
-    return Markup(opening), Markup("".join(kept))  # noqa: S704 - parts of what rendered() cleaned
+    kept, along = [], []
+    for section in (each for each in sections if not _repeats(each, said)):
+        heading, _, body = section.partition("</h3>")
+        if paths and _bare(heading) == _bare(paths):
+            along.append(body)
+        else:
+            kept.append(section)
+    # parts of what rendered() cleaned
+    return Parts(Markup(opening), Markup("".join(along)), Markup("".join(kept)))  # noqa: S704
 
 
 def _repeats(section: str, said: set[str]) -> bool:
+    if (items := _ITEM.findall(_CITE.sub("", section))) and "<blockquote>" not in section:
+        return {_bare(item) for item in items} <= said
     heading, quote, body = section.partition("<blockquote>")
     if not quote or "<p>" in heading or body.rstrip().partition("</blockquote>")[2]:
         return False

@@ -24,7 +24,7 @@ from shiyi.server.inputs import (
 from shiyi.server.kept import Kept
 from shiyi.server.reading import Reader, Thing
 from shiyi.server.site import Site
-from shiyi.server.wording import catalogue, chosen_language
+from shiyi.server.wording import Catalogue, catalogue, chosen_language
 
 _FORM: Final = (
     "age", "sex", "pregnant", "lactating", "medicines", "allergies", "conditions", "constitution",
@@ -81,7 +81,8 @@ def answer_page(
 ) -> str:
     """Show an answer as a page, or its main part alone."""
     reader = kept.reader(answer.language)
-    view = answer_view(answer, reader, catalogue()("ask.citation"))
+    paths = Catalogue.load(answer.language)("ask.paths")
+    view = answer_view(answer, reader, catalogue()("ask.citation"), paths)
     said = {key: form[key] for key in _FORM if form.get(key)} | {"q": answer.question}
     address = url_for("api.answer_json") + "?" + urlencode(said)
     return render_template(template, view=view, answer=answer, form=form, json_address=address)

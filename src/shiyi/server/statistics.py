@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from shiyi.model.rdf import NamedNode, Triple, local_name, text
+from shiyi.model.rdf import Term, Triple, local_name, text
 from shiyi.ontology.terms import DCTERMS, RDF, SHIYI
 from shiyi.server.reading import ACCEPTED, Reader
 from shiyi.server.wording import Catalogue
@@ -29,7 +29,7 @@ def statistics(reader: Reader, words: Catalogue) -> Statistics:
         min(int(float(text(quad.object)) * 10), 9)
         for quad in reader.store.match(None, SHIYI.confidence, None, ACCEPTED)
     )
-    tier_of = {
+    tier_of: dict[Term, str] = {
         quad.subject: local_name(text(quad.object)).removeprefix("tier-")
         for quad in reader.store.match(None, SHIYI.sourceTier, None, ACCEPTED)
     }
@@ -50,9 +50,7 @@ def statistics(reader: Reader, words: Catalogue) -> Statistics:
         _ranked((words.get(f"tier.{name}", name), count) for name, count in tiers.items()),
         _ranked((words.get(f"checked.{name}", name), count) for name, count in checks.items()),
         _ranked(
-            (reader.thing(node).label, count)
-            for node, count in relations.most_common(_RELATIONS)
-            if isinstance(node, NamedNode)
+            (reader.thing(node).label, count) for node, count in relations.most_common(_RELATIONS)
         ),
     )
 
