@@ -5,13 +5,14 @@ from typing import Final
 
 from shiyi.answering.candidates import Candidate, Choice
 from shiyi.answering.cautions import caution_pieces
+from shiyi.answering.cues import is_cue
 from shiyi.answering.draft import Piece
 from shiyi.answering.facts import Fact
 from shiyi.answering.held import held_lines
 from shiyi.answering.parts import Desk, Part, checks, question_texts, red_flags
 from shiyi.answering.paths import Retrieved
 from shiyi.answering.phrases import sure
-from shiyi.answering.thermal import Pattern
+from shiyi.answering.thermal import Pattern, nature_of
 from shiyi.answering.undecided import branches, undecided
 from shiyi.model.answer import Recommendation
 from shiyi.model.path import Path
@@ -26,7 +27,13 @@ _PER_MATERIAL: Final = 2  # a substance and one dish of it, or two dishes of it
 def advise(desk: Desk, retrieved: Retrieved, choice: Choice, most: int) -> Part:
     """Write the advice."""
     part = Part()
-    chosen = _spread(desk, choice.open, most)
+    if unclear(desk):
+        part.opening.add(desk.voice.say("o_unclear"))
+        part.follow_up.append(desk.voice.say("q_cold_heat"))
+        part.section("h_ask").add(part.follow_up[-1])
+        red_flags(desk, (), part, persist=True)
+        return part
+    chosen = _spread(desk, choice.open, 3 if desk.differential.undecided else most)
     _opening(desk, choice, chosen, part)
     for candidate in chosen:
         _recommend(desk, candidate, part)
@@ -43,6 +50,18 @@ def advise(desk: Desk, retrieved: Retrieved, choice: Choice, most: int) -> Part:
     if not retrieved.paths and ailments:
         part.missing.append(desk.voice.say("m_food", sign=desk.voice.names(ailments)))
     return part
+
+
+def unclear(desk: Desk) -> bool:
+    """Tell whether words stand where the trouble should, and none of them was recognised."""
+    reading = desk.reading
+    known = (
+        *reading.ailments,
+        *reading.constitutions,
+        *reading.populations,
+        *reading.person.states,
+    )
+    return not known and any(not m.iri and not is_cue(m.text) for m in reading.mentions)
 
 
 def _spread(desk: Desk, candidates: tuple[Candidate, ...], most: int) -> tuple[Candidate, ...]:
@@ -67,8 +86,8 @@ def _opening(desk: Desk, choice: Choice, chosen: tuple[Candidate, ...], part: Pa
     items = voice.names(c.iri for c in chosen)
     if differential.undecided:
         undecided(desk, part)
-        if chosen:
-            part.opening.add(voice.say("o_open", items=items), *grounds(chosen))
+        key = "o_open" if chosen else "o_none_open"
+        part.opening.add(voice.say(key, items=items), *grounds(chosen))
         return
     pieces: list[Piece] = []
     if differential.leaning and desk.reading.ailments:
@@ -144,13 +163,15 @@ def _why(desk: Desk, candidate: Candidate, told: Collection[str]) -> Piece:
     first = min(path.hops[0].confidence for path in ways)
     values = {"signs": signs, "sure": sure(voice.language, first)}
     if not middles:
-        return voice.say("r_direct", **values), facts
+        mine = desk.facts.is_a(ways[0].entities[0], SHIYI.Constitution, SHIYI.Syndrome)
+        values["signs"] = voice.these(path.entities[0] for path in ways)
+        return voice.say("r_own" if mine else "r_direct", **values), facts
     state = next((m for m in middles if desk.facts.is_a(m, SHIYI.Constitution)), middles[0])
     if all(path.hops[0].claim in told for path in ways) and fresh:
-        return voice.say("r_state_again", state=voice.name(state)), fresh
+        return voice.say("r_state_again", state=voice.the(state)), fresh
     if desk.facts.is_a(ways[0].entities[0], SHIYI.Symptom):
-        return voice.say("r_state", state=voice.name(state), **values), facts
-    return voice.say("r_known", state=voice.name(state), **values), facts
+        return voice.say("r_state", state=voice.the(state), **values), facts
+    return voice.say("r_known", state=voice.the(state), **values), facts
 
 
 def _effect(desk: Desk, iri: str) -> Piece:
@@ -175,17 +196,20 @@ def _text(desk: Desk, iri: str, predicates: Iterable[NamedNode]) -> Piece:
 
 
 def _cautions(desk: Desk, chosen: Iterable[Candidate], part: Part) -> None:
-    """Name, in one line an item, what speaks against it should that apply."""
+    """Name what speaks against the items should it apply; those with the same line share it."""
+    lines: dict[tuple[Piece, ...], list[str]] = {}
     for candidate in chosen:
         found = list(desk.safety.conditional(candidate.iri))
         for link in desk.facts.of(candidate.iri, SHIYI.hasIngredient):
             found += [
                 f for f in desk.safety.conditional(link.object) if f.severity == "interaction"
             ]
-        pieces = caution_pieces(desk, found, about=candidate.iri)
+        pieces = tuple(caution_pieces(desk, found, about=candidate.iri))
         if pieces:
-            name: Piece = (desk.voice.say("w_name", x=desk.voice.name(candidate.iri)), ())
-            part.section("h_caution").item(*joined(desk, [name, *pieces]))
+            lines.setdefault(pieces, []).append(candidate.iri)
+    for pieces, items in lines.items():
+        name: Piece = (desk.voice.say("w_name", x=desk.voice.names(items)), ())
+        part.section("h_caution").item(*joined(desk, [name, *pieces]))
 
 
 def _paths(
@@ -202,14 +226,23 @@ def _paths(
             text = voice.ways(through) + voice.sources([first])
             section.add(text, first, *ends)
             kept = [*through, *kept]
+    barred = {c.iri for c in (*choice.waiting, *choice.vetoed) if c.held or c.vetoes}
+    shown = [path for path in retrieved.shown if path.hops[-1].end not in barred]
     if desk.differential.undecided or not section.lines:
         section.lines.clear()
-        ways = [p for p in (*part.paths, *kept, *retrieved.shown) if len(p.hops) > 1]
-        for path in {p.entities[1]: p for p in reversed(ways[:6])}.values():
-            if len(section.lines) == 2:
-                break
-            section.add(voice.chain(path), *path_facts(path))
-    part.paths += [*kept, *retrieved.shown]
+        _through(desk, [p for p in (*part.paths, *kept, *shown) if len(p.hops) > 1], part)
+    part.paths += [*kept, *shown]
+
+
+def _through(desk: Desk, paths: Iterable[Path], part: Part) -> None:
+    """Write two ways that run through different patterns, of cold and of heat if both are open."""
+    ways: dict[str, Path] = {}
+    for path in paths:
+        nature = nature_of(desk.facts, path.entities[1])[0] if desk.differential.undecided else ""
+        ways.setdefault(nature or path.entities[1], path)
+    ranked = sorted(ways, key=lambda each: each not in {"cold", "hot"})
+    for path in [ways[each] for each in ranked[:2]]:
+        part.section("h_paths").add(desk.voice.chain(path), *path_facts(path))
 
 
 def _relations(desk: Desk) -> list[Fact]:

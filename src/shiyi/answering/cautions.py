@@ -26,7 +26,7 @@ def caution_pieces(
     for severity in ("contraindicated", "caution"):
         these = [f for f in states if f.severity == severity]
         if these:
-            names = voice.names(f.against for f in these)
+            names = voice.these(f.against for f in these)
             pieces.append((voice.say(f"k_{severity}", states=names), tuple(f.fact for f in these)))
     return pieces
 
@@ -56,14 +56,17 @@ def _weight(desk: Desk, found: Finding) -> tuple[object, ...]:
 
 
 def _concerns(desk: Desk, found: Finding) -> bool:
-    """Leave out what the asker is known not to be, and other foods."""
-    about = desk.reading.profile
-    women = {"population-pregnant", "population-lactating"}
-    if found.against.rpartition("/")[2] in women and (
-        (about.sex == "male" and not about.pregnant) or about.pregnant is False
-    ):
-        return False
-    return desk.facts.is_a(found.against, SHIYI.Condition)
+    """Keep what may matter: pregnancy unless ruled out, diseases and signs; patterns if forbidden."""
+    about, name = desk.reading.profile, found.against.rpartition("/")[2]
+    if name in _WOMEN:
+        return bool(about.pregnant) or not (about.sex == "male" or about.pregnant is False)
+    grave = found.severity == "contraindicated"
+    if desk.facts.is_a(found.against, SHIYI.Disease, SHIYI.Symptom):
+        return grave or not desk.facts.is_a(found.against, SHIYI.EmergencySign)
+    return grave and desk.facts.is_a(found.against, SHIYI.Condition)
+
+
+_WOMEN = frozenset({"population-pregnant", "population-lactating"})
 
 
 def _state(desk: Desk, found: Finding) -> tuple[object, ...]:

@@ -46,7 +46,9 @@ def consult(desk: Desk) -> Part:
     part.opening.lines.sort(key=lambda line: not line.facts)  # what is recorded comes first
     if part.warnings:
         pair = any(f.predicate in INCOMPATIBLE for f in part.facts.values())
-        part.opening.add(desk.voice.say("v_ask_prescriber" if pair else "v_ask"))
+        several = desk.reading.drugs or desk.reading.person.drugs or len(desk.reading.groups) > 1
+        key = "v_ask_prescriber" if pair else "v_ask" if several else "v_ask_one"
+        part.opening.add(desk.voice.say(key))
     if not part.opening.lines:
         names = desk.voice.names(desk.reading.materials)
         part.opening.add(desk.voice.say("o_sheet", items=names))
@@ -80,7 +82,7 @@ def _verdicts(desk: Desk, case: Case, part: Part) -> None:
         found = [f for f in asked if _verdict(f) == key]
         if found:
             facts = tuple({f.fact.claim: f.fact for f in found if f.facts}.values())
-            values = {"y": desk.voice.names(f.against for f in found), "grade": _grade(desk, found)}
+            values = {"y": desk.voice.these(f.against for f in found), "grade": _grade(desk, found)}
             before = mark if len(pieces) > 1 else desk.voice.say("v_colon")
             pieces.append((before + desk.voice.say(key, **values), facts))
     pieces.append((_end(desk), ()))
@@ -130,7 +132,9 @@ def _unspoken(desk: Desk, case: Case, part: Part, held: bool) -> None:
     if silent:
         values = {"x": voice.names(case.materials), "y": voice.names(silent)}
         missing = voice.say("m_pair", **values)
-        if not held and not any(f.against in case.targets for f in case.found):
+        if held:
+            part.told.add(missing)
+        elif not any(f.against in case.targets for f in case.found):
             part.opening.add(voice.say("v_none", **values))
             part.told.add(missing)
         part.missing.append(missing)

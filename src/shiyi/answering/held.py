@@ -63,7 +63,7 @@ def _taboos(desk: Desk, part: Part) -> None:
         )[:3]  # fmt: skip
         if ranked:
             text = voice.say(
-                "b_taboo", sign=voice.name(ailment), items=voice.names(iri for iri, _ in ranked)
+                "b_taboo", sign=voice.the(ailment), items=voice.names(iri for iri, _ in ranked)
             )
             part.section("h_held").add(text, *(fact for _, fact in ranked))
             return
@@ -98,17 +98,19 @@ def _in_full(desk: Desk, candidate: Candidate, telling: str) -> list[Piece]:
     """Say the effect, the nature of the material that matters, and where it is forbidden."""
     voice = desk.voice
     mark = "；" if voice.language == "zh" else "; "
-    key = f"b_held_{candidate.effect}" if candidate.effect else "b_held"
-    key = key if desk.differential.undecided else "b_held"
+    pieces: list[Piece] = []
+    if desk.differential.undecided:
+        pieces.append(
+            (voice.say(f"b_held_{candidate.effect}" if candidate.effect else "b_held"), ())
+        )
     text, facts = voice.profile(telling, efficacy=False)
-    pieces: list[Piece] = [(voice.say(key), ())]
-    if text:
-        pieces.append((mark + text, facts))
-    warned = _warned(desk, telling) or candidate.held
-    found = warned[0]
+    against = {"cold": "cooling", "hot": "warming"}.get(desk.differential.leaning, candidate.effect)
+    if text and candidate.effect == against:
+        pieces.append((text, facts))
+    found = (_warned(desk, telling) or candidate.held)[0]
     said = voice.warned(found) + (f"{mark}{note}" if (note := _note(desk, found)) else "")
-    pieces.append((mark + said, found.stated))
-    return pieces
+    pieces.append((said, found.stated))
+    return [(text if i == 0 else mark + text, facts) for i, (text, facts) in enumerate(pieces)]
 
 
 def _note(desk: Desk, found: Finding) -> str:

@@ -12,6 +12,7 @@ from shiyi.answering.draft import Piece
 from shiyi.answering.facts import Fact
 from shiyi.answering.parts import Desk, Part, checks, question_texts, red_flags
 from shiyi.answering.phrases import degree
+from shiyi.answering.thermal import Pattern
 from shiyi.answering.voice import closed
 from shiyi.linking.normalise import fold, is_cjk
 from shiyi.ontology.terms import SHIYI
@@ -26,7 +27,7 @@ _LISTS: Final = (
     SHIYI.relieves, SHIYI.isEffectiveFor, SHIYI.hasAdverseReaction, SHIYI.hasManifestation,
     SHIYI.relatedConstitution,
 )  # fmt: skip
-_MOST_NAMED, _MOST_LISTED, _MOST_TEXTS = 3, 5, 4
+_MOST_NAMED, _MOST_LISTED, _MOST_TEXTS, _MOST_RULES = 3, 5, 4, 4
 
 
 def sheet(desk: Desk, concepts: Iterable[str]) -> Part:
@@ -80,16 +81,22 @@ def rules(desk: Desk) -> Part:
     found = _linked_rules(desk) or _searched_rules(desk)
     listed = any(desk.facts.is_a(r, SHIYI.RegulatoryStatus) for r in desk.reading.rules)
     if listed and desk.reading.wants(Intent.PROOF, Intent.CURE):
-        part.opening.add(voice.say("o_list_no"), *found[:3])
+        part.opening.add(voice.say("o_list_no"), *_twins(desk, found[0]) if found else ())
     elif found:
-        part.opening.add(voice.say("o_rules"), *found[:3])
-    for fact in found[:6]:
+        part.opening.add(voice.say("o_rules"))
+    for fact in found[:_MOST_RULES]:
         label = voice.name(fact.subject)
         text = voice.say("p_text", label=label, text=fact.object) + voice.sources([fact])
-        part.section("h_rules").add(text, fact)
+        part.section("h_rules").add(text, *_twins(desk, fact))
     if not found and desk.reading.wants(Intent.MEANING):
         part.missing.append(voice.say("m_rule"))
     return part
+
+
+def _twins(desk: Desk, fact: Fact) -> tuple[Fact, ...]:
+    """Give a text with its twin in the other language."""
+    every = desk.facts.told(fact.subject, fact.predicate, desk.voice.language)
+    return next((told for told in every if told[0] == fact), (fact,))
 
 
 def constitution(desk: Desk, settled: bool = False) -> Part:
@@ -101,7 +108,7 @@ def constitution(desk: Desk, settled: bool = False) -> Part:
     for fact in (*_searched_rules(desk, _QUESTIONNAIRE)[:1], *own):
         label = voice.name(fact.subject)
         text = voice.say("p_text", label=label, text=fact.object) + voice.sources([fact])
-        part.section("h_rules").add(text, fact)
+        part.section("h_rules").add(text, *_twins(desk, fact))
     met: dict[str, list[Fact]] = {}
     for ailment in reading.ailments:
         for near in desk.facts.above(ailment):
@@ -140,10 +147,15 @@ def patterns(desk: Desk) -> Part:
     """Write which patterns the signs may belong to, as possibilities only."""
     part, voice = Part(), desk.voice
     part.opening.add(voice.say("s_diagnosis"))
+    met: dict[tuple[str, ...], list[Pattern]] = {}
     for pattern in desk.differential.patterns[:5]:
-        signs = voice.names(f.other(pattern.iri) for f in pattern.signs)
-        text = voice.say("d_possible", sign=signs, states=voice.name(pattern.iri))
-        part.section("h_facts").add(text, *pattern.signs)
+        signs = tuple(dict.fromkeys(f.other(pattern.iri) for f in pattern.signs))
+        met.setdefault(tuple(sorted(signs)), []).append(pattern)
+    for key, found in met.items():
+        text = voice.say(
+            "d_possible", sign=voice.names(key), states=voice.these((p.iri for p in found), "or")
+        )
+        part.section("h_facts").add(text, *(f for p in found for f in p.signs))
     checks(desk, desk.reading.ailments, part)
     red_flags(desk, desk.reading.ailments, part)
     question_texts(desk, desk.reading.ailments, part)
@@ -158,15 +170,19 @@ def _sureness(desk: Desk, facts: list[Fact]) -> str:
 
 
 def _linked_rules(desk: Desk) -> list[Fact]:
-    found: list[Fact] = []
-    for rule in desk.reading.rules:
-        for near in (*desk.facts.above(rule), *desk.facts.below(rule)[1:]):
-            found += desk.facts.texts(near, SHIYI.ruleText, desk.voice.language)
-    if not found:
+    """List what the named rules say, then what like rules say, then their parts."""
+
+    def texts(rules: Iterable[str]) -> list[Fact]:
+        return [f for r in rules for f in desk.facts.texts(r, SHIYI.ruleText, desk.voice.language)]
+
+    own = texts(near for rule in desk.reading.rules for near in desk.facts.above(rule))
+    below = texts(each for rule in desk.reading.rules for each in desk.facts.below(rule)[1:])
+    if not (own or below):
         return []
     searched = _searched_rules(desk)
-    first = searched if not desk.reading.wants(Intent.PROOF) else []
-    return list({f.claim: f for f in (*first, *found, *searched)}.values())
+    asked = desk.reading.wants(Intent.PROOF)
+    every = (*own, *searched, *below) if asked else (*searched, *own, *below)
+    return list({f.claim: f for f in every}.values())
 
 
 def _searched_rules(desk: Desk, also: str = "") -> list[Fact]:

@@ -25,14 +25,6 @@ PHRASES: Final[Mapping[str, tuple[str, str]]] = {
     "h_compare": ("依据", "What this rests on"),
     "h_missing": ("知识库没有的", "What the knowledge base does not hold"),
     # cold or heat not known
-    "o_undecided": (
-        "{sign}既可见于偏寒的{cold}，也可见于偏热的{hot}，饮食方向相反；寒热没有分清之前，不直接推荐哪一款，请先回答下面的问题。",
-        ("{sign} can belong to {cold}, which is of cold, or to {hot}, which is of heat, and these call for "
-        "opposite foods. Until cold or heat is known nothing warming or cooling is recommended; please answer the "
-        "question below first."),
-    ),
-    "o_open": ("性质平和、暂无禁忌记载的可先考虑：{items}。",
-               "Milder choices with nothing recorded against them here: {items}."),
     "o_said_cold": ("你提到{words}，更像偏寒（只是线索，不是诊断）。",
                     "You mention {words}, which leans towards cold (a clue, not a diagnosis)."),
     "o_said_hot": ("你提到{words}，更像偏热（只是线索，不是诊断）。",
@@ -82,9 +74,6 @@ PHRASES: Final[Mapping[str, tuple[str, str]]] = {
     # why a thing is recommended
     "w_name": ("**{x}**：", "**{x}**: "),
     "r_direct": ("用于{signs}（{sure}）", "recorded for {signs} ({sure})"),
-    "r_state": ("适合{state}（{signs}常见于此，{sure}）", "suits {state} ({signs} can belong to it; {sure})"),
-    "r_state_again": ("同样适合{state}", "likewise suits {state}"),
-    "r_known": ("适合{state}（与{signs}相关，{sure}）", "suits {state} (linked with {signs}; {sure})"),
     "r_fit": ("合{fits}之用", "fits {fits}"),
     "r_efficacy": ("功效{items}", "traditionally it {items}"),
     "r_how": ("用法：{text}", "use: {text}"),
@@ -96,9 +85,6 @@ PHRASES: Final[Mapping[str, tuple[str, str]]] = {
     "p_conflict": ("，各书不一，两说并存", ", as sources differ; both are shown"),
     "p_recorded": ("{s}{parts}", "{s}: {parts}"),
     "p_list": ("{p}：{o}", "{p}: {o}"),
-    "s_redflag": ("出现{signs}时，请尽快就医。", "See a doctor promptly if there is {signs}."),
-    "s_redflag_persist": ("出现{signs}，或症状持续、加重、反复时，请尽快就医。",
-                          "See a doctor promptly if there is {signs}, or if it persists, worsens or keeps coming back."),
     "s_persist": ("如果症状持续、加重或反复，请就医。", "See a doctor if it persists, worsens or keeps coming back."),
     "m_unlinked": ("没有认出“{word}”", "“{word}” was not recognised"),
     "m_profile": ("个人情况里的“{word}”没有认出，未能据此检查，请自行告诉医生或药师",
@@ -109,7 +95,30 @@ PHRASES: Final[Mapping[str, tuple[str, str]]] = {
     "q_drugs": ("正在用哪些药或补充剂？", "Which medicines or supplements do you take?"),
     "q_drugs_pregnant": ("正在用哪些药或补充剂？是否怀孕或哺乳？",
                          "Which medicines or supplements do you take, and are you pregnant or breastfeeding?"),
+    "o_undecided": (
+        "{sign}既可见于偏寒的{cold}，也可见于偏热的{hot}，饮食方向相反，请先回答下面的问题。",
+        ("{sign} can belong to {cold}, which is of cold, or to {hot}, which is of heat, and these call for "
+        "opposite foods; please answer the question below first."),
+    ),
+    "o_open": ("寒热没有分清之前，只列性质平和、这里没有禁忌记载的：{items}。",
+               "Until cold or heat is known, only mild choices with nothing recorded against them here: {items}."),
+    "o_none_open": ("寒热没有分清之前，这里不直接推荐哪一款。",
+                    "Until cold or heat is known, nothing is recommended outright."),
+    "r_state": ("适合{state}（{signs}常见于此，{sure}）", "suits {state} ({signs} can belong to it; {sure})"),
+    "r_state_again": ("同样适合{state}", "likewise suits {state}"),
+    "r_known": ("适合{state}（与{signs}相关，{sure}）", "suits {state} (linked with {signs}; {sure})"),
+    "r_own": ("适合{signs}（{sure}）", "suits {signs} ({sure})"),
+    "v_ask_one": ("请先问医生或药师，不要自行多用、久用。",
+                  "Ask your doctor or pharmacist first, and do not use it freely on your own."),
+    "s_redflag": ("出现{signs}时，请尽快就医。", "See a doctor promptly if you notice {signs}."),
+    "s_redflag_persist": ("出现{signs}，或症状持续、加重、反复时，请尽快就医。",
+                          "See a doctor promptly if you notice {signs}, or if it persists, worsens or keeps coming back."),
+    "d_possible": ("{sign}可见于{states}（都只是可能，需要医生辨证）。",
+                   "{sign} can belong to {states} (all only possible; a practitioner has to tell)."),
     # openings
+    "o_unclear": ("没有认出你说的不适，所以先不推荐；请换个说法，并说说下面的情况。",
+                  ("The trouble you describe was not recognised, so nothing is recommended yet; please put it in other "
+                  "words and answer the question below.")),
     "o_recommend": ("可以考虑{items}。", "You could consider {items}."),
     "o_nothing": ("知识库里没有找到合适而又没有禁忌记载的推荐。",
                   "The knowledge base holds nothing that fits and has nothing recorded against it."),
@@ -156,8 +165,6 @@ PHRASES: Final[Mapping[str, tuple[str, str]]] = {
     "p_text": ("{label}：{text}", "{label}: {text}"),
     "c_candidate": ("{state}：{signs}与它有关", "{state}: linked with {signs}"),
     "c_check": ("{sign}也可能由{diseases}引起，宜请医生检查。", "{sign} may also come from {diseases}; have a doctor check."),
-    "d_possible": ("{sign}可见于{states}（都只是可能，需要医生辨证）。",
-                   "{sign} can belong to {states} (all only possible; a practitioner has to tell)."),
     # fixed safety sentences
     "s_emergency": ("{signs}可能是急症，请立即就医或拨打急救电话（中国大陆 120），不要先用食疗。",
                     "{signs} can be an emergency: see a doctor or call your emergency number now; do not try food first."),
@@ -243,6 +250,8 @@ def listed(language: str, items: Iterable[str], last: str = "and") -> str:
     names = list(dict.fromkeys(items))
     if language == "zh":
         return "、".join(names)
+    if any("," in name for name in names):  # names that are lists themselves
+        return "; ".join(names)
     return f" {last} ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 

@@ -167,7 +167,8 @@ def _write(desk: Desk, retrieved: Retrieved, runtime: Runtime) -> Part:
     if not any(line.facts for s in (part.opening, *part.sections) for line in s.lines):
         if not part.opening.lines:
             part.opening.add(voice.say("o_not_known"))
-        part.missing.append(voice.say("m_any"))
+        if not (part.warnings or part.told):
+            part.missing.append(voice.say("m_any"))
     if retrieved.notes:
         part.missing.append(voice.say("m_limit"))
     return part

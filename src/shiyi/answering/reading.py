@@ -124,7 +124,8 @@ def _relinked(mentions: tuple[Mention, ...], question: str, linker: Linker) -> t
             (i for i in range(place + 1, len(mentions)) if not mentions[i].iri), len(mentions)
         )
         joined = None
-        if not mention.iri and partner < len(mentions):
+        apart = not mention.iri or mention.kind in _PARTS  # "stomach" alone is linked to a food
+        if apart and partner < len(mentions):
             joined = _joined(mention, mentions[partner], question, linker)
         if joined:
             skip.add(partner)
@@ -172,6 +173,7 @@ _AGE: Final = re.compile(
 _DIGITS: Final = dict(
     zip("一二两三四五六七八九十", (1, 2, 2, 3, 4, 5, 6, 7, 8, 9, 10), strict=True)
 )
+_PARTS: Final = frozenset({"Food", "MFHSubstance", "Meridian", "OrganismPart"})
 _APART, _NEAR, _TURNED = 24, 4, 0.8
 
 

@@ -223,11 +223,13 @@ class Safety:
     def _graded(self, fact: Fact) -> str:
         if fact.predicate == SHIYI.contraindicatedIn:
             return "contraindicated"
-        if fact.predicate == SHIYI.unsuitableFood:
-            grade = self.evidences.qualifier(fact.claim, "grade")
-            if any(word in grade.lower() for word in _FORBIDS) or not grade:
-                return "contraindicated"
-        return "caution"
+        if fact.predicate not in (SHIYI.unsuitableFood, SHIYI.cautionIn):
+            return "caution"
+        grade = self.evidences.qualifier(fact.claim, "grade")
+        if any(word in grade.lower() for word in _FORBIDS):
+            return "contraindicated"
+        silent = fact.predicate == SHIYI.unsuitableFood and not grade
+        return "contraindicated" if silent else "caution"
 
 
 def _gravest(found: Iterable[Finding]) -> tuple[Finding, ...]:

@@ -17,8 +17,8 @@ def undecided(desk: Desk, part: Part) -> None:
     signs = [f for p in (*cold, *hot) for f in p.signs[:1]]
     natures = [f for p in (*cold[:1], *hot[:1]) for f in p.nature_facts[:1]]
     text = voice.say(
-        "o_undecided", sign=voice.names(desk.reading.ailments), cold=voice.names(p.iri for p in cold),
-        hot=voice.names(p.iri for p in hot),
+        "o_undecided", sign=voice.names(desk.reading.ailments), cold=voice.these(p.iri for p in cold),
+        hot=voice.these(p.iri for p in hot),
     )  # fmt: skip
     part.opening.add(text, *signs, *natures)
 
@@ -29,7 +29,7 @@ def branches(desk: Desk, choice: Choice, part: Part) -> None:
         return
     section = part.section("h_branches")
     for nature in ("cold", "hot"):
-        fitting = _fitting(desk, choice, nature)[:3]
+        fitting = _fitting(desk, choice, nature)[: 2 if choice.open else 3]
         if not fitting:
             section.add(desk.voice.say(f"b_none_{nature}"))
             continue

@@ -38,6 +38,16 @@ class Voice:
         """Give a concept's label."""
         return self.facts.label(iri, self.language)
 
+    def the(self, iri: str) -> str:
+        """Give a label as it stands in the middle of an English sentence."""
+        name = self.name(iri)
+        patterns = self.facts.is_a(iri, SHIYI.Syndrome, SHIYI.Constitution)
+        return f"the {name}" if patterns and self.language == "en" else name
+
+    def these(self, iris: Iterable[str], last: str = "and") -> str:
+        """Join labels as they stand in the middle of a sentence."""
+        return listed(self.language, [self.the(iri) for iri in iris], last)
+
     def names(self, iris: Iterable[str], last: str = "and") -> str:
         """Join the labels of some concepts."""
         return listed(self.language, [self.name(iri) for iri in iris], last)
@@ -187,7 +197,7 @@ class Voice:
 
     def _ends(self, fact: Fact, found: Finding) -> tuple[str, str]:
         if fact.predicate == SHIYI.unsuitableFood:
-            return self.name(fact.object), self.name(fact.subject)
+            return self.name(fact.object), self.the(fact.subject)
         near = {
             found.material,
             *self.facts.above(found.material),
@@ -196,7 +206,7 @@ class Voice:
         parts = {f.object for f in self.facts.of(found.material, SHIYI.hasIngredient)}
         flipped = fact.object in near | parts and fact.subject not in near | parts
         ends = (fact.object, fact.subject) if flipped else (fact.subject, fact.object)
-        return self.name(ends[0]), self.name(ends[1])
+        return self.name(ends[0]), self.the(ends[1])
 
     def _finding_key(self, found: Finding) -> str:
         predicate = found.fact.predicate
