@@ -137,10 +137,11 @@ def _grams(form: str) -> set[str]:
 
 
 def _shared(one: str, other: str) -> int:
-    return sum(left == right for left, right in zip(one, other, strict=True))
+    # a label may hold marks without a sound, so that equal rhymes differ in length
+    return sum(left == right for left, right in zip(one, other, strict=False))
 
 
 def _alike(one: str, other: str) -> bool:
     """Say whether two homophones share a character that tells something."""
-    shared = {left for left, right in zip(one, other, strict=True) if left == right}
+    shared = {left for left, right in zip(one, other, strict=False) if left == right}
     return bool(shared) if len(other) > 2 else bool(shared - _COMMON)

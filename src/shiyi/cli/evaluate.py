@@ -1,0 +1,85 @@
+"""``shiyi evaluate``."""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import TextIO
+
+from shiyi.settings import Settings
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Say what ``shiyi evaluate`` takes."""
+    parser.add_argument("task", metavar="TASK",
+                        help="mcq, truefalse, recommend, syndrome, linking, confidence, retrieval, safety or dialogue")  # fmt: skip
+    parser.add_argument("file", metavar="FILE", help="a question file, or source:NAME for questions made from a source")  # fmt: skip
+    parser.add_argument("--train", action="append", default=[], metavar="FILE", type=Path,
+                        help="may be learnt from, for this run alone")  # fmt: skip
+    parser.add_argument("--method", action="append", default=[], metavar="M", help="default fused; several are compared")  # fmt: skip
+    parser.add_argument("--ablate", action="append", default=[], metavar="A", help="switch a part off")  # fmt: skip
+    parser.add_argument("--without-source", action="append", default=[], metavar="NAME",
+                        help="withhold what stands on this source alone (source:NAME does so)")  # fmt: skip
+    parser.add_argument("--holdout", type=float, default=0.0, metavar="SHARE",
+                        help="ask this share of FILE and learn from the rest")  # fmt: skip
+    parser.add_argument("--limit", type=int, metavar="N")
+    parser.add_argument("--seed", type=int, default=0, metavar="S")
+    parser.add_argument("--k", type=int, default=None, metavar="N", help="paths kept")
+    parser.add_argument("--damping", type=float, default=None, metavar="D", help="of PageRank")
+    parser.add_argument("--hops", type=int, default=2, metavar="N")
+    parser.add_argument("--scorer", default="specific", help="specific, or mean_entities (Yaoshi-RAG)")  # fmt: skip
+    parser.add_argument("--json", action="store_true", help="one JSON object a line and method")
+
+
+def run(args: argparse.Namespace, settings: Settings) -> int:
+    """Measure, and print a table or JSON."""
+    from shiyi.evaluation.bench import Request
+    from shiyi.evaluation.runner import evaluate
+    from shiyi.sparql.knowledge_base import KnowledgeBase
+
+    without = tuple(args.without_source)
+    if args.file.startswith("source:") and not without:
+        without = (args.file.removeprefix("source:"),)
+    request = Request(
+        args.task, args.file, tuple(args.train), _words(args.method) or ("fused",),
+        _words(args.ablate), without, args.limit, args.seed, args.k or settings.paths.top_k,
+        args.damping if args.damping is not None else settings.pagerank.damping, args.hops,
+        args.scorer, args.holdout,
+    )  # fmt: skip
+    bar = Bar(sys.stderr)
+    with KnowledgeBase.open(settings.kb) as base:
+        report = evaluate(base, settings, request, bar.show)
+    bar.clear()
+    if args.json:
+        for each in report.to_json():
+            print(json.dumps(each, ensure_ascii=False))
+    else:
+        print(report.table())
+        for failure in report.failures:
+            print(f"  {failure['id']} ({failure['method']}): {'; '.join(failure['faults'])}")
+    return 0
+
+
+def _words(given: list[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(w for each in given for w in each.split(",") if w))
+
+
+class Bar:
+    """A progress bar on a terminal, nothing elsewhere."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream, self._live, self._shown = stream, stream.isatty(), ""
+
+    def show(self, method: str, done: int, of: int) -> None:
+        """Draw how far a method is."""
+        if not self._live or (done % max(1, of // 100) and done != of):
+            return
+        filled = 30 * done // of
+        self._shown = f"\r{method:<14} [{'#' * filled}{'.' * (30 - filled)}] {done:,}/{of:,}"
+        self._stream.write(self._shown)
+        self._stream.flush()
+
+    def clear(self) -> None:
+        """Wipe the bar."""
+        if self._shown:
+            self._stream.write("\r" + " " * len(self._shown) + "\r")

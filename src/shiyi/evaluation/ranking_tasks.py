@@ -1,0 +1,178 @@
+"""Herbs for symptoms, and confidences of triples."""
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from statistics import fmean
+
+import numpy as np
+
+from shiyi.answering.baselines import TextIndex
+from shiyi.errors import UsageError
+from shiyi.evaluation.bench import METHODS, Bench, Request
+from shiyi.evaluation.items import Prescription, Weighted
+from shiyi.evaluation.learnt import Floats, HerbTable
+from shiyi.evaluation.metrics import hits_at, ndcg_at, precision_at, recall_at, set_scores
+from shiyi.evaluation.prescriptions import Prescriptions, load_prescriptions, load_weighted
+from shiyi.evaluation.results import Report
+from shiyi.evaluation.tasks import Progress, check_methods, made, run_method
+
+HERB_KINDS = {"Herb", "MFHSubstance", "Food", "DSIngredient"}
+CUTS = (5, 10, 20)
+
+
+def run_recommend(bench: Bench, request: Request, progress: Progress) -> Report:
+    """Rank herbs for sets of symptoms; P, R and NDCG at 5, 10 and 20."""
+    known = (*METHODS[:-1], "popular", "none")
+    check_methods(request, known)
+    asked = load_prescriptions(Path(request.file), None)
+    training: tuple[Prescription, ...] = ()
+    if request.holdout:
+        learnt, asked = asked.held_out(request.holdout, request.seed)
+        training = learnt.items
+    for path in request.train:
+        training += load_prescriptions(path).items
+    if "general-kg-only" in request.ablate:
+        training = ()
+    items = asked.items[: request.limit]
+    table = HerbTable.of(training, asked.herbs) if training else None
+    runs = []
+    for method in request.methods:
+        score = _herb_scorer(bench, method, asked, table)
+        runs.append(run_method(method, items, _ranking(asked.herbs, score), progress))
+    return made(bench, request, len(items), asked.skips, runs)
+
+
+HerbScorer = Callable[[Sequence[str]], Floats]
+
+
+def _ranking(herbs: Sequence[str], score: HerbScorer) -> Callable[[Prescription], dict[str, float]]:
+    def measure(item: Prescription) -> dict[str, float]:
+        scores = score(item.symptoms)
+        order = np.argsort(-scores, kind="stable")[: max(CUTS)]
+        ranking = [herbs[i] for i in order if scores[i] > 0]
+        found = {"hits@1": hits_at(ranking, item.herbs, 1)}
+        for k in CUTS:
+            found[f"p@{k}"] = precision_at(ranking, item.herbs, k)
+            found[f"r@{k}"] = recall_at(ranking, item.herbs, k)
+            found[f"ndcg@{k}"] = ndcg_at(ranking, item.herbs, k)
+        chosen = set_scores(ranking[:10], item.herbs)
+        return found | {"f1@10": chosen["f1"], "abstained": float(not ranking)}
+
+    return measure
+
+
+def _herb_scorer(
+    bench: Bench, method: str, asked: Prescriptions, table: HerbTable | None
+) -> HerbScorer:
+    if method == "popular":
+        popular = _needed(table, method).popular()
+        return lambda _: popular
+    if method == "tfidf" and table is not None:
+        return table.nearest
+    if method in {"bm25", "tfidf"}:
+        return _by_text(bench, asked, method)
+    if method == "none":
+        scorer = bench.scorer("none")
+        return lambda symptoms: np.array(scorer.scores(" ".join(symptoms), asked.herbs))
+    graph = _by_graph(bench, method, asked)
+    if method != "fused":
+        return graph
+    return _fused(graph, table)
+
+
+def _fused(graph: HerbScorer, table: HerbTable | None) -> HerbScorer:
+    if table is None:
+        return graph
+    parts: list[HerbScorer] = [table.regressed, table.nearest, table.propagated]
+
+    def score(symptoms: Sequence[str]) -> Floats:
+        total = 0.1 * _shares(graph(symptoms))  # ours: the base breaks ties between learnt scores
+        for part in parts:
+            total = total + _shares(part(symptoms))
+        return total
+
+    return score
+
+
+def _shares(scores: Floats) -> Floats:
+    total = scores.sum()
+    return scores / total if total > 0 else scores
+
+
+def _needed(table: HerbTable | None, method: str) -> HerbTable:
+    if table is None:
+        raise UsageError(f"method {method} learns: give --train FILE or --holdout SHARE")
+    return table
+
+
+def _herb_concepts(bench: Bench, herbs: Sequence[str]) -> list[tuple[str, ...]]:
+    """Give what each herb name means, herbs and foods only."""
+    found = []
+    for herb in herbs:
+        senses = [iri for each in bench.linking.concepts(herb) for iri in each]
+        kinds = bench.view.concepts
+        found.append(tuple(i for i in senses if i in kinds and kinds[i].kind in HERB_KINDS))
+    return found
+
+
+def _by_graph(bench: Bench, method: str, asked: Prescriptions) -> HerbScorer:
+    scorer = bench.scorer("paths" if method == "fused" else method)
+    joined: dict[str, Floats] = {}
+
+    def one(symptom: str) -> Floats:
+        if symptom not in joined:
+            joined[symptom] = np.array(scorer.scores(symptom, asked.herbs))
+        return joined[symptom]
+
+    def score(symptoms: Sequence[str]) -> Floats:
+        return np.asarray(sum(one(each) for each in symptoms), dtype=np.float64)
+
+    return score
+
+
+def _by_text(bench: Bench, asked: Prescriptions, method: str) -> HerbScorer:
+    texts = [
+        " ".join([herb, *(bench.subgraphs.get(iri, "") for iri in senses)])
+        for herb, senses in zip(asked.herbs, _herb_concepts(bench, asked.herbs), strict=True)
+    ]
+    index = TextIndex.bm25(texts) if method == "bm25" else TextIndex.tfidf(texts)
+    return lambda symptoms: index.scores(" ".join(symptoms))
+
+
+def run_confidence(bench: Bench, request: Request, progress: Progress) -> Report:
+    """Predict the confidence of triples; MSE and MAE."""
+    check_methods(request, ("fused", "none"))
+    items, skips = load_weighted(Path(request.file), request.limit)
+    training = [each for path in request.train for each in load_weighted(path)[0]]
+    mean = fmean(each.confidence for each in training) if training else 0.5
+    runs = []
+    for method in request.methods:
+        guess = _additive(training, mean) if method == "fused" else (lambda _: mean)
+
+        def measure(item: Weighted, guess: Callable[[Weighted], float] = guess) -> dict[str, float]:
+            gap = abs(guess(item) - item.confidence)
+            return {"mse": gap * gap, "mae": gap}
+
+        runs.append(run_method(method, items, measure, progress))
+    return made(bench, request, len(items), skips, runs)
+
+
+def _additive(training: Sequence[Weighted], mean: float) -> Callable[[Weighted], float]:
+    """Guess the mean plus what relation, head and tail depart from it, shrunk where rare."""
+    left = {id(each): each.confidence - mean for each in training}
+    tables: list[tuple[str, dict[str, float]]] = []
+    for part in ("relation", "head", "tail"):
+        groups: dict[str, list[float]] = defaultdict(list)
+        for each in training:
+            groups[getattr(each, part)].append(left[id(each)])
+        table = {name: sum(gaps) / (len(gaps) + 5) for name, gaps in groups.items()}
+        tables.append((part, table))
+        for each in training:
+            left[id(each)] -= table[getattr(each, part)]
+
+    def guess(item: Weighted) -> float:
+        total = mean + sum(table.get(getattr(item, part), 0.0) for part, table in tables)
+        return min(1.0, max(0.0, total))
+
+    return guess

@@ -1,0 +1,174 @@
+"""What each method says for an option: a number that is 0 where it has nothing to say."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from shiyi.answering.baselines import Scores, TextIndex
+from shiyi.answering.neighbourhood import Neighbourhood
+from shiyi.evaluation.asked import asked_kinds, asked_predicates, odd_one_out
+from shiyi.evaluation.joins import Joins
+from shiyi.evaluation.view import BROADER, View
+from shiyi.linking.linker import Linker
+from shiyi.model.mention import Mention
+
+Options = Sequence[str]
+
+
+class Scorer(Protocol):
+    """Scores the options of a question."""
+
+    def scores(self, stem: str, options: Options) -> list[float]:
+        """Give each option a number, 0 where nothing joins it to the stem."""
+
+
+@dataclass(slots=True)
+class Linking:
+    """Links texts and remembers them: options repeat."""
+
+    linker: Linker
+    _known: dict[str, tuple[Mention, ...]] = field(default_factory=dict)
+
+    def concepts(self, text: str) -> tuple[tuple[str, ...], ...]:
+        """Give, per mention that is not negated, what it may mean, likeliest first.
+
+        Where the odd one out is asked for, the "not" belongs to the question, not to the mention.
+        """
+        known = self._known.get(text)
+        if known is None:
+            known = self._known[text] = self.linker.link(text)
+        odd = odd_one_out(text)
+        return tuple(
+            (each.iri, *each.alternatives)
+            for each in known
+            if each.iri and (odd or not each.negated)
+        )
+
+
+@dataclass(slots=True)
+class PathScorer:
+    """Adds up the paths between what the stem names and what an option names."""
+
+    joins: Joins
+    linking: Linking
+
+    def scores(self, stem: str, options: Options) -> list[float]:
+        """Give each option the mean, over what it names, of its strength from the stem."""
+        wanted = asked_predicates(stem)
+        seeds = [iri for senses in self.linking.concepts(stem) for iri in senses[:2]]
+        found = []
+        for option in options:
+            named = self.linking.concepts(option)
+            each = [self._strength(seeds, senses, wanted) for senses in named]
+            found.append(sum(each) / len(each) if each else 0.0)
+        return found
+
+    def _strength(
+        self, seeds: Sequence[str], senses: Sequence[str], wanted: frozenset[str]
+    ) -> float:
+        best = 0.0
+        for sense in senses:
+            total = sum(self.joins.reach(seed, wanted).get(sense, 0.0) for seed in set(seeds))
+            best = max(best, total)
+        return best
+
+
+@dataclass(slots=True)
+class RelationScorer:
+    """For questions of one relation: a claim of that relation, of the thing or its class."""
+
+    view: View
+    linking: Linking
+
+    def scores(self, stem: str, options: Options) -> list[float]:
+        """Give each option the confidence of the claim that answers, 0 where there is none."""
+        wanted = asked_predicates(stem)
+        seeds = {iri for senses in self.linking.concepts(stem) for iri in senses}
+        seeds |= {above for iri in seeds for above in self._above(iri)}
+        return [self._best(seeds, option, wanted) for option in options]
+
+    def _best(self, seeds: set[str], option: str, wanted: frozenset[str]) -> float:
+        named = {iri for senses in self.linking.concepts(option) for iri in senses}
+        found = [
+            link.confidence
+            for iri in named
+            for link in self.view.links.get(iri, ())
+            if link.other in seeds and link.claim and (not wanted or link.predicate in wanted)
+        ]
+        return max(found, default=0.0)
+
+    def _above(self, iri: str) -> list[str]:
+        links = self.view.links.get(iri, ())
+        return [link.other for link in links if link.predicate == BROADER and link.forward]
+
+
+@dataclass(slots=True)
+class NeighbourhoodScorer:
+    """iDISK2.0-RAG: only one hop, gated and typed, ratings in the ranking."""
+
+    neighbourhood: Neighbourhood
+    linking: Linking
+
+    def scores(self, stem: str, options: Options) -> list[float]:
+        """Give each option the weight of the claims that join it to the stem directly."""
+        seeds = self.neighbourhood.seeds(stem, asked_kinds(stem))
+        near: dict[str, float] = {}
+        for seed in dict.fromkeys(each.iri for each in seeds):
+            for link, weight in self.neighbourhood.around(seed):
+                near[link.other] = near.get(link.other, 0.0) + weight
+        return [
+            max(
+                (near.get(iri, 0.0) for senses in self.linking.concepts(each) for iri in senses),
+                default=0.0,
+            )
+            for each in options
+        ]
+
+
+@dataclass(slots=True)
+class TextScorer:
+    """Finds one sentence that shares words with the stem and with the option."""
+
+    index: TextIndex
+
+    def scores(self, stem: str, options: Options) -> list[float]:
+        """Give each option the best sum of a sentence that both match."""
+        asked = self.index.scores(stem)
+        return [self._best(asked, self.index.scores(option)) for option in options]
+
+    @staticmethod
+    def _best(asked: Scores, said: Scores) -> float:
+        both = np.where((asked > 0) & (said > 0), asked + said, 0.0)
+        return float(both.max()) if both.size else 0.0
+
+
+@dataclass(slots=True)
+class RandomScorer:
+    """Draws by chance, the same for the same question and seed."""
+
+    seed: int
+
+    def scores(self, stem: str, options: Options) -> list[float]:
+        """Give each option a number in (0, 1]."""
+        draw = random.Random(f"{self.seed} {stem}")  # noqa: S311 - a draw, no secret
+        return [1.0 - draw.random() for _ in options]
+
+
+@dataclass(slots=True)
+class Fused:
+    """Adds up methods, each scaled so that its best option has 1."""
+
+    parts: Sequence[Scorer]
+
+    def scores(self, stem: str, options: Options) -> list[float]:
+        """Give each option the sum of its shares."""
+        total = [0.0] * len(options)
+        for part in self.parts:
+            said = part.scores(stem, options)
+            top = max(said, default=0.0)
+            if top > 0:
+                total = [a + b / top for a, b in zip(total, said, strict=True)]
+        return total
