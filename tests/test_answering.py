@@ -279,3 +279,13 @@ def test_english_begins_with_capitals_and_keeps_chinese_punctuation_out(runtime:
         for line in text.splitlines():
             start = line.lstrip("-*#>⚠ ")
             assert start == "" or not start[0].islower(), line
+
+
+@pytest.mark.parametrize("question", ["Is goji berry good for insomnia?", "枸杞子对失眠好吗？"])
+def test_a_question_about_one_thing_is_answered_about_that_thing(
+    runtime: Runtime, question: str
+) -> None:
+    answer = ask(runtime, question)
+    assert answer.recommendations == ()
+    name = "枸杞子" if answer.language == "zh" else "Goji berry"
+    assert answer.sentences[0].text.startswith(name)

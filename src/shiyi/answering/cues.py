@@ -1,5 +1,6 @@
 """Words that show what is asked, in Chinese and English: one table, no grammar."""
 
+import re
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final
@@ -144,7 +145,17 @@ def intents_of(text: str) -> frozenset[Intent]:
     folded, spaced = fold(text), words(text)
     found = {intent for intent, cues in ZH.items() if any(cue in folded for cue in cues)}
     found |= {i for i, cues in EN.items() if any(f" {cue} " in spaced for cue in cues)}
+    if _GOOD_FOR.search(spaced) and not _WHICH.search(spaced):
+        found = (found | {Intent.MAY}) - {Intent.ADVICE}
     return frozenset(found)
+
+
+# "is X good for Y" asks about X; "what is good for Y" asks for anything
+_GOOD_FOR: Final = re.compile(
+    r" (?:is|are|does|do|will|would) .{2,60} "
+    r"(?:good|help|helps|helpful|beneficial|suitable|useful|recommended) "
+)
+_WHICH: Final = re.compile(r" (?:what|which|recommend|suggest|any|some|anything|something) ")
 
 
 def is_cue(text: str) -> bool:

@@ -181,7 +181,7 @@ def _linked_rules(desk: Desk) -> list[Fact]:
         return []
     searched = _searched_rules(desk)
     asked = desk.reading.wants(Intent.PROOF)
-    every = (*own, *searched, *below) if asked else (*searched, *own, *below)
+    every = (*own, *searched[:1], *below) if asked else (*searched, *own, *below)
     return list({f.claim: f for f in every}.values())
 
 
@@ -196,7 +196,7 @@ def _searched_rules(desk: Desk, also: str = "") -> list[Fact]:
             shared = len(asked & _grams(fact.object))
             if both and (title or shared > 1):
                 scored.append((2 * title + shared, fact))
-    ranked = sorted(scored, key=lambda each: (-each[0], each[1].claim))
+    ranked = sorted(scored, key=lambda each: (-each[0], each[1].subject, each[1].claim))
     return [fact for score, fact in ranked if score >= 0.6 * ranked[0][0]][:4]
 
 

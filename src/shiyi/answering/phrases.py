@@ -59,6 +59,8 @@ PHRASES: Final[Mapping[str, tuple[str, str]]] = {
     "f_bare_contraindicated": ("{y}{grade}", "{grade} in {y}"),
     "f_bare_interaction": ("可能与{y}相互作用{grade}", "may interact with {y}{grade}"),
     "f_bare_incompatible": ("与{y}属配伍禁忌（{grade}）", "incompatible with {y} ({grade})"),
+    "f_bare_allergy": ("含有或来自你所说的过敏物{y}，不要食用",
+                       "contains or comes from {y}, to which you say you are allergic; do not take it"),
     "f_bare_part": ("含{part}，{part}{said}", "contains {part}, {said}"),
     "v_rating": ("（评级：{rating}）", " (rating: {rating})"),
     "v_good": ("{x}与{y}：有适宜或传统应用的记载，没有查到针对它的禁忌；这不等于没有风险。",
@@ -97,8 +99,8 @@ PHRASES: Final[Mapping[str, tuple[str, str]]] = {
                          "Which medicines or supplements do you take, and are you pregnant or breastfeeding?"),
     "o_undecided": (
         "{sign}既可见于偏寒的{cold}，也可见于偏热的{hot}，饮食方向相反，请先回答下面的问题。",
-        ("{sign} can belong to {cold}, which is of cold, or to {hot}, which is of heat, and these call for "
-        "opposite foods; please answer the question below first."),
+        ("{sign} can belong to {cold} (of cold) or to {hot} (of heat), and these call for opposite foods; please "
+        "answer the question below first."),
     ),
     "o_open": ("寒热没有分清之前，只列性质平和、这里没有禁忌记载的：{items}。",
                "Until cold or heat is known, only mild choices with nothing recorded against them here: {items}."),

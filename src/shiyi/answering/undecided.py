@@ -74,4 +74,4 @@ def _signs(desk: Desk, patterns: Iterable[Pattern]) -> list[Fact]:
             if fact.object not in taken and fact.object not in desk.reading.ailments:
                 found.setdefault(fact.object, []).append(fact)
     most = sorted(found.values(), key=lambda each: (-len(each), -each[0].confidence, each[0].claim))
-    return [each[0] for each in most[:3]]
+    return [each[0] for each in most[:2]]

@@ -86,7 +86,8 @@ class Voice:
     def reason(self, found: Finding) -> str:
         """Say one reason where the thing itself was just named."""
         if not found.facts or found.fact.predicate not in _SPOKEN:
-            return self.warned(found)
+            allergen = self.name(found.against)
+            return self.say("f_bare_allergy", y=allergen)
         subject, other = self._ends(found.fact, found)
         values = {"y": other, "grade": self.grade(found.fact)}
         key = (
