@@ -3,6 +3,7 @@
 import signal
 import socket
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
@@ -119,6 +120,8 @@ def serve(app: Flask, host: str, port: int, threads: int) -> None:
         with _listening(host, port) as listener:
             server = create_server(app, sockets=[listener], threads=threads, ident="shiyi")
             sys.stderr.write(f"Shiyi serves {site.release[:19]} at http://{host}:{port}\n")
+            # the first question would otherwise wait for the embedding to load
+            threading.Thread(target=site.link, args=("qwxz",), daemon=True).start()
             server.run()
     finally:
         site.close()

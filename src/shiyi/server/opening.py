@@ -7,6 +7,7 @@ from shiyi.answering.pipeline import METHODS, ask
 from shiyi.answering.runtime import Runtime
 from shiyi.linking.complete import Completer
 from shiyi.linking.labels import LabelIndex
+from shiyi.linking.linker import Linker
 from shiyi.model.answer import Answer
 from shiyi.model.profile import Profile
 from shiyi.server.counting import counts_of
@@ -29,7 +30,7 @@ def open_site(path: Path, settings: Settings, read_only: bool = False) -> Site:
     tokens = Tokens(path)
     base = KnowledgeBase.open(path, write=bool(tokens.all()) and not read_only)
     runtime = Runtime.open(base, settings)
-    completer = Completer(LabelIndex.from_store(base.store, base.release))
+    completer = Completer(_labels(runtime, base))
     pool = QueryPool(base, settings.query)
     writing = writing_to(base, pool, settings, tokens)
 
@@ -58,6 +59,14 @@ def open_site(path: Path, settings: Settings, read_only: bool = False) -> Site:
         tuple(METHODS), str(base.manifest.get("built", "")), counts_of(base.store), settings, close,
         lambda: base.sequence, writing,
     )  # fmt: skip
+
+
+def _labels(runtime: Runtime, base: KnowledgeBase) -> LabelIndex:
+    """Take the labels that linking already holds; making them again takes seconds."""
+    linker = runtime.linker
+    if isinstance(linker, Linker):
+        return linker.index
+    return LabelIndex.from_store(base.store, base.release)
 
 
 def writing_to(base: KnowledgeBase, pool: QueryPool, settings: Settings, tokens: Tokens) -> Writing:
