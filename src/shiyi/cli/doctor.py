@@ -48,7 +48,7 @@ def _versions(names: tuple[str, ...]) -> dict[str, str | None]:
 
 
 def _base(settings: Settings) -> dict[str, Any]:
-    from shiyi.publishing.statistics import coverage
+    from shiyi.publishing.statistics import coverage, disagreements, evidence, relations
     from shiyi.sparql.knowledge_base import KnowledgeBase
 
     told: dict[str, Any] = {"path": str(settings.kb)}
@@ -56,6 +56,9 @@ def _base(settings: Settings) -> dict[str, Any]:
         with KnowledgeBase.open(settings.kb) as base:
             told |= {"release": base.release, "counts": dict(base.manifest["counts"])}
             told["cui_coverage"] = coverage(base.store)
+            told["claims_by_property"] = relations(base.store)
+            told["evidence"] = evidence(base.store)
+            told["recorded_disagreements"] = disagreements(base.store)
     except ShiyiError as fault:
         told["problem"] = str(fault)
     return told
@@ -75,4 +78,4 @@ def _print(told: dict[str, Any]) -> None:
     for name, count in base["counts"].items():
         print(f"  {name:<20} {count:>8,}")
     for name, each in base["cui_coverage"].items():
-        print(f"  CUIs of {name:<12} {each['with_cui']:>5} of {each['concepts']}")
+        print(f"  CUIs of {name:<12} {each['with_cui']:>5} of {each['expected']}")

@@ -36,6 +36,7 @@ def explain(store: QuadStore, claim: str, depth: int = 0) -> dict[str, Any] | No
         "evidence": evidence,
         "rule": local_name(text(_value(store, node, SHIYI.derivedBy))),
         "premises": premises,
+        "parts": _parts(store, node),
     }
 
 
@@ -52,6 +53,16 @@ def _evidence(store: QuadStore, node: Term) -> dict[str, Any]:
         "locator": text(_value(store, assert_named, SHIYI.sourceLocator)),
         "confidence": float(text(_value(store, assert_named, SHIYI.extractionConfidence)) or 0),
     }
+
+
+def _parts(store: QuadStore, node: NamedNode) -> dict[str, float]:
+    """Give text, entity, relation and path parts and their fusion, where they were computed."""
+    named = {
+        "text": SHIYI.textPart, "entity": SHIYI.entityPart, "relation": SHIYI.relationPart,
+        "path": SHIYI.pathPart, "fused": SHIYI.fusedConfidence,
+    }  # fmt: skip
+    found = {name: _value(store, node, predicate) for name, predicate in named.items()}
+    return {name: float(text(value)) for name, value in found.items() if value is not None}
 
 
 def _why(evidence: list[dict[str, Any]], derived: bool) -> str:
