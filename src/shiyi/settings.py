@@ -59,6 +59,8 @@ class LinkingSettings:
     candidates: int = 10  # Yaoshi-RAG
     min_cosine: float = 0.75  # iDISK2.0-RAG
     max_mentions: int = 40
+    layer_distance: float = 0.25  # 1 - cosine from a case to its term, swept 0.05 to 0.60 (ours)
+    layer_direction: str = "case_to_term"  # ours; MLKG-RAG: term_to_case; or mutual
 
 
 @dataclass(frozen=True, slots=True)
