@@ -13,6 +13,9 @@ from shiyi.evaluation.learnt import CaseScorer, HerbTable
 from shiyi.evaluation.readers import StatementReader, read_choice
 from shiyi.evaluation.runner import evaluate
 from shiyi.evaluation.view import View
+from shiyi.linking.labels import Concept, Label, LabelIndex
+from shiyi.linking.linker import Linker
+from shiyi.linking.pinyin import syllables
 from shiyi.settings import Settings
 from shiyi.sparql.generations import build_generation
 from shiyi.sparql.knowledge_base import KnowledgeBase
@@ -67,6 +70,12 @@ def test_a_denied_mention_is_no_seed(base: KnowledgeBase) -> None:
     linking = bench(base).linking
     assert linking.concepts("口渴")
     assert not linking.concepts("无口渴")
+
+
+def test_a_rare_character_without_a_reading_does_not_stop_linking() -> None:
+    label = Label("五汁露", "zh", 0, "preferred", syllables("五汁露"))
+    index = LabelIndex("x", (Concept("https://example.org/x", "Dish", "五汁露", ""),), (label,))
+    assert not any(each.iri for each in Linker(index).link("诸气𪱥郁"))
 
 
 def test_a_statement_is_true_on_record_only(base: KnowledgeBase) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from shiyi.answering.baselines import TextIndex, neighbourhoods
 from shiyi.answering.neighbourhood import Neighbourhood
@@ -29,6 +29,9 @@ ABLATIONS: Final = (
     "deterministic", "no-ranking", "random-paths", "spo-without-text", "keyword-only",
     "general-kg-only",
 )  # fmt: skip
+
+
+VIEWED: Final = frozenset({"deterministic", "spo-without-text"})  # switches that change the view
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +75,24 @@ class Request:
         }  # fmt: skip
 
 
+Key = tuple[frozenset[str], frozenset[str]]
+
+
+@dataclass(slots=True)
+class Shared:
+    """What runs over one base share: texts that were linked, views and indexes that were read."""
+
+    linking: Linking
+    views: dict[Key, View] = field(default_factory=dict)
+    indexes: dict[tuple[Key, str], TextIndex] = field(default_factory=dict)
+
+    @classmethod
+    def over(cls, base: KnowledgeBase, settings: Settings) -> Self:
+        """Open the linker of a base."""
+        linker = Linker.open(base.folder, base.store, base.release, settings.linking)
+        return cls(Linking(linker))
+
+
 @dataclass
 class Bench:
     """Opens what a method needs when it is first asked for."""
@@ -79,7 +100,7 @@ class Bench:
     base: KnowledgeBase
     settings: Settings
     request: Request
-    _linking: Linking | None = field(default=None)
+    known: Shared | None = None  # what another run over the same base has read already
 
     @property
     def release(self) -> str:
@@ -87,23 +108,34 @@ class Bench:
         return self.base.release
 
     @cached_property
-    def linker(self) -> Linker:
-        """Give the linker of the base."""
-        base = self.base
-        return Linker.open(base.folder, base.store, base.release, self.settings.linking)
+    def shared(self) -> Shared:
+        """Give what was read already, or begin."""
+        return self.known or Shared.over(self.base, self.settings)
 
-    @cached_property
+    @property
     def linking(self) -> Linking:
         """Give a linker that remembers."""
-        return self._linking or Linking(self.linker)
+        return self.shared.linking
+
+    @property
+    def linker(self) -> Linker:
+        """Give the linker of the base."""
+        return self.shared.linking.linker
+
+    @property
+    def _key(self) -> Key:
+        asked = self.request
+        return frozenset(asked.without), frozenset(asked.ablate) & VIEWED
 
     @cached_property
     def view(self) -> View:
         """Give the claims this run may see."""
-        asked = self.request
-        return View.read(
-            self.base.store, self.linker.index, self.release, asked.without, asked.ablate
-        )
+        known = self.shared.views
+        if self._key not in known:
+            known[self._key] = View.read(
+                self.base.store, self.linker.index, self.release, *self._key
+            )
+        return known[self._key]
 
     @cached_property
     def joins(self) -> Joins:
@@ -127,10 +159,22 @@ class Bench:
         """Give every claim as a sentence."""
         return tuple(self.view.sentences())
 
-    @cached_property
+    @property
     def bm25(self) -> TextIndex:
-        """Give the sentences, searchable."""
-        return TextIndex.bm25([said for _, _, said in self.sentences])
+        """Give the sentences, weighed as BM25 does."""
+        return self._index("bm25")
+
+    @property
+    def tfidf(self) -> TextIndex:
+        """Give the sentences, weighed as TF-IDF."""
+        return self._index("tfidf")
+
+    def _index(self, name: str) -> TextIndex:
+        known, key = self.shared.indexes, (self._key, name)
+        if key not in known:
+            make = TextIndex.bm25 if name == "bm25" else TextIndex.tfidf
+            known[key] = make([said for _, _, said in self.sentences])
+        return known[key]
 
     @cached_property
     def subgraphs(self) -> dict[str, str]:
@@ -156,7 +200,7 @@ class Bench:
         if method == "bm25":
             return TextScorer(self.bm25)
         if method == "tfidf":
-            return TextScorer(TextIndex.tfidf([said for _, _, said in self.sentences]))
+            return TextScorer(self.tfidf)
         if method == "none":
             return RandomScorer(self.request.seed)
         raise FormatError("method", method, METHODS)

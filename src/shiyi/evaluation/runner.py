@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from shiyi.errors import FormatError, UsageError
-from shiyi.evaluation.bench import Bench, Request
+from shiyi.evaluation.bench import Bench, Request, Shared
 from shiyi.evaluation.ranking_tasks import run_confidence, run_recommend
 from shiyi.evaluation.results import Report
 from shiyi.evaluation.tasks import (
@@ -29,9 +29,15 @@ LATER: Final = {"extraction": "needs a language model, which this release does n
 
 
 def evaluate(
-    base: KnowledgeBase, settings: Settings, request: Request, progress: Progress = silent
+    base: KnowledgeBase,
+    settings: Settings,
+    request: Request,
+    progress: Progress = silent,
+    known: Shared | None = None,
 ) -> Report:
     """Measure every method of a request on its file.
+
+    ``known`` carries over what earlier runs on the same base have read.
 
     Raises ``FormatError`` for an unknown task, method or switch, and ``UsageError`` for a file
     that cannot be read or holds nothing to ask.
@@ -44,4 +50,4 @@ def evaluate(
         raise UsageError("questions are made from a source for mcq and truefalse only")
     if "general-kg-only" in request.ablate and not (request.train or request.holdout):
         raise UsageError("general-kg-only leaves out what was learnt: give --train or --holdout")
-    return TASKS[request.task](Bench(base, settings, request), request, progress)
+    return TASKS[request.task](Bench(base, settings, request, known), request, progress)

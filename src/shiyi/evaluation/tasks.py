@@ -6,7 +6,6 @@ from pathlib import Path
 from statistics import fmean
 from typing import TypeVar
 
-from shiyi.answering.baselines import TextIndex
 from shiyi.errors import FormatError, UsageError
 from shiyi.evaluation.bench import METHODS, Bench, Request
 from shiyi.evaluation.cases import load_cases
@@ -131,7 +130,7 @@ def _statement_reader(bench: Bench, method: str) -> Callable[[Choice], Predictio
     if method == "bm25":
         return StatementByText(bench.bm25).read
     if method == "tfidf":
-        return StatementByText(TextIndex.tfidf([said for _, _, said in bench.sentences])).read
+        return StatementByText(bench.tfidf).read
     if method == "none":
         return StatementByChance(bench.scorer("none")).read
     raise FormatError("method of truefalse", method, METHODS)

@@ -1,0 +1,246 @@
+"""Write docs/evaluation/: `python bench/evaluate.py [--kb kb] [--data DIR] [--out DIR] [--limit N]`.
+
+DIR holds the benchmark folders (default ../shared/data/benchmarks); what is not there is left out.
+"""
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from shiyi.evaluation.bench import Request, Shared
+from shiyi.evaluation.drawing import bars, curves
+from shiyi.evaluation.results import Report
+from shiyi.evaluation.runner import evaluate
+from shiyi.settings import Settings
+from shiyi.sparql.knowledge_base import KnowledgeBase
+
+ROOT = Path(__file__).parents[1]
+ALL = ("fused", "paths", "neighbourhood", "bm25", "tfidf", "random-paths", "none")
+SWITCHES = ("deterministic", "no-ranking", "random-paths", "spo-without-text", "keyword-only")
+KS, DS = (1, 3, 5, 10, 20, 30), (0.1, 0.3, 0.5, 0.7, 0.8, 0.9)
+HEAD = """# {title}
+
+Development figures of release `{release}`, seed 0, no language model; written by `make evaluate`.
+Brackets hold the 95 % bootstrap interval (1,000 resamples). `p` compares a method with the first column
+on the same items (exact McNemar for right or wrong, else paired bootstrap).
+"""
+
+
+class Writer:
+    """Runs requests over one base and gathers the pages."""
+
+    def __init__(self, kb: Path, data: Path, out: Path, limit: int | None) -> None:
+        self.settings = replace(Settings(), kb=kb)
+        self.base = KnowledgeBase.open(kb)
+        self.known = Shared.over(self.base, self.settings)
+        self.data, self.out, self.limit = data, out, limit
+        self.lines: list[dict[str, Any]] = []
+
+    def run(self, task: str, file: str, methods: Sequence[str], **more: Any) -> Report | None:
+        """Measure, where the file is there."""
+        place = file if file.startswith("source:") else str(self._place(file))
+        train = tuple(self.data / each for each in more.pop("train", ()))
+        missing = [p for p in (Path(place), *train) if not place.startswith("source:") and not p.is_file()]  # fmt: skip
+        if missing:
+            print(f"left out: {missing[0]} is not there", file=sys.stderr)
+            return None
+        if place.startswith("source:"):
+            more["without"] = (place.removeprefix("source:"),)
+        limit = more.pop("limit", None)
+        least = min((n for n in (limit, self.limit) if n), default=None)
+        request = Request(task, place, train, tuple(methods), limit=least, **more)
+        started = time.perf_counter()
+        report = evaluate(self.base, self.settings, request, known=self.known)
+        print(f"{time.perf_counter() - started:6.1f} s  {task} {file} {more}", file=sys.stderr)
+        shown = [each | {"file": file} for each in report.to_json()]
+        self.lines += shown
+        return report
+
+    def _place(self, file: str) -> Path:
+        return ROOT / file if file.startswith("tests/") else self.data / file
+
+    def page(self, name: str, title: str, parts: Sequence[str]) -> None:
+        """Write one page of sections."""
+        text = HEAD.format(title=title, release=self.base.release) + "\n" + "\n".join(parts)
+        (self.out / f"{name}.md").write_text(text.rstrip() + "\n", "utf-8")
+
+    def plot(self, name: str, svg: str) -> str:
+        """Write a plot and give the Markdown that shows it."""
+        (self.out / f"{name}.svg").write_text(svg, "utf-8")
+        return f"![{name}]({name}.svg)\n"
+
+
+def command(report: Report, file: str) -> str:
+    said = report.settings
+    words = ["shiyi evaluate", report.task, file]
+    words += [f"--train {name}" for name in said["train"]]
+    words += [f"--method {','.join(run.method for run in report.runs)}"]
+    words += [f"--ablate {','.join(report.ablate)}"] if report.ablate else []
+    words += [f"--holdout {said['holdout']}"] if said["holdout"] else []
+    words += [f"--limit {said['limit']}"] if said["limit"] else []
+    if said["scorer"] != "specific":
+        words += [f"--scorer {said['scorer']} --k {said['k']} --damping {said['damping']}"]
+    return f"`{' '.join(words)}`"
+
+
+def section(file: str, report: Report, only: Sequence[str] = ()) -> str:
+    """Give a table: metrics by methods, with the command and what was left out."""
+    objects = report.to_json()
+    names = list(dict.fromkeys(name for each in objects for name in each["metrics"]))
+    names = [n for n in names if not only or n in only or n.partition(":")[0] in only]
+    rows = ["| | " + " | ".join(each["method"] for each in objects) + " |"]
+    rows.append("|---|" + "---|" * len(objects))
+    for name in names:
+        cells = []
+        for each in objects:
+            m = each["metrics"].get(name)
+            cells.append(f"{m['value']:.3f} [{m['low']:.3f}, {m['high']:.3f}]" if m else "")
+        rows.append(f"| {name} | " + " | ".join(cells) + " |")
+    if len(objects) > 1:
+        ps = [each.get("against", {}) for each in objects]
+        cells = [f"{p['p']:.4f}" if "p" in p else "" for p in ps]
+        rows.append(f"| p ({objects[1].get('against', {}).get('metric', '')}) | " + " | ".join(cells) + " |")  # fmt: skip
+    rows.append("| seconds | " + " | ".join(f"{each['seconds']:.1f}" for each in objects) + " |")
+    left = "; ".join(f"{n:,} {reason}" for reason, n in sorted(report.skips.counts.items()))
+    note = f"\nLeft out: {left}.\n" if left else ""
+    return f"## {file}\n\n{report.n:,} items. {command(report, file)}\n{note}\n" + "\n".join(rows) + "\n"  # fmt: skip
+
+
+def plotted(writer: Writer, name: str, title: str, report: Report, metric: str) -> str:
+    rows = []
+    for run in report.runs:
+        m = report.metrics(run).get(metric)
+        if m:
+            rows.append((run.method, m.value, m.low, m.high))
+    return writer.plot(name, bars(f"{title}: {metric}", rows))
+
+
+def choices(w: Writer) -> None:
+    parts = []
+    for name, file in (
+        ("ed-a", "mtcmb-dev/TCM-ED-A.jsonl"), ("ed-b", "mtcmb-dev/TCM-ED-B.jsonl"),
+        ("se-b", "mtcmb-dev/TCM-SE-B.jsonl"),
+        ("cmmlu-tcm", "cmmlu-dev/traditional_chinese_medicine_dev.csv"),
+        ("cmmlu-nutrition", "cmmlu-dev/nutrition_test.csv"),
+        ("cmmlu-food", "cmmlu-dev/food_science_test.csv"),
+        ("cmmlu-culture", "cmmlu-dev/chinese_food_culture_test.csv"),
+    ):  # fmt: skip
+        report = w.run("mcq", file, ALL)
+        if report:
+            parts.append(section(file, report))
+            if name in {"ed-a", "ed-b"}:
+                parts.append(plotted(w, f"mcq-{name}", file, report, "accuracy"))
+    w.page("choices", "Multiple choice", parts)
+
+
+def generated(w: Writer) -> None:
+    parts = []
+    only = ("accuracy", "accuracy_if_guessed", "abstained", "base_rate_true")
+    for source, limit in (("idisk1-mskcc", None), ("zhongyaoxue-7", 500)):
+        for task in ("truefalse", "mcq"):
+            report = w.run(task, f"source:{source}", ("fused", "neighbourhood", "bm25", "none"), limit=limit)  # fmt: skip
+            if report:
+                parts.append(section(f"{task} source:{source}", report, only))
+    w.page("generated", "Questions made from a source, that source withheld", parts)
+
+
+def cases(w: Writer) -> None:
+    parts = []
+    file, train = "tcmeval_sdt/Validation_TCM_Data_v1.json", ("tcmeval_sdt/Train_TCM_Data_v1.json",)
+    report = w.run("syndrome", file, ALL, train=train)
+    if report:
+        parts += [section(file, report), plotted(w, "tcmeval", file, report, "top1")]
+    file = "mtcmb-dev/TCM-Diagnosis.jsonl"
+    report = w.run("syndrome", file, ALL)
+    if report:
+        parts += [section(file, report), plotted(w, "diagnosis", file, report, "top5")]
+    file = "smgcn/train.txt"
+    report = w.run("recommend", file, ("fused", "paths", "bm25", "tfidf", "popular", "none"), holdout=0.13, limit=1000)  # fmt: skip
+    if report:
+        parts += [section(file, report), plotted(w, "smgcn", file, report, "p@5")]
+    file = "ppi5k/val.tsv.gz"
+    report = w.run("confidence", file, ("fused", "none"), train=("ppi5k/train.tsv.gz",))
+    if report:
+        parts.append(section(file, report))
+    w.page("cases", "Patterns, herbs, confidences", parts)
+
+
+def own(w: Writer) -> None:
+    parts = []
+    for task, file in (("linking", "tests/data/linking.tsv"), ("safety", "tests/data/safety.tsv")):
+        report = w.run(task, file, ("fused",))
+        if report:
+            parts.append(section(file, report))
+            parts += [f"- {each['id']}: {'; '.join(each['faults'])}" for each in report.failures]
+    w.page("own", "Our own frozen sets", parts)
+
+
+def ablations(w: Writer) -> None:
+    parts = ["Each switch against the whole method, which stands in the first row.\n"]
+    train = ("tcmeval_sdt/Train_TCM_Data_v1.json",)
+    for task, file, method, metric, learnt in (
+        ("mcq", "mtcmb-dev/TCM-ED-A.jsonl", "fused", "accuracy", ()),
+        ("mcq", "mtcmb-dev/TCM-ED-A.jsonl", "paths", "accuracy", ()),
+        ("syndrome", "mtcmb-dev/TCM-Diagnosis.jsonl", "fused", "top5", ()),
+        ("syndrome", "tcmeval_sdt/Validation_TCM_Data_v1.json", "fused", "top1", train),
+    ):
+        rows = []
+        for switch in ("", *SWITCHES, *(("general-kg-only",) if learnt else ())):
+            report = w.run(task, file, (method,), train=learnt, ablate=(switch,) if switch else ())
+            if report:
+                m = report.metrics(report.runs[0])[metric]
+                rows.append(f"| {switch or 'whole'} | {m.value:.3f} [{m.low:.3f}, {m.high:.3f}] |")
+        if rows:
+            parts.append(f"## {file}, {method}\n\n`shiyi evaluate {task} {file} --method {method} --ablate …`\n\n| switch | {metric} |\n|---|---|\n" + "\n".join(rows) + "\n")  # fmt: skip
+    parts += sweeps(w)
+    w.page("ablations", "Ablations and sweeps", parts)
+
+
+def sweeps(w: Writer) -> list[str]:
+    file = "mtcmb-dev/TCM-Diagnosis.jsonl"
+    parts: list[str] = []
+    for name, values in (("k", KS), ("damping", DS)):
+        lines: dict[str, list[float]] = {}
+        for value in values:
+            report = w.run("syndrome", file, ("paths",), scorer="mean_entities", **{name: value})
+            if report is None:
+                return parts
+            means = report.metrics(report.runs[0])
+            for metric in ("top1", "top5"):
+                lines.setdefault(metric, []).append(means[metric].value)
+        table = "\n".join(
+            f"| {x} | " + " | ".join(f"{line[i]:.3f}" for line in lines.values()) + " |"
+            for i, x in enumerate(values)
+        )
+        parts.append(f"## Sweep of {name}, {file}\n\n`shiyi evaluate syndrome {file} --method paths --scorer mean_entities --{name} …`\n\n| {name} | {' | '.join(lines)} |\n|---|{'---|' * len(lines)}\n{table}\n")  # fmt: skip
+        parts.append(w.plot(f"sweep-{name}", curves(f"{file}: {name}", values, lines)))
+    return parts
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--kb", type=Path, default=ROOT / "kb")
+    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data" / "benchmarks")
+    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "evaluation")
+    parser.add_argument("--limit", type=int)
+    parser.add_argument("--only", help="comma-separated pages")
+    args = parser.parse_args()
+    args.out.mkdir(parents=True, exist_ok=True)
+    writer = Writer(args.kb, args.data, args.out, args.limit)
+    for write in (cases, generated, ablations, own, choices):
+        if not args.only or write.__name__ in args.only.split(","):
+            write(writer)
+    results = ROOT / "bench" / "results"
+    results.mkdir(exist_ok=True)
+    said = "".join(json.dumps(each, ensure_ascii=False) + "\n" for each in writer.lines)
+    (results / "evaluation.jsonl").write_text(said, "utf-8")
+    writer.base.close()
+
+
+if __name__ == "__main__":
+    main()
