@@ -40,6 +40,31 @@ class PageRankSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class ReasoningSettings:
+    """How an embedding of the uncertain graph is trained."""
+
+    embedding: str = "ukge_logi"  # or ukge_rect, passleaf_complex, passleaf_rotate
+    embedding_dim: int = 64  # unKR takes 128 and more (ours: smaller)
+    learning_rate: float = 0.01
+    batch: int = 1024
+    epochs: int = 60  # at most; the steps shrink to nothing over them
+    patience: int = 10  # epochs without a better validation before training stops
+    negatives: int = 4  # corrupted triples for each observed one; UKGE takes 10
+    negative_weight: float = 0.1  # of a corrupted triple in the loss (ours)
+    regularisation: float = 0.0005  # UKGE
+    soft_after: int = 5  # epochs; then half of the corrupted keep the model's belief (PASSLEAF)
+    threads: int = 1  # more is slower on small graphs (measured)
+
+
+@dataclass(frozen=True, slots=True)
+class CompletionSettings:
+    """Which missing claims are predicted."""
+
+    min_confidence: float = 0.85  # Yaoshi-RAG; strictly above
+    tails_per_head: int = 100  # best-scored tails looked at for each head and relation (ours)
+
+
+@dataclass(frozen=True, slots=True)
 class PathSettings:
     """Which reasoning paths reach the answer."""
 
@@ -70,7 +95,7 @@ class AnswerSettings:
     max_question_chars: int = 2000
     warn_from: float = 0.0  # a harm is shown at any confidence, with its tier
     recommend_from: float = 0.6  # a benefit needs at least this confidence on every hop
-    recommendations: int = 8
+    recommendations: int = 5  # as many as a person takes in (ours)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +162,8 @@ relation_paths, allow_inverse, limit, engine
     base: str = "https://w3id.org/shiyi/"
     confidence: ConfidenceSettings = field(default_factory=ConfidenceSettings)
     pagerank: PageRankSettings = field(default_factory=PageRankSettings)
+    reasoning: ReasoningSettings = field(default_factory=ReasoningSettings)
+    completion: CompletionSettings = field(default_factory=CompletionSettings)
     paths: PathSettings = field(default_factory=PathSettings)
     linking: LinkingSettings = field(default_factory=LinkingSettings)
     ingest: IngestSettings = field(default_factory=IngestSettings)

@@ -35,6 +35,9 @@ def _print(told: dict[str, object], depth: int) -> None:
     print(
         f"{pad}{told['status']}, {told['polarity']}, confidence {told['confidence']}: {told['why']}"
     )
+    if told["parts"]:
+        parts = told["parts"].items()  # type: ignore[attr-defined] # names and numbers
+        print(f"{pad}parts: {', '.join(f'{name} {value:g}' for name, value in parts)}")
     for each in told["evidence"]:  # type: ignore[attr-defined] # a list of objects
         print(f"{pad}- {each['source']} ({each['tier']}, {each['checked']}) {each['locator']}: "
               f"{each['confidence']}")  # fmt: skip

@@ -13,7 +13,17 @@ from shiyi.sparql.store import QuadStore
 
 def derived_quads(store: QuadStore, settings: Settings) -> Iterator[Quad]:
     """Yield inherited safety claims, then each concept's importance, all in graph:derived."""
+    yield from rule_quads(store)
+    yield from rank_quads(store, settings)
+
+
+def rule_quads(store: QuadStore) -> Iterator[Quad]:
+    """Yield the safety claims that follow by rule."""
     yield from derivation_quads(infer(Premises.read(store, Schema.load())))
+
+
+def rank_quads(store: QuadStore, settings: Settings) -> Iterator[Quad]:
+    """Yield each concept's importance."""
     rank = Projection.from_store(store, release="").importance(settings.pagerank)
     for iri, value in sorted(rank.items()):
         yield Quad(NamedNode(iri), SHIYI.pageRank, decimal(value), DERIVED)

@@ -1,0 +1,46 @@
+"""The derived graph by sections, each swapped for a new one in one transaction."""
+
+from collections.abc import Collection, Iterable, Iterator
+from typing import Final
+
+from shiyi.errors import FormatError, UsageError
+from shiyi.model.rdf import Quad
+from shiyi.ontology.terms import SHIYI
+from shiyi.reasoning.inheritance import DERIVED
+from shiyi.sparql.store import QuadStore
+
+SECTIONS: Final = ("rules", "pagerank", "confidence", "complete")
+PARTS: Final = (
+    SHIYI.textPart, SHIYI.entityPart, SHIYI.relationPart, SHIYI.pathPart, SHIYI.fusedConfidence,
+)  # fmt: skip
+
+
+def swap(store: QuadStore, new: Iterable[Quad], sections: Collection[str]) -> int:
+    """Put ``new`` in the place of the named sections of graph:derived; give how many it has.
+
+    The old stay until all of the new are made: a fault while making them changes nothing.
+    Raises ``FormatError`` for a section that does not exist, ``UsageError`` for a quad of
+    another graph.
+    """
+    for name in sections:
+        if name not in SECTIONS:
+            raise FormatError("section", name, SECTIONS)
+    made = tuple(new)
+    if any(quad.graph_name != DERIVED for quad in made):
+        raise UsageError("what is derived stands in graph:derived alone")
+    going = {quad for quad, section in held(store) if section in sections}
+    coming = set(made)
+    store.change(add=[q for q in made if q not in going], remove=list(going - coming))
+    return len(made)
+
+
+def held(store: QuadStore) -> Iterator[tuple[Quad, str]]:
+    """Yield the quads of graph:derived, each with its section."""
+    predicted = {quad.subject for quad in store.match(None, SHIYI.status, SHIYI.predicted, DERIVED)}
+    for quad in store.match(None, None, None, DERIVED):
+        if quad.predicate == SHIYI.pageRank:
+            yield quad, "pagerank"
+        elif quad.predicate in PARTS:
+            yield quad, "confidence"
+        else:
+            yield quad, "complete" if quad.subject in predicted else "rules"

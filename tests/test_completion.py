@@ -1,0 +1,113 @@
+import numpy as np
+import pytest
+
+from shiyi.errors import RangeError
+from shiyi.model.names import VOCAB
+from shiyi.ontology.terms import SHIYI
+from shiyi.ontology.vocabulary import Schema
+from shiyi.reasoning.completion import (
+    Prediction,
+    complete,
+    concept_kinds,
+    predictable,
+    prediction_quads,
+)
+from shiyi.reasoning.inheritance import DERIVED
+from shiyi.reasoning.projection import Projection
+from shiyi.reasoning.swap import swap
+from shiyi.reasoning.triples import Longs
+from shiyi.settings import CompletionSettings
+from shiyi.sparql.oxigraph import OxigraphStore
+from tests import kitchen
+
+SCHEMA = Schema.load()
+ALL = CompletionSettings()
+
+
+@pytest.fixture
+def base() -> OxigraphStore:
+    store = OxigraphStore.in_memory()
+    store.change(add=kitchen.quads())
+    return store
+
+
+def predicted(
+    store: OxigraphStore, belief: float, settings: CompletionSettings = ALL
+) -> list[Prediction]:
+    graph = Projection.from_store(store, "")
+
+    def score(triples: Longs) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+        return np.full(len(triples), belief)
+
+    return list(complete(graph, concept_kinds(store), SCHEMA, score, settings))
+
+
+def test_what_is_held_at_the_bound_is_not_predicted_and_what_is_above_is(
+    base: OxigraphStore,
+) -> None:
+    assert predicted(base, 0.85) == []
+    assert len(predicted(base, 0.8501)) > 10
+
+
+def test_no_relation_that_warns_is_ever_completed(base: OxigraphStore) -> None:
+    made = {each.predicate.removeprefix(VOCAB) for each in predicted(base, 1.0)}
+    assert made
+    assert not [name for name in made if SCHEMA.property(name).is_safety]
+    for name in SCHEMA.properties:
+        if SCHEMA.property(name).is_safety:
+            assert not predictable(SCHEMA, VOCAB + name)
+    for name in ("hasRedFlag", "warrantsCheckFor", "confusedWith", "hasIngredient", "hasToxicity"):
+        assert not predictable(SCHEMA, VOCAB + name), name
+
+
+def test_every_tail_is_of_the_range_and_nothing_stated_is_predicted(base: OxigraphStore) -> None:
+    kinds = concept_kinds(base)
+    graph = Projection.from_store(base, "")
+    stated = {
+        (graph.nodes[s], graph.predicates[k], graph.nodes[t])
+        for s, k, t in zip(graph.source, graph.kind, graph.target, strict=True)
+    }
+    for each in predicted(base, 1.0):
+        wanted = SCHEMA.property(each.predicate.removeprefix(VOCAB)).range
+        assert SCHEMA.fits(kinds[each.object], wanted), each
+        assert (each.subject, each.predicate, each.object) not in stated
+        assert each.subject != each.object
+
+
+def test_each_head_and_relation_has_at_most_so_many_tails(base: OxigraphStore) -> None:
+    few = predicted(base, 1.0, CompletionSettings(tails_per_head=1))
+    assert len({(p.subject, p.predicate) for p in few}) == len(few)
+
+
+def test_a_prediction_is_reified_and_never_asserted(base: OxigraphStore) -> None:
+    made = predicted(base, 0.9)[:3]
+    swap(base, prediction_quads(made), ("complete",))
+    for each in made:
+        status = [q.object for q in base.match(each.claim, SHIYI.status, None, DERIVED)]
+        assert status == [SHIYI.predicted]
+    asserted = {str(q.subject) for q in base.match() if q.predicate.value == made[0].predicate}
+    triples = {(q.subject, q.predicate, q.object) for q in base.match()}
+    assert asserted
+    for quad in prediction_quads(made):
+        if quad.predicate.value.endswith("reifies"):
+            term = quad.object
+            assert (term.subject, term.predicate, term.object) not in triples  # type: ignore[union-attr]
+
+
+def test_removing_the_predictions_restores_the_state(base: OxigraphStore) -> None:
+    before = set(base.match())
+    swap(base, prediction_quads(predicted(base, 0.9)), ("complete",))
+    assert set(base.match()) != before
+    swap(base, (), ("complete",))
+    assert set(base.match()) == before
+
+
+def test_predictions_do_not_enter_the_graph_that_answers_read(base: OxigraphStore) -> None:
+    before = Projection.from_store(base, "").claims
+    swap(base, prediction_quads(predicted(base, 0.9)), ("complete",))
+    assert Projection.from_store(base, "").claims == before
+
+
+def test_a_model_that_gives_nan_is_refused(base: OxigraphStore) -> None:
+    with pytest.raises(RangeError, match="no number"):
+        predicted(base, float("nan"))
