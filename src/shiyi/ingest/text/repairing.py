@@ -8,9 +8,10 @@ from shiyi.ingest.text.document import Repair
 
 _BREAK = re.compile(r"[ \t]*\r*\n")
 _ENDS = frozenset("。！？；…：∶”」』）)】〕》")
-_OPENS = re.compile(r"[ \t\u3000]*(?:[一二三四五六七八九十]+[、，]|[（(〔【〈\\○●□*#|]|[0-9０-９]+[.．、])")
-_PROSE = re.compile(r"[，、。∶：；]")
-_WRAPPED = 30  # characters; a shorter line without punctuation is a title or an item
+_OPENS = re.compile(
+    r"[ \t\u3000]*(?:[一二三四五六七八九十]+[、，]|[（(〔【〈\\○●□*#|]|[0-9０-９]+[.．、])"
+)
+_WRAPPED = 30  # characters; a line that ends earlier is a title, an item or the end of a paragraph
 JOINED = "broken lines"
 
 
@@ -49,4 +50,4 @@ def _goes_on(before: str, line: str) -> bool:
         return True
     if before[-1] in _ENDS or before.endswith("\\x") or _OPENS.match(line):
         return False
-    return len(before) >= _WRAPPED or bool(_PROSE.search(before))
+    return len(before) >= _WRAPPED

@@ -5,7 +5,9 @@ from collections.abc import Iterator
 
 _ZH_END = re.compile(r"[。！？；…]+[”’」』）)】〕》]*[ \t\u3000]*(?:\r*\n)*")
 _EN_END = re.compile(r"[.!?]+[\"'”’)\]]*(?:\s+(?=[\"'“‘(\[]?[A-Z0-9])|\s*\Z)")
-_ABBREVIATED = re.compile(r"(?:\b(?:e\.g|i\.e|cf|etc|vs|Dr|Mr|Mrs|Prof|Fig|No|approx|ca|St)|\b[A-Z])\.\s*$")
+_ABBREVIATED = re.compile(
+    r"(?:\b(?:e\.g|i\.e|cf|etc|vs|Dr|Mr|Mrs|Prof|Fig|No|approx|ca|St)|\b[A-Z])\.\s*$"
+)
 _PARAGRAPH = re.compile(r"[ \t]*\r*\n(?:[ \t]*\r*\n)+")
 _TABLE = re.compile(r"(?:^[ \t]*\|.*(?:\r?\n|\Z)){2,}", re.MULTILINE)
 _BLANK = re.compile(r"\s+")

@@ -1,0 +1,115 @@
+"""The ``rules`` extractor: entries of materia medica and formula books, without a model."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from shiyi.ingest.extraction import patterns
+from shiyi.ingest.extraction.lexicon import CONDITIONS, PREPARED, WESTERN, Lexicon
+from shiyi.ingest.extraction.patterns import Item
+from shiyi.ingest.extraction.port import Extracted, Extraction
+from shiyi.ingest.extraction.zone import bare_title, hide_brackets, zone_end
+from shiyi.ingest.text.document import Passage
+from shiyi.model.claim import Source, Tier
+from shiyi.model.rdf import Literal, NamedNode, Object, local_name
+from shiyi.ontology.terms import SHIYI, SKOS
+
+_SCHEMES = {
+    "hasNature": ("Nature",), "hasFlavour": ("Flavour",), "hasToxicity": ("ToxicityLevel",),
+    "hasMeridianTropism": ("Meridian",), "hasEfficacy": ("Efficacy",),
+}  # fmt: skip
+_PAIRS = frozenset({"opposes", "fears", "incompatibleWith"})
+_ADVICE = frozenset({"contraindicatedIn", "cautionIn"})
+
+
+class RulesExtractor:
+    """Reads the passage that opens a section whose title is the name of a material or formula.
+
+    What follows later in a section speaks of recipes, parts and other things too often.
+    """
+
+    name = "rules"
+    version = "1"
+
+    def __init__(self, lexicon: Lexicon) -> None:
+        self._lexicon = lexicon
+
+    def extract(self, passage: Passage, source: Source) -> Extraction:
+        """Give what the entry states of its title; each quote is verbatim."""
+        if not passage.first:
+            return Extraction()
+        title = bare_title(passage.section.title)
+        material = self._lexicon.material(title)
+        subject = material or self._lexicon.find(title, PREPARED)
+        if subject is None:
+            return Extraction()
+        found: dict[tuple[NamedNode, Object], Extracted] = {}
+        unlinked: Counter[str] = Counter()
+        conditions = CONDITIONS if source.tier is Tier.CLASSIC else (*CONDITIONS, *WESTERN)
+        for item in _items(passage.text, is_material=material is not None):
+            meant = self._meant(item, subject, conditions)
+            if meant is None:
+                unlinked[item.relation] += 1
+                continue
+            predicate, said = meant
+            if said != subject:
+                found.setdefault(
+                    (predicate, said), Extracted(subject, predicate, said, item.start, item.end)
+                )
+        return Extraction(tuple(found.values()), unlinked)
+
+    def _meant(
+        self, item: Item, subject: NamedNode, conditions: Sequence[str]
+    ) -> tuple[NamedNode, Object] | None:
+        relation, word = item.relation, item.word
+        if relation == "altLabel":
+            known = self._lexicon.is_known(word)
+            return None if known else (SKOS.altLabel, Literal(word, language="zh"))
+        if relation == "consumptionMethod":
+            return SHIYI.consumptionMethod, Literal(word, language="zh")
+        if relation == "use":
+            return self._use(word, conditions)
+        return _with(getattr(SHIYI, relation), self._object(relation, word, conditions))
+
+    def _object(self, relation: str, word: str, conditions: Sequence[str]) -> NamedNode | None:
+        if relation in _PAIRS:
+            return self._lexicon.material(word)
+        if relation in _ADVICE:
+            return self._lexicon.find(word, ("Population", "Constitution", *conditions))
+        return self._lexicon.find("甘" if word == "甜" else word, _SCHEMES[relation])
+
+    def _use(self, word: str, conditions: Sequence[str]) -> tuple[NamedNode, Object] | None:
+        if efficacy := self._lexicon.find(word, ("Efficacy",)):
+            return SHIYI.hasEfficacy, efficacy
+        bare = patterns.without_verb(word)
+        return _with(SHIYI.indicatedFor, self._lexicon.find(bare, conditions))
+
+
+def _with(predicate: NamedNode, said: NamedNode | None) -> tuple[NamedNode, Object] | None:
+    return (predicate, said) if said else None
+
+
+def _items(text: str, is_material: bool) -> Iterator[Item]:
+    """Yield every item of an entry; of a formula only its use, in the first sentence that says it."""
+    shown = hide_brackets(text)
+    zone = shown[: zone_end(shown)]
+    if not is_material:
+        yield from patterns.uses(zone, sentences=1)
+        yield from patterns.forbidden(zone)
+        return
+    end = 0
+    for item in patterns.properties(zone):
+        yield item
+        end = item.end
+    if end:
+        yield from patterns.efficacies(zone, end)
+    yield from patterns.tropisms(zone)
+    yield from patterns.uses(zone)
+    yield from patterns.aliases(zone)
+    yield from patterns.pairs(text[: len(zone)])
+    yield from patterns.forbidden(zone)
+    yield from patterns.methods(zone)
+
+
+def relation_of(found: Extracted) -> str:
+    """Name a statement's relation, for counting."""
+    return local_name(found.predicate.value)

@@ -1,0 +1,49 @@
+"""The part of an entry that speaks of its subject, and the title that names it."""
+
+import re
+
+HIDDEN = "\ue000"  # private use: stands for what is in brackets, place by place
+_BRACKETED = re.compile(r"[（(〔〈][^（）()〔〕〈〉]*[）)〕〉]")
+_TITLE = re.compile(
+    r"^(?:[0-9０-９]+[.．、\s]*|[一二三四五六七八九十百]+[.．、]\s*)|[（(〈【\[〔].*$"
+)
+_PART = (
+    "叶|皮|根|花|子|实|仁|茎|苗|汁|肉|血|骨|脂|胆|角|肝|肺|肾|头|脑|髓|卵|壳|核|梗|蒂|节|须|藤|枝"
+    "|白皮|根皮|木皮|树皮|果皮|核仁|种子|茎叶|花叶|根叶|叶及实|膏|油|肠|肚|蹄|乳|屎|尿|毛|皮毛|齿|甲|鳞|心|尾|梢"
+)
+# where an entry turns to a part, to recipes, to what others said, or to another thing
+_TURNS = re.compile(
+    r"附方|奇方|单方|又方|验方|方∶|【发明】|【集解】|【正误】|发明|(?<=[。\n])按|案[∶:：]|谨案|谨按|《名医》|曰∶|[云曰][∶“：]|陶隐居"
+    r"|\\x[^\\\n]{1,6}\\x"
+    rf"|(?:(?<=[。；\n])|(?<=\A))(?:其)?(?:{_PART})(?=[，、∶：:（\ue000 \n]|[味性主治气]|名)"
+    r"|(?<=[。；\n])[\u3400-\u9fff]{1,5}[∶：:]"
+    r"|\n[\u3400-\u9fff]{1,6}(?=\n|\Z)"
+)
+
+
+def bare_title(title: str) -> str:
+    """Give a section's title without its number and notes.
+
+    >>> bare_title("１.玉屑"), bare_title("百合（附）"), bare_title("地黄〈微寒〉")
+    ('玉屑', '百合', '地黄')
+    """
+    return _TITLE.sub("", _TITLE.sub("", title.strip())).strip()
+
+
+def hide_brackets(text: str) -> str:
+    """Blank out what stands in brackets, keeping every other place.
+
+    >>> hide_brackets("甘（蜜）平").count(HIDDEN)
+    3
+    """
+    before = ""
+    while text != before:
+        before = text
+        text = _BRACKETED.sub(lambda found: HIDDEN * len(found[0]), text)
+    return text
+
+
+def zone_end(text: str) -> int:
+    """Give where an entry stops speaking of its subject; ``text`` has its brackets hidden."""
+    found = _TURNS.search(text)
+    return found.start() if found else len(text)

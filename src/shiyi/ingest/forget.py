@@ -1,0 +1,129 @@
+"""Forgetting a source: its graph, its evidence, and the claims that stood on it alone."""
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+from shiyi.errors import UsageError
+from shiyi.ingest.gate import CANDIDATES, QUARANTINE, sources_of, votes
+from shiyi.ingest.run import forget_key
+from shiyi.model.confidence import Confidence, fuse
+from shiyi.model.names import content_hash, graph
+from shiyi.model.rdf import NamedNode, Quad, decimal
+from shiyi.ontology.terms import DCAT, PROV, RDF, SHIYI
+from shiyi.sparql.store import QuadStore
+from shiyi.sparql.writer import Writer
+
+_PART = 2000  # quads, or pieces of evidence, that one change removes
+
+
+def releases(store: QuadStore, name: str) -> list[str]:
+    """List the versions of a source that a base holds."""
+    start = graph("source", f"{name}@").value
+    held = {
+        quad.graph_name.value
+        for quad in store.match(None, RDF.type, DCAT.Dataset)
+        if isinstance(quad.graph_name, NamedNode)
+    }
+    return sorted(each.removeprefix(start) for each in held if each.startswith(start))
+
+
+def forget(writer: Writer, name: str, version: str = "") -> dict[str, int]:
+    """Remove a source whole, or one version of it; count what went.
+
+    Killed at any moment and called again, it goes on. Raises :class:`UsageError` where the base
+    holds no such source.
+    """
+    held = releases(writer.store, name)
+    chosen = [each for each in held if not version or each == version]
+    if not chosen:
+        known = f"it holds {name}@{', '.join(held)}" if held else "see `shiyi query` for its graphs"
+        raise UsageError(f"this base holds no {name}{'@' if version else ''}{version}; {known}")
+    counts = {"evidence": 0, "claims": 0, "quads": 0}
+    for each in chosen:
+        _forget(writer, name, each, counts)
+    return counts
+
+
+def _forget(writer: Writer, name: str, version: str, counts: dict[str, int]) -> None:
+    store, place = writer.store, graph("source", f"{name}@{version}")
+    release = f"{name}@{version}"
+    sources = [q.subject for q in store.match(None, RDF.type, SHIYI.Source, place)]
+    for source in sources:
+        for claims in (CANDIDATES, QUARANTINE):
+            if isinstance(source, NamedNode):
+                _forget_evidence(writer, source, claims, release, counts)
+    # the description of the release goes last, so that a killed run can be found again
+    last = {q.subject for q in store.match(None, RDF.type, DCAT.Dataset, place)}
+    while part := list(
+        islice((q for q in store.match(graph=place) if q.subject not in last), _PART)
+    ):
+        counts["quads"] += len(part)
+        _remove(writer, part, [], release)
+    times = 1
+    while writer.journal.find(forget_key(name, version, times)) is not None:
+        times += 1
+    rest = list(store.match(graph=place))
+    counts["quads"] += len(rest)
+    key = forget_key(name, version, times)
+    writer.write((), rest, key=key, who="shiyi forget", why=release)
+
+
+def _forget_evidence(
+    writer: Writer, source: NamedNode, claims: NamedNode, release: str, counts: dict[str, int]
+) -> None:
+    store = writer.store
+    while nodes := list(islice(iter(sources_of(claims, store, source)), _PART // 20)):
+        gone = set(nodes)
+        remove = [quad for node in nodes for quad in store.match(node, None, None, claims)]
+        touched = {
+            quad.subject: None
+            for node in nodes
+            for quad in store.match(None, SHIYI.evidence, node, claims)
+        }
+        add: list[Quad] = []
+        for claim in touched:
+            if isinstance(claim, NamedNode):
+                lost, kept = _without(store, claim, claims, gone)
+                remove += lost
+                add += kept
+                counts["claims"] += not kept
+        counts["evidence"] += len(nodes)
+        counts["quads"] += len(remove)
+        _remove(writer, remove, add, release)
+
+
+def _without(
+    store: QuadStore, claim: NamedNode, claims: NamedNode, gone: set[NamedNode]
+) -> tuple[list[Quad], list[Quad]]:
+    """Give what a claim loses with some evidence, and the confidence it then has."""
+    quads = list(store.match(claim, None, None, claims))
+    left = [q.object for q in quads if q.predicate == SHIYI.evidence and q.object not in gone]
+    if not left:
+        return quads, []
+    texts = set(_texts(store, left, claims))
+    lost = [
+        quad for quad in quads
+        if quad.object in gone
+        or (quad.predicate == SHIYI.supportedByText and quad.object not in texts)
+        or quad.predicate == SHIYI.confidence
+    ]  # fmt: skip
+    kept = set(left)
+    fused = fuse(vote for node, vote in _votes(store, claim) if node in kept)
+    return lost, [Quad(claim, SHIYI.confidence, decimal(fused.value), claims)]
+
+
+def _texts(store: QuadStore, evidence: Sequence[object], claims: NamedNode) -> Iterator[object]:
+    for node in evidence:
+        if isinstance(node, NamedNode):
+            yield from (q.object for q in store.match(node, PROV.wasDerivedFrom, None, claims))
+
+
+def _votes(store: QuadStore, claim: NamedNode) -> Iterator[tuple[object, tuple[str, Confidence]]]:
+    nodes = [q.object for q in store.match(claim, SHIYI.evidence, None, CANDIDATES)]
+    yield from zip(nodes, votes(store, claim), strict=False)
+
+
+def _remove(writer: Writer, remove: list[Quad], add: list[Quad], release: str) -> None:
+    remove = [quad for quad in dict.fromkeys(remove) if quad not in set(add)]
+    digest = content_hash(str(writer.sequence), *(str(quad) for quad in remove[:50]))
+    writer.write(add, remove, key=f"forget {release} {digest}", who="shiyi forget", why=release)

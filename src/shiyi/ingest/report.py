@@ -1,0 +1,68 @@
+"""What a run of ingestion did, counted: nothing is dropped in silence."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from shiyi.ingest.gate import Judged
+from shiyi.model.rdf import local_name
+
+
+@dataclass(slots=True)
+class Report:
+    """Counts of one run; claims are counted as often as they are read, by relation."""
+
+    dataset: str = ""
+    documents: int = 0
+    sections: int = 0
+    passages: int = 0
+    rows: int = 0
+    skipped: int = 0  # batches that an earlier run had written
+    claims: Counter[str] = field(default_factory=Counter)
+    quarantined: Counter[str] = field(default_factory=Counter)
+    unlinked: Counter[str] = field(default_factory=Counter)
+    repaired: Counter[str] = field(default_factory=Counter)
+    failures: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+
+    def count(self, judged: Iterable[Judged]) -> None:
+        """Count claims by relation, and those in quarantine by the shape they break."""
+        for each in judged:
+            relation = local_name(each.proposed.claim.predicate.value)
+            self.claims[relation] += not each.faults
+            for fault in each.faults[:1]:
+                self.quarantined[f"{relation}: {fault.message_en or fault.component}"] += 1
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the report for programs."""
+        return {
+            "dataset": self.dataset, "documents": self.documents, "sections": self.sections,
+            "passages": self.passages, "rows": self.rows, "skipped_batches": self.skipped,
+            "claims": dict(self.claims.most_common()), "quarantined": dict(self.quarantined),
+            "unlinked": dict(self.unlinked.most_common()), "repaired": dict(self.repaired),
+            "failures": self.failures, "notes": self.notes, "seconds": round(self.seconds, 2),
+        }  # fmt: skip
+
+    def lines(self) -> Iterable[str]:
+        """Yield the report as a table for people."""
+        yield f"{self.dataset}"
+        for name, number in (
+            ("documents 文献", self.documents), ("sections 篇章", self.sections),
+            ("passages 段落", self.passages), ("rows 行", self.rows),
+            ("batches written before 已写入批次", self.skipped),
+        ):  # fmt: skip
+            if number:
+                yield f"  {name:<40}{number:>10,}"
+        for title, counter in (
+            ("candidate claims 候选论断", self.claims), ("quarantined 隔离", self.quarantined),
+            ("unlinked 未链接", self.unlinked), ("repaired 修复", self.repaired),
+        ):  # fmt: skip
+            yield f"  {title:<40}{sum(counter.values()):>10,}"
+            for key, number in counter.most_common():
+                if number:
+                    yield f"    {key:<38}{number:>10,}"
+        yield f"  {'failures 失败':<40}{len(self.failures):>10,}"
+        yield from (f"    {each}" for each in (*self.failures[:20], *self.notes))
+        yield f"  {'seconds 秒':<40}{self.seconds:>10,.1f}"

@@ -1,0 +1,187 @@
+"""One run of ingestion: batches made, judged and written, each once, whatever is killed when."""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+
+from shiyi.errors import ShiyiError
+from shiyi.ingest.datasets import Dataset
+from shiyi.ingest.extraction.port import Extracted, Extractor
+from shiyi.ingest.gate import Gate, Judged, Proposed, Votes, change_of
+from shiyi.ingest.report import Report
+from shiyi.ingest.text.document import Document, Passage, Section, Tree
+from shiyi.ingest.text.tree import passage_quads, section_quads, tree_of
+from shiyi.model.claim import Checked, Claim, Evidence
+from shiyi.model.confidence import Confidence
+from shiyi.model.names import content_hash
+from shiyi.model.rdf import NamedNode, Quad
+from shiyi.ontology.statements import source_quads
+from shiyi.settings import Settings
+from shiyi.sparql.writer import Writer
+
+WHO = "shiyi ingest"
+
+
+@dataclass(slots=True)
+class Content:
+    """What one batch holds: quads of the source graph, claims to be judged, and counts."""
+
+    quads: list[Quad] = field(default_factory=list)
+    proposed: list[Proposed] = field(default_factory=list)
+    unlinked: Counter[str] = field(default_factory=Counter)
+    passages: int = 0
+    rows: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A change to be written once: its key, and how its content is made when it is needed."""
+
+    key: str
+    make: Callable[[], Content]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a run is made: ``limit`` counts passages or rows, 0 for all."""
+
+    limit: int = 0
+    resume: bool = False
+    progress: Callable[[Report], None] = lambda report: None
+
+
+def ingest(
+    dataset: Dataset, batches: Iterable[Batch], report: Report, gate: Gate,
+    writer: Writer | None, options: Options,
+) -> Report:  # fmt: skip
+    """Judge and write every batch; without a ``writer`` only count. Gives the report, filled.
+
+    A batch that was written before changes nothing; with ``resume`` it is not even made again.
+    """
+    started = time.perf_counter()
+    report.dataset = f"{dataset.name}@{dataset.version}"
+    votes = Votes(writer.store) if writer else None
+    again = forgotten(dataset, writer) if writer else 0
+    for batch in batches:
+        key = f"ingest {report.dataset} {batch.key}" + (f" {again}" if again else "")
+        if writer and options.resume and writer.journal.find(key) is not None:
+            report.skipped += 1
+            continue
+        content = batch.make()
+        judged = gate.judge(content.proposed)
+        report.count(judged)
+        report.unlinked += content.unlinked
+        report.passages += content.passages
+        report.rows += content.rows
+        if writer and votes:
+            if writer.journal.find(key) is None:
+                quads = dict.fromkeys((*dataset.quads(), *content.quads))
+                _write(writer, key, quads, judged, votes, report.dataset)
+            else:
+                report.skipped += 1
+        options.progress(report)
+    report.seconds += time.perf_counter() - started
+    return report
+
+
+def _write(
+    writer: Writer, key: str, quads: Iterable[Quad], judged: list[Judged], votes: Votes, why: str
+) -> None:
+    """Write what is new, then the confidences that change; the second has the batch's own key.
+
+    Two changes, since one that only adds is many times faster.
+    """
+    with writer.turn():
+        change = change_of(judged, votes)
+        new = (*quads, *change.added)
+        writer.write(new, key=f"{key} text", who=WHO, why=why)
+        writer.write(change.replacing, change.replaced, key=key, who=WHO, why=why)
+
+
+def forgotten(dataset: Dataset, writer: Writer) -> int:
+    """Count how often this release was forgotten, since what was may be ingested again."""
+    times = 0
+    while writer.journal.find(forget_key(dataset.name, dataset.version, times + 1)) is not None:
+        times += 1
+    return times
+
+
+def forget_key(name: str, version: str, times: int) -> str:
+    """Name the change that ends the ``times``-th forgetting of a release."""
+    return f"forgot {name}@{version} {times}"
+
+
+def text_batches(
+    dataset: Dataset, documents: Iterable[Document | ShiyiError], extractor: Extractor,
+    settings: Settings, report: Report, limit: int = 0,
+) -> Iterator[Batch]:  # fmt: skip
+    """Yield the batches of texts, one document in memory at a time."""
+    left = limit or -1
+    for document in documents:
+        if isinstance(document, ShiyiError):
+            report.failures.append(str(document))
+            continue
+        tree = tree_of(document, settings.ingest.passage_least, settings.ingest.passage_most)
+        report.documents += 1
+        report.sections += len(tree.sections)
+        report.repaired += tree.repaired
+        size = settings.ingest.batch
+        passages = tree.passages if left < 0 else tree.passages[:left]
+        for at in range(0, len(passages), size):
+            yield _batch(tree, passages[at : at + size], dataset, extractor, settings)
+        if left >= 0:
+            left -= len(passages)
+            if left <= 0:
+                return
+
+
+def _batch(
+    tree: Tree, passages: list[Passage], dataset: Dataset, extractor: Extractor, settings: Settings
+) -> Batch:
+    places = (f"{each.iri} {each.start}" for each in passages)
+    digest = content_hash(tree.document.name, *places)
+    key = f"{digest} {extractor.name} {extractor.version}"
+    return Batch(key, lambda: _content(tree, passages, dataset, extractor, settings))
+
+
+def _content(
+    tree: Tree, passages: list[Passage], dataset: Dataset, extractor: Extractor, settings: Settings
+) -> Content:
+    document, place = tree.document, dataset.graph
+    content = Content(passages=len(passages))
+    content.quads += source_quads(document.source, place)
+    for section in _with_parents(tree, passages):
+        content.quads += section_quads(section, document, place)
+    for passage in passages:
+        content.quads += passage_quads(passage, document, place)
+        extraction = extractor.extract(passage, document.source)
+        content.unlinked += extraction.unlinked
+        for found in extraction.found:
+            content.proposed.append(_proposed(found, passage, document, extractor, settings))
+    return content
+
+
+def _with_parents(tree: Tree, passages: list[Passage]) -> list[Section]:
+    by_iri = {each.iri: each for each in tree.sections}
+    found: dict[str, Section] = {}
+    for passage in passages:
+        section: Section | None = passage.section
+        while section and section.iri not in found:
+            found[section.iri] = section
+            section = by_iri.get(section.parent)
+    return list(found.values())
+
+
+def _proposed(
+    found: Extracted, passage: Passage, document: Document, extractor: Extractor, settings: Settings
+) -> Proposed:
+    source = document.source
+    weight: float = getattr(settings.confidence, source.tier.value.replace("-", "_"))
+    evidence = Evidence(
+        source, Confidence(round(weight * settings.ingest.rules, 6)), " / ".join(passage.section.path),
+        Checked.SOURCE, passage.text[found.start : found.end], NamedNode(passage.iri),
+        activity=f"{extractor.name}-{extractor.version}",
+    )  # fmt: skip
+    claim = Claim(found.subject, found.predicate, found.object, (evidence,), found.polarity)
+    return Proposed(claim, found.start, found.end)

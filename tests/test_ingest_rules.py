@@ -1,0 +1,134 @@
+"""What the rules read in an entry, and what they leave alone."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from shiyi.artefacts import artefact
+from shiyi.ingest.extraction.lexicon import Lexicon
+from shiyi.ingest.extraction.rules import RulesExtractor, relation_of
+from shiyi.ingest.text.document import Passage, Section
+from shiyi.linking.labels import LabelIndex
+from shiyi.model.claim import Source, Tier
+from shiyi.model.rdf import text
+
+INDEX = LabelIndex.from_tables(artefact("ontology/concepts"))
+LABELS = {concept.iri: concept.zh for concept in INDEX.concepts}
+RULES = RulesExtractor(Lexicon(INDEX))
+CLASSIC = Source("c", "本草", "Classic", Tier.CLASSIC)
+
+
+def read(entry: str, title: str = "甘草", first: bool = True) -> set[tuple[str, str]]:
+    passage = Passage(
+        "https://e.org/p", Section("https://e.org/s", ("书", title)), 0, 0, entry, first
+    )
+    found = RULES.extract(passage, CLASSIC).found
+    for each in found:
+        assert 0 <= each.start < each.end <= len(entry)
+    return {(relation_of(each), LABELS.get(text(each.object), text(each.object))) for each in found}
+
+
+def _of(relation: str, *words: str) -> Iterator[tuple[str, str]]:
+    yield from ((relation, word) for word in words)
+
+
+@pytest.mark.parametrize(
+    ("entry", "nature", "flavours", "toxicity"),
+    [
+        ("味甘，平，无毒。", "平", "甘", "无毒"),
+        ("气味甘寒无毒。", "寒", "甘", "无毒"),
+        ("味辛、微苦，性温。", "温", "辛苦", ""),
+        ("【气味】苦、辛，温，有毒。", "温", "苦辛", "有毒"),
+        ("味酸，气平。无毒。", "平", "酸", "无毒"),
+        ("甘平（某书苦寒）。润肺。", "平", "甘", ""),
+        ("性微寒，味甘。", "微寒", "甘", ""),
+        ("味甘，大热，有大毒。", "大热", "甘", "大毒"),
+    ],
+)
+def test_nature_flavour_and_toxicity_are_read(
+    entry: str, nature: str, flavours: str, toxicity: str
+) -> None:
+    expected = {*_of("hasNature", nature), *_of("hasFlavour", *flavours)}
+    expected |= set(_of("hasToxicity", toxicity)) if toxicity else set()
+    found = read(entry)
+    assert {
+        each for each in found if each[0] in {"hasNature", "hasFlavour", "hasToxicity"}
+    } == expected
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        "味甘者入药。", "温中止痛。", "叶，味苦，寒。", "皮∶味苦，微寒。", "生温熟寒。", "寒热往来。",
+        "神农∶甘。雷公∶苦，有毒。", "附方 味辛，温。", "时珍曰∶味甘，平。",
+    ],
+)  # fmt: skip
+def test_what_is_said_of_parts_of_others_or_of_illness_is_left_alone(entry: str) -> None:
+    assert not [each for each in read(entry) if each[0].startswith("has")]
+
+
+@pytest.mark.parametrize(
+    ("entry", "channels"),
+    [
+        ("入脾、胃、肝三经。", {"脾", "胃", "肝"}), ("归肺经。", {"肺"}), ("入手太阴经。", {"肺"}),
+        ("入足厥阴肝经。", {"肝"}), ("入心肾二经。", {"心", "肾"}), ("不入肾经。", set()),
+        ("引血归经。", set()), ("入肾之药。", set()),
+    ],
+)  # fmt: skip
+def test_channels_are_read_where_a_channel_is_named(entry: str, channels: set[str]) -> None:
+    assert {word for relation, word in read(entry) if relation == "hasMeridianTropism"} == channels
+
+
+def test_uses_are_conditions_or_efficacies_known_by_name() -> None:
+    found = read("味甘，平，无毒。主消食健胃，治头痛，某名之病，咳嗽。")
+    assert ("hasEfficacy", "消食健胃") in found
+    assert {word for relation, word in found if relation == "indicatedFor"} == {"头痛", "咳嗽"}
+
+
+def test_a_list_ends_where_it_turns_to_a_warning() -> None:
+    found = read("主头痛，多食令人咳嗽，腹痛。")
+    assert {word for relation, word in found if relation == "indicatedFor"} == {"头痛"}
+
+
+def test_incompatible_materials_are_read_with_their_verbs() -> None:
+    found = read("味甘，平。（术为之使，恶远志，反大戟、芫花、甘遂、海藻。）")
+    assert {w for r, w in found if r == "opposes"} >= {"甘遂", "海藻"}
+    assert {w for r, w in found if r == "incompatibleWith"} == {"远志"}
+    assert not [each for each in read("恶寒，畏风，反胃。") if each[0] != "hasNature"]
+
+
+@pytest.mark.parametrize(
+    ("entry", "expected"),
+    [
+        ("孕妇忌服。", ("contraindicatedIn", "孕妇")), ("妊娠不宜。", ("cautionIn", "孕妇")),
+        ("便秘者勿用。", ("contraindicatedIn", "便秘")), ("孕妇不忌。", None), ("非便秘者勿用。", None),
+        ("无便秘者忌服。", None),
+    ],
+)  # fmt: skip
+def test_cautions_respect_negation(entry: str, expected: tuple[str, str] | None) -> None:
+    found = {each for each in read(entry) if each[0] in {"contraindicatedIn", "cautionIn"}}
+    assert found == ({expected} if expected else set())
+
+
+def test_a_new_alias_is_read_but_not_the_name_of_another_thing_or_a_damaged_one() -> None:
+    found = read("一名蜜样草，一名人参，一名 草，一名水 。")
+    assert {word for relation, word in found if relation == "altLabel"} == {"蜜样草"}
+
+
+def test_an_entry_whose_title_is_no_material_gives_nothing() -> None:
+    assert read("味甘，平，无毒。", title="序") == set()
+    assert read("味甘，平，无毒。", first=False) == set()
+
+
+def test_of_a_formula_only_its_use_is_read() -> None:
+    assert {relation for relation, _ in read("治头痛，咳嗽。味甘，平。", title="四物汤")} == {
+        "indicatedFor"
+    }
+
+
+def test_what_names_nothing_known_is_counted() -> None:
+    passage = Passage("https://e.org/p", Section("https://e.org/s", ("书", "甘草")), 0, 0,
+                      "主某名之病。", True)  # fmt: skip
+    extraction = RULES.extract(passage, CLASSIC)
+    assert extraction.found == ()
+    assert extraction.unlinked == {"use": 1}

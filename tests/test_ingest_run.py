@@ -1,0 +1,266 @@
+"""Ingestion as a whole: gate, journal, kills, forgetting; with real stores and processes."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from shiyi.artefacts import artefact
+from shiyi.ingest.concepts import concept_quads, read_concepts
+from shiyi.ingest.gate import CANDIDATES, QUARANTINE, Change, Gate, Proposed, Votes, change_of
+from shiyi.ingest.starter import vocabulary_quads
+from shiyi.ingest.tables import Faults
+from shiyi.linking.labels import LabelIndex
+from shiyi.model.claim import Checked, Claim, Evidence, Polarity, Source, Tier
+from shiyi.model.confidence import Confidence
+from shiyi.model.names import graph, resource
+from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, Quad, Term, text
+from shiyi.ontology.terms import RDF, RDFS, SHIYI
+from shiyi.ontology.vocabulary import Schema
+from shiyi.sparql.generations import build_generation
+from shiyi.sparql.knowledge_base import KnowledgeBase
+from shiyi.sparql.oxigraph import OxigraphStore
+
+INDEX = LabelIndex.from_tables(artefact("ontology/concepts"))
+SAMPLE = artefact("ingest/tcm-ancient-books/sample.jsonl")
+BOOKS = graph("source", "tcm-ancient-books@db0155d")
+JOURNAL = graph("journal")
+BOOK = Source("book", "书", "Book", Tier.CLASSIC)
+
+
+def _quads() -> Iterator[Quad]:
+    yield from vocabulary_quads()
+    for concept in read_concepts(
+        artefact("ontology/concepts"), Schema.load(), Faults()
+    ).by_id.values():
+        yield from concept_quads(concept, [], "")
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    kb = tmp_path_factory.mktemp("ingest") / "kb"
+    build_generation(kb, _quads(), {})
+    return kb
+
+
+@pytest.fixture
+def kb(built: Path, tmp_path: Path) -> Path:
+    copy = tmp_path / "kb"
+    subprocess.run(["cp", "-r", str(built), str(copy)], check=True)  # noqa: S603, S607
+    return copy
+
+
+def shiyi(kb: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(  # noqa: S603 - our own interpreter
+        [sys.executable, "-m", "shiyi", "--kb", str(kb), *words], text=True, capture_output=True,
+        check=False, env=os.environ | {"SHIYI_INGEST_BATCH": "3"},
+    )  # fmt: skip
+
+
+def held(kb: Path) -> set[Quad]:
+    with KnowledgeBase.open(kb) as base:
+        return {
+            quad for quad in base.store.match() if quad.graph_name not in (JOURNAL, DefaultGraph())
+        }
+
+
+def collection(path: Path, books: int) -> Path:
+    """Write books that differ in name and share many claims."""
+    said = json.loads(SAMPLE.read_text("utf-8"))
+    herbs = ("山楂", "甘草", "当归", "生姜", "山药", "百合", "莲子", "麦芽")
+    with path.open("w", encoding="utf-8") as out:
+        for number in range(books):
+            entries = "".join(
+                f"<目录>卷一\r\r\n\n<篇名>{herb}\r\n\r\n内容：味甘，平，无毒。治头痛，咳嗽。\r\n\r\n"
+                for herb in herbs
+            )
+            name = f"{number:03}-书{number}.txt"
+            text = f"<篇名>书{number}\r\n书名：书{number}\r\n\r\n{entries}"
+            out.write(json.dumps(said | {"file": name, "no": f"{number:03}", "title": f"书{number}",
+                                         "text": text}, ensure_ascii=False) + "\n")  # fmt: skip
+    return path
+
+
+def test_a_book_is_ingested_with_quotes_in_place_and_the_accepted_view_stays(kb: Path) -> None:
+    with KnowledgeBase.open(kb) as base:
+        before = set(base.store.match(graph=DefaultGraph()))
+    done = shiyi(kb, "ingest", "books", str(SAMPLE), "--json")
+    assert done.returncode == 0, done.stderr
+    [report] = json.loads(done.stdout)
+    assert report["passages"] == 2
+    assert report["claims"]["contraindicatedIn"] == 1
+    assert report["repaired"] == {"broken lines": 1, "脚气": 1}
+    with KnowledgeBase.open(kb) as base:
+        store = base.store
+        assert set(store.match(graph=DefaultGraph())) == before
+        claims = _claims(store)
+        assert len(claims) == sum(report["claims"].values())
+        for claim in claims:
+            assert text(_one(store, claim, SHIYI.status)) == SHIYI.candidate.value
+            [evidence] = store.match(claim, SHIYI.evidence, None, CANDIDATES)
+            node = evidence.object
+            start, end = (
+                int(text(_one(store, node, p))) for p in (SHIYI.quoteStart, SHIYI.quoteEnd)
+            )
+            passage = _one(store, claim, SHIYI.supportedByText)
+            assert isinstance(passage, NamedNode)
+            [said] = store.match(passage, RDF.value, None, BOOKS)
+            assert text(said.object)[start:end] == text(_one(store, node, SHIYI.quote))
+
+
+def _one(store: OxigraphStore, subject: Term, predicate: NamedNode) -> NamedNode | Literal:
+    assert isinstance(subject, NamedNode)
+    [quad] = store.match(subject, predicate, None, CANDIDATES)
+    assert isinstance(quad.object, NamedNode | Literal)
+    return quad.object
+
+
+def _claims(store: OxigraphStore) -> list[NamedNode]:
+    found = store.match(None, RDF.type, SHIYI.Claim, CANDIDATES)
+    return [quad.subject for quad in found if isinstance(quad.subject, NamedNode)]
+
+
+def test_running_it_again_changes_nothing(kb: Path) -> None:
+    first = shiyi(kb, "ingest", "books", str(SAMPLE))
+    once = held(kb)
+    journal = (kb / "journal.nq").read_bytes()
+    again = shiyi(kb, "ingest", "books", str(SAMPLE), "--resume", "--json")
+    assert (first.returncode, again.returncode) == (0, 0)
+    assert json.loads(again.stdout)[0]["skipped_batches"] == 1
+    assert shiyi(kb, "ingest", "books", str(SAMPLE)).returncode == 0
+    assert held(kb) == once
+    assert (kb / "journal.nq").read_bytes() == journal
+
+
+def test_a_dry_run_counts_and_writes_nothing(kb: Path) -> None:
+    before = held(kb)
+    done = shiyi(kb, "ingest", "books", str(SAMPLE), "--dry-run", "--json")
+    assert json.loads(done.stdout)[0]["passages"] == 2
+    assert held(kb) == before
+    assert not (kb / "journal.nq").exists()
+
+
+@pytest.mark.parametrize("size", [1, 60_000, 150_000])
+def test_killed_and_run_again_it_is_as_if_undisturbed(
+    kb: Path, built: Path, tmp_path: Path, size: int
+) -> None:
+    books = collection(tmp_path / "books.jsonl", 12)
+    killed = subprocess.Popen(  # noqa: S603 - our own interpreter
+        [sys.executable, "-m", "shiyi", "--kb", str(kb), "ingest", "books", str(books)],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        env=os.environ | {"SHIYI_INGEST_BATCH": "3"},
+    )  # fmt: skip
+    journal = kb / "journal.nq"
+    while killed.poll() is None and (not journal.exists() or journal.stat().st_size < size):
+        time.sleep(0.002)
+    killed.send_signal(signal.SIGKILL)
+    killed.wait()
+    assert shiyi(kb, "ingest", "books", str(books)).returncode == 0
+    other = tmp_path / "other"
+    subprocess.run(["cp", "-r", str(built), str(other)], check=True)  # noqa: S603, S607
+    assert shiyi(other, "ingest", "books", str(books)).returncode == 0
+    assert held(kb) == held(other)
+
+
+def test_sources_that_agree_meet_in_one_claim_with_one_confidence(kb: Path, tmp_path: Path) -> None:
+    books = collection(tmp_path / "books.jsonl", 3)
+    assert shiyi(kb, "ingest", "books", str(books)).returncode == 0
+    with KnowledgeBase.open(kb) as base:
+        claims = _claims(base.store)
+        assert claims
+        for claim in claims:
+            assert len(list(base.store.match(claim, SHIYI.evidence, None, CANDIDATES))) == 3
+            [number] = base.store.match(claim, SHIYI.confidence, None, CANDIDATES)
+            assert text(number.object) == "0.949347"  # 1 - (1 - 0.7 * 0.9) ** 3
+
+
+def test_what_is_forgotten_is_gone_whole_and_may_come_again(kb: Path, tmp_path: Path) -> None:
+    before = held(kb)
+    books = collection(tmp_path / "books.jsonl", 3)
+    shiyi(kb, "ingest", "books", str(books))
+    once = held(kb)
+    done = shiyi(kb, "forget", "books", "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["claims"] > 0
+    assert held(kb) == before
+    assert shiyi(kb, "ingest", "books", str(books)).returncode == 0
+    assert held(kb) == once
+    assert shiyi(kb, "forget", "nothing").returncode == 2
+
+
+def test_forgetting_one_source_keeps_what_another_says(kb: Path, tmp_path: Path) -> None:
+    page = tmp_path / "notes.md"
+    page.write_text("# 本草\n\n## 山楂\n\n味甘，平，无毒。\n", "utf-8")
+    books = collection(tmp_path / "books.jsonl", 1)
+    shiyi(kb, "ingest", "books", str(books))
+    once = held(kb)
+    assert shiyi(kb, "ingest", "text", str(page)).returncode == 0
+    assert held(kb) != once
+    assert shiyi(kb, "forget", "text-notes").returncode == 0
+    assert held(kb) == once
+
+
+def _claim(subject: str, predicate: NamedNode, said: str) -> Claim:
+    evidence = Evidence(BOOK, Confidence(0.6), "x", Checked.SOURCE, "引", activity="rules-1")
+    return Claim(resource(subject), predicate, resource(said), (evidence,))
+
+
+def test_a_claim_that_breaks_a_shape_goes_to_quarantine_with_the_report() -> None:
+    right = _claim("substance-gouqizi", SHIYI.hasNature, "nature-neutral")
+    wrong = _claim("substance-gouqizi", SHIYI.hasNature, "flavour-sweet")
+    judged = Gate(INDEX).judge([Proposed(right), Proposed(wrong)])
+    assert [bool(each.faults) for each in judged] == [False, True]
+    store = OxigraphStore.in_memory()
+    change: Change = change_of(judged, Votes(store))
+    store.change(add=change.added)
+    [good] = store.match(None, RDF.type, SHIYI.Claim, CANDIDATES)
+    [bad] = store.match(None, RDF.type, SHIYI.Claim, QUARANTINE)
+    assert (good.subject, bad.subject) == (right.iri, wrong.iri)
+    assert len(list(store.match(wrong.iri, RDFS.comment, None, QUARANTINE))) == 2
+
+
+def test_the_gate_judges_a_negative_claim_without_asserting_it() -> None:
+    claim = _claim("substance-gouqizi", SHIYI.hasNature, "nature-neutral")
+    negative = Claim(
+        claim.subject, claim.predicate, claim.object, claim.evidence, Polarity.NEGATIVE
+    )
+    [judged] = Gate(INDEX).judge([Proposed(negative)])
+    assert not judged.faults
+
+
+def test_a_mapped_table_becomes_candidates(kb: Path) -> None:
+    done = shiyi(kb, "ingest", "chp", str(artefact("ingest/chp/sample")), "--json")
+    assert done.returncode == 0, done.stderr
+    [report] = json.loads(done.stdout)
+    assert report["claims"] == {"hasNature": 1, "hasFlavour": 1, "hasMeridianTropism": 1}
+    assert report["rows"] == 3
+
+
+def test_an_unknown_column_is_named(kb: Path, tmp_path: Path) -> None:
+    for file in artefact("ingest/chp/sample").iterdir():
+        content = file.read_text("utf-8").replace("x_rank", "z_rank")
+        (tmp_path / file.name).write_text(content, "utf-8")
+    done = shiyi(kb, "ingest", "chp", str(tmp_path))
+    assert done.returncode == 2
+    assert "unknown column 'z_rank'" in done.stderr
+    assert "lacks the column 'x_rank'" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["nowhere", "x"], "nowhere"), (["text", "none.txt"], "none.txt"),
+        (["books", "none.jsonl"], "does not exist"), (["text", "a.docx"], ".epub"),
+    ],
+)  # fmt: skip
+def test_bad_input_gets_one_clear_line(kb: Path, words: list[str], said: str) -> None:
+    done = shiyi(kb, "ingest", *words)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
