@@ -137,7 +137,8 @@ def _rehearse(record: Record) -> None:
     try:
         again = Record.from_lines(record.to_bytes().splitlines(keepends=True))
         both = (*again.removed, *again.added)  # a change that also removes goes as text
-        OxigraphStore.in_memory().change(both, both, again.graphs)
+        gone = both if again.removed else ()
+        OxigraphStore.in_memory().change(both, gone, again.graphs)
     except (SyntaxError, ValueError, RuntimeError) as fault:
         raise UsageError(
             f"nothing was written, since a quad has no N-Quads form: {fault}"
