@@ -24,9 +24,9 @@ STYLE = (
     "dl{display:grid;grid-template-columns:8rem 1fr;margin:.3rem 0;gap:.1rem 1rem}dd{margin:0}"
     "dt{color:#666}a{color:#7a2e1d}:target{background:#fff6da}figure{margin:0;overflow-x:auto}"
     "svg{min-width:60rem;width:100%}rect{fill:#fdf3e4;stroke:#9c4a2f}"
-    "text{font-size:13px;text-anchor:middle;fill:#222}text.said{font-size:11px;fill:#7a2e1d}"
+    "text{font-size:13px;text-anchor:middle;fill:#222}text.said{font-size:11px;fill:#7a2e1d;paint-order:stroke;stroke:#fff;stroke-width:4px}"
     ".line{stroke:#9c8a7c;fill:none}#tip path{fill:#9c8a7c}"
     "@media(prefers-color-scheme:dark){body{background:#1b1917;color:#eee}a{color:#f0a98c}"
     "code,dt{color:#aaa}article{border-color:#444}:target{background:#3a3220}"
-    "rect{fill:#2c2622}text{fill:#eee}text.said{fill:#f0a98c}}"
+    "rect{fill:#2c2622}text{fill:#eee}text.said{fill:#f0a98c;stroke:#1b1917}}"
 )
