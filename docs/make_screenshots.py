@@ -9,64 +9,90 @@ from pathlib import Path
 from urllib.parse import quote
 
 from selenium import webdriver
+from selenium.webdriver.support.ui import WebDriverWait
 
 HERE = Path(__file__).parent / "screenshots"
-SIZES = {"wide": (1440, 1000), "phone": (390, 844)}
-PAGES = {
-    "home": "/?lang=zh",
-    "home-en": "/?lang=en",
-    "ask": "/ask?lang=zh&q=" + quote("失眠多梦、手脚心热，吃点什么好？"),
-    "ask-en": "/ask?lang=en&q=" + quote("Can I take ginkgo biloba with warfarin?"),
-    "concept": "/page/substance-gouqizi?lang=zh",
-    "claim": "",  # found on the concept's page
-    "browse": "/browse?lang=zh&class=MFHSubstance",
-    "sparql": "/sparql?lang=en&query="
-    + quote(
-        "PREFIX shiyi: <https://w3id.org/shiyi/vocab#>\n"
-        "PREFIX skos: <http://www.w3.org/2004/02/skos/core#>\n"
-        "PREFIX rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#>\n\n"
-        "SELECT ?food ?name ?confidence ?claim WHERE {\n"
-        "  ?claim rdf:reifies <<( ?food shiyi:hasNature ?nature )>> ;\n"
-        "         shiyi:confidence ?confidence .\n"
-        '  ?food skos:prefLabel ?name . FILTER(lang(?name) = "en")\n'
-        "} ORDER BY DESC(?confidence) LIMIT 20"
+DESKTOP, PHONE = (1440, 1000), (390, 844)
+ASK_ZH = "/ask?lang=zh&q=" + quote("失眠多梦、手脚心热，吃点什么好？")
+ASK_EN = "/ask?lang=en&q=" + quote("Can I take ginkgo biloba with warfarin?")
+MUNG = "/ask?lang=zh&q=" + quote("我最近胃不舒服，能推荐几款夏天的饮品吗？")
+QUERY = "/sparql?lang=en&query=" + quote(
+    "PREFIX shiyi: <https://w3id.org/shiyi/vocab#>\n"
+    "PREFIX skos: <http://www.w3.org/2004/02/skos/core#>\n"
+    "PREFIX rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#>\n\n"
+    "SELECT ?food ?name ?confidence ?claim WHERE {\n"
+    "  ?claim rdf:reifies <<( ?food shiyi:hasNature ?nature )>> ;\n"
+    "         shiyi:confidence ?confidence .\n"
+    '  ?food skos:prefLabel ?name . FILTER(lang(?name) = "en")\n'
+    "} ORDER BY DESC(?confidence) LIMIT 20"
+)
+# name -> page, size, what is done before the picture is taken
+SHOTS: dict[str, tuple[str, tuple[int, int], str]] = {
+    "home-desktop": ("/?lang=zh", DESKTOP, ""),
+    "home-en-phone": ("/?lang=en", PHONE, ""),
+    "ask-zh-desktop": (ASK_ZH, DESKTOP, ""),
+    "ask-zh-dark": (ASK_ZH, DESKTOP, "dark"),
+    "ask-zh-paths": (ASK_ZH, DESKTOP, "graph"),
+    "ask-mung-bean-desktop": (MUNG, DESKTOP, ""),
+    "ask-en-desktop": (ASK_EN, DESKTOP, ""),
+    "ask-en-phone": (ASK_EN, PHONE, ""),
+    "ask-en-claim-phone": (ASK_EN, PHONE, "card"),
+    "concept-desktop": ("/page/substance-baihe?lang=zh", DESKTOP, ""),
+    "concept-phone": ("/page/substance-gouqizi?lang=zh", PHONE, ""),
+    "claim-desktop": ("", DESKTOP, ""),  # found on the page of an answer
+    "compare-desktop": (
+        "/compare?lang=zh&ids=substance-gouqizi,substance-baihe,substance-juhua", DESKTOP, "",
     ),
-}
+    "dishes-desktop": (
+        "/dishes?lang=zh&constitution=constitution-yin-deficiency&with=" + quote("百合"), DESKTOP,
+        "",
+    ),
+    "browse-desktop": ("/browse?lang=zh&class=MFHSubstance", DESKTOP, ""),
+    "sparql-desktop": (QUERY, DESKTOP, ""),
+}  # fmt: skip
 
 
-def browser(width: int, height: int, dark: bool = False) -> webdriver.Chrome:
-    """Start headless Chromium with a window whose page has exactly this width."""
+def browser() -> webdriver.Chrome:
+    """Start headless Chromium."""
     options = webdriver.ChromeOptions()
     for argument in ("--headless=new", "--no-sandbox", "--hide-scrollbars", "--disable-gpu"):
         options.add_argument(argument)
     options.binary_location = shutil.which("chromium") or ""
-    service = webdriver.ChromeService(executable_path=shutil.which("chromedriver"))
-    driver = webdriver.Chrome(options=options, service=service)
+    return webdriver.Chrome(
+        options=options, service=webdriver.ChromeService(shutil.which("chromedriver"))
+    )
+
+
+def take(driver: webdriver.Chrome, base: str, name: str) -> None:
+    """Take one picture of the first screen, or of the graph or the card of a claim."""
+    path, (width, height), action = SHOTS[name]
     metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
     driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-    scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+    scheme = {"name": "prefers-color-scheme", "value": "dark" if action == "dark" else "light"}
     driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
-    return driver
+    if not path:
+        driver.get(base + ASK_EN)
+        cited = "return document.querySelector('.citation .links a').getAttribute('href')"
+        path = driver.execute_script(cited) + "?lang=en"
+    driver.get(base + path)
+    if action == "graph":
+        driver.execute_script(
+            "document.documentElement.style.scrollBehavior = 'auto';"
+            "document.getElementById('paths').scrollIntoView()"
+        )
+        drawn = "return document.querySelector('.graph').dataset.drawn"
+        WebDriverWait(driver, 20).until(lambda there: there.execute_script(drawn))
+    elif action == "card":
+        driver.execute_script("document.querySelector('.cite').click()")
+    driver.save_screenshot(str(HERE / f"{name}.png"))
 
 
 def main(base: str) -> None:
-    """Take every page in every size, and one in the dark."""
+    """Take every picture."""
     HERE.mkdir(exist_ok=True)
-    for name, size in SIZES.items():
-        driver = browser(*size)
-        for page, path in PAGES.items():
-            if page == "claim":
-                driver.get(base + PAGES["concept"])
-                found = (
-                    "document.querySelector('.theme:not(.safety) .claim-link').getAttribute('href')"
-                )
-                path = driver.execute_script(f"return {found}") + "?lang=zh"
-            driver.get(base + path)
-            driver.save_screenshot(str(HERE / f"{page}-{name}.png"))
-        driver.quit()
-    driver = browser(*SIZES["wide"], dark=True)
-    driver.get(base + PAGES["ask"])
-    driver.save_screenshot(str(HERE / "ask-dark.png"))
+    driver = browser()
+    for name in SHOTS:
+        take(driver, base, name)
     driver.quit()
 
 

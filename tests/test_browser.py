@@ -11,7 +11,8 @@ import pytest
 AXE = Path(__file__).parent / "data" / "vendor" / "axe.min.js"
 AXE_PAGES = (
     "/", "/ask?q=goji", "/page/substance-goji", "/browse?class=Food", "/concept-search?q=goji",
-    "/vocab", "/sparql", "/nothing",
+    "/vocab", "/sparql", "/nothing", "/compare?ids=substance-goji,drug-warfarin", "/statistics",
+    "/dishes?with=goji", "/constitution",
 )  # fmt: skip
 
 pytestmark = pytest.mark.browser

@@ -84,6 +84,21 @@ def test_words_that_name_no_food_are_told(client: FlaskClient) -> None:
     assert "xyzzyplugh" in page(client, "/dishes?with=xyzzyplugh&lang=en")
 
 
+def test_signs_make_a_candidate_and_never_a_verdict(client: FlaskClient) -> None:
+    shown = page(client, "/constitution?lang=en")
+    group = re.search(r"<legend>yin-deficiency.*?</fieldset>", shown, re.DOTALL)
+    assert group
+    names = re.findall(r'name="([^"]+)"', group[0])
+    assert len(names) >= 3
+    answers = "&".join(f"{name}=5" for name in names)
+    scored = page(client, f"/constitution?lang=en&{answers}")
+    assert 'class="verdict">candidate' in scored
+    assert "no verdict and no diagnosis" in scored
+    some = page(client, f"/constitution?lang=en&{names[0]}=5")
+    assert "No group is complete yet." in some
+    assert "1 to 5" in page(client, f"/constitution?{names[0]}=9", 400)
+
+
 def test_the_bars_add_up_to_the_claims(client: FlaskClient) -> None:
     shown = page(client, "/statistics?lang=en")
     first = re.search(r'<figure class="plot">.*?</figure>', shown, re.DOTALL)

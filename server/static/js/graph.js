@@ -4,7 +4,7 @@
   const token = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const LOOKS = {
     food: ["--leaf-wash", "--leaf", "round-rectangle"], person: ["--amber-wash", "--amber", "ellipse"],
-    complaint: ["--clay-wash", "--clay", "hexagon"], medicine: ["--blue-wash", "--blue", "barrel"],
+    complaint: ["--clay-wash", "--clay", "cut-rectangle"], medicine: ["--blue-wash", "--blue", "barrel"],
     other: ["--sunken", "--soft", "round-rectangle"],
   };
   const sure = (value) => token(`--sure-${value >= 0.9 ? 5 : value >= 0.8 ? 4 : value >= 0.65 ? 3 : value >= 0.45 ? 2 : 1}`);
@@ -22,7 +22,7 @@
   const looks = (narrow) => [
     { selector: "node", style: {
       label: "data(label)", "font-family": font(), "font-size": 13, color: token("--ink"), "text-valign": "center", "text-halign": "center",
-      "text-wrap": "wrap", "text-max-width": 118, width: (n) => wide(n.data("label")), height: (n) => (wide(n.data("label")) >= 143 ? 46 : 34),
+      "text-wrap": "wrap", "text-overflow-wrap": (n) => (/[\u3400-\u9fff]/.test(n.data("label")) ? "anywhere" : "whitespace"), "text-max-width": 118, width: (n) => wide(n.data("label")), height: (n) => (wide(n.data("label")) >= 143 ? 46 : 34),
       "background-color": (n) => token(LOOKS[n.data("look")][0]), "border-color": (n) => token(LOOKS[n.data("look")][1]),
       "border-width": (n) => (n.data("seed") ? 3 : 1.2), shape: (n) => LOOKS[n.data("look")][2] } },
     { selector: "edge", style: {
@@ -76,11 +76,16 @@
     return { at, rows: rows * 0.84 };
   };
 
+  const some = ({ nodes, edges }, most) => {
+    const kept = new Set(nodes.slice(0, most).map((n) => n.id));
+    return { nodes: nodes.filter((n) => kept.has(n.id)), edges: edges.filter((e) => kept.has(e.source) && kept.has(e.target)) };
+  };
+
   const draw = (figure) => {
-    const data = JSON.parse(figure.querySelector("script").textContent);
     const stage = figure.querySelector(".graph-stage");
     const said = figure.querySelector(".graph-said");
     const around = "around" in figure.dataset;
+    const data = some(JSON.parse(figure.querySelector("script").textContent), around && stage.clientWidth < 520 ? 11 : Infinity);
     const narrow = stage.clientWidth < 520;
     const { at, rows } = (around ? sided : layered)(data, stage.clientWidth);
     stage.style.height = `${Math.min(Math.max(rows * 60 + 70, 220), 720)}px`;

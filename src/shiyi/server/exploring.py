@@ -10,6 +10,7 @@ from shiyi.model.names import ID
 from shiyi.model.rdf import NamedNode
 from shiyi.ontology.terms import RDF, SHIYI
 from shiyi.server.comparing import MOST, comparison, named
+from shiyi.server.constitutions import field, items, scores
 from shiyi.server.dishes import SHOWN, Wish, fitting, linked
 from shiyi.server.inputs import text_field
 from shiyi.server.kept import Kept
@@ -22,7 +23,7 @@ _LIMIT = 400  # characters of a list of foods
 
 
 def exploring(site: Site, kept: Kept) -> Blueprint:
-    """Serve ``/compare``, ``/dishes`` and ``/statistics``."""
+    """Serve ``/compare``, ``/dishes``, ``/constitution`` and ``/statistics``."""
     routes = Blueprint("exploring", __name__)
 
     @routes.get("/compare")
@@ -57,6 +58,15 @@ def exploring(site: Site, kept: Kept) -> Blueprint:
         return render_template(
             "dishes.html", found=found[:SHOWN], total=len(found), asked=asked, wish=wish,
             choices=choices, form=request.args,
+        )  # fmt: skip
+
+    @routes.get("/constitution")
+    def constitution() -> str:
+        asked = items(kept.reader(chosen_language()))
+        form = {key: value for key, value in request.args.items() if key != "lang"}
+        return render_template(
+            "constitution.html", asked=asked, found=scores(asked, form), form=form, field=field,
+            rule=ID + "rule-constitution-scoring",
         )  # fmt: skip
 
     @routes.get("/statistics")
