@@ -289,3 +289,23 @@ def test_a_question_about_one_thing_is_answered_about_that_thing(
     assert answer.recommendations == ()
     name = "枸杞子" if answer.language == "zh" else "Goji berry"
     assert answer.sentences[0].text.startswith(name)
+
+
+def test_a_denied_benefit_of_a_named_thing_is_not_hidden_by_a_reply(runtime: Runtime) -> None:
+    answer = ask(runtime, "胃不适可以喝绿豆汤吗？ 喝凉的就难受")
+    assert "不建议" in answer.sentences[0].text
+    assert [w.severity for w in answer.warnings] == ["contraindicated"]
+
+
+def test_an_effect_without_evidence_recommends_nothing() -> None:
+    from shiyi.model.claim import Claim, Evidence
+    from shiyi.model.confidence import Confidence
+
+    made = []
+    for name, rating in (("substance-ginger", "insufficient"), ("substance-yam", "likely")):
+        plain = kitchen.claim(name, "isEffectiveFor", resource("disease-anemia"))
+        evidence = Evidence(kitchen.BOOK, Confidence(0.9), qualifiers=(("rating", rating),))
+        made.append(Claim(plain.subject, plain.predicate, plain.object, (evidence,)))
+    answer = ask(kitchen.runtime(made), "贫血吃什么好？")
+    assert [r.iri for r in answer.recommendations] == [iri("substance-yam")]
+    assert "很可能有效" in answer.text

@@ -11,7 +11,7 @@ from shiyi.answering.facts import Fact
 from shiyi.answering.held import held_lines
 from shiyi.answering.parts import Desk, Part, checks, question_texts, red_flags
 from shiyi.answering.paths import Retrieved
-from shiyi.answering.phrases import sure
+from shiyi.answering.phrases import RATINGS, sure
 from shiyi.answering.thermal import Pattern, nature_of
 from shiyi.answering.undecided import branches, undecided
 from shiyi.model.answer import Recommendation
@@ -165,7 +165,13 @@ def _why(desk: Desk, candidate: Candidate, told: Collection[str]) -> Piece:
     if not middles:
         mine = desk.facts.is_a(ways[0].entities[0], SHIYI.Constitution, SHIYI.Syndrome)
         values["signs"] = voice.these(path.entities[0] for path in ways)
-        return voice.say("r_own" if mine else "r_direct", **values), facts
+        if any(path.hops[-1].predicate == SHIYI.isEffectiveFor.value for path in ways):
+            rating = desk.evidences.qualifier(ways[0].hops[-1].claim, "rating")
+            rating = RATINGS.get(rating, rating) if voice.language == "zh" else rating
+            return voice.say("r_rated", rating=rating or "-", **values), facts
+        listed = desk.facts.is_a(candidate.iri, SHIYI.DSIngredient)
+        key = "r_listed" if listed else "r_own" if mine else "r_direct"
+        return voice.say(key, **values), facts
     state = next((m for m in middles if desk.facts.is_a(m, SHIYI.Constitution)), middles[0])
     if all(path.hops[0].claim in told for path in ways) and fresh:
         return voice.say("r_state_again", state=voice.the(state)), fresh
@@ -254,7 +260,7 @@ def _relations(desk: Desk) -> list[Fact]:
     return [fact for _, _, fact in sorted(found, key=lambda each: (each[1], each[0]))]
 
 
-def _ask(desk: Desk, chosen: Iterable[Candidate], part: Part) -> None:
+def _ask(desk: Desk, chosen: Collection[Candidate], part: Part) -> None:
     patterns: Iterable[Pattern] = desk.differential.patterns if desk.differential.undecided else ()
     question_texts(desk, (*desk.reading.ailments[:2], *(p.iri for p in list(patterns)[:1])), part)
     del part.follow_up[2:], part.section("h_ask").lines[2:]
@@ -264,6 +270,7 @@ def _ask(desk: Desk, chosen: Iterable[Candidate], part: Part) -> None:
         section.add(part.follow_up[-1])
     about = desk.reading.profile
     if not desk.reading.person.drugs:
-        women = about.sex != "male" and about.pregnant is None and any(True for _ in chosen)
+        said = any(s.endswith("population-pregnant") for s in desk.reading.person.states)
+        women = about.sex != "male" and about.pregnant is None and bool(chosen) and not said
         part.follow_up.append(desk.voice.say("q_drugs_pregnant" if women else "q_drugs"))
         section.add(part.follow_up[-1])

@@ -109,7 +109,7 @@ def choose(
 ) -> Choice:
     """Sort what the paths reached by what speaks against it."""
     ends: dict[str, list[Path]] = {}
-    for path in retrieved.paths:
+    for path in _supported(reading, retrieved.paths, safety):
         ends.setdefault(path.hops[-1].end, []).append(path)
     pool = [_candidate(iri, paths, reading, facts) for iri, paths in ends.items()]
     asked = bool(reading.seasons or _methods(reading))
@@ -140,6 +140,15 @@ def choose(
         tuple(c for c in ranked if c.vetoes),
         loosened=asked and not fitting,
     )
+
+
+def _supported(reading: Reading, paths: Iterable[Path], safety: Safety) -> list[Path]:
+    """Leave out effects rated insufficient or absent; supplements need a rated effect if any has."""
+    kept = [p for p in paths if safety.evidences.supports(p.hops[-1].claim)]
+    if not reading.wants(Intent.SUPPLEMENT):
+        return kept
+    rated = [p for p in kept if p.hops[-1].predicate == SHIYI.isEffectiveFor.value]
+    return rated or kept
 
 
 def _made(iri: str, facts: Facts) -> set[str]:

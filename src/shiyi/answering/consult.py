@@ -144,6 +144,7 @@ def _benefits(desk: Desk, material: str, target: str) -> tuple[Fact, ...]:
     return tuple(
         f for f in desk.facts.between(material, target)
         if f.predicate in BENEFIT and f.positive and not f.derived
+        and desk.evidences.supports(f.claim)
     )  # fmt: skip
 
 
@@ -178,24 +179,29 @@ def _line(desk: Desk, found: tuple[Finding, ...]) -> list[Piece]:
 
 
 def _possible(desk: Desk, material: str, part: Part) -> bool:
-    """Warn where the named trouble may be a pattern in which the material is forbidden."""
-    if not desk.differential.undecided:
+    """Warn where the named trouble is, or may be, a pattern that the material does not suit."""
+    differential = desk.differential
+    nature = differential.leaning
+    if not (differential.undecided or (nature and differential.patterns)):
         return False
-    patterns = [p.iri for p in desk.differential.patterns]
-    reasons = desk.safety.against_states(material, patterns)
+    patterns = differential.of_nature(nature) if nature else differential.patterns
+    reasons = desk.safety.against_states(material, [p.iri for p in patterns])
     found = [f for f in reasons if f.severity == "contraindicated"]
     effect, because = effect_of(desk.facts, material)
-    if not found and not effect:
+    against = {"cold": "cooling", "hot": "warming"}.get(nature, effect)
+    if not found and (not effect or effect != against):
         return False
-    key = f"b_held_{effect}" if effect else "b_held"
+    key = f"b_held_{effect}" if effect and not nature else "b_held"
+    key = f"b_wrong_{nature}" if nature and effect == against else key
     text = desk.voice.say("w_name", x=desk.voice.name(material)) + desk.voice.say(key)
-    part.opening.add(closed(text, "。" if desk.voice.language == "zh" else "."), *because[:2])
+    part.opening.add(closed(text, _end(desk)), *because[:2])
     for each in found[:2]:
         part.section("h_compare").add(desk.voice.finding(each), *each.stated)
         part.warn(desk, each, told=True)
-    question_texts(desk, (*desk.reading.ailments, *patterns), part)
-    if not part.follow_up:
-        part.follow_up.append(desk.voice.say("q_cold_heat"))
+    if differential.undecided:
+        question_texts(desk, (*desk.reading.ailments, *(p.iri for p in patterns)), part)
+        if not part.follow_up:
+            part.follow_up.append(desk.voice.say("q_cold_heat"))
     return True
 
 

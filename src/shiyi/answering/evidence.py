@@ -45,6 +45,10 @@ class Evidences:
                     return value
         return ""
 
+    def supports(self, claim: str) -> bool:
+        """Tell whether a rated effect may recommend: not if evidence is insufficient or against."""
+        return self.qualifier(claim, "rating") not in {"insufficient", "ineffective"}
+
     def citation(self, number: int, fact: Fact, language: str) -> Citation:
         """Give the claim as the answer's JSON holds it."""
         facts = self.facts

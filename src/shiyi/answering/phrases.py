@@ -38,6 +38,8 @@ PHRASES: Final[Mapping[str, tuple[str, str]]] = {
                    "If it is heat: nothing fits that is not warned of in a cold pattern; settle that first."),
     "b_held_cooling": ("偏寒凉，寒热未分清之前不推荐", "cooling, so not recommended until cold or heat is known"),
     "b_held_warming": ("偏温热，寒热未分清之前不推荐", "warming, so not recommended until cold or heat is known"),
+    "b_wrong_cold": ("偏寒凉，你的情况更像偏寒，不建议", "cooling, while your trouble leans towards cold; not advised"),
+    "b_wrong_hot": ("偏温热，你的情况更像偏热，不建议", "warming, while your trouble leans towards heat; not advised"),
     "b_held": ("在可能的证候里有禁忌或慎用记载", "recorded against in a pattern that is possible here"),
     "b_taboo": ("{sign}时少用或不用：{items}。", "Best avoided with {sign}: {items}."),
     # verdicts on a thing with one or several others
@@ -109,6 +111,9 @@ PHRASES: Final[Mapping[str, tuple[str, str]]] = {
     "r_state": ("适合{state}（{signs}常见于此，{sure}）", "suits {state} ({signs} can belong to it; {sure})"),
     "r_state_again": ("同样适合{state}", "likewise suits {state}"),
     "r_known": ("适合{state}（与{signs}相关，{sure}）", "suits {state} (linked with {signs}; {sure})"),
+    "r_rated": ("来源对{signs}的评级：{rating}（{sure}）", "rated by a source for {signs}: {rating} ({sure})"),
+    "r_listed": ("有来源列为用于{signs}，不等于证实有效（{sure}）",
+                 "listed by a source for {signs}, which is no proof that it works ({sure})"),
     "r_own": ("适合{signs}（{sure}）", "suits {signs} ({sure})"),
     "v_ask_one": ("请先问医生或药师，不要自行多用、久用。",
                   "Ask your doctor or pharmacist first, and do not use it freely on your own."),

@@ -15,7 +15,7 @@ from shiyi.answering.leanings import leaning_of
 from shiyi.answering.lookups import constitution, doctor, patterns, rules, sheet
 from shiyi.answering.parts import Desk, Part
 from shiyi.answering.paths import Retrieved
-from shiyi.answering.phrases import check_language, plain
+from shiyi.answering.phrases import capital, check_language, plain
 from shiyi.answering.reading import Reading, read_question
 from shiyi.answering.roles import EDIBLE, SUPPLEMENT
 from shiyi.answering.runtime import Runtime
@@ -116,7 +116,8 @@ def _syndromes(reading: Reading, runtime: Runtime) -> list[str]:
 
 
 def _wants_advice(reading: Reading) -> bool:
-    seeds = (*reading.ailments, *reading.constitutions, *reading.seasons, *reading.populations)
+    seeds = (*reading.ailments, *reading.constitutions, *reading.seasons, *reading.populations,
+             *reading.aims)  # fmt: skip
     if reading.wants(Intent.ADVICE):
         return bool(seeds) or bool(reading.person.states)
     only = reading.wants(Intent.DRINK) or not reading.intents
@@ -126,7 +127,9 @@ def _wants_advice(reading: Reading) -> bool:
 def _retrieve(runtime: Runtime, reading: Reading, k: int) -> Retrieved:
     if not _wants_advice(reading):
         return Retrieved()
-    seeds = (*reading.ailments, *reading.constitutions, *_profile_seeds(runtime, reading))
+    seeds = (
+        *reading.ailments, *reading.constitutions, *reading.aims, *_profile_seeds(runtime, reading),
+    )  # fmt: skip
     wanted = SUPPLEMENT if reading.wants(Intent.SUPPLEMENT) else EDIBLE
     least = runtime.settings.answer.recommend_from
     near = [each for seed in seeds for each in _nearby(runtime, seed)]
@@ -179,10 +182,11 @@ def _first(desk: Desk, part: Part) -> None:
     reading, voice = desk.reading, desk.voice
     if reading.emergencies:
         text = voice.say("s_emergency", signs=voice.names(reading.emergencies))
+        text = capital(text, voice.language)
         flags = [f for e in reading.emergencies for f in desk.facts.into(e, SHIYI.hasRedFlag)][:3]
         part.note(*flags)
         part.warnings.append(SafetyWarning("emergency", text, tuple(f.claim for f in flags)))
-        if not reading.materials:
+        if not reading.drugs:
             part.opening.add(voice.say("o_doctor_first"))
     if reading.wants(Intent.STOP):
         drugs = voice.names(reading.person.drugs) or voice.say("s_stop_any")
@@ -205,7 +209,8 @@ def _writers(desk: Desk, retrieved: Retrieved, runtime: Runtime) -> list[Callabl
         chosen.append(lambda: constitution(desk))
     if reading.rules or (reading.wants(Intent.MEANING) and not reading.materials):
         chosen.append(lambda: rules(desk))
-    if reading.materials and meets and not (advice and not reading.wants(Intent.MAY)):
+    waits = reading.emergencies and not reading.drugs  # food can wait, medicines cannot
+    if reading.materials and meets and not waits and not (advice and not reading.wants(Intent.MAY)):
         chosen.append(lambda: consult(desk))
     if reading.emergencies:
         pass  # no food before a doctor

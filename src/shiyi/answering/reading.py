@@ -64,6 +64,7 @@ class Reading:
     methods: tuple[str, ...]
     rules: tuple[str, ...]
     emergencies: tuple[str, ...]
+    aims: tuple[str, ...]  # principles of treatment, such as 补气
     others: tuple[str, ...]
     person: Person
     profile: Profile
@@ -102,14 +103,15 @@ def read_question(
     person = _person(profile, linker, facts, mentioned, taken, [m.iri for m in allergens])
     known = {*materials, *taken, *ailments, *constitutions, *populations}
     seasons, methods = those(SHIYI.Season), those(SHIYI.Method)
+    aims = those(SHIYI.Therapy)
     rules, emergencies = those(SHIYI.Rule, SHIYI.RegulatoryStatus), those(SHIYI.EmergencySign)
     return Reading(
         question, language, mentions, frozenset(intents), ailments,
         absent=those(*AILMENT, SHIYI.Population, negated=True),
         constitutions=constitutions, populations=populations,
         materials=tuple(materials), groups=groups, drugs=tuple(dict.fromkeys(taken)),
-        seasons=seasons, methods=methods, rules=rules, emergencies=emergencies,
-        others=tuple(sorted(named - known - {*seasons, *methods, *rules, *emergencies})),
+        aims=aims, seasons=seasons, methods=methods, rules=rules, emergencies=emergencies,
+        others=tuple(sorted(named - known - {*seasons, *methods, *rules, *emergencies, *aims})),
         person=person, profile=profile,
     )  # fmt: skip
 

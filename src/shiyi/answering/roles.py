@@ -39,6 +39,6 @@ MATERIAL: Final = (
     SHIYI.DietaryMaterial, SHIYI.Dish, SHIYI.Formula, SHIYI.DSIngredient, SHIYI.DSProduct,
 )  # fmt: skip
 EDIBLE: Final = (SHIYI.Food, SHIYI.Dish)
-SUPPLEMENT: Final = (*EDIBLE, SHIYI.DSIngredient)
+SUPPLEMENT: Final = (SHIYI.DSIngredient,)
 AILMENT: Final = (SHIYI.Disease, SHIYI.TCMDisease, SHIYI.Syndrome, SHIYI.Symptom)
 STATE: Final = (SHIYI.Condition,)
