@@ -137,3 +137,11 @@ def test_a_function_nobody_knows_is_refused_not_called_a_mistake(client: FlaskCl
 def test_quads_of_the_journal_are_nobodys_business(client: FlaskClient) -> None:
     query = "ASK { GRAPH <https://w3id.org/shiyi/graph/journal> { ?s ?p ?o } }"
     assert json.loads(client.get("/sparql", query_string={"query": query}).data)["boolean"] is False
+
+
+def test_one_address_gives_each_client_the_form_it_asked_for(client: FlaskClient) -> None:
+    for _ in range(2):
+        for kind in ("text/turtle", "application/ld+json", "application/n-triples"):
+            reply = client.get("/data/substance-goji", headers={"Accept": kind})
+            assert reply.mimetype == kind
+            assert list(parse(reply.data, RdfFormat.from_media_type(kind)))

@@ -1,6 +1,7 @@
 """One IRI per resource: people are sent to its page, machines to its data."""
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Final
 from urllib.parse import quote
 
@@ -125,14 +126,20 @@ def rdf(quads: Iterable[Quad], extension: str, node: NamedNode) -> BaseResponse:
 def _data(site: Site, kept: Kept, name: str) -> BaseResponse:
     """Describe a resource in the form its address or the client names."""
     stem, dot, extension = name.rpartition(".")
-    if not dot or extension not in _TYPES:
+    named = bool(dot) and extension in _TYPES
+    if not named:
         extension, stem = RDF_TYPES[preferred(list(RDF_TYPES))], name
     node = known(site, stem)
-    written = kept.page(lambda: _written(description(site.store, node), extension))
+    made = partial(_made, site, node, extension)
+    written = kept.page(made) if named else made()  # what is kept, is kept by its address
     response = _rdf(written.encode(), extension, node)
     if is_cut(site.store, node):
         _say_cut(response, node)
     return response
+
+
+def _made(site: Site, node: NamedNode, extension: str) -> str:
+    return _written(description(site.store, node), extension)
 
 
 def _written(quads: Iterable[Quad], extension: str) -> str:
