@@ -6,10 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shiyi.reasoning.projection import Projection
-from shiyi.reasoning.triples import Longs
+from shiyi.reasoning.triples import Floats, Longs
 
 Values = NDArray[np.float64]
 SIZE = 128  # of a profile; collisions shrink with it (ours)
+_CHUNK = 20_000  # triples in one go, so that what is worked on stays in the cache
 SHARPNESS = 8.0  # lambda of the published logistic layer (ours; the papers do not state it)
 
 
@@ -21,11 +22,11 @@ class Profiles:
     rare ones weighing more; nodes that share claims have near profiles.
     """
 
-    nodes: Values
-    sums: Values
+    nodes: Floats
+    sums: Floats
     groups: Longs  # predicate * size + object, sorted
     counts: Longs
-    signs_of: NDArray[np.float32]
+    signs_of: Floats
     rarity: Values
     size: int
     threshold: float  # delta: the mean energy of the claims
@@ -43,11 +44,11 @@ class Profiles:
         rarity = np.log1p(total / counts)
         signs = random.choice(np.array([-1.0, 1.0], dtype=np.float32), (len(groups), SIZE))
         backward = random.choice(np.array([-1.0, 1.0], dtype=np.float32), (len(others), SIZE))
-        nodes = np.zeros((size, SIZE))
-        _add(nodes, graph.source, signs[place] * (rarity[place] * graph.confidence)[:, None])
+        nodes = np.zeros((size, SIZE), dtype=np.float32)
+        _add(nodes, graph.source, signs[place] * _column(rarity[place] * graph.confidence))
         idf = np.log1p(total / other_counts)[other_place] * graph.confidence
-        _add(nodes, graph.target, backward[other_place] * idf[:, None])
-        sums = np.zeros((len(groups), SIZE))
+        _add(nodes, graph.target, backward[other_place] * _column(idf))
+        sums = np.zeros((len(groups), SIZE), dtype=np.float32)
         _add(sums, place, _unit(nodes)[graph.source])
         held = cls(nodes, sums, groups, counts.astype(np.int64), signs, rarity, size, 0.0)
         triples = np.column_stack([graph.source, graph.kind, graph.target]).astype(np.int64)
@@ -61,6 +62,11 @@ class Profiles:
         It lies in [0, 2]; NaN where there is no other head. ``own`` is the confidence of the
         triple itself where it is in the graph, else 0: what it adds is taken out first.
         """
+        parts = [slice(i, i + _CHUNK) for i in range(0, len(triples), _CHUNK)]
+        found = [self._energy(triples[part], own[part]) for part in parts]
+        return np.concatenate(found) if found else np.zeros(0)
+
+    def _energy(self, triples: Longs, own: Values) -> Values:
         keys = triples[:, 1] * self.size + triples[:, 2]
         place = np.minimum(np.searchsorted(self.groups, keys), max(0, len(self.groups) - 1))
         if not len(self.groups):
@@ -68,7 +74,7 @@ class Profiles:
         known = self.groups[place] == keys
         mine = own > 0
         whole = self.nodes[triples[:, 0]]
-        added = (self.rarity[place] * own)[:, None] * self.signs_of[place]
+        added = _column(self.rarity[place] * own) * self.signs_of[place]
         others = self.sums[place] - np.where(mine[:, None], _unit(whole), 0.0)
         count = self.counts[place] - mine
         # the others all have this very claim: what it gives their mean is no likeness
@@ -83,7 +89,7 @@ class Profiles:
         return np.asarray(np.where(np.isnan(belief), 0.5, belief), dtype=np.float64)
 
 
-def _add(rows: Values, place: NDArray[np.int_] | NDArray[np.int32], values: Values) -> None:
+def _add(rows: Floats, place: NDArray[np.int_] | NDArray[np.int32], values: Floats) -> None:
     """Add ``values`` to the rows they name, several to one row where named so."""
     if not len(place):
         return
@@ -93,6 +99,10 @@ def _add(rows: Values, place: NDArray[np.int_] | NDArray[np.int32], values: Valu
     rows[sorted_place[starts]] += np.add.reduceat(values[order], starts, axis=0)
 
 
-def _unit(rows: Values) -> Values:
+def _column(values: Values) -> Floats:
+    return np.asarray(values[:, None], dtype=np.float32)
+
+
+def _unit(rows: Floats) -> Floats:
     length = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.asarray(rows / np.where(length == 0, 1.0, length), dtype=np.float64)
+    return np.asarray(rows / np.where(length == 0, 1.0, length), dtype=np.float32)

@@ -1,0 +1,61 @@
+"""Seconds for confidences and importance over synthetic claims, sizes of the papers' graphs."""
+
+import argparse
+import json
+import time
+from pathlib import Path
+
+import numpy as np
+
+from shiyi.reasoning.projection import Projection
+from shiyi.reasoning.weigh import weigh
+from shiyi.settings import PageRankSettings
+
+ROOT = Path(__file__).parents[1]
+# claims, entities, relations: Yaoshi-RAG's graph; iDISK 2.0's
+SIZES = ((29_292, 24_984, 22), (334_265, 174_317, 30))
+
+
+def synthetic(claims: int, entities: int, relations: int, seed: int = 0) -> Projection:
+    """Draw claims whose heads are even and whose tails have hubs, as constitutions are."""
+    random = np.random.default_rng(seed)
+    source = random.integers(0, entities, claims)
+    target = np.minimum((entities * random.random(claims) ** 4).astype(np.int64), entities - 1)
+    kind = random.integers(0, relations, claims)
+    order = np.lexsort((target, kind, source))
+    return Projection(
+        "synthetic", tuple(f"urn:e{i}" for i in range(entities)),
+        tuple(f"urn:r{i}" for i in range(relations)), tuple(f"urn:c{i}" for i in range(claims)),
+        source=source[order].astype(np.int32), target=target[order].astype(np.int32),
+        kind=kind[order].astype(np.int32), confidence=random.uniform(0.3, 0.99, claims),
+    )  # fmt: skip
+
+
+def measured(claims: int, entities: int, relations: int) -> dict[str, float]:
+    """Weigh and rank one graph, each from the adjacency on."""
+    graph = synthetic(claims, entities, relations)
+    started, used = time.perf_counter(), time.process_time()
+    weigh(graph)
+    weighed = time.perf_counter()
+    graph.importance(PageRankSettings())
+    ended = time.perf_counter()
+    return {
+        "claims": claims, "confidence_seconds": weighed - started,
+        "pagerank_seconds": ended - weighed, "cpu_seconds": time.process_time() - used,
+    }  # fmt: skip
+
+
+def main() -> None:
+    """Measure once; print a table and keep JSON in bench/results/."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.parse_args()
+    figures = [measured(*size) for size in SIZES]
+    for row in figures:
+        print("  ".join(f"{name} {value:,.2f}" for name, value in row.items()))
+    results = ROOT / "bench" / "results"
+    results.mkdir(parents=True, exist_ok=True)
+    (results / "reasoning.json").write_text(json.dumps(figures, indent=2) + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    main()
