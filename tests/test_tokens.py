@@ -10,6 +10,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
+from shiyi.cli import main
 from shiyi.errors import FormatError, KnowledgeBaseError, UsageError
 from shiyi.server.app import create_app
 from shiyi.server.site import Site
@@ -164,3 +165,27 @@ def test_a_server_that_does_not_write_says_so_to_holders(
     reply = reading.post("/sparql", headers=bearer(secret), **UPDATE)
     assert reply.status_code == 403
     assert "read-only" in reply.text
+
+
+def test_the_command_adds_lists_and_revokes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = ["--kb", str(tmp_path), "token"]
+    assert main([*place, "add", "curator", "--expires", "7"]) == 0
+    text = capsys.readouterr().out.strip()
+    assert Tokens(tmp_path).find(text)
+    assert main([*place, "list", "--json"]) == 0
+    (listed,) = json.loads(capsys.readouterr().out)
+    assert listed["name"] == "curator"
+    assert text not in json.dumps(listed)
+    assert main([*place, "add", "curator"]) == 2
+    assert main([*place, "revoke", "curator"]) == 0
+    assert Tokens(tmp_path).find(text) is None
+    assert main([*place, "revoke", "curator"]) == 2
+
+
+def test_the_api_description_locks_what_writes(client: FlaskClient) -> None:
+    paths = json.loads(client.get("/api/openapi.json").data)["paths"]
+    for verb in ("put", "post", "delete"):
+        assert paths["/rdf-graph-store"][verb]["security"] == [{"token": []}]
+    assert "security" not in paths["/rdf-graph-store"]["get"]

@@ -9,6 +9,12 @@ _PROBLEM = {
     "description": "What was wrong and what to do",
     "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
 }
+_SPARQL = ("query", "timeout", "format", "profile", "default-graph-uri", "named-graph-uri")
+_GRAPH = ("graph", "default", "profile")
+_GRAPH_WRITES = {
+    "put": "Replace a graph", "post": "Add to a graph", "delete": "Remove a graph",
+}  # fmt: skip
+_LOCKED = dict.fromkeys(("401", "403", "429"), _PROBLEM)
 _FAULTS = dict.fromkeys(("400", "413", "415", "503"), _PROBLEM)
 
 
@@ -26,11 +32,47 @@ def document(site: Site) -> dict[str, Any]:
             "/api/ask/stream": {"get": _stream(site)},
             "/api/link": {"post": _link()},
             "/api/complete": {"get": _get("Complete a name", _query("q"), _query("limit"))},
-            "/sparql": {"get": _get("SPARQL query", _query("query"), _query("timeout"))},
+            "/sparql": {
+                "get": _get("SPARQL query", *map(_query, _SPARQL)),
+                "post": _sparql_post(),
+            },
+            "/rdf-graph-store": {
+                "get": _get("One graph", *map(_query, _GRAPH)),
+                **{verb: _graph_write(summary) for verb, summary in _GRAPH_WRITES.items()},
+            },
             "/healthz": {"get": _get("Health, release and counts")},
             "/id/{name}": {"get": _see_other()},
         },
-        "components": {"schemas": {"Profile": _profile(), "Problem": _problem()}},
+        "components": {
+            "schemas": {"Profile": _profile(), "Problem": _problem()},
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+    }  # fmt: skip
+
+
+def _sparql_post() -> dict[str, Any]:
+    names = ("query", "update", *_SPARQL[1:])
+    form = {"type": "object", "properties": dict.fromkeys(names, _TEXT)}
+    kinds = ("application/sparql-query", "application/sparql-update")
+    return {
+        "summary": "SPARQL query; with a token also SPARQL update",
+        "security": [{}, {"token": []}],
+        "requestBody": {"required": True, "content": {
+            "application/x-www-form-urlencoded": {"schema": form},
+            **{kind: {"schema": _TEXT} for kind in kinds},
+        }},
+        "responses": {
+            "200": {"description": "The whole result"}, "204": {"description": "Updated"},
+            **_FAULTS, **_LOCKED,
+        },
+    }  # fmt: skip
+
+
+def _graph_write(summary: str) -> dict[str, Any]:
+    done = {code: {"description": summary} for code in ("201", "204")}
+    return {
+        "summary": summary, "parameters": [_query(name) for name in _GRAPH],
+        "security": [{"token": []}], "responses": {**done, **_FAULTS, **_LOCKED},
     }  # fmt: skip
 
 
