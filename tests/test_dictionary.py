@@ -166,3 +166,20 @@ def test_the_labels_of_the_accepted_view_are_read_from_a_store() -> None:
         "枸杞",
         "Lycium barbarum L.",
     }
+
+
+def test_a_form_of_several_labels_keeps_one_sense_a_concept_the_most_direct(
+    dictionary: Dictionary,
+) -> None:
+    senses = dictionary.exact("ginger")
+    concepts = [dictionary.index.concepts[each.concept].iri for each in senses]
+    assert len(set(concepts)) == len(senses) == 2
+    assert [each.rank for each in senses] == [1, 1]  # both are alternative labels
+
+
+def test_the_ending_of_an_unknown_medicine_is_not_the_class(tmp_path: Path) -> None:
+    rows = "drug-mab\tDrugClass\t单克隆抗体\tmonoclonal antibodies\t单抗\t\n"
+    (tmp_path / "a.tsv").write_text(HEADER + rows, encoding="utf-8")
+    mabs = Dictionary(LabelIndex.from_tables(tmp_path))
+    assert found(mabs, "打阿达木单抗") == []
+    assert found(mabs, "单抗") == [("单抗", "drug-mab")]

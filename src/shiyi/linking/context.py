@@ -17,6 +17,7 @@ SCHEMES = frozenset(
 # kinds too general to be guessed at; they are linked by their names alone
 NEVER_GUESSED = SCHEMES | {"Season", "Method", "RegulatoryStatus"}
 _AMBIGUOUS = frozenset({"spring", "fall", "period", "date", "dates", "sage", "may", "lead"})
+_ENDINGS = frozenset({"单抗", "替尼"})  # of names of medicines, most of which are unknown here
 _SCHEME_TALK = re.compile(
     r"性味|归经|[归入].{1,12}经|药性|四气|五味|食性|[性味][寒热温凉平辛甘酸苦咸淡涩]"
     r"|natures?\b|flavou?rs?\b|tastes?\b|meridians?\b|channels?\b|tropism"
@@ -37,7 +38,7 @@ _TURNS = (
 
 def needs_context(surface: str, kinds: Sequence[str]) -> bool:
     """Say whether a written form is linked in some surroundings only."""
-    if len(surface) == 1 or surface in _AMBIGUOUS:
+    if len(surface) == 1 or surface in _AMBIGUOUS or surface in _ENDINGS:
         return True
     if not SCHEMES.issuperset(kinds):
         return False

@@ -1,10 +1,9 @@
-"""Exact names in running text: Aho-Corasick, leftmost-longest, whole words only."""
+"""Exact names in running text: Aho-Corasick over characters, leftmost-longest, whole words."""
 
-from collections import defaultdict
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import ahocorasick_rs
+import daachorse
 
 from shiyi.linking.context import GENERIC, favoured, fits, needs_context, order
 from shiyi.linking.labels import LabelIndex
@@ -14,6 +13,10 @@ from shiyi.linking.words import phrases
 
 # kinds whose pinyin is looked for in running text; that of others is tried on what is left
 _TYPED = frozenset({"MFHSubstance", "Food", "Herb", "Dish", "Formula", "Syndrome"})
+
+
+_BITS = 26  # of a place, so that a sense is one small number: millions of forms are held
+_MASK = (1 << _BITS) - 1
 
 
 class Sense(NamedTuple):
@@ -38,57 +41,75 @@ class Dictionary:
 
     def __init__(self, index: LabelIndex) -> None:
         self.index = index
-        found: dict[str, dict[int, Sense]] = defaultdict(dict)
+        self._packed: dict[str, int | tuple[int, ...]] = {}
         for place, label in enumerate(index.labels):
             for form, rank in surfaces(label):
                 if rank == SPOKEN and index.concepts[label.concept].kind not in _TYPED:
                     continue
                 if form not in GENERIC and _is_a_name(form):
-                    sense = Sense(rank, label.concept, place)
-                    known = found[form].get(label.concept, sense)
-                    found[form][label.concept] = min(sense, known)
-        self.senses = {form: tuple(senses.values()) for form, senses in found.items()}
+                    self._add(form, rank << 2 * _BITS | label.concept << _BITS | place)
         for phrase in phrases("not-names"):
-            self.senses.setdefault(fold(phrase), ())
-        self._forms = list(self.senses)
-        self._gated = [
-            bool(self.senses[form]) and needs_context(form, self._kinds(form))
-            for form in self._forms
-        ]
-        self._edged = [is_latin(form[0]) or is_latin(form[-1]) for form in self._forms]
-        self._automaton = ahocorasick_rs.AhoCorasick(
-            self._forms,
-            matchkind=ahocorasick_rs.MatchKind.Standard,  # the only kind with overlaps
-            store_patterns=False,
-            implementation=ahocorasick_rs.Implementation.ContiguousNFA,
+            self._packed.setdefault(fold(phrase), ())
+        self.forms = list(self._packed)
+        self._gated = bytes(
+            bool(kinds := self._kinds(form)) and needs_context(form, kinds) for form in self.forms
+        )
+        self._edged = bytes(is_latin(form[0]) or is_latin(form[-1]) for form in self.forms)
+        # by characters: over bytes, Chinese costs three times the steps and wide states
+        self._automaton = daachorse.CharwiseDoubleArrayAhoCorasick(self.forms)
+
+    def _add(self, form: str, sense: int) -> None:
+        """Keep one sense a concept, the most direct."""
+        known = self._packed.get(form)
+        if known is None:
+            self._packed[form] = sense
+            return
+        listed = (known,) if isinstance(known, int) else known
+        concept = sense >> _BITS & _MASK
+        same = next((each for each in listed if each >> _BITS & _MASK == concept), None)
+        if same is None:
+            self._packed[form] = (*listed, sense)
+        elif sense < same:
+            kept = tuple(sense if each == same else each for each in listed)
+            self._packed[form] = kept if len(kept) > 1 else sense
+
+    def senses(self, form: str) -> tuple[Sense, ...]:
+        """Give what a folded form means in any text, as the labels come; none: nothing known."""
+        packed = self._packed.get(form, ())
+        return tuple(
+            Sense(each >> 2 * _BITS, each >> _BITS & _MASK, each & _MASK)
+            for each in ((packed,) if isinstance(packed, int) else packed)
         )
 
     def exact(self, form: str, text: str = "") -> tuple[Sense, ...]:
         """Give what a whole folded form means, best first, in the light of ``text``."""
-        return self._sorted(self.senses.get(form, ()), favoured(text))
+        return self._sorted(self.senses(form), favoured(text))
 
     def find(self, text: str) -> list[Hit]:
         """Find the leftmost-longest names in a folded text; they do not overlap."""
         best: dict[int, tuple[int, int]] = {}
-        for form, start, end in self._automaton.find_matches_as_indexes(text, overlapping=True):
+        for start, end, form in self._automaton.find_overlapping(text):
             if start in best and best[start][0] >= end:
                 continue
             if self._edged[form] and not at_boundary(text, start, end):
                 continue
-            if not self._gated[form] or fits(text, start, end, self._kinds(self._forms[form])):
+            if not self._gated[form] or fits(text, start, end, self._kinds(self.forms[form])):
                 best[start] = end, form
         hits: list[Hit] = []
         reached = 0
-        turned = favoured(text) if best else frozenset()
+        turned: frozenset[str] | None = None
         for start in sorted(best):
             if start >= reached:
                 reached, form = best[start]
-                senses = self._sorted(self.senses[self._forms[form]], turned)
+                senses = self.senses(self.forms[form])
+                if len(senses) > 1:
+                    turned = favoured(text) if turned is None else turned
+                    senses = self._sorted(senses, turned)
                 hits.append(Hit(start, reached, senses))
         return hits
 
     def _kinds(self, form: str) -> list[str]:
-        return [self.index.concepts[sense.concept].kind for sense in self.senses[form]]
+        return [self.index.concepts[sense.concept].kind for sense in self.senses(form)]
 
     def _sorted(self, senses: tuple[Sense, ...], turned: frozenset[str]) -> tuple[Sense, ...]:
         if len(senses) < 2:

@@ -23,7 +23,7 @@ class NearNames:
     def __init__(self, dictionary: Dictionary) -> None:
         self._dictionary = dictionary
         self.forms = [
-            form for form, senses in dictionary.senses.items() if senses and len(form) > 1
+            form for form in dictionary.forms if len(form) > 1 and dictionary.senses(form)
         ]
         grams: dict[str, list[int]] = defaultdict(list)
         sizes = []
