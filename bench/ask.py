@@ -11,11 +11,11 @@ from shiyi.settings import Settings
 from shiyi.sparql.knowledge_base import KnowledgeBase
 
 QUESTIONS = (
-    "我最近胃不舒服，能推荐几款夏天的饮品吗？", "我在吃华法林，每天喝枸杞水可以吗？",
-    "失眠多梦、手脚心热，吃点什么好？", "糖尿病能吃蜂蜜和枸杞吗？能不能不吃二甲双胍？",
-    "便秘吃什么好", "阴虚体质吃什么好", "Can I take ginkgo biloba with warfarin or aspirin?",
-    "I am always cold and tired. What is my TCM constitution?", "What is the nature of mung bean?",
-    "Does being on the medicine-food list mean it works?", "头晕乏力，能推荐什么汤？",
+    "我最近胃不舒服，能推荐几款夏天的饮品吗？", "吃着华法林，枸杞泡水可以天天喝吗？",
+    "失眠多梦、手脚心热，吃点什么好？", "血糖高的人能用蜂蜜吗？", "便秘吃什么好", "阴虚体质吃什么好",
+    "Can I take ginkgo biloba with warfarin?", "Which constitution do I have if I always feel cold?",
+    "What is the nature of mung bean?", "What does the medicine-food catalogue mean?",
+    "头晕乏力，能推荐什么汤？",
 )  # fmt: skip
 ROUNDS = 10
 

@@ -24,9 +24,9 @@ _START = (
 )
 _QUERY = "SELECT ?c ?n { ?c <https://w3id.org/shiyi/vocab#confidence> ?n } LIMIT 10"
 QUESTIONS = (
-    "失眠多梦、手脚心热，吃点什么好？", "Can I take ginkgo biloba with warfarin or aspirin?",
-    "我在吃华法林，每天喝枸杞水可以吗？", "我最近胃不舒服，能推荐几款夏天的饮品吗？",
-    "Does being on the medicine-food list mean it works?", "枸杞的性味？",
+    "失眠多梦、手脚心热，吃点什么好？", "Can I take ginkgo biloba with warfarin?",
+    "吃着华法林，枸杞泡水可以天天喝吗？", "我最近胃不舒服，能推荐几款夏天的饮品吗？",
+    "What does the medicine-food catalogue mean?", "枸杞的性味？",
 )  # fmt: skip
 PAGES = {
     "GET /": "/?lang=zh", "GET /browse": "/browse?class=MFHSubstance&lang=zh",
@@ -108,7 +108,7 @@ def started(kb: str) -> tuple[subprocess.Popen[bytes], int, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("kb")
+    parser.add_argument("kb", nargs="?", default="kb")
     parser.add_argument("--requests", type=int, default=60)
     parser.add_argument("--json", type=Path)
     chosen = parser.parse_args()

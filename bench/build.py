@@ -1,0 +1,50 @@
+"""Build the starter base from nothing: seconds and peak memory of each part, disk used."""
+
+import argparse
+import json
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+
+def shiyi(*words: str) -> float:
+    """Run one command; give its seconds."""
+    started = time.perf_counter()
+    subprocess.run([sys.executable, "-m", "shiyi", *words], check=True, cwd=ROOT)  # noqa: S603
+    return time.perf_counter() - started
+
+
+def main() -> None:
+    """Measure once; print a table and keep JSON in bench/results/."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.parse_args()
+    folder = Path(tempfile.mkdtemp())
+    try:
+        figures = {
+            "build_seconds": shiyi("--kb", str(folder / "kb"), "build"),
+            "check_seconds": shiyi("build", "--check"),
+            "validate_seconds": shiyi("--kb", str(folder / "kb"), "validate"),
+            "owl_seconds": shiyi("reason", "owl"),
+            "help_seconds": shiyi("--help"),
+        }
+        usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+        figures["peak_child_mib"] = usage.ru_maxrss / 1024
+        disk = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+        figures["disk_mib"] = disk / 2**20
+    finally:
+        shutil.rmtree(folder)
+    for name, value in figures.items():
+        print(f"{name:<18} {value:10.2f}")
+    results = ROOT / "bench" / "results"
+    results.mkdir(parents=True, exist_ok=True)
+    (results / "build.json").write_text(json.dumps(figures, indent=2) + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    main()
