@@ -5,6 +5,7 @@ from shiyi.errors import RangeError
 from shiyi.model.names import VOCAB
 from shiyi.ontology.terms import SHIYI
 from shiyi.ontology.vocabulary import Schema
+from shiyi.publishing.explanation import explain
 from shiyi.reasoning.completion import (
     Prediction,
     complete,
@@ -92,6 +93,15 @@ def test_a_prediction_is_reified_and_never_asserted(base: OxigraphStore) -> None
         if quad.predicate.value.endswith("reifies"):
             term = quad.object
             assert (term.subject, term.predicate, term.object) not in triples  # type: ignore[union-attr]
+
+
+def test_an_explanation_says_that_no_source_states_a_prediction(base: OxigraphStore) -> None:
+    made = predicted(base, 0.9)[:1]
+    swap(base, prediction_quads(made), ("complete",))
+    told = explain(base, made[0].claim.value)
+    assert told is not None
+    assert told["status"] == "predicted"
+    assert "no source states it" in told["why"]
 
 
 def test_removing_the_predictions_restores_the_state(base: OxigraphStore) -> None:

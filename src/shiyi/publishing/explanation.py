@@ -68,6 +68,8 @@ def _parts(store: QuadStore, node: NamedNode) -> dict[str, float]:
 def _why(evidence: list[dict[str, Any]], derived: bool) -> str:
     if derived:
         return "the smallest confidence among its premises"
+    if not evidence:
+        return "what a model expects; no source states it"
     votes: dict[str, float] = {}
     for each in evidence:
         votes[each["lineage"]] = max(votes.get(each["lineage"], 0.0), each["confidence"])
