@@ -74,7 +74,7 @@ def answer_view(answer: Answer, reader: Reader, label: str, paths: str = "") -> 
     numbers = {each.claim: each.number for each in answer.citations}
 
     def cited(claims: Iterable[str]) -> tuple[int, ...]:
-        return tuple(dict.fromkeys(numbers[claim] for claim in claims if claim in numbers))
+        return tuple(sorted({numbers[claim] for claim in claims if claim in numbers}))
 
     ranked = sorted(
         answer.warnings,
