@@ -27,7 +27,8 @@ HEAD = """# {title}
 
 Development figures of release `{release}`, seed 0, no language model; written by `make evaluate`.
 Brackets hold the 95 % bootstrap interval (1,000 resamples). `p` compares a method with the first column
-on the same items (exact McNemar for right or wrong, else paired bootstrap).
+on the same items (exact McNemar for right or wrong, else paired bootstrap). File names are relative to the
+data folder; what the columns and figures mean is said in [../evaluation.md](../evaluation.md).
 """
 
 
@@ -108,7 +109,7 @@ def section(file: str, report: Report, only: Sequence[str] = ()) -> str:
     rows.append("| seconds | " + " | ".join(f"{each['seconds']:.1f}" for each in objects) + " |")
     left = "; ".join(f"{n:,} {reason}" for reason, n in sorted(report.skips.counts.items()))
     note = f"\nLeft out: {left}.\n" if left else ""
-    return f"## {file}\n\n{report.n:,} items. {command(report, file)}\n{note}\n" + "\n".join(rows) + "\n"  # fmt: skip
+    return f"## {report.task}: {file}\n\n{report.n:,} items. {command(report, file)}\n{note}\n" + "\n".join(rows) + "\n"  # fmt: skip
 
 
 def plotted(writer: Writer, name: str, title: str, report: Report, metric: str) -> str:
@@ -145,7 +146,7 @@ def generated(w: Writer) -> None:
         for task in ("truefalse", "mcq"):
             report = w.run(task, f"source:{source}", ("fused", "neighbourhood", "bm25", "none"), limit=limit)  # fmt: skip
             if report:
-                parts.append(section(f"{task} source:{source}", report, only))
+                parts.append(section(f"source:{source}", report, only))
     w.page("generated", "Questions made from a source, that source withheld", parts)
 
 
