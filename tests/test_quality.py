@@ -58,7 +58,9 @@ def test_a_planted_fault_is_found_by_its_query(name: str) -> None:
 
 def test_a_degree_of_a_nature_is_no_conflict_and_a_recorded_one_is_in_order() -> None:
     degree = PLANTED["nature-conflict"] + " :hot skos:broader :cold ."
-    recorded = PLANTED["nature-conflict"] + " :one s:conflictsWith :two . :two s:conflictsWith :one ."
+    recorded = (
+        PLANTED["nature-conflict"] + " :one s:conflictsWith :two . :two s:conflictsWith :one ."
+    )
     for text in (degree, recorded):
         assert not any(f.startswith("nature-conflict") for f in quality_faults(planted(text)))
 

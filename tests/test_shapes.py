@@ -75,8 +75,10 @@ CASES: dict[str, tuple[str, str, URIRef]] = {
         SH.ClassConstraintComponent,
     ),
     "constitution": (
-        ":x a s:Constitution ; s:hasManifestation :p , :q , :r . :p a s:Symptom . :q a s:Symptom . "
-        ":r a s:Symptom .",
+        (
+            ":x a s:Constitution ; s:hasManifestation :p , :q , :r . :p a s:Symptom . :q a s:Symptom . "
+            ":r a s:Symptom ."
+        ),
         ":x a s:Constitution .",
         SH.MinCountConstraintComponent,
     ),
@@ -116,8 +118,10 @@ CASES: dict[str, tuple[str, str, URIRef]] = {
         SH.DisjointConstraintComponent,
     ),
     "passage": (
-        ":x a s:Passage ; s:partOfSection :y ; prov:wasDerivedFrom :z . :y a s:Section . "
-        ":z a s:Source .",
+        (
+            ":x a s:Passage ; s:partOfSection :y ; prov:wasDerivedFrom :z . :y a s:Section . "
+            ":z a s:Source ."
+        ),
         ":x a s:Passage ; s:partOfSection :y . :y a s:Section .",
         SH.MinCountConstraintComponent,
     ),
