@@ -87,6 +87,15 @@ def test_a_tagged_book_becomes_chapters_sections_and_repaired_passages() -> None
     assert "内容" not in first.text
 
 
+def test_titles_are_repaired_and_a_lost_character_is_marked() -> None:
+    text = "<篇名>香港脚\r\n\r\n内容：甲。\r\n<篇名> 鱼\r\n\r\n内容：乙。"
+    headings, _ = headings_of(text, "样书")
+    repairs = repairs_of("tcm-ancient-books")
+    tree = tree_of(Document("a", BOOK, "zh", text, headings, repairs, ("内容：",)), 200, 300)
+    assert [each.section.title for each in tree.passages] == ["脚气", "□鱼"]
+    assert tree.repaired == {"脚气": 1}
+
+
 def test_the_same_text_has_the_same_passages_and_a_change_keeps_the_others() -> None:
     book = _sample()
     once = {passage.iri for passage in tree_of(book, 200, 300).passages}

@@ -158,12 +158,14 @@ def pairs(text: str) -> Iterator[Item]:
     at = 0
     while found := _AGAINST.search(text, at):
         at = found.end()
-        verb = found["verb"]
-        for item in _NAME.finditer(found["list"]):
+        verb, listed = found["verb"], found["list"]
+        if "使" in listed:  # 忌火，白术为使: the last name is a helper, not an enemy
+            listed = listed[: max(0, listed.rfind("，", 0, listed.index("使")))]
+        for item in _NAME.finditer(listed):
             word = item[0].strip()
             if again := _AGAIN.match(word):
                 verb, word = again["verb"], word[len(again["verb"]) :]
-            if "使" in word or "得" in word or "杀" in word or "若" in word:
+            if re.search(r"[得杀若去]", word):
                 break
             yield Item(_PAIRS[verb], word, found.start(), found.start("list") + item.end())
 

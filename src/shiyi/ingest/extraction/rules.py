@@ -45,7 +45,7 @@ class RulesExtractor:
         found: dict[tuple[NamedNode, Object], Extracted] = {}
         unlinked: Counter[str] = Counter()
         conditions = CONDITIONS if source.tier is Tier.CLASSIC else (*CONDITIONS, *WESTERN)
-        for item in _items(passage.text, is_material=material is not None):
+        for item in _items(passage.text, title, is_material=material is not None):
             meant = self._meant(item, subject, conditions)
             if meant is None:
                 unlinked[item.relation] += 1
@@ -81,6 +81,9 @@ class RulesExtractor:
         if efficacy := self._lexicon.find(word, ("Efficacy",)):
             return SHIYI.hasEfficacy, efficacy
         bare = patterns.without_verb(word)
+        # 腹满 and 湿热 are signs and causes as often as patterns, which end in 证
+        if not bare.endswith("证"):
+            conditions = [kind for kind in conditions if kind != "Syndrome"]
         return _with(SHIYI.indicatedFor, self._lexicon.find(bare, conditions))
 
 
@@ -88,10 +91,10 @@ def _with(predicate: NamedNode, said: NamedNode | None) -> tuple[NamedNode, Obje
     return (predicate, said) if said else None
 
 
-def _items(text: str, is_material: bool) -> Iterator[Item]:
+def _items(text: str, title: str, is_material: bool) -> Iterator[Item]:
     """Yield every item of an entry; of a formula only its use, in the first sentence that says it."""
     shown = hide_brackets(text)
-    zone = shown[: zone_end(shown)]
+    zone = shown[: zone_end(shown, title)]
     if not is_material:
         yield from patterns.uses(zone, sentences=1)
         yield from patterns.forbidden(zone)

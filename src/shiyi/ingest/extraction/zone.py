@@ -43,7 +43,15 @@ def hide_brackets(text: str) -> str:
     return text
 
 
-def zone_end(text: str) -> int:
+# another thing's entry within this one: 青粱米，味甘 under 粟米
+_OTHER = re.compile(r"(?<=[。；\n])(?P<name>[\u3400-\u9fff]{2,5})，(?:气?味|性)")
+
+
+def zone_end(text: str, title: str) -> int:
     """Give where an entry stops speaking of its subject; ``text`` has its brackets hidden."""
     found = _TURNS.search(text)
-    return found.start() if found else len(text)
+    others = (
+        each.start() for each in _OTHER.finditer(text)
+        if each["name"] not in title and title not in each["name"]
+    )  # fmt: skip
+    return min(found.start() if found else len(text), *others, len(text))

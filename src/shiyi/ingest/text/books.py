@@ -50,7 +50,7 @@ def headings_of(text: str, title: str) -> tuple[tuple[Heading, ...], dict[str, s
     fields: dict[str, str] = {}
     for each in _HEAD.finditer(text):
         start, end = each.span()
-        own = (each["title"] or "").strip()
+        own = _marked(each["title"] or "")
         chapter = (each["chapter"] or each["alone"] or "").strip()
         if own == title and not found and not chapter:
             while field := _FIELD.match(text, end):
@@ -60,6 +60,11 @@ def headings_of(text: str, title: str) -> tuple[tuple[Heading, ...], dict[str, s
         names = [part.strip() for part in (*chapter.split("\\"), own) if part.strip()]
         found.append(Heading(start, end, (title, *names)))
     return tuple(found), fields
+
+
+def _marked(title: str) -> str:
+    """Put □ where a blank stands for a character that was lost: a title of 鱼 may be any fish."""
+    return re.sub(r"[ \u3000]+", "□", title.rstrip()) + ("□" if title.endswith(" ") else "")
 
 
 def _source(dataset: Dataset, said: dict[str, Any], title: str, fields: dict[str, str]) -> Source:

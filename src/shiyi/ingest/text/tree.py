@@ -17,7 +17,8 @@ def tree_of(document: Document, least: int, most: int) -> Tree:
     sections: dict[tuple[str, ...], Section] = {}
     seen: Counter[tuple[str, str]] = Counter()
     for heading, start, end in _bodies(document):
-        section = _section(document, heading.path, sections, tree)
+        path = _repaired_path(document, heading.path, tree.repaired)
+        section = _section(document, path, sections, tree)
         body, first = document.text[start:end], True
         for here, there in split(body, document.language, least, most):
             raw = _said(body[here:there], document.skipped) if first else body[here:there]
@@ -50,6 +51,14 @@ def _bodies(document: Document) -> Iterator[tuple[Heading, int, int]]:
     following = [each.start for each in headings[1:]] + [len(document.text)]
     for heading, end in zip(headings, following, strict=True):
         yield heading, heading.end, end
+
+
+def _repaired_path(
+    document: Document, path: tuple[str, ...], counted: Counter[str]
+) -> tuple[str, ...]:
+    """Repair titles too; of a path only the last is counted, since the others were before."""
+    above = (repaired(each, document.repairs, False, Counter()) for each in path[:-1])
+    return (*above, repaired(path[-1], document.repairs, False, counted))
 
 
 def _said(body: str, skipped: tuple[str, ...]) -> str:
