@@ -190,14 +190,14 @@ def ablations(w: Writer) -> None:
         ("syndrome", "mtcmb-dev/TCM-Diagnosis.jsonl", "fused", "top5", ()),
         ("syndrome", "tcmeval_sdt/Validation_TCM_Data_v1.json", "fused", "top1", train),
     ):
-        rows = []
+        rows, told = [], "".join(f" --train {name}" for name in learnt)
         for switch in ("", *SWITCHES, *(("general-kg-only",) if learnt else ())):
             report = w.run(task, file, (method,), train=learnt, ablate=(switch,) if switch else ())
             if report:
                 m = report.metrics(report.runs[0])[metric]
                 rows.append(f"| {switch or 'whole'} | {m.value:.3f} [{m.low:.3f}, {m.high:.3f}] |")
         if rows:
-            parts.append(f"## {file}, {method}\n\n`shiyi evaluate {task} {file} --method {method} --ablate …`\n\n| switch | {metric} |\n|---|---|\n" + "\n".join(rows) + "\n")  # fmt: skip
+            parts.append(f"## {file}, {method}\n\n`shiyi evaluate {task} {file}{told} --method {method} --ablate …`\n\n| switch | {metric} |\n|---|---|\n" + "\n".join(rows) + "\n")  # fmt: skip
     parts += sweeps(w)
     w.page("ablations", "Ablations and sweeps", parts)
 
