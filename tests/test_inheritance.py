@@ -11,11 +11,20 @@ from tests import kitchen
 
 SCHEMA = Schema.load()
 BENEFIT = ("suitableFood", "relieves", "indicatedFor", "isEffectiveFor", "realisedBy", "hasNature")
-SAFETY = ("contraindicatedIn", "cautionIn", "aggravates", "interactsWith", "unsuitableFood", "fears")
+SAFETY = (
+    "contraindicatedIn",
+    "cautionIn",
+    "aggravates",
+    "interactsWith",
+    "unsuitableFood",
+    "fears",
+)
 
 
 def edge(subject: str, predicate: str, object_: str, confidence: float = 0.9) -> Edge:
-    return Edge(subject, VOCAB + predicate, object_, f"urn:{subject}{predicate}{object_}", confidence)
+    return Edge(
+        subject, VOCAB + predicate, object_, f"urn:{subject}{predicate}{object_}", confidence
+    )
 
 
 def inferred(
@@ -81,7 +90,9 @@ EDGES = st.lists(
 
 
 @given(
-    EDGES, st.lists(st.tuples(NODES, NODES), max_size=6), st.lists(st.tuples(NODES, NODES), max_size=6)
+    EDGES,
+    st.lists(st.tuples(NODES, NODES), max_size=6),
+    st.lists(st.tuples(NODES, NODES), max_size=6),
 )
 @settings(max_examples=80, deadline=None)
 def test_benefit_is_never_derived_and_no_derivation_is_surer_than_its_premises(

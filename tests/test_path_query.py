@@ -17,7 +17,9 @@ KNOWN = frozenset(
 STORE = kitchen.stored()
 STEPS = st.builds(Step, st.sampled_from(sorted(KNOWN)), st.booleans())
 RELATION_PATHS = st.lists(STEPS, min_size=1, max_size=3).map(tuple)
-SEEDS = st.lists(st.sampled_from(sorted(map(kitchen.iri, kitchen.CONCEPTS))), min_size=1, max_size=4)
+SEEDS = st.lists(
+    st.sampled_from(sorted(map(kitchen.iri, kitchen.CONCEPTS))), min_size=1, max_size=4
+)
 
 
 def step(name: str, forward: bool = True) -> Step:
@@ -42,7 +44,9 @@ def test_a_built_query_reads_known_properties_only_and_parses(
 ) -> None:
     text = path_query(path, seeds, known=KNOWN, limit=10, max_hops=3).text
     words = text.upper().split()
-    assert not {"INSERT", "DELETE", "LOAD", "CLEAR", "DROP", "SERVICE", "OPTIONAL", "BIND"} & {*words}
+    assert not {"INSERT", "DELETE", "LOAD", "CLEAR", "DROP", "SERVICE", "OPTIONAL", "BIND"} & {
+        *words
+    }
     assert text.count("LIMIT 10") == 1
     list(STORE.select(text))
 
@@ -66,7 +70,8 @@ def test_a_reached_limit_is_reported() -> None:
     path = (step("relatedConstitution"), step("suitableFood"))
     seeds = [kitchen.iri("symptom-sleep")]
     found = [
-        find_paths(STORE, path_query(path, seeds, known=KNOWN, limit=n, max_hops=3)) for n in (2, 50)
+        find_paths(STORE, path_query(path, seeds, known=KNOWN, limit=n, max_hops=3))
+        for n in (2, 50)
     ]
     assert [each.reached_limit for each in found] == [True, False]
     assert len(found[1].paths) == 4

@@ -180,7 +180,10 @@ relation_paths, allow_inverse, limit, engine
         except tomllib.TOMLDecodeError as fault:
             raise SettingError("shiyi.toml", f"is not TOML: {fault}") from fault
         sections = {each.name: getattr(cls(), each.name) for each in fields(cls)}
-        places: dict[str, Any] = {"kb": Path(env.get("SHIYI_KB", "kb")), "base": env.get("SHIYI_BASE", cls().base)}
+        places: dict[str, Any] = {
+            "kb": Path(env.get("SHIYI_KB", "kb")),
+            "base": env.get("SHIYI_BASE", cls().base),
+        }
         for name in tables.keys() - sections.keys() | tables.keys() & places.keys():
             raise SettingError(name, "is not a section of shiyi.toml")
         chosen: dict[str, Any] = {

@@ -46,9 +46,10 @@ class Reader:
     def _as_first_said(self, claim: Claim, claims: dict[str, Claim]) -> Claim:
         """Turn a symmetric claim round if it stands already the other way."""
         said = claim.object
-        if isinstance(said, Literal) or not self.schema.property(
-            local_name(claim.predicate.value)
-        ).symmetric:
+        if (
+            isinstance(said, Literal)
+            or not self.schema.property(local_name(claim.predicate.value)).symmetric
+        ):
             return claim
         turned = Claim(said, claim.predicate, claim.subject, claim.evidence, claim.polarity)
         return turned if turned.iri.value in claims else claim

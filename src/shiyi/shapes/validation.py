@@ -62,7 +62,6 @@ def lowered(quads: Iterable[Quad]) -> "Graph":
 class _Nodes(dict[Term, "Node"]):
     """Terms as rdflib has them, each made once: most IRIs come back many times."""
 
-    @override
     def __missing__(self, term: Term) -> "Node":
         node = self[term] = _node(term)
         return node
