@@ -151,3 +151,16 @@ def test_an_ask_page_weighs_less_than_300_kilobytes(client: FlaskClient) -> None
     assert len(found) >= 5
     weight = len(ask.data) + sum(len(client.get(each, headers=packed).data) for each in found)
     assert weight < 300_000
+
+
+def test_the_reference_of_the_vocabulary_stands_under_the_content_policy(
+    client: FlaskClient,
+) -> None:
+    page = client.get("/vocab/reference", headers={"Accept-Language": "en"})
+    assert page.status_code == 200
+    assert "<style" not in page.text
+    assert 'href="/vocab/reference.css"' in page.text
+    assert "<svg" in page.text
+    style = client.get("/vocab/reference.css")
+    assert style.mimetype == "text/css"
+    assert "max-width" in style.text

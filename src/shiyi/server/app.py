@@ -27,6 +27,7 @@ from shiyi.server.opening import open_site
 from shiyi.server.pages import pages
 from shiyi.server.phrases import Phrases
 from shiyi.server.reading import Thing
+from shiyi.server.reference import reference
 from shiyi.server.resources import resources
 from shiyi.server.site import Site
 from shiyi.server.sparql_protocol import sparql_protocol
@@ -69,6 +70,7 @@ def create_app(site: Site | Path, settings: Settings | None = None) -> Flask:
     for routes in (
         pages(site, kept), resources(site, kept), api(site, metrics, kept),
         sparql_protocol(site, metrics), machine(site, metrics), static(), exploring(site, kept),
+        reference(),
     ):  # fmt: skip
         app.register_blueprint(routes)
     _say(app, site, kept)

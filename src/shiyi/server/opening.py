@@ -1,15 +1,18 @@
 """Opens a knowledge base on disk for the web face."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
 from shiyi.answering.pipeline import METHODS, ask
 from shiyi.answering.runtime import Runtime
+from shiyi.answering.writer import write_with_model
 from shiyi.linking.complete import Completer
 from shiyi.linking.labels import LabelIndex
 from shiyi.linking.linker import Linker
 from shiyi.model.answer import Answer
 from shiyi.model.profile import Profile
+from shiyi.prompts.openai import model_from
 from shiyi.server.counting import counts_of
 from shiyi.server.site import FreeQuery, Site, Suggestion, Writing
 from shiyi.server.tokens import Tokens
@@ -33,11 +36,13 @@ def open_site(path: Path, settings: Settings, read_only: bool = False) -> Site:
     completer = Completer(_labels(runtime, base))
     pool = QueryPool(base, settings.query)
     writing = writing_to(base, pool, settings, tokens)
+    model = model_from(settings.models, os.environ)
 
     def answer(
         question: str, *, method: str, language: str | None, k: int | None, profile: Profile
     ) -> Answer:
-        return ask(runtime, question, method=method, language=language, k=k, profile=profile)
+        made = ask(runtime, question, method=method, language=language, k=k, profile=profile)
+        return write_with_model(made, model, runtime.linker) if model else made
 
     def complete(words: str, language: str, limit: int) -> Sequence[Suggestion]:
         return [
