@@ -5,6 +5,8 @@ from html import escape
 
 WIDTH, HEIGHT = 1160, 720
 _W, _H = 132, 40
+_LINE = 17  # letters that fit a box in one line
+_TOWARDS_END = 0.64  # where on an arrow its label stands, so that arrows of one box keep apart
 # class -> the middle of its box
 BOXES = {
     "Organism": (90, 60), "OrganismPart": (270, 60), "ChemicalEntity": (450, 60),
@@ -66,17 +68,37 @@ def diagram(title: str, label: Callable[[str], str]) -> str:
 
 def _box(name: str, words: str) -> str:
     x, y = BOXES[name]
+    lines = _lines(words)
+    said = "".join(
+        f'<text x="{x}" y="{y + 5 + 16 * i - 8 * (len(lines) - 1)}">{escape(line)}</text>'
+        for i, line in enumerate(lines)
+    )
     return (
         f'<a href="#{escape(name)}"><rect x="{x - _W // 2}" y="{y - _H // 2}" width="{_W}" '
-        f'height="{_H}" rx="6"/><text x="{x}" y="{y + 5}">{escape(words)}</text></a>'
+        f'height="{_H}" rx="6"/>{said}</a>'
     )
+
+
+def _lines(words: str) -> list[str]:
+    """Break a long label at the blank nearest its middle.
+
+    >>> _lines("dietary supplement ingredient")
+    ['dietary supplement', 'ingredient']
+    """
+    blanks = [i for i, letter in enumerate(words) if letter == " "]
+    if len(words) <= _LINE or not blanks:
+        return [words]
+    at = min(blanks, key=lambda i: abs(i - len(words) / 2))
+    return [words[:at], words[at + 1 :]]
 
 
 def _arrow(start: str, name: str, end: str, label: Callable[[str], str]) -> str:
     x1, y1 = _edge(BOXES[start], BOXES[end])
     x2, y2 = _edge(BOXES[end], BOXES[start])
-    x, y = round((x1 + x2) / 2), round((y1 + y2) / 2)
-    said = f'<text class="said" x="{x}" y="{y - 3}">{escape(label(name))}</text>'
+    level = abs(y2 - y1) < _H  # between neighbours of one row the label stands above, between them
+    share = 0.5 if level else _TOWARDS_END
+    x, y = round(x1 + (x2 - x1) * share), round(y1 + (y2 - y1) * share)
+    said = f'<text class="said" x="{x}" y="{y - (26 if level else 3)}">{escape(label(name))}</text>'
     line = f'<path class="line" d="M{x1:.0f} {y1:.0f}L{x2:.0f} {y2:.0f}" marker-end="url(#tip)"/>'
     return line + (said if ":" in name else f'<a href="#{escape(name)}">{said}</a>')
 
