@@ -1,6 +1,6 @@
 """May I take X with Y: every pair the question names is checked, and said in one line."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -58,17 +58,43 @@ def consult(desk: Desk) -> Part:
 
 def _case(desk: Desk, group: tuple[str, ...]) -> Case:
     reading = desk.reading
+    place = reading.groups.index(group)
     beside = [m for m in reading.materials if m not in group]
     found = [f for m in group for f in desk.safety.check(m, reading.person, beside)]
     states = (*reading.ailments, *reading.constitutions, *reading.populations)
     named = (*reading.drugs, *states)
-    place = reading.groups.index(group)
     others = [m for later in reading.groups[place + 1 :] for m in later]
+    kin = _Kin((), (), {}) if found else _of_kin(desk, group, beside, others)
+    found, group = [*found, *kin.found], (*group, *kin.materials)
+    others = [kin.instead.get(o, o) for o in others]
     if named:  # two foods of one question are compared where a source speaks of them
         others = [o for o in others if any(desk.safety.check(m, Person(), [o]) for m in group)]
     earlier = {m for g in reading.groups[:place] for m in g}  # said from the other side
     targets = tuple(dict.fromkeys(t for t in (*named, *others) if t not in group))[:_MOST]
     return Case(group, targets, tuple(f for f in found if f.against not in earlier))
+
+
+@dataclass(frozen=True, slots=True)
+class _Kin:
+    """What is recorded of the herb for a supplement of one organism, or the other way round."""
+
+    materials: tuple[str, ...]
+    found: tuple[Finding, ...]
+    instead: Mapping[str, str]  # the relative that a thing beside was checked as
+
+
+def _of_kin(desk: Desk, group: tuple[str, ...], beside: list[str], later: list[str]) -> _Kin:
+    """Check the relatives of a material, then the material against those of what comes later."""
+    person, named = desk.reading.person, desk.reading.materials
+    found: dict[str, tuple[Finding, ...]] = {}
+    for each in dict.fromkeys(o for m in group for o in desk.facts.kin(m) if o not in named):
+        if reasons := desk.safety.check(each, person, beside):
+            found[each] = reasons
+    if found:
+        return _Kin(tuple(found), tuple(f for each in found.values() for f in each), {})
+    near = {o: other for other in later for o in desk.facts.kin(other) if o not in named}
+    clashes = [f for m in group for f in desk.safety.check(m, Person(), near)]
+    return _Kin((), tuple(clashes), {near[f.against]: f.against for f in clashes})
 
 
 def _verdicts(desk: Desk, case: Case, part: Part) -> None:

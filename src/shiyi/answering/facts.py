@@ -112,6 +112,20 @@ class Facts:
         toward = self._toward
         return _merged([toward.get((object_, each), ()) for each in predicates])
 
+    def kin(self, iri: str) -> tuple[str, ...]:
+        """List the supplements made of the organism of a material, or the materials of its."""
+        extract = self.is_a(iri, SHIYI.DSIngredient)
+        wanted = SHIYI.DietaryMaterial if extract else SHIYI.DSIngredient
+        found = (
+            f.subject for origin in self.of(iri, SHIYI.derivedFromOrganism)
+            for f in self.into(origin.object, SHIYI.derivedFromOrganism)
+        )  # fmt: skip
+        return tuple(
+            each for each in dict.fromkeys(found)
+            if each != iri and self.is_a(each, wanted)
+            and self.is_a(each, SHIYI.DSIngredient) != extract
+        )  # fmt: skip
+
     def texts(self, subject: str, predicate: NamedNode, language: str) -> tuple[Fact, ...]:
         """List texts about ``subject`` in ``language``, or in the other one if there is none."""
         found = self.of(subject, predicate)

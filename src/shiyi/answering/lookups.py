@@ -12,6 +12,7 @@ from shiyi.answering.draft import Piece
 from shiyi.answering.facts import Fact
 from shiyi.answering.parts import Desk, Part, checks, question_texts, red_flags
 from shiyi.answering.phrases import degree
+from shiyi.answering.roles import MATERIAL
 from shiyi.answering.thermal import Pattern
 from shiyi.answering.voice import closed
 from shiyi.linking.normalise import fold, is_cjk
@@ -68,8 +69,14 @@ def _listed(desk: Desk, concept: str, part: Part, several: bool) -> bool:
     for told in texts[:_MOST_TEXTS]:
         name = label + desk.facts.property_label(told[0].predicate, voice.language)
         section.add(voice.say("p_text", label=name, text=told[0].object), *told)
-    pieces = caution_pieces(desk, desk.safety.conditional(concept), 4)
+    against = desk.safety.conditional(concept)
+    pieces = caution_pieces(desk, against, 4)
     if pieces:
+        if desk.reading.wants(Intent.MAY, Intent.DOSE) and desk.facts.is_a(concept, *MATERIAL):
+            stated = {f.claim for _, facts in pieces for f in facts}
+            for each in against:  # whoever asks whether they may is warned of what is written here
+                if each.severity != "interaction" and each.fact.claim in stated:
+                    part.warn(desk, each, told=True)
         name_piece: Piece = (voice.say("w_name", x=voice.name(concept)), ())
         part.section("h_caution").item(*joined(desk, [name_piece, *pieces]))
     return len(section.lines) > before or bool(pieces)

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
+from shiyi.answering.alarms import emergency_signs, is_alarm
 from shiyi.answering.cues import Intent, intents_of, names_medicine, refuses, words
 from shiyi.answering.facts import Facts
 from shiyi.answering.roles import AILMENT, MATERIAL
@@ -78,7 +79,8 @@ def read_question(
     question: str, language: str, profile: Profile, linker: Linker, facts: Facts
 ) -> Reading:
     """Link the words, sort the concepts by role and add what the profile says."""
-    mentions = _relinked(linker.link(question, language), question, linker)
+    said = (m for m in linker.link(question, language) if not is_alarm(m.text))
+    mentions = _relinked(tuple(said), question, linker)
     linked = [m for m in mentions if m.iri]
     intents = set(intents_of(question))
     allergens = [m for m in linked if _is_allergen(question, m)]
@@ -88,7 +90,11 @@ def read_question(
         intents.discard(Intent.STOP)
     if any(refuses(question, m.text) for m in drugs):
         intents.add(Intent.STOP)
-    taken = [m.iri for m in drugs if not m.negated or Intent.STOP in intents]
+    forms = {} if Intent.STOP in intents else _preparations(drugs, linker, facts)
+    taken = [
+        m.iri for m in drugs
+        if (not m.negated or Intent.STOP in intents) and m.iri not in forms
+    ]  # fmt: skip
 
     def those(*classes: NamedNode, negated: bool = False) -> tuple[str, ...]:
         found = (m.iri for m in linked if m.negated == negated and facts.is_a(m.iri, *classes))
@@ -97,14 +103,17 @@ def read_question(
     ailments = tuple(x for x in those(*AILMENT) if not facts.is_a(x, SHIYI.EmergencySign))
     constitutions, populations = those(SHIYI.Constitution), those(SHIYI.Population)
     named = {m.iri for m in linked}
-    groups = _groups([_materials(m, facts) for m in linked if m not in allergens])
+    groups = _groups(
+        [forms.get(m.iri) or _materials(m, facts) for m in linked if m not in allergens]
+    )
     materials = [iri for group in groups for iri in group]
     mentioned = (*ailments, *constitutions, *populations, *_ages(question, facts))
     person = _person(profile, linker, facts, mentioned, taken, [m.iri for m in allergens])
     known = {*materials, *taken, *ailments, *constitutions, *populations}
     seasons, methods = those(SHIYI.Season), those(SHIYI.Method)
     aims = those(SHIYI.Therapy)
-    rules, emergencies = those(SHIYI.Rule, SHIYI.RegulatoryStatus), those(SHIYI.EmergencySign)
+    rules = those(SHIYI.Rule, SHIYI.RegulatoryStatus)
+    emergencies = _emergencies(question, those(SHIYI.EmergencySign), linked, profile, facts)
     return Reading(
         question, language, mentions, frozenset(intents), ailments,
         absent=those(*AILMENT, SHIYI.Population, negated=True),
@@ -114,6 +123,41 @@ def read_question(
         others=tuple(sorted(named - known - {*seasons, *methods, *rules, *emergencies, *aims})),
         person=person, profile=profile,
     )  # fmt: skip
+
+
+def _emergencies(
+    question: str, named: Iterable[str], linked: list[Mention], profile: Profile, facts: Facts
+) -> tuple[str, ...]:
+    """List the emergency signs named, those a name may also mean, and those described."""
+    also = [
+        iri for m in linked if not m.negated for iri in m.alternatives
+        if facts.is_a(iri, SHIYI.EmergencySign)
+    ]  # fmt: skip
+    signs = emergency_signs(question, pregnant=bool(profile.pregnant))
+    described = [resource(sign).value for sign in signs]
+    known = (each for each in described if facts.is_a(each, SHIYI.EmergencySign))
+    return tuple(dict.fromkeys((*named, *also, *known)))
+
+
+def _preparations(drugs: list[Mention], linker: Linker, facts: Facts) -> dict[str, list[str]]:
+    """Tell what a preparation taken beside a medicine is made of: "iron pills" are iron."""
+    found: dict[str, list[str]] = {}
+    if len({m.iri for m in drugs}) < _PAIR:
+        return found
+    for mention in drugs:
+        bare = _FORM.sub("", fold(mention.text)).strip()
+        hits = linker.link(bare) if bare and bare != fold(mention.text) else ()
+        whole = [m.iri for m in hits if len(m.text) == len(bare)]
+        if len(whole) == 1 and facts.is_a(whole[0], *MATERIAL):
+            found[mention.iri] = whole
+    return found
+
+
+_FORM: Final = re.compile(
+    r"^(?:口服|补充?|oral )|(?:补充剂|制剂|剂|片|丸|胶囊|药)$"
+    r"| (?:preparations?|pills?|tablets?|capsules?|supplements?|medicines?)$"
+)
+_PAIR: Final = 2
 
 
 def _relinked(mentions: tuple[Mention, ...], question: str, linker: Linker) -> tuple[Mention, ...]:
@@ -185,6 +229,8 @@ def _materials(mention: Mention, facts: Facts) -> list[str]:
     "Ginkgo biloba" is the seed, the leaf and the extract; each is checked.
     """
     also = [iri for iri in mention.alternatives if facts.is_a(iri, *MATERIAL)]
+    if facts.is_a(mention.iri, SHIYI.ChemicalEntity) and not facts.is_a(mention.iri, SHIYI.Drug):
+        return also[:4]  # what is sold under the name of its constituent
     if not facts.is_a(mention.iri, *MATERIAL, SHIYI.Organism):
         return []
     species = [f.object for f in facts.of(mention.iri, SHIYI.derivedFromOrganism)]

@@ -1,0 +1,198 @@
+"""Words of an emergency: what people say for a sign that must not wait, in Chinese and English."""
+
+import re
+from typing import Final
+
+from shiyi.linking.normalise import fold
+
+
+def emergency_signs(question: str, *, pregnant: bool = False) -> tuple[str, ...]:
+    """List the names of the emergency signs that the words of a question describe.
+
+    These stand beside the signs that are linked by their labels; ``pregnant`` is what a profile
+    says. A sign that the words deny is left out.
+
+    >>> emergency_signs("I blacked out at work")
+    ('symptom-fainting',)
+    >>> emergency_signs("I never blacked out")
+    ()
+    """
+    text = fold(question).replace("’", "'")
+    if pregnant:
+        text = f"怀孕 pregnant: {text}"
+    return tuple(
+        name for name, cue in _CUES
+        if any(not _denied(text[: hit.start()]) for hit in cue.finditer(text))
+    )  # fmt: skip
+
+
+def is_alarm(text: str) -> bool:
+    """Tell whether words only say that it is urgent, and so name no thing.
+
+    >>> is_alarm("emergency"), is_alarm("emergency contraceptive")
+    (True, False)
+    """
+    return fold(text).strip() in _ALARMS
+
+
+def _denied(before: str) -> bool:
+    return bool(_DENIAL.search(before))
+
+
+def _near(one: str, other: str, gap: int) -> str:
+    """Match both within ``gap`` characters of one sentence, in either order."""
+    between = f"[^。！？!?.;；]{{0,{gap}}}?"
+    return f"(?:{one}){between}(?:{other})|(?:{other}){between}(?:{one})"
+
+
+_ALARMS: Final = frozenset({
+    "emergency", "an emergency", "emergencies", "emergency room", "urgent", "emergent", "er",
+    "急", "急症", "急诊", "紧急", "急救", "紧急情况",
+})  # fmt: skip
+_DENIAL: Final = re.compile(
+    r"(?:没有?|并没|并未|从未|从不|不会|无|未)(?:再|出现|过|有)?$"
+    r"|\b(?:no|not|never|without|neither|nor|haven't|hasn't|didn't|don't|doesn't)"
+    r"(?: (?:had|have|any|been|ever|a|feel|felt|having))* ?$"
+)
+_CANNOT: Final = r"(?:can't|cannot|can not|could not|couldn't|unable to|not able to)"
+_NOT: Final = r"(?:won't|will not|does not|doesn't|would not|wouldn't|refuses to|not)"
+_ATE: Final = r"\b(?:ate|drank|swallowed|took|taken|eaten|chewed)\b"
+_ATE_ZH: Final = r"(?:吃|喝|吞|服|嚼)(?:了|下|过|完)"
+_TOXIC: Final = (
+    r"附子|川乌|草乌|乌头|雪上一枝蒿|半夏|天南星|马钱子|巴豆|杏仁|桃仁|果核|白果|银杏果|木薯|野蘑菇|毒蘑菇|河豚"
+)  # fmt: skip
+_TOXIC_EN: Final = (
+    r"aconite|monkshood|kernels?|ginkgo (?:nuts?|seeds?)|cassava|nux vomica|pinellia|"
+    r"wild mushrooms?|puffer ?fish"
+)  # fmt: skip
+# what something is taken for is no harm that it did
+_AIM_ZH: Final = r"(?:(?!治|缓解|改善|能不能)[^。])"
+_AIM_EN: Final = r"(?:(?!\bfor\b|treat|help|reliev|cure)[^.?!])"
+_GUM: Final = r"(?![^。！？!?.;；]{0,40}(?:牙|鼻|痔|gum|nose|piles|haemorrhoid|hemorrhoid))"
+
+_TABLE: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
+    ("symptom-chest-pressure-spreading-to-the-arm-or-jaw", (
+        r"(?:胸|心口).{0,5}(?:压|闷|紧|疼|痛|憋).{0,12}(?:胳膊|手臂|左臂|左手|左肩|下巴|下颌|冷汗)",
+        r"(?:胳膊|手臂|左臂|左手|左肩|下巴|下颌).{0,12}(?:胸|心口).{0,5}(?:压|闷|紧|疼|痛|憋)",
+        r"\bchest\b.{0,40}\b(?:arm|jaw|shoulder|sweat\w*)\b|\b(?:arm|jaw)\b.{0,40}\bchest\b",
+    )),
+    ("symptom-chest-pain", (
+        r"(?:胸|心口|心脏).{0,4}(?:绞痛|剧痛|压榨|撕裂|压着疼|压着痛|像.{0,3}压)",
+        _near(r"\bchest\b", r"crush\w*|squeez\w*|tearing|elephant|severe pain|hurts", 25),
+    )),
+    ("symptom-difficulty-breathing", (
+        r"(?:喘|透)不过来?气|喘不上来?气|呼吸(?:不了|不过来|不上来)|气上不来|嘴唇发?[紫青]",
+        (rf"{_CANNOT} (?:breathe|catch (?:my|her|his) breath)|(?:gasping|struggling) (?:for|to) "
+        r"(?:air|breathe)|lips? (?:are |is |turned |turning |have gone )?(?:blue|purple)"),
+    )),
+    ("symptom-swelling-of-the-face-or-throat", (
+        r"(?:吃|喝)(?:了|完|过).{0,14}(?:喉|嗓子|舌|嘴唇|口唇|脸).{0,4}(?:肿|发紧)",
+        r"(?:过敏|蜇|蛰|突然).{0,10}(?:喉|舌|嘴唇|口唇|脸).{0,4}(?:肿|发紧)",
+        r"(?:喉|舌|嘴唇|口唇|脸).{0,4}(?:肿|发紧).{0,8}(?:喘|呼吸|憋)",
+        (r"\b(?:throat|tongue|lips?|face)\b.{0,20}\b(?:swell\w*|swollen|swelled|tighten\w*).{0,30}"
+        r"\b(?:after|ate|eating|allerg\w*|stung|sting|sudden\w*|breath\w*)\b"),
+        (r"\b(?:after|ate|eating|allerg\w*|stung|sting|suddenly)\b.{0,40}"
+        r"\b(?:throat|tongue|lips?|face)\b.{0,15}\b(?:swell\w*|swollen|swelled|tighten\w*)"),
+        r"\bthroat\b.{0,12}\bclos(?:ing|ed|es)\b|anaphyla\w*",
+    )),
+    ("symptom-fainting", (
+        r"[晕昏](?:过去|倒|厥)|失去知觉|眼前一黑.{0,4}倒",
+        (r"\bfaint(?:ed|s|ing)\b|\b(?:pass|black)(?:ed|es|s|ing) out\b|\bcollapsed\b|"
+        r"lost consciousness"),
+    )),
+    ("symptom-impaired-consciousness", (
+        r"[叫唤喊]不醒|没有?意识|不省人事|胡言乱语",
+        rf"(?:{_CANNOT}|{_NOT}|hard to) (?:wake|be woken|respond)|unresponsive|not responding",
+    )),
+    ("symptom-jaundice", (
+        r"(?:皮肤|全身|眼白|眼珠|眼睛)[^，。]{0,4}(?:发黄|变黄|黄了|黄染)",
+        _near(r"\b(?:skin|eyes?|whites)\b", r"(?:turn|turned|turning|gone|going|are|is|went|look)"
+              r"\w* (?:\w+ )?yellow|yellowing", 12),
+    )),
+    ("symptom-no-urine-output", (
+        r"(?:尿|小便)[^，。]{0,3}(?:不出|不下来|不通)|[天夜]没(?:有)?(?:尿|小便|撒尿)",
+        (rf"{_CANNOT} (?:pass (?:any )?(?:urine|water)|urinate|pee|wee)\b|\bno urine\b|"
+        r"(?:not|n't) (?:urinated|peed|passed (?:any )?urine)"),
+    )),
+    ("symptom-vaginal-bleeding-in-pregnancy", (
+        rf"{_GUM}(?:怀孕|怀着|孕|胎)[^。！？]{{0,14}}(?:出血|流血|见红|见血)",
+        rf"{_GUM}(?:出血|流血|见红)[^。！？]{{0,10}}(?:怀孕|孕期|孕妇|保胎|安胎)",
+        rf"{_GUM}pregnan\w*.{{0,40}}\b(?:bleed\w*|bled|spotting)\b",
+        rf"{_GUM}\b(?:bleeding|spotting|bled)\b.{{0,40}}pregnan\w*",
+    )),
+    ("symptom-coughing-up-blood", (
+        r"咳[^，。]{0,4}血|痰[^，。]{0,3}血",
+        r"\bcough\w* (?:\w+ ){0,3}blood|blood in (?:my |the |his |her )?(?:sputum|phlegm|spit)",
+    )),
+    ("symptom-vomiting-blood", (
+        r"[吐呕](?:了|出)[^，。]{0,4}血|吐[^，。]{0,4}咖啡",
+        r"\b(?:vomit\w*|throw\w* up|threw up) (?:\w+ ){0,3}blood|coffee grounds",
+    )),
+    ("symptom-black-tarry-stools", (
+        r"(?:大便|屎|拉的|便便)[^，。]{0,6}(?:发黑|黑色|黑的|漆黑|柏油)",
+        _near(r"\b(?:stools?|poo|poop|bowel movements?)\b", r"\b(?:black|tarry|tar)\b", 15),
+    )),
+    ("symptom-sudden-one-sided-weakness", (
+        r"(?:半边|一侧|一边|左边|右边|左半|右半)[^。]{0,6}(?:发麻|麻了|动不了|没力|无力|不能动|抬不起|歪)",
+        r"嘴[角巴]?(?:突然)?歪",
+        _near(r"\b(?:one|left|right) side|half of", r"\b(?:numb|weak|droop\w*|paraly\w*)\b", 30),
+        r"\bface\b.{0,15}\bdroop\w*",
+    )),
+    ("symptom-sudden-slurred-speech", (
+        r"说话[^，。]{0,4}(?:不清|含糊|不利索|说不出)|大舌头了",
+        r"\bslurr?(?:ed|ing|s)\b|suddenly " + _CANNOT + r" (?:speak|talk)",
+    )),
+    ("symptom-sudden-severe-headache", (
+        r"头[^，。]{0,4}(?:炸开|裂开|剧痛|剧烈)|从来?没[^，。]{0,6}头[疼痛]",
+        r"worst headache|thunderclap|sudden\w* (?:\w+ ){0,3}headache|headache.{0,20}exploding",
+    )),
+    ("symptom-sudden-loss-of-vision", (
+        r"突然[^。]{0,8}(?:看不见|失明|看不到)",
+        rf"sudden\w*.{{0,20}}(?:{_CANNOT} see|blind|los\w+ .{{0,10}}(?:sight|vision))",
+    )),
+    ("symptom-convulsions", (
+        r"口吐白沫|[全浑]身抽|抽(?:过去|起来)了",
+        r"\bseizures?\b|\bconvuls\w+|foaming at the mouth",
+    )),
+    ("symptom-suicidal-thoughts", (
+        r"不想活|活不下去|不如死|想死了?(?:[，。！？]|$)|自杀|轻生|寻死|(?:结束|了结)(?:自己|生命|我的)",
+        (r"\b(?:kill|hurt|harm|cut) myself|end (?:my life|it all)|suicid\w*|want to die|"
+        r"(?:don't|do not|not) want to (?:live|be alive|go on)|better off dead|no reason to live"),
+    )),
+    ("symptom-infant-not-feeding-and-floppy", (
+        (r"(?:宝宝|婴儿|新生儿|月大|娃)[^。]{0,16}"
+        r"(?:不吃奶|不喝奶|拒奶|软绵绵|叫不醒|嗜睡|没精神|囟门|发紫)"),
+        (r"\b(?:baby|newborn|infant|months? old|weeks? old)\b.{0,40}"
+        rf"(?:\blimp\b|floppy|{_NOT} (?:feed|wake|drink|nurse)|not feeding|refus\w*|\bblue\b|"
+        r"very sleepy)"),
+    )),
+    ("symptom-suspected-poisoning", (
+        rf"{_ATE_ZH}[^。？！]{{0,10}}(?:生的?|没煮熟的?|未炮制的?|多|\d+[颗粒个])[^。？！]{{0,4}}(?:{_TOXIC})",
+        rf"[吃喝服吞嚼误][^。]{{0,8}}(?:{_TOXIC}|药酒){_AIM_ZH}{{0,12}}(?:麻木|发麻|嘴麻|舌麻|舌头麻|心慌|抽|昏)",
+        rf"(?:生|没煮熟)[^。]{{0,3}}(?:{_TOXIC})[^。]{{0,8}}(?:吐|晕|头痛|心慌|难受)",
+        r"(?:吃|吞|服)(?:了|下)(?:一整?瓶|半瓶|一大把|很多|太多|好多|几十|\d\d+)[^。，]{0,8}(?:药|片|安眠|胶囊)",
+        r"(?:药|片)(?:吃|服|喝)(?:多了|过量|了[^。，]{0,4}倍)|[误喝](?:喝|了)[^。]{0,4}(?:农药|消毒|清洁|洗涤|百草枯)",
+        (rf"{_ATE}.{{0,30}}\b(?:raw|uncooked|unprocessed|many|handful|\d+)\b.{{0,20}}"
+        rf"\b(?:{_TOXIC_EN})"),
+        rf"\b(?:{_TOXIC_EN})\b{_AIM_EN}{{0,50}}\b(?:numb\w*|tingl\w*|palpitat\w*|dizzy)\b",
+        rf"\b(?:numb\w*|tingl\w*)\b.{{0,20}}\b(?:after|from|since)\b.{{0,30}}\b(?:{_TOXIC_EN})\b",
+        (rf"{_ATE}.{{0,15}}\b(?:whole bottle|entire bottle|bottle of|too many|a handful of|"
+        r"double|triple|\d\d+\b(?! ?(?:mg|mcg|g|ml|iu|units?)\b))\b.{0,25}\b(?:pills?|tablets?|capsules?|medicines?|doses?)\b"),
+        r"\boverdos\w*|\bpoisoned\b|(?:drank|swallowed) (?:\w+ ){0,2}(?:bleach|pesticide|cleaner)",
+    )),
+    ("symptom-bleeding-that-does-not-stop", (
+        r"血[^，。]{0,3}(?:止不住|停不下来|流不停|不止)|止不住[^，。]{0,4}血",
+        rf"\b(?:bleed\w*|blood)\b.{{0,20}}(?:{_NOT} stop\w*|keeps (?:coming|pouring))",
+    )),
+    ("symptom-severe-abdominal-pain", (
+        r"(?:肚子|腹|胃)[^，。]{0,4}(?:剧痛|剧烈[^，。]{0,2}[疼痛]|[疼痛]得[^，。]{0,4}(?:打滚|直不起|受不了))",
+        (r"\b(?:severe|excruciating|unbearable|agoni\w+)\b.{0,15}"
+        r"\b(?:stomach|abdom\w*|belly|tummy)\b.{0,10}\b(?:pain|aches?|cramps?)\b"),
+    )),
+    ("symptom-persistent-vomiting", (
+        r"[吐呕](?:了一整天|个不停|得停不下来)|喝水[都也]吐|吃什么吐什么",
+        (r"\b(?:vomit\w*|throwing up)\b.{0,15}(?:all day|non-?stop|everything)|"
+        rf"{_CANNOT} keep (?:anything|water|fluids|food) down"),
+    )),
+)  # fmt: skip
+_CUES: Final = tuple((name, re.compile("|".join(cues))) for name, cues in _TABLE)
