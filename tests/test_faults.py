@@ -251,7 +251,7 @@ def test_a_worker_whose_parent_is_gone_ends_itself(shared_kb: Path) -> None:
 def _request(snapshot: str, text: str) -> dict[str, object]:
     return {
         "snapshot": snapshot, "query": text, "seconds": 5.0, "solutions": "json", "graph": "ttl",
-        "default_graphs": [], "named_graphs": [],
+        "default_graphs": [], "named_graphs": [], "profile": "", "prefixes": {}, "base": "",
     }  # fmt: skip
 
 

