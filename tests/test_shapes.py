@@ -20,7 +20,7 @@ SOUND_CLAIM = """
 """
 SOUND_EVIDENCE = """
 :e a s:Evidence ; dc:source :b ; s:sourceTier :t ; s:extractionConfidence 0.9 ;
-  s:checked "source" ; s:rating "major" . :b a s:Source .
+  s:checked "source" ; s:rating "major" . :b a s:Source ; s:lineage "b" .
 """
 # shape file -> a graph that conforms, a graph that does not, and the component it breaks
 CASES: dict[str, tuple[str, str, URIRef]] = {

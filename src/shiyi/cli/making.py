@@ -1,7 +1,10 @@
 """How a knowledge base is made: tables, shapes, store, derived graph, indexes, in that order."""
 
+import gc
 import time
+from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -11,6 +14,7 @@ from shiyi.settings import Settings
 
 if TYPE_CHECKING:
     from shiyi.ingest.starter import Starter
+    from shiyi.model.rdf import Quad
     from shiyi.shapes.validation import Result
     from shiyi.sparql.oxigraph import OxigraphStore
 
@@ -41,35 +45,57 @@ def prepared(
     steps.begin("reading tables")
     starter = load_starter(tables, settings.confidence)
     steps.begin("validating with SHACL")
-    # the same tables in a second process: two halves of the work on two cores
-    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
-        other = pool.submit(_claims_conform, tables, settings)
-        results = _conform(starter, claims=False) + other.result()
+    results = in_halves(starter.quads, partial(_starter_quads, tables, settings))
     if violations := [str(each) for each in results if each.severity == "Violation"]:
         raise ConformanceError(violations)
     return starter, results
 
 
-def _claims_conform(tables: Path | None, settings: Settings) -> tuple["Result", ...]:
+Quads = Callable[[], Iterable["Quad"]]
+
+
+def in_halves(here: Quads, there: Quads) -> tuple["Result", ...]:
+    """Validate the same quads in two processes: the claims ``there``, everything else ``here``."""
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+        other = pool.submit(_conform, there, True)
+        return _conform(here, False) + other.result()
+
+
+def _starter_quads(tables: Path | None, settings: Settings) -> Iterable["Quad"]:
     from shiyi.ingest.starter import load_starter
 
-    return _conform(load_starter(tables, settings.confidence), claims=True)
+    return load_starter(tables, settings.confidence).quads()
 
 
-def _conform(starter: "Starter", claims: bool) -> tuple["Result", ...]:
+def accepted_quads(settings: Settings) -> Iterable["Quad"]:
+    """Give the accepted view of the knowledge base."""
+    from shiyi.model.rdf import DefaultGraph
+    from shiyi.sparql.knowledge_base import KnowledgeBase
+
+    with KnowledgeBase.open(settings.kb) as base:
+        return list(base.store.match(graph=DefaultGraph()))
+
+
+def _conform(quads: Quads, claims: bool) -> tuple["Result", ...]:
     """Validate the claims alone, or everything but the claims; types stand in both halves."""
     from shiyi.model.names import ID
     from shiyi.model.rdf import text
     from shiyi.ontology.terms import RDF
     from shiyi.shapes.validation import lowered, shape_names, shapes_graph, validate
 
-    half = (
-        quad
-        for quad in starter.quads()
-        if quad.predicate == RDF.type or text(quad.subject).startswith(f"{ID}claim/") is claims
-    )
     names = ("claim",) if claims else tuple(n for n in shape_names() if n != "claim")
-    return validate(lowered(half), shapes_graph(*names))
+    collecting = gc.isenabled()
+    gc.disable()  # millions of small objects that all stay: looking through them costs a quarter
+    try:
+        half = (
+            quad
+            for quad in quads()
+            if quad.predicate == RDF.type or text(quad.subject).startswith(f"{ID}claim/") is claims
+        )
+        return validate(lowered(half), shapes_graph(*names))
+    finally:
+        if collecting:
+            gc.enable()
 
 
 def make_base(tables: Path | None, settings: Settings, steps: Steps) -> dict[str, Any]:
