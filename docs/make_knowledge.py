@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from shiyi.ingest.concepts import KINDS, Concept
+from shiyi.ingest.concepts import KINDS, TabledConcept
 from shiyi.ingest.starter import Starter, load_starter
 from shiyi.model.rdf import local_name, text
 from shiyi.ontology.vocabulary import Schema
@@ -142,7 +142,7 @@ class Chp:
             for name in (row["Chinese_synonyms"] or "").split("|"):
                 self.synonym.setdefault(name.strip(), row["CHP_ID"])
 
-    def find(self, concept: Concept) -> str:
+    def find(self, concept: TabledConcept) -> str:
         """Give the row of a concept, by its name, a synonym of theirs or an alias of ours."""
         for name in (concept.zh, *concept.alt_zh):
             if row := self.preferred.get(name) or self.synonym.get(name):
@@ -236,7 +236,7 @@ def agreement(
     yield table(("material", "of what", "books", "table", "how it stands"), rows)
 
 
-def catalogue(starter: Starter) -> list[Concept]:
+def catalogue(starter: Starter) -> list[TabledConcept]:
     """List the catalogue names and the named parts of those that are groups."""
     numbered = [
         each for each in starter.concepts.by_id.values()

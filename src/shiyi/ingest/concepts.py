@@ -3,12 +3,13 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from shiyi.ingest.tables import Faults, Place, Row, check_columns, read_tables
+from shiyi.model.concept import Concept
 from shiyi.model.names import resource
-from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, Quad
+from shiyi.model.rdf import DefaultGraph, Literal, Quad
 from shiyi.ontology.terms import RDF, SHIYI, SKOS
 from shiyi.ontology.vocabulary import Schema
 
@@ -32,38 +33,21 @@ _ID = re.compile(r"[a-z]+(-[a-z0-9]+)+")
 
 
 @dataclass(frozen=True, slots=True)
-class Concept:
-    """One concept of the starter knowledge base, as its row states it."""
+class TabledConcept(Concept):
+    """One concept of the starter knowledge base, and where its row stands."""
 
-    id: str
-    class_name: str
-    zh: str
-    en: str
-    alt_zh: tuple[str, ...]
-    alt_en: tuple[str, ...]
-    pinyin: str
-    latin: tuple[str, ...]
-    notation: tuple[str, ...]
-    broader: tuple[str, ...]
-    definition_zh: str
-    definition_en: str
-    tcm_only: bool
-    place: Place
-
-    @property
-    def iri(self) -> NamedNode:
-        """Name the concept."""
-        return resource(self.id)
+    tcm_only: bool = False  # a purely Chinese sign, which Western medicine does not name
+    place: Place = field(default=Place("", 0), compare=False)
 
 
 class Concepts:
     """All concepts, found by id, or by a label among the classes a property takes."""
 
-    def __init__(self, concepts: Iterable[Concept], schema: Schema) -> None:
+    def __init__(self, concepts: Iterable[TabledConcept], schema: Schema) -> None:
         self.by_id = {each.id: each for each in concepts}
         self._schema = schema
-        self._preferred: dict[str, list[Concept]] = defaultdict(list)
-        self._alias: dict[str, list[Concept]] = defaultdict(list)
+        self._preferred: dict[str, list[TabledConcept]] = defaultdict(list)
+        self._alias: dict[str, list[TabledConcept]] = defaultdict(list)
         for each in self.by_id.values():
             for label in dict.fromkeys((each.zh, each.en)):
                 self._preferred[label.casefold()].append(each)
@@ -97,8 +81,8 @@ class Concepts:
 
 def read_concepts(folder: Path, schema: Schema, faults: Faults) -> Concepts:
     """Read every concept table of ``folder``."""
-    concepts: dict[str, Concept] = {}
-    labels: dict[tuple[str, str, str], Concept] = {}
+    concepts: dict[str, TabledConcept] = {}
+    labels: dict[tuple[str, str, str], TabledConcept] = {}
     for header, rows in read_tables(folder, faults):
         check_columns(header, ("id", "class", "zh", "en"), COLUMNS, rows, faults)
         for row in rows:
@@ -108,8 +92,8 @@ def read_concepts(folder: Path, schema: Schema, faults: Faults) -> Concepts:
     return Concepts(concepts.values(), schema)
 
 
-def _concept(row: Row) -> Concept:
-    return Concept(
+def _concept(row: Row) -> TabledConcept:
+    return TabledConcept(
         id=row.get("id"), class_name=row.get("class"), zh=row.get("zh"), en=row.get("en"),
         alt_zh=row.values("alt_zh"), alt_en=row.values("alt_en"), pinyin=row.get("pinyin"),
         latin=row.values("latin"), notation=row.values("notation"), broader=row.values("broader"),
@@ -119,7 +103,7 @@ def _concept(row: Row) -> Concept:
 
 
 def _check(
-    concept: Concept, known: dict[str, Concept], labels: dict[tuple[str, str, str], Concept],
+    concept: TabledConcept, known: dict[str, TabledConcept], labels: dict[tuple[str, str, str], TabledConcept],
     schema: Schema, faults: Faults,
 ) -> None:  # fmt: skip
     place = concept.place
@@ -141,7 +125,7 @@ def _check(
             faults.add(place, f"{label!r} is already the {language} label of {first.id}")
 
 
-def broader_of(concept: Concept, concepts: Concepts, faults: Faults) -> list[str]:
+def broader_of(concept: TabledConcept, concepts: Concepts, faults: Faults) -> list[str]:
     """Resolve the broader concepts of one concept, within its kind."""
     kind = KINDS.get(concept.class_name, "")
     wanted = frozenset(name for name, each in KINDS.items() if each == kind)
@@ -168,7 +152,7 @@ def check_acyclic(parents: dict[str, list[str]], concepts: Concepts, faults: Fau
                 waiting.extend(parents.get(node, ()))
 
 
-def concept_quads(concept: Concept, broader: Iterable[str], pinyin: str) -> Iterator[Quad]:
+def concept_quads(concept: TabledConcept, broader: Iterable[str], pinyin: str) -> Iterator[Quad]:
     """Yield type, labels, codes and place in the hierarchy, in the default graph."""
     node, default = concept.iri, DefaultGraph()
     yield Quad(node, RDF.type, getattr(SHIYI, concept.class_name), default)
