@@ -1,0 +1,1 @@
+"""Curation: experts review, mend and extend the knowledge; every change is named and reversible."""
