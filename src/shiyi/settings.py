@@ -95,7 +95,7 @@ class AnswerSettings:
     max_question_chars: int = 2000
     warn_from: float = 0.0  # a harm is shown at any confidence, with its tier
     recommend_from: float = 0.6  # a benefit needs at least this confidence on every hop
-    recommendations: int = 5  # as many as a person takes in (ours)
+    recommendations: int = 4  # as many as a person takes in (ours)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable
 from typing import Final
 
 from shiyi.answering.candidates import Candidate, Choice
-from shiyi.answering.cautions import caution_pieces
+from shiyi.answering.cautions import caution_lines
 from shiyi.answering.cues import is_cue
 from shiyi.answering.draft import Piece
 from shiyi.answering.facts import Fact
@@ -12,6 +12,7 @@ from shiyi.answering.held import held_lines
 from shiyi.answering.parts import Desk, Part, checks, question_texts, red_flags
 from shiyi.answering.paths import Retrieved
 from shiyi.answering.phrases import RATINGS, sure
+from shiyi.answering.safety import Finding
 from shiyi.answering.thermal import Pattern, nature_of
 from shiyi.answering.undecided import branches, undecided
 from shiyi.model.answer import Recommendation
@@ -130,11 +131,13 @@ def _recommend(desk: Desk, candidate: Candidate, part: Part) -> None:
         )
     )  # fmt: skip
     section = part.section("h_why")
-    how = _how(desk, candidate.iri)
     pieces: list[Piece] = [(voice.say("w_name", x=voice.name(candidate.iri)), ())]
     pieces.append(_why(desk, candidate, {f.claim for line in section.lines for f in line.facts}))
-    if not (how[0] and desk.facts.is_a(candidate.iri, SHIYI.Dish)):
-        pieces.append(_effect(desk, candidate.iri))
+    how = _how(desk, candidate.iri)
+    told = any(voice.say("r_how", text="") in line.text for line in section.lines[1:])
+    dish = desk.facts.is_a(candidate.iri, SHIYI.Dish)
+    if not how[0] or (told and not dish):  # one plain food shows how such foods are taken
+        how = _effect(desk, candidate.iri) if not candidate.paths else ("", ())
     section.item(*joined(desk, [*pieces, how]))
 
 
@@ -202,32 +205,31 @@ def _text(desk: Desk, iri: str, predicates: Iterable[NamedNode]) -> Piece:
 
 
 def _cautions(desk: Desk, chosen: Iterable[Candidate], part: Part) -> None:
-    """Name what speaks against the items should it apply; those with the same line share it."""
-    lines: dict[tuple[Piece, ...], list[str]] = {}
+    """Name what speaks against the items should it apply, by whom it concerns."""
+    about: dict[str, list[Finding]] = {}
     for candidate in chosen:
         found = list(desk.safety.conditional(candidate.iri))
         for link in desk.facts.of(candidate.iri, SHIYI.hasIngredient):
             found += [
                 f for f in desk.safety.conditional(link.object) if f.severity == "interaction"
             ]
-        pieces = tuple(caution_pieces(desk, found, about=candidate.iri))
-        if pieces:
-            lines.setdefault(pieces, []).append(candidate.iri)
-    for pieces, items in lines.items():
-        name: Piece = (desk.voice.say("w_name", x=desk.voice.names(items)), ())
-        part.section("h_caution").item(*joined(desk, [name, *pieces]))
+        about[candidate.iri] = found
+    for pieces in caution_lines(desk, about):
+        part.section("h_caution").item(*pieces)
 
 
 def _paths(
     desk: Desk, retrieved: Retrieved, choice: Choice, chosen: Iterable[Candidate], part: Part
 ) -> None:
-    """Show up to three ways in full, and keep all that the answer rests on."""
+    """Show one way in full, or one for cold and one for heat; keep all that the answer rests on."""
     voice, section = desk.voice, part.section("h_paths")
     kept = [path for c in chosen for path in c.reason()[:1]]
+    named = {c.iri for c in chosen}
     every = [path for c in (*choice.open, *choice.waiting) for path in c.paths]
+    every.sort(key=lambda path: path.hops[-1].end not in named)  # what was named comes first
     for first in _relations(desk):
-        through = [p for p in every if p.hops[0].claim == first.claim and len(p.hops) == 2][:2]
-        if through and len(section.lines) < 3:
+        through = [p for p in every if p.hops[0].claim == first.claim and len(p.hops) == 2][:1]
+        if through and not section.lines:
             ends = tuple(path_facts(path)[-1] for path in through)
             text = voice.ways(through) + voice.sources([first])
             section.add(text, first, *ends)
@@ -236,7 +238,8 @@ def _paths(
     shown = [path for path in retrieved.shown if path.hops[-1].end not in barred]
     if desk.differential.undecided or not section.lines:
         section.lines.clear()
-        _through(desk, [p for p in (*part.paths, *kept, *shown) if len(p.hops) > 1], part)
+        own = [p for p in (*part.paths, *kept) if len(p.hops) > 1]
+        _through(desk, own or [p for p in shown if len(p.hops) > 1][:1], part)
     part.paths += [*kept, *shown]
 
 

@@ -1,34 +1,91 @@
 """What is recorded against a thing, should it apply: merged, the gravest first."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from shiyi.answering.draft import Piece
 from shiyi.answering.parts import Desk
+from shiyi.answering.phrases import listed
 from shiyi.answering.safety import Finding
 from shiyi.ontology.terms import SHIYI
 
 
-def caution_pieces(
-    desk: Desk, found: Iterable[Finding], most: int = 2, about: str = ""
-) -> list[Piece]:
+def caution_pieces(desk: Desk, found: Iterable[Finding], most: int = 2) -> list[Piece]:
     """Merge what is recorded against a thing: interactions, then the gravest states."""
-    voice, pieces, found = desk.voice, list[Piece](), list(found)
-    drugs = _drugs(desk, found)[:most]
+    voice, pieces = desk.voice, list[Piece]()
+    drugs, states = _telling(desk, found, most)
     if drugs:
         names = voice.names((f.against for f in drugs), "or")
-        parts = [f.material for f in drugs if about and f.material != about]
-        has = voice.say("k_has", parts=voice.names(parts)) if parts else ""
-        pieces.append((has + voice.say("k_drugs", drugs=names), tuple(f.fact for f in drugs)))
-    states = [f for f in found if f.severity in {"contraindicated", "caution"}]
-    states = sorted((f for f in states if _concerns(desk, f)), key=lambda f: _state(desk, f))
-    states = [f for f in states if not (drugs and f.against.endswith("-anticoagulated"))]
-    states = states[: most - bool(drugs)]
-    for severity in ("contraindicated", "caution"):
+        pieces.append((voice.say("k_drugs", drugs=names), tuple(f.fact for f in drugs)))
+    for severity in _GRAVEST_FIRST:
         these = [f for f in states if f.severity == severity]
         if these:
             names = voice.these(f.against for f in these)
             pieces.append((voice.say(f"k_{severity}", states=names), tuple(f.fact for f in these)))
     return pieces
+
+
+def caution_lines(desk: Desk, about: Mapping[str, list[Finding]]) -> list[list[Piece]]:
+    """Say of several things together whom they concern: one line for each kind of caution.
+
+    ``about`` gives what is recorded of each thing and of what it is made of.
+    """
+    met: dict[str, dict[tuple[str, ...], list[tuple[str, Finding]]]] = {}
+    for item, found in about.items():
+        drugs, states = _telling(desk, found, 2)
+        if drugs:
+            key = tuple(dict.fromkeys(f.against for f in drugs))
+            met.setdefault("interaction", {}).setdefault(key, []).extend((item, f) for f in drugs)
+        for each in states:
+            met.setdefault(each.severity, {}).setdefault((each.against,), []).append((item, each))
+    kinds = (*_GRAVEST_FIRST, "interaction")
+    return [_line(desk, kind, _merged(met[kind])) for kind in kinds if kind in met]
+
+
+_Told = list[tuple[tuple[str, ...], list[tuple[str, Finding]]]]  # whom it concerns, and what
+
+
+def _merged(met: Mapping[tuple[str, ...], list[tuple[str, Finding]]]) -> _Told:
+    """Join what concerns the same things: "bloating or constipation (lotus seed)"."""
+    same: dict[tuple[str, ...], dict[str, None]] = {}
+    because: dict[tuple[str, ...], list[tuple[str, Finding]]] = {}
+    for against, found in met.items():
+        items = tuple(dict.fromkeys(item for item, _ in found))
+        same.setdefault(items, {}).update(dict.fromkeys(against))
+        because.setdefault(items, []).extend(found)
+    return [(tuple(same[items]), because[items]) for items in same]
+
+
+def _line(desk: Desk, kind: str, met: _Told) -> list[Piece]:
+    """Write whom a kind of caution concerns, each with the things in brackets."""
+    voice, pieces = desk.voice, list[Piece]()
+    pieces.append((voice.say(f"l_{kind}"), ()))
+    for n, (against, found) in enumerate(met):
+        items = [
+            voice.name(item) if f.material == item
+            else voice.say("l_has", x=voice.name(item), part=voice.name(f.material))
+            for item, f in found
+        ]  # fmt: skip
+        who, what = voice.these(against, "or"), listed(voice.language, items)
+        text = voice.say("l_who", who=who, items=what)
+        mark = "" if n == 0 else ("；" if voice.language == "zh" else "; ")
+        facts = tuple({f.fact.claim: f.fact for _, f in found}.values())
+        pieces.append((mark + text, facts))
+    return pieces
+
+
+def _telling(
+    desk: Desk, found: Iterable[Finding], most: int
+) -> tuple[list[Finding], list[Finding]]:
+    """Take the gravest interactions, then the gravest states."""
+    found = list(found)
+    drugs = _drugs(desk, found)[:most]
+    states = [f for f in found if f.severity in _GRAVEST_FIRST]
+    states = sorted((f for f in states if _concerns(desk, f)), key=lambda f: _state(desk, f))
+    states = [f for f in states if not (drugs and f.against.endswith("-anticoagulated"))]
+    return drugs, states[: most - bool(drugs)]
+
+
+_GRAVEST_FIRST = ("contraindicated", "caution")
 
 
 def _drugs(desk: Desk, found: Iterable[Finding]) -> list[Finding]:

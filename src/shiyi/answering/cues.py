@@ -31,7 +31,7 @@ ZH: Final[Mapping[Intent, tuple[str, ...]]] = {
     Intent.ADVICE: (
         "推荐", "吃点什么", "吃什么", "喝什么", "喝点什么", "吃些什么", "喝些什么", "吃啥", "喝啥", "哪些食物",
         "什么食物", "什么食疗", "食疗", "药膳", "适合吃", "适合喝", "该吃", "该喝", "怎么调理", "如何调理", "怎么食补",
-        "饮食建议", "有什么好", "宜吃", "食谱", "几款", "调养", "怎么吃好", "什么汤", "什么粥", "什么茶", "怎么办",
+        "饮食建议", "什么补充剂", "哪些补充剂", "哪种补充剂", "什么保健品", "哪些保健品", "有什么好", "宜吃", "食谱", "几款", "调养", "怎么吃好", "什么汤", "什么粥", "什么茶", "怎么办",
         "什么比较好", "食补", "补一补", "能缓解", "有什么吃的", "吃哪些", "喝哪些", "什么对", "如何食养", "调理",
     ),
     Intent.MAY: (
@@ -73,7 +73,8 @@ EN: Final[Mapping[Intent, tuple[str, ...]]] = {
         "remedy", "remedies", "good for", "help with", "helps with", "help me", "what helps",
         "ideas for", "any drinks", "any food", "any foods", "best food", "best foods", "best tea",
         "drinks for", "tea for", "soup for", "eat for", "drink for", "something to drink",
-        "something to eat", "what is good", "any tea", "any soup", "foods that", "drinks that",
+        "something to eat", "foods suit", "food suits", "which supplement", "which supplements",
+        "what supplement", "what supplements", "what is good", "any tea", "any soup", "foods that", "drinks that",
     ),
     Intent.MAY: (
         "can i", "may i", "could i", "should i avoid", "is it ok", "is it okay", "is it safe",

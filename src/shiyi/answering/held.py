@@ -103,7 +103,7 @@ def _in_full(desk: Desk, candidate: Candidate, telling: str) -> list[Piece]:
         pieces.append(
             (voice.say(f"b_held_{candidate.effect}" if candidate.effect else "b_held"), ())
         )
-    text, facts = voice.profile(telling, efficacy=False)
+    text, facts = voice.profile(telling, only=SHIYI.hasNature)
     against = {"cold": "cooling", "hot": "warming"}.get(desk.differential.leaning, candidate.effect)
     if text and candidate.effect == against:
         pieces.append((text, facts))

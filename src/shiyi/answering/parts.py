@@ -108,7 +108,7 @@ def question_texts(desk: Desk, concepts: Iterable[str], part: Part) -> None:
         for told in desk.facts.told(concept, SHIYI.questionText, desk.voice.language)[:1]:
             if told[0].object not in part.follow_up and len(part.follow_up) < _MOST_ASKED:
                 part.follow_up.append(told[0].object)
-                section.add(told[0].object, *told)
+                section.add(told[0].object)  # a question states nothing to be cited
 
 
 def red_flags(desk: Desk, concepts: Iterable[str], part: Part, *, persist: bool = False) -> None:
@@ -145,4 +145,4 @@ def checks(desk: Desk, concepts: Iterable[str], part: Part) -> None:
         part.section("h_doctor").add(text, *facts)
 
 
-_MOST_ASKED, _MOST_FLAGS, _MOST_CHECKS = 3, 6, 4
+_MOST_ASKED, _MOST_FLAGS, _MOST_CHECKS = 3, 6, 3

@@ -226,10 +226,19 @@ class Safety:
         if fact.predicate not in (SHIYI.unsuitableFood, SHIYI.cautionIn):
             return "caution"
         grade = self.evidences.qualifier(fact.claim, "grade")
-        if any(word in grade.lower() for word in _FORBIDS):
+        if forbids(grade):
             return "contraindicated"
         silent = fact.predicate == SHIYI.unsuitableFood and not grade
         return "contraindicated" if silent else "caution"
+
+
+def forbids(grade: str) -> bool:
+    """Tell whether a source's own grade of a caution forbids.
+
+    >>> forbids("忌用"), forbids("慎用")
+    (True, False)
+    """
+    return any(word in grade.lower() for word in _FORBIDS)
 
 
 def _gravest(found: Iterable[Finding]) -> tuple[Finding, ...]:

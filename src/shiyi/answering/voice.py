@@ -16,7 +16,7 @@ from shiyi.answering.phrases import (
     say,
 )
 from shiyi.answering.roles import INCOMPATIBLE, INTERACTION, PROFILE
-from shiyi.answering.safety import Finding
+from shiyi.answering.safety import Finding, forbids
 from shiyi.model.path import Path
 from shiyi.model.rdf import NamedNode, local_name
 from shiyi.ontology.terms import SHIYI
@@ -144,7 +144,7 @@ class Voice:
             return own if len(own) > 1 else f"{own}用"
         key = {
             SHIYI.contraindicatedIn: "g_contraindicated", SHIYI.unsuitableFood: "g_unsuitable",
-        }.get(fact.predicate, "g_caution")  # fmt: skip
+        }.get(fact.predicate, "g_contraindicated" if forbids(own) else "g_caution")  # fmt: skip
         return self.say(key)
 
     def quoted(self, words: Iterable[str]) -> str:
@@ -172,11 +172,11 @@ class Voice:
             said += f"{arrow}{self.name(hop.end)}{degree(self.language, hop.confidence)}"
         return said
 
-    def profile(self, iri: str, *, efficacy: bool = True) -> tuple[str, tuple[Fact, ...]]:
-        """Say nature, flavour, channels and efficacy of a material in a few words."""
+    def profile(self, iri: str, *, only: NamedNode | None = None) -> tuple[str, tuple[Fact, ...]]:
+        """Say nature, flavour, channels and efficacy of a material in a few words, or one of them."""
         parts: list[str] = []
         used: list[Fact] = []
-        for predicate in PROFILE if efficacy else PROFILE[:-1]:
+        for predicate in (only,) if only else PROFILE:
             found = self.facts.of(iri, predicate)[: 3 if predicate == SHIYI.hasEfficacy else 6]
             if not found:
                 continue
