@@ -75,14 +75,14 @@ class Gate:
     def _validate(self, fresh: Mapping[Hashable, Proposed]) -> None:
         relations = self._relations | {each.claim.predicate.value for each in fresh.values()}
         if self._shapes is None or relations != self._relations:
-            self._shapes, self._relations = _pruned(shapes_graph(), relations), relations
-        quads = (quad for each in fresh.values() for quad in self._neighbourhood(each))
+            self._shapes, self._relations = pruned(shapes_graph(), relations), relations
+        quads = (q for e in fresh.values() for q in neighbourhood(e.claim, self._classes))
         by_focus: Mapping[str, list[Result]] = defaultdict(list)
         for result in validate(lowered(quads), self._shapes):
             if result.severity == "Violation":
                 by_focus[result.focus].append(result)
         for key, each in fresh.items():
-            self._said[key] = tuple(_against(each.claim, by_focus))
+            self._said[key] = tuple(against(each.claim, by_focus))
 
     def _likeness(self, claim: Claim) -> Hashable:
         evidence = ((e.source.tier, e.confidence, e.checked, e.qualifiers) for e in claim.evidence)
@@ -90,23 +90,28 @@ class Gate:
         kind = self._classes.get(claim.subject.value)
         return kind, claim.predicate, claim.object, claim.polarity, said, tuple(evidence)
 
-    def _neighbourhood(self, proposed: Proposed) -> Iterator[Quad]:
-        claim, default = proposed.claim, DefaultGraph()
-        yield from claim_quads(claim)
-        if claim.polarity is Polarity.POSITIVE:
-            yield Quad(claim.subject, claim.predicate, claim.object, default)
-        for node in (claim.subject, claim.object):
-            for name in self._classes.get(text(node), ()):
-                if isinstance(node, NamedNode):
-                    yield Quad(node, RDF.type, getattr(SHIYI, name), default)
-        for evidence in claim.evidence:
-            yield from source_quads(evidence.source)
+
+def neighbourhood(claim: Claim, classes: Mapping[str, Iterable[str]]) -> Iterator[Quad]:
+    """Yield what the shapes look at: the claim as if asserted, the classes of both ends, sources.
+
+    ``classes`` gives the local names of an IRI's classes with those above them.
+    """
+    default = DefaultGraph()
+    yield from claim_quads(claim)
+    if claim.polarity is Polarity.POSITIVE:
+        yield Quad(claim.subject, claim.predicate, claim.object, default)
+    for node in (claim.subject, claim.object):
+        for name in classes.get(text(node), ()):
+            if isinstance(node, NamedNode):
+                yield Quad(node, RDF.type, getattr(SHIYI, name), default)
+    for evidence in claim.evidence:
+        yield from source_quads(evidence.source)
 
 
 _WHOLE = ("Claim", "Evidence", "Source")  # classes whose shapes are kept whole
 
 
-def _pruned(shapes: "Graph", relations: frozenset[str]) -> "Graph":
+def pruned(shapes: "Graph", relations: frozenset[str]) -> "Graph":
     """Drop what is said of paths other than ``relations``: its results would not count here."""
     from rdflib import SH, URIRef
 
@@ -120,7 +125,8 @@ def _pruned(shapes: "Graph", relations: frozenset[str]) -> "Graph":
     return shapes
 
 
-def _against(claim: Claim, by_focus: Mapping[str, list[Result]]) -> Iterator[Result]:
+def against(claim: Claim, by_focus: Mapping[str, list[Result]]) -> Iterator[Result]:
+    """Yield the results that are about a claim, its evidence or its triple."""
     yield from by_focus.get(claim.iri.value, ())
     for evidence in claim.evidence:
         yield from by_focus.get(evidence.iri(claim.iri).value, ())

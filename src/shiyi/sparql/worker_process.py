@@ -16,7 +16,7 @@ from shiyi.sparql.worker_frames import FRAME, packed
 
 _START: Final = (
     "import sys; sys.path.append(sys.argv[1]); "
-    "from shiyi.sparql.worker import main; main(*sys.argv[2:])"
+    "from importlib import import_module; import_module(sys.argv[2]).main(*sys.argv[3:])"
 )
 _PASSED_ON = ("PATH", "PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "LANG", "LC_ALL", "TMPDIR")
 _START_SECONDS = 20.0  # a worker takes 0.1 s; more means a machine in distress
@@ -35,11 +35,12 @@ class WorkerGoneError(Exception):
 class WorkerProcess:
     """One confined process; it knows no secret, since it gets hardly any environment."""
 
-    def __init__(self, limits: QuerySettings) -> None:
+    def __init__(self, limits: QuerySettings, program: str = "shiyi.sparql.worker") -> None:
+        """Start ``program``, a module whose ``main`` confines itself and then speaks in frames."""
         environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
         root = str(Path(shiyi.__file__).parents[1])
         self._process = subprocess.Popen(  # noqa: S603 - our own program, no shell
-            [sys.executable, "-P", "-c", _START, root,
+            [sys.executable, "-P", "-c", _START, root, program,
              str(limits.memory_mib), str(limits.rows), str(limits.bytes)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0,
             env={**environment, "MALLOC_ARENA_MAX": "2", "PYTHONUTF8": "1"},
