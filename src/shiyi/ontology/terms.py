@@ -186,6 +186,13 @@ class SHIYI(Vocabulary, base=VOCAB):
     pageRank: NamedNode
     derivedBy: NamedNode
     appliedThrough: NamedNode
+    # changes of curators, in the reviews graph
+    changeNumber: NamedNode
+    removedQuads: NamedNode
+    addedQuads: NamedNode
+    reverses: NamedNode
+    agreement: NamedNode
+    homeStatus: NamedNode
     # what a claim's fused confidence is made of, in the derived graph
     textPart: NamedNode
     entityPart: NamedNode
@@ -207,6 +214,26 @@ class SHIYI(Vocabulary, base=VOCAB):
     inheritsToMember: NamedNode
     inheritsAlongImplication: NamedNode
 
+    # what is read with a model, cases and schools
+    PassageSummary: NamedNode
+    QuestionAnswer: NamedNode
+    EntityDescription: NamedNode
+    RelationDescription: NamedNode
+    ParkedPassage: NamedNode
+    RefusedStatement: NamedNode
+    ReasoningChain: NamedNode
+    ReasoningText: NamedNode
+    describes: NamedNode
+    entityLayer: NamedNode
+    answerText: NamedNode
+    mentionedIn: NamedNode
+    mentionKind: NamedNode
+    leadsTo: NamedNode
+    ageGroup: NamedNode
+    sex: NamedNode
+    medicalHistory: NamedNode
+    hasStep: NamedNode
+    reasonedIn: NamedNode
 
 class RDF(Vocabulary, base="http://www.w3.org/1999/02/22-rdf-syntax-ns#"):
     """RDF 1.2."""
@@ -260,6 +287,10 @@ class PROV(Vocabulary, base="http://www.w3.org/ns/prov#"):
     wasGeneratedBy: NamedNode
     wasAttributedTo: NamedNode
     generatedAtTime: NamedNode
+    Activity: NamedNode
+    Agent: NamedNode
+    wasAssociatedWith: NamedNode
+    endedAtTime: NamedNode
 
 
 class DCTERMS(Vocabulary, base="http://purl.org/dc/terms/"):
@@ -271,6 +302,8 @@ class DCTERMS(Vocabulary, base="http://purl.org/dc/terms/"):
     license: NamedNode
     source: NamedNode
     isReplacedBy: NamedNode
+    subject: NamedNode
+    type: NamedNode
 
 
 class DCAT(Vocabulary, base="http://www.w3.org/ns/dcat#"):
