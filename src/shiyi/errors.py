@@ -11,6 +11,8 @@ ShiyiError
 │   └── QueryLimitError   a query ran past its time, memory, rows or bytes
 ├── TableError            a knowledge table has faults
 ├── ConformanceError      data break their shapes
+├── StaleError            what is to be changed is not as it was when it was read
+├── RightsError           a person may not do what they ask
 ├── KnowledgeBaseError    the knowledge base is missing, half-built, locked or damaged
 ├── IndexMismatchError    an index or model was made for something else
 ├── UnboundVariableError  a prompt or query was not given all it asks for
@@ -108,6 +110,25 @@ class ConformanceError(ShiyiError):
     @override
     def __str__(self) -> str:
         return f"{len(self.results)} shape violations:\n" + "\n".join(self.results)
+
+
+class StaleError(ShiyiError):
+    """What is to be changed is not as it was when it was read; nothing was written.
+
+    ``things`` names what changed since, by IRI; read it again, and decide anew.
+    """
+
+    def __init__(self, things: Sequence[str], why: str = "") -> None:
+        self.things, self.why = tuple(things), why
+
+    @override
+    def __str__(self) -> str:
+        what = self.why or "somebody changed this since you read it"
+        return f"{what}: {', '.join(self.things)}; nothing was written, so look again and decide anew"
+
+
+class RightsError(ShiyiError):
+    """A person may not do what they ask; the message names the role that may."""
 
 
 class KnowledgeBaseError(ShiyiError):
