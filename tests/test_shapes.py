@@ -1,7 +1,9 @@
 """Every shape file has a sound graph and a faulty one that breaks the expected constraint."""
 
+import pyshacl
 import pytest
 from rdflib import RDFS, SH, Graph, Literal, Namespace, URIRef
+from rdflib.term import Node
 
 from shiyi.errors import KnowledgeBaseError
 from shiyi.shapes.validation import shape_names, shapes_graph, validate
@@ -197,3 +199,19 @@ def test_a_subclass_is_held_to_the_shape_of_its_superclass() -> None:
 def test_an_empty_graph_is_an_error_and_never_conforms() -> None:
     with pytest.raises(KnowledgeBaseError, match="nothing to validate"):
         validate(Graph(), shapes_graph("claim"))
+
+
+def test_validating_finds_what_the_engine_finds_by_itself() -> None:
+    seen = 0
+    for name, (_, faulty, _) in CASES.items():
+        data, shapes = graph(faulty), shapes_graph(name)
+        _, report, _ = pyshacl.validate(data, shacl_graph=shapes)
+        expected = sorted((str(f), str(p)) for f, p in _pairs(report))
+        assert sorted((r.focus, r.path) for r in validate(data, shapes)) == expected
+        seen += len(expected)
+    assert seen >= len(CASES)
+
+
+def _pairs(report: Graph) -> list[tuple[Node | None, Node | None]]:
+    found = report.subjects(SH.resultSeverity, None)
+    return [(report.value(r, SH.focusNode), report.value(r, SH.resultPath)) for r in found]

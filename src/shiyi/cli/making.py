@@ -2,10 +2,7 @@
 
 import gc
 import time
-from collections.abc import Callable, Iterable
-from concurrent.futures import ProcessPoolExecutor
-from functools import partial
-from multiprocessing import get_context
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -45,54 +42,20 @@ def prepared(
     steps.begin("reading tables")
     starter = load_starter(tables, settings.confidence)
     steps.begin("validating with SHACL")
-    results = in_halves(starter.quads, partial(_starter_quads, tables, settings))
+    results = conform(starter.quads())
     if violations := [str(each) for each in results if each.severity == "Violation"]:
         raise ConformanceError(violations)
     return starter, results
 
 
-Quads = Callable[[], Iterable["Quad"]]
+def conform(quads: Iterable["Quad"]) -> tuple["Result", ...]:
+    """Validate quads against every shape; nothing means that they conform."""
+    from shiyi.shapes.validation import lowered, shapes_graph, validate
 
-
-def in_halves(here: Quads, there: Quads) -> tuple["Result", ...]:
-    """Validate the same quads in two processes: the claims ``there``, everything else ``here``."""
-    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
-        other = pool.submit(_conform, there, True)
-        return _conform(here, False) + other.result()
-
-
-def _starter_quads(tables: Path | None, settings: Settings) -> Iterable["Quad"]:
-    from shiyi.ingest.starter import load_starter
-
-    return load_starter(tables, settings.confidence).quads()
-
-
-def accepted_quads(settings: Settings) -> Iterable["Quad"]:
-    """Give the accepted view of the knowledge base."""
-    from shiyi.model.rdf import DefaultGraph
-    from shiyi.sparql.knowledge_base import KnowledgeBase
-
-    with KnowledgeBase.open(settings.kb) as base:
-        return list(base.store.match(graph=DefaultGraph()))
-
-
-def _conform(quads: Quads, claims: bool) -> tuple["Result", ...]:
-    """Validate the claims alone, or everything but the claims; types stand in both halves."""
-    from shiyi.model.names import ID
-    from shiyi.model.rdf import text
-    from shiyi.ontology.terms import RDF
-    from shiyi.shapes.validation import lowered, shape_names, shapes_graph, validate
-
-    names = ("claim",) if claims else tuple(n for n in shape_names() if n != "claim")
     collecting = gc.isenabled()
     gc.disable()  # millions of small objects that all stay: looking through them costs a quarter
     try:
-        half = (
-            quad
-            for quad in quads()
-            if quad.predicate == RDF.type or text(quad.subject).startswith(f"{ID}claim/") is claims
-        )
-        return validate(lowered(half), shapes_graph(*names))
+        return validate(lowered(quads), shapes_graph())
     finally:
         if collecting:
             gc.enable()

@@ -2,7 +2,6 @@
 
 import argparse
 from dataclasses import asdict
-from functools import partial
 
 from shiyi.cli import emit
 from shiyi.settings import Settings
@@ -18,19 +17,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, settings: Settings) -> int:
     """Print the SHACL report; status 1 where something is violated."""
-    from shiyi.cli.making import accepted_quads, in_halves
+    from shiyi.cli.making import conform
     from shiyi.cli.query import read_text
-    from shiyi.model.rdf import parse
+    from shiyi.model.rdf import DefaultGraph, parse
     from shiyi.shapes.validation import lowered, shapes_graph, validate
+    from shiyi.sparql.knowledge_base import KnowledgeBase
 
     if args.files:
         parsed = (quad for name in args.files for quad in parse(read_text(name), name))
         data = lowered(parsed)
         count, results = len(data), validate(data, shapes_graph())
     else:
-        accepted = partial(accepted_quads, settings)
-        held = accepted()
-        count, results = len(list(held)), in_halves(lambda: held, accepted)
+        with KnowledgeBase.open(settings.kb) as base:
+            held = list(base.store.match(graph=DefaultGraph()))
+        count, results = len(held), conform(held)
     violations = sum(each.severity == "Violation" for each in results)
     if args.json:
         emit({"conforms": not violations, "triples": count, "violations": violations,
