@@ -149,9 +149,11 @@ class Reader:
                 return Confidence(float(stated))
             except ValueError:
                 self.faults.add(row.at("confidence"), f"{stated!r} is not a number from 0 to 1")
-        weight: float = getattr(self.weights, source.tier.value.replace("-", "_"))
-        factors = {
-            Checked.SECONDARY: self.weights.secondary,
-            Checked.UNCHECKED: self.weights.unchecked,
-        }
-        return Confidence(round(weight * factors.get(checked, 1.0), 6))
+        return weighed(source, checked, self.weights)
+
+
+def weighed(source: Source, checked: Checked, weights: ConfidenceSettings) -> Confidence:
+    """Say how strongly evidence counts that states no number: by its tier and how it was checked."""
+    weight: float = getattr(weights, source.tier.value.replace("-", "_"))
+    factors = {Checked.SECONDARY: weights.secondary, Checked.UNCHECKED: weights.unchecked}
+    return Confidence(round(weight * factors.get(checked, 1.0), 6))
