@@ -1,3 +1,4 @@
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -5,7 +6,9 @@ import pytest
 from shiyi.errors import KnowledgeBaseError
 from shiyi.model.rdf import Literal, Quad, Triple
 from shiyi.ontology.terms import RDF
-from shiyi.sparql.journal import Journal, Record, read_journal
+from shiyi.sparql import journal_index
+from shiyi.sparql.journal import Journal, Record, _headers, read_journal
+from shiyi.sparql.journal_index import Entry, JournalIndex
 from tests.contracts import CLAIM, GRAPH, A, B, P
 
 
@@ -78,3 +81,78 @@ def test_a_missing_record_is_a_loud_error(tmp_path: Path) -> None:
     (tmp_path / "j").write_bytes(record(1).to_bytes() + record(3).to_bytes())
     with pytest.raises(KnowledgeBaseError, match="number 3 stands where 2 belongs"):
         Journal.open(tmp_path / "j")
+
+
+@pytest.fixture
+def _short(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(journal_index, "TAIL", 3)
+
+
+def index_of(path: Path) -> Path:
+    return path.with_name(path.name + ".index")
+
+
+@pytest.mark.usefixtures("_short")
+def test_a_long_journal_is_opened_from_its_checkpoint(tmp_path: Path) -> None:
+    path = journal_of(tmp_path / "j", 8)
+    index = JournalIndex.open(path)
+    assert index.last.sequence == 6
+    assert [each.sequence for each in _headers(path, index.last)] == [7, 8]
+    index.close()
+    journal = Journal.open(path)
+    assert [journal.find(f"key-{number}") for number in range(10)] == [None, *range(1, 9), None]
+    for after in range(9):
+        assert [each.sequence for each in journal.records(after)] == list(range(after + 1, 9))
+    journal.append(record(9))
+    assert journal.find("key-9") == 9
+    journal.close()
+    assert list(read_journal(path)) == [record(number) for number in range(1, 10)]
+
+
+@pytest.mark.usefixtures("_short")
+@pytest.mark.parametrize("fault", ["gone", "garbage", "ahead", "other", "future"])
+def test_an_index_that_does_not_fit_is_made_again(tmp_path: Path, fault: str) -> None:
+    path = journal_of(tmp_path / "j", 7)
+    index, kept = index_of(path), 7
+    if fault == "gone":
+        index.unlink()
+    elif fault == "garbage":
+        index.write_bytes(b"no database " * 500)
+    elif fault == "ahead":  # the journal came back from a backup
+        kept = 2
+        path.write_bytes(b"".join(record(number).to_bytes() for number in (1, 2)))
+    elif fault == "other":
+        with sqlite3.connect(index) as base:
+            base.execute("UPDATE record SET digest = 'x' WHERE sequence = 6")
+        base.close()
+    else:
+        with sqlite3.connect(index) as base:
+            base.execute("PRAGMA user_version = 99")
+        base.close()
+    journal = Journal.open(path)
+    assert journal.sequence == kept
+    assert [journal.find(f"key-{number}") for number in (1, kept)] == [1, kept]
+    journal.close()
+
+
+@pytest.mark.usefixtures("_short")
+def test_a_power_cut_after_the_checkpoint_cuts_the_last_record_only(tmp_path: Path) -> None:
+    path = journal_of(tmp_path / "j", 5)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-9])
+    journal = Journal.open(path)
+    assert (journal.sequence, journal.find("key-5"), journal.find("key-4")) == (4, None, 4)
+    assert "cut off" in journal.notice
+    journal.append(record(5))
+    journal.close()
+    assert path.read_bytes() == whole
+
+
+@pytest.mark.usefixtures("_short")
+def test_an_index_that_cannot_be_written_stays_behind_and_stops_nothing(tmp_path: Path) -> None:
+    index_of(tmp_path / "j").mkdir()
+    index = JournalIndex(index_of(tmp_path / "j"), None, Entry())
+    for number in range(1, 9):
+        index.add(Entry(number, f"key-{number}", number * 10, "d"))
+    assert index.find("key-1") == 1
+    assert index.last.sequence == 8

@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Self
@@ -11,10 +12,12 @@ from typing import Any, BinaryIO, Self
 from shiyi.errors import KnowledgeBaseError
 from shiyi.model.rdf import NamedNode, Quad
 from shiyi.sparql.durable import sync_folder
+from shiyi.sparql.journal_index import Entry, JournalIndex
 from shiyi.sparql.oxigraph import NO_GRAPHS, Graphs, n_quads, parse_n_quads
 
 # One record, after the RDF Patch format: a header line, D and A lines, and a checksum line.
 _HEADER, _DELETE, _ADD, _CHECK = b"H ", b"D ", b"A ", b"C "
+_DIGEST = 65  # bytes at a record's end: its checksum in hexadecimal digits, and a line break
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +44,10 @@ class Record:
         }  # fmt: skip
         if self.graphs != NO_GRAPHS:
             said["graphs"] = [[each.value for each in names] for names in self.graphs]
-        lines = [_HEADER + json.dumps(said, ensure_ascii=False).encode() + b"\n"]
-        lines += [_DELETE + line for line in n_quads(self.removed).splitlines(keepends=True)]
-        lines += [_ADD + line for line in n_quads(self.added).splitlines(keepends=True)]
-        body = b"".join(lines)
+        header = _HEADER + json.dumps(said, ensure_ascii=False).encode() + b"\n"
+        body = b"".join(
+            (header, _marked(_DELETE, n_quads(self.removed)), _marked(_ADD, n_quads(self.added)))
+        )
         return body + _CHECK + hashlib.sha256(body).hexdigest().encode() + b"\n"
 
     @classmethod
@@ -67,50 +70,60 @@ class Record:
         )  # fmt: skip
 
 
+def _marked(mark: bytes, written: bytes) -> bytes:
+    """Put ``mark`` before each line; N-Quads have no line break within a line."""
+    return mark + written[:-1].replace(b"\n", b"\n" + mark) + b"\n" if written else b""
+
+
 class Journal:
     """An append-only file of records; a record that ``append`` returned from is on the disk.
 
-    ``notice`` says what was cut off at opening: the last record of a writer that was killed.
+    ``notice`` says what was cut off at opening: the last record of a writer that was killed. The
+    keys of a long journal stand in ``<name>.index``, so that only what follows its checkpoint is
+    read at opening; the index is made again wherever it does not fit the journal.
     """
 
-    def __init__(self, path: Path, file: BinaryIO, keys: dict[str, int], notice: str) -> None:
+    def __init__(self, path: Path, file: BinaryIO, index: JournalIndex, notice: str) -> None:
         self.path, self.notice = path, notice
-        self._file, self._keys = file, keys
-        self._last = max(keys.values(), default=0)
+        self._file, self._index = file, index
 
     @classmethod
     def open(cls, path: Path) -> Self:
         """Open the journal for its one writer; KnowledgeBaseError where its middle is damaged."""
         made = not path.exists()
         file = path.open("ab", buffering=0)
+        index = JournalIndex.open(path)
         try:
             if made:
                 os.fsync(file.fileno())
                 sync_folder(path.parent)
-            keys: dict[str, int] = {}
-            whole = 0
-            for record, end in _scan(path):
-                keys[record.key], whole = record.sequence, end
-            notice = _cut(path, file, whole)
+            for entry in _headers(path, index.last):
+                index.add(entry)
+            notice = _cut(path, file, index.last.end)
         except BaseException:
             file.close()
+            index.close()
             raise
-        return cls(path, file, keys, notice)
+        return cls(path, file, index, notice)
 
     @property
     def sequence(self) -> int:
         """Give the number of the last record, 0 for none."""
-        return self._last
+        return self._index.last.sequence
 
     def find(self, key: str) -> int | None:
         """Give the sequence number of the change called ``key``."""
-        return self._keys.get(key)
+        return self._index.find(key)
 
-    def append(self, record: Record) -> None:
-        """Bring a record to the disk; when that fails, the journal is as it was before."""
+    def append(self, record: Record, written: bytes = b"") -> None:
+        """Bring a record to the disk; when that fails, the journal is as it was before.
+
+        ``written`` is what ``record.to_bytes()`` gave, where the caller has it.
+        """
+        written = written or record.to_bytes()
         before = os.fstat(self._file.fileno()).st_size
         try:
-            _write_all(self._file, record.to_bytes())
+            _write_all(self._file, written)
             os.fsync(self._file.fileno())
         except OSError as fault:
             os.ftruncate(self._file.fileno(), before)
@@ -118,44 +131,96 @@ class Journal:
                 f"{self.path} took no record: {fault}; nothing was written, so make room on the "
                 "disk and try again"
             ) from fault
-        self._keys[record.key] = self._last = record.sequence
+        digest = written[-_DIGEST:].strip().decode("ascii")
+        end = before + len(written)
+        self._index.add(Entry(record.sequence, record.key, end, digest))
 
     def records(self, after: int = 0) -> Iterator[Record]:
         """Yield the records that follow number ``after``."""
-        return (record for record, _ in _scan(self.path) if record.sequence > after)
+        if after >= self.sequence:
+            return iter(())
+        start = self._index.before(after + 1)
+        return (record for record in _scan(self.path, start) if record.sequence > after)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Let go of the files."""
+        self._index.close()
         self._file.close()
 
 
 def read_journal(path: Path) -> Iterator[Record]:
     """Yield all whole records of a journal that may be absent; its file stays as it is."""
     if path.exists():
-        yield from (record for record, _ in _scan(path))
+        yield from _scan(path, Entry())
 
 
-def _scan(path: Path) -> Iterator[tuple[Record, int]]:
-    """Yield each whole record and the offset where it ends."""
-    expected, offset, start = 1, 0, 0
-    lines: list[bytes] = []
+def _scan(path: Path, start: Entry) -> Iterator[Record]:
+    """Yield each whole record after ``start``."""
+    expected = start.sequence + 1
+    for at, lines in _pieces(path, start.end):
+        with _reading(path, at):
+            record = Record.from_lines(lines)
+            _check_number(record.sequence, expected)
+        yield record
+        expected += 1
+
+
+def _headers(path: Path, start: Entry) -> Iterator[Entry]:
+    """Yield number, key, end and checksum of each whole record after ``start``.
+
+    The checksum says that the quads are those which were read back before they were written, so
+    they are not parsed, and no more than a line is in memory.
+    """
+    expected, at, end = start.sequence + 1, start.end, start.end
+    header, digest = b"", hashlib.sha256()
+    for line in _lines(path, start.end):
+        end += len(line)
+        header = header or line
+        if not (line.startswith(_CHECK) and line.endswith(b"\n")):
+            digest.update(line)
+            continue
+        with _reading(path, at):
+            if line != _CHECK + digest.hexdigest().encode() + b"\n":
+                raise ValueError("the checksum does not fit")
+            if not header.startswith(_HEADER):
+                raise ValueError("the header is missing")
+            said = json.loads(header[len(_HEADER) :])
+            _check_number(int(said["sequence"]), expected)
+            entry = Entry(expected, said["key"], end, digest.hexdigest())
+        yield entry
+        expected, at, header, digest = expected + 1, end, b"", hashlib.sha256()
+
+
+def _pieces(path: Path, start: int) -> Iterator[tuple[int, list[bytes]]]:
+    """Yield the lines of each record that ends with a checksum line, and where it begins."""
+    at, lines = start, list[bytes]()
+    for line in _lines(path, start):
+        lines.append(line)
+        if line.startswith(_CHECK) and line.endswith(b"\n"):
+            yield at, lines
+            at, lines = at + sum(map(len, lines)), []
+
+
+def _lines(path: Path, start: int) -> Iterator[bytes]:
     with path.open("rb") as file:
-        for line in file:
-            lines.append(line)
-            offset += len(line)
-            if not (line.startswith(_CHECK) and line.endswith(b"\n")):
-                continue
-            try:
-                record = Record.from_lines(lines)
-                if record.sequence != expected:
-                    raise ValueError(f"number {record.sequence} stands where {expected} belongs")
-            except (ValueError, KeyError, TypeError) as fault:
-                raise KnowledgeBaseError(
-                    f"{path} is damaged in the record at byte {start}: {fault}; restore it from "
-                    "a backup, since changes after this place cannot be trusted"
-                ) from fault
-            yield record, offset
-            expected, start, lines = expected + 1, offset, []
+        file.seek(start)
+        yield from file
+
+
+def _check_number(found: int, expected: int) -> None:
+    if found != expected:
+        raise ValueError(f"number {found} stands where {expected} belongs")
+
+
+@contextmanager
+def _reading(path: Path, at: int) -> Iterator[None]:
+    try:
+        yield
+    except (ValueError, KeyError, TypeError) as fault:
+        raise KnowledgeBaseError(
+            f"{path} is damaged in the record at byte {at}: {fault}; restore it from "
+            "a backup, since changes after this place cannot be trusted"
+        ) from fault
 
 
 def _cut(path: Path, file: BinaryIO, whole: int) -> str:
