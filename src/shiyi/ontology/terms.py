@@ -291,6 +291,7 @@ class PROV(Vocabulary, base="http://www.w3.org/ns/prov#"):
     Agent: NamedNode
     wasAssociatedWith: NamedNode
     endedAtTime: NamedNode
+    wasRevisionOf: NamedNode
 
 
 class DCTERMS(Vocabulary, base="http://purl.org/dc/terms/"):
@@ -304,6 +305,23 @@ class DCTERMS(Vocabulary, base="http://purl.org/dc/terms/"):
     isReplacedBy: NamedNode
     subject: NamedNode
     type: NamedNode
+
+
+class OWL(Vocabulary, base="http://www.w3.org/2002/07/owl#"):
+    """OWL 2, as far as the base itself says it."""
+
+    deprecated: NamedNode
+
+
+class OA(Vocabulary, base="http://www.w3.org/ns/oa#"):
+    """Web Annotation: what readers report, and what somebody proposes."""
+
+    Annotation: NamedNode
+    hasTarget: NamedNode
+    bodyValue: NamedNode
+    motivatedBy: NamedNode
+    editing: NamedNode
+    moderating: NamedNode
 
 
 class DCAT(Vocabulary, base="http://www.w3.org/ns/dcat#"):
