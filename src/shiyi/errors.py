@@ -18,6 +18,7 @@ ShiyiError
 ├── UnboundVariableError  a prompt or query was not given all it asks for
 ├── MissingExtraError     an optional part is not installed
 └── OutsideError          something outside (a model endpoint, a remote store) failed
+    ├── BusyError         it may do better when asked again later
     └── ReplyError        a model's reply is malformed
 """
 
@@ -124,7 +125,9 @@ class StaleError(ShiyiError):
     @override
     def __str__(self) -> str:
         what = self.why or "somebody changed this since you read it"
-        return f"{what}: {', '.join(self.things)}; nothing was written, so look again and decide anew"
+        return (
+            f"{what}: {', '.join(self.things)}; nothing was written, so look again and decide anew"
+        )
 
 
 class RightsError(ShiyiError):
@@ -163,6 +166,14 @@ class MissingExtraError(ShiyiError):
 
 class OutsideError(ShiyiError):
     """Something outside this process failed: a model endpoint, a remote store."""
+
+
+class BusyError(OutsideError):
+    """Something outside is busy or broken for now; ``after`` is how long it asks one to wait."""
+
+    def __init__(self, message: str, after: float = 0.0) -> None:
+        super().__init__(message)
+        self.after = after  # seconds
 
 
 class ReplyError(OutsideError):

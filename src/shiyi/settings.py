@@ -78,6 +78,52 @@ class PathSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class RecallSettings:
+    """How many texts ``spot`` recalls, and how two recalls are merged."""
+
+    keyword_k: int = 5  # TOSRR
+    vector_k: int = 10  # TOSRR
+    merged_k: int = 15  # TOSRR
+    merge: str = "reciprocal_rank"  # ours; TOSRR: union
+    unit: str = "spo_t"  # TOSRR; spo leaves the text of a claim out
+    chunking: str = "macro_micro"  # TCM-DiffRAG; macro, micro
+    documents_k: int = 20  # TCM-DiffRAG
+
+
+@dataclass(frozen=True, slots=True)
+class ReflectionSettings:
+    """When ``spot`` stops asking itself."""
+
+    max_rounds: int = 3  # TOSRR gives no stop rule
+
+
+@dataclass(frozen=True, slots=True)
+class TermsSettings:
+    """How ``layers`` and ``therapy`` go down to terms."""
+
+    top_k: int = 10  # MLKG-RAG does not say K
+    beam: int = 3  # MLKG-RAG: 1, which cannot go back
+    levels: int = 2  # MLKG-RAG: GB/T 16751.1, ours 15657
+    cases: int = 5  # shown at most (ours)
+
+
+@dataclass(frozen=True, slots=True)
+class ChainSettings:
+    """How ``chain`` matches triples."""
+
+    triples_k: int = 20  # TCM-DiffRAG does not say k for triples
+    school: str = ""  # TCM-DiffRAG's personal graph: a school's name, whose claims are added
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineSettings:
+    """What the baselines keep."""
+
+    triples: int = 30  # Yaoshi-RAG
+    hops: int = 2  # Yaoshi-RAG: TransE and RotatE; BM25 has 1
+
+
+@dataclass(frozen=True, slots=True)
 class LinkingSettings:
     """How mentions become concepts."""
 
@@ -96,6 +142,7 @@ class AnswerSettings:
     warn_from: float = 0.0  # a harm is shown at any confidence, with its tier
     recommend_from: float = 0.6  # a benefit needs at least this confidence on every hop
     recommendations: int = 4  # as many as a person takes in (ours)
+    triples_per_node: int = 50  # of one concept in ``neighbourhood``; iDISK2.0-RAG has no limit
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +153,15 @@ class ModelSettings:
     timeout: float = 30.0  # seconds for the whole call (ours)
     retries: int = 1  # with back-off, inside the timeout (ours)
     max_tokens: int = 2000  # (ours)
+    extract: str = ""  # a model's name for `ingest --extractor llm`; else the one that answers
+    concurrency: int = 4  # calls under way at a time while ingesting (ours)
+    attempts: int = 4  # of one call while ingesting, malformed replies included (ours)
+    wait: float = 1.0  # seconds before the second attempt, doubled before each further (ours)
+    wait_most: float = 60.0  # seconds; an endpoint that asks for longer is left alone (ours)
+    breaker: int = 10  # failures in a row after which calls are refused for ``wait_most`` (ours)
+    max_reply_bytes: int = 4_000_000  # (ours)
+    price_prompt: float = 0.0  # of a million tokens, in any currency; 0 leaves the cost out
+    price_completion: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +196,10 @@ class IngestSettings:
     passage_most: int = 300  # TOSRR; a longer sentence or table stays whole
     batch: int = 400  # passages, or table rows, that are validated and written as one change (ours)
     rules: float = 0.9  # factor: read by pattern rules, not by a person (ours)
+    model: float = 0.6  # factor: read by a language model, not by a person (ours)
+    repair_rounds: int = 2  # times a model may mend what the gate refuses (ours)
+    chain_triples: int = 20  # claims of the general graph that a school's chain recalls: DiffRAG k
+    chain_passages: int = 5  # passages that a reasoning text is written from (ours)
     max_text_bytes: int = 67_108_864  # of one text file, or of one line of a collection
 
 
@@ -165,6 +225,11 @@ relation_paths, allow_inverse, limit, engine
     reasoning: ReasoningSettings = field(default_factory=ReasoningSettings)
     completion: CompletionSettings = field(default_factory=CompletionSettings)
     paths: PathSettings = field(default_factory=PathSettings)
+    recall: RecallSettings = field(default_factory=RecallSettings)
+    reflection: ReflectionSettings = field(default_factory=ReflectionSettings)
+    terms: TermsSettings = field(default_factory=TermsSettings)
+    chain: ChainSettings = field(default_factory=ChainSettings)
+    baselines: BaselineSettings = field(default_factory=BaselineSettings)
     linking: LinkingSettings = field(default_factory=LinkingSettings)
     ingest: IngestSettings = field(default_factory=IngestSettings)
     answer: AnswerSettings = field(default_factory=AnswerSettings)

@@ -1,6 +1,7 @@
 """What a chat model can do for us, whoever makes it."""
 
 import json
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from shiyi.errors import ReplyError
@@ -15,6 +16,26 @@ class ChatModel(Protocol):
 
     def reply(self, prompt: str) -> str:
         """Give the model's text; :class:`OutsideError` where it cannot be had in time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """What a model said, and how many tokens were read and written for it (0: not told)."""
+
+    text: str
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+
+class Completing(Protocol):
+    """Answers one text with one text, and says what it cost."""
+
+    @property
+    def name(self) -> str:
+        """Name the model, as caches know it."""
+
+    def complete(self, prompt: str) -> Completion:
+        """Ask once; the kind of :class:`OutsideError` tells whether asking again may help."""
 
 
 def parse_object(reply: str) -> dict[str, Any]:

@@ -1,15 +1,22 @@
 """Any endpoint that speaks the OpenAI chat protocol."""
 
+import json
 import threading
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final, cast
 
-from shiyi.errors import OutsideError
+from shiyi.errors import BusyError, OutsideError, ReplyError
+from shiyi.prompts.chat import Completion
 from shiyi.settings import ModelSettings
 
 if TYPE_CHECKING:
     from openai import OpenAI
+
+_BUSY: Final = frozenset({408, 409, 425, 429})  # and everything from 500
+_BLOCK = 65_536
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,58 +27,150 @@ class OpenAIChatModel:
     base_url: str | None
     key: str = field(repr=False)
     settings: ModelSettings = field(default_factory=ModelSettings)
+    _kept: threading.local = field(default_factory=threading.local, repr=False, compare=False)
 
     def reply(self, prompt: str) -> str:
         """Give the model's text within ``settings.timeout`` seconds, dripping endpoints included.
 
         Raises :class:`OutsideError` for any fault of the endpoint, a cut reply or a refusal.
         """
-        outcome: list[str | OutsideError] = []
-        client = self._client()
+        return self._within(prompt, self.settings.retries).text
+
+    def complete(self, prompt: str) -> Completion:
+        """Give the text and what it cost in tokens; asked once.
+
+        Raises :class:`BusyError` where asking again later may help, :class:`ReplyError` for a reply
+        that is empty, cut off or not of the protocol, else :class:`OutsideError`.
+        """
+        return self._within(prompt, 0)
+
+    def _within(self, prompt: str, retries: int) -> Completion:
+        outcome: list[Completion | OutsideError] = []
+        client = self._client(retries)
         # a byte every half second defeats socket timeouts, so the whole call has a deadline
         caller = threading.Thread(
             target=lambda: outcome.append(self._ask(client, prompt)), daemon=True
         )
         caller.start()
         caller.join(self.settings.timeout)
-        client.close()
         if not outcome:
-            raise OutsideError(f"{self.name} gave no answer in {self.settings.timeout:g} s")
+            self._kept.__dict__.clear()
+            client.close()
+            raise BusyError(f"{self.name} gave no answer in {self.settings.timeout:g} s")
         [said] = outcome
         if isinstance(said, OutsideError):
             raise said
         return said
 
-    def _client(self) -> "OpenAI":
-        from openai import OpenAI
+    def _client(self, retries: int) -> "OpenAI":
+        """Give this thread's client: making one takes 30 ms."""
+        kept: Any = getattr(self._kept, f"client{retries}", None)
+        if kept is None:
+            from openai import DefaultHttpxClient, OpenAI
 
-        return OpenAI(
-            api_key=self.key or "none", base_url=self.base_url, timeout=self.settings.timeout,
-            max_retries=self.settings.retries,
-        )  # fmt: skip
+            kept = OpenAI(
+                api_key=self.key or "none", base_url=self.base_url, timeout=self.settings.timeout,
+                max_retries=retries, http_client=DefaultHttpxClient(follow_redirects=False),
+                default_headers={"Accept-Encoding": "identity"},
+            )  # fmt: skip
+            setattr(self._kept, f"client{retries}", kept)
+        return cast("OpenAI", kept)
 
-    def _ask(self, client: "OpenAI", prompt: str) -> str | OutsideError:
-        from openai import OpenAIError
+    def _ask(self, client: "OpenAI", prompt: str) -> Completion | OutsideError:
+        from openai import APIConnectionError, APIStatusError, OpenAIError
 
         try:
-            made = client.chat.completions.create(
-                model=self.name, messages=[{"role": "user", "content": prompt}], temperature=0,
-                max_tokens=self.settings.max_tokens, response_format={"type": "json_object"},
-            )  # fmt: skip
-        except (OpenAIError, ValueError, RuntimeError) as fault:
-            # the message may echo the key: only its kind is passed on
-            return OutsideError(f"{self.name} failed: {type(fault).__name__}")
-        choices = made.choices or []
-        if not choices or not choices[0].message.content:
-            return OutsideError(f"{self.name} gave an empty answer or refused")
-        if choices[0].finish_reason == "length":
-            return OutsideError(f"{self.name} was cut off at {self.settings.max_tokens} tokens")
-        return choices[0].message.content
+            return self._read(self._body(client, prompt))
+        except OutsideError as fault:
+            return fault
+        # the message of any of these may echo the key: only its kind is passed on
+        except APIStatusError as fault:
+            status, said = fault.status_code, f"{self.name} failed: HTTP {fault.status_code}"
+            if status in _BUSY or status >= 500:
+                return BusyError(said, _seconds(fault.response.headers.get("retry-after")))
+            return OutsideError(f"{said} ({type(fault).__name__})")
+        except APIConnectionError as fault:
+            return BusyError(f"{self.name} failed: {type(fault).__name__}")
+        except (OpenAIError, _http_error(), ValueError, RuntimeError, OSError) as fault:
+            return BusyError(f"{self.name} failed: {type(fault).__name__}")
+
+    def _body(self, client: "OpenAI", prompt: str) -> bytes:
+        """Read the reply a piece at a time, so that a huge or packed one is never in memory."""
+        ends, limit, body = (
+            time.monotonic() + self.settings.timeout,
+            self.settings.max_reply_bytes,
+            b"",
+        )
+        with client.chat.completions.with_streaming_response.create(
+            model=self.name, messages=[{"role": "user", "content": prompt}], temperature=0,
+            max_tokens=self.settings.max_tokens, response_format={"type": "json_object"},
+        ) as response:  # fmt: skip
+            if response.headers.get("content-encoding", "identity") != "identity":
+                raise ReplyError(f"{self.name} packed its reply though it was asked not to")
+            for block in response.iter_bytes(_BLOCK):
+                body += block
+                if len(body) > limit:
+                    raise ReplyError(f"{self.name} gave more than {limit:,} bytes")
+                if time.monotonic() > ends:
+                    raise BusyError(f"{self.name} gave no answer in {self.settings.timeout:g} s")
+        return body
+
+    def _read(self, body: bytes) -> Completion:
+        try:
+            said = json.loads(body)
+            choice = said["choices"][0]
+            text, refusal = choice["message"].get("content"), choice["message"].get("refusal")
+        except (ValueError, RecursionError, KeyError, IndexError, TypeError, AttributeError):
+            raise ReplyError(
+                f"{self.name} gave what is no chat completion, or an empty one"
+            ) from None
+        if refusal or choice.get("finish_reason") == "content_filter":
+            raise OutsideError(f"{self.name} gave an empty answer or refused")
+        if not isinstance(text, str) or not text:
+            raise ReplyError(f"{self.name} gave an empty answer or refused")
+        if choice.get("finish_reason") == "length":
+            raise ReplyError(f"{self.name} was cut off at {self.settings.max_tokens} tokens")
+        if len(self.key) > 7 and self.key in text:
+            raise ReplyError(f"{self.name} repeated its key")
+        usage = said.get("usage")
+        return Completion(text, _count(usage, "prompt_tokens"), _count(usage, "completion_tokens"))
+
+
+def _http_error() -> type[Exception]:
+    """Give the base error of the HTTP package under the client, which changed its name once."""
+    from openai import DefaultHttpxClient
+
+    package = DefaultHttpxClient.__bases__[0].__module__.partition(".")[0]
+    return cast("type[Exception]", import_module(package).HTTPError)
+
+
+def _count(usage: Any, name: str) -> int:
+    said = usage.get(name) if isinstance(usage, dict) else None
+    return said if isinstance(said, int) and said > 0 else 0
+
+
+def _seconds(said: str | None) -> float:
+    """Read Retry-After in seconds; a date, which few endpoints send, counts as nothing said."""
+    try:
+        return min(max(float(said or 0), 0.0), 86_400.0)
+    except ValueError:
+        return 0.0
 
 
 def model_from(settings: ModelSettings, env: Mapping[str, str]) -> OpenAIChatModel | None:
     """Give the configured model, or None where ``models.answer`` names none."""
-    if not settings.answer:
+    return _named(settings.answer, settings, env)
+
+
+def extraction_model_from(
+    settings: ModelSettings, env: Mapping[str, str]
+) -> OpenAIChatModel | None:
+    """Give the model that reads texts: ``models.extract``, else the one that answers."""
+    return _named(settings.extract or settings.answer, settings, env)
+
+
+def _named(name: str, settings: ModelSettings, env: Mapping[str, str]) -> OpenAIChatModel | None:
+    if not name:
         return None
     base_url, key = env.get("OPENAI_BASE_URL"), env.get("OPENAI_API_KEY", "")
-    return OpenAIChatModel(settings.answer, base_url, key, settings)
+    return OpenAIChatModel(name, base_url, key, settings)
