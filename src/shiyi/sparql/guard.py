@@ -59,11 +59,16 @@ def check_update(text: str, max_bytes: int, network_blocked: bool = True) -> str
     "INSERT DATA { <   > <   > '    ' }"
     """
     _checked("update", text, max_bytes, network_blocked)
-    bare = _TOKENS.sub(_blank, text)
+    bare = bare_text(text)
     # LOAD SILENT may fail and nothing happens, which is what it does where there are no sockets
     if any(not (found["silent"] and network_blocked) for found in _LOAD.finditer(bare)):
         raise QueryRefusedError("LOAD is not offered: send the data itself, for example by POST")
     return bare
+
+
+def bare_text(text: str) -> str:
+    """Give the text with blanks for what stands in comments, texts and IRIs, places kept."""
+    return _TOKENS.sub(_blank, text)
 
 
 def _checked(what: str, text: str, max_bytes: int, network_blocked: bool) -> str:

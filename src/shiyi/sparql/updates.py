@@ -9,7 +9,7 @@ from typing import Any
 from shiyi.errors import KnowledgeBaseError
 from shiyi.model.rdf import NamedNode
 from shiyi.settings import QuerySettings
-from shiyi.sparql.guard import check_update
+from shiyi.sparql.guard import bare_text, check_update
 from shiyi.sparql.knowledge_base import KnowledgeBase
 from shiyi.sparql.oxigraph import NO_GRAPHS, parse_n_quads
 from shiyi.sparql.snapshots import Snapshot
@@ -76,6 +76,8 @@ class Updater:
         """Do a SPARQL update, all or nothing; its LOAD and SERVICE are refused."""
         bare = check_update(text, self._settings.max_query_bytes)
         written = with_graphs(text, bare, default_graphs, named_graphs)
+        if written != text:
+            bare = bare_text(written)
         request = {"task": "update", "text": written, "bare": bare, "base": base or None}
         return self._done(request, b"", author, seconds_of(self._settings, timeout))
 

@@ -1,6 +1,5 @@
 """The worker's side of writing: try a change on a private copy, and say which quads it moves."""
 
-import re
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
@@ -16,6 +15,9 @@ from pyoxigraph import (
     serialize,
 )
 
+from shiyi.sparql.operations import NotSplitError, Operation, operations
+from shiyi.sparql.worker_patterns import Net, do
+
 JOURNAL: Final = NamedNode("https://w3id.org/shiyi/graph/journal")  # the writer's own
 DEEPEST: Final = 8  # levels of triple terms; a parser follows them on its stack
 
@@ -23,12 +25,6 @@ _FORMATS = {
     "ttl": RdfFormat.TURTLE, "nt": RdfFormat.N_TRIPLES, "nq": RdfFormat.N_QUADS,
     "trig": RdfFormat.TRIG, "rdf": RdfFormat.RDF_XML, "jsonld": RdfFormat.JSON_LD,
 }  # fmt: skip
-_GROUP = re.compile(r"\{[^{}]*\}")
-_DATA_ONLY = re.compile(
-    r"\s*(?:(?:PREFIX\s+[^\s:]*:\s*<\s*>|BASE\s*<\s*>|VERSION\s*['\"]\s*['\"]|INSERT\s+DATA\s*;?)\s*)+",
-    re.IGNORECASE,
-)
-
 Header = dict[str, Any]
 Patch = tuple[list[Quad], list[Quad], set[str], set[str]]  # quads gone and come, graphs likewise
 
@@ -71,35 +67,46 @@ def _exists(store: Store, target: str | None) -> bool:
 
 
 def _update(store: Store, request: Header, body: bytes) -> Patch:
-    text = request["text"]
-    if _inserts_data_only(request["bare"]):
-        return _inserted(store, text, request["base"])
-    quads, graphs = _all_lines(store), _graphs(store)
-    store.update(text, base_iri=request["base"])
-    now, graphs_now = _all_lines(store), _graphs(store)
-    removed, added = quads - now, now - quads
-    del quads, now
-    return _read(removed), _read(added), graphs - graphs_now, graphs_now - graphs
+    text, base = request["text"], request["base"]
+    try:
+        split = operations(text, request["bare"])
+    except NotSplitError as fault:
+        Store().update(text, base_iri=base)  # its parser says better what is wrong
+        raise ValueError(f"the update cannot be read: {fault}") from fault
+    _check(text, split, base)
+    graphs, net = _graphs(store), Net()
+    for operation in split:
+        net.take(*do(store, operation, base))
+    now = _graphs(store)
+    return list(net.removed), list(net.added), graphs - now, now - graphs
 
 
-def _inserts_data_only(bare: str) -> bool:
-    """Tell whether each operation is INSERT DATA, so that nothing need be compared.
+def _check(text: str, split: tuple[Operation, ...], base: str | None) -> None:
+    """Let the parser read it all before anything is done.
 
-    >>> _inserts_data_only("PREFIX a: <   > INSERT DATA { a:b a:c <<( a:a a:b a:c )>> } ;")
-    True
-    >>> _inserts_data_only("INSERT DATA { GRAPH <  > { } } ; DROP ALL")
-    False
+    The failing operation in front keeps the rest from being done. The parser of Oxigraph 0.5 takes
+    no prologue between operations (SPARQL 1.1 Update section 4, Update), so these go one by one.
     """
-    outside, count = bare, 1
-    while count:
-        outside, count = _GROUP.subn(" ", outside)
-    return bool(_DATA_ONLY.fullmatch(outside))
+    if len({each.prologue for each in split}) < 2:
+        prologue = split[0].prologue if split else ""
+        _parse(prologue, text[max(0, len(prologue) - 1) :], base)
+        return
+    labels: set[str] = set()
+    for each in split:
+        _parse(each.prologue, each.text, base)
+        if twice := labels & each.labels:
+            raise SyntaxError(f"the blank node {min(twice)} stands in two operations")
+        labels |= each.labels
 
 
-def _inserted(store: Store, text: str, base: str | None) -> Patch:
-    memory = Store()
-    memory.update(text, base_iri=base)
-    return _merged(store, memory)
+def _parse(prologue: str, rest: str, base: str | None) -> None:
+    try:
+        Store().update(f"{prologue}CLEAR GRAPH <urn:none> ; {rest}", base_iri=base)
+    except SyntaxError:
+        Store().update(prologue[:-1] + rest, base_iri=base)  # the same fault at its own place
+        raise
+    except RuntimeError:
+        return  # the graph is not there
 
 
 def _merged(store: Store, memory: Store) -> Patch:
@@ -152,14 +159,6 @@ def _uploaded(request: Header, body: bytes) -> Store:
 
 def _graphs(store: Store) -> set[str]:
     return {graph.value for graph in store.named_graphs() if isinstance(graph, NamedNode)}
-
-
-def _all_lines(store: Store) -> set[bytes]:
-    return set((store.dump(format=RdfFormat.N_QUADS) or b"").splitlines())
-
-
-def _read(lines: Iterable[bytes]) -> list[Quad]:
-    return list(parse(b"\n".join(sorted(lines)), RdfFormat.N_QUADS))
 
 
 def _lines(quads: Iterable[Quad]) -> bytes:
