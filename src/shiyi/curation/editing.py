@@ -1,0 +1,291 @@
+"""What an editor's form says of a claim, and how it becomes one, or faults by field."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from shiyi.curation.editing_claims import (
+    StoredClaim,
+    classes_of,
+    named,
+    passage_text,
+    stored_source,
+)  # fmt: skip
+from shiyi.curation.editing_faults import Fault, fault
+from shiyi.curation.forms import Constraint, ShapeForms
+from shiyi.errors import RangeError
+from shiyi.ingest.claims import weighed
+from shiyi.model.claim import Checked, Claim, Evidence, Polarity
+from shiyi.model.confidence import Confidence
+from shiyi.model.names import ID, VOCAB
+from shiyi.model.rdf import Literal, NamedNode, Object, local_name, text
+from shiyi.ontology.statements import QUALIFIERS
+from shiyi.settings import ConfidenceSettings
+from shiyi.sparql.store import QuadStore
+
+LANGUAGES = ("zh", "en")
+LONGEST = 4000  # characters of a text or a quote
+_SHORT = 400  # characters of any other field
+_MOST = 20  # pieces of evidence of one claim that a form can hold
+
+
+@dataclass(frozen=True, slots=True)
+class DraftEvidence:
+    """One piece of evidence as the form has it; ``place`` numbers it, ``removed`` drops it."""
+
+    place: int
+    source: str = ""
+    locator: str = ""
+    checked: str = "source"
+    confidence: str = ""
+    quote: str = ""
+    passage: str = ""
+    qualifiers: Mapping[str, str] = field(default_factory=dict)
+    activity: str = "curation"
+    removed: bool = False
+
+    @property
+    def is_empty(self) -> bool:
+        """Tell whether nothing was filled in."""
+        return not (self.source or self.quote or self.passage or any(self.qualifiers.values()))
+
+    def name(self, part: str) -> str:
+        """Give the form's name of one of its fields."""
+        return f"e{self.place}-{part}"
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A claim as the form has it: all texts, nothing checked yet."""
+
+    subject: str
+    relation: str
+    object: str
+    language: str = ""
+    polarity: str = "positive"
+    evidence: tuple[DraftEvidence, ...] = ()
+
+    @classmethod
+    def of_claim(cls, held: StoredClaim, object_label: str = "") -> "Draft":
+        """Fill a form from a claim that stands."""
+        claim = held.claim
+        said = claim.object
+        return cls(
+            claim.subject.value, local_name(claim.predicate.value),
+            object_label or text(said),
+            (said.language or "") if isinstance(said, Literal) else "", claim.polarity.value,
+            tuple(_drafted(i, each) for i, each in enumerate(claim.evidence)),
+        )  # fmt: skip
+
+    @classmethod
+    def of_form(cls, form: Mapping[str, str], prefix: str = "") -> "Draft":
+        """Read a form as it was sent; names it does not know are passed over."""
+
+        def said(name: str) -> str:
+            return form.get(prefix + name, "").replace("\r\n", "\n").strip()
+
+        places = [n for n in range(_MOST) if any(f"{prefix}e{n}-{p}" in form for p in _PARTS)]
+        return cls(
+            said("subject"), said("relation"), said("object"), said("language"),
+            said("polarity") or "positive", tuple(_sent(n, form, prefix) for n in places),
+        )  # fmt: skip
+
+    def kept(self) -> tuple[DraftEvidence, ...]:
+        """List the evidence that stays."""
+        return tuple(each for each in self.evidence if not (each.removed or each.is_empty))
+
+    def with_blank(self) -> "Draft":
+        """Add an empty piece of evidence, so that one can be filled in without a script."""
+        at = max((each.place for each in self.evidence), default=-1) + 1
+        return replace(self, evidence=(*self.evidence, DraftEvidence(at)))
+
+
+_PARTS = ("source", "locator", "checked", "confidence", "quote", "passage", "remove", *QUALIFIERS)
+
+
+def _sent(place: int, form: Mapping[str, str], prefix: str) -> DraftEvidence:
+    def said(part: str) -> str:
+        return form.get(f"{prefix}e{place}-{part}", "").replace("\r\n", "\n").strip()
+
+    return DraftEvidence(
+        place, said("source"), said("locator"), said("checked") or "unchecked", said("confidence"),
+        said("quote"), said("passage"), {name: said(name) for name in QUALIFIERS if said(name)},
+        said("activity") or "curation", bool(said("remove")),
+    )  # fmt: skip
+
+
+def _drafted(place: int, evidence: Evidence) -> DraftEvidence:
+    return DraftEvidence(
+        place, evidence.source.id, evidence.locator, evidence.checked.value,
+        f"{evidence.confidence.value:g}", evidence.quote,
+        evidence.passage.value if evidence.passage else "", dict(evidence.qualifiers),
+        evidence.activity,
+    )  # fmt: skip
+
+
+def claim_of(
+    draft: Draft, store: QuadStore, weights: ConfidenceSettings
+) -> tuple[Claim | None, tuple[Fault, ...]]:
+    """Give the claim a draft says, or every fault that keeps it from being one."""
+    faults: list[Fault] = []
+    subject = _concept(draft.subject, "subject", store, (), faults)
+    relation = _relation(draft, subject, store, faults)
+    said = _object(draft, subject, relation, store, faults) if relation else None
+    evidence = [
+        each for each in (_evidence(e, store, weights, faults) for e in draft.kept()) if each
+    ]
+    if not draft.kept():
+        faults.append(fault("evidence", "no_evidence"))
+    if draft.polarity not in set(Polarity):
+        faults.append(fault("polarity", "polarity"))
+    if faults or subject is None or said is None:
+        return None, tuple(faults)
+    if said == NamedNode(subject) and draft.polarity == "positive":
+        return None, (fault("object", "itself"),)
+    try:
+        return Claim(
+            NamedNode(subject), NamedNode(VOCAB + draft.relation), said, tuple(evidence),
+            Polarity(draft.polarity),
+        ), ()  # fmt: skip
+    except RangeError:
+        return None, (fault("evidence", "no_evidence"),)
+
+
+def _concept(
+    words: str, name: str, store: QuadStore, kinds: tuple[str, ...], faults: list[Fault]
+) -> str | None:
+    if not words:
+        faults.append(fault(name, "empty"))
+        return None
+    if len(words) > _SHORT or not words.isprintable():
+        faults.append(fault(name, "too_long"))
+        return None
+    found = named(store, words, kinds)
+    if len(found) == 1:
+        return found[0]
+    if found:
+        names = ", ".join(each.removeprefix(ID) for each in found[:6])
+        faults.append(fault(name, "ambiguous", words=words, names=names))
+    else:
+        faults.append(fault(name, "unknown_concept", words=words))
+    return None
+
+
+def _relation(draft: Draft, subject: str | None, store: QuadStore, faults: list[Fault]) -> str:
+    forms = ShapeForms.load()
+    if draft.relation not in forms.schema.properties:
+        faults.append(fault("relation", "unknown_relation", words=draft.relation[:80]))
+        return ""
+    if subject and draft.relation not in forms.relations(classes_of(store, subject)):
+        faults.append(fault("relation", "relation_not_for", words=draft.relation))
+    return draft.relation
+
+
+def _object(
+    draft: Draft, subject: str | None, relation: str, store: QuadStore, faults: list[Fault]
+) -> Object | None:
+    asked = ShapeForms.load().object_field(relation, classes_of(store, subject) if subject else ())
+    if asked.kind == "concept":
+        found = _concept(draft.object, "object", store, asked.kinds, faults)
+        return NamedNode(found) if found else None
+    if draft.language not in (asked.languages or LANGUAGES):
+        faults.append(fault("language", "language"))
+    elif _is_text(draft.object, "object", LONGEST, faults):
+        return Literal(draft.object, language=draft.language)
+    return None
+
+
+def _evidence(
+    draft: DraftEvidence, store: QuadStore, weights: ConfidenceSettings, faults: list[Fault]
+) -> Evidence | None:
+    before = len(faults)
+    iri = draft.source if draft.source.startswith(ID) else f"{ID}source-{draft.source}"
+    source = stored_source(store, iri) if _is_iri(iri) else None
+    if source is None:
+        faults.append(fault(draft.name("source"), "unknown_source", words=draft.source[:80]))
+    faults += _broken(draft)
+    for part in ("locator", *QUALIFIERS):
+        value = draft.locator if part == "locator" else draft.qualifiers.get(part, "")
+        if value:
+            _is_text(value, draft.name(part), _SHORT, faults)
+    _quoted(draft, store, faults)
+    if source is None or len(faults) > before:
+        return None
+    checked = Checked(draft.checked)
+    held = Confidence(float(draft.confidence)) if draft.confidence else None
+    return Evidence(
+        source, held or weighed(source, checked, weights), draft.locator, checked, draft.quote,
+        NamedNode(draft.passage) if draft.passage else None,
+        tuple(sorted((n, v) for n, v in draft.qualifiers.items() if n in QUALIFIERS)),
+        draft.activity if _is_activity(draft.activity) else "curation",
+    )  # fmt: skip
+
+
+def _broken(draft: DraftEvidence) -> Iterator[Fault]:
+    """Yield what the shapes refuse in single fields: choices, patterns, ranges."""
+    forms = ShapeForms.load()
+    values = {
+        **draft.qualifiers,
+        "checked": draft.checked,
+        "extractionConfidence": draft.confidence,
+    }
+    for name, value in values.items():
+        if value:
+            part = "confidence" if name == "extractionConfidence" else name
+            for each in forms.evidence_field(name).against(value):
+                yield of_constraint(draft.name(part), each)
+
+
+def of_constraint(name: str, broken: Constraint) -> Fault:
+    """Say that a field breaks a constraint of a shape."""
+    return Fault(name, broken.message_zh, broken.message_en, broken.shape)
+
+
+def _quoted(draft: DraftEvidence, store: QuadStore, faults: list[Fault]) -> None:
+    if draft.quote:
+        _is_text(draft.quote, draft.name("quote"), LONGEST, faults)
+    if not draft.passage:
+        return
+    words = passage_text(store, draft.passage) if _is_iri(draft.passage) else ""
+    if not words:
+        faults.append(fault(draft.name("passage"), "unknown_passage"))
+    elif draft.quote and draft.quote not in words:
+        faults.append(fault(draft.name("quote"), "not_in_passage"))
+
+
+def _is_text(value: str, name: str, most: int, faults: list[Fault]) -> bool:
+    if not value:
+        faults.append(fault(name, "empty"))
+    elif len(value) > most:
+        faults.append(fault(name, "too_long"))
+    elif not all(c.isprintable() or c in "\n\t\u3000" for c in value):
+        faults.append(fault(name, "control"))
+    else:
+        return True
+    return False
+
+
+def _is_iri(value: str) -> bool:
+    return value.startswith(ID) and value.isprintable() and not set(value) & set('<>"{}|\\^` ')
+
+
+def _is_activity(value: str) -> bool:
+    return 0 < len(value) <= 60 and all(c.isascii() and (c.isalnum() or c in "-._") for c in value)
+
+
+def span_of(evidence: Evidence, store: QuadStore) -> tuple[int, int] | None:
+    """Give where a quote begins and ends in its passage, or None."""
+    if not (evidence.quote and evidence.passage):
+        return None
+    at = passage_text(store, evidence.passage.value).find(evidence.quote)
+    return (at, at + len(evidence.quote)) if at >= 0 else None
+
+
+def negated(draft: Draft) -> Draft:
+    """Turn a draft's polarity round."""
+    turned = "negative" if draft.polarity == "positive" else "positive"
+    return replace(draft, polarity=turned)
+
+
+def parted(draft: Draft, keep: Sequence[int]) -> Draft:
+    """Keep of a draft the evidence of these places only."""
+    return replace(draft, evidence=tuple(e for e in draft.evidence if e.place in set(keep)))
