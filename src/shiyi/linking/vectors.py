@@ -33,14 +33,15 @@ class LabelVectors:
         """Give for each text the ``k`` nearest labels and their cosines, nearest first."""
         if not texts or not len(self.rows):
             return [[] for _ in texts]
-        cosines = self.embedder.encode(texts) @ self.rows.T
-        k = min(k, cosines.shape[1])
-        nearest = np.argpartition(-cosines, k - 1, axis=1)[:, :k]
-        found = []
-        for row, places in zip(cosines, nearest, strict=True):
-            ranked = sorted(places.tolist(), key=lambda place: (-row[place], place))
-            found.append([(place, float(np.clip(row[place], 0, 1))) for place in ranked])
-        return found
+        return [self.nearest(row, k) for row in self.embedder.encode(texts)]
+
+    def nearest(self, row: Vectors, k: int) -> list[tuple[int, float]]:
+        """Give the ``k`` nearest labels to one vector of length 1, nearest first."""
+        cosines = self.rows @ row
+        k = min(k, len(cosines))
+        places = np.argpartition(cosines, -k)[-k:].tolist()
+        ranked = sorted(places, key=lambda place: (-cosines[place], place))
+        return [(place, float(np.clip(cosines[place], 0, 1))) for place in ranked]
 
     def above(self, texts: Sequence[str], least: float) -> list[list[tuple[int, float]]]:
         """Give for each text every label whose cosine is at least ``least``, nearest first."""
