@@ -127,6 +127,12 @@ def test_a_prologue_may_stand_before_each_operation() -> None:
         changed(ours, request, b"", 1000)
 
 
+@pytest.mark.parametrize("text", ["", "PREFIX a: <urn:>", "# nothing", "DROP ALL ; BASE <urn:x>"])
+def test_a_prologue_may_stand_alone(text: str) -> None:
+    request = {"task": "update", "text": text, "bare": bare_text(text), "base": None}
+    assert changed(Store(), request, b"", 1000)[0]["removed"] == 0
+
+
 @pytest.mark.parametrize("text", ["DROP ALL x", "INSERT { ", "SELECT * {}", "WITH <a:a> WHERE {}"])
 def test_what_is_no_update_is_not_split(text: str) -> None:
     with pytest.raises(NotSplitError):

@@ -82,31 +82,22 @@ def _update(store: Store, request: Header, body: bytes) -> Patch:
 
 
 def _check(text: str, split: tuple[Operation, ...], base: str | None) -> None:
-    """Let the parser read it all before anything is done.
+    """Let the parser read each operation before anything is done.
 
-    The failing operation in front keeps the rest from being done. The parser of Oxigraph 0.5 takes
-    no prologue between operations (SPARQL 1.1 Update section 4, Update), so these go one by one.
+    One by one, since that of Oxigraph 0.5 takes no prologue between operations (SPARQL 1.1 Update
+    section 4). The failing operation in front keeps the rest from being done.
     """
-    if len({each.prologue for each in split}) < 2:
-        prologue = split[0].prologue if split else ""
-        _parse(prologue, text[max(0, len(prologue) - 1) :], base)
-        return
     labels: set[str] = set()
     for each in split:
-        _parse(each.prologue, each.text, base)
-        if twice := labels & each.labels:
-            raise SyntaxError(f"the blank node {min(twice)} stands in two operations")
+        try:
+            Store().update(f"{each.prologue}CLEAR GRAPH <urn:none> ; {each.text}", base_iri=base)
+        except SyntaxError:
+            Store().update(text, base_iri=base)  # the same fault at its own place
+            raise
+        except RuntimeError:  # the graph is not there
+            if twice := labels & each.labels:
+                raise SyntaxError(f"blank node {min(twice)} stands in two operations") from None
         labels |= each.labels
-
-
-def _parse(prologue: str, rest: str, base: str | None) -> None:
-    try:
-        Store().update(f"{prologue}CLEAR GRAPH <urn:none> ; {rest}", base_iri=base)
-    except SyntaxError:
-        Store().update(prologue[:-1] + rest, base_iri=base)  # the same fault at its own place
-        raise
-    except RuntimeError:
-        return  # the graph is not there
 
 
 def _merged(store: Store, memory: Store) -> Patch:
