@@ -189,6 +189,16 @@ class ServerSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class CurationSettings:
+    """How curators sign in from elsewhere; the client's secret is SHIYI_CURATION_OIDC_SECRET."""
+
+    oidc_issuer: str = ""  # an OpenID Connect issuer, such as https://login.example.org; empty: none
+    oidc_client: str = ""  # the client's name there
+    oidc_name: str = ""  # what the button says; empty: the issuer
+    oidc_role: str = ""  # role of those who come for the first time; empty: only known accounts
+
+
+@dataclass(frozen=True, slots=True)
 class IngestSettings:
     """How texts become passages and candidate claims."""
 
@@ -236,6 +246,7 @@ relation_paths, allow_inverse, limit, engine
     models: ModelSettings = field(default_factory=ModelSettings)
     query: QuerySettings = field(default_factory=QuerySettings)
     server: ServerSettings = field(default_factory=ServerSettings)
+    curation: CurationSettings = field(default_factory=CurationSettings)
 
     @classmethod
     def read(cls, toml: str, env: Mapping[str, str]) -> Self:

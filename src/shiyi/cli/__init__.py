@@ -18,6 +18,7 @@ VERBS = {
     "forget": "remove an ingested source and what stood on it alone",
     "serve": "serve pages, API, SPARQL endpoint and linked data",
     "token": "say who may write over HTTP: add, list, revoke",
+    "user": "say who may curate: add, role, password, disable, list",
     "query": "run a SPARQL 1.2 query, read-only",
     "link": "find the concepts a text mentions",
     "validate": "check the knowledge base, or files, against the shapes",

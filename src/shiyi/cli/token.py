@@ -11,7 +11,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     does = parser.add_subparsers(dest="does", required=True, metavar="add|list|revoke")
     add = does.add_parser("add", help="make a token and print it, once")
     add.add_argument("name", metavar="NAME", help="who holds it; the journal shows this name")
-    add.add_argument("--scope", default="write", help="what it allows: write")
+    add.add_argument("--scope", default="write", help="what it allows: write, or review")
+    add.add_argument("--person", default="", metavar="NAME", help="whose account reviews with it")
     add.add_argument("--expires", type=int, default=90, metavar="DAYS", help="default 90")
     listed = does.add_parser("list", help="list names, scopes and dates; no token is kept to show")
     listed.add_argument("--json", action="store_true", help="for programs")
@@ -26,7 +27,7 @@ def run(args: argparse.Namespace, settings: Settings) -> int:
 
     tokens = Tokens(settings.kb)
     if args.does == "add":
-        print(tokens.add(args.name, args.scope, args.expires))
+        print(tokens.add(args.name, args.scope, args.expires, args.person))
         print("this is shown once; a server started before the first token must be started anew",
               file=sys.stderr)  # fmt: skip
     elif args.does == "revoke":

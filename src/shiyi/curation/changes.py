@@ -17,7 +17,7 @@ from shiyi.curation.ledger import (
 from shiyi.curation.state import version_of
 from shiyi.errors import StaleError, UsageError
 from shiyi.model.names import content_hash, resource
-from shiyi.model.rdf import NamedNode, Quad, text
+from shiyi.model.rdf import BlankNode, NamedNode, Quad, Triple, text
 from shiyi.ontology.terms import DCTERMS, SHIYI
 from shiyi.sparql.store import QuadStore
 from shiyi.sparql.writer import Writer
@@ -171,7 +171,7 @@ class Changes:
         both = gone & frozenset(fresh)
         return Change(
             named_by(edit.key or uuid4().hex), self.last + place, edit.kind, who,
-            self._now().isoformat(timespec="milliseconds"), edit.reason, edit.about,
+            self._now().astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"), edit.reason, edit.about,
             tuple(q for q in dict.fromkeys(edit.removed) if q not in both),
             tuple(q for q in fresh if q not in both), reverses, notes,
         )  # fmt: skip
@@ -204,8 +204,10 @@ def _in_the_way(store: QuadStore, change: Change) -> Iterable[Quad]:
 
 
 def _held(store: QuadStore, quad: Quad) -> bool:
-    found = store.match(quad.subject, quad.predicate, quad.object, quad.graph_name)
-    return next(iter(found), None) is not None
+    subject, place = quad.subject, quad.graph_name
+    if isinstance(subject, Triple) or isinstance(place, BlankNode):
+        raise UsageError(f"{quad} is no quad of ours: a subject or graph it cannot have")
+    return next(iter(store.match(subject, quad.predicate, quad.object, place)), None) is not None
 
 
 def _joint_key(made: Sequence[Change]) -> str:

@@ -201,11 +201,10 @@ def matches(hashed: str, password: str) -> bool:
     from argon2.exceptions import InvalidHashError, VerificationError
 
     try:
-        return PasswordHasher().verify(hashed or _NOBODY, _normal(password)[:LONGEST]) and bool(
-            hashed
-        )
+        PasswordHasher().verify(hashed or _NOBODY, _normal(password)[:LONGEST])
     except (VerificationError, InvalidHashError):
         return False
+    return bool(hashed)
 
 
 def code_step(secret: str, code: str, now: datetime) -> int | None:

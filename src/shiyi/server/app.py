@@ -18,6 +18,8 @@ from shiyi.ontology.terms import RDF, SHIYI
 from shiyi.server import guard, problems
 from shiyi.server.api import api
 from shiyi.server.concept_view import heading
+from shiyi.server.curating import DESKS, curating
+from shiyi.server.curating.session import guard_desks
 from shiyi.server.exploring import exploring
 from shiyi.server.kept import Kept
 from shiyi.server.links import href
@@ -73,6 +75,10 @@ def create_app(site: Site | Path, settings: Settings | None = None) -> Flask:
         reference(),
     ):  # fmt: skip
         app.register_blueprint(routes)
+    if site.curation:
+        guard_desks(app, site.curation, site.writing.tokens if site.writing else None)
+        for routes in curating(site, kept, site.curation):
+            app.register_blueprint(routes)
     _say(app, site, kept)
     return app
 
@@ -86,7 +92,7 @@ def _say(app: Flask, site: Site, kept: Kept) -> None:
         return {
             "t": texts, "language": chosen_language(), "other_language": _other_language(),
             "p": Phrases(texts), "site": site, "nonce": guard.nonce, "href": href,
-            "asset": address, "class_name": _class_name(kept), "default_query": DEFAULT_QUERY,
+            "asset": address, "desks": DESKS, "class_name": _class_name(kept), "default_query": DEFAULT_QUERY,
             "constitutions": lambda: _constitutions(kept),
             "example_texts": lambda found: {each.name: each.text for each in found},
         }  # fmt: skip

@@ -7,6 +7,7 @@ from pathlib import Path
 from shiyi.answering.pipeline import METHODS, ask
 from shiyi.answering.runtime import Runtime
 from shiyi.answering.writer import write_with_model
+from shiyi.curation.people import People
 from shiyi.linking.complete import Completer
 from shiyi.linking.labels import LabelIndex
 from shiyi.linking.linker import Linker
@@ -14,6 +15,7 @@ from shiyi.model.answer import Answer
 from shiyi.model.profile import Profile
 from shiyi.prompts.openai import model_from
 from shiyi.server.counting import counts_of
+from shiyi.server.curators import Curation
 from shiyi.server.site import FreeQuery, Site, Suggestion, Writing
 from shiyi.server.tokens import Tokens
 from shiyi.settings import Settings
@@ -28,10 +30,11 @@ _EXTENSIONS = {kind: name for name, kind in (*SOLUTION_TYPES.items(), *GRAPH_TYP
 def open_site(path: Path, settings: Settings, read_only: bool = False) -> Site:
     """Open ``path``; raises KnowledgeBaseError where it holds nothing whole.
 
-    It is open for writing where somebody holds a token that may, unless ``read_only``.
+    It is open for writing where somebody holds a token or an account, unless ``read_only``.
     """
     tokens = Tokens(path)
-    base = KnowledgeBase.open(path, write=bool(tokens.all()) and not read_only)
+    writers = tokens.all() or People(path).all()
+    base = KnowledgeBase.open(path, write=bool(writers) and not read_only)
     runtime = Runtime.open(base, settings)
     completer = Completer(_labels(runtime, base))
     pool = QueryPool(base, settings.query)
@@ -62,7 +65,7 @@ def open_site(path: Path, settings: Settings, read_only: bool = False) -> Site:
     return Site(
         base.store, answer, runtime.linker.link, complete, PooledQueries(pool), base.release,
         tuple(METHODS), str(base.manifest.get("built", "")), counts_of(base.store), settings, close,
-        lambda: base.sequence, writing,
+        lambda: base.sequence, writing, Curation.open(base, settings),
     )  # fmt: skip
 
 

@@ -17,7 +17,9 @@ from shiyi.errors import (
     QueryLimitError,
     QueryRefusedError,
     RangeError,
+    RightsError,
     ShiyiError,
+    StaleError,
     TooLargeError,
     UsageError,
 )  # fmt: skip
@@ -33,6 +35,8 @@ STATUSES: tuple[tuple[type[ShiyiError], int, str], ...] = (
     (FormatError, 400, "unknown-name"),
     (UsageError, 400, "usage"),
     (RangeError, 400, "range"),
+    (RightsError, 403, "rights"),
+    (StaleError, 409, "stale"),
     (KnowledgeBaseError, 503, "knowledge-base"),
     (IndexMismatchError, 503, "index"),
     (MissingExtraError, 501, "missing-extra"),

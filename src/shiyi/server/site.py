@@ -9,6 +9,7 @@ from shiyi.model.mention import Mention
 from shiyi.model.profile import Profile
 from shiyi.model.rdf import DefaultGraph
 from shiyi.ontology.terms import RDF, SHIYI
+from shiyi.server.curators import Curation
 from shiyi.server.tokens import Tokens
 from shiyi.settings import Settings
 from shiyi.sparql.store import QuadStore
@@ -84,6 +85,7 @@ class Site:
     close: Callable[[], None] = lambda: None
     version: Callable[[], int] = lambda: 0  # changes whenever the store does
     writing: Writing | None = None  # nobody writes over HTTP where there is none
+    curation: Curation | None = None  # no desks where there is none
 
     def health(self) -> dict[str, Any]:
         """Tell whether the store answers, which release it holds and how much."""

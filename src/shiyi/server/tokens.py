@@ -17,7 +17,7 @@ from typing import Final
 
 from shiyi.errors import FormatError, KnowledgeBaseError, UsageError
 
-SCOPES: Final = ("write",)
+SCOPES: Final = ("write", "review")
 FILE: Final = "tokens.json"
 _NAME = re.compile(r"[\w.@-]{1,60}")
 _MAX_DAYS: Final = 3650
@@ -33,6 +33,7 @@ class Token:
     scopes: tuple[str, ...]
     created: str
     expires: str
+    person: str = ""  # whose account a token of scope ``review`` acts for
 
     def holds_at(self, now: datetime) -> bool:
         """Tell whether the token has not expired."""
@@ -47,18 +48,20 @@ class Tokens:
         self._stamp: tuple[int, int, int] | None = None
         self._known: tuple[Token, ...] = ()
 
-    def add(self, name: str, scope: str, days: int) -> str:
+    def add(self, name: str, scope: str, days: int, person: str = "") -> str:
         """Make a token and give its text, which is kept nowhere."""
         if not _NAME.fullmatch(name):
             raise UsageError("a token's name is 1 to 60 letters, digits, dots, dashes or @")
         if scope not in SCOPES:
             raise FormatError("scope", scope, SCOPES)
+        if (scope == "review") != bool(person):
+            raise UsageError("a token of scope review, and no other, names the person it acts for")
         if not 1 <= days <= _MAX_DAYS:
             raise UsageError(f"a token expires after 1 to {_MAX_DAYS} days")
         text, now = _PREFIX + secrets.token_urlsafe(32), datetime.now(UTC)
         made = Token(
             name, _digest(text), (scope,), now.isoformat(timespec="seconds"),
-            (now + timedelta(days=days)).isoformat(timespec="seconds"),
+            (now + timedelta(days=days)).isoformat(timespec="seconds"), person,
         )  # fmt: skip
         with self._alone():
             known = self.all()

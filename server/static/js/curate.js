@@ -1,0 +1,1 @@
+/* keyboard review and other small aids; every desk works without it */

@@ -1,0 +1,42 @@
+"""The curators' desks, below ``/curate``: who may, what waits, what was done."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from flask import Blueprint
+
+from shiyi.curation.roles import Right
+from shiyi.server.curating.account import account_routes
+from shiyi.server.curating.lockout import Lockout
+from shiyi.server.curating.people_desk import people_routes
+from shiyi.server.curating.sign_in import sign_in_routes
+from shiyi.server.curators import Curation
+from shiyi.server.kept import Kept
+from shiyi.server.site import Site
+
+
+@dataclass(frozen=True, slots=True)
+class DeskLink:
+    """An entry of the desks' navigation: where, the catalogue's key, and who sees it."""
+
+    path: str
+    key: str
+    right: Right = Right.READ
+
+
+DESKS: Final = (
+    DeskLink("/curate/queue", "curate.queue"),
+    DeskLink("/curate/history", "curate.history"),
+    DeskLink("/curate/people", "curate.people", Right.ADMIN),
+    DeskLink("/curate/audit", "curate.audit", Right.ADMIN),
+    DeskLink("/curate/account", "curate.account"),
+)
+
+
+def curating(site: Site, kept: Kept, curation: Curation) -> Iterator[Blueprint]:
+    """Yield the routes of every desk; each names the right it needs with ``needs``."""
+    lockout = Lockout()
+    yield sign_in_routes(curation, lockout)
+    yield account_routes(curation, lockout)
+    yield people_routes(curation)

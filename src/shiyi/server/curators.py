@@ -1,0 +1,67 @@
+"""The curators' side of an open base: accounts, audit log, changes, and who may write at all."""
+
+import os
+import secrets
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, Self
+
+from shiyi.curation.audit import Audit
+from shiyi.curation.changes import Changes
+from shiyi.curation.people import People, write_private
+from shiyi.errors import KnowledgeBaseError
+from shiyi.settings import CurationSettings, Settings
+from shiyi.sparql.knowledge_base import KnowledgeBase
+
+KEY: Final = "session.key"
+OIDC_SECRET: Final = "SHIYI_CURATION_OIDC_SECRET"  # noqa: S105 - the name of a variable
+
+
+@dataclass(frozen=True, slots=True)
+class Curation:
+    """What the desks work with; ``changes`` is None where the base is open for reading."""
+
+    people: People
+    audit: Audit
+    secret: bytes = field(repr=False)  # signs the session cookies of this base
+    changes: Changes | None = None
+    settings: CurationSettings = field(default_factory=CurationSettings)
+    oidc_secret: str = field(default="", repr=False)
+
+    @classmethod
+    def open(cls, base: KnowledgeBase, settings: Settings) -> Self:
+        """Open beside a base; the session key is made at the first time."""
+        changes = Changes(base.writer) if base.writes else None
+        return cls(
+            People(base.path), Audit(base.path), session_key(base.path), changes,
+            settings.curation, os.environ.get(OIDC_SECRET, ""),
+        )  # fmt: skip
+
+    @property
+    def oidc_name(self) -> str:
+        """Name the place of the other accounts, where signing in with them is set up."""
+        chosen = self.settings
+        return (chosen.oidc_name or chosen.oidc_issuer) if chosen.oidc_issuer else ""
+
+    @property
+    def writing(self) -> Changes:
+        """Give what writes; ``KnowledgeBaseError`` where this server takes no changes."""
+        if self.changes is None:
+            raise KnowledgeBaseError(
+                "this server takes no changes: it runs with --read-only, or was started before "
+                "there was an account; restart it"
+            )
+        return self.changes
+
+
+def session_key(kb: Path) -> bytes:
+    """Give the key that signs session cookies, made once and read by its owner alone."""
+    path = kb / KEY
+    try:
+        found = bytes.fromhex(path.read_text(encoding="ascii").strip())
+    except (FileNotFoundError, ValueError):
+        found = b""
+    if len(found) < 32:
+        found = secrets.token_bytes(32)
+        write_private(path, found.hex() + "\n")
+    return found
