@@ -1,7 +1,7 @@
 """What a run of ingestion did, counted: nothing is dropped in silence."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,9 +23,23 @@ class Report:
     quarantined: Counter[str] = field(default_factory=Counter)
     unlinked: Counter[str] = field(default_factory=Counter)
     repaired: Counter[str] = field(default_factory=Counter)
+    refused: Counter[str] = field(default_factory=Counter)  # statements no claim is made of
+    waiting: dict[str, str] = field(default_factory=dict)  # passages to be read again, and why
+    model: dict[str, float] = field(default_factory=dict)  # calls, tokens and cost of a model
     failures: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     seconds: float = 0.0
+
+    def park(self, parked: Mapping[str, str], tried: Iterable[str]) -> None:
+        """Take in which passages wait, after those that waited before were tried again."""
+        for passage in tried:
+            self.waiting.pop(passage, None)
+        self.waiting.update(parked)
+
+    @property
+    def parked(self) -> Counter[str]:
+        """Count the passages that wait by reason."""
+        return Counter(self.waiting.values())
 
     def count(self, judged: Iterable[Judged]) -> None:
         """Count claims by relation, and those in quarantine by the shape they break."""
@@ -42,6 +56,7 @@ class Report:
             "passages": self.passages, "rows": self.rows, "skipped_batches": self.skipped,
             "claims": dict(self.claims.most_common()), "quarantined": dict(self.quarantined),
             "unlinked": dict(self.unlinked.most_common()), "repaired": dict(self.repaired),
+            "refused": dict(self.refused), "parked": dict(self.parked), "model": self.model,
             "failures": self.failures, "notes": self.notes, "seconds": round(self.seconds, 2),
         }  # fmt: skip
 
@@ -58,11 +73,16 @@ class Report:
         for title, counter in (
             ("candidate claims 候选论断", self.claims), ("quarantined 隔离", self.quarantined),
             ("unlinked 未链接", self.unlinked), ("repaired 修复", self.repaired),
+            ("refused statements 拒收陈述", self.refused), ("parked passages 待读段落", self.parked),
         ):  # fmt: skip
+            if not counter and title.startswith(("refused", "parked")):
+                continue
             yield f"  {title:<40}{sum(counter.values()):>10,}"
             for key, number in counter.most_common():
                 if number:
                     yield f"    {key:<38}{number:>10,}"
+        for key, figure in self.model.items():
+            yield f"  {key:<40}{figure:>10,g}"
         yield f"  {'failures 失败':<40}{len(self.failures):>10,}"
         yield from (f"    {each}" for each in (*self.failures[:20], *self.notes))
         yield f"  {'seconds 秒':<40}{self.seconds:>10,.1f}"

@@ -2,11 +2,13 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from shiyi.errors import ShiyiError
 from shiyi.ingest.datasets import Dataset
+from shiyi.ingest.extraction.parking import parked_in, parked_quads, tries_of
 from shiyi.ingest.extraction.port import Extracted, Extractor
 from shiyi.ingest.gate import Gate, Judged, Proposed, Votes, change_of
 from shiyi.ingest.report import Report
@@ -18,9 +20,13 @@ from shiyi.model.names import content_hash
 from shiyi.model.rdf import NamedNode, Quad
 from shiyi.ontology.statements import source_quads
 from shiyi.settings import Settings
+from shiyi.sparql.store import QuadStore
 from shiyi.sparql.writer import Writer
 
 WHO = "shiyi ingest"
+_REMEMBERED = (
+    50_000  # claims whose votes are kept in memory at most, beyond those of a batch (ours)
+)
 
 
 @dataclass(slots=True)
@@ -29,9 +35,14 @@ class Content:
 
     quads: list[Quad] = field(default_factory=list)
     proposed: list[Proposed] = field(default_factory=list)
+    classes: dict[str, str] = field(default_factory=dict)  # of concepts that the batch brings
     unlinked: Counter[str] = field(default_factory=Counter)
     passages: int = 0
     rows: int = 0
+    gone: list[Quad] = field(default_factory=list)  # of earlier runs, which this replaces
+    refused: Counter[str] = field(default_factory=Counter)
+    parked: dict[str, str] = field(default_factory=dict)  # passage and why it was not read
+    again: tuple[str, ...] = ()  # passages that were parked before
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,34 +80,51 @@ def ingest(
             report.skipped += 1
             continue
         content = batch.make()
+        gate.know(content.classes)
         judged = gate.judge(content.proposed)
         report.count(judged)
         report.unlinked += content.unlinked
+        report.refused += content.refused
+        report.park(content.parked, content.again)
         report.passages += content.passages
         report.rows += content.rows
-        if writer and votes:
+        if writer and votes is not None:
             if writer.journal.find(key) is None:
                 quads = dict.fromkeys((*dataset.quads(), *content.quads))
-                _write(writer, key, quads, judged, votes, report.dataset)
+                _write(writer, key, quads, judged, votes, content)
             else:
                 report.skipped += 1
         options.progress(report)
+    if writer:
+        writer.settle()
     report.seconds += time.perf_counter() - started
     return report
 
 
 def _write(
-    writer: Writer, key: str, quads: Iterable[Quad], judged: list[Judged], votes: Votes, why: str
-) -> None:
-    """Write what is new, then the confidences that change; the second has the batch's own key.
+    writer: Writer, key: str, quads: Iterable[Quad], judged: list[Judged], votes: Votes,
+    content: Content,
+) -> None:  # fmt: skip
+    """Write what is new, then the confidences that change; the last change has the batch's key.
 
-    Two changes, since one that only adds is many times faster.
+    Two changes, since one that only adds is many times faster. A run that was killed between them
+    may have parked other passages than the next one does: what is new then has another key.
     """
+    parked = content_hash(*sorted(content.parked)) if content.parked else ""
     with writer.turn():
+        if len(votes) > _REMEMBERED:
+            writer.settle()
+            votes.clear()
         change = change_of(judged, votes)
-        new = (*quads, *change.added)
-        writer.write(new, key=f"{key} text", who=WHO, why=why)
-        writer.write(change.replacing, change.replaced, key=key, who=WHO, why=why)
+        new, why = (*quads, *change.added), key.split()[1]
+        if not (change.replacing or content.gone):
+            writer.load(new, key=key, who=WHO, why=why)
+            if content.parked:
+                writer.settle()  # they are looked for in the store next
+            return
+        writer.load(new, key=f"{key} text{parked}", who=WHO, why=why)
+        gone = (*change.replaced, *content.gone)
+        writer.write(change.replacing, gone, key=key, who=WHO, why=why)
 
 
 def forgotten(dataset: Dataset, writer: Writer) -> int:
@@ -114,9 +142,12 @@ def forget_key(name: str, version: str, times: int) -> str:
 
 def text_batches(
     dataset: Dataset, documents: Iterable[Document | ShiyiError], extractor: Extractor,
-    settings: Settings, report: Report, limit: int = 0,
+    settings: Settings, report: Report, limit: int = 0, store: QuadStore | None = None,
 ) -> Iterator[Batch]:  # fmt: skip
-    """Yield the batches of texts, one document in memory at a time."""
+    """Yield the batches of texts, one document in memory at a time.
+
+    Passages that ``store`` holds as parked once their batch is written are read again.
+    """
     left = limit or -1
     for document in documents:
         if isinstance(document, ShiyiError):
@@ -129,7 +160,10 @@ def text_batches(
         size = settings.ingest.batch
         passages = tree.passages if left < 0 else tree.passages[:left]
         for at in range(0, len(passages), size):
-            yield _batch(tree, passages[at : at + size], dataset, extractor, settings)
+            batch = _batch(tree, passages[at : at + size], dataset, extractor, settings)
+            yield batch
+            if store and (waiting := parked_in(store, passages[at : at + size], dataset.graph)):
+                yield _again(batch, waiting, tree, dataset, extractor, settings)
         if left >= 0:
             left -= len(passages)
             if left <= 0:
@@ -145,20 +179,46 @@ def _batch(
     return Batch(key, lambda: _content(tree, passages, dataset, extractor, settings))
 
 
+def _again(
+    batch: Batch, waiting: dict[str, list[Quad]], tree: Tree, dataset: Dataset,
+    extractor: Extractor, settings: Settings,
+) -> Batch:  # fmt: skip
+    """Read parked passages once more; what was said of them goes as this is written."""
+    passages = [each for each in tree.passages if each.iri in waiting]
+    gone = [quad for quads in waiting.values() for quad in quads]
+    tries = {iri: tries_of(quads) for iri, quads in waiting.items()}
+
+    def make() -> Content:
+        content = _content(tree, passages, dataset, extractor, settings, tries)
+        kept = set(content.quads)
+        content.gone = [quad for quad in gone if quad not in kept]
+        content.again, content.passages = tuple(waiting), 0
+        return content
+
+    return Batch(f"{batch.key} again {content_hash(*sorted(map(str, gone)))}", make)
+
+
 def _content(
-    tree: Tree, passages: list[Passage], dataset: Dataset, extractor: Extractor, settings: Settings
-) -> Content:
+    tree: Tree, passages: list[Passage], dataset: Dataset, extractor: Extractor, settings: Settings,
+    tries: Mapping[str, int] = MappingProxyType({}),
+) -> Content:  # fmt: skip
     document, place = tree.document, dataset.graph
     content = Content(passages=len(passages))
     content.quads += source_quads(document.source, place)
     for section in _with_parents(tree, passages):
         content.quads += section_quads(section, document, place)
-    for passage in passages:
+    extractions = extractor.read(passages, document, place)
+    for passage, extraction in zip(passages, extractions, strict=True):
         content.quads += passage_quads(passage, document, place)
-        extraction = extractor.extract(passage, document.source)
+        content.quads += extraction.quads
         content.unlinked += extraction.unlinked
+        content.refused += extraction.refused
+        if extraction.parked:
+            content.parked[passage.iri] = extraction.parked
+            number = tries.get(passage.iri, 0) + 1
+            content.quads += parked_quads(passage, extraction.parked, place, number)
         for found in extraction.found:
-            content.proposed.append(_proposed(found, passage, document, extractor, settings))
+            content.proposed.append(proposed_of(found, passage, document, extractor, settings))
     return content
 
 
@@ -173,13 +233,15 @@ def _with_parents(tree: Tree, passages: list[Passage]) -> list[Section]:
     return list(found.values())
 
 
-def _proposed(
+def proposed_of(
     found: Extracted, passage: Passage, document: Document, extractor: Extractor, settings: Settings
 ) -> Proposed:
+    """Give the claim that a statement makes, on the evidence of its quote."""
     source = document.source
     weight: float = getattr(settings.confidence, source.tier.value.replace("-", "_"))
+    weight *= extractor.trust(settings.ingest) * found.sure
     evidence = Evidence(
-        source, Confidence(round(weight * settings.ingest.rules, 6)), " / ".join(passage.section.path),
+        source, Confidence(round(weight, 6)), " / ".join(passage.section.path),
         Checked.SOURCE, passage.text[found.start : found.end], NamedNode(passage.iri),
         activity=f"{extractor.name}-{extractor.version}",
     )  # fmt: skip

@@ -8,10 +8,11 @@ from shiyi.ingest.extraction.lexicon import CONDITIONS, PREPARED, WESTERN, Lexic
 from shiyi.ingest.extraction.patterns import Item
 from shiyi.ingest.extraction.port import Extracted, Extraction
 from shiyi.ingest.extraction.zone import bare_title, hide_brackets, zone_end
-from shiyi.ingest.text.document import Passage
+from shiyi.ingest.text.document import Document, Passage
 from shiyi.model.claim import Source, Tier
 from shiyi.model.rdf import Literal, NamedNode, Object, local_name
 from shiyi.ontology.terms import SHIYI, SKOS
+from shiyi.settings import IngestSettings
 
 _SCHEMES = {
     "hasNature": ("Nature",), "hasFlavour": ("Flavour",), "hasToxicity": ("ToxicityLevel",),
@@ -32,6 +33,16 @@ class RulesExtractor:
 
     def __init__(self, lexicon: Lexicon) -> None:
         self._lexicon = lexicon
+
+    def trust(self, settings: IngestSettings) -> float:
+        """Give ``ingest.rules``."""
+        return settings.rules
+
+    def read(
+        self, passages: Sequence[Passage], document: Document, place: NamedNode
+    ) -> Sequence[Extraction]:
+        """Read each passage by itself; nothing but claims comes of it."""
+        return [self.extract(each, document.source) for each in passages]
 
     def extract(self, passage: Passage, source: Source) -> Extraction:
         """Give what the entry states of its title; each quote is verbatim."""
