@@ -25,8 +25,25 @@ from shiyi.linking.umls_names import UmlsNames
 from shiyi.linking.umls_sources import UmlsName
 
 HERE = Path(__file__).parent
-FILLER = tuple(
-    ["the", "patient", "was", "seen", "at", "home", "on", "that", "day", "and", "felt", "well", "after", "a", "long", "walk", "with", "friends"]
+FILLER = (
+    "the",
+    "patient",
+    "was",
+    "seen",
+    "at",
+    "home",
+    "on",
+    "that",
+    "day",
+    "and",
+    "felt",
+    "well",
+    "after",
+    "a",
+    "long",
+    "walk",
+    "with",
+    "friends",
 )
 THEIRS = """
 import json, sys, time
