@@ -31,6 +31,7 @@ class Completion {
   constructor(field) {
     this.field = field;
     this.opens = field.dataset.complete === "open";
+    this.names = field.dataset.complete === "id"; // the field takes one identifier
     this.kinds = field.dataset.kinds?.split(" ");
     this.list = document.createElement("ul");
     this.list.className = "suggestions";
@@ -46,7 +47,7 @@ class Completion {
     field.addEventListener("blur", () => setTimeout(() => this.close(), 150));
   }
   async ask() {
-    const words = lastWord(this.field.value).slice(-40);
+    const words = (this.names ? this.field.value.trim() : lastWord(this.field.value)).slice(-40);
     if (words.length < (/[^\x00-\x7f]/.test(words) ? 1 : 3)) return this.close();
     this.request?.abort();
     this.request = new AbortController();
@@ -83,6 +84,7 @@ class Completion {
   take(index) {
     const each = this.found[index];
     if (this.opens) { location.href = each.iri.replace("https://w3id.org/shiyi/id/", "/page/"); return; }
+    if (this.names) { this.field.value = each.iri.split("/id/").pop(); this.close(); this.field.dispatchEvent(new Event("change", { bubbles: true })); return; }
     const word = lastWord(this.field.value);
     this.field.value = this.field.value.slice(0, this.field.value.length - word.length) + each.label;
     this.close();

@@ -8,6 +8,7 @@ from typing import Final, Self
 
 from shiyi.curation.audit import Audit
 from shiyi.curation.changes import Changes
+from shiyi.curation.editing_check import Checker
 from shiyi.curation.people import People, write_private
 from shiyi.errors import KnowledgeBaseError
 from shiyi.settings import CurationSettings, Settings
@@ -27,6 +28,7 @@ class Curation:
     changes: Changes | None = None
     settings: CurationSettings = field(default_factory=CurationSettings)
     oidc_secret: str = field(default="", repr=False)
+    checker: Checker = field(default_factory=Checker)  # starts its process when first asked
 
     @classmethod
     def open(cls, base: KnowledgeBase, settings: Settings) -> Self:

@@ -8,6 +8,7 @@ from flask import Blueprint
 
 from shiyi.curation.roles import Right
 from shiyi.server.curating.account import account_routes
+from shiyi.server.curating.edit import edit_routes
 from shiyi.server.curating.lockout import Lockout
 from shiyi.server.curating.people_desk import people_routes
 from shiyi.server.curating.sign_in import sign_in_routes
@@ -40,3 +41,4 @@ def curating(site: Site, kept: Kept, curation: Curation) -> Iterator[Blueprint]:
     yield sign_in_routes(curation, lockout)
     yield account_routes(curation, lockout)
     yield people_routes(curation)
+    yield edit_routes(site, kept, curation)
