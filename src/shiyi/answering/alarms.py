@@ -65,6 +65,10 @@ _TOXIC_EN: Final = (
     r"aconite|monkshood|kernels?|ginkgo (?:nuts?|seeds?)|cassava|nux vomica|pinellia|"
     r"wild mushrooms?|puffer ?fish"
 )  # fmt: skip
+_BLACK: Final = (
+    r"\b(?:tarry|tar|black(?! (?:sesame|beans?|tea|rice|peppers?|fungus|soy\w*|wolf|seeds?|dates?|plums?|"
+    r"chicken|cardamom|mulberr\w+|goji|garlic|cumin|currants?|cohosh)))\b"
+)  # foods have the colour too
 # what something is taken for is no harm that it did
 _AIM_ZH: Final = r"(?:(?!治|缓解|改善|能不能)[^。])"
 _AIM_EN: Final = r"(?:(?!\bfor\b|treat|help|reliev|cure)[^.?!])"
@@ -130,7 +134,7 @@ _TABLE: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
     )),
     ("symptom-black-tarry-stools", (
         r"(?:大便|屎|拉的|便便)[^，。]{0,6}(?:发黑|黑色|黑的|漆黑|柏油)",
-        _near(r"\b(?:stools?|poo|poop|bowel movements?)\b", r"\b(?:black|tarry|tar)\b", 15),
+        _near(r"\b(?:stools?|poo|poop|bowel movements?)\b", _BLACK, 15),
     )),
     ("symptom-sudden-one-sided-weakness", (
         r"(?:半边|一侧|一边|左边|右边|左半|右半)[^。]{0,6}(?:发麻|麻了|动不了|没力|无力|不能动|抬不起|歪)",

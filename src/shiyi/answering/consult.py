@@ -4,9 +4,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from shiyi.answering.cues import Intent, names_prescription
+from shiyi.answering.cues import Intent, asks_difference, names_prescription
 from shiyi.answering.draft import Piece
 from shiyi.answering.facts import Fact
+from shiyi.answering.lookups import sheet
 from shiyi.answering.parts import Desk, Part, question_texts, red_flags
 from shiyi.answering.phrases import RATINGS, capital
 from shiyi.answering.reading import Person
@@ -36,13 +37,20 @@ class Case:
 def consult(desk: Desk) -> Part:
     """Write the verdict on each pair, its grounds, and what stays unknown."""
     part = Part()
+    alone: list[str] = []
+    apart = asks_difference(desk.reading.question) and not desk.reading.person.drugs
     for group in desk.reading.groups[:_MOST_GROUPS]:
         case = _case(desk, group)
+        if apart and not case.found:
+            alone.append(group[0])
+            continue
         held = sum(_possible(desk, material, part) for material in group) > 0
         _verdicts(desk, case, part)
         _unspoken(desk, case, part, held)
         _grounds(desk, case, part)
         _identity(desk, case, part)
+    if alone:
+        part.take(sheet(desk, alone))
     part.opening.lines.sort(key=lambda line: not line.facts)  # what is recorded comes first
     if part.warnings:
         pair = any(f.predicate in INCOMPATIBLE for f in part.facts.values())

@@ -38,7 +38,7 @@ ZH: Final[Mapping[Intent, tuple[str, ...]]] = {
         "可以吗", "可以吃", "可以喝", "能吃", "能喝", "可不可以", "能不能", "行吗", "能否", "可否", "宜不宜", "好吗",
         "能同吃", "一起吃", "一起喝", "同时吃", "同用", "同服", "能用", "能含", "安全吗", "有没有问题", "有影响吗",
         "要紧吗", "没事吧", "冲突", "相克", "禁忌", "忌口", "不能吃", "不能喝", "合适吗", "适合吗", "吃吗", "喝吗",
-        "能服", "可以服", "能泡", "放心", "有害吗", "副作用", "相互作用", "会不会", "影响", "危险",
+        "能服", "可以服", "能泡", "放心", "有害吗", "副作用", "相互作用", "会不会", "影响", "危险", "要紧", "适合",
     ),
     Intent.PROPERTY: (
         "性味", "归经", "功效", "作用", "什么性", "寒性", "热性", "凉性", "温性", "药性", "是什么", "介绍", "性质",
@@ -82,6 +82,7 @@ EN: Final[Mapping[Intent, tuple[str, ...]]] = {
         "interact", "interaction", "interactions", "avoid", "contraindicated", "side effect",
         "side effects", "mix", "with my", "while taking", "while on", "am i allowed", "can my",
         "can a", "can pregnant", "is there a problem", "harm", "harmful", "dangerous", "risk",
+        "risks", "risky", "harms", "hurt", "dangers",
         "can we", "can she", "can he", "should i take", "should i drink", "give my", "alright",
     ),
     Intent.PROPERTY: (
@@ -192,6 +193,20 @@ _PRESCRIPTION: Final = (
     "中药", "方子", "方剂", "处方", "药方", "汤药", "开的药", "herbal formula", "decoction",
     "chinese medicine prescri", "herbal prescription", "tcm prescription", "chinese herbs",
 )  # fmt: skip
+
+
+def asks_difference(text: str) -> bool:
+    """Tell whether two things are to be told apart rather than taken together.
+
+    >>> asks_difference("菊花和金银花有什么不同"), asks_difference("菊花和金银花能一起泡吗")
+    (True, False)
+    """
+    return _DIFFERENCE.search(fold(text)) is not None
+
+
+_DIFFERENCE: Final = re.compile(
+    r"不同|区别|差别|不一样|哪个更|哪种更|\bdiffer\w*|\bcompare[ds]?\b|\bversus\b|\bvs\b|same as"
+)
 
 
 def refuses(text: str, mention: str) -> bool:

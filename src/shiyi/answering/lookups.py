@@ -86,6 +86,8 @@ def rules(desk: Desk) -> Part:
     """Write the regulations and general rules that the question is about."""
     part, voice = Part(), desk.voice
     found = _linked_rules(desk) or _searched_rules(desk)
+    if not found and desk.reading.ailments:
+        return sheet(desk, desk.reading.ailments)  # what a pattern or a sign means
     listed = any(desk.facts.is_a(r, SHIYI.RegulatoryStatus) for r in desk.reading.rules)
     if listed and desk.reading.wants(Intent.PROOF, Intent.CURE):
         part.opening.add(voice.say("o_list_no"), *_twins(desk, found[0]) if found else ())

@@ -19,9 +19,9 @@ from shiyi.ontology.terms import SHIYI
 # what to watch when such a medicine or disease is in play; general safety sentences
 _WATCH: Final = (
     ("drug-vka", "s_inr"), ("drug-antithrombotics", "s_bleeding"),
-    ("drug-antidiabetics", "s_glucose"), ("disease-diabetes", "s_glucose"),
+    ("drug-antidiabetics", "s_glucose"), ("disease-diabetes-mellitus", "s_glucose"),
     ("population-diabetic", "s_glucose"), ("drug-cns-depressants", "s_sedation"),
-    ("drug-antihypertensives", "s_pressure"), ("disease-hypertension", "s_pressure"),
+    ("drug-antihypertensives", "s_pressure"), ("disease-hypertensive-disorder", "s_pressure"),
 )  # fmt: skip
 _KINDS: Final = ((SHIYI.Dish, "dish"), (SHIYI.Food, "food"), (SHIYI.DSIngredient, "supplement"))
 

@@ -20,8 +20,8 @@ from shiyi.ontology.terms import SHIYI
 _BELONGS: Final = (
     ("drug-anticoagulants", "population-anticoagulated"),
     ("drug-immunosuppressants", "population-immunosuppressed"),
-    ("disease-diabetes", "population-diabetic"),
-    ("population-diabetic", "disease-diabetes"),
+    ("disease-diabetes-mellitus", "population-diabetic"),
+    ("population-diabetic", "disease-diabetes-mellitus"),
 )
 
 
@@ -85,6 +85,8 @@ def read_question(
     intents = set(intents_of(question))
     allergens = [m for m in linked if _is_allergen(question, m)]
     linked = [m for m in linked if m in allergens or not _is_allergy(m, allergens)]
+    if Intent.ADVICE not in intents_of(_without_names(question, linked, facts)):
+        intents.discard(Intent.ADVICE)
     drugs = [m for m in linked if facts.is_a(m.iri, SHIYI.Drug) and m not in allergens]
     if Intent.STOP in intents and not (drugs or profile.medicines or names_medicine(question)):
         intents.discard(Intent.STOP)
@@ -103,9 +105,8 @@ def read_question(
     ailments = tuple(x for x in those(*AILMENT) if not facts.is_a(x, SHIYI.EmergencySign))
     constitutions, populations = those(SHIYI.Constitution), those(SHIYI.Population)
     named = {m.iri for m in linked}
-    groups = _groups(
-        [forms.get(m.iri) or _materials(m, facts) for m in linked if m not in allergens]
-    )
+    meant = [forms.get(m.iri) or _materials(m, facts) for m in linked if m not in allergens]
+    groups = _groups([*meant, [_TEA] if _names_tea(question) and _TEA in facts.labels else []])
     materials = [iri for group in groups for iri in group]
     mentioned = (*ailments, *constitutions, *populations, *_ages(question, facts))
     person = _person(profile, linker, facts, mentioned, taken, [m.iri for m in allergens])
@@ -123,6 +124,31 @@ def read_question(
         others=tuple(sorted(named - known - {*seasons, *methods, *rules, *emergencies, *aims})),
         person=person, profile=profile,
     )  # fmt: skip
+
+
+def _without_names(question: str, linked: list[Mention], facts: Facts) -> str:
+    """Blank out dishes and materials: a name such as 药膳 is no wish for one."""
+    for m in linked:
+        if facts.is_a(m.iri, *MATERIAL):
+            question = question[: m.start] + "□" * (m.end - m.start) + question[m.end :]
+    return question
+
+
+_TEA: Final = resource("substance-cha").value
+_TEA_ITSELF: Final = re.compile(
+    r"(?:和|与|跟|同|把|加|用|喝|用点|喝点)茶(?=[和与跟同吗能可送，。？?]|一起|$)|^茶(?=[和与跟同能可适])"
+    r"|做茶的"
+    r"|\btea (?:and|with|together|interact\w*|suitable)\b|\b(?:and|with|mix|add|combine|have|drink|is|of|use) tea\b"
+)
+
+
+def _names_tea(question: str) -> bool:
+    """Tell whether tea itself is asked about; the word alone is only the form of a drink.
+
+    >>> _names_tea("人参和茶能一起吃吗"), _names_tea("失眠喝什么茶")
+    (True, False)
+    """
+    return _TEA_ITSELF.search(fold(question)) is not None
 
 
 def _emergencies(

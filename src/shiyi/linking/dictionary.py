@@ -98,8 +98,9 @@ class Dictionary:
         hits: list[Hit] = []
         reached = 0
         turned: frozenset[str] | None = None
-        for start in sorted(best):
-            if start >= reached:
+        starts = sorted(best)
+        for place, start in enumerate(starts):
+            if start >= reached and not self._cuts(text, best, starts, place):
                 reached, form = best[start]
                 senses = self.senses(self.forms[form])
                 if len(senses) > 1:
@@ -107,6 +108,21 @@ class Dictionary:
                     senses = self._sorted(senses, turned)
                 hits.append(Hit(start, reached, senses))
         return hits
+
+    def _cuts(
+        self, text: str, best: dict[int, tuple[int, int]], starts: list[int], place: int
+    ) -> bool:
+        """Tell whether a Chinese name cuts a longer one that begins in it: 有痰 in 有痰湿证."""
+        start = starts[place]
+        end = best[start][0]
+        if not is_cjk(text[start]):
+            return False
+        for other in starts[place + 1 :]:
+            if other >= end:
+                return False
+            if best[other][0] > end and best[other][0] - other > end - start:
+                return True
+        return False
 
     def _kinds(self, form: str) -> list[str]:
         return [self.index.concepts[sense.concept].kind for sense in self.senses(form)]

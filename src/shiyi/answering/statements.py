@@ -1,0 +1,102 @@
+"""What a person says about themselves in passing: "怀孕了", "I take warfarin", "65岁"."""
+
+import re
+from typing import Final
+
+from shiyi.answering.facts import Facts
+from shiyi.answering.reading import Linker
+from shiyi.linking.normalise import fold
+from shiyi.model.mention import Mention
+from shiyi.model.profile import Profile
+from shiyi.ontology.terms import SHIYI
+
+_QUESTION: Final = re.compile(
+    r"[?？]|[吗呢]\s*$|什么|怎么|哪[些种个]|多少|能不能|可不可以|是否|如何|推荐"
+    r"|^\s*(?:what|which|how|can|could|may|should|is|are|does|do|will|would|why|when|who)\b"
+    r"|\b(?:recommend|suggest)\b",
+    re.IGNORECASE,
+)
+_KIN: Final = r"妈|爸|爷|奶|外公|外婆|妻|老婆|老公|丈夫|孩子|女儿|儿子|宝宝|朋友|同事|家|父|母"
+_KIN_EN: Final = (
+    r"mother|mum|mom|father|dad|wife|husband|partner|son|daughter|child|kid|baby|friend|"
+    r"gran\w*|aunt|uncle|sister|brother"
+)
+_MINE: Final = re.compile(
+    rf"我(?!们|的?(?:{_KIN}))|本人|自己|\bi(?:'m|'ve| am| have| take| use| was)\b|\bmy\b(?! (?:{_KIN_EN}))",
+    re.IGNORECASE,
+)
+_OTHERS: Final = re.compile(rf"我的?(?:{_KIN})|\bmy (?:{_KIN_EN})\b", re.IGNORECASE)
+_PREGNANT: Final = re.compile(
+    r"怀孕|怀着|有孕|孕妇|孕期|孕[一二三四五六七八九十\d]|\bpregnan\w*|\bexpecting\b", re.IGNORECASE
+)
+_LACTATING: Final = re.compile(
+    r"哺乳|喂奶|母乳|\bbreast-?feeding\b|\bnursing\b|\blactating\b", re.IGNORECASE
+)
+_NO: Final = re.compile(
+    r"(?:没有?|未|不是|不在|并非|无|不)[^，。,.]{0,3}$|\b(?:not|no|neither|nor|never|n't|without)\b[^,.]{0,14}$",
+    re.IGNORECASE,
+)
+_AGE: Final = re.compile(r"(\d{1,3})\s*(?:周?岁|years? old|-year-old|y/o|yo\b)", re.IGNORECASE)
+_SEX: Final = (
+    ("male", re.compile(r"我是(?:个|一[个名位])?(?:男|先生)|\bi(?:'m| am) (?:a )?(?:man|male)\b", re.IGNORECASE)),
+    ("female", re.compile(r"我是(?:个|一[个名位])?(?:女|妇女)|\bi(?:'m| am) (?:a )?(?:woman|female)\b", re.IGNORECASE)),
+)  # fmt: skip
+_ALLERGY: Final = re.compile(
+    r"对([^，。,.；;]{1,20}?)(?:都|也|会)?过敏|allergic to ([^,.;?!]{1,40})", re.IGNORECASE
+)
+_ALLERGEN_END: Final = re.compile(r"\s+(?:and|but|so|can|may|what|which|who)\b.*$", re.IGNORECASE)
+
+
+def is_question(text: str) -> bool:
+    """Tell whether words ask; a reply to a question states.
+
+    >>> is_question("怕冷，大便稀"), is_question("那绿豆呢？"), is_question("yes, pregnant")
+    (False, True, False)
+    """
+    return _QUESTION.search(text) is not None
+
+
+def stated(text: str, linker: Linker, facts: Facts, *, reply: bool = False) -> Profile:
+    """Read what the words say of the person who asks; nothing where they speak of others.
+
+    ``reply`` takes words without "I" for the asker's own, as in a reply to what was asked back.
+    """
+    if _OTHERS.search(text) or not (reply or _MINE.search(text)):
+        return Profile()
+    mentions = [m for m in linker.link(text) if m.iri and not m.negated]
+    allergens = [_ALLERGEN_END.sub("", hit[1] or hit[2]).strip() for hit in _ALLERGY.finditer(text)]
+    age = next((float(hit[1]) for hit in _AGE.finditer(text) if float(hit[1]) <= _OLDEST), None)
+    return Profile(
+        age=age,
+        sex=next((sex for sex, said in _SEX if said.search(text)), ""),
+        pregnant=_said(_PREGNANT, text), lactating=_said(_LACTATING, text),
+        medicines=_those(text, mentions, facts, allergens),
+        allergies=tuple(a for a in dict.fromkeys(allergens) if a)[:5],
+        conditions=tuple(
+            m.text for m in mentions
+            if facts.is_a(m.iri, SHIYI.Disease) and not facts.is_a(m.iri, SHIYI.EmergencySign)
+        )[:5],
+        constitution=next((m.text for m in mentions if facts.is_a(m.iri, SHIYI.Constitution)), ""),
+    )  # fmt: skip
+
+
+def _said(cue: re.Pattern[str], text: str) -> bool | None:
+    """Tell whether the words affirm or deny; None where they do neither."""
+    hits = list(cue.finditer(text))
+    if not hits:
+        return None
+    return not all(_NO.search(text[: hit.start()]) for hit in hits)
+
+
+def _those(
+    text: str, mentions: list[Mention], facts: Facts, allergens: list[str]
+) -> tuple[str, ...]:
+    """List the medicines that the words say are taken; supplements are not told apart here."""
+    found = [m for m in mentions if facts.is_a(m.iri, SHIYI.Drug, SHIYI.DrugClass)]
+    allergic = fold(" ".join(allergens))
+    return tuple(
+        dict.fromkeys(m.text for m in found if fold(m.text) not in allergic)
+    )[:_MOST]  # fmt: skip
+
+
+_MOST, _OLDEST = 10, 130
