@@ -21,6 +21,7 @@ from shiyi.server.tokens import Tokens
 from shiyi.settings import Settings
 from shiyi.sparql.knowledge_base import KnowledgeBase
 from shiyi.sparql.results import GRAPH_TYPES, SOLUTION_TYPES, ResultFormat
+from shiyi.sparql.spool import Spool
 from shiyi.sparql.updates import Updater
 from shiyi.sparql.workers import QueryPool
 
@@ -40,6 +41,7 @@ def open_site(path: Path, settings: Settings, read_only: bool = False) -> Site:
     pool = QueryPool(base, settings.query)
     writing = writing_to(base, pool, settings, tokens)
     model = model_from(settings.models, os.environ)
+    curation = Curation.open(base, settings)
 
     def answer(
         question: str, *, method: str, language: str | None, k: int | None, profile: Profile
@@ -59,13 +61,14 @@ def open_site(path: Path, settings: Settings, read_only: bool = False) -> Site:
     def close() -> None:
         if writing.updater:
             writing.updater.close()
+        curation.checker.close()
         pool.close()
         base.close()
 
     return Site(
         base.store, answer, runtime.linker.link, complete, PooledQueries(pool), base.release,
         tuple(METHODS), str(base.manifest.get("built", "")), counts_of(base.store), settings, close,
-        lambda: base.sequence, writing, Curation.open(base, settings),
+        lambda: base.sequence, writing, curation,
     )  # fmt: skip
 
 
@@ -94,7 +97,12 @@ class PooledQueries:
 
     def answer(self, query: FreeQuery) -> bytes:
         """Give the whole result in the media type asked for."""
-        result = self._pool.query(
+        with self.stream(query) as spool:
+            return spool.read()
+
+    def stream(self, query: FreeQuery) -> Spool:
+        """Give the result in a spool, in memory or on disk."""
+        return self._pool.stream(
             query.text,
             accept=ResultFormat.of(_EXTENSIONS[query.media_type]),
             timeout=query.timeout,
@@ -102,10 +110,10 @@ class PooledQueries:
             named_graphs=query.named_graphs,
             profile=query.profile,
             base=query.base,
-        )
-        return result.body
+            rows=query.rows,
+        ).body
 
-    def dump(self, graph: str, media_type: str, profile: str) -> bytes | None:
+    def dump(self, graph: str, media_type: str, profile: str) -> Spool | None:
         """Give one whole graph, or None where there is none of that name."""
         found = self._pool.dump(graph, _EXTENSIONS[media_type], profile)
         return None if found is None else found.body
