@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shiyi.cli import emit
+from shiyi.cli.extracting import EXTRACTORS, Extracting
 from shiyi.errors import UsageError
 from shiyi.settings import Settings
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from shiyi.ingest.datasets import Dataset
     from shiyi.ingest.report import Report
     from shiyi.ingest.run import Batch
-    from shiyi.linking.labels import LabelIndex
+    from shiyi.sparql.knowledge_base import KnowledgeBase
 
 BOOKS = "tcm-ancient-books"
 
@@ -25,7 +26,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "paths", nargs="+", type=Path, metavar="PATH", help="files; tables: a folder"
     )
-    parser.add_argument("--extractor", choices=("rules",), default="rules")
+    parser.add_argument("--extractor", choices=EXTRACTORS, default="rules",
+                        help="rules needs no model; llm asks the one that models.extract names")  # fmt: skip
     parser.add_argument("--dry-run", action="store_true", help="count everything, write nothing")
     parser.add_argument("--resume", action="store_true", help="pass over what was written before")
     parser.add_argument(
@@ -53,13 +55,18 @@ def run(args: argparse.Namespace, settings: Settings) -> int:
         )  # fmt: skip
         gate = Gate(index)
         options = Options(args.limit, args.resume, _progress())
+        extracting = Extracting(
+            args.extractor, index, gate, settings, None if args.dry_run else base.path
+        )
         for path in args.paths:
             report = Report()
-            dataset, batches = _batches(args.source, path, args.limit, index, settings, report)
+            dataset, batches = _batches(args.source, path, args.limit, extracting, base, report)
             if path.is_file() and dataset.differs(path):
                 report.notes.append(f"{path.name} is not the file that source.ttl describes")
             writer = None if args.dry_run else base.writer
             reports.append(ingest(dataset, batches, report, gate, writer, options))
+            extracting.tell(report, dataset)
+        extracting.close()
     if sys.stderr.isatty():
         sys.stderr.write("\r\x1b[K")
     if args.json:
@@ -70,24 +77,29 @@ def run(args: argparse.Namespace, settings: Settings) -> int:
 
 
 def _batches(
-    source: str, path: Path, limit: int, index: "LabelIndex", settings: Settings, report: "Report"
+    source: str,
+    path: Path,
+    limit: int,
+    extracting: Extracting,
+    base: "KnowledgeBase",
+    report: "Report",
 ) -> tuple["Dataset", Iterable["Batch"]]:
     from shiyi.artefacts import artefact
     from shiyi.ingest.datasets import described
     from shiyi.ingest.extraction.lexicon import Lexicon
-    from shiyi.ingest.extraction.rules import RulesExtractor
     from shiyi.ingest.run import text_batches
     from shiyi.ingest.text.books import read_books
     from shiyi.ingest.text.reading import read_text
 
+    settings, index = extracting.settings, extracting.index
+    store = base.store if base.writes else None
     largest = settings.ingest.max_text_bytes
     lexicon = Lexicon(index)
     if source == "text":
         dataset, document = read_text(path, largest)
         documents = iter((document,))
-        return dataset, text_batches(
-            dataset, documents, RulesExtractor(lexicon), settings, report, limit
-        )
+        extractor = extracting.extractor(dataset)
+        return dataset, text_batches(dataset, documents, extractor, settings, report, limit, store)
     dataset = described(BOOKS if source == "books" else source)
     if not path.exists():
         raise UsageError(f"{path} does not exist")
@@ -97,7 +109,8 @@ def _batches(
         lexicons = {"zh": lexicon, "en": Lexicon(index, "en")}
         return dataset, table_batches(dataset, path, lexicons, settings, report, limit)
     books = read_books(path, dataset, largest)
-    return dataset, text_batches(dataset, books, RulesExtractor(lexicon), settings, report, limit)
+    extractor = extracting.extractor(dataset)
+    return dataset, text_batches(dataset, books, extractor, settings, report, limit, store)
 
 
 def _progress() -> Callable[["Report"], None]:

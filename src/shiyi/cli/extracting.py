@@ -1,0 +1,93 @@
+"""Which extractor reads texts, for ``shiyi ingest`` and what else reads them."""
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from shiyi.errors import SettingError
+from shiyi.settings import Settings
+
+if TYPE_CHECKING:
+    from shiyi.ingest.datasets import Dataset
+    from shiyi.ingest.extraction.port import Extractor
+    from shiyi.ingest.gate import Gate
+    from shiyi.ingest.report import Report
+    from shiyi.linking.labels import LabelIndex
+    from shiyi.prompts.asking import Asker
+    from shiyi.prompts.openai import OpenAIChatModel
+    from shiyi.prompts.replies import Replies
+
+EXTRACTORS = ("rules", "llm")
+
+
+@dataclass(slots=True)
+class Extracting:
+    """Makes the extractor that was asked for, one for each dataset; keeps the model's replies.
+
+    ``kb`` is where replies are kept; without it they live as long as the process.
+    """
+
+    name: str
+    index: "LabelIndex"
+    gate: "Gate"
+    settings: Settings
+    kb: Path | None = None
+    _askers: "dict[str, Asker]" = field(default_factory=dict)
+    _replies: "Replies | None" = None
+
+    def extractor(self, dataset: "Dataset") -> "Extractor":
+        """Give the extractor for one dataset; :class:`SettingError` where no model is named."""
+        if self.name == "rules":
+            from shiyi.ingest.extraction.lexicon import Lexicon
+            from shiyi.ingest.extraction.rules import RulesExtractor
+
+            return RulesExtractor(Lexicon(self.index))
+        from shiyi.ingest.extraction.llm import LlmExtractor
+
+        return LlmExtractor(self.asker(dataset), self.index, self.gate, self.settings)
+
+    def asker(self, dataset: "Dataset") -> "Asker":
+        """Give what asks the model on behalf of a dataset."""
+        from shiyi.prompts.asking import Asker
+        from shiyi.prompts.replies import Replies
+
+        model = self._model()
+        if self._replies is None:
+            self._replies = Replies.open(self.kb) if self.kb else Replies.in_memory()
+        release = f"{dataset.name}@{dataset.version}"
+        if release not in self._askers:
+            self._askers[release] = Asker(model, self._replies, self.settings.models, release)
+        return self._askers[release]
+
+    def _model(self) -> "OpenAIChatModel":
+        from shiyi.prompts.openai import extraction_model_from
+
+        model = extraction_model_from(self.settings.models, os.environ)
+        if model is None:
+            raise SettingError(
+                "models.extract",
+                "names no model: set SHIYI_MODELS_EXTRACT, OPENAI_BASE_URL and OPENAI_API_KEY",
+            )
+        return model
+
+    def tell(self, report: "Report", dataset: "Dataset") -> None:
+        """Put what the model cost into the report."""
+        asker = self._askers.get(f"{dataset.name}@{dataset.version}")
+        if asker is None:
+            return
+        usage = asker.usage
+        report.model = {
+            "model calls 模型调用": usage.calls, "replies from cache 缓存答复": usage.cached,
+            "prompt tokens 输入词元": usage.prompt_tokens,
+            "completion tokens 输出词元": usage.completion_tokens,
+            "seconds of calls 调用秒数": round(usage.seconds, 2),
+            **{f"mended or final {name}": count for name, count in usage.faults.items()},
+        }  # fmt: skip
+        if cost := usage.cost(self.settings.models):
+            report.model["cost 费用"] = round(cost, 4)
+
+    def close(self) -> None:
+        """Let go of the kept replies."""
+        if self._replies is not None:
+            self._replies.close()

@@ -1,0 +1,119 @@
+"""From what a model wrote to claims: names linked, relations held to the vocabulary, quotes found."""
+
+from dataclasses import dataclass
+
+from shiyi.ingest.extraction.lexicon import Lexicon
+from shiyi.ingest.extraction.llm_forms import Statement
+from shiyi.ingest.extraction.port import Extracted
+from shiyi.ingest.extraction.relations import Relations
+from shiyi.ingest.text.document import Passage
+from shiyi.linking.labels import LabelIndex
+from shiyi.linking.normalise import fold
+from shiyi.model.claim import Polarity
+from shiyi.model.rdf import Literal, NamedNode, Object
+
+UNLINKED = "names nothing that the base knows"
+NOT_VERBATIM = "the quote is not in the passage"
+UNKNOWN_RELATION = "no relation of this graph"
+NOT_CHOSEN = "not among the relations chosen for this passage"
+WRONG_CLASS = "of a class the relation does not take"
+NOT_THERE = "the name is not in the passage"
+WITHDRAWN = "withdrawn"
+ITSELF = "a thing is not related to itself"
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why no claim was made of a statement: the kind of reason, and the whole of it."""
+
+    statement: Statement
+    kind: str
+    reason: str
+
+    @property
+    def mendable(self) -> bool:
+        """Tell whether a model may mend it; a name that nothing bears stays unlinked."""
+        return self.kind not in {UNLINKED, WITHDRAWN}
+
+
+class Reader:
+    """Makes claims of statements, and says of the others why not."""
+
+    def __init__(self, index: LabelIndex, relations: Relations) -> None:
+        self.relations = relations
+        self._lexicons = (Lexicon(index, "zh"), Lexicon(index, "en"), Lexicon(index, "la"))
+        self._kind = {each.iri: each.kind for each in index.concepts}
+
+    def read(
+        self, statement: Statement, passage: Passage, chosen: tuple[str, ...], language: str
+    ) -> Extracted | Refusal:
+        """Give the claim that ``statement`` makes, or the first thing that is wrong with it."""
+        name = statement.relation
+        if name not in self.relations.names:
+            return Refusal(statement, UNKNOWN_RELATION, f"{name} is {UNKNOWN_RELATION}")
+        if name not in chosen:
+            return Refusal(statement, NOT_CHOSEN, f"{name} is {NOT_CHOSEN}")
+        start = passage.text.find(statement.quote)
+        if start < 0:
+            return Refusal(statement, NOT_VERBATIM, f"{NOT_VERBATIM}: {statement.quote[:80]!r}")
+        return self._read(statement, passage, start, language)
+
+    def _read(
+        self, statement: Statement, passage: Passage, start: int, language: str
+    ) -> Extracted | Refusal:
+        each = self.relations.schema.property(statement.relation)
+        where = fold(" ".join((*passage.section.path, passage.text)))
+        if fold(statement.subject) not in where:
+            return Refusal(statement, NOT_THERE, f"{NOT_THERE}: {statement.subject!r}")
+        if fold(statement.object) not in fold(statement.quote):
+            return Refusal(statement, NOT_THERE, f"the quote does not hold {statement.object!r}")
+        subject = self._linked(statement.subject, each.domain, statement)
+        if isinstance(subject, Refusal):
+            return subject
+        said: Object | Refusal
+        if each.is_text:
+            said = Literal(statement.object, language=language)
+        else:
+            said = self._linked(statement.object, each.range, statement)
+        if isinstance(said, Refusal):
+            return said
+        if said == subject:
+            return Refusal(statement, ITSELF, f"{ITSELF}: {statement.subject!r}")
+        return Extracted(
+            subject, self.relations.node(statement.relation), said,
+            start, start + len(statement.quote),
+            Polarity.NEGATIVE if statement.negated else Polarity.POSITIVE,
+            round(0.5 + statement.confidence / 2, 3),
+        )  # fmt: skip
+
+    def _linked(
+        self, name: str, classes: frozenset[str], statement: Statement
+    ) -> NamedNode | Refusal:
+        """Give the one thing of this name among the classes a relation takes."""
+        wanted = self.relations.kinds(classes)
+        if found := self.find(name, wanted):
+            return found
+        other = self.find(name, self.relations.kinds(frozenset(self.relations.schema.parents)))
+        if other is None:
+            return Refusal(statement, UNLINKED, f"{name!r} {UNLINKED}")
+        kind = self._kind.get(other.value, "thing")
+        return Refusal(
+            statement, WRONG_CLASS,
+            f"{name!r} is a {kind}; {statement.relation} takes {' or '.join(sorted(classes))}",
+        )  # fmt: skip
+
+    def find(self, name: str, kinds: tuple[str, ...]) -> NamedNode | None:
+        """Give the one concept of a name in either language; None for none, or for several."""
+        for lexicon in self._lexicons:
+            if found := lexicon.find(name, _ordered(kinds)):
+                return found
+        return None
+
+
+# where a name stands for several kinds of thing: foods before others, Chinese senses before Western
+_FIRST = ("MFHSubstance", "Herb", "Food", "TCMDisease", "Symptom", "Syndrome", "Disease")
+
+
+def _ordered(kinds: tuple[str, ...]) -> tuple[str, ...]:
+    first = tuple(each for each in _FIRST if each in kinds)
+    return (*first, *(each for each in kinds if each not in first))
