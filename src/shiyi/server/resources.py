@@ -18,6 +18,7 @@ from shiyi.server.describe import INCOMING, description, for_format, is_cut
 from shiyi.server.kept import Kept
 from shiyi.server.links import href
 from shiyi.server.negotiation import HTML, RDF_TYPES, preferred
+from shiyi.server.reading import Reader
 from shiyi.server.reading_requests import profile_of
 from shiyi.server.site import Site
 from shiyi.server.wording import chosen_language
@@ -92,7 +93,7 @@ class Term:
 def known(site: Site, name: str) -> NamedNode:
     """Give the resource of that name; 404 for what we say nothing of, 410 for what was taken back.
 
-    What was merged into another resource leads there by 301.
+    What was merged into another resource leads there by 301, what was split to its parts by 300.
     """
     if not name or _ILLEGAL & set(name) or not name.isprintable():
         raise NotFound("no resource has such a name")
@@ -102,14 +103,28 @@ def known(site: Site, name: str) -> NamedNode:
         first = next(iter(site.store.match(None, None, node, None)), None)
     if first is None:
         raise NotFound(f"nothing is said about {node.value}")
-    for quad in site.store.match(node, DCTERMS.isReplacedBy, None, None):
-        if isinstance(quad.object, NamedNode) and quad.object.value.startswith(ID):
-            abort(redirect(moved_to(name, quad.object.value[len(ID) :]), code=301))
+    heirs = sorted({
+        quad.object.value for quad in site.store.match(node, DCTERMS.isReplacedBy, None, None)
+        if isinstance(quad.object, NamedNode) and quad.object.value.startswith(ID)
+    })  # fmt: skip
+    if len(heirs) > 1:  # it was split
+        abort(_choices(site, name, heirs))
+    if heirs:
+        abort(redirect(moved_to(name, heirs[0][len(ID) :]), code=301))
     if any(site.store.match(node, SHIYI.status, SHIYI.retracted, None)):
         raise Gone(
             f"{node.value} was retracted; its history is kept, its statement no longer stands"
         )
     return node
+
+
+def _choices(site: Site, name: str, heirs: list[str]) -> BaseResponse:
+    """Answer 300 with what took the place of a thing that was split."""
+    reader = Reader(site.store, chosen_language())
+    things = [(reader.premise(NamedNode(e)), moved_to(name, e[len(ID) :])) for e in heirs]
+    response = Response(render_template("choices.html", things=things), 300)
+    response.headers["Link"] = ", ".join(f'<{path}>; rel="alternate"' for _, path in things)
+    return response
 
 
 def moved_to(name: str, other: str) -> str:
