@@ -165,6 +165,21 @@ def test_running_text_is_linked_by_windows_without_overlap(umls: UmlsLinker) -> 
     ]
 
 
+def test_running_text_is_linked_across_plurals_word_order_and_one_wrong_letter(
+    umls: UmlsLinker,
+) -> None:
+    for text, cui in (
+        ("she ate goji berries today", "C1088997"),
+        ("the extract: ginkgo bilobaa extract daily", "C0772125"),
+        ("quinquefolius panax", "C1011522"),
+    ):
+        assert [each.cui for each in umls.find(text)] == [cui], text
+
+
+def test_words_that_no_name_has_are_never_compared(umls: UmlsLinker) -> None:
+    assert umls.find("she walked along a river for seven hours and came home") == ()
+
+
 def test_prefix_filtering_loses_no_name_above_the_threshold(umls: UmlsLinker) -> None:
     from shiyi.linking.normalise import fold
     from shiyi.linking.umls_names import THRESHOLD, grams, jaccard

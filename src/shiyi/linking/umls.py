@@ -1,7 +1,6 @@
 """From a mention to a CUI after QuickUMLS and iDISK's rule; "no CUI" is an answer."""
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -9,15 +8,14 @@ from shiyi.linking.context import GENERIC
 from shiyi.linking.near import LONG, distance
 from shiyi.linking.normalise import fold, normalise
 from shiyi.linking.surfaces import inflections
-from shiyi.linking.umls_names import FoundName, UmlsNames
+from shiyi.linking.umls_names import WORD, FoundName, UmlsNames, words_of
 from shiyi.linking.umls_types import accepts
+from shiyi.linking.umls_words import FORGIVEN
 from shiyi.linking.words import phrases
 
 WINDOW = 5  # tokens, QuickUMLS
 SHORTEST = 3  # characters of a match in running text, QuickUMLS
-_FORGIVEN = 5  # letters from which a word may have one wrong letter, ours
 _MAX_TOKENS = 2000  # of one text
-_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 EXACT, CLOSE, BROAD = "skos:exactMatch", "skos:closeMatch", "skos:broadMatch"
 
 
@@ -47,51 +45,28 @@ class UmlsLinker:
         After iDISK: a preferred name that is the same; a name that is the same; the most alike
         of the preferred names. Ours: no word of the mention may be left over.
         """
-        for predicates in ((EXACT,), (EXACT, CLOSE)):
-            covering = [
-                each for each in self.candidates(mention, kind) if each.predicate in predicates
-            ]
-            if best := _chosen(covering):
-                return best
-        return None
+        return self._best(self.candidates(mention, kind))
 
     def candidates(self, mention: str, kind: str = "") -> tuple[UmlsMatch, ...]:
         """Give every name at least 0.7 like the mention or its class synonym, most alike first."""
         folded = fold(mention)
         folded = _class_synonyms().get(folded, folded)
-        if _generic(folded):
-            return ()
-        return tuple(
-            self._match(mention, folded, each, cui)
-            for each in self._names.similar(folded)
-            if accepts(kind, each.types)
-            and not _generic(each.text)
-            and (cui := self.current(each.cui))
-            and not _refused(folded, each.text, cui)
-        )
+        return self._usable(folded, kind, self._names.similar(folded), len(mention))
 
     def current(self, cui: str) -> str:
         """Give the CUI that stands today for ``cui``, "" where it was deleted."""
         return self._retired.get(cui, cui)
 
     def find(self, text: str, kind: str = "") -> tuple[UmlsMatch, ...]:
-        """Link running text: windows of up to five words, the most alike and longest first."""
+        """Link running text: windows of up to five words, the most alike and longest first.
+
+        Looked for by its words, in any number and order, and where a word is unknown and one
+        letter from a known one, by likeness.
+        """
         folded = normalise(text)
-        words = [each.span() for each in _WORD.finditer(folded.text)][:_MAX_TOKENS]
-        tried = {
-            (words[first][0], words[last][1])
-            for first in range(len(words))
-            for last in range(first, min(first + WINDOW, len(words)))
-            if words[last][1] - words[first][0] >= SHORTEST
-        }
-        known: dict[str, UmlsMatch | None] = {}
-        found = []
-        for start, end in sorted(tried):
-            window = folded.text[start:end]
-            if window not in known:
-                known[window] = self.link(window, kind)
-            if (match := known[window]) is not None:
-                found.append((start, end, match))
+        found = self._in_known_words(folded.text, kind)
+        exact = [(start, end) for start, end, match in found if match.similarity == 1]
+        found += self._misspelt(folded.text, kind, exact)
         found.sort(key=lambda each: (-each[2].similarity, each[0] - each[1], each[0]))
         kept: list[tuple[int, int, UmlsMatch]] = []
         for start, end, match in found:
@@ -103,13 +78,69 @@ class UmlsLinker:
             for start, end, match in sorted(kept, key=lambda each: each[0])
         )  # fmt: skip
 
-    def _match(self, mention: str, folded: str, name: FoundName, cui: str) -> UmlsMatch:
-        predicate = EXACT
-        if name.similarity < 1 or folded != name.text:
-            predicate = CLOSE if covers(folded, name.text) else BROAD
-        return UmlsMatch(
-            0, len(mention), cui, name.text, name.similarity, name.preferred, predicate
+    def _best(self, candidates: Sequence[UmlsMatch]) -> UmlsMatch | None:
+        for predicates in ((EXACT,), (EXACT, CLOSE)):
+            if best := _chosen([each for each in candidates if each.predicate in predicates]):
+                return best
+        return None
+
+    def _usable(
+        self, folded: str, kind: str, names: Iterable[FoundName], length: int = 0
+    ) -> tuple[UmlsMatch, ...]:
+        """Give the matches whose semantic type fits, and that no list refuses."""
+        if _generic(folded):
+            return ()
+        return tuple(
+            _match(length, folded, each, cui)
+            for each in names
+            if accepts(kind, each.types)
+            and not _generic(each.text)
+            and (cui := self.current(each.cui))
+            and not _refused(folded, each.text, cui)
         )
+
+    def _in_known_words(self, text: str, kind: str) -> list[tuple[int, int, UmlsMatch]]:
+        found = []
+        for start, end in _windows(text, self._names.words.knows):
+            folded = _class_synonyms().get(text[start:end], text[start:end])
+            if match := self._best(self._usable(folded, kind, self._names.of_words(folded))):
+                found.append((start, end, match))
+        return found
+
+    def _misspelt(
+        self, text: str, kind: str, taken: Sequence[tuple[int, int]]
+    ) -> list[tuple[int, int, UmlsMatch]]:
+        words = self._names.words
+        odd: dict[str, bool] = {
+            word: not words.knows(word) and words.resembles(word) for word in words_of(text)
+        }
+        found = []
+        for start, end in _windows(text, lambda word: odd[word] or words.knows(word)):
+            free = all(end <= one or start >= other for one, other in taken)
+            if free and any(odd[word] for word in words_of(text[start:end])):
+                match = self.link(text[start:end], kind)
+                if match is not None:
+                    found.append((start, end, match))
+        return found
+
+
+def _match(length: int, folded: str, name: FoundName, cui: str) -> UmlsMatch:
+    predicate = EXACT
+    if name.similarity < 1 or folded != name.text:
+        predicate = CLOSE if covers(folded, name.text) else BROAD
+    return UmlsMatch(0, length, cui, name.text, name.similarity, name.preferred, predicate)
+
+
+def _windows(text: str, allowed: Callable[[str], bool]) -> Iterator[tuple[int, int]]:
+    """Yield the spans of one to five words running, all of them allowed."""
+    words = [(each.start(), each.end()) for each in WORD.finditer(text)][:_MAX_TOKENS]
+    fits = [allowed(text[start:end]) for start, end in words]
+    for first in range(len(words)):
+        for last in range(first, min(first + WINDOW, len(words))):
+            if not fits[last]:
+                break
+            if words[last][1] - words[first][0] >= SHORTEST:
+                yield words[first][0], words[last][1]
 
 
 def covers(mention: str, name: str) -> bool:
@@ -121,7 +152,7 @@ def covers(mention: str, name: str) -> bool:
     >>> covers("goji berries", "goji berry"), covers("vitamin d", "vitamin b")
     (True, False)
     """
-    one, other = _WORD.findall(mention), _WORD.findall(name)
+    one, other = words_of(mention), words_of(name)
     if len(one) != len(other):
         return "".join(one) == "".join(other)
     for word in one:
@@ -136,7 +167,7 @@ def _same(one: str, other: str) -> bool:
     if one == other or other in inflections(one) or one in inflections(other):
         return True
     shorter = min(len(one), len(other))
-    if shorter < _FORGIVEN or not (one.isalpha() and other.isalpha()):
+    if shorter < FORGIVEN or not (one.isalpha() and other.isalpha()):
         return False
     allowed = 2 if shorter >= LONG else 1
     return distance(one, other, allowed) <= allowed
@@ -157,7 +188,7 @@ def _chosen(matches: Sequence[UmlsMatch]) -> UmlsMatch | None:
 
 
 def _generic(folded: str) -> bool:
-    words = _WORD.findall(folded)
+    words = words_of(folded)
     return all(word in GENERIC or word.isdigit() or len(word) == 1 for word in words)
 
 

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,12 +16,14 @@ from numpy.typing import NDArray
 from shiyi.errors import IndexMismatchError
 from shiyi.linking.normalise import fold
 from shiyi.linking.umls_sources import UmlsName
+from shiyi.linking.umls_words import WordIndex, write_words
 
 THRESHOLD = 0.7  # QuickUMLS
-FORMAT = 1
+FORMAT = 2
 _BUCKETS = 1 << 20
 _BATCH = 20_000  # names in memory at a time while an index is made
 _MAX = 500  # characters of a name; longer ones name nothing a person says
+WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 _COLUMNS = {"ends": np.int64, "cuis": np.uint32, "preferred": np.uint8, "kinds": np.uint16}
 
 
@@ -53,6 +56,7 @@ class UmlsNames:
             self._counts = _mapped(folder / "counts.bin", np.uint32)
             self._starts = _mapped(folder / "starts.bin", np.int64)
             self._postings = _mapped(folder / "postings.bin", np.uint32)
+            self.words = WordIndex(folder)
         except (OSError, ValueError, KeyError, TypeError) as fault:
             raise IndexMismatchError(
                 f"{folder} holds no index of UMLS names ({fault}): make it again"
@@ -65,6 +69,7 @@ class UmlsNames:
         (folder / "umls.json").unlink(missing_ok=True)
         size, kinds = _write_names(names, folder)
         _write_grams(folder, size)
+        write_words(_in_words(folder, size), folder)
         said = {"format": FORMAT, "size": size, "kinds": [sorted(each) for each in kinds]}
         (folder / "umls.json").write_text(json.dumps(said), "utf-8")  # last: it says all is there
         return cls(folder)
@@ -76,8 +81,16 @@ class UmlsNames:
         if not ranked:
             return []
         lists = [self._postings[self._starts[at] : self._starts[at + 1]] for at in ranked]
+        return self._alike(own, np.unique(np.concatenate(lists)).tolist())
+
+    def of_words(self, mention: str) -> list[FoundName]:
+        """Give those of :meth:`similar` that have the same words in any order and number."""
+        folded = fold(mention)
+        return self._alike(grams(folded), self.words.named(words_of(folded)))
+
+    def _alike(self, own: frozenset[str], places: Iterable[int]) -> list[FoundName]:
         found = []
-        for place in np.unique(np.concatenate(lists)).tolist():
+        for place in places:
             text = self._string(place)
             similarity = jaccard(own, grams(text))
             if similarity >= THRESHOLD:
@@ -94,6 +107,15 @@ class UmlsNames:
         ends = self._columns["ends"]
         start = int(ends[place - 1]) if place else 0
         return bytes(self._text[start : int(ends[place])]).decode("utf-8")
+
+
+def words_of(folded: str) -> list[str]:
+    """Give the words and figures of a folded text.
+
+    >>> words_of("st. john's wort 300")
+    ['st', "john's", 'wort', '300']
+    """
+    return WORD.findall(folded)
 
 
 def grams(text: str) -> frozenset[str]:
@@ -195,6 +217,11 @@ def _sort_postings(folder: Path, starts: NDArray[np.int64]) -> None:
             free[buckets] += often
     out.flush()
     return path.unlink()
+
+
+def _in_words(folder: Path, size: int) -> Iterator[tuple[int, list[str]]]:
+    for first, texts in _batches(folder, size):
+        yield from ((first + at, words_of(text)) for at, text in enumerate(texts))
 
 
 def _batches(folder: Path, size: int) -> Iterator[tuple[int, list[str]]]:
