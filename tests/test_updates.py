@@ -138,13 +138,13 @@ def test_uploads_merge_replace_and_drop_one_graph(updater: Updater, pool: QueryP
     assert (made.existed, made.added) == (False, 2)
     dumped = pool.dump("urn:g", "ttl")
     assert dumped is not None
-    assert b"<http://base.example/x>" in dumped.body
+    assert b"<http://base.example/x>" in dumped.body.read()
     put = updater.replace("urn:g", [Part("nt", b'<urn:x> <urn:y> "z" .')], "", author())
     assert (put.existed, put.removed, put.added) == (True, 2, 1)
     assert updater.replace("urn:empty", [Part("ttl", b"")], "", author()).existed is False
     empty = pool.dump("urn:empty", "nt")
     assert empty is not None
-    assert empty.body == b""
+    assert empty.body.read() == b""
     assert updater.drop("urn:g", author()).removed == 1
     assert pool.dump("urn:g", "ttl") is None
 

@@ -19,7 +19,7 @@ from shiyi.model.rdf import Quad
 from shiyi.settings import QuerySettings
 from shiyi.sparql.knowledge_base import KnowledgeBase
 from shiyi.sparql.results import GRAPH_TYPES, SOLUTION_TYPES, ResultFormat
-from shiyi.sparql.worker import count_rows
+from shiyi.sparql.worker_rows import count_rows
 from shiyi.sparql.workers import QueryPool
 from tests.contracts import A, B, P
 

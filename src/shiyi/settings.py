@@ -171,8 +171,8 @@ class QuerySettings:
     timeout: float = 30.0  # seconds
     timeout_cap: float = 60.0  # seconds
     memory_mib: int = 1024
-    rows: int = 100_000
-    bytes: int = 50_000_000
+    rows: int = 1_000_000
+    bytes: int = 500_000_000  # beyond 1 MB a result waits on disk, so memory stays the same
     max_query_bytes: int = 65_536
     workers: int = 2
     snapshot_seconds: float = 1.0  # a write is seen by new queries after at most this long

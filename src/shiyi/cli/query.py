@@ -37,8 +37,11 @@ def run(args: argparse.Namespace, settings: Settings) -> int:
     text = read_text(args.file)
     accepted = ResultFormat.of(args.format) if args.format else ResultFormat("tsv", "ttl")
     with KnowledgeBase.open(settings.kb) as base, QueryPool(base, settings.query) as pool:
-        result = pool.query(text, accept=accepted, timeout=args.timeout)
-    sys.stdout.buffer.write(result.body)
-    if not result.body.endswith(b"\n"):
+        result = pool.stream(text, accept=accepted, timeout=args.timeout)
+    last = b""
+    with result.body as body:
+        for last in body.parts():
+            sys.stdout.buffer.write(last)
+    if not last.endswith(b"\n"):
         sys.stdout.buffer.write(b"\n")
     return 0

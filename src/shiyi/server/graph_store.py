@@ -13,6 +13,7 @@ from shiyi.server.access import Door
 from shiyi.server.negotiation import RDF_TYPES, preferred
 from shiyi.server.reading_requests import profile_of
 from shiyi.server.site import Site
+from shiyi.server.spooled import spooled
 from shiyi.sparql.updates import Part
 
 PATH: Final = "/rdf-graph-store"
@@ -32,11 +33,7 @@ def graph_store(site: Site, door: Door) -> Blueprint:
         body = site.free.dump(graph, kind, profile_of(request.args))
         if body is None:
             raise NotFound(f"there is no graph {graph}")
-        charset = "; charset=utf-8" if kind.startswith("text/") else ""
-        response = Response(body, content_type=kind + charset)
-        response.vary.add("Accept")
-        response.add_etag()
-        return response.make_conditional(request)
+        return spooled(body, kind)
 
     @routes.route(PATH, methods=["PUT", "POST", "DELETE"])
     @routes.route(f"{PATH}/<path:name>", methods=["PUT", "POST", "DELETE"])

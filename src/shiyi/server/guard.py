@@ -1,6 +1,5 @@
 """What every response carries: a strict policy for browsers, sharing rules, compression, counts."""
 
-import gzip
 import secrets
 import time
 from typing import Final
@@ -8,6 +7,7 @@ from typing import Final
 from flask import Flask, Response, g, request
 
 from shiyi.server.metrics import Metrics
+from shiyi.server.packing import pack
 from shiyi.server.wording import COOKIE, LANGUAGES
 
 _OPEN_PATHS: Final = (
@@ -19,10 +19,6 @@ _OPEN_PATHS: Final = (
     "/api/",
     "/.well-known/",
 )
-_SMALL: Final = 1024  # bytes; below this, compressing gains nothing
-_PACKABLE: Final = ("text/", "application/json", "application/ld+json", "image/svg+xml",
-                    "application/sparql-results", "application/rdf+xml", "application/n-",
-                    "application/trig", "text/javascript", "application/problem+json")  # fmt: skip
 _YEAR: Final = 31_536_000
 
 
@@ -45,7 +41,7 @@ def register(app: Flask, metrics: Metrics) -> None:
         _policy(response)
         _remember_language(response)
         _shared(response)
-        _packed(response)
+        pack(response)
         seconds = time.perf_counter() - g.get("started", time.perf_counter())
         route = request.url_rule.rule if request.url_rule else "none"
         metrics.request(route, request.method, response.status_code, seconds)
@@ -80,22 +76,9 @@ def _shared(response: Response) -> None:
         response.headers["Access-Control-Allow-Origin"] = "*"
         response.headers["Access-Control-Expose-Headers"] = "Link, ETag, Location, Retry-After"
         if request.method == "OPTIONS":
-            response.headers["Access-Control-Allow-Headers"] = "Accept, Content-Type"
-            response.headers["Access-Control-Allow-Methods"] = "GET, HEAD, POST, OPTIONS"
+            response.headers["Access-Control-Allow-Headers"] = (
+                "Accept, Content-Type, Authorization, If-None-Match, Idempotency-Key"
+            )
+            writes = ", PUT, DELETE" if request.path.startswith("/rdf-graph-store") else ""
+            response.headers["Access-Control-Allow-Methods"] = f"GET, HEAD, POST, OPTIONS{writes}"
             response.headers["Access-Control-Max-Age"] = "86400"
-
-
-def _packed(response: Response) -> None:
-    if response.is_streamed or response.direct_passthrough or response.status_code == 304:
-        return
-    kind = response.mimetype or ""
-    packable = kind.startswith(_PACKABLE) or kind.endswith("+json")
-    if not packable or "Content-Encoding" in response.headers:
-        return
-    response.vary.add("Accept-Encoding")
-    body = response.get_data()
-    if len(body) >= _SMALL and request.accept_encodings["gzip"] > 0:
-        response.set_data(gzip.compress(body, compresslevel=4, mtime=0))
-        response.headers["Content-Encoding"] = "gzip"
-        if (etag := response.get_etag()[0]) is not None:
-            response.set_etag(f"{etag}-gz", weak=True)

@@ -2,8 +2,10 @@
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from shiyi.answering.conversation import Context, Turn, after_history, converse
 from shiyi.answering.pipeline import METHODS, ask
 from shiyi.answering.runtime import Runtime
 from shiyi.answering.writer import write_with_model
@@ -13,6 +15,7 @@ from shiyi.linking.labels import LabelIndex
 from shiyi.linking.linker import Linker
 from shiyi.model.answer import Answer
 from shiyi.model.profile import Profile
+from shiyi.prompts.chat import ChatModel
 from shiyi.prompts.openai import model_from
 from shiyi.server.counting import counts_of
 from shiyi.server.curators import Curation
@@ -68,8 +71,33 @@ def open_site(path: Path, settings: Settings, read_only: bool = False) -> Site:
     return Site(
         base.store, answer, runtime.linker.link, complete, PooledQueries(pool), base.release,
         tuple(METHODS), str(base.manifest.get("built", "")), counts_of(base.store), settings, close,
-        lambda: base.sequence, writing, curation,
+        lambda: base.sequence, writing, curation, converse=Talk(runtime, model),
     )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """Answers turns of a conversation; the context travels with the asker."""
+
+    runtime: Runtime
+    model: ChatModel | None = None
+
+    def __call__(
+        self, question: str, context: Context, *, method: str, language: str | None,
+        k: int | None, profile: Profile,
+    ) -> Turn:  # fmt: skip
+        """Answer in the light of what came before."""
+        turn = converse(
+            self.runtime, question, context, method=method, language=language, k=k, profile=profile
+        )
+        if self.model is None:
+            return turn
+        written = write_with_model(turn.answer, self.model, self.runtime.linker)
+        return replace(turn, answer=written)
+
+    def after(self, history: Sequence[str]) -> Context:
+        """Give the context after some earlier questions."""
+        return after_history(self.runtime, history)
 
 
 def _labels(runtime: Runtime, base: KnowledgeBase) -> LabelIndex:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from shiyi.answering.conversation import Context, Turn
 from shiyi.model.answer import Answer
 from shiyi.model.mention import Mention
 from shiyi.model.profile import Profile
@@ -12,6 +13,7 @@ from shiyi.ontology.terms import RDF, SHIYI
 from shiyi.server.curators import Curation
 from shiyi.server.tokens import Tokens
 from shiyi.settings import Settings
+from shiyi.sparql.spool import Spool
 from shiyi.sparql.store import QuadStore
 from shiyi.sparql.updates import Updater
 
@@ -27,6 +29,7 @@ class FreeQuery:
     named_graphs: tuple[str, ...] = ()
     base: str = ""  # what relative IRIs are resolved against
     profile: str = ""  # rdf11: graphs without triple terms
+    rows: int | None = None  # fewer than the settings allow
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +50,10 @@ class FreeQueries(Protocol):
     def answer(self, query: FreeQuery) -> bytes:
         """Give the result in the media type asked for; raises QueryError or QueryLimitError."""
 
-    def dump(self, graph: str, media_type: str, profile: str) -> bytes | None:
+    def stream(self, query: FreeQuery) -> Spool:
+        """Give the same result in a spool, which the caller closes."""
+
+    def dump(self, graph: str, media_type: str, profile: str) -> Spool | None:
         """Give one whole graph, the empty name being the default graph; None where it is not."""
 
 
@@ -58,6 +64,19 @@ class Asker(Protocol):
         self, question: str, *, method: str, language: str | None, k: int | None, profile: Profile
     ) -> Answer:
         """Give the answer."""
+
+
+class Converser(Protocol):
+    """Answers a question in the light of what came before; keeps nothing."""
+
+    def __call__(
+        self, question: str, context: Context, *, method: str, language: str | None,
+        k: int | None, profile: Profile,
+    ) -> Turn:  # fmt: skip
+        """Give the answer and the context for the next question."""
+
+    def after(self, history: Sequence[str]) -> Context:
+        """Give the context after some earlier questions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +105,7 @@ class Site:
     version: Callable[[], int] = lambda: 0  # changes whenever the store does
     writing: Writing | None = None  # nobody writes over HTTP where there is none
     curation: Curation | None = None  # no desks where there is none
+    converse: Converser | None = None  # a second turn stands alone where there is none
 
     def health(self) -> dict[str, Any]:
         """Tell whether the store answers, which release it holds and how much."""

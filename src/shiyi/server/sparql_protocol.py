@@ -1,7 +1,7 @@
 """``/sparql``: the SPARQL 1.1 Protocol for programs, a query page for people."""
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from flask import Blueprint, Response, render_template, request
@@ -21,6 +21,7 @@ from shiyi.server.results_table import ResultsTable
 from shiyi.server.site import FreeQuery, Site
 from shiyi.server.sparql_examples import examples
 from shiyi.server.sparql_update import updated
+from shiyi.server.spooled import spooled
 from shiyi.sparql.results import GRAPH_TYPES
 
 _NOISE: Final = re.compile(
@@ -28,6 +29,7 @@ _NOISE: Final = re.compile(
     r"|'(?:[^'\\\n]|\\.)*'|#[^\n]*|[?$]\w+|\w*:[\w.-]*"
 )
 _VERB: Final = re.compile(r"\b(SELECT|ASK|CONSTRUCT|DESCRIBE)\b", re.IGNORECASE)
+_PAGE_ROWS: Final = 100_000  # of the query page, whose table is made in memory
 _GRAPH_FORMS: Final = frozenset({"CONSTRUCT", "DESCRIBE"})
 _GRAPH_TYPES: Final = {kind: name for name, kind in GRAPH_TYPES.items()}
 
@@ -73,31 +75,20 @@ def sparql_protocol(site: Site, metrics: Metrics) -> Blueprint:
         metrics.event("sparql", query_form(asked.query) or "unknown")
         if kind == HTML:
             return _page(site, asked)
-        body = _answered(site, asked, kind)
-        charset = "; charset=utf-8" if kind.startswith("text/") else ""
-        response = Response(body, content_type=kind + charset)
-        response.vary.add("Accept")
+        response = spooled(site.free.stream(_free(asked, kind)), kind)
         if asked.format:
             stem = f"shiyi-result.{asked.format}"
             response.headers["Content-Disposition"] = f'attachment; filename="{stem}"'
-        response.add_etag()
-        return response.make_conditional(request) if request.method != "POST" else response
+        return response
 
     return routes
 
 
-def _answered(site: Site, asked: Asked, kind: str) -> bytes:
-    return site.free.answer(
-        FreeQuery(
-            asked.query,
-            kind,
-            asked.timeout,
-            asked.default_graphs,
-            asked.named_graphs,
-            request.base_url,
-            asked.profile,
-        )
-    )
+def _free(asked: Asked, kind: str, rows: int | None = None) -> FreeQuery:
+    return FreeQuery(
+        asked.query, kind, asked.timeout, asked.default_graphs, asked.named_graphs,
+        request.base_url, asked.profile, rows,
+    )  # fmt: skip
 
 
 def _offered(asked: Asked) -> list[str]:
@@ -174,7 +165,7 @@ def _page(site: Site, asked: Asked | None) -> Response:
         graph = query_form(asked.query) in _GRAPH_FORMS
         kind = "text/turtle" if graph else "application/sparql-results+json"
         try:
-            body = _answered(site, replace(asked, format=""), kind)
+            body = site.free.answer(_free(asked, kind, _PAGE_ROWS))
             table = ResultsTable.of_turtle(body) if graph else ResultsTable.of_json(body)
         except ShiyiError as error:
             fault = problem_of(error)

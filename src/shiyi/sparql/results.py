@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import Final
 
 from shiyi.errors import FormatError
+from shiyi.sparql.spool import Spool
 
 SOLUTION_TYPES: Final[Mapping[str, str]] = MappingProxyType({
     "json": "application/sparql-results+json",
@@ -66,3 +67,13 @@ class QueryResult:
     kind: str
     rows: int
     truncated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StreamedResult:
+    """A whole result whose bytes lie in a spool, which its taker closes."""
+
+    media_type: str
+    body: Spool
+    kind: str
+    rows: int

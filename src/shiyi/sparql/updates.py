@@ -106,7 +106,8 @@ class Updater:
                 "seconds": _BACKUP_SECONDS, "writes": True,
             }  # fmt: skip
             try:
-                said, _ = self._process.ask(request, time.monotonic() + _BACKUP_SECONDS)
+                said, spool = self._process.ask(request, time.monotonic() + _BACKUP_SECONDS)
+                spool.close()
             except (TimeoutError, WorkerGoneError):
                 said = {"outcome": "gone"}
             if said["outcome"] == "made":
@@ -152,7 +153,7 @@ class Updater:
         process.greeting()
         asked = {**request, "snapshot": str(copy.path), "seconds": seconds, "writes": True}
         try:
-            said, patch = process.ask(asked, time.monotonic() + seconds, body)
+            said, spool = process.ask(asked, time.monotonic() + seconds, body)
         except TimeoutError:
             raise past_time(seconds) from None
         except WorkerGoneError as gone:
@@ -163,7 +164,8 @@ class Updater:
             raise FAULTS[said["outcome"]](str(said["message"]))
         if said["outcome"] != "changed":
             raise KnowledgeBaseError(f"no copy could be changed: {said.get('message')}")
-        return said, patch
+        with spool:
+            return said, spool.read()
 
     def _written(self, said: dict[str, Any], patch: bytes, author: Author) -> Change:
         removed = parse_n_quads(patch[: said["removed"]])

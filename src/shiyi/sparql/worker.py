@@ -26,11 +26,13 @@ from pyoxigraph import (
 
 from shiyi.sparql.confinement import confine
 from shiyi.sparql.worker_frames import FRAME, packed
+from shiyi.sparql.worker_frames import part as framed
 from shiyi.sparql.worker_lowering import lowered
+from shiyi.sparql.worker_rows import RowCounter
 from shiyi.sparql.worker_updates import changed, open_copy
 
 _GRACE = 1.0  # seconds after the deadline until a worker whose parent died ends itself
-_FIRST_COUNT = 1 << 20  # bytes
+_PART = 1 << 18  # bytes passed on at a time
 _MESSAGE = 400  # characters; the parser lists all of Unicode's letters
 
 _SOLUTIONS = {
@@ -52,51 +54,37 @@ class _PastLimit(Exception):  # noqa: N818 - never leaves this process
 
 
 class _Sink:
-    """Takes what Oxigraph writes, until it is too long or has too many rows."""
+    """Takes what Oxigraph writes and passes it on, until it is too long or has too many rows."""
 
     def __init__(self, form: str, rows: int, size: int) -> None:
-        self.written, self._form = bytearray(), form
-        self._rows, self._size, self._count_at = rows, size, _FIRST_COUNT
+        self._held, self._passed = bytearray(), 0
+        self._rows, self._size, self._counter = rows, size, RowCounter(form)
 
     def write(self, part: bytes) -> int:
-        self.written += part
-        if len(self.written) > self._size:
-            self.count()
+        self._held += part
+        if self._passed + len(self._held) > self._size:
+            self.rest()
             raise _PastLimit("bytes")
-        if len(self.written) >= self._count_at:
-            self._count_at *= 2
-            self.count()
+        if len(self._held) >= _PART:
+            passed = self.rest()
+            self._passed += len(passed)
+            _write(framed(passed))
         return len(part)
 
     def flush(self) -> None:
         """Oxigraph calls this."""
 
-    def count(self) -> int:
-        rows = count_rows(self._form, bytes(self.written))
-        if rows > self._rows:
+    def rest(self) -> bytes:
+        """Count and take out what is held."""
+        held, self._held = bytes(self._held), bytearray()
+        self._counter.feed(held)
+        if self._counter.rows > self._rows:
             raise _PastLimit("rows")
-        return rows
+        return held
 
-
-def count_rows(form: str, body: bytes) -> int:
-    r"""Count the solutions in a serialised result.
-
-    >>> count_rows("csv", b'a\r\n"x\r\ny"\r\nz\r\n')
-    2
-    >>> count_rows("json", b'{"head":{"vars":["a"]},"results":{"bindings":[{},{"a":{}}]}}')
-    2
-    """
-    if form == "none":
-        return 0
-    if form == "xml":
-        return body.count(b"<result>")
-    if form == "tsv":
-        return max(0, body.count(b"\n") - 1)  # its literals escape the line feed
-    if form == "csv":
-        return max(0, sum(x.count(b"\r\n") for x in body.split(b'"')[::2]) - 1)
-    bare = body.replace(b"\\\\", b"").replace(b'\\"', b"").split(b'"')[::2]
-    skeleton = b"".join(bare)
-    return skeleton.count(b"[{") + skeleton.count(b",{")  # a term follows a colon
+    @property
+    def rows(self) -> int:
+        return max(0, self._counter.rows)
 
 
 def main(memory_mib: str, rows: str, size: str) -> None:
@@ -112,7 +100,8 @@ def main(memory_mib: str, rows: str, size: str) -> None:
                 store = None  # a copy that is written to is open once at most
                 store = _opened(request)
                 path = request["snapshot"]
-            header, body = _done(store, request, sent, Limits(int(rows), int(size)))
+            limits = Limits(request.get("rows") or int(rows), request.get("bytes") or int(size))
+            header, body = _done(store, request, sent, limits)
         except _PastLimit as past:
             header, body = {"outcome": "limit", "limit": past.limit}, b""
         except MemoryError:
@@ -174,8 +163,9 @@ def _answer(
         return _written(found, request, Limits(rows, size))
     sink = _Sink(form, rows, size)
     found.serialize(cast("IO[bytes]", sink), format=_SOLUTIONS[form])
-    count = sink.count() if isinstance(found, QuerySolutions) else 1
-    return {"outcome": "whole", "kind": kind, "rows": count}, bytes(sink.written)
+    body = sink.rest()
+    count = sink.rows if isinstance(found, QuerySolutions) else 1
+    return {"outcome": "whole", "kind": kind, "rows": count}, body
 
 
 def _written(
@@ -196,7 +186,7 @@ def _written(
         triples = lowered(triples)
     prefixes = request.get("prefixes") if form in _WITH_PREFIXES else None
     serialize(triples, cast("IO[bytes]", sink), format=_GRAPHS[form], prefixes=prefixes)
-    return {"outcome": "whole", "kind": "graph", "rows": count}, bytes(sink.written)
+    return {"outcome": "whole", "kind": "graph", "rows": count}, sink.rest()
 
 
 def _dataset(request: dict[str, Any]) -> dict[str, Any]:
@@ -224,6 +214,10 @@ def _read(size: int) -> bytes | None:
 
 
 def _send(header: dict[str, Any], body: bytes) -> None:
-    left = memoryview(packed(header, body))
+    _write(packed(header, body))
+
+
+def _write(message: bytes) -> None:
+    left = memoryview(message)
     while len(left):
         left = left[os.write(1, left) :]

@@ -1,4 +1,7 @@
-"""How parent and worker speak: a JSON header and a body, each with its length before it."""
+"""How parent and worker speak: a JSON header and a body, each with its length before it.
+
+A long body comes in parts: all but the last have no header.
+"""
 
 import json
 import struct
@@ -15,3 +18,12 @@ def packed(header: dict[str, Any], body: bytes) -> bytes:
     """
     text = json.dumps(header).encode()
     return FRAME.pack(len(text), len(body)) + text + body
+
+
+def part(body: bytes) -> bytes:
+    r"""Write one part of a body that goes on.
+
+    >>> part(b"x")
+    b'\x00\x00\x00\x00\x00\x00\x00\x01x'
+    """
+    return FRAME.pack(0, len(body)) + body

@@ -12,6 +12,7 @@ from typing import Any, Final
 import shiyi
 from shiyi.errors import KnowledgeBaseError
 from shiyi.settings import QuerySettings
+from shiyi.sparql.spool import Spool
 from shiyi.sparql.worker_frames import FRAME, packed
 
 _START: Final = (
@@ -20,9 +21,9 @@ _START: Final = (
 )
 _PASSED_ON = ("PATH", "PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "LANG", "LC_ALL", "TMPDIR")
 _START_SECONDS = 20.0  # a worker takes 0.1 s; more means a machine in distress
-_CHUNK = 1 << 20  # bytes
+_CHUNK = 1 << 18  # bytes
 
-Reply = tuple[dict[str, Any], bytes]
+Reply = tuple[dict[str, Any], Spool]
 
 
 class WorkerGoneError(Exception):
@@ -45,6 +46,9 @@ class WorkerProcess:
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0,
             env={**environment, "MALLOC_ARENA_MAX": "2", "PYTHONUTF8": "1"},
         )  # fmt: skip
+        assert self._process.stdout is not None  # noqa: S101 - Popen was given PIPE
+        self._poll = select.poll()
+        self._poll.register(self._process.stdout, select.POLLIN)
         self._ready: dict[str, Any] | None = None
 
     @property
@@ -56,7 +60,7 @@ class WorkerProcess:
         """Wait until the worker is up, and give what it said of itself."""
         if self._ready is None:
             try:
-                self._ready, _ = self._receive(time.monotonic() + _START_SECONDS)
+                self._ready = self._receive(time.monotonic() + _START_SECONDS, Spool())
             except (WorkerGoneError, TimeoutError) as fault:
                 self.end()
                 raise KnowledgeBaseError(
@@ -66,7 +70,10 @@ class WorkerProcess:
         return self._ready
 
     def ask(self, request: dict[str, Any], deadline: float, body: bytes = b"") -> Reply:
-        """Give the reply; TimeoutError at the ``deadline`` of the monotonic clock."""
+        """Give the reply; TimeoutError at the ``deadline`` of the monotonic clock.
+
+        The spool is the caller's to close.
+        """
         self.greeting()
         assert self._process.stdin is not None  # noqa: S101 - Popen was given PIPE
         try:
@@ -75,7 +82,12 @@ class WorkerProcess:
                 left = left[self._process.stdin.write(left) or 0 :]
         except OSError as fault:
             raise WorkerGoneError(self.end()) from fault
-        return self._receive(deadline)
+        into = Spool()
+        try:
+            return self._receive(deadline, into), into
+        except BaseException:
+            into.close()
+            raise
 
     def kill(self) -> None:
         """Kill the process; whoever waits for its reply learns that it is gone."""
@@ -90,25 +102,32 @@ class WorkerProcess:
                 pipe.close()
         return status
 
-    def _receive(self, deadline: float) -> Reply:
-        head = self._read(FRAME.size, deadline)
-        header_size, body_size = FRAME.unpack(head)
-        said = json.loads(self._read(header_size, deadline))
-        return said, self._read(body_size, deadline)
+    def _receive(self, deadline: float, into: Spool) -> dict[str, Any]:
+        held, needed = bytearray(), FRAME.size
+        while True:
+            while len(held) < needed:
+                held += self._some(deadline)
+            header_size, body_size = FRAME.unpack_from(held)
+            begin = FRAME.size + header_size
+            needed = begin + body_size
+            if len(held) < needed:
+                continue
+            into.add(bytes(held[begin:needed]))
+            if header_size:
+                said: dict[str, Any] = json.loads(held[FRAME.size : begin])
+                return said
+            del held[:needed]
+            needed = FRAME.size
 
-    def _read(self, size: int, deadline: float) -> bytes:
+    def _some(self, deadline: float) -> bytes:
         assert self._process.stdout is not None  # noqa: S101 - Popen was given PIPE
-        poll, got = select.poll(), bytearray()
-        poll.register(self._process.stdout, select.POLLIN)
-        while len(got) < size:
-            left = deadline - time.monotonic()
-            if left <= 0 or not poll.poll(left * 1000):
-                raise TimeoutError
-            part = os.read(self._process.stdout.fileno(), min(_CHUNK, size - len(got)))
-            if not part:
-                raise WorkerGoneError(self._died())
-            got += part
-        return bytes(got)
+        left = deadline - time.monotonic()
+        if left <= 0 or not self._poll.poll(left * 1000):
+            raise TimeoutError
+        part = os.read(self._process.stdout.fileno(), _CHUNK)
+        if not part:
+            raise WorkerGoneError(self._died())
+        return part
 
     def _died(self) -> int:
         """Give the status the process died of, before ``end`` would put its own kill there."""

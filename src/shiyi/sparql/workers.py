@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any, Self
 
@@ -23,7 +23,13 @@ from shiyi.ontology.terms import PREFIXES
 from shiyi.settings import QuerySettings
 from shiyi.sparql.guard import check_query
 from shiyi.sparql.knowledge_base import KnowledgeBase
-from shiyi.sparql.results import GRAPH_TYPES, SOLUTION_TYPES, QueryResult, ResultFormat
+from shiyi.sparql.results import (
+    GRAPH_TYPES,
+    SOLUTION_TYPES,
+    QueryResult,
+    ResultFormat,
+    StreamedResult,
+)
 from shiyi.sparql.snapshots import Snapshot
 from shiyi.sparql.worker_process import Reply, WorkerGoneError, WorkerProcess
 from shiyi.sparql.writer import applied_through, hide_note
@@ -78,11 +84,36 @@ class QueryPool:
         named_graphs: Sequence[str] = (),
         profile: str = "",
         base: str = "",
+        rows: int | None = None,
     ) -> QueryResult:
-        """Answer one SELECT, ASK, CONSTRUCT or DESCRIBE, whole.
+        """Answer one SELECT, ASK, CONSTRUCT or DESCRIBE, whole and in memory.
 
-        The ``profile`` ``rdf11`` writes graphs without triple terms; relative IRIs are resolved
-        against ``base``.
+        As ``stream``, and the same for the same arguments.
+        """
+        made = self.stream(
+            text, accept=accept, timeout=timeout, default_graphs=default_graphs,
+            named_graphs=named_graphs, profile=profile, base=base, rows=rows,
+        )  # fmt: skip
+        with made.body as body:
+            return QueryResult(made.media_type, body.read(), made.kind, made.rows)
+
+    def stream(
+        self,
+        text: str,
+        *,
+        accept: ResultFormat | None = None,
+        timeout: float | None = None,
+        default_graphs: Sequence[str] = (),
+        named_graphs: Sequence[str] = (),
+        profile: str = "",
+        base: str = "",
+        rows: int | None = None,
+    ) -> StreamedResult:
+        """Answer one SELECT, ASK, CONSTRUCT or DESCRIBE at constant memory.
+
+        A long result lies in a file without a name until it is whole, so that one past a limit is
+        an error from the first byte. The ``profile`` ``rdf11`` writes graphs without triple terms;
+        relative IRIs are resolved against ``base``; ``rows`` lowers the limit of the settings.
 
         ``default_graphs`` and ``named_graphs`` are the IRIs of the protocol and replace what the
         query says. QueryError where the query is wrong, QueryLimitError where it ran past
@@ -93,12 +124,14 @@ class QueryPool:
         request = {
             "query": text, "seconds": seconds, "solutions": accepted.solutions,
             "graph": accepted.graph, "default_graphs": list(default_graphs),
-            "named_graphs": list(named_graphs), "profile": profile, "prefixes": dict(PREFIXES),
-            "base": base,
+            "named_graphs": list(named_graphs), "profile": profile, "base": base,
+            "rows": min(rows or self._settings.rows, self._settings.rows),
+            **_prefixes(accepted.graph),
         }  # fmt: skip
-        return _result(self._reply(request, seconds), accepted, self._settings)
+        bounded = replace(self._settings, rows=request["rows"])
+        return _result(self._reply(request, seconds), accepted, bounded)
 
-    def dump(self, graph: str, form: str, profile: str = "") -> QueryResult | None:
+    def dump(self, graph: str, form: str, profile: str = "") -> StreamedResult | None:
         """Give one whole graph, the empty name being the default graph; None where it is not.
 
         QueryLimitError where it is larger than a result may be.
@@ -106,7 +139,7 @@ class QueryPool:
         seconds = self._settings.timeout
         request = {
             "task": "dump", "target": graph, "graph": form, "seconds": seconds,
-            "profile": profile, "prefixes": dict(PREFIXES),
+            "profile": profile, **_prefixes(form),
         }  # fmt: skip
         reply = self._reply(request, seconds)
         if reply[0]["outcome"] == "absent":
@@ -233,14 +266,20 @@ def seconds_of(settings: QuerySettings, timeout: float | None) -> float:
     return min(timeout, settings.timeout_cap)
 
 
-def _result(reply: Reply, accepted: ResultFormat, settings: QuerySettings) -> QueryResult:
+def _prefixes(form: str) -> dict[str, Any]:
+    """Give the prefixes to the forms that write them; small requests are soon read."""
+    return {"prefixes": dict(PREFIXES)} if form in {"ttl", "trig", "rdf"} else {}
+
+
+def _result(reply: Reply, accepted: ResultFormat, settings: QuerySettings) -> StreamedResult:
     said, body = reply
     if said["outcome"] == "whole":
         kind = str(said["kind"])
         media = (
             GRAPH_TYPES[accepted.graph] if kind == "graph" else SOLUTION_TYPES[accepted.solutions]
         )
-        return QueryResult(media, body, kind, int(said["rows"]))
+        return StreamedResult(media, body, kind, int(said["rows"]))
+    body.close()
     if said["outcome"] == "limit":
         raise past_limit(str(said["limit"]), settings)
     if said["outcome"] == "format":

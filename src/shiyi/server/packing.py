@@ -1,0 +1,82 @@
+"""Compression of responses, whole or as they go, in the coding the client prefers."""
+
+import gzip
+import sys
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final, Protocol
+
+from flask import Response, request
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+_SMALL: Final = 1024  # bytes; below this, compressing gains nothing
+_PACKABLE: Final = ("text/", "application/json", "application/ld+json", "image/svg+xml",
+                    "application/sparql-results", "application/rdf+xml", "application/n-",
+                    "application/trig", "text/javascript", "application/problem+json")  # fmt: skip
+_GZIP_LEVEL: Final = 4
+_ZSTD_LEVEL: Final = 3
+
+
+class _Packer(Protocol):
+    def compress(self, data: bytes, /) -> bytes: ...
+    def flush(self) -> bytes: ...
+
+
+_WHOLE: Final[dict[str, Callable[[bytes], bytes]]] = {
+    "zstd": lambda body: zstd.compress(body, _ZSTD_LEVEL),
+    "gzip": lambda body: gzip.compress(body, compresslevel=_GZIP_LEVEL, mtime=0),
+}
+_PACKERS: Final[dict[str, Callable[[], _Packer]]] = {
+    "zstd": lambda: zstd.ZstdCompressor(_ZSTD_LEVEL),
+    "gzip": lambda: zlib.compressobj(_GZIP_LEVEL, zlib.DEFLATED, zlib.MAX_WBITS | 16),
+}
+
+
+def coding() -> str:
+    """Give the content coding for this client: ``zstd``, ``gzip``, or nothing.
+
+    Among equals zstd, which is several times faster; a wildcard means gzip, which all can read.
+    """
+    accepted = request.accept_encodings
+    if not accepted:
+        return ""
+    qualities = {value.lower(): quality for value, quality in accepted}
+    anything = qualities.get("*", 0.0)
+    offers = {"zstd": qualities.get("zstd", 0.0), "gzip": qualities.get("gzip", anything)}
+    best = max(offers, key=lambda name: offers[name])
+    return best if offers[best] > 0 and offers[best] >= qualities.get("identity", 0.0) else ""
+
+
+def pack(response: Response) -> None:
+    """Compress a response in place where that is worth it and wanted."""
+    if response.direct_passthrough or response.status_code in {204, 206, 304}:
+        return
+    kind = response.mimetype or ""
+    if not (kind.startswith(_PACKABLE) or kind.endswith("+json")):
+        return
+    if "Content-Encoding" in response.headers:
+        return
+    response.vary.add("Accept-Encoding")
+    if not response.is_streamed and len(response.get_data()) < _SMALL:
+        return
+    if not (name := coding()):
+        return
+    if response.is_streamed:
+        response.response = _packed(response.response, _PACKERS[name]())
+        response.headers.pop("Content-Length", None)
+    else:
+        response.set_data(_WHOLE[name](response.get_data()))
+    response.headers["Content-Encoding"] = name
+    if (etag := response.get_etag()[0]) is not None:
+        response.set_etag(etag, weak=True)  # the same content in other bytes
+
+
+def _packed(parts: Iterable[bytes | str], packer: _Packer) -> Iterator[bytes]:
+    for part in parts:
+        if packed := packer.compress(part if isinstance(part, bytes) else part.encode()):
+            yield packed
+    yield packer.flush()
