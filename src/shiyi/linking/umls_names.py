@@ -75,27 +75,29 @@ class UmlsNames:
         return cls(folder)
 
     def similar(self, mention: str) -> list[FoundName]:
-        """Give the names whose Jaccard similarity with the folded mention is at least 0.7."""
-        own = grams(fold(mention))
+        """Give the names whose Jaccard similarity with the folded mention is at least 0.7.
+
+        And those of the same words in another number or order: few letters tell berry from berries.
+        """
+        folded = fold(mention)
+        own = grams(folded)
         ranked = _telling(own, self._counts)
         if not ranked:
             return []
         lists = [self._postings[self._starts[at] : self._starts[at + 1]] for at in ranked]
-        return self._alike(own, np.unique(np.concatenate(lists)).tolist())
+        places = np.unique(np.concatenate(lists)).tolist()
+        alike = [each for each in self._all(own, places) if each.similarity >= THRESHOLD]
+        more = [each for each in self.of_words(folded) if each.similarity < THRESHOLD]
+        return _sorted(alike + more)
 
-    def of_words(self, mention: str) -> list[FoundName]:
-        """Give those of :meth:`similar` that have the same words in any order and number."""
-        folded = fold(mention)
-        return self._alike(grams(folded), self.words.named(words_of(folded)))
+    def of_words(self, folded: str) -> list[FoundName]:
+        """Give the names that have the words of a folded text, in any number and order."""
+        return _sorted(self._all(grams(folded), self.words.named(words_of(folded))))
 
-    def _alike(self, own: frozenset[str], places: Iterable[int]) -> list[FoundName]:
-        found = []
+    def _all(self, own: frozenset[str], places: Iterable[int]) -> Iterator[FoundName]:
         for place in places:
             text = self._string(place)
-            similarity = jaccard(own, grams(text))
-            if similarity >= THRESHOLD:
-                found.append(self._found(place, text, similarity))
-        return sorted(found, key=lambda each: (-each.similarity, not each.preferred, each.cui))
+            yield self._found(place, text, jaccard(own, grams(text)))
 
     def _found(self, place: int, text: str, similarity: float) -> FoundName:
         columns = self._columns
@@ -107,6 +109,10 @@ class UmlsNames:
         ends = self._columns["ends"]
         start = int(ends[place - 1]) if place else 0
         return bytes(self._text[start : int(ends[place])]).decode("utf-8")
+
+
+def _sorted(found: Iterable[FoundName]) -> list[FoundName]:
+    return sorted(found, key=lambda each: (-each.similarity, not each.preferred, each.cui))
 
 
 def words_of(folded: str) -> list[str]:
