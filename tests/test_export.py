@@ -2,20 +2,36 @@
 
 import csv
 import json
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from pyoxigraph import RdfFormat
+from pyoxigraph import parse as oxigraph_parse
 
-from shiyi.model.claim import Claim, Evidence, Source, Tier
+from shiyi.errors import FormatError
+from shiyi.model.claim import Claim, Evidence, Polarity, Source, Status, Tier
 from shiyi.model.confidence import Confidence
 from shiyi.model.names import graph, resource
 from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, Quad, Triple, parse
 from shiyi.ontology.statements import claim_quads, source_quads
-from shiyi.ontology.terms import RDF, SHIYI, SKOS
+from shiyi.ontology.terms import PROV, RDF, SHIYI, SKOS
 from shiyi.publishing.dumps import dump
 from shiyi.publishing.explanation import explain
+from shiyi.publishing.licences import text_graph
 from shiyi.publishing.lowering import lower, raise_claims
-from shiyi.publishing.tables import csv_tables, kgx_tables, neo4j_tables, sssom_table, write_tables
+from shiyi.publishing.parquet import write_parquet
+from shiyi.publishing.tables import (
+    Table,
+    csv_tables,
+    kgx_tables,
+    neo4j_tables,
+    sssom_table,
+    sssom_tables,
+    write_tables,
+)
+from shiyi.sparql.knowledge_base import KnowledgeBase
 from shiyi.sparql.oxigraph import OxigraphStore
 
 OPEN = Source("open", "公开", "Open", Tier.TEXTBOOK, licence="CC BY 4.0")
@@ -24,6 +40,21 @@ GOJI, WARFARIN, PEAR = (resource(n) for n in ("substance-goji", "drug-warfarin",
 OPEN_CLAIM = Claim(GOJI, SHIYI.interactsWith, WARFARIN, (Evidence(OPEN, Confidence(0.9)),
                                                         Evidence(SHUT, Confidence(0.8))))  # fmt: skip
 SHUT_CLAIM = Claim(PEAR, SHIYI.interactsWith, WARFARIN, (Evidence(SHUT, Confidence(0.8)),))
+TEXTS = graph("source", "shut@1")
+SECTION, PASSAGE = resource("section/5ec"), resource("passage/9a5")
+DERIVED = Claim(PEAR, SHIYI.derivedCaution, WARFARIN, (Evidence(OPEN, Confidence(0.8)),))
+CANDIDATE = Claim(
+    PEAR, SHIYI.aggravates, WARFARIN,
+    (Evidence(SHUT, Confidence(0.3), quote="SECRET QUOTE", passage=PASSAGE),), status=Status.CANDIDATE,
+)  # fmt: skip
+HIDDEN = tuple(
+    iri.rpartition("/")[2]
+    for iri in (
+        SHUT_CLAIM.iri.value, DERIVED.iri.value, CANDIDATE.iri.value, SECTION.value, PASSAGE.value,
+        SHUT_CLAIM.evidence[0].iri(SHUT_CLAIM.iri).value, OPEN_CLAIM.evidence[1].iri(OPEN_CLAIM.iri).value,
+        "/SECRET WORDS", "/SECRET QUOTE", "/a case", "/aggravates", "/derivedCaution",
+    )
+)  # fmt: skip
 
 
 def concept(node: NamedNode, kind: NamedNode, zh: str, en: str) -> list[Quad]:
@@ -37,6 +68,11 @@ def concept(node: NamedNode, kind: NamedNode, zh: str, en: str) -> list[Quad]:
 
 @pytest.fixture
 def store() -> OxigraphStore:
+    return planted()
+
+
+def planted() -> OxigraphStore:
+    """A base of one open claim with open and restricted evidence, and one restricted claim."""
     made = OxigraphStore.in_memory()
     quads = [
         *source_quads(OPEN), *source_quads(SHUT), *claim_quads(OPEN_CLAIM), *claim_quads(SHUT_CLAIM),
@@ -44,20 +80,50 @@ def store() -> OxigraphStore:
         *concept(WARFARIN, SHIYI.Drug, "华法林", "warfarin"),
         Quad(GOJI, SKOS.closeMatch, NamedNode("http://identifiers.org/umls/C1088997"), DefaultGraph()),
         Quad(GOJI, SHIYI.pageRank, Literal("1"), graph("derived")),
+        *claim_quads(DERIVED, graph("derived")), *claim_quads(CANDIDATE, graph("candidates")),
+        Quad(DERIVED.iri, PROV.wasDerivedFrom, SHUT_CLAIM.iri, graph("derived")),
+        *source_quads(SHUT, TEXTS), Quad(SECTION, PROV.wasDerivedFrom, SHUT.iri, TEXTS),
+        Quad(PASSAGE, SHIYI.partOfSection, SECTION, TEXTS),
+        Quad(PASSAGE, RDF.value, Literal("SECRET WORDS"), TEXTS),
+        Quad(GOJI, SHIYI.noteText, Literal("a case"), graph("cases", "one")),
     ]  # fmt: skip
     made.change(add=quads)
     return made
 
 
-@pytest.mark.parametrize("name", ["nq", "trig", "ttl", "nt", "jsonld", "rdfxml"])
-@pytest.mark.parametrize("profile", ["rdf12", "rdf11"])
+FORMS = [(name, profile) for name in ("nq", "trig", "ttl", "nt", "jsonld", "rdfxml")
+         for profile in ("rdf12", "rdf11", "skos")] + [
+    (name, profile) for name in ("nq", "trig") for profile in ("singleton", "nanopub")
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "profile"), FORMS)
 def test_what_is_restricted_never_leaves_in_any_format(
     store: OxigraphStore, name: str, profile: str
 ) -> None:
     written = dump(store, name, profile).decode()
-    assert SHUT_CLAIM.iri.value.rpartition("/")[2] not in written
-    assert SHUT_CLAIM.evidence[0].iri(OPEN_CLAIM.iri).value.rpartition("/")[2] not in written
-    assert OPEN_CLAIM.iri.value.rpartition("/")[2] in written
+    assert not [each for each in HIDDEN if each in written]
+    assert "substance-goji" in written
+    if profile != "skos":
+        assert OPEN_CLAIM.iri.value.rpartition("/")[2] in written
+
+
+@pytest.mark.parametrize("made", [csv_tables, neo4j_tables, kgx_tables, sssom_tables])
+def test_what_is_restricted_is_in_no_table(
+    store: OxigraphStore, made: Callable[..., Iterable[Table]], tmp_path: Path
+) -> None:
+    assert write_tables(made(store), tmp_path)
+    written = "".join(path.read_text() for path in tmp_path.iterdir())
+    assert not [each for each in HIDDEN if each in written]
+
+
+def test_parquet_holds_what_csv_holds(store: OxigraphStore, tmp_path: Path) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    assert write_parquet(csv_tables(store), tmp_path) == 4
+    with duckdb.connect() as database:
+        path = str(tmp_path / "relation-interactsWith.parquet")
+        found = database.execute("SELECT claim FROM read_parquet($path)", {"path": path}).fetchall()
+    assert found == [(OPEN_CLAIM.iri.value,)]
 
 
 def test_the_restricted_triple_itself_stays_inside(store: OxigraphStore) -> None:
@@ -82,8 +148,62 @@ def test_lowered_claims_can_be_raised_again(store: OxigraphStore) -> None:
     assert set(raise_claims(lowered)) == before
 
 
-def test_json_ld_is_lowered_json(store: OxigraphStore) -> None:
-    assert len(json.loads(dump(store, "jsonld"))) > 0
+def test_json_ld_says_with_short_names_what_turtle_says(store: OxigraphStore) -> None:
+    written = dump(store, "jsonld")
+    by_iri = {node["iri"]: node for node in json.loads(written)["@graph"]}
+    assert by_iri["id:substance-goji"]["interactsWith"] == {"iri": "id:drug-warfarin"}
+    said = {(q.subject, q.predicate, q.object) for q in oxigraph_parse(written, RdfFormat.JSON_LD)}
+    turtle = dump(store, "ttl", "rdf11")
+    assert said == {(q.subject, q.predicate, q.object) for q in parse(turtle.decode(), "x.ttl")}
+
+
+def test_the_whole_base_survives_the_way_to_rdf_11_and_back(starter_kb: Path) -> None:
+    with KnowledgeBase.open(starter_kb) as base:
+        before = {q for q in base.store.match() if q.predicate != SHIYI.appliedThrough}
+    lowered = list(lower(before))
+    assert len(lowered) > len(before)
+    assert not any(isinstance(quad.object, Triple) for quad in lowered)
+    assert set(raise_claims(lowered)) == before
+
+
+def test_a_nanopublication_has_four_graphs_and_its_provenance(store: OxigraphStore) -> None:
+    quads = list(parse(dump(store, "nq", "nanopub").decode(), "x.nq"))
+    claim = OPEN_CLAIM.iri.value
+    named = {each: [q for q in quads if text_graph(q) == f"{claim}#{each}"]
+             for each in ("head", "assertion", "provenance", "pubinfo")}  # fmt: skip
+    assert len(quads) == sum(map(len, named.values()))
+    [said] = named["assertion"]
+    assert (said.subject, said.predicate, said.object) == (GOJI, SHIYI.interactsWith, WARFARIN)
+    assert OPEN.iri in {quad.object for quad in named["provenance"]}
+    assert len(named["head"]) == 4
+
+
+def test_a_negative_claim_is_asserted_nowhere(store: OxigraphStore) -> None:
+    denied = replace(
+        OPEN_CLAIM, polarity=Polarity.NEGATIVE, subject=PEAR, evidence=OPEN_CLAIM.evidence[:1]
+    )
+    store.change(add=claim_quads(denied))
+    for profile in ("nanopub", "singleton", "rdf11"):
+        quads = list(parse(dump(store, "nq", profile).decode(), "x.nq"))
+        assert any(quad.predicate == RDF.predicate and quad.subject == denied.iri for quad in quads)
+        assert not [q for q in quads if (q.subject, q.predicate) == (PEAR, SHIYI.interactsWith)]
+
+
+def test_a_singleton_graph_has_the_name_of_its_claim(store: OxigraphStore) -> None:
+    quads = list(parse(dump(store, "nq", "singleton").decode(), "x.nq"))
+    [said] = [quad for quad in quads if quad.graph_name == OPEN_CLAIM.iri]
+    assert said.object == WARFARIN
+
+
+def test_skos_alone_has_no_terms_of_ours(store: OxigraphStore) -> None:
+    written = dump(store, "nt", "skos").decode()
+    assert "prefLabel" in written
+    assert "vocab#" not in written
+
+
+def test_profiles_of_graphs_need_a_format_with_graphs(store: OxigraphStore) -> None:
+    with pytest.raises(FormatError, match="format of profile nanopub"):
+        dump(store, "ttl", "nanopub")
 
 
 def test_csv_has_a_table_per_entity_type_and_relation(store: OxigraphStore, tmp_path: Path) -> None:

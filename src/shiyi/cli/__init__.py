@@ -14,6 +14,7 @@ from shiyi.settings import Settings
 VERBS = {
     "build": "make the starter knowledge base from the project's own tables",
     "ask": "ask one question; get an answer with citations",
+    "chat": "ask question after question, each in the light of those before",
     "ingest": "read books, texts or tables into passages and candidate claims",
     "forget": "remove an ingested source and what stood on it alone",
     "serve": "serve pages, API, SPARQL endpoint and linked data",
@@ -23,6 +24,8 @@ VERBS = {
     "link": "find the concepts a text mentions",
     "validate": "check the knowledge base, or files, against the shapes",
     "export": "write the knowledge base in another form",
+    "release": "write a hashed, documented release of everything that may leave",
+    "diff": "say what changed between two releases, claim by claim",
     "reason": "check the ontology, or recompute importance and inherited cautions",
     "explain": "say where a claim comes from and how its confidence was made",
     "evaluate": "measure methods, baselines and ablations on question files",

@@ -2,8 +2,20 @@
 
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
+from itertools import islice
+from typing import IO
 
-from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, RdfFormat, Triple
+from pyoxigraph import (
+    BlankNode,
+    CanonicalizationAlgorithm,
+    Dataset,
+    DefaultGraph,
+    Literal,
+    NamedNode,
+    Quad,
+    RdfFormat,
+    Triple,
+)
 from pyoxigraph import parse as oxigraph_parse
 from pyoxigraph import serialize as oxigraph_serialize
 
@@ -11,9 +23,9 @@ from shiyi.errors import FormatError, UsageError
 
 __all__ = [
     "FORMATS",
-    "XSD_DATE", "XSD_DECIMAL", "XSD_INTEGER", "XSD_STRING", "BlankNode", "DefaultGraph", "Literal", "NamedNode",
-    "Object", "Quad", "Subject", "Term", "Triple", "canonical", "decimal", "local_name",
-    "parse", "parse_turtle", "serialize", "text",
+    "XSD_BOOLEAN", "XSD_DATE", "XSD_DECIMAL", "XSD_INTEGER", "XSD_STRING", "BlankNode", "DefaultGraph", "Literal", "NamedNode",
+    "Object", "Quad", "Subject", "Term", "Triple", "canonical", "canonical_blank_nodes", "decimal", "local_name",
+    "parse", "parse_n_quads_lines", "parse_turtle", "serialize", "text", "write_rdf",
 ]  # fmt: skip
 
 Term = NamedNode | BlankNode | Literal | Triple
@@ -26,6 +38,7 @@ FORMATS = {
 }  # fmt: skip
 TEXT_FORMATS = ("ttl", "nt", "nq", "trig")
 _XSD = "http://www.w3.org/2001/XMLSchema#"
+XSD_BOOLEAN = NamedNode(f"{_XSD}boolean")
 XSD_DECIMAL = NamedNode(f"{_XSD}decimal")
 XSD_INTEGER = NamedNode(f"{_XSD}integer")
 XSD_DATE = NamedNode(f"{_XSD}date")
@@ -114,3 +127,40 @@ def serialize(
         statements, format=chosen, prefixes=prefixes if takes_prefixes else None
     )
     return written or b""
+
+
+def write_rdf(
+    statements: Iterable[Quad] | Iterable[Triple],
+    name: str,
+    file: IO[bytes],
+    prefixes: dict[str, str],
+) -> None:
+    """Write statements one after the other into an open file, as :func:`serialize` does."""
+    chosen = FORMATS[name]
+    takes_prefixes = chosen in (RdfFormat.TRIG, RdfFormat.TURTLE, RdfFormat.RDF_XML)
+    oxigraph_serialize(
+        statements, file, format=chosen, prefixes=prefixes if takes_prefixes else None
+    )
+
+
+def parse_n_quads_lines(lines: Iterable[bytes]) -> Iterator[Quad]:
+    """Read lines of N-Quads that we wrote ourselves; blank nodes keep their names.
+
+    >>> [str(quad.object) for quad in parse_n_quads_lines([b"<urn:a> <urn:p> _:x ."])]
+    ['_:x']
+    """
+    left = iter(lines)
+    while batch := list(islice(left, 10_000)):
+        yield from oxigraph_parse(b"\n".join(batch), format=RdfFormat.N_QUADS)
+
+
+def canonical_blank_nodes(lines: Iterable[bytes]) -> list[bytes]:
+    """Name the blank nodes of N-Quads lines by RDFC-1.0, which looks at no line without any.
+
+    >>> canonical_blank_nodes([b"_:x <urn:p> _:y ."])
+    [b'_:c14n1 <urn:p> _:c14n0 .']
+    """
+    dataset = Dataset(parse_n_quads_lines(lines))
+    dataset.canonicalize(CanonicalizationAlgorithm.RDFC_1_0)
+    written = oxigraph_serialize(dataset, format=RdfFormat.N_QUADS) or b""
+    return written.splitlines()

@@ -1,53 +1,75 @@
 """The whole knowledge base as RDF."""
 
+import io
 from collections.abc import Iterable, Iterator
+from typing import IO, Final
 from typing import Literal as Choice
 
 from shiyi.errors import FormatError
-from shiyi.model.rdf import FORMATS, DefaultGraph, NamedNode, Quad, Triple, serialize, text
-from shiyi.ontology.terms import PREFIXES, RDF, SHIYI
-from shiyi.publishing.licences import Withheld, withheld
-from shiyi.publishing.lowering import lower
+from shiyi.model.rdf import FORMATS, Quad, Triple, parse_n_quads_lines, write_rdf
+from shiyi.ontology.terms import PREFIXES
+from shiyi.publishing.jsonld import write_json_ld
+from shiyi.publishing.licences import withheld
+from shiyi.publishing.lines import allowed_lines, by_graph, in_default_graph, lowered_lines
+from shiyi.publishing.nanopublications import nanopublications, singletons
+from shiyi.publishing.skos import skos_lines
 from shiyi.sparql.store import QuadStore
 
-Profile = Choice["rdf12", "rdf11"]
-PROFILES: tuple[Profile, ...] = ("rdf12", "rdf11")
-_ONE_GRAPH = ("ttl", "nt", "rdfxml")
+Profile = Choice["rdf12", "rdf11", "singleton", "nanopub", "skos"]
+PROFILES: Final[tuple[Profile, ...]] = ("rdf12", "rdf11", "singleton", "nanopub", "skos")
+_ONE_GRAPH: Final = ("ttl", "nt", "rdfxml", "jsonld")
+_NEEDS_GRAPHS: Final = ("singleton", "nanopub")
 
 
 def dump(store: QuadStore, name: str, profile: str = "rdf12", licence: str | None = None) -> bytes:
-    """Write the accepted view and, in formats with graphs, the named graphs behind it.
+    """Give the accepted view and, in formats with graphs, the named graphs behind it."""
+    file = io.BytesIO()
+    write_dump(store, file, name, profile, licence)
+    return file.getvalue()
 
-    JSON-LD and RDF/XML are always lowered to RDF 1.1. Lines are sorted where the format has
-    lines, so that the same base gives the same bytes.
+
+def write_dump(
+    store: QuadStore, file: IO[bytes], name: str, profile: str = "rdf12", licence: str | None = None
+) -> None:
+    """Write what :func:`dump` gives into an open file, at constant memory for most formats.
+
+    JSON-LD and RDF/XML are always lowered to RDF 1.1; ``singleton`` and ``nanopub`` need a format
+    with graphs. N-Quads are canonical, so that the same base gives the same bytes.
     """
+    check(name, profile)
+    write_lines(allowed_lines(store, withheld(store, licence)), file, name, profile)
+
+
+def check(name: str, profile: str) -> None:
+    """Raise :class:`FormatError` for a format or profile that does not exist, or not together."""
     if name not in FORMATS:
         raise FormatError("format", name, tuple(FORMATS))
     if profile not in PROFILES:
         raise FormatError("profile", profile, PROFILES)
-    graph = DefaultGraph() if name in _ONE_GRAPH else None
-    quads: Iterable[Quad] = _allowed(store, graph, withheld(store, licence))
-    if profile == "rdf11" or name in ("jsonld", "rdfxml"):
-        quads = lower(quads)
-    ordered = sorted(quads, key=str)
-    if name in _ONE_GRAPH:
-        triples = (Triple(each.subject, each.predicate, each.object) for each in ordered)
-        return serialize(triples, name, PREFIXES)
-    return serialize(ordered, name, PREFIXES)
+    if profile in _NEEDS_GRAPHS and name in _ONE_GRAPH:
+        raise FormatError(f"format of profile {profile}", name, ("nq", "trig"))
 
 
-def _allowed(store: QuadStore, graph: DefaultGraph | None, held: Withheld) -> Iterator[Quad]:
-    hidden = held.evidence | held.claims
-    gone = {
-        (inner.subject, inner.predicate, inner.object)
-        for claim in held.claims
-        for quad in store.match(NamedNode(claim), RDF.reifies)
-        if isinstance(inner := quad.object, Triple)
-    }
-    for quad in store.match(graph=graph):
-        if text(quad.subject) in hidden or text(quad.object) in hidden:
-            continue
-        if (quad.subject, quad.predicate, quad.object) in gone:
-            continue
-        if quad.predicate != SHIYI.appliedThrough:  # the store's own bookkeeping
-            yield quad
+def write_lines(lines: Iterable[bytes], file: IO[bytes], name: str, profile: str = "rdf12") -> None:
+    """Write canonical lines of RDF 1.2 in another format and profile."""
+    if name in _ONE_GRAPH or profile in {*_NEEDS_GRAPHS, "skos"}:
+        lines = in_default_graph(lines)
+    if profile == "rdf11" or name in {"jsonld", "rdfxml"}:
+        lines = lowered_lines(lines)
+    if profile == "skos":
+        lines = skos_lines(lines)
+    if profile in _NEEDS_GRAPHS:
+        made = {"singleton": singletons, "nanopub": nanopublications}[profile](lines)
+        write_rdf(made, name, file, PREFIXES)
+    elif name == "nq":
+        file.writelines(line + b"\n" for line in lines)
+    elif name == "jsonld":
+        write_json_ld(parse_n_quads_lines(lines), file)
+    elif name == "trig":
+        write_rdf(parse_n_quads_lines(by_graph(lines)), name, file, PREFIXES)
+    else:
+        write_rdf(_triples(parse_n_quads_lines(lines)), name, file, PREFIXES)
+
+
+def _triples(quads: Iterable[Quad]) -> Iterator[Triple]:
+    return (Triple(each.subject, each.predicate, each.object) for each in quads)

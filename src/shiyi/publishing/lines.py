@@ -1,0 +1,161 @@
+"""The base as canonical N-Quads lines: what may leave, sorted, blank nodes named by content."""
+
+import heapq
+import re
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from itertools import islice
+from typing import IO, Final
+
+from shiyi.model.rdf import canonical_blank_nodes, serialize
+from shiyi.ontology.terms import RDF, SHIYI
+from shiyi.publishing.licences import PRIVATE, Withheld
+from shiyi.sparql.oxigraph import OxigraphStore
+from shiyi.sparql.store import QuadStore
+
+_RUN: Final = 1_500_000  # lines sorted at once; some hundred megabytes
+_BATCH: Final = 50_000  # quads written at once
+_LINE: Final = re.compile(
+    rb'(\S+) (\S+) (<<\( .* \)>>|<[^>]*>|_:\S+|"(?:[^"\\]|\\.)*"(?:@\S+|\^\^<[^>]*>)?) (?:(\S+) )?\.'
+)
+_BOOKKEEPING: Final = str(SHIYI.appliedThrough).encode()
+_REIFIES: Final = str(RDF.reifies).encode()
+_PARTS: Final = tuple(str(each).encode() for each in (RDF.subject, RDF.predicate, RDF.object))
+
+
+def allowed_lines(store: QuadStore, held: Withheld) -> Iterator[bytes]:
+    """Yield the lines of RDF 1.2 that may leave, sorted as RDFC-1.0 sorts, each once."""
+    named: list[bytes] = []
+
+    def kept() -> Iterator[bytes]:
+        gate = _Gate(held)
+        for line in _stored(store):
+            if not gate.hides(line):
+                if b"_:" in line and _has_blank(line):
+                    named.append(line)
+                else:
+                    yield line
+
+    runs = _runs(kept())
+    return _merged([*runs, sorted(canonical_blank_nodes(named))])
+
+
+def lowered_lines(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the same claims without triple terms, sorted, each line once."""
+    return _merged(_runs(each for line in lines for each in _lowered(line)))
+
+
+def split_line(line: bytes) -> tuple[bytes, bytes, bytes, bytes]:
+    """Give subject, predicate, object and graph (empty for the default graph) of a line.
+
+    >>> split_line(b'<urn:s> <urn:p> "a . b"@en <urn:g> .')
+    (b'<urn:s>', b'<urn:p>', b'"a . b"@en', b'<urn:g>')
+    """
+    found = _LINE.match(line)
+    if not found:
+        raise ValueError(f"not a line of N-Quads: {line[:80]!r}")
+    return found[1], found[2], found[3], found[4] or b""
+
+
+def in_default_graph(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """Keep the accepted view."""
+    return (line for line in lines if not split_line(line)[3])
+
+
+def by_graph(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """Put the default graph first and every named graph together, for TriG."""
+    behind: dict[bytes, list[bytes]] = {}
+    for line in lines:
+        place = split_line(line)[3]
+        if place:
+            behind.setdefault(place, []).append(line)
+        else:
+            yield line
+    for _, found in sorted(behind.items()):
+        yield from found
+
+
+def _stored(store: QuadStore) -> Iterator[bytes]:
+    """Yield every quad as a line, in the store's own order."""
+    if isinstance(store, OxigraphStore):
+        with tempfile.TemporaryFile() as file:
+            store.dump(file)
+            file.seek(0)
+            yield from (line.rstrip(b"\n") for line in file)
+        return
+    quads = iter(store.match())
+    while batch := list(islice(quads, _BATCH)):
+        yield from serialize(batch, "nq", {}).splitlines()
+
+
+def _has_blank(line: bytes) -> bool:
+    subject, _, said, place = split_line(line)
+    return any(each.startswith(b"_:") for each in (subject, said, place)) or (
+        said.startswith(b"<<(") and (said.startswith(b"<<( _:") or b" _:" in said)
+    )
+
+
+def _lowered(line: bytes) -> Iterator[bytes]:
+    subject, predicate, said, place = split_line(line)
+    if predicate != _REIFIES or not said.startswith(b"<<("):
+        yield line
+        return
+    ending = b" " + place + b" ." if place else b" ."
+    for name, part in zip(_PARTS, said[4:-4].split(b" ", 2), strict=True):
+        yield b" ".join((subject, name, part)) + ending
+
+
+class _Gate:
+    """Tells which lines stay inside."""
+
+    def __init__(self, held: Withheld) -> None:
+        self._nodes = {f"<{each}>".encode() for each in held.nodes}
+        self._asserted: dict[bytes, list[bytes]] = {}
+        for subject, predicate, said in held.triples:
+            self._asserted.setdefault(f"{subject} {predicate}".encode(), []).append(said.encode())
+        self._private = tuple(f" <{each}".encode() for each in PRIVATE)
+
+    def hides(self, line: bytes) -> bool:
+        if _BOOKKEEPING in line or any(each in line for each in self._private):
+            return True
+        if not self._nodes:
+            return False
+        subject, predicate, rest = line.split(b" ", 2)
+        if subject in self._nodes:
+            return True
+        if rest.startswith(b"<<("):
+            return not self._nodes.isdisjoint(rest[4:].split(b" "))
+        if rest.startswith(b"<") and rest.partition(b" ")[0] in self._nodes:
+            return True
+        said = self._asserted.get(subject + b" " + predicate, ())
+        return any(rest.startswith(each + b" ") for each in said)
+
+
+def _runs(lines: Iterator[bytes]) -> list[Iterable[bytes]]:
+    """Sort lines in runs; all but the last wait in files that are gone when they are closed."""
+    found: list[Iterable[bytes]] = []
+    while run := sorted(islice(lines, _RUN)):
+        if len(run) < _RUN:
+            found.append(run)
+            break
+        file = tempfile.TemporaryFile()  # noqa: SIM115 # closed with the iterator that reads it
+        file.writelines(line + b"\n" for line in run)
+        file.seek(0)
+        found.append(_read(file))
+    return found
+
+
+def _read(file: IO[bytes]) -> Iterator[bytes]:
+    with ExitStack() as stack:
+        stack.push(file)
+        for line in file:
+            yield line.rstrip(b"\n")
+
+
+def _merged(runs: Iterable[Iterable[bytes]]) -> Iterator[bytes]:
+    last = b""
+    for line in heapq.merge(*runs):
+        if line != last:
+            yield line
+            last = line

@@ -1,0 +1,284 @@
+"""A release: everything that may leave, in every form, described, hashed and compared."""
+
+import hashlib
+import json
+import re
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import IO, Any, Final
+
+from shiyi.errors import UsageError
+from shiyi.model.rdf import parse_n_quads_lines, serialize
+from shiyi.ontology.terms import PREFIXES, SHIYI
+from shiyi.publishing import metadata, tables
+from shiyi.publishing.comparison import Comparison, compare
+from shiyi.publishing.description import Counts, Described, void_triples
+from shiyi.publishing.dumps import write_lines
+from shiyi.publishing.editions import (
+    CLAIMS,
+    MAPPINGS,
+    RECORD,
+    Edition,
+    claims_table,
+    editions_in,
+    mapped,
+    version_key,
+)  # fmt: skip
+from shiyi.publishing.evaluations import evaluation_files
+from shiyi.publishing.licences import withheld
+from shiyi.publishing.lines import allowed_lines, in_default_graph, lowered_lines, split_line
+from shiyi.publishing.release_files import SUMS, Files
+from shiyi.publishing.shacl_report import report_turtle
+from shiyi.publishing.source_table import source_table
+from shiyi.publishing.statistics import coverage, disagreements, evidence, relations
+from shiyi.shapes.validation import lowered, shapes_graph, validate
+from shiyi.sparql.store import QuadStore
+
+_VERSION: Final = re.compile(r"[0-9A-Za-z][0-9A-Za-z.+_-]{0,39}")
+_DUMPS: Final = (
+    ("shiyi.trig.gz", "trig", "rdf12", "everything, RDF 1.2 TriG"),
+    ("shiyi.ttl.gz", "ttl", "rdf12", "the accepted view, RDF 1.2 Turtle"),
+    ("shiyi.jsonld.gz", "jsonld", "rdf11", "the accepted view, JSON-LD with its context, RDF 1.1"),
+    ("rdf11/singleton.trig.gz", "trig", "singleton", "each claim also a named graph, RDF 1.1"),
+    ("rdf11/nanopublications.trig.gz", "trig", "nanopub", "one nanopublication a claim, RDF 1.1"),
+    ("skos.ttl.gz", "ttl", "skos", "the concepts alone, SKOS"),
+)  # fmt: skip
+Step = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What is to be released: ``issued`` is a day, ``base`` the published base of addresses."""
+
+    version: str
+    issued: str
+    release: str
+    base: str
+    evaluations: tuple[Path, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not _VERSION.fullmatch(self.version):
+            raise UsageError(
+                f"{self.version!r} is no version; write one such as 1.0.0 or 2026-11, "
+                "of letters, digits, dots, hyphens and underscores"
+            )
+        if not re.fullmatch(r"\d{4}-\d{2}-\d{2}", self.issued):
+            raise UsageError(f"{self.issued!r} is no day; write it as 2026-11-21")
+
+    @property
+    def iri(self) -> str:
+        """Name the release."""
+        return f"{self.base}id/release-{self.version}"
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """Where a release stands, and what it is known by."""
+
+    folder: Path
+    canonical: str
+    changes: Comparison | None
+    conforms: bool
+    unchanged: bool = False  # it stood there already, byte for byte
+
+
+def publish(store: QuadStore, home: Path, order: Order, step: Step = lambda _: None) -> Published:
+    """Write the release into ``home/VERSION``; killed at any moment it leaves nothing there.
+
+    The last release in ``home`` is what it is compared with. Raises :class:`UsageError` where the
+    version stands there with other content: a release is never changed.
+    """
+    home.mkdir(parents=True, exist_ok=True)
+    target = home / order.version
+    earlier = [each for each in editions_in(home)
+               if version_key(each.name) < version_key(order.version)]  # fmt: skip
+    with tempfile.TemporaryDirectory(prefix=".release-", dir=home) as made:
+        folder = Path(made) / order.version
+        folder.mkdir()
+        published = _fill(store, folder, order, earlier[0] if earlier else None, step)
+        if target.exists():
+            if (target / SUMS).read_bytes() != (folder / SUMS).read_bytes():
+                raise UsageError(
+                    f"{target} holds another release {order.version}, and a release is never "
+                    "changed: name a new version"
+                )
+        else:
+            folder.rename(target)
+            return Published(target, published.canonical, published.changes, published.conforms)
+    return Published(target, published.canonical, published.changes, published.conforms, True)
+
+
+def _fill(
+    store: QuadStore, folder: Path, order: Order, previous: Path | None, step: Step
+) -> Published:
+    files = Files(folder, f"{order.base}releases/{order.version}/")
+    with tempfile.TemporaryDirectory(dir=folder.parent) as aside:
+        step("gathering what may leave")
+        lines = _Lines(Path(aside) / "all.nq")
+        lines.keep(allowed_lines(store, withheld(store)))
+        digest, canonical = _dumps(lines, files, step)
+        step("tables")
+        _tables(store, files)
+        edition = Edition.of_lines(
+            in_default_graph(lines), mapped(store), order.release, order.version
+        )
+        files.write(CLAIMS, "every accepted claim, one row each",
+                    claims_table(edition.claims.values()))  # fmt: skip
+        changes = _compared(edition, previous, files, order, step)
+        step("validating with SHACL")
+        conforms = _validated(lines, files, order)
+        counts, subsets = _counts(lines)
+    held = _statistics(store, files, counts)
+    evaluation_files(order.evaluations, order.release, files)
+    about = metadata.Cited(
+        order.version, order.issued, order.iri, order.release, canonical, len(edition.claims),
+        counts.classes[SHIYI.Evidence.value], _iri_of(previous, order),
+    )  # fmt: skip
+    _described(files, order, about, counts, subsets, changes, previous)
+    record = {
+        "version": order.version, "issued": order.issued, "iri": order.iri,
+        "release": order.release, "canonical": {"algorithm": "RDFC-1.0", "hash": canonical},
+        "n_quads": digest, "previous": previous.name if previous else None, "counts": held,
+        "changes": changes.counts() if changes else None, "conforms": conforms,
+        "files": {name: asdict(each) for name, each in sorted(files.listed.items())},
+    }  # fmt: skip
+    files.write(RECORD, "this list, for programs", _json(record))
+    (folder / SUMS).write_text(files.sums(), encoding="utf-8")
+    return Published(folder, canonical, changes, conforms)
+
+
+class _Lines:
+    """Lines kept in a file, to be read as often as needed."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def keep(self, lines: Iterable[bytes]) -> None:
+        with self._path.open("wb") as file:
+            file.writelines(line + b"\n" for line in lines)
+
+    def __iter__(self) -> Iterator[bytes]:
+        with self._path.open("rb") as file:
+            for line in file:
+                yield line.rstrip(b"\n")
+
+
+def _dumps(lines: _Lines, files: Files, step: Step) -> tuple[str, str]:
+    """Write every RDF form; give the hashes of the two canonical ones, before they are packed."""
+    step("shiyi.nq.gz")
+    whole, canonical = hashlib.sha256(), hashlib.sha256()
+    title = "everything, RDF 1.2 N-Quads, sorted"
+    files.stream("shiyi.nq.gz", title, _hashing(lines, whole.update))
+    step("rdf11/shiyi.nq.gz")
+    title = "everything as RDF 1.1 in canonical form (RDFC-1.0)"
+    lower = lowered_lines(lines)
+    files.stream("rdf11/shiyi.nq.gz", title, _hashing(lower, canonical.update))
+    for name, form, profile, title in _DUMPS:
+        step(name)
+        files.stream(name, title, _writing(lines, form, profile))
+    return f"sha256:{whole.hexdigest()}", f"sha256:{canonical.hexdigest()}"
+
+
+def _hashing(
+    lines: Iterable[bytes], update: Callable[[bytes], None]
+) -> Callable[[IO[bytes]], None]:
+    def write(file: IO[bytes]) -> None:
+        for line in lines:
+            whole = line + b"\n"
+            update(whole)
+            file.write(whole)
+
+    return write
+
+
+def _writing(lines: Iterable[bytes], form: str, profile: str) -> Callable[[IO[bytes]], None]:
+    return lambda file: write_lines(lines, file, form, profile)
+
+
+def _tables(store: QuadStore, files: Files) -> None:
+    for kind, made in (
+        ("csv", tables.csv_tables), ("neo4j", tables.neo4j_tables), ("kgx", tables.kgx_tables),
+    ):  # fmt: skip
+        written = list(made(store))
+        tables.write_tables(written, files.folder / kind)
+        for each in written:
+            files.note(f"{kind}/{each.name}", f"{kind}: {each.name.partition('.')[0]}")
+    tables.write_tables(tables.sssom_tables(store), files.folder)
+    files.note(MAPPINGS, "mappings to other vocabularies, SSSOM")
+    tables.write_tables([source_table(store)], files.folder)
+    files.note("sources.csv", "sources with tier and licence")
+
+
+def _compared(
+    edition: Edition, previous: Path | None, files: Files, order: Order, step: Step
+) -> Comparison | None:
+    if previous is None:
+        return None
+    step(f"comparing with {previous.name}")
+    changes = compare(Edition.of_folder(previous), edition)
+    files.write("changes.json", f"what changed since {previous.name}, claim by claim",
+                _json(changes.to_json()))  # fmt: skip
+    return changes
+
+
+def _validated(lines: Iterable[bytes], files: Files, order: Order) -> bool:
+    results = validate(lowered(parse_n_quads_lines(in_default_graph(lines))), shapes_graph())
+    name = "shacl-report.ttl"
+    files.write(name, "SHACL report of the accepted view",
+                report_turtle(results, f"{files.url}{name}#report"))  # fmt: skip
+    return not any(each.severity == "Violation" for each in results)
+
+
+def _counts(lines: Iterable[bytes]) -> tuple[Counts, Mapping[str, int]]:
+    subsets = Counter(split_line(line)[3].decode()[1:-1] for line in lines)
+    del subsets[""]
+    return Counts.of(parse_n_quads_lines(in_default_graph(lines))), subsets
+
+
+def _statistics(store: QuadStore, files: Files, counts: Counts) -> dict[str, int]:
+    held = {
+        "triples": counts.triples, "claims": counts.classes[SHIYI.Claim.value],
+        "evidence": counts.classes[SHIYI.Evidence.value],
+        "sources": counts.classes[SHIYI.Source.value],
+    }  # fmt: skip
+    told: dict[str, Any] = {
+        "counts": held, "cui_coverage": coverage(store), "claims_by_property": relations(store),
+        "evidence": evidence(store), "recorded_disagreements": disagreements(store),
+    }  # fmt: skip
+    files.write("statistics.json", "what the base holds, counted", _json(told))
+    return held
+
+
+def _described(
+    files: Files, order: Order, about: metadata.Cited, counts: Counts, subsets: Mapping[str, int],
+    changes: Comparison | None, previous: Path | None,
+) -> None:  # fmt: skip
+    earlier = ""
+    if previous and (path := previous / "CHANGELOG.md").is_file():
+        earlier = path.read_text(encoding="utf-8")
+    files.write("CHANGELOG.md", "what changed, release by release",
+                metadata.changelog(about, changes, earlier))  # fmt: skip
+    files.write("CITATION.cff", "how to cite this release", metadata.citation(about))
+    listed = tuple(each for _, each in sorted(files.listed.items()))
+    names = tuple(sorted(files.listed))
+    described = Described(
+        order.iri, about.canonical, f"{order.base}id/", version=order.version, issued=order.issued,
+        previous=about.previous, page=files.url, distributions=listed, subsets=subsets,
+    )  # fmt: skip
+    files.write("void.ttl", "VoID and DCAT description",
+                serialize(void_triples(described, counts), "ttl", PREFIXES))  # fmt: skip
+    files.write("datacite.json", "DataCite metadata", metadata.datacite(about, listed))
+    files.write("ro-crate-metadata.json", "RO-Crate metadata",
+                metadata.ro_crate(about, listed, names))  # fmt: skip
+    files.write("README.md", "what this is", metadata.readme(about, listed, names))
+
+
+def _iri_of(previous: Path | None, order: Order) -> str:
+    return f"{order.base}id/release-{previous.name}" if previous else ""
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=1) + "\n"
