@@ -22,6 +22,7 @@ from shiyi.model.rdf import (
 from shiyi.ontology.statements import claim_quads, source_quads
 from shiyi.ontology.terms import DCTERMS, RDF, RDFS, SHIYI
 from shiyi.ontology.vocabulary import Schema
+from shiyi.shapes.telling import Telling
 from shiyi.shapes.validation import Result, lowered, shapes_graph, validate
 from shiyi.sparql.store import QuadStore
 
@@ -51,26 +52,36 @@ class Judged:
 class Gate:
     """Checks claims a batch at a time, each in its neighbourhood: as if it were asserted.
 
-    What the shapes say of a neighbourhood depends on its classes, relation, object and kind of
-    evidence alone; of claims that agree in these, one is validated and speaks for the others.
+    What the shapes say of a neighbourhood depends on its classes, relation and kind of evidence,
+    and on terms and texts that shapes name or read; of claims that agree in these, one is
+    validated and speaks for the others.
     """
 
     def __init__(self, index: LabelIndex, schema: Schema | None = None) -> None:
         schema = schema or Schema.load()
-        above = {kind: schema.superclasses(kind) for kind in schema.parents}
-        self._classes = {each.iri: above.get(each.kind, frozenset()) for each in index.concepts}
+        self._above = {kind: schema.superclasses(kind) for kind in schema.parents}
+        self._classes = {
+            each.iri: self._above.get(each.kind, frozenset()) for each in index.concepts
+        }
         self._shapes: Graph | None = None
         self._relations: frozenset[str] = frozenset()
+        self._telling = Telling.of(shapes_graph())
         self._said: dict[Hashable, tuple[Result, ...]] = {}
+
+    def know(self, classes: Mapping[str, str]) -> None:
+        """Take in what class each new concept of a source has, by IRI."""
+        for iri, kind in classes.items():
+            self._classes[iri] = self._above.get(kind, frozenset())
 
     def judge(self, proposed: Sequence[Proposed]) -> list[Judged]:
         """Give each claim with the results that are about it, its evidence or its triple."""
+        keys = [self._likeness(each.claim) for each in proposed]
         fresh = {
-            key: each for each in proposed if (key := self._likeness(each.claim)) not in self._said
+            key: each for key, each in zip(keys, proposed, strict=True) if key not in self._said
         }
         if fresh:
             self._validate(fresh)
-        return [Judged(each, self._said[self._likeness(each.claim)]) for each in proposed]
+        return [Judged(each, self._said[key]) for key, each in zip(keys, proposed, strict=True)]
 
     def _validate(self, fresh: Mapping[Hashable, Proposed]) -> None:
         relations = self._relations | {each.claim.predicate.value for each in fresh.values()}
@@ -85,10 +96,21 @@ class Gate:
             self._said[key] = tuple(against(each.claim, by_focus))
 
     def _likeness(self, claim: Claim) -> Hashable:
-        evidence = ((e.source.tier, e.confidence, e.checked, e.qualifiers) for e in claim.evidence)
-        said = claim.subject == claim.object
+        telling = self._telling
+        evidence = tuple(
+            (e.source.tier, e.confidence.value, e.checked, telling.qualifiers(e.qualifiers))
+            for e in claim.evidence
+        )
+        same = claim.subject == claim.object
         kind = self._classes.get(claim.subject.value)
-        return kind, claim.predicate, claim.object, claim.polarity, said, tuple(evidence)
+        said: Hashable = claim.object
+        if telling.reads(claim.predicate.value):
+            pass
+        elif isinstance(claim.object, Literal):
+            said = claim.object.language, claim.object.datatype
+        elif not telling.names(claim.object):
+            said = self._classes.get(claim.object.value)
+        return kind, claim.predicate, said, claim.polarity, same, evidence
 
 
 def neighbourhood(claim: Claim, classes: Mapping[str, Iterable[str]]) -> Iterator[Quad]:
@@ -141,19 +163,39 @@ class Votes:
 
     def __init__(self, store: QuadStore) -> None:
         self._store = store
-        self._best: dict[str, dict[str, Confidence]] = {}
+        self._best: dict[NamedNode, dict[str, Confidence]] = {}
+        self._said: dict[NamedNode, Quad] = {}  # the confidence that this run gave a claim
 
-    def add(self, claim: Claim) -> tuple[Confidence, list[Quad]]:
-        """Count a claim's evidence; give the fused confidence, and what it replaces."""
+    def __len__(self) -> int:
+        """Count the claims that are kept in memory."""
+        return len(self._best)
+
+    def clear(self) -> None:
+        """Let go of what is in memory, once the store holds it."""
+        self._best.clear()
+        self._said.clear()
+
+    def add(self, claim: Claim) -> None:
+        """Count a claim's evidence."""
         iri = claim.iri
-        best = self._best.setdefault(iri.value, {}) or self._of_store(iri)
-        self._best[iri.value] = best
+        best = self._best.get(iri)
+        if best is None:
+            best = self._best[iri] = self._of_store(iri)
         for each in claim.evidence:
             lineage = each.source.lineage or each.source.id
-            best[lineage] = max(best.get(lineage, each.confidence), each.confidence)
-        fused = fuse(best.items())
-        old = self._store.match(iri, SHIYI.confidence, None, CANDIDATES)
-        return fused, [quad for quad in old if quad.object != decimal(fused.value)]
+            known = best.get(lineage)
+            best[lineage] = max(known, each.confidence) if known else each.confidence
+
+    def confidence(self, iri: NamedNode) -> tuple[Quad, list[Quad]]:
+        """Give the fused confidence of a counted claim, and what it replaces."""
+        fused = fuse(self._best[iri].items())
+        said = Quad(iri, SHIYI.confidence, decimal(fused.value), CANDIDATES)
+        if before := self._said.get(iri):
+            old = [before]
+        else:
+            old = list(self._store.match(iri, SHIYI.confidence, None, CANDIDATES))
+        self._said[iri] = said
+        return said, [quad for quad in old if quad != said]
 
     def _of_store(self, claim: NamedNode) -> dict[str, Confidence]:
         return dict(_best(votes(self._store, claim)))
@@ -193,16 +235,16 @@ class Change:
 
 def change_of(judged: Iterable[Judged], kept: Votes) -> Change:
     """Write judged claims as quads of ``candidates`` and ``quarantine``."""
-    change, fused, old = Change(), dict[NamedNode, Confidence](), dict[NamedNode, list[Quad]]()
+    change, counted = Change(), dict[NamedNode, None]()
     for each in judged:
         change.added += _claim(each)
         if not each.faults:
-            iri = each.proposed.claim.iri
-            fused[iri], old[iri] = kept.add(each.proposed.claim)
-    for iri, confidence in fused.items():
-        quad = Quad(iri, SHIYI.confidence, decimal(confidence.value), CANDIDATES)
-        (change.replacing if old[iri] else change.added).append(quad)
-        change.replaced += old[iri]
+            counted[each.proposed.claim.iri] = None
+            kept.add(each.proposed.claim)
+    for iri in counted:
+        quad, old = kept.confidence(iri)
+        (change.replacing if old else change.added).append(quad)
+        change.replaced += old
     change.added = list(dict.fromkeys(change.added))
     return change
 

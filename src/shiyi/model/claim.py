@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import lru_cache
 from typing import Self
 
 from shiyi.errors import RangeError
@@ -128,8 +129,7 @@ class Claim:
     @property
     def iri(self) -> NamedNode:
         """Name the claim by the canonical N-Triples of its triple and its polarity."""
-        triple = (canonical(self.subject), canonical(self.predicate), canonical(self.object))
-        return resource(f"claim/{content_hash(*triple, self.polarity)}")
+        return _claim_iri(self.subject, self.predicate, self.object, self.polarity)
 
     @property
     def asserted(self) -> bool:
@@ -151,3 +151,11 @@ class Claim:
         return Claim(
             self.subject, self.predicate, self.object, tuple(seen), self.polarity, self.status
         )
+
+
+@lru_cache(maxsize=4096)  # a claim is asked for its name several times while it is written
+def _claim_iri(
+    subject: NamedNode, predicate: NamedNode, said: Object, polarity: Polarity
+) -> NamedNode:
+    triple = (canonical(subject), canonical(predicate), canonical(said))
+    return resource(f"claim/{content_hash(*triple, polarity)}")

@@ -2,13 +2,17 @@
 
 from collections.abc import Iterator
 
-from shiyi.model.claim import Claim, Evidence, Source
+from shiyi.model.claim import Claim, Evidence, Polarity, Source, Status, Tier
 from shiyi.model.names import resource
 from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, Quad, Triple, decimal
 from shiyi.ontology.terms import DCTERMS, PROV, RDF, RDFS, SHIYI
 
 Graph = NamedNode | DefaultGraph
 DEFAULT = DefaultGraph()
+
+_STATUS = {each: getattr(SHIYI, each.value) for each in Status}
+_POLARITY = {each: getattr(SHIYI, each.value) for each in Polarity}
+_TIER = {each: resource(f"tier-{each.value}") for each in Tier}
 
 # qualifier columns of the claim tables, and the property each is written with
 QUALIFIERS = {
@@ -34,8 +38,8 @@ def claim_quads(claim: Claim, graph: Graph = DEFAULT) -> Iterator[Quad]:
         yield Quad(iri, RDF.object, claim.object, graph)
     yield Quad(iri, RDF.reifies, triple, graph)
     yield Quad(iri, RDF.type, SHIYI.Claim, graph)
-    yield Quad(iri, SHIYI.status, getattr(SHIYI, claim.status.value), graph)
-    yield Quad(iri, SHIYI.polarity, getattr(SHIYI, claim.polarity.value), graph)
+    yield Quad(iri, SHIYI.status, _STATUS[claim.status], graph)
+    yield Quad(iri, SHIYI.polarity, _POLARITY[claim.polarity], graph)
     yield Quad(iri, SHIYI.confidence, decimal(claim.confidence.value), graph)
     for evidence in claim.evidence:
         node = evidence.iri(iri)
@@ -48,9 +52,9 @@ def _evidence_quads(node: NamedNode, evidence: Evidence, graph: Graph) -> Iterat
     yield Quad(node, DCTERMS.source, evidence.source.iri, graph)
     yield Quad(node, PROV.wasDerivedFrom, evidence.passage or evidence.source.iri, graph)
     yield Quad(node, PROV.wasGeneratedBy, resource(f"activity-{evidence.activity}"), graph)
-    yield Quad(node, SHIYI.sourceTier, resource(f"tier-{evidence.source.tier.value}"), graph)
+    yield Quad(node, SHIYI.sourceTier, _TIER[evidence.source.tier], graph)
     yield Quad(node, SHIYI.extractionConfidence, decimal(evidence.confidence.value), graph)
-    yield Quad(node, SHIYI.checked, Literal(evidence.checked.value), graph)
+    yield Quad(node, SHIYI.checked, Literal(str(evidence.checked)), graph)
     if evidence.locator:
         yield Quad(node, SHIYI.sourceLocator, Literal(evidence.locator), graph)
     if evidence.quote:
@@ -66,7 +70,7 @@ def source_quads(source: Source, graph: Graph = DEFAULT) -> Iterator[Quad]:
     yield Quad(node, RDF.type, SHIYI.Source, graph)
     yield Quad(node, RDFS.label, Literal(source.title_zh, language="zh"), graph)
     yield Quad(node, RDFS.label, Literal(source.title_en, language="en"), graph)
-    yield Quad(node, SHIYI.sourceTier, resource(f"tier-{source.tier.value}"), graph)
+    yield Quad(node, SHIYI.sourceTier, _TIER[source.tier], graph)
     yield Quad(node, SHIYI.lineage, Literal(source.lineage or source.id), graph)
     for written, value in (
         (DCTERMS.date, source.year), (DCTERMS.identifier, source.identifier),

@@ -4,6 +4,7 @@ import fcntl
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,10 +15,12 @@ from shiyi.model.names import graph
 from shiyi.model.rdf import XSD_INTEGER, Literal, Quad
 from shiyi.ontology.terms import SHIYI
 from shiyi.sparql.journal import Journal, Record
-from shiyi.sparql.oxigraph import NO_GRAPHS, Graphs, OxigraphStore
+from shiyi.sparql.oxigraph import NO_GRAPHS, Graphs, OxigraphStore, n_quads, parse_n_quads
 
 JOURNAL_FILE = "journal.nq"
 JOURNAL = graph("journal")
+_BULK = 20_000  # quads from which past the store's own log is faster than through it (measured)
+_UNFLUSHED = 250_000  # quads that the store may hold in memory before they go to the disk (ours)
 
 
 class Writer:
@@ -28,6 +31,9 @@ class Writer:
         self._lock, self._turn = lock, threading.RLock()
         self._applied = applied_through(store)
         self._now: Callable[[], datetime] = lambda: datetime.now(UTC)
+        self._unflushed = 0
+        self._loader = ThreadPoolExecutor(1, "shiyi-load")
+        self._loading: Future[None] | None = None
 
     @classmethod
     def open(cls, kb: Path, folder: Path) -> Self:
@@ -48,7 +54,9 @@ class Writer:
     @property
     def sequence(self) -> int:
         """Give the number of the last change that the store holds."""
-        return self._applied
+        with self._turn:
+            self._settle()
+            return self._applied
 
     @contextmanager
     def turn(self) -> Iterator[OxigraphStore]:
@@ -75,26 +83,81 @@ class Writer:
             raise UsageError("a change states its key, who makes it and why")
         added, removed = tuple(add), tuple(remove)
         with self._turn:
+            self._settle()
             self._finish_earlier()
             if (known := self.journal.find(key)) is not None:
                 return known
-            when = self._now().isoformat(timespec="milliseconds")
-            record = Record(self.journal.sequence + 1, key, who, why, when, removed, added, graphs)
-            _rehearse(record)
-            self.journal.append(record)
+            record = self._record(key, who, why, removed, added, graphs)
+            self.journal.append(record, _rehearsed(record))
             with suppress(KnowledgeBaseError):
                 self._apply(record)
             self._finish_earlier()
             return record.sequence
 
+    def load(self, add: Iterable[Quad], *, key: str, who: str, why: str) -> int:
+        """Add much as one change; it is in the journal on return, in the store a little later.
+
+        The store follows in a thread of its own, one change at a time; :meth:`write`,
+        :meth:`settle` and :meth:`close` wait for it. Few quads, or blank nodes, are written at
+        once.
+        """
+        added = tuple(add)
+        written = n_quads(added) if len(added) >= _BULK else b""
+        if not written or b" _:" in written or b"\n_:" in written or written[:2] == b"_:":
+            return self.write(added, key=key, who=who, why=why)
+        with self._turn:
+            if (known := self.journal.find(key)) is not None:
+                return known
+            if self._loading is None:
+                self._finish_earlier()
+            record = self._record(key, who, why, (), added, NO_GRAPHS)
+            if parse_n_quads(written) != added:
+                raise UsageError("nothing was written, since a quad is not the same when read back")
+            self.journal.append(record)
+            self._settle()
+            if self._applied < record.sequence:  # else a failure was mended, and this one with it
+                self._loading = self._loader.submit(self._load, record.sequence, written)
+            return record.sequence
+
+    def settle(self) -> None:
+        """Wait until the store holds all that the journal has."""
+        with self._turn:
+            self._settle()
+            self._finish_earlier()
+
     def close(self) -> None:
         """Let go of store, journal and lock; twice does no harm."""
         with self._turn:
+            with suppress(KnowledgeBaseError):  # what the store did not take is taken at opening
+                self._settle()
+            self._loader.shutdown()
             self.store.close()
             self.journal.close()
             if self._lock >= 0:
                 os.close(self._lock)
                 self._lock = -1
+
+    def _record(
+        self, key: str, who: str, why: str, removed: tuple[Quad, ...], added: tuple[Quad, ...],
+        graphs: Graphs,
+    ) -> Record:  # fmt: skip
+        when = self._now().isoformat(timespec="milliseconds")
+        return Record(self.journal.sequence + 1, key, who, why, when, removed, added, graphs)
+
+    def _load(self, sequence: int, written: bytes) -> None:
+        self.store.load_n_quads(written)
+        self.store.change((_note(sequence),))
+        self._applied = sequence
+
+    def _settle(self) -> None:
+        """Wait for the change that is on its way to the store, and mend it where it failed."""
+        if self._loading is None:
+            return
+        loading, self._loading = self._loading, None
+        try:
+            loading.result()
+        except KnowledgeBaseError:
+            self._finish_earlier()
 
     def _finish_earlier(self) -> None:
         """Bring the store up to the journal if it refused a change, as on a full disk.
@@ -118,6 +181,10 @@ class Writer:
     def _apply(self, record: Record) -> None:
         apply(self.store, record)
         self._applied = record.sequence
+        self._unflushed += len(record.added)
+        if self._unflushed >= _UNFLUSHED:
+            self.store.flush()
+            self._unflushed = 0
 
 
 def apply(store: OxigraphStore, record: Record) -> None:
@@ -126,16 +193,20 @@ def apply(store: OxigraphStore, record: Record) -> None:
     Earlier notes go with the next change that removes something: one that only adds is much faster.
     """
     before = tuple(store.match(graph=JOURNAL)) if record.removed else ()
-    now = Quad(
-        JOURNAL, SHIYI.appliedThrough, Literal(str(record.sequence), datatype=XSD_INTEGER), JOURNAL
-    )
+    now = _note(record.sequence)
     store.change((*record.added, now), (*record.removed, *before), record.graphs)
 
 
-def _rehearse(record: Record) -> None:
-    """Refuse a record that could not be read back or applied, before it is in the journal."""
+def _note(sequence: int) -> Quad:
+    number = Literal(str(sequence), datatype=XSD_INTEGER)
+    return Quad(JOURNAL, SHIYI.appliedThrough, number, JOURNAL)
+
+
+def _rehearsed(record: Record) -> bytes:
+    """Give a record as it is written; refuse one that could not be read back or applied."""
     try:
-        again = Record.from_lines(record.to_bytes().splitlines(keepends=True))
+        written = record.to_bytes()
+        again = Record.from_lines(written.splitlines(keepends=True))
         both = (*again.removed, *again.added)  # a change that also removes goes as text
         gone = both if again.removed else ()
         OxigraphStore.in_memory().change(both, gone, again.graphs)
@@ -145,6 +216,7 @@ def _rehearse(record: Record) -> None:
         ) from fault
     if again != record:
         raise UsageError("nothing was written, since a quad is not the same when read back")
+    return written
 
 
 def applied_through(store: OxigraphStore) -> int:
