@@ -33,6 +33,7 @@ class Extracting:
     gate: "Gate"
     settings: Settings
     kb: Path | None = None
+    lessons: str = ""  # what curators refused, as a section of the prompt
     _askers: "dict[str, Asker]" = field(default_factory=dict)
     _replies: "Replies | None" = None
 
@@ -45,7 +46,9 @@ class Extracting:
             return RulesExtractor(Lexicon(self.index))
         from shiyi.ingest.extraction.llm import LlmExtractor
 
-        return LlmExtractor(self.asker(dataset), self.index, self.gate, self.settings)
+        return LlmExtractor(
+            self.asker(dataset), self.index, self.gate, self.settings, self.lessons
+        )
 
     def asker(self, dataset: "Dataset") -> "Asker":
         """Give what asks the model on behalf of a dataset."""
@@ -88,6 +91,8 @@ class Extracting:
             report.model["cost 费用"] = round(cost, 4)
 
     def close(self) -> None:
-        """Let go of the kept replies."""
+        """Let go of the kept replies and connections."""
+        for asker in self._askers.values():
+            asker.model.close()
         if self._replies is not None:
             self._replies.close()

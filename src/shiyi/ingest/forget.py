@@ -10,6 +10,7 @@ from shiyi.model.confidence import Confidence, fuse
 from shiyi.model.names import content_hash, graph
 from shiyi.model.rdf import NamedNode, Quad, decimal
 from shiyi.ontology.terms import DCAT, PROV, RDF, SHIYI
+from shiyi.prompts.replies import Replies
 from shiyi.sparql.store import QuadStore
 from shiyi.sparql.writer import Writer
 
@@ -41,6 +42,9 @@ def forget(writer: Writer, name: str, version: str = "") -> dict[str, int]:
     counts = {"evidence": 0, "claims": 0, "quads": 0}
     for each in chosen:
         _forget(writer, name, each, counts)
+    replies = Replies.open(writer.journal.path.parent)
+    counts["replies"] = replies.forget(f"{name}@{each}" for each in chosen)
+    replies.close()
     return counts
 
 

@@ -94,12 +94,12 @@ class Asker:
 
     def _once(self, text: str, form: type[Form]) -> tuple[Completion, Form]:
         self._check_breaker()
-        started = time.monotonic()
+        started, completion = time.monotonic(), None
         try:
             completion = self.model.complete(text)
             read = _read(completion.text, form)
         except OutsideError as fault:
-            self._count(started, None, fault)
+            self._count(started, completion, fault)  # what was malformed has cost its tokens too
             raise
         self._count(started, completion, None)
         return completion, read

@@ -37,6 +37,9 @@ class Completing(Protocol):
     def complete(self, prompt: str) -> Completion:
         """Ask once; the kind of :class:`OutsideError` tells whether asking again may help."""
 
+    def close(self) -> None:
+        """Let go of connections."""
+
 
 def parse_object(reply: str) -> dict[str, Any]:
     r"""Read the one JSON object of a reply, with or without a code fence round it.

@@ -3,6 +3,7 @@
 import json
 import threading
 import time
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -27,26 +28,44 @@ class OpenAIChatModel:
     base_url: str | None
     key: str = field(repr=False)
     settings: ModelSettings = field(default_factory=ModelSettings)
-    _kept: threading.local = field(default_factory=threading.local, repr=False, compare=False)
+    _idle: deque["OpenAI"] = field(default_factory=deque, repr=False, compare=False)
 
     def reply(self, prompt: str) -> str:
         """Give the model's text within ``settings.timeout`` seconds, dripping endpoints included.
 
         Raises :class:`OutsideError` for any fault of the endpoint, a cut reply or a refusal.
         """
-        return self._within(prompt, self.settings.retries).text
+        client = self._client(self.settings.retries)
+        try:
+            return self._within(client, prompt).text
+        finally:
+            client.close()
 
     def complete(self, prompt: str) -> Completion:
-        """Give the text and what it cost in tokens; asked once.
+        """Give the text and what it cost in tokens; asked once, over a connection that is kept.
 
         Raises :class:`BusyError` where asking again later may help, :class:`ReplyError` for a reply
         that is empty, cut off or not of the protocol, else :class:`OutsideError`.
         """
-        return self._within(prompt, 0)
+        try:
+            client = self._idle.pop()
+        except IndexError:
+            client = self._client(0)
+        try:
+            completion = self._within(client, prompt)
+        except OutsideError:
+            client.close()  # a call past its deadline may still be under way on it
+            raise
+        self._idle.append(client)
+        return completion
 
-    def _within(self, prompt: str, retries: int) -> Completion:
+    def close(self) -> None:
+        """Let go of kept connections."""
+        while self._idle:
+            self._idle.pop().close()
+
+    def _within(self, client: "OpenAI", prompt: str) -> Completion:
         outcome: list[Completion | OutsideError] = []
-        client = self._client(retries)
         # a byte every half second defeats socket timeouts, so the whole call has a deadline
         caller = threading.Thread(
             target=lambda: outcome.append(self._ask(client, prompt)), daemon=True
@@ -54,8 +73,6 @@ class OpenAIChatModel:
         caller.start()
         caller.join(self.settings.timeout)
         if not outcome:
-            self._kept.__dict__.clear()
-            client.close()
             raise BusyError(f"{self.name} gave no answer in {self.settings.timeout:g} s")
         [said] = outcome
         if isinstance(said, OutsideError):
@@ -63,18 +80,13 @@ class OpenAIChatModel:
         return said
 
     def _client(self, retries: int) -> "OpenAI":
-        """Give this thread's client: making one takes 30 ms."""
-        kept: Any = getattr(self._kept, f"client{retries}", None)
-        if kept is None:
-            from openai import DefaultHttpxClient, OpenAI
+        from openai import DefaultHttpxClient, OpenAI
 
-            kept = OpenAI(
-                api_key=self.key or "none", base_url=self.base_url, timeout=self.settings.timeout,
-                max_retries=retries, http_client=DefaultHttpxClient(follow_redirects=False),
-                default_headers={"Accept-Encoding": "identity"},
-            )  # fmt: skip
-            setattr(self._kept, f"client{retries}", kept)
-        return cast("OpenAI", kept)
+        return OpenAI(
+            api_key=self.key or "none", base_url=self.base_url, timeout=self.settings.timeout,
+            max_retries=retries, http_client=DefaultHttpxClient(follow_redirects=False),
+            default_headers={"Accept-Encoding": "identity"},
+        )  # fmt: skip
 
     def _ask(self, client: "OpenAI", prompt: str) -> Completion | OutsideError:
         from openai import APIConnectionError, APIStatusError, OpenAIError
