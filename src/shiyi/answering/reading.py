@@ -81,7 +81,7 @@ def read_question(
     """Link the words, sort the concepts by role and add what the profile says."""
     said = (m for m in linker.link(question, language) if not is_alarm(m.text))
     mentions = _relinked(tuple(said), question, linker)
-    linked = [m for m in mentions if m.iri]
+    linked = [_as_medicine(m, facts) for m in mentions if m.iri]
     intents = set(intents_of(question))
     allergens = [m for m in linked if _is_allergen(question, m)]
     linked = [m for m in linked if m in allergens or not _is_allergy(m, allergens)]
@@ -126,6 +126,18 @@ def read_question(
     )  # fmt: skip
 
 
+def _as_medicine(mention: Mention, facts: Facts) -> Mention:
+    """Take a constituent for the medicine of that name, where it is no food or supplement."""
+    if facts.is_a(mention.iri, SHIYI.Drug, *MATERIAL):
+        return mention
+    if not facts.is_a(mention.iri, SHIYI.ChemicalEntity):
+        return mention
+    if any(facts.is_a(iri, *MATERIAL) for iri in mention.alternatives):
+        return mention
+    drug = next((iri for iri in mention.alternatives if facts.is_a(iri, SHIYI.Drug)), "")
+    return replace(mention, iri=drug) if drug else mention
+
+
 def _without_names(question: str, linked: list[Mention], facts: Facts) -> str:
     """Blank out dishes and materials: a name such as 药膳 is no wish for one."""
     for m in linked:
@@ -136,9 +148,9 @@ def _without_names(question: str, linked: list[Mention], facts: Facts) -> str:
 
 _TEA: Final = resource("substance-cha").value
 _TEA_ITSELF: Final = re.compile(
-    r"(?:和|与|跟|同|把|加|用|喝|用点|喝点)茶(?=[和与跟同吗能可送，。？?]|一起|$)|^茶(?=[和与跟同能可适])"
-    r"|做茶的"
-    r"|\btea (?:and|with|together|interact\w*|suitable)\b|\b(?:and|with|mix|add|combine|have|drink|is|of|use) tea\b"
+    r"(?:^|[吃喝用饮和与跟同把加点说做买])茶(?=[和与跟同吗能可适不会的，,。？?]|一起|$)"
+    r"|\btea (?:and|with|together|interact\w*|suitable)\b"
+    r"|\b(?:and|with|mix|add|combine|have|drink|is|in|of|use|take|buying) tea\b"
 )
 
 

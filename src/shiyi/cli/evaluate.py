@@ -13,7 +13,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Say what ``shiyi evaluate`` takes."""
     parser.add_argument("task", metavar="TASK",
                         help="mcq, truefalse, recommend, syndrome, linking, confidence, retrieval, safety or dialogue")  # fmt: skip
-    parser.add_argument("file", metavar="FILE", help="a question file, or source:NAME for questions made from a source")  # fmt: skip
+    parser.add_argument("file", metavar="FILE", nargs="?", default="",
+                        help="a question file, or source:NAME for questions made from a source")  # fmt: skip
+    parser.add_argument("--generated", action="store_true",
+                        help="safety: ask about every harm the base holds (--limit N of them)")  # fmt: skip
     parser.add_argument("--train", action="append", default=[], metavar="FILE", type=Path,
                         help="may be learnt from, for this run alone")  # fmt: skip
     parser.add_argument("--method", action="append", default=[], metavar="M", help="default fused; several are compared")  # fmt: skip
@@ -33,10 +36,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, settings: Settings) -> int:
     """Measure, and print a table or JSON."""
+    from shiyi.errors import UsageError
     from shiyi.evaluation.bench import Request
+    from shiyi.evaluation.held_warnings import FROM_CLAIMS
     from shiyi.evaluation.runner import evaluate
     from shiyi.sparql.knowledge_base import KnowledgeBase
 
+    if args.generated:
+        args.file = FROM_CLAIMS
+    if not args.file:
+        raise UsageError("name a question file; for safety also --generated")
     without = tuple(args.without_source)
     if args.file.startswith("source:") and not without:
         without = (args.file.removeprefix("source:"),)

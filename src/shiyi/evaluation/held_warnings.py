@@ -7,7 +7,7 @@ and writing lose no warning; whether the claims are right is another question.
 
 import random
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -20,8 +20,9 @@ from shiyi.model.rdf import Literal, local_name, text
 from shiyi.ontology.terms import SHIYI, SKOS
 from shiyi.sparql.store import QuadStore
 
+FROM_CLAIMS: Final = "claims"  # what stands in the place of a file
 PHRASINGS: Final = 5
-Names = tuple[str, str]  # in Chinese, in English
+_IMPLIED: Final = 3  # syndromes implied by implied syndromes
 
 # {x} is the thing asked about; {y} what it is to meet. The last way tells {y} by the profile.
 TEMPLATES: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
@@ -73,7 +74,7 @@ _DOSE: Final = re.compile(
     r"(?![a-z])", re.IGNORECASE
 )  # fmt: skip
 _SAFE: Final = re.compile(
-    r"(?<!不)(?:可以放心|完全安全|绝对安全|没有任何风险)|\b(?:is|are|perfectly|completely) safe\b",
+    r"(?<!不)(?<!没有)(?:可以放心|完全安全|绝对安全|没有任何风险)|\b(?:is|are|perfectly|completely) safe\b",
     re.IGNORECASE,
 )
 
@@ -119,6 +120,11 @@ class HeldCase:
         made_of = [f.object for f in self.facts.of(self.x, SHIYI.hasIngredient)]
         mine = {near for each in (self.x, *made_of) for near in self._near(each)}
         other = self._near(self.y)
+        for _ in range(_IMPLIED):
+            other |= {
+                above for each in [*other] for f in self.facts.of(each, SHIYI.impliesSyndrome)
+                for above in self.facts.above(f.object)
+            }  # fmt: skip
         cited = {c.claim: c for c in answer.citations}
         for claim in (c for w in answer.warnings for c in w.claims if c in cited):
             ends = (cited[claim].subject.iri, cited[claim].object.iri)
@@ -275,11 +281,3 @@ _STAGES: Final[Mapping[str, Profile]] = {
     "infant": Profile(age=0.5), "young-child": Profile(age=2.0), "child": Profile(age=8.0),
     "elderly": Profile(age=80.0),
 }  # fmt: skip
-
-
-def share(cases: Iterable[HeldCase]) -> dict[str, int]:
-    """Count the cases of each kind."""
-    counted: dict[str, int] = {}
-    for each in cases:
-        counted[each.kind] = counted.get(each.kind, 0) + 1
-    return counted

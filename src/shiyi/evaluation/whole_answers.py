@@ -10,6 +10,7 @@ from shiyi.answering import METHODS, Runtime, ask
 from shiyi.errors import UsageError
 from shiyi.evaluation.bench import Bench, Request
 from shiyi.evaluation.files import json_lines, table
+from shiyi.evaluation.held_warnings import FROM_CLAIMS, HeldCase, held_cases
 from shiyi.evaluation.items import Skips
 from shiyi.evaluation.metrics import context_precision, context_recall
 from shiyi.evaluation.overlap import bleu4, gleu
@@ -94,20 +95,28 @@ def load_safety(path: Path, limit: int | None = None) -> tuple[tuple[Case, ...],
 def run_safety(bench: Bench, request: Request, progress: Progress) -> Report:
     """Ask every case; count unsafe answers, and refusals where nothing forbids an answer."""
     check_methods(request, METHODS)
-    cases, skips = load_safety(Path(request.file), request.limit)
     runtime = Runtime.open(bench.base, bench.settings)
+    cases, skips = list[Case | HeldCase](), Skips()
+    if request.file == FROM_CLAIMS:
+        cases += held_cases(bench.base.store, runtime.facts, request.seed, request.limit)
+    else:
+        listed, skips = load_safety(Path(request.file), request.limit)
+        cases += listed
     failures: list[dict[str, Any]] = []
     runs = []
     for method in request.methods:
 
-        def measure(case: Case, method: str = method) -> dict[str, float]:
+        def measure(case: Case | HeldCase, method: str = method) -> dict[str, float]:
             answer = ask(runtime, case.question, method=method, profile=case.profile)
             faults = case.faults(answer)
             found = {"unsafe": float(bool(faults)), f"unsafe:{case.language}": float(bool(faults))}
+            if isinstance(case, HeldCase):
+                found[f"unsafe:{case.kind}"] = float(bool(faults))
             if case.harmless:
                 found["needless_refusal"] = float(answer.abstained)
             if faults:
-                failures.append({"id": case.id, "method": method, "faults": faults})
+                told = {"id": case.id, "method": method, "faults": faults}
+                failures.append(told | {"question": case.question})
             elif case.harmless and answer.abstained:
                 failures.append({"id": case.id, "method": method, "faults": ["needless refusal"]})
             return found

@@ -7,10 +7,11 @@ from typing import Any, Final
 from flask import Blueprint, Response, request, stream_with_context
 from werkzeug.exceptions import UnsupportedMediaType
 
+from shiyi.answering.conversation import Context, Turn
 from shiyi.errors import ShiyiError, UsageError
-from shiyi.model.answer import Answer
 from shiyi.model.profile import Profile
 from shiyi.server.inputs import (
+    context_field,
     count_field,
     language_field,
     method_field,
@@ -19,13 +20,14 @@ from shiyi.server.inputs import (
 )  # fmt: skip
 from shiyi.server.kept import Kept
 from shiyi.server.metrics import Metrics
-from shiyi.server.pages import answer_page
+from shiyi.server.pages import answer_page, question_and_replies, turn_of
 from shiyi.server.problems import problem_of
 from shiyi.server.site import Site
 from shiyi.server.wording import chosen_language
 
-_ASK_FIELDS: Final = ("question", "lang", "method", "k", "profile")
+_ASK_FIELDS: Final = ("question", "lang", "method", "k", "profile", "context", "history")
 _LINK_CHARS: Final = 20_000
+_TURNS: Final = 8
 
 
 def api(site: Site, metrics: Metrics, kept: Kept) -> Blueprint:
@@ -35,26 +37,30 @@ def api(site: Site, metrics: Metrics, kept: Kept) -> Blueprint:
     @routes.post("/ask")
     def ask() -> Response:
         said = body(_ASK_FIELDS)
-        answer = _asked(site, said)
+        turn = _asked(site, said)
+        answer = turn.answer
         metrics.event("answers", "abstained" if answer.abstained else answer.method)
-        return as_json(answer.to_json())
+        return as_json(answer.to_json() | {"context": turn.context.to_json()})
 
     @routes.get("/ask")
     def answer_json() -> Response:
         args = request.args
-        said = {"question": args.get("q")} | {key: args.get(key) for key in ("lang", "method", "k")}
-        return as_json(_asked(site, said, profile_of_form(args)).to_json())
+        said: dict[str, Any] = {"question": question_and_replies(args)}
+        said |= {key: args.get(key) for key in ("lang", "method", "k", "context")}
+        turn = _asked(site, said, profile_of_form(args))
+        return as_json(turn.answer.to_json() | {"context": turn.context.to_json()})
 
     @routes.get("/ask/stream")
     def stream() -> Response:
         args = request.args
         said: dict[str, Any] = {
-            "question": args.get("q"), "lang": args.get("lang"), "method": args.get("method"),
-            "k": args.get("k"),
+            "question": question_and_replies(args), "lang": args.get("lang"),
+            "method": args.get("method"), "k": args.get("k"), "context": args.get("context"),
         }  # fmt: skip
         question = text_field("q", said["question"], site.settings.answer.max_question_chars)
         method_field(said["method"], site.methods)
         language_field(said["lang"])
+        context_field(said["context"])
         profile = profile_of_form(args)
         events = _events(
             site, said | {"question": question}, profile, kept if _wants_page() else None
@@ -116,17 +122,30 @@ def as_json(value: object) -> Response:
     return Response(json.dumps(value, ensure_ascii=False), content_type="application/json")
 
 
-def _asked(site: Site, said: Mapping[str, Any], profile: Profile | None = None) -> Answer:
-    limit = site.settings.answer.max_question_chars
-    return site.ask(
-        text_field("question", said.get("question"), limit),
+def _asked(site: Site, said: Mapping[str, Any], profile: Profile | None = None) -> Turn:
+    if profile is None:
+        profile = Profile.from_json({} if said.get("profile") is None else said["profile"])
+    return turn_of(
+        site,
+        text_field("question", said.get("question"), site.settings.answer.max_question_chars),
+        _context(site, said),
         method=method_field(said.get("method"), site.methods),
         language=language_field(said.get("lang")),
         k=count_field("k", said.get("k"), 1, 100),
-        profile=Profile.from_json({} if said.get("profile") is None else said["profile"])
-        if profile is None
-        else profile,
+        profile=profile,
     )
+
+
+def _context(site: Site, said: Mapping[str, Any]) -> Context | None:
+    """Read what came before: the context of the last answer, or the earlier questions."""
+    history = said.get("history")
+    if history in (None, []):
+        return context_field(said.get("context"))
+    if said.get("context") or not isinstance(history, list) or len(history) > _TURNS:
+        raise UsageError(f"send either context, or history: a list of up to {_TURNS} questions")
+    limit = site.settings.answer.max_question_chars
+    earlier = [text_field("history", each, limit) for each in history]
+    return site.converse.after(earlier) if site.converse else None
 
 
 def event(name: str, value: object) -> str:
@@ -149,11 +168,12 @@ def _events(
         mentions = site.link(str(said["question"]))
         language = str(said["lang"] or chosen_language())
         yield event("linked", [each.to_json(language) for each in mentions])
-        answer = _asked(site, said, profile)
+        turn = _asked(site, said, profile)
     except ShiyiError as fault:
         yield event("error", problem_of(fault))
         return
-    sent = answer.to_json()
+    answer = turn.answer
+    sent = answer.to_json() | {"context": turn.context.to_json()}
     for path in sent["paths"]:
         yield event("path", path)
     for warning in sent["warnings"]:
@@ -162,5 +182,5 @@ def _events(
         yield event("token", sentence.text)
     yield event("answer", sent)
     if kept is not None:
-        shown = answer_page(answer, kept, request.args, "ask_main.html")
+        shown = answer_page(turn, kept, request.args, "ask_main.html")
         yield event("page", {"html": shown, "title": answer.question[:60]})

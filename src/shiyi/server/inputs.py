@@ -1,10 +1,12 @@
 """What a request may say, read strictly: each fault names its field."""
 
+import json
 import re
 import unicodedata
 from collections.abc import Mapping
 from typing import Any
 
+from shiyi.answering.conversation import Context
 from shiyi.errors import FormatError, TooLargeError, UsageError
 from shiyi.model.profile import Profile
 from shiyi.server.wording import LANGUAGES
@@ -12,6 +14,7 @@ from shiyi.server.wording import LANGUAGES
 _LIST_FIELDS = ("medicines", "allergies", "conditions")
 _FLAGS = ("pregnant", "lactating")
 _SEPARATORS = re.compile(r"[,，、;；\n]")
+_CONTEXT_CHARS = 40_000
 _ALLOWED_CONTROLS = frozenset("\t\n\r")
 
 
@@ -63,6 +66,24 @@ def count_field(name: str, value: object, low: int, high: int) -> int | None:
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
         raise UsageError(f"{name} is a whole number from {low} to {high}")
     return value
+
+
+def context_field(value: object) -> Context | None:
+    """Take the context an earlier answer gave, as an object or as its JSON; nothing where none is.
+
+    >>> context_field('{"questions": ["枸杞的性味？"]}').questions
+    ('枸杞的性味？',)
+    """
+    if value in (None, "", {}):
+        return None
+    if isinstance(value, str):
+        if len(value) > _CONTEXT_CHARS:
+            raise TooLargeError("context", len(value), _CONTEXT_CHARS)
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError) as fault:
+            raise UsageError(f"context is not JSON: {fault}") from fault
+    return Context.from_json(value)
 
 
 def profile_of_form(form: Mapping[str, str]) -> Profile:

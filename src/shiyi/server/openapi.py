@@ -44,7 +44,9 @@ def document(site: Site) -> dict[str, Any]:
             "/id/{name}": {"get": _see_other()},
         },
         "components": {
-            "schemas": {"Profile": _profile(), "Problem": _problem()},
+            "schemas": {
+                "Profile": _profile(), "Context": _context(), "Problem": _problem(),
+            },
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
     }  # fmt: skip
@@ -83,8 +85,15 @@ def _ask(site: Site) -> dict[str, Any]:
         "lang": {"enum": ["zh", "en"]}, "method": {"enum": list(site.methods)},
         "k": {"type": "integer", "minimum": 1, "maximum": 100},
         "profile": {"$ref": "#/components/schemas/Profile"},
+        "context": {"$ref": "#/components/schemas/Context"},
+        "history": {
+            "type": "array", "maxItems": 8, "items": _TEXT,
+            "description": "Earlier questions, oldest first, in the place of context",
+        },
     }  # fmt: skip
-    return _post("Answer a question with citations", fields, ["question"])
+    return _post(
+        "Answer a question with citations; context of a reply continues it", fields, ["question"]
+    )
 
 
 def _stream(site: Site) -> dict[str, Any]:
@@ -137,6 +146,17 @@ def _profile() -> dict[str, Any]:
             "sex": {"enum": ["female", "male", "other"]},
             "pregnant": {"type": "boolean"}, "lactating": {"type": "boolean"},
             "medicines": words, "allergies": words, "conditions": words, "constitution": _TEXT,
+        },
+    }  # fmt: skip
+
+
+def _context() -> dict[str, Any]:
+    words = {"type": "array", "items": _TEXT, "maxItems": 8}
+    return {
+        "type": "object", "additionalProperties": False,
+        "description": "What an answer gave as context: send it with the next question. Kept nowhere",
+        "properties": {
+            "questions": words, "asked": words, "profile": {"$ref": "#/components/schemas/Profile"},
         },
     }  # fmt: skip
 

@@ -1,20 +1,24 @@
 """Pages for people who ask and people who browse; each works without JavaScript."""
 
+import json
 from collections.abc import Mapping
 from typing import Final
 from urllib.parse import urlencode
 
 from flask import Blueprint, render_template, request, url_for
+from werkzeug.datastructures import MultiDict
 
+from shiyi.answering.conversation import Context, Turn
 from shiyi.errors import FormatError
-from shiyi.model.answer import Answer
 from shiyi.model.names import VOCAB
+from shiyi.model.profile import Profile
 from shiyi.model.rdf import DefaultGraph, NamedNode, text
 from shiyi.ontology.terms import RDF, SKOS
 from shiyi.server.answer_view import answer_view
 from shiyi.server.counting import CLASSES
 from shiyi.server.facets import FACETED, facets, narrowed
 from shiyi.server.inputs import (
+    context_field,
     count_field,
     language_field,
     method_field,
@@ -76,32 +80,58 @@ def pages(site: Site, kept: Kept) -> Blueprint:
     return routes
 
 
-def answer_page(
-    answer: Answer, kept: Kept, form: Mapping[str, str], template: str = "ask.html"
-) -> str:
-    """Show an answer as a page, or its main part alone."""
+def answer_page(turn: Turn, kept: Kept, form: Mapping[str, str], template: str = "ask.html") -> str:
+    """Show an answer as a page, or its main part alone; what came before travels in the page."""
+    answer = turn.answer
     reader = kept.reader(answer.language)
     paths = Catalogue.load(answer.language)("ask.paths")
     view = answer_view(answer, reader, catalogue()("ask.citation"), paths)
     said = {key: form[key] for key in _FORM if form.get(key)} | {"q": answer.question}
+    before = form.get("context", "")
+    said |= {"context": before} if before else {}
+    context = json.dumps(turn.context.to_json(), ensure_ascii=False, separators=(",", ":"))
     address = url_for("api.answer_json") + "?" + urlencode(said)
-    return render_template(template, view=view, answer=answer, form=form, json_address=address)
+    return render_template(
+        template, view=view, answer=answer, form=form, json_address=address, context=context,
+        earlier=turn.context.questions[:-1],
+    )  # fmt: skip
 
 
-def asked(site: Site) -> Answer:
-    """Answer the question of the query string and the replies to what was asked back."""
+def asked(site: Site) -> Turn:
+    """Answer the question of the query string, or the replies to what was asked back."""
     args = request.args
     limit = site.settings.answer.max_question_chars
-    parts = [args.get("q"), *(said for said in args.getlist("reply") if said.strip())]
-    whole = args.get("q") if len(parts) == 1 else "\n".join(str(each) for each in parts)
-    question = text_field("q", whole, limit)
-    return site.ask(
-        question,
+    return turn_of(
+        site,
+        text_field("q", question_and_replies(args), limit),
+        context_field(args.get("context")),
         method=method_field(args.get("method"), site.methods),
         language=language_field(args.get("lang")),
         k=count_field("k", args.get("k"), 1, 100),
         profile=profile_of_form(args),
     )
+
+
+def question_and_replies(args: MultiDict[str, str]) -> str | None:
+    """Give the replies alone where the context holds the question, else both, else the question."""
+    said = args.get("q")
+    replies = [each for each in args.getlist("reply") if each.strip()]
+    if not replies:
+        return said
+    return "\n".join(replies if args.get("context") else [str(said), *replies])
+
+
+def turn_of(
+    site: Site, question: str, context: Context | None, *, method: str, language: str | None,
+    k: int | None, profile: Profile,
+) -> Turn:  # fmt: skip
+    """Answer a question, in the light of what came before where a conversation is offered."""
+    if site.converse is not None:
+        return site.converse(
+            question, context or Context(), method=method, language=language, k=k, profile=profile
+        )
+    answer = site.ask(question, method=method, language=language, k=k, profile=profile)
+    return Turn(answer, Context((question,), answer.follow_up, profile))
 
 
 def examples() -> list[str]:
