@@ -165,13 +165,13 @@ def scale(strings: int) -> dict[str, float]:
     index, sentences = synthetic(strings)
     before, held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, memory()
     dictionary, build = timed(lambda: Dictionary(index))
-    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    after, grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, memory() - held
     bare = daachorse.CharwiseDoubleArrayAhoCorasick(dictionary.forms)
     return {
         "strings": len(index.labels),
         "build s": round(build, 2),
         "growth MB, peak of building": round((after - before) / 1024),
-        "growth MB": round(memory() - held),
+        "growth MB": round(grown),
         "fold sentences/cpu s": cpu_rate(normalise, sentences),
         "find sentences/cpu s": cpu_rate(dictionary.find, sentences),
         "automaton alone sentences/cpu s": cpu_rate(bare.find_overlapping, sentences),

@@ -1,5 +1,7 @@
 """Exact names in running text: Aho-Corasick over characters, leftmost-longest, whole words."""
 
+from array import array
+from bisect import bisect_left
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -41,45 +43,37 @@ class Dictionary:
 
     def __init__(self, index: LabelIndex) -> None:
         self.index = index
-        self._packed: dict[str, int | tuple[int, ...]] = {}
-        for place, label in enumerate(index.labels):
-            for form, rank in surfaces(label):
-                if rank == SPOKEN and index.concepts[label.concept].kind not in _TYPED:
-                    continue
-                if form not in GENERIC and _is_a_name(form):
-                    self._add(form, rank << 2 * _BITS | label.concept << _BITS | place)
-        for phrase in phrases("not-names"):
-            self._packed.setdefault(fold(phrase), ())
-        self.forms = list(self._packed)
+        packed = _collected(index)
+        self.forms = sorted(packed)
+        # a number a form, and not an object: millions of forms are held
+        self._first = array("q", (_first(packed[form]) for form in self.forms))
+        self._several = {
+            place: senses
+            for place, form in enumerate(self.forms)
+            if isinstance(senses := packed[form], tuple) and senses
+        }
+        del packed
         self._gated = bytes(
-            bool(kinds := self._kinds(form)) and needs_context(form, kinds) for form in self.forms
+            bool(kinds := self._kinds(place)) and needs_context(form, kinds)
+            for place, form in enumerate(self.forms)
         )
         self._edged = bytes(is_latin(form[0]) or is_latin(form[-1]) for form in self.forms)
         # by characters: over bytes, Chinese costs three times the steps and wide states
         self._automaton = daachorse.CharwiseDoubleArrayAhoCorasick(self.forms)
 
-    def _add(self, form: str, sense: int) -> None:
-        """Keep one sense a concept, the most direct."""
-        known = self._packed.get(form)
-        if known is None:
-            self._packed[form] = sense
-            return
-        listed = (known,) if isinstance(known, int) else known
-        concept = sense >> _BITS & _MASK
-        same = next((each for each in listed if each >> _BITS & _MASK == concept), None)
-        if same is None:
-            self._packed[form] = (*listed, sense)
-        elif sense < same:
-            kept = tuple(sense if each == same else each for each in listed)
-            self._packed[form] = kept if len(kept) > 1 else sense
-
     def senses(self, form: str) -> tuple[Sense, ...]:
         """Give what a folded form means in any text, as the labels come; none: nothing known."""
-        packed = self._packed.get(form, ())
-        return tuple(
-            Sense(each >> 2 * _BITS, each >> _BITS & _MASK, each & _MASK)
-            for each in ((packed,) if isinstance(packed, int) else packed)
-        )
+        place = bisect_left(self.forms, form)
+        if place == len(self.forms) or self.forms[place] != form:
+            return ()
+        return self._senses(place)
+
+    def _senses(self, place: int) -> tuple[Sense, ...]:
+        first = self._first[place]
+        if first < 0:
+            return ()
+        several = self._several.get(place)
+        return (_sense(first),) if several is None else tuple(map(_sense, several))
 
     def exact(self, form: str, text: str = "") -> tuple[Sense, ...]:
         """Give what a whole folded form means, best first, in the light of ``text``."""
@@ -93,16 +87,20 @@ class Dictionary:
                 continue
             if self._edged[form] and not at_boundary(text, start, end):
                 continue
-            if not self._gated[form] or fits(text, start, end, self._kinds(self.forms[form])):
+            if not self._gated[form] or fits(text, start, end, self._kinds(form)):
                 best[start] = end, form
         hits: list[Hit] = []
         reached = 0
         turned: frozenset[str] | None = None
         starts = sorted(best)
         for place, start in enumerate(starts):
-            if start >= reached and not self._cuts(text, best, starts, place):
-                reached, form = best[start]
-                senses = self.senses(self.forms[form])
+            if start < reached:
+                continue
+            end, form = best[start]
+            follows = place + 1 < len(starts) and starts[place + 1] < end
+            if not follows or not self._cuts(text, best, starts, place):
+                reached = end
+                senses = self._senses(form)
                 if len(senses) > 1:
                     turned = favoured(text) if turned is None else turned
                     senses = self._sorted(senses, turned)
@@ -124,8 +122,8 @@ class Dictionary:
                 return True
         return False
 
-    def _kinds(self, form: str) -> list[str]:
-        return [self.index.concepts[sense.concept].kind for sense in self.senses(form)]
+    def _kinds(self, place: int) -> list[str]:
+        return [self.index.concepts[sense.concept].kind for sense in self._senses(place)]
 
     def _sorted(self, senses: tuple[Sense, ...], turned: frozenset[str]) -> tuple[Sense, ...]:
         if len(senses) < 2:
@@ -137,6 +135,49 @@ class Dictionary:
                 key=lambda each: (*order(concepts[each.concept].kind, each.rank, turned), each),
             )
         )
+
+
+def _sense(packed: int) -> Sense:
+    return Sense(packed >> 2 * _BITS, packed >> _BITS & _MASK, packed & _MASK)
+
+
+_Packed = int | tuple[int, ...]  # the senses of a form; none: it is known to name nothing
+
+
+def _collected(index: LabelIndex) -> dict[str, _Packed]:
+    packed: dict[str, _Packed] = {}
+    for place, label in enumerate(index.labels):
+        for form, rank in surfaces(label):
+            if rank == SPOKEN and index.concepts[label.concept].kind not in _TYPED:
+                continue
+            if form not in GENERIC and _is_a_name(form):
+                kept = label.text if form == label.text else form  # one string, not two
+                _add(packed, kept, rank << 2 * _BITS | label.concept << _BITS | place)
+    for phrase in phrases("not-names"):
+        packed.setdefault(fold(phrase), ())
+    return packed
+
+
+def _add(packed: dict[str, _Packed], form: str, sense: int) -> None:
+    """Keep one sense a concept, the most direct."""
+    known = packed.get(form)
+    if known is None:
+        packed[form] = sense
+        return
+    listed = (known,) if isinstance(known, int) else known
+    concept = sense >> _BITS & _MASK
+    same = next((each for each in listed if each >> _BITS & _MASK == concept), None)
+    if same is None:
+        packed[form] = (*listed, sense)
+    elif sense < same:
+        kept = tuple(sense if each == same else each for each in listed)
+        packed[form] = kept if len(kept) > 1 else sense
+
+
+def _first(packed: _Packed) -> int:
+    if isinstance(packed, int):
+        return packed
+    return packed[0] if packed else -1
 
 
 def _is_a_name(form: str) -> bool:
