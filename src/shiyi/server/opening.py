@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from shiyi.answering.conversation import Context, Turn, after_history, converse
+from shiyi.answering.living import Living
 from shiyi.answering.pipeline import METHODS, ask
 from shiyi.answering.runtime import Runtime
 from shiyi.answering.writer import write_with_model
@@ -19,6 +20,7 @@ from shiyi.prompts.chat import ChatModel
 from shiyi.prompts.openai import model_from
 from shiyi.server.counting import counts_of
 from shiyi.server.curators import Curation
+from shiyi.server.refreshing import Refresher
 from shiyi.server.site import FreeQuery, Site, Suggestion, Writing
 from shiyi.server.tokens import Tokens
 from shiyi.settings import Settings
@@ -40,16 +42,19 @@ def open_site(path: Path, settings: Settings, read_only: bool = False) -> Site:
     writers = tokens.all() or People(path).all()
     base = KnowledgeBase.open(path, write=bool(writers) and not read_only)
     runtime = Runtime.open(base, settings)
+    living = Living(runtime)
     completer = Completer(_labels(runtime, base))
     pool = QueryPool(base, settings.query)
     writing = writing_to(base, pool, settings, tokens)
     model = model_from(settings.models, os.environ)
     curation = Curation.open(base, settings)
+    if curation.changes:
+        Refresher(living, curation.changes, pool.expire)
 
     def answer(
         question: str, *, method: str, language: str | None, k: int | None, profile: Profile
     ) -> Answer:
-        made = ask(runtime, question, method=method, language=language, k=k, profile=profile)
+        made = ask(living.current, question, method=method, language=language, k=k, profile=profile)
         return write_with_model(made, model, runtime.linker) if model else made
 
     def complete(words: str, language: str, limit: int) -> Sequence[Suggestion]:
@@ -71,7 +76,7 @@ def open_site(path: Path, settings: Settings, read_only: bool = False) -> Site:
     return Site(
         base.store, answer, runtime.linker.link, complete, PooledQueries(pool), base.release,
         tuple(METHODS), str(base.manifest.get("built", "")), counts_of(base.store), settings, close,
-        lambda: base.sequence, writing, curation, converse=Talk(runtime, model),
+        lambda: base.sequence, writing, curation, converse=Talk(living, model),
     )  # fmt: skip
 
 
@@ -79,7 +84,7 @@ def open_site(path: Path, settings: Settings, read_only: bool = False) -> Site:
 class Talk:
     """Answers turns of a conversation; the context travels with the asker."""
 
-    runtime: Runtime
+    living: Living
     model: ChatModel | None = None
 
     def __call__(
@@ -88,16 +93,16 @@ class Talk:
     ) -> Turn:  # fmt: skip
         """Answer in the light of what came before."""
         turn = converse(
-            self.runtime, question, context, method=method, language=language, k=k, profile=profile
+            self.living.current, question, context, method=method, language=language, k=k, profile=profile
         )
         if self.model is None:
             return turn
-        written = write_with_model(turn.answer, self.model, self.runtime.linker)
+        written = write_with_model(turn.answer, self.model, self.living.current.linker)
         return replace(turn, answer=written)
 
     def after(self, history: Sequence[str]) -> Context:
         """Give the context after some earlier questions."""
-        return after_history(self.runtime, history)
+        return after_history(self.living.current, history)
 
 
 def _labels(runtime: Runtime, base: KnowledgeBase) -> LabelIndex:

@@ -1,0 +1,96 @@
+"""What a curator changed is in the next answer: facts at once, inherited cautions right after."""
+
+import logging
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final
+
+from shiyi.answering.living import Living
+from shiyi.curation.changes import Changes
+from shiyi.curation.ledger import Change
+from shiyi.errors import ShiyiError
+from shiyi.model.names import ID
+from shiyi.model.rdf import Quad, Triple, text
+from shiyi.ontology.terms import RDF, SHIYI, SKOS
+from shiyi.reasoning.rederive import matters, rederived, ways_of
+
+_CLAIM: Final = f"{ID}claim/"
+_EVIDENCE: Final = f"{ID}evidence/"
+_WHO: Final = "shiyi"
+_LOG = logging.getLogger(__name__)
+
+
+class Refresher:
+    """Hears of every change, and keeps the runtime and the derived graph in step with it."""
+
+    def __init__(self, living: Living, changes: Changes, expire: Callable[[], None]) -> None:
+        self._living, self._changes, self._expire = living, changes, expire
+        self._turn, self._asked = threading.Lock(), threading.Event()
+        changes.listeners.append(self)
+
+    def __call__(self, made: Sequence[Change]) -> None:
+        """Take some changes in; inherited cautions follow in a thread of their own."""
+        quads = [quad for change in made for quad in (*change.removed, *change.added)]
+        claims, concepts = touched(quads)
+        if claims or concepts:
+            self._living.refresh(claims, concepts)
+            self._expire()
+        schema = self._living.current.facts.schema
+        if any(_is_premise(quad, lambda name: matters(schema, name)) for quad in quads):
+            self.rederive_soon()
+
+    def rederive_soon(self) -> None:
+        """Infer the inherited cautions anew, in the background; several wishes are one."""
+        if not self._asked.is_set():
+            self._asked.set()
+            threading.Thread(target=self._rederive_logged, daemon=True).start()
+
+    def rederive(self) -> int:
+        """Infer the inherited cautions anew and write what differs; give how many claims did."""
+        with self._turn:
+            self._asked.clear()
+            with self._changes.writer.turn():
+                facts = self._living.current.facts
+                ways = ways_of(self._living.edges(), facts.broader, facts.schema)
+                found = rederived(self._changes.store, self._living.derived(), ways)
+                if not found.claims:
+                    return 0
+                writer = self._changes.writer
+                writer.write(
+                    found.added, found.removed, key=f"rederive after {writer.sequence}",
+                    who=_WHO, why="inherited cautions after a change",
+                )  # fmt: skip
+            self._living.refresh(found.claims)
+            self._expire()
+            return len(found.claims)
+
+    def _rederive_logged(self) -> None:
+        try:
+            self.rederive()
+        except ShiyiError as fault:  # a closing server, a full disk: the next change tries again
+            self._asked.clear()
+            _LOG.warning("inherited cautions were not inferred anew: %s", fault)
+
+
+def touched(quads: Iterable[Quad]) -> tuple[list[str], list[str]]:
+    """Tell which claims and which concepts some quads are about."""
+    claims: dict[str, None] = {}
+    concepts: dict[str, None] = {}
+    for quad in quads:
+        iri = text(quad.subject)
+        if iri.startswith(_CLAIM):
+            claims[iri] = None
+        elif not iri.startswith(_EVIDENCE) and quad.predicate in _OF_CONCEPTS:
+            concepts[iri] = None
+    return list(claims), list(concepts)
+
+
+_OF_CONCEPTS: Final = frozenset({SKOS.prefLabel, SKOS.broader, RDF.type, SHIYI.umlsCui})
+
+
+def _is_premise(quad: Quad, counts: Callable[[str], bool]) -> bool:
+    if quad.predicate == SKOS.broader:
+        return True
+    said = quad.object
+    predicate = said.predicate if isinstance(said, Triple) else quad.predicate
+    return counts(predicate.value)
