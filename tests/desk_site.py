@@ -93,7 +93,8 @@ def csrf_in(body: str) -> str:
 def fields_in(body: str, path: str) -> dict[str, str]:
     """Read what the form that goes to ``path`` would send if nothing were changed."""
     forms = re.findall(r"<form\b[^>]*>.*?</form>", body, re.DOTALL)
-    form = next(each for each in forms if f'action="{path}"' in each.partition(">")[0])
+    heads = [(each, each.partition(">")[0]) for each in forms]
+    form = next(e for e, head in heads if f'action="{path}"' in head and 'method="post"' in head)
     found: dict[str, str] = {}
     for tag in re.findall(r"<input\b[^>]*>", form):
         kind, name = _attribute(tag, "type"), _attribute(tag, "name")

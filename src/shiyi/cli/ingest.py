@@ -38,6 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, settings: Settings) -> int:
     """Ingest each path; print what came of it; status 1 where a part of a source failed."""
+    from shiyi.ingest.extraction.lessons import lessons, told
     from shiyi.ingest.gate import Gate
     from shiyi.ingest.report import Report
     from shiyi.ingest.run import Options, ingest
@@ -56,8 +57,9 @@ def run(args: argparse.Namespace, settings: Settings) -> int:
         gate = Gate(index)
         options = Options(args.limit, args.resume, _progress())
         extracting = Extracting(
-            args.extractor, index, gate, settings, None if args.dry_run else base.path
-        )
+            args.extractor, index, gate, settings, None if args.dry_run else base.path,
+            told(lessons(base.store)),
+        )  # fmt: skip
         for path in args.paths:
             report = Report()
             dataset, batches = _batches(args.source, path, args.limit, extracting, base, report)

@@ -15,11 +15,11 @@ from shiyi.curation.editing_claims import (
 from shiyi.curation.ledger import REJECTED
 from shiyi.errors import UsageError
 from shiyi.ingest.conflicts import conflict_quads
-from shiyi.ingest.gate import CANDIDATES
+from shiyi.ingest.gate import CANDIDATES, QUARANTINE
 from shiyi.model.claim import Claim, Evidence, Polarity, Status
 from shiyi.model.rdf import XSD_INTEGER, Literal, NamedNode, Quad, local_name, text
 from shiyi.ontology.statements import QUALIFIERS, claim_quads
-from shiyi.ontology.terms import DCTERMS, PROV, RDF, SHIYI, SKOS
+from shiyi.ontology.terms import DCTERMS, PROV, RDF, RDFS, SHIYI, SKOS
 from shiyi.sparql.store import QuadStore
 
 _WRITTEN = frozenset({
@@ -31,9 +31,13 @@ _WRITTEN = frozenset({
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Where a saved claim is to stand: in the accepted view, or as a candidate for a reviewer."""
+    """Where a saved claim is to stand: in the accepted view, or as a candidate for a reviewer.
+
+    ``retires`` tells whether what it takes the place of goes at once.
+    """
 
     status: Status
+    retires: bool
 
     @property
     def home(self) -> Home:
@@ -41,7 +45,8 @@ class Outcome:
         return ACCEPTED if self.status is Status.ACCEPTED else CANDIDATES
 
 
-ACCEPT, PROPOSE = Outcome(Status.ACCEPTED), Outcome(Status.CANDIDATE)
+ACCEPT, PROPOSE = Outcome(Status.ACCEPTED, True), Outcome(Status.CANDIDATE, False)
+MEND = Outcome(Status.CANDIDATE, True)  # of what was not accepted before
 
 
 def added(store: QuadStore, claim: Claim, reason: str, outcome: Outcome, key: str = "") -> Edit:
@@ -68,11 +73,13 @@ def replaced(
         come, gone = come + new, gone + lost
         if claim.iri != old.iri:
             come.append(Quad(claim.iri, PROV.wasRevisionOf, old.iri, outcome.home))
-    if outcome.status is Status.ACCEPTED and old.iri not in [each.iri for each in claims]:
+    if outcome.retires and old.iri not in [each.iri for each in claims]:
         retired, lost = _retired(store, old, [each.iri for each in claims])
         come, gone = come + retired, gone + lost
-    elif outcome.status is not Status.ACCEPTED:
+    elif not outcome.retires:
         kind = "propose"
+    elif old.home == QUARANTINE:
+        kind = "mend"
     return Edit(
         kind, names, reason, tuple(dict.fromkeys(gone)), tuple(dict.fromkeys(come)),
         {old.iri.value: version}, key=key,
@@ -132,15 +139,21 @@ def _revised(
     store: QuadStore, claim: Claim, outcome: Outcome, old: StoredClaim
 ) -> tuple[list[Quad], list[Quad]]:
     """Give what changes of a claim that says the same on other evidence."""
-    if outcome.status is not Status.ACCEPTED:
+    if not outcome.retires:
         raise UsageError(
             "a proposal says something else than the claim it is to replace: to change its "
             "evidence alone, ask a curator, or comment on it"
         )
-    come = list(_standing(store, replace(claim, status=old.claim.status), old.home))
-    come += _carried(store, old, claim, old.home)
-    kept = (q for q in store.match(old.iri, None, None, old.home) if q.predicate not in _CLAIMED)
-    come += kept  # what no form holds: conflicts, what it revises, why it was held back
+    freed = old.home == QUARANTINE
+    place = CANDIDATES if freed else old.home
+    status = Status.CANDIDATE if freed else old.claim.status
+    come = list(_standing(store, replace(claim, status=status), place))
+    come += _carried(store, old, claim, place)
+    dropped = _CLAIMED | ({RDFS.comment} if freed else set())  # why it was held back
+    come += (
+        Quad(q.subject, q.predicate, q.object, place)
+        for q in store.match(old.iri, None, None, old.home) if q.predicate not in dropped
+    )  # fmt: skip
     return come, quads_of(store, old)
 
 

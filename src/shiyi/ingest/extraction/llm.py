@@ -57,7 +57,11 @@ class LlmExtractor:
 
     name = "llm"
 
-    def __init__(self, asker: Asker, index: LabelIndex, gate: Gate, settings: Settings) -> None:
+    def __init__(
+        self, asker: Asker, index: LabelIndex, gate: Gate, settings: Settings, lessons: str = ""
+    ) -> None:
+        """Take ``lessons``, the section of the prompt on what curators refused before."""
+        self._lessons = lessons
         self._asker, self._gate, self._settings = asker, gate, settings
         self._reader = Reader(index, Relations.of())
         self._prompts = {each: Prompt.named(each) for each in STEPS}
@@ -113,7 +117,10 @@ class LlmExtractor:
             reading.chosen = relations.known(kept.relations)
         if reading.chosen:
             chosen = relations.told(reading.chosen)
-            said = ask(self._prompts["extract-claims"], forms.Statements, relations=chosen, **shown)
+            said = ask(
+                self._prompts["extract-claims"], forms.Statements, relations=chosen,
+                lessons=self._lessons, **shown,
+            )  # fmt: skip
             statements += said.statements
             about = ask(self._prompts["extract-attributes"], forms.Attributes, **shown)
             statements += (each for each in about.attributes if each.relation in ATTRIBUTES)
@@ -179,7 +186,9 @@ class LlmExtractor:
     ) -> None:
         """Put the mended statement in place of the refused one; a withdrawn one stays on record."""
         if repair.withdraw:
-            withdrawn = Refusal(old.statement, WITHDRAWN, f"{WITHDRAWN}, refused before: {old.reason}")
+            withdrawn = Refusal(
+                old.statement, WITHDRAWN, f"{WITHDRAWN}, refused before: {old.reason}"
+            )
             reading.refused = [withdrawn if e == old else e for e in reading.refused]
             if withdrawn not in reading.refused:
                 reading.refused.append(withdrawn)

@@ -10,7 +10,7 @@ from werkzeug.wrappers import Response as BaseResponse
 
 from shiyi.curation.changes import Edit
 from shiyi.curation.editing import Draft, claim_of, negated
-from shiyi.curation.editing_changes import ACCEPT, PROPOSE, Outcome, added, replaced
+from shiyi.curation.editing_changes import ACCEPT, MEND, PROPOSE, Outcome, added, replaced
 from shiyi.curation.editing_check import explained, field_of
 from shiyi.curation.editing_claims import ACCEPTED, StoredClaim, classes_of, stored_claim
 from shiyi.curation.editing_faults import Fault
@@ -161,8 +161,10 @@ class _Editor:
 
     def outcome(self, old: StoredClaim | None, claims: tuple[Claim, ...]) -> Outcome:
         """Say where the claims are to stand: what touches safety waits for a second reviewer."""
-        if not may(person().role, Right.EDIT) or (old is not None and old.home != ACCEPTED):
+        if not may(person().role, Right.EDIT):
             return PROPOSE
+        if old is not None and old.home != ACCEPTED:
+            return MEND
         told = [*claims, *([old.claim] if old else [])]
         safety = any(
             Schema.load().property(local_name(each.predicate.value)).is_safety for each in told
@@ -188,7 +190,7 @@ class _Editor:
                 stale=since_then(self._site, self._kept, self._curation, old, edit),
             )  # fmt: skip
             return page, 409
-        key = "edit.saved" if self.outcome(old, claims) is ACCEPT else "edit.proposed"
+        key = "edit.proposed" if self.outcome(old, claims) is PROPOSE else "edit.saved"
         flash(catalogue()(key, n=change.number))
         return redirect(f"{PREFIX}/edit/done?claim={claims[0].iri.value.removeprefix(ID)}")
 
