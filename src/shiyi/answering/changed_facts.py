@@ -9,6 +9,8 @@ from shiyi.answering.facts import Fact, Facts
 from shiyi.model.names import graph
 from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, Triple, local_name, text
 from shiyi.ontology.terms import PROV, RDF, RDFS, SHIYI, SKOS
+from shiyi.reasoning.projection import Edge, Projection
+from shiyi.reasoning.projection_changes import changed
 from shiyi.sparql.store import QuadStore
 
 _PLACES = ((DefaultGraph(), False), (graph("derived"), True))
@@ -95,6 +97,30 @@ def facts_of(store: QuadStore, claim: str) -> tuple[Fact, ...]:
             language,
         ))  # fmt: skip
     return tuple(found)
+
+
+def edge_of(fact: Fact) -> Edge:
+    """Give a fact as the adjacency holds it."""
+    return Edge(fact.subject, fact.predicate.value, fact.object, fact.claim, fact.confidence)
+
+
+def is_edge(fact: Fact) -> bool:
+    """Tell whether the adjacency holds a fact: accepted, positive, between two concepts."""
+    return fact.positive and not fact.derived and not fact.language
+
+
+def edges_of(facts: Facts) -> list[Edge]:
+    """List what the adjacency should hold."""
+    return [edge_of(f) for found in facts.by_subject.values() for f in found if is_edge(f)]
+
+
+def level(projection: Projection, facts: Facts) -> Projection:
+    """Give an adjacency that was written at the build as the facts are since, changes included."""
+    edges = {edge.claim: edge for edge in edges_of(facts)}
+    held = dict(zip(projection.claims, projection.confidence.tolist(), strict=True))
+    gone = held.keys() - edges.keys()
+    come = [e for claim, e in edges.items() if held.get(claim) != e.confidence]
+    return changed(projection, gone, come) if gone or come else projection
 
 
 def with_premises(facts: Facts, store: QuadStore, claims: tuple[str, ...]) -> Facts:

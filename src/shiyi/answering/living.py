@@ -5,7 +5,15 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
 
-from shiyi.answering.changed_facts import facts_of, with_claims, with_concepts, with_premises
+from shiyi.answering.changed_facts import (
+    edge_of,
+    edges_of,
+    facts_of,
+    is_edge,
+    with_claims,
+    with_concepts,
+    with_premises,
+)
 from shiyi.answering.evidence import Evidences
 from shiyi.answering.facts import Fact, Facts
 from shiyi.answering.paths import ProjectionFinder
@@ -41,8 +49,7 @@ class Living:
 
     def edges(self) -> list[Edge]:
         """List what the accepted view joins, as the rules of inheritance read it."""
-        found = self.current.facts.by_subject.values()
-        return [edge_of(fact) for facts in found for fact in facts if is_edge(fact)]
+        return edges_of(self.current.facts)
 
     def derived(self) -> dict[str, Followed]:
         """Give what the derived graph holds, as this moment's facts have it."""
@@ -63,16 +70,6 @@ class Living:
                     found[fact.claim].append(fact)
             self._by_claim = {claim: tuple(each) for claim, each in found.items()}
         return self._by_claim
-
-
-def edge_of(fact: Fact) -> Edge:
-    """Give a fact as the adjacency holds it."""
-    return Edge(fact.subject, fact.predicate.value, fact.object, fact.claim, fact.confidence)
-
-
-def is_edge(fact: Fact) -> bool:
-    """Tell whether the adjacency holds a fact: accepted, positive, between two concepts."""
-    return fact.positive and not fact.derived and not fact.language
 
 
 def _over(runtime: Runtime, facts: Facts, claims: tuple[str, ...], new: list[Fact]) -> Runtime:
