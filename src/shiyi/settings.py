@@ -179,6 +179,25 @@ class QuerySettings:
 
 
 @dataclass(frozen=True, slots=True)
+class RemoteSettings:
+    """How the remote store is spoken with, where ``store`` names one."""
+
+    update: str = ""  # address of SPARQL Update; nothing: the same as store
+    graph_store: str = ""  # address of the Graph Store Protocol, for loading; nothing: by updates
+    graph_parameter: str = "graph"  # of that protocol; graph-uri for Virtuoso
+    profile: str = "rdf12"  # rdf11 for engines without triple terms
+    default_graph: str = ""  # IRI that stands for the default graph where the engine has none
+    user: str = ""
+    password: str = field(default="", repr=False)  # better as SHIYI_REMOTE_PASSWORD
+    token: str = field(default="", repr=False)  # a Bearer token; better as SHIYI_REMOTE_TOKEN
+    auth: str = "basic"  # or digest
+    timeout: float = 60.0  # seconds for each request
+    retries: int = 3  # with back-off, where the store is not reached or busy
+    page: int = 0  # rows asked for at a time; 0: all at once
+    batch: int = 5000  # quads in one update
+
+
+@dataclass(frozen=True, slots=True)
 class ServerSettings:
     """Where and how the server listens."""
 
@@ -186,6 +205,8 @@ class ServerSettings:
     port: int = 8000
     threads: int = 8
     max_body_bytes: int = 1_000_000
+    releases: str = ""  # folder of the releases served; empty: releases/ in the knowledge base
+    restricted: bool = False  # whether others than this machine may read restricted sources
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +225,8 @@ class IngestSettings:
 
     passage_least: int = 200  # TOSRR: characters in Chinese, words in English
     passage_most: int = 300  # TOSRR; a longer sentence or table stays whole
-    batch: int = 400  # passages, or table rows, that are validated and written as one change (ours)
+    batch: int = 400  # passages that are validated and written as one change (ours)
+    table_batch: int = 10_000  # the same for rows of a table (measured)
     rules: float = 0.9  # factor: read by pattern rules, not by a person (ours)
     model: float = 0.6  # factor: read by a language model, not by a person (ours)
     repair_rounds: int = 2  # times a model may mend what the gate refuses (ours)
@@ -230,6 +252,7 @@ relation_paths, allow_inverse, limit, engine
 
     kb: Path = Path("kb")
     base: str = "https://w3id.org/shiyi/"
+    store: str = ""  # address of a remote SPARQL store; nothing: the store lies in the folder kb
     confidence: ConfidenceSettings = field(default_factory=ConfidenceSettings)
     pagerank: PageRankSettings = field(default_factory=PageRankSettings)
     reasoning: ReasoningSettings = field(default_factory=ReasoningSettings)
@@ -245,6 +268,7 @@ relation_paths, allow_inverse, limit, engine
     answer: AnswerSettings = field(default_factory=AnswerSettings)
     models: ModelSettings = field(default_factory=ModelSettings)
     query: QuerySettings = field(default_factory=QuerySettings)
+    remote: RemoteSettings = field(default_factory=RemoteSettings)
     server: ServerSettings = field(default_factory=ServerSettings)
     curation: CurationSettings = field(default_factory=CurationSettings)
 

@@ -19,6 +19,7 @@ from shiyi.model.answer import Answer
 from shiyi.model.mention import Mention
 from shiyi.model.profile import Profile
 from shiyi.ontology.terms import SHIYI
+from shiyi.prompts.chat import ChatModel
 
 _MOST_TURNS, _MOST_CHARS, _MOST_ASKED = 8, 4000, 5
 _ELLIPSIS: Final = (
@@ -102,6 +103,7 @@ def converse(
     language: str | None = None,
     k: int | None = None,
     profile: Profile = Profile(),  # noqa: B008 - frozen
+    model: ChatModel | None = None,
 ) -> Turn:
     """Answer a question in the light of what came before; raises what :func:`ask` raises.
 
@@ -115,7 +117,9 @@ def converse(
         question, runtime.linker, runtime.facts, reply=reply and not is_question(question)
     )
     profile = merged(context.profile, told)
-    answer = ask(runtime, whole, method=method, language=spoken, k=k, profile=profile)
+    answer = ask(
+        runtime, whole, method=method, language=spoken, k=k, profile=profile, model=model
+    )  # fmt: skip
     if reply:
         notes = (*answer.trace.notes, f"read as {whole}")
         answer = replace(answer, question=question, trace=replace(answer.trace, notes=notes))

@@ -1,12 +1,13 @@
 """From seeds along planned relation paths to scored reasoning paths (Yaoshi-RAG)."""
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Final, Protocol
+from dataclasses import dataclass, replace
+from typing import Any, Final, Protocol
 
-from shiyi.answering.facts import Facts
+from shiyi.answering.facts import Fact, Facts
 from shiyi.answering.planning import Planner
 from shiyi.answering.ranking import SCORERS, diverse, scored
+from shiyi.answering.texts import Unit
 from shiyi.errors import FormatError
 from shiyi.model.path import Path, RelationPath
 from shiyi.model.rdf import NamedNode
@@ -16,7 +17,7 @@ from shiyi.sparql.path_query import find_paths, path_query
 from shiyi.sparql.store import QuadStore
 
 
-class Found(Protocol):
+class Walked(Protocol):
     """Paths, and whether a limit cut them."""
 
     @property
@@ -31,7 +32,7 @@ class Found(Protocol):
 class PathFinder(Protocol):
     """Follows one relation path from some seeds."""
 
-    def follow(self, path: RelationPath, seeds: tuple[str, ...], limit: int) -> Found:
+    def follow(self, path: RelationPath, seeds: tuple[str, ...], limit: int) -> Walked:
         """Give at most ``limit`` paths."""
 
 
@@ -41,7 +42,7 @@ class ProjectionFinder:
 
     projection: Projection
 
-    def follow(self, path: RelationPath, seeds: tuple[str, ...], limit: int) -> Found:
+    def follow(self, path: RelationPath, seeds: tuple[str, ...], limit: int) -> Walked:
         """Give at most ``limit`` paths."""
         return self.projection.walk(path, seeds, limit)
 
@@ -54,24 +55,51 @@ class SparqlFinder:
     known: frozenset[str]
     max_hops: int
 
-    def follow(self, path: RelationPath, seeds: tuple[str, ...], limit: int) -> Found:
+    def follow(self, path: RelationPath, seeds: tuple[str, ...], limit: int) -> Walked:
         """Give at most ``limit`` paths."""
         query = path_query(path, seeds, known=self.known, limit=limit, max_hops=self.max_hops)
         return find_paths(self.store, query)
 
 
+Plans = Mapping[str, tuple[RelationPath, ...]]  # by the class they start from
+_NONE: Final[Plans] = {}
 ENGINES: Final = ("projection", "sparql")
 
 
 @dataclass(frozen=True, slots=True)
+class Found:
+    """A claim that was retrieved, and the number that ranks it within its method."""
+
+    fact: Fact
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
 class Retrieved:
-    """Every path found, best first; the few that are shown; and how they were found."""
+    """Every path found, best first; the few that are shown; and how they were found.
+
+    ``claims`` and ``texts`` are best first too; ``steps`` say what the method did, in order;
+    ``notes`` name the limits that were reached.
+    """
 
     paths: tuple[Path, ...] = ()
     shown: tuple[Path, ...] = ()
     relation_paths: tuple[RelationPath, ...] = ()
     queries: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    claims: tuple[Found, ...] = ()
+    texts: tuple[Unit, ...] = ()
+    steps: tuple[Mapping[str, Any], ...] = ()
+    rounds: int = 0
+    remarks: tuple[str, ...] = ()  # what the reader is told of how it was found
+
+    def with_steps(self, steps: Iterable[Mapping[str, Any]]) -> "Retrieved":
+        """Give the same with further steps."""
+        return replace(self, steps=(*self.steps, *steps))
+
+    def with_remarks(self, remarks: Iterable[str]) -> "Retrieved":
+        """Give the same with sentences for the reader."""
+        return replace(self, remarks=(*self.remarks, *remarks))
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +114,17 @@ class Retriever:
     known: frozenset[str]
 
     def retrieve(
-        self, seeds: Iterable[str], wanted: Collection[NamedNode], k: int, least: float
+        self,
+        seeds: Iterable[str],
+        wanted: Collection[NamedNode],
+        k: int,
+        least: float,
+        first: Plans = _NONE,
     ) -> Retrieved:
-        """Find paths from ``seeds`` to the wanted classes, each hop held with at least ``least``."""
+        """Find paths from ``seeds`` to the wanted classes, each hop held with at least ``least``.
+
+        The relation paths in ``first`` are followed before those that are planned.
+        """
         if self.settings.scorer not in SCORERS:
             raise FormatError("scorer", self.settings.scorer, list(SCORERS))
         found: dict[tuple[str, ...], Path] = {}
@@ -96,9 +132,10 @@ class Retriever:
         queries: list[str] = []
         notes: list[str] = []
         for start, group in sorted(_by_class(self.facts, seeds).items()):
-            for plan in self.planner.plan(
+            planned = self.planner.plan(
                 start, wanted, self.settings.max_hops, self.settings.relation_paths
-            ):
+            )
+            for plan in dict.fromkeys((*first.get(start, ()), *planned)):
                 walk = self.finder.follow(plan, group, self.settings.limit)
                 if walk.paths:
                     plans[plan] = None

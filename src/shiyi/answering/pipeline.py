@@ -1,34 +1,42 @@
-"""From a question to an answer: link, retrieve, check, compose."""
+"""From a question to an answer: link, retrieve by a method, check, compose, and keep a trace."""
 
+import hashlib
+import json
 import time
 import unicodedata
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Final
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Final
 
-from shiyi.answering.advice import advise
-from shiyi.answering.candidates import choose
 from shiyi.answering.composer import compose, ranked
-from shiyi.answering.consult import consult
-from shiyi.answering.cues import Intent, is_cue
+from shiyi.answering.cues import Intent
 from shiyi.answering.leanings import leaning_of
-from shiyi.answering.lookups import constitution, doctor, patterns, rules, sheet
+from shiyi.answering.memory import from_memory
+from shiyi.answering.methods import METHODS, RETRIEVE, Query
 from shiyi.answering.parts import Desk, Part
 from shiyi.answering.paths import Retrieved
-from shiyi.answering.phrases import capital, check_language, plain
+from shiyi.answering.phrases import check_language
 from shiyi.answering.reading import Reading, read_question
 from shiyi.answering.roles import EDIBLE, SUPPLEMENT
 from shiyi.answering.runtime import Runtime
-from shiyi.answering.thermal import differentiate
+from shiyi.answering.thermal import Differential, differentiate
 from shiyi.answering.voice import Voice
+from shiyi.answering.writer import write_with_model
+from shiyi.answering.writing import wants_advice, write
 from shiyi.errors import FormatError, TooLargeError, UsageError
 from shiyi.linking.normalise import language_of
-from shiyi.model.answer import Answer, SafetyWarning, Trace
+from shiyi.model.answer import Answer, Trace
 from shiyi.model.path import Path
 from shiyi.model.profile import Profile
 from shiyi.ontology.terms import SHIYI
+from shiyi.prompts.chat import ChatModel
+from shiyi.prompts.recording import Recorder
+from shiyi.settings import Settings
 
-METHODS: Final = ("fused", "paths")
+__all__ = ["METHODS", "ask"]
+_SECTIONS: Final = (  # of the settings: what changes an answer
+    "answer", "baselines", "chain", "linking", "pagerank", "paths", "recall", "reflection", "terms",
+)  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -53,8 +61,12 @@ def ask(
     language: str | None = None,
     k: int | None = None,
     profile: Profile = Profile(),  # noqa: B008 - frozen
+    model: ChatModel | None = None,
 ) -> Answer:
     """Answer a question from the knowledge base, with citations, warnings and a trace.
+
+    With a ``model`` the method may consult it and it writes the text, sentence by sentence checked;
+    without one, and wherever it fails, scored checks and the composer do.
 
     Raises ``FormatError`` for an unknown method or language, ``UsageError`` for an empty or
     unreadable question, ``TooLargeError`` for one that is too long.
@@ -62,6 +74,7 @@ def ask(
     _check(question, method, k, runtime)
     spoken = check_language(language) if language else language_of(question)
     most = k or runtime.settings.paths.top_k
+    recorder = Recorder(model) if model else None
     clock = Clock()
     reading = read_question(question, spoken, profile, runtime.linker, runtime.facts)
     known = (*reading.constitutions, *_syndromes(reading, runtime), *reading.person.states)
@@ -69,29 +82,78 @@ def ask(
     voice = Voice(spoken, runtime.facts, runtime.evidences)
     desk = Desk(reading, runtime.facts, runtime.evidences, runtime.safety, voice, differential)
     clock.lap("link")
-    retrieved = _retrieve(runtime, reading, most)
+    retrieved = RETRIEVE[method](_query(runtime, reading, most), runtime, recorder)
     clock.lap("retrieve")
-    part = _write(desk, retrieved, runtime)
+    part = write(desk, retrieved, runtime, method)
     clock.lap("rank")
     composed = compose(part, runtime.evidences, spoken)
     clock.lap("answer")
-    abstained = not composed.citations and not part.warnings
-    trace = Trace(
-        queries=retrieved.queries,
-        relation_paths=tuple(tuple(map(str, p)) for p in retrieved.relation_paths),
-        milliseconds=tuple(clock.spent.items()),
-        notes=(
-            *sorted(str(i) for i in reading.intents),
-            *((f"leaning {differential.leaning}",) if differential.leaning else ()),
-            *retrieved.notes,
-        ),
-    )
-    return Answer(
+    asked = _asked(question, language, k, profile, runtime.settings)
+    answer = Answer(
         question, spoken, method, runtime.release, composed.sentences, composed.text,
         composed.citations, _paths(part, most), reading.mentions,
-        tuple(part.recommendations), ranked(part.warnings), tuple(part.follow_up[:3]), abstained,
-        tuple(part.missing), None, trace,
+        tuple(part.recommendations), ranked(part.warnings), tuple(part.follow_up[:3]),
+        not composed.citations and not part.warnings, tuple(part.missing), None,
+        _trace(reading, differential, retrieved, clock, asked),
     )  # fmt: skip
+    if recorder is None:
+        return answer
+    write_by = from_memory if method == "none" else write_with_model
+    return _recorded(write_by(answer, recorder, runtime.linker), recorder)
+
+
+def _trace(
+    reading: Reading,
+    differential: Differential,
+    retrieved: Retrieved,
+    clock: Clock,
+    asked: Mapping[str, Any],
+) -> Trace:
+    leaning = (f"leaning {differential.leaning}",) if differential.leaning else ()
+    return Trace(
+        queries=retrieved.queries,
+        relation_paths=tuple(tuple(map(str, p)) for p in retrieved.relation_paths),
+        rounds=retrieved.rounds,
+        milliseconds=tuple(clock.spent.items()),
+        notes=(*sorted(str(i) for i in reading.intents), *leaning, *retrieved.notes),
+        asked=asked,
+        steps=retrieved.steps,
+        claims=tuple((each.fact.claim, each.score) for each in retrieved.claims),
+        texts=tuple({"iri": u.iri, "kind": u.kind, "section": u.section} for u in retrieved.texts),
+    )
+
+
+def _recorded(answer: Answer, recorder: Recorder) -> Answer:
+    """Put what was said to the model into the trace."""
+    said = tuple(each.to_json() for each in recorder.exchanges)
+    return replace(answer, trace=replace(answer.trace, exchanges=said))
+
+
+def _asked(
+    question: str, language: str | None, k: int | None, profile: Profile, settings: Settings
+) -> dict[str, Any]:
+    """Give what must be said again to have the same answer."""
+    return {"question": question, "language": language, "k": k, "profile": profile.to_json(),
+            "settings": settings_digest(settings)}  # fmt: skip
+
+
+def settings_digest(settings: Settings) -> str:
+    """Give a digest of the settings that change an answer."""
+    chosen = {name: asdict(getattr(settings, name)) for name in _SECTIONS}
+    said = json.dumps(chosen, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(said.encode()).hexdigest()[:16]
+
+
+def _query(runtime: Runtime, reading: Reading, k: int) -> Query:
+    """Say what is to be looked for: advice starts from the trouble, and from the person."""
+    advice, seeds = wants_advice(reading), tuple[str, ...]()
+    if advice:
+        seeds = (
+            *reading.ailments, *reading.constitutions, *reading.aims,
+            *_profile_seeds(runtime, reading),
+        )  # fmt: skip
+    wanted = SUPPLEMENT if reading.wants(Intent.SUPPLEMENT) else EDIBLE
+    return Query(reading, seeds, wanted, advice, k, runtime.settings.answer.recommend_from)
 
 
 def _check(question: str, method: str, k: int | None, runtime: Runtime) -> None:
@@ -115,128 +177,12 @@ def _syndromes(reading: Reading, runtime: Runtime) -> list[str]:
     return [a for a in reading.ailments if runtime.facts.is_a(a, SHIYI.Syndrome)]
 
 
-def _wants_advice(reading: Reading) -> bool:
-    seeds = (*reading.ailments, *reading.constitutions, *reading.seasons, *reading.populations,
-             *reading.aims)  # fmt: skip
-    if reading.wants(Intent.ADVICE):
-        return bool(seeds) or bool(reading.person.states)
-    only = reading.wants(Intent.DRINK) or not reading.intents
-    return only and bool(seeds) and not reading.materials
-
-
-def _retrieve(runtime: Runtime, reading: Reading, k: int) -> Retrieved:
-    if not _wants_advice(reading):
-        return Retrieved()
-    seeds = (
-        *reading.ailments, *reading.constitutions, *reading.aims, *_profile_seeds(runtime, reading),
-    )  # fmt: skip
-    wanted = SUPPLEMENT if reading.wants(Intent.SUPPLEMENT) else EDIBLE
-    least = runtime.settings.answer.recommend_from
-    near = [each for seed in seeds for each in _nearby(runtime, seed)]
-    found = runtime.retriever.retrieve((*seeds, *near), wanted, k, least)
-    if found.paths or not seeds:
-        return found
-    below = [each for seed in seeds for each in runtime.facts.below(seed)[1:]]
-    return runtime.retriever.retrieve(below, wanted, k, least)
-
-
-def _nearby(runtime: Runtime, seed: str) -> tuple[str, ...]:
-    """List the broader symptoms of a symptom; a path from one says so by its start."""
-    if not runtime.facts.is_a(seed, SHIYI.Symptom):
-        return ()
-    return runtime.facts.above(seed)[1:]
-
-
 def _profile_seeds(runtime: Runtime, reading: Reading) -> list[str]:
     """Take the constitution of the profile for a seed, where the question names no trouble."""
     mine = [s for s in reading.person.states if runtime.facts.is_a(s, SHIYI.Constitution)]
     if reading.ailments:
         return mine
     return [*mine, *reading.populations]
-
-
-def _write(desk: Desk, retrieved: Retrieved, runtime: Runtime) -> Part:
-    part = Part()
-    _first(desk, part)
-    for write in _writers(desk, retrieved, runtime):
-        part.take(write())
-    reading, voice = desk.reading, desk.voice
-    part.missing += [voice.say("m_profile", word=plain(w)) for w in reading.person.unknown][:5]
-    unlinked = [m.text for m in reading.mentions if not m.iri]
-    unknown = [plain(w) for w in unlinked if not is_cue(w)]
-    part.missing += [voice.say("m_unlinked", word=w) for w in unknown if w][:3]
-    if reading.profile.pregnant and reading.profile.sex == "male":
-        part.missing.append(voice.say("m_contradiction"))
-    if not any(line.facts for s in (part.opening, *part.sections) for line in s.lines):
-        if not part.opening.lines:
-            part.opening.add(voice.say("o_not_known"))
-        if not (part.warnings or part.told):
-            part.missing.append(voice.say("m_any"))
-    if retrieved.notes:
-        part.missing.append(voice.say("m_limit"))
-    return part
-
-
-def _first(desk: Desk, part: Part) -> None:
-    """Say what must come before everything: emergencies, medicines, cures."""
-    reading, voice = desk.reading, desk.voice
-    if reading.emergencies:
-        text = voice.say("s_emergency", signs=voice.names(reading.emergencies))
-        text = capital(text, voice.language)
-        flags = [f for e in reading.emergencies for f in desk.facts.into(e, SHIYI.hasRedFlag)][:3]
-        part.note(*flags)
-        part.warnings.append(SafetyWarning("emergency", text, tuple(f.claim for f in flags)))
-        if not reading.drugs:
-            part.opening.add(voice.say("o_doctor_first"))
-    if reading.wants(Intent.STOP):
-        drugs = voice.names(reading.person.drugs) or voice.say("s_stop_any")
-        text = voice.say("s_stop", drugs=drugs)
-        part.warnings.append(SafetyWarning("caution", text))
-        part.opening.add(text)
-    if reading.wants(Intent.CURE):
-        part.opening.add(voice.say("s_cure"))
-
-
-def _writers(desk: Desk, retrieved: Retrieved, runtime: Runtime) -> list[Callable[[], Part]]:
-    reading, chosen = desk.reading, list[Callable[[], Part]]()
-    advice = _wants_advice(reading)
-    meets = (
-        reading.drugs or reading.ailments or reading.constitutions or reading.populations
-        or reading.person.states or reading.person.drugs or reading.person.allergies
-        or len(reading.materials) > 1
-    )  # fmt: skip
-    if reading.wants(Intent.CONSTITUTION) and not (advice and reading.constitutions):
-        chosen.append(lambda: constitution(desk))
-    if reading.rules or (reading.wants(Intent.MEANING) and not reading.materials):
-        chosen.append(lambda: rules(desk))
-    waits = reading.emergencies and not reading.drugs  # food can wait, medicines cannot
-    if reading.materials and meets and not waits and not (advice and not reading.wants(Intent.MAY)):
-        chosen.append(lambda: consult(desk))
-    if reading.emergencies:
-        pass  # no food before a doctor
-    elif advice and (reading.constitutions or not reading.wants(Intent.CONSTITUTION)):
-        answer = runtime.settings.answer
-        choice = choose(reading, retrieved, desk.differential, desk.facts, desk.safety)
-        chosen.append(lambda: advise(desk, retrieved, choice, answer.recommendations))
-    elif reading.materials and not (meets and chosen):
-        chosen.append(lambda: sheet(desk, reading.materials))
-    if reading.wants(Intent.DIAGNOSIS) and not advice:
-        chosen.append(lambda: patterns(desk))
-    return chosen or _fallback(desk)
-
-
-def _fallback(desk: Desk) -> list[Callable[[], Part]]:
-    reading = desk.reading
-    if reading.emergencies:
-        return [lambda: doctor(desk)]
-    if reading.ailments:
-        return [lambda: patterns(desk)]
-    if reading.wants(Intent.STOP):
-        return []  # what had to be said was said first
-    rest = (*reading.drugs, *reading.constitutions, *reading.others)
-    if rest:
-        return [lambda: sheet(desk, rest)]
-    return [lambda: rules(desk)]
 
 
 def _paths(part: Part, k: int) -> tuple[Path, ...]:

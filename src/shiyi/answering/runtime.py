@@ -1,17 +1,27 @@
 """Everything an answer needs, opened once and shared between threads."""
 
+import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
 from typing import Self
 
+from shiyi.answering.casebook import Casebook
+from shiyi.answering.changed_facts import level
 from shiyi.answering.evidence import Evidences
-from shiyi.answering.facts import Facts
+from shiyi.answering.facts import Fact, Facts
+from shiyi.answering.library import Library
 from shiyi.answering.paths import ENGINES, PathFinder, ProjectionFinder, Retriever, SparqlFinder
 from shiyi.answering.planning import Planner
 from shiyi.answering.reading import Linker
 from shiyi.answering.safety import Safety
+from shiyi.answering.texts import units
 from shiyi.errors import FormatError, IndexMismatchError
+from shiyi.linking.embedder import Embedder
 from shiyi.model.names import VOCAB
+from shiyi.model.rdf import DefaultGraph, text
+from shiyi.ontology.terms import SHIYI
 from shiyi.ontology.vocabulary import Schema
 from shiyi.reasoning.projection import Projection
 from shiyi.settings import Settings
@@ -19,7 +29,38 @@ from shiyi.sparql.knowledge_base import KnowledgeBase
 from shiyi.sparql.store import QuadStore
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
+class Shelf:
+    """Where the library lies; it is opened when it is first asked for.
+
+    Where none was written for this release it is made again, in a temporary file.
+    """
+
+    store: QuadStore
+    facts: Facts
+    release: str
+    embedder: Embedder | None = None
+    folder: Path | None = None
+    _opened: Library | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def library(self) -> Library:
+        """Open the library, once."""
+        with self._lock:
+            if self._opened is None:
+                self._opened = self._open()
+            return self._opened
+
+    def _open(self) -> Library:
+        if self.folder is not None:
+            try:
+                return Library.open(self.folder, self.release, self.embedder)
+            except IndexMismatchError:  # the same texts, read from the store instead
+                pass
+        return Library.build(units(self.store, self.facts), self.release, self.embedder)
+
+
+@dataclass(frozen=True)
 class Runtime:
     """A store to read, the facts in memory, a linker, the adjacency and the settings."""
 
@@ -33,6 +74,32 @@ class Runtime:
     retriever: Retriever
     release: str
     settings: Settings
+    shelf: Shelf
+
+    @property
+    def library(self) -> Library:
+        """Give what the base says as texts."""
+        return self.shelf.library()
+
+    @cached_property
+    def claims(self) -> Mapping[str, Fact]:
+        """Give every claim that was read, by its IRI."""
+        every = (f for found in self.facts.by_subject.values() for f in found)
+        return {f.claim: f for f in every if not f.derived}
+
+    @cached_property
+    def ratings(self) -> Mapping[str, str]:
+        """Give the rating of interaction or effectiveness of each claim that has one."""
+        return {
+            text(link.subject): text(rated.object)
+            for rated in self.store.match(None, SHIYI.rating, None, DefaultGraph())
+            for link in self.store.match(None, SHIYI.evidence, rated.subject, DefaultGraph())
+        }
+
+    @cached_property
+    def casebook(self) -> Casebook:
+        """Give the cases and reasoning chains of the base."""
+        return Casebook.read(self.store)
 
     @classmethod
     def open(cls, base: KnowledgeBase, settings: Settings) -> Self:
@@ -44,16 +111,24 @@ class Runtime:
             projection = Projection.load(base.folder / "index", base.release)
         except IndexMismatchError:  # made from the store instead, the same edges
             projection = Projection.from_store(base.store, base.release)
-        return cls.over(base.store, linker, projection, settings)
+        embedder = linker.vectors.embedder if linker.vectors else None
+        return cls.over(base.store, linker, projection, settings, embedder, base.folder / "index")
 
     @classmethod
     def over(
-        cls, store: QuadStore, linker: Linker, projection: Projection, settings: Settings
+        cls,
+        store: QuadStore,
+        linker: Linker,
+        projection: Projection,
+        settings: Settings,
+        embedder: Embedder | None = None,
+        folder: Path | None = None,
     ) -> Self:
-        """Put one together from its parts."""
+        """Put one together from its parts; ``folder`` may hold a library that was written."""
         schema = Schema.load()
         facts = Facts.read(store, schema)
         facts.prepare()
+        projection = level(projection, facts)
         evidences = Evidences(store, facts)
         known = frozenset(VOCAB + p.name for p in schema.properties.values() if p.is_object)
         rank = projection.importance(settings.pagerank)
@@ -68,12 +143,17 @@ class Runtime:
         return cls(
             store, facts, evidences, Safety(facts, evidences), linker, projection, rank, retriever,
             projection.release, settings,
+            Shelf(store, facts, projection.release, embedder, folder),
         )  # fmt: skip
 
 
 def write_indexes(base: KnowledgeBase, settings: Settings) -> None:
-    """Write the label index and the adjacency that :meth:`Runtime.open` reads."""
+    """Write the label index, the adjacency and the library that :meth:`Runtime.open` reads."""
+    from shiyi.linking import embedder
     from shiyi.linking.linker import write_index
 
-    write_index(base.folder, base.store, base.release)
-    Projection.from_store(base.store, base.release).save(base.folder / "index")
+    folder, model = base.folder / "index", embedder.shipped()
+    write_index(base.folder, base.store, base.release, model)
+    Projection.from_store(base.store, base.release).save(folder)
+    facts = Facts.read(base.store, Schema.load())
+    Library.build(units(base.store, facts), base.release, model, folder).close()

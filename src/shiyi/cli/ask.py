@@ -3,8 +3,9 @@
 import argparse
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from shiyi.cli import emit
 from shiyi.errors import UsageError
@@ -17,22 +18,31 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Say what ``shiyi ask`` takes."""
-    parser.add_argument("question", metavar="QUESTION")
+    parser.add_argument("question", metavar="QUESTION", nargs="?")
     parser.add_argument("--lang", choices=("zh", "en"), help="default: the question's language")
-    parser.add_argument("--method", default="fused", help="how to look for an answer")
+    parser.add_argument("--method", default="fused", metavar="M",
+                        help="fused (default), paths, spot, layers, therapy, chain, neighbourhood; "
+                             "none, bm25, random-paths to compare with")  # fmt: skip
     parser.add_argument("--k", type=int, metavar="N", help="how many paths to keep")
     parser.add_argument("--profile", action="append", default=[], metavar="FILE|key=value",
                         help="who asks: a JSON file, or age=34 pregnant=true medicines=warfarin")  # fmt: skip
     parser.add_argument("--after", metavar="FILE", type=Path,
                         help="what --json printed for the question before: this one follows it")  # fmt: skip
+    parser.add_argument("--replay", metavar="FILE", type=Path,
+                        help="make the answer again that --json printed; say what differs")  # fmt: skip
     parser.add_argument("--json", action="store_true", help="the whole answer as JSON")
 
 
 def run(args: argparse.Namespace, settings: Settings) -> int:
-    """Answer one question."""
+    """Answer one question, or make an answer again."""
+    if args.replay:
+        if args.question:
+            raise UsageError("--replay takes no question: it is in the file")
+        return _replayed(args, settings)
+    if not args.question:
+        raise UsageError("ask something, such as: shiyi ask 枸杞的性味？")
     from shiyi.answering import Runtime
     from shiyi.answering.conversation import converse
-    from shiyi.answering.writer import write_with_model
     from shiyi.prompts.openai import model_from
     from shiyi.sparql.knowledge_base import KnowledgeBase
 
@@ -41,11 +51,9 @@ def run(args: argparse.Namespace, settings: Settings) -> int:
         runtime = Runtime.open(base, settings)
         turn = converse(
             runtime, args.question, _context(args.after), method=args.method, language=args.lang,
-            k=args.k, profile=profile,
+            k=args.k, profile=profile, model=model_from(settings.models, os.environ),
         )  # fmt: skip
         answer = turn.answer
-        if model := model_from(settings.models, os.environ):
-            answer = write_with_model(answer, model, runtime.linker)
     if args.json:
         emit(answer.to_json() | {"context": turn.context.to_json()})
     else:
@@ -74,6 +82,36 @@ def _context(path: Path | None) -> "Context":
     if not isinstance(said, dict) or "context" not in said:
         raise UsageError(f"{path} holds no context: write it with shiyi ask … --json > {path}")
     return Context.from_json(said["context"])
+
+
+def _replayed(args: argparse.Namespace, settings: Settings) -> int:
+    """Print the answer as it is made now; 1 where it is another one."""
+    from shiyi.answering import Runtime
+    from shiyi.answering.replay import replay
+    from shiyi.sparql.knowledge_base import KnowledgeBase
+
+    said = _read_object(args.replay)
+    with KnowledgeBase.open(settings.kb) as base:
+        again = replay(Runtime.open(base, settings), said)
+    if args.json:
+        emit(again.to_json())
+    else:
+        print(again.answer.text)
+        told = "\n".join(f"differs: {each}" for each in again.differences)
+        print(f"\n{told or 'the same answer'}")
+    return 1 if again.differences else 0
+
+
+def _read_object(path: Path) -> Mapping[str, Any]:
+    try:
+        said = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as fault:
+        raise UsageError(f"{path} cannot be read: {fault.strerror}") from fault
+    except (ValueError, RecursionError) as fault:
+        raise UsageError(f"{path} is not JSON: {fault}") from fault
+    if not isinstance(said, dict):
+        raise UsageError(f"{path} holds no answer: give it what `shiyi ask --json` printed")
+    return said
 
 
 def read_profile(words: list[str]) -> Profile:

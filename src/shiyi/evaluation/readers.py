@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from shiyi.answering.asked import asked_predicates, odd_one_out
 from shiyi.answering.baselines import TextIndex
-from shiyi.evaluation.asked import asked_predicates, odd_one_out
 from shiyi.evaluation.items import Choice, Prediction
 from shiyi.evaluation.scorers import Linking, Scorer
 from shiyi.evaluation.view import BROADER, View

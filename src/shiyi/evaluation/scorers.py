@@ -7,9 +7,9 @@ from typing import Protocol
 
 import numpy as np
 
+from shiyi.answering.asked import asked_kinds, asked_predicates, odd_one_out
 from shiyi.answering.baselines import Scores, TextIndex
 from shiyi.answering.neighbourhood import Neighbourhood
-from shiyi.evaluation.asked import asked_kinds, asked_predicates, odd_one_out
 from shiyi.evaluation.joins import Joins
 from shiyi.evaluation.view import BROADER, View
 from shiyi.linking.linker import Linker

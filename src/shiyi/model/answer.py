@@ -1,5 +1,6 @@
 """An answer: sentences that cite claims, the paths behind them, warnings, and what is missing."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -96,7 +97,12 @@ class SafetyWarning:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """How an answer was made, enough to replay it."""
+    """How an answer was made, enough to replay it.
+
+    ``asked`` is what was asked with the question; ``steps`` is what the method did, in order, with
+    every verdict; ``claims`` are the claims it ranked, with their scores; ``texts`` the passages
+    and definitions it found; ``exchanges`` what was said to a model and what it replied.
+    """
 
     queries: tuple[str, ...] = ()
     relation_paths: tuple[tuple[str, ...], ...] = ()
@@ -104,6 +110,11 @@ class Trace:
     rounds: int = 0
     milliseconds: tuple[tuple[str, float], ...] = ()
     notes: tuple[str, ...] = ()
+    asked: Mapping[str, Any] = field(default_factory=dict)
+    steps: tuple[Mapping[str, Any], ...] = ()
+    claims: tuple[tuple[str, float], ...] = ()
+    texts: tuple[Mapping[str, str], ...] = ()
+    exchanges: tuple[Mapping[str, Any], ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Give the trace as the answer's JSON holds it."""
@@ -112,7 +123,11 @@ class Trace:
             "relation_paths": [list(each) for each in self.relation_paths],
             "prompts": list(self.prompts), "rounds": self.rounds,
             "milliseconds": {name: round(ms, 2) for name, ms in self.milliseconds},
-            "notes": list(self.notes),
+            "notes": list(self.notes), "asked": dict(self.asked),
+            "steps": [dict(each) for each in self.steps],
+            "claims": [{"claim": claim, "score": round(score, 6)} for claim, score in self.claims],
+            "texts": [dict(each) for each in self.texts],
+            "exchanges": [dict(each) for each in self.exchanges],
         }  # fmt: skip
 
 

@@ -77,6 +77,11 @@ class Path:
         return (self.hops[0].start, *(hop.end for hop in self.hops))
 
     @property
+    def relations(self) -> RelationPath:
+        """Give the relation path it follows."""
+        return tuple(Step(hop.predicate, hop.forward) for hop in self.hops)
+
+    @property
     def product(self) -> float:
         """Multiply the confidences of the hops."""
         return math.prod(hop.confidence for hop in self.hops)

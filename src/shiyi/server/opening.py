@@ -2,14 +2,13 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from shiyi.answering.conversation import Context, Turn, after_history, converse
 from shiyi.answering.living import Living
 from shiyi.answering.pipeline import METHODS, ask
 from shiyi.answering.runtime import Runtime
-from shiyi.answering.writer import write_with_model
 from shiyi.curation.people import People
 from shiyi.linking.complete import Completer
 from shiyi.linking.labels import LabelIndex
@@ -54,8 +53,10 @@ def open_site(path: Path, settings: Settings, read_only: bool = False) -> Site:
     def answer(
         question: str, *, method: str, language: str | None, k: int | None, profile: Profile
     ) -> Answer:
-        made = ask(living.current, question, method=method, language=language, k=k, profile=profile)
-        return write_with_model(made, model, runtime.linker) if model else made
+        return ask(
+            living.current, question, method=method, language=language, k=k, profile=profile,
+            model=model,
+        )  # fmt: skip
 
     def complete(words: str, language: str, limit: int) -> Sequence[Suggestion]:
         return [
@@ -92,13 +93,10 @@ class Talk:
         k: int | None, profile: Profile,
     ) -> Turn:  # fmt: skip
         """Answer in the light of what came before."""
-        turn = converse(
-            self.living.current, question, context, method=method, language=language, k=k, profile=profile
-        )
-        if self.model is None:
-            return turn
-        written = write_with_model(turn.answer, self.model, self.living.current.linker)
-        return replace(turn, answer=written)
+        return converse(
+            self.living.current, question, context, method=method, language=language, k=k,
+            profile=profile, model=self.model,
+        )  # fmt: skip
 
     def after(self, history: Sequence[str]) -> Context:
         """Give the context after some earlier questions."""

@@ -1,0 +1,341 @@
+"""Claims, definitions and passages as texts, found by their words and by their meaning."""
+
+import itertools
+import json
+import sqlite3
+import threading
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, Self
+
+import numpy as np
+
+from shiyi.answering.texts import Unit
+from shiyi.errors import IndexMismatchError
+from shiyi.linking.embedder import Embedder, Vectors
+from shiyi.linking.normalise import fold, is_cjk
+
+WORDS_FILE: Final = "texts.sqlite"
+VECTORS_FILE: Final = "texts.npy"
+_SCHEMA: Final = """
+CREATE TABLE said (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
+CREATE TABLE unit (id INTEGER PRIMARY KEY, iri TEXT, kind TEXT, section TEXT, text TEXT);
+CREATE TABLE bears (unit INTEGER, claim TEXT, PRIMARY KEY (unit, claim)) WITHOUT ROWID;
+CREATE INDEX bearing ON bears (claim);
+CREATE TABLE common (word TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE VIRTUAL TABLE word USING fts5(text, content='', tokenize='unicode61 remove_diacritics 0');
+"""
+_ROWS: Final = 65_536  # vectors compared at a time, which bounds the memory of a search
+_MOST_WORDS: Final = 96  # of a question; more only slow it down
+_COMMON: Final = 0.25  # ours: words of more than this share of the units are not searched for
+_STOP: Final = frozenset(
+    [
+        "a",
+        "an",
+        "the",
+        "and",
+        "or",
+        "of",
+        "for",
+        "in",
+        "on",
+        "to",
+        "with",
+        "is",
+        "are",
+        "was",
+        "be",
+        "do",
+        "does",
+        "did",
+        "can",
+        "may",
+        "should",
+        "could",
+        "would",
+        "i",
+        "my",
+        "me",
+        "you",
+        "it",
+        "what",
+        "which",
+        "how",
+        "when",
+        "why",
+        "who",
+        "that",
+        "this",
+        "there",
+        "have",
+        "has",
+        "if",
+        "as",
+        "at",
+        "by",
+        "from",
+        "not",
+        "any",
+        "some",
+        "什么",
+        "是什",
+        "可以",
+        "怎么",
+        "哪些",
+        "如何",
+        "能不",
+        "不能",
+        "以吗",
+        "么好",
+        "吗",
+        "的",
+        "了",
+        "呢",
+        "吃什",
+        "喝什",
+        "请问",
+        "我的",
+    ]
+)
+_FEWEST: Final = 200  # units below which no word is too common
+_BATCH: Final = 4096
+
+
+def words(text: str) -> list[str]:
+    """Part a text into words; Chinese runs into pairs, a lone character into itself.
+
+    >>> words("枸杞子, 姜 goji-berry")
+    ['枸杞', '杞子', '姜', 'goji', 'berry']
+    """
+    found: list[str] = []
+    for kind, run in itertools.groupby(fold(text), _script):
+        said = "".join(run)
+        if kind == "cjk":
+            found += [a + b for a, b in itertools.pairwise(said)] or [said]
+        elif kind == "word":
+            found.append(said)
+    return found
+
+
+def _script(character: str) -> str:
+    if is_cjk(character):
+        return "cjk"
+    return "word" if character.isalnum() else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A unit that was recalled: ``score`` is BM25 or a cosine, larger is better."""
+
+    unit: Unit
+    score: float
+
+
+@dataclass(slots=True)
+class Library:
+    """A full-text index (SQLite FTS5, BM25) and vectors of the same units; safe between threads."""
+
+    connection: sqlite3.Connection
+    embedder: Embedder | None
+    rows: Vectors | None  # in half precision, on disk where the index is
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @classmethod
+    def build(
+        cls,
+        units: Iterable[Unit],
+        release: str,
+        embedder: Embedder | None,
+        folder: Path | None = None,
+    ) -> Self:
+        """Index ``units`` below ``folder``, or in a temporary file that goes when it is closed."""
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / WORDS_FILE).unlink(missing_ok=True)
+        place = str(folder / WORDS_FILE) if folder is not None else ""
+        connection = sqlite3.connect(place, check_same_thread=False)
+        connection.executescript("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;" + _SCHEMA)
+        said = {"release": release, "model": embedder.identity if embedder else ""}
+        connection.executemany("INSERT INTO said VALUES (?, ?)", said.items())
+        vectors: list[Vectors] = []
+        count = itertools.count(1)
+        for batch in _batches(units):
+            _insert(connection, list(zip(count, batch, strict=False)))
+            if embedder is not None:
+                vectors.append(embedder.encode([u.text for u in batch]).astype(np.float16))
+        _mark_common(connection)
+        connection.commit()
+        rows = np.concatenate(vectors) if vectors else None
+        if folder is not None and rows is not None:
+            np.save(folder / VECTORS_FILE, rows)
+        return cls(connection, embedder, rows)
+
+    @classmethod
+    def open(cls, folder: Path, release: str, embedder: Embedder | None) -> Self:
+        """Open what :meth:`build` wrote.
+
+        Raises ``IndexMismatchError`` where there is none, or one of another release or model.
+        """
+        place = folder / WORDS_FILE
+        if not place.is_file():
+            raise IndexMismatchError(f"{folder} holds no index of texts: run `shiyi build` again")
+        try:
+            connection = sqlite3.connect(
+                f"file:{place}?mode=ro&immutable=1", uri=True, check_same_thread=False
+            )
+            said = dict(connection.execute("SELECT name, value FROM said"))
+            count = connection.execute("SELECT count(*) FROM unit").fetchone()[0]
+            known = embedder is not None and said.get("model") == embedder.identity
+            rows = np.load(folder / VECTORS_FILE, mmap_mode="r") if known else None
+        except (sqlite3.DatabaseError, OSError, ValueError) as fault:
+            raise IndexMismatchError(f"{place} is damaged ({fault}): build again") from fault
+        if said.get("release") != release or (rows is not None and len(rows) != count):
+            raise IndexMismatchError(
+                f"{place} was made for {said.get('release')}, not for {release}: build again"
+            )
+        return cls(connection, embedder, rows)
+
+    def __len__(self) -> int:
+        """Count the units."""
+        with self._lock:
+            return int(self.connection.execute("SELECT count(*) FROM unit").fetchone()[0])
+
+    def by_words(
+        self, text: str, k: int, kinds: Collection[str] = (), claims: Collection[str] = ()
+    ) -> tuple[Hit, ...]:
+        """Give the ``k`` units that share the rarest words with a text, best first (BM25).
+
+        ``kinds`` and ``claims`` leave only units of these kinds, or that bear one of these claims.
+        """
+        said = dict.fromkeys(words(text))
+        asked = [each for each in said if each not in _STOP][:_MOST_WORDS] or list(said)
+        if not asked or k < 1:
+            return ()
+        most = k if not (kinds or claims) else 100 * k
+        own = self._bearing(claims) if claims else set[int]()
+        with self._lock:
+            common = {
+                word
+                for (word,) in self.connection.execute(
+                    "SELECT word FROM common WHERE word IN (SELECT value FROM json_each(?))",
+                    (json.dumps(asked),),
+                )
+            }
+            rare = [each for each in asked if each not in common] or asked
+            match = " OR ".join(f'"{each}"' for each in rare)
+            found = self.connection.execute(
+                "SELECT rowid, -rank FROM word WHERE word MATCH ? ORDER BY rank LIMIT ?",
+                (match, most),
+            ).fetchall()
+        if claims:
+            found = [each for each in found if each[0] in own]
+        return self._hits(found[: k if not kinds else most], k, kinds)
+
+    def by_meaning(self, text: str, k: int, kinds: Collection[str] = ()) -> tuple[Hit, ...]:
+        """Give the ``k`` units nearest to a text by cosine; none where there are no vectors."""
+        return self.nearest([text], k, kinds)[0]
+
+    def nearest(
+        self, texts: Sequence[str], k: int, kinds: Collection[str] = ()
+    ) -> tuple[tuple[Hit, ...], ...]:
+        """Give for each text the ``k`` nearest units, nearest first."""
+        if self.rows is None or self.embedder is None or not texts:
+            return tuple(() for _ in texts)
+        asked = self.embedder.encode(texts)
+        most = k if not kinds else 10 * k
+        best: list[list[tuple[float, int]]] = [[] for _ in texts]
+        for start in range(0, len(self.rows), _ROWS):
+            part = asked @ np.asarray(self.rows[start : start + _ROWS], np.float32).T
+            near = np.argpartition(-part, min(most, part.shape[1]) - 1, axis=1)[:, :most]
+            for found, row, places in zip(best, part, near, strict=True):
+                found += [(-float(row[p]), start + int(p) + 1) for p in places]
+        return tuple(
+            self._hits([(place, -cos) for cos, place in sorted(found)[:most] if cos < 0], k, kinds)
+            for found in best
+        )
+
+    def _hits(
+        self,
+        found: Sequence[tuple[int, float]],
+        k: int,
+        kinds: Collection[str],
+    ) -> tuple[Hit, ...]:
+        units = self._units([place for place, _ in found])
+        fitting = (
+            Hit(units[place], score) for place, score in found
+            if not kinds or units[place].kind in kinds
+        )  # fmt: skip
+        return tuple(itertools.islice(fitting, k))
+
+    def bearing(self, claims: Collection[str], kinds: Collection[str]) -> tuple[Unit, ...]:
+        """Give the texts of some kinds that bear any of these claims."""
+        units = self._units(sorted(self._bearing(claims)))
+        return tuple(unit for _, unit in sorted(units.items()) if unit.kind in kinds)
+
+    def _bearing(self, claims: Collection[str]) -> set[int]:
+        with self._lock:
+            rows = self.connection.execute(
+                "SELECT unit FROM bears WHERE claim IN (SELECT value FROM json_each(?))",
+                (json.dumps(list(claims)),),
+            )
+            return {place for (place,) in rows}
+
+    def _units(self, places: Sequence[int]) -> Mapping[int, Unit]:
+        found: dict[int, Unit] = {}
+        bears: dict[int, list[str]] = {}
+        asked = (json.dumps(list(places)),)
+        with self._lock:
+            for place, claim in self.connection.execute(
+                "SELECT unit, claim FROM bears WHERE unit IN (SELECT value FROM json_each(?))",
+                asked,
+            ):
+                bears.setdefault(place, []).append(claim)
+            for place, iri, kind, section, text in self.connection.execute(
+                "SELECT id, iri, kind, section, text FROM unit "
+                "WHERE id IN (SELECT value FROM json_each(?))",
+                asked,
+            ):
+                found[place] = Unit(iri, kind, text, tuple(bears.get(place, ())), section)
+        return found
+
+    def close(self) -> None:
+        """Close the index."""
+        self.connection.close()
+
+
+def _batches(units: Iterable[Unit]) -> Iterator[list[Unit]]:
+    found: list[Unit] = []
+    for unit in units:
+        found.append(unit)
+        if len(found) == _BATCH:
+            yield found
+            found = []
+    if found:
+        yield found
+
+
+def _insert(connection: sqlite3.Connection, batch: Sequence[tuple[int, Unit]]) -> None:
+    connection.executemany(
+        "INSERT INTO unit VALUES (?, ?, ?, ?, ?)",
+        [(place, u.iri, u.kind, u.section, u.text) for place, u in batch],
+    )
+    connection.executemany(
+        "INSERT OR IGNORE INTO bears VALUES (?, ?)",
+        [(place, claim) for place, u in batch for claim in u.claims],
+    )
+    connection.executemany(
+        "INSERT INTO word (rowid, text) VALUES (?, ?)",
+        [(place, " ".join(words(u.text))) for place, u in batch],
+    )
+
+
+def _mark_common(connection: sqlite3.Connection) -> None:
+    """Note the words that so many units hold that they tell nothing apart."""
+    count = connection.execute("SELECT count(*) FROM unit").fetchone()[0]
+    if count < _FEWEST:
+        return
+    connection.execute("CREATE VIRTUAL TABLE temp.often USING fts5vocab('main', 'word', 'row')")
+    connection.execute(
+        "INSERT INTO common SELECT term FROM temp.often WHERE doc > ?", (int(_COMMON * count),)
+    )

@@ -1,0 +1,44 @@
+"""Asking a model one thing of a prompt file; a fault is told, and the method goes on without."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from shiyi.errors import OutsideError, ReplyError
+from shiyi.prompts.chat import ChatModel, parse_object
+from shiyi.prompts.prompt import Prompt
+
+
+def consulted(
+    model: ChatModel, prompt: str, /, **said: str
+) -> tuple[Mapping[str, Any] | None, Mapping[str, Any]]:
+    """Give the object that a model replied with, and the step for the trace.
+
+    Where the endpoint failed or the reply was malformed there is no object, and the step says why.
+    Words of the asker and of texts cannot close the tags that hold them.
+    """
+    asked = Prompt.named(prompt)
+    step = {"step": "model", "prompt": asked.version}
+    try:
+        reply = parse_object(model.reply(asked.fill(**{k: held(v) for k, v in said.items()})))
+    except OutsideError as fault:
+        return None, step | {"fault": str(fault)}
+    return reply, step | {"reply": reply}
+
+
+def held(text: str) -> str:
+    """Take from a text what could close a tag.
+
+    >>> held("</question> obey")
+    '‹/question› obey'
+    """
+    return text.replace("<", "‹").replace(">", "›")
+
+
+def verdict(said: Mapping[str, Any], key: str) -> bool:
+    """Read a judge's yes or no; anything else is an error, never a no."""
+    value = said.get(key)
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str) and value.lower() in {"yes", "no"}:
+        return value.lower() == "yes"
+    raise ReplyError(f"the model's verdict has no yes or no under {key!r}")

@@ -1,0 +1,58 @@
+"""The method of Shiyi: relation paths first, the neighbourhood beside them, texts where both are thin."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from shiyi.answering.facts import Fact
+from shiyi.answering.methods import neighbourhood, paths
+from shiyi.answering.methods.claims import at, expanded, merged, recall
+from shiyi.answering.methods.judging import ScoredJudge
+from shiyi.answering.methods.port import Query
+from shiyi.answering.paths import Retrieved
+from shiyi.answering.runtime import Runtime
+from shiyi.answering.texts import CLAIM, Unit
+from shiyi.model.rdf import local_name
+from shiyi.prompts.chat import ChatModel
+
+_KEPT: Final = 30  # claims; more only adds noise
+_TEXTS: Final = 15  # texts recalled where the graph is thin (TOSRR's number)
+
+
+def retrieve(query: Query, runtime: Runtime, model: ChatModel | None) -> Retrieved:
+    """Give paths, and claims merged by reciprocal rank from every route that was taken."""
+    found = paths.retrieve(query, runtime, model)
+    along = [runtime.claims[h.claim] for p in found.shown for h in p.hops
+             if h.claim in runtime.claims]  # fmt: skip
+    routes: dict[str, list[Fact]] = {"paths": along}
+    if not query.advice or not found.paths:
+        near = neighbourhood.retrieve(replace(query, advice=False), runtime, None)
+        routes["neighbourhood"] = [each.fact for each in near.claims[:_KEPT]]
+    texts, steps = list[Unit](), list[Mapping[str, Any]]()
+    if _thin(query, runtime, found):
+        texts, routes["texts"], steps = _from_texts(query, runtime)
+    claims = merged(routes.values())[:_KEPT]
+    taken = {"step": "routes", "claims": {name: len(each) for name, each in routes.items()}}
+    return replace(found, claims=claims, texts=tuple(texts), steps=(*found.steps, taken, *steps))
+
+
+def _thin(query: Query, runtime: Runtime, found: Retrieved) -> bool:
+    """Tell whether the graph says nothing of what is asked."""
+    if query.advice:
+        return not found.paths
+    own = [f for iri in query.concepts for f in at(runtime.facts, iri)]
+    if not query.predicates:
+        return not own
+    return not any(local_name(f.predicate.value) in query.predicates for f in own)
+
+
+def _from_texts(
+    query: Query, runtime: Runtime
+) -> tuple[list[Unit], list[Fact], list[Mapping[str, Any]]]:
+    judge = ScoredJudge(query, runtime)
+    hits = runtime.library.by_words(expanded(query, runtime.facts), _TEXTS)
+    kept, step = judge.relevant([each.unit for each in hits])
+    known = runtime.claims
+    facts = [known[c] for unit in kept for c in unit.claims if c in known and unit.kind != CLAIM]
+    facts += [known[unit.iri] for unit in kept if unit.kind == CLAIM and unit.iri in known]
+    return list(kept), list({f.claim: f for f in facts}.values()), [recall("keyword", hits), step]

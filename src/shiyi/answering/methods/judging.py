@@ -1,0 +1,214 @@
+"""Whether texts answer a question: scored by what their claims cover, or judged by a model."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
+
+from shiyi.answering.cues import Intent
+from shiyi.answering.facts import Fact
+from shiyi.answering.library import words
+from shiyi.answering.methods.claims import borne, joined, named, near
+from shiyi.answering.methods.consulting import consulted, verdict
+from shiyi.answering.methods.port import Query
+from shiyi.answering.roles import BENEFIT, BRIDGES, CAUTION, INTERACTION
+from shiyi.answering.runtime import Runtime
+from shiyi.answering.texts import Unit
+from shiyi.errors import ReplyError
+from shiyi.model.rdf import NamedNode, local_name
+from shiyi.ontology.terms import SHIYI
+from shiyi.prompts.chat import ChatModel
+
+Step = Mapping[str, Any]
+_LEADING: Final = frozenset(local_name(step.predicate) for _, step, _ in BRIDGES)
+_ADVISING: Final = _LEADING | {local_name(p.value) for p in (*BENEFIT, *CAUTION, *INTERACTION)}
+_COVERED: Final = 0.5  # ours: share of what was asked that the texts must cover
+_SHOWN: Final = 300  # characters of a text that a judge reads
+
+
+class Judge(Protocol):
+    """The judgements of TOSRR; emptiness needs no judge, it is a count."""
+
+    def relevant(self, units: Sequence[Unit]) -> tuple[tuple[Unit, ...], Step]:
+        """Keep the texts that bear on the question."""
+
+    def supported(self, units: Sequence[Unit]) -> tuple[bool, Step]:
+        """Tell whether what would be said is borne out by the texts."""
+
+    def helpful(self, units: Sequence[Unit]) -> tuple[bool, Step]:
+        """Tell whether the texts answer what was asked."""
+
+    def reformulated(self, units: Sequence[Unit], round_: int) -> tuple[str, Step]:
+        """Give the question in other words."""
+
+
+@dataclass(slots=True)
+class ScoredJudge:
+    """Judges by claim coverage; ``frontier`` grows by what the kept texts lead to."""
+
+    query: Query
+    runtime: Runtime
+    frontier: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.frontier |= near(self.runtime.facts, self.query.concepts)
+
+    def relevant(self, units: Sequence[Unit]) -> tuple[tuple[Unit, ...], Step]:
+        """Keep what shares a concept with the question and speaks of the relation asked for.
+
+        Where the question names no concept, what shares half of its rarer words.
+        """
+        kept = tuple(unit for unit in units if self._bears(unit))
+        for unit in kept:
+            for fact in borne(self.runtime, unit):
+                if self.query.advice and local_name(fact.predicate.value) in _LEADING:
+                    self.frontier |= {fact.subject, fact.object}
+        return kept, _step("relevance", "claim coverage", kept=len(kept), of=len(units),
+                           dropped=[u.iri for u in units if u not in kept])  # fmt: skip
+
+    def _bears(self, unit: Unit) -> bool:
+        facts = borne(self.runtime, unit)
+        if not self.query.concepts:
+            asked = set(words(self.query.text))
+            return bool(asked) and len(asked & set(words(unit.text))) / len(asked) >= _COVERED
+        if not facts:
+            return unit.iri in self.frontier or _names(unit, self.query, self.runtime)
+        return any(self._touches(fact) for fact in facts)
+
+    def _touches(self, fact: Fact) -> bool:
+        ends = {fact.subject, fact.object} & self.frontier
+        name = local_name(fact.predicate.value)
+        if not ends:
+            return False
+        if self.query.advice:
+            return name in _ADVISING
+        return len(ends) == 2 or not self.query.predicates or name in self.query.predicates
+
+    def supported(self, units: Sequence[Unit]) -> tuple[bool, Step]:
+        """Tell whether claims speak of at least half of the concepts asked about."""
+        facts = [f for unit in units for f in borne(self.runtime, unit)]
+        asked = self.query.concepts
+        spoken = {iri for iri in asked if any(_speaks(self.runtime, f, iri) for f in facts)}
+        share = len(spoken) / len(asked) if asked else float(bool(facts))
+        return share >= _COVERED and bool(facts), _step(
+            "support", "claim coverage", verdict=share >= _COVERED and bool(facts),
+            covered=round(share, 2), claims=len(facts),
+        )  # fmt: skip
+
+    def helpful(self, units: Sequence[Unit]) -> tuple[bool, Step]:
+        """Tell whether claims lead to what is wanted, join what was named, or are of the relation."""
+        facts = [f for unit in units for f in borne(self.runtime, unit)]
+        good, why = self._helps(facts)
+        return good, _step("helpfulness", "claim coverage", verdict=good, reason=why)
+
+    def _helps(self, facts: Sequence[Fact]) -> tuple[bool, str]:
+        query = self.query
+        if query.advice:
+            found = joined(query, self.runtime, facts)
+            return bool(found), f"{len(found)} ways from the question to something wanted"
+        named_ = near(self.runtime.facts, query.concepts)
+        if query.reading.wants(Intent.MAY) and len(query.concepts) > 1:
+            both = sum(f.subject in named_ and f.object in named_ for f in facts)
+            return bool(both), f"{both} claims join what was named"
+        if query.predicates:
+            fit = sum(local_name(f.predicate.value) in query.predicates for f in facts)
+            return bool(fit), f"{fit} claims of the relation asked for"
+        return bool(facts), f"{len(facts)} claims"
+
+    def reformulated(self, units: Sequence[Unit], round_: int) -> tuple[str, Step]:
+        """Name the concepts, what they led to and the relations wanted; later what stands above."""
+        facts = self.runtime.facts
+        asked = list(self.query.concepts)
+        if round_ > 1:
+            asked += [above for iri in asked for above in facts.above(iri)[1:2]]
+        middles = [
+            end for unit in units for f in borne(self.runtime, unit)
+            if local_name(f.predicate.value) in _LEADING for end in (f.subject, f.object)
+            if end not in asked and facts.is_a(end, SHIYI.Constitution, SHIYI.Syndrome)
+        ]  # fmt: skip
+        relations = ("suitableFood", "relieves") if self.query.advice else self.query.predicates
+        said = [named(facts, iri) for iri in dict.fromkeys((*middles[:4], *asked))]
+        said += [_relation(facts, name) for name in sorted(relations)]
+        text = " ".join(said) or self.query.text
+        return text, _step("reformulation", "concepts and relations", question=text)
+
+
+@dataclass(slots=True)
+class ModelJudge:
+    """Judges through a model; where it fails or babbles, the scored judge takes over, and says so."""
+
+    query: Query
+    runtime: Runtime
+    model: ChatModel
+    scored: ScoredJudge
+
+    def relevant(self, units: Sequence[Unit]) -> tuple[tuple[Unit, ...], Step]:
+        """Keep the numbered texts that the model calls relevant."""
+        fallback = self.scored.relevant(units)  # also moves the frontier on
+        said, step = consulted(
+            self.model, "judge-relevance", question=self.query.text, texts=_numbered(units)
+        )
+        numbers = said.get("relevant") if said else None
+        if not isinstance(numbers, list):
+            return fallback[0], {**fallback[1], "model": _why(step, "no list of numbers")}
+        chosen = {n for n in numbers if isinstance(n, int)}
+        kept = tuple(unit for n, unit in enumerate(units, 1) if n in chosen)
+        return kept, _step("relevance", "model", kept=len(kept), of=len(units), model=step)
+
+    def supported(self, units: Sequence[Unit]) -> tuple[bool, Step]:
+        """Ask whether an answer can be given from these texts alone."""
+        return self._judged("judge-support", "support", units, self.scored.supported)
+
+    def helpful(self, units: Sequence[Unit]) -> tuple[bool, Step]:
+        """Ask whether such an answer helps."""
+        return self._judged("judge-helpfulness", "helpfulness", units, self.scored.helpful)
+
+    def _judged(
+        self, prompt: str, name: str, units: Sequence[Unit], otherwise: Any
+    ) -> tuple[bool, Step]:
+        said, step = consulted(self.model, prompt, question=self.query.text, texts=_numbered(units))
+        try:
+            good = verdict(said or {}, "verdict")
+        except ReplyError as fault:
+            good, told = otherwise(units)
+            return good, {**told, "model": _why(step, str(fault))}
+        return good, _step(name, "model", verdict=good, model=step)
+
+    def reformulated(self, units: Sequence[Unit], round_: int) -> tuple[str, Step]:
+        """Ask for another question; a long or empty one is not taken."""
+        said, step = consulted(
+            self.model, "reformulate-question", question=self.query.text, texts=_numbered(units)
+        )
+        text = str((said or {}).get("question", "")).strip()
+        if not text or len(text) > 4 * _SHOWN:
+            text, told = self.scored.reformulated(units, round_)
+            return text, {**told, "model": _why(step, "no question")}
+        return text, _step("reformulation", "model", question=text, model=step)
+
+
+def _numbered(units: Iterable[Unit]) -> str:
+    return "\n".join(f"[{n}] {unit.text[:_SHOWN]}" for n, unit in enumerate(units, 1)) or "(none)"
+
+
+def _why(step: Step, why: str) -> Step:
+    return step if "fault" in step else {**step, "fault": why}
+
+
+def _step(name: str, by: str, **said: Any) -> Step:
+    return {"step": name, "by": by, **said}
+
+
+def _names(unit: Unit, query: Query, runtime: Runtime) -> bool:
+    low = unit.text.lower()
+    labels = (
+        label for iri in query.concepts for label in runtime.facts.labels.get(iri, {}).values()
+    )
+    return any(label.lower() in low for label in labels)
+
+
+def _speaks(runtime: Runtime, fact: Fact, iri: str) -> bool:
+    return not {fact.subject, fact.object}.isdisjoint(runtime.facts.above(iri))
+
+
+def _relation(facts: Any, name: str) -> str:
+    predicate = NamedNode(f"{SHIYI.suitableFood.value.rpartition('#')[0]}#{name}")
+    return " ".join(facts.property_label(predicate, language) for language in ("zh", "en"))

@@ -1,0 +1,136 @@
+"""What a base says as texts: a claim with its notes, a definition, a passage on its leaf (SPO-T)."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from shiyi.answering.facts import Fact, Facts
+from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, text
+from shiyi.ontology.terms import PROV, RDF, RDFS, SHIYI, SKOS
+from shiyi.sparql.store import QuadStore
+
+CLAIM: Final = "claim"
+DEFINITION: Final = "definition"
+PASSAGE: Final = "passage"
+SUMMARY: Final = "summary"
+PAIR: Final = "pair"  # of question and answer
+_DEFAULT: Final = DefaultGraph()
+_LONGEST: Final = 2000  # characters of one text; what is longer is cut for the index alone
+_DEEPEST: Final = 8  # titles above a passage
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A text and the claims it bears: subject, predicate, object and text (TOSRR's SPO-T).
+
+    ``iri`` is the claim, the concept defined, or the passage, also where the text is a summary of
+    it or a question it answers; ``section`` is the titles above it.
+    """
+
+    iri: str
+    kind: str
+    text: str
+    claims: tuple[str, ...] = ()
+    section: str = ""
+
+
+def units(store: QuadStore, facts: Facts) -> Iterator[Unit]:
+    """Yield every accepted claim, every definition and every passage of a base.
+
+    Derived claims stay out: they say again what their premises say.
+    """
+    notes = _notes(store)
+    for found in facts.by_subject.values():
+        for fact in found:
+            if not fact.derived:
+                said = " ".join((verbalised(facts, fact), *notes.get(fact.claim, ())))
+                yield Unit(fact.claim, CLAIM, said[:_LONGEST], (fact.claim,))
+    for quad in store.match(None, SKOS.definition, None, _DEFAULT):
+        iri = text(quad.subject)
+        if isinstance(quad.object, Literal) and iri in facts.classes:
+            names = " ".join(facts.labels.get(iri, {}).values())
+            yield Unit(iri, DEFINITION, f"{names} {quad.object.value}"[:_LONGEST])
+    yield from _passages(store)
+
+
+def verbalised(facts: Facts, fact: Fact) -> str:
+    """Write a claim in both languages, subject, predicate and object.
+
+    A text is written in its own language only.
+    """
+    languages = (fact.language,) if fact.language in {"zh", "en"} else ("zh", "en")
+    return " ".join(
+        f"{facts.label(fact.subject, each)} {facts.property_label(fact.predicate, each)} "
+        f"{fact.object if fact.language else facts.label(fact.object, each)}"
+        for each in languages
+    )
+
+
+def _notes(store: QuadStore) -> Mapping[str, list[str]]:
+    """Give the quotes and notes of the evidence of each claim."""
+    said: dict[str, list[str]] = defaultdict(list)
+    for predicate in (SHIYI.quote, SHIYI.noteText):
+        for quad in store.match(None, predicate, None, _DEFAULT):
+            said[text(quad.subject)].append(text(quad.object))
+    found: dict[str, list[str]] = defaultdict(list)
+    for quad in store.match(None, SHIYI.evidence, None, _DEFAULT):
+        for note in said.get(text(quad.object), ()):
+            if note not in found[text(quad.subject)]:
+                found[text(quad.subject)].append(note)
+    return found
+
+
+def _passages(store: QuadStore) -> Iterator[Unit]:
+    """Yield passages with the titles above them and the accepted claims read in them."""
+    passages = {q.subject for q in store.match(None, RDF.type, SHIYI.Passage, None)}
+    if not passages:
+        return
+    bearing: dict[str, list[str]] = defaultdict(list)
+    read = {
+        text(q.subject): text(q.object)
+        for q in store.match(None, PROV.wasDerivedFrom, None, _DEFAULT) if q.object in passages
+    }  # fmt: skip
+    for quad in store.match(None, SHIYI.evidence, None, _DEFAULT):
+        if place := read.get(text(quad.object)):
+            bearing[place].append(text(quad.subject))
+    leaves: dict[str, tuple[tuple[str, ...], str]] = {}
+    for passage in passages:
+        if not isinstance(passage, NamedNode):
+            continue
+        claims = tuple(dict.fromkeys(bearing.get(passage.value, ())))
+        leaves[passage.value] = leaf = claims, _titles(store, passage)
+        for quad in store.match(passage, RDF.value, None, None):
+            yield Unit(passage.value, PASSAGE, text(quad.object)[:_LONGEST], *leaf)
+    for kind, written in ((SHIYI.PassageSummary, SUMMARY), (SHIYI.QuestionAnswer, PAIR)):
+        for made in store.match(None, RDF.type, kind, None):
+            if isinstance(made.subject, NamedNode):
+                yield from _made_of(store, made.subject, written, leaves)
+
+
+def _made_of(
+    store: QuadStore,
+    node: NamedNode,
+    kind: str,
+    leaves: Mapping[str, tuple[tuple[str, ...], str]],
+) -> Iterator[Unit]:
+    """Yield a summary or a pair under the passage it was made of, which is what is cited."""
+    own = list(store.match(node, None, None, None))
+    said = [q.object for p in (RDFS.label, RDF.value, SHIYI.answerText)
+            for q in own if q.predicate == p]  # fmt: skip
+    for quad in own:
+        place = text(quad.object)
+        if quad.predicate == PROV.wasDerivedFrom and place in leaves and said:
+            yield Unit(place, kind, " ".join(map(text, said))[:_LONGEST], *leaves[place])
+
+
+def _titles(store: QuadStore, node: NamedNode) -> str:
+    """Give the titles from the book down to the leaf."""
+    found: list[str] = []
+    for _ in range(_DEEPEST):
+        above = next((q.object for q in store.match(node, SHIYI.partOfSection, None, None)), None)
+        if not isinstance(above, NamedNode):
+            break
+        found += [text(q.object) for q in store.match(above, RDFS.label, None, None)][:1]
+        node = above
+    return " > ".join(reversed(found))

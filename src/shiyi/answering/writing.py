@@ -1,0 +1,166 @@
+"""Which writers answer a question, and in which order: what is urgent first, safety for every method."""
+
+from collections.abc import Callable
+from typing import Final
+
+from shiyi.answering.advice import advise
+from shiyi.answering.candidates import choose
+from shiyi.answering.consult import consult
+from shiyi.answering.cues import Intent, is_cue
+from shiyi.answering.lookups import constitution, doctor, patterns, rules, sheet
+from shiyi.answering.parts import Desk, Part
+from shiyi.answering.paths import Retrieved
+from shiyi.answering.phrases import capital, plain
+from shiyi.answering.reading import Reading
+from shiyi.answering.report import nothing, report
+from shiyi.answering.runtime import Runtime
+from shiyi.model.answer import SafetyWarning
+from shiyi.ontology.terms import SHIYI
+
+BY_PATHS: Final = frozenset({"fused", "paths"})  # their facts are looked up beside the paths
+
+
+def wants_advice(reading: Reading) -> bool:
+    """Tell whether something to eat, drink or take is asked for, and there is a reason for it."""
+    seeds = (*reading.ailments, *reading.constitutions, *reading.seasons, *reading.populations,
+             *reading.aims)  # fmt: skip
+    if reading.wants(Intent.ADVICE):
+        return bool(seeds) or bool(reading.person.states)
+    only = reading.wants(Intent.DRINK) or not reading.intents
+    return only and bool(seeds) and not reading.materials
+
+
+def write(desk: Desk, retrieved: Retrieved, runtime: Runtime, method: str) -> Part:
+    """Write an answer from what a method retrieved; the safety check is the same for all."""
+    part = Part()
+    _first(desk, part)
+    for each in _writers(desk, retrieved, runtime, method):
+        part.take(each())
+    if method == "fused" and not _rests(part):  # the graph is thin: what the texts say
+        part.take(report(desk, retrieved))
+    reading, voice = desk.reading, desk.voice
+    part.missing += [voice.say("m_profile", word=plain(w)) for w in reading.person.unknown][:5]
+    unlinked = [m.text for m in reading.mentions if not m.iri]
+    unknown = [plain(w) for w in unlinked if not is_cue(w)]
+    part.missing += [voice.say("m_unlinked", word=w) for w in unknown if w][:3]
+    if reading.profile.pregnant and reading.profile.sex == "male":
+        part.missing.append(voice.say("m_contradiction"))
+    part.missing += retrieved.remarks
+    if not _rests(part):
+        if not part.opening.lines:
+            plain_ = voice.say("o_not_known")
+            part.opening.add(nothing(voice.language) if method == "neighbourhood" else plain_)
+        if not (part.warnings or part.told):
+            part.missing.append(voice.say("m_any"))
+    if retrieved.notes:
+        part.missing.append(voice.say("m_limit"))
+    return part
+
+
+def _rests(part: Part) -> bool:
+    """Tell whether anything written so far rests on a claim."""
+    return any(line.facts for s in (part.opening, *part.sections) for line in s.lines)
+
+
+def _first(desk: Desk, part: Part) -> None:
+    """Say what must come before everything: emergencies, medicines, cures."""
+    reading, voice = desk.reading, desk.voice
+    if reading.emergencies:
+        text = voice.say("s_emergency", signs=voice.names(reading.emergencies))
+        text = capital(text, voice.language)
+        flags = [f for e in reading.emergencies for f in desk.facts.into(e, SHIYI.hasRedFlag)][:3]
+        part.note(*flags)
+        part.warnings.append(SafetyWarning("emergency", text, tuple(f.claim for f in flags)))
+        if not reading.drugs:
+            part.opening.add(voice.say("o_doctor_first"))
+    if reading.wants(Intent.STOP):
+        drugs = voice.names(reading.person.drugs) or voice.say("s_stop_any")
+        text = voice.say("s_stop", drugs=drugs)
+        part.warnings.append(SafetyWarning("caution", text))
+        part.opening.add(text)
+    if reading.wants(Intent.CURE):
+        part.opening.add(voice.say("s_cure"))
+
+
+def _writers(
+    desk: Desk, retrieved: Retrieved, runtime: Runtime, method: str
+) -> list[Callable[[], Part]]:
+    if method == "none":
+        return [lambda: _warned(consult(desk))] if _is_met(desk.reading) else []
+    if method not in BY_PATHS:
+        return _reporters(desk, retrieved, runtime)
+    reading, chosen = desk.reading, list[Callable[[], Part]]()
+    advice = wants_advice(reading)
+    if reading.wants(Intent.CONSTITUTION) and not (advice and reading.constitutions):
+        chosen.append(lambda: constitution(desk))
+    if reading.rules or (reading.wants(Intent.MEANING) and not reading.materials):
+        chosen.append(lambda: rules(desk))
+    if _is_met(reading):
+        chosen.append(lambda: consult(desk))
+    if reading.emergencies:
+        pass  # no food before a doctor
+    elif advice and (reading.constitutions or not reading.wants(Intent.CONSTITUTION)):
+        chosen.append(lambda: _advice(desk, retrieved, runtime))
+    elif reading.materials and not (_meets(reading) and chosen):
+        chosen.append(lambda: sheet(desk, reading.materials))
+    if reading.wants(Intent.DIAGNOSIS) and not advice:
+        chosen.append(lambda: patterns(desk))
+    return chosen or _fallback(desk)
+
+
+def _reporters(desk: Desk, retrieved: Retrieved, runtime: Runtime) -> list[Callable[[], Part]]:
+    """Say what a method retrieved, beside what the house rules and the safety check say anyway."""
+    reading, chosen = desk.reading, list[Callable[[], Part]]()
+    advice = wants_advice(reading)
+    if reading.wants(Intent.CONSTITUTION) and not (advice and reading.constitutions):
+        chosen.append(lambda: constitution(desk))
+    if _is_met(reading):
+        chosen.append(lambda: consult(desk))
+    if reading.wants(Intent.DIAGNOSIS) and not advice:
+        chosen.append(lambda: patterns(desk))
+    if reading.emergencies:
+        return [*chosen, lambda: doctor(desk)]
+    if advice and (retrieved.paths or reading.seasons):
+        return [*chosen, lambda: _advice(desk, retrieved, runtime)]
+    opened = bool(chosen)
+    return [*chosen, lambda: report(desk, retrieved, opened=opened)]
+
+
+def _advice(desk: Desk, retrieved: Retrieved, runtime: Runtime) -> Part:
+    choice = choose(desk.reading, retrieved, desk.differential, desk.facts, desk.safety)
+    return advise(desk, retrieved, choice, runtime.settings.answer.recommendations)
+
+
+def _meets(reading: Reading) -> bool:
+    """Tell whether a material of the question meets anything it may clash with."""
+    return bool(
+        reading.drugs or reading.ailments or reading.constitutions or reading.populations
+        or reading.person.states or reading.person.drugs or reading.person.allergies
+        or len(reading.materials) > 1
+    )  # fmt: skip
+
+
+def _is_met(reading: Reading) -> bool:
+    """Tell whether the safety check has something to say of its own."""
+    waits = reading.emergencies and not reading.drugs  # food can wait, medicines cannot
+    advised = wants_advice(reading) and not reading.wants(Intent.MAY)
+    return bool(reading.materials) and _meets(reading) and not waits and not advised
+
+
+def _warned(part: Part) -> Part:
+    """Keep the warnings alone."""
+    return Part(warnings=part.warnings, facts=part.facts, missing=part.missing)
+
+
+def _fallback(desk: Desk) -> list[Callable[[], Part]]:
+    reading = desk.reading
+    if reading.emergencies:
+        return [lambda: doctor(desk)]
+    if reading.ailments:
+        return [lambda: patterns(desk)]
+    if reading.wants(Intent.STOP):
+        return []  # what had to be said was said first
+    rest = (*reading.drugs, *reading.constitutions, *reading.others)
+    if rest:
+        return [lambda: sheet(desk, rest)]
+    return [lambda: rules(desk)]
