@@ -213,7 +213,9 @@ class ServerSettings:
 class CurationSettings:
     """How curators sign in from elsewhere; the client's secret is SHIYI_CURATION_OIDC_SECRET."""
 
-    oidc_issuer: str = ""  # an OpenID Connect issuer, such as https://login.example.org; empty: none
+    oidc_issuer: str = (
+        ""  # an OpenID Connect issuer, such as https://login.example.org; empty: none
+    )
     oidc_client: str = ""  # the client's name there
     oidc_name: str = ""  # what the button says; empty: the issuer
     oidc_role: str = ""  # role of those who come for the first time; empty: only known accounts
@@ -274,7 +276,10 @@ relation_paths, allow_inverse, limit, engine
 
     @classmethod
     def read(cls, toml: str, env: Mapping[str, str]) -> Self:
-        """Take ``shiyi.toml``, then ``SHIYI_<SECTION>_<KEY>``, ``SHIYI_KB`` and ``SHIYI_BASE``."""
+        """Take ``shiyi.toml``, then ``SHIYI_<SECTION>_<KEY>``, ``SHIYI_KB`` and ``SHIYI_BASE``.
+
+        ``store`` stands before the sections, or in ``SHIYI_STORE``.
+        """
         try:
             tables = tomllib.loads(toml)
         except tomllib.TOMLDecodeError as fault:
@@ -286,6 +291,9 @@ relation_paths, allow_inverse, limit, engine
         }
         for name in tables.keys() - sections.keys() | tables.keys() & places.keys():
             raise SettingError(name, "is not a section of shiyi.toml")
+        places["store"] = env.get("SHIYI_STORE", tables.get("store", ""))
+        if not isinstance(places["store"], str):
+            raise SettingError("store", "is the address of a SPARQL endpoint, or nothing")
         chosen: dict[str, Any] = {
             name: _chosen(name, default, tables.get(name, {}), env)
             for name, default in sections.items()

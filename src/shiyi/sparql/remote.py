@@ -1,0 +1,310 @@
+"""The remote store: any SPARQL endpoint over HTTP, in two statement profiles."""
+
+import re
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from typing_extensions import override
+
+from shiyi.errors import OutsideError, QueryError, SettingError
+from shiyi.model.rdf import (
+    DefaultGraph,
+    NamedNode,
+    Quad,
+    Subject,
+    Term,
+    Triple,
+    canonical,
+    serialize,
+)
+from shiyi.settings import RemoteSettings
+from shiyi.sparql.oxigraph import NO_GRAPHS, Graphs, OxigraphStore, parse_n_quads
+from shiyi.sparql.remote_http import Endpoint
+from shiyi.sparql.remote_lowering import lowered_query
+from shiyi.sparql.remote_terms import (
+    PARTS,
+    TRIPLE,
+    by_graph,
+    descriptions,
+    incoming,
+    is_triple_name,
+    outgoing,
+    outgoing_quad,
+)
+from shiyi.sparql.store import QuadStore, Solution
+
+PROFILES: Final = ("rdf12", "rdf11")
+_ASKED: Final = 200  # triple terms described in one query
+_REMEMBERED: Final = 200_000  # triple terms
+_LOADED: Final = 50_000  # quads uploaded at a time
+_VARIABLES: Final = ("s", "p", "o", "g")
+# graphs that an engine keeps for itself; only Virtuoso shows them
+_OWN_GRAPHS: Final = ("http://www.openlinksw.com/", "http://localhost:8890/", "http://www.w3.org/",
+                      "urn:activitystreams-owl:map", "urn:core:services:sparql",
+                      "virtrdf-label", "b3s", "b3sonto", "facets", "dbprdf-label")  # fmt: skip
+
+
+class RemoteStore(QuadStore):
+    """A quad store that another process or another machine holds.
+
+    Each change is sent as one request up to ``remote.batch`` quads; larger ones are several, safe
+    to repeat. What fails outside is an OutsideError that says what to do.
+    """
+
+    def __init__(self, address: str, settings: RemoteSettings | None = None) -> None:
+        self.settings = settings or RemoteSettings()
+        if self.settings.profile not in PROFILES:
+            known = ", ".join(PROFILES)
+            raise SettingError("remote.profile", f"is one of {known}")
+        self.endpoint = Endpoint(address, self.settings)
+        self._lowered = self.settings.profile == "rdf11"
+        self._home = self.settings.default_graph
+        self._terms: dict[NamedNode, Triple] = {}
+        self._turn = threading.RLock()
+        self._parser = OxigraphStore.in_memory()
+
+    @override
+    def select(self, query: str, **bound: Term) -> Iterator[Solution]:
+        self._parser.select(query)  # the same complaint, with line and column, whoever answers
+        text = lowered_query(query) if self._lowered else query
+        if bound:
+            values = " ".join(canonical(outgoing(term, self._lowered)) for term in bound.values())
+            names = " ".join(f"?{name}" for name in bound)
+            text = f"{text}\nVALUES ({names}) {{ ({values}) }}"
+        for names_found, rows in self._pages(text):
+            if missing := bound.keys() - set(names_found):
+                raise QueryError(f"?{min(missing)} is bound but not among the variables of SELECT")
+            yield from self._read(rows)
+
+    @override
+    def match(
+        self,
+        subject: Subject | None = None,
+        predicate: NamedNode | None = None,
+        object: Term | None = None,
+        graph: NamedNode | DefaultGraph | None = None,
+    ) -> Iterator[Quad]:
+        fixed = (subject, predicate, object)
+        query = self._match_query(fixed, graph)
+        for _, rows in self._pages(query):
+            for row in self._read(rows):
+                terms = [row.get(name) if term is None else term
+                         for name, term in zip(_VARIABLES, fixed, strict=False)]  # fmt: skip
+                where = graph if graph is not None else self._graph(row.get("g"))
+                yield Quad(*terms, where)  # type: ignore[arg-type]
+
+    def contains(self, quad: Quad) -> bool:
+        """Tell whether the store holds a quad."""
+        return any(True for _ in self.match(quad.subject, quad.predicate, quad.object,
+                                            _plain(quad.graph_name)))  # fmt: skip
+
+    @override
+    def change(
+        self, add: Iterable[Quad] = (), remove: Iterable[Quad] = (), graphs: Graphs = NO_GRAPHS
+    ) -> None:
+        added, removed = tuple(add), tuple(remove)  # a failing iterable changes nothing
+        with self._turn:
+            parts = [*self._removals(removed), *_managed(graphs), *self._additions(added)]
+            sizes, held = 0, []
+            for size, text in parts:
+                if held and sizes + size > self.settings.batch:
+                    self.endpoint.update(" ;\n".join(held))
+                    sizes, held = 0, []
+                sizes, held = sizes + size, [*held, text]
+            if held:
+                self.endpoint.update(" ;\n".join(held))
+
+    def load_quads(self, quads: Iterable[Quad]) -> None:
+        """Load many quads; by the Graph Store Protocol where it has an address."""
+        if not self.endpoint.graph_store:
+            self.change(quads)
+            return
+        held: list[Quad] = []
+        for quad in quads:
+            held.append(quad)
+            if len(held) >= _LOADED:
+                self._load(held)
+                held = []
+        self._load(held)
+
+    def load_n_quads(self, written: bytes) -> None:
+        """Load N-Quads."""
+        self.load_quads(parse_n_quads(written))
+
+    def flush(self) -> None:
+        """Do nothing: what was acknowledged is the remote store's to keep."""
+
+    def reopen(self) -> None:
+        """Do nothing: each request stands alone."""
+
+    def close(self) -> None:
+        """Let go of the connections."""
+        self.endpoint.close()
+
+    @override
+    def __len__(self) -> int:
+        where = self._match_query((None, None, None), None, select="(COUNT(*) AS ?n)")
+        _, rows = self.endpoint.solutions(where)
+        return int(rows[0]["n"]["value"])
+
+    def _match_query(
+        self, fixed: Sequence[Term | None], graph: NamedNode | DefaultGraph | None, select: str = ""
+    ) -> str:
+        written = [
+            f"?{name}" if term is None else canonical(outgoing(term, self._lowered))
+            for name, term in zip(_VARIABLES, fixed, strict=False)
+        ]
+        pattern = " ".join(written)
+        hidden = ""
+        if self._lowered and written[0] == "?s":
+            hidden = f' FILTER(!STRSTARTS(STR(?s), "{TRIPLE}"))'
+        asked = select or " ".join(each for each in (*written, "?g") if each[0] == "?")
+        if isinstance(graph, NamedNode):
+            where = f"GRAPH {graph} {{ {pattern} }}"
+        elif isinstance(graph, DefaultGraph):
+            where = f"GRAPH <{self._home}> {{ {pattern} }}" if self._home else pattern
+        elif self._home:
+            own = " && ".join(f'!STRSTARTS(STR(?g), "{each}")' for each in _OWN_GRAPHS)
+            where = f"GRAPH ?g {{ {pattern} }} FILTER({own})"
+        else:
+            where = f"{{ {pattern} }} UNION {{ GRAPH ?g {{ {pattern} }} }}"
+        return f"SELECT {asked} WHERE {{ {where}{hidden} }}"
+
+    def _pages(self, query: str) -> Iterator[tuple[list[str], list[Mapping[str, Any]]]]:
+        """Ask in pages where the settings say so; else at once."""
+        page = self.settings.page
+        if not page:
+            yield self.endpoint.solutions(query)
+            return
+        start = seen = 0
+        while True:
+            asked = f"SELECT * WHERE {{ {{ {query} }} }} LIMIT {page} OFFSET {start}"
+            names, rows = self.endpoint.solutions(_hoisted(query, asked))
+            seen += len(rows)
+            yield names, rows
+            if len(rows) < page:
+                break
+            start += page
+        if start:  # a page may have been cut by the store, or the data have changed meanwhile
+            counted = f"SELECT (COUNT(*) AS ?n) WHERE {{ {{ {query} }} }}"
+            _, rows = self.endpoint.solutions(_hoisted(query, counted))
+            if int(rows[0]["n"]["value"]) != seen:
+                raise OutsideError(
+                    f"{self.endpoint.address} gave {seen:,} of {int(rows[0]['n']['value']):,} rows: "
+                    "it cuts pages, or was changed meanwhile; lower remote.page and try again"
+                )
+
+    def _read(self, rows: Sequence[Mapping[str, Any]]) -> Iterator[Solution]:
+        solutions = [{name: incoming(said) for name, said in row.items()} for row in rows]
+        if self._lowered:
+            self._learn({t for row in solutions for t in row.values() if is_triple_name(t)})
+            solutions = [
+                {name: self._raised(term) for name, term in row.items()} for row in solutions
+            ]
+        yield from solutions
+
+    def _learn(self, names: set[Any]) -> None:
+        """Ask what triple terms stand behind their names; a name's content never changes."""
+        if len(self._terms) > _REMEMBERED:
+            self._terms.clear()
+        wanted = sorted(names - self._terms.keys(), key=str)
+        for at in range(0, len(wanted), _ASKED):
+            values = " ".join(map(str, wanted[at : at + _ASKED]))
+            pattern = f"?t {PARTS[0]} ?s ; {PARTS[1]} ?p ; {PARTS[2]} ?o"
+            query = (
+                f"SELECT DISTINCT ?t ?s ?p ?o WHERE {{ VALUES ?t {{ {values} }} "
+                f"GRAPH ?g {{ {pattern} }} }}" if self._home else
+                f"SELECT DISTINCT ?t ?s ?p ?o WHERE {{ VALUES ?t {{ {values} }} "
+                f"{{ {pattern} }} UNION {{ GRAPH ?g {{ {pattern} }} }} }}"
+            )  # fmt: skip
+            _, rows = self.endpoint.solutions(query)
+            found = [{name: incoming(said) for name, said in row.items()} for row in rows]
+            self._learn({row["o"] for row in found if is_triple_name(row["o"])})
+            for row in found:
+                s, p, o = row["s"], row["p"], self._raised(row["o"])
+                self._terms[row["t"]] = Triple(s, p, o)  # type: ignore[index, arg-type]
+
+    def _raised(self, term: Term) -> Term:
+        if not is_triple_name(term):
+            return term
+        try:
+            return self._terms[term]  # type: ignore[index]
+        except KeyError:
+            raise OutsideError(
+                f"the remote store says nothing of the triple term {term}: it was changed by another"
+            ) from None
+
+    def _graph(self, found: Term | None) -> NamedNode | DefaultGraph:
+        if found is None or (isinstance(found, NamedNode) and found.value == self._home):
+            return DefaultGraph()
+        if not isinstance(found, NamedNode):
+            raise OutsideError(f"the remote store names a graph {found}, which is no IRI")
+        return found
+
+    def _removals(self, quads: Sequence[Quad]) -> Iterator[tuple[int, str]]:
+        yield from self._data("DELETE", quads)
+        if not self._lowered:
+            return
+        freed: dict[Any, set[Any]] = {}
+        for quad in quads:
+            for each in descriptions(quad):
+                freed.setdefault(each.graph_name, set()).add(each.subject)
+        for graph, nodes in freed.items():
+            values = " ".join(sorted(map(str, nodes)))
+            inner = f"VALUES ?t {{ {values} }} ?t ?q ?v"
+            gone, kept = self._in(graph, "?t ?q ?v ."), "FILTER NOT EXISTS { ?c ?r ?t }"
+            where = self._in(graph, f"{inner} {kept}")
+            yield len(nodes), f"DELETE {{ {gone} }} WHERE {{ {where} }}"
+
+    def _additions(self, quads: Sequence[Quad]) -> Iterator[tuple[int, str]]:
+        described = [each for quad in quads for each in descriptions(quad)] if self._lowered else []
+        yield from self._data("INSERT", described)
+        yield from self._data("INSERT", quads)
+
+    def _data(self, verb: str, quads: Sequence[Quad]) -> Iterator[tuple[int, str]]:
+        written = [outgoing_quad(quad, self._lowered) for quad in quads]
+        size = max(1, self.settings.batch)
+        for at in range(0, len(written), size):
+            parts = []
+            for graph, found in by_graph(written[at : at + size]).items():
+                lines = " ".join(
+                    f"{each.subject} {each.predicate} {canonical(each.object)} ." for each in found
+                )
+                parts.append(self._in(graph, lines))
+            yield len(written[at : at + size]), f"{verb} DATA {{ {' '.join(parts)} }}"
+
+    def _in(self, graph: NamedNode | DefaultGraph, inner: str) -> str:
+        if isinstance(graph, NamedNode):
+            return f"GRAPH {graph} {{ {inner} }}"
+        return f"GRAPH <{self._home}> {{ {inner} }}" if self._home else inner
+
+    def _load(self, quads: Sequence[Quad]) -> None:
+        described = [each for quad in quads for each in descriptions(quad)] if self._lowered else []
+        written = [*described, *(outgoing_quad(quad, self._lowered) for quad in quads)]
+        for graph, found in by_graph(written).items():
+            name = graph.value if isinstance(graph, NamedNode) else self._home
+            triples = [Triple(q.subject, q.predicate, q.object) for q in found]
+            self.endpoint.load(name, serialize(triples, "nt", {}))
+
+
+def _managed(graphs: Graphs) -> Iterator[tuple[int, str]]:
+    gone, come = graphs
+    yield from ((1, f"DROP SILENT GRAPH {each}") for each in gone)
+    yield from ((1, f"CREATE SILENT GRAPH {each}") for each in come)
+
+
+_PROLOGUE: Final = re.compile(
+    r"(?:\s*(?:#[^\n]*\n|(?:PREFIX\s+[^\s:]*:|BASE)\s*<[^>]*>))*", re.IGNORECASE
+)
+
+
+def _hoisted(query: str, around: str) -> str:
+    """Put the prologue of a query before another that holds the query as its part."""
+    found = _PROLOGUE.match(query)
+    prologue = found[0] if found else ""
+    return f"{prologue}\n{around.replace(query, query[len(prologue) :], 1)}"
+
+
+def _plain(graph: Any) -> NamedNode | DefaultGraph:
+    return graph if isinstance(graph, NamedNode) else DefaultGraph()
