@@ -1,205 +1,261 @@
-"""Tables read by a declared mapping, ``ingest/<source>/mapping.toml``: rows to candidate claims."""
+"""Tables read by a declared mapping: rows to concepts of the source, and to candidate claims."""
 
-import csv
 import re
-import tomllib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from urllib.parse import quote
 
-from shiyi.artefacts import artefact
-from shiyi.errors import TableError, UsageError
+from shiyi.errors import UsageError
 from shiyi.ingest.datasets import Dataset, file_digest
 from shiyi.ingest.extraction.lexicon import Lexicon
 from shiyi.ingest.gate import Proposed
+from shiyi.ingest.mapping import ClaimRule, EntityRule, Row, Table, fill, mapping_of, speaks
 from shiyi.ingest.report import Report
+from shiyi.ingest.rows import files_of, joined_rows, rows_of
 from shiyi.ingest.run import Batch, Content
-from shiyi.ingest.text.bytes import decode, lines
-from shiyi.model.claim import Checked, Claim, Evidence
+from shiyi.linking.umls import EXACT, UmlsMatch
+from shiyi.model.claim import Checked, Claim, Evidence, Source
 from shiyi.model.confidence import Confidence
-from shiyi.model.names import content_hash
-from shiyi.model.rdf import NamedNode
-from shiyi.ontology.terms import SHIYI, SKOS
-from shiyi.ontology.vocabulary import Schema
+from shiyi.model.names import UMLS, content_hash, resource
+from shiyi.model.rdf import Literal, NamedNode, Quad
+from shiyi.ontology.statements import source_quads
+from shiyi.ontology.terms import RDF, SHIYI, SKOS
 from shiyi.settings import Settings
 
-_VERSION = "1"
-Row = Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class ClaimRule:
-    """How a row becomes a claim: whose columns name subject and object, among which kinds."""
-
-    subject: str
-    subject_kinds: tuple[str, ...]
-    predicate: str
-    object: str
-    object_kinds: tuple[str, ...] = ()
-    language: str = "zh"
-    where: Mapping[str, str] = field(default_factory=dict)
-    values: Mapping[str, str] = field(default_factory=dict)
-    pattern: str = ""  # of the object's cell; its first group fills ``iri``
-    iri: str = ""
-
-    @property
-    def node(self) -> NamedNode:
-        """Give the property; ``skos:`` names a mapping relation, anything else one of ours."""
-        if self.predicate.startswith("skos:"):
-            return NamedNode(getattr(SKOS, self.predicate.removeprefix("skos:")).value)
-        return NamedNode(getattr(SHIYI, Schema.load().property(self.predicate).name).value)
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """One file: its columns as published, the column that names a row, and a table it is joined to."""
-
-    file: str
-    columns: tuple[str, ...]
-    key: str
-    claims: tuple[ClaimRule, ...]
-    quoted: bool = False
-    join_file: str = ""
-    join_columns: tuple[str, ...] = ()
-
-
-def mapping_of(name: str) -> tuple[Table, ...]:
-    """Read the mapping of a source."""
-    path = artefact(f"ingest/{name}/mapping.toml")
-    try:
-        said = tomllib.loads(path.read_text(encoding="utf-8"))
-        return tuple(_table(each) for each in said["tables"])
-    except (tomllib.TOMLDecodeError, KeyError, TypeError) as fault:
-        raise UsageError(f"{path} is no mapping: {fault}") from fault
-
-
-def _table(said: dict[str, Any]) -> Table:
-    rules = tuple(ClaimRule(**_frozen(rule)) for rule in said.pop("claims"))
-    return Table(claims=rules, **_frozen(said))
-
-
-def _frozen(said: dict[str, Any]) -> dict[str, Any]:
-    return {key: tuple(each) if isinstance(each, list) else each for key, each in said.items()}
+_VERSION = "2"
+_CUI = re.compile(r"C[0-9]{7}")
+Linking = Callable[[str, str], UmlsMatch | None]
 
 
 def table_batches(
     dataset: Dataset, path: Path, lexicons: Mapping[str, Lexicon], settings: Settings,
-    report: Report, limit: int = 0,
+    report: Report, limit: int = 0, link: Linking | None = None,
+    tables: tuple[Table, ...] = (),
 ) -> Iterator[Batch]:  # fmt: skip
-    """Yield the rows of every table of a mapping that ``path``, a folder or one file, holds."""
-    tables = [each for each in mapping_of(dataset.name) if _place(path, each.file).is_file()]
-    if not tables:
-        known = ", ".join(each.file for each in mapping_of(dataset.name))
-        raise UsageError(f"{path} holds none of {known}")
-    for table in tables:
-        place = _place(path, table.file)
+    """Yield the rows of every table of a mapping that ``path``, a folder or one file, holds.
+
+    ``link`` gives a name of a class its CUI where the source gives none.
+    """
+    tables = tables or mapping_of(dataset.name)
+    found = [(table, file) for table in tables for file in files_of(path, table.file)]
+    if not found:
+        raise UsageError(f"{path} holds none of {', '.join(each.file for each in tables)}")
+    dropped = _dropped(found, settings)
+    for table, place in found:
         if dataset.differs(place):
             report.notes.append(f"{place.name} is not the file that source.ttl describes")
-        joined = _joined(path, table, settings)
-        rows = islice(_rows(place, table.columns, table.quoted, settings), limit or None)
+        making = Making(dataset, table, place.name, lexicons, settings, dropped,
+                        joined_rows(path, table, settings), link)  # fmt: skip
+        rows = islice(rows_of(place, table, settings), limit or None)
         report.documents += 1
         digest, at = file_digest(place), 0
-        while part := list(islice(rows, settings.ingest.batch * 10)):
-            yield _batch(dataset, table, part, at, digest, joined, lexicons, settings)
+        while part := list(islice(rows, settings.ingest.table_batch)):
+            key = content_hash(place.name, digest, str(at), str(len(part)), repr(table))
+            yield Batch(f"{key} mapping {_VERSION}", making.of(part, at))
             at += len(part)
 
 
-def _place(path: Path, file: str) -> Path:
-    return path if path.name == file else path / file
+def _dropped(found: list[tuple[Table, Path]], settings: Settings) -> frozenset[str]:
+    """Find the concepts whose names say nothing, so that nothing is claimed of them either."""
+    return frozenset(
+        _local(table.entity.id, row)
+        for table, file in found
+        if table.entity and "|hash}" not in table.entity.id
+        for row in rows_of(file, table, settings)
+        if not speaks(row.get(table.entity.label, ""))
+    )
 
 
-def _joined(path: Path, table: Table, settings: Settings) -> dict[str, Row]:
-    if not table.join_file:
-        return {}
-    folder = path if path.is_dir() else path.parent
-    rows = _rows(folder / table.join_file, table.join_columns, table.quoted, settings)
-    return {row[table.key]: row for row in rows}
+@dataclass(slots=True)
+class Making:
+    """What rows of one file are made with."""
 
+    dataset: Dataset
+    table: Table
+    file: str
+    lexicons: Mapping[str, Lexicon]
+    settings: Settings
+    dropped: frozenset[str]
+    joined: Mapping[str, Row]
+    link: Linking | None = None
+    _sources: dict[str, tuple[Source, Confidence]] = field(default_factory=dict)
 
-def _rows(
-    path: Path, columns: Sequence[str], quoted: bool, settings: Settings
-) -> Iterator[dict[str, str]]:
-    """Yield rows by column; raise :class:`TableError` for columns or cells that do not fit."""
-    text = (decode(each, path.name) for each in lines(path, settings.ingest.max_text_bytes))
-    kept = (line for line in text if not line.startswith("#"))
-    delimiter = "," if ".csv" in path.name else "\t"
-    try:
-        reader = (
-            csv.reader(kept, delimiter=delimiter) if quoted
-            else csv.reader(kept, delimiter=delimiter, quoting=csv.QUOTE_NONE)
-        )  # fmt: skip
-        header = [cell.strip() for cell in next(reader, [])]
-        _check(path, header, columns)
-        for cells in reader:
-            if len(cells) != len(header):
-                raise TableError(
-                    [f"{path.name}:{reader.line_num} has {len(cells)} cells, not {len(header)}"]
-                )
-            yield {name: cell.strip() for name, cell in zip(header, cells, strict=True)}
-    except csv.Error as fault:
-        raise TableError([f"{path.name}: {fault}"]) from fault
+    def of(self, rows: list[dict[str, str]], at: int) -> Callable[[], Content]:
+        """Give what makes a batch of rows; ``at`` rows of the file stand before."""
 
-
-def _check(path: Path, header: Sequence[str], columns: Sequence[str]) -> None:
-    unknown = [f"{path.name} has the unknown column {c!r}" for c in header if c not in columns]
-    missing = [f"{path.name} lacks the column {c!r}" for c in columns if c not in header]
-    if unknown or missing:
-        raise TableError([*unknown, *missing])
-
-
-def _batch(
-    dataset: Dataset, table: Table, rows: list[dict[str, str]], at: int, digest: str,
-    joined: Mapping[str, Row], lexicons: Mapping[str, Lexicon], settings: Settings,
-) -> Batch:  # fmt: skip
-    said = content_hash(table.file, digest, str(at), str(len(rows)), repr(table))
-
-    def make() -> Content:
-        content = Content(rows=len(rows))
-        seen: set[tuple[object, ...]] = set()
-        for number, row in enumerate(rows, start=at + 1):
-            whole = {**joined.get(row[table.key], {}), **row}
-            for rule in table.claims:
-                if all(whole.get(column) == value for column, value in rule.where.items()):
-                    claim = _claim(
-                        rule, whole, f"{table.file}: {row[table.key]}, row {number}",
-                        dataset, lexicons[rule.language], settings, content.unlinked,
-                    )  # fmt: skip
-                    if claim and (claim.subject, claim.predicate, claim.object) not in seen:
-                        seen.add((claim.subject, claim.predicate, claim.object))
+        def make() -> Content:
+            content = Content(rows=len(rows))
+            seen: set[Claim] = set()
+            for number, row in enumerate(rows, start=at + 1):
+                before = self.joined.get(row[self.table.key])
+                whole = {**before, **row} if before else row
+                locator = f"{self.file}: {row[self.table.key]}, row {number}"
+                for claim in self._claims(whole, locator, content):
+                    if claim not in seen:
+                        seen.add(claim)
                         content.proposed.append(Proposed(claim))
-        return content
+            return content
 
-    return Batch(f"{said} mapping {_VERSION}", make)
+        return make
+
+    def _claims(self, row: Row, locator: str, content: Content) -> Iterator[Claim]:
+        sources = self._cited(row, content)
+        if self.table.entity:
+            yield from self._entity(self.table.entity, row, locator, sources, content)
+        for rule in self.table.claims:
+            if _holds(rule, row):
+                yield from self._claim(rule, row, locator, sources, content)
+
+    def _entity(
+        self, rule: EntityRule, row: Row, locator: str,
+        sources: list[tuple[Source, Confidence]], content: Content,
+    ) -> Iterator[Claim]:  # fmt: skip
+        name, local = row.get(rule.label, ""), _local(rule.id, row)
+        if not speaks(name) or not local:
+            content.unlinked[f"{rule.class_name} without a name"] += 1
+            return
+        node, place = resource(local), self.dataset.graph
+        content.classes[node.value] = rule.class_name
+        content.quads += (
+            Quad(node, RDF.type, getattr(SHIYI, rule.class_name), place),
+            Quad(node, RDF.type, SKOS.Concept, place),
+            Quad(node, SKOS.prefLabel, Literal(name, language=rule.language), place),
+        )
+        others = dict.fromkeys(
+            other.strip() for column in rule.alt
+            for other in row.get(column, "").split(rule.alt_separator)
+        )  # fmt: skip
+        content.quads += (
+            Quad(node, SKOS.altLabel, Literal(other, language=rule.language), place)
+            for other in others if other != name and speaks(other)
+        )  # fmt: skip
+        for predicate, said in self._matches(rule, row, name, content.unlinked):
+            yield Claim(node, predicate, said, self._evidence(sources, locator, name))
+
+    def _matches(
+        self, rule: EntityRule, row: Row, name: str, unlinked: Counter[str]
+    ) -> Iterator[tuple[NamedNode, NamedNode]]:
+        if rule.same_kinds:
+            if same := self.lexicons[rule.language].find(name, rule.same_kinds):
+                yield SKOS.closeMatch, same
+            else:
+                unlinked["closeMatch (name)"] += 1
+        cui = row.get(rule.cui, "")
+        if _CUI.fullmatch(cui):  # the source's own, which errs at times: close, not exact
+            yield SKOS.closeMatch, NamedNode(UMLS + cui)
+        elif self.link and rule.cui_kind:
+            if match := self.link(name, rule.cui_kind):
+                exact = match.predicate == EXACT
+                yield (SKOS.exactMatch if exact else SKOS.closeMatch), NamedNode(UMLS + match.cui)
+            else:
+                unlinked["closeMatch (CUI)"] += 1
+
+    def _claim(
+        self, rule: ClaimRule, row: Row, locator: str,
+        sources: list[tuple[Source, Confidence]], content: Content,
+    ) -> Iterator[Claim]:  # fmt: skip
+        cell = row.get(rule.object, "") or fill(rule.object_text or rule.object_id, row)
+        if not cell:  # no record, which is neither "none" nor "safe"
+            return
+        subject = self._subject(rule, row, content)
+        said = self._object(rule, row, cell, content)
+        if subject is None or said is None:
+            missing = "subject" if subject is None else "object"
+            content.unlinked[f"{rule.predicate} ({missing})"] += 1
+            return
+        words = row.get(rule.quote, "") or cell
+        qualifiers = tuple(sorted(_qualifiers(rule, row, content.unlinked)))
+        if subject != said:
+            evidence = self._evidence(sources, locator, words, qualifiers)
+            yield Claim(subject, rule.node, said, evidence)
+
+    def _subject(self, rule: ClaimRule, row: Row, content: Content) -> NamedNode | None:
+        if rule.subject_id:
+            return self._own(_local(rule.subject_id, row), rule.subject_class, content)
+        return self.lexicons[rule.language].find(row.get(rule.subject, ""), rule.subject_kinds)
+
+    def _object(
+        self, rule: ClaimRule, row: Row, cell: str, content: Content
+    ) -> NamedNode | Literal | None:
+        if rule.object_text:
+            return Literal(cell, language=rule.object_language or None)
+        if rule.object_id:
+            return self._own(_local(rule.object_id, row), rule.object_class, content)
+        if rule.iri:
+            found = re.fullmatch(rule.pattern, cell)
+            return NamedNode(rule.iri.replace("{}", found[1])) if found else None
+        if rule.values and cell not in rule.values:
+            return None
+        return self.lexicons[rule.language].find(rule.values.get(cell, cell), rule.object_kinds)
+
+    def _own(self, local: str, class_name: str, content: Content) -> NamedNode | None:
+        if not local or local in self.dropped:
+            return None
+        node = resource(local)
+        content.classes[node.value] = class_name
+        return node
+
+    def _evidence(
+        self, sources: list[tuple[Source, Confidence]], locator: str, words: str,
+        qualifiers: tuple[tuple[str, str], ...] = (),
+    ) -> tuple[Evidence, ...]:  # fmt: skip
+        return tuple(
+            Evidence(source, weight, locator, Checked.SECONDARY, words, None, qualifiers,
+                     f"mapping-{_VERSION}")
+            for source, weight in sources
+        )  # fmt: skip
+
+    def _cited(self, row: Row, content: Content) -> list[tuple[Source, Confidence]]:
+        """Give the works a row cites, each a source of its own; else the dataset itself."""
+        cell = row.get(self.table.source_column, "") if self.table.source_column else ""
+        names = [each.strip() for each in cell.split(",") if each.strip()] or [""]
+        found = []
+        for name in names:
+            if name not in self._sources:
+                self._sources[name] = self._source(name)
+            source, weight = self._sources[name]
+            if name:
+                content.quads += source_quads(source, self.dataset.graph)
+            found.append((source, weight))
+        return found
+
+    def _source(self, name: str) -> tuple[Source, Confidence]:
+        source = self.dataset.source
+        if name:
+            slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or content_hash(name)[:8]
+            source = replace(
+                source, id=f"{self.dataset.name}-{slug}", lineage=slug,
+                title_zh=f"{source.title_zh}：{name}", title_en=f"{source.title_en}: {name}",
+            )  # fmt: skip
+        weights = self.settings.confidence
+        weight: float = getattr(weights, source.tier.value.replace("-", "_"))
+        return source, Confidence(round(weight * weights.secondary, 6))
 
 
-def _claim(
-    rule: ClaimRule, row: Row, locator: str, dataset: Dataset, lexicon: Lexicon,
-    settings: Settings, unlinked: Counter[str],
-) -> Claim | None:  # fmt: skip
-    cell = row.get(rule.object, "")
-    if not cell:  # no record, which is neither "none" nor "safe"
-        return None
-    subject = lexicon.find(row.get(rule.subject, ""), rule.subject_kinds)
-    said = _object(rule, cell, lexicon)
-    if subject is None or said is None:
-        missing = "subject" if subject is None else "object"
-        unlinked[f"{rule.predicate} ({missing})"] += 1
-        return None
-    weight: float = getattr(settings.confidence, dataset.source.tier.value.replace("-", "_"))
-    evidence = Evidence(
-        dataset.source, Confidence(round(weight * settings.confidence.secondary, 6)), locator,
-        Checked.SECONDARY, cell, activity=f"mapping-{_VERSION}",
-    )  # fmt: skip
-    return None if subject == said else Claim(subject, rule.node, said, (evidence,))
+def _local(template: str, row: Row) -> str:
+    """Fill the template of a local name; what an IRI cannot hold is escaped."""
+    return quote(fill(template, row), safe="")
 
 
-def _object(rule: ClaimRule, cell: str, lexicon: Lexicon) -> NamedNode | None:
-    if rule.iri:
-        found = re.fullmatch(rule.pattern, cell)
-        return NamedNode(rule.iri.replace("{}", found[1])) if found else None
-    if rule.values and cell not in rule.values:
-        return None
-    return lexicon.find(rule.values.get(cell, cell), rule.object_kinds)
+def _holds(rule: ClaimRule, row: Row) -> bool:
+    return (
+        all(row.get(column) == value for column, value in rule.where.items())
+        and all(row.get(column) for column in rule.given)
+        and not any(row.get(column) for column in rule.absent)
+    )
+
+
+def _qualifiers(rule: ClaimRule, row: Row, unlinked: Counter[str]) -> Iterator[tuple[str, str]]:
+    for name, template in rule.qualifiers.items():
+        if not (said := fill(template, row)):
+            continue
+        if name == "rating":
+            known = rule.qualifier_values.get(said.casefold())
+            if known is None:
+                unlinked[f"{rule.predicate} (rating {said[:20]!r})"] += 1
+                continue
+            said = known
+        yield name, said

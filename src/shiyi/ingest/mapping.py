@@ -1,0 +1,174 @@
+"""The declared mapping of a source, ``ingest/<source>/mapping.toml``: what its tables say."""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from shiyi.artefacts import artefact
+from shiyi.errors import UsageError
+from shiyi.linking.normalise import fold
+from shiyi.model.names import content_hash
+from shiyi.model.rdf import NamedNode
+from shiyi.ontology.terms import SHIYI, SKOS
+from shiyi.ontology.vocabulary import Schema
+
+_PLACE = re.compile(r"\{([^{}|]+)(\|hash)?\}")
+Row = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class EntityRule:
+    """How a row becomes a concept of the source's own, in its own graph.
+
+    ``id`` is a template of its local name, such as ``idisk2-{iDISK_ID}``; ``alt`` names columns of
+    further names, parted by ``alt_separator``. A name that says nothing is dropped after iDISK 2.0.
+    """
+
+    id: str
+    class_name: str
+    label: str
+    language: str = "en"
+    alt: tuple[str, ...] = ()
+    alt_separator: str = "|"
+    same_kinds: tuple[
+        str, ...
+    ] = ()  # classes among which the concept of this name is a close match
+    cui: str = ""  # the column of a CUI
+    cui_kind: str = ""  # where that is empty: the class a name of the UMLS index must fit
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimRule:
+    """How a row becomes a claim: what names subject and object, and among which kinds.
+
+    A subject or object is the one concept of a name among kinds, or, by a template, a concept of
+    the source itself; the object may also be a text.
+    """
+
+    predicate: str
+    subject: str = ""
+    subject_kinds: tuple[str, ...] = ()
+    subject_id: str = ""
+    subject_class: str = ""
+    object: str = ""
+    object_kinds: tuple[str, ...] = ()
+    object_id: str = ""
+    object_class: str = ""
+    object_text: str = ""  # a template
+    object_language: str = ""  # of a text; a text without one is plain
+    language: str = "zh"
+    where: Mapping[str, str] = field(default_factory=dict)
+    given: tuple[str, ...] = ()  # columns that must hold something
+    absent: tuple[str, ...] = ()  # columns that must hold nothing
+    values: Mapping[str, str] = field(default_factory=dict)
+    qualifiers: Mapping[str, str] = field(default_factory=dict)  # name to template
+    qualifier_values: Mapping[str, str] = field(default_factory=dict)  # of ``rating``, folded
+    quote: str = ""  # a column of the source's own words
+    pattern: str = ""  # of the object's cell; its first group fills ``iri``
+    iri: str = ""
+
+    @property
+    def node(self) -> NamedNode:
+        """Give the property; ``skos:`` names a mapping relation, anything else one of ours."""
+        return _property(self.predicate)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One file, or several of one form: columns as published, and the column that names a row.
+
+    ``file`` may be a pattern such as ``ProductOverview_*.csv``; ``optional`` columns may be
+    missing. A table without a header has its columns in order.
+    """
+
+    file: str
+    columns: tuple[str, ...]
+    key: str
+    claims: tuple[ClaimRule, ...] = ()
+    entity: EntityRule | None = None
+    optional: tuple[str, ...] = ()
+    header: bool = True
+    delimiter: str = ""
+    encoding: str = ""  # of files that are not UTF-8
+    quoted: bool = False
+    join_file: str = ""
+    join_columns: tuple[str, ...] = ()
+    source_column: str = ""  # works that a row's claims cite, kept apart, parted by commas
+
+
+@cache
+def _property(predicate: str) -> NamedNode:
+    if predicate.startswith("skos:"):
+        return NamedNode(getattr(SKOS, predicate.removeprefix("skos:")).value)
+    return NamedNode(getattr(SHIYI, Schema.load().property(predicate).name).value)
+
+
+def mapping_of(name: str) -> tuple[Table, ...]:
+    """Read the mapping of a source."""
+    path = artefact(f"ingest/{name}/mapping.toml")
+    try:
+        return parse_mapping(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, KeyError, TypeError) as fault:
+        raise UsageError(f"{path} is no mapping: {fault}") from fault
+
+
+def parse_mapping(text: str) -> tuple[Table, ...]:
+    """Read a mapping from TOML; KeyError or TypeError where it is none."""
+    return tuple(_table(each) for each in tomllib.loads(text)["tables"])
+
+
+def _table(said: dict[str, Any]) -> Table:
+    rules = tuple(ClaimRule(**_frozen(rule)) for rule in said.pop("claims", ()))
+    for rule in rules:
+        _ = rule.node  # an unknown relation is a fault of the mapping, not of a row
+    entity = said.pop("entity", None)
+    return Table(
+        claims=rules, entity=EntityRule(**_frozen(entity)) if entity else None, **_frozen(said)
+    )
+
+
+def _frozen(said: dict[str, Any]) -> dict[str, Any]:
+    return {key: tuple(each) if isinstance(each, list) else each for key, each in said.items()}
+
+
+def fill(template: str, row: Row) -> str:
+    """Fill a template's places with a row's cells; nothing where every cell is empty.
+
+    >>> fill("{City}, {State} {ZIP}", {"City": "Reno", "State": "", "ZIP": "1"})
+    'Reno, 1'
+    >>> fill("{a}-{b}", {"a": "", "b": ""})
+    ''
+    """
+    if template.startswith("{") and template.endswith("}") and template.count("{") == 1:
+        name = template[1:-1]
+        if "|" not in name:
+            return row.get(name, "")
+    filled = False
+
+    def put(place: re.Match[str]) -> str:
+        nonlocal filled
+        cell = row.get(place[1], "")
+        filled = filled or bool(cell)
+        return content_hash(fold(cell)) if cell and place[2] else cell
+
+    said = _PLACE.sub(put, template)
+    return re.sub(r"(?:,\s*)+,|\s+", _tidy, said).strip(" ,") if filled else ""
+
+
+def _tidy(found: re.Match[str]) -> str:
+    return "," if "," in found[0] else " "
+
+
+def speaks(name: str) -> bool:
+    """Tell whether a name names anything: two characters or more, not digits or marks alone.
+
+    After iDISK 2.0, which drops "8" and "%".
+
+    >>> [speaks(name) for name in ("8", "%", "12", "--", "B6", "锌")]
+    [False, False, False, False, True, False]
+    """
+    bare = name.strip()
+    return len(bare) >= 2 and any(each.isalpha() for each in bare)
