@@ -12,7 +12,7 @@ from shiyi.artefacts import artefact
 from shiyi.cli.extracting import Extracting
 from shiyi.ingest.concepts import concept_quads, read_concepts
 from shiyi.ingest.forget import forget
-from shiyi.ingest.gate import CANDIDATES, Gate
+from shiyi.ingest.gate import CANDIDATES, QUARANTINE, Gate
 from shiyi.ingest.report import Report
 from shiyi.ingest.run import Options, ingest, text_batches
 from shiyi.ingest.starter import vocabulary_quads
@@ -183,7 +183,7 @@ def _saying(*statements: dict[str, Any]) -> Callable[[str, str, str], Any]:
         ({"relation": "hasNature", "object": "温", "quote": "性大温"}, "the quote is not in the passage"),
         ({"relation": "cures", "object": "咳嗽", "quote": "治咳嗽"}, "no relation of this graph"),
         ({"relation": "suitableSeason", "object": "温", "quote": "性温"}, "not among the relations"),
-        ({"relation": "hasNature", "object": "辛", "quote": "味辛"}, "of a class the relation"),
+        ({"subject": "咳嗽", "relation": "hasNature", "object": "温", "quote": "性温。治咳嗽"}, "of a class"),
         ({"relation": "hasNature", "object": "寒", "quote": "性温"}, "the name is not in the passage"),
         ({"subject": "人参", "relation": "hasNature", "object": "温", "quote": "性温"}, "the name is not"),
     ],
@@ -221,6 +221,40 @@ def test_a_refused_statement_is_mended_by_the_model(
     assert report.refused == {}
     assert report.claims["hasFlavour"] == 3
     assert of_type(held(kb), SHIYI.RefusedStatement) == []
+
+
+def test_what_breaks_a_shape_after_every_repair_is_in_quarantine_with_passage_and_report(
+    copied: Callable[[str], Path], page: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kb = copied("kb")
+    wrong = {"relation": "hasNature", "object": "辛", "quote": "味辛"}
+    with serving(_saying(wrong)) as server:
+        report = read(kb, page, server, monkeypatch)
+    assert server.asked["repair-claims"] == 1  # the second round finds the same words
+    assert [each for each in report.quarantined if each.startswith("hasNature: What")]
+    quads = {quad for quad in held(kb) if quad.graph_name == QUARANTINE}
+    [claim] = of_type(quads, SHIYI.Claim)
+    assert "/passage/" in value(quads, claim, SHIYI.supportedByText)
+    comments = [q for q in quads if q.subject == claim and q.predicate == RDFS.comment]
+    assert len(comments) == 2  # the shape's message in both languages
+
+
+def test_a_model_gets_no_more_than_two_rounds(
+    copied: Callable[[str], Path], page: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rounds = iter(range(9))
+
+    def stubborn(name: str, title: str, passage: str) -> Any:
+        wrong = {"relation": "hasNature", "object": "辛", "quote": "味辛"}
+        if name == "repair-claims":
+            again = wrong | {"subject": "当归", "confidence": next(rounds) / 10}
+            return {"repairs": [{"number": 1, "statement": again}]}
+        return _saying(wrong)(name, title, passage)
+
+    with serving(stubborn) as server:
+        report = read(copied("kb"), page, server, monkeypatch)
+    assert server.asked["repair-claims"] == 2
+    assert sum(report.quarantined.values()) == 1
 
 
 def test_forgetting_takes_the_replies_with_it(

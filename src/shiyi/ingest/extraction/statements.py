@@ -70,7 +70,11 @@ class Reader:
         subject = self._linked(statement.subject, each.domain, statement)
         if isinstance(subject, Refusal):
             return subject
-        said: Object | Refusal
+        if not self.relations.schema.fits(self._kind[subject.value], each.domain):
+            takes = f"{statement.relation} takes {' or '.join(sorted(each.domain))} as subject"
+            why = f"{statement.subject!r} is a {self._kind[subject.value]}; {takes}"
+            return Refusal(statement, WRONG_CLASS, why)
+        said: Object | Refusal  # an object of another class is what the shapes are for
         if each.is_text:
             said = Literal(statement.object, language=language)
         else:
@@ -89,18 +93,12 @@ class Reader:
     def _linked(
         self, name: str, classes: frozenset[str], statement: Statement
     ) -> NamedNode | Refusal:
-        """Give the one thing of this name among the classes a relation takes."""
-        wanted = self.relations.kinds(classes)
-        if found := self.find(name, wanted):
-            return found
-        other = self.find(name, self.relations.kinds(frozenset(self.relations.schema.parents)))
-        if other is None:
-            return Refusal(statement, UNLINKED, f"{name!r} {UNLINKED}")
-        kind = self._kind.get(other.value, "thing")
-        return Refusal(
-            statement, WRONG_CLASS,
-            f"{name!r} is a {kind}; {statement.relation} takes {' or '.join(sorted(classes))}",
-        )  # fmt: skip
+        """Give the one thing of this name, of the classes a relation takes if there is one."""
+        every = frozenset(self.relations.schema.parents)
+        for wanted in (classes, every):
+            if found := self.find(name, self.relations.kinds(wanted)):
+                return found
+        return Refusal(statement, UNLINKED, f"{name!r} {UNLINKED}")
 
     def find(self, name: str, kinds: tuple[str, ...]) -> NamedNode | None:
         """Give the one concept of a name in either language; None for none, or for several."""
