@@ -245,3 +245,21 @@ def test_the_editor_speaks_chinese(curator: Visitor) -> None:
     assert "看看会改变什么" in page.body
     assert "剂量应有数值与单位。" in page.body
     curator.get(f"{EDIT}?claim={tail(claim)}&lang=en")
+
+
+def test_an_accepted_revision_retires_its_forerunner_and_undoing_gives_it_back(
+    desks: Desks, curator: Visitor
+) -> None:
+    from shiyi.curation.decisions import Decisions
+
+    old = kitchen.claim("substance-lily", "cautionIn", resource("population-pregnant"))
+    page = curator.submit(opened(curator, old), EDIT, action="preview", object="population-infant")
+    curator.submit(page, EDIT, action="save", reason="the book says infants")
+    new = kitchen.claim("substance-lily", "cautionIn", resource("population-infant"))
+    decisions = Decisions(desks.site.curation.writing)  # type: ignore[union-attr] # it has desks
+    decisions.review(new.iri.value, "accept", "cura")
+    assert (held(desks, old), held(desks, new)) == ("accepted", "candidate")
+    last = decisions.review(new.iri.value, "accept", "second")
+    assert (held(desks, old), held(desks, new)) == ("retracted", "accepted")
+    decisions.undo(last.iri, "second", "too soon")
+    assert (held(desks, old), held(desks, new)) == ("accepted", "candidate")

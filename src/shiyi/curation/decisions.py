@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from shiyi.curation.changes import Changes, Edit
+from shiyi.curation.editing_succession import bring_back, following
 from shiyi.curation.ledger import Change
 from shiyi.curation.standing import (
     REVIEWING,
@@ -95,7 +96,8 @@ class Decisions:
 
         with self.changes.writer.turn():
             self._bring_sources(iri, who, agreed)
-            return self.changes.make(Edit(kind, (iri,), reason, key=key), who, plan)
+            planned = plan()  # with what it takes the place of, in one write
+            return self.changes.make_all([planned, *following(self.store, planned)], who)[0]
 
     def comment(self, iri: str, who: str, text: str, key: str = "") -> Change:
         """Write a comment on a claim or concept; ``@name`` calls somebody."""
@@ -113,6 +115,12 @@ class Decisions:
 
         Both ways lead to the same state, since it follows from the evidence and the reviews.
         """
+        with self.changes.writer.turn():
+            undone = self._undone(iri, who, reason, key)
+            bring_back(self.changes, undone, who)
+            return undone
+
+    def _undone(self, iri: str, who: str, reason: str, key: str) -> Change:
         try:
             return self.changes.undo(iri, who, reason, key)
         except StaleError:
