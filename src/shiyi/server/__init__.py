@@ -1,5 +1,6 @@
 """The web face: pages, API, SPARQL protocol, one document per resource."""
 
+from shiyi.errors import ShiyiError
 from shiyi.settings import Settings
 
 
@@ -13,7 +14,14 @@ def serve(settings: Settings, read_only: bool = False) -> None:
     from shiyi.server.app import create_app
     from shiyi.server.app import serve as serve_app
     from shiyi.server.opening import open_site
+    from shiyi.server.restricted import check_audience
 
     chosen = settings.server
-    app = create_app(open_site(settings.kb, settings, read_only), settings)
+    site = open_site(settings.kb, settings, read_only)
+    try:
+        check_audience(site.store, chosen)
+    except ShiyiError:
+        site.close()
+        raise
+    app = create_app(site, settings)
     serve_app(app, chosen.host, chosen.port, chosen.threads)

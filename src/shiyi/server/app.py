@@ -18,6 +18,7 @@ from shiyi.ontology.terms import RDF, SHIYI
 from shiyi.server import guard, problems
 from shiyi.server.api import api
 from shiyi.server.concept_view import heading
+from shiyi.server.crawling import crawling
 from shiyi.server.curating import DESKS, curating
 from shiyi.server.curating.session import guard_desks
 from shiyi.server.exploring import exploring
@@ -30,7 +31,9 @@ from shiyi.server.pages import pages
 from shiyi.server.phrases import Phrases
 from shiyi.server.reading import Thing
 from shiyi.server.reference import reference
+from shiyi.server.releases import releases
 from shiyi.server.resources import resources
+from shiyi.server.restricted import for_readers
 from shiyi.server.site import Site
 from shiyi.server.sparql_protocol import sparql_protocol
 from shiyi.server.static import address, static
@@ -66,18 +69,19 @@ def create_app(site: Site | Path, settings: Settings | None = None) -> Flask:
     app.config["MAX_CONTENT_LENGTH"] = site.settings.server.max_body_bytes
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     app.extensions["shiyi"] = site
-    metrics, kept = Metrics(), Kept(site)
+    readers = for_readers(site)
+    metrics, kept = Metrics(), Kept(readers)
     problems.register(app)
     guard.register(app, metrics)
     for routes in (
-        pages(site, kept), resources(site, kept), api(site, metrics, kept),
-        sparql_protocol(site, metrics), machine(site, metrics), static(), exploring(site, kept),
-        reference(),
+        pages(readers, kept), resources(readers, kept), api(site, metrics, kept),
+        sparql_protocol(site, metrics), machine(readers, metrics), static(), exploring(readers, kept),
+        reference(), releases(site), crawling(readers),
     ):  # fmt: skip
         app.register_blueprint(routes)
     if site.curation:
         guard_desks(app, site.curation, site.writing.tokens if site.writing else None)
-        for routes in curating(site, kept, site.curation):
+        for routes in curating(site, Kept(site), site.curation):
             app.register_blueprint(routes)
     _say(app, site, kept)
     return app

@@ -1,16 +1,19 @@
 """What the endpoint tells machines about itself: SPARQL service description and VoID."""
 
-from flask import Response, url_for
+import threading
+from collections.abc import Iterator
+from itertools import islice
 
-from shiyi.model.names import VOCAB
-from shiyi.model.rdf import XSD_INTEGER, BlankNode, Literal, NamedNode, Triple, serialize
-from shiyi.ontology.terms import DCTERMS, PREFIXES, RDF
+from flask import Response, request, url_for
+
+from shiyi.model.rdf import BlankNode, DefaultGraph, NamedNode, Triple, serialize, text
+from shiyi.ontology.terms import PREFIXES, RDF, SHIYI
+from shiyi.publishing.description import Counts, Described, Distribution, void_triples
+from shiyi.server.releases import Release, name_of, releases_of
 from shiyi.server.site import Site
 
 _SD = "http://www.w3.org/ns/sparql-service-description#"
 _FORMATS = "http://www.w3.org/ns/formats/"
-_VOID = "http://rdfs.org/ns/void#"
-_LICENCE = "https://creativecommons.org/licenses/by/4.0/"
 _RESULTS = ("SPARQL_Results_JSON", "SPARQL_Results_XML", "SPARQL_Results_CSV",
             "SPARQL_Results_TSV", "Turtle", "N-Triples", "N-Quads", "TriG", "RDF_XML", "JSON-LD")  # fmt: skip
 _WRITERS = {"rdf": "rdfxml"}
@@ -39,38 +42,49 @@ def service_description(site: Site, extension: str, kind: str) -> Response:
     return _written(triples, extension, kind)
 
 
-def void(site: Site, extension: str, kind: str) -> Response:
-    """Describe the data set in VoID: where it is, what it holds, under which licence."""
-    dataset = NamedNode(url_for("machine.void_description", _external=True) + "#dataset")
-    term = {name: NamedNode(_VOID + name) for name in (
-        "Dataset", "sparqlEndpoint", "uriSpace", "vocabulary", "triples", "exampleResource",
-        "classPartition", "class", "entities",
-    )}  # fmt: skip
-    endpoint = NamedNode(url_for("sparql.sparql", _external=True))
-    triples = [
-        Triple(dataset, RDF.type, term["Dataset"]),
-        Triple(dataset, DCTERMS.title, Literal("Shiyi 食医", language="zh")),
-        Triple(dataset, DCTERMS.license, NamedNode(_LICENCE)),
-        Triple(dataset, DCTERMS.identifier, Literal(site.release)),
-        Triple(dataset, term["sparqlEndpoint"], endpoint),
-        Triple(dataset, term["uriSpace"], Literal(f"{site.settings.base}id/")),
-        Triple(dataset, term["vocabulary"], NamedNode(VOCAB)),
-        Triple(
-            dataset,
-            term["triples"],
-            Literal(str(site.counts.get("quads", 0)), datatype=XSD_INTEGER),
-        ),
-    ]
-    for name, count in site.counts.items():
-        if name[:1].isupper():
-            node = BlankNode()
-            number = Literal(str(count), datatype=XSD_INTEGER)
-            triples += [
-                Triple(dataset, term["classPartition"], node),
-                Triple(node, term["class"], NamedNode(VOCAB + name)),
-                Triple(node, term["entities"], number),
-            ]
+class Counted:
+    """What the accepted view holds, counted when it is asked for and once for each version."""
+
+    def __init__(self, site: Site) -> None:
+        self._site, self._lock = site, threading.Lock()
+        self._found: tuple[int, Counts] | None = None
+
+    def __call__(self) -> Counts:
+        """Give the counts of this moment."""
+        with self._lock:
+            version = self._site.version()
+            if self._found is None or self._found[0] != version:
+                quads = self._site.store.match(graph=DefaultGraph())
+                self._found = (version, Counts.of(quads))
+            return self._found[1]
+
+
+def void(site: Site, counts: Counts, extension: str, kind: str) -> Response:
+    """Describe the data set in VoID and DCAT, with the releases it can be had in."""
+    published = releases_of(site)
+    newest = published[0] if published else None
+    examples = islice(site.store.match(None, RDF.type, SHIYI.MFHSubstance, DefaultGraph()), 3)
+    about = Described(
+        url_for("machine.void_description", _external=True) + "#dataset",
+        site.release, f"{site.settings.base}id/",
+        endpoint=url_for("sparql.sparql", _external=True),
+        version=newest.version if newest else "", issued=newest.record["issued"] if newest else "",
+        page=request.url_root, examples=tuple(text(quad.subject) for quad in examples),
+        distributions=tuple(_distributions(newest)) if newest else (),
+    )  # fmt: skip
+    triples = list(void_triples(about, counts))
+    dataset = NamedNode(about.iri)
+    version = NamedNode(f"{PREFIXES['dcat']}hasVersion")
+    triples += [Triple(dataset, version, name_of(each)) for each in published]
     return _written(triples, extension, kind)
+
+
+def _distributions(release: Release) -> Iterator[Distribution]:
+    """Give the packed files of a release at their addresses here."""
+    for name, each in release.record["files"].items():
+        if each["packed"]:
+            url = url_for("releases.file", version=release.version, name=name, _external=True)
+            yield Distribution(**(dict(each) | {"url": url}))
 
 
 def _written(triples: list[Triple], extension: str, kind: str) -> Response:

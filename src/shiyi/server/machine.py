@@ -4,7 +4,7 @@ from flask import Blueprint, Response
 
 from shiyi.artefacts import artefact
 from shiyi.server.api import as_json
-from shiyi.server.describe_service import void
+from shiyi.server.describe_service import Counted, void
 from shiyi.server.metrics import Metrics
 from shiyi.server.negotiation import RDF_TYPES, preferred
 from shiyi.server.openapi import document
@@ -12,8 +12,9 @@ from shiyi.server.site import Site
 
 
 def machine(site: Site, metrics: Metrics) -> Blueprint:
-    """Serve health, metrics, OpenAPI, VoID, robots and the icon."""
+    """Serve health, metrics, OpenAPI, VoID and the icon."""
     routes = Blueprint("machine", __name__)
+    counted = Counted(site)
 
     @routes.get("/healthz")
     def health() -> Response:
@@ -34,12 +35,7 @@ def machine(site: Site, metrics: Metrics) -> Blueprint:
     @routes.get("/.well-known/void")
     def void_description() -> Response:
         kind = preferred(list(RDF_TYPES))
-        return void(site, RDF_TYPES[kind], kind)
-
-    @routes.get("/robots.txt")
-    def robots() -> Response:
-        lines = ("User-agent: *", "Disallow: /ask", "Disallow: /sparql", "Disallow: /api/", "")
-        return Response("\n".join(lines), content_type="text/plain; charset=utf-8")
+        return void(site, counted(), RDF_TYPES[kind], kind)
 
     @routes.get("/favicon.ico")
     @routes.get("/favicon.svg")

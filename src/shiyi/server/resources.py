@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable
 from functools import partial
+from itertools import islice
 from typing import Final
 from urllib.parse import quote
 
 from flask import Blueprint, Response, abort, redirect, render_template, request
-from werkzeug.exceptions import Gone, NotFound
+from werkzeug.exceptions import NotFound, UnavailableForLegalReasons
 from werkzeug.wrappers import Response as BaseResponse
 
 from shiyi.errors import FormatError
@@ -20,12 +21,21 @@ from shiyi.server.links import href
 from shiyi.server.negotiation import HTML, RDF_TYPES, preferred
 from shiyi.server.reading import Reader
 from shiyi.server.reading_requests import profile_of
+from shiyi.server.releases import PREFIX, Release, described, find
+from shiyi.server.restricted import is_hidden
 from shiyi.server.site import Site
+from shiyi.server.tombstones import is_gone, tombstone
 from shiyi.server.wording import chosen_language
 
 _TYPES: Final = {extension: kind for kind, extension in RDF_TYPES.items()}
 _WRITERS: Final = {"rdf": "rdfxml"}
+_SCHEMA_ORG: Final = {
+    "claim": "Claim", "evidence": "Quotation", "source": "CreativeWork", "passage": "Quotation",
+    "section": "Chapter", "activity": "Action", "scheme": "DefinedTermSet", "dataset": "Dataset",
+    "review": "Review",
+}  # fmt: skip
 _LICENCE: Final = "https://creativecommons.org/licenses/by/4.0/"
+_REFERRED: Final = 50  # statements about others shown on a plain page
 _ILLEGAL: Final = frozenset('<>"{}|\\^` \t\r\n')
 
 
@@ -35,15 +45,7 @@ def resources(site: Site, kept: Kept) -> Blueprint:
 
     @routes.get("/id/<path:name>")
     def see_other(name: str) -> BaseResponse:
-        node = known(site, name)
-        kind = preferred([HTML, *RDF_TYPES])
-        target = href(node.value)
-        if kind != HTML:
-            target = f"/data/{target.removeprefix('/page/')}.{RDF_TYPES[kind]}"
-        response = redirect(target, code=303)
-        response.headers["Vary"] = "Accept"
-        _linked(response, target, node)
-        return response
+        return _see_other(site, name)
 
     @routes.get("/data/<path:name>")
     def data(name: str) -> BaseResponse:
@@ -51,13 +53,7 @@ def resources(site: Site, kept: Kept) -> Blueprint:
 
     @routes.get("/page/<path:name>")
     def page(name: str) -> BaseResponse:
-        node = known(site, name)
-        response = Response(
-            kept.page(lambda: _page(site, kept, node)), content_type="text/html; charset=utf-8"
-        )
-        _linked(response, href(node.value), node)
-        response.add_etag(weak=True)
-        return response.make_conditional(request)
+        return _person(site, kept, name)
 
     @routes.get("/vocab")
     def vocab() -> BaseResponse:
@@ -98,6 +94,10 @@ def known(site: Site, name: str) -> NamedNode:
     if not name or _ILLEGAL & set(name) or not name.isprintable():
         raise NotFound("no resource has such a name")
     node = NamedNode(ID + name)
+    if is_hidden(site, node):
+        raise UnavailableForLegalReasons(
+            f"the licence of its source forbids passing {node.value} on"
+        )
     first = next(iter(site.store.match(node, None, None, None)), None)
     if first is None:
         first = next(iter(site.store.match(None, None, node, None)), None)
@@ -111,11 +111,14 @@ def known(site: Site, name: str) -> NamedNode:
         abort(_choices(site, name, heirs))
     if heirs:
         abort(redirect(moved_to(name, heirs[0][len(ID) :]), code=301))
-    if any(site.store.match(node, SHIYI.status, SHIYI.retracted, None)):
-        raise Gone(
-            f"{node.value} was retracted; its history is kept, its statement no longer stands"
-        )
+    if is_gone(site.store, node):
+        abort(tombstone(site, node))
     return node
+
+
+def released(site: Site, name: str) -> Release | None:
+    """Give the release that ``name`` names, if it names one; 404 where that was never made."""
+    return find(site, name.removeprefix(PREFIX)) if name.startswith(PREFIX) else None
 
 
 def _choices(site: Site, name: str, heirs: list[str]) -> BaseResponse:
@@ -138,12 +141,40 @@ def rdf(quads: Iterable[Quad], extension: str, node: NamedNode) -> BaseResponse:
     return _rdf(_written(quads, extension).encode(), extension, node)
 
 
+def _see_other(site: Site, name: str) -> BaseResponse:
+    kind = preferred([HTML, *RDF_TYPES])
+    if release := released(site, name):
+        return _vary(redirect(f"/releases/{release.version}/", code=303))
+    node = known(site, name)
+    target = href(node.value)
+    if kind != HTML:
+        target = f"/data/{target.removeprefix('/page/')}.{RDF_TYPES[kind]}"
+    response = redirect(target, code=303)
+    response.headers["Vary"] = "Accept"
+    _linked(response, target, node)
+    return response
+
+
+def _person(site: Site, kept: Kept, name: str) -> BaseResponse:
+    if release := released(site, name):
+        return redirect(f"/releases/{release.version}/", code=303)
+    node = known(site, name)
+    response = Response(
+        kept.page(lambda: _page(site, kept, node)), content_type="text/html; charset=utf-8"
+    )
+    _linked(response, href(node.value), node)
+    response.add_etag(weak=True)
+    return response.make_conditional(request)
+
+
 def _data(site: Site, kept: Kept, name: str) -> BaseResponse:
     """Describe a resource in the form its address or the client names."""
     stem, dot, extension = name.rpartition(".")
     named = bool(dot) and extension in _TYPES
     if not named:
         extension, stem = RDF_TYPES[preferred(list(RDF_TYPES))], name
+    if release := released(site, stem):
+        return described(release, extension)
     node = known(site, stem)
     made = partial(_made, site, node, extension)
     written = kept.page(made) if named else made()  # what is kept, is kept by its address
@@ -183,8 +214,13 @@ def _rdf(body: bytes, extension: str, node: NamedNode) -> BaseResponse:
     return response.make_conditional(request)
 
 
+def _vary(response: BaseResponse) -> BaseResponse:
+    response.headers["Vary"] = "Accept"
+    return response
+
+
 def _linked(response: BaseResponse, page: str, node: NamedNode) -> None:
-    """Point to the page, to each data form, and to the canonical name (signposting)."""
+    """Point to the page, to each data form, and to the canonical name (signposting.org)."""
     stem = href(node.value).removeprefix("/page/")
     links = [
         f'<{node.value}>; rel="canonical"', f'<{node.value}>; rel="cite-as"',
@@ -196,7 +232,18 @@ def _linked(response: BaseResponse, page: str, node: NamedNode) -> None:
             for kind, extension in RDF_TYPES.items()
         ]
         links.append(f'</page/{stem}>; rel="alternate"; type="{HTML}"')
+        if request.path.startswith("/data/"):
+            links.append(f'</page/{stem}>; rel="describes"; type="{HTML}"')
+        else:
+            links.append(f'</data/{stem}.ttl>; rel="describedby"; type="text/turtle"')
+            links.append(f'<{_kind_of(node)}>; rel="type"')
     response.headers["Link"] = ", ".join(links)
+
+
+def _kind_of(node: NamedNode) -> str:
+    """Give the schema.org class of what a page is about."""
+    name = node.value.removeprefix(ID).partition("/")[0].partition("-")[0]
+    return "https://schema.org/" + _SCHEMA_ORG.get(name, "DefinedTerm")
 
 
 def _vocabulary_terms(site: Site) -> set[NamedNode]:
@@ -233,4 +280,9 @@ def _page(site: Site, kept: Kept, node: NamedNode) -> str:
         return render_template("evidence.html", evidence=view, claims=claims)
     quads = [quad for quad in description(site.store, node) if quad.subject == node]
     rows = [(reader.thing(quad.predicate), reader.thing(quad.object)) for quad in quads]
-    return render_template("resource.html", iri=node.value, name=reader.thing(node), rows=rows)
+    found = islice(site.store.match(None, None, node), _REFERRED + 1)
+    pointing = [(reader.thing(quad.predicate), reader.premise(quad.subject)) for quad in found]
+    return render_template(
+        "resource.html", iri=node.value, name=reader.thing(node), rows=rows,
+        referred=pointing[:_REFERRED], more=len(pointing) > _REFERRED,
+    )  # fmt: skip

@@ -1,0 +1,308 @@
+"""Over a real server, every IRI leads to a page and to data; releases are served, the restricted is not."""
+
+import json
+import random
+import re
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from email.message import Message
+from http.client import HTTPConnection
+from pathlib import Path
+
+import pytest
+from pyoxigraph import NamedNode, Quad, RdfFormat, Triple, parse
+
+from shiyi.errors import SettingError
+from shiyi.model.names import ID, graph, resource
+from shiyi.model.rdf import XSD_BOOLEAN, Literal
+from shiyi.ontology.terms import DCTERMS, OWL, RDF, RDFS, SKOS
+from shiyi.publishing.release import Order, publish
+from shiyi.server.app import create_app
+from shiyi.server.opening import open_site
+from shiyi.server.restricted import check_audience
+from shiyi.server.site import Site
+from shiyi.settings import ServerSettings, Settings
+from shiyi.sparql.oxigraph import OxigraphStore
+from tests.server_site import GOJI, ask, complete, link
+from tests.test_export import HIDDEN, PASSAGE, PEAR, SHUT_CLAIM, WARFARIN, planted
+
+SAMPLE = 300
+GONE, OLD = resource("substance-gone"), resource("substance-old")
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What came back, redirections not followed."""
+
+    status: int
+    headers: Message
+    body: bytes
+
+
+def get(url: str, accept: str = "*/*", method: str = "GET", **more: str) -> Reply:
+    address, _, path = url.removeprefix("http://").partition("/")
+    headers = {"Accept": accept, "Accept-Language": "en"}
+    headers |= {key.replace("_", "-"): value for key, value in more.items()}
+    connection = HTTPConnection(address, timeout=30)
+    try:
+        connection.request(method, f"/{path}", headers=headers)
+        reply = connection.getresponse()
+        return Reply(reply.status, reply.headers, reply.read())
+    finally:
+        connection.close()
+
+
+@contextmanager
+def serving(site: Site) -> Iterator[str]:
+    from waitress.server import create_server
+
+    server = create_server(create_app(site), host="127.0.0.1", port=0, threads=4)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.effective_port}"
+    finally:
+        server.close()
+        thread.join(10)
+
+
+def site_over(store: OxigraphStore, releases: Path) -> Site:
+    class Free:
+        def answer(self, query: object) -> bytes:
+            raise NotImplementedError
+
+        def dump(self, graph: str, media_type: str, profile: str) -> bytes | None:
+            return None
+
+    settings = replace(Settings(), server=replace(ServerSettings(), releases=str(releases)))
+    return Site(store, ask, link, complete, Free(), "sha256:test", settings=settings)  # type: ignore[arg-type]  # free queries are not asked here
+
+
+@pytest.fixture(scope="module")
+def starter(starter_kb: Path) -> Iterator[tuple[str, Site]]:
+    site = open_site(starter_kb, replace(Settings(), kb=starter_kb), read_only=True)
+    try:
+        with serving(site) as address:
+            yield address, site
+    finally:
+        site.close()
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("small")
+    store = planted()
+    publish(store, folder, Order("1.0.0", "2026-11-21", "sha256:test", "https://w3id.org/shiyi/"))
+    store.change(add=[
+        Quad(GONE, OWL.deprecated, Literal("true", datatype=XSD_BOOLEAN)),
+        Quad(GONE, SKOS.prefLabel, Literal("gone", language="en")),
+        Quad(GONE, RDFS.comment, Literal("It was never a food.", language="en")),
+        Quad(OLD, OWL.deprecated, Literal("true", datatype=XSD_BOOLEAN)),
+        Quad(OLD, DCTERMS.isReplacedBy, GOJI),
+    ])  # fmt: skip
+    publish(store, folder, Order("1.1.0", "2026-11-22", "sha256:test", "https://w3id.org/shiyi/"))
+    with serving(site_over(store, folder)) as address:
+        yield address
+
+
+def kinds_of(iris: set[str]) -> Mapping[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for iri in sorted(iris):
+        kind = re.split(r"[-/]", iri.removeprefix(ID))[0]
+        found.setdefault(kind, []).append(iri)
+    return found
+
+
+def test_every_iri_leads_to_a_page_and_to_turtle_that_parses(starter: tuple[str, Site]) -> None:
+    """Every kind of resource, and a random sample of all, whether subject, predicate or object."""
+    address, site = starter
+    iris = set[str]()
+    for quad in site.store.match():
+        for term in (quad.subject, quad.predicate, quad.object):
+            if isinstance(term, NamedNode) and term.value.startswith(ID):
+                iris.add(term.value)
+    kinds = kinds_of(iris)
+    assert {
+        "claim",
+        "evidence",
+        "source",
+        "scheme",
+        "activity",
+        "tier",
+        "substance",
+    } <= kinds.keys()
+    drawn = random.Random(7).sample(sorted(iris), SAMPLE)  # noqa: S311 # the same each time
+    mentioned = set[str]()
+    for iri in dict.fromkeys([*(each[0] for each in kinds.values()), *drawn]):
+        path = iri.replace("https://w3id.org/shiyi", address)
+        for accept, start in (("text/html", "/page/"), ("text/turtle", "/data/")):
+            led = get(path, accept)
+            assert led.status == 303, iri
+            assert led.headers["Location"].startswith(start), iri
+            if accept == "text/html" and iri in drawn[SAMPLE // 4 :]:
+                continue  # a quarter of the pages is enough: they are made by kind
+            found = get(address + led.headers["Location"], accept)
+            assert found.status == 200, iri
+            if accept == "text/turtle":
+                said = list(parse(found.body, RdfFormat.TURTLE))
+                assert any(iri in str(quad) for quad in said), iri
+                mentioned |= set(
+                    re.findall(r"<(https://w3id\.org/shiyi/id/[^>]*)>", "\n".join(map(str, said)))
+                )
+    assert mentioned - iris == set()  # nothing dangles
+
+
+def test_a_description_labels_what_it_refers_to(starter: tuple[str, Site]) -> None:
+    address, site = starter
+    claim = next(
+        q.subject
+        for q in site.store.match(None, RDF.type, NamedNode("https://w3id.org/shiyi/vocab#Claim"))
+    )
+    data = get(str(claim).strip("<>").replace(ID, f"{address}/data/") + ".nt").body
+    quads = list(parse(data, RdfFormat.N_TRIPLES))
+    [triple] = [quad.object for quad in quads if isinstance(quad.object, Triple)]
+    labelled = {quad.subject for quad in quads if quad.predicate in (SKOS.prefLabel, RDFS.label)}
+    assert {triple.subject, triple.predicate} <= labelled
+
+
+def test_void_partitions_count_what_the_accepted_view_holds(starter: tuple[str, Site]) -> None:
+    address, site = starter
+    quads = list(parse(get(f"{address}/.well-known/void", "text/turtle").body, RdfFormat.TURTLE))
+    parts = {q.object: q.subject for q in quads if q.predicate.value.endswith("void#property")}
+    counts = {q.subject: q.object for q in quads if q.predicate.value.endswith("void#triples")}
+    for name in ("hasNature", "evidence"):
+        term = NamedNode(f"https://w3id.org/shiyi/vocab#{name}")
+        held = sum(1 for q in site.store.match(None, term) if str(q.graph_name) == "DEFAULT")
+        assert int(counts[parts[term]].value) == held
+    linksets = [q for q in quads if q.object.value.endswith("void#Linkset")]  # type: ignore[union-attr]
+    assert linksets
+
+
+def test_crawlers_find_a_map_of_every_concept(starter: tuple[str, Site]) -> None:
+    address, site = starter
+    assert f"Sitemap: {address}/sitemap.xml" in get(f"{address}/robots.txt").body.decode()
+    parts = re.findall(r"<loc>(.*?)</loc>", get(f"{address}/sitemap.xml").body.decode())
+    pages = [
+        loc for part in parts for loc in re.findall(r"<loc>(.*?)</loc>", get(part).body.decode())
+    ]
+    assert len(pages) == len(set(pages)) > site.counts["claims"] + site.counts["concepts"]
+    assert get(random.Random(3).choice(pages)).status == 200  # noqa: S311 # the same each time
+    assert get(f"{address}/sitemap-nothing.0.xml").status == 404
+
+
+def test_named_graphs_dereference(starter: tuple[str, Site]) -> None:
+    address, _ = starter
+    led = get(f"{address}/graph/derived", "text/turtle")
+    assert led.status == 303
+    assert get(address + led.headers["Location"], "application/n-triples").status == 200
+    assert get(f"{address}/graph/derived", "text/html").status == 200
+    assert get(f"{address}/graph/none").status == 404
+
+
+def test_pages_carry_signposts_and_schema_org(starter: tuple[str, Site]) -> None:
+    address, site = starter
+    for kind, relation in (("source", "CreativeWork"), ("claim", "Claim")):
+        iri = next(q.subject.value for q in site.store.match(None, RDF.type)
+                   if isinstance(q.subject, NamedNode) and f"/id/{kind}" in q.subject.value)  # fmt: skip
+        reply = get(iri.replace("https://w3id.org/shiyi/id/", f"{address}/page/"), "text/html")
+        links = reply.headers["Link"]
+        for name in ("cite-as", "describedby", "license", "type", "alternate"):
+            assert f'rel="{name}"' in links
+        assert f"https://schema.org/{relation}" in links
+        assert '<link rel="alternate" type="text/turtle"' in reply.body.decode()
+        assert "application/ld+json" in reply.body.decode()
+
+
+@pytest.mark.parametrize("form", ["id", "page", "data"])
+def test_what_is_deprecated_is_a_tombstone_or_leads_on(small: str, form: str) -> None:
+    gone = get(f"{small}/{form}/substance-gone", "text/html" if form != "data" else "text/turtle")
+    assert gone.status == 410
+    assert ("never a food" if form != "data" else "deprecated") in gone.body.decode()
+    moved = get(f"{small}/{form}/substance-old")
+    assert (moved.status, moved.headers["Location"]) == (301, f"/{form}/substance-goji")
+
+
+def test_a_tombstone_is_rdf_for_machines(small: str) -> None:
+    gone = get(f"{small}/data/substance-gone.nt")
+    assert (gone.status, gone.headers.get_content_type()) == (410, "application/n-triples")
+    assert any(quad.predicate == OWL.deprecated for quad in parse(gone.body, RdfFormat.N_TRIPLES))
+    assert get(f"{small}/id/substance-gone", "text/turtle").status == 410
+
+
+def test_what_is_restricted_is_on_no_page_and_in_no_data(small: str) -> None:
+    for node in (SHUT_CLAIM.iri, PASSAGE):
+        for form in ("id", "page", "data"):
+            assert get(node.value.replace(ID, f"{small}/{form}/")).status == 451
+    for node in (PEAR, WARFARIN, GOJI):
+        for path in (f"/page/{node.value[len(ID):]}", *(
+            f"/data/{node.value[len(ID):]}.{ending}" for ending in ("ttl", "nq", "trig", "jsonld", "rdf")
+        )):  # fmt: skip
+            reply = get(small + path)
+            assert reply.status == 200
+            assert not [each for each in HIDDEN if each in reply.body.decode()]
+
+
+def test_a_base_with_restricted_claims_is_not_served_to_others() -> None:
+    store = planted()
+    check_audience(store, ServerSettings(host="127.0.0.1"))
+    check_audience(store, ServerSettings(host="0.0.0.0", restricted=True))  # noqa: S104 # not opened
+    with pytest.raises(SettingError, match="forbid passing them on"):
+        check_audience(store, ServerSettings(host="0.0.0.0"))  # noqa: S104 # not opened
+    check_audience(OxigraphStore.in_memory(), ServerSettings(host="0.0.0.0"))  # noqa: S104 # the same
+
+
+def test_releases_are_listed_for_people_and_programs(small: str) -> None:
+    for language, title in (("en", "Releases"), ("zh", "发布版本")):
+        page = get(f"{small}/releases/?lang={language}", "text/html").body.decode()
+        assert title in page
+        assert page.index("1.1.0") < page.index("1.0.0")
+    found = json.loads(get(f"{small}/releases/", "application/json").body)["releases"]
+    assert [each["version"] for each in found] == ["1.1.0", "1.0.0"]
+    assert get(f"{small}/releases/latest").headers["Location"] == "/releases/1.1.0/"
+    assert get(f"{small}/releases/9.9/").status == 404
+
+
+def test_a_release_has_a_page_data_and_signposts(small: str) -> None:
+    page = get(f"{small}/releases/1.1.0/", "text/html")
+    assert page.status == 200
+    assert '"@type": "Dataset"' in page.body.decode()
+    for relation in ("cite-as", "license", "describedby", "item", "type"):
+        assert f'rel="{relation}"' in page.headers["Link"]
+    data = get(f"{small}/releases/1.1.0/", "text/turtle")
+    assert any(
+        "distribution" in quad.predicate.value for quad in parse(data.body, RdfFormat.TURTLE)
+    )
+    for form, accept in (("id", "text/html"), ("page", "text/html"), ("id", "text/turtle")):
+        led = get(f"{small}/{form}/release-1.1.0", accept)
+        assert (led.status, led.headers["Location"]) == (303, "/releases/1.1.0/")
+    assert list(parse(get(f"{small}/data/release-1.1.0.nt").body, RdfFormat.N_TRIPLES))
+    assert get(f"{small}/id/release-9").status == 404
+    void = get(f"{small}/.well-known/void", "text/turtle").body.decode()
+    assert "release-1.1.0" in void
+    assert f"{small}/releases/1.1.0/shiyi.nq.gz" in void
+
+
+def test_files_of_a_release_have_types_ranges_and_conditions(small: str) -> None:
+    url = f"{small}/releases/1.1.0/shiyi.nq.gz"
+    whole = get(url)
+    assert whole.headers.get_content_type() == "application/gzip"
+    assert "Content-Encoding" not in whole.headers
+    part = get(url, Range="bytes=2-5")
+    assert (part.status, part.body) == (206, whole.body[2:6])
+    assert get(url, If_None_Match=whole.headers["ETag"]).status == 304
+    assert get(f"{small}/releases/1.1.0/void.ttl").headers.get_content_type() == "text/turtle"
+    assert (
+        get(f"{small}/releases/1.1.0/csv/entity-Food.csv").headers.get_content_type() == "text/csv"
+    )
+    for name in ("../1.0.0/void.ttl", "%2e%2e/%2e%2e/etc/passwd", "nothing", ".release"):
+        assert get(f"{small}/releases/1.1.0/{name}").status == 404, name
+    head = get(url, method="HEAD")
+    assert (head.body, int(head.headers["Content-Length"])) == (b"", len(whole.body))
+
+
+def test_what_a_page_says_stays_within_its_graph(small: str) -> None:
+    """A derived caution of a restricted claim is hidden with it, also in its own graph."""
+    body = get(f"{small}/data/substance-pear.nq").body.decode()
+    assert graph("derived").value not in body
