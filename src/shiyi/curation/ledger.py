@@ -14,7 +14,7 @@ REVIEWS = graph("reviews")
 REJECTED = graph("rejected")
 _XSD_TIME = NamedNode("http://www.w3.org/2001/XMLSchema#dateTime")
 _OWN = frozenset({
-    RDF.type, DCTERMS.type, DCTERMS.subject, PROV.wasAssociatedWith, PROV.endedAtTime, RDFS.comment,
+    RDF.type, DCTERMS.type, DCTERMS.subject, PROV.wasAttributedTo, PROV.generatedAtTime, RDFS.comment,
     SHIYI.changeNumber, SHIYI.removedQuads, SHIYI.addedQuads, SHIYI.reverses,
 })  # fmt: skip
 Note = tuple[NamedNode, Object]
@@ -52,14 +52,13 @@ def agent(name: str) -> NamedNode:
 
 
 def change_quads(change: Change) -> Iterator[Quad]:
-    """Yield the change as a ``prov:Activity`` in the reviews graph."""
+    """Yield the change as a ``shiyi:Review`` in the reviews graph."""
     node, person = NamedNode(change.iri), agent(change.who)
     said: list[Note] = [
-        (RDF.type, PROV.Activity),
         (RDF.type, SHIYI.Review),
         (DCTERMS.type, Literal(change.kind)),
-        (PROV.wasAssociatedWith, person),
-        (PROV.endedAtTime, Literal(change.when, datatype=_XSD_TIME)),
+        (PROV.wasAttributedTo, person),
+        (PROV.generatedAtTime, Literal(change.when, datatype=_XSD_TIME)),
         (RDFS.comment, Literal(change.reason)),
         (SHIYI.changeNumber, _number(change.number)),
         (SHIYI.removedQuads, Literal(_lines(change.removed))),
@@ -86,8 +85,8 @@ def read_change(store: QuadStore, iri: str) -> Change | None:
     try:
         return Change(
             iri, int(_one(said, SHIYI.changeNumber)), _one(said, DCTERMS.type),
-            _one(said, PROV.wasAssociatedWith).removeprefix(agent("").value),
-            _one(said, PROV.endedAtTime), _one(said, RDFS.comment),
+            _one(said, PROV.wasAttributedTo).removeprefix(agent("").value),
+            _one(said, PROV.generatedAtTime), _one(said, RDFS.comment),
             tuple(sorted(map(text, said.get(DCTERMS.subject, [])))),
             _quads(_one(said, SHIYI.removedQuads)), _quads(_one(said, SHIYI.addedQuads)),
             _one(said, SHIYI.reverses),

@@ -287,10 +287,7 @@ class PROV(Vocabulary, base="http://www.w3.org/ns/prov#"):
     wasGeneratedBy: NamedNode
     wasAttributedTo: NamedNode
     generatedAtTime: NamedNode
-    Activity: NamedNode
     Agent: NamedNode
-    wasAssociatedWith: NamedNode
-    endedAtTime: NamedNode
     wasRevisionOf: NamedNode
 
 
@@ -322,6 +319,7 @@ class OA(Vocabulary, base="http://www.w3.org/ns/oa#"):
     motivatedBy: NamedNode
     editing: NamedNode
     moderating: NamedNode
+    audience: NamedNode
 
 
 class DCAT(Vocabulary, base="http://www.w3.org/ns/dcat#"):
