@@ -1,0 +1,198 @@
+"""Who thinks what of which claim, held in memory: for the queue, disagreement and statistics."""
+
+import threading
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+
+from shiyi.curation.ledger import REVIEWS, Change, agent
+from shiyi.curation.standing import REVIEWING
+from shiyi.model.rdf import text
+from shiyi.ontology.terms import DCTERMS, PROV, SHIYI
+from shiyi.sparql.store import QuadStore
+
+_AGENT = agent("").value
+_KINDS = REVIEWING | {"skip", "comment", "assign"}
+
+
+@dataclass(frozen=True, slots=True)
+class Opinion:
+    """One live act of one person on one claim; ``agreement`` counts for reviews alone."""
+
+    change: str
+    number: int
+    kind: str
+    who: str
+    when: str
+    claim: str
+    agreement: float = 0.0
+    audience: str = ""  # to whom the claim was assigned
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How far two or more reviewers agree beyond chance; None where nothing can be said.
+
+    ``alpha`` is Krippendorff's for interval data (Hayes and Krippendorff 2007); ``kappa`` is
+    Cohen's for the decisions accept, unsure and reject of each pair (Cohen 1960).
+    """
+
+    claims: int
+    alpha: float | None
+    kappa: Mapping[tuple[str, str], tuple[float, int]]
+
+
+class Opinions:
+    """Every live review, skip and assignment, by claim; kept in step by listening to changes."""
+
+    def __init__(self, store: QuadStore) -> None:
+        self._store, self._lock = store, threading.Lock()
+        self._all: dict[str, Opinion] = {}
+        self._takers: dict[str, list[str]] = defaultdict(list)
+        self._by_claim: dict[str, list[str]] = defaultdict(list)
+        self._read()
+
+    def __call__(self, made: Sequence[Change]) -> None:
+        """Take new changes in."""
+        with self._lock:
+            for change in made:
+                if change.reverses:
+                    self._takers[change.reverses].append(change.iri)
+                if change.kind in _KINDS:
+                    for claim in change.about:
+                        self._put(Opinion(
+                            change.iri, change.number, change.kind, change.who, change.when, claim,
+                            float(change.note(SHIYI.agreement) or 0),
+                            change.note(DCTERMS.audience).removeprefix(_AGENT),
+                        ))  # fmt: skip
+
+    def of(self, claim: str) -> dict[str, Opinion]:
+        """Give each reviewer's latest live review of a claim."""
+        found: dict[str, Opinion] = {}
+        for each in self._live(claim):
+            if each.kind in REVIEWING:
+                found[each.who] = each
+        return found
+
+    def assigned(self, claim: str) -> str:
+        """Give to whom a claim was assigned last, or nothing."""
+        return next((e.audience for e in reversed(self._live(claim)) if e.kind == "assign"), "")
+
+    def done_by(self, who: str) -> set[str]:
+        """List the claims that somebody reviewed."""
+        return {claim for claim, found in self._reviewed().items() if who in found}
+
+    def skipped_by(self, who: str) -> set[str]:
+        """List the claims that somebody left to others."""
+        return {e.claim for e in self._all.values() if e.kind == "skip" and e.who == who}
+
+    def assigned_to(self, who: str) -> set[str]:
+        """List the claims that wait for somebody."""
+        claims = {e.claim for e in self._all.values() if e.kind == "assign" and e.audience == who}
+        return {claim for claim in claims if self.assigned(claim) == who}
+
+    def reviewed(self) -> set[str]:
+        """List the claims that anybody reviewed."""
+        return set(self._reviewed())
+
+    def disputed(self) -> dict[str, dict[str, Opinion]]:
+        """Give the claims on which one reviewer is for and another against."""
+        return {
+            claim: found for claim, found in self._reviewed().items()
+            if min(e.agreement for e in found.values()) < 0 < max(e.agreement for e in found.values())
+        }  # fmt: skip
+
+    def progress(self) -> tuple[Counter[str], Counter[str]]:
+        """Count live reviews by reviewer, and by day."""
+        people: Counter[str] = Counter()
+        days: Counter[str] = Counter()
+        for found in self._reviewed().values():
+            for each in found.values():
+                people[each.who] += 1
+                days[datetime.fromisoformat(each.when).date().isoformat()] += 1
+        return people, days
+
+    def agreement(self) -> Agreement:
+        """Measure agreement over the claims that at least two people reviewed."""
+        import krippendorff
+
+        shared = {c: found for c, found in self._reviewed().items() if len(found) > 1}
+        people = sorted({who for found in shared.values() for who in found})
+        table = np.full((len(people), len(shared)), np.nan)
+        for j, claim in enumerate(sorted(shared)):
+            for who, each in shared[claim].items():
+                table[people.index(who), j] = each.agreement
+        alpha = None
+        if len(np.unique(table[~np.isnan(table)])) > 1:
+            alpha = float(krippendorff.alpha(table, level_of_measurement="interval"))
+        pairs = {}
+        for i, one in enumerate(people):
+            for j, other in enumerate(people[i + 1 :], i + 1):
+                both = ~np.isnan(table[i]) & ~np.isnan(table[j])
+                kappa = cohen(np.sign(table[i][both]).tolist(), np.sign(table[j][both]).tolist())
+                if kappa is not None:
+                    pairs[one, other] = (kappa, int(both.sum()))
+        return Agreement(len(shared), alpha, pairs)
+
+    def _live(self, claim: str) -> list[Opinion]:
+        found = [self._all[iri] for iri in self._by_claim.get(claim, ()) if self._stands(iri)]
+        return sorted(found, key=lambda each: each.number)
+
+    def _stands(self, iri: str) -> bool:
+        return not any(self._stands(taker) for taker in self._takers.get(iri, ()))
+
+    def _reviewed(self) -> dict[str, dict[str, Opinion]]:
+        with self._lock:
+            claims = list(self._by_claim)
+        return {claim: found for claim in claims if (found := self.of(claim))}
+
+    def _put(self, each: Opinion) -> None:
+        self._all[each.change] = each
+        self._by_claim[each.claim].append(each.change)
+
+    def _read(self) -> None:
+        """Read the reviews graph column by column, which is faster than change by change."""
+        store = self._store
+
+        def column(predicate: object) -> dict[str, str]:
+            quads = store.match(None, predicate, None, REVIEWS)  # type: ignore[arg-type]
+            return {text(q.subject): text(q.object) for q in quads}
+
+        for iri, reversed_ in column(SHIYI.reverses).items():
+            self._takers[reversed_].append(iri)
+        kinds, who, when = (
+            column(DCTERMS.type),
+            column(PROV.wasAttributedTo),
+            column(PROV.generatedAtTime),
+        )
+        numbers, claims = column(SHIYI.changeNumber), column(DCTERMS.subject)
+        agreed, audience = column(SHIYI.agreement), column(DCTERMS.audience)
+        for iri, kind in kinds.items():
+            if kind in _KINDS and iri in claims:
+                self._put(Opinion(
+                    iri, int(numbers[iri]), kind, who[iri].removeprefix(_AGENT), when[iri],
+                    claims[iri], float(agreed.get(iri, 0)),
+                    audience.get(iri, "").removeprefix(_AGENT),
+                ))  # fmt: skip
+
+
+def cohen(one: Sequence[float], other: Sequence[float]) -> float | None:
+    """Give Cohen's kappa of two people's decisions on the same claims; None without any spread.
+
+    >>> cohen([1, 1, -1, -1], [1, 1, -1, 1])
+    0.5
+    """
+    n = len(one)
+    if not n:
+        return None
+    same = sum(a == b for a, b in zip(one, other, strict=True)) / n
+    by_chance = sum(one.count(x) * other.count(x) for x in set(one) | set(other)) / n**2
+    return None if by_chance == 1 else round((same - by_chance) / (1 - by_chance), 6)
+
+
+def names(opinions: Iterable[Opinion]) -> list[str]:
+    """List who holds some opinions."""
+    return sorted({each.who for each in opinions})
