@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from typing_extensions import override
 
-from shiyi.errors import OutsideError, QueryError, SettingError
+from shiyi.errors import OutsideError, SettingError
 from shiyi.model.rdf import (
     DefaultGraph,
     NamedNode,
@@ -15,12 +15,12 @@ from shiyi.model.rdf import (
     Subject,
     Term,
     Triple,
-    canonical,
     serialize,
 )
 from shiyi.settings import RemoteSettings
+from shiyi.sparql.guard import bare_text
 from shiyi.sparql.oxigraph import NO_GRAPHS, Graphs, OxigraphStore, parse_n_quads
-from shiyi.sparql.remote_http import Endpoint
+from shiyi.sparql.remote_http import NO_DATASET, Dataset, Endpoint
 from shiyi.sparql.remote_lowering import lowered_query
 from shiyi.sparql.remote_terms import (
     PARTS,
@@ -31,6 +31,7 @@ from shiyi.sparql.remote_terms import (
     is_triple_name,
     outgoing,
     outgoing_quad,
+    written,
 )
 from shiyi.sparql.store import QuadStore, Solution
 
@@ -43,6 +44,9 @@ _VARIABLES: Final = ("s", "p", "o", "g")
 _OWN_GRAPHS: Final = ("http://www.openlinksw.com/", "http://localhost:8890/", "http://www.w3.org/",
                       "urn:activitystreams-owl:map", "urn:core:services:sparql",
                       "virtrdf-label", "b3s", "b3sonto", "facets", "dbprdf-label")  # fmt: skip
+
+_NOT_OWN: Final = " && ".join(f'!STRSTARTS(STR(?g), "{each}")' for each in _OWN_GRAPHS)
+_GRAPH: Final = re.compile(r"\bGRAPH\b", re.IGNORECASE)
 
 
 class RemoteStore(QuadStore):
@@ -61,20 +65,19 @@ class RemoteStore(QuadStore):
         self._lowered = self.settings.profile == "rdf11"
         self._home = self.settings.default_graph
         self._terms: dict[NamedNode, Triple] = {}
+        self._graphs: tuple[str, ...] | None = None  # names, until the next change
         self._turn = threading.RLock()
         self._parser = OxigraphStore.in_memory()
 
     @override
     def select(self, query: str, **bound: Term) -> Iterator[Solution]:
-        self._parser.select(query)  # the same complaint, with line and column, whoever answers
+        self._parser.select(query, **bound)  # complains with line and column, whoever answers
         text = lowered_query(query) if self._lowered else query
         if bound:
-            values = " ".join(canonical(outgoing(term, self._lowered)) for term in bound.values())
+            values = " ".join(written(outgoing(term, self._lowered)) for term in bound.values())
             names = " ".join(f"?{name}" for name in bound)
             text = f"{text}\nVALUES ({names}) {{ ({values}) }}"
-        for names_found, rows in self._pages(text):
-            if missing := bound.keys() - set(names_found):
-                raise QueryError(f"?{min(missing)} is bound but not among the variables of SELECT")
+        for rows in self._pages(text, self._dataset(query)):
             yield from self._read(rows)
 
     @override
@@ -87,17 +90,14 @@ class RemoteStore(QuadStore):
     ) -> Iterator[Quad]:
         fixed = (subject, predicate, object)
         query = self._match_query(fixed, graph)
-        for _, rows in self._pages(query):
+        for rows in self._pages(query):
             for row in self._read(rows):
-                terms = [row.get(name) if term is None else term
-                         for name, term in zip(_VARIABLES, fixed, strict=False)]  # fmt: skip
+                s, p, o = (
+                    row[name] if term is None else term
+                    for name, term in zip(_VARIABLES, fixed, strict=False)
+                )
                 where = graph if graph is not None else self._graph(row.get("g"))
-                yield Quad(*terms, where)  # type: ignore[arg-type]
-
-    def contains(self, quad: Quad) -> bool:
-        """Tell whether the store holds a quad."""
-        return any(True for _ in self.match(quad.subject, quad.predicate, quad.object,
-                                            _plain(quad.graph_name)))  # fmt: skip
+                yield Quad(s, p, o, where)  # type: ignore[arg-type]
 
     @override
     def change(
@@ -105,8 +105,10 @@ class RemoteStore(QuadStore):
     ) -> None:
         added, removed = tuple(add), tuple(remove)  # a failing iterable changes nothing
         with self._turn:
+            self._graphs = None
             parts = [*self._removals(removed), *_managed(graphs), *self._additions(added)]
-            sizes, held = 0, []
+            sizes = 0
+            held: list[str] = []
             for size, text in parts:
                 if held and sizes + size > self.settings.batch:
                     self.endpoint.update(" ;\n".join(held))
@@ -145,55 +147,71 @@ class RemoteStore(QuadStore):
     @override
     def __len__(self) -> int:
         where = self._match_query((None, None, None), None, select="(COUNT(*) AS ?n)")
-        _, rows = self.endpoint.solutions(where)
+        rows = self.endpoint.solutions(where)
         return int(rows[0]["n"]["value"])
 
     def _match_query(
         self, fixed: Sequence[Term | None], graph: NamedNode | DefaultGraph | None, select: str = ""
     ) -> str:
-        written = [
-            f"?{name}" if term is None else canonical(outgoing(term, self._lowered))
+        terms = [
+            f"?{name}" if term is None else written(outgoing(term, self._lowered))
             for name, term in zip(_VARIABLES, fixed, strict=False)
         ]
-        pattern = " ".join(written)
+        pattern = " ".join(terms)
         hidden = ""
-        if self._lowered and written[0] == "?s":
+        if self._lowered and terms[0] == "?s":
             hidden = f' FILTER(!STRSTARTS(STR(?s), "{TRIPLE}"))'
-        asked = select or " ".join(each for each in (*written, "?g") if each[0] == "?")
+        asked = select or " ".join(each for each in (*terms, "?g") if each[0] == "?")
         if isinstance(graph, NamedNode):
             where = f"GRAPH {graph} {{ {pattern} }}"
         elif isinstance(graph, DefaultGraph):
             where = f"GRAPH <{self._home}> {{ {pattern} }}" if self._home else pattern
         elif self._home:
-            own = " && ".join(f'!STRSTARTS(STR(?g), "{each}")' for each in _OWN_GRAPHS)
-            where = f"GRAPH ?g {{ {pattern} }} FILTER({own})"
+            where = f"GRAPH ?g {{ {pattern} }} FILTER({_NOT_OWN})"
         else:
             where = f"{{ {pattern} }} UNION {{ GRAPH ?g {{ {pattern} }} }}"
         return f"SELECT {asked} WHERE {{ {where}{hidden} }}"
 
-    def _pages(self, query: str) -> Iterator[tuple[list[str], list[Mapping[str, Any]]]]:
+    def _pages(
+        self, query: str, dataset: Dataset = NO_DATASET
+    ) -> Iterator[list[Mapping[str, Any]]]:
         """Ask in pages where the settings say so; else at once."""
         page = self.settings.page
         if not page:
-            yield self.endpoint.solutions(query)
+            yield self.endpoint.solutions(query, dataset)
             return
         start = seen = 0
         while True:
             asked = f"SELECT * WHERE {{ {{ {query} }} }} LIMIT {page} OFFSET {start}"
-            names, rows = self.endpoint.solutions(_hoisted(query, asked))
+            rows = self.endpoint.solutions(_hoisted(query, asked), dataset)
             seen += len(rows)
-            yield names, rows
+            yield rows
             if len(rows) < page:
                 break
             start += page
         if start:  # a page may have been cut by the store, or the data have changed meanwhile
             counted = f"SELECT (COUNT(*) AS ?n) WHERE {{ {{ {query} }} }}"
-            _, rows = self.endpoint.solutions(_hoisted(query, counted))
-            if int(rows[0]["n"]["value"]) != seen:
+            rows = self.endpoint.solutions(_hoisted(query, counted), dataset)
+            if (held := int(rows[0]["n"]["value"])) != seen:
                 raise OutsideError(
-                    f"{self.endpoint.address} gave {seen:,} of {int(rows[0]['n']['value']):,} rows: "
-                    "it cuts pages, or was changed meanwhile; lower remote.page and try again"
+                    f"{self.endpoint.address} gave {seen:,} of {held:,} rows: it cuts pages, or was "
+                    "changed meanwhile; lower remote.page and try again"
                 )
+
+    def _dataset(self, query: str) -> Dataset:
+        """Name the graphs of a query where the engine's own data set is another."""
+        if not self._home:
+            return NO_DATASET
+        if not _GRAPH.search(bare_text(query)):
+            return self._home, ()
+        with self._turn:
+            if self._graphs is None:
+                rows = self.endpoint.solutions(
+                    f"SELECT DISTINCT ?g WHERE {{ GRAPH ?g {{ ?s ?p ?o }} FILTER({_NOT_OWN}) }}"
+                )
+                self._graphs = tuple(row["g"]["value"] for row in rows)
+            named = tuple(each for each in self._graphs if each != self._home)
+        return self._home, named or ("urn:shiyi:none",)
 
     def _read(self, rows: Sequence[Mapping[str, Any]]) -> Iterator[Solution]:
         solutions = [{name: incoming(said) for name, said in row.items()} for row in rows]
@@ -218,7 +236,7 @@ class RemoteStore(QuadStore):
                 f"SELECT DISTINCT ?t ?s ?p ?o WHERE {{ VALUES ?t {{ {values} }} "
                 f"{{ {pattern} }} UNION {{ GRAPH ?g {{ {pattern} }} }} }}"
             )  # fmt: skip
-            _, rows = self.endpoint.solutions(query)
+            rows = self.endpoint.solutions(query)
             found = [{name: incoming(said) for name, said in row.items()} for row in rows]
             self._learn({row["o"] for row in found if is_triple_name(row["o"])})
             for row in found:
@@ -263,16 +281,16 @@ class RemoteStore(QuadStore):
         yield from self._data("INSERT", quads)
 
     def _data(self, verb: str, quads: Sequence[Quad]) -> Iterator[tuple[int, str]]:
-        written = [outgoing_quad(quad, self._lowered) for quad in quads]
+        quads = [outgoing_quad(quad, self._lowered) for quad in quads]
         size = max(1, self.settings.batch)
-        for at in range(0, len(written), size):
+        for at in range(0, len(quads), size):
             parts = []
-            for graph, found in by_graph(written[at : at + size]).items():
+            for graph, found in by_graph(quads[at : at + size]).items():
                 lines = " ".join(
-                    f"{each.subject} {each.predicate} {canonical(each.object)} ." for each in found
+                    f"{each.subject} {each.predicate} {written(each.object)} ." for each in found
                 )
                 parts.append(self._in(graph, lines))
-            yield len(written[at : at + size]), f"{verb} DATA {{ {' '.join(parts)} }}"
+            yield len(quads[at : at + size]), f"{verb} DATA {{ {' '.join(parts)} }}"
 
     def _in(self, graph: NamedNode | DefaultGraph, inner: str) -> str:
         if isinstance(graph, NamedNode):
@@ -281,8 +299,8 @@ class RemoteStore(QuadStore):
 
     def _load(self, quads: Sequence[Quad]) -> None:
         described = [each for quad in quads for each in descriptions(quad)] if self._lowered else []
-        written = [*described, *(outgoing_quad(quad, self._lowered) for quad in quads)]
-        for graph, found in by_graph(written).items():
+        every = [*described, *(outgoing_quad(quad, self._lowered) for quad in quads)]
+        for graph, found in by_graph(every).items():
             name = graph.value if isinstance(graph, NamedNode) else self._home
             triples = [Triple(q.subject, q.predicate, q.object) for q in found]
             self.endpoint.load(name, serialize(triples, "nt", {}))
@@ -304,7 +322,3 @@ def _hoisted(query: str, around: str) -> str:
     found = _PROLOGUE.match(query)
     prologue = found[0] if found else ""
     return f"{prologue}\n{around.replace(query, query[len(prologue) :], 1)}"
-
-
-def _plain(graph: Any) -> NamedNode | DefaultGraph:
-    return graph if isinstance(graph, NamedNode) else DefaultGraph()

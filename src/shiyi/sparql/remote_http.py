@@ -12,6 +12,8 @@ from shiyi.settings import RemoteSettings
 if TYPE_CHECKING:
     from httpx2 import Auth, Response
 
+Dataset = tuple[str, tuple[str, ...]]  # the default graph and the named ones
+NO_DATASET: Final[Dataset] = ("", ())  # the store's own
 RESULTS: Final = "application/sparql-results+json"
 _PASSING: Final = frozenset({429, 502, 503, 504})  # statuses worth another try
 _PAUSE: Final = 0.2  # seconds before the second try, doubled for each further one
@@ -34,11 +36,12 @@ class Endpoint:
             limits=Limits(max_connections=16), headers={"User-Agent": "shiyi"},
         )  # fmt: skip
 
-    def ask(self, query: str, accept: str = RESULTS) -> bytes:
+    def ask(self, query: str, accept: str = RESULTS, dataset: Dataset = NO_DATASET) -> bytes:
         """Give the body of the answer to a query; QueryError where the store refuses the query."""
-        fields = {"query": query}
-        if self.settings.default_graph:
-            fields["default-graph-uri"] = self.settings.default_graph
+        default, named = dataset
+        fields: dict[str, str | list[str]] = {"query": query}
+        if default:
+            fields |= {"default-graph-uri": default, "named-graph-uri": list(named)}
         reply = self._sent("query", self.address, data=fields, headers={"Accept": accept})
         said = reply.headers.get("Content-Type", "").partition(";")[0]
         if "html" in said:
@@ -48,12 +51,11 @@ class Endpoint:
             )
         return reply.content
 
-    def solutions(self, query: str) -> tuple[list[str], list[Mapping[str, Any]]]:
-        """Give the variables and the rows of a SELECT, as SPARQL JSON has them."""
-        body = self.ask(query)
+    def solutions(self, query: str, dataset: Dataset = NO_DATASET) -> list[Mapping[str, Any]]:
+        """Give the rows of a SELECT, as SPARQL JSON has them."""
+        body = self.ask(query, dataset=dataset)
         try:
-            said = json.loads(body)
-            return list(said["head"].get("vars", ())), list(said["results"]["bindings"])
+            return list(json.loads(body)["results"]["bindings"])
         except (ValueError, KeyError, TypeError, AttributeError) as fault:
             # Oxigraph tells of a time limit by breaking off in the middle
             raise OutsideError(

@@ -46,6 +46,18 @@ def outgoing(term: Term, lowered: bool) -> Term:
     return term
 
 
+def written(term: Term) -> str:
+    """Write a term in SPARQL.
+
+    >>> written(Triple(NamedNode("a:a"), NamedNode("a:b"), Literal("c")))
+    '<<( <a:a> <a:b> "c" )>>'
+    """
+    if isinstance(term, Triple):
+        parts = (term.subject, term.predicate, term.object)
+        return f"<<( {' '.join(written(part) for part in parts)} )>>"
+    return canonical(term)
+
+
 def outgoing_quad(quad: Quad, lowered: bool) -> Quad:
     """Write a quad as the store holds it, without what describes its triple term."""
     graph = quad.graph_name
@@ -72,7 +84,7 @@ def descriptions(quad: Quad) -> Iterator[Quad]:
 
 def triple_name(term: Triple) -> NamedNode:
     """Name a triple term after its content."""
-    return NamedNode(TRIPLE + hashlib.sha256(canonical(term).encode()).hexdigest()[:32])
+    return NamedNode(TRIPLE + hashlib.sha256(written(term).encode()).hexdigest()[:32])
 
 
 def is_triple_name(term: Term) -> bool:
