@@ -255,6 +255,7 @@ class RDFS(Vocabulary, base="http://www.w3.org/2000/01/rdf-schema#"):
     domain: NamedNode
     range: NamedNode
     comment: NamedNode
+    isDefinedBy: NamedNode
 
 
 class SKOS(Vocabulary, base="http://www.w3.org/2004/02/skos/core#"):
@@ -302,6 +303,7 @@ class DCTERMS(Vocabulary, base="http://purl.org/dc/terms/"):
     isReplacedBy: NamedNode
     subject: NamedNode
     type: NamedNode
+    audience: NamedNode
 
 
 class OWL(Vocabulary, base="http://www.w3.org/2002/07/owl#"):
@@ -319,7 +321,6 @@ class OA(Vocabulary, base="http://www.w3.org/ns/oa#"):
     motivatedBy: NamedNode
     editing: NamedNode
     moderating: NamedNode
-    audience: NamedNode
 
 
 class DCAT(Vocabulary, base="http://www.w3.org/ns/dcat#"):

@@ -8,6 +8,7 @@ from typing import Final, Self
 
 from shiyi.curation.audit import Audit
 from shiyi.curation.changes import Changes
+from shiyi.curation.citations import Citations
 from shiyi.curation.editing_check import Checker
 from shiyi.curation.people import People, write_private
 from shiyi.errors import KnowledgeBaseError
@@ -29,6 +30,7 @@ class Curation:
     settings: CurationSettings = field(default_factory=CurationSettings)
     oidc_secret: str = field(default="", repr=False)
     checker: Checker = field(default_factory=Checker)  # starts its process when first asked
+    citations: Citations | None = None
 
     @classmethod
     def open(cls, base: KnowledgeBase, settings: Settings) -> Self:
@@ -37,6 +39,7 @@ class Curation:
         return cls(
             People(base.path), Audit(base.path), session_key(base.path), changes,
             settings.curation, os.environ.get(OIDC_SECRET, ""),
+            citations=Citations(base.path),
         )  # fmt: skip
 
     @property

@@ -71,6 +71,8 @@ def open_site(path: Path, settings: Settings, read_only: bool = False) -> Site:
         if writing.updater:
             writing.updater.close()
         curation.checker.close()
+        if curation.changes and curation.citations:
+            curation.citations.save()
         pool.close()
         base.close()
 
