@@ -9,6 +9,8 @@ from shiyi.errors import SettingError
 from shiyi.settings import Settings
 
 if TYPE_CHECKING:
+    from shiyi.ingest.cases.layers import Terms
+    from shiyi.ingest.cases.reading import Reading
     from shiyi.ingest.datasets import Dataset
     from shiyi.ingest.extraction.port import Extractor
     from shiyi.ingest.gate import Gate
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from shiyi.prompts.asking import Asker
     from shiyi.prompts.openai import OpenAIChatModel
     from shiyi.prompts.replies import Replies
+    from shiyi.sparql.knowledge_base import KnowledgeBase
 
 EXTRACTORS = ("rules", "llm")
 
@@ -46,9 +49,7 @@ class Extracting:
             return RulesExtractor(Lexicon(self.index))
         from shiyi.ingest.extraction.llm import LlmExtractor
 
-        return LlmExtractor(
-            self.asker(dataset), self.index, self.gate, self.settings, self.lessons
-        )
+        return LlmExtractor(self.asker(dataset), self.index, self.gate, self.settings, self.lessons)
 
     def asker(self, dataset: "Dataset") -> "Asker":
         """Give what asks the model on behalf of a dataset."""
@@ -73,6 +74,28 @@ class Extracting:
                 "names no model: set SHIYI_MODELS_EXTRACT, OPENAI_BASE_URL and OPENAI_API_KEY",
             )
         return model
+
+    def case_reading(self, dataset: "Dataset", base: "KnowledgeBase") -> "tuple[Reading, Terms]":
+        """Give what makes cases of records, and the terms their words are tied to."""
+        from shiyi.ingest.cases.classifying import Classes
+        from shiyi.ingest.cases.layers import Terms
+        from shiyi.ingest.cases.llm_reader import LlmCaseReader
+        from shiyi.ingest.cases.reading import CaseReader, DictionaryReader, Reading
+        from shiyi.linking import embedder
+        from shiyi.linking.linker import Linker
+
+        model = embedder.shipped()
+        linking = self.settings.linking
+        dictionary = DictionaryReader(
+            Linker.open(base.folder, base.store, base.release, linking, model)
+        )
+        classes = Classes(self.index, model)
+        reader: CaseReader = dictionary
+        if self.name == "llm":
+            reader = LlmCaseReader(self.asker(dataset), dictionary, classes)
+        digest = f"{dataset.name}@{dataset.version}"
+        terms = Terms.of(self.index, model, linking)
+        return Reading(reader, dictionary, classes, digest), terms
 
     def tell(self, report: "Report", dataset: "Dataset") -> None:
         """Put what the model cost into the report."""

@@ -22,7 +22,7 @@ BOOKS = "tcm-ancient-books"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Say what ``shiyi ingest`` takes."""
-    parser.add_argument("source", help="books, text, or a folder of ingest/ such as chp")
+    parser.add_argument("source", help="books, text, cases, or a folder of ingest/ such as chp")
     parser.add_argument(
         "paths", nargs="+", type=Path, metavar="PATH", help="files; tables: a folder"
     )
@@ -102,6 +102,14 @@ def _batches(
         documents = iter((document,))
         extractor = extracting.extractor(dataset)
         return dataset, text_batches(dataset, documents, extractor, settings, report, limit, store)
+    if source == "cases":
+        from shiyi.ingest.cases.batches import case_batches, cases_dataset
+
+        if not path.is_file():
+            raise UsageError("the file of cases does not exist")
+        dataset = cases_dataset(path)
+        reading, terms = extracting.case_reading(dataset, base)
+        return dataset, case_batches(dataset, path, reading, terms, settings, report, limit)
     dataset = described(BOOKS if source == "books" else source)
     if not path.exists():
         raise UsageError(f"{path} does not exist")

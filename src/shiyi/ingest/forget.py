@@ -39,7 +39,7 @@ def forget(writer: Writer, name: str, version: str = "") -> dict[str, int]:
     if not chosen:
         known = f"it holds {name}@{', '.join(held)}" if held else "see `shiyi query` for its graphs"
         raise UsageError(f"this base holds no {name}{'@' if version else ''}{version}; {known}")
-    counts = {"evidence": 0, "claims": 0, "quads": 0}
+    counts = {"evidence": 0, "claims": 0, "quads": 0, "cases": 0}
     for each in chosen:
         _forget(writer, name, each, counts)
     replies = Replies.open(writer.journal.path.parent)
@@ -56,6 +56,11 @@ def _forget(writer: Writer, name: str, version: str, counts: dict[str, int]) -> 
         for claims in (CANDIDATES, QUARANTINE):
             if isinstance(source, NamedNode):
                 _forget_evidence(writer, source, claims, release, counts)
+    for beside in _beside(store, release):
+        while part := list(islice(store.match(graph=beside), _PART)):
+            counts["quads"] += len(part)
+            counts["cases"] += sum(q.object == SHIYI.PatientCase for q in part)
+            _remove(writer, part, [], release)
     # the description of the release goes last, so that a killed run can be found again
     last = {q.subject for q in store.match(None, RDF.type, DCAT.Dataset, place)}
     while part := list(
@@ -70,6 +75,15 @@ def _forget(writer: Writer, name: str, version: str, counts: dict[str, int]) -> 
     counts["quads"] += len(rest)
     key = forget_key(name, version, times)
     writer.write((), rest, key=key, who="shiyi forget", why=release)
+
+
+def _beside(store: QuadStore, release: str) -> list[NamedNode]:
+    """List the graphs of cases and of schools that a release has filled."""
+    schools = {
+        quad.graph_name for quad in store.match(None, RDF.type, SHIYI.School)
+        if isinstance(quad.graph_name, NamedNode) and quad.graph_name.value.endswith(f"/{release}")
+    }  # fmt: skip
+    return [graph("cases", release), *sorted(schools, key=lambda each: each.value)]
 
 
 def _forget_evidence(

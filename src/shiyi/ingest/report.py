@@ -26,6 +26,8 @@ class Report:
     refused: Counter[str] = field(default_factory=Counter)  # statements no claim is made of
     waiting: dict[str, str] = field(default_factory=dict)  # passages to be read again, and why
     model: dict[str, float] = field(default_factory=dict)  # calls, tokens and cost of a model
+    removed: Counter[str] = field(default_factory=Counter)  # from cases, by kind; never what
+    filed: Counter[str] = field(default_factory=Counter)  # cases, by how their class was found
     failures: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     seconds: float = 0.0
@@ -57,6 +59,7 @@ class Report:
             "claims": dict(self.claims.most_common()), "quarantined": dict(self.quarantined),
             "unlinked": dict(self.unlinked.most_common()), "repaired": dict(self.repaired),
             "refused": dict(self.refused), "parked": dict(self.parked), "model": self.model,
+            "removed": dict(self.removed), "filed": dict(self.filed),
             "failures": self.failures, "notes": self.notes, "seconds": round(self.seconds, 2),
         }  # fmt: skip
 
@@ -74,8 +77,9 @@ class Report:
             ("candidate claims 候选论断", self.claims), ("quarantined 隔离", self.quarantined),
             ("unlinked 未链接", self.unlinked), ("repaired 修复", self.repaired),
             ("refused statements 拒收陈述", self.refused), ("parked passages 待读段落", self.parked),
+            ("removed from cases 去标识", self.removed), ("cases filed 病例归类", self.filed),
         ):  # fmt: skip
-            if not counter and title.startswith(("refused", "parked")):
+            if not counter and title.startswith(("refused", "parked", "removed", "cases")):
                 continue
             yield f"  {title:<40}{sum(counter.values()):>10,}"
             for key, number in counter.most_common():
