@@ -20,7 +20,7 @@ _PREDICATES: Final = (  # words that name a relation of the vocabulary, in both 
     ("purported|used for|traditional(ly)? use|用于", ("indicatedFor", "relieves")),
     ("禁用|禁忌|忌用|忌食|contraindicat", ("contraindicatedIn", "unsuitableFood", "cautionIn")),
     ("慎用|caution", ("cautionIn", "contraindicatedIn")),
-    ("相反|十八反|oppose", ("opposes",)), ("相畏|十九畏|fear", ("fears",)),
+    ("相反|十八反|反什么|反哪|oppose", ("opposes",)), ("相畏|十九畏|畏什么|fear", ("fears",)),
     ("适宜|宜食|宜吃|suitable|suits", ("suitableFood", "suitableSeason")),
     ("不宜|忌口|unsuitable", ("unsuitableFood", "cautionIn")),
     ("有毒|毒性|toxic", ("hasToxicity",)),

@@ -240,7 +240,7 @@ class Library:
         self, texts: Sequence[str], k: int, kinds: Collection[str] = ()
     ) -> tuple[tuple[Hit, ...], ...]:
         """Give for each text the ``k`` nearest units, nearest first."""
-        if self.rows is None or self.embedder is None or not texts:
+        if self.rows is None or self.embedder is None or not texts or k < 1:
             return tuple(() for _ in texts)
         asked = self.embedder.encode(texts)
         most = k if not kinds else 10 * k

@@ -1,19 +1,23 @@
 """What a method retrieved, in words: claims of one thing and relation together, best first."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
+from shiyi.answering.asked import asked_predicates
 from shiyi.answering.draft import Line
 from shiyi.answering.facts import Fact
 from shiyi.answering.methods.claims import is_benefit
 from shiyi.answering.parts import Desk, Part, red_flags
 from shiyi.answering.paths import Retrieved
+from shiyi.answering.phrases import LANGUAGES, PROPERTY
 from shiyi.answering.roles import MATERIAL, PROFILE
 from shiyi.answering.texts import PASSAGE
 from shiyi.answering.voice import closed
+from shiyi.model.rdf import NamedNode, local_name
 from shiyi.ontology.terms import SHIYI
 
 _GROUPS: Final = 8
+_OTHERS: Final = 3  # groups of other relations beside those asked for
 _TOGETHER: Final = 5
 _LOOKED_AT: Final = 60
 _BESIDE: Final = frozenset({SHIYI.confusedWith, SHIYI.derivedFromOrganism, SHIYI.usesPart})
@@ -34,25 +38,27 @@ def nothing(language: str) -> str:
     return _say(language, "nothing")
 
 
-def report(desk: Desk, retrieved: Retrieved, *, opened: bool = False) -> Part:
-    """Write the best claims that a method found; the first line answers, unless ``opened``.
+def report(desk: Desk, retrieved: Retrieved, least: float, said: Collection[str] = ()) -> Part:
+    """Write the best claims that a method found, but for those that were ``said`` already.
 
-    A benefit is left out where it is held too weakly, where a source rates it as insufficient,
-    where cold or heat is not decided, and where the safety check speaks against the thing for this
-    person, which is then warned of.
+    The first line answers where nothing was.
+
+    A benefit is left out where it is held with less than ``least``, where a source rates it as
+    insufficient, where cold or heat is not decided, and where the safety check speaks against the
+    thing for this person; what was asked about is then warned of.
     """
     part, voice = Part(), desk.voice
-    kept = _allowed(desk, [each.fact for each in retrieved.claims[:_LOOKED_AT]], part)
+    found = [each.fact for each in retrieved.claims[:_LOOKED_AT]]
+    kept = [fact for fact in found if fact.claim not in said and (
+            not is_benefit(fact) or not fact.positive or _may_help(desk, fact, least, part))]  # fmt: skip
     lines: list[Line] = []
     rest = kept
     if profile := _profile(desk, kept):
         lines.append(profile)
-        said = {f.claim for f in profile.facts}
-        rest = [f for f in kept if f.claim not in said]
-    lines += [
-        _line(desk, key, facts) for key, facts in list(_grouped(desk, rest).items())[:_GROUPS]
-    ]
-    if lines and not opened:
+        told = {f.claim for f in profile.facts}
+        rest = [f for f in kept if f.claim not in told]
+    lines += [_line(desk, key, facts) for key, facts in _chosen(desk, rest)]
+    if lines and not said:
         first = lines.pop(0)
         end = "。" if voice.language == "zh" else "."
         part.opening.item(*((closed(t, end), f) for t, f in first.pieces))
@@ -75,44 +81,57 @@ def _asked(desk: Desk) -> frozenset[str]:
     return frozenset((*named, *desk.reading.materials, *desk.reading.ailments))
 
 
-def _allowed(desk: Desk, facts: Iterable[Fact], part: Part) -> list[Fact]:
-    """Leave out benefits that may not be told this person, and warn of what speaks against them."""
-    kept, vetoed = list[Fact](), dict[str, bool]()
-    for fact in facts:
-        if not is_benefit(fact) or not fact.positive:
-            kept.append(fact)
-            continue
-        if desk.differential.undecided or fact.confidence < desk_least(desk):
-            continue
-        if not desk.evidences.supports(fact.claim):
-            continue
-        things = [e for e in (fact.subject, fact.object) if desk.facts.is_a(e, *MATERIAL)]
-        for thing in things:
-            if thing not in vetoed:
-                found = desk.safety.check(thing, desk.reading.person)
-                vetoed[thing] = bool(found)
-                for each in found[:1]:
-                    part.warn(desk, each)
-        if not any(vetoed[thing] for thing in things):
-            kept.append(fact)
-    return kept
-
-
-def desk_least(desk: Desk) -> float:
-    """Give what a benefit must be held with."""
-    return 0.6
+def _may_help(desk: Desk, fact: Fact, least: float, part: Part) -> bool:
+    """Tell whether a benefit may be told this person; warn of what speaks against what was asked."""
+    if desk.differential.undecided or fact.confidence < least:
+        return False
+    if not desk.evidences.supports(fact.claim):
+        return False
+    asked, clear = _asked(desk), True
+    for thing in (fact.subject, fact.object):
+        if desk.facts.is_a(thing, *MATERIAL):
+            reasons = desk.safety.check(thing, desk.reading.person)
+            clear = clear and not reasons
+            for each in reasons[:1] if thing in asked else ():
+                part.warn(desk, each)
+    return clear
 
 
 def _profile(desk: Desk, facts: Iterable[Fact]) -> Line | None:
-    """Say nature, flavour, channels and efficacy in one sentence where they were all retrieved."""
-    held = {f.claim for f in facts}
+    """Say nature, flavour, channels and efficacy of the first material in one sentence."""
+    held: dict[str, dict[NamedNode, list[Fact]]] = {}
     for fact in facts:
         if fact.predicate in PROFILE and fact.positive:
-            text, used = desk.voice.profile(fact.subject)
-            if text and {f.claim for f in used} <= held:
-                return Line(((text, used),), 1)
-            return None
-    return None
+            held.setdefault(fact.subject, {}).setdefault(fact.predicate, []).append(fact)
+    asked = _asked(desk)
+    subject = next((iri for iri in held if iri in asked), "")
+    if len(held.get(subject, ())) < 2:
+        return None
+    voice, parts, used = desk.voice, list[str](), list[Fact]()
+    for predicate in PROFILE:
+        found = held[subject].get(predicate, [])[:_TOGETHER]
+        if found:
+            shape = PROPERTY[local_name(predicate.value)][LANGUAGES.index(voice.language)]
+            disputed = predicate == SHIYI.hasNature and len(found) > 1
+            said = voice.names(f.object for f in found)
+            parts.append(shape.format(o=said + (voice.say("p_conflict") if disputed else "")))
+            used += found
+    joined = ("，" if voice.language == "zh" else "; ").join(parts)
+    text = voice.say("p_recorded", s=voice.name(subject), parts=joined)
+    return Line(((text, tuple(used)),), 1)
+
+
+def _chosen(desk: Desk, facts: Iterable[Fact]) -> list[tuple[Key, list[Fact]]]:
+    """Take the groups of the relation asked for, and a few others; else the first ones."""
+    groups = list(_grouped(desk, facts).items())
+    wanted = asked_predicates(desk.reading.question)
+    asked = _asked(desk)
+    first = [g for g in groups if local_name(g[0][1]) in wanted and g[0][0] in asked]
+    if not first:
+        return groups[:_GROUPS]
+    return [*first, *(g for g in groups if g not in first)][: max(len(first), 1) + _OTHERS][
+        :_GROUPS
+    ]
 
 
 def _grouped(desk: Desk, facts: Iterable[Fact]) -> dict[Key, list[Fact]]:

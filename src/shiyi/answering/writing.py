@@ -36,8 +36,9 @@ def write(desk: Desk, retrieved: Retrieved, runtime: Runtime, method: str) -> Pa
     _first(desk, part)
     for each in _writers(desk, retrieved, runtime, method):
         part.take(each())
-    if method == "fused" and not _rests(part):  # the graph is thin: what the texts say
-        part.take(report(desk, retrieved))
+    if _reports(desk, retrieved, part, method):
+        least = runtime.settings.answer.recommend_from
+        part.take(report(desk, retrieved, least, _said(part)))
     reading, voice = desk.reading, desk.voice
     part.missing += [voice.say("m_profile", word=plain(w)) for w in reading.person.unknown][:5]
     unlinked = [m.text for m in reading.mentions if not m.iri]
@@ -55,6 +56,21 @@ def write(desk: Desk, retrieved: Retrieved, runtime: Runtime, method: str) -> Pa
     if retrieved.notes:
         part.missing.append(voice.say("m_limit"))
     return part
+
+
+def _reports(desk: Desk, retrieved: Retrieved, part: Part, method: str) -> bool:
+    """Tell whether the claims a method found are written out; ours does where all else is thin."""
+    if method == "none" or desk.reading.emergencies:
+        return False
+    if method in BY_PATHS:
+        return method == "fused" and not _rests(part)
+    return not (wants_advice(desk.reading) and (retrieved.paths or desk.reading.seasons))
+
+
+def _said(part: Part) -> frozenset[str]:
+    """List the claims that a line rests on."""
+    lines = (line for s in (part.opening, *part.sections) for line in s.lines)
+    return frozenset(f.claim for line in lines for f in line.facts)
 
 
 def _rests(part: Part) -> bool:
@@ -109,7 +125,7 @@ def _writers(
 
 
 def _reporters(desk: Desk, retrieved: Retrieved, runtime: Runtime) -> list[Callable[[], Part]]:
-    """Say what a method retrieved, beside what the house rules and the safety check say anyway."""
+    """Say what the house rules and the safety check say anyway, and advise from the paths."""
     reading, chosen = desk.reading, list[Callable[[], Part]]()
     advice = wants_advice(reading)
     if reading.wants(Intent.CONSTITUTION) and not (advice and reading.constitutions):
@@ -122,8 +138,7 @@ def _reporters(desk: Desk, retrieved: Retrieved, runtime: Runtime) -> list[Calla
         return [*chosen, lambda: doctor(desk)]
     if advice and (retrieved.paths or reading.seasons):
         return [*chosen, lambda: _advice(desk, retrieved, runtime)]
-    opened = bool(chosen)
-    return [*chosen, lambda: report(desk, retrieved, opened=opened)]
+    return chosen
 
 
 def _advice(desk: Desk, retrieved: Retrieved, runtime: Runtime) -> Part:

@@ -8,8 +8,10 @@ from typing import Any, Final, Self
 
 from shiyi.answering.baselines import TextIndex, neighbourhoods
 from shiyi.answering.neighbourhood import Neighbourhood
+from shiyi.answering.runtime import Runtime
 from shiyi.errors import FormatError, UsageError
 from shiyi.evaluation.joins import Joins, JoinSettings
+from shiyi.evaluation.retrieving import READERS, Retrieving, switched
 from shiyi.evaluation.scorers import (
     Fused,
     Linking,
@@ -24,10 +26,12 @@ from shiyi.linking.linker import Linker
 from shiyi.settings import Settings
 from shiyi.sparql.knowledge_base import KnowledgeBase
 
-METHODS: Final = ("fused", "paths", "neighbourhood", "bm25", "tfidf", "random-paths", "none")
+METHODS: Final = (
+    "fused", "paths", *READERS, "neighbourhood", "bm25", "tfidf", "random-paths", "none",
+)  # fmt: skip
 ABLATIONS: Final = (
     "deterministic", "no-ranking", "random-paths", "spo-without-text", "keyword-only",
-    "general-kg-only",
+    "general-kg-only", "vector-only", "union", "no-reflection", "beam-1", "macro", "micro",
 )  # fmt: skip
 
 
@@ -181,6 +185,18 @@ class Bench:
         """Give the 1-hop subgraph of each concept as text."""
         return neighbourhoods(self.sentences)
 
+    @cached_property
+    def runtime(self) -> Runtime:
+        """Give what answers questions over the base."""
+        return Runtime.open(self.base, self.settings)
+
+    def retrieving(self, method: str) -> Retrieving:
+        """Give a method of answering as a reader; withheld sources bear nothing for it either."""
+        asked = self.request
+        runtime = replace(self.runtime, settings=switched(self.settings, method, asked.ablate))
+        seen = frozenset(self.view.projection.claims) if asked.without else frozenset[str]()
+        return Retrieving(method, runtime, self.linking, asked.k, seen)
+
     def scorer(self, method: str, learnt: Sequence[Scorer] = ()) -> Scorer:
         """Make the scorer of a method; raise ``FormatError`` for one that does not exist."""
         keyword_only = "keyword-only" in self.request.ablate
@@ -203,4 +219,6 @@ class Bench:
             return TextScorer(self.tfidf)
         if method == "none":
             return RandomScorer(self.request.seed)
+        if method in READERS:
+            return self.retrieving(method)
         raise FormatError("method", method, METHODS)

@@ -22,6 +22,7 @@ from shiyi.evaluation.readers import (
     read_choice,
 )
 from shiyi.evaluation.results import Report, Run
+from shiyi.evaluation.retrieving import READERS, StatementByRetrieval
 from shiyi.evaluation.scorers import RelationScorer, Scorer
 
 GENERATED = "source:"
@@ -131,6 +132,8 @@ def _statement_reader(bench: Bench, method: str) -> Callable[[Choice], Predictio
         return StatementByText(bench.bm25).read
     if method == "tfidf":
         return StatementByText(bench.tfidf).read
+    if method in READERS:
+        return StatementByRetrieval(bench.retrieving(method)).read
     if method == "none":
         return StatementByChance(bench.scorer("none")).read
     raise FormatError("method of truefalse", method, METHODS)

@@ -7,7 +7,7 @@ from typing import Any, Final, Protocol
 from shiyi.answering.cues import Intent
 from shiyi.answering.facts import Fact
 from shiyi.answering.library import words
-from shiyi.answering.methods.claims import borne, joined, named, near
+from shiyi.answering.methods.claims import at, borne, joined, named, near
 from shiyi.answering.methods.consulting import consulted, verdict
 from shiyi.answering.methods.port import Query
 from shiyi.answering.roles import BENEFIT, BRIDGES, CAUTION, INTERACTION
@@ -110,9 +110,25 @@ class ScoredJudge:
             both = sum(f.subject in named_ and f.object in named_ for f in facts)
             return bool(both), f"{both} claims join what was named"
         if query.predicates:
-            fit = sum(local_name(f.predicate.value) in query.predicates for f in facts)
-            return bool(fit), f"{fit} claims of the relation asked for"
+            said = {local_name(f.predicate.value) for f in facts} & query.predicates
+            lacking = sorted(self._recorded() - said)
+            why = f"lacks {', '.join(lacking)}" if lacking else "of the relations asked for"
+            return bool(said) and not lacking, why
         return bool(facts), f"{len(facts)} claims"
+
+    def _helping(self) -> set[str]:
+        """Name the benefits that may lead from the seeds to what is wanted."""
+        facts, query = self.runtime.facts, self.query
+        if not any(facts.is_a(seed, SHIYI.Symptom, SHIYI.Disease) for seed in query.seeds):
+            return {"suitableFood"}
+        if SHIYI.DSIngredient in query.wanted:
+            return {"isEffectiveFor", "indicatedFor"}
+        return {"suitableFood", "relieves"}
+
+    def _recorded(self) -> set[str]:
+        """Name the relations asked for of which the base has claims at the question's concepts."""
+        own = (f for iri in self.query.concepts for f in at(self.runtime.facts, iri))
+        return {n for f in own if (n := local_name(f.predicate.value)) in self.query.predicates}
 
     def reformulated(self, units: Sequence[Unit], round_: int) -> tuple[str, Step]:
         """Name the concepts, what they led to and the relations wanted; later what stands above."""
@@ -125,7 +141,7 @@ class ScoredJudge:
             if local_name(f.predicate.value) in _LEADING for end in (f.subject, f.object)
             if end not in asked and facts.is_a(end, SHIYI.Constitution, SHIYI.Syndrome)
         ]  # fmt: skip
-        relations = ("suitableFood", "relieves") if self.query.advice else self.query.predicates
+        relations = self._helping() if self.query.advice else self.query.predicates
         said = [named(facts, iri) for iri in dict.fromkeys((*middles[:4], *asked))]
         said += [_relation(facts, name) for name in sorted(relations)]
         text = " ".join(said) or self.query.text

@@ -1,0 +1,136 @@
+"""Texts found by their words and by their meaning, in a file that stands beside its release."""
+
+from pathlib import Path
+
+import pytest
+
+from shiyi.answering.library import Library, words
+from shiyi.answering.texts import CLAIM, PAIR, PASSAGE, SUMMARY, Unit, units
+from shiyi.errors import IndexMismatchError
+from shiyi.linking.embedder import shipped
+from shiyi.model.names import ID, graph
+from shiyi.model.rdf import Literal, NamedNode, Quad
+from shiyi.ontology.terms import PROV, RDF, RDFS, SHIYI
+from tests import kitchen
+
+UNITS = (
+    Unit("claim/1", CLAIM, "山药 性(四气) 平 Chinese yam has nature neutral", ("claim/1",)),
+    Unit("claim/2", CLAIM, "姜 性(四气) 温 ginger has nature warm", ("claim/2",)),
+    Unit("claim/3", CLAIM, "百合 缓解 失眠 lily bulb relieves insomnia", ("claim/3",)),
+    Unit("passage/1", PASSAGE, "夜不能寐者，取百合煮粥。", ("claim/3",), "食疗 > 安神"),
+)
+
+
+@pytest.fixture(scope="module")
+def library() -> Library:
+    return Library.build(UNITS, "r1", shipped())
+
+
+def test_words_are_pairs_of_characters_and_whole_latin_words() -> None:
+    assert words("吃姜好吗？Vitamin B12") == ["吃姜", "姜好", "好吗", "vitamin", "b12"]
+    assert words("姜。") == ["姜"]
+    assert words("!?") == []
+
+
+def test_a_name_of_one_character_is_found_where_it_stands_alone(library: Library) -> None:
+    assert library.by_words("姜 ginger", 1)[0].unit.iri == "claim/2"
+
+
+def test_rare_words_weigh_more(library: Library) -> None:
+    found = library.by_words("失眠 insomnia", 4)
+    assert [h.unit.iri for h in found] == ["claim/3"]
+    assert found[0].score > 0
+    assert library.by_words("安眠药", 4) == ()
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    ['"', 'a" OR b', "NEAR(x y)", "text:*", "*", "-", "NOT", "();DROP TABLE unit", "\x00"],
+)
+def test_words_of_a_query_language_stay_words(library: Library, hostile: str) -> None:
+    library.by_words(hostile, 3)
+    assert len(library) == len(UNITS)
+
+
+def test_meaning_finds_what_shares_no_word(library: Library) -> None:
+    found = library.by_meaning("sleeplessness", 1)
+    assert found[0].unit.iri == "claim/3"
+    assert 0 < found[0].score <= 1
+    assert library.by_meaning("x", 0) == ()
+
+
+def test_kinds_and_claims_narrow_a_recall(library: Library) -> None:
+    assert [h.unit.kind for h in library.by_words("百合", 3, (PASSAGE,))] == [PASSAGE]
+    near = library.by_words("性(四气) nature", 3, claims={"claim/1"})
+    assert [h.unit.iri for h in near] == ["claim/1"]
+    assert [u.iri for u in library.bearing(["claim/3"], (PASSAGE,))] == ["passage/1"]
+    assert library.bearing(["claim/3"], (PASSAGE,))[0].section == "食疗 > 安神"
+
+
+def test_an_index_opens_again_and_only_for_its_release(tmp_path: Path) -> None:
+    Library.build(UNITS, "r1", shipped(), tmp_path).close()
+    opened = Library.open(tmp_path, "r1", shipped())
+    assert [h.unit.iri for h in opened.by_words("失眠", 2)] == ["claim/3"]
+    assert opened.by_meaning("insomnia", 1)[0].unit.iri == "claim/3"
+    with pytest.raises(IndexMismatchError, match="r1"):
+        Library.open(tmp_path, "r2", shipped())
+    with pytest.raises(IndexMismatchError, match="no index"):
+        Library.open(tmp_path / "elsewhere", "r1", shipped())
+
+
+def test_a_damaged_index_is_told(tmp_path: Path) -> None:
+    (tmp_path / "texts.sqlite").write_bytes(b"no database at all" * 100)
+    with pytest.raises(IndexMismatchError, match="damaged"):
+        Library.open(tmp_path, "r1", None)
+
+
+def test_without_a_model_words_alone_are_searched(tmp_path: Path) -> None:
+    Library.build(UNITS, "r1", None, tmp_path).close()
+    opened = Library.open(tmp_path, "r1", shipped())
+    assert opened.by_words("失眠", 1)
+    assert opened.by_meaning("失眠", 1) == ()
+
+
+def test_a_base_gives_claims_once_and_passages_with_titles_claims_and_pairs() -> None:
+    store = kitchen.stored()
+    claim = kitchen.claim("substance-lily", "relieves", NamedNode(kitchen.iri("symptom-sleep")))
+    store.change(add=list(kitchen.claim_quads(claim)))
+    evidence = next(q.object for q in store.match(claim.iri, SHIYI.evidence, None, None))
+    place, book, chapter = (
+        NamedNode(f"{ID}passage/1"),
+        NamedNode(f"{ID}s/1"),
+        NamedNode(f"{ID}s/2"),
+    )
+    source, pair, summary = (
+        graph("source", "book@1"),
+        NamedNode(f"{ID}qa/1"),
+        NamedNode(f"{ID}sum/1"),
+    )
+    zh = "zh"
+    store.change(add=[
+        Quad(place, RDF.type, SHIYI.Passage, source),
+        Quad(place, RDF.value, Literal("百合治不寐。", language=zh), source),
+        Quad(place, SHIYI.partOfSection, chapter, source),
+        Quad(chapter, SHIYI.partOfSection, book, source),
+        Quad(chapter, RDFS.label, Literal("安神", language=zh), source),
+        Quad(book, RDFS.label, Literal("食疗", language=zh), source),
+        Quad(evidence, PROV.wasDerivedFrom, place, kitchen.DEFAULT),
+        Quad(pair, RDF.type, SHIYI.QuestionAnswer, source),
+        Quad(pair, RDFS.label, Literal("睡不着吃什么？", language=zh), source),
+        Quad(pair, SHIYI.answerText, Literal("百合。", language=zh), source),
+        Quad(pair, PROV.wasDerivedFrom, place, source),
+        Quad(summary, RDF.type, SHIYI.PassageSummary, source),
+        Quad(summary, RDF.value, Literal("百合的用途", language=zh), source),
+        Quad(summary, PROV.wasDerivedFrom, place, source),
+    ])  # fmt: skip
+    runtime = kitchen.runtime([claim])
+    found = list(units(store, runtime.facts))
+    claims = [u.iri for u in found if u.kind == CLAIM]
+    assert len(claims) == len(set(claims)) > 30
+    by_kind = {u.kind: u for u in found if u.kind != CLAIM}
+    for kind in (PASSAGE, PAIR, SUMMARY):
+        unit = by_kind[kind]
+        assert (unit.iri, unit.claims, unit.section) == (
+            place.value, (claim.iri.value,), "食疗 > 安神",
+        )  # fmt: skip
+    assert by_kind[PAIR].text == "睡不着吃什么？ 百合。"
