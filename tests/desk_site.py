@@ -141,6 +141,6 @@ def serving(kb: Path, **settings: Any) -> Iterator[Desks]:
     try:
         yield Desks(f"http://127.0.0.1:{server.effective_port}", site)
     finally:
-        server.close()
+        server.trigger.pull_trigger(server.close)  # in its own thread, which may be waiting in poll
         thread.join(timeout=10)
         site.close()

@@ -37,6 +37,7 @@ class Starter:
     sources: dict[str, Source]
     claims: list[Claim]
     mappings: list[sssom.Mapping]
+    mapping_rows: tuple[Quad, ...] = ()  # the mapping tables as they stand, ruled-out rows too
 
     def counts(self) -> dict[str, int]:
         """Count concepts by class, and claims, evidence, sources and mappings."""
@@ -54,6 +55,7 @@ class Starter:
             yield from concept_quads(concept, self.broader[concept.id], _pinyin(concept))
         yield from top_quads(self.concepts, self.broader)
         yield from sssom.mapping_quads(self.mappings)
+        yield from self.mapping_rows
         for source in self.sources.values():
             yield from source_quads(source)
         for claim in self.claims:
@@ -74,7 +76,8 @@ def load_starter(folder: Path | None = None, weights: ConfidenceSettings | None 
     claims = reader.read(folder / "claims")
     mappings = sssom.read_mappings(folder / "mappings", concepts, faults)
     faults.raise_if_any()
-    return Starter(concepts, broader, sources, claims, mappings)
+    rows = tuple(sssom.table_quads(folder / "mappings"))
+    return Starter(concepts, broader, sources, claims, mappings, rows)
 
 
 def vocabulary_quads() -> Iterator[Quad]:

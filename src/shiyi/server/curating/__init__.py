@@ -10,6 +10,7 @@ from shiyi.curation.roles import Right
 from shiyi.server.curating.account import account_routes
 from shiyi.server.curating.edit import edit_routes
 from shiyi.server.curating.lockout import Lockout
+from shiyi.server.curating.mappings import mapping_routes
 from shiyi.server.curating.people_desk import people_routes
 from shiyi.server.curating.quarantine import quarantine_routes
 from shiyi.server.curating.sign_in import sign_in_routes
@@ -30,6 +31,7 @@ class DeskLink:
 DESKS: Final = (
     DeskLink("/curate/queue", "curate.queue"),
     DeskLink("/curate/quarantine", "curate.quarantine"),
+    DeskLink("/curate/mappings", "curate.mappings"),
     DeskLink("/curate/history", "curate.history"),
     DeskLink("/curate/people", "curate.people", Right.ADMIN),
     DeskLink("/curate/audit", "curate.audit", Right.ADMIN),
@@ -45,3 +47,4 @@ def curating(site: Site, kept: Kept, curation: Curation) -> Iterator[Blueprint]:
     yield people_routes(curation)
     yield edit_routes(site, kept, curation)
     yield quarantine_routes(site, kept, curation)
+    yield mapping_routes(site, kept, curation)

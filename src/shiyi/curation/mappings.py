@@ -1,0 +1,271 @@
+"""The mappings of a base as reviewable rows: candidates, accepted ones, and those ruled out."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from shiyi.curation.changes import Edit
+from shiyi.curation.mappings_sssom import MappingSet, Row
+from shiyi.errors import FormatError, UsageError
+from shiyi.ingest.mappings import (
+    LINKS,
+    MAPPINGS,
+    PREFIXES,
+    SSSOM,
+    best_cuis,
+    head_quads,
+    object_iri,
+    row_quads,
+)
+from shiyi.model.names import ID, UMLS, VOCAB, graph, resource
+from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, Quad, Term, text
+from shiyi.ontology.terms import DCTERMS, RDF, RDFS, SHIYI, SKOS
+from shiyi.sparql.store import QuadStore
+
+_CLASS = NamedNode(f"{SSSOM}Mapping")
+_HEAD = NamedNode(f"{SSSOM}head")
+CASES = graph("cases")
+_STATUSES = ("candidate", "accepted", "rejected")
+DEFAULT = DefaultGraph()
+
+
+@dataclass(frozen=True, slots=True)
+class Mapping:
+    """One row and where it stands; ``subject`` and ``object`` are IRIs."""
+
+    row: Row
+    status: str
+    subject: str
+    object: str
+    mapping_set: str = ""
+
+    @property
+    def iri(self) -> str:
+        """Name the mapping."""
+        return self.row.node.value
+
+    @property
+    def cui(self) -> str:
+        """Give the CUI that it maps to, or nothing."""
+        return self.object.removeprefix(UMLS) if self.object.startswith(UMLS) else ""
+
+
+def read_mapping(store: QuadStore, node: NamedNode) -> Mapping | None:
+    """Read one mapping; None where the base has none of that name."""
+    cells: dict[str, str] = {}
+    status, subject, target, group = "", "", "", ""
+    for quad in store.match(node, None, None, MAPPINGS):
+        name, value = quad.predicate, text(quad.object)
+        if name == SHIYI.status:
+            status = value.removeprefix(VOCAB)
+        elif name == DCTERMS.subject:
+            subject = value
+        elif name == DCTERMS.identifier:
+            target = value
+        elif name == DCTERMS.source:
+            group = value
+        elif name.value.startswith(SSSOM):
+            cells[name.value.removeprefix(SSSOM)] = value
+    return Mapping(Row.of(cells), status, subject, target, group) if status else None
+
+
+def waiting(
+    store: QuadStore, status: str = "candidate", start: int = 0, count: int = 25, about: str = ""
+) -> list[Mapping]:
+    """List mappings of a status from place ``start``; of one concept where ``about`` names it."""
+    if status not in _STATUSES:
+        raise FormatError("status of mappings", status, _STATUSES)
+    wanted: NamedNode = getattr(SHIYI, status)
+    if about:
+        nodes = (q.subject for q in store.match(None, DCTERMS.subject, NamedNode(about), MAPPINGS))
+    else:
+        nodes = (q.subject for q in store.match(None, SHIYI.status, wanted, MAPPINGS))
+    found = (read_mapping(store, node) for node in nodes if isinstance(node, NamedNode))
+    return list(islice((each for each in found if each and each.status == status), start,
+                       start + count))  # fmt: skip
+
+
+def counts(store: QuadStore) -> dict[str, int]:
+    """Count the mappings by status."""
+    return {
+        name: sum(1 for _ in store.match(None, SHIYI.status, getattr(SHIYI, name), MAPPINGS))
+        for name in _STATUSES
+    }
+
+
+def imported(store: QuadStore, found: MappingSet, why: str, key: str = "") -> Edit:
+    """Take a table in: what is new becomes a candidate, what is known stays as it is."""
+    come: list[Quad] = []
+    place = NamedNode(found.name) if found.name.startswith("http") else resource("mappings-desk")
+    for row in found.rows:
+        if any(store.match(row.node, RDF.type, _CLASS, MAPPINGS)):
+            known = read_mapping(store, row.node)
+            if known and known.row != row:
+                raise UsageError(
+                    f"{row.get('subject_id')} → {row.get('object_id')} is known with other cells; "
+                    "change it at the desk, or leave the row out"
+                )
+            continue
+        come += _row_quads(row, found, place, "candidate")
+    if not come:
+        raise UsageError("every mapping of this table is known already")
+    if found.head:
+        come += head_quads(found.head, place)
+    names = tuple(dict.fromkeys(q.subject.value for q in come if isinstance(q.subject, NamedNode)))
+    return Edit("import-mappings", names[:50], why, (), tuple(come), key=key)
+
+
+def exported(store: QuadStore, status: str = "accepted", mapping_set: str = "") -> MappingSet:
+    """Give the mappings of a status, or those of one set with the head it came with.
+
+    ``status`` ``all`` gives every one.
+    """
+    kinds = _STATUSES if status == "all" else (status,)
+    found = [
+        each for kind in kinds for each in waiting(store, kind, 0, 10_000_000)
+        if not mapping_set or each.mapping_set == mapping_set
+    ]  # fmt: skip
+    rows = tuple(sorted((each.row for each in found), key=lambda row: row.cells))
+    if not mapping_set:
+        return MappingSet(rows)
+    heads = store.match(NamedNode(mapping_set), _HEAD, None, MAPPINGS)
+    head = next((text(quad.object) for quad in heads), "")
+    return MappingSet(rows, tuple(head.split("\n")) if head else ())
+
+
+def sets(store: QuadStore) -> list[str]:
+    """List the mapping sets that rows came in."""
+    found = {text(q.object) for q in store.match(None, DCTERMS.source, None, MAPPINGS)}
+    return sorted(found)
+
+
+def decided(
+    store: QuadStore, iri: str, status: str, reason: str, *, predicate: str = "", negated: bool = False,
+    reviewer: str = "", version: str = "", key: str = "",
+) -> Edit:  # fmt: skip
+    """Accept or reject a mapping, or accept it under another predicate, or as ruled out (``Not``)."""
+    known = read_mapping(store, NamedNode(iri))
+    if known is None:
+        raise UsageError(f"there is no mapping {iri[:200]!r}")
+    if status not in _STATUSES:
+        raise FormatError("status of mappings", status, _STATUSES)
+    predicate = predicate or known.row.get("predicate_id")
+    if predicate not in LINKS:
+        raise FormatError("predicate of mappings", predicate, sorted(LINKS))
+    cells = dict(known.row.cells) | {"predicate_id": predicate}
+    cells["predicate_modifier"] = "Not" if negated else ""
+    if reviewer and status == "accepted":
+        cells["reviewer_id"] = f"agent:{reviewer}"
+    row = Row.of(cells)
+    if row.node != known.row.node and any(store.match(row.node, RDF.type, _CLASS, MAPPINGS)):
+        raise UsageError("that mapping stands already; reject this one instead")
+    gone = list(store.match(NamedNode(iri), None, None, MAPPINGS))
+    place = NamedNode(known.mapping_set) if known.mapping_set else resource("mappings-desk")
+    come = list(_row_quads(row, None, place, status, known))
+    if row.node != known.row.node:  # the old name leads to the new
+        come.append(Quad(NamedNode(iri), DCTERMS.isReplacedBy, row.node, MAPPINGS))
+    gone_links, come_links = _links(store, known, row, status)
+    about = tuple(dict.fromkeys((iri, row.node.value, known.subject)))
+    return Edit(
+        f"mapping-{status}", about, reason, (*gone, *gone_links), (*come, *come_links),
+        {iri: version} if version else {}, key=key,
+    )  # fmt: skip
+
+
+def _row_quads(
+    row: Row, found: MappingSet | None, place: NamedNode, status: str, known: Mapping | None = None
+) -> Iterator[Quad]:
+    more = found.prefixes if found else {}
+    subject = known.subject if known else subject_iri(row.get("subject_id"), found)
+    target = known.object if known else object_iri(row.get("object_id"), more)
+    if not subject or not target:
+        raise UsageError(
+            f"{row.get('subject_id')} → {row.get('object_id')}: a prefix is not in the table's "
+            "curie_map"
+        )
+    yield from row_quads(dict(row.cells), place, getattr(SHIYI, status), subject, target)
+
+
+def subject_iri(curie: str, found: MappingSet | None = None) -> str:
+    """Write a subject out: a concept, or a term of the vocabulary."""
+    prefix, _, local = curie.partition(":")
+    if prefix in ("shiyi", "id"):
+        return ID + local
+    if prefix == "voc":
+        return VOCAB + local
+    return found.iri(curie) if found else ""
+
+
+def _links(
+    store: QuadStore, known: Mapping, row: Row, status: str
+) -> tuple[list[Quad], list[Quad]]:
+    """Give the links of the accepted view that go and come, with the concept's best CUI."""
+    subject = NamedNode(known.subject)
+    others = [
+        each for each in waiting(store, "accepted", 0, 1000, known.subject) if each.iri != known.iri
+    ]
+    now = Mapping(row, status, known.subject, known.object, known.mapping_set)
+    standing = [*others, *([now] if status == "accepted" else [])]
+    case = any(store.match(subject, RDF.type, SHIYI.CaseMention, None))
+    wanted = {q for each in standing for q in _link(each, case)}
+    gone = [q for q in _link(known, case) if q not in wanted and _held(store, q)]
+    cuis = list(store.match(subject, SHIYI.umlsCui, None, DEFAULT))
+    best = best_cuis(
+        (known.subject, each.row.get("predicate_id"), float(each.row.get("confidence") or 1),
+         each.cui)
+        for each in standing if each.cui and each.row.get("predicate_modifier") != "Not"
+    ).get(known.subject, "")  # fmt: skip
+    held = {text(q.object) for q in cuis}
+    if known.cui and held != ({best} if best else set()):
+        gone += cuis
+        wanted |= {Quad(subject, SHIYI.umlsCui, Literal(best), DEFAULT)} if best else set()
+    return gone, sorted(wanted, key=str)
+
+
+def _link(each: Mapping, case: bool) -> Iterable[Quad]:
+    """Yield what a mapping asserts: a SKOS link, or what the words of a case refer to."""
+    if each.row.get("predicate_modifier") == "Not" or each.row.get("predicate_id") not in LINKS:
+        return
+    link = LINKS[each.row.get("predicate_id")]
+    if not case:
+        yield Quad(NamedNode(each.subject), link, NamedNode(each.object), DEFAULT)
+    elif link in (SKOS.exactMatch, SKOS.closeMatch):
+        yield Quad(NamedNode(each.subject), SHIYI.theReferenceOf, NamedNode(each.object), CASES)
+
+
+def _held(store: QuadStore, quad: Quad) -> bool:
+    if not isinstance(quad.subject, NamedNode):
+        return False
+    place = CASES if quad.graph_name == CASES else DEFAULT
+    found = store.match(quad.subject, quad.predicate, quad.object, place)
+    return next(iter(found), None) is not None
+
+
+def case_rows(store: QuadStore, most: int = 2000) -> MappingSet:
+    """Give the links from words of cases to terms that no row stands for yet, as a table."""
+    rows: list[Row] = []
+    for quad in islice(store.match(None, SHIYI.theReferenceOf, None, None), most):
+        row = Row.of({
+            "subject_id": f"shiyi:{text(quad.subject).removeprefix(ID)}",
+            "subject_label": _label(store, quad.subject), "predicate_id": "skos:closeMatch",
+            "object_id": f"shiyi:{text(quad.object).removeprefix(ID)}",
+            "object_label": _label(store, quad.object),
+            "mapping_justification": "semapv:SemanticSimilarityThresholdMatching",
+        })  # fmt: skip
+        if text(quad.subject).startswith(ID) and text(quad.object).startswith(ID):
+            rows.append(row)
+    return MappingSet(tuple(rows))
+
+
+def _label(store: QuadStore, node: Term) -> str:
+    if not isinstance(node, NamedNode):
+        return ""
+    for predicate in (SKOS.prefLabel, RDFS.label):
+        for quad in store.match(node, predicate, None, None):
+            return text(quad.object)
+    return ""
+
+
+def known_prefixes() -> tuple[str, ...]:
+    """List the prefixes that need no curie_map."""
+    return tuple(sorted(PREFIXES))

@@ -1,0 +1,186 @@
+"""The mappings desk: both sides of a mapping beside each other, and SSSOM in and out."""
+
+from dataclasses import dataclass
+from itertools import islice
+from uuid import uuid4
+
+from flask import Blueprint, Response, flash, redirect, render_template, request
+from werkzeug.wrappers import Response as BaseResponse
+
+from shiyi.curation import mappings
+from shiyi.curation.mappings_sssom import parse, written
+from shiyi.curation.roles import Right
+from shiyi.curation.state import version_of
+from shiyi.errors import StaleError, UsageError
+from shiyi.ingest.mappings import LINKS
+from shiyi.model.names import ID
+from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, text
+from shiyi.ontology.terms import RDFS, SHIYI, SKOS
+from shiyi.server.curating.session import PREFIX, needs, person
+from shiyi.server.curators import Curation
+from shiyi.server.inputs import count_field
+from shiyi.server.kept import Kept
+from shiyi.server.links import href
+from shiyi.server.reading import Reader, Thing
+from shiyi.server.site import Site
+from shiyi.server.wording import catalogue, chosen_language
+
+SHOWN = 12  # mappings of one page
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One end of a mapping: names, definition, kinds, and what stands around it."""
+
+    thing: Thing
+    iri: str
+    definition: str
+    aliases: tuple[str, ...]
+    kinds: tuple[str, ...]
+    neighbours: tuple[Thing, ...]
+    others: tuple[Thing, ...]  # what else is mapped to, or from, the same
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A mapping with both its sides."""
+
+    mapping: mappings.Mapping
+    one: Side
+    other: Side
+    version: str
+
+
+def mapping_routes(site: Site, kept: Kept, curation: Curation) -> Blueprint:
+    """Serve ``/curate/mappings``, the decision on one, and SSSOM in and out."""
+    routes = Blueprint("mappings", __name__, url_prefix=PREFIX)
+    store = site.store
+
+    @routes.get("/mappings")
+    @needs(Right.READ)
+    def desk() -> str:
+        page = count_field("page", request.args.get("page"), 1, 100_000) or 1
+        status, about = request.args.get("status", "candidate"), request.args.get("about", "")
+        iri = ID + about if about and about.isprintable() and " " not in about else ""
+        found = mappings.waiting(store, status, (page - 1) * SHOWN, SHOWN + 1, iri)
+        reader = kept.reader(chosen_language())
+        return render_template(
+            "curate/mappings.html", found=[_shown(reader, each) for each in found[:SHOWN]],
+            more=len(found) > SHOWN, page=page, status=status, about=about, key=uuid4().hex,
+            counts=mappings.counts(store), predicates=sorted(LINKS), sets=mappings.sets(store),
+        )  # fmt: skip
+
+    @routes.post("/mappings")
+    @needs(Right.REVIEW)
+    def decide() -> BaseResponse:
+        form = request.form
+        does = form.get("action", "")
+        status = {"accept": "accepted", "reject": "rejected", "rule-out": "accepted",
+                  "wait": "candidate"}.get(does)  # fmt: skip
+        if status is None:
+            raise UsageError("a mapping is accepted, rejected, ruled out, or put back to wait")
+        name = form.get("mapping", "")
+        if not name.startswith("mapping/") or not name.removeprefix("mapping/").isalnum():
+            raise UsageError("there is no such mapping")
+        who, version = person().name, form.get("version", "")
+        edit = mappings.decided(
+            store, ID + name, status, form.get("reason", "").strip(),
+            predicate=form.get("predicate", ""), negated=does == "rule-out", reviewer=who,
+            version=version, key=form.get("key", ""),
+        )  # fmt: skip
+        try:
+            change = curation.writing.make(edit, who)
+        except StaleError as fault:
+            raise UsageError(f"{catalogue()('mappings.stale')} {fault}") from fault
+        flash(catalogue()("edit.saved", n=change.number))
+        back = form.get("back", "candidate")
+        return redirect(f"{PREFIX}/mappings?status={back if back.isalpha() else 'candidate'}")
+
+    @routes.post("/mappings/import")
+    @needs(Right.EDIT)
+    def take_in() -> BaseResponse:
+        sent = request.files.get("file")
+        if request.form.get("from") == "cases":
+            found = mappings.case_rows(store)
+        else:
+            body = sent.read() if sent else b""
+            try:
+                words = body.decode("utf-8") or request.form.get("text", "")
+            except UnicodeDecodeError as fault:
+                raise UsageError(f"the file is not UTF-8: {fault.reason}") from fault
+            found = parse(words)
+        edit = mappings.imported(store, found, catalogue()("mappings.taken_in"))
+        change = curation.writing.make(edit, person().name)
+        flash(catalogue()("mappings.imported", n=len(found.rows), change=change.number))
+        return redirect(f"{PREFIX}/mappings")
+
+    @routes.get("/mappings.sssom.tsv")
+    @needs(Right.READ)
+    def take_out() -> Response:
+        found = mappings.exported(
+            store, request.args.get("status", "all" if request.args.get("set") else "accepted"),
+            request.args.get("set", ""),
+        )  # fmt: skip
+        response = Response(written(found), content_type="text/tab-separated-values; charset=utf-8")
+        response.headers["Content-Disposition"] = 'attachment; filename="mappings.sssom.tsv"'
+        return response
+
+    return routes
+
+
+def _shown(reader: Reader, mapping: mappings.Mapping) -> Shown:
+    return Shown(
+        mapping, _side(reader, mapping.subject, mapping.row.get("subject_label"), mapping, True),
+        _side(reader, mapping.object, mapping.row.get("object_label"), mapping, False),
+        version_of(reader.store, mapping.iri),
+    )  # fmt: skip
+
+
+def _side(reader: Reader, iri: str, label: str, mapping: mappings.Mapping, ours: bool) -> Side:
+    node = NamedNode(iri)
+    thing = reader.thing(node)
+    if not reader.labels(node):
+        thing = Thing(iri, label or mapping.cui or iri, href(iri), kind="")
+    row = mapping.row
+    kinds = tuple(
+        each for each in (row.get("subject_category" if ours else "object_category"),
+                          row.get("subject_type" if ours else "object_type"))
+        if each
+    )  # fmt: skip
+    kinds = kinds or tuple(reader.thing(each).label for each in reader.kinds(node))
+    around = [
+        reader.thing(each) for each in (*reader.values(node, SKOS.broader), *_below(reader, node))
+    ]
+    if ours:
+        around += [each.other for each in islice(reader.statements(node), 8)]
+    return Side(
+        thing, iri, reader.said(node, SKOS.definition) or reader.said(node, RDFS.comment),
+        reader.texts(node, SKOS.altLabel)[:10], kinds,
+        tuple(around[:12]),
+        _others(reader, mapping, ours),
+    )  # fmt: skip
+
+
+def _below(reader: Reader, node: NamedNode) -> list[NamedNode]:
+    found = reader.store.match(None, SKOS.broader, node, DefaultGraph())
+    return [q.subject for q in islice(found, 6) if isinstance(q.subject, NamedNode)]
+
+
+def _others(reader: Reader, mapping: mappings.Mapping, ours: bool) -> tuple[Thing, ...]:
+    """Name what else our concept is mapped to, or what else of ours is mapped to the target."""
+    found: dict[str, Thing] = {}
+    store = reader.store
+    for predicate in LINKS.values():
+        if ours:
+            quads = store.match(NamedNode(mapping.subject), predicate, None, DefaultGraph())
+            terms = [q.object for q in quads if text(q.object) != mapping.object]
+        else:
+            quads = store.match(None, predicate, NamedNode(mapping.object), DefaultGraph())
+            terms = [q.subject for q in quads if text(q.subject) != mapping.subject]
+        for term in terms:
+            found[text(term)] = reader.thing(term)
+    if ours:
+        for term in reader.values(NamedNode(mapping.subject), SHIYI.umlsCui):
+            if isinstance(term, Literal):
+                found.setdefault(term.value, Thing("", term.value))
+    return tuple(found.values())[:8]
