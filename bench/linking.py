@@ -23,6 +23,7 @@ from shiyi.linking.embedder import shipped
 from shiyi.linking.labels import Concept, Label, LabelIndex
 from shiyi.linking.linker import Linker
 from shiyi.linking.normalise import fold, normalise
+from shiyi.linking.sbert import SentenceTransformersEmbedder
 from shiyi.linking.vectors import LabelVectors
 
 HERE = Path(__file__).parent
@@ -41,9 +42,11 @@ def timed(call: Callable[[], Any]) -> tuple[Any, float]:
     return value, time.perf_counter() - started
 
 
-def accuracy(link: Callable[[dict[str, str]], str]) -> dict[str, float]:
+def accuracy(
+    link: Callable[[dict[str, str]], str], rows: Sequence[dict[str, str]] = ()
+) -> dict[str, float]:
     right: dict[str, list[bool]] = defaultdict(list)
-    for row in gold():
+    for row in rows or gold():
         expected, said = set(filter(None, row["expected"].split("|"))), link(row)
         good = said in expected if expected else not said
         for name in (row["group"], "all known" if expected else "all unlinkable"):
@@ -63,6 +66,33 @@ def ours(linker: Linker) -> Callable[[dict[str, str]], str]:
         return max(shared)[1] if shared else ""
 
     return link
+
+
+def among_ten(linker: Linker) -> float:
+    """Give the share of known mentions whose concept is among the ten candidates."""
+    found = []
+    for row in gold():
+        if expected := set(filter(None, row["expected"].split("|"))):
+            said = {each.iri.rpartition("/")[2] for each in linker.candidates(row["mention"], 10)}
+            found.append(bool(said & expected))
+    return round(statistics.mean(found), 4)
+
+
+def beside_model(
+    name: str, linker: Linker, index: LabelIndex, vectors: LabelVectors
+) -> dict[str, dict[str, float]]:
+    """Compare with another sentence-transformers model, on the mentions in Latin script."""
+    english = [each for each in index.labels if each.text.isascii()]
+    part = LabelIndex(index.release, index.concepts, tuple(english))
+    theirs = LabelVectors.of(part, SentenceTransformersEmbedder(name))
+    systems = {
+        "whole linker": ours(linker),
+        "shipped model, 0.75": embedding_alone(LabelVectors.of(part, vectors.embedder), part),
+        **{f"{Path(name).name}, {least}": embedding_alone(theirs, part, least)
+           for least in (0.75, 0.6)},
+    }  # fmt: skip
+    rows = [row for row in gold() if row["mention"].isascii()]
+    return {title: accuracy(system, rows) for title, system in systems.items()}
 
 
 def tfidf(index: LabelIndex, threshold: float) -> Callable[[dict[str, str]], str]:
@@ -105,10 +135,12 @@ def _grams(text: str) -> dict[str, int]:
     return found
 
 
-def embedding_alone(vectors: LabelVectors, index: LabelIndex) -> Callable[[dict[str, str]], str]:
+def embedding_alone(
+    vectors: LabelVectors, index: LabelIndex, least: float = 0.75
+) -> Callable[[dict[str, str]], str]:
     def link(row: dict[str, str]) -> str:
         ((place, score),) = vectors.search([row["mention"]], 1)[0]
-        if score < 0.75:
+        if score < least:
             return ""
         return index.concepts[index.labels[place].concept].iri.rpartition("/")[2]
 
@@ -181,6 +213,7 @@ def scale(strings: int) -> dict[str, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--strings", type=int, default=100_000)
+    parser.add_argument("--model", help="a sentence-transformers model to compare with in English")
     asked = parser.parse_args()
     index, reading = timed(lambda: LabelIndex.from_tables(artefact("ontology/concepts")))
     model = shipped()
@@ -215,6 +248,8 @@ def main() -> None:
             "TF-IDF 1-3-grams, 0.75": accuracy(tfidf(index, 0.75)),
             "TF-IDF 1-3-grams, 0.5": accuracy(tfidf(index, 0.5)),
         },
+        "right concept among ten": among_ten(linker),
+        "English mentions": beside_model(asked.model, linker, index, vectors) if asked.model else {},
         "scale": scale(asked.strings),
     }  # fmt: skip
     text = json.dumps(measured, ensure_ascii=False, indent=1)
