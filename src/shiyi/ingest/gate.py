@@ -165,6 +165,7 @@ class Votes:
         self._store = store
         self._best: dict[NamedNode, dict[str, Confidence]] = {}
         self._said: dict[NamedNode, Quad] = {}  # the confidence that this run gave a claim
+        self._new: set[NamedNode] = set()  # claims that the store did not hold
 
     def __len__(self) -> int:
         """Count the claims that are kept in memory."""
@@ -174,6 +175,7 @@ class Votes:
         """Let go of what is in memory, once the store holds it."""
         self._best.clear()
         self._said.clear()
+        self._new.clear()
 
     def add(self, claim: Claim) -> None:
         """Count a claim's evidence."""
@@ -181,6 +183,8 @@ class Votes:
         best = self._best.get(iri)
         if best is None:
             best = self._best[iri] = self._of_store(iri)
+            if not best:
+                self._new.add(iri)
         for each in claim.evidence:
             lineage = each.source.lineage or each.source.id
             known = best.get(lineage)
@@ -192,6 +196,8 @@ class Votes:
         said = Quad(iri, SHIYI.confidence, decimal(fused.value), CANDIDATES)
         if before := self._said.get(iri):
             old = [before]
+        elif iri in self._new:
+            old = []
         else:
             old = list(self._store.match(iri, SHIYI.confidence, None, CANDIDATES))
         self._said[iri] = said
@@ -254,15 +260,13 @@ def _claim(judged: Judged) -> Iterator[Quad]:
     place = CANDIDATES if conforms else QUARANTINE
     status = Status.CANDIDATE if conforms else Status.QUARANTINED
     claim = replace(judged.proposed.claim, status=status)
-    for quad in claim_quads(claim, place):
-        # a candidate's confidence is fused over all its evidence, and written once
-        if not (conforms and quad.predicate == SHIYI.confidence):
-            yield quad
+    # a candidate's confidence is fused over all its evidence, and written once
+    yield from claim_quads(claim, place, fused=not conforms)
     for evidence in claim.evidence:
-        node = evidence.iri(claim.iri)
         if evidence.passage:
             yield Quad(claim.iri, SHIYI.supportedByText, evidence.passage, place)
         if judged.proposed.start >= 0:
+            node = evidence.iri(claim.iri)
             for predicate, offset in (
                 (SHIYI.quoteStart, judged.proposed.start), (SHIYI.quoteEnd, judged.proposed.end),
             ):  # fmt: skip

@@ -16,7 +16,8 @@ from shiyi.errors import UsageError
 from shiyi.linking.umls_types import DISEASES, INGREDIENTS
 
 _CUI = re.compile(r"C\d{7}")
-_MRCONSO, _MRSTY, _MRCUI = 18, 6, 7  # columns; a line ends with a bar
+_MRCONSO, _MRSTY, _MRCUI, _MRDEF, _MRREL = 18, 6, 7, 8, 16  # columns; a line ends with a bar
+_NO_RELATION = frozenset({"SIB", "AQ", "QB", "XR", "DEL"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,3 +171,43 @@ def _rows(path: Path, columns: int) -> Iterator[list[str]]:
                     f"expected a CUI and {columns} fields, each ended by a bar"
                 )
             yield row
+
+
+@dataclass(frozen=True, slots=True)
+class Atom:
+    """One string of MRCONSO that is not suppressed, with its language (LAT)."""
+
+    cui: str
+    text: str
+    language: str
+    preferred: bool
+
+
+def mrconso_atoms(
+    path: Path, languages: Iterable[str] = ("ENG", "CHI"), sources: Iterable[str] = ()
+) -> Iterator[Atom]:
+    """Stream the strings of MRCONSO.RRF; preferred as in :func:`mrconso_names`."""
+    wanted, kept = frozenset(languages), frozenset(sources)
+    for row in _rows(path, _MRCONSO):
+        if row[1] in wanted and row[16] == "N" and (not kept or row[11] in kept):
+            preferred = row[2] == "P" and row[4] == "PF" and row[6] == "Y"
+            yield Atom(row[0], row[14], row[1], preferred)
+
+
+def mrdef_texts(path: Path, sources: Iterable[str] = ()) -> Iterator[tuple[str, str, str]]:
+    """Stream CUI, source and text of each definition of MRDEF.RRF that is not suppressed."""
+    kept = frozenset(sources)
+    for row in _rows(path, _MRDEF):
+        if row[6] == "N" and (not kept or row[4] in kept):
+            yield row[0], row[4], row[5]
+
+
+def mrrel_pairs(path: Path, sources: Iterable[str] = ()) -> Iterator[tuple[str, str, str, str]]:
+    """Stream CUI1, REL, CUI2 and RELA of MRREL.RRF; REL says what the second is to the first.
+
+    Left out are what is suppressed, and siblings and allowed qualifiers (SIB, AQ, QB, XR, DEL).
+    """
+    kept = frozenset(sources)
+    for row in _rows(path, _MRREL):
+        if row[14] == "N" and row[3] not in _NO_RELATION and (not kept or row[10] in kept):
+            yield row[0], row[3], row[4], row[7]

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
+from functools import lru_cache
 from itertools import islice
 from typing import IO
 
@@ -45,6 +46,7 @@ XSD_DATE = NamedNode(f"{_XSD}date")
 XSD_STRING = NamedNode(f"{_XSD}string")
 
 
+@lru_cache(maxsize=4096)  # few weights are used, and each very often
 def decimal(value: float) -> Literal:
     """Write a number as ``xsd:decimal``, which the store keeps as it is, to six places.
 
@@ -106,6 +108,19 @@ def parse(content: str, name: str) -> Iterator[Quad]:
         yield from oxigraph_parse(content, format=FORMATS[ending])
     except SyntaxError as fault:
         raise UsageError(f"{name} is not {ending}: {fault.msg}") from fault
+
+
+def parse_stream(file: IO[bytes], ending: str, name: str) -> Iterator[Quad]:
+    """Read RDF piece by piece by an ending of :data:`FORMATS`; nothing it names is fetched.
+
+    UsageError where it is malformed, or where JSON-LD names a context elsewhere.
+    """
+    if ending not in FORMATS:
+        raise FormatError("file ending", ending, tuple(FORMATS))
+    try:
+        yield from oxigraph_parse(file, format=FORMATS[ending])
+    except (SyntaxError, ValueError) as fault:
+        raise UsageError(f"{name} is not {ending}: {str(fault)[:300]}") from fault
 
 
 def serialize(

@@ -23,28 +23,35 @@ QUALIFIERS = {
 }  # fmt: skip
 
 
-def claim_quads(claim: Claim, graph: Graph = DEFAULT) -> Iterator[Quad]:
-    """Yield the triple if it is asserted, its named reifier, and all its evidence.
+def claim_quads(claim: Claim, graph: Graph = DEFAULT, fused: bool = True) -> list[Quad]:
+    """List the triple if it is asserted, its named reifier, and all its evidence.
 
     A claim that is not asserted also carries ``rdf:subject``, ``rdf:predicate`` and
-    ``rdf:object``, since the store has no index inside triple terms.
+    ``rdf:object``, since the store has no index inside triple terms. Without ``fused`` its
+    confidence is left to the caller.
     """
     iri, triple = claim.iri, Triple(claim.subject, claim.predicate, claim.object)
     if claim.asserted:
-        yield Quad(claim.subject, claim.predicate, claim.object, graph)
+        quads = [Quad(claim.subject, claim.predicate, claim.object, graph)]
     else:
-        yield Quad(iri, RDF.subject, claim.subject, graph)
-        yield Quad(iri, RDF.predicate, claim.predicate, graph)
-        yield Quad(iri, RDF.object, claim.object, graph)
-    yield Quad(iri, RDF.reifies, triple, graph)
-    yield Quad(iri, RDF.type, SHIYI.Claim, graph)
-    yield Quad(iri, SHIYI.status, _STATUS[claim.status], graph)
-    yield Quad(iri, SHIYI.polarity, _POLARITY[claim.polarity], graph)
-    yield Quad(iri, SHIYI.confidence, decimal(claim.confidence.value), graph)
+        quads = [
+            Quad(iri, RDF.subject, claim.subject, graph),
+            Quad(iri, RDF.predicate, claim.predicate, graph),
+            Quad(iri, RDF.object, claim.object, graph),
+        ]
+    quads += (
+        Quad(iri, RDF.reifies, triple, graph),
+        Quad(iri, RDF.type, SHIYI.Claim, graph),
+        Quad(iri, SHIYI.status, _STATUS[claim.status], graph),
+        Quad(iri, SHIYI.polarity, _POLARITY[claim.polarity], graph),
+    )
+    if fused:
+        quads.append(Quad(iri, SHIYI.confidence, decimal(claim.confidence.value), graph))
     for evidence in claim.evidence:
         node = evidence.iri(iri)
-        yield Quad(iri, SHIYI.evidence, node, graph)
-        yield from _evidence_quads(node, evidence, graph)
+        quads.append(Quad(iri, SHIYI.evidence, node, graph))
+        quads += _evidence_quads(node, evidence, graph)
+    return quads
 
 
 def _evidence_quads(node: NamedNode, evidence: Evidence, graph: Graph) -> Iterator[Quad]:

@@ -36,8 +36,11 @@ class Record:
     added: tuple[Quad, ...]
     graphs: Graphs = NO_GRAPHS
 
-    def to_bytes(self) -> bytes:
-        """Write the record, which ends with the SHA-256 of all that stands before it."""
+    def to_bytes(self, added: bytes = b"") -> bytes:
+        """Write the record, which ends with the SHA-256 of all that stands before it.
+
+        ``added`` is the N-Quads of what comes, where the caller has them.
+        """
         said: dict[str, Any] = {
             "sequence": self.sequence, "key": self.key, "who": self.who, "why": self.why,
             "when": self.when, "removed": len(self.removed), "added": len(self.added),
@@ -46,7 +49,11 @@ class Record:
             said["graphs"] = [[each.value for each in names] for names in self.graphs]
         header = _HEADER + json.dumps(said, ensure_ascii=False).encode() + b"\n"
         body = b"".join(
-            (header, _marked(_DELETE, n_quads(self.removed)), _marked(_ADD, n_quads(self.added)))
+            (
+                header,
+                _marked(_DELETE, n_quads(self.removed)),
+                _marked(_ADD, added or n_quads(self.added)),
+            )
         )
         return body + _CHECK + hashlib.sha256(body).hexdigest().encode() + b"\n"
 

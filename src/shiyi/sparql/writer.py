@@ -16,6 +16,7 @@ from shiyi.model.rdf import XSD_INTEGER, Literal, Quad
 from shiyi.ontology.terms import SHIYI
 from shiyi.sparql.journal import Journal, Record
 from shiyi.sparql.oxigraph import NO_GRAPHS, Graphs, OxigraphStore, n_quads, parse_n_quads
+from shiyi.sparql.store import QuadStore, WritableStore
 
 JOURNAL_FILE = "journal.nq"
 JOURNAL = graph("journal")
@@ -26,7 +27,7 @@ _UNFLUSHED = 250_000  # quads that the store may hold in memory before they go t
 class Writer:
     """Writes to a knowledge base, one change at a time across all threads and processes."""
 
-    def __init__(self, store: OxigraphStore, journal: Journal, lock: int) -> None:
+    def __init__(self, store: WritableStore, journal: Journal, lock: int) -> None:
         self.store, self.journal = store, journal
         self._lock, self._turn = lock, threading.RLock()
         self._applied = applied_through(store)
@@ -36,13 +37,16 @@ class Writer:
         self._loading: Future[None] | None = None
 
     @classmethod
-    def open(cls, kb: Path, folder: Path) -> Self:
-        """Take the lock of ``kb``, clean up after dead writers, and finish what they began."""
+    def open(cls, kb: Path, folder: Path, remote: WritableStore | None = None) -> Self:
+        """Take the lock of ``kb``, clean up after dead writers, and finish what they began.
+
+        The store is the one in ``folder``, or the ``remote`` one.
+        """
         with ExitStack() as undo:
             lock = take_lock(kb)
             undo.callback(os.close, lock)
             remove_debris(folder)
-            store = OxigraphStore.on_disk(folder)
+            store = remote or OxigraphStore.on_disk(folder)
             undo.callback(store.close)
             journal = Journal.open(kb / JOURNAL_FILE)
             undo.callback(journal.close)
@@ -59,7 +63,7 @@ class Writer:
             return self._applied
 
     @contextmanager
-    def turn(self) -> Iterator[OxigraphStore]:
+    def turn(self) -> Iterator[WritableStore]:
         """Keep every other writer out while one reads, decides and writes."""
         with self._turn:
             yield self.store
@@ -111,9 +115,8 @@ class Writer:
             if self._loading is None:
                 self._finish_earlier()
             record = self._record(key, who, why, (), added, NO_GRAPHS)
-            if parse_n_quads(written) != added:
-                raise UsageError("nothing was written, since a quad is not the same when read back")
-            self.journal.append(record)
+            _check_escaped(written, added)
+            self.journal.append(record, record.to_bytes(written))
             self._settle()
             if self._applied < record.sequence:  # else a failure was mended, and this one with it
                 self._loading = self._loader.submit(self._load, record.sequence, written)
@@ -187,7 +190,7 @@ class Writer:
             self._unflushed = 0
 
 
-def apply(store: OxigraphStore, record: Record) -> None:
+def apply(store: WritableStore, record: Record) -> None:
     """Make a record's change, and note in the same transaction that it was made.
 
     Earlier notes go with the next change that removes something: one that only adds is much faster.
@@ -219,7 +222,19 @@ def _rehearsed(record: Record) -> bytes:
     return written
 
 
-def applied_through(store: OxigraphStore) -> int:
+def _check_escaped(written: bytes, added: tuple[Quad, ...]) -> None:
+    """Read back the quads that were written with escapes; the others are what they say."""
+    lines = written.splitlines(keepends=True)
+    wrong = len(lines) != len(added)
+    if not wrong and b"\\" in written:
+        escaped = [at for at, line in enumerate(lines) if b"\\" in line]
+        again = parse_n_quads(b"".join(lines[at] for at in escaped))
+        wrong = again != tuple(added[at] for at in escaped)
+    if wrong:
+        raise UsageError("nothing was written, since a quad is not the same when read back")
+
+
+def applied_through(store: QuadStore) -> int:
     """Give the number of the last change a store holds, 0 for none."""
     noted = [int(q.object.value) for q in store.match(JOURNAL, SHIYI.appliedThrough, None, JOURNAL)
              if isinstance(q.object, Literal)]  # fmt: skip
