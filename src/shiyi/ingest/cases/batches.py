@@ -56,11 +56,12 @@ def _content(
     dataset: Dataset, records: Sequence[Record], reading: Reading, terms: Terms, report: Report
 ) -> Content:
     content, place = Content(), cases_graph(f"{dataset.name}@{dataset.version}")
+    cases = [(record.number, reading.case(record)) for record in records]
+    faults = faults_of((case for _, case in cases), dataset.source.iri)
     kept: list[Case] = []
-    for record in records:
-        case = reading.case(record)
-        if faults := faults_of(case, dataset.source.iri):
-            report.failures.append(f"case {record.number}: {faults[0].message_en}")
+    for number, case in cases:
+        if fault := faults.get(case.iri):
+            report.failures.append(f"case {number}: {fault.message_en}")
             continue
         report.filed[case.chosen_by] += 1
         content.rows += 1

@@ -55,9 +55,15 @@ class Classes:
         return ()
 
     def file(
-        self, words: Sequence[str], concepts: Iterable[NamedNode]
+        self,
+        words: Sequence[str],
+        concepts: Iterable[NamedNode],
+        who: tuple[str, str] = ("", ""),
     ) -> tuple[tuple[NamedNode, ...], str]:
-        """Give the classes of a case and how they were found: named, near, or not at all."""
+        """Give the classes of a case and how they were found: named, near, or not at all.
+
+        ``who`` is age group and sex: children's classes are no adult's, nor a woman's a man's.
+        """
         named = [each for each in concepts if self.level(each.value)]
         if named:
             deepest = max(named, key=lambda each: self.level(each.value))
@@ -70,7 +76,8 @@ class Classes:
         first = sorted((each for each in iris if self.level(each) == 1), key=total.__getitem__)
         ways = [
             (total[top] + total[below], below)
-            for top in first[: self.beam] for below in iris if below.startswith(f"{top}-")
+            for top in first[: self.beam] for below in iris
+            if below.startswith(f"{top}-") and _suits(self.names[below] + self.names[top], who)
         ]  # fmt: skip
         if not ways:
             return (), "none"
@@ -83,6 +90,18 @@ class Classes:
             if self.embedder
             else np.zeros((0, 0), np.float32)
         )
+
+
+_CHILD, _FEMALE, _MALE = ("小儿", "新生儿"), ("妇", "女", "经", "带下", "妊娠", "产", "胎"), ("男",)
+
+
+def _suits(name: str, who: tuple[str, str]) -> bool:
+    group, sex = who
+    barred = (
+        *(_CHILD if group in {"adolescent", "adult", "elder"} else ()),
+        *(_FEMALE if sex == "male" else _MALE if sex == "female" else ()),
+    )
+    return not any(each in name for each in barred)
 
 
 def _bare(name: str) -> str:

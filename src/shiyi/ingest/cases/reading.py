@@ -11,7 +11,7 @@ from shiyi.ingest.cases.classifying import Classes
 from shiyi.ingest.cases.deidentify import deidentify
 from shiyi.ingest.cases.layers import words_of
 from shiyi.ingest.cases.records import Record
-from shiyi.linking.linker import Linker
+from shiyi.linking.linker import LEXICAL, Linker
 from shiyi.linking.normalise import language_of
 from shiyi.model.mention import Mention as Linked
 from shiyi.model.names import content_hash, resource
@@ -41,8 +41,13 @@ class Read:
 class CaseReader(Protocol):
     """Finds the words of a de-identified text that speak of the patient's condition."""
 
-    name: str
-    version: str
+    @property
+    def name(self) -> str:
+        """Name the kind of reader."""
+
+    @property
+    def version(self) -> str:
+        """Tell apart readers that would read otherwise."""
 
     def read(self, text: str) -> Read:
         """Give mentions and reasoning of a text."""
@@ -62,7 +67,7 @@ class DictionaryReader:
         for line in text.splitlines():
             for each in self.linker.link(line):
                 kind = _KIND_OF.get(each.kind or "", "")
-                if each.iri and kind and not each.negated:
+                if each.iri and kind and not each.negated and each.justification == LEXICAL:
                     made = Mention(each.text, kind, NamedNode(each.iri))
                     found.setdefault((made.words, kind), made)
         return Read(tuple(found.values()))
@@ -71,7 +76,8 @@ class DictionaryReader:
         """Yield the conditions a text names and does not deny."""
         kinds = Schema.load().subclasses("Condition")
         for each in self.linker.link(text):
-            if each.iri and each.kind in kinds and not each.negated:
+            named = each.justification == LEXICAL and not each.negated
+            if each.iri and each.kind in kinds and named:
                 yield each
 
 
@@ -106,19 +112,23 @@ class Reading:
             for each in pair:
                 mentions.setdefault((each.words, each.kind), each)
         kept = tuple(mentions.values())
-        classes, how = self._filed(read, kept, told["disease"])
+        group = facets.age_group(text, record.fields.get("age", ""))
+        sex = facets.sex(text, record.fields.get("sex", ""))
+        classes, how = self._filed(read, kept, told["disease"], (group, sex))
         number = content_hash(self.digest, str(record.number), text)
         history = tuple(dict.fromkeys((*read.history, *self._history(clean, record))))
         return Case(
-            resource(f"case/{number}"), text, language_of(text),
-            facets.age_group(text, record.fields.get("age", "")),
-            facets.sex(text, record.fields.get("sex", "")), history, kept,
+            resource(f"case/{number}"), text, language_of(text), group, sex, history, kept,
             tuple((mentions[a.words, a.kind], mentions[b.words, b.kind]) for a, b in steps),
             classes, "\n".join(map(clean, self._answer(record))), how,
         )  # fmt: skip
 
     def _filed(
-        self, read: Read, mentions: tuple[Mention, ...], named: tuple[str, ...]
+        self,
+        read: Read,
+        mentions: tuple[Mention, ...],
+        named: tuple[str, ...],
+        who: tuple[str, str],
     ) -> tuple[tuple[NamedNode, ...], str]:
         if by_code := self.classes.of_codes(read.codes):
             return by_code, "chosen by the model"
@@ -127,7 +137,7 @@ class Reading:
             NamedNode(each.iri) for words in named for each in self.dictionary.conditions(words)
             if each.iri
         ]  # fmt: skip
-        return self.classes.file(words_of(mentions), concepts)
+        return self.classes.file(words_of(mentions), concepts, who)
 
     def _history(self, clean: Callable[[str], str], record: Record) -> Iterator[NamedNode]:
         for each in self.dictionary.conditions(clean(record.fields.get("history", ""))):

@@ -45,10 +45,14 @@ def layer_quads(cases: Iterable[Case], terms: Terms, place: NamedNode) -> Iterat
         yield Quad(quad.subject, quad.predicate, quad.object, place)
 
 
-def faults_of(case: Case, source: NamedNode) -> tuple[Result, ...]:
-    """List what the shape of a case says against one, its classes taken for what they are."""
-    place = cases_graph("checked")
-    quads = list(case_quads(case, source, place))
-    quads += (Quad(each, RDF.type, SHIYI.TCMDisease, place) for each in case.classes)
-    found = validate(lowered(quads), shapes_graph("case"))
-    return tuple(each for each in found if each.severity == "Violation")
+def faults_of(cases: Iterable[Case], source: NamedNode) -> dict[NamedNode, Result]:
+    """Give what the shape of cases says against some of them, their classes taken for what they are."""
+    place, found = cases_graph("checked"), dict[NamedNode, Result]()
+    quads: list[Quad] = []
+    for case in cases:
+        quads += (each for each in case_quads(case, source, place) if each.subject == case.iri)
+        quads += (Quad(each, RDF.type, SHIYI.TCMDisease, place) for each in case.classes)
+    for each in validate(lowered(quads), shapes_graph("case")) if quads else ():
+        if each.severity == "Violation":
+            found.setdefault(NamedNode(each.focus), each)
+    return found
