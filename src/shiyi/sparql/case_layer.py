@@ -1,0 +1,116 @@
+"""The layer of cases, read: who (in facets), under which class, in which words, and what they mean."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from shiyi.model.names import GRAPH
+from shiyi.model.rdf import NamedNode, Term, text
+from shiyi.ontology.terms import PROV, RDF, RDFS, SHIYI, SKOS
+from shiyi.sparql.store import QuadStore
+
+_CASES = f"{GRAPH}cases/"
+_MATCHES = (SKOS.exactMatch, SKOS.broadMatch, SKOS.closeMatch)
+
+
+@dataclass(frozen=True, slots=True)
+class CaseWords:
+    """Words of a case: their kind, the term they refer to, if any, and how they match it."""
+
+    iri: str
+    words: str
+    kind: str
+    term: str = ""
+    match: str = ""  # exactMatch, broadMatch or closeMatch
+
+
+@dataclass(frozen=True, slots=True)
+class PatientCase:
+    """One case; ``steps`` are pairs of words, from what to what was reasoned."""
+
+    iri: str
+    text: str
+    age_group: str
+    sex: str
+    history: tuple[str, ...]
+    classes: tuple[str, ...]
+    words: tuple[CaseWords, ...]
+    steps: tuple[tuple[str, str], ...]
+    source: str
+
+
+def case_graphs(store: QuadStore) -> tuple[NamedNode, ...]:
+    """List the graphs that hold cases."""
+    found = {
+        quad.graph_name for quad in store.match(None, RDF.type, SHIYI.PatientCase)
+        if isinstance(quad.graph_name, NamedNode) and quad.graph_name.value.startswith(_CASES)
+    }  # fmt: skip
+    return tuple(sorted(found, key=lambda each: each.value))
+
+
+def cases(store: QuadStore) -> Iterator[PatientCase]:
+    """Yield every case."""
+    for place in case_graphs(store):
+        for quad in store.match(None, RDF.type, SHIYI.PatientCase, place):
+            if isinstance(quad.subject, NamedNode):
+                yield _case(store, quad.subject, place)
+
+
+def cases_under(store: QuadStore, disease: str) -> Iterator[PatientCase]:
+    """Yield the cases filed under a disease class, of the first level or the second."""
+    for place in case_graphs(store):
+        for quad in store.match(None, SHIYI.recordedIn, NamedNode(disease), place):
+            if isinstance(quad.subject, NamedNode):
+                yield _case(store, quad.subject, place)
+
+
+def referring_to(store: QuadStore, term: str) -> Iterator[tuple[str, CaseWords]]:
+    """Yield the words of cases that refer to a term, each with the IRI of its case."""
+    for place in case_graphs(store):
+        for quad in store.match(None, SHIYI.theReferenceOf, NamedNode(term), place):
+            if isinstance(quad.subject, NamedNode):
+                case = _one(store, quad.subject, SHIYI.mentionedIn, place)
+                yield case, _words(store, quad.subject, place)
+
+
+def _case(store: QuadStore, node: NamedNode, place: NamedNode) -> PatientCase:
+    nodes = [
+        quad.subject for quad in store.match(None, SHIYI.mentionedIn, node, place)
+        if isinstance(quad.subject, NamedNode)
+    ]  # fmt: skip
+    words = {each.value: _words(store, each, place) for each in nodes}
+    steps = tuple(sorted(
+        (words[each.value].words, words[text(quad.object)].words)
+        for each in nodes for quad in store.match(each, SHIYI.leadsTo, None, place)
+        if text(quad.object) in words
+    ))  # fmt: skip
+    return PatientCase(
+        node.value, _one(store, node, RDF.value, place), _one(store, node, SHIYI.ageGroup, place),
+        _one(store, node, SHIYI.sex, place), _all(store, node, SHIYI.medicalHistory, place),
+        _all(store, node, SHIYI.recordedIn, place),
+        tuple(sorted(words.values(), key=lambda each: each.iri)), steps,
+        _one(store, node, PROV.wasDerivedFrom, place),
+    )  # fmt: skip
+
+
+def _words(store: QuadStore, node: NamedNode, place: NamedNode) -> CaseWords:
+    match = term = ""
+    for predicate in _MATCHES:
+        if not term and (term := _one(store, node, predicate, place)):
+            match = predicate.value.rpartition("#")[2]
+    return CaseWords(
+        node.value, _one(store, node, RDFS.label, place),
+        _one(store, node, SHIYI.mentionKind, place), term, match,
+    )  # fmt: skip
+
+
+def _all(
+    store: QuadStore, node: NamedNode, predicate: NamedNode, place: NamedNode
+) -> tuple[str, ...]:
+    return tuple(sorted(text(quad.object) for quad in store.match(node, predicate, None, place)))
+
+
+def _one(store: QuadStore, node: NamedNode, predicate: NamedNode, place: NamedNode) -> str:
+    found: Term | None = next(
+        (quad.object for quad in store.match(node, predicate, None, place)), None
+    )
+    return text(found)
