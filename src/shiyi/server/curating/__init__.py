@@ -8,11 +8,17 @@ from flask import Blueprint
 
 from shiyi.curation.roles import Right
 from shiyi.server.curating.account import account_routes
+from shiyi.server.curating.claim import claim_routes
 from shiyi.server.curating.edit import edit_routes
+from shiyi.server.curating.history import after_routes, history_routes
 from shiyi.server.curating.lockout import Lockout
+from shiyi.server.curating.feedback import feedback_routes
 from shiyi.server.curating.mappings import mapping_routes
 from shiyi.server.curating.people_desk import people_routes
+from shiyi.server.curating.progress import progress_routes
 from shiyi.server.curating.quarantine import quarantine_routes
+from shiyi.server.curating.queue import queue_routes
+from shiyi.server.curating.reviewing import Reviewing
 from shiyi.server.curating.sign_in import sign_in_routes
 from shiyi.server.curators import Curation
 from shiyi.server.kept import Kept
@@ -32,7 +38,9 @@ DESKS: Final = (
     DeskLink("/curate/queue", "curate.queue"),
     DeskLink("/curate/quarantine", "curate.quarantine"),
     DeskLink("/curate/mappings", "curate.mappings"),
+    DeskLink("/curate/feedback", "curate.feedback"),
     DeskLink("/curate/history", "curate.history"),
+    DeskLink("/curate/progress", "curate.progress"),
     DeskLink("/curate/people", "curate.people", Right.ADMIN),
     DeskLink("/curate/audit", "curate.audit", Right.ADMIN),
     DeskLink("/curate/account", "curate.account"),
@@ -45,6 +53,13 @@ def curating(site: Site, kept: Kept, curation: Curation) -> Iterator[Blueprint]:
     yield sign_in_routes(curation, lockout)
     yield account_routes(curation, lockout)
     yield people_routes(curation)
+    reviewing = Reviewing(site.store, curation)
+    yield queue_routes(kept, reviewing)
+    yield claim_routes(kept, reviewing)
+    yield history_routes(kept, reviewing)
+    yield after_routes(kept, reviewing)
+    yield progress_routes(kept, reviewing)
     yield edit_routes(site, kept, curation)
     yield quarantine_routes(site, kept, curation)
     yield mapping_routes(site, kept, curation)
+    yield feedback_routes(site, kept, curation)

@@ -1,0 +1,126 @@
+"""What readers report as mistaken: kept as annotations that name nobody, until somebody answers."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import islice
+from typing import Final
+
+from shiyi.curation.changes import Changes, Edit
+from shiyi.errors import FormatError, UsageError
+from shiyi.model.names import content_hash, graph, resource
+from shiyi.model.rdf import Literal, NamedNode, Quad, text
+from shiyi.ontology.terms import DCTERMS, OA, PROV, RDF, RDFS, SHIYI
+from shiyi.sparql.store import QuadStore
+
+FEEDBACK: Final = graph("feedback")
+KINDS: Final = ("wrong", "source", "unclear", "missing", "other")
+LONGEST: Final = 2000  # characters of a report
+_TIME = NamedNode("http://www.w3.org/2001/XMLSchema#dateTime")
+_OPEN, _TAKEN, _CLOSED = SHIYI.candidate, SHIYI.accepted, SHIYI.rejected
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """One report: what it is about, what kind of mistake, the reader's words; open until answered."""
+
+    iri: str
+    about: str
+    kind: str
+    words: str
+    when: str
+    status: str
+    answer: str = ""
+
+    @property
+    def is_open(self) -> bool:
+        """Tell whether nobody has answered yet."""
+        return self.status == "candidate"
+
+
+def filed(
+    changes: Changes, about: str, kind: str, words: str, now: datetime | None = None
+) -> Report:
+    """Keep a report, once: the same words about the same thing are one report.
+
+    ``UsageError`` where the base says nothing of what is reported.
+    """
+    words = words.strip()
+    if kind not in KINDS:
+        raise FormatError("kind of mistake", kind, KINDS)
+    if not 3 <= len(words) <= LONGEST:
+        raise UsageError(f"a report says in 3 to {LONGEST} characters what is wrong")
+    if not is_known(changes.store, about):
+        raise UsageError("there is nothing of that name to report on")
+    node = resource(f"report/{content_hash(about, kind, words)}")
+    when = (now or datetime.now(UTC)).isoformat(timespec="seconds")
+    quads = [
+        Quad(node, RDF.type, OA.Annotation, FEEDBACK),
+        Quad(node, OA.motivatedBy, OA.moderating, FEEDBACK),
+        Quad(node, OA.hasTarget, NamedNode(about), FEEDBACK),
+        Quad(node, OA.bodyValue, Literal(words), FEEDBACK),
+        Quad(node, DCTERMS.type, Literal(kind), FEEDBACK),
+        Quad(node, PROV.generatedAtTime, Literal(when, datatype=_TIME), FEEDBACK),
+        Quad(node, SHIYI.status, _OPEN, FEEDBACK),
+    ]
+    if read_report(changes.store, node.value) is None:
+        changes.writer.write(
+            quads, key=f"report {node.value}", who="a reader", why=f"report: {kind}"
+        )
+    found = read_report(changes.store, node.value)
+    if found is None:
+        raise UsageError("this report was made and settled before")
+    return found
+
+
+def read_report(store: QuadStore, iri: str) -> Report | None:
+    """Read one report; None where there is none of that name."""
+    said = {
+        quad.predicate: text(quad.object)
+        for quad in store.match(NamedNode(iri), None, None, FEEDBACK)
+    }
+    if OA.hasTarget not in said:
+        return None
+    return Report(
+        iri, said[OA.hasTarget], said.get(DCTERMS.type, "other"), said.get(OA.bodyValue, ""),
+        said.get(PROV.generatedAtTime, ""), said.get(SHIYI.status, "").rpartition("#")[2],
+        said.get(RDFS.comment, ""),
+    )  # fmt: skip
+
+
+def reports(store: QuadStore, *, everything: bool = False, most: int = 200) -> list[Report]:
+    """List the open reports, or all, the newest first."""
+    status = None if everything else _OPEN
+    nodes = (q.subject for q in store.match(None, SHIYI.status, status, FEEDBACK))
+    found = (read_report(store, node.value) for node in nodes if isinstance(node, NamedNode))
+    listed = sorted((each for each in found if each), key=lambda each: each.when, reverse=True)
+    return listed[:most]
+
+
+def reported(store: QuadStore) -> Iterator[str]:
+    """Yield what open reports are about."""
+    for each in reports(store, most=100_000):
+        yield each.about
+
+
+def answered(store: QuadStore, iri: str, taken: bool, reason: str, key: str = "") -> Edit:
+    """Close a report as right or as not right, with the answer; the report itself is kept."""
+    found = read_report(store, iri)
+    if found is None:
+        raise UsageError(f"there is no report {iri[:200]!r}")
+    if not reason.strip():
+        raise UsageError("an answer to a report says why")
+    node = NamedNode(iri)
+    gone = [
+        *store.match(node, SHIYI.status, None, FEEDBACK), *store.match(node, RDFS.comment, None, FEEDBACK),
+    ]  # fmt: skip
+    come = (
+        Quad(node, SHIYI.status, _TAKEN if taken else _CLOSED, FEEDBACK),
+        Quad(node, RDFS.comment, Literal(reason.strip()), FEEDBACK),
+    )
+    return Edit("answer-report", (iri, found.about), reason.strip(), tuple(gone), come, key=key)
+
+
+def is_known(store: QuadStore, iri: str) -> bool:
+    """Tell whether the base says anything of a thing."""
+    return bool(iri) and next(iter(islice(store.match(NamedNode(iri)), 1)), None) is not None
