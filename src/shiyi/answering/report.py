@@ -6,7 +6,7 @@ from typing import Final
 from shiyi.answering.asked import asked_predicates
 from shiyi.answering.draft import Line
 from shiyi.answering.facts import Fact
-from shiyi.answering.methods.claims import is_benefit
+from shiyi.answering.methods.claims import is_benefit, near
 from shiyi.answering.parts import Desk, Part, red_flags
 from shiyi.answering.paths import Retrieved
 from shiyi.answering.phrases import LANGUAGES, PROPERTY
@@ -24,13 +24,14 @@ _BESIDE: Final = frozenset({SHIYI.confusedWith, SHIYI.derivedFromOrganism, SHIYI
 _WORDS: Final[Mapping[str, tuple[str, str]]] = {
     "nothing": ("食医知识库中没有检索到与此相关的记载。",
                 "The Shiyi knowledge base holds nothing that was found for this."),
-    "into": ("{p}“{x}”：{o}", "{p} “{x}”: {o}"),
+    "into": ("{o} —{p}→ {x}", "{o} —{p}→ {x}"),
     "of": ("{x} · {p}：{o}", "{x} · {p}: {o}"),
     "denied": ("有来源否认：{said}", "denied by a source: {said}"),
     "unread": ("检索到{n}段可能相关的原文，但尚无审阅过的论断可引用",
                "{n} passages may bear on this, but no reviewed claim was read from them"),
 }  # fmt: skip
 Key = tuple[str, str, str, bool]  # the end that is named, the relation, the side, and the polarity
+Group = tuple[Key, list[Fact]]
 
 
 def nothing(language: str) -> str:
@@ -48,25 +49,26 @@ def report(desk: Desk, retrieved: Retrieved, least: float, said: Collection[str]
     thing for this person; what was asked about is then warned of.
     """
     part, voice = Part(), desk.voice
-    found = [each.fact for each in retrieved.claims[:_LOOKED_AT]]
+    found = [f for f in (each.fact for each in retrieved.claims) if _bears(desk, f)][:_LOOKED_AT]
     kept = [fact for fact in found if fact.claim not in said and (
             not is_benefit(fact) or not fact.positive or _may_help(desk, fact, least, part))]  # fmt: skip
-    lines: list[Line] = []
-    rest = kept
-    if profile := _profile(desk, kept):
-        lines.append(profile)
-        told = {f.claim for f in profile.facts}
-        rest = [f for f in kept if f.claim not in told]
-    lines += [_line(desk, key, facts) for key, facts in _chosen(desk, rest)]
+    profile = _profile(desk, kept)
+    told = {f.claim for f in profile.facts} if profile else set[str]()
+    asked, others = _chosen(desk, [f for f in kept if f.claim not in told])
+    if profile and _wanted(desk) & {local_name(f.predicate.value) for f in profile.facts}:
+        asked, others = [], [*asked, *others][:_OTHERS]
+    lines = [_line(desk, key, facts) for key, facts in asked]
+    lines += [profile] if profile else []
+    lines += [_line(desk, key, facts) for key, facts in others]
     if lines and not said:
         first = lines.pop(0)
         end = "。" if voice.language == "zh" else "."
         part.opening.item(*((closed(t, end), f) for t, f in first.pieces))
     part.section("h_facts").lines += lines
-    asked = _asked(desk)
+    named = _asked(desk)
     for fact in kept[:_GROUPS]:
         if not fact.language and fact.positive:
-            part.paths.append(fact.path(fact.object if fact.object in asked else fact.subject))
+            part.paths.append(fact.path(fact.object if fact.object in named else fact.subject))
     red_flags(desk, desk.reading.ailments, part)
     _unread(desk, retrieved, part)
     return part
@@ -79,6 +81,12 @@ def _say(language: str, key: str, **values: str) -> str:
 def _asked(desk: Desk) -> frozenset[str]:
     named = [m.iri for m in desk.reading.mentions if m.iri]
     return frozenset((*named, *desk.reading.materials, *desk.reading.ailments))
+
+
+def _bears(desk: Desk, fact: Fact) -> bool:
+    """Tell whether a claim speaks of the things asked about, and not of a state they meet alone."""
+    things = near(desk.facts, desk.reading.materials)
+    return not things or fact.subject in things or fact.object in things
 
 
 def _may_help(desk: Desk, fact: Fact, least: float, part: Part) -> bool:
@@ -109,8 +117,9 @@ def _profile(desk: Desk, facts: Iterable[Fact]) -> Line | None:
         return None
     voice, parts, used = desk.voice, list[str](), list[Fact]()
     for predicate in PROFILE:
-        found = held[subject].get(predicate, [])[:_TOGETHER]
-        if found:
+        # what else is recorded of the relation stands beside it: sources may differ
+        found = desk.facts.of(subject, predicate)[: _TOGETHER + 1]
+        if predicate in held[subject]:
             shape = PROPERTY[local_name(predicate.value)][LANGUAGES.index(voice.language)]
             disputed = predicate == SHIYI.hasNature and len(found) > 1
             said = voice.names(f.object for f in found)
@@ -121,17 +130,17 @@ def _profile(desk: Desk, facts: Iterable[Fact]) -> Line | None:
     return Line(((text, tuple(used)),), 1)
 
 
-def _chosen(desk: Desk, facts: Iterable[Fact]) -> list[tuple[Key, list[Fact]]]:
-    """Take the groups of the relation asked for, and a few others; else the first ones."""
+def _wanted(desk: Desk) -> frozenset[str]:
+    return asked_predicates(desk.reading.question)
+
+
+def _chosen(desk: Desk, facts: Iterable[Fact]) -> tuple[list[Group], list[Group]]:
+    """Give the groups of the relation asked for, and others: a few where there are any such."""
     groups = list(_grouped(desk, facts).items())
-    wanted = asked_predicates(desk.reading.question)
-    asked = _asked(desk)
-    first = [g for g in groups if local_name(g[0][1]) in wanted and g[0][0] in asked]
-    if not first:
-        return groups[:_GROUPS]
-    return [*first, *(g for g in groups if g not in first)][: max(len(first), 1) + _OTHERS][
-        :_GROUPS
-    ]
+    wanted, named = _wanted(desk), _asked(desk)
+    asked = [g for g in groups if local_name(g[0][1]) in wanted and g[0][0] in named][:_GROUPS]
+    others = [g for g in groups if g not in asked]
+    return asked, others[: _OTHERS if asked else _GROUPS]
 
 
 def _grouped(desk: Desk, facts: Iterable[Fact]) -> dict[Key, list[Fact]]:

@@ -14,6 +14,7 @@ from shiyi.answering.roles import BENEFIT, BRIDGES, CAUTION, INTERACTION
 from shiyi.answering.runtime import Runtime
 from shiyi.answering.texts import Unit
 from shiyi.errors import ReplyError
+from shiyi.model.path import Step as Walked
 from shiyi.model.rdf import NamedNode, local_name
 from shiyi.ontology.terms import SHIYI
 from shiyi.prompts.chat import ChatModel
@@ -22,6 +23,7 @@ Step = Mapping[str, Any]
 _LEADING: Final = frozenset(local_name(step.predicate) for _, step, _ in BRIDGES)
 _ADVISING: Final = _LEADING | {local_name(p.value) for p in (*BENEFIT, *CAUTION, *INTERACTION)}
 _COVERED: Final = 0.5  # ours: share of what was asked that the texts must cover
+_ABOUT: Final = 5  # ours: concepts that one reformulation asks about
 _SHOWN: Final = 300  # characters of a text that a judge reads
 
 
@@ -38,7 +40,7 @@ class Judge(Protocol):
         """Tell whether the texts answer what was asked."""
 
     def reformulated(self, units: Sequence[Unit], round_: int) -> tuple[str, Step]:
-        """Give the question in other words."""
+        """Give the question in other words; several lines are several questions."""
 
 
 @dataclass(slots=True)
@@ -60,8 +62,7 @@ class ScoredJudge:
         kept = tuple(unit for unit in units if self._bears(unit))
         for unit in kept:
             for fact in borne(self.runtime, unit):
-                if self.query.advice and local_name(fact.predicate.value) in _LEADING:
-                    self.frontier |= {fact.subject, fact.object}
+                self.frontier |= set(self._led_to(fact))
         return kept, _step("relevance", "claim coverage", kept=len(kept), of=len(units),
                            dropped=[u.iri for u in units if u not in kept])  # fmt: skip
 
@@ -125,26 +126,40 @@ class ScoredJudge:
             return {"isEffectiveFor", "indicatedFor"}
         return {"suitableFood", "relieves"}
 
+    def _led_to(self, fact: Fact) -> list[str]:
+        """Give what a claim leads to on a sound way from the seeds: a pattern, a constitution."""
+        facts, planner = self.runtime.facts, self.runtime.retriever.planner
+        if not self.query.advice or fact.language or not fact.positive:
+            return []
+        hops = [fact.path(end).hops[0] for end in (fact.subject, fact.object)]
+        return [
+            hop.end for hop in hops if hop.start in self.frontier and planner.leads(
+                facts.classes.get(hop.start, ""), Walked(hop.predicate, hop.forward),
+                facts.classes.get(hop.end, ""),
+            )
+        ]  # fmt: skip
+
     def _recorded(self) -> set[str]:
         """Name the relations asked for of which the base has claims at the question's concepts."""
         own = (f for iri in self.query.concepts for f in at(self.runtime.facts, iri))
         return {n for f in own if (n := local_name(f.predicate.value)) in self.query.predicates}
 
     def reformulated(self, units: Sequence[Unit], round_: int) -> tuple[str, Step]:
-        """Name the concepts, what they led to and the relations wanted; later what stands above."""
+        """Ask of each concept, and of what it led to, for the relations wanted; a line for each.
+
+        Later what stands above a concept is asked of too.
+        """
         facts = self.runtime.facts
         asked = list(self.query.concepts)
         if round_ > 1:
             asked += [above for iri in asked for above in facts.above(iri)[1:2]]
         middles = [
-            end for unit in units for f in borne(self.runtime, unit)
-            if local_name(f.predicate.value) in _LEADING for end in (f.subject, f.object)
-            if end not in asked and facts.is_a(end, SHIYI.Constitution, SHIYI.Syndrome)
+            end for unit in units for f in borne(self.runtime, unit) for end in self._led_to(f)
         ]  # fmt: skip
         relations = self._helping() if self.query.advice else self.query.predicates
-        said = [named(facts, iri) for iri in dict.fromkeys((*middles[:4], *asked))]
-        said += [_relation(facts, name) for name in sorted(relations)]
-        text = " ".join(said) or self.query.text
+        relation = " ".join(_relation(facts, name) for name in sorted(relations))
+        about = list(dict.fromkeys((*asked, *middles)))[:_ABOUT]
+        text = "\n".join(f"{named(facts, iri)} {relation}" for iri in about) or self.query.text
         return text, _step("reformulation", "concepts and relations", question=text)
 
 
@@ -194,7 +209,7 @@ class ModelJudge:
         said, step = consulted(
             self.model, "reformulate-question", question=self.query.text, texts=_numbered(units)
         )
-        text = str((said or {}).get("question", "")).strip()
+        text = " ".join(str((said or {}).get("question", "")).split())
         if not text or len(text) > 4 * _SHOWN:
             text, told = self.scored.reformulated(units, round_)
             return text, {**told, "model": _why(step, "no question")}

@@ -57,11 +57,12 @@ def _recalled(text: str, runtime: Runtime) -> tuple[list[Unit], list[Mapping[str
     """Recall by words and by meaning, and merge: by reciprocal rank, or as a plain union."""
     settings = runtime.settings.recall
     kinds = (CLAIM,) if settings.unit == "spo" else ()
-    library = runtime.library
-    by_words = library.by_words(text, settings.keyword_k, kinds)
-    by_meaning = library.by_meaning(text, settings.vector_k, kinds)
-    steps = [recall("keyword", by_words), recall("vector", by_meaning)]
-    return _merged((by_words, by_meaning), settings.merge)[: settings.merged_k], steps
+    library, asked = runtime.library, text.splitlines()
+    by_words = [library.by_words(line, settings.keyword_k, kinds) for line in asked]
+    by_meaning = library.nearest(asked, settings.vector_k, kinds)
+    steps = [recall("keyword", hits) for hits in by_words]
+    steps += [recall("vector", hits) for hits in by_meaning]
+    return _merged((*by_words, *by_meaning), settings.merge)[: settings.merged_k], steps
 
 
 def _merged(recalls: tuple[tuple[Hit, ...], ...], merge: str) -> list[Unit]:
