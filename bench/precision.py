@@ -16,7 +16,7 @@ from shiyi.linking.labels import LabelIndex
 from shiyi.model.rdf import Literal, NamedNode, Term, local_name, text
 from shiyi.ontology.terms import DCTERMS, PROV, RDF, RDFS, SHIYI
 from shiyi.sparql.knowledge_base import KnowledgeBase
-from shiyi.sparql.oxigraph import OxigraphStore
+from shiyi.sparql.store import QuadStore
 
 SHEET = Path(__file__).parent / "judged" / "rules.tsv"
 VERDICTS = ("right", "doubtful", "wrong")
@@ -52,13 +52,13 @@ def _shown(term: Term, labels: dict[str, str]) -> str:
     return term.value if isinstance(term, Literal) else labels.get(text(term), text(term))
 
 
-def _one(store: OxigraphStore, subject: Term, predicate: NamedNode) -> Term:
+def _one(store: QuadStore, subject: Term, predicate: NamedNode) -> Term:
     if not isinstance(subject, NamedNode):
         raise TypeError(subject)
     return next(iter(store.match(subject, predicate, None, CANDIDATES))).object
 
 
-def _first(store: OxigraphStore, subject: Term, predicate: NamedNode) -> Term:
+def _first(store: QuadStore, subject: Term, predicate: NamedNode) -> Term:
     if not isinstance(subject, NamedNode):
         raise TypeError(subject)
     return next(iter(store.match(subject, predicate, None, None))).object

@@ -3,7 +3,7 @@
 from collections import Counter
 
 from shiyi.model.rdf import Literal, NamedNode, Quad, text
-from shiyi.sparql.oxigraph import OxigraphStore
+from shiyi.sparql.store import QuadStore
 
 BATCH = 20
 P = NamedNode("https://example.org/batch")
@@ -18,5 +18,5 @@ def base(number: int) -> list[Quad]:
     return [quad for i in range(number, number + 100) for quad in batch(i)]
 
 
-def batches(store: OxigraphStore) -> Counter[int]:
+def batches(store: QuadStore) -> Counter[int]:
     return Counter(int(text(quad.object)) for quad in store.match(predicate=P))

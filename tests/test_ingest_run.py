@@ -26,6 +26,7 @@ from shiyi.ontology.vocabulary import Schema
 from shiyi.sparql.generations import build_generation
 from shiyi.sparql.knowledge_base import KnowledgeBase
 from shiyi.sparql.oxigraph import OxigraphStore
+from shiyi.sparql.store import QuadStore
 
 INDEX = LabelIndex.from_tables(artefact("ontology/concepts"))
 SAMPLE = artefact("ingest/tcm-ancient-books/sample.jsonl")
@@ -114,14 +115,14 @@ def test_a_book_is_ingested_with_quotes_in_place_and_the_accepted_view_stays(kb:
             assert text(said.object)[start:end] == text(_one(store, node, SHIYI.quote))
 
 
-def _one(store: OxigraphStore, subject: Term, predicate: NamedNode) -> NamedNode | Literal:
+def _one(store: QuadStore, subject: Term, predicate: NamedNode) -> NamedNode | Literal:
     assert isinstance(subject, NamedNode)
     [quad] = store.match(subject, predicate, None, CANDIDATES)
     assert isinstance(quad.object, NamedNode | Literal)
     return quad.object
 
 
-def _claims(store: OxigraphStore) -> list[NamedNode]:
+def _claims(store: QuadStore) -> list[NamedNode]:
     found = store.match(None, RDF.type, SHIYI.Claim, CANDIDATES)
     return [quad.subject for quad in found if isinstance(quad.subject, NamedNode)]
 

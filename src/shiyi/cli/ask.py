@@ -30,6 +30,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
                         help="what --json printed for the question before: this one follows it")  # fmt: skip
     parser.add_argument("--replay", metavar="FILE", type=Path,
                         help="make the answer again that --json printed; say what differs")  # fmt: skip
+    parser.add_argument("--sparql", action="store_true",
+                        help="let the configured model write SPARQL; show it, checked, and its rows")  # fmt: skip
     parser.add_argument("--json", action="store_true", help="the whole answer as JSON")
 
 
@@ -47,7 +49,7 @@ def run(args: argparse.Namespace, settings: Settings) -> int:
     from shiyi.sparql.knowledge_base import KnowledgeBase
 
     profile = read_profile(args.profile)
-    with KnowledgeBase.open(settings.kb) as base:
+    with KnowledgeBase.of(settings) as base:
         runtime = Runtime.open(base, settings)
         turn = converse(
             runtime, args.question, _context(args.after), method=args.method, language=args.lang,
@@ -65,6 +67,39 @@ def run(args: argparse.Namespace, settings: Settings) -> int:
                 for c in answer.citations
             ))  # fmt: skip
     return 0
+
+
+def _in_sparql(args: argparse.Namespace, settings: Settings) -> int:
+    """Print each round, the query that ran and its rows; 1 where none could be run."""
+    from shiyi.answering import Runtime
+    from shiyi.answering.free_query import ask_in_sparql
+    from shiyi.prompts.openai import model_from
+    from shiyi.sparql.knowledge_base import KnowledgeBase
+    from shiyi.sparql.results import ResultFormat
+    from shiyi.sparql.workers import QueryPool
+
+    model = model_from(settings.models, os.environ)
+    if model is None:
+        raise UsageError("no model is configured: name one in models.answer of shiyi.toml")
+    with KnowledgeBase.of(settings) as base, QueryPool(base, settings.query) as pool:
+
+        def answered(query: str, seconds: float) -> bytes:
+            return pool.query(query, accept=ResultFormat.of("json"), timeout=seconds).body
+
+        runtime = Runtime.open(base, settings)
+        written = ask_in_sparql(runtime, args.question, model, answered, args.lang)
+    if args.json:
+        emit(written.to_json())
+        return 0 if written.answered else 1
+    for number, each in enumerate(written.rounds, 1):
+        print(f"# {number}. {model.name}\n{each.written}")
+        print(f"# -> {each.fault or 'ran'}\n")
+    if written.answered:
+        print(f"# as run: {written.explanation}\n{written.query}\n")
+        print("\t".join(written.columns))
+        for row in written.rows:
+            print("\t".join(cell.replace("\t", " ").replace("\n", " ") for cell in row))
+    return 0 if written.answered else 1
 
 
 def _context(path: Path | None) -> "Context":
@@ -91,7 +126,7 @@ def _replayed(args: argparse.Namespace, settings: Settings) -> int:
     from shiyi.sparql.knowledge_base import KnowledgeBase
 
     said = _read_object(args.replay)
-    with KnowledgeBase.open(settings.kb) as base:
+    with KnowledgeBase.of(settings) as base:
         again = replay(Runtime.open(base, settings), said)
     if args.json:
         emit(again.to_json())

@@ -29,7 +29,7 @@ def run(args: argparse.Namespace, settings: Settings) -> int:
     from shiyi.sparql.knowledge_base import KnowledgeBase
 
     context = Context(profile=read_profile(args.profile))
-    with KnowledgeBase.open(settings.kb) as base:
+    with KnowledgeBase.of(settings) as base:
         runtime = Runtime.open(base, settings)
         model = model_from(settings.models, os.environ)
         for line in _lines():

@@ -53,7 +53,7 @@ def _base(settings: Settings) -> dict[str, Any]:
 
     told: dict[str, Any] = {"path": str(settings.kb)}
     try:
-        with KnowledgeBase.open(settings.kb) as base:
+        with KnowledgeBase.of(settings) as base:
             told |= {"release": base.release, "counts": dict(base.manifest["counts"])}
             told["cui_coverage"] = coverage(base.store)
             told["claims_by_property"] = relations(base.store)

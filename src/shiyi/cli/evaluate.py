@@ -56,7 +56,7 @@ def run(args: argparse.Namespace, settings: Settings) -> int:
         args.scorer, args.holdout,
     )  # fmt: skip
     bar = Bar(sys.stderr)
-    with KnowledgeBase.open(settings.kb) as base:
+    with KnowledgeBase.of(settings) as base:
         report = evaluate(base, settings, request, bar.show)
     bar.clear()
     if args.json:

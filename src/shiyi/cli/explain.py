@@ -18,7 +18,7 @@ def run(args: argparse.Namespace, settings: Settings) -> int:
     from shiyi.publishing.explanation import explain
     from shiyi.sparql.knowledge_base import KnowledgeBase
 
-    with KnowledgeBase.open(settings.kb) as base:
+    with KnowledgeBase.of(settings) as base:
         told = explain(base.store, args.claim)
     if told is None:
         raise UsageError(f"{args.claim} is no claim of this base; citations carry claim IRIs")

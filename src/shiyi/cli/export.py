@@ -32,7 +32,7 @@ def run(args: argparse.Namespace, settings: Settings) -> int:
     """Write the knowledge base; say how much was written."""
     from shiyi.sparql.knowledge_base import KnowledgeBase
 
-    with KnowledgeBase.open(settings.kb) as base:
+    with KnowledgeBase.of(settings) as base:
         written = _rdf if args.format in RDF_FORMATS else _tables
         said = written(base.store, args)
     print(f"wrote {said} of {args.format} to {args.output}", file=sys.stderr)

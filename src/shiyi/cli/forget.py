@@ -18,7 +18,7 @@ def run(args: argparse.Namespace, settings: Settings) -> int:
     from shiyi.sparql.knowledge_base import KnowledgeBase
 
     name, _, version = args.source.partition("@")
-    with KnowledgeBase.open(settings.kb, write=True) as base:
+    with KnowledgeBase.of(settings, write=True) as base:
         gone = forget(base.writer, "tcm-ancient-books" if name == "books" else name, version)
     if args.json:
         emit(gone)

@@ -48,7 +48,7 @@ def run(args: argparse.Namespace, settings: Settings) -> int:
     if args.limit < 0:
         raise UsageError("--limit counts from 1; 0 takes everything")
     reports: list[Report] = []
-    with KnowledgeBase.open(settings.kb, write=not args.dry_run) as base:
+    with KnowledgeBase.of(settings, write=not args.dry_run) as base:
         folder = base.folder / "index"
         index = (
             LabelIndex.load(folder, base.release) if (folder / FILE).is_file()

@@ -23,7 +23,7 @@ def run(args: argparse.Namespace, settings: Settings) -> int:
     from shiyi.sparql.knowledge_base import KnowledgeBase
 
     text = read_text("-") if args.text == "-" else args.text
-    with KnowledgeBase.open(settings.kb) as base:
+    with KnowledgeBase.of(settings) as base:
         linker = Linker.open(settings.kb, base.store, base.release, settings.linking)
         mentions = linker.link(text)
     if args.json:

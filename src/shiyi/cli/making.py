@@ -78,7 +78,24 @@ def make_base(tables: Path | None, settings: Settings, steps: Steps) -> dict[str
     release = build_generation(settings.kb, starter.quads(), counts, finish)
     steps.begin("indexing labels and graph")
     index_base(settings)
+    if settings.store:
+        steps.begin(f"putting the release into {settings.store}")
+        put_remote(settings)
     return {"release": release, "counts": counts}
+
+
+def put_remote(settings: Settings) -> bool:
+    """Put the current generation into the remote store; False where it is there already."""
+    from shiyi.sparql.knowledge_base import KnowledgeBase
+    from shiyi.sparql.remote import RemoteStore
+    from shiyi.sparql.remote_base import push
+
+    with KnowledgeBase.open(settings.kb) as base:
+        store = RemoteStore(settings.store, settings.remote)
+        try:
+            return push(store, base.store.match(), base.release)
+        finally:
+            store.close()
 
 
 def check_quality(store: "OxigraphStore") -> None:

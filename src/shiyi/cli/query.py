@@ -32,11 +32,11 @@ def run(args: argparse.Namespace, settings: Settings) -> int:
     """Run the query in a contained worker and print its result."""
     from shiyi.sparql.knowledge_base import KnowledgeBase
     from shiyi.sparql.results import ResultFormat
-    from shiyi.sparql.workers import QueryPool
+    from shiyi.sparql.workers import pool_of
 
     text = read_text(args.file)
     accepted = ResultFormat.of(args.format) if args.format else ResultFormat("tsv", "ttl")
-    with KnowledgeBase.open(settings.kb) as base, QueryPool(base, settings.query) as pool:
+    with KnowledgeBase.of(settings) as base, pool_of(base, settings.query) as pool:
         result = pool.stream(text, accept=accepted, timeout=args.timeout)
     last = b""
     with result.body as body:

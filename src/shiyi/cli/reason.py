@@ -66,7 +66,7 @@ def _recompute(args: argparse.Namespace, settings: Settings) -> dict[str, Any]:
         sections.append(section)
         said[f"{section}_quads"] = len(quads) - before
 
-    with KnowledgeBase.open(settings.kb, write=True) as base:
+    with KnowledgeBase.of(settings, write=True) as base:
         if args.what in ("derived", "all"):
             made("rules", rule_quads(base.store))
         if args.what in ("derived", "pagerank", "all"):

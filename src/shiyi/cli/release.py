@@ -29,7 +29,7 @@ def run(args: argparse.Namespace, settings: Settings) -> int:
     from shiyi.sparql.knowledge_base import KnowledgeBase
 
     home = args.output or settings.kb / "releases"
-    with KnowledgeBase.open(settings.kb) as base:
+    with KnowledgeBase.of(settings) as base:
         order = Order(args.version, args.date or _today(), base.release, settings.base,
                       tuple(args.evaluation))  # fmt: skip
         made = publish(base.store, home, order, Steps(sys.stderr).begin)

@@ -36,7 +36,7 @@ def _confidence(args: argparse.Namespace, settings: Settings) -> int:
     from shiyi.reasoning.ukge import train_graph
     from shiyi.sparql.knowledge_base import KnowledgeBase
 
-    with KnowledgeBase.open(settings.kb) as base:
+    with KnowledgeBase.of(settings) as base:
         graph = Projection.from_store(base.store, base.release)
         folder = args.output or base.folder / "index" / "confidence"
     trained = train_graph(graph, settings.reasoning, args.seed, args.limit_seconds)

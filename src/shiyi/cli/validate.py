@@ -28,7 +28,7 @@ def run(args: argparse.Namespace, settings: Settings) -> int:
         data = lowered(parsed)
         count, results = len(data), validate(data, shapes_graph())
     else:
-        with KnowledgeBase.open(settings.kb) as base:
+        with KnowledgeBase.of(settings) as base:
             held = list(base.store.match(graph=DefaultGraph()))
         count, results = len(held), conform(held)
     violations = sum(each.severity == "Violation" for each in results)

@@ -2,10 +2,11 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from shiyi.answering.conversation import Context, Turn, after_history, converse
+from shiyi.answering.free_query import Written, ask_in_sparql
 from shiyi.answering.living import Living
 from shiyi.answering.pipeline import METHODS, ask
 from shiyi.answering.runtime import Runtime
@@ -24,10 +25,11 @@ from shiyi.server.site import FreeQuery, Site, Suggestion, Writing
 from shiyi.server.tokens import Tokens
 from shiyi.settings import Settings
 from shiyi.sparql.knowledge_base import KnowledgeBase
+from shiyi.sparql.remote_pool import RemotePool
 from shiyi.sparql.results import GRAPH_TYPES, SOLUTION_TYPES, ResultFormat
 from shiyi.sparql.spool import Spool
 from shiyi.sparql.updates import Updater
-from shiyi.sparql.workers import QueryPool
+from shiyi.sparql.workers import QueryPool, pool_of
 
 _EXTENSIONS = {kind: name for name, kind in (*SOLUTION_TYPES.items(), *GRAPH_TYPES.items())}
 
@@ -39,11 +41,11 @@ def open_site(path: Path, settings: Settings, read_only: bool = False) -> Site:
     """
     tokens = Tokens(path)
     writers = tokens.all() or People(path).all()
-    base = KnowledgeBase.open(path, write=bool(writers) and not read_only)
+    base = KnowledgeBase.of(replace(settings, kb=path), write=bool(writers) and not read_only)
     runtime = Runtime.open(base, settings)
     living = Living(runtime)
     completer = Completer(_labels(runtime, base))
-    pool = QueryPool(base, settings.query)
+    pool = pool_of(base, settings.query)
     writing = writing_to(base, pool, settings, tokens)
     model = model_from(settings.models, os.environ)
     curation = Curation.open(base, settings)
@@ -80,6 +82,7 @@ def open_site(path: Path, settings: Settings, read_only: bool = False) -> Site:
         base.store, answer, runtime.linker.link, complete, PooledQueries(pool), base.release,
         tuple(METHODS), str(base.manifest.get("built", "")), counts_of(base.store), settings, close,
         lambda: base.sequence, writing, curation, converse=Talk(living, model),
+        research=Research(living, model, pool) if model else None,
     )  # fmt: skip
 
 
@@ -105,6 +108,22 @@ class Talk:
         return after_history(self.living.current, history)
 
 
+@dataclass(frozen=True, slots=True)
+class Research:
+    """Lets the model write SPARQL for a question, and runs it apart."""
+
+    living: Living
+    model: ChatModel
+    pool: QueryPool | RemotePool
+
+    def __call__(self, question: str, language: str | None) -> Written:
+        """Give what was written, what ran, and its rows."""
+        return ask_in_sparql(self.living.current, question, self.model, self._run, language)
+
+    def _run(self, query: str, seconds: float) -> bytes:
+        return self.pool.query(query, accept=ResultFormat.of("json"), timeout=seconds).body
+
+
 def _labels(runtime: Runtime, base: KnowledgeBase) -> LabelIndex:
     """Take the labels that linking already holds; making them again takes seconds."""
     linker = runtime.linker
@@ -113,9 +132,11 @@ def _labels(runtime: Runtime, base: KnowledgeBase) -> LabelIndex:
     return LabelIndex.from_store(base.store, base.release)
 
 
-def writing_to(base: KnowledgeBase, pool: QueryPool, settings: Settings, tokens: Tokens) -> Writing:
+def writing_to(
+    base: KnowledgeBase, pool: QueryPool | RemotePool, settings: Settings, tokens: Tokens
+) -> Writing:
     """Give what writes over HTTP to a base that is open for it; its changes are seen at once."""
-    if not base.writes:
+    if not base.writes or isinstance(pool, RemotePool):  # its own endpoint takes updates
         return Writing(tokens)
     updater = Updater(base, settings.query, pool.expire)
     pool.shortcut = updater.snapshot
@@ -125,7 +146,7 @@ def writing_to(base: KnowledgeBase, pool: QueryPool, settings: Settings, tokens:
 class PooledQueries:
     """Free queries through the contained workers."""
 
-    def __init__(self, pool: QueryPool) -> None:
+    def __init__(self, pool: QueryPool | RemotePool) -> None:
         self._pool = pool
 
     def answer(self, query: FreeQuery) -> bytes:

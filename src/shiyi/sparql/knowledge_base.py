@@ -8,8 +8,10 @@ from types import MappingProxyType, TracebackType
 from typing import Any, Self
 
 from shiyi.errors import KnowledgeBaseError
+from shiyi.settings import Settings
 from shiyi.sparql.oxigraph import OxigraphStore
 from shiyi.sparql.snapshots import Snapshot
+from shiyi.sparql.store import WritableStore
 from shiyi.sparql.writer import Writer
 
 
@@ -23,7 +25,7 @@ class KnowledgeBase:
     path: Path
     folder: Path
     manifest: Mapping[str, Any]
-    store: OxigraphStore
+    store: WritableStore
     snapshot: Snapshot | None = None
     _writer: Writer | None = field(default=None, repr=False)
 
@@ -37,6 +39,31 @@ class KnowledgeBase:
             return cls(path, folder, manifest, writer.store, _writer=writer)
         snapshot = Snapshot.of_folder(folder / "store", path / "snapshots")
         return cls(path, folder, manifest, OxigraphStore.read_only(snapshot.path), snapshot)
+
+    @classmethod
+    def of(cls, settings: Settings, write: bool = False) -> Self:
+        """Open the knowledge base of the settings: in a folder, or with a remote store.
+
+        OutsideError where the remote store cannot do what is asked of it.
+        """
+        if not settings.store:
+            return cls.open(settings.kb, write)
+        from shiyi.sparql.remote_base import open_remote
+
+        folder = current_generation(settings.kb)
+        manifest = _manifest(settings.kb, folder)
+        store = open_remote(settings, str(manifest["release"]), write)
+        try:
+            writer = Writer.open(settings.kb, folder / "store", store) if write else None
+        except BaseException:
+            store.close()
+            raise
+        return cls(settings.kb, folder, manifest, store, _writer=writer)
+
+    @property
+    def is_remote(self) -> bool:
+        """Tell whether the quads lie in a remote store."""
+        return not isinstance(self.store, OxigraphStore)
 
     @property
     def release(self) -> str:
@@ -62,6 +89,8 @@ class KnowledgeBase:
 
     def take_snapshot(self) -> Snapshot:
         """Make a snapshot of this moment, for processes that only read."""
+        if not isinstance(self.store, OxigraphStore):
+            raise KnowledgeBaseError("a remote store has no snapshots; ask it through RemotePool")
         if self.snapshot:
             return Snapshot.of_folder(self.snapshot.path, self.path / "snapshots")
         return Snapshot.of_store(self.store, self.path / "snapshots")

@@ -22,7 +22,7 @@ from shiyi.model.rdf import (
     Triple,
     canonical,
 )
-from shiyi.sparql.store import QuadStore, Solution
+from shiyi.sparql.store import Solution, WritableStore
 
 _BLANK = NamedNode("urn:shiyi:blank-node")  # a function of the update below, never stored
 Graphs = tuple[tuple[NamedNode, ...], tuple[NamedNode, ...]]
@@ -30,7 +30,7 @@ NO_GRAPHS: Graphs = ((), ())  # names of graphs that go and that come, also wher
 _MESSAGE = 400  # characters; the parser lists all of Unicode's letters
 
 
-class OxigraphStore(QuadStore):
+class OxigraphStore(WritableStore):
     """A quad store of this process; a change is one transaction, and changes take turns.
 
     >>> store = OxigraphStore.in_memory()
@@ -116,6 +116,7 @@ class OxigraphStore(QuadStore):
         with self._turn:
             self._to_write().bulk_extend(quads)
 
+    @override
     def load_n_quads(self, written: bytes) -> None:
         """Load N-Quads without blank nodes; past the transaction log; other threads go on meanwhile.
 
@@ -139,10 +140,12 @@ class OxigraphStore(QuadStore):
         """Write every quad as N-Quads, in the store's own order; ten times faster than reading."""
         self._open().dump(file, format=RdfFormat.N_QUADS)
 
+    @override
     def flush(self) -> None:
         """Bring every change to the disk."""
         self._open().flush()
 
+    @override
     def reopen(self) -> None:
         """Open the same folder anew, which a store needs after its disk was full."""
         with self._turn:
@@ -155,6 +158,7 @@ class OxigraphStore(QuadStore):
                 self._store = _opened(self._path, writable=False)  # so that reading goes on
                 raise
 
+    @override
     def close(self) -> None:
         """Let go of the store's files; a closed store answers nothing."""
         with self._turn:

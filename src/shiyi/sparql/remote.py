@@ -8,6 +8,8 @@ from typing import Any, Final
 from typing_extensions import override
 
 from shiyi.errors import OutsideError, SettingError
+from shiyi.model import names
+from shiyi.model.names import GRAPH
 from shiyi.model.rdf import (
     DefaultGraph,
     NamedNode,
@@ -33,7 +35,7 @@ from shiyi.sparql.remote_terms import (
     outgoing_quad,
     written,
 )
-from shiyi.sparql.store import QuadStore, Solution
+from shiyi.sparql.store import Solution, WritableStore
 
 PROFILES: Final = ("rdf12", "rdf11")
 _ASKED: Final = 200  # triple terms described in one query
@@ -45,11 +47,15 @@ _OWN_GRAPHS: Final = ("http://www.openlinksw.com/", "http://localhost:8890/", "h
                       "urn:activitystreams-owl:map", "urn:core:services:sparql",
                       "virtrdf-label", "b3s", "b3sonto", "facets", "dbprdf-label")  # fmt: skip
 
-_NOT_OWN: Final = " && ".join(f'!STRSTARTS(STR(?g), "{each}")' for each in _OWN_GRAPHS)
+NOTE: Final = names.graph("remote")  # says which release the store holds; no data
+_NOT_NOTE: Final = f"?g != {NOTE}"
+_NOT_OWN: Final = " && ".join(
+    (_NOT_NOTE, *(f'!STRSTARTS(STR(?g), "{each}")' for each in _OWN_GRAPHS))
+)
 _GRAPH: Final = re.compile(r"\bGRAPH\b", re.IGNORECASE)
 
 
-class RemoteStore(QuadStore):
+class RemoteStore(WritableStore):
     """A quad store that another process or another machine holds.
 
     Each change is sent as one request up to ``remote.batch`` quads; larger ones are several, safe
@@ -77,7 +83,7 @@ class RemoteStore(QuadStore):
             values = " ".join(written(outgoing(term, self._lowered)) for term in bound.values())
             names = " ".join(f"?{name}" for name in bound)
             text = f"{text}\nVALUES ({names}) {{ ({values}) }}"
-        for rows in self._pages(text, self._dataset(query)):
+        for rows in self._pages(text, self.dataset(query)):
             yield from self._read(rows)
 
     @override
@@ -130,16 +136,20 @@ class RemoteStore(QuadStore):
                 held = []
         self._load(held)
 
+    @override
     def load_n_quads(self, written: bytes) -> None:
         """Load N-Quads."""
         self.load_quads(parse_n_quads(written))
 
+    @override
     def flush(self) -> None:
         """Do nothing: what was acknowledged is the remote store's to keep."""
 
+    @override
     def reopen(self) -> None:
         """Do nothing: each request stands alone."""
 
+    @override
     def close(self) -> None:
         """Let go of the connections."""
         self.endpoint.close()
@@ -149,6 +159,19 @@ class RemoteStore(QuadStore):
         where = self._match_query((None, None, None), None, select="(COUNT(*) AS ?n)")
         rows = self.endpoint.solutions(where)
         return int(rows[0]["n"]["value"])
+
+    def clear(self) -> None:
+        """Remove the default graph and all graphs of ours, whatever else the store holds."""
+        with self._turn:
+            self._graphs = None
+            rows = self.endpoint.solutions(
+                f'SELECT DISTINCT ?g WHERE {{ GRAPH ?g {{ ?s ?p ?o }} FILTER(STRSTARTS(STR(?g), "{GRAPH}")) }}'
+            )
+            self.endpoint.update(
+                f"CLEAR SILENT {f'GRAPH <{self._home}>' if self._home else 'DEFAULT'}"
+            )
+            for row in rows:
+                self.endpoint.update(f"DROP SILENT GRAPH <{row['g']['value']}>")
 
     def _match_query(
         self, fixed: Sequence[Term | None], graph: NamedNode | DefaultGraph | None, select: str = ""
@@ -169,7 +192,7 @@ class RemoteStore(QuadStore):
         elif self._home:
             where = f"GRAPH ?g {{ {pattern} }} FILTER({_NOT_OWN})"
         else:
-            where = f"{{ {pattern} }} UNION {{ GRAPH ?g {{ {pattern} }} }}"
+            where = f"{{ {pattern} }} UNION {{ GRAPH ?g {{ {pattern} }} FILTER({_NOT_NOTE}) }}"
         return f"SELECT {asked} WHERE {{ {where}{hidden} }}"
 
     def _pages(
@@ -198,12 +221,12 @@ class RemoteStore(QuadStore):
                     "changed meanwhile; lower remote.page and try again"
                 )
 
-    def _dataset(self, query: str) -> Dataset:
+    def dataset(self, query: str) -> Dataset:
         """Name the graphs of a query where the engine's own data set is another."""
         if not self._home:
             return NO_DATASET
         if not _GRAPH.search(bare_text(query)):
-            return self._home, ()
+            return (self._home,), ()
         with self._turn:
             if self._graphs is None:
                 rows = self.endpoint.solutions(
@@ -211,7 +234,7 @@ class RemoteStore(QuadStore):
                 )
                 self._graphs = tuple(row["g"]["value"] for row in rows)
             named = tuple(each for each in self._graphs if each != self._home)
-        return self._home, named or ("urn:shiyi:none",)
+        return (self._home,), named or ("urn:shiyi:none",)
 
     def _read(self, rows: Sequence[Mapping[str, Any]]) -> Iterator[Solution]:
         solutions = [{name: incoming(said) for name, said in row.items()} for row in rows]

@@ -2,7 +2,8 @@
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
@@ -12,8 +13,8 @@ from shiyi.settings import RemoteSettings
 if TYPE_CHECKING:
     from httpx2 import Auth, Response
 
-Dataset = tuple[str, tuple[str, ...]]  # the default graph and the named ones
-NO_DATASET: Final[Dataset] = ("", ())  # the store's own
+Dataset = tuple[tuple[str, ...], tuple[str, ...]]  # default graphs and named ones
+NO_DATASET: Final[Dataset] = ((), ())  # the store's own
 RESULTS: Final = "application/sparql-results+json"
 _PASSING: Final = frozenset({429, 502, 503, 504})  # statuses worth another try
 _PAUSE: Final = 0.2  # seconds before the second try, doubled for each further one
@@ -38,11 +39,9 @@ class Endpoint:
 
     def ask(self, query: str, accept: str = RESULTS, dataset: Dataset = NO_DATASET) -> bytes:
         """Give the body of the answer to a query; QueryError where the store refuses the query."""
-        default, named = dataset
-        fields: dict[str, str | list[str]] = {"query": query}
-        if default:
-            fields |= {"default-graph-uri": default, "named-graph-uri": list(named)}
-        reply = self._sent("query", self.address, data=fields, headers={"Accept": accept})
+        reply = self._sent(
+            "query", self.address, data=_fields(query, dataset), headers={"Accept": accept}
+        )
         said = reply.headers.get("Content-Type", "").partition(";")[0]
         if "html" in said:
             raise OutsideError(
@@ -72,6 +71,27 @@ class Endpoint:
                 f"{self.address} does not answer ASK in SPARQL JSON: it is no SPARQL endpoint; "
                 "correct the setting store"
             ) from fault
+
+    @contextmanager
+    def stream(
+        self, query: str, accept: str, dataset: Dataset, seconds: float
+    ) -> Iterator["Response"]:
+        """Give the answer to a query while it comes; TimeoutError after ``seconds`` of silence."""
+        from httpx2 import HTTPError, TimeoutException
+
+        try:
+            with self._client.stream(
+                "POST", self.address, data=_fields(query, dataset),
+                headers={"Accept": accept}, timeout=seconds,
+            ) as reply:  # fmt: skip
+                if reply.status_code != 200:
+                    reply.read()
+                self._accepted("query", self.address, reply)
+                yield reply
+        except TimeoutException as fault:
+            raise TimeoutError from fault
+        except HTTPError as fault:
+            raise OutsideError(_unreached(self.address, fault, self.settings)) from fault
 
     def update(self, text: str) -> None:
         """Do an update; it may be sent twice, so it holds DATA and management alone."""
@@ -135,6 +155,14 @@ class Endpoint:
         if status == 400 and what != "upload":
             raise QueryError(f"the remote store refuses the {what}: {said}")
         raise OutsideError(f"{address} answered {status} to a {what}: {said}")
+
+
+def _fields(query: str, dataset: Dataset) -> dict[str, str | list[str]]:
+    default, named = dataset
+    fields: dict[str, str | list[str]] = {"query": query}
+    if default or named:
+        fields |= {"default-graph-uri": list(default), "named-graph-uri": list(named)}
+    return fields
 
 
 def _words(reply: "Response") -> str:

@@ -3,9 +3,12 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Protocol
 
+from typing_extensions import override
+
 from shiyi.model.rdf import DefaultGraph, NamedNode, Quad, Subject, Term
 
 Solution = Mapping[str, Term]
+Graphs = tuple[tuple[NamedNode, ...], tuple[NamedNode, ...]]  # that go and that come
 
 
 class QuadStore(Protocol):
@@ -31,3 +34,28 @@ class QuadStore(Protocol):
 
     def __len__(self) -> int:
         """Count the quads."""
+
+
+class WritableStore(QuadStore, Protocol):
+    """A quad store that the one writer keeps in step with its journal."""
+
+    @override
+    def change(
+        self,
+        add: Iterable[Quad] = (),
+        remove: Iterable[Quad] = (),
+        graphs: Graphs = ((), ()),
+    ) -> None:
+        """Remove and add, and drop and make graphs, all or nothing."""
+
+    def load_n_quads(self, written: bytes) -> None:
+        """Add N-Quads without blank nodes, none twice."""
+
+    def flush(self) -> None:
+        """Bring every change to the disk."""
+
+    def reopen(self) -> None:
+        """Begin anew after a fault."""
+
+    def close(self) -> None:
+        """Let go of files and connections; a closed store answers nothing."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from shiyi.errors import (
     FormatError,
@@ -33,6 +33,9 @@ from shiyi.sparql.results import (
 from shiyi.sparql.snapshots import Snapshot
 from shiyi.sparql.worker_process import Reply, WorkerGoneError, WorkerProcess
 from shiyi.sparql.writer import applied_through, hide_note
+
+if TYPE_CHECKING:
+    from shiyi.sparql.remote_pool import RemotePool
 
 FAULTS = {"query": QueryError, "refused": QueryRefusedError}  # by what the worker says
 
@@ -321,3 +324,13 @@ def death(status: int, seconds: float) -> QueryLimitError:
     return QueryLimitError(
         "memory", f"the query used up its memory or stack and was stopped ({name}); simplify it"
     )
+
+
+def pool_of(kb: KnowledgeBase, settings: QuerySettings) -> "QueryPool | RemotePool":
+    """Give what answers free queries: workers on snapshots, or the engine of a remote store."""
+    from shiyi.sparql.remote import RemoteStore
+    from shiyi.sparql.remote_pool import RemotePool
+
+    if isinstance(kb.store, RemoteStore):
+        return RemotePool(kb.store, settings)
+    return QueryPool(kb, settings)
