@@ -1,6 +1,7 @@
 """What is peculiar to each published method, on planted claims, cases and passages."""
 
 from collections.abc import Iterable
+from typing import Any
 
 import pytest
 
@@ -74,7 +75,9 @@ def runtime() -> Runtime:
     return made(planted())
 
 
-def steps(runtime: Runtime, question: str, method: str, name: str, **asked: object) -> list[dict]:
+def steps(
+    runtime: Runtime, question: str, method: str, name: str, **asked: object
+) -> list[dict[str, Any]]:
     answer = ask(runtime, question, method=method, **asked)  # type: ignore[arg-type]
     return [dict(s) for s in answer.trace.steps if s["step"] == name]
 

@@ -9,7 +9,8 @@ from shiyi.answering.texts import CLAIM, PAIR, PASSAGE, SUMMARY, Unit, units
 from shiyi.errors import IndexMismatchError
 from shiyi.linking.embedder import shipped
 from shiyi.model.names import ID, graph
-from shiyi.model.rdf import Literal, NamedNode, Quad
+from shiyi.model.rdf import Literal, NamedNode, Quad, text
+from shiyi.ontology.statements import claim_quads
 from shiyi.ontology.terms import PROV, RDF, RDFS, SHIYI
 from tests import kitchen
 
@@ -94,8 +95,9 @@ def test_without_a_model_words_alone_are_searched(tmp_path: Path) -> None:
 def test_a_base_gives_claims_once_and_passages_with_titles_claims_and_pairs() -> None:
     store = kitchen.stored()
     claim = kitchen.claim("substance-lily", "relieves", NamedNode(kitchen.iri("symptom-sleep")))
-    store.change(add=list(kitchen.claim_quads(claim)))
-    evidence = next(q.object for q in store.match(claim.iri, SHIYI.evidence, None, None))
+    store.change(add=list(claim_quads(claim)))
+    [held] = store.match(claim.iri, SHIYI.evidence, None, None)
+    evidence = NamedNode(text(held.object))
     place, book, chapter = (
         NamedNode(f"{ID}passage/1"),
         NamedNode(f"{ID}s/1"),

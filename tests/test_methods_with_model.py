@@ -1,6 +1,7 @@
 """Methods that consult a model at a real endpoint: its words are checked, recorded and replayed."""
 
 import json
+from collections.abc import Iterator
 
 import pytest
 
@@ -10,11 +11,16 @@ from shiyi.artefacts import artefact
 from shiyi.prompts.openai import OpenAIChatModel
 from shiyi.prompts.prompt import Prompt
 from tests.kitchen import iri
+from tests.scripted_model import Endpoint, chat, serving
 from tests.test_methods_port import ADVICE, PROPERTY, made
-from tests.test_writer_model import Endpoint, chat, endpoint
 
-__all__ = ["endpoint"]  # the fixture
 NOTHING = json.dumps({"sentences": []})
+
+
+@pytest.fixture
+def endpoint() -> Iterator[Endpoint]:
+    with serving() as server:
+        yield server
 
 
 @pytest.fixture(scope="module")
