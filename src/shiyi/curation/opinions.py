@@ -171,7 +171,8 @@ class Opinions:
         numbers, claims = column(SHIYI.changeNumber), column(DCTERMS.subject)
         agreed, audience = column(SHIYI.agreement), column(DCTERMS.audience)
         for iri, kind in kinds.items():
-            if kind in _KINDS and iri in claims:
+            whole = iri in claims and iri in who and iri in numbers and iri in when
+            if kind in _KINDS and whole:  # what others wrote into the graph may lack anything
                 self._put(Opinion(
                     iri, int(numbers[iri]), kind, who[iri].removeprefix(_AGENT), when[iri],
                     claims[iri], float(agreed.get(iri, 0)),

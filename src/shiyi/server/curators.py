@@ -34,10 +34,11 @@ class Curation:
 
     @classmethod
     def open(cls, base: KnowledgeBase, settings: Settings) -> Self:
-        """Open beside a base; the session key is made at the first time."""
+        """Open beside a base; one that is only read leaves no file there."""
         changes = Changes(base.writer) if base.writes else None
+        secret = session_key(base.path) if changes else secrets.token_bytes(32)
         return cls(
-            People(base.path), Audit(base.path), session_key(base.path), changes,
+            People(base.path), Audit(base.path), secret, changes,
             settings.curation, os.environ.get(OIDC_SECRET, ""),
             citations=Citations(base.path),
         )  # fmt: skip

@@ -10,9 +10,9 @@ from shiyi.curation.roles import Right
 from shiyi.server.curating.account import account_routes
 from shiyi.server.curating.claim import claim_routes
 from shiyi.server.curating.edit import edit_routes
+from shiyi.server.curating.feedback import feedback_routes
 from shiyi.server.curating.history import after_routes, history_routes
 from shiyi.server.curating.lockout import Lockout
-from shiyi.server.curating.feedback import feedback_routes
 from shiyi.server.curating.mappings import mapping_routes
 from shiyi.server.curating.people_desk import people_routes
 from shiyi.server.curating.progress import progress_routes

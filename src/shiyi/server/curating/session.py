@@ -8,7 +8,7 @@ from hmac import compare_digest
 from typing import Any, Final, TypeVar
 from urllib.parse import quote
 
-from flask import Flask, Response, g, redirect, request, session
+from flask import Flask, Response, g, json, redirect, request, session
 from flask.sessions import SecureCookieSessionInterface
 from typing_extensions import override
 from werkzeug.datastructures import WWWAuthenticate
@@ -92,6 +92,7 @@ def guard_desks(app: Flask, curation: Curation, tokens: Tokens | None) -> None:
         SESSION_COOKIE_NAME="shiyi_session", SESSION_COOKIE_HTTPONLY=True,
         SESSION_COOKIE_SAMESITE="Lax", PERMANENT_SESSION_LIFETIME=HOURS * 3600,
     )  # fmt: skip
+    app.jinja_env.filters["from_json"] = json.loads
     guesses = Guesses()
 
     @app.before_request
