@@ -18,6 +18,7 @@ VERBS = {
     "ingest": "read books, texts or tables into passages and candidate claims",
     "forget": "remove an ingested source and what stood on it alone",
     "serve": "serve pages, API, SPARQL endpoint and linked data",
+    "mcp": "serve assistants over the Model Context Protocol",
     "token": "say who may write over HTTP: add, list, revoke",
     "user": "say who may curate: add, role, password, disable, list",
     "query": "run a SPARQL 1.2 query, read-only",
@@ -30,6 +31,8 @@ VERBS = {
     "explain": "say where a claim comes from and how its confidence was made",
     "evaluate": "measure methods, baselines and ablations on question files",
     "train": "train the shipped embedding",
+    "backup": "copy the whole base to a new folder, also while it is served",
+    "restore": "check a backup, and make a new base of it",
     "doctor": "say what is installed and what the knowledge base holds",
 }
 
