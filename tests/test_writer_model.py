@@ -1,15 +1,12 @@
 """A model at a real endpoint writes; only sentences that their claims support stand."""
 
-import contextlib
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from typing_extensions import override
 
 from shiyi.answering import Runtime, ask
 from shiyi.answering.writer import write_with_model
@@ -17,56 +14,16 @@ from shiyi.artefacts import artefact
 from shiyi.errors import OutsideError, ReplyError
 from shiyi.model.answer import Answer
 from shiyi.prompts.chat import parse_object
-from shiyi.prompts.openai import OpenAIChatModel
 from shiyi.prompts.prompt import Prompt
-from shiyi.settings import ModelSettings, Settings
+from shiyi.settings import Settings
 from shiyi.sparql.knowledge_base import KnowledgeBase
-
-KEY = "sk-canary-0123456789"
-Say = Callable[[str], tuple[int, str]]
-
-
-class Endpoint(ThreadingHTTPServer):
-    """An OpenAI-protocol server that says what the test scripts."""
-
-    say: Say
-    asked: list[str]
-    daemon_threads = True
-
-
-class Handler(BaseHTTPRequestHandler):
-    server: Endpoint
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        prompt = body["messages"][0]["content"]
-        self.server.asked.append(prompt)
-        status, text = self.server.say(prompt)
-        said = {"id": "x", "object": "chat.completion", "created": 1, "model": body["model"],
-                "choices": [{"index": 0, "finish_reason": "stop",
-                             "message": {"role": "assistant", "content": text}}]}  # fmt: skip
-        sent = json.dumps(said if status == 200 else {"error": {"message": f"bad key {KEY}"}})
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.end_headers()
-        with contextlib.suppress(BrokenPipeError):  # the asker left at its deadline
-            self.wfile.write(sent.encode())
-
-    @override
-    def log_message(self, format: str, *args: object) -> None:
-        """Keep quiet."""
+from tests.scripted_model import KEY, Endpoint, chat, serving
 
 
 @pytest.fixture
 def endpoint() -> Iterator[Endpoint]:
-    server = Endpoint(("127.0.0.1", 0), Handler)
-    server.asked = []
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield server
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with serving() as server:
+        yield server
 
 
 @pytest.fixture(scope="module")
@@ -78,11 +35,6 @@ def runtime(starter_kb: Path) -> Iterator[Runtime]:
 @pytest.fixture(scope="module")
 def answer(runtime: Runtime) -> Answer:
     return ask(runtime, "枸杞子可以和华法林一起吃吗？")
-
-
-def chat(endpoint: Endpoint, timeout: float = 10.0) -> OpenAIChatModel:
-    url = f"http://127.0.0.1:{endpoint.server_port}/v1"
-    return OpenAIChatModel("scripted", url, KEY, ModelSettings(timeout=timeout, retries=0))
 
 
 def interaction(answer: Answer) -> int:
@@ -184,7 +136,7 @@ def test_instructions_in_the_question_stay_data(endpoint: Endpoint, runtime: Run
 
 def test_every_prompt_names_its_holes_and_fills() -> None:
     names = [path.stem for path in artefact("prompts").glob("*.md")]
-    assert names == ["write-answer"]
+    assert {"write-answer", "write-sparql"} <= set(names)
     prompt = Prompt.named("write-answer")
     assert prompt.holes == {"language", "question", "claims"}
     assert "$" not in prompt.fill(language="Chinese", question="?", claims="[1]")

@@ -43,6 +43,8 @@ def run(args: argparse.Namespace, settings: Settings) -> int:
         return _replayed(args, settings)
     if not args.question:
         raise UsageError("ask something, such as: shiyi ask 枸杞的性味？")
+    if args.sparql:
+        return _in_sparql(args, settings)
     from shiyi.answering import Runtime
     from shiyi.answering.conversation import converse
     from shiyi.prompts.openai import model_from

@@ -50,6 +50,18 @@ def api(site: Site, metrics: Metrics, kept: Kept) -> Blueprint:
         turn = _asked(site, said, profile_of_form(args))
         return as_json(turn.answer.to_json() | {"context": turn.context.to_json()})
 
+    @routes.post("/ask/sparql")
+    def in_sparql() -> Response:
+        said = body(("question", "lang"))
+        limit = site.settings.answer.max_question_chars
+        question = text_field("question", said.get("question"), limit)
+        language = language_field(said.get("lang"))
+        if site.research is None:
+            raise UsageError("no model is configured here that could write SPARQL: ask /api/ask")
+        written = site.research(question, language)
+        metrics.event("answers", "sparql" if written.answered else "abstained")
+        return as_json(written.to_json())
+
     @routes.get("/ask/stream")
     def stream() -> Response:
         args = request.args

@@ -29,6 +29,10 @@ def document(site: Site) -> dict[str, Any]:
         },
         "paths": {
             "/api/ask": {"post": _ask(site)},
+            "/api/ask/sparql": {"post": _post(
+                "Let the configured model write SPARQL for a question; checked, run read-only",
+                {"question": _TEXT, "lang": {"enum": ["zh", "en"]}}, ["question"],
+            )},
             "/api/ask/stream": {"get": _stream(site)},
             "/api/link": {"post": _link()},
             "/api/complete": {"get": _get("Complete a name", _query("q"), _query("limit"))},
