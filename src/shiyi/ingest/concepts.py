@@ -15,7 +15,7 @@ from shiyi.ontology.vocabulary import Schema
 
 COLUMNS = (
     "id", "class", "zh", "en", "alt_zh", "alt_en", "pinyin", "latin", "notation", "broader",
-    "definition_zh", "definition_en", "note",
+    "definition_zh", "definition_en", "scope_zh", "scope_en", "note",
 )  # fmt: skip
 KINDS = {
     "MFHSubstance": "substance", "Food": "substance", "Herb": "substance", "Dish": "dish",
@@ -29,7 +29,7 @@ KINDS = {
     "CausalFactor": "cause", "Method": "method", "Rule": "rule",
 }  # fmt: skip
 TCM_ONLY = "tcm-only"  # the note of a sign that Western medicine has no name for
-_ID = re.compile(r"[a-z]+(-[a-z0-9]+)+")
+ID_FORM = re.compile(r"[a-z]+(-[a-z0-9]+)+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +98,7 @@ def _concept(row: Row) -> TabledConcept:
         alt_zh=row.values("alt_zh"), alt_en=row.values("alt_en"), pinyin=row.get("pinyin"),
         latin=row.values("latin"), notation=row.values("notation"), broader=row.values("broader"),
         definition_zh=row.get("definition_zh"), definition_en=row.get("definition_en"),
+        scope_zh=row.get("scope_zh"), scope_en=row.get("scope_en"),
         tcm_only=row.get("note") == TCM_ONLY, place=row.place,
     )  # fmt: skip
 
@@ -107,7 +108,7 @@ def _check(
     schema: Schema, faults: Faults,
 ) -> None:  # fmt: skip
     place = concept.place
-    if not _ID.fullmatch(concept.id):
+    if not ID_FORM.fullmatch(concept.id):
         faults.add(place, f"id {concept.id!r} is not <kind>-<slug> in lower-case ASCII")
     if concept.id in known:
         faults.add(place, f"id {concept.id} stands already at {known[concept.id].place}")
@@ -167,6 +168,7 @@ def concept_quads(concept: TabledConcept, broader: Iterable[str], pinyin: str) -
         (SHIYI.pinyin, (pinyin,), None),
         (SKOS.definition, (concept.definition_zh,), "zh"),
         (SKOS.definition, (concept.definition_en,), "en"),
+        (SKOS.scopeNote, (concept.scope_zh,), "zh"), (SKOS.scopeNote, (concept.scope_en,), "en"),
     ):  # fmt: skip
         for value in dict.fromkeys(values):
             if value:

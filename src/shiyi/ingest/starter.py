@@ -17,6 +17,7 @@ from shiyi.ingest.concepts import (
     read_concepts,
 )  # fmt: skip
 from shiyi.ingest.conflicts import conflict_quads
+from shiyi.ingest.retired import Retired, read_retired, retired_quads
 from shiyi.ingest.sources import read_sources
 from shiyi.ingest.tables import Faults
 from shiyi.model.claim import Claim, Source
@@ -37,6 +38,7 @@ class Starter:
     sources: dict[str, Source]
     claims: list[Claim]
     mappings: list[sssom.Mapping]
+    retired: tuple[Retired, ...] = ()
     mapping_rows: tuple[Quad, ...] = ()  # the mapping tables as they stand, ruled-out rows too
 
     def counts(self) -> dict[str, int]:
@@ -56,6 +58,8 @@ class Starter:
         yield from top_quads(self.concepts, self.broader)
         yield from sssom.mapping_quads(self.mappings)
         yield from self.mapping_rows
+        for gone in self.retired:
+            yield from retired_quads(gone)
         for source in self.sources.values():
             yield from source_quads(source)
         for claim in self.claims:
@@ -75,9 +79,10 @@ def load_starter(folder: Path | None = None, weights: ConfidenceSettings | None 
     reader = Reader(schema, concepts, sources, weights or ConfidenceSettings(), faults)
     claims = reader.read(folder / "claims")
     mappings = sssom.read_mappings(folder / "mappings", concepts, faults)
+    retired = tuple(read_retired(folder / "retired", concepts, faults))
     faults.raise_if_any()
     rows = tuple(sssom.table_quads(folder / "mappings"))
-    return Starter(concepts, broader, sources, claims, mappings, rows)
+    return Starter(concepts, broader, sources, claims, mappings, retired, rows)
 
 
 def vocabulary_quads() -> Iterator[Quad]:

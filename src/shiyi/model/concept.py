@@ -26,6 +26,8 @@ class Concept:
     broader: tuple[str, ...] = ()
     definition_zh: str = ""
     definition_en: str = ""
+    scope_zh: str = ""  # for whom, or for what, the name is meant
+    scope_en: str = ""
 
     @property
     def iri(self) -> NamedNode:
