@@ -20,6 +20,9 @@ PROFILES = ("rdf12", "rdf11", "singleton", "nanopub", "skos")
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Say what ``shiyi export`` takes."""
+    parser.add_argument("what", nargs="?", choices=("all", "sft"), default="all",
+                        help="sft: the fine-tuning set of the schools, in chat format")  # fmt: skip
+    parser.add_argument("--school", metavar="NAME", help="sft: of this school alone")
     parser.add_argument("--profile", choices=PROFILES, default="rdf12",
                         help="how claims are written; default: RDF 1.2 triple terms")  # fmt: skip
     parser.add_argument("--format", choices=(*RDF_FORMATS, *TABLE_FORMATS), default="nq")
@@ -33,9 +36,12 @@ def run(args: argparse.Namespace, settings: Settings) -> int:
     from shiyi.sparql.knowledge_base import KnowledgeBase
 
     with KnowledgeBase.of(settings) as base:
-        written = _rdf if args.format in RDF_FORMATS else _tables
-        said = written(base.store, args)
-    print(f"wrote {said} of {args.format} to {args.output}", file=sys.stderr)
+        if args.what == "sft":
+            said = _training(base.store, args)
+        else:
+            written = _rdf if args.format in RDF_FORMATS else _tables
+            said = f"{written(base.store, args)} of {args.format}"
+    print(f"wrote {said} to {args.output}", file=sys.stderr)
     return 0
 
 
@@ -49,6 +55,26 @@ def _rdf(store: "QuadStore", args: argparse.Namespace) -> str:
     with _replaced(args.output) as file:
         write_dump(store, file, args.format, args.profile, args.licence)
         return f"{file.tell():,} bytes"
+
+
+def _training(store: "QuadStore", args: argparse.Namespace) -> str:
+    from shiyi.ingest.schools.training import training_lines
+    from shiyi.sparql.school_layer import chains, schools
+
+    known, wanted = schools(store), ""
+    if args.school:
+        named = [iri for iri, name in known.items() if args.school in {name, iri}]
+        if not named:
+            held = ", ".join(sorted(known.values())) or "none"
+            raise UsageError(f"this base holds no school {args.school}; it holds {held}")
+        wanted = named[0]
+    lines = [f"{line}\n".encode() for line in training_lines(chains(store, wanted))]
+    if str(args.output) == "-":
+        sys.stdout.buffer.writelines(lines)
+    else:
+        with _replaced(args.output) as file:
+            file.writelines(lines)
+    return f"{len(lines):,} conversations"
 
 
 def _tables(store: "QuadStore", args: argparse.Namespace) -> str:

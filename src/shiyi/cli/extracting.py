@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from shiyi.ingest.extraction.port import Extractor
     from shiyi.ingest.gate import Gate
     from shiyi.ingest.report import Report
+    from shiyi.ingest.schools.overlay import Overlay, School
     from shiyi.linking.labels import LabelIndex
     from shiyi.prompts.asking import Asker
     from shiyi.prompts.openai import OpenAIChatModel
@@ -96,6 +97,25 @@ class Extracting:
         digest = f"{dataset.name}@{dataset.version}"
         terms = Terms.of(self.index, model, linking)
         return Reading(reader, dictionary, classes, digest), terms
+
+    def overlay(self, school: "School", dataset: "Dataset", base: "KnowledgeBase") -> "Overlay":
+        """Give what makes the overlay of a school from answered cases."""
+        from shiyi.ingest.extraction.relations import Relations
+        from shiyi.ingest.extraction.statements import Reader
+        from shiyi.ingest.schools.chain import Chains
+        from shiyi.ingest.schools.general import General
+        from shiyi.ingest.schools.overlay import Overlay
+        from shiyi.linking import embedder
+
+        chosen = self.settings.ingest
+        chains = Chains(
+            Reader(self.index, Relations.of()),
+            self.asker(dataset) if self.name == "llm" else None,
+        )
+        general = General(
+            base.store, embedder.shipped(), chosen.chain_triples, chosen.chain_passages
+        )
+        return Overlay(school, dataset, chains, general, self.gate, self.settings)
 
     def tell(self, report: "Report", dataset: "Dataset") -> None:
         """Put what the model cost into the report."""

@@ -28,6 +28,9 @@ class Report:
     model: dict[str, float] = field(default_factory=dict)  # calls, tokens and cost of a model
     removed: Counter[str] = field(default_factory=Counter)  # from cases, by kind; never what
     filed: Counter[str] = field(default_factory=Counter)  # cases, by how their class was found
+    overlay: Counter[str] = field(default_factory=Counter)  # of a school
+    model_faults: Counter[str] = field(default_factory=Counter)  # cases read without the model
+    taken_back: Counter[str] = field(default_factory=Counter)  # which the source says no longer
     failures: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     seconds: float = 0.0
@@ -60,6 +63,7 @@ class Report:
             "unlinked": dict(self.unlinked.most_common()), "repaired": dict(self.repaired),
             "refused": dict(self.refused), "parked": dict(self.parked), "model": self.model,
             "removed": dict(self.removed), "filed": dict(self.filed),
+            "overlay": dict(self.overlay), "taken_back": dict(self.taken_back), "read_without_model": dict(self.model_faults),
             "failures": self.failures, "notes": self.notes, "seconds": round(self.seconds, 2),
         }  # fmt: skip
 
@@ -78,8 +82,11 @@ class Report:
             ("unlinked 未链接", self.unlinked), ("repaired 修复", self.repaired),
             ("refused statements 拒收陈述", self.refused), ("parked passages 待读段落", self.parked),
             ("removed from cases 去标识", self.removed), ("cases filed 病例归类", self.filed),
+            ("taken back 撤回", self.taken_back), ("school 流派", self.overlay), ("cases without the model 未用模型", self.model_faults),
         ):  # fmt: skip
-            if not counter and title.startswith(("refused", "parked", "removed", "cases")):
+            if not counter and title.startswith(
+                ("refused", "parked", "removed", "cases", "school", "taken")
+            ):
                 continue
             yield f"  {title:<40}{sum(counter.values()):>10,}"
             for key, number in counter.most_common():

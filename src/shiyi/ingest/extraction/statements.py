@@ -107,6 +107,11 @@ class Reader:
                 return found
         return None
 
+    def is_a(self, concept: NamedNode, classes: frozenset[str]) -> bool:
+        """Tell whether a concept may stand where ``classes`` are asked for."""
+        kind = self._kind.get(concept.value)
+        return kind is not None and self.relations.schema.fits(kind, classes)
+
 
 # where a name stands for several kinds of thing: foods before others, Chinese senses before Western
 _FIRST = ("MFHSubstance", "Herb", "Food", "TCMDisease", "Symptom", "Syndrome", "Disease")

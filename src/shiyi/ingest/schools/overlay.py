@@ -1,0 +1,198 @@
+"""One school's overlay: a named graph of its chains, reasoning texts and claims, never asserted."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from shiyi.errors import OutsideError
+from shiyi.ingest.cases.case import Case
+from shiyi.ingest.datasets import Dataset
+from shiyi.ingest.extraction.llm_forms import Form, Line
+from shiyi.ingest.gate import Gate, Proposed
+from shiyi.ingest.run import Batch, Content
+from shiyi.ingest.schools.chain import Chains, Step
+from shiyi.ingest.schools.general import General
+from shiyi.model.claim import Checked, Claim, Evidence, Status
+from shiyi.model.confidence import Confidence
+from shiyi.model.names import content_hash, graph, resource
+from shiyi.model.rdf import Literal, NamedNode, Quad
+from shiyi.ontology.statements import claim_quads
+from shiyi.ontology.terms import PROV, RDF, RDFS, SHIYI
+from shiyi.prompts.prompt import Prompt
+from shiyi.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class School:
+    """A school or practitioner by name."""
+
+    name: str
+
+    @property
+    def slug(self) -> str:
+        """Give the name in lower-case ASCII, Chinese as pinyin."""
+        from pypinyin import lazy_pinyin
+
+        spelt = "-".join(lazy_pinyin(self.name)).lower()
+        return re.sub(r"[^a-z0-9]+", "-", spelt).strip("-") or content_hash(self.name)[:8]
+
+    @property
+    def iri(self) -> NamedNode:
+        """Name the school."""
+        return resource(f"school-{self.slug}")
+
+    def place(self, dataset: Dataset) -> NamedNode:
+        """Name the part of the overlay that one release fills, so that it can be forgotten."""
+        return graph("schools", f"{self.slug}/{dataset.name}@{dataset.version}")
+
+    def quads(self, dataset: Dataset, sources: Iterable[NamedNode] = ()) -> Iterator[Quad]:
+        """Yield the school, and which works are its."""
+        place = self.place(dataset)
+        yield Quad(self.iri, RDF.type, SHIYI.School, place)
+        yield Quad(self.iri, RDFS.label, Literal(self.name), place)
+        for each in dict.fromkeys((dataset.source.iri, *sources)):
+            yield Quad(each, SHIYI.belongsToSchool, self.iri, place)
+
+
+class ReasoningForm(Form):
+    """A reasoning text as a model writes it."""
+
+    reasoning: Line
+
+
+@dataclass(slots=True)
+class Overlay:
+    """Makes the overlay of questions with answers; ``counts`` tells what came of it."""
+
+    school: School
+    dataset: Dataset
+    chains: Chains
+    general: General
+    gate: Gate
+    settings: Settings
+    counts: Counter[str] = field(default_factory=Counter)
+
+    def quads(self, cases: Sequence[Case]) -> Iterator[Quad]:
+        """Yield school, chains, texts and claims of answered cases."""
+        yield from self.school.quads(self.dataset)
+        for case in cases:
+            if not case.answer:
+                self.counts["case without an answer"] += 1
+                continue
+            try:
+                yield from self._chain(case)
+            except OutsideError as fault:
+                self.counts[f"chain not made: {fault}"[:200]] += 1
+
+    def _chain(self, case: Case) -> Iterator[Quad]:
+        steps = self.chains.of(case)
+        if not steps:
+            self.counts["case that names no chain"] += 1
+            return
+        place, digest = self.school.place(self.dataset), content_hash(case.text, case.answer)
+        node = resource(f"chain/{content_hash(place.value, digest)}")
+        written = resource(f"reasoning/{content_hash(place.value, digest)}")
+        recalled = self.general.recall([f"{e.subject} {e.relation} {e.object}" for e in steps])
+        books = self.general.passages_of(recalled, case.text)
+        reasoning = self._reasoning(case, steps, recalled, [said for _, said in books])
+        yield Quad(node, RDF.type, SHIYI.ReasoningChain, place)
+        yield Quad(node, RDFS.label, Literal(case.text, language=case.language), place)
+        yield Quad(node, SHIYI.answerText, Literal(case.answer, language=case.language), place)
+        yield Quad(node, RDF.value, Literal("\n".join(each.line for each in steps)), place)
+        yield Quad(node, PROV.wasDerivedFrom, self.dataset.source.iri, place)
+        yield Quad(written, RDF.type, SHIYI.ReasoningText, place)
+        yield Quad(written, RDF.value, Literal(reasoning, language=case.language), place)
+        for origin in (node, *(each for each, _ in books)):
+            yield Quad(written, PROV.wasDerivedFrom, origin, place)
+        for claim in self._claims(steps, written):
+            yield from claim_quads(claim, place)
+            yield Quad(node, SHIYI.hasStep, claim.iri, place)
+            yield Quad(claim.iri, SHIYI.reasonedIn, written, place)
+            self.counts["claim of the school"] += 1
+        for claim_iri in recalled:
+            yield Quad(claim_iri, SHIYI.reasonedIn, written, place)
+        self.counts["chain"] += 1
+
+    def _claims(self, steps: Sequence[Step], written: NamedNode) -> list[Claim]:
+        """Give the steps that are claims and break no shape; machine text counts as little."""
+        evidence = Evidence(
+            self.dataset.source, Confidence(self.settings.confidence.model),
+            checked=Checked.UNCHECKED, passage=written, activity="school-1",
+        )  # fmt: skip
+        made = [
+            Claim(each.subject_iri, each.predicate, each.object_iri, (evidence,),
+                  status=Status.CANDIDATE)
+            for each in steps if each.predicate and each.subject_iri and each.object_iri
+        ]  # fmt: skip
+        judged = self.gate.judge([Proposed(each) for each in made])
+        for each in judged:
+            if each.faults:
+                self.counts[f"refused: {each.faults[0].message_en}"] += 1
+        return [each.proposed.claim for each in judged if not each.faults]
+
+    def _reasoning(
+        self, case: Case, steps: Sequence[Step], recalled: Sequence[NamedNode], books: Sequence[str]
+    ) -> str:
+        if self.chains.asker is not None:
+            said = self.chains.asker.ask(
+                Prompt.named("write-reasoning"), ReasoningForm, question=case.text,
+                triples="\n".join(each.line for each in steps), books="\n\n".join(books) or "-",
+                answer=case.answer,
+            )  # fmt: skip
+            return said.reasoning
+        known = [self.general.sentence(each) for each in recalled[:3]]
+        return composed(case, steps, known)
+
+
+def composed(case: Case, steps: Sequence[Step], known: Sequence[str]) -> str:
+    """Put a chain into words without a model.
+
+    >>> from shiyi.model.names import resource
+    >>> case = Case(resource("case/x"), "咳嗽", "zh", answer="风寒束肺证")
+    >>> composed(case, [Step("咳嗽", "leadsTo", "风寒束肺")], [])
+    '由“咳嗽”推及“风寒束肺”。故答：风寒束肺证。'
+    """
+    zh, lines = case.language == "zh", []
+    for each in steps:
+        if each.relation == "leadsTo":
+            lines.append(f"由“{each.subject}”推及“{each.object}”。" if zh
+                         else f"From “{each.subject}” follows “{each.object}”. ")  # fmt: skip
+        else:
+            lines.append(f"“{each.subject}”{_word(each.relation, zh)}“{each.object}”。" if zh
+                         else f"“{each.subject}” {_word(each.relation, zh)} “{each.object}”. ")  # fmt: skip
+    if known:
+        lines.append(f"通用图谱所载相近者：{'；'.join(known)}。" if zh
+                     else f"Near it on record: {'; '.join(known)}. ")  # fmt: skip
+    answer = "；".join(case.answer.splitlines()).rstrip("。.")
+    return "".join(lines) + (f"故答：{answer}。" if zh else f"The answer is therefore: {answer}.")
+
+
+def _word(relation: str, zh: bool) -> str:
+    from shiyi.ontology.vocabulary import Schema
+
+    prop = Schema.load().property(relation)
+    return prop.label_zh if zh else prop.label_en
+
+
+def of_school(school: School, dataset: Dataset, batches: Iterable[Batch]) -> Iterator[Batch]:
+    """Yield batches whose works and claims also fill the overlay of a school."""
+
+    def making(make: Callable[[], Content]) -> Callable[[], Content]:
+        def made() -> Content:
+            content, place = make(), school.place(dataset)
+            sources = [
+                q.subject for q in content.quads
+                if q.predicate == RDF.type and q.object == SHIYI.Source
+                and isinstance(q.subject, NamedNode)
+            ]  # fmt: skip
+            content.quads += school.quads(dataset, sources)
+            for each in content.proposed:
+                claim = replace(each.claim, status=Status.CANDIDATE)
+                content.quads += claim_quads(claim, place)
+            return content
+
+        return made
+
+    for batch in batches:
+        yield Batch(f"{batch.key} {school.slug}", making(batch.make))
