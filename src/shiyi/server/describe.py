@@ -31,7 +31,9 @@ def description(store: QuadStore, node: NamedNode) -> list[Quad]:
     for quad in own:
         if quad.predicate in (SHIYI.evidence, DCTERMS.source):
             quads.update(dict.fromkeys(_node(store, quad.object, quad)))
-    if not own and not quads:
+    if not own:  # all that is known of it is what others say
+        quads.update(dict.fromkeys(islice(store.match(None, None, node), INCOMING)))
+    if not quads:
         return []
     quads.update(dict.fromkeys(_labels(store, list(quads))))
     return list(quads)

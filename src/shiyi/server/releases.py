@@ -86,6 +86,7 @@ def releases(site: Site) -> Blueprint:
         return _vary(Response(render_template("releases.html", releases=found)))
 
     @routes.get("/releases/latest")
+    @routes.get("/releases/latest/")
     @routes.get("/releases/latest/<path:name>")
     def latest(name: str = "") -> BaseResponse:
         found = releases_of(site)

@@ -1,5 +1,6 @@
 """One IRI per resource: people are sent to its page, machines to its data."""
 
+import json
 from collections.abc import Iterable
 from functools import partial
 from itertools import islice
@@ -14,6 +15,7 @@ from shiyi.errors import FormatError
 from shiyi.model.names import ID, VOCAB
 from shiyi.model.rdf import DefaultGraph, NamedNode, Quad, local_name, serialize
 from shiyi.ontology.terms import DCTERMS, PREFIXES, RDF, RDFS, SHIYI, SKOS
+from shiyi.publishing.jsonld import json_ld
 from shiyi.server.concept_view import concept_view, is_concept, is_evidence, is_source
 from shiyi.server.describe import INCOMING, description, for_format, is_cut
 from shiyi.server.kept import Kept
@@ -191,6 +193,8 @@ def _made(site: Site, node: NamedNode, extension: str) -> str:
 def _written(quads: Iterable[Quad], extension: str) -> str:
     fitted = list(dict.fromkeys(for_format(quads, extension, profile_of(request.args))))
     fitted.sort(key=lambda quad: (str(quad.graph_name), str(quad.subject), str(quad.predicate)))
+    if extension == "jsonld":
+        return json.dumps(json_ld(fitted), ensure_ascii=False, indent=1)
     if extension not in {"nq", "trig"}:
         triples = [quad.triple for quad in fitted]
         return serialize(triples, _WRITERS.get(extension, extension), dict(PREFIXES)).decode()
