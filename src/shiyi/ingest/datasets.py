@@ -11,7 +11,7 @@ from shiyi.errors import FormatError, UsageError
 from shiyi.ingest.text.document import Repair
 from shiyi.model.claim import Source, Tier
 from shiyi.model.names import graph, resource
-from shiyi.model.rdf import Literal, NamedNode, Quad, Term, parse_turtle, text
+from shiyi.model.rdf import Literal, NamedNode, Quad, Term, local_name, parse_turtle, text
 from shiyi.ontology.statements import source_quads
 from shiyi.ontology.terms import DCAT, DCTERMS, RDF, RDFS, SHIYI
 
@@ -54,9 +54,18 @@ def described(name: str) -> Dataset:
     """Read ``ingest/<name>/source.ttl``."""
     path = artefact(f"ingest/{name}/source.ttl")
     if not path.is_file():
-        raise FormatError("source", name, ("books", "text", "table", *dataset_names()))
+        known = ("books", "text", "cases", "table", "sssom", "skos", "owl", *dataset_names())
+        raise FormatError("source", name, known)
+    return described_in(path)
+
+
+def described_in(path: Path) -> Dataset:
+    """Read a ``source.ttl``, whose dataset is named ``id:dataset-<name>``."""
+    if not path.is_file():
+        raise UsageError(f"{path} is missing: it names title, licence, version and tier")
     facts = _Facts(parse_turtle(path.read_text(encoding="utf-8")))
     [node] = facts.subjects(RDF.type, DCAT.Dataset)
+    name = local_name(text(node)).removeprefix("dataset-")
     tier = _TIER.search(facts.one(node, SHIYI.sourceTier))
     if tier is None:
         raise UsageError(f"{path}: shiyi:sourceTier names one of the tiers, id:tier-…")

@@ -5,7 +5,7 @@ from itertools import islice
 
 from shiyi.errors import UsageError
 from shiyi.ingest.gate import CANDIDATES, QUARANTINE, sources_of, votes
-from shiyi.ingest.run import forget_key
+from shiyi.ingest.releases import forget_key
 from shiyi.model.confidence import Confidence, fuse
 from shiyi.model.names import content_hash, graph
 from shiyi.model.rdf import NamedNode, Quad, decimal
@@ -89,8 +89,17 @@ def _beside(store: QuadStore, release: str) -> list[NamedNode]:
 def _forget_evidence(
     writer: Writer, source: NamedNode, claims: NamedNode, release: str, counts: dict[str, int]
 ) -> None:
-    store = writer.store
-    while nodes := list(islice(iter(sources_of(claims, store, source)), _PART // 20)):
+    while nodes := list(islice(iter(sources_of(claims, writer.store, source)), _PART // 20)):
+        drop_evidence(writer, nodes, claims, release, counts)
+
+
+def drop_evidence(
+    writer: Writer, evidence: Sequence[NamedNode], claims: NamedNode, release: str,
+    counts: dict[str, int],
+) -> None:  # fmt: skip
+    """Remove pieces of evidence, and the claims of that graph that stood on them alone."""
+    store, rest = writer.store, iter(evidence)
+    while nodes := list(islice(rest, _PART // 20)):
         gone = set(nodes)
         remove = [quad for node in nodes for quad in store.match(node, None, None, claims)]
         touched = {
@@ -108,6 +117,14 @@ def _forget_evidence(
         counts["evidence"] += len(nodes)
         counts["quads"] += len(remove)
         _remove(writer, remove, add, release)
+
+
+def drop_quads(writer: Writer, quads: Sequence[Quad], release: str, counts: dict[str, int]) -> None:
+    """Remove quads, a part at a time."""
+    for at in range(0, len(quads), _PART):
+        part = list(quads[at : at + _PART])
+        counts["quads"] += len(part)
+        _remove(writer, part, [], release)
 
 
 def _without(

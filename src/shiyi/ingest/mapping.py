@@ -5,6 +5,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from shiyi.artefacts import artefact
@@ -108,10 +109,14 @@ def _property(predicate: str) -> NamedNode:
 
 def mapping_of(name: str) -> tuple[Table, ...]:
     """Read the mapping of a source."""
-    path = artefact(f"ingest/{name}/mapping.toml")
+    return read_mapping(artefact(f"ingest/{name}/mapping.toml"))
+
+
+def read_mapping(path: Path) -> tuple[Table, ...]:
+    """Read a mapping file; UsageError where it is none."""
     try:
         return parse_mapping(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, KeyError, TypeError) as fault:
+    except (tomllib.TOMLDecodeError, OSError, KeyError, TypeError, ValueError) as fault:
         raise UsageError(f"{path} is no mapping: {fault}") from fault
 
 

@@ -11,6 +11,7 @@ from shiyi.ingest.datasets import Dataset
 from shiyi.ingest.extraction.parking import parked_in, parked_quads, tries_of
 from shiyi.ingest.extraction.port import Extracted, Extractor
 from shiyi.ingest.gate import Gate, Judged, Proposed, Votes, change_of
+from shiyi.ingest.releases import taken_back
 from shiyi.ingest.report import Report
 from shiyi.ingest.text.document import Document, Passage, Section, Tree
 from shiyi.ingest.text.tree import passage_quads, section_quads, tree_of
@@ -24,9 +25,7 @@ from shiyi.sparql.store import QuadStore
 from shiyi.sparql.writer import Writer
 
 WHO = "shiyi ingest"
-_REMEMBERED = (
-    50_000  # claims whose votes are kept in memory at most, beyond those of a batch (ours)
-)
+_REMEMBERED = 50_000  # claims whose votes are in memory, beyond those of a batch (ours)
 
 
 @dataclass(slots=True)
@@ -55,11 +54,12 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How a run is made: ``limit`` counts passages or rows, 0 for all."""
+    """How a run is made: ``limit`` counts passages or rows, 0 for all; ``watch`` sees each batch."""
 
     limit: int = 0
     resume: bool = False
     progress: Callable[[Report], None] = lambda report: None
+    watch: Callable[["Content", list[Judged]], None] = lambda content, judged: None
 
 
 def ingest(
@@ -73,7 +73,7 @@ def ingest(
     started = time.perf_counter()
     report.dataset = f"{dataset.name}@{dataset.version}"
     votes = Votes(writer.store) if writer else None
-    again = forgotten(dataset, writer) if writer else 0
+    again = taken_back(writer.journal, dataset.name, dataset.version) if writer else 0
     for batch in batches:
         key = f"ingest {report.dataset} {batch.key}" + (f" {again}" if again else "")
         if writer and options.resume and writer.journal.find(key) is not None:
@@ -82,6 +82,7 @@ def ingest(
         content = batch.make()
         gate.know(content.classes)
         judged = gate.judge(content.proposed)
+        options.watch(content, judged)
         report.count(judged)
         report.unlinked += content.unlinked
         report.refused += content.refused
@@ -125,19 +126,6 @@ def _write(
         writer.load(new, key=f"{key} text{parked}", who=WHO, why=why)
         gone = (*change.replaced, *content.gone)
         writer.write(change.replacing, gone, key=key, who=WHO, why=why)
-
-
-def forgotten(dataset: Dataset, writer: Writer) -> int:
-    """Count how often this release was forgotten, since what was may be ingested again."""
-    times = 0
-    while writer.journal.find(forget_key(dataset.name, dataset.version, times + 1)) is not None:
-        times += 1
-    return times
-
-
-def forget_key(name: str, version: str, times: int) -> str:
-    """Name the change that ends the ``times``-th forgetting of a release."""
-    return f"forgot {name}@{version} {times}"
 
 
 def text_batches(

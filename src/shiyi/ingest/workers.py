@@ -1,0 +1,179 @@
+"""Documents read in several processes, here or over Ray; the result is that of one process."""
+
+import multiprocessing
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from shiyi.errors import MissingExtraError, OutsideError, ShiyiError, UsageError
+from shiyi.ingest.datasets import Dataset
+from shiyi.ingest.extraction.lexicon import Lexicon
+from shiyi.ingest.extraction.rules import RulesExtractor
+from shiyi.ingest.report import Report
+from shiyi.ingest.run import Batch, Content, text_batches
+from shiyi.ingest.text.document import Document
+from shiyi.linking.labels import LabelIndex
+from shiyi.settings import Settings
+
+_TRIES = 3  # how often a document is given out whose worker died (ours)
+Part = tuple[list[tuple[str, Content]], Report]
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """What a worker needs to read a document by rules: it opens the index once a process."""
+
+    dataset: Dataset
+    index: Path
+    release: str
+    settings: Settings
+
+    def read(self, document: Document) -> Part:
+        """Give the batches of a document, made, and the counts of reading it."""
+        report = Report()
+        extractor = _extractor(self.index, self.release)
+        batches = text_batches(self.dataset, (document,), extractor, self.settings, report)
+        return [(each.key, each.make()) for each in batches], report
+
+
+@lru_cache(maxsize=1)
+def _extractor(index: Path, release: str) -> RulesExtractor:
+    return RulesExtractor(Lexicon(LabelIndex.load(index, release)))
+
+
+def spread_batches(
+    reader: Reader, documents: Iterable[Document | ShiyiError], report: Report, workers: str
+) -> Iterator[Batch]:
+    """Yield the batches of texts in their order, read by ``workers``: a number, or ``ray``.
+
+    A worker that dies is replaced and its document read again, three times at most. Raises
+    :class:`MissingExtraError` without Ray, OutsideError where a document kills its workers.
+    """
+    pool: Processes | Ray = Ray(reader) if workers == "ray" else Processes(reader, _number(workers))
+    try:
+        for part, counted in _in_order(pool, _read(documents, report)):
+            report.documents += counted.documents
+            report.sections += counted.sections
+            report.repaired += counted.repaired
+            for key, content in part:
+                yield Batch(key, lambda content=content: content)  # type: ignore[misc]
+    finally:
+        pool.close()
+
+
+def _number(workers: str) -> int:
+    if not workers.isdecimal() or not 1 <= int(workers) <= 1024:
+        raise UsageError("--workers takes a number of processes, or ray")
+    return int(workers)
+
+
+def _read(documents: Iterable[Document | ShiyiError], report: Report) -> Iterator[Document]:
+    for document in documents:
+        if isinstance(document, ShiyiError):
+            report.failures.append(str(document))
+        else:
+            yield document
+
+
+def _in_order(pool: "Processes | Ray", documents: Iterator[Document]) -> Iterator[Part]:
+    waiting = [(each, pool.give(each)) for each in islice(documents, pool.ahead)]
+    while waiting:
+        document, asked = waiting.pop(0)
+        yield pool.take(document, asked)
+        waiting += [(each, pool.give(each)) for each in islice(documents, 1)]
+
+
+@dataclass(slots=True)
+class Processes:
+    """Processes of this machine."""
+
+    reader: Reader
+    number: int
+    _pool: ProcessPoolExecutor | None = None
+
+    @property
+    def ahead(self) -> int:
+        """Say how many documents are given out at a time."""
+        return 2 * self.number
+
+    def give(self, document: Document) -> "Future[Part]":
+        """Have a document read."""
+        if self._pool is None:
+            spawn = multiprocessing.get_context("spawn")  # a fork would copy locks of threads
+            self._pool = ProcessPoolExecutor(self.number, spawn)
+        try:
+            return self._pool.submit(self.reader.read, document)
+        except BrokenProcessPool as fault:
+            broken: Future[Part] = Future()
+            broken.set_exception(fault)
+            return broken
+
+    def take(self, document: Document, asked: "Future[Part]") -> Part:
+        """Wait for a document; where a process died, begin anew with fresh ones."""
+        for _ in range(_TRIES):
+            try:
+                return asked.result()
+            except BrokenProcessPool:
+                self.close()
+                asked = self.give(document)
+        raise OutsideError(f"{document.name} ended its process {_TRIES} times; is memory short?")
+
+    def close(self) -> None:
+        """End the processes."""
+        if self._pool is not None:
+            self._pool.shutdown(wait=False, cancel_futures=True)
+            self._pool = None
+
+
+@dataclass(slots=True)
+class Ray:
+    """Workers of a Ray cluster: the one at ``RAY_ADDRESS``, or one of this machine alone."""
+
+    reader: Reader
+    ahead: int = 8
+    _ray: Any = None
+    _task: Callable[..., Any] | None = None
+    _ours: bool = field(default=False)
+
+    def give(self, document: Document) -> Any:
+        """Have a document read."""
+        if self._task is None:
+            self._start()
+        if self._task is None:
+            raise OutsideError("Ray did not start")
+        return self._task(self.reader, document)
+
+    def take(self, document: Document, asked: Any) -> Part:
+        """Wait for a document; Ray itself gives it out again where a worker died."""
+        try:
+            part: Part = self._ray.get(asked)
+        except self._ray.exceptions.RayError as fault:
+            raise OutsideError(f"Ray did not read {document.name}: {fault}") from fault
+        return part
+
+    def close(self) -> None:
+        """Leave the cluster, and end it where it was made here."""
+        if self._ours:
+            self._ray.shutdown()
+            self._ours = False
+
+    def _start(self) -> None:
+        try:
+            import ray
+        except ImportError as fault:
+            raise MissingExtraError("--workers ray", "scale") from fault
+        self._ray = ray
+        if not ray.is_initialized():
+            ray.init(include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+            self._ours = True
+        self._task = ray.remote(max_retries=_TRIES)(_read_document).remote
+        self.ahead = max(2, 2 * int(ray.cluster_resources().get("CPU", 1)))
+
+
+def _read_document(reader: Reader, document: Document) -> Part:
+    return reader.read(document)
