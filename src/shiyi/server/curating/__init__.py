@@ -14,6 +14,7 @@ from shiyi.server.curating.feedback import feedback_routes
 from shiyi.server.curating.history import after_routes, history_routes
 from shiyi.server.curating.lockout import Lockout
 from shiyi.server.curating.mappings import mapping_routes
+from shiyi.server.curating.oidc import oidc_routes
 from shiyi.server.curating.people_desk import people_routes
 from shiyi.server.curating.progress import progress_routes
 from shiyi.server.curating.quarantine import quarantine_routes
@@ -51,6 +52,7 @@ def curating(site: Site, kept: Kept, curation: Curation) -> Iterator[Blueprint]:
     """Yield the routes of every desk; each names the right it needs with ``needs``."""
     lockout = Lockout()
     yield sign_in_routes(curation, lockout)
+    yield oidc_routes(curation)
     yield account_routes(curation, lockout)
     yield people_routes(curation)
     reviewing = Reviewing(site.store, curation)

@@ -27,9 +27,9 @@ def sign_in_routes(curation: Curation, lockout: Lockout) -> Blueprint:
     @needs(Right.OPEN)
     def form() -> str | BaseResponse:
         if me():
-            return redirect(_next())
+            return redirect(wanted())
         return render_template(
-            "curate/sign_in.html", next=_next(), nobody=not people.all(), oidc=curation.oidc_name
+            "curate/sign_in.html", next=wanted(), nobody=not people.all(), oidc=curation.oidc_name
         )
 
     @routes.post("/sign-in")
@@ -42,11 +42,11 @@ def sign_in_routes(curation: Curation, lockout: Lockout) -> Blueprint:
             lockout.right(name)
             audit.note("signed in", found.name, address=address)
             begin(found)
-            return redirect(_next())
+            return redirect(wanted())
         lockout.wrong(name, address)
         audit.note("sign-in refused", name, address=address)
         page = render_template(
-            "curate/sign_in.html", next=_next(), nobody=not people.all(), wrong=True, name=name,
+            "curate/sign_in.html", next=wanted(), nobody=not people.all(), wrong=True, name=name,
             oidc=curation.oidc_name,
         )  # fmt: skip
         return page, 403
@@ -73,7 +73,7 @@ def _proved(found: Person | None, people: People) -> bool:
     return step is not None and people.use_code(known.name, step)
 
 
-def _next() -> str:
+def wanted() -> str:
     """Give where to go after signing in: a desk of this server, and no other place."""
     said = request.values.get("next", "")
     parts = urlsplit(said)
