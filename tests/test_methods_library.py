@@ -68,6 +68,16 @@ def test_kinds_and_claims_narrow_a_recall(library: Library) -> None:
     assert library.bearing(["claim/3"], (PASSAGE,))[0].section == "食疗 > 安神"
 
 
+def test_units_keep_their_vectors_over_many_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shiyi.answering.library._BATCH", 2)
+    monkeypatch.setattr("shiyi.answering.library._ROWS", 3)
+    library = Library.build([*UNITS, *UNITS[:3]], "r1", shipped())
+    for unit in UNITS:
+        assert library.by_meaning(unit.text, 1)[0].unit.text == unit.text
+        assert library.by_meaning(unit.text, 9, (PASSAGE,))[0].unit.kind == PASSAGE
+    assert len(library) == 7
+
+
 def test_an_index_opens_again_and_only_for_its_release(tmp_path: Path) -> None:
     Library.build(UNITS, "r1", shipped(), tmp_path).close()
     opened = Library.open(tmp_path, "r1", shipped())

@@ -159,9 +159,10 @@ class Library:
         said = {"release": release, "model": embedder.identity if embedder else ""}
         connection.executemany("INSERT INTO said VALUES (?, ?)", said.items())
         vectors: list[Vectors] = []
-        count = itertools.count(1)
+        start = 1  # a unit's number is the row of its vector, counted from 1
         for batch in _batches(units):
-            _insert(connection, list(zip(count, batch, strict=False)))
+            _insert(connection, list(enumerate(batch, start)))
+            start += len(batch)
             if embedder is not None:
                 vectors.append(embedder.encode([u.text for u in batch]).astype(np.float16))
         _mark_common(connection)

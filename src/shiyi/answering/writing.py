@@ -1,6 +1,7 @@
 """Which writers answer a question, and in which order: what is urgent first, safety for every method."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from shiyi.answering.advice import advise
@@ -102,7 +103,7 @@ def _writers(
     desk: Desk, retrieved: Retrieved, runtime: Runtime, method: str
 ) -> list[Callable[[], Part]]:
     if method == "none":
-        return [lambda: _warned(consult(desk))] if _is_met(desk.reading) else []
+        return [partial(_warned_by, each, desk) for each in _checks(desk.reading)]
     if method not in BY_PATHS:
         return _reporters(desk, retrieved, runtime)
     reading, chosen = desk.reading, list[Callable[[], Part]]()
@@ -130,8 +131,7 @@ def _reporters(desk: Desk, retrieved: Retrieved, runtime: Runtime) -> list[Calla
     advice = wants_advice(reading)
     if reading.wants(Intent.CONSTITUTION) and not (advice and reading.constitutions):
         chosen.append(lambda: constitution(desk))
-    if _is_met(reading):
-        chosen.append(lambda: consult(desk))
+    chosen += [partial(each, desk) for each in _checks(reading)]
     if reading.wants(Intent.DIAGNOSIS) and not advice:
         chosen.append(lambda: patterns(desk))
     if reading.emergencies:
@@ -162,8 +162,24 @@ def _is_met(reading: Reading) -> bool:
     return bool(reading.materials) and _meets(reading) and not waits and not advised
 
 
-def _warned(part: Part) -> Part:
-    """Keep the warnings alone."""
+def _checks(reading: Reading) -> list[Callable[[Desk], Part]]:
+    """Give what speaks for safety whatever a method retrieved."""
+    found: list[Callable[[Desk], Part]] = [consult] if _is_met(reading) else []
+    if reading.materials and reading.wants(Intent.MAY, Intent.DOSE) and not reading.emergencies:
+        found.append(_conditional)
+    return found
+
+
+def _conditional(desk: Desk) -> Part:
+    """Say what is recorded against the things asked about, should it apply."""
+    part = sheet(desk, desk.reading.materials)
+    kept = [section for section in part.sections if section.heading == "h_caution"]
+    return Part(sections=kept, warnings=part.warnings, told=part.told, facts=part.facts)
+
+
+def _warned_by(check: Callable[[Desk], Part], desk: Desk) -> Part:
+    """Keep the warnings of a check alone."""
+    part = check(desk)
     return Part(warnings=part.warnings, facts=part.facts, missing=part.missing)
 
 
