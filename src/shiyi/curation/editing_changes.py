@@ -51,7 +51,7 @@ MEND = Outcome(Status.CANDIDATE, True)  # of what was not accepted before
 
 def added(store: QuadStore, claim: Claim, reason: str, outcome: Outcome, key: str = "") -> Edit:
     """Write a claim that replaces nothing; ``UsageError`` where it was rejected before."""
-    come, gone = _coming(store, claim, outcome, None)
+    come, gone = coming(store, claim, outcome, None)
     return Edit("add", (claim.iri.value,), reason, tuple(gone), tuple(come), key=key)
 
 
@@ -69,13 +69,13 @@ def replaced(
     come: list[Quad] = []
     gone: list[Quad] = []
     for claim in claims:
-        new, lost = _coming(store, claim, outcome, old)
+        new, lost = coming(store, claim, outcome, old)
         come, gone = come + new, gone + lost
         if claim.iri != old.iri:
             come.append(Quad(claim.iri, PROV.wasRevisionOf, old.iri, outcome.home))
     if outcome.retires and old.iri not in [each.iri for each in claims]:
-        retired, lost = _retired(store, old, [each.iri for each in claims])
-        come, gone = come + retired, gone + lost
+        left, lost = retired(store, old, [each.iri for each in claims])
+        come, gone = come + left, gone + lost
     elif not outcome.retires:
         kind = "propose"
     elif old.home == QUARANTINE:
@@ -97,8 +97,8 @@ def succession(store: QuadStore, accepted: str) -> tuple[tuple[Quad, ...], tuple
     for quad in store.match(node, PROV.wasRevisionOf, None, None):
         old = stored_claim(store, text(quad.object))
         if old is not None and old.home != REJECTED and old.iri != node:
-            retired, lost = _retired(store, old, [node])
-            come, gone = come + retired, gone + lost
+            left, lost = retired(store, old, [node])
+            come, gone = come + left, gone + lost
     return tuple(dict.fromkeys(gone)), tuple(dict.fromkeys(come))
 
 
@@ -108,10 +108,10 @@ def successors(store: QuadStore, iri: str) -> list[str]:
     return sorted(text(quad.subject) for quad in found)
 
 
-def _coming(
+def coming(
     store: QuadStore, claim: Claim, outcome: Outcome, old: StoredClaim | None
 ) -> tuple[list[Quad], list[Quad]]:
-    """Give the quads of a claim that comes, and of the one of that name that it takes in."""
+    """Give the quads that come with a claim, and those that go: the one of that name it takes in."""
     if old is not None and old.iri == claim.iri:
         return _revised(store, claim, outcome, old)
     known, status = stored_claim(store, claim.iri.value), outcome.status
@@ -189,7 +189,7 @@ def _likeness(evidence: Evidence) -> tuple[str, str, str, str]:
     return evidence.source.id, evidence.locator, passage, evidence.activity
 
 
-def _retired(
+def retired(
     store: QuadStore, old: StoredClaim, successors: Iterable[NamedNode]
 ) -> tuple[list[Quad], list[Quad]]:
     """Move a claim out of every view, keep all it said, and point to what took its place."""

@@ -40,6 +40,16 @@ SAID: Final = {
                        "The quote does not stand in its passage: copy it word for word."),
     "stands": ("此论断已存在（{status}），不能另存；请打开它：{iri}",
                "This claim stands already ({status}); open it instead: {iri}"),
+    "relation_form": ("关系名以小写字母开头，由英文字母组成，如 hasNature。",
+                      "A relation's name is letters that begin with a small one, such as hasNature."),
+    "term_taken": ("词汇中已有 {words}。", "The vocabulary has {words} already."),
+    "unknown_rule": ("请从列表中选。", "Choose one of the list."),
+    "bad_pattern": ("正则表达式有误或太长。", "The regular expression is malformed or too long."),
+    "unknown_class": ("没有名为“{words}”的类别。", "There is no class “{words}”."),
+    "id_form": ("标识符形如 {words}，小写字母与连字符。", "An identifier is {words}, lower-case ASCII with dashes."),
+    "id_taken": ("该标识符已用过，不可再用。", "This identifier was used before and is never given again."),
+    "label_taken": ("“{words}”已是 {names} 的首选名。", "“{words}” is the preferred label of {names} already."),
+    "cycle": ("{words} 已在其下，不能又在其上。", "{words} stands below it, so it cannot stand above."),
     "no_label": ("须有{language}首选名。", "A concept needs a preferred label ({language})."),
 }  # fmt: skip
 

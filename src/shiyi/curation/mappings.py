@@ -85,6 +85,13 @@ def waiting(
                        start + count))  # fmt: skip
 
 
+def rows_about(store: QuadStore, subject: str) -> list[Mapping]:
+    """List every mapping of a concept, whatever its status."""
+    nodes = [q.subject for q in store.match(None, DCTERMS.subject, NamedNode(subject), MAPPINGS)]
+    found = (read_mapping(store, node) for node in nodes if isinstance(node, NamedNode))
+    return [each for each in found if each]
+
+
 def counts(store: QuadStore) -> dict[str, int]:
     """Count the mappings by status."""
     return {

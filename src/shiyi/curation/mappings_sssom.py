@@ -69,7 +69,8 @@ def parse(text: str) -> MappingSet:
     """Read a table; ``UsageError`` names the line and column of the first fault."""
     if len(text) > LARGEST:
         raise TooLargeError("the mapping table", len(text), LARGEST)
-    head, columns = [], []
+    head: list[str] = []
+    columns: list[str] = []
     rows: list[Row] = []
     prefixes: dict[str, str] = {}
     for number, line in enumerate(text.removeprefix("\ufeff").splitlines(), 1):

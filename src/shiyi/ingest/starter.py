@@ -54,7 +54,7 @@ class Starter:
         """Yield the accepted view: vocabulary, concepts, mappings, sources, claims, conflicts."""
         yield from vocabulary_quads()
         for concept in self.concepts.by_id.values():
-            yield from concept_quads(concept, self.broader[concept.id], _pinyin(concept))
+            yield from concept_quads(concept, self.broader[concept.id], pinyin_of(concept))
         yield from top_quads(self.concepts, self.broader)
         yield from sssom.mapping_quads(self.mappings)
         yield from self.mapping_rows
@@ -99,7 +99,8 @@ def top_quads(concepts: Concepts, broader: Mapping[str, list[str]]) -> Iterator[
             yield Quad(scheme, SKOS.hasTopConcept, each.iri, DefaultGraph())
 
 
-def _pinyin(concept: object) -> str:
+def pinyin_of(concept: object) -> str:
+    """Give a concept's pinyin with tone marks, made from its label where its row has none."""
     from pypinyin import Style, lazy_pinyin
 
     given, label = getattr(concept, "pinyin", ""), getattr(concept, "zh", "")
