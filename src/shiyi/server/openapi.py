@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from shiyi.server.openapi_published import answers_with, published, schemas
 from shiyi.server.site import Site
 
 _TEXT = {"type": "string"}
@@ -28,14 +29,14 @@ def document(site: Site) -> dict[str, Any]:
             "license": {"name": "Apache-2.0 AND CC-BY-4.0"},
         },
         "paths": {
-            "/api/ask": {"post": _ask(site)},
+            "/api/ask": {"post": _ask(site), "get": _ask_simply()},
             "/api/ask/sparql": {"post": _post(
                 "Let the configured model write SPARQL for a question; checked, run read-only",
                 {"question": _TEXT, "lang": {"enum": ["zh", "en"]}}, ["question"],
             )},
             "/api/ask/stream": {"get": _stream(site)},
             "/api/link": {"post": _link()},
-            "/api/complete": {"get": _get("Complete a name", _query("q"), _query("limit"))},
+            "/api/complete": {"get": _complete()},
             "/sparql": {
                 "get": _get("SPARQL query", *map(_query, _SPARQL)),
                 "post": _sparql_post(),
@@ -45,11 +46,11 @@ def document(site: Site) -> dict[str, Any]:
                 **{verb: _graph_write(summary) for verb, summary in _GRAPH_WRITES.items()},
             },
             "/healthz": {"get": _get("Health, release and counts")},
-            "/id/{name}": {"get": _see_other()},
+            **published(),
         },
         "components": {
             "schemas": {
-                "Profile": _profile(), "Context": _context(), "Problem": _problem(),
+                "Profile": _profile(), "Context": _context(), "Problem": _problem(), **schemas(),
             },
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
@@ -96,8 +97,23 @@ def _ask(site: Site) -> dict[str, Any]:
         },
     }  # fmt: skip
     return _post(
-        "Answer a question with citations; context of a reply continues it", fields, ["question"]
-    )
+        "Answer a question with citations; context of a reply continues it", fields, ["question"],
+        "Answer",
+    )  # fmt: skip
+
+
+def _ask_simply() -> dict[str, Any]:
+    asked = ("q", "lang", "method", "k", "age", "sex", "pregnant", "lactating", "medicines",
+             "allergies", "conditions", "constitution")  # fmt: skip
+    said = _get("Answer a question of the address", *map(_query, asked))
+    said["responses"]["200"] = answers_with("Answer", "The answer")
+    return said
+
+
+def _complete() -> dict[str, Any]:
+    said = _get("Complete a name", _query("q"), _query("limit"))
+    said["responses"]["200"] = answers_with("Completions", "Concepts whose names begin so")
+    return said
 
 
 def _stream(site: Site) -> dict[str, Any]:
@@ -110,18 +126,25 @@ def _stream(site: Site) -> dict[str, Any]:
 
 
 def _link() -> dict[str, Any]:
-    return _post("Link the words of a text to concepts", {"text": _TEXT, "lang": _TEXT}, ["text"])
+    return _post("Link the words of a text to concepts", {"text": _TEXT, "lang": _TEXT}, ["text"],
+                 "Mentions")  # fmt: skip
 
 
-def _post(summary: str, fields: dict[str, Any], required: list[str]) -> dict[str, Any]:
+def _post(
+    summary: str, fields: dict[str, Any], required: list[str], gives: str = ""
+) -> dict[str, Any]:
     schema = {
         "type": "object", "properties": fields, "required": required, "additionalProperties": False,
     }  # fmt: skip
     return {
         "summary": summary,
         "requestBody": {"required": True, "content": {"application/json": {"schema": schema}}},
-        "responses": {"200": {"description": summary}, **_FAULTS},
+        "responses": {"200": _given(gives, summary), **_FAULTS},
     }
+
+
+def _given(gives: str, summary: str) -> dict[str, Any]:
+    return answers_with(gives, summary) if gives else {"description": summary}
 
 
 def _get(summary: str, *parameters: dict[str, Any]) -> dict[str, Any]:
@@ -131,14 +154,6 @@ def _get(summary: str, *parameters: dict[str, Any]) -> dict[str, Any]:
 
 def _query(name: str) -> dict[str, Any]:
     return {"name": name, "in": "query", "schema": _TEXT}
-
-
-def _see_other() -> dict[str, Any]:
-    name = {"name": "name", "in": "path", "required": True, "schema": _TEXT}
-    return {
-        "summary": "Dereference a resource", "parameters": [name],
-        "responses": {"303": {"description": "To its page or its data, by Accept"}},
-    }  # fmt: skip
 
 
 def _profile() -> dict[str, Any]:
