@@ -78,7 +78,8 @@ def test_an_unsupported_sentence_is_dropped_with_its_reason(
 ) -> None:
     endpoint.say = lambda prompt: reply((text, [interaction(answer)]))
     written = write_with_model(answer, chat(endpoint), runtime.linker)
-    assert written.text == answer.text
+    assert written.text.startswith(answer.text)
+    assert "语言模型没有给出" in written.text
     assert written.model is None
     assert any(reason in note for note in written.trace.notes), written.trace.notes
 
@@ -89,7 +90,8 @@ def test_a_sentence_without_a_claim_of_this_answer_is_dropped(
 ) -> None:
     endpoint.say = lambda prompt: reply(("枸杞子与华法林有相互作用。", numbers))
     written = write_with_model(answer, chat(endpoint), runtime.linker)
-    assert written.text == answer.text
+    assert written.text.startswith(answer.text)
+    assert "语言模型没有给出" in written.text
     assert any("cites no claim" in note for note in written.trace.notes)
 
 
@@ -103,7 +105,8 @@ def test_a_failing_model_degrades_to_the_composed_answer_with_a_notice(
 ) -> None:
     endpoint.say = lambda prompt: said
     written = write_with_model(answer, chat(endpoint), runtime.linker)
-    assert written.text == answer.text
+    assert written.text.startswith(answer.text)
+    assert "语言模型没有给出" in written.text
     assert any(note.startswith("model:") for note in written.trace.notes)
     assert KEY not in json.dumps(written.to_json())
 
@@ -112,7 +115,7 @@ def test_a_slow_model_is_left_at_its_deadline(endpoint: Endpoint) -> None:
     release = threading.Event()
     endpoint.say = lambda prompt: (release.wait(20) and (200, "{}")) or (200, "{}")
     began = time.monotonic()
-    with pytest.raises(OutsideError, match="no answer in"):
+    with pytest.raises(OutsideError, match="no answer in|APITimeoutError"):
         chat(endpoint, timeout=0.5).reply("hello")
     assert time.monotonic() - began < 10
     release.set()

@@ -10,6 +10,7 @@ from shiyi.answering.facts import Fact
 from shiyi.answering.parts import Part
 from shiyi.answering.phrases import capital, say
 from shiyi.answering.safety import SEVERITIES
+from shiyi.answering.withdrawn import without_withdrawn
 from shiyi.model.answer import Citation, SafetyWarning, Sentence
 
 ORDER: Final = (
@@ -117,6 +118,7 @@ class _Page:
 
 def compose(part: Part, evidences: Evidences, language: str) -> Composed:
     """Write opening, warnings, sections in a fixed order, then what the numbers mean."""
+    without_withdrawn(part, evidences, language)
     page = _Page(Numbers(evidences, language), language)
     urgent = [w for w in part.warnings if w.severity == "emergency"]
     others = [w for w in part.warnings if w.severity != "emergency"]

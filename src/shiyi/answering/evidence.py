@@ -33,6 +33,11 @@ class Evidences:
             )
         return known
 
+    def stands(self, claim: str) -> bool:
+        """Tell whether the store still holds a claim as accepted."""
+        found = self.store.match(NamedNode(claim), SHIYI.status, SHIYI.accepted, None)
+        return next(iter(found), None) is not None
+
     def sources(self, claim: str) -> frozenset[str]:
         """Name the sources of a claim."""
         return frozenset(each.source for each in self.of(claim, "en"))

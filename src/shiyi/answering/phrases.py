@@ -204,6 +204,10 @@ PHRASES: Final[Mapping[str, tuple[str, str]]] = {
     "s_dose": ("知识库没有可引用的用量，这里不给出剂量；请按产品说明或遵医嘱。",
                "The knowledge base holds no amount that can be cited, so none is given; follow the label or your doctor's advice."),
     "s_cure": ("食疗只能作为辅助，不能说“根治”或代替治疗。", "Food can support but cannot be said to cure, and does not replace treatment."),
+    "s_composed": ("语言模型没有给出经得起核对的文字，以上由规则从所引论断写成。",
+                   "The language model gave no text that stands the check; the above was composed from the cited claims by rule."),
+    "s_gone": ("回答时有论断刚被撤下，依据它的内容没有列出",
+               "a claim was withdrawn while this was answered; what rested on it is left out"),
     "s_confidence": (
         "置信度表示对这条记载有多可信的估计（来源的类型与多少），不是诊断概率，也不是有效率。",
         ("The confidence says how far the recorded claim can be trusted (kind and number of sources); it is not a "

@@ -1,41 +1,18 @@
 """A language model rewrites an answer from its claims; every sentence is checked before it stands."""
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Final, Protocol
 
+from shiyi.answering.phrases import say
+from shiyi.answering.sentence_check import Linker, check
 from shiyi.errors import OutsideError, ReplyError
 from shiyi.model.answer import Answer, Citation, Sentence
-from shiyi.model.mention import Mention
-from shiyi.ontology.vocabulary import Schema
 from shiyi.prompts.chat import ChatModel, parse_object
 from shiyi.prompts.prompt import Prompt
 
-_MAX_SENTENCES, _MAX_CHARS = 12, 400
+_MAX_SENTENCES = 12
 _CITED = 40  # claims shown to the model, in the order the composer cited them
-_NUMBER = re.compile(r"\d+(?:\.\d+)?")
-_CJK = re.compile(r"[\u3400-\u9fff]")
-_NEVER: Final = re.compile(
-    r"安全|放心|无风险|没有风险|停药|停用|停服|减量|加量|换药|确诊|诊断为|你得了|你患有"
-    r"|\b(?:safe|safely|risk-free|harmless|diagnos\w*|you have|cure[sd]?)\b"
-    r"|\b(?:stop|start|reduce|increase|change|skip|halve|double)\b[^.]{0,30}"
-    r"\b(?:medicine|medication|dose|drug|tablet|pill|warfarin|insulin|metformin)",
-    re.IGNORECASE,
-)
-_CARE: Final = re.compile(
-    r"忌|慎|不宜|避免|不要|禁|相互作用|风险|加重|先问|注意"
-    r"|\b(?:avoid|caution\w*|not|contraindicat\w*|interact\w*|risk\w*|worsen\w*|careful\w*|before)\b",
-    re.IGNORECASE,
-)
-_FREE_KINDS = frozenset({"Nature", "Flavour", "Meridian", "Efficacy", "OrganismPart", "Season"})
-
-
-class Linker(Protocol):
-    """Finds the concepts a sentence mentions."""
-
-    def link(self, text: str, language: str | None = None) -> tuple[Mention, ...]:
-        """Give mentions in order."""
+_SHOWN = 300  # characters of a claim's notes
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +24,10 @@ class Verdict:
 
 
 def write_with_model(answer: Answer, model: ChatModel, linker: Linker) -> Answer:
-    """Give ``answer`` with its text written by ``model``, or unchanged with a notice in the trace.
+    """Give ``answer`` with its text written by ``model``, or as composed with a notice.
 
     Warnings, follow-ups and recommendations stay the composer's. A sentence stands only if it
-    cites claims of this answer, is in its language, names nothing its claims do not, states no
+    cites claims of this answer, is in its language, says nothing its claims do not, states no
     number of its own, says the caution it cites, and promises nothing (:func:`check`).
     """
     if answer.abstained or not answer.citations:
@@ -60,12 +37,20 @@ def write_with_model(answer: Answer, model: ChatModel, linker: Linker) -> Answer
         reply = model.reply(_filled(prompt, answer))
         verdicts, kept = _checked(parse_object(reply), answer, linker)
     except OutsideError as fault:
-        return _noted(answer, prompt, f"model: {fault}; composed from the claims instead")
+        return _composed(answer, prompt, f"model: {fault}; composed from the claims instead")
     dropped = [f"dropped ({each.reason}): {each.text[:80]}" for each in verdicts if each.reason]
     if not kept:
-        return _noted(answer, prompt, "model: no sentence was supported by its claims", *dropped)
+        reason = "model: no sentence was supported by its claims"
+        return _composed(answer, prompt, reason, *dropped)
     noted = _noted(answer, prompt, *dropped)
     return replace(noted, model=model.name, sentences=kept, text=_text(kept, answer))
+
+
+def _composed(answer: Answer, prompt: Prompt, *notes: str) -> Answer:
+    """Keep the composer's text and tell the reader that the model did not write it."""
+    told = say(answer.language, "s_composed")
+    noted = _noted(answer, prompt, *notes)
+    return replace(noted, text=f"{answer.text}\n\n*{told}*")
 
 
 def _noted(answer: Answer, prompt: Prompt, *notes: str) -> Answer:
@@ -94,10 +79,15 @@ def _line(cited: Citation) -> str:
         for name, value in each.qualifiers
         if name.startswith("note") or name in {"rating", "grade"}
     ]
-    said = (
-        f"[{cited.number}] {cited.subject.label} · {cited.predicate.label} · {cited.object.label}"
-    )
-    return f"{said} ({cited.confidence:.2f}) {'; '.join(dict.fromkeys(notes))}".rstrip()
+    denied = " NOT" if cited.polarity == "negative" else ""
+    said = f"{cited.subject.label} · {cited.predicate.label}{denied} · {cited.object.label}"
+    told = "; ".join(dict.fromkeys(notes))[:_SHOWN]
+    return f"[{cited.number}] {_data(said)} ({cited.confidence:.2f}) {_data(told)}".rstrip()
+
+
+def _data(text: str) -> str:
+    """Give words of others on one line and without brackets that could end their place."""
+    return " ".join(text.replace("<", "‹").replace(">", "›").split())
 
 
 def _checked(
@@ -125,54 +115,6 @@ def _parts(each: object) -> tuple[str, list[int]]:
     if not isinstance(text, str) or not isinstance(numbers, list):
         raise ReplyError("a sentence of the model's reply lacks its text or its claims")
     return text.strip(), [n for n in numbers if isinstance(n, int) and not isinstance(n, bool)]
-
-
-def check(text: str, cited: Iterable[Citation], answer: Answer, linker: Linker) -> str:
-    """Say why a sentence may not stand, or nothing where it may."""
-    cited = tuple(cited)
-    if not text or len(text) > _MAX_CHARS or "\n" in text:
-        return "is empty, too long or of several lines"
-    if bool(_CJK.search(text)) != (answer.language == "zh"):
-        return "is in another language"
-    if _NEVER.search(text):
-        return "promises safety, diagnoses or changes a medicine"
-    if any(c.predicate.iri.rpartition("#")[2] in _harms() for c in cited) and not _CARE.search(
-        text
-    ):
-        return "cites a caution without saying it"
-    if foreign := _foreign_numbers(text, cited):
-        return f"states {foreign}, which no cited claim does"
-    return _uncovered(text, cited, answer, linker)
-
-
-def _harms() -> frozenset[str]:
-    properties = Schema.load().properties.values()
-    return frozenset(each.name for each in properties if each.is_safety)
-
-
-def _foreign_numbers(text: str, cited: tuple[Citation, ...]) -> str:
-    allowed = " ".join(
-        (f"{c.confidence:.2f} {c.object.label} {c.subject.label} "
-         + " ".join(value for e in c.evidence for _, value in e.qualifiers))
-        for c in cited
-    )  # fmt: skip
-    known = set(_NUMBER.findall(allowed))
-    return ", ".join(sorted(set(_NUMBER.findall(text)) - known))
-
-
-def _uncovered(text: str, cited: tuple[Citation, ...], answer: Answer, linker: Linker) -> str:
-    ends = {iri for c in cited for iri in (c.subject.iri, c.object.iri)}
-    labels = [label for c in cited for label in (c.subject.label, c.object.label)]
-    mentions = [m for m in linker.link(text, answer.language) if m.iri]
-    named = {m.iri for m in mentions}
-    if not named & ends and not any(label.lower() in text.lower() for label in labels):
-        return "names nothing its claims speak of"
-    asked = {m.iri for m in answer.linked if m.iri}
-    for mention in mentions:
-        inside = any(mention.text.lower() in label.lower() for label in labels)
-        if mention.iri not in ends | asked and mention.kind not in _FREE_KINDS and not inside:
-            return f"speaks of {mention.text}, which no cited claim does"
-    return ""
 
 
 def _text(kept: tuple[Sentence, ...], answer: Answer) -> str:

@@ -18,6 +18,7 @@ from shiyi.model.answer import Answer
 from shiyi.model.profile import Profile
 from shiyi.prompts.chat import ChatModel
 from shiyi.prompts.openai import model_from
+from shiyi.prompts.remembered import Remembered
 from shiyi.server.counting import counts_of
 from shiyi.server.curators import Curation
 from shiyi.server.refreshing import Refresher
@@ -47,7 +48,8 @@ def open_site(path: Path, settings: Settings, read_only: bool = False) -> Site:
     completer = Completer(_labels(runtime, base))
     pool = pool_of(base, settings.query)
     writing = writing_to(base, pool, settings, tokens)
-    model = model_from(settings.models, os.environ)
+    named = model_from(settings.models, os.environ)
+    model = Remembered(named) if named else None
     curation = Curation.open(base, settings)
     if curation.changes:
         Refresher(living, curation.changes, pool.expire)
