@@ -82,6 +82,7 @@ class Making:
     joined: Mapping[str, Row]
     link: Linking | None = None
     _sources: dict[str, tuple[Source, Confidence]] = field(default_factory=dict)
+    _nameless: str = ""  # the concept of the row at hand, where its name says nothing
 
     def of(self, rows: list[dict[str, str]], at: int) -> Callable[[], Content]:
         """Give what makes a batch of rows; ``at`` rows of the file stand before."""
@@ -102,7 +103,7 @@ class Making:
         return make
 
     def _claims(self, row: Row, locator: str, content: Content) -> Iterator[Claim]:
-        sources = self._cited(row, content)
+        sources, self._nameless = self._cited(row, content), ""
         if self.table.entity:
             yield from self._entity(self.table.entity, row, locator, sources, content)
         for rule in self.table.claims:
@@ -116,6 +117,7 @@ class Making:
         name, local = row.get(rule.label, ""), _local(rule.id, row)
         if not speaks(name) or not local:
             content.unlinked[f"{rule.class_name} without a name"] += 1
+            self._nameless = local
             return
         node, place = resource(local), self.dataset.graph
         content.classes[node.value] = rule.class_name
@@ -192,7 +194,7 @@ class Making:
         return self.lexicons[rule.language].find(rule.values.get(cell, cell), rule.object_kinds)
 
     def _own(self, local: str, class_name: str, content: Content) -> NamedNode | None:
-        if not local or local in self.dropped:
+        if not local or local in self.dropped or local == self._nameless:
             return None
         node = resource(local)
         content.classes[node.value] = class_name
