@@ -21,6 +21,8 @@ from shiyi.server.curating.quarantine import quarantine_routes
 from shiyi.server.curating.queue import queue_routes
 from shiyi.server.curating.reviewing import Reviewing
 from shiyi.server.curating.sign_in import sign_in_routes
+from shiyi.server.curating.vocabulary import vocabulary_routes
+from shiyi.server.curating.vocabulary_proposals import proposal_routes
 from shiyi.server.curators import Curation
 from shiyi.server.kept import Kept
 from shiyi.server.site import Site
@@ -39,6 +41,7 @@ DESKS: Final = (
     DeskLink("/curate/queue", "curate.queue"),
     DeskLink("/curate/quarantine", "curate.quarantine"),
     DeskLink("/curate/mappings", "curate.mappings"),
+    DeskLink("/curate/vocabulary", "curate.vocabulary"),
     DeskLink("/curate/feedback", "curate.feedback"),
     DeskLink("/curate/history", "curate.history"),
     DeskLink("/curate/progress", "curate.progress"),
@@ -65,3 +68,5 @@ def curating(site: Site, kept: Kept, curation: Curation) -> Iterator[Blueprint]:
     yield quarantine_routes(site, kept, curation)
     yield mapping_routes(site, kept, curation)
     yield feedback_routes(site, kept, curation)
+    yield vocabulary_routes(site, kept, curation)
+    yield proposal_routes(site, curation)
