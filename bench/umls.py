@@ -1,115 +1,100 @@
-"""Names of dietary ingredients to CUIs: `python bench/umls.py DATA`.
+"""How a release of UMLS of any size is read: `python bench/umls.py [--lines 10000000]`.
 
-DATA holds the open crosswalks (iDISK2.0's DSI_public.csv, MONDO, Disease Ontology, SUPP.AI, iDISK 1).
-Asked are the names of those rows of iDISK2.0 whose CUI another of these sources has too.
+Writes a synthetic MRCONSO.RRF with MRSTY, MRREL, MRDEF and MRCUI beside it (no content of UMLS),
+then makes the index of names and streams what is said of 5,000 CUIs; gives seconds and peak memory.
 """
 
 import argparse
-import csv
-import gzip
 import json
 import random
-import re
-import statistics
+import resource
 import tempfile
 import time
-from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
-from shiyi.linking.umls import UmlsLinker
-from shiyi.linking.umls_names import UmlsNames
-from shiyi.linking.umls_sources import UmlsName, open_names
+from shiyi.ingest.report import Report
+from shiyi.ingest.umls import Release, index_names, linker_of, umls_batches
 
 HERE = Path(__file__).parent
-_CUI = re.compile(r"C\d{7}")
-Asked = Sequence[tuple[str, frozenset[str]]]
+SYLLABLES = [a + b for a in "bcdfghklmnprstvz" for b in ("a", "e", "i", "o", "u", "an", "or", "in")]
 
 
-def rows(data: Path) -> list[dict[str, str]]:
-    """Read iDISK2.0's public ingredients."""
-    with (data / "idisk2" / "DSI_public.csv").open(encoding="utf-8", newline="") as lines:
-        return list(csv.DictReader(lines))
+def word(number: int) -> str:
+    parts = []
+    for _ in range(4):
+        number, at = divmod(number, len(SYLLABLES))
+        parts.append(SYLLABLES[at])
+    return "".join(parts)
 
 
-def supported(data: Path) -> frozenset[str]:
-    """Collect the CUIs that the other open sources hold."""
-    files = [*data.glob("mondo/*umls*"), *data.glob("doid/allXREF*"), *data.glob("suppai/*"),
-             *data.glob("idisk1/*")]  # fmt: skip
-    found: set[str] = set()
-    for path in files:
-        content = path.read_bytes()
-        text = gzip.decompress(content) if path.suffix == ".gz" else content
-        found.update(_CUI.findall(text.decode("utf-8")))
-    return frozenset(found)
+def made(folder: Path, lines: int) -> None:
+    """Write a release of ``lines`` strings, 2.5 of them a concept."""
+    rng = random.Random(7)  # noqa: S311
+    concepts = max(1, int(lines / 2.5))
+    with (folder / "MRCONSO.RRF").open("w", encoding="utf-8") as conso:
+        for number in range(lines):
+            cui, first = number * concepts // lines, number % 5 == 0
+            name = f"{word(rng.randrange(1 << 28))} {word(number)} {rng.choice(('root', 'pain', 'acid'))}"
+            language = "ENG" if number % 10 else "SPA"
+            conso.write(
+                f"C{cui:07d}|{language}|{'P' if first else 'S'}|L{number:08d}|"
+                f"{'PF' if first else 'VO'}|S{number:08d}|{'Y' if first else 'N'}|A{number:08d}"
+                f"||M{number}||MSH|PT|D{number}|{name}|0|N|256|\n"
+            )
+    with (folder / "MRSTY.RRF").open("w", encoding="utf-8") as sty:
+        sty.writelines(f"C{n:07d}|T{(47, 121, 184)[n % 3]:03d}|A1.2|x|AT{n}|256|\n"
+                       for n in range(concepts))  # fmt: skip
+    with (folder / "MRREL.RRF").open("w", encoding="utf-8") as rel:
+        rel.writelines(f"C{n:07d}|A1|AUI|PAR|C{n // 2:07d}|A2|AUI|isa|R{n}||MSH|MSH||Y|N||\n"
+                       for n in range(concepts))  # fmt: skip
+    with (folder / "MRDEF.RRF").open("w", encoding="utf-8") as definitions:
+        definitions.writelines(f"C{n:07d}|A1|AT1||MSH|A made-up meaning.|N||\n"
+                               for n in range(0, concepts, 20))  # fmt: skip
+    with (folder / "MRCUI.RRF").open("w", encoding="utf-8") as cui_file:
+        cui_file.writelines(f"C{9_000_000 + n:07d}|2020AA|SY|||C{n:07d}|Y|\n" for n in range(1000))
 
 
-def names_of(row: dict[str, str]) -> list[str]:
-    """Give a row's names, the preferred one first."""
-    said = [row["Name"].strip()]
-    for column in ("NHP_Name", "DSLD_Name", "MSKCC_Name"):
-        said += [each.strip() for each in (row[column] or "").split(" | ")]
-    return list(dict.fromkeys(filter(None, said)))
-
-
-def misspelt(asked: Asked) -> Asked:
-    """Leave out or swap one letter within each name of eight letters or more."""
-    chance, made = random.Random(2), []  # noqa: S311
-    for name, cuis in asked:
-        if len(name) >= 8:
-            at = chance.randrange(1, len(name) - 2)
-            swapped = name[:at] + name[at + 1] + name[at] + name[at + 2 :]
-            made.append((name[:at] + name[at + 1 :] if chance.random() < 0.5 else swapped, cuis))
-    return made
-
-
-def measured(linker: UmlsLinker, asked: Asked) -> dict[str, float]:
-    """Give recall and precision against the CUIs the table has for the name."""
+def measure(folder: Path, lines: int) -> dict[str, Any]:
+    laps = {}
     started = time.perf_counter()
-    said = [(linker.link(name, "DSIngredient"), cuis) for name, cuis in asked]
-    seconds = time.perf_counter() - started
-    given = [match.cui in cuis for match, cuis in said if match is not None]
+    made(folder, lines)
+    laps["made"] = time.perf_counter() - started
+    release = Release(folder)
+    started, cpu = time.perf_counter(), time.process_time()
+    names = index_names(release, folder / "kb")
+    laps["index"], laps["index_cpu"] = time.perf_counter() - started, time.process_time() - cpu
+    known = {f"C{n:07d}" for n in range(0, int(lines / 2.5), max(1, lines // 12_500))}
+    started = time.perf_counter()
+    report = Report()
+    quads = sum(len(batch.make().quads)
+                for batch in umls_batches(release, release.dataset(), known, report))  # fmt: skip
+    laps["known"] = time.perf_counter() - started
+    linker = linker_of(folder / "kb")
+    if linker is None:
+        raise SystemExit("no index was made")
+    started = time.perf_counter()
+    for number in range(0, lines, max(1, lines // 200)):
+        linker.link(f"{word(number)} root")
+    laps["link_ms"] = (time.perf_counter() - started) * 1000 / 200
+    size = sum(each.stat().st_size for each in (folder / "kb" / "umls").iterdir())
     return {
-        "names": len(asked),
-        "recall": round(sum(given) / len(asked), 4),
-        "precision": round(statistics.mean(given), 4) if given else 0.0,
-        "names/s": round(len(asked) / seconds),
-    }
-
-
-def by_name(pairs: Iterable[tuple[str, str]]) -> Asked:
-    """Put the CUIs of one name together: rows of the table may share a name."""
-    cuis: dict[str, set[str]] = {}
-    for name, cui in pairs:
-        cuis.setdefault(name, set()).add(cui)
-    return [(name, frozenset(each)) for name, each in cuis.items()]
+        "lines": lines, "names": names, "known_cuis": len(known), "quads": quads,
+        **{key: round(each, 2) for key, each in laps.items()}, "index_mib": size >> 20,
+        "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
+    }  # fmt: skip
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("data", type=Path)
-    data = parser.parse_args().data
-    table, held = rows(data), supported(data)
-    asked = by_name((name, row["CUI"]) for row in table if row["CUI"] in held
-                    for name in names_of(row))  # fmt: skip
-    plural = [(f"{name}s", cuis) for name, cuis in asked if name[-1:].isalpha() and name[-1] != "s"]
-    without = [name for row in table if not _CUI.fullmatch(row["CUI"]) for name in names_of(row)]
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--lines", type=int, default=100_000, help="10000000 for the long form")
+    args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        listed: list[UmlsName] = list(open_names(data))
-        linker = UmlsLinker(UmlsNames.build(listed, Path(folder)))
-        found = {
-            "names in the index": len(listed),
-            "as written": measured(linker, asked),
-            "one letter left out or swapped": measured(linker, misspelt(asked)),
-            "plural": measured(linker, plural),
-            "without a CUI": {
-                "names": len(without),
-                "got one": sum(linker.link(name, "DSIngredient") is not None for name in without),
-            },
-        }
-    text = json.dumps(found, ensure_ascii=False, indent=1)
-    print(text)
+        found = measure(Path(folder), args.lines)
+    print(json.dumps(found, indent=1))
     (HERE / "results").mkdir(exist_ok=True)
-    (HERE / "results" / "umls.json").write_text(text + "\n", encoding="utf-8")
+    text = json.dumps(found, indent=1) + "\n"
+    (HERE / "results" / f"umls-{args.lines}.json").write_text(text, "utf-8")
 
 
 if __name__ == "__main__":
