@@ -11,6 +11,7 @@ from shiyi.curation.ledger import (
     Note,
     change_quads,
     last_number,
+    named,
     numbered,
     read_change,
 )
@@ -47,6 +48,8 @@ class Edit:
     def __post_init__(self) -> None:
         if not (self.kind and self.about):
             raise UsageError("a change says its kind and what it is about")
+        for each in self.about:
+            named(each)
         if len(self.reason) > REASON:
             raise UsageError(f"a reason has at most {REASON} characters")
 
@@ -121,7 +124,7 @@ class Changes:
 
     def get(self, iri: str) -> Change:
         """Give one change; ``UsageError`` where there is none of that name."""
-        found = read_change(self.store, iri)
+        found = read_change(self.store, named(iri).value)
         if found is None:
             raise UsageError(f"there is no change {iri[:200]!r}; see `shiyi review log`")
         return found
@@ -186,7 +189,7 @@ def changes_about(store: QuadStore, thing: str) -> list[Change]:
     """List the changes about a thing, the oldest first."""
     found = (
         read_change(store, text(quad.subject))
-        for quad in store.match(None, DCTERMS.subject, NamedNode(thing), REVIEWS)
+        for quad in store.match(None, DCTERMS.subject, named(thing), REVIEWS)
     )
     return sorted((each for each in found if each), key=lambda each: each.number)
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from shiyi.errors import KnowledgeBaseError
+from shiyi.errors import KnowledgeBaseError, UsageError
 from shiyi.model.names import graph, resource
 from shiyi.model.rdf import XSD_INTEGER, Literal, NamedNode, Object, Quad, text
 from shiyi.ontology.terms import DCTERMS, PROV, RDF, RDFS, SHIYI
@@ -12,6 +12,7 @@ from shiyi.sparql.store import QuadStore
 
 REVIEWS = graph("reviews")
 REJECTED = graph("rejected")
+_LONGEST = 2000  # characters of an IRI
 _XSD_TIME = NamedNode("http://www.w3.org/2001/XMLSchema#dateTime")
 _OWN = frozenset({
     RDF.type, DCTERMS.type, DCTERMS.subject, PROV.wasAttributedTo, PROV.generatedAtTime, RDFS.comment,
@@ -44,6 +45,20 @@ class Change:
     def note(self, predicate: NamedNode) -> str:
         """Give what a note says, or nothing."""
         return next((text(value) for name, value in self.notes if name == predicate), "")
+
+
+def named(iri: str) -> NamedNode:
+    """Read the name of a thing that somebody sent; ``UsageError`` where it is no IRI.
+
+    >>> named("https://e.org/a").value
+    'https://e.org/a'
+    """
+    try:
+        if len(iri) <= _LONGEST:
+            return NamedNode(iri)
+    except ValueError:
+        pass
+    raise UsageError(f"{iri[:100]!r} is no IRI; name a claim or a concept by its IRI")
 
 
 def agent(name: str) -> NamedNode:

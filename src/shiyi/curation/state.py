@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from shiyi.curation.ledger import REVIEWS, Change
+from shiyi.curation.ledger import REVIEWS, Change, named
 from shiyi.model.names import content_hash, graph
 from shiyi.model.rdf import NamedNode, Quad, text
 from shiyi.ontology.terms import SHIYI
@@ -30,7 +30,7 @@ class Difference:
 
 def state_of(store: QuadStore, thing: str) -> State:
     """Give every quad about a thing and about its evidence, but no review and nothing derived."""
-    own = [quad for quad in store.match(NamedNode(thing)) if text_graph(quad) not in _ASIDE]
+    own = [quad for quad in store.match(named(thing)) if text_graph(quad) not in _ASIDE]
     evidence = {q.object for q in own if q.predicate == SHIYI.evidence}
     for node in evidence:
         if isinstance(node, NamedNode):

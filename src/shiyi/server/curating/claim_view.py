@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 from shiyi.curation.decisions import Weighing
-from shiyi.curation.ledger import Change
+from shiyi.curation.ledger import Change, named
 from shiyi.curation.opinions import Opinion
 from shiyi.curation.queue import Item
 from shiyi.curation.state import Difference, version_of
-from shiyi.model.rdf import DefaultGraph, NamedNode, Quad
+from shiyi.model.rdf import DefaultGraph, Quad
 from shiyi.reasoning.reviews import moved
 from shiyi.server.curating.edit_stale import Line, lines_of
 from shiyi.server.curating.reviewing import Reviewing
@@ -57,8 +57,9 @@ def rows_of(reader: Reader, items: tuple[Item, ...]) -> list[Row]:
 
 def view_of(reader: Reader, iri: str) -> ClaimView | None:
     """Read a claim where it lives, or None where it is no claim."""
-    home = reader.home_of_claim(NamedNode(iri))
-    return None if home is None else reader.claim(NamedNode(iri), home)
+    node = named(iri)
+    home = reader.home_of_claim(node)
+    return None if home is None else reader.claim(node, home)
 
 
 def desk_of(reader: Reader, reviewing: Reviewing, iri: str) -> ClaimDesk | None:
