@@ -205,6 +205,7 @@ class ServerSettings:
     port: int = 8000
     threads: int = 8
     max_body_bytes: int = 1_000_000
+    proxies: int = 0  # reverse proxies before the server; what they say of the asker is believed
     releases: str = ""  # folder of the releases served; empty: releases/ in the knowledge base
     restricted: bool = False  # whether others than this machine may read restricted sources
 

@@ -60,6 +60,8 @@ class StaticEmbedder(Embedder):
 
             self._model = StaticModel.from_pretrained(self._folder, force_download=False)
         folded = [fold(text) for text in texts]
+        if not folded:  # model2vec takes no empty list
+            return np.zeros((0, self._model.dim), np.float32)
         return unit(np.asarray(self._model.encode(folded, use_multiprocessing=False), np.float32))
 
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 from urllib.parse import quote, urlencode
 
 from flask import Flask, request
+from werkzeug.middleware.proxy_fix import ProxyFix
 
 from shiyi.artefacts import artefact
 from shiyi.errors import SettingError
@@ -67,6 +68,8 @@ def create_app(site: Site | Path, settings: Settings | None = None) -> Flask:
         static_folder=None,
     )
     app.config["MAX_CONTENT_LENGTH"] = site.settings.server.max_body_bytes
+    if proxies := site.settings.server.proxies:
+        app.wsgi_app = ProxyFix(app.wsgi_app, x_for=proxies, x_proto=proxies)  # type: ignore[method-assign]
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     app.extensions["shiyi"] = site
     readers = for_readers(site)
@@ -130,7 +133,10 @@ def serve(app: Flask, host: str, port: int, threads: int) -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # so that workers and snapshots go too
     try:
         with _listening(host, port) as listener:
-            server = create_server(app, sockets=[listener], threads=threads, ident="shiyi")
+            server = create_server(
+                app, sockets=[listener], threads=threads, ident="shiyi",
+                clear_untrusted_proxy_headers=not site.settings.server.proxies,
+            )  # fmt: skip
             sys.stderr.write(f"Shiyi serves {site.release[:19]} at http://{host}:{port}\n")
             # the first question would otherwise wait for the embedding to load
             threading.Thread(target=site.link, args=("qwxz",), daemon=True).start()

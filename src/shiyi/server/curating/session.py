@@ -81,7 +81,7 @@ class CurateSessions(SecureCookieSessionInterface):
 
     @override
     def get_cookie_secure(self, app: Flask) -> bool:
-        return request.is_secure or request.headers.get("X-Forwarded-Proto") == "https"
+        return request.is_secure  # by the proxy's word, where `server.proxies` counts one
 
 
 def guard_desks(app: Flask, curation: Curation, tokens: Tokens | None) -> None:

@@ -1,0 +1,144 @@
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import yaml
+
+from shiyi.server.app import create_app
+from shiyi.server.opening import open_site
+from shiyi.settings import ServerSettings, Settings
+
+ROOT = Path(__file__).parent.parent
+DEPLOY = ROOT / "server" / "deploy"
+ASK = "/sparql?query=ASK%20%7B%20%3Fs%20%3Fp%20%3Fo%20%7D"
+
+
+def get(address: str) -> tuple[int, bytes]:
+    with urllib.request.urlopen(address, timeout=20) as response:  # noqa: S310
+        return response.status, response.read()
+
+
+@contextmanager
+def gunicorn(kb: Path) -> Iterator[tuple[str, int]]:
+    """Serve ``kb`` from two processes; give the address and the number of the first process."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    process = subprocess.Popen(  # noqa: S603
+        [sys.executable, "-m", "gunicorn", "-c", str(DEPLOY / "gunicorn.py")], cwd=ROOT,
+        env={**os.environ, "SHIYI_KB": str(kb), "SHIYI_BIND": f"127.0.0.1:{port}"},
+        stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        address = f"http://127.0.0.1:{port}"
+        for _ in range(300):
+            try:
+                if get(f"{address}{ASK}")[0] == 200:
+                    break
+            except (OSError, urllib.error.URLError):
+                time.sleep(0.2)
+        yield address, process.pid
+    finally:
+        process.terminate()
+        process.wait(60)
+
+
+def children(pid: int) -> set[int]:
+    said = Path(f"/proc/{pid}/task/{pid}/children").read_text("ascii")
+    return {int(each) for each in said.split()}
+
+
+def test_readers_are_started_anew_without_losing_a_request(small_kb: Path) -> None:
+    with gunicorn(small_kb) as (address, pid):
+        before, failures, served = children(pid), list[str](), 0
+        assert len(before) == 2
+        stop = threading.Event()
+
+        def keep_asking() -> None:
+            nonlocal served
+            while not stop.is_set():
+                try:
+                    served += get(f"{address}{ASK}")[0] == 200
+                except (OSError, urllib.error.URLError) as fault:
+                    failures.append(str(fault))
+                time.sleep(0.01)
+
+        asker = threading.Thread(target=keep_asking)
+        asker.start()
+        os.kill(pid, signal.SIGHUP)
+        for _ in range(300):
+            if len(after := children(pid)) == 2 and not after & before:
+                break
+            time.sleep(0.1)
+        stop.set()
+        asker.join()
+        assert not children(pid) & before
+        assert failures == []
+        assert served >= 2
+        rows = get(f"{address}{ASK}")[1]
+        assert json.loads(rows)["boolean"] is True
+
+
+@pytest.mark.parametrize(("proxies", "believed"), [(0, False), (1, True)])
+def test_a_proxy_is_believed_only_where_settings_say_there_is_one(
+    small_kb: Path, proxies: int, believed: bool
+) -> None:
+    settings = replace(Settings(), server=ServerSettings(proxies=proxies))
+    site = open_site(small_kb, settings)
+    try:
+        client = create_app(site, settings).test_client()
+        told = {"X-Forwarded-Proto": "https", "X-Forwarded-For": "203.0.113.7"}
+        page = client.get("/curate/sign-in", headers=told)
+        assert page.status_code == 200
+        cookies = " ".join(page.headers.getlist("Set-Cookie"))
+        assert "shiyi_session=" in cookies
+        assert ("Secure" in cookies) is believed
+    finally:
+        site.close()
+
+
+def test_the_image_copies_files_that_are_there_and_runs_as_nobody_in_particular() -> None:
+    said = (DEPLOY / "Dockerfile").read_text("utf-8")
+    copied = [line.split()[1:-1] for line in said.splitlines() if line.startswith("COPY ")]
+    sources = [name for each in copied for name in each if not name.startswith(("--", "/opt"))]
+    assert sources
+    assert all((ROOT / name).exists() for name in sources)
+    assert re.search(r"^USER \d+$", said, re.MULTILINE)
+    assert "HEALTHCHECK" in said
+
+
+def test_every_service_of_ours_is_read_only_and_without_capabilities() -> None:
+    said = yaml.safe_load((DEPLOY / "compose.yaml").read_text("utf-8"))
+    ours = [each for each in said["services"].values() if each.get("image") == "shiyi"]
+    assert len(ours) == 2
+    for each in ours:
+        assert each["read_only"]
+        assert each["cap_drop"] == ["ALL"]
+        assert (DEPLOY / each["build"]["context"] / each["build"]["dockerfile"]).exists()
+        assert each["mem_limit"]
+
+
+def test_the_proxy_sends_whoever_writes_to_the_process_that_writes() -> None:
+    said = (DEPLOY / "nginx.conf").read_text("utf-8")
+    rules = re.findall(r'^\s*"(~[^"]+)"\s+(\w+);', said, re.MULTILINE)
+    assert len(rules) == 3
+
+    def where(method: str, path: str) -> str:
+        matching = (to for rule, to in rules if re.match(rule[1:], f"{method}:{path}"))
+        return next(matching, "readers")
+
+    assert where("GET", "/ask") == where("POST", "/api/ask") == "readers"
+    assert where("GET", "/curate/queue") == where("POST", "/curate/claim") == "writer"
+    assert where("PUT", "/rdf-graph-store") == where("POST", "/sparql") == "writer"
