@@ -20,6 +20,16 @@ LONG = ("predicate", "object", *_COMMON)
 
 
 @dataclass(frozen=True, slots=True)
+class Stated:
+    """One claim as one cell of a row states it: ``value`` is the part of the cell at ``column``."""
+
+    row: Row
+    column: str
+    value: str
+    claim: Claim
+
+
+@dataclass(frozen=True, slots=True)
 class Reader:
     """What is needed to turn rows into claims."""
 
@@ -32,18 +42,25 @@ class Reader:
     def read(self, folder: Path) -> list[Claim]:
         """Read every claim table of ``folder``; claims that say the same are joined."""
         claims: dict[str, Claim] = {}
+        for each in self.stated(folder):
+            known = claims.get(each.claim.iri.value)
+            claims[each.claim.iri.value] = known.joined(each.claim) if known else each.claim
+        return list(claims.values())
+
+    def stated(self, folder: Path) -> Iterator[Stated]:
+        """Yield what each cell of each claim table states, in the order of files and rows."""
+        claims: set[str] = set()
         for header, rows in read_tables(folder, self.faults):
             long = "predicate" in header
             properties = [] if long else [c for c in header if c not in _COMMON and c != "note"]
             self._check_header(header, rows, long, properties)
             for row in rows:
-                for claim in self._long(row) if long else self._wide(row, properties):
-                    said = self._as_first_said(claim, claims)
-                    known = claims.get(said.iri.value)
-                    claims[said.iri.value] = known.joined(said) if known else said
-        return list(claims.values())
+                for each in self._long(row) if long else self._wide(row, properties):
+                    said = self._as_first_said(each.claim, claims)
+                    claims.add(said.iri.value)
+                    yield Stated(row, each.column, each.value, said)
 
-    def _as_first_said(self, claim: Claim, claims: dict[str, Claim]) -> Claim:
+    def _as_first_said(self, claim: Claim, claims: set[str]) -> Claim:
         """Turn a symmetric claim round if it stands already the other way."""
         said = claim.object
         if (
@@ -66,7 +83,7 @@ class Reader:
             rows, self.faults,
         )  # fmt: skip
 
-    def _wide(self, row: Row, properties: Iterable[str]) -> Iterator[Claim]:
+    def _wide(self, row: Row, properties: Iterable[str]) -> Iterator[Stated]:
         for column in properties:
             name, _, language = column.partition("@")
             if name in self.schema.properties and row.get(column):
@@ -74,7 +91,7 @@ class Reader:
                 for value in values:
                     yield from self._claims(row, name, value, language, column)
 
-    def _long(self, row: Row) -> Iterator[Claim]:
+    def _long(self, row: Row) -> Iterator[Stated]:
         name, _, language = row.get("predicate").partition("@")
         if name not in self.schema.properties:
             self.faults.unknown(row.at("predicate"), "property", name, self.schema.properties)
@@ -85,7 +102,7 @@ class Reader:
 
     def _claims(
         self, row: Row, name: str, cell: str, language: str, column: str
-    ) -> Iterator[Claim]:
+    ) -> Iterator[Stated]:
         prop = self.schema.property(name)
         subject = self.concepts.find(
             row.get("subject"), prop.domain, row.at("subject"), self.faults
@@ -95,9 +112,10 @@ class Reader:
         if subject and said and evidence:
             if self._polarity(row) is Polarity.POSITIVE and said == resource(subject):
                 self.faults.add(row.at(column), f"{subject} stands on both sides of {name}")
-            yield Claim(
+            claim = Claim(
                 resource(subject), getattr(SHIYI, name), said, evidence, self._polarity(row)
             )
+            yield Stated(row, column, cell, claim)
 
     def _object(
         self, row: Row, prop: Property, cell: str, language: str, column: str
