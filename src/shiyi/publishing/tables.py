@@ -7,17 +7,12 @@ from pathlib import Path
 
 from shiyi.model.names import ID, UMLS
 from shiyi.model.rdf import NamedNode, local_name, text
+from shiyi.publishing.biolink import biolink_terms
 from shiyi.publishing.licences import withheld
 from shiyi.sparql.queries import Query
 from shiyi.sparql.store import QuadStore
 
-BIOLINK = {
-    "DSIngredient": "biolink:ChemicalMixture", "Drug": "biolink:Drug", "Disease": "biolink:Disease",
-    "Symptom": "biolink:PhenotypicFeature", "EmergencySign": "biolink:PhenotypicFeature",
-    "Food": "biolink:Food", "MFHSubstance": "biolink:Food", "Dish": "biolink:Food",
-    "Organism": "biolink:OrganismTaxon", "ChemicalEntity": "biolink:ChemicalEntity",
-}  # fmt: skip
-_ANY = "biolink:NamedThing"
+_ANY, _RELATED = "biolink:NamedThing", "biolink:related_to"
 LICENCE = "https://creativecommons.org/licenses/by/4.0/"
 _SSSOM_HEAD = (
     "#mapping_set_id: https://w3id.org/shiyi/mappings\n#mapping_set_title: Shiyi mappings\n"
@@ -99,16 +94,16 @@ def neo4j_tables(store: QuadStore, licence: str | None = None) -> Iterator[Table
 
 
 def kgx_tables(store: QuadStore, licence: str | None = None) -> Iterator[Table]:
-    """Yield KGX node and edge files with Biolink categories where one fits."""
-    concepts = concept_rows(store)
+    """Yield KGX node and edge files, in Biolink terms where one fits."""
+    concepts, biolink = concept_rows(store), biolink_terms()
     nodes = [
-        [iri, BIOLINK.get(each["class"], _ANY), each["en"],
+        [iri, biolink.get(each["class"], _ANY), each["en"],
          "|".join(f"UMLS:{cui}" for cui in each.get("cui", "").split("|") if cui)]
         for iri, each in concepts.items()
     ]  # fmt: skip
     yield Table("nodes.tsv", ("id", "category", "name", "xref"), tuple(nodes))
     edges = [
-        [claim["claim"], claim["s"], "biolink:related_to", claim["p"], claim["o"],
+        [claim["claim"], claim["s"], biolink.get(local_name(claim["p"]), _RELATED), claim["p"], claim["o"],
          claim["confidence"], "knowledge_assertion", "manual_agent"]
         for claim in claim_rows(store, licence)
         if claim["s"] in concepts and claim["o"] in concepts
