@@ -1,6 +1,7 @@
 """Claims for tools of RDF 1.1 that think in named graphs: nanopublications and singleton graphs."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
 from typing import Final
 
 from shiyi.model.names import ID
@@ -24,19 +25,22 @@ def nanopublications(lines: Iterable[bytes]) -> Iterator[Quad]:
     ``#pubinfo`` (nanopub.org guidelines). A negative claim asserts that its statement does not
     hold, as a lowered statement; its triple is nowhere asserted.
     """
-    claims: dict[NamedNode, list[Quad]] = {}
-    evidence: dict[NamedNode, list[Quad]] = {}
     about = (line for line in lines if line.startswith((_CLAIM, _EVIDENCE)))
-    for quad in parse_n_quads_lines(about):
-        if isinstance(quad.subject, NamedNode):
-            kind = claims if quad.subject.value.startswith(f"{ID}claim/") else evidence
-            kind.setdefault(quad.subject, []).append(quad)
-    for claim, own in claims.items():
-        yield from _nanopublication(claim, own, evidence)
+    claims: list[bytes] = []
+    evidence: dict[bytes, bytes] = {}  # as text, which takes a third of what terms take
+    for subject, said in groupby(about, key=lambda line: line.partition(b" ")[0]):
+        if subject.startswith(_CLAIM):
+            claims.append(b"\n".join(said))
+        else:
+            evidence[subject] = b"\n".join(said)
+    for each in claims:
+        own = list(parse_n_quads_lines([each]))
+        if isinstance(claim := own[0].subject, NamedNode):
+            yield from _nanopublication(claim, own, evidence)
 
 
 def _nanopublication(
-    claim: NamedNode, own: list[Quad], evidence: dict[NamedNode, list[Quad]]
+    claim: NamedNode, own: list[Quad], evidence: Mapping[bytes, bytes]
 ) -> Iterator[Quad]:
     part = {name: NamedNode(f"{claim.value}#{name}") for name in (
         "nanopub", "head", "assertion", "provenance", "pubinfo",
@@ -55,7 +59,7 @@ def _nanopublication(
             yield Quad(assertion, quad.predicate, quad.object, provenance)
         if quad.predicate == SHIYI.evidence and isinstance(quad.object, NamedNode):
             yield Quad(assertion, SHIYI.evidence, quad.object, provenance)
-            for said in evidence.get(quad.object, ()):
+            for said in parse_n_quads_lines([evidence.get(str(quad.object).encode(), b"")]):
                 if said.predicate in _SOURCED:
                     yield Quad(assertion, PROV.wasDerivedFrom, said.object, provenance)
                 yield Quad(quad.object, said.predicate, said.object, provenance)
