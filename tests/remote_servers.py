@@ -15,6 +15,7 @@ import pytest
 
 from shiyi.settings import RemoteSettings
 
+Server = tuple[str, RemoteSettings]
 DEFAULT = "https://w3id.org/shiyi/graph/default"
 FAST = RemoteSettings(timeout=20.0, retries=1)
 _INI = """
@@ -65,17 +66,18 @@ _HINTS = {
 
 
 @contextmanager
-def oxigraph(folder: Path, *, read_only: bool = False) -> Iterator[tuple[str, RemoteSettings]]:
+def oxigraph(folder: Path, *, read_only: bool = False, union: bool = False) -> Iterator[Server]:
     """Serve an empty store with triple terms: its query address and the settings for it."""
     port, verb = free_port(), "serve-read-only" if read_only else "serve"
     command = [program("oxigraph"), verb, "--location", str(folder), "--bind", f"127.0.0.1:{port}"]
+    command += ["--union-default-graph"] if union else []
     base = f"http://127.0.0.1:{port}"
     with _running(command, f"{base}/query", folder.parent):
         yield f"{base}/query", replace(FAST, update=f"{base}/update", graph_store=f"{base}/store")
 
 
 @contextmanager
-def virtuoso(folder: Path, rows: int = 1_000_000) -> Iterator[tuple[str, RemoteSettings]]:
+def virtuoso(folder: Path, rows: int = 1_000_000) -> Iterator[Server]:
     """Serve an empty store of RDF 1.1: its query address and the settings for it."""
     server, isql = program("virtuoso-t"), program("isql-vt")
     sql, http = free_port(), free_port()

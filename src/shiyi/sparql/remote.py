@@ -43,10 +43,11 @@ _REMEMBERED: Final = 200_000  # triple terms
 _LOADED: Final = 50_000  # quads uploaded at a time
 _VARIABLES: Final = ("s", "p", "o", "g")
 # graphs that an engine keeps for itself; only Virtuoso shows them
-_OWN_GRAPHS: Final = ("http://www.openlinksw.com/", "http://localhost:8890/", "http://www.w3.org/",
-                      "urn:activitystreams-owl:map", "urn:core:services:sparql",
-                      "virtrdf-label", "b3s", "b3sonto", "facets", "dbprdf-label")  # fmt: skip
-
+_OWN_GRAPHS: Final = (
+    "http://www.openlinksw.com/", "http://localhost:8890/", "http://localuriqaserver/",
+    "http://www.w3.org/", "urn:activitystreams-owl:map", "urn:core:services:sparql",
+    "virtrdf-label", "b3s", "b3sonto", "facets", "dbprdf-label",
+)  # fmt: skip
 NOTE: Final = names.graph("remote")  # says which release the store holds; no data
 _NOT_NOTE: Final = f"?g != {NOTE}"
 _NOT_OWN: Final = " && ".join(

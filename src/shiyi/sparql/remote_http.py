@@ -19,6 +19,7 @@ RESULTS: Final = "application/sparql-results+json"
 _PASSING: Final = frozenset({429, 502, 503, 504})  # statuses worth another try
 _PAUSE: Final = 0.2  # seconds before the second try, doubled for each further one
 _MESSAGE: Final = 300  # characters of the server's own words
+_VIRTUOSO: Final = "__ASK_RETVAL"
 _CUT: Final = "the remote store cut its result"
 
 
@@ -65,7 +66,11 @@ class Endpoint:
     def holds(self, query: str) -> bool:
         """Tell whether an ASK holds."""
         try:
-            return bool(json.loads(self.ask(query))["boolean"])
+            said = json.loads(self.ask(query))
+            if "boolean" in said:
+                return bool(said["boolean"])
+            rows = said["results"]["bindings"]  # as Virtuoso 7.2 has it
+            return any(str(row[_VIRTUOSO]["value"]) in {"1", "true"} for row in rows)
         except (ValueError, KeyError, TypeError) as fault:
             raise OutsideError(
                 f"{self.address} does not answer ASK in SPARQL JSON: it is no SPARQL endpoint; "
@@ -131,7 +136,9 @@ class Endpoint:
     def _accepted(self, what: str, address: str, reply: "Response") -> "Response":
         status, said = reply.status_code, _words(reply)
         if status == 200 and what == "query":
-            if rows := reply.headers.get("X-SPARQL-MaxRows"):
+            rows = reply.headers.get("X-SPARQL-MaxRows", "")
+            # a full page says so too, and pages are counted
+            if rows and not 0 < self.settings.page <= int(rows):
                 raise OutsideError(f"{_CUT} after {rows} rows; set remote.page below that")
             if state := reply.headers.get("X-SQL-State"):
                 raise OutsideError(f"{_CUT} ({state}); raise its time limit")

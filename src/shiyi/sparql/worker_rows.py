@@ -21,7 +21,7 @@ class RowCounter:
     def __init__(self, form: str) -> None:
         self.rows = -1 if form in {"csv", "tsv"} else 0  # their first line holds the names
         self._form, self._left = form, b""
-        self._quoted, self._edge = False, b""  # where the last part ended
+        self._quoted, self._edge = False, b""  # how the last part ended
 
     def feed(self, part: bytes) -> None:
         """Count in one more part."""
@@ -32,7 +32,7 @@ class RowCounter:
         elif self._form == "tsv":
             self.rows += part.count(b"\n")  # its literals escape the line feed
         elif self._form == "csv":
-            self.rows += self._outside(part).count(b"\r\n")
+            self.rows += self._outside(part).count(b"\n")  # with a return before it or not
         elif self._form == "json":
             self._json(part)
 
@@ -42,15 +42,15 @@ class RowCounter:
         whole = text.rstrip(b"\\")
         self._left = text[len(whole) :]
         bare = whole.replace(b"\\\\", b"").replace(b'\\"', b"")
-        skeleton = self._outside(bare)
+        skeleton = self._edge + self._outside(bare).translate(None, b" \t\r\n")
+        self._edge = skeleton[-1:]
         self.rows += skeleton.count(b"[{") + skeleton.count(b",{")
 
     def _outside(self, bare: bytes) -> bytes:
-        """Give what stands outside quotes, after the last byte of the part before."""
+        """Give what stands outside quotes."""
         pieces = bare.split(b'"')
-        outside = self._edge + b"".join(pieces[1 if self._quoted else 0 :: 2])
+        outside = b"".join(pieces[1 if self._quoted else 0 :: 2])
         self._quoted ^= len(pieces) % 2 == 0
-        self._edge = outside[-1:]
         return outside
 
 

@@ -1,0 +1,369 @@
+"""A whole knowledge base over remote stores: asked, browsed, written, exported, by settings alone."""
+
+import http.server
+import io
+import json
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from typing_extensions import override
+
+from shiyi.answering import Runtime, ask
+from shiyi.answering.runtime import write_indexes
+from shiyi.cli import main
+from shiyi.cli.making import put_remote
+from shiyi.errors import (
+    IndexMismatchError,
+    KnowledgeBaseError,
+    OutsideError,
+    QueryError,
+    QueryLimitError,
+    SettingError,
+)
+from shiyi.model.rdf import DefaultGraph, NamedNode, Quad, Triple
+from shiyi.ontology.terms import RDF, SHIYI
+from shiyi.publishing.dumps import write_dump
+from shiyi.server.app import create_app
+from shiyi.settings import QuerySettings, RemoteSettings, Settings
+from shiyi.sparql.generations import build_generation
+from shiyi.sparql.knowledge_base import KnowledgeBase
+from shiyi.sparql.quality import quality_faults, quality_queries
+from shiyi.sparql.remote import RemoteStore
+from shiyi.sparql.remote_base import check_reading, push
+from shiyi.sparql.results import ResultFormat
+from shiyi.sparql.workers import pool_of
+from tests.contracts import A, B, C, P
+from tests.kitchen import stored
+from tests.remote_servers import FAST, Server, free_port, oxigraph, virtuoso
+
+QUESTION = "胃不舒服，喜温，吃什么好？"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small base with its indexes, in a folder."""
+    kb = tmp_path_factory.mktemp("remote") / "kb"
+    build_generation(kb, list(stored().match()), {"claims": 1})
+    with KnowledgeBase.open(kb) as base:
+        write_indexes(base, Settings())
+    return kb
+
+
+@pytest.fixture(scope="module", params=["oxigraph", "virtuoso"])
+def server(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Server]:
+    folder = tmp_path_factory.mktemp("server") / "store"
+    with oxigraph(folder) if request.param == "oxigraph" else virtuoso(folder) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def settings(server: Server, folder: Path) -> Settings:
+    """The settings of the base over the server, which holds the release."""
+    address, remote = server
+    made = replace(Settings(), kb=folder, store=address, remote=remote)
+    assert put_remote(made)
+    assert not put_remote(made)  # it is there
+    return made
+
+
+def exported(base: KnowledgeBase, profile: str = "rdf12") -> bytes:
+    file = io.BytesIO()
+    write_dump(base.store, file, "nq", profile)
+    return file.getvalue()
+
+
+def test_an_export_has_the_same_bytes(settings: Settings) -> None:
+    with KnowledgeBase.open(settings.kb) as ours, KnowledgeBase.of(settings) as remote:
+        assert remote.is_remote
+        assert len(ours.store) == len(remote.store)
+        assert exported(ours) == exported(remote)
+        assert exported(ours, "rdf11") == exported(remote, "rdf11")
+
+
+@pytest.mark.parametrize("engine", ["projection", "sparql"])
+def test_a_question_has_the_same_answer(settings: Settings, engine: str) -> None:
+    chosen = replace(settings, paths=replace(settings.paths, engine=engine))
+    answers = []
+    for where in (replace(chosen, store=""), chosen):
+        with KnowledgeBase.of(where) as base:
+            said = ask(Runtime.open(base, where), QUESTION).to_json()
+            said["trace"].pop("milliseconds")
+            answers.append(said)
+    assert answers[0]["citations"]
+    assert answers[0] == answers[1]
+
+
+def test_each_quality_query_says_the_same(settings: Settings) -> None:
+    assert len(quality_queries()) > 5
+    with KnowledgeBase.open(settings.kb) as ours, KnowledgeBase.of(settings) as remote:
+        assert sorted(quality_faults(ours.store)) == sorted(quality_faults(remote.store))
+
+
+def test_pages_and_the_endpoint_are_served(settings: Settings) -> None:
+    app = create_app(settings.kb, settings)
+    try:
+        client = app.test_client()
+        page = client.get("/page/substance-goji?lang=zh")
+        assert (page.status_code, "枸杞子" in page.text) == (200, True)
+        query = {"query": "SELECT ?o { <https://w3id.org/shiyi/id/substance-goji> a ?o }"}
+        found = client.get("/sparql", query_string=query, headers={"Accept": "text/csv"})
+        assert (found.status_code, "MFHSubstance" in found.text) == (200, True)
+        bad = client.get("/sparql", query_string={"query": "SELECT"})
+        assert bad.status_code == 400
+        outside = {"query": "SELECT * { SERVICE <http://127.0.0.1:1/> { ?s ?p ?o } }"}
+        assert client.get("/sparql", query_string=outside).status_code == 422
+        assert client.get("/rdf-graph-store?default").status_code == 200
+        assert client.get("/rdf-graph-store?graph=urn:none").status_code == 404
+    finally:
+        app.extensions["shiyi"].close()
+
+
+def test_a_result_past_its_limit_is_an_error(settings: Settings) -> None:
+    with KnowledgeBase.of(settings) as base:
+        for limits in ({"rows": 5}, {"bytes": 2000}):
+            pool = pool_of(base, replace(QuerySettings(), **limits))
+            with pytest.raises(QueryLimitError):
+                pool.query("SELECT * { ?s ?p ?o }", accept=ResultFormat.of("csv"))
+            assert pool.query("SELECT * { ?s ?p ?o } LIMIT 2").rows == 2
+
+
+def test_reasoning_and_writing_go_to_the_store_and_to_the_journal(settings: Settings) -> None:
+    claim = NamedNode("https://w3id.org/shiyi/id/claim/of-this-test")
+    added = [Quad(claim, RDF.reifies, Triple(A, P, B)), Quad(claim, SHIYI.status, SHIYI.candidate)]
+    mine = settings.store  # both servers share the folder, hence the journal
+    with KnowledgeBase.of(settings, write=True) as base:
+        first = base.writer.write(added, key=f"{mine} one", who="curator", why="test")
+        assert base.writer.write([], key=f"{mine} one", who="curator", why="test") == first
+        assert [quad.object for quad in base.store.match(claim, RDF.reifies)] == [Triple(A, P, B)]
+        base.writer.write([Quad(claim, SHIYI.status, SHIYI.accepted)], added[1:], key=f"{mine} two",
+                          who="curator", why="test")  # fmt: skip
+        with pytest.raises(KnowledgeBaseError, match="writes to"):
+            KnowledgeBase.of(settings, write=True)
+    with KnowledgeBase.of(settings, write=True) as base:
+        assert base.sequence == first + 1
+        found = base.store.match(claim, SHIYI.status, None, DefaultGraph())
+        assert [quad.object for quad in found] == [SHIYI.accepted]
+        base.writer.write((), [*added[:1], Quad(claim, SHIYI.status, SHIYI.accepted)], key=f"{mine} three",
+                          who="curator", why="test")  # fmt: skip
+        assert list(base.store.match(claim)) == []
+
+
+def test_commands_take_the_store_from_the_environment(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:  # fmt: skip
+    monkeypatch.setenv("SHIYI_STORE", settings.store)
+    for name in ("update", "graph_store", "graph_parameter", "profile", "default_graph", "user",
+                 "password", "auth", "batch"):  # fmt: skip
+        value = getattr(settings.remote, name)
+        monkeypatch.setenv(f"SHIYI_REMOTE_{name.upper()}", str(value))
+    kb = ["--kb", str(settings.kb)]
+    assert main([*kb, "reason", "pagerank", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["pagerank_quads"] > 10
+    assert main([*kb, "ask", QUESTION, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["citations"]
+    assert main([*kb, "export", "--format", "csv", "-o", str(tmp_path / "tables")]) == 0
+    assert list((tmp_path / "tables").glob("*.csv"))
+
+
+def test_a_write_that_the_store_missed_is_done_when_it_is_back(
+    folder: Path, tmp_path: Path
+) -> None:
+    kb = tmp_path / "kb"
+    build_generation(kb, list(stored().match()), {})
+    with oxigraph(tmp_path / "store") as (address, remote):
+        chosen = replace(Settings(), kb=kb, store=address, remote=remote)
+        put_remote(chosen)
+        base = KnowledgeBase.of(chosen, write=True)
+    with pytest.raises(OutsideError, match="cannot be reached"):
+        base.writer.write([Quad(A, P, B)], key="one", who="me", why="test")
+    base.close()
+    with oxigraph(tmp_path / "store") as (address, remote):
+        again = replace(chosen, store=address, remote=remote)
+        with KnowledgeBase.of(again, write=True) as base:
+            assert list(base.store.match(A)) == [Quad(A, P, B)]
+
+
+def test_an_unfinished_push_is_seen_and_done_again(tmp_path: Path, folder: Path) -> None:
+    quads = list(stored().match())
+
+    def cut() -> Iterator[Quad]:
+        yield from quads[:50]
+        raise InterruptedError
+
+    with oxigraph(tmp_path / "store") as (address, remote), KnowledgeBase.open(folder) as ours:
+        store = RemoteStore(address, replace(remote, graph_store=""))
+        with pytest.raises(InterruptedError):
+            push(store, cut(), ours.release)
+        chosen = replace(Settings(), kb=folder, store=address, remote=remote)
+        with pytest.raises(IndexMismatchError, match="no release"):
+            KnowledgeBase.of(chosen)
+        assert push(store, quads, ours.release)
+        with pytest.raises(IndexMismatchError, match="has the indexes of"):
+            KnowledgeBase.of(replace(chosen, kb=_other(tmp_path)))
+        store.close()
+
+
+def _other(tmp_path: Path) -> Path:
+    build_generation(tmp_path / "other", [Quad(A, P, C)], {})
+    return tmp_path / "other"
+
+
+def opened(address: str, remote: RemoteSettings = FAST) -> None:
+    store = RemoteStore(address, remote)
+    try:
+        check_reading(store)
+    finally:
+        store.close()
+
+
+def test_an_unreachable_store_is_named() -> None:
+    with pytest.raises(OutsideError, match=r"cannot be reached.*start that store"):
+        opened(f"http://127.0.0.1:{free_port()}/sparql", replace(FAST, retries=0))
+
+
+def test_a_slow_store_is_named_and_not_waited_for() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"http://127.0.0.1:{silent.getsockname()[1]}/sparql"
+        with pytest.raises(OutsideError, match=r"did not answer within 0\.2 s, tried 2 times"):
+            opened(address, replace(FAST, timeout=0.2))
+
+
+@contextmanager
+def answering(
+    status: int, kind: str = "text/html", body: bytes = b"<p>Hello", **headers: str
+) -> Iterator[tuple[str, list[str]]]:
+    """A real HTTP server that says the same to everyone; the paths it was asked for."""
+    seen: list[str] = []
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            seen.append(self.headers.get("Authorization", ""))
+            self.send_response(status)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(body)))
+            for name, value in headers.items():
+                self.send_header(name.replace("_", "-"), value)
+            self.end_headers()
+            self.wfile.write(body)
+
+        @override
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}/sparql", seen
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+JSON = "application/sparql-results+json"
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "body", "headers", "said"),
+    [
+        (200, "text/html", b"<p>", {}, "it is no SPARQL endpoint"),
+        (200, JSON, b'{"boolean":fal', {}, "no SPARQL endpoint"),
+        (
+            200,
+            JSON,
+            b'{"boolean":true}',
+            {"X_SPARQL_MaxRows": "10"},
+            "cut its result after 10 rows",
+        ),
+        (200, JSON, b'{"boolean":true}', {"X_SQL_State": "S1TAT"}, "cut its result"),
+        (206, JSON, b'{"boolean":true}', {}, "206"),
+        (
+            302,
+            "text/html",
+            b"",
+            {"Location": "http://127.0.0.1:1/x"},
+            "leads to http://127.0.0.1:1",
+        ),
+        (401, "text/html", b"", {}, "SHIYI_REMOTE_PASSWORD"),
+        (404, "text/html", b"nothing here", {}, "answered 404"),
+        (500, "text/plain", b"out of order", {}, "out of order"),
+        (503, "text/plain", b"busy", {}, "answered 503"),
+    ],
+)
+def test_what_a_store_says_instead_of_an_answer_is_named(
+    status: int, kind: str, body: bytes, headers: dict[str, str], said: str
+) -> None:
+    with answering(status, kind, body, **headers) as (address, seen):
+        with pytest.raises(OutsideError, match=said):
+            opened(address)
+        assert len(seen) == (2 if status == 503 else 1)  # only what may pass is tried again
+
+
+def test_results_that_end_too_soon_are_no_results() -> None:
+    with answering(200, JSON, b'{"head":{"vars":["s"]},"results":{"bindings":[{') as (address, _):
+        store = RemoteStore(address, FAST)
+        with pytest.raises(OutsideError, match="did not send whole"):
+            list(store.match(A))
+        store.close()
+
+
+def test_credentials_go_where_the_settings_say_and_are_not_shown() -> None:
+    remote = replace(FAST, token="s3cret-token")  # noqa: S106 - of this test
+    with answering(401) as (address, seen):
+        with pytest.raises(OutsideError) as caught:
+            opened(address, remote)
+        assert seen == ["Bearer s3cret-token"]
+    assert "s3cret" not in str(caught.value) + repr(remote)
+    with pytest.raises(SettingError, match="credentials"):
+        RemoteStore("http://user:s3cret@127.0.0.1/sparql")
+    for wrong in ("ftp://127.0.0.1/x", "sparql", ""):
+        with pytest.raises(SettingError, match="http"):
+            RemoteStore(wrong)
+    with pytest.raises(SettingError, match=r"remote\.profile"):
+        RemoteStore("http://127.0.0.1/", replace(FAST, profile="rdf10"))
+
+
+def test_a_read_only_store_is_named_at_the_start_of_writing(folder: Path, tmp_path: Path) -> None:
+    with oxigraph(tmp_path / "store") as (address, remote):
+        chosen = replace(Settings(), kb=folder, store=address, remote=remote)
+        put_remote(chosen)
+    with oxigraph(tmp_path / "store", read_only=True) as (address, remote):
+        chosen = replace(chosen, store=address, remote=remote)
+        with KnowledgeBase.of(chosen) as base:  # reading goes on
+            assert len(base.store) > 100
+        with pytest.raises(OutsideError, match="read-only"):
+            KnowledgeBase.of(chosen, write=True)
+
+
+def test_a_store_without_triple_terms_is_named(tmp_path: Path) -> None:
+    with virtuoso(tmp_path / "db", rows=10) as (address, remote):
+        with pytest.raises(OutsideError, match=r'remote\.profile = "rdf11"'):
+            opened(address, replace(remote, profile="rdf12"))
+        store = RemoteStore(address, remote)
+        quads = {Quad(A, P, NamedNode(f"https://example.org/{i}")) for i in range(35)}
+        store.change(quads)
+        assert set(store.match(A)) == quads  # in pages of 10
+        cut = RemoteStore(address, replace(remote, page=0))
+        with pytest.raises(OutsideError, match="cut its result"):
+            list(cut.match(A))
+        with pytest.raises(QueryError, match="rdf11"):
+            list(store.select("SELECT ?t { BIND(TRIPLE(<urn:a>, <urn:b>, 1) AS ?t) }"))
+        store.close()
+        cut.close()
+
+
+def test_a_union_default_graph_is_named(folder: Path, tmp_path: Path) -> None:
+    with oxigraph(tmp_path / "store", union=True) as (address, remote):
+        chosen = replace(Settings(), kb=folder, store=address, remote=remote)
+        with pytest.raises(OutsideError, match="union of all graphs"):
+            put_remote(chosen)
