@@ -128,7 +128,7 @@ def _fetched(client: Any, address: str) -> dict[str, Any]:
     import httpx2
 
     try:
-        answer = client.get(address, withhold_token=True)
+        answer = client.request("GET", address, withhold_token=True)
         answer.raise_for_status()
         said = answer.json()
     except (httpx2.HTTPError, ValueError) as fault:
