@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from shiyi.ingest.report import Report
     from shiyi.ingest.schools.overlay import Overlay, School
     from shiyi.linking.labels import LabelIndex
+    from shiyi.linking.linker import Linker
     from shiyi.prompts.asking import Asker
     from shiyi.prompts.openai import OpenAIChatModel
     from shiyi.prompts.replies import Replies
@@ -40,6 +41,7 @@ class Extracting:
     lessons: str = ""  # what curators refused, as a section of the prompt
     _askers: "dict[str, Asker]" = field(default_factory=dict)
     _replies: "Replies | None" = None
+    _linker: "Linker | None" = None
 
     def extractor(self, dataset: "Dataset") -> "Extractor":
         """Give the extractor for one dataset; :class:`SettingError` where no model is named."""
@@ -87,9 +89,9 @@ class Extracting:
 
         model = embedder.shipped()
         linking = self.settings.linking
-        dictionary = DictionaryReader(
-            Linker.open(base.folder, base.store, base.release, linking, model)
-        )
+        if self._linker is None:
+            self._linker = Linker.open(base.folder, base.store, base.release, linking, model)
+        dictionary = DictionaryReader(self._linker)
         classes = Classes(self.index, model)
         reader: CaseReader = dictionary
         if self.name == "llm":

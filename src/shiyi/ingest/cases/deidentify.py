@@ -50,21 +50,22 @@ _SURNAMES = words("surnames")
 _SUR = "(?:" + "|".join(sorted(map(re.escape, _SURNAMES), key=lambda each: -len(each))) + ")"
 _GIVEN = r"[\u4e00-\u9fff]{1,2}"
 _HIDDEN = r"(?:某某?|[×xX＊*○〇□]{1,2})"
+_TITLE: Final = r"(?:先生|女士|小姐|太太|夫人|阿姨|叔叔|大爷|大妈|大娘|爷爷|奶奶|老师|老伯|同志|同学|小朋友|医生|大夫|医师|主任|教授)"
 _ZH_NAMES: Final = tuple(re.compile(each) for each in (
     rf"(?:姓名|患者姓名|病人姓名|联系人|家属|陪同者?|主治医师|主管医师|经治医师|医师|记录者|签名|代诉)[\s:：为是]+(?P<name>{_SUR}{_GIVEN}|[\u4e00-\u9fff·]{{2,12}})(?=[\s，。；,;（(、\n]|\Z|男|女)",
     rf"(?:患者|病人|病者|患儿|产妇|孕妇|伤者|老人|案主)[\s:：]*(?P<name>{_SUR}(?:{_GIVEN}|{_HIDDEN}))(?=[\s，,、；;（(。:：]|男|女|于|因|自|近|\d)",
     rf"(?:\A|[\n。；;，,（(“])\s*(?P<name>{_SUR}(?:{_GIVEN}|{_HIDDEN}))(?=[\s，,、（(]{{1,2}}(?:男|女|年|[0-9一二三四五六七八九十]{{1,3}}岁))",
-    rf"(?P<name>{_SUR}(?:{_GIVEN})?)(?=(?:先生|女士|小姐|太太|夫人|阿姨|叔叔|大爷|大妈|大娘|爷爷|奶奶|老师|老伯|同志|同学|小朋友|医生|大夫|医师|主任|教授))",
+    rf"(?P<name>{_SUR}(?:{_GIVEN})??{_TITLE})",
     rf"(?P<name>{_SUR}{_HIDDEN})(?![\u4e00-\u9fff]?[片丸汤])",
-    rf"(?:其|患者)?(?:妻子?|丈夫|儿子|女儿|母亲|父亲|配偶|爱人|监护人|兄弟|姐姐|哥哥|妹妹|弟弟)[\s:：]*(?P<name>{_SUR}{_GIVEN})(?=[，,。；;（(、\s]|陪|代|电|告|送|说|称|于)",
+    rf"(?:其[妻夫子女父母兄弟姐妹]|(?:其|患者)?(?:妻子|丈夫|儿子|女儿|母亲|父亲|配偶|爱人|监护人|兄弟|姐姐|哥哥|妹妹|弟弟))[\s:：]*(?P<name>{_SUR}{_GIVEN})(?=[，,。；;（(、\s]|陪|代|电|告|送|说|称|于)",
     rf"(?:名叫|叫做|自称|名为|化名)(?P<name>{_SUR}{_GIVEN})(?=[，,。；;（(、\s]|的|\Z)",
 ))  # fmt: skip
-_CAP = r"[A-Z][a-zà-ÿ]+(?:['-][A-Z]?[a-zà-ÿ]+)?"
+_CAP = r"(?:[A-Z]['’])?[A-Z][a-zà-ÿ]+(?:[A-Z][a-zà-ÿ]+)?(?:['’-][A-Z]?[a-zà-ÿ]+)?"
 _EN_NAMES: Final = tuple(re.compile(each) for each in (
-    rf"\b(?:Mr|Mrs|Ms|Miss|Mx|Dr|Prof|Sir|Madam)\b\.?\s+(?P<name>(?:[A-Z]\.?\s+){{0,2}}{_CAP}(?:\s+(?:[A-Z]\.|{_CAP})){{0,2}})",
-    rf"\b(?i:patient(?:'s)?\s+name|full\s+name|name|patient|contact|next\s+of\s+kin|physician|signed)\s*[:=]\s*(?P<name>{_CAP}(?:,?\s+(?:[A-Z]\.?|{_CAP})){{0,3}})",
-    rf"\b(?:[Tt]he\s+)?[Pp]atient,?\s+(?P<name>{_CAP}(?:\s+(?:[A-Z]\.?|{_CAP})){{1,2}})",
-    rf"(?:\A|[.\n;]\s*)(?P<name>{_CAP}(?:\s+(?:[A-Z]\.?|{_CAP})){{1,2}})(?=\s*,?\s+(?:is\s+)?(?:an?\s+)?(?:\d{{1,3}}|aged))",
+    rf"\b(?:Mr|Mrs|Ms|Miss|Mx|Dr|Prof|Sir|Madam)\b\.?\s+(?P<name>(?:[A-Z]\.?\s+){{0,2}}{_CAP}(?:\s+(?:{_CAP}|[A-Z]\.)){{0,2}})",
+    rf"\b(?i:patient(?:'s)?\s+name|full\s+name|name|patient|contact|next\s+of\s+kin|physician|signed)\s*[:=]\s*(?P<name>{_CAP}(?:,?\s+(?:{_CAP}|[A-Z]\.?(?![a-z]))){{0,3}})",
+    rf"\b(?:[Tt]he\s+)?[Pp]atient,?\s+(?P<name>{_CAP}(?:\s+(?:{_CAP}|[A-Z]\.?(?![a-z]))){{1,2}})",
+    rf"(?:\A|[.\n;]\s*)(?P<name>{_CAP}(?:\s+(?:{_CAP}|[A-Z]\.?(?![a-z]))){{1,2}})(?=\s*,?\s+(?:is\s+)?(?:an?\s+)?(?:\d{{1,3}}|aged))",
     rf"\b(?:named|called|daughter|son|wife|husband|mother|father|brother|sister),?\s+(?P<name>{_CAP}(?:\s+{_CAP}){{1,2}})",
 ))  # fmt: skip
 # words that begin like a name and are none
@@ -121,6 +122,7 @@ def _names(text: str) -> Iterator[str]:
             name = found["name"]
             if not _is_none(name):
                 yield name
+                yield re.sub(_TITLE + r"\Z", "", name)
                 if name.isascii():
                     yield from (each for each in re.split(r"[\s,.]+", name) if len(each) > 2 and not _is_none(each))  # fmt: skip
 

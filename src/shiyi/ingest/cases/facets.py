@@ -13,7 +13,7 @@ _YEARS = re.compile(
     r"|(?:man|woman|male|female|boy|girl)\s+of\s+(?P<of>\d{1,3})\b|年龄\s*[:：]?\s*(?P<told>\d{1,3})(?!\d)",
     re.IGNORECASE,
 )
-_MONTHS = re.compile(r"\d{1,2}\s*(?:个?月(?:龄|大)|[- ]months?[- ]old)|新生儿|婴儿|\bnewborn\b|\binfant\b", re.IGNORECASE)  # fmt: skip
+_MONTHS = re.compile(r"\d{1,2}\s*(?:个月(?:龄|大)?(?=[，,。、；）)]|\Z)|月龄|[- ]months?[- ]old)|新生儿|婴儿|\bnewborn\b|\binfant\b", re.IGNORECASE)  # fmt: skip
 _GROUPS: Final = ((1, "infant"), (13, "child"), (18, "adolescent"), (65, "adult"), (999, "elder"))
 _FEMALE = re.compile(r"女性|女[，,。\s、；）)]|女$|妇|产后|妊娠|孕|月经|经期|带下|\b(?:female|woman|girl|she|mother)\b", re.IGNORECASE)  # fmt: skip
 _MALE = re.compile(r"男性|男[，,。\s、；）)]|男$|\b(?:male|man|boy|he|father)\b", re.IGNORECASE)
@@ -31,7 +31,7 @@ def age_group(text: str, stated: str = "") -> str:
         if found := _YEARS.search(told):
             number = next(each for each in found.groups() if each)
             return _group(int(number) if number.isdecimal() else _number(number))
-        if _MONTHS.search(told):
+        if _MONTHS.search(told[:20]):
             return "infant"
     return ""
 

@@ -102,6 +102,10 @@ class Reading:
         told = {name: tuple(map(clean, record.values(name))) for name, _ in _LISTS}
         read = self.reader.read(text)
         mentions = {(each.words, each.kind): each for each in read.mentions}
+        answer = "\n".join(map(clean, self._answer(record)))
+        for each in self.dictionary.read(answer).mentions:
+            if each.kind != "symptom":  # of what is answered, not of what is asked
+                mentions.setdefault((each.words, each.kind), each)
         for name, kind in _LISTS:
             for words in told[name]:
                 mentions.setdefault((words, kind), Mention(words, kind))
@@ -120,7 +124,7 @@ class Reading:
         return Case(
             resource(f"case/{number}"), text, language_of(text), group, sex, history, kept,
             tuple((mentions[a.words, a.kind], mentions[b.words, b.kind]) for a, b in steps),
-            classes, "\n".join(map(clean, self._answer(record))), how,
+            classes, answer, how,
         )  # fmt: skip
 
     def _filed(
