@@ -159,6 +159,12 @@ class Changes:
         """Tell whether a change stands: nobody took it back, or the taking back was taken back."""
         return is_live(self.store, change.iri)
 
+    def check_fits(self, change: Change) -> None:
+        """Raise ``StaleError`` where what a change removes is not here."""
+        missing = [quad for quad in change.removed if not _held(self.store, quad)]
+        if missing:
+            raise StaleError(change.about, f"what should go is not there ({missing[0]})")
+
     def _checked(self, edit: Edit, who: str, place: int) -> Change:
         stale = [t for t, seen in edit.expected.items() if version_of(self.store, t) != seen]
         if stale:

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from shiyi.curation.changes import Changes, Edit
 from shiyi.curation.editing_succession import bring_back, following
-from shiyi.curation.ledger import Change
+from shiyi.curation.ledger import Change, Note
 from shiyi.curation.standing import (
     REVIEWING,
     Held,
@@ -22,11 +22,12 @@ from shiyi.curation.state import state_of, version
 from shiyi.errors import RangeError, StaleError, UsageError
 from shiyi.model.claim import Status
 from shiyi.model.names import content_hash
-from shiyi.model.rdf import NamedNode, decimal, local_name
+from shiyi.model.rdf import NamedNode, Quad, decimal, local_name
 from shiyi.ontology.terms import SHIYI
 from shiyi.ontology.vocabulary import Schema
 from shiyi.reasoning.reviews import Review, Standing
 
+Quads = tuple[Quad, ...]
 _MENTION = re.compile(r"(?<![\w@])@([a-z0-9][a-z0-9._-]{0,39})")
 SIDES: Mapping[str, float] = {"accept": 1.0, "reject": -1.0, "unsure": 0.0}
 
@@ -132,18 +133,30 @@ class Decisions:
         def plan() -> Edit:
             if not self.changes.is_live(change):
                 raise UsageError(f"{iri} was taken back already")
-            now = self.weighing(claim)
-            rest = [each for each in now.reviews if each.iri != iri]
-            made = standing(self.store, now.claim, rest)
-            home = _home(change)
-            said = verdict(made, home, now.safety)
-            quads = moved(self.store, now.claim, said.status, said.confidence)
-            return Edit(
-                "undo", (claim,), reason, tuple(quads["removed"]), tuple(quads["added"]), key=key,
-                notes=((SHIYI.reverses, NamedNode(iri)),),
-            )  # fmt: skip
+            removed, added = self.reversal(change)
+            notes = ((SHIYI.reverses, NamedNode(iri)),)
+            return Edit("undo", (claim,), reason, removed, added, key=key, notes=notes)
 
         return self.changes.make(Edit("undo", (claim,), reason, key=key), who, plan)
+
+    def reversal(self, change: Change) -> tuple[Quads, Quads]:
+        """Give what goes and comes when a change is taken back, weighing a review's claim anew."""
+        if change.kind not in REVIEWING:
+            return change.added, change.removed
+        now = self.weighing(change.about[0])
+        rest = [each for each in now.reviews if each.iri != change.iri]
+        made = standing(self.store, now.claim, rest)
+        said = verdict(made, _home(change), now.safety)
+        quads = moved(self.store, now.claim, said.status, said.confidence)
+        return tuple(quads["removed"]), tuple(quads["added"])
+
+    def effect(self, review: Change) -> tuple[Quads, Quads, tuple[Note, ...]]:
+        """Give what a review made elsewhere does to this base's claim, and its notes here."""
+        claim = review.about[0]
+        agreed = _agreed(review.kind, float(review.note(SHIYI.agreement) or 0))
+        self._bring_sources(claim, review.who, agreed)
+        made = self._planned(claim, review.kind, review.who, review.reason, agreed, "", "")
+        return made.removed, made.added, made.notes
 
     def _planned(
         self, iri: str, kind: str, who: str, reason: str, agreed: float, expected: str, key: str
