@@ -237,7 +237,8 @@ def test_every_source_is_described_in_both_languages_with_licence_and_digest() -
         assert dataset.source.title_en, name
         assert dataset.source.licence, name
         assert dataset.version, name
-        assert dataset.digests, name
+        # releases that a user fetches: theirs are described by their own digests
+        assert dataset.digests or name in {"dsld", "lnhpd", "umls"}, name
         assert all(len(each) == 64 for each in dataset.digests.values()), name
 
 
