@@ -111,7 +111,7 @@ def test_ray_gives_what_one_process_gives_though_a_worker_is_killed(
         while not stop.is_set() and not killed:
             for each in psutil.Process().children(recursive=True):
                 name = " ".join(each.cmdline()) if each.is_running() else ""
-                if "ray::" in name and "IDLE" not in name:
+                if name.startswith("ray::_read"):
                     os.kill(each.pid, signal.SIGKILL)
                     killed.append(each.pid)
                     return
