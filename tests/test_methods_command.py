@@ -39,6 +39,17 @@ def test_the_api_answers_by_every_method(client: FlaskClient, method: str) -> No
     assert bool(answer["citations"]) == (method != "none")
 
 
+def test_the_api_makes_an_answer_again(client: FlaskClient) -> None:
+    asked = {"question": QUESTION, "method": "layers", "profile": {"medicines": ["warfarin"]}}
+    answer = client.post("/api/ask", json=asked).get_json()
+    again = client.post("/api/ask/replay", json={"answer": answer})
+    assert again.status_code == 200, again.text
+    assert again.get_json()["replayed"] == {"same": True, "differences": []}
+    wrongs: list[dict[str, Any]] = [{}, {"answer": 7}, {"answer": {}}]
+    for wrong in (*wrongs, {"answer": {"trace": {"asked": {}}}}):
+        assert client.post("/api/ask/replay", json=wrong).status_code == 400
+
+
 def test_the_api_names_the_methods_it_has(client: FlaskClient) -> None:
     said = client.post("/api/ask", json={"question": QUESTION, "method": "oracle"})
     assert said.status_code == 400

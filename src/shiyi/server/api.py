@@ -62,6 +62,13 @@ def api(site: Site, metrics: Metrics, kept: Kept) -> Blueprint:
         metrics.event("answers", "sparql" if written.answered else "abstained")
         return as_json(written.to_json())
 
+    @routes.post("/ask/replay")
+    def again() -> Response:
+        said = body(("answer",)).get("answer")
+        if site.replay is None or not isinstance(said, dict):
+            raise UsageError('send {"answer": …}: the JSON that /api/ask gave')
+        return as_json(site.replay(said).to_json())
+
     @routes.get("/ask/stream")
     def stream() -> Response:
         args = request.args

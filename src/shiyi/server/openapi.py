@@ -34,6 +34,10 @@ def document(site: Site) -> dict[str, Any]:
                 "Let the configured model write SPARQL for a question; checked, run read-only",
                 {"question": _TEXT, "lang": {"enum": ["zh", "en"]}}, ["question"],
             )},
+            "/api/ask/replay": {"post": _post(
+                "Make an answer again from its trace; say what differs",
+                {"answer": {"$ref": "#/components/schemas/Answer"}}, ["answer"], "Answer",
+            )},
             "/api/ask/stream": {"get": _stream(site)},
             "/api/link": {"post": _link()},
             "/api/complete": {"get": _complete()},

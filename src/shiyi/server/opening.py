@@ -9,6 +9,7 @@ from shiyi.answering.conversation import Context, Turn, after_history, converse
 from shiyi.answering.free_query import Written, ask_in_sparql
 from shiyi.answering.living import Living
 from shiyi.answering.pipeline import METHODS, ask
+from shiyi.answering.replay import replay
 from shiyi.answering.runtime import Runtime
 from shiyi.curation.people import People
 from shiyi.linking.complete import Completer
@@ -85,6 +86,7 @@ def open_site(path: Path, settings: Settings, read_only: bool = False) -> Site:
         tuple(METHODS), str(base.manifest.get("built", "")), counts_of(base.store), settings, close,
         lambda: base.sequence, writing, curation, converse=Talk(living, model),
         research=Research(living, model, pool) if model else None,
+        replay=lambda said: replay(living.current, said),
     )  # fmt: skip
 
 

@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 from shiyi.answering.conversation import Context, Turn
 from shiyi.answering.free_query import Written
+from shiyi.answering.replay import Replayed
 from shiyi.model.answer import Answer
 from shiyi.model.mention import Mention
 from shiyi.model.profile import Profile
@@ -107,6 +108,7 @@ class Site:
     writing: Writing | None = None  # nobody writes over HTTP where there is none
     curation: Curation | None = None  # no desks where there is none
     converse: Converser | None = None  # a second turn stands alone where there is none
+    replay: Callable[[Mapping[str, Any]], Replayed] | None = None
     research: Callable[[str, str | None], Written] | None = None  # none: no model is configured
 
     def health(self) -> dict[str, Any]:
