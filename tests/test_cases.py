@@ -1,40 +1,31 @@
 """Cases: nobody's name passes the door; facets, classes, reasoning and layers are kept."""
 
-import argparse
 import io
 import json
-import subprocess
 from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from shiyi.cli.extracting import Extracting
-from shiyi.cli.sourcing import batches_of
 from shiyi.errors import ShiyiError
 from shiyi.ingest.cases import facets
 from shiyi.ingest.cases.deidentify import deidentify
 from shiyi.ingest.cases.records import read_records
-from shiyi.ingest.forget import forget
-from shiyi.ingest.gate import Gate
-from shiyi.ingest.report import Report
-from shiyi.ingest.run import Options, ingest
-from shiyi.linking.labels import LabelIndex
 from shiyi.model.names import ID, graph
-from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, Quad, text
+from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, text
 from shiyi.ontology.terms import RDF, SHIYI, SKOS
 from shiyi.publishing.dumps import write_dump
-from shiyi.settings import ModelSettings, Settings
 from shiyi.sparql.case_layer import cases, cases_under, referring_to
 from shiyi.sparql.knowledge_base import KnowledgeBase
+from tests.casework import Desk, desk
 from tests.identities import people
 from tests.model_server import serving
 
 JOURNAL = graph("journal")
 SSSOM = "https://w3id.org/sssom/"
+__all__ = ["desk"]  # the fixture
 CHAIN = {  # written for this test, in the form of TCMEval-SDT
     "Medical Record ID": "病例7731",
     "Clinical Data": "女性，42岁。主诉：咳嗽5日，恶寒，不更衣3日。诊查：苔薄白，脉浮紧。",
@@ -45,41 +36,6 @@ CHAIN = {  # written for this test, in the form of TCMEval-SDT
     "TCM Syndrome": "风寒袭肺证",
     "Options of TCM Syndrome": "A:风寒袭肺证;B:肝郁",
 }
-
-
-class Desk:
-    """A base of the user's own, open for writing, and what reads cases into it."""
-
-    def __init__(self, base: KnowledgeBase) -> None:
-        self.base = base
-        self.index = LabelIndex.load(base.folder / "index", base.release)
-        self.extracting = Extracting("rules", self.index, Gate(self.index), Settings(), base.path)
-
-    def take(self, path: Path, extracting: Extracting | None = None, school: str = "") -> Report:
-        reader, report = extracting or self.extracting, Report()
-        words = argparse.Namespace(source="cases", school=school, limit=0)
-        dataset, batches = batches_of(words, path, reader, self.base, report)
-        return ingest(dataset, batches, report, reader.gate, self.base.writer, Options())
-
-    def forget(self, report: Report) -> dict[str, int]:
-        return forget(self.base.writer, report.dataset.partition("@")[0])
-
-    def with_model(self) -> Extracting:
-        settings = replace(Settings(), models=ModelSettings(extract="scripted", wait=0.01))
-        made = Extracting("llm", self.index, self.extracting.gate, settings, self.base.path)
-        made._linker = self.extracting._linker  # opening another takes seconds
-        return made
-
-    def held(self) -> set[Quad]:
-        return {q for q in self.base.store.match() if q.graph_name not in (JOURNAL, DefaultGraph())}
-
-
-@pytest.fixture(scope="module")
-def desk(starter_kb: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
-    copy = tmp_path_factory.mktemp("cases") / "kb"
-    subprocess.run(["cp", "-r", str(starter_kb), str(copy)], check=True)  # noqa: S603, S607
-    with KnowledgeBase.open(copy, write=True) as base:
-        yield Desk(base)
 
 
 @pytest.fixture
@@ -157,23 +113,23 @@ def test_a_case_keeps_its_reasoning_and_its_words_refer_to_terms(
     report = desk.take(written("a.json", json.dumps([CHAIN], ensure_ascii=False)))
     assert report.rows == 1
     assert report.removed["field id"] == 1
-    if base := desk.base:
-        store = base.store
-        [case] = cases(store)
-        assert (case.age_group, case.sex) == ("adult", "female")
-        assert "7731" not in str(desk.held() - before)
-        assert ("恶寒", "风寒外束") in case.steps
-        assert ("肺气失宣", "风寒袭肺证") in case.steps
-        assert [text(NamedNode(each)).removeprefix(f"{ID}disease-gbt-").count("-") for each in case.classes] == [0, 1]  # fmt: skip
-        for each in case.classes:
-            assert [found.iri for found in cases_under(store, each)] == [case.iri]
-        words = {each.words: each for each in case.words}
-        assert words["咳嗽"].match == "exactMatch"
-        # a veiled expression goes to the term a person chose for it
-        [term] = store.match(None, SKOS.prefLabel, _zh("便秘"), DefaultGraph())
-        assert words["不更衣"].term == text(term.subject)
-        assert case.iri in {found for found, _ in referring_to(store, words["不更衣"].term)}
-        assert next(store.match(None, SHIYI.recordedIn, None, DefaultGraph()), None) is None
+    base = desk.base
+    store = base.store
+    [case] = cases(store)
+    assert (case.age_group, case.sex) == ("adult", "female")
+    assert "7731" not in str(desk.held() - before)
+    assert ("恶寒", "风寒外束") in case.steps
+    assert ("肺气失宣", "风寒袭肺证") in case.steps
+    assert [text(NamedNode(each)).removeprefix(f"{ID}disease-gbt-").count("-") for each in case.classes] == [0, 1]  # fmt: skip
+    for each in case.classes:
+        assert [found.iri for found in cases_under(store, each)] == [case.iri]
+    words = {each.words: each for each in case.words}
+    assert words["咳嗽"].match == "exactMatch"
+    # a veiled expression goes to the term a person chose for it
+    [term] = store.match(None, SKOS.prefLabel, _zh("便秘"), DefaultGraph())
+    assert words["不更衣"].term == text(term.subject)
+    assert case.iri in {found for found, _ in referring_to(store, words["不更衣"].term)}
+    assert next(store.match(None, SHIYI.recordedIn, None, DefaultGraph()), None) is None
     mappings = [q.subject for q in desk.held() if q.object == NamedNode(f"{SSSOM}Mapping")]
     assert len(mappings) == sum(1 for each in words.values() if each.term)
     for node in mappings:
@@ -202,14 +158,14 @@ def test_free_text_and_csv_are_cases_too(desk: Desk, written: Callable[[str, str
     assert report.rows == 2
     table = written("c.csv", "性别,年龄,主诉,既往史\n女,66,心悸失眠,糖尿病\n")
     second = desk.take(table)
-    if base := desk.base:
-        found = {each.text.splitlines()[0]: each for each in cases(base.store)}
-        old = found["心悸失眠"]
-        assert (old.age_group, old.sex) == ("elder", "female")
-        assert [each.endswith("diabetes-mellitus") for each in old.history] == [True]
-        child = found["男，8岁。发热，咳嗽，无汗。"]
-        assert child.age_group == "child"
-        assert "汗出" not in {each.words for each in child.words}
+    base = desk.base
+    found = {each.text.splitlines()[0]: each for each in cases(base.store)}
+    old = found["心悸失眠"]
+    assert (old.age_group, old.sex) == ("elder", "female")
+    assert [each.endswith("diabetes-mellitus") for each in old.history] == [True]
+    child = found["男，8岁。发热，咳嗽，无汗。"]
+    assert child.age_group == "child"
+    assert "汗出" not in {each.words for each in child.words}
     for each in (report, second):
         assert desk.forget(each)["cases"] in {1, 2}
 
@@ -238,11 +194,11 @@ def test_a_model_reads_words_reasoning_and_class_and_invents_none(
         extracting = desk.with_model()
         report = desk.take(path, extracting)
         extracting.close()
-    if base := desk.base:
-        [case] = cases(base.store)
-        assert case.steps == (("夜寐不安", "心血不足"),)
-        assert "不在文中" not in {each.words for each in case.words}
-        assert {each.rpartition("gbt-")[2] for each in case.classes} == {"a05", "a05-01"}
+    base = desk.base
+    [case] = cases(base.store)
+    assert case.steps == (("夜寐不安", "心血不足"),)
+    assert "不在文中" not in {each.words for each in case.words}
+    assert {each.rpartition("gbt-")[2] for each in case.classes} == {"a05", "a05-01"}
     assert "欧阳密名".encode() not in (desk.base.path / "replies.sqlite").read_bytes()
     assert desk.forget(report)["cases"] == 1
 
