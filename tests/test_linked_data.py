@@ -17,7 +17,7 @@ from pyoxigraph import NamedNode, Quad, RdfFormat, Triple, parse
 from shiyi.errors import SettingError
 from shiyi.model.names import ID, graph, resource
 from shiyi.model.rdf import XSD_BOOLEAN, Literal
-from shiyi.ontology.terms import DCTERMS, OWL, RDF, RDFS, SKOS
+from shiyi.ontology.terms import DCTERMS, OWL, PROV, RDF, RDFS, SHIYI, SKOS
 from shiyi.publishing.release import Order, publish
 from shiyi.server.app import create_app
 from shiyi.server.opening import open_site
@@ -26,9 +26,11 @@ from shiyi.server.site import Site
 from shiyi.settings import ServerSettings, Settings
 from shiyi.sparql.oxigraph import OxigraphStore
 from tests.server_site import GOJI, ask, complete, link
-from tests.test_export import HIDDEN, PASSAGE, PEAR, SHUT_CLAIM, WARFARIN, planted
+from tests.test_export import HIDDEN, OPEN, PASSAGE, PEAR, SHUT_CLAIM, WARFARIN, planted
 
 SAMPLE = 300
+OPEN_PASSAGE, CHAPTER = resource("passage/0be"), resource("section/0be")
+BOOK = graph("source", "book@1")
 GONE, OLD = resource("substance-gone"), resource("substance-old")
 
 
@@ -101,6 +103,10 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         Quad(GONE, RDFS.comment, Literal("It was never a food.", language="en")),
         Quad(OLD, OWL.deprecated, Literal("true", datatype=XSD_BOOLEAN)),
         Quad(OLD, DCTERMS.isReplacedBy, GOJI),
+        Quad(OPEN_PASSAGE, RDF.type, SHIYI.Passage, BOOK), Quad(OPEN_PASSAGE, SHIYI.partOfSection, CHAPTER, BOOK),
+        Quad(OPEN_PASSAGE, RDF.value, Literal("甘，平。", language="zh"), BOOK),
+        Quad(CHAPTER, RDF.type, SHIYI.Section, BOOK), Quad(CHAPTER, PROV.wasDerivedFrom, OPEN.iri, BOOK),
+        Quad(CHAPTER, RDFS.label, Literal("枸杞子章", language="zh"), BOOK),
     ])  # fmt: skip
     publish(store, folder, Order("1.1.0", "2026-11-22", "sha256:test", "https://w3id.org/shiyi/"))
     with serving(site_over(store, folder)) as address:
@@ -229,6 +235,15 @@ def test_a_tombstone_is_rdf_for_machines(small: str) -> None:
     assert (gone.status, gone.headers.get_content_type()) == (410, "application/n-triples")
     assert any(quad.predicate == OWL.deprecated for quad in parse(gone.body, RdfFormat.N_TRIPLES))
     assert get(f"{small}/id/substance-gone", "text/turtle").status == 410
+
+
+def test_a_passage_leads_to_its_words_and_its_section_by_name(small: str) -> None:
+    for form, accept in (("page", "text/html"), ("data", "text/turtle")):
+        body = get(f"{small}/{form}/passage/0be", accept).body.decode()
+        assert "甘，平。" in body
+        assert "枸杞子章" in body
+    assert get(f"{small}/id/section/0be", "text/html").status == 303
+    assert "甘" not in get(f"{small}/data/section/0be.nt").body.decode()  # bounded
 
 
 def test_what_is_restricted_is_on_no_page_and_in_no_data(small: str) -> None:

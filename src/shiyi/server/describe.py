@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Final
 
-from shiyi.model.names import GRAPH, VOCAB, graph
+from shiyi.model.names import GRAPH, ID, VOCAB, graph
 from shiyi.model.rdf import BlankNode, DefaultGraph, NamedNode, Quad, Term, Triple
 from shiyi.ontology.terms import DCTERMS, PROV, RDF, RDFS, SHIYI, SKOS
 from shiyi.sparql.store import QuadStore
@@ -83,8 +83,10 @@ def _labels(store: QuadStore, quads: Iterable[Quad]) -> Iterator[Quad]:
             elif isinstance(term, NamedNode):
                 terms.add(term)
     for term in terms:
-        for predicate in _LABELS:
-            yield from store.match(term, predicate, None, DefaultGraph())
+        found = [q for p in _LABELS for q in store.match(term, p, None, DefaultGraph())]
+        if not found and term.value.startswith(ID):  # a section, or a source of an ingested text
+            found = list(store.match(term, RDFS.label))
+        yield from found
 
 
 def lowered(quads: Iterable[Quad]) -> Iterator[Quad]:

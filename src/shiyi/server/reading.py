@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from shiyi.model.names import VOCAB, graph
+from shiyi.model.names import ID, VOCAB, graph
 from shiyi.model.rdf import (
     DefaultGraph,
     Literal,
@@ -138,10 +138,16 @@ class Reader:
         return tuple(sorted(text(term) for term in ours or found))
 
     def labels(self, node: NamedNode) -> dict[str, str]:
-        """Give the preferred label by language."""
+        """Give the preferred label by language; of texts, which stand behind the accepted view too."""
         found: dict[str, str] = {}
-        for predicate in (SKOS.prefLabel, RDFS.label):
-            for term in self.values(node, predicate):
+        for where, predicate in (
+            (ACCEPTED, SKOS.prefLabel),
+            (ACCEPTED, RDFS.label),
+            (None, RDFS.label),
+        ):
+            if where is None and (found or not node.value.startswith(ID)):
+                break
+            for term in self.values(node, predicate, where):
                 if isinstance(term, Literal):
                     found.setdefault(term.language or "", term.value)
         return found
