@@ -40,13 +40,12 @@ class Imported:
     refused: list[tuple[str, str]] = field(default_factory=list)
 
 
-def export_bundle(changes: Changes, kb: Path, release: str) -> Iterator[bytes]:
+def export_bundle(found: Sequence[Change], kb: Path, release: str) -> Iterator[bytes]:
     """Yield the lines of a bundle: a header, one line a change in order, an Ed25519 signature."""
     key = signing_key(kb)
     digest = hashlib.sha256()
-    last = changes.last
-    head = {"format": FORMAT, "release": release, "changes": last, "key": public_of(key)}
-    for said in (head, *map(_said, _in_order(changes, last))):
+    head = {"format": FORMAT, "release": release, "changes": len(found), "key": public_of(key)}
+    for said in (head, *map(_said, found)):
         line = json.dumps(said, ensure_ascii=False, sort_keys=True).encode() + b"\n"
         digest.update(line)
         yield line
@@ -162,12 +161,6 @@ def _again(decisions: Decisions, change: Change) -> Change:
         raise UsageError(f"it writes to {text_graph(outside[0])}, which no change may")
     decisions.changes.check_fits(change)
     return change
-
-
-def _in_order(changes: Changes, last: int) -> Iterator[Change]:
-    for number in range(1, last + 1):
-        if (found := changes.numbered(number)) is not None:
-            yield found
 
 
 def _said(change: Change) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from shiyi.model.rdf import NamedNode, Quad
+from shiyi.model.rdf import NamedNode, Quad, Triple, text
 from shiyi.ontology.terms import PROV, RDF, SHIYI
 from shiyi.ontology.vocabulary import Schema
 from shiyi.reasoning.inheritance import DERIVED, Derivation, Premises, derivation_quads, infer
@@ -49,10 +49,35 @@ def ways_of(edges: Iterable[Edge], broader: Mapping[str, Iterable[str]], schema:
         tuple(by[SHIYI.hasIngredient.value]), tuple(by[SHIYI.impliesSyndrome.value]),
         {node: frozenset(above) for node, above in broader.items()}, schema,
     )  # fmt: skip
+    return ways_by_claim(infer(premises))
+
+
+def ways_by_claim(derivations: Iterable[Derivation]) -> Ways:
+    """Group derivations by the claim that follows."""
     found: dict[str, list[Derivation]] = defaultdict(list)
-    for each in infer(premises):
+    for each in derivations:
         found[each.claim.value].append(each)
     return {claim: tuple(sorted(ways, key=_order)) for claim, ways in found.items()}
+
+
+def held_in(store: QuadStore) -> Mapping[str, Followed]:
+    """Read what the derived graph of a store holds."""
+    premises: dict[str, set[str]] = defaultdict(set)
+    for quad in store.match(None, PROV.wasDerivedFrom, None, DERIVED):
+        premises[text(quad.subject)].add(text(quad.object))
+    sure = {
+        text(q.subject): float(text(q.object))
+        for q in store.match(None, SHIYI.confidence, None, DERIVED)
+    }
+    found = {}
+    for quad in store.match(None, RDF.reifies, None, DERIVED):
+        claim, said = text(quad.subject), quad.object
+        if isinstance(said, Triple) and claim in premises:
+            found[claim] = Followed(
+                text(said.subject), said.predicate.value, text(said.object), sure[claim],
+                frozenset(premises[claim]),
+            )  # fmt: skip
+    return found
 
 
 def followed(ways: Ways) -> Mapping[str, Followed]:

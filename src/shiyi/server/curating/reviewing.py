@@ -2,21 +2,16 @@
 
 import threading
 from collections.abc import Sequence
-from typing import Final
 
-from shiyi.curation.columns import Columns
+from shiyi.curation.columns import Columns, classes_of
 from shiyi.curation.decisions import Decisions
 from shiyi.curation.ledger import Change
 from shiyi.curation.opinions import Opinions
 from shiyi.curation.queue import Queue
-from shiyi.model.rdf import DefaultGraph, local_name, text
-from shiyi.ontology.terms import RDF
 from shiyi.ontology.vocabulary import Schema
 from shiyi.server.curators import Curation
 from shiyi.server.refreshing import touched
 from shiyi.sparql.store import QuadStore
-
-_ASIDE: Final = frozenset({"Claim", "Evidence", "Review"})
 
 
 class Reviewing:
@@ -57,16 +52,3 @@ class Reviewing:
                 return  # it will read the store as it is then
             quads = [quad for change in made for quad in (*change.removed, *change.added)]
             self._queue.columns.update(touched(quads)[0])
-
-
-def classes_of(store: QuadStore, schema: Schema) -> dict[str, str]:
-    """Give each concept its most specific class of ours."""
-    found: dict[str, str] = {}
-    for quad in store.match(None, RDF.type, None, DefaultGraph()):
-        name, iri = local_name(text(quad.object)), text(quad.subject)
-        if name not in schema.parents or name in _ASIDE:
-            continue
-        known = found.get(iri)
-        if known is None or known in schema.superclasses(name):
-            found[iri] = name
-    return found

@@ -1,0 +1,218 @@
+"""Curation at 350,000 generated claims: queue page, a decision in the next answer, an import.
+
+Usage: bench/curation.py [CLAIMS] [REVIEWS]
+"""
+
+import base64
+import hashlib
+import json
+import random
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import uuid4
+
+from shiyi.curation.bundle import _said, import_bundle, public_of, read_bundle, signing_key
+from shiyi.curation.changes import Changes
+from shiyi.curation.ledger import Change
+from shiyi.curation.people import People
+from shiyi.curation.roles import Role
+from shiyi.model.names import content_hash, graph, resource
+from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, Quad, Triple, canonical, decimal
+from shiyi.ontology.terms import DCTERMS, RDF, SHIYI, SKOS
+from shiyi.server.app import create_app
+from shiyi.sparql.knowledge_base import KnowledgeBase
+from shiyi.sparql.oxigraph import OxigraphStore
+
+OUT = Path(__file__).parent / "results" / "curation.json"
+RELATIONS = (
+    SHIYI.hasEfficacy,
+    SHIYI.relieves,
+    SHIYI.indicatedFor,
+    SHIYI.interactsWith,
+    SHIYI.cautionIn,
+)
+HARM = {SHIYI.interactsWith.value, SHIYI.cautionIn.value}  # two reviewers decide these
+PAGES = 60
+
+
+def claims(count: int) -> Iterator[tuple[str, list[Quad]]]:
+    """Yield claims with one piece of evidence each; three in ten are candidates."""
+    chance = random.Random(1)  # noqa: S311 - a bench
+    things = [resource(f"substance-g{i}") for i in range(count // 20)]
+    ends = [resource(f"symptom-g{i}") for i in range(count // 60)]
+    source = resource("source-generated")
+    for node, kind in (
+        *((t, SHIYI.MFHSubstance) for t in things),
+        *((e, SHIYI.Symptom) for e in ends),
+    ):
+        name = node.value.rpartition("/")[2]
+        yield "", [
+            Quad(node, RDF.type, kind), Quad(node, SKOS.prefLabel, Literal(name, language="en")),
+        ]  # fmt: skip
+    yield (
+        "",
+        [Quad(source, SHIYI.lineage, Literal("generated")), Quad(source, RDF.type, SHIYI.Source)],
+    )
+    seen = set()
+    while len(seen) < count:
+        s, p, o = chance.choice(things), chance.choice(RELATIONS), chance.choice(ends)
+        iri = f"claim/{content_hash(*map(canonical, (s, p, o)), 'positive')}"
+        if iri in seen:
+            continue
+        seen.add(iri)
+        yield iri, _quads(resource(iri), (s, p, o), chance, source)
+
+
+def _quads(
+    claim: NamedNode,
+    parts: tuple[NamedNode, NamedNode, NamedNode],
+    chance: random.Random,
+    source: NamedNode,
+) -> list[Quad]:
+    candidate = chance.random() < 0.3
+    place = graph("candidates") if candidate else DefaultGraph()
+    sure, node = decimal(round(chance.uniform(0.2, 0.95), 3)), NamedNode(f"{claim.value}-e")
+    status = SHIYI.candidate if candidate else SHIYI.accepted
+    s, p, o = parts
+    said = [
+        (claim, RDF.reifies, Triple(*parts)), (claim, RDF.type, SHIYI.Claim),
+        (claim, SHIYI.status, status), (claim, SHIYI.polarity, SHIYI.positive),
+        (claim, SHIYI.confidence, sure), (claim, SHIYI.evidence, node),
+        (node, DCTERMS.source, source), (node, SHIYI.extractionConfidence, sure),
+        (node, SHIYI.sourceTier, resource("tier-textbook")), (node, RDF.type, SHIYI.Evidence),
+    ]  # fmt: skip
+    said += (
+        [(claim, RDF.subject, s), (claim, RDF.predicate, p), (claim, RDF.object, o)]
+        if candidate
+        else [parts]
+    )
+    return [Quad(*each, place) for each in said]
+
+
+def build(kb: Path, count: int) -> list[str]:
+    """Write the base as its files, and give the claims."""
+    folder = kb / "generations" / "one"
+    (folder / "index").mkdir(parents=True)
+    store, names = OxigraphStore.on_disk(folder / "store"), []
+    batch: list[Quad] = []
+    for name, quads in claims(count):
+        names += [resource(name).value] if name else []
+        batch += quads
+        if len(batch) > 200_000:
+            store.load_quads(batch)
+            batch = []
+    store.load_quads(batch)
+    store.close()
+    (folder / "manifest.json").write_text(json.dumps({"release": "sha256:generated"}))
+    (kb / "CURRENT").write_text("one\n")
+    return names
+
+
+def bundle(kb: Path, names: list[str], count: int) -> bytes:
+    """Sign reviews that one and two people might have made elsewhere."""
+    chance, key = random.Random(2), signing_key(kb)  # noqa: S311
+    lines = [json.dumps({"format": "shiyi-reviews 1", "key": public_of(key)}).encode() + b"\n"]
+    for i in range(count):
+        kind = chance.choice(("accept", "accept", "reject"))
+        notes = ((SHIYI.agreement, decimal(1.0 if kind == "accept" else -1.0)),)
+        made = Change(
+            resource(f"change/{uuid4().hex}").value, i + 1, kind, chance.choice(("li", "wang")),
+            "2026-01-01T00:00:00Z", "", (chance.choice(names),), notes=notes,
+        )  # fmt: skip
+        lines.append(json.dumps(_said(made)).encode() + b"\n")
+    signed = key.sign(hashlib.sha256(b"".join(lines)).digest())
+    return b"".join(lines) + json.dumps({"signature": base64.b64encode(signed).decode()}).encode()
+
+
+def expect(holds: bool, why: str) -> None:
+    if not holds:
+        raise SystemExit(why)
+
+
+def timed(ask: "object") -> float:
+    began = time.perf_counter()
+    ask()  # type: ignore[operator]
+    return (time.perf_counter() - began) * 1000
+
+
+def serve(kb: Path, count: int) -> dict[str, float]:
+    """Measure pages and a decision on the running application."""
+    from flask.testing import FlaskClient
+
+    person = People(kb).add("li", Role.EDITOR, "correct horse battery")
+    began = time.perf_counter()
+    app = create_app(kb)
+    opened = time.perf_counter() - began
+    site = app.extensions["shiyi"]
+    said = {"who": "li", "epoch": person.epoch, "since": int(time.time()), "csrf": "token"}
+    cookie = app.session_interface.get_signing_serializer(app).dumps(said)  # type: ignore[attr-defined]
+    client: FlaskClient = app.test_client(use_cookies=False)
+    headers = {"Cookie": f"shiyi_session={cookie}", "Accept": "text/html"}
+
+    def page(query: str) -> None:
+        answer = client.get(f"/curate/queue?{query}", headers=headers)
+        expect(answer.status_code == 200, answer.text[:500])
+
+    first = timed(lambda: page(""))
+    queries = ["", "status=candidate", "relation=interactsWith", "harm=yes", "tier=textbook&from=500",
+               "whose=all&from=10000", "shape=MFHSubstance"]  # fmt: skip
+    pages = sorted(timed(lambda q=q: page(q)) for q in queries * (PAGES // len(queries)))  # type: ignore[misc]
+    took = [decided(site, client, headers, i) for i in range(20)]
+    site.close()
+    return {
+        "claims": count, "open_s": round(opened, 1), "first_page_ms": round(first),
+        "page_p50_ms": round(statistics.median(pages), 1),
+        "page_p95_ms": round(pages[int(len(pages) * 0.95)], 1),
+        "decision_to_answer_p50_ms": round(statistics.median(took), 1),
+        "decision_to_answer_max_ms": round(max(took), 1),
+    }  # fmt: skip
+
+
+def decided(site: "object", client: "object", headers: dict[str, str], i: int) -> float:
+    """Reject a claim that an answer cites, and ask again until it does not; milliseconds."""
+    question = f"What are the effects of substance-g{i}?"
+
+    def cited() -> set[str]:
+        said = client.post("/api/ask", json={"question": question, "lang": "en"}).json  # type: ignore[attr-defined]
+        return {
+            each["claim"] for each in said["citations"] if each["predicate"]["iri"] not in HARM
+        }  # fmt: skip
+
+    before = sorted(cited())
+    if not before:
+        raise SystemExit(f"the answer to {question!r} cites nothing")
+    form = {"csrf": "token", "claim": before[0], "kind": "reject", "key": uuid4().hex}
+    other = {**headers, "Accept": "application/json"}
+    began = time.perf_counter()
+    answer = client.post("/curate/review", data=form, headers=other)  # type: ignore[attr-defined]
+    expect(answer.status_code == 200 and not answer.json["waits"], answer.text[:500])
+    expect(before[0] not in cited(), "the next answer still cites the claim")
+    return (time.perf_counter() - began) * 1000
+
+
+def main() -> None:
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 350_000
+    reviews = int(sys.argv[2]) if len(sys.argv) > 2 else 10_000
+    with tempfile.TemporaryDirectory() as folder:
+        kb = Path(folder) / "kb"
+        names = build(kb, count)
+        said = serve(kb, count)
+        content = bundle(kb, names, reviews)
+        with KnowledgeBase.open(kb, write=True) as base:
+            began = time.perf_counter()
+            found = read_bundle(content, [public_of(signing_key(kb))])
+            result = import_bundle(Changes(base.writer), found)
+            said |= {"reviews": reviews, "import_s": round(time.perf_counter() - began, 1),
+                     "made": result.made, "refused": len(result.refused)}  # fmt: skip
+    OUT.parent.mkdir(exist_ok=True)
+    OUT.write_text(json.dumps(said, indent=1) + "\n")
+    for name, value in said.items():
+        print(f"{name:28} {value:>12}")
+
+
+if __name__ == "__main__":
+    main()
