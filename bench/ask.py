@@ -1,12 +1,23 @@
-"""How long a warm answer takes, over the questions in QUESTIONS; run ``python bench/ask.py KB``."""
+"""How long a warm answer takes: ``python bench/ask.py [KB] [--size starter|yaoshi|idisk]``.
 
+The larger sizes add made-up claims with skewed degrees to the base, in memory; questions about the
+hubs are asked besides. The last figures are those of relation paths from the largest hub.
+"""
+
+import argparse
 import json
 import statistics
-import sys
 import time
-from pathlib import Path
+from pathlib import Path as File
+
+from grown import CONCEPTS, RELATIONS, grown, hub_paths, largest_hub
 
 from shiyi.answering import Runtime, ask
+from shiyi.answering.ranking import diverse
+from shiyi.model.path import Path
+from shiyi.model.rdf import NamedNode
+from shiyi.ontology.terms import SHIYI
+from shiyi.reasoning.hub_walk import best_paths, importance_of
 from shiyi.settings import Settings
 from shiyi.sparql.knowledge_base import KnowledgeBase
 
@@ -18,26 +29,71 @@ QUESTIONS = (
     "头晕乏力，能推荐什么汤？",
 )  # fmt: skip
 ROUNDS = 10
+KEPT = 500  # paths of one relation path that may be shown, before they are thinned out
+SIZES = {"yaoshi": (29_292, 24_984), "idisk": (RELATIONS, CONCEPTS)}
 
 
-def main(kb: Path) -> None:
+def main(kb: File, size: str) -> None:
     with KnowledgeBase.open(kb) as base:
         started = time.perf_counter()
-        runtime = Runtime.open(base, Settings())
+        settings = Settings()
+        if size == "starter":
+            runtime = Runtime.open(base, settings)
+        else:
+            runtime = grown(base, settings, *SIZES[size])
         opened = time.perf_counter() - started
-        for question in QUESTIONS:
+        asked = (*QUESTIONS, *(_about_hubs(runtime) if size != "starter" else ()))
+        for question in asked:
             ask(runtime, question)
-        wall, cpu = list[float](), list[float]()
+        wall, cpu, slowest = list[float](), list[float](), dict[str, float]()
         for _ in range(ROUNDS):
-            for question in QUESTIONS:
+            for question in asked:
                 started, worked = time.perf_counter(), time.process_time()
                 ask(runtime, question)
                 wall.append((time.perf_counter() - started) * 1000)
                 cpu.append((time.process_time() - worked) * 1000)
+                slowest[question] = max(slowest.get(question, 0.0), cpu[-1])
+        worst = max(slowest, key=lambda each: slowest[each])
         print(json.dumps({
-            "claims": len(runtime.projection), "open_seconds": round(opened, 2), "n": len(wall),
-            **_spread("", wall), **_spread("cpu_", cpu),
-        }))  # fmt: skip
+            "size": size, "claims": len(runtime.projection), "concepts": len(runtime.facts.classes),
+            "open_seconds": round(opened, 2), "n": len(wall),
+            **_spread("", wall), **_spread("cpu_", cpu), "slowest": worst, **_hub(runtime),
+        }, ensure_ascii=False))  # fmt: skip
+
+
+def _about_hubs(runtime: Runtime) -> list[str]:
+    """Ask about the symptom and the supplement with the most claims."""
+    facts = runtime.facts
+
+    def widest(kind: NamedNode) -> str:
+        members = facts.members(kind)
+        ends = (facts.by_subject, facts.by_object)
+        return max(members, key=lambda iri: sum(len(side.get(iri, ())) for side in ends))
+
+    symptom, supplement, drug = map(widest, (SHIYI.Symptom, SHIYI.DSIngredient, SHIYI.Drug))
+    names = {"s": facts.label(symptom, "zh"), "x": facts.label(supplement, "en"),
+             "d": facts.label(drug, "en")}  # fmt: skip
+    return [each.format(**names) for each in (
+        "有{s}吃什么好？", "有{s}喝什么好，我在吃华法林", "Can I take {x} with {d}?",
+        "What is {x} good for?", "{x}",
+    )]  # fmt: skip
+
+
+def _hub(runtime: Runtime) -> dict[str, float | int]:
+    """Score ten relation paths of two hops from the largest hub, and keep the ten best paths."""
+    projection, paths = runtime.projection, runtime.settings.paths
+    hub = largest_hub(projection)
+    plans = hub_paths(projection, hub)
+    importance = importance_of(projection, runtime.rank)
+    spent, found, kept = list[float](), 0, list[Path]()
+    for _ in range(ROUNDS):
+        started = time.process_time()
+        walks = [best_paths(projection, plan, (hub,), importance, KEPT) for plan in plans]
+        every = [path for walk in walks for path in walk.paths]
+        kept = diverse(sorted(every, key=lambda path: -path.score), paths.top_k)
+        spent.append((time.process_time() - started) * 1000)
+        found = sum(walk.found for walk in walks)
+    return {"hub_paths": found, "hub_kept": len(kept), **_spread("hub_cpu_", spent)}
 
 
 def _spread(name: str, spent: list[float]) -> dict[str, float]:
@@ -54,4 +110,8 @@ def _spread(name: str, spent: list[float]) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else "kb"))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("kb", nargs="?", type=File, default=File("kb"))
+    parser.add_argument("--size", choices=("starter", *SIZES), default="starter")
+    said = parser.parse_args()
+    main(said.kb, said.size)

@@ -1,7 +1,7 @@
 """The accepted claims as a compressed adjacency, for importance and for walking from hubs."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path as File
 from typing import Self
@@ -158,6 +158,27 @@ class Projection:
                 self.nodes[self.source[i]], step.predicate, self.nodes[self.target[i]],
                 self.claims[i], float(self.confidence[i]), step.forward,
             )  # fmt: skip
+
+    def places(self, iris: Iterable[str]) -> Ints:
+        """Give the places in ``nodes`` of the concepts that are there, each once."""
+        known = (self._node.get(iri) for iri in dict.fromkeys(iris))
+        return np.array([place for place in known if place is not None], dtype=np.int32)
+
+    def leaving(self, nodes: Ints, step: Step) -> tuple[Ints, Ints]:
+        """List the claims that leave some nodes along ``step``: place in ``nodes``, and claim."""
+        kind = self._kind.get(step.predicate)
+        if kind is None or not len(nodes):
+            empty = np.empty(0, dtype=np.int32)
+            return empty, empty
+        bounds = self._out if step.forward else self._in
+        first, counts = bounds[nodes], bounds[nodes + 1] - bounds[nodes]
+        origin = np.repeat(np.arange(len(nodes), dtype=np.int32), counts)
+        within = np.arange(len(origin)) - np.repeat(np.cumsum(counts) - counts, counts)
+        edges = (np.repeat(first, counts) + within).astype(np.int32)
+        if not step.forward:
+            edges = self._by_target[edges]
+        meant = self.kind[edges] == kind
+        return origin[meant], edges[meant]
 
     def walk(self, path: RelationPath, seeds: Sequence[str], limit: int) -> Walk:
         """Follow ``path`` from ``seeds``, through no node twice; at most ``limit`` paths."""
