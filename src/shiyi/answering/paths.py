@@ -91,6 +91,7 @@ class Retrieved:
     texts: tuple[Unit, ...] = ()
     steps: tuple[Mapping[str, Any], ...] = ()
     rounds: int = 0
+    beside: tuple[Found, ...] = ()  # claims that hold words of the question no concept was found for
     remarks: tuple[str, ...] = ()  # what the reader is told of how it was found
 
     def with_steps(self, steps: Iterable[Mapping[str, Any]]) -> "Retrieved":

@@ -74,6 +74,20 @@ def report(desk: Desk, retrieved: Retrieved, least: float, said: Collection[str]
     return part
 
 
+def spoken_of(desk: Desk, retrieved: Retrieved, least: float, part: Part) -> list[Line]:
+    """Say what texts hold of words that no concept was found for, with their notes."""
+    lines, voice = list[Line](), desk.voice
+    end, space = ("。", "") if voice.language == "zh" else (".", " ")
+    for fact in (each.fact for each in retrieved.beside):
+        if fact.language or (is_benefit(fact) and not _may_help(desk, fact, least, part)):
+            continue
+        key = (fact.subject, fact.predicate.value, "of", fact.positive)
+        text = closed(_line(desk, key, [fact]).text, end)
+        if note := voice.note(fact):
+            lines.append(Line(((f"{text}{space}{closed(note, end)}", (fact,)),), 1))
+    return lines
+
+
 def _say(language: str, key: str, **values: str) -> str:
     return _WORDS[key][0 if language == "zh" else 1].format(**values)
 

@@ -13,7 +13,7 @@ from shiyi.answering.parts import Desk, Part
 from shiyi.answering.paths import Retrieved
 from shiyi.answering.phrases import capital, plain
 from shiyi.answering.reading import Reading
-from shiyi.answering.report import nothing, report
+from shiyi.answering.report import nothing, report, spoken_of
 from shiyi.answering.runtime import Runtime
 from shiyi.model.answer import SafetyWarning
 from shiyi.ontology.terms import SHIYI
@@ -40,6 +40,9 @@ def write(desk: Desk, retrieved: Retrieved, runtime: Runtime, method: str) -> Pa
     if _reports(desk, retrieved, part, method):
         least = runtime.settings.answer.recommend_from
         part.take(report(desk, retrieved, least, _said(part)))
+    if not desk.reading.emergencies:
+        least = runtime.settings.answer.recommend_from
+        part.opening.lines[:0] = spoken_of(desk, retrieved, least, part)
     reading, voice = desk.reading, desk.voice
     part.missing += [voice.say("m_profile", word=plain(w)) for w in reading.person.unknown][:5]
     unlinked = [m.text for m in reading.mentions if not m.iri]

@@ -4,18 +4,22 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from shiyi.answering.cues import is_cue
 from shiyi.answering.facts import Fact
+from shiyi.answering.library import words
 from shiyi.answering.methods import neighbourhood, paths
 from shiyi.answering.methods.claims import at, expanded, merged, recall
 from shiyi.answering.methods.judging import ScoredJudge
 from shiyi.answering.methods.port import Query
-from shiyi.answering.paths import Retrieved
+from shiyi.answering.paths import Found, Retrieved
 from shiyi.answering.runtime import Runtime
 from shiyi.answering.texts import CLAIM, Unit
 from shiyi.model.rdf import local_name
 from shiyi.prompts.chat import ChatModel
 
 _KEPT: Final = 30  # claims; more only adds noise
+_BESIDE: Final = 2  # claims that hold words which were not linked
+_SHARED: Final = 0.6  # ours: share of these words that a text must hold
 _TEXTS: Final = 15  # texts recalled where the graph is thin (TOSRR's number)
 
 
@@ -32,8 +36,14 @@ def retrieve(query: Query, runtime: Runtime, model: ChatModel | None) -> Retriev
     if _thin(query, runtime, found):
         texts, routes["texts"], steps = _from_texts(query, runtime)
     claims = merged(routes.values())[:_KEPT]
+    beside = () if query.advice else _beside(query, runtime)
+    if beside:
+        held = [each.fact.claim for each in beside]
+        steps = [*steps, {"step": "unlinked words", "claims": held}]
     taken = {"step": "routes", "claims": {name: len(each) for name, each in routes.items()}}
-    return replace(found, claims=claims, texts=tuple(texts), steps=(*found.steps, taken, *steps))
+    return replace(
+        found, claims=claims, beside=beside, texts=tuple(texts), steps=(*found.steps, taken, *steps)
+    )
 
 
 def _thin(query: Query, runtime: Runtime, found: Retrieved) -> bool:
@@ -56,3 +66,19 @@ def _from_texts(
     facts = [known[c] for unit in kept for c in unit.claims if c in known and unit.kind != CLAIM]
     facts += [known[unit.iri] for unit in kept if unit.kind == CLAIM and unit.iri in known]
     return list(kept), list({f.claim: f for f in facts}.values()), [recall("keyword", hits), step]
+
+
+def _beside(query: Query, runtime: Runtime) -> tuple[Found, ...]:
+    """Give claims of the things asked about whose texts hold words that were not linked."""
+    unlinked = [m.text for m in query.reading.mentions if not m.iri and not is_cue(m.text)]
+    asked = set(words(" ".join(unlinked)))
+    own = {f.claim: f for iri in query.reading.materials for f in at(runtime.facts, iri)}
+    if not asked or not own:
+        return ()
+    hits = runtime.library.by_words(" ".join(unlinked), _BESIDE, (CLAIM,), own)
+    shared = [len(asked & set(words(h.unit.text))) / len(asked) for h in hits]
+    most = max([_SHARED, *shared])
+    return tuple(
+        Found(own[h.unit.iri], h.score) for h, share in zip(hits, shared, strict=True)
+        if share >= most
+    )  # fmt: skip
