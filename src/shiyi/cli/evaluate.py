@@ -4,15 +4,20 @@ import argparse
 import json
 import sys
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from shiyi.settings import Settings
+
+if TYPE_CHECKING:
+    from shiyi.evaluation.bench import Request
+    from shiyi.evaluation.results import Report
+    from shiyi.sparql.knowledge_base import KnowledgeBase
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Say what ``shiyi evaluate`` takes."""
     parser.add_argument("task", metavar="TASK",
-                        help="mcq, truefalse, recommend, syndrome, linking, confidence, retrieval, safety or dialogue")  # fmt: skip
+                        help="mcq, truefalse, recommend, syndrome, linking, extraction, confidence, retrieval, safety or dialogue")  # fmt: skip
     parser.add_argument("file", metavar="FILE", nargs="?", default="",
                         help="a question file, or source:NAME for questions made from a source")  # fmt: skip
     parser.add_argument("--generated", action="store_true",
@@ -57,7 +62,10 @@ def run(args: argparse.Namespace, settings: Settings) -> int:
     )  # fmt: skip
     bar = Bar(sys.stderr)
     with KnowledgeBase.of(settings) as base:
-        report = evaluate(base, settings, request, bar.show)
+        report = (
+            _extraction(base, settings, request, bar) if args.task == "extraction"
+            else evaluate(base, settings, request, bar.show)
+        )  # fmt: skip
     bar.clear()
     if args.json:
         for each in report.to_json():
@@ -67,6 +75,31 @@ def run(args: argparse.Namespace, settings: Settings) -> int:
         for failure in report.failures:
             print(f"  {failure['id']} ({failure['method']}): {'; '.join(failure['faults'])}")
     return 0
+
+
+def _extraction(
+    base: "KnowledgeBase", settings: Settings, request: "Request", bar: "Bar"
+) -> "Report":
+    """Measure the extractors of ``shiyi ingest``; a model's replies are kept in the base's folder."""
+    from dataclasses import replace
+
+    from shiyi.cli.extracting import EXTRACTORS, Extracting
+    from shiyi.evaluation.extraction import measure_extraction
+    from shiyi.ingest.datasets import Dataset
+    from shiyi.ingest.gate import Gate
+    from shiyi.linking.labels import LabelIndex
+    from shiyi.model.claim import Source, Tier
+
+    index = LabelIndex.from_store(base.store, base.release)
+    gate, held = Gate(index), Dataset("held", "1", Source("held", "评测", "held", Tier.CLASSIC))
+    made = {name: Extracting(name, index, gate, settings, base.path) for name in EXTRACTORS}
+    makers = {name: lambda each=each: each.extractor(held) for name, each in made.items()}
+    chosen = request if request.methods != ("fused",) else replace(request, methods=("rules",))
+    try:
+        return measure_extraction(index, base.release, chosen, makers, bar.show)
+    finally:
+        for each in made.values():
+            each.close()
 
 
 def _words(given: list[str]) -> tuple[str, ...]:
