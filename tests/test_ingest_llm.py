@@ -27,6 +27,7 @@ from shiyi.prompts.replies import Replies
 from shiyi.settings import IngestSettings, ModelSettings, Settings
 from shiyi.sparql.generations import build_generation
 from shiyi.sparql.knowledge_base import KnowledgeBase
+from shiyi.sparql.records import record_of
 from tests.model_server import ModelServer, good, serving
 
 INDEX = LabelIndex.from_tables(artefact("ontology/concepts"))
@@ -255,6 +256,31 @@ def test_a_model_gets_no_more_than_two_rounds(
         report = read(copied("kb"), page, server, monkeypatch)
     assert server.asked["repair-claims"] == 2
     assert sum(report.quarantined.values()) == 1
+
+
+def test_attributes_of_two_passages_are_one_record_with_both_sources(
+    copied: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def script(name: str, title: str, passage: str) -> Any:
+        if name == "extract-attributes":
+            said = passage.strip().rstrip("。")
+            return {"attributes": [{"subject": "山药", "relation": "consumptionMethod", "object": said,
+                                    "quote": said, "confidence": 0.9}]}  # fmt: skip
+        return good(name, title, passage)
+
+    kb = copied("kb")
+    with serving(script) as server:
+        for name, said in (("one", "煮粥食。"), ("two", "煮粥食，可加莲子。")):
+            path = tmp_path / f"{name}.md"
+            path.write_text(f"# {name}\n\n## 山药\n\n{said}\n", "utf-8")
+            read(kb, path, server, monkeypatch)
+    [yam] = [
+        each.iri for each in INDEX.concepts if each.zh == "山药" and each.kind == "MFHSubstance"
+    ]
+    with KnowledgeBase.open(kb) as base:
+        [method] = record_of(base.store, yam, candidates=True)
+    assert method.value == "煮粥食，可加莲子"
+    assert (len(method.claims), len(method.sources)) == (2, 2)
 
 
 def test_forgetting_takes_the_replies_with_it(
