@@ -175,6 +175,7 @@ class QuerySettings:
     bytes: int = 500_000_000  # beyond 1 MB a result waits on disk, so memory stays the same
     max_query_bytes: int = 65_536
     workers: int = 2
+    cache_bytes: int = 16_000_000  # of short results, kept until the base changes; 0 keeps none
     snapshot_seconds: float = 1.0  # a write is seen by new queries after at most this long
 
 

@@ -1,5 +1,6 @@
 """The web application around one knowledge base, and the server that runs it."""
 
+import logging
 import signal
 import socket
 import sys
@@ -130,6 +131,8 @@ def serve(app: Flask, host: str, port: int, threads: int) -> None:
     from waitress.server import create_server
 
     site: Site = app.extensions["shiyi"]
+    # it warns of every request that waits a moment for a thread
+    logging.getLogger("waitress.queue").setLevel(logging.ERROR)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # so that workers and snapshots go too
     try:
         with _listening(host, port) as listener:

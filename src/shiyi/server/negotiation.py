@@ -1,11 +1,13 @@
 """Which representation a client gets, by Accept with its q-values."""
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Final
 
 from flask import request
 from werkzeug.datastructures import MIMEAccept
 from werkzeug.exceptions import NotAcceptable
+from werkzeug.http import parse_accept_header
 
 HTML: Final = "text/html"
 # media type -> extension, the one we prefer first
@@ -29,7 +31,17 @@ def preferred(offered: Sequence[str], accepted: MIMEAccept | None = None) -> str
 
     A type the client names beats a wildcard of the same quality.
     """
-    accepted = request.accept_mimetypes if accepted is None else accepted
+    if accepted is None:
+        return _remembered(request.headers.get("Accept", ""), tuple(offered))
+    return _chosen(offered, accepted)
+
+
+@lru_cache(maxsize=1024)
+def _remembered(header: str, offered: tuple[str, ...]) -> str:
+    return _chosen(offered, parse_accept_header(header, MIMEAccept))
+
+
+def _chosen(offered: Sequence[str], accepted: MIMEAccept) -> str:
     if not accepted:
         return offered[0]
     # our forms have no parameters but a charset, and that is UTF-8 whatever is asked for

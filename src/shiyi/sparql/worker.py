@@ -44,6 +44,13 @@ _GRAPHS = {
     "trig": RdfFormat.TRIG, "rdf": RdfFormat.RDF_XML, "jsonld": RdfFormat.JSON_LD,
 }  # fmt: skip
 
+_VOCAB = "https://w3id.org/shiyi/vocab#"
+# what SUBJECT(), PREDICATE(), OBJECT() and isTRIPLE() give, for parsers that know SPARQL 1.1 only
+_FUNCTIONS = {
+    NamedNode(_VOCAB + name): lambda term, name=name: getattr(term, name, None)
+    for name in ("subject", "predicate", "object")
+} | {NamedNode(_VOCAB + "triple"): lambda s, p, o: _triple(s, p, o)}
+
 _WITHOUT_TERMS = {"rdf", "jsonld"}  # their readers know RDF 1.1 only
 _WITH_PREFIXES = {"ttl", "trig", "rdf"}
 
@@ -152,7 +159,10 @@ def _dumped(store: Store, request: dict[str, Any], size: int) -> tuple[dict[str,
 def _answer(
     store: Store, request: dict[str, Any], rows: int, size: int
 ) -> tuple[dict[str, Any], bytes]:
-    found = store.query(request["query"], base_iri=request["base"] or None, **_dataset(request))
+    found = store.query(
+        request["query"], base_iri=request["base"] or None, custom_functions=_FUNCTIONS,
+        **_dataset(request),
+    )  # fmt: skip
     kind = "graph" if isinstance(found, QueryTriples) else "solutions"
     form = request[kind]
     if isinstance(found, QueryBoolean):
@@ -187,6 +197,13 @@ def _written(
     prefixes = request.get("prefixes") if form in _WITH_PREFIXES else None
     serialize(triples, cast("IO[bytes]", sink), format=_GRAPHS[form], prefixes=prefixes)
     return {"outcome": "whole", "kind": "graph", "rows": count}, sink.rest()
+
+
+def _triple(subject: Any, predicate: Any, object_: Any) -> Triple | None:
+    try:
+        return Triple(subject, predicate, object_)
+    except TypeError:  # a literal in a wrong place leaves the variable unbound
+        return None
 
 
 def _dataset(request: dict[str, Any]) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from shiyi.errors import (
 from shiyi.ontology.terms import PREFIXES
 from shiyi.settings import QuerySettings
 from shiyi.sparql.guard import check_query
+from shiyi.sparql.kept_results import KeptResults
 from shiyi.sparql.knowledge_base import KnowledgeBase
 from shiyi.sparql.results import (
     GRAPH_TYPES,
@@ -68,6 +69,8 @@ class QueryPool:
         self.shortcut: Callable[[int], Snapshot | None] = lambda sequence: None
         self._idle: queue.LifoQueue[_Worker] = queue.LifoQueue()
         self._turn, self._closed = threading.Lock(), False
+        kept = self._settings.cache_bytes
+        self._kept = KeptResults(kept) if kept > 0 else None
         self._current = self._snapshot()
         self._workers = [
             _Worker(WorkerProcess(self._settings)) for _ in range(max(1, self._settings.workers))
@@ -122,8 +125,14 @@ class QueryPool:
         query says. QueryError where the query is wrong, QueryLimitError where it ran past
         ``timeout`` seconds, memory, rows or bytes, FormatError where ``accept`` has no fit.
         """
-        check_query(text, self._settings.max_query_bytes, self.network_blocked)
         accepted, seconds = accept or ResultFormat(), seconds_of(self._settings, timeout)
+        key = (
+            self._level(), text, accepted, tuple(default_graphs), tuple(named_graphs), profile,
+            base, rows,
+        )  # fmt: skip
+        if self._kept and (known := self._kept.find(key)):
+            return known
+        check_query(text, self._settings.max_query_bytes, self.network_blocked)
         request = {
             "query": text, "seconds": seconds, "solutions": accepted.solutions,
             "graph": accepted.graph, "default_graphs": list(default_graphs),
@@ -132,7 +141,10 @@ class QueryPool:
             **_prefixes(accepted.graph),
         }  # fmt: skip
         bounded = replace(self._settings, rows=request["rows"])
-        return _result(self._reply(request, seconds), accepted, bounded)
+        made = _result(self._reply(request, seconds), accepted, bounded)
+        if self._kept and key[0] == self._level():
+            self._kept.keep(key, text, made)
+        return made
 
     def dump(self, graph: str, form: str, profile: str = "") -> StreamedResult | None:
         """Give one whole graph, the empty name being the default graph; None where it is not.
@@ -228,12 +240,21 @@ class QueryPool:
     def _latest(self) -> _Shared:
         """Take hold of a snapshot that is recent enough."""
         with self._turn:
-            behind = self._kb.sequence != self._current.sequence
-            age = time.monotonic() - self._current.made
-            if behind and age >= self._settings.snapshot_seconds:
-                self._renew()
+            self._renew_if_old()
             self._current.users += 1
             return self._current
+
+    def _level(self) -> int:
+        """Give the number of the last change that a query which begins now will see."""
+        with self._turn:
+            self._renew_if_old()
+            return self._current.sequence
+
+    def _renew_if_old(self) -> None:
+        behind = self._kb.sequence != self._current.sequence
+        age = time.monotonic() - self._current.made
+        if behind and age >= self._settings.snapshot_seconds:
+            self._renew()
 
     def _renew(self) -> None:
         if self._kb.sequence != self._current.sequence:

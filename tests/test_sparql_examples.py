@@ -1,0 +1,78 @@
+"""Each named query answers its question on the starter base, also for clients of SPARQL 1.1."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from rdflib.plugins.sparql import prepareQuery
+
+from shiyi.settings import QuerySettings
+from shiyi.sparql.knowledge_base import KnowledgeBase
+from shiyi.sparql.queries import Query, query_names
+from shiyi.sparql.results import ResultFormat
+from shiyi.sparql.workers import QueryPool
+
+NAMES = [name for name in query_names() if not name.startswith("qc/")]
+VOCAB = "PREFIX shiyi: <https://w3id.org/shiyi/vocab#> PREFIX id: <https://w3id.org/shiyi/id/> "
+RDF = "PREFIX rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> "
+
+
+@pytest.fixture(scope="module")
+def pool(starter_kb: Path) -> Iterator[QueryPool]:
+    settings = QuerySettings(timeout=60.0)  # other work may share the machine
+    with KnowledgeBase.open(starter_kb) as kb, QueryPool(kb, settings) as made:
+        yield made
+
+
+def test_there_are_thirty_examples() -> None:
+    assert len(NAMES) >= 30
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_example_has_rows(pool: QueryPool, name: str) -> None:
+    made = pool.stream(Query.named(name).text, accept=ResultFormat("csv", "nt"))
+    with made.body:
+        assert made.rows > 0
+
+
+def test_every_fact_of_the_example_is_as_sure_as_it_asks_for(pool: QueryPool) -> None:
+    said = pool.query(Query.named("facts-of-goji").text).body
+    rows = json.loads(said)["results"]["bindings"]
+    assert len(rows) > 10
+    assert all(float(row["confidence"]["value"]) >= 0.85 for row in rows)
+    assert {row["asserted"]["value"] for row in rows} >= {"true"}
+
+
+def test_functions_give_what_the_syntax_of_rdf_12_gives(pool: QueryPool) -> None:
+    where = "?c rdf:reifies ?t ; shiyi:status shiyi:accepted . FILTER({} = id:substance-gouqizi)"
+    asked = (
+        RDF
+        + VOCAB
+        + "SELECT ?c ?p ?o {{ "
+        + where
+        + " BIND({} AS ?p) BIND({} AS ?o) }} ORDER BY ?c"
+    )
+    new = pool.query(asked.format("SUBJECT(?t)", "PREDICATE(?t)", "OBJECT(?t)"))
+    old = pool.query(asked.format("shiyi:subject(?t)", "shiyi:predicate(?t)", "shiyi:object(?t)"))
+    assert new.rows > 10
+    assert new.body == old.body
+    made = "BIND(shiyi:triple(id:substance-gouqizi, shiyi:hasNature, ?n) AS ?t)"
+    assert (
+        b"true"
+        in pool.query(
+            f"{RDF}{VOCAB}ASK {{ id:substance-gouqizi shiyi:hasNature ?n {made} ?c rdf:reifies ?t }}"
+        ).body
+    )
+
+
+def test_functions_of_what_is_no_statement_leave_the_variable_unbound(pool: QueryPool) -> None:
+    for wrong in ("shiyi:subject(1)", 'shiyi:triple("x", <a:b>, 1)', "shiyi:object()"):
+        rows = json.loads(pool.query(f"{VOCAB}SELECT ?x {{ BIND({wrong} AS ?x) }}").body)
+        assert rows["results"]["bindings"] == [{}]
+
+
+def test_a_parser_of_sparql_11_reads_what_is_meant_for_its_clients() -> None:
+    prepareQuery(Query.named("statements-for-rdf11-clients").text)
+    with pytest.raises(Exception, match="Expected"):
+        prepareQuery(Query.named("facts-of-goji").text)

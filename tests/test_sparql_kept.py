@@ -1,0 +1,71 @@
+"""Results that are kept: the same bytes, never an old state of the base, never too many."""
+
+from dataclasses import replace
+
+from shiyi.model.rdf import Quad
+from shiyi.settings import QuerySettings
+from shiyi.sparql.kept_results import LARGEST, KeptResults
+from shiyi.sparql.knowledge_base import KnowledgeBase
+from shiyi.sparql.results import ResultFormat, StreamedResult
+from shiyi.sparql.spool import Spool
+from shiyi.sparql.workers import QueryPool
+from tests.contracts import A, B, C, P
+
+SETTINGS = QuerySettings(workers=1, snapshot_seconds=0.0)
+ASKED = f"SELECT ?o {{ {A} {P} ?o }}"
+
+
+def made(size: int) -> StreamedResult:
+    spool = Spool()
+    spool.add(b"x" * size)
+    return StreamedResult("text/csv", spool, "solutions", 1)
+
+
+def test_a_kept_result_needs_no_worker_and_a_change_is_seen(writable_kb: KnowledgeBase) -> None:
+    with QueryPool(writable_kb, SETTINGS) as pool:
+        writable_kb.writer.write([Quad(A, P, B)], key="1", who="me", why="test")
+        first = pool.query(ASKED)
+        pid = pool._workers[0].process.pid
+        pool._workers[0].process.kill()
+        assert pool.query(ASKED) == first  # the dead worker was not asked
+        assert pool._workers[0].process.pid == pid
+        writable_kb.writer.write([Quad(A, P, C)], key="2", who="me", why="test")
+        pool._workers[0].process.end()
+        pool._workers[0].process = type(pool._workers[0].process)(SETTINGS)
+        assert pool.query(ASKED).rows == 2
+
+
+def test_another_way_of_asking_is_another_result(writable_kb: KnowledgeBase) -> None:
+    with QueryPool(writable_kb, SETTINGS) as pool:
+        every = "SELECT * { ?s ?p ?o }"
+        bodies = {
+            pool.query(every).body, pool.query(every, accept=ResultFormat.of("csv")).body,
+            pool.query(every, default_graphs=["https://example.org/names"]).body,
+        }  # fmt: skip
+        assert len(bodies) == 3
+
+
+def test_what_may_differ_each_time_is_asked_each_time(writable_kb: KnowledgeBase) -> None:
+    with QueryPool(writable_kb, SETTINGS) as pool:
+        for function in ("RAND()", "UUID()", "struuid()", "BNODE()"):
+            query = f"SELECT ({function} AS ?x) {{}}"
+            assert pool.query(query).body != pool.query(query).body
+
+
+def test_nothing_is_kept_where_the_settings_say_so(writable_kb: KnowledgeBase) -> None:
+    with QueryPool(writable_kb, replace(SETTINGS, cache_bytes=0)) as pool:
+        assert pool.query(ASKED) == pool.query(ASKED)
+        assert pool._kept is None
+
+
+def test_what_is_kept_has_a_bound() -> None:
+    kept = KeptResults(1000)
+    for number in range(10):
+        kept.keep(number, "text", made(200))
+    assert [number for number in range(10) if kept.find(number)] == [6, 7, 8, 9]
+    kept.keep("large", "text", made(1001))
+    assert kept.find("large") is None
+    KeptResults(LARGEST * 4).keep("long", "text", made(LARGEST + 1))
+    again = kept.find(9)
+    assert again is not None
+    assert again.body.read() == b"x" * 200
