@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
-from shiyi.answering import METHODS
 from shiyi.errors import UsageError
 from shiyi.evaluation.bench import METHODS as READING
 from shiyi.evaluation.bench import Request
@@ -18,6 +17,7 @@ from shiyi.server.opening import open_site
 from shiyi.settings import Settings
 from shiyi.sparql.knowledge_base import KnowledgeBase
 from tests.test_cli import shiyi
+from tests.test_methods_port import METHODS
 
 QUESTION = "枸杞子的性味归经是什么？"
 

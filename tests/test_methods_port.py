@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from shiyi.answering import METHODS, Runtime, ask
+from shiyi.answering import METHODS as EVERY
+from shiyi.answering import Runtime, ask
 from shiyi.answering.replay import replay
 from shiyi.errors import FormatError, UsageError
 from shiyi.linking.embedder import shipped
@@ -18,6 +19,10 @@ from shiyi.settings import Settings
 from tests import kitchen
 from tests.kitchen import iri
 
+METHODS = (  # those that learn embeddings have tests of their own
+    "fused", "paths", "spot", "layers", "therapy", "chain", "neighbourhood", "none", "bm25",
+    "random-paths",
+)  # fmt: skip
 LOOKING = tuple(name for name in METHODS if name != "none")
 ADVICE = "失眠吃什么好？"
 MEETING = "吃华法林能吃枸杞子吗？"
@@ -41,10 +46,8 @@ def runtime() -> Runtime:
 
 
 def test_the_five_published_methods_ours_and_the_baselines_are_there() -> None:
-    assert METHODS == (
-        "fused", "paths", "spot", "layers", "therapy", "chain", "neighbourhood", "none", "bm25",
-        "random-paths",
-    )  # fmt: skip
+    assert set(METHODS) <= set(EVERY)
+    assert EVERY[0] == "fused"
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -143,7 +146,7 @@ def test_what_is_no_answer_is_refused_with_a_reason(runtime: Runtime, said: dict
 
 def test_a_method_that_is_none_is_refused_by_name(runtime: Runtime) -> None:
     with pytest.raises(FormatError, match="neighbourhood"):
-        ask(runtime, ADVICE, method="transe")
+        ask(runtime, ADVICE, method="oracle")
 
 
 @pytest.mark.parametrize("method", ["layers", "neighbourhood", "therapy", "fused", "paths"])
