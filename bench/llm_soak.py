@@ -1,0 +1,111 @@
+"""Read thousands of passages from an endpoint that fails on purpose: `python bench/llm_soak.py`.
+
+Served by ../shared/tools/llm_fault_server.py at --rate (30 % over all its faults). At the end every
+passage is read or parked with a reason, and the claims are those of a run without faults.
+"""
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from shiyi.artefacts import artefact
+from shiyi.ingest.datasets import own_text
+from shiyi.ingest.extraction.llm import LlmExtractor
+from shiyi.ingest.gate import Gate
+from shiyi.ingest.text.document import Document, Passage, Section
+from shiyi.linking.labels import LabelIndex
+from shiyi.model.names import resource as named
+from shiyi.prompts.asking import Asker
+from shiyi.prompts.openai import OpenAIChatModel
+from shiyi.prompts.replies import Replies
+from shiyi.settings import ModelSettings, Settings
+
+SERVER = Path(__file__).parents[2] / "shared/tools/llm_fault_server.py"
+KEY = "sk-soak-secret-key"
+GOOD = json.dumps({
+    "relations": ["hasNature"], "attributes": [], "repairs": [], "summary": "性味。", "questions": [],
+    "entities": [], "statements": [{"subject": "山楂", "relation": "hasNature", "object": "平",
+                                    "quote": "性平", "confidence": 0.9}],
+}, ensure_ascii=False)  # fmt: skip
+
+
+def passages(count: int) -> list[Passage]:
+    section = Section(named("section/soak").value, ("本草", "山楂"))
+    texts = [f"第{number}条。味甘，性平。" for number in range(count)]
+    return [Passage(named(f"passage/soak-{n}").value, section, 0, len(t), t, True)
+            for n, t in enumerate(texts)]  # fmt: skip
+
+
+def measure(calls: int, rate: float, seed: int, rounds: int) -> dict[str, Any]:
+    index = LabelIndex.from_tables(artefact("ontology/concepts"))
+    model = ModelSettings(timeout=2.0, wait=0.05, wait_most=2.0, breaker=40, concurrency=16)
+    settings = replace(Settings(), models=model)
+    made, counts, reasons = passages(calls // 5), Counter[str](), Counter[str]()
+    served = subprocess.Popen(  # noqa: S603 - our own interpreter
+        [sys.executable, str(SERVER), "--port", "0", "--rate", str(rate), "--seed", str(seed),
+         "--sleep", "4", "--good", GOOD], stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    try:
+        url = served.stdout.readline().split()[0] if served.stdout else ""
+        chat = OpenAIChatModel("soak", url, KEY, model)
+        with tempfile.TemporaryDirectory() as folder:
+            page = Path(folder) / "soak.txt"
+            page.write_text("soak", "utf-8")
+            document = Document("soak", own_text(page, "本草").source, "zh", "")
+            replies = Replies.open(Path(folder))
+            asker = Asker(chat, replies, model, "soak@1")
+            extractor = LlmExtractor(asker, index, Gate(index), settings)
+            started, waiting, facts = time.perf_counter(), made, Counter[str]()
+            for number in range(1, rounds + 1):
+                read = extractor.read(waiting, document, named("graph"))
+                left = []
+                for passage, extraction in zip(waiting, read, strict=True):
+                    if extraction.parked:
+                        reasons[extraction.parked[:60]] += 1
+                        counts["parked with facts"] += bool(extraction.found)
+                        counts["reason with the key"] += KEY in extraction.parked
+                        left.append(passage)
+                    for each in extraction.found:
+                        counts["not verbatim"] += passage.text[each.start : each.end] != "性平"
+                        facts[passage.iri] += 1
+                counts[f"parked after round {number}"] = len(left)
+                waiting = left
+                if not waiting:
+                    break
+            seconds = time.perf_counter() - started
+            chat.close()
+            replies.close()
+    finally:
+        served.kill()
+        served.communicate()
+    return {
+        "passages": len(made), "calls": asker.usage.calls, "faults": dict(asker.usage.faults),
+        "facts": sum(facts.values()), "twice": sum(n > 1 for n in facts.values()),
+        "lost": len(made) - len(waiting) - len(facts), **counts,
+        "reasons": dict(reasons.most_common(8)), "seconds": round(seconds, 1),
+        "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
+    }  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--calls", type=int, default=5000, help="at least; five a passage")
+    parser.add_argument("--rate", type=float, default=0.3)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--rounds", type=int, default=8)
+    asked = parser.parse_args()
+    if not SERVER.is_file():
+        raise SystemExit(f"{SERVER} is not here")
+    print(json.dumps(measure(asked.calls, asked.rate, asked.seed, asked.rounds), ensure_ascii=False, indent=1))  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()
