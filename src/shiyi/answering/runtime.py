@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -24,6 +25,7 @@ from shiyi.model.rdf import DefaultGraph, text
 from shiyi.ontology.terms import SHIYI
 from shiyi.ontology.vocabulary import Schema
 from shiyi.reasoning.projection import Projection
+from shiyi.reasoning.translation import Translation, train_translation
 from shiyi.settings import Settings
 from shiyi.sparql.knowledge_base import KnowledgeBase
 from shiyi.sparql.store import QuadStore
@@ -42,6 +44,7 @@ class Shelf:
     embedder: Embedder | None = None
     folder: Path | None = None
     _opened: Library | None = None
+    _translations: dict[str, Translation] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def library(self) -> Library:
@@ -50,6 +53,32 @@ class Shelf:
             if self._opened is None:
                 self._opened = self._open()
             return self._opened
+
+    def translation(self, kind: str) -> Translation:
+        """Open the TransE or RotatE of this release; where none was trained yet, train it (20 s).
+
+        Raises ``MissingExtraError`` where it would have to be trained and torch is not there.
+        """
+        with self._lock:
+            if kind not in self._translations:
+                self._translations[kind] = self._translation(kind)
+            return self._translations[kind]
+
+    def _translation(self, kind: str) -> Translation:
+        try:
+            return Translation.load(self.folder or Path(), kind, self.release)
+        except IndexMismatchError:
+            rows = sorted(
+                (fact.subject, fact.predicate.value, fact.object, fact.confidence)
+                for found in self.facts.by_subject.values()
+                for fact in found
+                if fact.positive and not fact.derived and not fact.language
+            )
+        trained = train_translation(rows, kind, release=self.release)
+        if self.folder is not None:
+            with suppress(PermissionError):  # a base one may only read
+                trained.save(self.folder)
+        return trained
 
     def _open(self) -> Library:
         if self.folder is not None:

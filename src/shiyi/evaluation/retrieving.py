@@ -17,7 +17,7 @@ from shiyi.linking.normalise import language_of
 from shiyi.model.profile import Profile
 from shiyi.settings import Settings
 
-READERS: Final = ("spot", "layers", "therapy", "chain")
+READERS: Final = ("spot", "layers", "therapy", "chain", "transe", "rotate")
 _TOGETHER: Final = 10  # options that stand in one question; more are asked for one by one
 _APART: Final = 0.1  # ours: what a claim weighs that speaks of the option alone
 SWITCHES: Final[Mapping[str, tuple[str, str, Any]]] = {  # section, key and value of a setting

@@ -226,16 +226,20 @@ def train_graph(
     graph: Projection, settings: ReasoningSettings, seed: int, limit_seconds: float | None = None
 ) -> Trained:
     """Train on a base's claims, a twentieth held out to stop by; raises ``UsageError`` for few."""
-    rows: list[Row] = [
+    kept, held_out = _apart(rows_of(graph), seed)
+    model = train(kept, held_out, settings, seed, limit_seconds, graph.release)
+    return Trained(model, confidence_errors(model, Numbered.of(held_out, model.names)))
+
+
+def rows_of(graph: Projection) -> list[Row]:
+    """Write the edges of a base as rows of names."""
+    return [
         (graph.nodes[h], graph.predicates[k], graph.nodes[t], held)
         for h, k, t, held in zip(
             graph.source.tolist(), graph.kind.tolist(), graph.target.tolist(),
             graph.confidence.tolist(), strict=True,
         )
     ]  # fmt: skip
-    kept, held_out = _apart(rows, seed)
-    model = train(kept, held_out, settings, seed, limit_seconds, graph.release)
-    return Trained(model, confidence_errors(model, Numbered.of(held_out, model.names)))
 
 
 def _apart(rows: Sequence[Row], seed: int) -> tuple[list[Row], list[Row]]:

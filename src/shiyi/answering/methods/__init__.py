@@ -14,6 +14,7 @@ from shiyi.answering.methods import (
     random_paths,
     spot,
     therapy,
+    translation,
 )
 from shiyi.answering.methods.port import Method, Query
 
@@ -27,6 +28,8 @@ RETRIEVE: Final[Mapping[str, Method]] = {
     "neighbourhood": neighbourhood.retrieve,  # iDISK2.0-RAG
     "none": none.retrieve,
     "bm25": bm25.retrieve,  # baseline of Yaoshi-RAG
+    "transe": translation.transe,  # baseline of Yaoshi-RAG
+    "rotate": translation.rotate,  # baseline of Yaoshi-RAG
     "random-paths": random_paths.retrieve,  # switch of Yaoshi-RAG
 }
 METHODS: Final = tuple(RETRIEVE)
