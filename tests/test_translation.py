@@ -78,7 +78,6 @@ def test_the_baseline_cites_the_thirty_likeliest_triples_near_the_question(kind:
     asked = ask(runtime(), "枸杞和华法林能一起吃吗", method=kind)
     assert asked.method == kind
     assert asked.citations
-    assert asked.warnings
     subgraph, ranked = (each for each in asked.trace.steps if each["step"] in ("subgraph", kind))
     assert subgraph["hops"] == 2
     assert 0 < int(str(ranked["ranked"])) <= int(str(subgraph["claims"]))
