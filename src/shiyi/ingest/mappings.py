@@ -16,7 +16,9 @@ from shiyi.ontology.terms import PREFIXES as STANDARD
 COLUMNS = (
     "subject_id", "subject_label", "predicate_modifier", "predicate_id", "object_id",
     "object_label", "mapping_justification", "confidence", "subject_source", "object_source",
-    "mapping_tool", "mapping_date", "author_id", "comment", "license",
+    "mapping_tool", "mapping_date", "author_id", "comment", "license", "reviewer_id",
+    "subject_category", "object_category", "subject_type", "object_type", "similarity_score",
+    "similarity_measure", "see_also", "other",
 )  # fmt: skip
 MAPPINGS = graph("mappings")
 SSSOM = "https://w3id.org/sssom/"
