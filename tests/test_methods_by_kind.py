@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 
 from shiyi.answering import Runtime, ask
+from shiyi.answering.living import Living
 from shiyi.answering.methods import therapy
+from shiyi.answering.methods.claims import at
 from shiyi.linking.embedder import shipped
 from shiyi.linking.labels import LabelIndex
 from shiyi.linking.linker import Linker
@@ -237,3 +239,26 @@ def test_a_hub_is_cut_and_that_is_said() -> None:
     found = steps(small, "绿豆的药性是什么？", "neighbourhood", "subgraph")[0]
     assert found["truncated"]
     assert found["claims"] <= 4
+
+
+def test_a_claim_withdrawn_since_the_index_was_made_is_left_out() -> None:
+    runtime = made()
+    assert ask(runtime, "绿豆的药性是什么？", method="spot").citations
+    store = runtime.store
+    gone = next(f for f in runtime.facts.of(iri("substance-mung"), SHIYI.hasNature))
+    store.change(remove=list(store.match(NamedNode(gone.claim), None, None, None)))
+    later = Living(runtime)
+    later.refresh([gone.claim])
+    for method in ("spot", "bm25", "chain", "fused"):
+        answer = ask(later.current, "绿豆的药性是什么？", method=method)
+        assert gone.claim not in {c.claim for c in answer.citations}
+        assert gone.claim not in {claim for claim, _ in answer.trace.claims}
+
+
+def test_a_hub_is_looked_at_by_its_surest_claims(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shiyi.answering.methods.claims.HUB", 2)
+    facts = made().facts
+    found = at(facts, iri("substance-mung"))
+    assert len(found) == 2
+    mung = (*facts.by_subject[iri("substance-mung")], *facts.by_object[iri("substance-mung")])
+    assert [f.confidence for f in found] == sorted((f.confidence for f in mung), reverse=True)[:2]

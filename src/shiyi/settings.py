@@ -85,7 +85,7 @@ class RecallSettings:
     vector_k: int = 10  # TOSRR
     merged_k: int = 15  # TOSRR
     merge: str = "reciprocal_rank"  # ours; TOSRR: union
-    unit: str = "spo_t"  # TOSRR; spo leaves the text of a claim out
+    unit: str = "spo_t"  # TOSRR; spo leaves passages and definitions out
     chunking: str = "macro_micro"  # TCM-DiffRAG; macro, micro
     documents_k: int = 20  # TCM-DiffRAG
 

@@ -1,7 +1,9 @@
 """Claims as methods handle them: those at a concept, merged by rank, joined to paths."""
 
+import heapq
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Final
 
 from shiyi.answering.facts import Fact, Facts
@@ -16,15 +18,23 @@ from shiyi.model.path import Hop, Path
 from shiyi.model.rdf import local_name
 from shiyi.ontology.terms import SHIYI
 
+HUB: Final = 3000  # ours: claims of one concept that a method looks at
 RRF: Final = 60  # Cormack, Clarke and Büttcher 2009
 _BENEFIT: Final = frozenset(each.value for each in BENEFIT)
 _STEPS: Final = 4000  # hops looked at while claims are joined
 
 
 def at(facts: Facts, iri: str) -> tuple[Fact, ...]:
-    """List the claims that were read at a concept, from either end."""
-    both = (*facts.by_subject.get(iri, ()), *facts.by_object.get(iri, ()))
+    """List the claims that were read at a concept, from either end; of a hub the surest."""
+    both = [*facts.by_subject.get(iri, ()), *facts.by_object.get(iri, ())]
+    if len(both) > HUB:
+        both = heapq.nlargest(HUB, both, key=lambda f: (f.confidence, f.claim))
     return tuple({f.claim: f for f in both if not f.derived}.values())
+
+
+def degree(facts: Facts, iri: str) -> int:
+    """Count the claims at a concept."""
+    return len(facts.by_subject.get(iri, ())) + len(facts.by_object.get(iri, ()))
 
 
 def merged(rankings: Iterable[Sequence[Fact]]) -> tuple[Found, ...]:
@@ -98,7 +108,9 @@ def joined(query: Query, runtime: Runtime, facts: Iterable[Fact]) -> tuple[Path,
                 found[tuple(hop.claim for hop in hops)] = path
             elif hops[-1].predicate not in _BENEFIT:
                 passed = path.entities
-                following += [(*hops, h) for h in leaving[path.entities[-1]] if h.end not in passed]
+                room = max(0, _STEPS - len(following))
+                onward = (h for h in leaving[path.entities[-1]] if h.end not in passed)
+                following += [(*hops, h) for h in islice(onward, room)]
         front = following
     scorer = SCORERS[runtime.settings.paths.scorer]
     return tuple(scored(found.values(), runtime.rank, scorer))

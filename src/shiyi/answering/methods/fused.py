@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import chain
 from typing import Any, Final
 
 from shiyi.answering.cues import is_cue
 from shiyi.answering.facts import Fact
 from shiyi.answering.library import words
 from shiyi.answering.methods import neighbourhood, paths
-from shiyi.answering.methods.claims import at, expanded, merged, recall
+from shiyi.answering.methods.claims import HUB, at, degree, expanded, merged, recall
 from shiyi.answering.methods.judging import ScoredJudge
 from shiyi.answering.methods.port import Query
 from shiyi.answering.paths import Found, Retrieved
@@ -29,7 +30,8 @@ def retrieve(query: Query, runtime: Runtime, model: ChatModel | None) -> Retriev
     along = [runtime.claims[h.claim] for p in found.shown for h in p.hops
              if h.claim in runtime.claims]  # fmt: skip
     routes: dict[str, list[Fact]] = {"paths": along}
-    if not query.advice or not found.paths:
+    hub = any(degree(runtime.facts, iri) > HUB for iri in query.concepts)
+    if not hub and (not query.advice or not found.paths):
         near = neighbourhood.retrieve(replace(query, advice=False), runtime, None)
         routes["neighbourhood"] = [each.fact for each in near.claims[:_KEPT]]
     texts, steps = list[Unit](), list[Mapping[str, Any]]()
@@ -50,10 +52,13 @@ def _thin(query: Query, runtime: Runtime, found: Retrieved) -> bool:
     """Tell whether the graph says nothing of what is asked."""
     if query.advice:
         return not found.paths
-    own = [f for iri in query.concepts for f in at(runtime.facts, iri)]
-    if not query.predicates:
-        return not own
-    return not any(local_name(f.predicate.value) in query.predicates for f in own)
+    facts, wanted = runtime.facts, query.predicates
+    own = (
+        f for iri in query.concepts
+        for f in chain(facts.by_subject.get(iri, ()), facts.by_object.get(iri, ()))
+        if not f.derived
+    )  # fmt: skip
+    return not any(not wanted or local_name(f.predicate.value) in wanted for f in own)
 
 
 def _from_texts(
