@@ -20,6 +20,7 @@ RIGHTS = {
     "POST /curate/review": "review", "POST /curate/comment": "comment", "GET /curate/history": "read",
     "GET /curate/change/<int:number>": "read", "GET /curate/thing": "read", "POST /curate/undo": "review",
     "GET /curate/feed.atom": "read", "GET /curate/progress": "read",
+    "GET /curate/reviews.jsonl": "approve", "POST /curate/import": "approve",
     "GET /curate/edit": "comment", "POST /curate/edit": "comment", "POST /curate/edit/check": "comment",
     "GET /curate/edit/done": "read", "GET /curate/quarantine": "read", "POST /curate/quarantine": "review",
     "GET /curate/mappings": "read", "POST /curate/mappings": "review",

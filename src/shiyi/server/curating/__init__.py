@@ -8,6 +8,7 @@ from flask import Blueprint
 
 from shiyi.curation.roles import Right
 from shiyi.server.curating.account import account_routes
+from shiyi.server.curating.bundles import bundle_routes
 from shiyi.server.curating.claim import claim_routes
 from shiyi.server.curating.edit import edit_routes
 from shiyi.server.curating.feedback import feedback_routes
@@ -64,6 +65,7 @@ def curating(site: Site, kept: Kept, curation: Curation) -> Iterator[Blueprint]:
     yield history_routes(kept, reviewing)
     yield after_routes(kept, reviewing)
     yield progress_routes(kept, reviewing)
+    yield bundle_routes(site, curation)
     yield edit_routes(site, kept, curation)
     yield quarantine_routes(site, kept, curation)
     yield mapping_routes(site, kept, curation)
