@@ -1,12 +1,17 @@
-"""Small queries and streams through our contained workers, beside stock `oxigraph serve-read-only`.
+"""Small queries, long results and updates through our contained workers, beside stock `oxigraph`.
 
 python bench/sparql.py [KB] [--oxigraph PROGRAM] [--seconds 5] [--json FILE]
+
+`ours` asks a worker each time, `kept` may answer from what is kept; `stock` is `oxigraph
+serve-read-only`. CPU is that of the server with its workers, for each request. Updates run on a
+copy of the base.
 
 The PyPI package `oxigraph` of pyoxigraph's version brings the program; without it there is no
 ratio. Client and server share the machine; both servers get the same client and the same store.
 """
 
 import argparse
+import contextlib
 import http.client
 import json
 import os
@@ -21,12 +26,31 @@ import time
 from pathlib import Path
 from urllib.parse import urlencode
 
+import psutil
+
+from shiyi.settings import QuerySettings
+from shiyi.sparql.knowledge_base import KnowledgeBase
+from shiyi.sparql.updates import Author, Updater
+
+_CHANGE = (
+    "DELETE { ?c s:confidence ?o } INSERT { ?c s:confidence 0.NUMBER } WHERE { "
+    "i:substance-gouqizi s:hasNature ?n . ?c rdf:reifies "
+    "<<( i:substance-gouqizi s:hasNature ?n )>> ; s:confidence ?o }"
+)
+_LONG = "SELECT * { ?s ?p ?o . ?s ?q ?x } LIMIT 1000000"
+_UPDATES = {
+    "insert data": "INSERT DATA { <urn:a> <urn:p> NUMBER }",
+    "delete and insert where, one claim": _CHANGE,
+    "delete where, one subject": "DELETE WHERE { <urn:a> ?p ?o }",
+    "insert where, thousands": "INSERT { ?c <urn:seen> true } WHERE { ?c s:confidence ?o FILTER(?o > 0.9) }",
+    "delete where, thousands": "DELETE WHERE { ?c <urn:seen> true }",
+}
 _START = (
     "import sys; from pathlib import Path; from shiyi.server.app import create_app, serve; "
-    "from shiyi.settings import Settings; "
-    "serve(create_app(Path(sys.argv[1]), Settings()), '127.0.0.1', int(sys.argv[2]), 8)"
+    "from shiyi.settings import Settings; import os; "
+    "serve(create_app(Path(sys.argv[1]), Settings.read('', dict(os.environ))), '127.0.0.1', int(sys.argv[2]), 8)"
 )
-_PREFIXES = "PREFIX s: <https://w3id.org/shiyi/vocab#> PREFIX i: <https://w3id.org/shiyi/id/> "
+_PREFIXES = "PREFIX rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> PREFIX s: <https://w3id.org/shiyi/vocab#> PREFIX i: <https://w3id.org/shiyi/id/> "
 QUERIES = {
     "one fact": "SELECT ?o { i:substance-gouqizi s:hasNature ?o }",
     "two hops": "SELECT ?f { i:symptom-insomnia s:relatedConstitution ?c . ?c s:suitableFood ?f } "
@@ -68,8 +92,17 @@ def client(port: int, path: str, query: str, until: float, times: list[float]) -
         times.append((time.perf_counter() - start) * 1000)
 
 
-def measure(port: int, path: str, query: str, seconds: float, clients: int) -> dict[str, float]:
+def cpu_seconds(pid: int) -> float:
+    own = psutil.Process(pid)
+    every = [own, *own.children(recursive=True)]
+    return sum(sum(each.cpu_times()[:2]) for each in every)
+
+
+def measure(
+    port: int, path: str, query: str, seconds: float, clients: int, pid: int
+) -> dict[str, float]:
     times: list[float] = []
+    used = cpu_seconds(pid)
     until = time.perf_counter() + seconds
     threads = [
         threading.Thread(target=client, args=(port, path, query, until, times))
@@ -83,12 +116,70 @@ def measure(port: int, path: str, query: str, seconds: float, clients: int) -> d
     return {
         "per_second": round(len(times) / seconds), "p50_ms": round(cut[49], 2),
         "p99_ms": round(cut[98], 2), "count": len(times),
+        "cpu_ms": round((cpu_seconds(pid) - used) / len(times) * 1000, 2),
     }  # fmt: skip
 
 
+def stream(port: int, pid: int) -> dict[str, float]:
+    """Take a million rows and look at the memory of the server and its workers meanwhile."""
+    most, done = [0.0, 0.0], threading.Event()
+
+    def watch() -> None:
+        while not done.wait(0.05):
+            own = psutil.Process(pid)
+            with contextlib.suppress(psutil.Error):
+                workers = [each.memory_info().rss for each in own.children(recursive=True)]
+                most[:] = max(most[0], own.memory_info().rss), max(most[1], *workers)
+
+    before = psutil.Process(pid).memory_info().rss
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    start = time.perf_counter()
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
+    address = f"/sparql?{urlencode({'query': _LONG, 'timeout': 60})}"
+    connection.request("GET", address, headers={"Accept": "text/csv"})
+    reply = connection.getresponse()
+    first, size, rows = time.perf_counter() - start, 0, -1
+    while part := reply.read(1 << 18):
+        size, rows = size + len(part), rows + part.count(b"\n")
+    done.set()
+    watcher.join()
+    return {
+        "status": reply.status, "rows": rows, "bytes": size, "first_byte_s": round(first, 2),
+        "seconds": round(time.perf_counter() - start, 2),
+        "server_grew_mib": round((most[0] - before) / 2**20, 1),
+        "largest_worker_mib": round(most[1] / 2**20, 1),
+    }  # fmt: skip
+
+
+def update(kb: Path, home: Path) -> dict[str, dict[str, float]]:
+    copy = shutil.copytree(kb, home / "kb")
+    found: dict[str, dict[str, float]] = {}
+    with KnowledgeBase.open(copy, write=True) as base:
+        updater = Updater(base, QuerySettings(), lambda: None)
+        for name, text in _UPDATES.items():
+            times, moved = [], 0
+            for number in range(10, 20 if "thousands" not in name else 11):
+                written = _PREFIXES + text.replace("NUMBER", str(number))
+                start = time.perf_counter()
+                change = updater.update(written, Author(f"{name}{number}", "bench", "bench"))
+                times.append((time.perf_counter() - start) * 1000)
+                moved = max(moved, change.removed + change.added)
+            found[name] = {
+                "first_ms": round(times[0], 1), "p50_ms": round(statistics.median(times), 1),
+                "quads": moved, "base": len(base.store),
+            }  # fmt: skip
+        updater.close()
+    return found
+
+
 def servers(kb: Path, program: str | None, home: Path) -> dict[str, tuple[list[str], int, str]]:
-    port, other = free_port(), free_port()
-    found = {"ours": ([sys.executable, "-c", _START, str(kb), str(port)], port, "/sparql")}
+    port, kept, other = free_port(), free_port(), free_port()
+    command = [sys.executable, "-c", _START, str(kb)]
+    found = {
+        "ours": (["env", "SHIYI_QUERY_CACHE_BYTES=0", *command, str(port)], port, "/sparql"),
+        "kept": ([*command, str(kept)], kept, "/sparql"),
+    }
     if program:
         current = (kb / "CURRENT").read_text(encoding="utf-8").strip()
         copy = home / "store"
@@ -108,6 +199,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path, default=Path("bench/results/sparql.json"))
     args = parser.parse_args()
     result: dict[str, dict[str, dict[str, float]]] = {}
+    long: dict[str, float] = {}
     with tempfile.TemporaryDirectory() as home:
         for name, (command, port, path) in servers(args.kb, args.oxigraph, Path(home)).items():
             process = subprocess.Popen(  # noqa: S603 - our own interpreter, the operator's program
@@ -115,26 +207,37 @@ def main() -> None:
             )
             try:
                 wait_for(port, process)
-                measure(port, path, QUERIES["ask"], 1, 2)  # warm
+                measure(port, path, QUERIES["ask"], 1, 2, process.pid)  # warm
                 result[name] = {
-                    f"{what}, {clients} clients": measure(port, path, query, args.seconds, clients)
+                    f"{what}, {clients} clients": measure(
+                        port, path, query, args.seconds, clients, process.pid
+                    )
                     for what, query in QUERIES.items()
                     for clients in (2, 8)
                 }
+                if name == "ours":
+                    long = stream(port, process.pid)
             finally:
                 process.terminate()
                 process.wait(20)
-    for what, ours in result["ours"].items():
-        stock = result.get("stock", {}).get(what)
-        ratio = f", {ours['per_second'] / stock['per_second']:.2f} of stock" if stock else ""
-        print(
-            f"{what}: {ours['per_second']:.0f}/s, p50 {ours['p50_ms']} ms, "
-            f"p99 {ours['p99_ms']} ms{ratio}"
-        )
+        updates = update(args.kb, Path(home))
+    for name, each in result.items():
+        for what, found in each.items():
+            stock = result.get("stock", {}).get(what)
+            ratio = f", {found['per_second'] / stock['per_second']:.2f} of stock" if stock else ""
+            print(
+                f"{name}: {what}: {found['per_second']:.0f}/s, p50 {found['p50_ms']} ms, "
+                f"p99 {found['p99_ms']} ms, CPU {found['cpu_ms']} ms{ratio}"
+            )
+    print("a million rows:", ", ".join(f"{key} {value:,}" for key, value in long.items()))
+    for name, took in updates.items():
+        print(f"{name}:", ", ".join(f"{key} {value:,}" for key, value in took.items()))
     if not args.oxigraph:
         print("no ratio: pip install oxigraph==0.5.13 brings the stock server")
     args.json.parent.mkdir(parents=True, exist_ok=True)
-    args.json.write_text(json.dumps(result, indent=1), encoding="utf-8")
+    args.json.write_text(
+        json.dumps({**result, "long": long, "updates": updates}, indent=1), encoding="utf-8"
+    )
 
 
 if __name__ == "__main__":
