@@ -150,7 +150,9 @@ def text_batches(
         for at in range(0, len(passages), size):
             batch = _batch(tree, passages[at : at + size], dataset, extractor, settings)
             yield batch
-            if store and (waiting := parked_in(store, passages[at : at + size], dataset.graph)):
+            if store is not None and (
+                waiting := parked_in(store, passages[at : at + size], dataset.graph)
+            ):
                 yield _again(batch, waiting, tree, dataset, extractor, settings)
         if left >= 0:
             left -= len(passages)
