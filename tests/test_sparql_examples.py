@@ -31,7 +31,9 @@ def test_there_are_thirty_examples() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_each_example_has_rows(pool: QueryPool, name: str) -> None:
-    made = pool.stream(Query.named(name).text, accept=ResultFormat("csv", "nt"))
+    text = Query.named(name).text
+    few = text if "LIMIT" in text.rpartition("}")[2] else f"{text}\nLIMIT 5"
+    made = pool.stream(few, accept=ResultFormat("csv", "nt"))
     with made.body:
         assert made.rows > 0
 

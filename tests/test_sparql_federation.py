@@ -56,6 +56,6 @@ def test_comunica_knows_us_for_an_endpoint_by_our_description(served: str) -> No
     assert [row["o"] for row in found] == ["3"]
 
 
-def test_comunica_reaches_us_by_service(served: str) -> None:
-    query = f"SELECT ?o {{ SERVICE <{served}> {{ <{A}> <{P}> ?o }} }}"
-    assert {row["o"] for row in ask(f"sparql@{served}", query)} == {"甘", "3"}
+def test_comunica_joins_its_own_data_with_ours_by_service(served: str) -> None:
+    query = f"SELECT ?o {{ ?s <urn:mine> 1 SERVICE <{served}> {{ ?s <{P}> ?o }} }}"
+    assert {row["o"] for row in ask(f"data:<{A}> <urn:mine> 1 .", query)} == {"甘", "3"}
