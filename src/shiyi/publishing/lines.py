@@ -1,13 +1,16 @@
 """The base as canonical N-Quads lines: what may leave, sorted, blank nodes named by content."""
 
 import heapq
+import os
 import re
 import tempfile
+import threading
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from itertools import islice
 from typing import IO, Final
 
+from shiyi.errors import KnowledgeBaseError
 from shiyi.model.rdf import canonical_blank_nodes, serialize
 from shiyi.ontology.terms import RDF, SHIYI
 from shiyi.publishing.licences import PRIVATE, Withheld
@@ -15,6 +18,7 @@ from shiyi.sparql.oxigraph import OxigraphStore
 from shiyi.sparql.store import QuadStore
 
 _RUN: Final = 1_500_000  # lines sorted at once; some hundred megabytes
+_PIPED: Final = 1 << 20  # bytes read at once
 _BATCH: Final = 50_000  # quads written at once
 _LINE: Final = re.compile(
     rb'(\S+) (\S+) (<<\( .* \)>>|<[^>]*>|_:\S+|"(?:[^"\\]|\\.)*"(?:@\S+|\^\^<[^>]*>)?) (?:(\S+) )?\.'
@@ -79,14 +83,36 @@ def by_graph(lines: Iterable[bytes]) -> Iterator[bytes]:
 def _stored(store: QuadStore) -> Iterator[bytes]:
     """Yield every quad as a line, in the store's own order."""
     if isinstance(store, OxigraphStore):
-        with tempfile.TemporaryFile() as file:
-            store.dump(file)
-            file.seek(0)
-            yield from (line.rstrip(b"\n") for line in file)
+        yield from _piped(store)
         return
     quads = iter(store.match())
     while batch := list(islice(quads, _BATCH)):
         yield from serialize(batch, "nq", {}).splitlines()
+
+
+def _piped(store: OxigraphStore) -> Iterator[bytes]:
+    """Let the store write while we read: two cores, and nothing on the disk."""
+    reading, writing = os.pipe()
+    faults: list[KnowledgeBaseError] = []
+
+    def fill() -> None:
+        try:
+            with open(writing, "wb", _PIPED) as file:  # noqa: PTH123 # a descriptor has no path
+                store.dump(file)
+        except KnowledgeBaseError as fault:
+            faults.append(fault)
+        except BrokenPipeError:  # what was written last found no reader
+            pass
+
+    filler = threading.Thread(target=fill, daemon=True)
+    filler.start()
+    try:
+        with open(reading, "rb", _PIPED) as file:  # noqa: PTH123 # a descriptor has no path
+            yield from (line[:-1] for line in file)
+    finally:
+        filler.join()  # closing our end ends it, also where nobody reads on
+    if faults:
+        raise faults[0]
 
 
 def _has_blank(line: bytes) -> bool:
@@ -114,10 +140,11 @@ class _Gate:
         self._asserted: dict[bytes, list[bytes]] = {}
         for subject, predicate, said in held.triples:
             self._asserted.setdefault(f"{subject} {predicate}".encode(), []).append(said.encode())
-        self._private = tuple(f" <{each}".encode() for each in PRIVATE)
+        self._journal, self._cases = (f" <{each}".encode() for each in PRIVATE)
 
     def hides(self, line: bytes) -> bool:
-        if _BOOKKEEPING in line or any(each in line for each in self._private):
+        # spelt out, since it is asked of every line of a base
+        if _BOOKKEEPING in line or self._journal in line or self._cases in line:
             return True
         if not self._nodes:
             return False
