@@ -39,10 +39,12 @@ def nothing(language: str) -> str:
     return _say(language, "nothing")
 
 
-def report(desk: Desk, retrieved: Retrieved, least: float, said: Collection[str] = ()) -> Part:
+def report(
+    desk: Desk, retrieved: Retrieved, least: float, said: Collection[str] = (), *, opened: bool
+) -> Part:
     """Write the best claims that a method found, but for those that were ``said`` already.
 
-    The first line answers where nothing was.
+    The first line answers, unless it is ``opened`` already.
 
     A benefit is left out where it is held with less than ``least``, where a source rates it as
     insufficient, where cold or heat is not decided, and where the safety check speaks against the
@@ -60,7 +62,7 @@ def report(desk: Desk, retrieved: Retrieved, least: float, said: Collection[str]
     lines = [_line(desk, key, facts) for key, facts in asked]
     lines += [profile] if profile else []
     lines += [_line(desk, key, facts) for key, facts in others]
-    if lines and not said:
+    if lines and not opened:
         first = lines.pop(0)
         end = "。" if voice.language == "zh" else "."
         part.opening.item(*((closed(t, end), f) for t, f in first.pieces))

@@ -39,7 +39,8 @@ def write(desk: Desk, retrieved: Retrieved, runtime: Runtime, method: str) -> Pa
         part.take(each())
     if _reports(desk, retrieved, part, method):
         least = runtime.settings.answer.recommend_from
-        part.take(report(desk, retrieved, least, _said(part)))
+        opened = bool(part.opening.lines)
+        part.take(report(desk, retrieved, least, _said(part), opened=opened))
     if not desk.reading.emergencies:
         least = runtime.settings.answer.recommend_from
         part.opening.lines[:0] = spoken_of(desk, retrieved, least, part)

@@ -9,6 +9,7 @@ from typing_extensions import override
 from shiyi.answering.facts import Fact, Facts
 from shiyi.answering.methods.claims import at, best_first, borne, expanded, merged, near, retrieved
 from shiyi.answering.methods.consulting import consulted
+from shiyi.answering.methods.judging import ScoredJudge
 from shiyi.answering.methods.port import Query
 from shiyi.answering.paths import Found, Retrieved
 from shiyi.answering.runtime import Runtime
@@ -236,6 +237,8 @@ def _documents(query: Query, runtime: Runtime) -> tuple[tuple[Unit, ...], list[F
     )
     texts = tuple({(h.unit.iri, h.unit.kind): h.unit for h in hits}.values())
     asked = near(runtime.facts, query.concepts)
+    if not asked:
+        texts, _ = ScoredJudge(query, runtime).relevant(texts)
     found = [
         f for unit in texts for f in borne(runtime, unit)
         if not asked or {f.subject, f.object} & asked
