@@ -144,6 +144,20 @@ def _zh(words: str) -> Any:
     return Literal(words, language="zh")
 
 
+def test_a_name_found_in_one_field_goes_from_all(
+    desk: Desk, written: Callable[[str, str], Path]
+) -> None:
+    case = {
+        "text": "患者康慧珍，女，50岁。咳嗽。",
+        "answer": "嘱康慧珍服药，风寒袭肺证。",
+        "按语": "康慧珍之咳，风寒也。",
+    }
+    report = desk.take(written("n.json", json.dumps([case])))
+    assert "康慧珍" not in "".join(map(str, desk.held()))
+    assert report.removed["name"] >= 2
+    assert desk.forget(report)["cases"] == 1
+
+
 def test_the_starter_base_holds_no_case(starter_kb: Path) -> None:
     with KnowledgeBase.open(starter_kb) as base:
         for kind in (SHIYI.PatientCase, SHIYI.CaseMention, SHIYI.ReasoningChain):

@@ -98,6 +98,15 @@ def deidentify(text: str, identity: Mapping[str, str], removed: Counter[str]) ->
     return text
 
 
+def names_in(text: str) -> tuple[str, ...]:
+    """Give the names that a text shows by their place, so that they go from its other parts too.
+
+    >>> names_in("患者王小明，男，42岁。")
+    ('王小明',)
+    """
+    return tuple(dict.fromkeys(each for each in _names(text) if len(each) > 1))
+
+
 def _count(removed: Counter[str], kind: str, count: int) -> None:
     if count:
         removed[kind] += count

@@ -1,5 +1,6 @@
 """From a record to a case: who it is about goes first, then facets, words and class."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -8,7 +9,7 @@ from typing import Protocol
 from shiyi.ingest.cases import facets
 from shiyi.ingest.cases.case import Case, Mention
 from shiyi.ingest.cases.classifying import Classes
-from shiyi.ingest.cases.deidentify import deidentify
+from shiyi.ingest.cases.deidentify import deidentify, names_in
 from shiyi.ingest.cases.layers import words_of
 from shiyi.ingest.cases.records import Record
 from shiyi.linking.linker import LEXICAL, Linker
@@ -22,6 +23,7 @@ _KIND_OF = {
     "Symptom": "symptom", "EmergencySign": "symptom", "Syndrome": "pattern", "Disease": "disease",
     "TCMDisease": "disease", "Therapy": "treatment", "Formula": "treatment",
 }  # fmt: skip
+_SENTENCES = re.compile(r"(?<=[。；;\n])")
 _LISTS = (
     ("symptoms", "symptom"), ("pathogenesis", "pathogenesis"), ("patterns", "pattern"),
     ("disease", "disease"),
@@ -64,8 +66,8 @@ class DictionaryReader:
     def read(self, text: str) -> Read:
         """Give what the base knows by name."""
         found: dict[tuple[str, str], Mention] = {}
-        for line in text.splitlines():
-            for each in self.linker.link(line):
+        for sentence in _SENTENCES.split(text):  # so that no limit of the linker is met
+            for each in self.linker.link(sentence):
                 kind = _KIND_OF.get(each.kind or "", "")
                 if each.iri and kind and not each.negated and each.justification == LEXICAL:
                     made = Mention(each.text, kind, NamedNode(each.iri))
@@ -93,9 +95,11 @@ class Reading:
 
     def case(self, record: Record) -> Case:
         """Give one case; nothing that names a person outlives this call."""
+        named = names_in("\n".join(record.fields.values()))
+        identity = {**record.identity, "name": ";".join((record.identity.get("name", ""), *named))}
 
         def clean(said: str) -> str:
-            return deidentify(said, record.identity, self.removed)
+            return deidentify(said, identity, self.removed)
 
         self.removed.update(f"field {kind}" for kind in record.identity)
         text = clean(record.text)
