@@ -82,6 +82,15 @@ def test_a_reply_to_what_was_asked_back_continues(
     assert warming in [r.label for r in turn.answer.recommendations]
 
 
+def test_a_form_may_send_the_question_again_above_the_reply(runtime: Runtime) -> None:
+    context = after_history(runtime, ["失眠吃什么好？"])
+    turn = converse(runtime, "失眠吃什么好？\n怀孕了，在吃华法林", context)
+    assert turn.context.profile == Profile(pregnant=True, medicines=("华法林",))
+    assert turn.answer.question == "失眠吃什么好？\n怀孕了，在吃华法林"
+    turn = converse(runtime, "失眠吃什么好？\n那便秘呢？", context)
+    assert turn.context.questions[-1] == "便秘吃什么好？"
+
+
 def test_what_is_said_of_oneself_holds_for_the_whole_session(runtime: Runtime) -> None:
     context = Context()
     for said in ("What helps with insomnia?", "yes, pregnant", "I also take warfarin"):

@@ -11,7 +11,7 @@ from shiyi.answering.facts import Fact
 from shiyi.answering.held import held_lines
 from shiyi.answering.parts import Desk, Part, checks, question_texts, red_flags
 from shiyi.answering.paths import Retrieved
-from shiyi.answering.phrases import RATINGS, sure
+from shiyi.answering.phrases import RATED, RATINGS, sure
 from shiyi.answering.safety import Finding
 from shiyi.answering.thermal import Pattern, nature_of
 from shiyi.answering.undecided import branches, undecided
@@ -170,7 +170,8 @@ def _why(desk: Desk, candidate: Candidate, told: Collection[str]) -> Piece:
         values["signs"] = voice.these(path.entities[0] for path in ways)
         if any(path.hops[-1].predicate == SHIYI.isEffectiveFor.value for path in ways):
             rating = desk.evidences.qualifier(ways[0].hops[-1].claim, "rating")
-            rating = RATINGS.get(rating, rating) if voice.language == "zh" else rating
+            words = RATINGS if voice.language == "zh" else RATED
+            rating = words.get(rating, rating)
             return voice.say("r_rated", rating=rating or "-", **values), facts
         listed = desk.facts.is_a(candidate.iri, SHIYI.DSIngredient)
         key = "r_listed" if listed else "r_own" if mine else "r_direct"

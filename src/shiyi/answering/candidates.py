@@ -19,6 +19,7 @@ DRINKS: Final = tuple(
 )
 _BESIDE: Final = 0.5  # ours: what a way from a broader symptom weighs
 _PER_HOP: Final = 0.6  # ours: what a further hop leaves of a way's weight
+_MOST_NEAR, _MOST_JUDGED, _ENOUGH = 400, 150, 12  # ours: more are never shown
 _STRONG: Final = frozenset(
     resource(f"nature-{name}").value for name in ("cold", "very-cold", "hot", "very-hot")
 )
@@ -111,15 +112,22 @@ def choose(
     ends: dict[str, list[Path]] = {}
     for path in _supported(reading, retrieved.paths, safety):
         ends.setdefault(path.hops[-1].end, []).append(path)
-    pool = [_candidate(iri, paths, reading, facts) for iri, paths in ends.items()]
     asked = bool(reading.seasons or _methods(reading))
+    near = list(ends) if asked else _likeliest(ends)
+    pool = [_candidate(iri, ends[iri], reading, facts) for iri in near]
     fitting = [c for c in pool if c.fits]
     extra = [
         _candidate(iri, [], reading, facts)
         for iri in _fitting_only(reading, facts) if iri not in ends
     ] if asked else []  # fmt: skip
     chosen = (fitting + extra) if asked and (fitting or extra) else pool
-    judged = [_judge(c, reading, differential, facts, safety) for c in chosen]
+    wanted = {"cold": "warming", "hot": "cooling"}.get(differential.leaning, "")
+    wanted = wanted if differential.words else ""
+
+    def place(each: Candidate) -> tuple[object, ...]:
+        return not each.fits, bool(wanted) and each.effect != wanted, *_worth(each)
+
+    judged = _judged(sorted(chosen, key=place), reading, differential, facts, safety)
     if reading.ailments:  # what only fits the season is no answer to a complaint
         judged = [c for c in judged if c.paths or not _is_open(c)]
     if not any(_is_open(c) for c in judged):  # better out of season than nothing
@@ -128,18 +136,42 @@ def choose(
         judged += [
             j for c in rest if _is_open(j := _judge(c, reading, differential, facts, safety))
         ]
-    wanted = {"cold": "warming", "hot": "cooling"}.get(differential.leaning, "")
-    wanted = wanted if differential.words else ""
-    ranked = sorted(
-        judged,
-        key=lambda each: (not each.fits, bool(wanted) and each.effect != wanted, *_worth(each)),
-    )
+    ranked = sorted(judged, key=place)
     return Choice(
         tuple(c for c in ranked if _is_open(c)),
         tuple(c for c in ranked if not c.vetoes and (c.branch or c.held)),
         tuple(c for c in ranked if c.vetoes),
         loosened=asked and not fitting,
     )
+
+
+def _likeliest(ends: Mapping[str, list[Path]]) -> list[str]:
+    """Take what the surest single ways lead to; from a hub there are thousands of others."""
+    if len(ends) <= _MOST_NEAR:
+        return list(ends)
+    surest = {
+        iri: max(path.product * _PER_HOP ** (len(path.hops) - 1) for path in paths)
+        for iri, paths in ends.items()
+    }
+    return sorted(ends, key=lambda iri: (-surest[iri], iri))[:_MOST_NEAR]
+
+
+def _judged(
+    ordered: list[Candidate],
+    reading: Reading,
+    differential: Differential,
+    facts: Facts,
+    safety: Safety,
+) -> list[Candidate]:
+    """Check the likeliest; further ones only while too few of them may be suggested."""
+    judged: list[Candidate] = []
+    free = 0
+    for candidate in ordered:
+        if len(judged) >= _MOST_JUDGED and free >= _ENOUGH:
+            break
+        judged.append(_judge(candidate, reading, differential, facts, safety))
+        free += _is_open(judged[-1])
+    return judged
 
 
 def _supported(reading: Reading, paths: Iterable[Path], safety: Safety) -> list[Path]:

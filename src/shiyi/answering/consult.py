@@ -156,13 +156,11 @@ def _unspoken(desk: Desk, case: Case, part: Part, held: bool) -> None:
                 part.section("h_compare").add(voice.say("v_mixed", x=x, y=y), *facts[:2])
         elif good and not held:
             part.opening.add(voice.say("v_good", x=x, y=y), *facts[:2])
-        else:
+        elif not _denied(desk, case, target, part):
             silent.append(target)
         part.paths += [f.path(f.subject) for f in facts]
-        denied = [f for m in case.materials for f in desk.safety.denials(m, target)]
-        if denied:
-            values = {"x": voice.names(case.materials), "y": y}
-            part.section("h_compare").add(voice.say("v_negative", **values), *denied)
+        if case.met(target) or good:
+            _denied(desk, case, target, part)
     if silent:
         values = {"x": voice.names(case.materials), "y": voice.names(silent)}
         missing = voice.say("m_pair", **values)
@@ -172,6 +170,22 @@ def _unspoken(desk: Desk, case: Case, part: Part, held: bool) -> None:
             part.opening.add(voice.say("v_none", **values))
             part.told.add(missing)
         part.missing.append(missing)
+
+
+def _denied(desk: Desk, case: Case, target: str, part: Part) -> bool:
+    """Say that a source found nothing against the two, with its note; tell whether one did."""
+    voice = desk.voice
+    denied = [f for m in case.materials for f in desk.safety.denials(m, target)]
+    if not denied:
+        return False
+    values = {"x": voice.names(case.materials), "y": voice.name(target)}
+    place = part.section("h_compare") if case.found else part.opening
+    space = "" if voice.language == "zh" else " "
+    note = voice.note(denied[0])
+    told = space + capital(closed(note, _end(desk)), voice.language) if note else ""
+    said = voice.say("v_negative", **values) + told + voice.sources(denied[:1])
+    place.add(said, *denied)
+    return True
 
 
 def _benefits(desk: Desk, material: str, target: str) -> tuple[Fact, ...]:

@@ -110,17 +110,16 @@ def converse(
     The answer keeps the asker's words; its trace notes how they were read.
     """
     context = context.told(profile)
-    whole = read_as(question, context, runtime)
+    said = _last_words(question, context)
+    whole = read_as(said, context, runtime)
     spoken = language or language_of(question)
-    reply = whole != question
-    told = stated(
-        question, runtime.linker, runtime.facts, reply=reply and not is_question(question)
-    )
+    reply = whole != said
+    told = stated(said, runtime.linker, runtime.facts, reply=reply and not is_question(said))
     profile = merged(context.profile, told)
     answer = ask(
         runtime, whole, method=method, language=spoken, k=k, profile=profile, model=model
     )  # fmt: skip
-    if reply:
+    if whole != question:
         notes = (*answer.trace.notes, f"read as {whole}")
         answer = replace(answer, question=question, trace=replace(answer.trace, notes=notes))
     questions = (*context.questions, whole)[-_MOST_TURNS:]
@@ -152,6 +151,15 @@ def merged(old: Profile, new: Profile) -> Profile:
 
 def _joined(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*one, *other)))[:50]
+
+
+def _last_words(question: str, context: Context) -> str:
+    """Take off the last question where a form sent it again above the reply."""
+    for last in context.questions[-1:]:
+        rest = question.removeprefix(last)
+        if rest != question and rest.startswith(("\n", "\r\n")) and rest.strip():
+            return rest.strip()
+    return question
 
 
 def read_as(question: str, context: Context, runtime: Runtime) -> str:

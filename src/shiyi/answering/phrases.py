@@ -243,6 +243,7 @@ RATINGS: Final[Mapping[str, str]] = {
     "major": "严重", "moderate": "中等", "minor": "轻微", "effective": "有效", "likely": "很可能有效",
     "possible": "可能有效", "insufficient": "证据不足", "ineffective": "无效",
 }  # fmt: skip
+RATED: Final[Mapping[str, str]] = {"likely": "likely effective", "possible": "possibly effective"}
 _WORDS: Final = ((0.9, ("高", "high")), (0.75, ("较高", "fairly high")), (0.6, ("中等", "moderate")),
                  (0.0, ("较低", "low")))  # fmt: skip
 

@@ -45,7 +45,7 @@ def api(site: Site, metrics: Metrics, kept: Kept) -> Blueprint:
     @routes.get("/ask")
     def answer_json() -> Response:
         args = request.args
-        said: dict[str, Any] = {"question": question_and_replies(args)}
+        said: dict[str, Any] = {"question": question_and_replies(site, args)}
         said |= {key: args.get(key) for key in ("lang", "method", "k", "context")}
         turn = _asked(site, said, profile_of_form(args))
         return as_json(turn.answer.to_json() | {"context": turn.context.to_json()})
@@ -73,7 +73,7 @@ def api(site: Site, metrics: Metrics, kept: Kept) -> Blueprint:
     def stream() -> Response:
         args = request.args
         said: dict[str, Any] = {
-            "question": question_and_replies(args), "lang": args.get("lang"),
+            "question": question_and_replies(site, args), "lang": args.get("lang"),
             "method": args.get("method"), "k": args.get("k"), "context": args.get("context"),
         }  # fmt: skip
         question = text_field("q", said["question"], site.settings.answer.max_question_chars)

@@ -103,7 +103,7 @@ def asked(site: Site) -> Turn:
     limit = site.settings.answer.max_question_chars
     return turn_of(
         site,
-        text_field("q", question_and_replies(args), limit),
+        text_field("q", question_and_replies(site, args), limit),
         context_field(args.get("context")),
         method=method_field(args.get("method"), site.methods),
         language=language_field(args.get("lang")),
@@ -112,13 +112,14 @@ def asked(site: Site) -> Turn:
     )
 
 
-def question_and_replies(args: MultiDict[str, str]) -> str | None:
+def question_and_replies(site: Site, args: MultiDict[str, str]) -> str | None:
     """Give the replies alone where the context holds the question, else both, else the question."""
     said = args.get("q")
     replies = [each for each in args.getlist("reply") if each.strip()]
     if not replies:
         return said
-    return "\n".join(replies if args.get("context") else [str(said), *replies])
+    continues = args.get("context") and site.converse is not None
+    return "\n".join(replies if continues else [str(said), *replies])
 
 
 def turn_of(
