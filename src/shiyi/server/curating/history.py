@@ -44,7 +44,9 @@ def history_routes(kept: Kept, reviewing: Reviewing) -> Blueprint:
             for each in found[:_PAGE]
         ]
         last = events[-1].change.number if len(events) == _PAGE else 0
-        return render_template("curate/history.html", events=events, who=who, before=last)
+        return render_template(
+            "curate/history.html", events=events, who=who, before=last, key=uuid4().hex
+        )
 
     @routes.get("/change/<int:number>")
     @needs(Right.READ)
