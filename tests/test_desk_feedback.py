@@ -36,6 +36,8 @@ def test_a_reader_reports_a_claim_and_a_curator_answers(desks: Desks) -> None:
     stored = " ".join(str(quad) for quad in desks.site.store.match(graph=FEEDBACK))
     assert "127.0.0.1" not in stored
     curator = desks.visitor("cura")
+    queue = curator.get("/curate/queue?whose=reported&lang=en")
+    assert "warfarin" in queue.body
     listed = curator.get(f"{DESK}?lang=en")
     assert "Not so." in listed.body
     assert HOSTILE not in listed.body

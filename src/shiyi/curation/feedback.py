@@ -98,9 +98,11 @@ def reports(store: QuadStore, *, everything: bool = False, most: int = 200) -> l
 
 
 def reported(store: QuadStore) -> Iterator[str]:
-    """Yield what open reports are about."""
+    """Yield the claims that open reports are about, themselves or by their evidence."""
     for each in reports(store, most=100_000):
         yield each.about
+        for quad in store.match(None, SHIYI.evidence, NamedNode(each.about), None):
+            yield text(quad.subject)
 
 
 def answered(store: QuadStore, iri: str, taken: bool, reason: str, key: str = "") -> Edit:

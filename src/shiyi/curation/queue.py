@@ -8,13 +8,14 @@ import numpy as np
 
 from shiyi.curation.changes import Changes, Edit
 from shiyi.curation.columns import STATUSES, TIERS, Columns, Mask
+from shiyi.curation.feedback import reported
 from shiyi.curation.ledger import Change, agent
 from shiyi.curation.opinions import Opinions
 from shiyi.errors import FormatError, UsageError
 from shiyi.model.claim import Status, Tier
 from shiyi.ontology.terms import DCTERMS
 
-WHOSE: Final = ("open", "mine", "disputed", "waiting", "done", "all")
+WHOSE: Final = ("open", "mine", "disputed", "waiting", "reported", "done", "all")
 MOST: Final = 200  # claims of one page, or of one batch
 
 
@@ -23,8 +24,8 @@ class Filter:
     """What a queue is narrowed to; the empty word leaves a choice open.
 
     ``whose``: ``open`` (what this person has not reviewed), ``mine`` (assigned to them),
-    ``disputed`` (one for, one against), ``waiting`` (reviewed once, a second is awaited), ``done``
-    (reviewed by them), ``all``. ``shape`` is the class of the subject.
+    ``disputed`` (one for, one against), ``waiting`` (reviewed once, a second is awaited),
+    ``reported`` (readers reported a mistake), ``done`` (reviewed by them), ``all``. ``shape`` is the class of the subject.
     """
 
     source: str = ""
@@ -173,6 +174,8 @@ class Queue:
             return self._named(opinions.disputed())
         if whose == "done":
             return self._named(opinions.done_by(who))
+        if whose == "reported":
+            return self._named(reported(self._changes.store) if self._changes else ())
         once = {claim for claim in opinions.reviewed() if len(opinions.of(claim)) == 1}
         return self._named(once - opinions.done_by(who)) & (self.columns.harm > 1)
 
