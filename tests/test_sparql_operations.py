@@ -127,6 +127,12 @@ def test_a_prologue_may_stand_before_each_operation() -> None:
         changed(ours, request, b"", 1000)
 
 
+def test_templates_may_share_a_label() -> None:
+    text = "INSERT { _:b <urn:x> ?s } WHERE { ?s <urn:p> 2 }"
+    ours, theirs = both(f"{text} ; {text}")
+    assert len(ours) == len(theirs)
+
+
 @pytest.mark.parametrize("text", ["", "PREFIX a: <urn:>", "# nothing", "DROP ALL ; BASE <urn:x>"])
 def test_a_prologue_may_stand_alone(text: str) -> None:
     request = {"task": "update", "text": text, "bare": bare_text(text), "base": None}

@@ -62,7 +62,7 @@ class Operation:
     within: str = ""  # the graph of WITH
     using: str = ""  # the data set, in the words of a query
     graphs: tuple[str, ...] = ()
-    labels: frozenset[str] = frozenset()  # of blank nodes
+    labels: frozenset[str] = frozenset()  # of blank nodes of INSERT DATA
 
     @property
     def whole(self) -> str:
@@ -98,7 +98,8 @@ def _split(text: str, bare: str) -> Iterator[Operation]:
 
 def _one(text: str, bare: str, start: int, prologue: str) -> tuple[Operation, int]:
     def made(verb: str, end: int) -> Operation:
-        labels = frozenset(_LABEL.findall(bare[start:end]))
+        data = verb == "INSERT DATA"  # SPARQL 1.1 section 19.6
+        labels = frozenset(_LABEL.findall(bare[start:end]) if data else ())
         return Operation(verb, prologue, text[start:end], labels=labels)
 
     if found := _DATA.match(bare, start):
