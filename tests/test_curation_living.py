@@ -1,0 +1,130 @@
+"""The facts in memory after decisions are those that reading the whole base again would give."""
+
+import random
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from shiyi.answering.changed_facts import level
+from shiyi.answering.facts import Facts
+from shiyi.answering.living import Living
+from shiyi.answering.runtime import Runtime
+from shiyi.curation.changes import Changes
+from shiyi.curation.decisions import Decisions
+from shiyi.model.claim import Claim, Status
+from shiyi.model.names import graph, resource
+from shiyi.model.rdf import DefaultGraph, Quad
+from shiyi.ontology.statements import claim_quads
+from shiyi.ontology.terms import RDF, SHIYI, SKOS
+from shiyi.ontology.vocabulary import Schema
+from shiyi.reasoning.derive import rule_quads
+from shiyi.reasoning.projection import Projection
+from shiyi.reasoning.rederive import held_in
+from shiyi.server.refreshing import Refresher
+from shiyi.settings import Settings
+from shiyi.sparql.knowledge_base import KnowledgeBase
+from tests.curation_base import CLAIMS, GOJI, HARM, INTERACTION, WARFARIN, build, claim
+
+STEW, CLASS_ = resource("dish-stew"), resource("drug-class")
+MORE = (
+    claim(STEW, SHIYI.hasIngredient, GOJI, 0.9),
+    claim(GOJI, SHIYI.interactsWith, CLASS_, 0.6, status=Status.CANDIDATE),
+)
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
+    with KnowledgeBase.open(build(tmp_path_factory.mktemp("living") / "kb"), write=True) as opened:
+        quads: list[Quad] = [
+            Quad(STEW, RDF.type, SHIYI.Dish), Quad(CLASS_, RDF.type, SHIYI.DrugClass),
+            Quad(WARFARIN, SKOS.broader, CLASS_),
+        ]  # fmt: skip
+        for each in MORE:
+            candidate = each.status is Status.CANDIDATE
+            quads += claim_quads(each, graph("candidates") if candidate else DefaultGraph())
+        opened.writer.write(quads, key="more", who="test", why="test")
+        opened.writer.write(tuple(rule_quads(opened.store)), key="rules", who="test", why="test")
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def parts(base: KnowledgeBase) -> tuple[Living, Refresher, Decisions]:
+    living = Living(Runtime.open(base, Settings()))
+    changes = Changes(base.writer)
+    refresher = Refresher(living, changes, lambda: None)
+    refresher.rederive_soon = lambda: None  # type: ignore[method-assign] # here it is called by name
+    return living, refresher, Decisions(changes)
+
+
+def flat(index: Mapping[Any, Any]) -> dict[Any, Any]:
+    return {key: sorted(found, key=str) for key, found in index.items() if found}
+
+
+def edges(projection: Projection) -> list[Any]:
+    columns = (projection.source, projection.kind, projection.target, projection.confidence)
+    return sorted(
+        (projection.nodes[s], projection.predicates[k], projection.nodes[t], c, round(float(v), 9))
+        for (s, k, t, v), c in zip(zip(*columns, strict=True), projection.claims, strict=True)
+    )
+
+
+def check(living: Living, base: KnowledgeBase) -> None:
+    read = Facts.read(base.store, Schema.load())
+    read.prepare()
+    held = living.current.facts
+    for name in ("by_subject", "by_object", "_about", "_toward", "_joined", "premises"):
+        assert flat(getattr(held, name)) == flat(getattr(read, name)), name
+    assert edges(living.current.projection) == edges(Projection.from_store(base.store, ""))
+    derived = {q for q in base.store.match(graph=graph("derived")) if q.predicate != SHIYI.pageRank}
+    assert derived == set(rule_quads(base.store))
+    assert living.derived() == held_in(base.store)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_facts_follow_any_course_of_reviews(
+    base: KnowledgeBase, parts: tuple[Living, Refresher, Decisions], seed: int
+) -> None:
+    living, refresher, decisions = parts
+    chance = random.Random(seed)  # noqa: S311
+    made = []
+    for _ in range(12):
+        chosen: Claim = chance.choice((*CLAIMS, *MORE))
+        kind, who = chance.choice(("accept", "reject", "unsure")), chance.choice(("li", "wang"))
+        made.append(decisions.review(chosen.iri.value, kind, who))
+        if chance.random() < 0.3:
+            decisions.undo(made.pop(chance.randrange(len(made))).iri, "li", "")
+    refresher.rederive()
+    check(living, base)
+
+
+def test_inherited_cautions_come_and_go_with_their_premises(
+    base: KnowledgeBase, parts: tuple[Living, Refresher, Decisions]
+) -> None:
+    living, refresher, decisions = parts
+    for who in ("li", "wang"):
+        decisions.review(MORE[1].iri.value, "accept", who)
+        decisions.review(INTERACTION.iri.value, "reject", who)
+    refresher.rederive()
+    check(living, base)
+    resting = [
+        grounds
+        for grounds in living.current.facts.premises.values()
+        if MORE[1].iri.value in grounds
+    ]
+    assert resting
+    for who in ("li", "wang"):
+        decisions.review(MORE[1].iri.value, "reject", who)
+    refresher.rederive()
+    check(living, base)
+    assert not any(MORE[1].iri.value in g for g in living.current.facts.premises.values())
+
+
+def test_an_adjacency_from_the_build_is_brought_level(
+    base: KnowledgeBase, parts: tuple[Living, Refresher, Decisions]
+) -> None:
+    living, _, decisions = parts
+    old = living.current.projection
+    decisions.review(HARM.iri.value, "accept", "li")
+    decisions.review(HARM.iri.value, "accept", "wang")
+    assert edges(level(old, living.current.facts)) == edges(Projection.from_store(base.store, ""))
