@@ -69,7 +69,9 @@ def _reports(desk: Desk, retrieved: Retrieved, part: Part, method: str) -> bool:
         return False
     if method in BY_PATHS:
         return method == "fused" and not _rests(part)
-    return not (wants_advice(desk.reading) and (retrieved.paths or desk.reading.seasons))
+    settled = desk.reading.wants(Intent.CONSTITUTION, Intent.DIAGNOSIS) and _rests(part)
+    advised = wants_advice(desk.reading) and (retrieved.paths or desk.reading.seasons)
+    return not (settled or advised)
 
 
 def _said(part: Part) -> frozenset[str]:
@@ -168,10 +170,10 @@ def _is_met(reading: Reading) -> bool:
 
 def _checks(reading: Reading) -> list[Callable[[Desk], Part]]:
     """Give what speaks for safety whatever a method retrieved."""
-    found: list[Callable[[Desk], Part]] = [consult] if _is_met(reading) else []
-    if reading.materials and reading.wants(Intent.MAY, Intent.DOSE) and not reading.emergencies:
-        found.append(_conditional)
-    return found
+    if _is_met(reading):
+        return [consult]
+    asked = reading.materials and reading.wants(Intent.MAY, Intent.DOSE)
+    return [_conditional] if asked and not reading.emergencies else []
 
 
 def _conditional(desk: Desk) -> Part:
