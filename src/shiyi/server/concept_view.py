@@ -142,7 +142,7 @@ def concept_view(reader: Reader, node: NamedNode) -> ConceptView:
         cuis=reader.texts(node, SHIYI.umlsCui),
         mappings=_mappings(reader, node),
         importance=reader.number(node, SHIYI.pageRank, graph("derived")),
-        claims=len(statements),
+        claims=_count(statements),
         conflicts=tuple(_conflicts(reader, groups)),
         drawing=around(
             reader.thing(node),
@@ -150,6 +150,13 @@ def concept_view(reader: Reader, node: NamedNode) -> ConceptView:
         ),
         linked_data=linked_data(reader, node),
     )
+
+
+def _count(statements: list[Statement]) -> int:
+    """Count the claims, those beyond the surest of a relation too."""
+    cut = {(each.predicate, each.forward, each.derived): each.of for each in statements if each.of}
+    shown = [s for s in statements if (s.predicate, s.forward, s.derived) not in cut]
+    return len(shown) + sum(cut.values())
 
 
 def _unique(reader: Reader, node: NamedNode) -> list[Statement]:

@@ -9,7 +9,9 @@ from shiyi.model.rdf import BlankNode, DefaultGraph, NamedNode, Quad, Term, Trip
 from shiyi.ontology.terms import DCTERMS, PROV, RDF, RDFS, SHIYI, SKOS
 from shiyi.sparql.store import QuadStore
 
-INCOMING: Final = 300  # statements that point at the resource; hubs have more, and say so
+INCOMING: Final = (
+    300  # statements of each direction whose claims are told; hubs have more, and say so
+)
 _DERIVED: Final = graph("derived")
 _LABELS: Final = (SKOS.prefLabel, RDFS.label)
 _TRIPLE_FORMATS: Final = frozenset({"ttl", "nt", "rdf", "jsonld"})
@@ -20,7 +22,7 @@ def description(store: QuadStore, node: NamedNode) -> list[Quad]:
     own = list(store.match(node, None, None, None))
     quads = dict.fromkeys(own)
     pointing = islice(store.match(None, None, node, DefaultGraph()), INCOMING)
-    about = [*own, *pointing, *islice(store.match(None, None, node, _DERIVED), INCOMING)]
+    about = [*own[:INCOMING], *pointing, *islice(store.match(None, None, node, _DERIVED), INCOMING)]
     for quad in about:
         if quad.predicate == RDF.reifies:
             continue
@@ -40,11 +42,12 @@ def description(store: QuadStore, node: NamedNode) -> list[Quad]:
 
 
 def is_cut(store: QuadStore, node: NamedNode) -> bool:
-    """Tell whether more points at ``node`` than its description gives."""
-    return any(
-        sum(1 for _ in islice(store.match(None, None, node, where), INCOMING + 1)) > INCOMING
-        for where in (DefaultGraph(), _DERIVED)
-    )
+    """Tell whether there is more about ``node`` than the claims its description gives."""
+    ways = (
+        store.match(node), store.match(None, None, node, DefaultGraph()),
+        store.match(None, None, node, _DERIVED),
+    )  # fmt: skip
+    return any(sum(1 for _ in islice(found, INCOMING + 1)) > INCOMING for found in ways)
 
 
 def graph_of(quad: Quad) -> NamedNode | DefaultGraph:

@@ -1,7 +1,7 @@
 """What the store holds, in the reader's language: labels, statements, claims and their evidence."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from shiyi.model.names import ID, VOCAB, graph
@@ -24,6 +24,7 @@ from shiyi.sparql.store import QuadStore
 ACCEPTED = DefaultGraph()
 DERIVED = graph("derived")
 Graph = NamedNode | DefaultGraph
+MOST: Final = 250  # claims of one relation that a page shows; then it says how many there are
 REMEMBERED: Final = 100_000  # labels
 
 
@@ -56,6 +57,7 @@ class Statement:
     forward: bool = True
     derived: bool = False
     negative: bool = False
+    of: int = 0  # how many there are of this relation, where only the surest are read
 
     @property
     def other(self) -> Thing:
@@ -185,11 +187,33 @@ class Reader:
     def statements(self, node: NamedNode) -> Iterator[Statement]:
         """Yield the accepted and the derived claims about ``node``, both ways."""
         for where in (ACCEPTED, DERIVED):
-            for quad in self.store.match(node, None, None, where):
-                yield from self._statement(quad, where, forward=True)
-            for quad in self.store.match(None, None, node, where):
-                yield from self._statement(quad, where, forward=False)
+            for forward, quads in (
+                (True, self.store.match(node, None, None, where)),
+                (False, self.store.match(None, None, node, where)),
+            ):
+                for count, found in self._surest(quads, where):
+                    for quad in found:
+                        for made in self._statement(quad, where, forward=forward):
+                            yield replace(made, of=count) if count else made
         yield from self._negatives(node)
+
+    def _surest(self, quads: Iterable[Quad], where: Graph) -> Iterator[tuple[int, list[Quad]]]:
+        """Yield the quads of each relation; of very many, how many, and the surest."""
+        by_relation: dict[NamedNode, list[Quad]] = {}
+        for quad in quads:
+            by_relation.setdefault(quad.predicate, []).append(quad)
+        for found in by_relation.values():
+            if len(found) <= MOST:
+                yield 0, found
+                continue
+            rated = [(self._confidence(quad, where), at) for at, quad in enumerate(found)]
+            best = sorted((-sure, at) for sure, at in rated if sure is not None)
+            yield len(best) if len(best) > MOST else 0, [found[at] for _, at in best[:MOST]]
+
+    def _confidence(self, quad: Quad, where: Graph) -> float | None:
+        """Give how sure the claim of a quad is; None where no claim says it."""
+        claim = self.reifier(Triple(quad.subject, quad.predicate, quad.object), where)
+        return None if claim is None else self.number(claim, SHIYI.confidence, where)
 
     def _statement(self, quad: Quad, where: Graph, *, forward: bool) -> Iterator[Statement]:
         claim = self.reifier(Triple(quad.subject, quad.predicate, quad.object), where)
