@@ -28,7 +28,7 @@ from shiyi.sparql.writer import applied_through
 from tests.batches import BATCH, base, batches
 
 SEED = 20250101
-LIMITS = QuerySettings(timeout=1.0, memory_mib=512, workers=1)
+LIMITS = QuerySettings(timeout=1.0, memory_mib=512, workers=1, cache_bytes=0)
 
 WRITER = """
 import sys

@@ -23,6 +23,7 @@ from shiyi.model.rdf import (
     canonical,
 )
 from shiyi.sparql.store import Solution, WritableStore
+from shiyi.sparql.worker_functions import FUNCTIONS
 
 _BLANK = NamedNode("urn:shiyi:blank-node")  # a function of the update below, never stored
 Graphs = tuple[tuple[NamedNode, ...], tuple[NamedNode, ...]]
@@ -179,7 +180,7 @@ class OxigraphStore(WritableStore):
     ) -> QuerySolutions | QueryBoolean | QueryTriples:
         fixed = {Variable(name): term for name, term in bound.items()}
         try:
-            return self._open().query(query, substitutions=fixed)
+            return self._open().query(query, substitutions=fixed, custom_functions=FUNCTIONS)
         except SyntaxError as fault:
             raise QueryError(str(fault)[:_MESSAGE]) from fault
         except RuntimeError as fault:  # also a bound variable that is not projected

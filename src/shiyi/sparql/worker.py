@@ -27,6 +27,7 @@ from pyoxigraph import (
 from shiyi.sparql.confinement import confine
 from shiyi.sparql.worker_frames import FRAME, packed
 from shiyi.sparql.worker_frames import part as framed
+from shiyi.sparql.worker_functions import FUNCTIONS
 from shiyi.sparql.worker_lowering import lowered
 from shiyi.sparql.worker_rows import RowCounter
 from shiyi.sparql.worker_updates import changed, open_copy
@@ -43,13 +44,6 @@ _GRAPHS = {
     "ttl": RdfFormat.TURTLE, "nt": RdfFormat.N_TRIPLES, "nq": RdfFormat.N_QUADS,
     "trig": RdfFormat.TRIG, "rdf": RdfFormat.RDF_XML, "jsonld": RdfFormat.JSON_LD,
 }  # fmt: skip
-
-_VOCAB = "https://w3id.org/shiyi/vocab#"
-# what SUBJECT(), PREDICATE(), OBJECT() and isTRIPLE() give, for parsers that know SPARQL 1.1 only
-_FUNCTIONS = {
-    NamedNode(_VOCAB + name): lambda term, name=name: getattr(term, name, None)
-    for name in ("subject", "predicate", "object")
-} | {NamedNode(_VOCAB + "triple"): lambda s, p, o: _triple(s, p, o)}
 
 _WITHOUT_TERMS = {"rdf", "jsonld"}  # their readers know RDF 1.1 only
 _WITH_PREFIXES = {"ttl", "trig", "rdf"}
@@ -160,7 +154,7 @@ def _answer(
     store: Store, request: dict[str, Any], rows: int, size: int
 ) -> tuple[dict[str, Any], bytes]:
     found = store.query(
-        request["query"], base_iri=request["base"] or None, custom_functions=_FUNCTIONS,
+        request["query"], base_iri=request["base"] or None, custom_functions=FUNCTIONS,
         **_dataset(request),
     )  # fmt: skip
     kind = "graph" if isinstance(found, QueryTriples) else "solutions"
@@ -197,13 +191,6 @@ def _written(
     prefixes = request.get("prefixes") if form in _WITH_PREFIXES else None
     serialize(triples, cast("IO[bytes]", sink), format=_GRAPHS[form], prefixes=prefixes)
     return {"outcome": "whole", "kind": "graph", "rows": count}, sink.rest()
-
-
-def _triple(subject: Any, predicate: Any, object_: Any) -> Triple | None:
-    try:
-        return Triple(subject, predicate, object_)
-    except TypeError:  # a literal in a wrong place leaves the variable unbound
-        return None
 
 
 def _dataset(request: dict[str, Any]) -> dict[str, Any]:
