@@ -14,6 +14,7 @@ from shiyi.model.names import ID, VOCAB, content_hash
 from shiyi.model.path import RelationPath, Step
 from shiyi.model.rdf import DefaultGraph, local_name, text
 from shiyi.ontology.terms import RDF, SHIYI
+from shiyi.ontology.vocabulary import Schema
 from shiyi.reasoning.projection import Projection, accepted_edges
 from shiyi.settings import Settings
 from shiyi.sparql.knowledge_base import KnowledgeBase
@@ -42,7 +43,7 @@ def grown(base: KnowledgeBase, settings: Settings, relations: int, concepts: int
         store.load_n_quads(n_quads(quads[start : start + 200_000]))
     for quad in base.store.match(None, RDF.type, None, DefaultGraph()):
         name = text(quad.object)
-        if name.startswith(VOCAB):
+        if name.startswith(VOCAB) and local_name(name) in Schema.load().parents:
             pools[local_name(name)].append(text(quad.subject))
     held = sum(1 for _ in accepted_edges(store))
     for lines in _made(pools, max(0, relations - held), max(0, concepts - _count(pools)), kept):
@@ -54,7 +55,8 @@ def grown(base: KnowledgeBase, settings: Settings, relations: int, concepts: int
 
 
 def _count(pools: Mapping[str, list[str]]) -> int:
-    return len({each for found in pools.values() for each in found})
+    inner = {"Claim", "Evidence", "Source", "Passage"}
+    return len({each for kind in pools.keys() - inner for each in pools[kind]})
 
 
 def _made(

@@ -113,7 +113,7 @@ def choose(
     for path in _supported(reading, retrieved.paths, safety):
         ends.setdefault(path.hops[-1].end, []).append(path)
     asked = bool(reading.seasons or _methods(reading))
-    near = list(ends) if asked else _likeliest(ends)
+    near = _near(ends, reading, facts) if asked else _likeliest(ends)
     pool = [_candidate(iri, ends[iri], reading, facts) for iri in near]
     fitting = [c for c in pool if c.fits]
     extra = [
@@ -133,9 +133,8 @@ def choose(
     if not any(_is_open(c) for c in judged):  # better out of season than nothing
         methods = set(_methods(reading))
         rest = [c for c in pool if not c.fits and (not methods or _made(c.iri, facts) & methods)]
-        judged += [
-            j for c in rest if _is_open(j := _judge(c, reading, differential, facts, safety))
-        ]
+        later = _judged(sorted(rest, key=place), reading, differential, facts, safety)
+        judged += [c for c in later if _is_open(c)]
     ranked = sorted(judged, key=place)
     return Choice(
         tuple(c for c in ranked if _is_open(c)),
@@ -143,6 +142,22 @@ def choose(
         tuple(c for c in ranked if c.vetoes),
         loosened=asked and not fitting,
     )
+
+
+def _near(ends: Mapping[str, list[Path]], reading: Reading, facts: Facts) -> list[str]:
+    """Take the likeliest of those that fit season and form, and of the others."""
+    fitting = {iri for iri in ends if _fits(iri, reading, facts)}
+    parts = ({i: ends[i] for i in ends if (i in fitting) == fits} for fits in (True, False))
+    return [iri for part in parts for iri in _likeliest(part)]
+
+
+def _fits(iri: str, reading: Reading, facts: Facts) -> tuple[Fact, ...]:
+    """List the claims that fit a thing to the season and form asked for; none where one is missing."""
+    seasons, methods = set(reading.seasons), set(_methods(reading))
+    in_season = [f for f in facts.of(iri, SHIYI.suitableSeason) if f.object in seasons]
+    made_so = [f for f in facts.of(iri, SHIYI.preparedBy) if f.object in methods]
+    whole = (bool(in_season) or not seasons) and (bool(made_so) or not methods)
+    return (*in_season, *made_so) if whole else ()
 
 
 def _likeliest(ends: Mapping[str, list[Path]]) -> list[str]:
@@ -201,11 +216,7 @@ def _methods(reading: Reading) -> tuple[str, ...]:
 
 
 def _candidate(iri: str, paths: list[Path], reading: Reading, facts: Facts) -> Candidate:
-    seasons, methods = set(reading.seasons), set(_methods(reading))
-    in_season = [f for f in facts.of(iri, SHIYI.suitableSeason) if f.object in seasons]
-    made_so = [f for f in facts.of(iri, SHIYI.preparedBy) if f.object in methods]
-    whole = (bool(in_season) or not seasons) and (bool(made_so) or not methods)
-    fits = (*in_season, *made_so) if whole else ()
+    fits = _fits(iri, reading, facts)
     effect, because = effect_of(facts, iri)
     named = {*reading.ailments, *reading.person.states, *reading.populations}
     beside = frozenset(path.hops[0].start for path in paths) - named
