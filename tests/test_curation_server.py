@@ -308,3 +308,12 @@ def test_the_review_api_says_its_faults_as_json(desks: Desks) -> None:
     answer = desks.app.test_client().post("/curate/review", data=said, headers=headers)
     assert answer.status_code == 400
     assert json.loads(answer.text)["known"] == ["accept", "reject", "unsure", "skip"]
+
+
+def test_the_public_page_says_who_moved_a_claim(desks: Desks) -> None:
+    Expert(desks).review(SWEETNESS, "accept", agreement="0.5")
+    page = desks.app.test_client().get(
+        SWEETNESS.iri.value.partition("/id")[2].replace("/claim", "/page/claim", 1), headers=HTML
+    )
+    assert "<b>curator</b> +0.50" in page.text
+    assert "0.78" in page.text

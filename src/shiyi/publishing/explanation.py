@@ -1,10 +1,13 @@
 """Why a claim is believed as much as it is, in sources and numbers."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from shiyi.model.confidence import CEILING
 from shiyi.model.rdf import NamedNode, Term, Triple, local_name, text
 from shiyi.ontology.terms import DCTERMS, PROV, RDF, RDFS, SHIYI, SKOS
+from shiyi.reasoning.review_records import reviews_of
+from shiyi.reasoning.reviews import Review, agreement
 from shiyi.sparql.store import QuadStore
 
 _DEPTH = 6  # premises of premises; deeper derivations do not occur
@@ -24,6 +27,7 @@ def explain(store: QuadStore, claim: str, depth: int = 0) -> dict[str, Any] | No
         for each in _values(store, node, PROV.wasDerivedFrom)
         if depth < _DEPTH and (told := explain(store, text(each), depth + 1))
     ]
+    reviews = reviews_of(store, claim)
     return {
         "claim": claim,
         "subject": _label(store, triple.subject),
@@ -32,8 +36,9 @@ def explain(store: QuadStore, claim: str, depth: int = 0) -> dict[str, Any] | No
         "status": local_name(text(_value(store, node, SHIYI.status))),
         "polarity": local_name(text(_value(store, node, SHIYI.polarity))),
         "confidence": float(text(_value(store, node, SHIYI.confidence)) or 0),
-        "why": _why(evidence, bool(premises)),
+        "why": _why(evidence, bool(premises)) + _moved(reviews),
         "evidence": evidence,
+        "reviews": [{"who": e.reviewer, "agreement": e.agreement} for e in reviews],
         "rule": local_name(text(_value(store, node, SHIYI.derivedBy))),
         "premises": premises,
         "parts": _parts(store, node),
@@ -77,6 +82,16 @@ def _why(evidence: list[dict[str, Any]], derived: bool) -> str:
         return "the confidence of its one independent source"
     factors = " × ".join(f"(1 − {vote:g})" for vote in votes.values())
     return f"1 − {factors}, one vote an independent source, at most {CEILING}"
+
+
+def _moved(reviews: Sequence[Review]) -> str:
+    if not reviews:
+        return ""
+    mean = agreement(reviews)
+    return (
+        f"; reviewed by {len(reviews)} with a mean agreement of r = {mean:+g}, which moves it to "
+        "(1 − |r|) · c + |r| · (r + 1) / 2 once as many agree as the claim needs"
+    )
 
 
 def _values(store: QuadStore, node: NamedNode, predicate: NamedNode) -> list[Term]:

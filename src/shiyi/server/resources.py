@@ -16,6 +16,7 @@ from shiyi.model.names import ID, VOCAB
 from shiyi.model.rdf import DefaultGraph, NamedNode, Quad, local_name, serialize
 from shiyi.ontology.terms import DCTERMS, PREFIXES, RDF, RDFS, SHIYI, SKOS
 from shiyi.publishing.jsonld import json_ld
+from shiyi.reasoning.review_records import reviews_of
 from shiyi.server.concept_view import concept_view, is_concept, is_evidence, is_source
 from shiyi.server.describe import INCOMING, description, for_format, is_cut
 from shiyi.server.kept import Kept
@@ -270,7 +271,10 @@ def _page(site: Site, kept: Kept, node: NamedNode) -> str:
     home = reader.home_of_claim(node)
     if home is not None:
         claim = reader.claim(node, home)
-        return render_template("claim.html", claim=claim, home=getattr(home, "value", ""))
+        reviews = reviews_of(site.store, claim.iri)
+        return render_template(
+            "claim.html", claim=claim, home=getattr(home, "value", ""), reviews=reviews
+        )
     if is_concept(reader, node):
         return render_template("concept.html", view=concept_view(reader, node))
     if is_source(reader, node):
