@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from shiyi.answering.facts import Fact
 from shiyi.answering.methods.claims import at, best_first, named, retrieved, shown
-from shiyi.answering.methods.port import GATE, Query
+from shiyi.answering.methods.port import Query
 from shiyi.answering.neighbourhood import RATING
 from shiyi.answering.paths import Retrieved
 from shiyi.answering.runtime import Runtime
@@ -42,7 +42,7 @@ def retrieve(query: Query, runtime: Runtime, model: ChatModel | None) -> Retriev
             scores[found.fact.claim] = max(scores.get(found.fact.claim, 0.0), found.score)
     claims = best_first(scores, known)
     steps = [
-        {"step": "entities", "gate": GATE, "types": sorted(query.kinds), "entities": entities},
+        {"step": "entities", "gate": runtime.settings.linking.min_cosine, "types": sorted(query.kinds), "entities": entities},
         {"step": "subgraph", "claims": len(claims), "truncated": truncated,
          "triples": [shown(facts, each.fact, language) for each in claims[:_LISTED]]},
     ]  # fmt: skip
@@ -57,7 +57,11 @@ def _entities(query: Query, runtime: Runtime) -> tuple[tuple[str, ...], list[Map
     denied = set(query.reading.absent)
     for mention in query.reading.mentions:
         meant = _meant(query, runtime, mention)
-        accepted = bool(meant) and mention.score >= GATE and meant not in denied
+        accepted = (
+            bool(meant)
+            and mention.score >= runtime.settings.linking.min_cosine
+            and meant not in denied
+        )
         told.append({
             "mention": mention.text, "iri": meant or None, "name": named(runtime.facts, meant) if
             meant else None, "type": runtime.facts.classes.get(meant), "score": mention.score,

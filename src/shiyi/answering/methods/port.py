@@ -3,7 +3,6 @@
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
 
 from shiyi.answering.asked import asked_kinds, asked_predicates
 from shiyi.answering.paths import Retrieved
@@ -13,7 +12,6 @@ from shiyi.model.rdf import NamedNode
 from shiyi.prompts.chat import ChatModel
 
 Method = Callable[["Query", Runtime, ChatModel | None], Retrieved]
-GATE: Final = 0.75  # iDISK2.0-RAG: a mention linked less surely is no entity of the question
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from typing import Any
 
 from shiyi.answering.facts import Fact
 from shiyi.answering.library import Hit
-from shiyi.answering.methods.claims import borne, expanded, merged, recall, retrieved
+from shiyi.answering.methods.claims import RRF, borne, expanded, merged, recall, retrieved
 from shiyi.answering.methods.judging import Judge, ModelJudge, ScoredJudge
 from shiyi.answering.methods.port import Query
 from shiyi.answering.paths import Retrieved
@@ -72,7 +72,7 @@ def _merged(recalls: tuple[tuple[Hit, ...], ...], merge: str) -> list[Unit]:
     worth = dict.fromkeys(units, 0.0)
     for hits in recalls:
         for rank, hit in enumerate(hits, 1):
-            worth[hit.unit.iri, hit.unit.kind] += 1 / (60 + rank)
+            worth[hit.unit.iri, hit.unit.kind] += 1 / (RRF + rank)
     return [units[key] for key in sorted(units, key=lambda key: (-worth[key], key))]
 
 
