@@ -263,3 +263,32 @@ def test_an_accepted_revision_retires_its_forerunner_and_undoing_gives_it_back(
     assert (held(desks, old), held(desks, new)) == ("retracted", "accepted")
     decisions.undo(last.iri, "second", "too soon")
     assert (held(desks, old), held(desks, new)) == ("accepted", "candidate")
+
+
+def test_a_new_claim_is_made_step_by_step_without_a_script(desks: Desks, curator: Visitor) -> None:
+    page = curator.get(f"{EDIT}?subject=substance-yam&lang=en")
+    assert '<option value="hasNature"' in page.body
+    page = curator.submit(page, EDIT, action="refresh", relation="hasFlavour")
+    assert 'data-kinds="Flavour"' in page.body
+    page = curator.submit(page, EDIT, action="refresh", relation="hasNature")
+    evidence = {"e0-source": "book", "e0-checked": "source", "e0-locator": "p. 3"}
+    page = curator.submit(page, EDIT, action="preview", object="nature-warm", **evidence)
+    assert page.status == 200, page.body[:2000]
+    assert "Saved" in curator.submit(page, EDIT, action="save", reason="was missing").body
+    assert (
+        held(desks, kitchen.claim("substance-yam", "hasNature", resource("nature-warm")))
+        == "accepted"
+    )
+
+
+def test_what_was_rejected_is_not_said_again_unseen(desks: Desks, curator: Visitor) -> None:
+    from shiyi.curation.decisions import Decisions
+
+    old = kitchen.claim("constitution-qi-deficiency", "suitableFood", resource("substance-yam"))
+    decisions = Decisions(desks.site.curation.writing)  # type: ignore[union-attr] # it has desks
+    decisions.review(old.iri.value, "reject", "cura", "no")
+    other = kitchen.claim("constitution-yin-deficiency", "suitableFood", resource("substance-lily"))
+    form = {"subject": "constitution-qi-deficiency", "object": "substance-yam"}
+    page = curator.submit(opened(curator, other, "duplicate"), EDIT, action="preview", **form)
+    assert page.status == 400
+    assert "was rejected before" in page.body
