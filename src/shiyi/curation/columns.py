@@ -71,7 +71,7 @@ class Columns:
 
     def __init__(self, store: QuadStore, schema: Schema, classes: Mapping[str, str]) -> None:
         self._store, self._schema, self._classes = store, schema, classes
-        self._lock = threading.Lock()
+        self.lock = threading.RLock()  # a reader of several columns holds it too
         self.claims, self.relations = Numbers(), Numbers()
         self.sources, self.schools, self.ends, self.kinds = (
             Numbers(),
@@ -113,7 +113,7 @@ class Columns:
 
     def update(self, claims: Iterable[str]) -> None:
         """Read some claims anew; one that is nowhere any more leaves every queue."""
-        with self._lock:
+        with self.lock:
             for claim in claims:
                 row = _row(self._store, claim)
                 place = self.claims(claim)
@@ -126,9 +126,10 @@ class Columns:
 
     def cite(self, claims: Mapping[str, int]) -> None:
         """Count that answers cited some claims."""
-        for claim, count in claims.items():
-            if 0 <= (place := self.claims.find(claim)) < len(self):
-                self.cited[place] += count
+        with self.lock:
+            for claim, count in claims.items():
+                if 0 <= (place := self.claims.find(claim)) < len(self):
+                    self.cited[place] += count
 
     def priority(self) -> Floats:
         """Give uncertainty times use times harm, for every claim."""

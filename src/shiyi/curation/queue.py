@@ -90,7 +90,11 @@ class Queue:
 
     def page(self, who: str, chosen: Filter, offset: int = 0, count: int = 25) -> Page:
         """Give a page; what this person left to others comes last."""
-        columns, count = self.columns, min(count, MOST)
+        with self.columns.lock:
+            return self._page(who, chosen, offset, min(count, MOST))
+
+    def _page(self, who: str, chosen: Filter, offset: int, count: int) -> Page:
+        columns = self.columns
         fits = self._mask(who, chosen)
         places = np.flatnonzero(fits)
         score = columns.priority()[places]
