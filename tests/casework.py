@@ -47,7 +47,7 @@ class Desk:
     def held(self) -> set[Quad]:
         """Give what the graphs of cases, schools and their sources hold."""
         store = self.base.store
-        kinds = (SHIYI.PatientCase, SHIYI.School, SHIYI.Claim, DCAT.Dataset)
+        kinds = (SHIYI.PatientCase, SHIYI.School, DCAT.Dataset)
         places = {q.graph_name for kind in kinds for q in store.match(None, RDF.type, kind)}
         return {
             quad for place in places if isinstance(place, NamedNode)

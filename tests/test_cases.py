@@ -135,10 +135,11 @@ def test_a_case_keeps_its_reasoning_and_its_words_refer_to_terms(
     assert words["不更衣"].term == text(term.subject)
     assert case.iri in {found for found, _ in referring_to(store, words["不更衣"].term)}
     assert next(store.match(None, SHIYI.recordedIn, None, DefaultGraph()), None) is None
-    mappings = [q.subject for q in desk.held() if q.object == NamedNode(f"{SSSOM}Mapping")]
+    quads = desk.held()
+    mappings = [q.subject for q in quads if q.object == NamedNode(f"{SSSOM}Mapping")]
     assert len(mappings) == sum(1 for each in words.values() if each.term)
     for node in mappings:
-        own = {q.predicate.value for q in desk.held() if q.subject == node}
+        own = {q.predicate.value for q in quads if q.subject == node}
         assert {f"{SSSOM}{n}" for n in ("subject_id", "predicate_id", "object_id",
                                         "mapping_justification", "similarity_score")} <= own  # fmt: skip
     assert desk.forget(report)["cases"] == 1
