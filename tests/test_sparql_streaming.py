@@ -5,6 +5,7 @@ import hashlib
 import http.client
 import json
 import os
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,6 @@ from urllib.parse import quote
 
 import psutil
 import pytest
-from backports import zstd
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,6 +24,11 @@ from shiyi.sparql.spool import Spool
 from shiyi.sparql.worker_rows import RowCounter, count_rows
 from shiyi.sparql.workers import QueryPool
 from tests.endpoint import endpoint
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 LONG = "SELECT ?a ?b { ?a <https://example.org/p> ?x . ?b <https://example.org/p> ?y } LIMIT 150000"
 SETTINGS = QuerySettings(workers=1, timeout=30.0)
