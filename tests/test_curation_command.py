@@ -121,3 +121,24 @@ def test_a_bundle_goes_out_and_comes_in_again(run: Any, tmp_path: Path) -> None:
     taken = run("review", "import", str(tmp_path / "b.jsonl"), "--as", "wang", "--json")
     assert (taken["made"], taken["known"]) == (0, said["changes"])
     assert "approve" in run("review", "import", str(tmp_path / "b.jsonl"), "--as", "li", status=2)
+
+
+def test_the_first_administrator_is_made_once_and_never_with_a_known_password(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dataclasses import replace
+
+    from shiyi.cli.serve import create_admin
+    from shiyi.curation.roles import Role
+    from shiyi.errors import UsageError
+    from shiyi.settings import Settings
+
+    settings = replace(Settings(), kb=tmp_path)
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    with pytest.raises(UsageError, match="there was none"):
+        create_admin("root", settings)
+    monkeypatch.setattr("sys.stdin", io.StringIO("a long new password\n"))
+    create_admin("root", settings)
+    assert People(tmp_path).get("root").role is Role.ADMINISTRATOR
+    with pytest.raises(UsageError, match="accounts already"):
+        create_admin("other", settings)

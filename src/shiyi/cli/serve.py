@@ -23,7 +23,7 @@ def run(args: argparse.Namespace, settings: Settings) -> int:
     from shiyi.server import serve
 
     if args.create_admin:
-        _create_admin(args.create_admin, settings)
+        create_admin(args.create_admin, settings)
     chosen = replace(
         settings.server,
         host=args.host or settings.server.host,
@@ -33,7 +33,7 @@ def run(args: argparse.Namespace, settings: Settings) -> int:
     return 0
 
 
-def _create_admin(name: str, settings: Settings) -> None:
+def create_admin(name: str, settings: Settings) -> None:
     """Make the first administrator; where there are accounts already, an administrator does it."""
     from shiyi.cli.user import read_password
     from shiyi.curation.audit import Audit
