@@ -21,7 +21,7 @@ INSERT = "INSERT DATA { <urn:a> <urn:p> 1 }"
 UPDATE: dict[str, Any] = {"data": INSERT, "content_type": "application/sparql-update"}
 WRITING = {"PUT", "POST", "DELETE", "PATCH"}
 # routes of method POST that read: they answer anyone and change nothing
-READING_POSTS = {"/sparql", "/api/ask", "/api/ask/sparql", "/api/link"}
+READING_POSTS = {"/sparql", "/api/ask", "/api/ask/replay", "/api/ask/sparql", "/api/link"}
 
 
 @pytest.fixture(scope="module")
