@@ -11,6 +11,8 @@ from shiyi.curation.mappings import counts, exported, imported, read_mapping, se
 from shiyi.curation.mappings_sssom import MappingSet, parse, written
 from shiyi.errors import UsageError
 from shiyi.ingest.mappings import table_quads
+from shiyi.linking.umls_names import UmlsNames
+from shiyi.linking.umls_sources import UmlsName
 from shiyi.model.names import ID, resource
 from shiyi.model.rdf import DefaultGraph, NamedNode, text
 from shiyi.ontology.terms import SHIYI, SKOS
@@ -179,3 +181,25 @@ def test_a_reader_decides_nothing(desks: Desks) -> None:
     assert 'value="accept"' not in page.body
     form = {"csrf": "x", "mapping": "mapping/1", "action": "accept"}
     assert reader.post(DESK, form).status == 403
+
+
+def test_candidate_cuis_of_a_concept_come_from_the_operators_release(
+    desks: Desks, curator: Visitor
+) -> None:
+    concept = "/curate/vocabulary/concept?id=disease-anemia&lang=en"
+    assert curator.submit(curator.get(concept), TAKE).status == 400  # no release yet
+    index = desks.site.settings.kb / "umls"
+    UmlsNames.build(
+        [UmlsName("Anemia", "C0002871", True, frozenset({"T047"})),
+         UmlsName("Anemias", "C0002871", False, frozenset({"T047"})),
+         UmlsName("Warfarin", "C0043031", True, frozenset({"T121"}))],
+        index,
+    )  # fmt: skip
+    (index / "retired.json").write_text("{}", "utf-8")
+    done = curator.submit(curator.get(concept), TAKE)
+    assert done.status == 200, done.body[:1500]
+    [row] = [r for r in exported(desks.site.store, "candidate").rows
+             if r.get("subject_id") == "shiyi:disease-anemia"]  # fmt: skip
+    assert row.get("object_id") == "UMLS:C0002871"
+    assert row.get("object_label") == ""
+    assert "C0002871" in curator.get(f"{DESK}?about=disease-anemia&lang=en").body

@@ -8,14 +8,16 @@ from flask import Blueprint, Response, flash, redirect, render_template, request
 from werkzeug.wrappers import Response as BaseResponse
 
 from shiyi.curation import mappings
-from shiyi.curation.mappings_sssom import parse, written
+from shiyi.curation.mappings_candidates import candidates
+from shiyi.curation.mappings_sssom import MappingSet, parse, written
 from shiyi.curation.roles import Right
 from shiyi.curation.state import version_of
+from shiyi.curation.vocabulary import entry_of
 from shiyi.errors import StaleError, UsageError
 from shiyi.ingest.mappings import LINKS
 from shiyi.model.names import ID
-from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, text
-from shiyi.ontology.terms import RDFS, SHIYI, SKOS
+from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, Term, text
+from shiyi.ontology.terms import DCTERMS, RDFS, SHIYI, SKOS
 from shiyi.server.curating.session import PREFIX, needs, person
 from shiyi.server.curators import Curation
 from shiyi.server.inputs import count_field
@@ -99,16 +101,7 @@ def mapping_routes(site: Site, kept: Kept, curation: Curation) -> Blueprint:
     @routes.post("/mappings/import")
     @needs(Right.EDIT)
     def take_in() -> BaseResponse:
-        sent = request.files.get("file")
-        if request.form.get("from") == "cases":
-            found = mappings.case_rows(store)
-        else:
-            body = sent.read() if sent else b""
-            try:
-                words = body.decode("utf-8") or request.form.get("text", "")
-            except UnicodeDecodeError as fault:
-                raise UsageError(f"the file is not UTF-8: {fault.reason}") from fault
-            found = parse(words)
+        found = _taken(site)
         edit = mappings.imported(store, found, catalogue()("mappings.taken_in"))
         change = curation.writing.make(edit, person().name)
         flash(catalogue()("mappings.imported", n=len(found.rows), change=change.number))
@@ -128,6 +121,29 @@ def mapping_routes(site: Site, kept: Kept, curation: Curation) -> Blueprint:
     return routes
 
 
+def _taken(site: Site) -> MappingSet:
+    """Read what is to be taken in: a table, links of cases, or a look at UMLS."""
+    kind = request.form.get("from", "")
+    if kind == "cases":
+        return mappings.case_rows(site.store)
+    if kind == "umls":
+        return _of_umls(site, request.form.get("about", ""))
+    sent = request.files.get("file")
+    try:
+        words = (sent.read() if sent else b"").decode("utf-8")
+    except UnicodeDecodeError as fault:
+        raise UsageError(f"the file is not UTF-8: {fault.reason}") from fault
+    return parse(words or request.form.get("text", ""))
+
+
+def _of_umls(site: Site, name: str) -> MappingSet:
+    """Look a concept up in the operator's UMLS release."""
+    entry = entry_of(site.store, ID + name) if name.replace("-", "").isalnum() else None
+    if entry is None:
+        raise UsageError("no table holds a concept of that name")
+    return candidates(entry, site.settings.kb)
+
+
 def _shown(reader: Reader, mapping: mappings.Mapping) -> Shown:
     return Shown(
         mapping, _side(reader, mapping.subject, mapping.row.get("subject_label"), mapping, True),
@@ -140,25 +156,35 @@ def _side(reader: Reader, iri: str, label: str, mapping: mappings.Mapping, ours:
     node = NamedNode(iri)
     thing = reader.thing(node)
     if not reader.labels(node):
-        thing = Thing(iri, label or mapping.cui or iri, href(iri), kind="")
+        said = reader.said(node, SKOS.prefLabel, None) or label
+        thing = Thing(iri, said or mapping.cui or iri, href(iri), kind="")
     row = mapping.row
     kinds = tuple(
         each for each in (row.get("subject_category" if ours else "object_category"),
                           row.get("subject_type" if ours else "object_type"))
         if each
     )  # fmt: skip
+    types = (text(term) for term in reader.values(node, DCTERMS.type, None))
     kinds = kinds or tuple(reader.thing(each).label for each in reader.kinds(node))
-    around = [
-        reader.thing(each) for each in (*reader.values(node, SKOS.broader), *_below(reader, node))
-    ]
+    kinds = kinds or tuple(dict.fromkeys(types))  # semantic types of an ingested UMLS release
+    around = [reader.thing(each) for each in (*_linked(reader, node), *_below(reader, node))]
     if ours:
         around += [each.other for each in islice(reader.statements(node), 8)]
+    definition = reader.said(node, SKOS.definition, None) or reader.said(node, RDFS.comment)
     return Side(
-        thing, iri, reader.said(node, SKOS.definition) or reader.said(node, RDFS.comment),
-        reader.texts(node, SKOS.altLabel)[:10], kinds,
+        thing, iri, definition,
+        reader.texts(node, SKOS.altLabel, None)[:10], kinds,
         tuple(around[:12]),
         _others(reader, mapping, ours),
     )  # fmt: skip
+
+
+def _linked(reader: Reader, node: NamedNode) -> list[Term]:
+    found = (
+        term for link in (SKOS.broader, SKOS.narrower, SKOS.related)
+        for term in reader.values(node, link, None)
+    )  # fmt: skip
+    return list(islice(found, 8))
 
 
 def _below(reader: Reader, node: NamedNode) -> list[NamedNode]:
