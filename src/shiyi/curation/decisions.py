@@ -104,6 +104,8 @@ class Decisions:
         """Write a comment on a claim or concept; ``@name`` calls somebody."""
         if not text.strip():
             raise UsageError("a comment says something")
+        if not state_of(self.store, iri):
+            raise UsageError(f"the base holds nothing called {iri[:200]}")
         return self.changes.make(Edit("comment", (iri,), text.strip(), key=key), who)
 
     def skip(self, iri: str, who: str, reason: str = "", key: str = "") -> Change:

@@ -120,6 +120,8 @@ class Queue:
             raise UsageError("a queue that is only read assigns nothing")
         if not 0 < len(claims) <= MOST:
             raise UsageError(f"1 to {MOST} claims are assigned at a time")
+        if unknown := [each for each in claims if self.columns.claims.find(each) < 0]:
+            raise UsageError(f"there is no claim {unknown[0][:200]!r} to assign")
         notes = ((DCTERMS.audience, agent(to)),)
         return self._changes.make_all(
             [Edit("assign", (claim,), reason, notes=notes) for claim in claims], who
