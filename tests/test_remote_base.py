@@ -17,6 +17,8 @@ from shiyi.answering import Runtime, ask
 from shiyi.answering.runtime import write_indexes
 from shiyi.cli import main
 from shiyi.cli.making import put_remote
+from shiyi.curation.changes import Changes
+from shiyi.curation.decisions import Decisions
 from shiyi.errors import (
     IndexMismatchError,
     KnowledgeBaseError,
@@ -25,6 +27,7 @@ from shiyi.errors import (
     QueryLimitError,
     SettingError,
 )
+from shiyi.model.names import graph
 from shiyi.model.rdf import DefaultGraph, NamedNode, Quad, Triple
 from shiyi.ontology.terms import RDF, SHIYI
 from shiyi.publishing.dumps import write_dump
@@ -38,6 +41,7 @@ from shiyi.sparql.remote_base import check_reading, push
 from shiyi.sparql.results import ResultFormat
 from shiyi.sparql.workers import pool_of
 from tests.contracts import A, B, C, P
+from tests.curation_base import RELIEF, build
 from tests.kitchen import stored
 from tests.remote_servers import FAST, Server, free_port, oxigraph, virtuoso
 
@@ -171,6 +175,22 @@ def test_commands_take_the_store_from_the_environment(
     assert json.loads(capsys.readouterr().out)["citations"]
     assert main([*kb, "export", "--format", "csv", "-o", str(tmp_path / "tables")]) == 0
     assert list((tmp_path / "tables").glob("*.csv"))
+
+
+def test_a_curator_accepts_and_takes_back_over_the_store(server: Server, tmp_path: Path) -> None:
+    address, remote = server
+    kb = build(tmp_path / "kb")
+    chosen = replace(Settings(), kb=kb, store=address, remote=remote)
+    put_remote(chosen)
+    kept = {graph("reviews"), graph("journal")}
+    with KnowledgeBase.of(chosen, write=True) as base:
+        before = {quad for quad in base.store.match() if quad.graph_name not in kept}
+        desk = Decisions(Changes(base.writer))
+        made = desk.review(RELIEF.iri.value, "accept", "li", "seen in practice", agreement=0.5)
+        fact = (RELIEF.subject, RELIEF.predicate, RELIEF.object)
+        assert list(base.store.match(*fact, DefaultGraph()))
+        desk.undo(made.iri, "li", "")
+        assert {quad for quad in base.store.match() if quad.graph_name not in kept} == before
 
 
 def test_a_write_that_the_store_missed_is_done_when_it_is_back(

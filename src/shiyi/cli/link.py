@@ -83,7 +83,7 @@ def open_linker(settings: Settings) -> "Linker":
     from shiyi.linking.linker import Linker
     from shiyi.sparql.knowledge_base import KnowledgeBase
 
-    with KnowledgeBase.open(settings.kb) as base:
+    with KnowledgeBase.of(settings) as base:
         return Linker.open(base.folder, base.store, base.release, settings.linking)
 
 
@@ -93,7 +93,7 @@ def _write_passages(name: str, path: Path, settings: Settings) -> None:
     from shiyi.ontology.terms import RDF, SHIYI
     from shiyi.sparql.knowledge_base import KnowledgeBase
 
-    with KnowledgeBase.open(settings.kb) as base:
+    with KnowledgeBase.of(settings) as base:
         store = base.store
         places = {text(q.subject): q for q in store.match(None, RDF.type, SHIYI.Passage)
                   if f"/source/{name}@" in str(q.graph_name)}  # fmt: skip

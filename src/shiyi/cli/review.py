@@ -67,10 +67,10 @@ def run(args: argparse.Namespace, settings: Settings) -> int:
     from shiyi.sparql.knowledge_base import KnowledgeBase
 
     if args.does in READ:
-        with KnowledgeBase.open(settings.kb) as base:
+        with KnowledgeBase.of(settings) as base:
             return READ[args.does](args, settings, base)
     require_right(args, settings)
-    with KnowledgeBase.open(settings.kb, write=True) as base:
+    with KnowledgeBase.of(settings, write=True) as base:
         change = WRITE.get(args.does, WRITE["decide"])(args, settings, Changes(base.writer))
         followed = _follow(base)
     if isinstance(change, int):

@@ -35,9 +35,9 @@ def run(args: argparse.Namespace, settings: Settings) -> int:
 
     folder: Path = (args.tables or artefact("ontology")).resolve()
     if args.does == "import":
-        with KnowledgeBase.open(settings.kb, write=not args.dry_run) as base:
+        with KnowledgeBase.of(settings, write=not args.dry_run) as base:
             return _taken_in(base, folder, args, settings)
-    with KnowledgeBase.open(settings.kb) as base:
+    with KnowledgeBase.of(settings) as base:
         return _given_out(base, folder, args, settings)
 
 
