@@ -3,6 +3,7 @@
 import logging
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from typing import Final
 
 from shiyi.answering.living import Living
@@ -12,11 +13,12 @@ from shiyi.errors import ShiyiError
 from shiyi.model.names import ID
 from shiyi.model.rdf import Quad, Triple, text
 from shiyi.ontology.terms import RDF, SHIYI, SKOS
-from shiyi.reasoning.rederive import matters, rederived, ways_of
+from shiyi.reasoning.rederive import Rederived, matters, rederived, ways_of
 
 _CLAIM: Final = f"{ID}claim/"
 _EVIDENCE: Final = f"{ID}evidence/"
 _WHO: Final = "shiyi"
+_TRIES: Final = 4  # of an inference that others write beside
 _LOG = logging.getLogger(__name__)
 
 
@@ -27,6 +29,8 @@ class Refresher:
         self._living, self._changes, self._expire = living, changes, expire
         self._turn, self._asked = threading.Lock(), threading.Event()
         changes.listeners.append(self)
+        if changes.last:  # a server that was killed may have left the cautions behind
+            self.rederive_soon()
 
     def __call__(self, made: Sequence[Change]) -> None:
         """Take some changes in; inherited cautions follow in a thread of their own."""
@@ -47,22 +51,31 @@ class Refresher:
 
     def rederive(self) -> int:
         """Infer the inherited cautions anew and write what differs; give how many claims did."""
+        writer = self._changes.writer
         with self._turn:
             self._asked.clear()
-            with self._changes.writer.turn():
-                facts = self._living.current.facts
-                ways = ways_of(self._living.edges(), facts.broader, facts.schema)
-                found = rederived(self._changes.store, self._living.derived(), ways)
-                if not found.claims:
-                    return 0
-                writer = self._changes.writer
-                writer.write(
-                    found.added, found.removed, key=f"rederive after {writer.sequence}",
-                    who=_WHO, why="inherited cautions after a change",
-                )  # fmt: skip
+            for attempt in range(_TRIES):
+                # inferring takes its time, so others may write meanwhile, but for the last try
+                with writer.turn() if attempt == _TRIES - 1 else nullcontext():
+                    sequence, facts = writer.sequence, self._living.current.facts
+                    ways = ways_of(self._living.edges(), facts.broader, facts.schema)
+                    with writer.turn():
+                        if writer.sequence == sequence:
+                            return self._write(
+                                rederived(writer.store, self._living.derived(), ways)
+                            )
+        return 0
+
+    def _write(self, found: Rederived) -> int:
+        if found.claims:
+            writer = self._changes.writer
+            writer.write(
+                found.added, found.removed, key=f"rederive after {writer.sequence}", who=_WHO,
+                why="inherited cautions after a change",
+            )  # fmt: skip
             self._living.refresh(found.claims)
             self._expire()
-            return len(found.claims)
+        return len(found.claims)
 
     def _rederive_logged(self) -> None:
         try:
