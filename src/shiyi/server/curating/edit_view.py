@@ -14,14 +14,13 @@ from shiyi.errors import OutsideError
 from shiyi.model.claim import Claim
 from shiyi.model.names import ID
 from shiyi.model.profile import Profile
-from shiyi.model.rdf import NamedNode, text
+from shiyi.model.rdf import NamedNode
 from shiyi.ontology.terms import RDF, SHIYI
 from shiyi.server.curating.edit_stale import Since
 from shiyi.server.kept import Kept
-from shiyi.server.links import href
 from shiyi.server.reading import ClaimView, Reader, Thing
 from shiyi.server.site import Site
-from shiyi.server.wording import catalogue, chosen_language
+from shiyi.server.wording import Catalogue, catalogue, chosen_language
 from shiyi.sparql.store import QuadStore
 
 _SOURCES = 600  # in the list of a form
@@ -161,14 +160,7 @@ def answers_citing(
     if old is None:
         return ()
     reader, t, language = kept.reader(chosen_language()), catalogue(), chosen_language()
-    ends = [old.claim.subject, old.claim.object, *(each.object for each in claims)]
-    labels = dict.fromkeys(
-        reader.thing(each).label for each in ends if isinstance(each, NamedNode)
-    )  # fmt: skip
-    questions = [t("concept.ask_question", label=each) for each in labels]
-    if isinstance(old.claim.object, NamedNode):
-        pair = (reader.thing(old.claim.subject).label, reader.thing(old.claim.object).label)
-        questions.append(t("edit.pair_question", one=pair[0], other=pair[1]))
+    questions = _questions(reader, t, [old.claim, *claims])
     found = []
     for question in questions[:4]:
         try:
@@ -182,12 +174,23 @@ def answers_citing(
     return tuple(found)
 
 
-def statement(reader: Reader, claim: Claim) -> str:
-    """Write a claim's triple by labels."""
-    parts = (claim.subject, claim.predicate, claim.object)
-    return " · ".join(reader.thing(each).label or text(each) for each in parts)
+def _questions(reader: Reader, t: Catalogue, claims: list[Claim]) -> list[str]:
+    """Word what people ask of both ends: of what is eaten, of who has something, of the two."""
+    made: dict[str, None] = {}
+    for claim in claims:
+        eaten: list[str] = []
+        had: list[str] = []
+        for end in (claim.subject, claim.object):
+            if isinstance(end, NamedNode):
+                kinds, label = classes_of(reader.store, end.value), reader.thing(end).label
+                (eaten if kinds & _EATEN else had if "Condition" in kinds else []).append(label)
+        if len(eaten) == 2:
+            made[t("edit.pair_question", one=eaten[0], other=eaten[1])] = None
+        if eaten and had:
+            made[t("edit.had_question", one=eaten[0], other=had[0])] = None
+        made |= {t("concept.ask_question", label=each): None for each in eaten}
+        made |= {t("constitution.question", label=each): None for each in had}
+    return list(made)
 
 
-def page_of(iri: str) -> str:
-    """Give the address of a page."""
-    return href(iri)
+_EATEN = frozenset({"DietaryMaterial", "Dish", "Formula", "DSIngredient", "DSProduct", "Drug"})
