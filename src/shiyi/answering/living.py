@@ -47,6 +47,11 @@ class Living:
             self.current = _over(runtime, facts, named, new)
             known.update(fresh)
 
+    def prepare(self) -> None:
+        """Index the facts by claim now rather than at the first change."""
+        with self._turn:
+            self._known()
+
     def edges(self) -> list[Edge]:
         """List what the accepted view joins, as the rules of inheritance read it."""
         return edges_of(self.current.facts)

@@ -29,6 +29,7 @@ class Refresher:
         self._living, self._changes, self._expire = living, changes, expire
         self._turn, self._asked = threading.Lock(), threading.Event()
         changes.listeners.append(self)
+        threading.Thread(target=living.prepare, daemon=True).start()
         if changes.last:  # a server that was killed may have left the cautions behind
             self.rederive_soon()
 
