@@ -56,6 +56,7 @@ def test_slots_we_do_not_know_come_back_too() -> None:
     assert after.rows[0].get("other") == "a=b|c=d"
 
 
+@pytest.mark.filterwarnings("ignore::Warning")  # of the package and of pandas
 def test_the_sssom_package_reads_what_we_write(tmp_path: Path) -> None:
     if importlib.util.find_spec("sssom") is None:
         pytest.skip("the package sssom is not installed: pip install --group sssom")

@@ -220,7 +220,11 @@ def test_what_the_tables_change_reaches_the_base_and_can_be_undone(
         assert outgoing(base, copy).is_empty
         changes.undo(change.iri, "git", "no")
         assert facts(base.store) == before
-    assert main(["--kb", str(kb), "sync", "status", "--tables", str(copy)]) == 1
+    sync = ["--kb", str(kb), "sync"]
+    assert main([*sync, "status", "--tables", str(copy)]) == 1
+    assert main([*sync, "import", "--who", "a b", "--tables", str(copy)]) == 2
+    assert main([*sync, "import", "--tables", str(copy)]) == 0
+    assert main([*sync, "status", "--tables", str(copy)]) == 0
 
 
 def test_both_sides_changing_one_thing_is_said_and_nothing_is_written(

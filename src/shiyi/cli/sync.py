@@ -20,7 +20,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     export.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the patch there")
     apply = does.add_parser("apply", help="write what the desks changed into the tables")
     take = does.add_parser("import", help="bring what the tables changed into the base")
-    take.add_argument("--who", default="shiyi sync", help="whose change it is")
+    take.add_argument("--who", default="sync", metavar="NAME", help="whose change it is")
     take.add_argument("--dry-run", action="store_true", help="only count")
     for each in (status, export, apply, take):
         each.add_argument("--tables", type=Path, metavar="DIR", help="another ontology/ folder")
@@ -84,8 +84,12 @@ def _taken_in(
     base: "KnowledgeBase", folder: Path, args: argparse.Namespace, settings: Settings
 ) -> int:
     from shiyi.curation.changes import Changes
+    from shiyi.curation.people import NAME
     from shiyi.curation.sync import incoming, take_in
+    from shiyi.errors import UsageError
 
+    if not NAME.fullmatch(args.who):
+        raise UsageError(f"--who is the name of an account, which {args.who[:60]!r} cannot be")
     found = incoming(base, folder, settings.confidence)
     said: dict[str, object] = {"added": len(found.added), "removed": len(found.removed)}
     if not (found.is_empty or args.dry_run):
