@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from shiyi.errors import FormatError, IndexMismatchError, RangeError, UsageError
+from shiyi.reasoning.benchmark import confidence_metrics
 from shiyi.reasoning.embedding import KINDS, Model
 from shiyi.reasoning.link_prediction import confidence_errors, filtered_ranks
 from shiyi.reasoning.triples import Names, Numbered, Row, read_rows
-from shiyi.reasoning.ukge import confidence_metrics, train
+from shiyi.reasoning.ukge import train
 from shiyi.settings import ReasoningSettings
 
 SMALL = ReasoningSettings(embedding_dim=16, epochs=30, batch=64, learning_rate=0.05, negatives=1)

@@ -36,6 +36,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--damping", type=float, default=None, metavar="D", help="of PageRank")
     parser.add_argument("--hops", type=int, default=2, metavar="N")
     parser.add_argument("--scorer", default="specific", help="specific, or mean_entities (Yaoshi-RAG)")  # fmt: skip
+    parser.add_argument("--limit-seconds", type=float, default=900.0, metavar="S",
+                        help="confidence: of training")  # fmt: skip
     parser.add_argument("--json", action="store_true", help="one JSON object a line and method")
 
 
@@ -58,7 +60,7 @@ def run(args: argparse.Namespace, settings: Settings) -> int:
         args.task, args.file, tuple(args.train), _words(args.method) or ("fused",),
         _words(args.ablate), without, args.limit, args.seed, args.k or settings.paths.top_k,
         args.damping if args.damping is not None else settings.pagerank.damping, args.hops,
-        args.scorer, args.holdout,
+        args.scorer, args.holdout, args.limit_seconds,
     )  # fmt: skip
     bar = Bar(sys.stderr)
     with KnowledgeBase.of(settings) as base:

@@ -55,6 +55,7 @@ class Request:
     hops: int = 2
     scorer: str = "specific"
     holdout: float = 0.0
+    limit_seconds: float = 900.0  # of training, for the tasks that train
 
     def __post_init__(self) -> None:
         for name in self.ablate:
@@ -68,12 +69,15 @@ class Request:
             raise UsageError("--limit is a number of questions from 1")
         if not 0.0 <= self.holdout < 1.0:
             raise UsageError("--holdout is a share in [0, 1)")
+        if not self.limit_seconds > 0:
+            raise UsageError("--limit-seconds is a number above 0")
 
     def settings(self) -> dict[str, Any]:
         """Give what a reader needs to run the same again."""
         return {
             "seed": self.seed, "k": self.k, "damping": self.damping, "hops": self.hops,
             "scorer": self.scorer, "limit": self.limit, "holdout": self.holdout,
+            "limit_seconds": self.limit_seconds,
             "train": [each.name for each in self.train], "without_source": list(self.without),
             "model": None,
         }  # fmt: skip

@@ -1,19 +1,17 @@
-"""Herbs for symptoms, and confidences of triples."""
+"""Herbs for symptoms."""
 
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from statistics import fmean
 
 import numpy as np
 
 from shiyi.answering.baselines import TextIndex
 from shiyi.errors import UsageError
 from shiyi.evaluation.bench import METHODS, Bench, Request
-from shiyi.evaluation.items import Prescription, Weighted
+from shiyi.evaluation.items import Prescription
 from shiyi.evaluation.learnt import Floats, HerbTable
 from shiyi.evaluation.metrics import hits_at, ndcg_at, precision_at, recall_at, set_scores
-from shiyi.evaluation.prescriptions import Prescriptions, load_prescriptions, load_weighted
+from shiyi.evaluation.prescriptions import Prescriptions, load_prescriptions
 from shiyi.evaluation.results import Report
 from shiyi.evaluation.tasks import Progress, check_methods, made, run_method
 
@@ -138,41 +136,3 @@ def _by_text(bench: Bench, asked: Prescriptions, method: str) -> HerbScorer:
     ]
     index = TextIndex.bm25(texts) if method == "bm25" else TextIndex.tfidf(texts)
     return lambda symptoms: index.scores(" ".join(symptoms))
-
-
-def run_confidence(bench: Bench, request: Request, progress: Progress) -> Report:
-    """Predict the confidence of triples; MSE and MAE."""
-    check_methods(request, ("fused", "none"))
-    items, skips = load_weighted(Path(request.file), request.limit)
-    training = [each for path in request.train for each in load_weighted(path)[0]]
-    mean = fmean(each.confidence for each in training) if training else 0.5
-    runs = []
-    for method in request.methods:
-        guess = _additive(training, mean) if method == "fused" else (lambda _: mean)
-
-        def measure(item: Weighted, guess: Callable[[Weighted], float] = guess) -> dict[str, float]:
-            gap = abs(guess(item) - item.confidence)
-            return {"mse": gap * gap, "mae": gap}
-
-        runs.append(run_method(method, items, measure, progress))
-    return made(bench, request, len(items), skips, runs)
-
-
-def _additive(training: Sequence[Weighted], mean: float) -> Callable[[Weighted], float]:
-    """Guess the mean plus what relation, head and tail depart from it, shrunk where rare."""
-    left = {id(each): each.confidence - mean for each in training}
-    tables: list[tuple[str, dict[str, float]]] = []
-    for part in ("relation", "head", "tail"):
-        groups: dict[str, list[float]] = defaultdict(list)
-        for each in training:
-            groups[getattr(each, part)].append(left[id(each)])
-        table = {name: sum(gaps) / (len(gaps) + 5) for name, gaps in groups.items()}
-        tables.append((part, table))
-        for each in training:
-            left[id(each)] -= table[getattr(each, part)]
-
-    def guess(item: Weighted) -> float:
-        total = mean + sum(table.get(getattr(item, part), 0.0) for part, table in tables)
-        return min(1.0, max(0.0, total))
-
-    return guess

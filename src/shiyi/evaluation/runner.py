@@ -5,7 +5,8 @@ from typing import Final
 
 from shiyi.errors import FormatError, UsageError
 from shiyi.evaluation.bench import Bench, Request, Shared
-from shiyi.evaluation.ranking_tasks import run_confidence, run_recommend
+from shiyi.evaluation.confidences import run_confidence
+from shiyi.evaluation.ranking_tasks import run_recommend
 from shiyi.evaluation.results import Report
 from shiyi.evaluation.tasks import (
     GENERATED,

@@ -42,6 +42,18 @@ def filtered_ranks(model: Model, asked: Numbered, known: Longs, least: float = 0
     Only rows held with at least ``least`` are asked. Ties count half, so a constant model is not
     first.
     """
+    ranks = filtered_places(model, asked, known, least)
+    if not ranks:
+        raise UsageError("no triple is held with so much confidence")
+    places = np.array(ranks)
+    return Ranks(
+        float((places <= 1).mean()), float((places <= 10).mean()), float((1 / places).mean()),
+        len(places),
+    )  # fmt: skip
+
+
+def filtered_places(model: Model, asked: Numbered, known: Longs, least: float = 0.0) -> list[float]:
+    """Give the rank of each asked tail, 1 for the first; see :func:`filtered_ranks`."""
     stated = known[np.lexsort((known[:, 1], known[:, 0]))]
     wide = int(stated[:, 1].max()) + 1
     pairs = stated[:, 0] * wide + stated[:, 1]
@@ -50,13 +62,7 @@ def filtered_ranks(model: Model, asked: Numbered, known: Longs, least: float = 0
         scores = model.tails(head, relation)
         first, last = np.searchsorted(pairs, [head * wide + relation, head * wide + relation + 1])
         ranks.append(_rank(scores, tail, stated[first:last, 2]))
-    if not ranks:
-        raise UsageError("no triple is held with so much confidence")
-    places = np.array(ranks)
-    return Ranks(
-        float((places <= 1).mean()), float((places <= 10).mean()), float((1 / places).mean()),
-        len(places),
-    )  # fmt: skip
+    return ranks
 
 
 def _rank(scores: Floats, tail: int, others: Longs) -> float:

@@ -3,7 +3,6 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from shiyi.errors import FormatError, MissingExtraError, RangeError, UsageError
 from shiyi.reasoning.embedding import KINDS, Model
 from shiyi.reasoning.link_prediction import Errors, confidence_errors
 from shiyi.reasoning.projection import Projection
-from shiyi.reasoning.triples import Floats, Longs, Names, Numbered, Row, read_rows
+from shiyi.reasoning.triples import Floats, Longs, Names, Numbered, Row
 from shiyi.settings import ReasoningSettings
 
 if TYPE_CHECKING:
@@ -38,8 +37,9 @@ def train(
 ) -> Model:
     """Train on rows of head, relation, tail, confidence; the epoch best on validation is kept.
 
-    Stops early when validation (MSE + MAE / 10) no longer improves, or after ``limit_seconds``. Equal input
-    and seed give an equal model where no limit cuts in. Raises ``UsageError`` for an empty graph,
+    Stops early when validation (MSE + MAE / 10) no longer improves, or after ``limit_seconds``; where the
+    limit comes before the last epoch the steps shrink to nothing towards it instead. Equal input and seed
+    give an equal model where no limit cuts in. Raises ``UsageError`` for an empty graph,
     ``RangeError`` for a confidence outside [0, 1] or NaN, ``MissingExtraError`` without torch.
     """
     if settings.embedding not in KINDS:
@@ -48,8 +48,23 @@ def train(
     observed = Numbered.of(train_rows, names)
     valid = Numbered.of(valid_rows, names) if valid_rows else observed
     run = _Run.begin(names, observed, valid, settings, seed)
-    deadline = time.monotonic() + (limit_seconds or float("inf"))
-    return run.to_end(deadline, release)
+    return run.to_end(_Clock.of(limit_seconds), release)
+
+
+@dataclass(frozen=True, slots=True)
+class _Clock:
+    """How much of the time given has gone."""
+
+    started: float
+    limit: float
+
+    @classmethod
+    def of(cls, limit_seconds: float | None) -> "_Clock":
+        return cls(time.monotonic(), limit_seconds or float("inf"))
+
+    @property
+    def gone(self) -> float:
+        return (time.monotonic() - self.started) / self.limit
 
 
 @dataclass(slots=True)
@@ -96,15 +111,16 @@ class _Run:
             line, keys, device,
         )  # fmt: skip
 
-    def to_end(self, deadline: float, release: str) -> Model:
+    def to_end(self, clock: _Clock, release: str) -> Model:
         torch = _torch()
         rate, few = self.settings.learning_rate, [self.relations.weight, self.line]
         kind = torch.optim.SparseAdam if self.entities.sparse else torch.optim.Adam
         optimisers = [kind([self.entities.weight], lr=rate), torch.optim.Adam(few, lr=rate)]
         best, lowest, waited = self.model(release), float("inf"), 0
         for epoch in range(self.settings.epochs):
-            self._slow_down(optimisers, epoch)
-            self._epoch(optimisers, epoch, deadline)
+            share = max(epoch / self.settings.epochs, min(clock.gone, 1.0))
+            self._slow_down(optimisers, share)
+            self._epoch(optimisers, epoch, clock)
             now = self.model(release)
             found = confidence_errors(now, self.valid)
             error = found.mse + _ABSOLUTE * found.mae
@@ -112,14 +128,14 @@ class _Run:
                 best, lowest, waited = now, error, 0
             else:
                 waited += 1
-            if waited > self.settings.patience or time.monotonic() > deadline:
+            if waited > self.settings.patience or clock.gone > 1:
                 break
         return best
 
-    def _slow_down(self, optimisers: Sequence[Any], epoch: int) -> None:
+    def _slow_down(self, optimisers: Sequence[Any], share: float) -> None:
         """Let the steps shrink to nothing, evenly over the epochs; without it MAE stays high."""
         for group in (g for each in optimisers for g in each.param_groups):
-            group["lr"] = self.settings.learning_rate * (1.0 - epoch / self.settings.epochs)
+            group["lr"] = self.settings.learning_rate * (1.0 - share)
 
     def model(self, release: str) -> Model:
         """Give the vectors of this moment; ``RangeError`` where they left the numbers."""
@@ -131,12 +147,12 @@ class _Run:
         kind = self.settings.embedding
         return Model(kind, self.names, entities, relations, weight, bias, release)
 
-    def _epoch(self, optimisers: Sequence[Any], epoch: int, deadline: float) -> None:
+    def _epoch(self, optimisers: Sequence[Any], epoch: int, clock: _Clock) -> None:
         order = self.random.permutation(len(self.observed.triples))
         size = self.settings.batch
         now = self.model("") if epoch >= self.settings.soft_after else None
         for start in range(0, len(order), size):
-            if time.monotonic() > deadline:
+            if clock.gone > 1:
                 return
             chosen = order[start : start + size]
             triples = self.observed.triples[chosen]
@@ -226,7 +242,7 @@ def train_graph(
     graph: Projection, settings: ReasoningSettings, seed: int, limit_seconds: float | None = None
 ) -> Trained:
     """Train on a base's claims, a twentieth held out to stop by; raises ``UsageError`` for few."""
-    kept, held_out = _apart(rows_of(graph), seed)
+    kept, held_out = apart(rows_of(graph), seed)
     model = train(kept, held_out, settings, seed, limit_seconds, graph.release)
     return Trained(model, confidence_errors(model, Numbered.of(held_out, model.names)))
 
@@ -242,7 +258,8 @@ def rows_of(graph: Projection) -> list[Row]:
     ]  # fmt: skip
 
 
-def _apart(rows: Sequence[Row], seed: int) -> tuple[list[Row], list[Row]]:
+def apart(rows: Sequence[Row], seed: int) -> tuple[list[Row], list[Row]]:
+    """Hold a twentieth of some rows out; raises ``UsageError`` where there are fewer than 20."""
     if len(rows) < _LEAST:
         raise UsageError(f"{len(rows)} triples are too few to learn from; {_LEAST} are wanted")
     order = np.random.default_rng(seed).permutation(len(rows))
@@ -251,29 +268,3 @@ def _apart(rows: Sequence[Row], seed: int) -> tuple[list[Row], list[Row]]:
     seen = {name for h, r, t, _ in kept for name in (h, r, t)}
     held = [row for row in (rows[i] for i in order[:cut]) if seen >= set(row[:3])]
     return kept, held or kept[:1]
-
-
-def confidence_metrics(
-    train_path: Path,
-    test_path: Path,
-    seed: int = 0,
-    limit_seconds: float = 900.0,
-    settings: ReasoningSettings = BENCHMARK,
-) -> dict[str, float]:
-    """Train on one file, with a twentieth of it held out to stop by, and measure on another.
-
-    Gives ``mse``, ``mae``, ``rows``, and ``unknown`` (rows that name what was never seen; they
-    are guessed at the mean confidence and counted in the errors).
-    """
-    rows = read_rows(train_path)
-    kept, held = _apart(rows, seed)
-    model = train(kept, held, settings, seed, limit_seconds)
-    tested = Numbered.of(test := read_rows(test_path), model.names)
-    found = confidence_errors(model, tested)
-    mean = float(np.mean([row[3] for row in rows]))
-    missed = [abs(mean - s) for h, r, t, s in test if not model.knows(h, r, t)]
-    return {
-        "mse": (found.mse * found.rows + sum(m * m for m in missed)) / len(test),
-        "mae": (found.mae * found.rows + sum(missed)) / len(test),
-        "rows": float(len(test)), "unknown": float(tested.unknown),
-    }  # fmt: skip
