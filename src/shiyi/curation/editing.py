@@ -1,6 +1,6 @@
 """What an editor's form says of a claim, and how it becomes one, or faults by field."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from shiyi.curation.editing_claims import (
@@ -284,8 +284,3 @@ def negated(draft: Draft) -> Draft:
     """Turn a draft's polarity round."""
     turned = "negative" if draft.polarity == "positive" else "positive"
     return replace(draft, polarity=turned)
-
-
-def parted(draft: Draft, keep: Sequence[int]) -> Draft:
-    """Keep of a draft the evidence of these places only."""
-    return replace(draft, evidence=tuple(e for e in draft.evidence if e.place in set(keep)))

@@ -16,7 +16,7 @@ from shiyi.curation.ledger import REJECTED
 from shiyi.errors import UsageError
 from shiyi.ingest.conflicts import conflict_quads
 from shiyi.ingest.gate import CANDIDATES, QUARANTINE
-from shiyi.model.claim import Claim, Evidence, Polarity, Status
+from shiyi.model.claim import Claim, Evidence, Status
 from shiyi.model.rdf import XSD_INTEGER, Literal, NamedNode, Quad, local_name, text
 from shiyi.ontology.statements import QUALIFIERS, claim_quads
 from shiyi.ontology.terms import DCTERMS, PROV, RDF, RDFS, SHIYI, SKOS
@@ -241,8 +241,3 @@ def _broader(store: QuadStore, claims: Iterable[Claim]) -> dict[str, list[str]]:
         ]
         for node in natures if isinstance(node, NamedNode)
     }  # fmt: skip
-
-
-def is_asserted(claim: Claim, outcome: Outcome) -> bool:
-    """Tell whether a claim's triple would stand in the accepted view."""
-    return outcome.status is Status.ACCEPTED and claim.polarity is Polarity.POSITIVE

@@ -10,7 +10,6 @@ from shiyi.errors import FormatError, UsageError
 from shiyi.ingest.mappings import (
     LINKS,
     MAPPINGS,
-    PREFIXES,
     SSSOM,
     best_cuis,
     head_quads,
@@ -271,8 +270,3 @@ def _label(store: QuadStore, node: Term) -> str:
         for quad in store.match(node, predicate, None, None):
             return text(quad.object)
     return ""
-
-
-def known_prefixes() -> tuple[str, ...]:
-    """List the prefixes that need no curie_map."""
-    return tuple(sorted(PREFIXES))
