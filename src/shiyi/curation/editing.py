@@ -96,7 +96,8 @@ class Draft:
     def with_blank(self) -> "Draft":
         """Add an empty piece of evidence, so that one can be filled in without a script."""
         at = max((each.place for each in self.evidence), default=-1) + 1
-        return replace(self, evidence=(*self.evidence, DraftEvidence(at)))
+        filled = tuple(each for each in self.evidence if not each.is_empty)
+        return replace(self, evidence=(*filled, DraftEvidence(at)))
 
 
 _PARTS = ("source", "locator", "checked", "confidence", "quote", "passage", "remove", *QUALIFIERS)
