@@ -1,11 +1,16 @@
 """The adjacency after a few claims changed, without reading the store again."""
 
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from itertools import compress
+from typing import Final
 
 import numpy as np
 
 from shiyi.reasoning.projection import Edge, Ints, Projection
+
+_FEW: Final = 40  # claims that are looked for one by one
 
 
 def changed(projection: Projection, gone: Collection[str], come: Sequence[Edge]) -> Projection:
@@ -14,7 +19,8 @@ def changed(projection: Projection, gone: Collection[str], come: Sequence[Edge])
     Walks give the same as in one made anew; only the numbers of new nodes differ.
     """
     left = set(gone) | {edge.claim for edge in come}
-    keep = np.fromiter((each not in left for each in projection.claims), bool, len(projection))
+    keep = np.ones(len(projection), bool)
+    keep[_places(projection.claims, left)] = False
     nodes = _extended(projection.nodes, [end for e in come for end in (e.subject, e.object)])
     kinds = _extended(projection.predicates, [edge.predicate for edge in come])
     node = {iri: i for i, iri in enumerate(nodes)} if come else {}
@@ -22,12 +28,24 @@ def changed(projection: Projection, gone: Collection[str], come: Sequence[Edge])
     target = _joined(projection.target[keep], [node[e.object] for e in come])
     kind = _joined(projection.kind[keep], [kinds.index(e.predicate) for e in come])
     confidence = np.r_[projection.confidence[keep], np.array([e.confidence for e in come], float)]
-    claims = [*np.array(projection.claims, dtype=object)[keep], *(e.claim for e in come)]
-    order = np.lexsort((target, kind, source))
+    claims = np.array(
+        [*compress(projection.claims, keep.tolist()), *(e.claim for e in come)], object
+    )
+    order = np.lexsort((target, kind, source)) if come else slice(None)
     return replace(
-        projection, nodes=nodes, predicates=kinds, claims=tuple(claims[i] for i in order.tolist()),
+        projection, nodes=nodes, predicates=kinds, claims=tuple(claims[order].tolist()),
         source=source[order], target=target[order], kind=kind[order], confidence=confidence[order],
     )  # fmt: skip
+
+
+def _places(claims: tuple[str, ...], wanted: Collection[str]) -> list[int]:
+    if len(wanted) > _FEW:
+        return [i for i, each in enumerate(claims) if each in wanted]
+    found = []
+    for each in wanted:
+        with suppress(ValueError):  # a claim that was no edge before
+            found.append(claims.index(each))
+    return found
 
 
 def _extended(names: tuple[str, ...], more: Sequence[str]) -> tuple[str, ...]:
