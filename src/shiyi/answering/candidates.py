@@ -6,6 +6,7 @@ from typing import Final
 
 from shiyi.answering.cues import Intent
 from shiyi.answering.facts import Fact, Facts
+from shiyi.answering.finders import PER_HOP
 from shiyi.answering.paths import Retrieved
 from shiyi.answering.reading import Reading
 from shiyi.answering.safety import Finding, Safety
@@ -18,7 +19,6 @@ DRINKS: Final = tuple(
     resource(f"method-{name}").value for name in ("infusion", "decoction-tea", "juice")
 )
 _BESIDE: Final = 0.5  # ours: what a way from a broader symptom weighs
-_PER_HOP: Final = 0.6  # ours: what a further hop leaves of a way's weight
 _MOST_NEAR, _MOST_JUDGED, _ENOUGH = 400, 150, 12  # ours: more are never shown
 _STRONG: Final = frozenset(
     resource(f"nature-{name}").value for name in ("cold", "very-cold", "hot", "very-hot")
@@ -54,7 +54,7 @@ class Candidate:
         ways: dict[tuple[str, str], float] = {}
         for path in self.paths:
             key = (path.hops[0].start, path.hops[-1].start)
-            worth = path.product * _PER_HOP ** (len(path.hops) - 1)
+            worth = path.product * PER_HOP ** (len(path.hops) - 1)
             if path.hops[0].start in self.beside:
                 worth *= _BESIDE
             ways[key] = max(ways.get(key, 0.0), worth)
@@ -165,7 +165,7 @@ def _likeliest(ends: Mapping[str, list[Path]]) -> list[str]:
     if len(ends) <= _MOST_NEAR:
         return list(ends)
     surest = {
-        iri: max(path.product * _PER_HOP ** (len(path.hops) - 1) for path in paths)
+        iri: max(path.product * PER_HOP ** (len(path.hops) - 1) for path in paths)
         for iri, paths in ends.items()
     }
     return sorted(ends, key=lambda iri: (-surest[iri], iri))[:_MOST_NEAR]
@@ -221,6 +221,14 @@ def _candidate(iri: str, paths: list[Path], reading: Reading, facts: Facts) -> C
     named = {*reading.ailments, *reading.person.states, *reading.populations}
     beside = frozenset(path.hops[0].start for path in paths) - named
     return Candidate(iri, tuple(paths), fits, effect, because, beside=beside)
+
+
+def seasonal(reading: Reading, facts: Facts) -> frozenset[str]:
+    """List the things that fit the season and the form asked for; none where neither was."""
+    seasons, methods = reading.seasons, _methods(reading)
+    fitting = {f.subject for s in seasons for f in facts.into(s, SHIYI.suitableSeason)}
+    made = {f.subject for m in methods for f in facts.into(m, SHIYI.preparedBy)}
+    return frozenset(fitting & made if seasons and methods else fitting | made)
 
 
 def _fitting_only(reading: Reading, facts: Facts) -> Iterable[str]:

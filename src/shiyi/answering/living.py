@@ -16,7 +16,7 @@ from shiyi.answering.changed_facts import (
 )
 from shiyi.answering.evidence import Evidences
 from shiyi.answering.facts import Fact, Facts
-from shiyi.answering.paths import ProjectionFinder
+from shiyi.answering.finders import ProjectionFinder
 from shiyi.answering.planning import Planner
 from shiyi.answering.runtime import Runtime
 from shiyi.answering.safety import Safety
@@ -80,11 +80,13 @@ class Living:
 def _over(runtime: Runtime, facts: Facts, claims: tuple[str, ...], new: list[Fact]) -> Runtime:
     projection = changed(runtime.projection, claims, [edge_of(f) for f in new if is_edge(f)])
     old = runtime.retriever
-    finder = (
-        ProjectionFinder(projection) if isinstance(old.finder, ProjectionFinder) else old.finder
-    )
     planner = (
         old.planner if all(_planned(old.planner, facts, f) for f in new) else Planner.over(facts)
+    )
+    finder = (
+        ProjectionFinder(projection, facts, planner, old.rank)
+        if isinstance(old.finder, ProjectionFinder)
+        else old.finder
     )
     evidences = Evidences(runtime.store, facts)
     return replace(

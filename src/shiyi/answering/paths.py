@@ -2,68 +2,21 @@
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from shiyi.answering.facts import Fact, Facts
+from shiyi.answering.finders import Errand, PathFinder, Sought
 from shiyi.answering.planning import Planner
 from shiyi.answering.ranking import SCORERS, diverse, scored
 from shiyi.answering.texts import Unit
 from shiyi.errors import FormatError
 from shiyi.model.path import Path, RelationPath
 from shiyi.model.rdf import NamedNode
-from shiyi.reasoning.projection import Projection
 from shiyi.settings import PathSettings
-from shiyi.sparql.path_query import find_paths, path_query
-from shiyi.sparql.store import QuadStore
-
-
-class Walked(Protocol):
-    """Paths, and whether a limit cut them."""
-
-    @property
-    def paths(self) -> tuple[Path, ...]:
-        """Give the paths."""
-
-    @property
-    def reached_limit(self) -> bool:
-        """Tell whether there may be more."""
-
-
-class PathFinder(Protocol):
-    """Follows one relation path from some seeds."""
-
-    def follow(self, path: RelationPath, seeds: tuple[str, ...], limit: int) -> Walked:
-        """Give at most ``limit`` paths."""
-
-
-@dataclass(frozen=True, slots=True)
-class ProjectionFinder:
-    """Walks the adjacency: fast from hubs, the same answer as SPARQL."""
-
-    projection: Projection
-
-    def follow(self, path: RelationPath, seeds: tuple[str, ...], limit: int) -> Walked:
-        """Give at most ``limit`` paths."""
-        return self.projection.walk(path, seeds, limit)
-
-
-@dataclass(frozen=True, slots=True)
-class SparqlFinder:
-    """Asks the store with built queries: the definition."""
-
-    store: QuadStore
-    known: frozenset[str]
-    max_hops: int
-
-    def follow(self, path: RelationPath, seeds: tuple[str, ...], limit: int) -> Walked:
-        """Give at most ``limit`` paths."""
-        query = path_query(path, seeds, known=self.known, limit=limit, max_hops=self.max_hops)
-        return find_paths(self.store, query)
-
+from shiyi.sparql.path_query import path_query
 
 Plans = Mapping[str, tuple[RelationPath, ...]]  # by the class they start from
 _NONE: Final[Plans] = {}
-ENGINES: Final = ("projection", "sparql")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +44,9 @@ class Retrieved:
     texts: tuple[Unit, ...] = ()
     steps: tuple[Mapping[str, Any], ...] = ()
     rounds: int = 0
-    beside: tuple[Found, ...] = ()  # claims that hold words of the question no concept was found for
+    beside: tuple[
+        Found, ...
+    ] = ()  # claims that hold words of the question no concept was found for
     remarks: tuple[str, ...] = ()  # what the reader is told of how it was found
 
     def with_steps(self, steps: Iterable[Mapping[str, Any]]) -> "Retrieved":
@@ -121,34 +76,49 @@ class Retriever:
         k: int,
         least: float,
         first: Plans = _NONE,
+        favoured: Collection[str] = (),
     ) -> Retrieved:
         """Find paths from ``seeds`` to the wanted classes, each hop held with at least ``least``.
 
-        The relation paths in ``first`` are followed before those that are planned.
+        The relation paths in ``first`` are followed before those that are planned. From a hub only
+        those paths are given that may be suggested or shown, ``favoured`` ends among them.
         """
         if self.settings.scorer not in SCORERS:
             raise FormatError("scorer", self.settings.scorer, list(SCORERS))
+        errands = self._errands(seeds, wanted, first)
+        sought = Sought(
+            tuple(wanted), least, self.settings.scorer, self.settings.limit, frozenset(favoured)
+        )
         found: dict[tuple[str, ...], Path] = {}
         plans: dict[RelationPath, None] = {}
         queries: list[str] = []
         notes: list[str] = []
+        for (plan, group), walk in zip(errands, self.finder.gather(errands, sought), strict=True):
+            if walk.found:
+                plans[plan] = None
+                queries.append(self._query(plan, group))
+            if walk.reached_limit:
+                notes.append(f"{'/'.join(map(str, plan))}: limit reached")
+            if len(walk.paths) < walk.found:
+                named = "/".join(map(str, plan))
+                notes.append(f"{named}: {walk.found} paths, the best {len(walk.paths)} kept")
+            for path in walk.paths:
+                if path.weakest >= least and self._fits(path, wanted):
+                    found[tuple(hop.claim for hop in path.hops)] = path
+        ranked = scored(found.values(), self.rank, SCORERS[self.settings.scorer])
+        shown = diverse(ranked, k)
+        return Retrieved(tuple(ranked), tuple(shown), tuple(plans), tuple(queries), tuple(notes))
+
+    def _errands(
+        self, seeds: Iterable[str], wanted: Collection[NamedNode], first: Plans
+    ) -> list[Errand]:
+        found: list[Errand] = []
         for start, group in sorted(_by_class(self.facts, seeds).items()):
             planned = self.planner.plan(
                 start, wanted, self.settings.max_hops, self.settings.relation_paths
             )
-            for plan in dict.fromkeys((*first.get(start, ()), *planned)):
-                walk = self.finder.follow(plan, group, self.settings.limit)
-                if walk.paths:
-                    plans[plan] = None
-                    queries.append(self._query(plan, group))
-                if walk.reached_limit:
-                    notes.append(f"{'/'.join(map(str, plan))}: limit reached")
-                for path in walk.paths:
-                    if path.weakest >= least and self._fits(path, wanted):
-                        found[tuple(hop.claim for hop in path.hops)] = path
-        ranked = scored(found.values(), self.rank, SCORERS[self.settings.scorer])
-        shown = diverse(ranked, k)
-        return Retrieved(tuple(ranked), tuple(shown), tuple(plans), tuple(queries), tuple(notes))
+            found += [(p, group) for p in dict.fromkeys((*first.get(start, ()), *planned))]
+        return found
 
     def _fits(self, path: Path, wanted: Collection[NamedNode]) -> bool:
         ends_well = self.facts.is_a(path.hops[-1].end, *wanted)

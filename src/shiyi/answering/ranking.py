@@ -5,8 +5,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from shiyi.model.path import Path
 
+Floats = NDArray[np.float64]
+Columns = tuple[Floats, ...]
 Scorer = Callable[[Path, Mapping[str, float]], float]
 
 
@@ -47,6 +52,23 @@ SCORERS: Final[Mapping[str, Scorer]] = {
     "mean_entities": mean_entities, "mean_hops": mean_hops, "sum": total, "product": product,
     "min": weakest,
 }  # fmt: skip
+
+
+def whole_scores(name: str, held: Columns, rank: Columns) -> Floats:
+    """Give what the scorer ``name`` gives, for every row of columns of confidence and PageRank.
+
+    There is a column for each hop; ``rank`` is that of the hop's end.
+    """
+    hops = len(held)
+    if name in _SUMS:
+        summed = sum((c * r for c, r in zip(held, rank, strict=True)), np.zeros(len(held[0])))
+        return summed / {"mean_entities": hops + 1, "mean_hops": hops, "sum": 1}[name]
+    surest = np.prod(held, axis=0) if name == "product" else np.min(held, axis=0)
+    mean: Floats = sum(rank, np.zeros(len(held[0]))) / hops
+    return np.asarray(surest * mean)
+
+
+_SUMS: Final = frozenset({"mean_entities", "mean_hops", "sum"})
 
 
 def scored(paths: Iterable[Path], rank: Mapping[str, float], scorer: Scorer) -> list[Path]:

@@ -12,8 +12,9 @@ from shiyi.answering.casebook import Casebook
 from shiyi.answering.changed_facts import level
 from shiyi.answering.evidence import Evidences
 from shiyi.answering.facts import Fact, Facts
+from shiyi.answering.finders import ENGINES, PathFinder, ProjectionFinder, SparqlFinder
 from shiyi.answering.library import Library
-from shiyi.answering.paths import ENGINES, PathFinder, ProjectionFinder, Retriever, SparqlFinder
+from shiyi.answering.paths import Retriever
 from shiyi.answering.planning import Planner
 from shiyi.answering.reading import Linker
 from shiyi.answering.safety import Safety
@@ -46,6 +47,7 @@ class Shelf:
     _opened: Library | None = None
     _translations: dict[str, Translation] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
+    _training: threading.Lock = field(default_factory=threading.Lock)
 
     def library(self) -> Library:
         """Open the library, once."""
@@ -59,7 +61,7 @@ class Shelf:
 
         Raises ``MissingExtraError`` where it would have to be trained and torch is not there.
         """
-        with self._lock:
+        with self._training:  # its own: a training of 20 s must not keep the library shut
             if kind not in self._translations:
                 self._translations[kind] = self._translation(kind)
             return self._translations[kind]
@@ -161,14 +163,14 @@ class Runtime:
         evidences = Evidences(store, facts)
         known = frozenset(VOCAB + p.name for p in schema.properties.values() if p.is_object)
         rank = projection.importance(settings.pagerank)
-        paths = settings.paths
+        paths, planner = settings.paths, Planner.over(facts)
         engines: Mapping[str, PathFinder] = {
-            "projection": ProjectionFinder(projection),
+            "projection": ProjectionFinder(projection, facts, planner, rank),
             "sparql": SparqlFinder(store, known, paths.max_hops),
         }
         if paths.engine not in engines:
             raise FormatError("path engine", paths.engine, ENGINES)
-        retriever = Retriever(facts, Planner.over(facts), engines[paths.engine], rank, paths, known)
+        retriever = Retriever(facts, planner, engines[paths.engine], rank, paths, known)
         return cls(
             store, facts, evidences, Safety(facts, evidences), linker, projection, rank, retriever,
             projection.release, settings,

@@ -1,11 +1,12 @@
-"""The best paths along one relation path, found over whole arrays: from a hub as fast as from a leaf.
+"""Paths along one relation path, found over whole arrays: from a hub as fast as from a leaf.
 
 Only the paths that are kept become values; the score is that of Yaoshi-RAG, (1/n)·Σ confidence ·
 importance over the n entities of a path.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,45 @@ from shiyi.model.path import Hop, Path, RelationPath
 from shiyi.reasoning.projection import Ints, Projection
 
 Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Admits = Callable[[int, Ints, Ints], Bools]  # which claims the hop at a place may take
+WIDEST: Final = 500_000  # ours: claims looked at for one hop; three hops from a hub have no bound
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ways:
+    """The paths along one relation path as columns: a row for each, no node twice in one.
+
+    ``nodes`` has a column for each entity, ``claims`` one for each hop; ``cut`` tells that a hop
+    had more than could be looked at, and that its likeliest ways were followed.
+    """
+
+    projection: Projection
+    plan: RelationPath
+    nodes: tuple[Ints, ...]
+    claims: tuple[Ints, ...]
+    cut: bool = False
+
+    def __len__(self) -> int:
+        """Count the paths."""
+        return len(self.nodes[0])
+
+    def held(self) -> tuple[Floats, ...]:
+        """Give the confidence of each hop, a column for each."""
+        return tuple(self.projection.confidence[column] for column in self.claims)
+
+    def path(self, row: int, score: float = 0.0) -> Path:
+        """Make one of them a value."""
+        known = self.projection
+        edges = [int(column[row]) for column in self.claims]
+        hops = tuple(
+            Hop(
+                known.nodes[known.source[e]], step.predicate, known.nodes[known.target[e]],
+                known.claims[e], float(known.confidence[e]), step.forward,
+            )
+            for e, step in zip(edges, self.plan, strict=True)
+        )  # fmt: skip
+        return Path(hops, score)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,54 +72,70 @@ def importance_of(projection: Projection, rank: Mapping[str, float]) -> Floats:
     )
 
 
+def ways_along(
+    projection: Projection, plan: RelationPath, seeds: Iterable[str], least: float = 0.0,
+    admits: Admits | None = None, widest: int = WIDEST,
+) -> Ways:  # fmt: skip
+    """Follow ``plan`` from ``seeds`` through no node twice, each hop held with at least ``least``.
+
+    ``admits`` may refuse claims by the hop's place, where they start and where they end.
+    """
+    if not 0.0 <= least <= 1.0 or not plan or widest < 1:
+        raise RangeError("least lies in [0, 1], a path has a hop, and widest is at least 1")
+    nodes: list[Ints] = [projection.places(seeds)]
+    taken: list[Ints] = []
+    product, cut = np.ones(len(nodes[0])), False
+    for place, step in enumerate(plan):
+        counts = projection.degrees(nodes[-1], step)
+        if counts.sum() > widest:
+            rows = _likeliest(product, counts, widest)
+            nodes, taken = [c[rows] for c in nodes], [c[rows] for c in taken]
+            product, cut = product[rows], True
+        origin, edges = projection.leaving(nodes[-1], step)
+        ends = projection.target[edges] if step.forward else projection.source[edges]
+        fresh = projection.confidence[edges] >= least
+        for column in nodes:
+            fresh &= column[origin] != ends
+        if admits is not None:
+            fresh &= admits(place, nodes[-1][origin], ends)
+        origin, edges, ends = origin[fresh], edges[fresh], ends[fresh]
+        nodes = [*(column[origin] for column in nodes), ends]
+        taken = [*(column[origin] for column in taken), edges]
+        product = product[origin] * projection.confidence[edges]
+    return Ways(projection, plan, tuple(nodes), tuple(taken), cut)
+
+
+def _likeliest(product: Floats, counts: Ints, widest: int) -> Ints:
+    """Take the surest rows that together have no more than ``widest`` claims, in their order."""
+    order = np.argsort(-product, kind="stable")
+    fitting = np.cumsum(counts[order]) <= widest
+    fitting[0] = True
+    return np.sort(order[fitting]).astype(np.int32)
+
+
 def best_paths(
     projection: Projection, plan: RelationPath, seeds: Iterable[str], importance: Floats, most: int,
     least: float = 0.0,
 ) -> Best:  # fmt: skip
-    """Follow ``plan`` from ``seeds`` through no node twice, each hop held with at least ``least``.
+    """Score every path along ``plan``, and give at most ``most`` of them.
 
-    At most ``most`` paths are kept; equal scores are ordered by the places of their claims.
+    Equal scores are ordered by the places of their claims.
     """
-    if most < 1 or not 0.0 <= least <= 1.0 or not plan:
-        raise RangeError("most is at least 1, least lies in [0, 1], and a path has a hop")
-    starts = projection.places(seeds)
-    passed: list[Ints] = [starts]  # the nodes of each path, a column for each entity
-    taken: list[Ints] = []  # its claims, a column for each hop
-    score = np.zeros(len(starts))
-    for step in plan:
-        origin, edges = projection.leaving(passed[-1], step)
-        ends = projection.target[edges] if step.forward else projection.source[edges]
-        fresh = projection.confidence[edges] >= least
-        for column in passed:
-            fresh &= column[origin] != ends
-        origin, edges, ends = origin[fresh], edges[fresh], ends[fresh]
-        passed = [*(column[origin] for column in passed), ends]
-        taken = [*(column[origin] for column in taken), edges]
-        score = score[origin] + projection.confidence[edges] * importance[ends]
-    score = score / (len(plan) + 1)
-    kept = _top(score, taken, most)
-    return Best(tuple(_path(projection, plan, taken, score, i) for i in kept), len(score))
+    if most < 1:
+        raise RangeError("most is at least 1")
+    ways = ways_along(projection, plan, seeds, least)
+    score = np.zeros(len(ways))
+    for held, ends in zip(ways.held(), ways.nodes[1:], strict=True):
+        score += held * importance[ends]
+    score /= len(plan) + 1
+    kept = _top(score, ways.claims, most)
+    return Best(tuple(ways.path(row, float(score[row])) for row in kept), len(ways))
 
 
-def _top(score: Floats, taken: list[Ints], most: int) -> list[int]:
+def _top(score: Floats, taken: tuple[Ints, ...], most: int) -> list[int]:
     chosen = np.arange(len(score))
     if len(score) > most:
         least = np.partition(score, len(score) - most)[len(score) - most]
         chosen = np.flatnonzero(score >= least)
     order = np.lexsort([column[chosen] for column in reversed(taken)] + [-score[chosen]])
     return [int(i) for i in chosen[order][:most]]
-
-
-def _path(
-    projection: Projection, plan: RelationPath, taken: list[Ints], score: Floats, place: int
-) -> Path:
-    edges = [int(column[place]) for column in taken]
-    hops = tuple(
-        Hop(
-            projection.nodes[projection.source[e]], step.predicate,
-            projection.nodes[projection.target[e]], projection.claims[e],
-            float(projection.confidence[e]), step.forward,
-        )
-        for e, step in zip(edges, plan, strict=True)
-    )  # fmt: skip
-    return Path(hops, float(score[place]))

@@ -164,6 +164,11 @@ class Projection:
         known = (self._node.get(iri) for iri in dict.fromkeys(iris))
         return np.array([place for place in known if place is not None], dtype=np.int32)
 
+    def degrees(self, nodes: Ints, step: Step) -> Ints:
+        """Count the claims of each node on the side that ``step`` leaves it by, of any property."""
+        bounds = self._out if step.forward else self._in
+        return bounds[nodes + 1] - bounds[nodes]
+
     def leaving(self, nodes: Ints, step: Step) -> tuple[Ints, Ints]:
         """List the claims that leave some nodes along ``step``: place in ``nodes``, and claim."""
         kind = self._kind.get(step.predicate)

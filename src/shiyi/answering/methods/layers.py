@@ -58,6 +58,8 @@ def _terms(query: Query, runtime: Runtime) -> tuple[dict[str, float], list[Mappi
 def _named(query: Query, runtime: Runtime) -> Iterator[tuple[str, str, float, str]]:
     for iri in query.concepts:
         yield runtime.facts.label(iri, query.reading.language), iri, 1.0, "linked"
+    if runtime.settings.linking.layer_distance <= 0:
+        return  # no links between layers: the term layer alone
     text = fold(query.text)
     for expression, meant in euphemisms().items():
         if expression in text:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from shiyi.answering.candidates import seasonal
 from shiyi.answering.methods.consulting import consulted
 from shiyi.answering.methods.port import Query
 from shiyi.answering.paths import Plans, Retrieved
@@ -24,10 +25,11 @@ def retrieve(query: Query, runtime: Runtime, model: ChatModel | None) -> Retriev
     plans, steps = ({}, ()) if model is None else proposed(query, runtime, model)
     seeds, near = query.seeds, [n for seed in query.seeds for n in _nearby(runtime, seed)]
     retriever, k, least = runtime.retriever, query.k, query.least
-    found = retriever.retrieve((*seeds, *near), query.wanted, k, least, plans)
+    fit = seasonal(query.reading, runtime.facts)
+    found = retriever.retrieve((*seeds, *near), query.wanted, k, least, plans, fit)
     if not found.paths and seeds:
         below = [each for seed in seeds for each in runtime.facts.below(seed)[1:]]
-        found = retriever.retrieve(below, query.wanted, k, least, plans)
+        found = retriever.retrieve(below, query.wanted, k, least, plans, fit)
     return found.with_steps(steps)
 
 
