@@ -7,7 +7,8 @@
     complaint: ["--clay-wash", "--clay", "cut-rectangle"], medicine: ["--blue-wash", "--blue", "barrel"],
     other: ["--sunken", "--soft", "round-rectangle"],
   };
-  const sure = (value) => token(`--sure-${value >= 0.9 ? 5 : value >= 0.8 ? 4 : value >= 0.65 ? 3 : value >= 0.45 ? 2 : 1}`);
+  const sure = (value) => (value < 0 ? token("--soft") : token(`--sure-${value >= 0.9 ? 5 : value >= 0.8 ? 4 : value >= 0.65 ? 3 : value >= 0.45 ? 2 : 1}`));
+  const number = (value) => (value < 0 ? "" : value.toFixed(2)); // below nothing: none is said
   const pen = document.createElement("canvas").getContext("2d");
   const font = () => getComputedStyle(document.body).fontFamily;
   const wide = (text) => { pen.font = `13px ${font()}`; return Math.min(pen.measureText(text).width, 118) + 26; };
@@ -26,9 +27,9 @@
       "background-color": (n) => token(LOOKS[n.data("look")][0]), "border-color": (n) => token(LOOKS[n.data("look")][1]),
       "border-width": (n) => (n.data("seed") ? 3 : 1.2), shape: (n) => LOOKS[n.data("look")][2] } },
     { selector: "edge", style: {
-      "curve-style": "bezier", "target-arrow-shape": "triangle", "arrow-scale": 0.9, width: (e) => 1 + 2.4 * e.data("confidence"),
+      "curve-style": "bezier", "target-arrow-shape": "triangle", "arrow-scale": 0.9, width: (e) => 1 + 2.4 * Math.max(e.data("confidence"), 0),
       "line-color": (e) => sure(e.data("confidence")), "target-arrow-color": (e) => sure(e.data("confidence")),
-      label: (e) => (narrow ? e.data("confidence").toFixed(2) : `${e.data("label")} ${e.data("confidence").toFixed(2)}`), "font-size": 10.5, "font-family": font(), color: token("--soft"),
+      label: (e) => (narrow ? number(e.data("confidence")) : `${e.data("label")} ${number(e.data("confidence"))}`), "font-size": 10.5, "font-family": font(), color: token("--soft"),
       "text-rotation": "autorotate", "text-background-color": token("--raised"), "text-background-opacity": 0.92, "text-background-padding": 2 } },
     { selector: ".faded", style: { opacity: 0.22 } },
     { selector: ":selected", style: { "border-width": 3, "overlay-opacity": 0.08, "overlay-color": token("--clay") } },
@@ -87,17 +88,19 @@
     const around = "around" in figure.dataset;
     const data = some(JSON.parse(figure.querySelector("script").textContent), around && stage.clientWidth < 520 ? 11 : Infinity);
     const narrow = stage.clientWidth < 520;
-    const { at, rows } = (around ? sided : layered)(data, stage.clientWidth);
+    const free = !data.nodes.some((n) => n.seed); // nothing was asked about: forces find the places
+    const { at, rows } = free ? { rows: Math.sqrt(data.nodes.length) * 1.7 } : (around ? sided : layered)(data, stage.clientWidth);
     stage.style.height = `${Math.min(Math.max(rows * 60 + 70, 220), 720)}px`;
+    const spread = { name: "cose", animate: false, randomize: false, nodeRepulsion: () => 60000, idealEdgeLength: () => 110, nodeOverlap: 24, componentSpacing: 60, numIter: data.nodes.length > 120 ? 250 : 700, padding: 20 };
     const graph = cytoscape({
       container: stage, elements: { nodes: data.nodes.map((n) => ({ data: n })), edges: data.edges.map((e) => ({ data: e })) },
-      style: looks(narrow), layout: { name: "preset", positions: (n) => at.get(n.id()), padding: 20 }, minZoom: 0.25, maxZoom: 2.5, userZoomingEnabled: false, boxSelectionEnabled: false,
+      style: looks(narrow), layout: free ? spread : { name: "preset", positions: (n) => at.get(n.id()), padding: 20 }, minZoom: 0.08, maxZoom: 2.5, hideEdgesOnViewport: data.nodes.length > 120, textureOnViewport: data.nodes.length > 120, userZoomingEnabled: false, boxSelectionEnabled: false,
       userPanningEnabled: matchMedia("(hover: hover)").matches, autoungrabify: !matchMedia("(hover: hover)").matches,
     });
     const link = (href, text) => { const a = document.createElement("a"); a.href = href; a.textContent = text; return a; };
     graph.on("tap", "edge", ({ target }) => {
       const named = (id) => graph.getElementById(id).data("label");
-      said.replaceChildren(`${named(target.data("source"))} · ${target.data("label")} · ${named(target.data("target"))} — ${figure.dataset.sure} ${target.data("confidence").toFixed(2)} `, link(target.data("href"), figure.dataset.open));
+      said.replaceChildren(`${named(target.data("source"))} · ${target.data("label")} · ${named(target.data("target"))} ${target.data("confidence") < 0 ? "" : `— ${figure.dataset.sure} ${number(target.data("confidence"))}`} `, target.data("href") ? link(target.data("href"), figure.dataset.open) : "");
     });
     graph.on("tap", "node", ({ target }) => {
       graph.elements().removeClass("faded").difference(target.closedNeighborhood()).addClass("faded");

@@ -16,7 +16,7 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 from shiyi.artefacts import artefact
 from shiyi.errors import SettingError
 from shiyi.model.rdf import DefaultGraph
-from shiyi.ontology.terms import RDF, SHIYI
+from shiyi.ontology.terms import PREFIXES, RDF, SHIYI
 from shiyi.server import guard, problems
 from shiyi.server.api import api
 from shiyi.server.concept_view import heading
@@ -79,7 +79,7 @@ def create_app(site: Site | Path, settings: Settings | None = None) -> Flask:
     guard.register(app, metrics)
     for routes in (
         pages(readers, kept), resources(readers, kept), api(site, metrics, kept),
-        sparql_protocol(site, metrics), machine(readers, metrics), static(), exploring(readers, kept),
+        sparql_protocol(site, metrics, kept), machine(readers, metrics), static(), exploring(readers, kept),
         reference(), releases(site), crawling(readers),
     ):  # fmt: skip
         app.register_blueprint(routes)
@@ -103,6 +103,7 @@ def _say(app: Flask, site: Site, kept: Kept) -> None:
             "asset": address, "desks": DESKS, "class_name": _class_name(kept), "default_query": DEFAULT_QUERY,
             "constitutions": lambda: _constitutions(kept),
             "example_texts": lambda found: {each.name: each.text for each in found},
+            "prefixes": PREFIXES,
         }  # fmt: skip
 
 

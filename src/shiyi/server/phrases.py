@@ -37,6 +37,14 @@ class Phrases:
         """Write a confidence with two places, as the data hold it."""
         return f"{confidence:.2f}"
 
+    def number(self, value: float) -> str:
+        """Write a whole number with its thousands apart; both languages write it alike.
+
+        >>> Phrases(Catalogue("en", {})).number(21381.4)
+        '21,381'
+        """
+        return f"{value:,.0f}"
+
     def relation(self, key: str, fallback: str = "") -> str:
         """Name a relation as a heading; ``-inverse`` reads it from its object."""
         return self.words.get(f"relation.{key}", fallback or key)

@@ -1,6 +1,7 @@
 """``/sparql``: the SPARQL 1.1 Protocol for programs, a query page for people."""
 
 import re
+import time
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,15 +14,18 @@ from shiyi.errors import FormatError, QueryError, ShiyiError, TooLargeError, Usa
 from shiyi.server.access import Door
 from shiyi.server.describe_service import service_description
 from shiyi.server.graph_store import graph_store
+from shiyi.server.kept import Kept
 from shiyi.server.metrics import Metrics
 from shiyi.server.negotiation import HTML, RDF_TYPES, RESULT_TYPES, preferred
 from shiyi.server.problems import problem_of
 from shiyi.server.reading_requests import FORM, profile_of, timeout_of, utf8_body, utf8_form
 from shiyi.server.results_table import ResultsTable
+from shiyi.server.results_views import chart, graph
 from shiyi.server.site import FreeQuery, Site
 from shiyi.server.sparql_examples import examples
 from shiyi.server.sparql_update import updated
 from shiyi.server.spooled import spooled
+from shiyi.server.wording import chosen_language
 from shiyi.sparql.results import GRAPH_TYPES
 
 _NOISE: Final = re.compile(
@@ -56,7 +60,7 @@ def query_form(query: str) -> str:
     return found[1].upper() if found else ""
 
 
-def sparql_protocol(site: Site, metrics: Metrics) -> Blueprint:
+def sparql_protocol(site: Site, metrics: Metrics, kept: Kept) -> Blueprint:
     """Serve ``/sparql``; every query runs in a contained worker."""
     routes, door = Blueprint("sparql", __name__), Door(site)
     routes.register_blueprint(graph_store(site, door))
@@ -69,12 +73,12 @@ def sparql_protocol(site: Site, metrics: Metrics) -> Blueprint:
             return done
         asked = _read(site)
         if asked is None:
-            return _without_query(site)
+            return _without_query(site, kept)
         offered = _offered(asked)
         kind = offered[0] if asked.format else preferred([*offered, HTML])
         metrics.event("sparql", query_form(asked.query) or "unknown")
         if kind == HTML:
-            return _page(site, asked)
+            return _page(site, kept, asked)
         response = spooled(site.free.stream(_free(asked, kind)), kind)
         if asked.format:
             stem = f"shiyi-result.{asked.format}"
@@ -147,32 +151,36 @@ def _only(queries: list[str]) -> None:
         raise BadRequest(f"a request holds one query, not {len(queries)}")
 
 
-def _without_query(site: Site) -> Response:
+def _without_query(site: Site, kept: Kept) -> Response:
     kind = preferred([HTML, *RDF_TYPES])
     if request.accept_mimetypes and kind != HTML:
         response = service_description(site, RDF_TYPES[kind], kind)
     elif HTML in request.accept_mimetypes.values():
-        return _page(site, None)
+        return _page(site, kept, None)
     else:
         response = service_description(site, "ttl", "text/turtle")
     response.vary.add("Accept")
     return response
 
 
-def _page(site: Site, asked: Asked | None) -> Response:
-    table, fault, status = None, None, 200
+def _page(site: Site, kept: Kept, asked: Asked | None) -> Response:
+    table, fault, status, seconds = None, None, 200, 0.0
     if asked is not None:
-        graph = query_form(asked.query) in _GRAPH_FORMS
-        kind = "text/turtle" if graph else "application/sparql-results+json"
+        is_graph = query_form(asked.query) in _GRAPH_FORMS
+        kind = "text/turtle" if is_graph else "application/sparql-results+json"
+        started = time.perf_counter()
         try:
             body = site.free.answer(_free(asked, kind, _PAGE_ROWS))
-            table = ResultsTable.of_turtle(body) if graph else ResultsTable.of_json(body)
+            seconds = time.perf_counter() - started
+            table = ResultsTable.of_turtle(body) if is_graph else ResultsTable.of_json(body)
         except ShiyiError as error:
             fault = problem_of(error)
             status = int(fault["status"])
     page = render_template(
-        "sparql.html", asked=asked, table=table, fault=fault, examples=examples()
-    )
+        "sparql.html", asked=asked, table=table, fault=fault, examples=examples(),
+        seconds=seconds, chart=chart(table) if table else None,
+        drawing=graph(table, kept.reader(chosen_language())) if table else None,
+    )  # fmt: skip
     response = Response(page, status, content_type="text/html; charset=utf-8")
     response.vary.add("Accept")
     return response

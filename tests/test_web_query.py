@@ -1,0 +1,114 @@
+"""The query page: cells say what they are, results are drawn and counted, examples are grouped."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from flask.testing import FlaskClient
+
+from shiyi.model.rdf import NamedNode
+from shiyi.server.app import create_app
+from shiyi.server.results_table import ResultsTable
+from shiyi.server.results_views import NODES, chart, graph
+from shiyi.server.sparql_examples import examples
+from tests.server_site import GOJI, INTERACTION, SCRIPT, WARFARIN, open_test_site
+
+HEAD = (
+    "PREFIX shiyi: <https://w3id.org/shiyi/vocab#> "
+    "PREFIX rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> "
+)
+CLAIMS = (
+    HEAD
+    + "SELECT ?claim ?said ?confidence { ?claim rdf:reifies ?said ; shiyi:confidence ?confidence }"
+)
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FlaskClient]:
+    site = open_test_site(Path(tmp_path_factory.mktemp("site")))
+    yield create_app(site).test_client()
+    site.close()
+
+
+def page(client: FlaskClient, query: str, status: int = 200) -> str:
+    reply = client.get(f"/sparql?lang=en&query={quote(query)}", headers={"Accept": "text/html"})
+    assert reply.status_code == status
+    return reply.get_data(as_text=True)
+
+
+def drawn(html: str) -> dict[str, list[dict[str, object]]]:
+    found = re.search(r'<script type="application/json">(.*?)</script>\s*</figure>', html)
+    assert found
+    return dict(json.loads(found[1]))
+
+
+def test_claims_are_shown_with_their_confidence_and_drawn_as_a_graph(client: FlaskClient) -> None:
+    html = page(client, CLAIMS)
+    assert f'href="/page/claim/{INTERACTION.iri.value.rpartition("/")[2]}"' in html
+    assert 'class="sure-number">0.80' in html
+    assert 'class="triple"' in html
+    edges = drawn(html)["edges"]
+    assert {"source": GOJI.value, "target": WARFARIN.value, "confidence": 0.8}.items() <= {
+        key: value for edge in edges if edge["target"] == WARFARIN.value
+        for key, value in edge.items()
+    }.items()  # fmt: skip
+
+
+def test_rdf_is_drawn_with_the_confidence_of_its_reifiers(client: FlaskClient) -> None:
+    construct = CLAIMS.replace(
+        "SELECT ?claim ?said ?confidence",
+        "CONSTRUCT { ?claim rdf:reifies ?said ; shiyi:confidence ?confidence }",
+    )
+    html = page(client, construct + " LIMIT 2")
+    assert {edge["confidence"] for edge in drawn(html)["edges"]} <= {0.8}
+    assert "format=ttl" in html
+
+
+def test_counts_become_bars_of_their_share(client: FlaskClient) -> None:
+    html = page(client, "SELECT ?p (COUNT(*) AS ?n) { ?s ?p ?o } GROUP BY ?p ORDER BY DESC(?n)")
+    assert '<dl class="bars">' in html
+    assert 'class="bar-value" width="100.0"' in html
+    assert " ms</p>" in html
+
+
+def test_hostile_labels_and_numbers_that_are_none_are_only_text(client: FlaskClient) -> None:
+    label = "<http://www.w3.org/2004/02/skos/core#prefLabel>"
+    html = page(client, f"SELECT ?s ?l {{ ?s {label} ?l }}")
+    assert SCRIPT not in html
+    infinite = page(client, 'SELECT ?x ?n { VALUES (?x ?n) { ("a" 1e999) ("b" 2) } }')
+    assert '<dl class="bars">' not in infinite
+
+
+def test_a_fault_keeps_the_query_and_says_where(client: FlaskClient) -> None:
+    html = page(client, "SELECT * { ?s ?p", 400)
+    assert "SELECT * { ?s ?p</textarea>" in html
+    assert 'role="alert"' in html
+
+
+def test_every_example_stands_in_a_group_that_has_a_name(client: FlaskClient) -> None:
+    html = client.get("/sparql?lang=zh", headers={"Accept": "text/html"}).get_data(as_text=True)
+    offered = set(re.findall(r'<option value="([\w-]+)"', html))
+    assert offered == {each.name for each in examples()}
+    assert html.count("<optgroup") == len({each.group for each in examples()})
+
+
+def test_a_graph_of_too_many_things_is_cut(client: FlaskClient) -> None:
+    rows = [
+        {"a": {"type": "uri", "value": f"https://w3id.org/shiyi/id/a{n}"},
+         "b": {"type": "uri", "value": f"https://w3id.org/shiyi/id/b{n}"}}
+        for n in range(400)
+    ]  # fmt: skip
+    body = json.dumps({"head": {"vars": ["a", "b"]}, "results": {"bindings": rows}}).encode()
+    table = ResultsTable.of_json(body)
+
+    class Plain:
+        def thing(self, node: NamedNode) -> object:
+            from shiyi.server.reading import Thing
+
+            return Thing(node.value, node.value)
+
+    assert len(graph(table, Plain()).nodes) == NODES  # type: ignore[arg-type]
+    assert chart(table) is None
