@@ -17,15 +17,17 @@ if TYPE_CHECKING:
 def configure(parser: argparse.ArgumentParser) -> None:
     """Say what ``shiyi evaluate`` takes."""
     parser.add_argument("task", metavar="TASK",
-                        help="mcq, truefalse, recommend, syndrome, linking, extraction, confidence, retrieval, safety or dialogue")  # fmt: skip
+                        help="mcq, truefalse, recommend, syndrome, linking, extraction, confidence, retrieval, safety or dialogue; kit (sheets for human raters) or agreement (what they say)")  # fmt: skip
     parser.add_argument("file", metavar="FILE", nargs="?", default="",
                         help="a question file, or source:NAME for questions made from a source")  # fmt: skip
     parser.add_argument("--generated", action="store_true",
                         help="safety: ask about every harm the base holds (--limit N of them)")  # fmt: skip
     parser.add_argument("--train", action="append", default=[], metavar="FILE", type=Path,
                         help="may be learnt from, for this run alone")  # fmt: skip
-    parser.add_argument("--method", action="append", default=[], metavar="M", help="default fused; several are compared")  # fmt: skip
+    parser.add_argument("--method", action="append", default=[], metavar="M", help="default fused, or the one that --ablate changes; several are compared")  # fmt: skip
     parser.add_argument("--ablate", action="append", default=[], metavar="A", help="switch a part off")  # fmt: skip
+    parser.add_argument("--sweep", metavar="NAME=V,V…",
+                        help="measure at each value: k, damping, hops, rounds, beam, delta, threshold, chunk, …")  # fmt: skip
     parser.add_argument("--without-source", action="append", default=[], metavar="NAME",
                         help="withhold what stands on this source alone (source:NAME does so)")  # fmt: skip
     parser.add_argument("--holdout", type=float, default=0.0, metavar="SHARE",
@@ -38,6 +40,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--scorer", default="specific", help="specific, or mean_entities (Yaoshi-RAG)")  # fmt: skip
     parser.add_argument("--limit-seconds", type=float, default=900.0, metavar="S",
                         help="confidence: of training")  # fmt: skip
+    parser.add_argument("-o", "--output", type=Path, metavar="PATH",
+                        help="kit: folder to write; agreement: table of all ratings")  # fmt: skip
+    parser.add_argument("--raters", type=int, default=2, metavar="N", help="kit: sheets to write")
+    parser.add_argument("--sheet", action="append", default=[], metavar="CSV", type=Path,
+                        help="agreement: filled sheets; default: those in the folder")  # fmt: skip
     parser.add_argument("--json", action="store_true", help="one JSON object a line and method")
 
 
@@ -46,7 +53,8 @@ def run(args: argparse.Namespace, settings: Settings) -> int:
     from shiyi.errors import UsageError
     from shiyi.evaluation.bench import Request
     from shiyi.evaluation.held_warnings import FROM_CLAIMS
-    from shiyi.evaluation.runner import evaluate
+    from shiyi.evaluation.runner import evaluate, swept
+    from shiyi.evaluation.switches import Sweep, usual_method
     from shiyi.sparql.knowledge_base import KnowledgeBase
 
     if args.generated:
@@ -56,20 +64,31 @@ def run(args: argparse.Namespace, settings: Settings) -> int:
     without = tuple(args.without_source)
     if args.file.startswith("source:") and not without:
         without = (args.file.removeprefix("source:"),)
+    ablate = _words(args.ablate)
+    sweep = Sweep.read(args.sweep) if args.sweep else None
     request = Request(
-        args.task, args.file, tuple(args.train), _words(args.method) or ("fused",),
-        _words(args.ablate), without, args.limit, args.seed, args.k or settings.paths.top_k,
+        args.task, args.file, tuple(args.train), _words(args.method) or (usual_method(ablate),),
+        ablate, without, args.limit, args.seed, args.k or settings.paths.top_k,
         args.damping if args.damping is not None else settings.pagerank.damping, args.hops,
         args.scorer, args.holdout, args.limit_seconds,
     )  # fmt: skip
     bar = Bar(sys.stderr)
+    if args.task == "agreement":
+        return _agreement(args)
+    if args.task == "kit":
+        return _kit(args, settings, request, bar)
     with KnowledgeBase.of(settings) as base:
         report = (
             _extraction(base, settings, request, bar) if args.task == "extraction"
+            else swept(base, settings, request, sweep, bar.show) if sweep
             else evaluate(base, settings, request, bar.show)
         )  # fmt: skip
     bar.clear()
-    if args.json:
+    return _shown(report, args.json)
+
+
+def _shown(report: "Report", as_json: bool) -> int:
+    if as_json:
         for each in report.to_json():
             print(json.dumps(each, ensure_ascii=False))
     else:
@@ -77,6 +96,38 @@ def run(args: argparse.Namespace, settings: Settings) -> int:
         for failure in report.failures:
             print(f"  {failure['id']} ({failure['method']}): {'; '.join(failure['faults'])}")
     return 0
+
+
+def _kit(args: argparse.Namespace, settings: Settings, request: "Request", bar: "Bar") -> int:
+    from shiyi.errors import UsageError
+    from shiyi.evaluation.bench import Bench
+    from shiyi.evaluation.people import make_kit
+    from shiyi.sparql.knowledge_base import KnowledgeBase
+
+    if args.output is None:
+        raise UsageError("say with -o DIR where the sheets go")
+    with KnowledgeBase.of(settings) as base:
+        bench = Bench(base, settings, request)
+        made = make_kit(bench, request, args.output, args.raters, bar.show)
+    bar.clear()
+    if args.json:
+        said = {"folder": str(made.folder), "items": made.items, "sheets": made.sheets,
+                "skipped": made.skips.to_json()}  # fmt: skip
+        print(json.dumps(said, ensure_ascii=False))
+        return 0
+    print(f"{made.folder}: {made.items:,} answers, {made.sheets} sheets and pages; key.json is not for raters")  # fmt: skip
+    for reason, count in sorted(made.skips.counts.items()):
+        print(f"left out: {count:,} {reason} (first: {made.skips.first[reason]})")
+    return 0
+
+
+def _agreement(args: argparse.Namespace) -> int:
+    from shiyi.evaluation.people import read_kit
+
+    report, ratings = read_kit(Path(args.file), args.sheet, args.seed)
+    if args.output is not None:
+        args.output.write_text(ratings, "utf-8")
+    return _shown(report, args.json)
 
 
 def _extraction(

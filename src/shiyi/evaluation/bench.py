@@ -11,16 +11,18 @@ from shiyi.answering.neighbourhood import Neighbourhood
 from shiyi.answering.runtime import Runtime
 from shiyi.errors import FormatError, UsageError
 from shiyi.evaluation.joins import Joins, JoinSettings
-from shiyi.evaluation.retrieving import READERS, Retrieving, switched
+from shiyi.evaluation.retrieving import READERS, Retrieving
 from shiyi.evaluation.scorers import (
     Fused,
     Linking,
+    MeaningIndex,
     NeighbourhoodScorer,
     PathScorer,
     RandomScorer,
     Scorer,
     TextScorer,
 )
+from shiyi.evaluation.switches import CHUNK, check_switches, of_method, runtime_under
 from shiyi.evaluation.view import View
 from shiyi.linking.linker import Linker
 from shiyi.settings import Settings
@@ -29,12 +31,6 @@ from shiyi.sparql.knowledge_base import KnowledgeBase
 METHODS: Final = (
     "fused", "paths", *READERS, "neighbourhood", "bm25", "tfidf", "random-paths", "none",
 )  # fmt: skip
-ABLATIONS: Final = (
-    "deterministic", "no-ranking", "random-paths", "spo-without-text", "keyword-only",
-    "general-kg-only", "vector-only", "union", "no-reflection", "beam-1", "macro", "micro",
-)  # fmt: skip
-
-
 VIEWED: Final = frozenset({"deterministic", "spo-without-text"})  # switches that change the view
 
 
@@ -56,11 +52,10 @@ class Request:
     scorer: str = "specific"
     holdout: float = 0.0
     limit_seconds: float = 900.0  # of training, for the tasks that train
+    chunk: int = CHUNK
 
     def __post_init__(self) -> None:
-        for name in self.ablate:
-            if name not in ABLATIONS:
-                raise FormatError("ablation", name, ABLATIONS)
+        check_switches(self.ablate, self.methods)
         if self.scorer not in {"specific", "mean_entities"}:
             raise FormatError("scorer", self.scorer, ("specific", "mean_entities"))
         if not 0.0 < self.damping < 1.0 or not 1 <= self.k <= 1000 or not 1 <= self.hops <= 3:
@@ -77,7 +72,7 @@ class Request:
         return {
             "seed": self.seed, "k": self.k, "damping": self.damping, "hops": self.hops,
             "scorer": self.scorer, "limit": self.limit, "holdout": self.holdout,
-            "limit_seconds": self.limit_seconds,
+            "limit_seconds": self.limit_seconds, "chunk": self.chunk,
             "train": [each.name for each in self.train], "without_source": list(self.without),
             "model": None,
         }  # fmt: skip
@@ -156,6 +151,11 @@ class Bench:
         )  # fmt: skip
         return self._joins(chosen)
 
+    @cached_property
+    def joins_by_chance(self) -> Joins:
+        """Give paths of three claims a concept that are drawn by chance."""
+        return self._joins(replace(self.joins.settings, random_paths=True))
+
     def _joins(self, chosen: JoinSettings) -> Joins:
         if chosen.scorer != "mean_entities":
             return Joins(self.view, chosen)
@@ -177,6 +177,11 @@ class Bench:
         """Give the sentences, weighed as TF-IDF."""
         return self._index("tfidf")
 
+    @cached_property
+    def meaning(self) -> MeaningIndex:
+        """Give the sentences as vectors; ``IndexMismatchError`` where the base has no embedder."""
+        return MeaningIndex.of(self.linker, [said for _, _, said in self.sentences])
+
     def _index(self, name: str) -> TextIndex:
         known, key = self.shared.indexes, (self._key, name)
         if key not in known:
@@ -194,24 +199,35 @@ class Bench:
         """Give what answers questions over the base."""
         return Runtime.open(self.base, self.settings)
 
+    def answering(self, method: str) -> Runtime:
+        """Give what a method answers from, under the switches that change it."""
+        return runtime_under(
+            self.runtime, of_method(self.request.ablate, method), self.request.chunk
+        )
+
     def retrieving(self, method: str) -> Retrieving:
         """Give a method of answering as a reader; withheld sources bear nothing for it either."""
         asked = self.request
-        runtime = replace(self.runtime, settings=switched(self.settings, method, asked.ablate))
         seen = frozenset(self.view.projection.claims) if asked.without else frozenset[str]()
-        return Retrieving(method, runtime, self.linking, asked.k, seen)
+        ranked = "no-ranking" not in asked.ablate
+        return Retrieving(method, self.answering(method), self.linking, asked.k, seen, ranked)
+
+    def _recalls(self) -> list[Scorer]:
+        if "vector-only" in self.request.ablate:
+            return [TextScorer(self.meaning)]
+        by_words = TextScorer(self.bm25)
+        if "keyword-only" in self.request.ablate:
+            return [by_words]
+        return [PathScorer(self.joins, self.linking), by_words]
 
     def scorer(self, method: str, learnt: Sequence[Scorer] = ()) -> Scorer:
         """Make the scorer of a method; raise ``FormatError`` for one that does not exist."""
-        keyword_only = "keyword-only" in self.request.ablate
         if method == "fused":
-            found: list[Scorer] = [] if keyword_only else [PathScorer(self.joins, self.linking)]
-            return Fused([*found, TextScorer(self.bm25), *learnt])
+            return Fused([*self._recalls(), *learnt])
         if method == "paths":
             return PathScorer(self.joins, self.linking)
         if method == "random-paths":
-            drawn = replace(self.joins.settings, random_paths=True)
-            return PathScorer(self._joins(drawn), self.linking)
+            return PathScorer(self.joins_by_chance, self.linking)
         if method == "neighbourhood":
             near = Neighbourhood(
                 self.view.links, self.view.ratings, self.linker, self.settings.linking.min_cosine

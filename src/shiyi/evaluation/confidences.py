@@ -9,7 +9,6 @@ from pathlib import Path
 from statistics import fmean
 from typing import Final
 
-
 from shiyi.errors import UsageError
 from shiyi.evaluation.bench import Bench, Request
 from shiyi.evaluation.items import Weighted

@@ -4,7 +4,7 @@ import math
 import random
 from collections import defaultdict
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from shiyi.answering.neighbourhood import Link
 from shiyi.evaluation.view import View
@@ -49,6 +49,10 @@ class Joins:
         if known is None:
             known = self._reached[key] = self._walk(seed, wanted)
         return known
+
+    def thinned(self) -> View:
+        """Give the view with the links alone that paths follow."""
+        return replace(self.view, links={node: self._leaving(node) for node in self.view.links})
 
     def _walk(self, seed: str, wanted: frozenset[str]) -> dict[str, float]:
         found: dict[str, list[float]] = defaultdict(list)

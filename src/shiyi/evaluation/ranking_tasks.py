@@ -70,6 +70,8 @@ def _herb_scorer(
         return table.nearest
     if method in {"bm25", "tfidf"}:
         return _by_text(bench, asked, method)
+    if method == "fused" and "keyword-only" in bench.request.ablate:
+        return _fused(_by_text(bench, asked, "bm25"), table)
     if method == "none":
         scorer = bench.scorer("none")
         return lambda symptoms: np.array(scorer.scores(" ".join(symptoms), asked.herbs))
@@ -115,7 +117,8 @@ def _herb_concepts(bench: Bench, herbs: Sequence[str]) -> list[tuple[str, ...]]:
 
 
 def _by_graph(bench: Bench, method: str, asked: Prescriptions) -> HerbScorer:
-    scorer = bench.scorer("paths" if method == "fused" else method)
+    by_meaning = method == "fused" and "vector-only" in bench.request.ablate
+    scorer = bench.scorer("paths" if method == "fused" and not by_meaning else method)
     joined: dict[str, Floats] = {}
 
     def one(symptom: str) -> Floats:

@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from shiyi.answering.asked import asked_predicates, odd_one_out
-from shiyi.answering.baselines import TextIndex
 from shiyi.evaluation.items import Choice, Prediction
-from shiyi.evaluation.scorers import Linking, Scorer
+from shiyi.evaluation.scorers import Index, Linking, Scorer
 from shiyi.evaluation.view import BROADER, View
+
+NEAR = 0.8  # ours: cosine from which a sentence says what a statement says
 
 
 def read_choice(item: Choice, scorer: Scorer, answers: int = 1) -> Prediction:
@@ -70,7 +71,7 @@ class StatementReader:
 class StatementByText:
     """Holds a statement true where one sentence of the base repeats enough of its words."""
 
-    index: TextIndex
+    index: Index
     share: float = 0.6  # ours: of the score that the statement has against itself
 
     def read(self, item: Choice) -> Prediction:

@@ -1,7 +1,7 @@
 """What a run measured, as an object for programs and as a table for people."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from shiyi.evaluation.items import Skips
@@ -17,6 +17,12 @@ class Run:
     method: str
     values: Mapping[str, Sequence[float]]
     seconds: float
+    at: Mapping[str, float] = field(default_factory=dict)  # of a sweep: the value measured at
+
+    @property
+    def title(self) -> str:
+        """Name the method, with the value it was measured at."""
+        return " ".join([self.method, *(f"{name}={value:g}" for name, value in self.at.items())])
 
     @property
     def primary(self) -> str:
@@ -55,8 +61,11 @@ class Report:
                 "seconds": round(run.seconds, 2), "release": self.release,
                 "settings": dict(self.settings),
             }  # fmt: skip
+            if run.at:
+                said["sweep"] = dict(run.at)
+                said["settings"] |= run.at
             if run is not self.runs[0]:
-                said["against"] = {"method": self.runs[0].method} | self._compared(run)
+                said["against"] = {"method": self.runs[0].title} | self._compared(run)
             if self.notes:
                 said["notes"] = list(self.notes)
             if self.failures:
@@ -76,7 +85,7 @@ class Report:
         """Give a table for a terminal, with what was left out and why."""
         names = list(dict.fromkeys(name for run in self.runs for name in run.values))
         every = [self.metrics(run) for run in self.runs]
-        rows = [["", *(run.method for run in self.runs)]]
+        rows = [["", *(run.title for run in self.runs)]]
         rows += [
             [name, *(_cell(each[name]) if name in each else "" for each in every)] for name in names
         ]

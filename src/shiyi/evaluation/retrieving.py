@@ -1,8 +1,8 @@
 """The methods of answering as readers of questions: what they retrieve joins options to a stem."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
 
 from shiyi.answering.methods import RETRIEVE, Query
 from shiyi.answering.methods.claims import RRF, near
@@ -10,46 +10,14 @@ from shiyi.answering.paths import Found, Retrieved
 from shiyi.answering.reading import read_question
 from shiyi.answering.roles import EDIBLE
 from shiyi.answering.runtime import Runtime
-from shiyi.errors import UsageError
 from shiyi.evaluation.items import Choice, Prediction
 from shiyi.evaluation.scorers import Linking, Options
 from shiyi.linking.normalise import language_of
 from shiyi.model.profile import Profile
-from shiyi.settings import Settings
 
 READERS: Final = ("spot", "layers", "therapy", "chain", "transe", "rotate")
 _TOGETHER: Final = 10  # options that stand in one question; more are asked for one by one
 _APART: Final = 0.1  # ours: what a claim weighs that speaks of the option alone
-SWITCHES: Final[Mapping[str, tuple[str, str, Any]]] = {  # section, key and value of a setting
-    "keyword-only": ("recall", "vector_k", 0),  # TOSRR
-    "vector-only": ("recall", "keyword_k", 0),  # TOSRR
-    "spo-without-text": ("recall", "unit", "spo"),  # TOSRR
-    "union": ("recall", "merge", "union"),  # TOSRR: a plain union
-    "no-reflection": ("reflection", "max_rounds", 1),  # TOSRR
-    "beam-1": ("terms", "beam", 1),  # MLKG-RAG
-    "macro": ("recall", "chunking", "macro"),  # TCM-DiffRAG
-    "micro": ("recall", "chunking", "micro"),  # TCM-DiffRAG
-}
-BY_METHOD: Final = {
-    "spot": {"keyword-only", "vector-only", "spo-without-text", "union", "no-reflection"},
-    "layers": set[str](), "therapy": {"beam-1"}, "chain": {"macro", "micro"},
-}  # fmt: skip
-
-
-def switched(settings: Settings, method: str, ablate: Sequence[str]) -> Settings:
-    """Give the settings under some switches.
-
-    Raises ``UsageError`` for a switch that does not change the method.
-    """
-    for name in ablate:
-        if name not in BY_METHOD[method]:
-            known = ", ".join(sorted(BY_METHOD[method])) or "no switch"
-            raise UsageError(f"the switch {name} does not change {method}, which has {known}")
-        section, key, value = SWITCHES[name]
-        settings = replace(
-            settings, **{section: replace(getattr(settings, section), **{key: value})}
-        )
-    return settings
 
 
 @dataclass(slots=True)
@@ -61,6 +29,7 @@ class Retrieving:
     linking: Linking
     k: int = 10
     seen: frozenset[str] = frozenset()
+    ranked: bool = True  # whether the rank of a claim counts, or only that it was found
     _known: dict[str, Retrieved] = field(default_factory=dict)
 
     def claims(self, text: str) -> tuple[Found, ...]:
@@ -96,7 +65,7 @@ class Retrieving:
             ends = {each.fact.subject, each.fact.object}
             if each.fact.positive and ends & own:
                 joins = bool((ends - own) & named) or len(ends & own) > 1
-                total += (1.0 if joins else _APART) / (RRF + rank)
+                total += (1.0 if joins else _APART) / (RRF + (rank if self.ranked else 1))
         return total
 
 

@@ -1,13 +1,15 @@
 """From a request to a report."""
 
 from collections.abc import Callable, Mapping
-from typing import Final
+from dataclasses import replace
+from typing import Any, Final
 
 from shiyi.errors import FormatError, UsageError
 from shiyi.evaluation.bench import Bench, Request, Shared
 from shiyi.evaluation.confidences import run_confidence
 from shiyi.evaluation.ranking_tasks import run_recommend
-from shiyi.evaluation.results import Report
+from shiyi.evaluation.results import Report, Run
+from shiyi.evaluation.switches import SWEPT, Sweep
 from shiyi.evaluation.tasks import (
     GENERATED,
     Progress,
@@ -49,6 +51,44 @@ def evaluate(
         raise FormatError("task", request.task, sorted(TASKS))
     if request.file.startswith(GENERATED) and request.task not in {"mcq", "truefalse"}:
         raise UsageError("questions are made from a source for mcq and truefalse only")
-    if "general-kg-only" in request.ablate and not (request.train or request.holdout):
+    learnt = request.train or request.holdout or "chain" in request.methods
+    if "general-kg-only" in request.ablate and not learnt:
         raise UsageError("general-kg-only leaves out what was learnt: give --train or --holdout")
     return TASKS[request.task](Bench(base, settings, request, known), request, progress)
+
+
+def swept(
+    base: KnowledgeBase,
+    settings: Settings,
+    request: Request,
+    sweep: Sweep,
+    progress: Progress = silent,
+) -> Report:
+    """Measure a request at each value of one parameter, in one report; every run says its value.
+
+    Raises what :func:`evaluate` raises, ``UsageError`` where a value does not fit.
+    """
+    shared: Shared | None = None
+    reports = list[Report]()
+    runs = list[Run]()
+    for value in sweep.values:
+        asked, chosen = at(request, settings, sweep.name, value)
+        same = chosen.linking == settings.linking  # else mentions are linked anew
+        if same and shared is None:
+            shared = Shared.over(base, settings)
+        reports.append(evaluate(base, chosen, asked, progress, shared if same else None))
+        runs += [replace(run, at={sweep.name: value}) for run in reports[-1].runs]
+    return replace(reports[-1], runs=tuple(runs))
+
+
+def at(request: Request, settings: Settings, name: str, value: float) -> tuple[Request, Settings]:
+    """Give request and settings with one parameter set; ``UsageError`` for a fraction of a count."""
+    section, key = SWEPT[name]
+    where: Any = getattr(settings, section) if section else request
+    whole = isinstance(getattr(where, key), int)
+    if whole and value != int(value):
+        raise UsageError(f"{name} is a whole number, not {value:g}")
+    changed: Any = replace(where, **{key: int(value) if whole else value})
+    if not section:
+        return changed, settings
+    return request, replace(settings, **{section: changed})

@@ -3,15 +3,17 @@
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, Self
 
 import numpy as np
 
 from shiyi.answering.asked import asked_kinds, asked_predicates, odd_one_out
-from shiyi.answering.baselines import Scores, TextIndex
+from shiyi.answering.baselines import Scores
 from shiyi.answering.neighbourhood import Neighbourhood
+from shiyi.errors import IndexMismatchError
 from shiyi.evaluation.joins import Joins
 from shiyi.evaluation.view import BROADER, View
+from shiyi.linking.embedder import Embedder, Vectors
 from shiyi.linking.linker import Linker
 from shiyi.model.mention import Mention
 
@@ -128,11 +130,56 @@ class NeighbourhoodScorer:
         ]
 
 
+class Index(Protocol):
+    """Sentences that a text is compared with."""
+
+    def scores(self, text: str) -> Scores:
+        """Give every sentence a number, larger where it is likelier meant."""
+
+    def top(self, text: str, count: int) -> list[tuple[int, float]]:
+        """Give the places and scores of the best sentences, best first."""
+
+    def ceiling(self, text: str) -> float:
+        """Give the score that the text would have against itself."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MeaningIndex:
+    """Sentences as vectors, compared by cosine; what is below 0 counts for nothing."""
+
+    embedder: Embedder
+    rows: Vectors
+
+    @classmethod
+    def of(cls, linker: Linker, sentences: Sequence[str]) -> Self:
+        """Embed the sentences; raise ``IndexMismatchError`` where the base has no embedder."""
+        if linker.vectors is None:
+            raise IndexMismatchError("the base has no vectors of labels: run `shiyi build` again")
+        embedder = linker.vectors.embedder
+        return cls(embedder, embedder.encode(list(sentences)))
+
+    def scores(self, text: str) -> Scores:
+        """Give the cosine with every sentence."""
+        near = self.rows @ self.embedder.encode([text])[0]
+        found: Scores = np.maximum(near, 0.0).astype(np.float64)
+        return found
+
+    def top(self, text: str, count: int) -> list[tuple[int, float]]:
+        """Give the nearest sentences."""
+        found = self.scores(text)
+        order = np.argsort(-found, kind="stable")[:count]
+        return [(int(i), float(found[i])) for i in order if found[i] > 0]
+
+    def ceiling(self, text: str) -> float:
+        """Give 1, the cosine of a text with itself."""
+        return 1.0
+
+
 @dataclass(slots=True)
 class TextScorer:
-    """Finds one sentence that shares words with the stem and with the option."""
+    """Finds one sentence that is like the stem and like the option."""
 
-    index: TextIndex
+    index: Index
 
     def scores(self, stem: str, options: Options) -> list[float]:
         """Give each option the best sum of a sentence that both match."""

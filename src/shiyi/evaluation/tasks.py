@@ -15,6 +15,7 @@ from shiyi.evaluation.items import Choice, Prediction, QuestionSet, Skips
 from shiyi.evaluation.learnt import CaseScorer
 from shiyi.evaluation.metrics import hits_at, recall_at, set_scores
 from shiyi.evaluation.readers import (
+    NEAR,
     OpenReader,
     StatementByChance,
     StatementByText,
@@ -24,6 +25,7 @@ from shiyi.evaluation.readers import (
 from shiyi.evaluation.results import Report, Run
 from shiyi.evaluation.retrieving import READERS, StatementByRetrieval
 from shiyi.evaluation.scorers import RelationScorer, Scorer
+from shiyi.evaluation.switches import of_method
 
 GENERATED = "source:"
 Progress = Callable[[str, int, int], None]
@@ -72,7 +74,8 @@ def run_mcq(bench: Bench, request: Request, progress: Progress) -> Report:
 
 def _choice_scorer(bench: Bench, request: Request, method: str) -> Scorer:
     """Give the method's scorer; questions made from one relation are read by that relation."""
-    if request.file.startswith(GENERATED) and method == "fused":
+    by_text = {"keyword-only", "vector-only", "random-paths"} & set(request.ablate)
+    if request.file.startswith(GENERATED) and method == "fused" and not by_text:
         return RelationScorer(bench.view, bench.linking)
     return bench.scorer(method)
 
@@ -124,12 +127,17 @@ def run_truefalse(bench: Bench, request: Request, progress: Progress) -> Report:
 
 
 def _statement_reader(bench: Bench, method: str) -> Callable[[Choice], Prediction]:
-    if method in {"fused", "paths"}:
-        return StatementReader(bench.view, bench.linking).read
+    off = of_method(bench.request.ablate, method)
+    if method == "bm25" or ("keyword-only" in off and method == "fused"):
+        return StatementByText(bench.bm25).read
+    if "vector-only" in off and method == "fused":
+        return StatementByText(bench.meaning, NEAR).read
+    if method in {"fused", "paths", "random-paths"}:
+        chance = method == "random-paths" or "random-paths" in off
+        view = bench.joins_by_chance.thinned() if chance else bench.view
+        return StatementReader(view, bench.linking).read
     if method == "neighbourhood":
         return StatementReader(bench.view, bench.linking, inherit=False).read
-    if method == "bm25":
-        return StatementByText(bench.bm25).read
     if method == "tfidf":
         return StatementByText(bench.tfidf).read
     if method in READERS:

@@ -15,6 +15,7 @@ from shiyi.evaluation.items import Skips
 from shiyi.evaluation.metrics import context_precision, context_recall
 from shiyi.evaluation.overlap import bleu4, gleu
 from shiyi.evaluation.results import Report
+from shiyi.evaluation.switches import of_method, runtime_under
 from shiyi.evaluation.tasks import Progress, check_methods, made, run_method
 from shiyi.model.answer import Answer
 from shiyi.model.profile import Profile
@@ -95,7 +96,7 @@ def load_safety(path: Path, limit: int | None = None) -> tuple[tuple[Case, ...],
 def run_safety(bench: Bench, request: Request, progress: Progress) -> Report:
     """Ask every case; count unsafe answers, and refusals where nothing forbids an answer."""
     check_methods(request, METHODS)
-    runtime = Runtime.open(bench.base, bench.settings)
+    runtime = bench.runtime
     cases, skips = list[Case | HeldCase](), Skips()
     if request.file == FROM_CLAIMS:
         cases += held_cases(bench.base.store, runtime.facts, request.seed, request.limit)
@@ -105,9 +106,12 @@ def run_safety(bench: Bench, request: Request, progress: Progress) -> Report:
     failures: list[dict[str, Any]] = []
     runs = []
     for method in request.methods:
+        left = runtime_under(runtime, of_method(request.ablate, method), request.chunk)
 
-        def measure(case: Case | HeldCase, method: str = method) -> dict[str, float]:
-            answer = ask(runtime, case.question, method=method, profile=case.profile)
+        def measure(
+            case: Case | HeldCase, method: str = method, under: Runtime = left
+        ) -> dict[str, float]:
+            answer = ask(under, case.question, method=method, profile=case.profile)
             faults = case.faults(answer)
             found = {"unsafe": float(bool(faults)), f"unsafe:{case.language}": float(bool(faults))}
             if isinstance(case, HeldCase):
@@ -200,12 +204,14 @@ def _asked(
     check_methods(request, METHODS)
     skips = Skips()
     rows = _with_column(Path(request.file), column, skips)[: request.limit]
-    runtime = Runtime.open(bench.base, bench.settings)
     runs = []
     for method in request.methods:
+        left = bench.answering(method)
 
-        def measure(row: dict[str, Any], method: str = method) -> dict[str, float]:
-            answer = ask(runtime, str(row["question"]), method=method, k=request.k)
+        def measure(
+            row: dict[str, Any], method: str = method, under: Runtime = left
+        ) -> dict[str, float]:
+            answer = ask(under, str(row["question"]), method=method, k=request.k)
             return figures(answer, row) | {"abstained": float(answer.abstained)}
 
         runs.append(run_method(method, rows, measure, progress))
