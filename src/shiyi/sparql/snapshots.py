@@ -139,6 +139,9 @@ def remove_leftovers(home: Path) -> int:
     with _turn(home):
         for lock in home.glob("*.lock"):
             gone += _remove_if_left(lock)
+        for half in home.glob("*.tmp"):  # a backup of Oxigraph that was killed
+            if not half.with_suffix(".lock").exists():
+                shutil.rmtree(half, ignore_errors=True)
     return gone
 
 
