@@ -4,6 +4,7 @@
 one that writes is ``shiyi serve``.
 """
 
+import gc
 import os
 from pathlib import Path
 
@@ -18,3 +19,4 @@ _SETTINGS = Settings.read(
 _READ_ONLY = os.environ.get("SHIYI_READ_ONLY", "") == "1"
 
 app = create_app(open_site(_SETTINGS.kb, _SETTINGS, _READ_ONLY), _SETTINGS)
+gc.freeze()  # the facts stay: looking through millions of them would stop an answer for a second

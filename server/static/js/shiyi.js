@@ -125,10 +125,10 @@ const graphs = new IntersectionObserver((seen) => {
 }, { rootMargin: "200px" });
 
 // asking: the answer is watched as it comes; where that cannot be, the form is sent as usual
-const fieldsOf = (form) => {
+const fieldsOf = (form, submitter) => {
   const said = new URLSearchParams();
   const replies = [];
-  for (const [name, value] of new FormData(form)) {
+  for (const [name, value] of new FormData(form, submitter)) {
     if (!value.trim()) continue;
     if (name === "reply") replies.push(value.trim()); else said.append(name, value.trim());
   }
@@ -160,9 +160,11 @@ const line = (className, text) => {
 let asking;
 
 class Asking {
-  constructor(form) {
+  constructor(form, submitter, tries = 0) {
     this.form = form;
-    this.said = fieldsOf(form);
+    this.submitter = submitter;
+    this.tries = tries;
+    this.said = fieldsOf(form, submitter);
     this.panel = document.createElement("div");
     this.panel.className = "progress";
     this.panel.setAttribute("role", "status");
@@ -176,25 +178,34 @@ class Asking {
     try {
       const reply = await fetch(`/api/ask/stream?page=1&${this.said}`, { signal: this.stop.signal });
       if (!reply.ok) return this.fail((await reply.json()).detail);
+      this.answered = true;
       for await (const [name, value] of eventsOf(reply)) {
         if (name === "page") return this.show(value);
         if (name === "error") return this.fail(value.detail);
         this.tell(name, value);
       }
-      this.fail(words().lost);
-    } catch (fault) { if (fault.name !== "AbortError") this.fail(words().lost); }
+      this.lost();
+    } catch (fault) { if (fault.name !== "AbortError") this.lost(); }
+  }
+  // an answer that broke off is asked for once more; the same question has the same answer
+  lost() {
+    if (!this.answered || this.tries) return this.fail(words().lost);
+    this.panel.append(line("said", words().lostAgain));
+    setTimeout(() => { if (asking === this) (asking = new Asking(this.form, this.submitter, 1)).run(); }, 1200);
   }
   tell(name, value) {
     if (name === "linked" && value.length) this.panel.append(line("said", `${words().linked} ${value.map((each) => each.label || each.mention).join(" · ")}`));
     else if (name === "path") (this.count ??= this.panel.appendChild(line("said", ""))).textContent = `${words().paths} ${++this.paths}`;
+    else if (name === "token") (this.draft ??= this.panel.appendChild(line("draft", ""))).append(`${value} `);
     else if (name === "warning") this.panel.append(line("said warned", value.text));
+    else if (name === "token") (this.text ??= this.panel.appendChild(line("said", ""))).textContent += `${value} `;
   }
   fail(detail) {
     const again = document.createElement("button");
     again.type = "button";
     again.className = "chip small";
     again.textContent = words().again;
-    again.addEventListener("click", () => this.form.requestSubmit());
+    again.addEventListener("click", () => this.form.requestSubmit(this.submitter));
     const note = line("fault-note", `${detail} `);
     note.setAttribute("role", "alert");
     note.append(again);
@@ -206,6 +217,7 @@ class Asking {
     document.title = title;
     history.pushState({}, "", `/ask?${this.said}`);
     shown = location.pathname + location.search;
+    remember(this.said.get("q"));
     enhance(main);
     scrollTo({ top: 0, behavior: "instant" });
     document.getElementById("answer-title").focus({ preventScroll: true });
@@ -222,10 +234,34 @@ const onAsk = (form) => {
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     asking?.stop.abort();
-    asking = new Asking(form);
+    asking = new Asking(form, event.submitter);
     asking.run();
   });
 };
+
+// what was asked on this device: the question alone, in this browser alone
+const HISTORY = "shiyi:questions";
+const asked = () => { try { return JSON.parse(localStorage.getItem(HISTORY)) || []; } catch { return []; } };
+const keep = (list) => { try { if (list.length) localStorage.setItem(HISTORY, JSON.stringify(list)); else localStorage.removeItem(HISTORY); } catch { /* not kept */ } };
+const remember = (question) => { if (question) keep([{ q: question.slice(0, 300), at: Date.now() }, ...asked().filter((each) => each.q !== question.slice(0, 300))].slice(0, 30)); };
+const onHistory = (box) => {
+  const list = asked();
+  const at = new Intl.DateTimeFormat(document.documentElement.lang, { dateStyle: "medium", timeStyle: "short" });
+  box.hidden = !list.length;
+  box.querySelector("ol").replaceChildren(...list.map((each) => {
+    const item = document.createElement("li");
+    const link = document.createElement("a");
+    link.href = `/ask?${new URLSearchParams({ q: each.q })}`;
+    link.textContent = each.q;
+    const when = document.createElement("time");
+    when.dateTime = new Date(each.at).toISOString();
+    when.textContent = at.format(each.at);
+    item.append(link, when);
+    return item;
+  }));
+  box.querySelector("[data-forget]").onclick = () => { keep([]); onHistory(box); };
+};
+if (location.pathname === "/ask") remember(new URLSearchParams(location.search).get("q"));
 
 // a citation mark opens a card with the claim behind it
 const card = document.createElement("dialog");
@@ -262,6 +298,7 @@ const enhance = (root) => {
   for (const field of $$("[data-complete]", root)) new Completion(field);
   for (const form of $$("[data-ask]", root)) onAsk(form);
   for (const mark of $$("a.cite", root)) onCite(mark);
+  for (const box of $$("[data-history]", root)) onHistory(box);
   for (const figure of $$("[data-graph]", root)) { figure.hidden = false; graphs.observe(figure); figure.parentElement.querySelector(".path-list")?.removeAttribute("open"); }
   for (const button of $$("[data-print]", root)) { button.hidden = false; button.addEventListener("click", () => print()); }
   if (!navigator.clipboard) return;

@@ -13,6 +13,7 @@ from shiyi.answering.pipeline import ask
 from shiyi.answering.roles import AILMENT, MATERIAL
 from shiyi.answering.runtime import Runtime
 from shiyi.answering.statements import is_question, stated
+from shiyi.answering.telling import Listener
 from shiyi.errors import TooLargeError, UsageError
 from shiyi.linking.normalise import language_of
 from shiyi.model.answer import Answer
@@ -104,6 +105,7 @@ def converse(
     k: int | None = None,
     profile: Profile = Profile(),  # noqa: B008 - frozen
     model: ChatModel | None = None,
+    listener: Listener | None = None,
 ) -> Turn:
     """Answer a question in the light of what came before; raises what :func:`ask` raises.
 
@@ -117,7 +119,8 @@ def converse(
     told = stated(said, runtime.linker, runtime.facts, reply=reply and not is_question(said))
     profile = merged(context.profile, told)
     answer = ask(
-        runtime, whole, method=method, language=spoken, k=k, profile=profile, model=model
+        runtime, whole, method=method, language=spoken, k=k, profile=profile, model=model,
+        listener=listener,
     )  # fmt: skip
     if whole != question:
         notes = (*answer.trace.notes, f"read as {whole}")

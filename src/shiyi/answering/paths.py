@@ -93,6 +93,7 @@ class Retriever:
         plans: dict[RelationPath, None] = {}
         queries: list[str] = []
         notes: list[str] = []
+        steps: list[Mapping[str, Any]] = []
         for (plan, group), walk in zip(errands, self.finder.gather(errands, sought), strict=True):
             if walk.found:
                 plans[plan] = None
@@ -100,14 +101,19 @@ class Retriever:
             if walk.reached_limit:
                 notes.append(f"{'/'.join(map(str, plan))}: limit reached")
             if len(walk.paths) < walk.found:
-                named = "/".join(map(str, plan))
-                notes.append(f"{named}: {walk.found} paths, the best {len(walk.paths)} kept")
+                named = [str(step) for step in plan]
+                steps.append(
+                    {"step": "kept", "path": named, "found": walk.found, "kept": len(walk.paths)}
+                )
             for path in walk.paths:
                 if path.weakest >= least and self._fits(path, wanted):
                     found[tuple(hop.claim for hop in path.hops)] = path
         ranked = scored(found.values(), self.rank, SCORERS[self.settings.scorer])
         shown = diverse(ranked, k)
-        return Retrieved(tuple(ranked), tuple(shown), tuple(plans), tuple(queries), tuple(notes))
+        return Retrieved(
+            tuple(ranked), tuple(shown), tuple(plans), tuple(queries), tuple(notes),
+            steps=tuple(steps),
+        )  # fmt: skip
 
     def _errands(
         self, seeds: Iterable[str], wanted: Collection[NamedNode], first: Plans

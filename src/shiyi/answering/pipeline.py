@@ -19,6 +19,7 @@ from shiyi.answering.phrases import check_language
 from shiyi.answering.reading import Reading, read_question
 from shiyi.answering.roles import EDIBLE, SUPPLEMENT
 from shiyi.answering.runtime import Runtime
+from shiyi.answering.telling import Listener
 from shiyi.answering.thermal import Differential, differentiate
 from shiyi.answering.voice import Voice
 from shiyi.answering.writer import write_with_model
@@ -62,11 +63,13 @@ def ask(
     k: int | None = None,
     profile: Profile = Profile(),  # noqa: B008 - frozen
     model: ChatModel | None = None,
+    listener: Listener | None = None,
 ) -> Answer:
     """Answer a question from the knowledge base, with citations, warnings and a trace.
 
     With a ``model`` the method may consult it and it writes the text, sentence by sentence checked;
-    without one, and wherever it fails, scored checks and the composer do.
+    without one, and wherever it fails, scored checks and the composer do. A ``listener`` hears of
+    the answer while it is made.
 
     Raises ``FormatError`` for an unknown method or language, ``UsageError`` for an empty or
     unreadable question, ``TooLargeError`` for one that is too long.
@@ -96,10 +99,15 @@ def ask(
         not composed.citations and not part.warnings, tuple(part.missing), None,
         _trace(reading, differential, retrieved, clock, asked),
     )  # fmt: skip
+    if listener is not None:
+        listener.drafted(answer)
     if recorder is None:
         return answer
-    write_by = from_memory if method == "none" else write_with_model
-    return _recorded(write_by(answer, recorder, runtime.linker), recorder)
+    if method == "none":
+        written = from_memory(answer, recorder, runtime.linker)
+    else:
+        written = write_with_model(answer, recorder, runtime.linker, listener)
+    return _recorded(written, recorder)
 
 
 def _trace(

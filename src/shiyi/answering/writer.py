@@ -5,10 +5,12 @@ from dataclasses import dataclass, replace
 
 from shiyi.answering.phrases import say
 from shiyi.answering.sentence_check import Linker, check
+from shiyi.answering.telling import Listener
 from shiyi.errors import OutsideError, ReplyError
 from shiyi.model.answer import Answer, Citation, Sentence
-from shiyi.prompts.chat import ChatModel, parse_object
+from shiyi.prompts.chat import ChatModel, parse_object, reply_aloud
 from shiyi.prompts.prompt import Prompt
+from shiyi.prompts.unfolding import GrowingList
 
 _MAX_SENTENCES = 12
 _CITED = 40  # claims shown to the model, in the order the composer cited them
@@ -23,18 +25,26 @@ class Verdict:
     reason: str = ""
 
 
-def write_with_model(answer: Answer, model: ChatModel, linker: Linker) -> Answer:
+def write_with_model(
+    answer: Answer, model: ChatModel, linker: Linker, listener: Listener | None = None
+) -> Answer:
     """Give ``answer`` with its text written by ``model``, or as composed with a notice.
 
     Warnings, follow-ups and recommendations stay the composer's. A sentence stands only if it
     cites claims of this answer, is in its language, says nothing its claims do not, states no
     number of its own, says the caution it cites, and promises nothing (:func:`check`).
+    A ``listener`` hears each sentence that stands while the model still writes; where the reply
+    then fails, the composed answer that is given replaces what was heard.
     """
     if answer.abstained or not answer.citations:
         return answer
     prompt = Prompt.named("write-answer")
     try:
-        reply = model.reply(_filled(prompt, answer))
+        asked = _filled(prompt, answer)
+        if listener is None:
+            reply = model.reply(asked)
+        else:
+            reply = reply_aloud(model, asked, _Heard(answer, linker, listener))
         verdicts, kept = _checked(parse_object(reply), answer, linker)
     except OutsideError as fault:
         return _composed(answer, prompt, f"model: {fault}; composed from the claims instead")
@@ -44,6 +54,25 @@ def write_with_model(answer: Answer, model: ChatModel, linker: Linker) -> Answer
         return _composed(answer, prompt, reason, *dropped)
     noted = _noted(answer, prompt, *dropped)
     return replace(noted, model=model.name, sentences=kept, text=_text(kept, answer))
+
+
+class _Heard:
+    """Checks sentences while they come in; those that stand are told on."""
+
+    def __init__(self, answer: Answer, linker: Linker, listener: Listener) -> None:
+        self.answer, self.linker, self.listener = answer, linker, listener
+        self._growing, self._left = GrowingList("sentences"), _MAX_SENTENCES
+
+    def __call__(self, text: str) -> None:
+        for each in self._growing.more(text)[: self._left]:
+            self._left -= 1
+            try:
+                _, sentence = _judged(each, self.answer, self.linker)
+            except ReplyError:  # the whole reply is refused when it has come
+                self._left = 0
+                return
+            if sentence is not None:
+                self.listener.written(sentence)
 
 
 def _composed(answer: Answer, prompt: Prompt, *notes: str) -> Answer:
@@ -96,16 +125,17 @@ def _checked(
     sentences = said.get("sentences")
     if not isinstance(sentences, list):
         raise ReplyError("the model's reply has no list of sentences")
-    cited = {each.number: each for each in answer.citations[:_CITED]}
-    verdicts, kept = [], []
-    for each in sentences[:_MAX_SENTENCES]:
-        text, numbers = _parts(each)
-        known = [cited[n] for n in numbers if n in cited]
-        reason = "" if len(known) == len(numbers) > 0 else "cites no claim of this answer"
-        verdicts.append(Verdict(text, reason or check(text, known, answer, linker)))
-        if not verdicts[-1].reason:
-            kept.append(Sentence(text, tuple(each.claim for each in known)))
-    return verdicts, tuple(kept)
+    judged = [_judged(each, answer, linker) for each in sentences[:_MAX_SENTENCES]]
+    return [verdict for verdict, _ in judged], tuple(each for _, each in judged if each)
+
+
+def _judged(each: object, answer: Answer, linker: Linker) -> tuple[Verdict, Sentence | None]:
+    cited = {c.number: c for c in answer.citations[:_CITED]}
+    text, numbers = _parts(each)
+    known = [cited[n] for n in numbers if n in cited]
+    reason = "" if len(known) == len(numbers) > 0 else "cites no claim of this answer"
+    reason = reason or check(text, known, answer, linker)
+    return Verdict(text, reason), None if reason else Sentence(text, tuple(c.claim for c in known))
 
 
 def _parts(each: object) -> tuple[str, list[int]]:
@@ -117,10 +147,16 @@ def _parts(each: object) -> tuple[str, list[int]]:
     return text.strip(), [n for n in numbers if isinstance(n, int) and not isinstance(n, bool)]
 
 
+def marked(sentence: Sentence, answer: Answer) -> str:
+    """Give a sentence with the numbers of its citations, as the text of the answer holds it."""
+    number = {each.claim: each.number for each in answer.citations}
+    return sentence.text + "".join(f"[{number[claim]}]" for claim in sentence.claims)
+
+
 def _text(kept: tuple[Sentence, ...], answer: Answer) -> str:
     number = {each.claim: each.number for each in answer.citations}
     zh = answer.language == "zh"
-    lines = [f"{s.text}{''.join(f'[{number[claim]}]' for claim in s.claims)}" for s in kept]
+    lines = [marked(each, answer) for each in kept]
     blocks = ["".join(lines) if zh else " ".join(lines)]
     if answer.warnings:
         head = "### 请先看" if zh else "### Please read first"
@@ -128,7 +164,8 @@ def _text(kept: tuple[Sentence, ...], answer: Answer) -> str:
             f"> ⚠ {w.text}{''.join(f'[{number[c]}]' for c in w.claims if c in number)}"
             for w in answer.warnings
         )
-        blocks.append(f"{head}\n\n" + "\n>\n".join(cautions))
+        urgent = any(w.severity == "emergency" for w in answer.warnings)
+        blocks.insert(0 if urgent else 1, f"{head}\n\n" + "\n>\n".join(cautions))
     if answer.follow_up:
         head = "### 还需要知道" if zh else "### It depends on"
         blocks.append(f"{head}\n" + "\n".join(f"- {each}" for each in answer.follow_up))

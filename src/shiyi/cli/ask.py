@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shiyi.cli import emit
+from shiyi.cli.telling import Printing
 from shiyi.errors import UsageError
 from shiyi.model.profile import Profile
 from shiyi.settings import Settings
@@ -50,18 +51,19 @@ def run(args: argparse.Namespace, settings: Settings) -> int:
     from shiyi.prompts.openai import model_from
     from shiyi.sparql.knowledge_base import KnowledgeBase
 
-    profile = read_profile(args.profile)
+    profile, printing = read_profile(args.profile), None if args.json else Printing()
     with KnowledgeBase.of(settings) as base:
         runtime = Runtime.open(base, settings)
         turn = converse(
             runtime, args.question, _context(args.after), method=args.method, language=args.lang,
             k=args.k, profile=profile, model=model_from(settings.models, os.environ),
+            listener=printing,
         )  # fmt: skip
         answer = turn.answer
-    if args.json:
+    if printing is None:
         emit(answer.to_json() | {"context": turn.context.to_json()})
     else:
-        print(answer.text)
+        printing.finish(answer)
         if answer.citations:
             print("\n" + "\n".join(
                 f"[{c.number}] {c.subject.label} · {c.predicate.label} · {c.object.label} "

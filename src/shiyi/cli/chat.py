@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 
 from shiyi.cli.ask import read_profile
+from shiyi.cli.telling import Printing
 from shiyi.errors import UsageError
 from shiyi.settings import Settings
 
@@ -24,7 +25,6 @@ def run(args: argparse.Namespace, settings: Settings) -> int:
     """Answer line after line, each in the light of those before; nothing is kept afterwards."""
     from shiyi.answering import Runtime
     from shiyi.answering.conversation import Context, converse
-    from shiyi.answering.writer import write_with_model
     from shiyi.prompts.openai import model_from
     from shiyi.sparql.knowledge_base import KnowledgeBase
 
@@ -33,13 +33,17 @@ def run(args: argparse.Namespace, settings: Settings) -> int:
         runtime = Runtime.open(base, settings)
         model = model_from(settings.models, os.environ)
         for line in _lines():
+            printing = Printing()
             try:
-                turn = converse(runtime, line, context, method=args.method, language=args.lang)
+                turn = converse(
+                    runtime, line, context, method=args.method, language=args.lang, model=model,
+                    listener=printing,
+                )  # fmt: skip
             except UsageError as fault:
                 print(fault, file=sys.stderr)
                 continue
-            context, answer = turn.context, turn.answer
-            print((write_with_model(answer, model, runtime.linker) if model else answer).text)
+            context = turn.context
+            printing.finish(turn.answer)
             print(flush=True)
     return 0
 

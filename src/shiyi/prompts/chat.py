@@ -1,8 +1,9 @@
 """What a chat model can do for us, whoever makes it."""
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from shiyi.errors import ReplyError
 
@@ -16,6 +17,26 @@ class ChatModel(Protocol):
 
     def reply(self, prompt: str) -> str:
         """Give the model's text; :class:`OutsideError` where it cannot be had in time."""
+
+
+Heard = Callable[[str], None]  # takes all that was written so far, whenever there is more
+
+
+@runtime_checkable
+class Speaking(Protocol):
+    """A chat model one can listen to while it writes."""
+
+    def reply_aloud(self, prompt: str, heard: Heard) -> str:
+        """Give the model's text as ``ChatModel.reply`` does; ``heard`` is told of it as it grows."""
+
+
+def reply_aloud(model: ChatModel, prompt: str, heard: Heard) -> str:
+    """Listen to a model that can be listened to; hear another's text when it is whole."""
+    if isinstance(model, Speaking):
+        return model.reply_aloud(prompt, heard)
+    text = model.reply(prompt)
+    heard(text)
+    return text
 
 
 @dataclass(frozen=True, slots=True)

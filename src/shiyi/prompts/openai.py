@@ -4,20 +4,20 @@ import json
 import threading
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from shiyi.errors import BusyError, OutsideError, ReplyError
-from shiyi.prompts.chat import Completion
+from shiyi.prompts.chat import Completion, Heard
+from shiyi.prompts.unfolding import StreamedCompletion
 from shiyi.settings import ModelSettings
 
 if TYPE_CHECKING:
-    from openai import OpenAI
+    from openai import APIResponse, OpenAI
 
 _BUSY: Final = frozenset({408, 409, 425, 429})  # and everything from 500
-_BLOCK = 65_536
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +35,19 @@ class OpenAIChatModel:
 
         Raises :class:`OutsideError` for any fault of the endpoint, a cut reply or a refusal.
         """
+        return self._asked(prompt, None)
+
+    def reply_aloud(self, prompt: str, heard: Heard) -> str:
+        """Give the same, and tell ``heard`` of the text as it grows, but not after the deadline.
+
+        An endpoint that does not stream is heard when its reply is whole.
+        """
+        return self._asked(prompt, heard)
+
+    def _asked(self, prompt: str, heard: Heard | None) -> str:
         client = self._client(self.settings.retries)
         try:
-            return self._within(client, prompt).text
+            return self._within(client, prompt, heard).text
         finally:
             client.close()
 
@@ -64,14 +74,22 @@ class OpenAIChatModel:
         while self._idle:
             self._idle.pop().close()
 
-    def _within(self, client: "OpenAI", prompt: str) -> Completion:
+    def _within(self, client: "OpenAI", prompt: str, heard: Heard | None = None) -> Completion:
         outcome: list[Completion | OutsideError] = []
+        over = threading.Event()
+
+        def tell(text: str) -> None:
+            if heard is not None and not over.is_set():
+                heard(text)
+
         # a byte every half second defeats socket timeouts, so the whole call has a deadline
         caller = threading.Thread(
-            target=lambda: outcome.append(self._ask(client, prompt)), daemon=True
+            target=lambda: outcome.append(self._ask(client, prompt, tell if heard else None)),
+            daemon=True,
         )
         caller.start()
         caller.join(self.settings.timeout)
+        over.set()
         if not outcome:
             raise BusyError(f"{self.name} gave no answer in {self.settings.timeout:g} s")
         [said] = outcome
@@ -88,11 +106,11 @@ class OpenAIChatModel:
             default_headers={"Accept-Encoding": "identity"},
         )  # fmt: skip
 
-    def _ask(self, client: "OpenAI", prompt: str) -> Completion | OutsideError:
+    def _ask(self, client: "OpenAI", prompt: str, heard: Heard | None) -> Completion | OutsideError:
         from openai import APIConnectionError, APIStatusError, OpenAIError
 
         try:
-            return self._read(self._body(client, prompt))
+            return self._read(self._said(client, prompt, heard))
         except OutsideError as fault:
             return fault
         # the message of any of these may echo the key: only its kind is passed on
@@ -106,33 +124,58 @@ class OpenAIChatModel:
         except (OpenAIError, _http_error(), ValueError, RuntimeError, OSError) as fault:
             return BusyError(f"{self.name} failed: {type(fault).__name__}")
 
-    def _body(self, client: "OpenAI", prompt: str) -> bytes:
+    def _said(self, client: "OpenAI", prompt: str, heard: Heard | None) -> Any:
         """Read the reply a piece at a time, so that a huge or packed one is never in memory."""
-        ends, limit, body = (
-            time.monotonic() + self.settings.timeout,
-            self.settings.max_reply_bytes,
-            b"",
-        )
         with client.chat.completions.with_streaming_response.create(
             model=self.name, messages=[{"role": "user", "content": prompt}], temperature=0,
             max_tokens=self.settings.max_tokens, response_format={"type": "json_object"},
+            stream=heard is not None,
         ) as response:  # fmt: skip
             if response.headers.get("content-encoding", "identity") != "identity":
                 raise ReplyError(f"{self.name} packed its reply though it was asked not to")
-            for block in response.iter_bytes(_BLOCK):
-                body += block
-                if len(body) > limit:
-                    raise ReplyError(f"{self.name} gave more than {limit:,} bytes")
-                if time.monotonic() > ends:
-                    raise BusyError(f"{self.name} gave no answer in {self.settings.timeout:g} s")
-        return body
-
-    def _read(self, body: bytes) -> Completion:
+            kind = response.headers.get("content-type", "")
+            if heard and kind.startswith("text/event-stream"):
+                return self._heard(self._blocks(response), heard)
+            body = b"".join(self._blocks(response))
         try:
             said = json.loads(body)
+        except (ValueError, RecursionError):
+            raise ReplyError(f"{self.name} gave what is no chat completion") from None
+        if heard:
+            heard(self._read(said).text)
+        return said
+
+    def _blocks(self, response: "APIResponse[Any]") -> Iterator[bytes]:
+        ends, limit, read = (
+            time.monotonic() + self.settings.timeout,
+            self.settings.max_reply_bytes,
+            0,
+        )
+        for block in response.iter_bytes():
+            read += len(block)
+            if read > limit:
+                raise ReplyError(f"{self.name} gave more than {limit:,} bytes")
+            if time.monotonic() > ends:
+                raise BusyError(f"{self.name} gave no answer in {self.settings.timeout:g} s")
+            yield block
+
+    def _heard(self, blocks: Iterable[bytes], heard: Heard) -> Any:
+        growing, length = StreamedCompletion(self.name), 0
+        for block in blocks:
+            growing.feed(block)
+            if len(growing.text) > length and not self._echoes(growing.text):
+                length = len(growing.text)
+                heard(growing.text)
+        return growing.whole()
+
+    def _echoes(self, text: str) -> bool:
+        return len(self.key) > 7 and self.key in text
+
+    def _read(self, said: Any) -> Completion:
+        try:
             choice = said["choices"][0]
             text, refusal = choice["message"].get("content"), choice["message"].get("refusal")
-        except (ValueError, RecursionError, KeyError, IndexError, TypeError, AttributeError):
+        except (KeyError, IndexError, TypeError, AttributeError):
             raise ReplyError(
                 f"{self.name} gave what is no chat completion, or an empty one"
             ) from None
@@ -142,7 +185,7 @@ class OpenAIChatModel:
             raise ReplyError(f"{self.name} gave an empty answer or refused")
         if choice.get("finish_reason") == "length":
             raise ReplyError(f"{self.name} was cut off at {self.settings.max_tokens} tokens")
-        if len(self.key) > 7 and self.key in text:
+        if self._echoes(text):
             raise ReplyError(f"{self.name} repeated its key")
         usage = said.get("usage")
         return Completion(text, _count(usage, "prompt_tokens"), _count(usage, "completion_tokens"))

@@ -1,11 +1,11 @@
 """What was said to a model and what it said, kept so that an answer can be made again without it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from shiyi.errors import OutsideError, UsageError
-from shiyi.prompts.chat import ChatModel
+from shiyi.prompts.chat import ChatModel, Heard, reply_aloud
 
 _MOST, _LONGEST = 200, 400_000  # exchanges, and characters of one
 
@@ -37,8 +37,15 @@ class Recorder:
 
     def reply(self, prompt: str) -> str:
         """Give the model's text; a fault is kept and raised again."""
+        return self._kept(prompt, self.model.reply)
+
+    def reply_aloud(self, prompt: str, heard: Heard) -> str:
+        """Give the same, and tell ``heard`` of it as it grows."""
+        return self._kept(prompt, lambda said: reply_aloud(self.model, said, heard))
+
+    def _kept(self, prompt: str, ask: Callable[[str], str]) -> str:
         try:
-            text = self.model.reply(prompt)
+            text = ask(prompt)
         except OutsideError as fault:
             self.exchanges.append(Exchange(prompt, fault=str(fault)))
             raise

@@ -5,7 +5,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 
 from shiyi.model.names import content_hash
-from shiyi.prompts.chat import ChatModel
+from shiyi.prompts.chat import ChatModel, Heard, reply_aloud
 
 
 @dataclass(slots=True)
@@ -36,12 +36,26 @@ class Remembered:
 
     def reply(self, prompt: str) -> str:
         """Give the reply that was kept, or ask; raises what the model raises."""
+        known = self._known(prompt)
+        return self._keep(prompt, self.model.reply(prompt)) if known is None else known
+
+    def reply_aloud(self, prompt: str, heard: Heard) -> str:
+        """Give the same, and tell ``heard`` of it as it grows; of a kept reply at once."""
+        known = self._known(prompt)
+        if known is None:
+            return self._keep(prompt, reply_aloud(self.model, prompt, heard))
+        heard(known)
+        return known
+
+    def _known(self, prompt: str) -> str | None:
         key = content_hash(self.name, prompt)
         with self._turn:
             if (known := self._kept.get(key)) is not None:
                 self._kept.move_to_end(key)
-                return known
-        said = self.model.reply(prompt)
+            return known
+
+    def _keep(self, prompt: str, said: str) -> str:
+        key = content_hash(self.name, prompt)
         with self._turn:
             self._kept[key] = said
             if len(self._kept) > self.most:

@@ -1,5 +1,7 @@
 """The web face: pages, API, SPARQL protocol, one document per resource."""
 
+import gc
+
 from shiyi.errors import ShiyiError
 from shiyi.settings import Settings
 
@@ -24,4 +26,5 @@ def serve(settings: Settings, read_only: bool = False) -> None:
         site.close()
         raise
     app = create_app(site, settings)
+    gc.freeze()  # millions of facts that stay: looking through them would stop an answer for a second
     serve_app(app, chosen.host, chosen.port, chosen.threads)

@@ -8,6 +8,7 @@ from flask import Blueprint, Response, request, stream_with_context
 from werkzeug.exceptions import UnsupportedMediaType
 
 from shiyi.answering.conversation import Context, Turn
+from shiyi.answering.telling import Listener
 from shiyi.errors import ShiyiError, UsageError
 from shiyi.model.profile import Profile
 from shiyi.server.inputs import (
@@ -23,6 +24,7 @@ from shiyi.server.metrics import Metrics
 from shiyi.server.pages import answer_page, question_and_replies, turn_of
 from shiyi.server.problems import problem_of
 from shiyi.server.site import Site
+from shiyi.server.telling import event, told
 from shiyi.server.wording import chosen_language
 
 _ASK_FIELDS: Final = ("question", "lang", "method", "k", "profile", "context", "history")
@@ -141,7 +143,12 @@ def as_json(value: object) -> Response:
     return Response(json.dumps(value, ensure_ascii=False), content_type="application/json")
 
 
-def _asked(site: Site, said: Mapping[str, Any], profile: Profile | None = None) -> Turn:
+def _asked(
+    site: Site,
+    said: Mapping[str, Any],
+    profile: Profile | None = None,
+    listener: Listener | None = None,
+) -> Turn:
     if profile is None:
         profile = Profile.from_json({} if said.get("profile") is None else said["profile"])
     return turn_of(
@@ -152,6 +159,7 @@ def _asked(site: Site, said: Mapping[str, Any], profile: Profile | None = None) 
         language=language_field(said.get("lang")),
         k=count_field("k", said.get("k"), 1, 100),
         profile=profile,
+        listener=listener,
     )
 
 
@@ -167,15 +175,6 @@ def _context(site: Site, said: Mapping[str, Any]) -> Context | None:
     return site.converse.after(earlier) if site.converse else None
 
 
-def event(name: str, value: object) -> str:
-    r"""Write one server-sent event.
-
-    >>> event("token", "甘")
-    'event: token\ndata: "甘"\n\n'
-    """
-    return f"event: {name}\ndata: {json.dumps(value, ensure_ascii=False)}\n\n"
-
-
 def _wants_page() -> bool:
     return request.args.get("page") == "1"
 
@@ -187,18 +186,12 @@ def _events(
         mentions = site.link(str(said["question"]))
         language = str(said["lang"] or chosen_language())
         yield event("linked", [each.to_json(language) for each in mentions])
-        turn = _asked(site, said, profile)
+        turn = yield from told(lambda listener: _asked(site, said, profile, listener))
     except ShiyiError as fault:
         yield event("error", problem_of(fault))
         return
     answer = turn.answer
     sent = answer.to_json() | {"context": turn.context.to_json()}
-    for path in sent["paths"]:
-        yield event("path", path)
-    for warning in sent["warnings"]:
-        yield event("warning", warning)
-    for sentence in answer.sentences:
-        yield event("token", sentence.text)
     yield event("answer", sent)
     if kept is not None:
         shown = answer_page(turn, kept, request.args, "ask_main.html")

@@ -11,6 +11,7 @@ from shiyi.answering.living import Living
 from shiyi.answering.pipeline import METHODS, ask
 from shiyi.answering.replay import replay
 from shiyi.answering.runtime import Runtime
+from shiyi.answering.telling import Listener
 from shiyi.curation.people import People
 from shiyi.linking.complete import Completer
 from shiyi.linking.labels import LabelIndex
@@ -99,12 +100,12 @@ class Talk:
 
     def __call__(
         self, question: str, context: Context, *, method: str, language: str | None,
-        k: int | None, profile: Profile,
+        k: int | None, profile: Profile, listener: Listener | None = None,
     ) -> Turn:  # fmt: skip
         """Answer in the light of what came before."""
         return converse(
             self.living.current, question, context, method=method, language=language, k=k,
-            profile=profile, model=self.model,
+            profile=profile, model=self.model, listener=listener,
         )  # fmt: skip
 
     def after(self, history: Sequence[str]) -> Context:

@@ -9,6 +9,7 @@ from flask import Blueprint, render_template, request, url_for
 from werkzeug.datastructures import MultiDict
 
 from shiyi.answering.conversation import Context, Turn
+from shiyi.answering.telling import Listener
 from shiyi.errors import FormatError
 from shiyi.model.names import VOCAB
 from shiyi.model.profile import Profile
@@ -124,13 +125,14 @@ def question_and_replies(site: Site, args: MultiDict[str, str]) -> str | None:
 
 def turn_of(
     site: Site, question: str, context: Context | None, *, method: str, language: str | None,
-    k: int | None, profile: Profile,
+    k: int | None, profile: Profile, listener: Listener | None = None,
 ) -> Turn:  # fmt: skip
     """Answer a question, in the light of what came before where a conversation is offered."""
     if site.converse is not None:
         return site.converse(
-            question, context or Context(), method=method, language=language, k=k, profile=profile
-        )
+            question, context or Context(), method=method, language=language, k=k, profile=profile,
+            listener=listener,
+        )  # fmt: skip
     answer = site.ask(question, method=method, language=language, k=k, profile=profile)
     return Turn(answer, Context((question,), answer.follow_up, profile))
 

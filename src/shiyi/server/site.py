@@ -7,6 +7,7 @@ from typing import Any, Protocol
 from shiyi.answering.conversation import Context, Turn
 from shiyi.answering.free_query import Written
 from shiyi.answering.replay import Replayed
+from shiyi.answering.telling import Listener
 from shiyi.model.answer import Answer
 from shiyi.model.mention import Mention
 from shiyi.model.profile import Profile
@@ -73,7 +74,7 @@ class Converser(Protocol):
 
     def __call__(
         self, question: str, context: Context, *, method: str, language: str | None,
-        k: int | None, profile: Profile,
+        k: int | None, profile: Profile, listener: Listener | None = None,
     ) -> Turn:  # fmt: skip
         """Give the answer and the context for the next question."""
 

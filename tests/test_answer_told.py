@@ -1,0 +1,264 @@
+"""A model that streams is heard sentence by sentence, each only after its check."""
+
+import json
+import os
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typing_extensions import override
+
+from shiyi.answering import Runtime, ask
+from shiyi.answering.conversation import converse
+from shiyi.answering.replay import replay
+from shiyi.answering.writer import write_with_model
+from shiyi.cli import main
+from shiyi.errors import OutsideError
+from shiyi.model.answer import Answer, Sentence
+from shiyi.prompts.openai import OpenAIChatModel
+from shiyi.prompts.remembered import Remembered
+from shiyi.prompts.unfolding import GrowingList
+from shiyi.server.telling import told
+from shiyi.settings import ModelSettings, Settings
+from shiyi.sparql.knowledge_base import KnowledgeBase
+
+KEY = "sk-canary-0123456789"
+QUESTION = "枸杞子可以和华法林一起吃吗？"
+GOOD = "枸杞子与华法林有相互作用的记载，合用前先问医生。"
+BAD = "枸杞子与华法林合用是安全的，有相互作用也不要紧。"
+
+
+class Streaming(ThreadingHTTPServer):
+    """Streams pieces of a text by the OpenAI protocol; waits for ``gate`` before each ``None``."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.pieces: list[str | None] = []
+        self.ending = b"data: [DONE]\n\n"
+        self.gate = threading.Event()
+        self.asked: list[dict[str, Any]] = []
+
+    def model(self, timeout: float = 20.0) -> OpenAIChatModel:
+        url = f"http://127.0.0.1:{self.server_port}/v1"
+        return OpenAIChatModel("scripted", url, KEY, ModelSettings(timeout=timeout, retries=0))
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Streaming
+
+    @override
+    def log_message(self, format: str, *args: object) -> None: ...
+
+    def do_POST(self) -> None:
+        self.server.asked.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.end_headers()
+        try:
+            for piece in self.server.pieces:
+                if piece is None:
+                    self.server.gate.wait(10)
+                    continue
+                chunk = {"choices": [{"index": 0, "delta": {"content": piece}}]}
+                self.wfile.write(f"data: {json.dumps(chunk)}\n\n".encode())
+                self.wfile.flush()
+            self.wfile.write(self.server.ending)
+        except ConnectionError:  # the asker left at its deadline
+            return
+
+
+@contextmanager
+def streaming() -> Iterator[Streaming]:
+    server = Streaming()
+    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+    try:
+        yield server
+    finally:
+        server.gate.set()
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.fixture
+def endpoint() -> Iterator[Streaming]:
+    with streaming() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def runtime(starter_kb: Path) -> Iterator[Runtime]:
+    with KnowledgeBase.open(starter_kb) as base:
+        yield Runtime.open(base, Settings())
+
+
+@pytest.fixture(scope="module")
+def answer(runtime: Runtime) -> Answer:
+    return ask(runtime, QUESTION)
+
+
+class Ear:
+    """Keeps what it hears, in order."""
+
+    def __init__(self) -> None:
+        self.drafts: list[Answer] = []
+        self.heard: list[str] = []
+
+    def drafted(self, answer: Answer) -> None:
+        self.drafts.append(answer)
+
+    def written(self, sentence: Sentence) -> None:
+        self.heard.append(sentence.text)
+
+
+def number(answer: Answer) -> int:
+    return next(c.number for c in answer.citations if c.predicate.iri.endswith("interactsWith"))
+
+
+def said(answer: Answer, *texts: str) -> str:
+    sentences = [{"text": text, "claims": [number(answer)]} for text in texts]
+    return json.dumps({"sentences": sentences}, ensure_ascii=False)
+
+
+def by_characters(text: str, size: int = 3) -> list[str | None]:
+    return [text[i : i + size] for i in range(0, len(text), size)]
+
+
+def test_a_sentence_is_heard_while_the_model_still_writes(
+    endpoint: Streaming, runtime: Runtime, answer: Answer
+) -> None:
+    whole = said(answer, GOOD, GOOD)
+    first = whole.index("}") + 1
+    endpoint.pieces = [*by_characters(whole[:first]), None, *by_characters(whole[first:])]
+    ear = Ear()
+    written: list[Answer] = []
+    working = threading.Thread(
+        target=lambda: written.append(
+            write_with_model(answer, endpoint.model(), runtime.linker, ear)
+        )
+    )
+    working.start()
+    for _ in range(500):
+        if ear.heard:
+            break
+        time.sleep(0.01)
+    assert (ear.heard, written) == ([GOOD], [])
+    endpoint.gate.set()
+    working.join(20)
+    assert ear.heard == [GOOD, GOOD] == [s.text for s in written[0].sentences]
+    assert endpoint.asked[0]["stream"] is True
+
+
+def test_no_unchecked_sentence_is_ever_heard(
+    endpoint: Streaming, runtime: Runtime, answer: Answer
+) -> None:
+    endpoint.pieces = by_characters(said(answer, BAD, GOOD, "多喝水，注意休息。"))
+    ear = Ear()
+    written = write_with_model(answer, endpoint.model(), runtime.linker, ear)
+    assert ear.heard == [GOOD] == [s.text for s in written.sentences]
+    assert any("promises" in note for note in written.trace.notes)
+
+
+@pytest.mark.parametrize(
+    "fault", ["breaks off", "is late", "is cut", "is no chunk", "fails inside"]
+)
+def test_a_reply_that_fails_midway_leaves_the_composed_answer(
+    endpoint: Streaming, runtime: Runtime, answer: Answer, fault: str
+) -> None:
+    whole = said(answer, GOOD, GOOD)
+    endpoint.pieces = by_characters(whole[: whole.index("}") + 4])
+    endpoint.ending = {
+        "breaks off": b"", "is late": b"",
+        "is cut": b'data: {"choices": [{"delta": {}, "finish_reason": "length"}]}\n\ndata: [DONE]\n\n',
+        "is no chunk": b"data: {{{\n\n",
+        "fails inside": b'data: {"error": {"message": "overloaded"}}\n\n',
+    }[fault]  # fmt: skip
+    if fault == "is late":
+        endpoint.pieces.append(None)
+    ear = Ear()
+    model = endpoint.model(1.0 if fault == "is late" else 20.0)
+    written = write_with_model(answer, model, runtime.linker, ear)
+    told_before = fault in {"breaks off", "is late"}  # else it may come with the fault in one block
+    assert ear.heard in ([[GOOD]] if told_before else [[GOOD], []])
+    assert written.sentences == answer.sentences
+    assert written.model is None
+    assert written.text.startswith(answer.text)
+    assert any(note.startswith("model:") for note in written.trace.notes)
+    assert KEY not in json.dumps(written.to_json(), ensure_ascii=False)
+
+
+def test_a_key_in_the_stream_is_neither_heard_nor_shown(
+    endpoint: Streaming, runtime: Runtime, answer: Answer
+) -> None:
+    endpoint.pieces = by_characters(said(answer, GOOD.replace("先问", f"先问{KEY}")), 40)
+    ear = Ear()
+    written = write_with_model(answer, endpoint.model(), runtime.linker, ear)
+    assert ear.heard == []
+    assert KEY not in json.dumps(written.to_json(), ensure_ascii=False)
+
+
+def test_a_kept_reply_is_heard_again_and_a_streamed_answer_replays(
+    endpoint: Streaming, runtime: Runtime, answer: Answer
+) -> None:
+    endpoint.pieces = by_characters(said(answer, GOOD))
+    model, ear = Remembered(endpoint.model()), Ear()
+    first = converse(runtime, QUESTION, model=model, listener=ear).answer
+    again = converse(runtime, QUESTION, model=model, listener=ear).answer
+    assert ear.heard == [GOOD, GOOD]
+    assert len(endpoint.asked) == 1
+    assert first.text == again.text
+    assert ear.drafts[0].warnings == first.warnings
+    assert replay(runtime, first.to_json()).differences == ()
+
+
+def test_events_bear_warnings_before_the_first_sentence(
+    endpoint: Streaming, runtime: Runtime, answer: Answer
+) -> None:
+    endpoint.pieces = by_characters(said(answer, GOOD))
+    model = endpoint.model()
+    events = list(told(lambda ear: converse(runtime, QUESTION, model=model, listener=ear)))
+    names = [each.splitlines()[0].removeprefix("event: ") for each in events]
+    paths, warnings = names.count("path"), names.count("warning")
+    assert min(paths, warnings) > 0
+    assert names == ["path"] * paths + ["warning"] * warnings + ["token"]
+
+
+def test_a_fault_of_the_question_comes_through_the_other_thread() -> None:
+    def fails(_: object) -> Any:
+        raise OutsideError("nobody there")
+
+    with pytest.raises(OutsideError, match="nobody there"):
+        list(told(fails))
+
+
+def test_the_command_prints_what_stands_and_all_of_it(
+    endpoint: Streaming, runtime: Runtime, answer: Answer, starter_kb: Path,
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{endpoint.server_port}/v1")
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("SHIYI_MODELS_ANSWER", "scripted")
+    endpoint.pieces = by_characters(said(answer, GOOD, BAD, GOOD))
+    assert main(["--kb", os.fspath(starter_kb), "ask", QUESTION]) == 0
+    shown = capsys.readouterr().out
+    written = write_with_model(answer, endpoint.model(), runtime.linker, Ear())
+    assert written.model == "scripted"
+    assert shown.startswith(written.text)
+    assert shown.count(GOOD) == 2
+    endpoint.pieces, endpoint.ending = endpoint.pieces[:50], b""
+    assert main(["--kb", os.fspath(starter_kb), "ask", QUESTION]) == 0
+    assert answer.text in capsys.readouterr().out
+
+
+def test_a_list_grows_by_whole_objects_alone() -> None:
+    text = '```json\n{"a": [1], "sentences" : [ {"text": "]}"} , {"b": {"c": []}}, {"text": "un'
+    growing = GrowingList("sentences")
+    found = [each for i in range(len(text)) for each in growing.more(text[: i + 1])]
+    assert found == [{"text": "]}"}, {"b": {"c": []}}]
+    assert GrowingList("sentences").more('{"sentences": [3, {"text": "a"}]}') == []
