@@ -30,7 +30,7 @@ from shiyi.sparql.results import GRAPH_TYPES
 
 _NOISE: Final = re.compile(
     r"<[^<>\s\"{}|^`\\]*>|\"\"\"[\s\S]*?\"\"\"|'''[\s\S]*?'''|\"(?:[^\"\\\n]|\\.)*\""
-    r"|'(?:[^'\\\n]|\\.)*'|#[^\n]*|[?$]\w+|\w*:[\w.-]*"
+    r"|'(?:[^'\\\n]|\\.)*'|#[^\n]*|[?$]\w+|(?<!\w)\w*:[\w.-]*"  # from a word's start: linear
 )
 _VERB: Final = re.compile(r"\b(SELECT|ASK|CONSTRUCT|DESCRIBE)\b", re.IGNORECASE)
 _PAGE_ROWS: Final = 100_000  # of the query page, whose table is made in memory

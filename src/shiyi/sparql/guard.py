@@ -23,8 +23,11 @@ _PROLOGUE = re.compile(
 )
 _FORM = re.compile(r"SELECT|ASK|CONSTRUCT|DESCRIBE", re.IGNORECASE)
 _UPDATE = re.compile(r"(INSERT|DELETE|LOAD|CLEAR|DROP|CREATE|ADD|MOVE|COPY|WITH)\b", re.IGNORECASE)
+# names are matched by their own characters alone, so that no two matches look at the same text
+_NAME = r"\w\u00b7\u0300-\u036f\u203f\u2040.-"
 _SERVICE = re.compile(
-    r"(?<![\w:?$@.-])SERVICE\s*(?:SILENT\s*)?(?:<>|[?$]\w+|[^\s{}()<>]*:[^\s{}()]*)\s*\{",
+    rf"(?<![{_NAME}:?$@])(?<!\\.)SERVICE\s*(?:SILENT\s*)?"
+    rf"(?:<>|[?$]\w+|[{_NAME}]*:(?:[{_NAME}:%]|\\.)*)\s*\{{",
     re.IGNORECASE,
 )
 _LOAD = re.compile(
