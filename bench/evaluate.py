@@ -1,6 +1,8 @@
-"""Write docs/evaluation/: `python bench/evaluate.py [--kb kb] [--data DIR] [--out DIR] [--limit N]`.
+"""Write docs/evaluation/: `python bench/evaluate.py [--kb kb] [--data DIR] [--out DIR] [--limit N] [--jobs N]`.
 
 DIR holds the benchmark folders (default ../shared/data/benchmarks); what is not there is left out.
+Each run is kept in bench/results/runs by release, settings and files: a second call goes on where the
+first stopped. `--quick` measures 10 items a cell, into bench/results/quick.
 """
 
 import argparse
@@ -8,20 +10,40 @@ import json
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, replace
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+from shiyi.cli.evaluate import Bar
 from shiyi.evaluation.bench import Request, Shared
 from shiyi.evaluation.drawing import bars, curves
+from shiyi.evaluation.kept import Kept
 from shiyi.evaluation.results import Report
 from shiyi.evaluation.runner import evaluate
+from shiyi.evaluation.switches import ABLATIONS as SWITCHED
 from shiyi.settings import Settings
 from shiyi.sparql.knowledge_base import KnowledgeBase
 
 ROOT = Path(__file__).parents[1]
 ALL = ("fused", "paths", "neighbourhood", "bm25", "tfidf", "random-paths", "none")
-SWITCHES = ("deterministic", "no-ranking", "random-paths", "spo-without-text", "keyword-only")
+ANSWERING = ("fused", "spot", "layers", "therapy", "chain", "transe", "rotate", "none")
+OF_ANSWERS = {  # switches of the methods of answering
+    "spot": ("no-ranking", "spo-without-text", "keyword-only", "vector-only", "union", "no-reflection", "fixed-chunks"),
+    "chain": ("deterministic", "no-ranking", "macro-only", "micro-only", "fixed-chunks"),
+    "layers": ("deterministic", "no-ranking", "no-multilayer"),
+    "therapy": ("deterministic", "no-ranking", "no-multilayer", "beam-1"),
+}  # fmt: skip
+SLOW = 100  # items where methods of answering are measured
+SWITCHES = (
+    "deterministic",
+    "no-ranking",
+    "random-paths",
+    "spo-without-text",
+    "keyword-only",
+    "vector-only",
+)
 KS, DS = (1, 3, 5, 10, 20, 30), (0.1, 0.3, 0.5, 0.7, 0.8, 0.9)
 HEAD = """# {title}
 
@@ -32,15 +54,55 @@ data folder; what the columns and figures mean is said in [../evaluation.md](../
 """
 
 
-class Writer:
-    """Runs requests over one base and gathers the pages."""
+@dataclass
+class Bases:
+    """An opened base and what runs over it share; one a process."""
 
-    def __init__(self, kb: Path, data: Path, out: Path, limit: int | None) -> None:
-        self.settings = replace(Settings(), kb=kb)
-        self.base = KnowledgeBase.open(kb)
-        self.known = Shared.over(self.base, self.settings)
-        self.data, self.out, self.limit = data, out, limit
+    base: KnowledgeBase
+    settings: Settings
+    known: Shared
+    kept: Kept
+
+    @classmethod
+    def open(cls, kb: Path) -> "Bases":
+        """Open a base to read."""
+        settings = replace(Settings(), kb=kb)
+        base = KnowledgeBase.open(kb)
+        kept = Kept(ROOT / "bench" / "results" / "runs", base.release, settings)
+        return cls(base, settings, Shared.over(base, settings), kept)
+
+    def measure(self, request: Request) -> Report:
+        """Give the kept report of a request, or measure and keep it."""
+        report = self.kept.get(request)
+        if report is None:
+            started = time.perf_counter()
+            report = evaluate(self.base, self.settings, request, known=self.known)
+            self.kept.put(request, report)
+            said = f"{request.task} {Path(request.file).name} {','.join(request.methods)}"
+            told = f"{time.perf_counter() - started:6.1f} s  {said} {','.join(request.ablate)}"
+            print(told, file=sys.stderr, flush=True)
+        return report
+
+
+def measured_apart(kb: Path, request: Request) -> None:
+    """Measure one request in a process of its own, which keeps its base for the next one."""
+    if not _HERE:
+        _HERE.append(Bases.open(kb))
+    _HERE[0].measure(request)
+
+
+_HERE: list[Bases] = []
+
+
+class Writer:
+    """Runs requests over one base and gathers the pages; ``planning``, it only lists the requests."""
+
+    def __init__(self, bases: Bases, data: Path, out: Path, limit: int | None) -> None:
+        self.bases, self.data, self.out, self.limit = bases, data, out, limit
+        self.release = bases.base.release
         self.lines: list[dict[str, Any]] = []
+        self.planning, self.only_kept = True, False
+        self.wanted: list[Request] = []
 
     def run(self, task: str, file: str, methods: Sequence[str], **more: Any) -> Report | None:
         """Measure, where the file is there."""
@@ -55,11 +117,13 @@ class Writer:
         limit = more.pop("limit", None)
         least = min((n for n in (limit, self.limit) if n), default=None)
         request = Request(task, place, train, tuple(methods), limit=least, **more)
-        started = time.perf_counter()
-        report = evaluate(self.base, self.settings, request, known=self.known)
-        print(f"{time.perf_counter() - started:6.1f} s  {task} {file} {more}", file=sys.stderr)
-        shown = [each | {"file": file} for each in report.to_json()]
-        self.lines += shown
+        if self.planning:
+            self.wanted.append(request)
+            return None
+        report = self.bases.kept.get(request) if self.only_kept else self.bases.measure(request)
+        if report is None:
+            return None
+        self.lines += [each | {"file": file} for each in report.to_json()]
         return report
 
     def _place(self, file: str) -> Path:
@@ -67,7 +131,9 @@ class Writer:
 
     def page(self, name: str, title: str, parts: Sequence[str]) -> None:
         """Write one page of sections."""
-        text = HEAD.format(title=title, release=self.base.release) + "\n" + "\n".join(parts)
+        if self.planning:
+            return
+        text = HEAD.format(title=title, release=self.release) + "\n" + "\n".join(parts)
         (self.out / f"{name}.md").write_text(text.rstrip() + "\n", "utf-8")
 
     def plot(self, name: str, svg: str) -> str:
@@ -136,6 +202,10 @@ def choices(w: Writer) -> None:
             parts.append(section(file, report))
             if name in {"ed-a", "ed-b"}:
                 parts.append(plotted(w, f"mcq-{name}", file, report, "accuracy"))
+    report = w.run("mcq", "mtcmb-dev/TCM-ED-A.jsonl", ANSWERING, limit=SLOW)
+    if report:
+        parts.append(section("mtcmb-dev/TCM-ED-A.jsonl", report))
+        parts.append(plotted(w, "mcq-answering", "TCM-ED-A", report, "accuracy"))
     w.page("choices", "Multiple choice", parts)
 
 
@@ -160,14 +230,20 @@ def cases(w: Writer) -> None:
     report = w.run("syndrome", file, ALL)
     if report:
         parts += [section(file, report), plotted(w, "diagnosis", file, report, "top5")]
+    report = w.run("syndrome", file, ANSWERING, limit=SLOW)
+    if report:
+        parts.append(section(file, report))
     file = "smgcn/train.txt"
     report = w.run("recommend", file, ("fused", "paths", "bm25", "tfidf", "popular", "none"), holdout=0.13, limit=1000)  # fmt: skip
     if report:
         parts += [section(file, report), plotted(w, "smgcn", file, report, "p@5")]
     file = "ppi5k/val.tsv.gz"
-    report = w.run("confidence", file, ("fused", "none"), train=("ppi5k/train.tsv.gz",))
+    report = w.run("confidence", file, ("additive", "none"), train=("ppi5k/train.tsv.gz",))
     if report:
         parts.append(section(file, report))
+        parts.append(
+            "Embeddings (`--method fused`) take minutes: see [../reasoning.md](../reasoning.md).\n"
+        )
     w.page("cases", "Patterns, herbs, confidences", parts)
 
 
@@ -191,15 +267,38 @@ def ablations(w: Writer) -> None:
         ("syndrome", "tcmeval_sdt/Validation_TCM_Data_v1.json", "fused", "top1", train),
     ):
         rows, told = [], "".join(f" --train {name}" for name in learnt)
-        for switch in ("", *SWITCHES, *(("general-kg-only",) if learnt else ())):
+        for switch in (
+            "",
+            *(s for s in SWITCHES if method in SWITCHED[s]),
+            *(("general-kg-only",) if learnt else ()),
+        ):
             report = w.run(task, file, (method,), train=learnt, ablate=(switch,) if switch else ())
             if report:
                 m = report.metrics(report.runs[0])[metric]
                 rows.append(f"| {switch or 'whole'} | {m.value:.3f} [{m.low:.3f}, {m.high:.3f}] |")
         if rows:
             parts.append(f"## {file}, {method}\n\n`shiyi evaluate {task} {file}{told} --method {method} --ablate …`\n\n| switch | {metric} |\n|---|---|\n" + "\n".join(rows) + "\n")  # fmt: skip
+    parts += switches_of_answers(w)
     parts += sweeps(w)
     w.page("ablations", "Ablations and sweeps", parts)
+
+
+def switches_of_answers(w: Writer) -> list[str]:
+    """Give each method of answering whole and under its switches, on the same questions."""
+    parts = []
+    file = "mtcmb-dev/TCM-ED-A.jsonl"
+    for method, switches in OF_ANSWERS.items():
+        rows = []
+        for switch in ("", *switches):
+            report = w.run("mcq", file, (method,), ablate=(switch,) if switch else (), limit=SLOW)
+            if report:
+                found = report.metrics(report.runs[0])
+                cells = [found[name] for name in ("accuracy", "accuracy_if_guessed", "abstained")]
+                told = " | ".join(f"{m.value:.3f} [{m.low:.3f}, {m.high:.3f}]" for m in cells)
+                rows.append(f"| {switch or 'whole'} | {told} | {report.runs[0].seconds:.0f} |")
+        if rows:
+            parts.append(f"## {file}, {method}\n\nAt most {SLOW} items. `shiyi evaluate mcq {file} --limit {SLOW} --method {method} --ablate …`\n\n| switch | accuracy | accuracy_if_guessed | abstained | seconds |\n|---|---|---|---|---|\n" + "\n".join(rows) + "\n")  # fmt: skip
+    return parts
 
 
 def sweeps(w: Writer) -> list[str]:
@@ -210,10 +309,12 @@ def sweeps(w: Writer) -> list[str]:
         for value in values:
             report = w.run("syndrome", file, ("paths",), scorer="mean_entities", **{name: value})
             if report is None:
-                return parts
+                continue
             means = report.metrics(report.runs[0])
             for metric in ("top1", "top5"):
                 lines.setdefault(metric, []).append(means[metric].value)
+        if not lines:
+            continue
         table = "\n".join(
             f"| {x} | " + " | ".join(f"{line[i]:.3f}" for line in lines.values()) + " |"
             for i, x in enumerate(values)
@@ -223,25 +324,59 @@ def sweeps(w: Writer) -> list[str]:
     return parts
 
 
+def ahead(writer: Writer, kb: Path, jobs: int) -> None:
+    """Measure what is not kept yet, in several processes, longest files first."""
+    todo = [each for each in dict.fromkeys(writer.wanted) if writer.bases.kept.get(each) is None]
+    bar = Bar(sys.stderr)
+    print(f"{len(writer.wanted)} runs, {len(todo)} to measure", file=sys.stderr)
+    if jobs == 1:
+        for number, each in enumerate(todo, 1):
+            writer.bases.measure(each)
+            bar.show("runs", number, len(todo))
+        return
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        running = [pool.submit(measured_apart, kb, each) for each in todo]
+        for number, done in enumerate(as_completed(running), 1):
+            done.result()
+            bar.show("runs", number, len(todo))
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kb", type=Path, default=ROOT / "kb")
     parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data" / "benchmarks")
-    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "evaluation")
-    parser.add_argument("--limit", type=int)
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--limit", type=int, help="items of a cell, at most")
+    parser.add_argument("--quick", action="store_true", help="10 items a cell, elsewhere")
+    parser.add_argument(
+        "--jobs", type=int, default=1, help="processes, each with a base of its own"
+    )
+    parser.add_argument("--kept", action="store_true", help="measure nothing; show what is kept")
     parser.add_argument("--only", help="comma-separated pages")
     args = parser.parse_args()
-    args.out.mkdir(parents=True, exist_ok=True)
-    writer = Writer(args.kb, args.data, args.out, args.limit)
-    for write in (cases, generated, ablations, own, choices):
-        if not args.only or write.__name__ in args.only.split(","):
-            write(writer)
     results = ROOT / "bench" / "results"
+    out = args.out or (results / "quick" if args.quick else ROOT / "docs" / "evaluation")
+    out.mkdir(parents=True, exist_ok=True)
     results.mkdir(exist_ok=True)
+    limit = min((n for n in (args.limit, 10 if args.quick else None) if n), default=None)
+    writer = Writer(Bases.open(args.kb), args.data, out, limit)
+    pages = [p for p in PAGES if not args.only or p.__name__ in args.only.split(",")]
+    for write in pages:
+        write(writer)
+    writer.only_kept = args.kept
+    if not args.kept:
+        ahead(writer, args.kb, max(1, args.jobs))
+    writer.planning = False
+    for write in pages:
+        write(writer)
     said = "".join(json.dumps(each, ensure_ascii=False) + "\n" for each in writer.lines)
-    (results / "evaluation.jsonl").write_text(said, "utf-8")
-    writer.base.close()
+    (out / "figures.jsonl" if args.quick else results / "evaluation.jsonl").write_text(
+        said, "utf-8"
+    )
+    writer.bases.base.close()
 
+
+PAGES = (cases, generated, ablations, own, choices)
 
 if __name__ == "__main__":
     main()

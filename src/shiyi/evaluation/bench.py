@@ -88,6 +88,7 @@ class Shared:
     linking: Linking
     views: dict[Key, View] = field(default_factory=dict)
     indexes: dict[tuple[Key, str], TextIndex] = field(default_factory=dict)
+    opened: tuple[Settings, Runtime] | None = None
 
     @classmethod
     def over(cls, base: KnowledgeBase, settings: Settings) -> Self:
@@ -197,7 +198,10 @@ class Bench:
     @cached_property
     def runtime(self) -> Runtime:
         """Give what answers questions over the base."""
-        return Runtime.open(self.base, self.settings)
+        known = self.shared.opened
+        if known is None or known[0] != self.settings:
+            known = self.shared.opened = self.settings, Runtime.open(self.base, self.settings)
+        return known[1]
 
     def answering(self, method: str) -> Runtime:
         """Give what a method answers from, under the switches that change it."""

@@ -1,0 +1,83 @@
+"""Runs kept on disk by what they measured, so that a second round goes on where one stopped."""
+
+import hashlib
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from shiyi.evaluation.bench import Request
+from shiyi.evaluation.items import Skips
+from shiyi.evaluation.results import Report, Run
+from shiyi.settings import Settings
+
+FORM = 1  # raised where readers or the form of a kept run change, so that old ones are not taken
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A folder of reports; each is named by release, settings, request and question files."""
+
+    folder: Path
+    release: str
+    settings: Settings
+
+    def place(self, request: Request) -> Path:
+        """Say where the report of a request lies, or would lie."""
+        files = [Path(request.file), *request.train]
+        said = {
+            "form": FORM, "release": self.release, "request": asdict(request),
+            "settings": {k: v for k, v in asdict(self.settings).items() if k not in _OUTSIDE},
+            "files": [_digest(each) for each in files],
+        }  # fmt: skip
+        text = json.dumps(said, sort_keys=True, default=str)
+        return self.folder / f"{hashlib.sha256(text.encode()).hexdigest()[:24]}.json"
+
+    def get(self, request: Request) -> Report | None:
+        """Give the report of a request; None where it was not measured yet, or not to its end."""
+        try:
+            return _read(self.place(request).read_text("utf-8"))
+        except (FileNotFoundError, ValueError, KeyError):
+            return None
+
+    def put(self, request: Request, report: Report) -> None:
+        """Keep a report; it is whole or not there."""
+        place = self.place(request)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        half = place.with_suffix(f".{os.getpid()}")
+        half.write_text(_written(report), "utf-8")
+        half.replace(place)
+
+
+_OUTSIDE = frozenset({"kb", "base", "server", "curation"})  # what no figure depends on
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else str(path)
+
+
+def _written(report: Report) -> str:
+    skips = {"counts": dict(report.skips.counts), "first": report.skips.first}
+    runs = [
+        {"method": run.method, "values": {k: list(v) for k, v in run.values.items()},
+         "seconds": run.seconds, "at": dict(run.at)}
+        for run in report.runs
+    ]  # fmt: skip
+    return json.dumps({
+        "task": report.task, "file": report.file, "ablate": list(report.ablate), "n": report.n,
+        "skips": skips, "runs": runs, "release": report.release,
+        "settings": dict(report.settings), "notes": list(report.notes),
+        "failures": list(report.failures),
+    }, ensure_ascii=False)  # fmt: skip
+
+
+def _read(text: str) -> Report:
+    said = json.loads(text)
+    skips = Skips()
+    skips.counts.update(said["skips"]["counts"])
+    skips.first.update(said["skips"]["first"])
+    runs = tuple(Run(r["method"], r["values"], r["seconds"], r["at"]) for r in said["runs"])
+    return Report(
+        said["task"], said["file"], tuple(said["ablate"]), said["n"], skips, runs,
+        said["release"], said["settings"], tuple(said["notes"]), tuple(said["failures"]),
+    )  # fmt: skip
