@@ -12,11 +12,27 @@ AXE = Path(__file__).parent / "data" / "vendor" / "axe.min.js"
 AXE_PAGES = (
     "/", "/ask?q=goji", "/page/substance-goji", "/browse?class=Food", "/concept-search?q=goji",
     "/vocab", "/sparql", "/nothing", "/compare?ids=substance-goji,drug-warfarin", "/statistics",
-    "/dishes?with=goji", "/constitution",
+    "/dishes?with=goji", "/constitution", "/sparql?query=SELECT+*+%7B+%3Fs+%3Fp+%3Fo+%7D+LIMIT+9",
 )  # fmt: skip
 
 pytestmark = pytest.mark.browser
 selenium = pytest.importorskip("selenium", reason="selenium is not installed")
+
+
+def dropping(app: Any) -> Any:
+    """Serve ``app``, save that the stream for ``dropped`` breaks off after its first event."""
+
+    def events() -> Iterator[bytes]:
+        yield b"event: linked\ndata: []\n\n"
+        raise ConnectionAbortedError("as if a cable were pulled")
+
+    def serve(environ: dict[str, Any], start: Any) -> Any:
+        if environ["PATH_INFO"] == "/api/ask/stream" and "q=dropped" in environ["QUERY_STRING"]:
+            start("200 OK", [("Content-Type", "text/event-stream")])
+            return events()
+        return app(environ, start)
+
+    return serve
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +43,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     from tests.server_site import open_test_site
 
     site = open_test_site(Path(tmp_path_factory.mktemp("site")))
-    server = create_server(create_app(site), host="127.0.0.1", port=0, threads=4)
+    server = create_server(dropping(create_app(site)), host="127.0.0.1", port=0, threads=4)
     thread = threading.Thread(target=server.run)
     thread.start()
     yield f"http://127.0.0.1:{server.effective_port}"
@@ -37,7 +53,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def driver() -> Iterator[Any]:
+def driver(address: str) -> Iterator[Any]:  # it ends first, and its connections with it
     from selenium import webdriver
 
     browser, control = shutil.which("chromium"), shutil.which("chromedriver")
@@ -174,6 +190,77 @@ def test_a_lost_connection_and_a_refused_question_say_so(driver: Any, address: s
     )
     assert alert.find_element(By.TAG_NAME, "button").text == "Try again"
     console(driver)  # the refused request is noted there; it is not a fault of the page
+
+
+def test_a_stream_that_breaks_off_is_asked_for_once_more_and_then_said(
+    driver: Any, address: str
+) -> None:
+    from selenium.webdriver.common.by import By
+
+    driver.implicitly_wait(8)
+    driver.get(f"{address}/?lang=en")
+    field = driver.find_element(By.ID, "q")
+    field.send_keys("dropped")
+    field.submit()
+    driver.find_element(By.XPATH, "//*[@class='said'][contains(., 'Trying again')]")
+    driver.find_element(By.XPATH, "//*[@role='alert'][contains(., 'connection was lost')]")
+    assert all("INCOMPLETE" in each for each in console(driver))
+
+
+def test_what_was_asked_is_remembered_here_and_forgotten_on_wish(driver: Any, address: str) -> None:
+    from selenium.webdriver.common.by import By
+
+    driver.implicitly_wait(5)
+    driver.get(f"{address}/ask?lang=en&q=remember+goji&age=70")
+    driver.get(f"{address}/?lang=en")
+    driver.find_element(By.CSS_SELECTOR, "[data-history] summary").click()
+    link = driver.find_element(By.LINK_TEXT, "remember goji")
+    assert "age" not in link.get_attribute("href")
+    driver.find_element(By.CSS_SELECTOR, "[data-forget]").click()
+    assert not driver.find_element(By.CSS_SELECTOR, "[data-history]").is_displayed()
+    assert driver.execute_script("return localStorage.getItem('shiyi:questions')") is None
+
+
+def test_a_next_question_is_a_button_that_carries_what_was_said(driver: Any, address: str) -> None:
+    from selenium.webdriver.common.by import By
+
+    driver.implicitly_wait(5)
+    driver.get(f"{address}/ask?lang=en&q=my+feet+are+cold&age=70&method=paths")
+    assert driver.execute_script("return document.querySelector('[name=method]').value") == "paths"
+    button = driver.find_element(By.CSS_SELECTOR, ".next-questions button")
+    assert "goji berry" in button.text
+    driver.execute_script("arguments[0].click()", button)
+    driver.find_element(By.XPATH, "//h1[contains(., 'watch for with goji berry')]")
+    assert {"age=70", "method=paths"} <= set(driver.current_url.partition("?")[2].split("&"))
+    assert "context=" in driver.current_url
+    assert console(driver) == []
+
+
+def test_the_query_editor_completes_runs_and_draws_without_leaving_the_page(
+    driver: Any, address: str
+) -> None:
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.common.keys import Keys
+
+    driver.implicitly_wait(8)
+    driver.get(f"{address}/sparql?lang=en")
+    driver.execute_script(
+        "window.same = true; window.mirror = document.querySelector('.CodeMirror').CodeMirror;"
+        "mirror.setValue('SELECT ?claim ?said ?confidence { ?claim rdf:reifies ?said ; ');"
+        "mirror.focus(); mirror.execCommand('goDocEnd')"
+    )
+    field = driver.find_element(By.CSS_SELECTOR, ".CodeMirror textarea")
+    field.send_keys("shiyi:conf")
+    driver.find_element(By.XPATH, "//*[contains(@class, 'hint')][. = 'shiyi:confidence']")
+    field.send_keys(Keys.ENTER, " ?confidence }", Keys.CONTROL, Keys.ENTER)
+    tabs = driver.find_elements(By.CSS_SELECTOR, ".view-tabs button")
+    assert [each.text for each in tabs][:2] == ["Table", "Graph"]
+    assert "PREFIX rdf:" in driver.find_element(By.ID, "query").get_attribute("value")
+    driver.execute_script("arguments[0].click()", tabs[1])
+    driver.find_element(By.CSS_SELECTOR, "[data-graph][data-drawn=yes] canvas")
+    assert driver.execute_script("return window.same")
+    assert "query=PREFIX" in driver.current_url
+    assert console(driver) == []
 
 
 def test_the_graph_is_drawn_and_the_list_says_the_same(driver: Any, address: str) -> None:

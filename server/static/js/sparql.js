@@ -68,7 +68,7 @@
     area.hidden = true;
     area.required = false; // a field that is not shown cannot be asked to be filled
     const input = editor.getInputField();
-    input.setAttribute("aria-labelledby", "query-label");
+    input.setAttribute("aria-label", document.getElementById("query-label").textContent);
     form.querySelector("[data-keys]").hidden = false;
     document.getElementById("query-label").addEventListener("click", (event) => { event.preventDefault(); editor.focus(); });
     editor.on("change", () => { area.value = editor.getDoc().getValue(); });

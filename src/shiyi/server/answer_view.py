@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Final
 
 from shiyi.model.answer import Answer, Citation
 from shiyi.model.path import Path
@@ -11,6 +12,11 @@ from shiyi.server.links import href
 from shiyi.server.markdown import Parts, parted, rendered
 from shiyi.server.reading import Reader, Thing
 
+_NEXT: Final = 3  # questions offered
+_CITED: Final = """CONSTRUCT {{ ?thing ?property ?value }} WHERE {{
+  VALUES ?claim {{ {claims} }}
+  ?claim <https://w3id.org/shiyi/vocab#evidence>? ?thing . ?thing ?property ?value
+}}"""
 SEVERITIES = ("emergency", "contraindicated", "interaction", "caution")
 
 
@@ -60,6 +66,8 @@ class AnswerView:
     chains: tuple[Chain, ...]
     drawing: Drawing
     milliseconds: int
+    cited: str = ""  # a query for the claims cited and their evidence, as RDF
+    next: tuple[str, ...] = ()  # what a reader may ask about next
 
 
 def spo(citation: Citation) -> str:
@@ -92,7 +100,18 @@ def answer_view(answer: Answer, reader: Reader, label: str, paths: str = "") -> 
         tuple(_chain(path, reader) for path in answer.paths),
         of_paths(answer.paths, reader),
         round(sum(ms for _, ms in answer.trace.milliseconds)),
+        _CITED.format(claims=" ".join(f"<{iri}>" for iri in numbers)) if numbers else "",
+        _next(answer),
     )
+
+
+def _next(answer: Answer) -> tuple[str, ...]:
+    """Name what the answer recommends, else what it warns of, that the question did not name."""
+    named = [each.label for each in answer.recommendations]
+    named += [each.subject.label for each in answer.citations] if answer.warnings else []
+    asked = answer.question.casefold()
+    fresh = (each for each in dict.fromkeys(named) if each.casefold() not in asked)
+    return tuple(fresh)[:_NEXT]
 
 
 def _chain(path: Path, reader: Reader) -> Chain:
