@@ -79,20 +79,22 @@ class Living:
 
 def _over(runtime: Runtime, facts: Facts, claims: tuple[str, ...], new: list[Fact]) -> Runtime:
     projection = changed(runtime.projection, claims, [edge_of(f) for f in new if is_edge(f)])
-    old = runtime.retriever
+    old, rank = runtime.retriever, runtime.rank
+    if projection.claims != runtime.projection.claims or any(map(is_edge, new)):
+        rank = projection.importance(runtime.settings.pagerank, rank)
     planner = (
         old.planner if all(_planned(old.planner, facts, f) for f in new) else Planner.over(facts)
     )
     finder = (
-        ProjectionFinder(projection, facts, planner, old.rank)
+        ProjectionFinder(projection, facts, planner, rank)
         if isinstance(old.finder, ProjectionFinder)
         else old.finder
     )
     evidences = Evidences(runtime.store, facts)
     return replace(
         runtime, facts=facts, evidences=evidences, safety=Safety(facts, evidences),
-        projection=projection,
-        retriever=replace(old, facts=facts, planner=planner, finder=finder),
+        projection=projection, rank=rank,
+        retriever=replace(old, facts=facts, planner=planner, finder=finder, rank=rank),
     )  # fmt: skip
 
 

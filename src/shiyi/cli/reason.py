@@ -88,8 +88,10 @@ def _confidence(
     model: "Model | None",
     said: dict[str, Any],
 ) -> Iterable["Quad"]:
+    from shiyi.reasoning.review_records import reviewed_claims
     from shiyi.reasoning.weigh import disputes, weigh
 
+    said["reviewed"] = len(reviewed_claims(base.store) & set(graph.claims))
     weighed = weigh(graph, disputes(base.store), model, args.seed)
     if measured := weighed.calibration:
         said |= {"ece": measured.ece, "brier": measured.brier, "auc": measured.auc}

@@ -139,10 +139,19 @@ class Projection:
         """Count the claims."""
         return len(self.claims)
 
-    def importance(self, settings: PageRankSettings) -> Mapping[str, float]:
-        """Give every node its weighted PageRank."""
-        rank = pagerank(len(self.nodes), self.source, self.target, self.confidence, settings)
-        return dict(zip(self.nodes, rank.tolist(), strict=True))
+    def importance(
+        self, settings: PageRankSettings, before: Mapping[str, float] | None = None
+    ) -> Mapping[str, float]:
+        """Give every node that has a claim its weighted PageRank.
+
+        ``before``, the ranks of this graph before a few claims changed, makes it faster.
+        """
+        used, ends = np.unique(np.concatenate([self.source, self.target]), return_inverse=True)
+        source, target = (each.astype(np.int32) for each in np.split(ends, 2))
+        nodes = [self.nodes[place] for place in used.tolist()]
+        start = np.array([before.get(node, 1.0) for node in nodes]) if before else None
+        rank = pagerank(len(nodes), source, target, self.confidence, settings, start)
+        return dict(zip(nodes, rank.tolist(), strict=True))
 
     def hops(self, node: str, step: Step) -> Iterator[Hop]:
         """Yield the claims that leave ``node`` along ``step``."""

@@ -2,10 +2,11 @@
 
 from typing import Final
 
+from shiyi.errors import UsageError
 from shiyi.model.names import graph, resource
 from shiyi.model.rdf import NamedNode, text
 from shiyi.ontology.terms import DCTERMS, PROV, SHIYI
-from shiyi.reasoning.reviews import Review
+from shiyi.reasoning.reviews import Review, Standing, Vote
 from shiyi.sparql.store import QuadStore
 
 REVIEWS: Final = graph("reviews")
@@ -31,6 +32,38 @@ def reviews_of(store: QuadStore, claim: str) -> tuple[Review, ...]:
         if who and number > latest.get(who, (0, None))[0]:
             latest[who] = number, Review(who, float(said.get(SHIYI.agreement, "0")))
     return tuple(review for _, review in sorted(latest.values(), key=lambda each: each[0]))
+
+
+def standing_of(store: QuadStore, claim: str) -> Standing:
+    """Give what a claim's confidence is made of, read from its evidence and its reviews alone.
+
+    Its ``confidence`` is what stepwise reviews and undoing led to, save for a safety claim that waits
+    for a second reviewer. Raises ``UsageError`` for a claim without evidence.
+    """
+    votes = []
+    for link in store.match(NamedNode(claim), SHIYI.evidence):
+        said = {
+            q.predicate: text(q.object)
+            for q in store.match(NamedNode(text(link.object)))
+            if q.graph_name == link.graph_name
+        }
+        source = said.get(DCTERMS.source, "")
+        if source and SHIYI.extractionConfidence in said:
+            kin = next(iter(store.match(NamedNode(source), SHIYI.lineage)), None)
+            lineage = text(kin.object) if kin else source
+            votes.append(Vote(source, lineage, float(said[SHIYI.extractionConfidence])))
+    if not votes:
+        raise UsageError(f"{claim} has no evidence, so its confidence cannot be counted anew")
+    made = Standing(tuple(votes))
+    for review in reviews_of(store, claim):
+        made = made.reviewed(review)
+    return made
+
+
+def reviewed_claims(store: QuadStore) -> frozenset[str]:
+    """List the claims that have a review which nobody took back."""
+    asked = {text(q.object) for q in store.match(None, DCTERMS.subject, None, REVIEWS)}
+    return frozenset(claim for claim in asked if reviews_of(store, claim))
 
 
 def stands(store: QuadStore, change: str) -> bool:
