@@ -37,7 +37,10 @@ class StoredClaim:
 
 def stored_claim(store: QuadStore, iri: str) -> StoredClaim | None:
     """Read one claim, the accepted view first; None where none of these graphs holds it whole."""
-    node = NamedNode(iri)
+    try:
+        node = NamedNode(iri)
+    except ValueError:  # no name, so nobody's
+        return None
     homes = {quad.graph_name for quad in store.match(node, RDF.reifies, None, None)}
     home = next((each for each in HOMES if each in homes), None)
     if home is None:

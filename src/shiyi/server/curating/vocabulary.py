@@ -62,6 +62,7 @@ def vocabulary_routes(site: Site, kept: Kept, curation: Curation) -> Blueprint:
     def browse() -> str:
         words, name = request.args.get("q", ""), request.args.get("class", "")
         counts = class_counts(site)
+        name = name if name in counts else ""
         reader = kept.reader(chosen_language())
         tree, total = class_tree(reader, name) if name in counts else ([], 0)
         found = (
