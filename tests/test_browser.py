@@ -249,7 +249,7 @@ def test_the_query_editor_completes_runs_and_draws_without_leaving_the_page(
         "mirror.setValue('SELECT ?claim ?said ?confidence { ?claim rdf:reifies ?said ; ');"
         "mirror.focus(); mirror.execCommand('goDocEnd')"
     )
-    field = driver.find_element(By.CSS_SELECTOR, ".CodeMirror textarea")
+    field = driver.find_element(By.CSS_SELECTOR, ".CodeMirror-code[contenteditable]")
     field.send_keys("shiyi:conf")
     driver.find_element(By.XPATH, "//*[contains(@class, 'hint')][. = 'shiyi:confidence']")
     field.send_keys(Keys.ENTER, " ?confidence }", Keys.CONTROL, Keys.ENTER)

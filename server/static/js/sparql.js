@@ -58,7 +58,8 @@
     area.after(place);
     editor = new Yasqe(place, {
       value: area.value, persistenceId: null, consumeShareLink: null, createShareableLink: null, showQueryButton: false, resizeable: false, autocompleters: [],
-      editorHeight: "19rem", syntaxErrorCheck: false, // its grammar is that of SPARQL 1.1; the server names the place of a fault
+      editorHeight: "19rem", inputStyle: "contenteditable", // what is edited can be read and scrolled by every aid
+      syntaxErrorCheck: false, // its grammar is that of SPARQL 1.1; the server names the place of a fault
       hintConfig: { hint, completeSingle: false }, pluginButtons: () => document.createElement("span"),
       extraKeys: {
         "Ctrl-Space": (here) => here.showHint({ hint, completeSingle: false, closeCharacters: /[\s>"]/ }), "Ctrl-/": (here) => here.commentLines(),
@@ -68,6 +69,7 @@
     area.hidden = true;
     area.required = false; // a field that is not shown cannot be asked to be filled
     const input = editor.getInputField();
+    for (const [name, value] of Object.entries({ role: "textbox", "aria-multiline": "true" })) input.setAttribute(name, value);
     input.setAttribute("aria-label", document.getElementById("query-label").textContent);
     form.querySelector("[data-keys]").hidden = false;
     document.getElementById("query-label").addEventListener("click", (event) => { event.preventDefault(); editor.focus(); });

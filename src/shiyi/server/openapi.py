@@ -12,6 +12,8 @@ _PROBLEM = {
 }
 _SPARQL = ("query", "timeout", "format", "profile", "default-graph-uri", "named-graph-uri")
 _GRAPH = ("graph", "default", "profile")
+_ASKED = ("q", "lang", "method", "k", "age", "sex", "pregnant", "lactating", "medicines",
+          "allergies", "conditions", "constitution", "reply", "context")  # fmt: skip
 _GRAPH_WRITES = {
     "put": "Replace a graph", "post": "Add to a graph", "delete": "Remove a graph",
 }  # fmt: skip
@@ -107,9 +109,7 @@ def _ask(site: Site) -> dict[str, Any]:
 
 
 def _ask_simply() -> dict[str, Any]:
-    asked = ("q", "lang", "method", "k", "age", "sex", "pregnant", "lactating", "medicines",
-             "allergies", "conditions", "constitution")  # fmt: skip
-    said = _get("Answer a question of the address", *map(_query, asked))
+    said = _get("Answer a question of the address", *map(_query, _ASKED))
     said["responses"]["200"] = answers_with("Answer", "The answer")
     return said
 
@@ -121,9 +121,14 @@ def _complete() -> dict[str, Any]:
 
 
 def _stream(site: Site) -> dict[str, Any]:
-    said = _get("Watch an answer appear", _query("q"), _query("method"), _query("lang"))
+    page = {
+        "name": "page", "in": "query", "schema": {"enum": ["1"]},
+        "description": "1 adds the event page: the answer as HTML, as /ask shows it",
+    }  # fmt: skip
+    asked = (name for name in _ASKED if name != "k")
+    said = _get("Watch an answer appear", *map(_query, asked), page)
     said["responses"]["200"] = {
-        "description": "Events linked, path, warning, token, answer, error",
+        "description": "Events linked, path, warning, token, answer, page, error",
         "content": {"text/event-stream": {"schema": _TEXT}},
     }
     return said
