@@ -15,8 +15,8 @@ from shiyi.evaluation.items import Weighted
 from shiyi.evaluation.prescriptions import load_weighted
 from shiyi.evaluation.results import Report, Run
 from shiyi.evaluation.tasks import Progress, check_methods, made, run_method
-from shiyi.reasoning.benchmark import LINKS, gauged
-from shiyi.reasoning.embedding import KINDS
+from shiyi.reasoning.benchmark import LINKS, gauged, trained
+from shiyi.reasoning.embedding import KINDS, Model
 from shiyi.reasoning.triples import Row
 
 METHODS: Final = ("fused", *KINDS, "additive", "none")
@@ -31,7 +31,8 @@ _RANKED: Final[tuple[tuple[str, Callable[[float], float]], ...]] = (
 def run_confidence(bench: Bench, request: Request, progress: Progress) -> Report:
     """Predict the confidence of triples: MSE and MAE, and for embeddings Hits@1, Hits@10, MRR.
 
-    ``fused`` is UKGE with logistic function; without torch, or with fewer than 20 triples to learn from, it is
+    ``fused`` is UKGE with logistic function, and for a symmetric relation what training states from the other
+    end; without torch, or with fewer than 20 triples to learn from, it is
     the sum of means, and the notes say so. Raises ``UsageError`` where nothing is given to learn.
     """
     check_methods(request, METHODS)
@@ -41,11 +42,14 @@ def run_confidence(bench: Bench, request: Request, progress: Progress) -> Report
         raise UsageError("confidences are learnt: give --train FILE")
     mean = fmean(each.confidence for each in training) if training else 0.5
     runs, notes = list[Run](), list[str]()
+    models: dict[str, tuple[Model, float]] = {}
     for method in request.methods:
         kind, why = _embedding(method, training)
         notes += [why] if why else []
         if kind:
-            runs.append(_embedded(method, kind, training, items, request, progress))
+            if kind not in models:
+                models[kind] = _trained(kind, training, request)
+            runs.append(_embedded(method, models[kind], training, items, request, progress))
             continue
         guess = (lambda _: mean) if method == "none" else _additive(training, mean)
 
@@ -74,17 +78,24 @@ def _embedding(method: str, training: Sequence[Weighted]) -> tuple[str, str]:
     return "ukge_logi", ""
 
 
+def _trained(kind: str, training: Sequence[Weighted], request: Request) -> tuple[Model, float]:
+    started = time.perf_counter()
+    model = trained(_rows(training), kind, request.seed, request.limit_seconds)
+    return model, time.perf_counter() - started
+
+
 def _embedded(
     method: str,
-    kind: str,
+    made_in: tuple[Model, float],
     training: Sequence[Weighted],
     items: Sequence[Weighted],
     request: Request,
     progress: Progress,
 ) -> Run:
     started = time.perf_counter()
+    model, seconds = made_in
     found = gauged(
-        _rows(training), _rows(items), kind, request.seed, request.limit_seconds, links=LINKS
+        model, _rows(training), _rows(items), request.seed, LINKS, lookup=method == "fused"
     )
     progress(method, len(items), len(items))
     values: dict[str, Sequence[float]] = {
@@ -94,7 +105,7 @@ def _embedded(
         if len(places):
             values |= {name + end: [of(p) for p in places.tolist()] for name, of in _RANKED}
     values["unknown"] = [found.unknown / len(items)]
-    return Run(method, values, time.perf_counter() - started)
+    return Run(method, values, seconds + time.perf_counter() - started)
 
 
 def _rows(items: Iterable[Weighted]) -> list[Row]:

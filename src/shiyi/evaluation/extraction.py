@@ -55,6 +55,9 @@ def load_items(path: Path, index: LabelIndex, limit: int | None) -> tuple[list[I
             else:
                 skips.note("claim that names nothing known", place)
         name = str(row.get("id", place))
+        if any(name == each.id for each in items):
+            skips.note("the same id again", place)
+            continue
         source = Source(f"held-{name}", name, name, Tier(str(row.get("tier", "classic"))))
         document = Document(name, source, language_of(said), said)
         section = Section(resource(f"section/{name}").value, (str(title or ""),))

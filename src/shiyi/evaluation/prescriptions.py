@@ -52,9 +52,12 @@ def load_prescriptions(path: Path, limit: int | None = None) -> Prescriptions:
 
 
 def load_weighted(path: Path, limit: int | None = None) -> tuple[tuple[Weighted, ...], Skips]:
-    """Read tab-separated head, relation, tail, confidence; later repeats are counted."""
+    """Read tab-separated head, relation, tail, confidence; the same four again are counted.
+
+    A triple that stands with two confidences is kept with both, as in PPI5k.
+    """
     skips = Skips()
-    kept: dict[tuple[str, str, str], Weighted] = {}
+    kept: dict[tuple[str, str, str, float], Weighted] = {}
     for place, text in lines(path, skips):
         cells = [cell.strip() for cell in text.split("\t")]
         value = _number(cells[3]) if len(cells) == 4 else None
@@ -62,10 +65,10 @@ def load_weighted(path: Path, limit: int | None = None) -> tuple[tuple[Weighted,
             skips.note("not four columns", place)
         elif value is None or not 0.0 <= value <= 1.0:
             skips.note("no confidence in [0, 1]", place)
-        elif (key := (cells[0], cells[1], cells[2])) in kept:
+        elif (key := (cells[0], cells[1], cells[2], value)) in kept:
             skips.note("the same triple again", place)
         else:
-            kept[key] = Weighted(*key, value)
+            kept[key] = Weighted(*key)
     return tuple(kept.values())[:limit], skips
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from shiyi.answering import METHODS, Runtime, ask
 from shiyi.errors import UsageError
 from shiyi.evaluation.bench import Bench, Request
+from shiyi.evaluation.documents import is_documented, run_documents
 from shiyi.evaluation.files import json_lines, table
 from shiyi.evaluation.held_warnings import FROM_CLAIMS, HeldCase, held_cases
 from shiyi.evaluation.items import Skips
@@ -166,7 +167,12 @@ def _linked(bench: Bench, text: str, start: int, length: int) -> str:
 
 
 def run_retrieval(bench: Bench, request: Request, progress: Progress) -> Report:
-    """Compare the claims that answers cite with those a question needs, by id (RAGAS)."""
+    """Compare the claims that answers cite with those a question needs, by id (RAGAS).
+
+    A file in RGB's form brings its own documents, and those are ranked instead.
+    """
+    if is_documented(Path(request.file)):
+        return run_documents(bench, request, progress)
 
     def figures(answer: Answer, row: dict[str, Any]) -> dict[str, float]:
         wanted = {local_name(str(each)) for each in row["claims"]}
@@ -219,10 +225,13 @@ def _asked(
 
 
 def _with_column(path: Path, column: str, skips: Skips) -> Sequence[dict[str, Any]]:
-    kept = []
+    kept: dict[str, dict[str, Any]] = {}
     for place, row in json_lines(path, skips):
-        if row.get("question") and row.get(column):
-            kept.append(row)
-        else:
+        question = str(row.get("question") or "").strip()
+        if not question or not row.get(column):
             skips.note(f"no question or {column}", place)
-    return kept
+        elif question in kept:
+            skips.note("the same question again", place)
+        else:
+            kept[question] = row
+    return list(kept.values())

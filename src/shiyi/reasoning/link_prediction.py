@@ -52,17 +52,39 @@ def filtered_ranks(model: Model, asked: Numbered, known: Longs, least: float = 0
     )  # fmt: skip
 
 
-def filtered_places(model: Model, asked: Numbered, known: Longs, least: float = 0.0) -> list[float]:
-    """Give the rank of each asked tail, 1 for the first; see :func:`filtered_ranks`."""
-    stated = known[np.lexsort((known[:, 1], known[:, 0]))]
-    wide = int(stated[:, 1].max()) + 1
-    pairs = stated[:, 0] * wide + stated[:, 1]
+def filtered_places(
+    model: Model, asked: Numbered, known: Longs, least: float = 0.0, first: Longs | None = None
+) -> list[float]:
+    """Give the rank of each asked tail, 1 for the first; see :func:`filtered_ranks`.
+
+    Tails in ``first`` go before all others.
+    """
+    others = _Tails(known)
+    ahead = _Tails(first) if first is not None and len(first) else None
     ranks = []
     for head, relation, tail in asked.triples[asked.confidence >= least].tolist():
         scores = model.tails(head, relation)
-        first, last = np.searchsorted(pairs, [head * wide + relation, head * wide + relation + 1])
-        ranks.append(_rank(scores, tail, stated[first:last, 2]))
+        if ahead is not None:
+            scores[np.unique(ahead.of(head, relation))] += 1.0
+        ranks.append(_rank(scores, tail, others.of(head, relation)))
     return ranks
+
+
+class _Tails:
+    """The tails of each head and relation, found by bisection."""
+
+    def __init__(self, triples: Longs) -> None:
+        self._rows = triples[np.lexsort((triples[:, 1], triples[:, 0]))]
+        self._wide = int(self._rows[:, 1].max()) + 1
+        self._pairs = self._rows[:, 0] * self._wide + self._rows[:, 1]
+
+    def of(self, head: int, relation: int) -> Longs:
+        """List them."""
+        if relation >= self._wide:
+            return self._rows[:0, 2]
+        pair = head * self._wide + relation
+        first, last = np.searchsorted(self._pairs, [pair, pair + 1])
+        return self._rows[first:last, 2]
 
 
 def _rank(scores: Floats, tail: int, others: Longs) -> float:
