@@ -8,26 +8,50 @@ from pathlib import Path
 import pytest
 
 from shiyi.answering.library import Library
+from shiyi.answering.runtime import write_indexes
 from shiyi.answering.texts import Unit
 from shiyi.cli import main
 from shiyi.errors import FormatError, UsageError
 from shiyi.evaluation.bench import METHODS, Bench, Request
 from shiyi.evaluation.runner import TASKS, at, evaluate, swept
 from shiyi.evaluation.switches import ABLATIONS, SWEPT, Sweep, chunks, usual_method
+from shiyi.model.names import resource
+from shiyi.model.rdf import Literal, Quad
+from shiyi.ontology.terms import SKOS
 from shiyi.settings import Settings
+from shiyi.sparql.generations import build_generation
 from shiyi.sparql.knowledge_base import KnowledgeBase
+from tests import kitchen
+from tests.test_methods_by_kind import planted
 
 QUESTIONS = (
-    ("气虚质的人宜吃什么", ("山药", "绿豆", "西瓜", "螃蟹")),
-    ("大便几天不下、不更衣是什么", ("便秘", "失眠", "头痛", "咳嗽")),
-    ("失眠多梦心烦宜吃", ("百合", "花椒", "白酒", "干姜")),
-    ("脾胃虚寒证宜吃", ("生姜", "绿豆", "苦瓜", "螃蟹")),
+    ("胃不适宜吃什么", ("姜茶", "绿豆汤", "百合", "花生")),
+    ("失眠、目不交睫的人宜吃什么", ("百合", "山药", "绿豆", "藜芦")),
+    ("阴虚质适宜食用", ("百合", "枸杞子", "花生百合粥", "藜芦")),
+    ("绿豆的药性是寒还是凉", ("寒", "凉", "温", "热")),
+    ("脾胃虚寒证的表现", ("喜温", "口渴", "胃不适", "失眠")),
+    ("upset stomach suitable food", ("ginger tea", "mung bean soup", "goji berry", "peanut")),
 )
+ASKED = [f"第{i}种做法，煎汤代茶，加百合、枸杞子、山药、绿豆与生姜" for i in range(12)]
 
 
 @pytest.fixture(scope="module")
-def base(starter_kb: Path) -> Iterator[KnowledgeBase]:
-    with KnowledgeBase.open(starter_kb) as opened:
+def kb(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give a small base with its indexes, vectors included."""
+    folder = tmp_path_factory.mktemp("switches") / "kb"
+    texts = (
+        Quad(resource(name), SKOS.definition, Literal(f"{said}{name}", language="zh"))
+        for said in ASKED for name in ("substance-lily", "substance-yam", "dish-ginger")
+    )  # fmt: skip
+    build_generation(folder, (*kitchen.quads(), *planted(), *texts), {})
+    with KnowledgeBase.open(folder) as opened:
+        write_indexes(opened, Settings())
+    return folder
+
+
+@pytest.fixture(scope="module")
+def base(kb: Path) -> Iterator[KnowledgeBase]:
+    with KnowledgeBase.open(kb) as opened:
         yield opened
 
 
@@ -172,10 +196,10 @@ def test_what_is_no_sweep_is_refused(said: str) -> None:
 
 
 def test_the_command_sweeps(
-    starter_kb: Path, files: dict[str, Path], capsys: pytest.CaptureFixture[str]
+    kb: Path, files: dict[str, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = ["mcq", str(files["mcq"]), "--method", "paths", "--sweep", "hops=1,2", "--json"]
-    assert main(["--kb", str(starter_kb), "evaluate", *words]) == 0
+    assert main(["--kb", str(kb), "evaluate", *words]) == 0
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [each["settings"]["hops"] for each in lines] == [1, 2]
 
