@@ -1,14 +1,20 @@
 """Takes the screenshots in docs/screenshots from a running server, with headless Chromium.
 
-python docs/make_screenshots.py [http://127.0.0.1:8000]
+python docs/make_screenshots.py [http://127.0.0.1:8000] [--sign-in NAME PASSWORD] [--only NAME …]
+
+The desks are taken too where an account is given. Fonts for Chinese must be installed
+(Debian: fonts-noto-cjk).
 """
 
+import argparse
+import base64
 import shutil
-import sys
 from pathlib import Path
 from urllib.parse import quote
 
 from selenium import webdriver
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
 HERE = Path(__file__).parent / "screenshots"
@@ -26,6 +32,14 @@ QUERY = "/sparql?lang=en&query=" + quote(
     '  ?food skos:prefLabel ?name . FILTER(lang(?name) = "en")\n'
     "} ORDER BY DESC(?confidence) LIMIT 20"
 )
+TRIPLES = "/sparql?lang=zh&query=" + quote(
+    "PREFIX shiyi: <https://w3id.org/shiyi/vocab#>\n"
+    "PREFIX rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#>\n\n"
+    "SELECT ?claim ?said ?confidence WHERE {\n"
+    "  ?claim rdf:reifies ?said ; shiyi:confidence ?confidence .\n"
+    "  FILTER(PREDICATE(?said) = shiyi:interactsWith && ?confidence >= 0.95)\n"
+    "} LIMIT 40"
+)
 # name -> page, size, what is done before the picture is taken
 SHOTS: dict[str, tuple[str, tuple[int, int], str]] = {
     "home-desktop": ("/?lang=zh", DESKTOP, ""),
@@ -41,14 +55,23 @@ SHOTS: dict[str, tuple[str, tuple[int, int], str]] = {
     "concept-phone": ("/page/substance-gouqizi?lang=zh", PHONE, ""),
     "claim-desktop": ("", DESKTOP, ""),  # found on the page of an answer
     "compare-desktop": (
-        "/compare?lang=zh&ids=substance-gouqizi,substance-baihe,substance-juhua", DESKTOP, "",
+        "/compare?lang=zh&ids=substance-gouqizi,substance-baihe,substance-juhua",
+        DESKTOP,
+        "",
     ),
     "dishes-desktop": (
-        "/dishes?lang=zh&constitution=constitution-yin-deficiency&with=" + quote("百合"), DESKTOP,
+        "/dishes?lang=zh&constitution=constitution-yin-deficiency&with=" + quote("百合"),
+        DESKTOP,
         "",
     ),
     "browse-desktop": ("/browse?lang=zh&class=MFHSubstance", DESKTOP, ""),
     "sparql-desktop": (QUERY, DESKTOP, ""),
+    "sparql-graph": (TRIPLES, DESKTOP, "view"),
+    "statistics-desktop": ("/statistics?lang=zh", DESKTOP, ""),
+}
+DESKS: dict[str, tuple[str, tuple[int, int], str]] = {
+    "curate-queue-desktop": ("/curate/queue?lang=zh", DESKTOP, ""),
+    "curate-queue-phone": ("/curate/queue?lang=en", PHONE, ""),
 }  # fmt: skip
 
 
@@ -65,7 +88,7 @@ def browser() -> webdriver.Chrome:
 
 def take(driver: webdriver.Chrome, base: str, name: str) -> None:
     """Take one picture of the first screen, or of the graph or the card of a claim."""
-    path, (width, height), action = SHOTS[name]
+    path, (width, height), action = (SHOTS | DESKS)[name]
     metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
     driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
     scheme = {"name": "prefers-color-scheme", "value": "dark" if action == "dark" else "light"}
@@ -82,19 +105,45 @@ def take(driver: webdriver.Chrome, base: str, name: str) -> None:
         )
         drawn = "return document.querySelector('.graph').dataset.drawn"
         WebDriverWait(driver, 20).until(lambda there: there.execute_script(drawn))
+    elif action == "view":
+        driver.execute_script(
+            "document.documentElement.style.scrollBehavior = 'auto';"
+            "document.querySelectorAll('.view-tabs button')[1].click();"
+            "document.getElementById('results').scrollIntoView()"
+        )
+        drawn = "return document.querySelector('.graph').dataset.drawn"
+        WebDriverWait(driver, 20).until(lambda there: there.execute_script(drawn))
     elif action == "card":
         driver.execute_script("document.querySelector('.cite').click()")
-    driver.save_screenshot(str(HERE / f"{name}.png"))
+    picture = driver.execute_cdp_cmd("Page.captureScreenshot", {"format": "webp", "quality": 72})
+    (HERE / f"{name}.webp").write_bytes(base64.b64decode(picture["data"]))
 
 
-def main(base: str) -> None:
+def sign_in(driver: webdriver.Chrome, base: str, name: str, password: str) -> None:
+    """Open the desks for the pictures that follow."""
+    driver.get(base + "/curate/sign-in")
+    driver.find_element(By.NAME, "name").send_keys(name)
+    driver.find_element(By.NAME, "password").send_keys(password, Keys.ENTER)
+    WebDriverWait(driver, 20).until(lambda there: "sign-in" not in there.current_url)
+
+
+def main() -> None:
     """Take every picture."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("base", nargs="?", default="http://127.0.0.1:8000")
+    parser.add_argument("--sign-in", nargs=2, metavar=("NAME", "PASSWORD"))
+    parser.add_argument("--only", nargs="+", metavar="NAME")
+    chosen = parser.parse_args()
     HERE.mkdir(exist_ok=True)
     driver = browser()
-    for name in SHOTS:
-        take(driver, base, name)
-    driver.quit()
+    try:
+        if chosen.sign_in:
+            sign_in(driver, chosen.base, *chosen.sign_in)
+        for name in chosen.only or [*SHOTS, *(DESKS if chosen.sign_in else ())]:
+            take(driver, chosen.base, name)
+    finally:
+        driver.quit()
 
 
 if __name__ == "__main__":
-    main(sys.argv[1] if len(sys.argv) > 1 else "http://127.0.0.1:8000")
+    main()

@@ -122,7 +122,7 @@ const graphs = new IntersectionObserver((seen) => {
     graphs.unobserve(target);
     load(target.dataset.library).then(() => load(target.dataset.script)).then(() => window.shiyiDraw(target), () => { target.hidden = true; });
   }
-}, { rootMargin: "200px" });
+}, { rootMargin: "900px" });
 
 // asking: the answer is watched as it comes; where that cannot be, the form is sent as usual
 const fieldsOf = (form, submitter) => {
