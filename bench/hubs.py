@@ -1,55 +1,188 @@
-"""Ten relation paths of two hops from the largest hub, scored and cut to ten: `python bench/hubs.py`."""
+"""Ten relation paths of two hops from the largest hub and from ordinary nodes, scored, cut to ten.
 
+python bench/hubs.py [--sizes 29292,334265,3500000] [--rounds 9] [--networkx 334265]
+
+Beside ours, up to the size of `--networkx`, the same retrieval over a networkx.MultiDiGraph: the same
+claims, the same score, the same ten paths. Three hops from the hub, both ways, show the bound.
+"""
+
+import argparse
 import json
-import random
+import resource
 import statistics
 import time
+from collections.abc import Callable
 
+import networkx
+import numpy as np
 from grown import SAID, SKEW, hub_paths, largest_hub
 
-from shiyi.answering.ranking import diverse
-from shiyi.reasoning.hub_walk import best_paths, importance_of
-from shiyi.reasoning.projection import Edge, Projection
+from shiyi.answering.ranking import diverse, whole_scores
+from shiyi.model.path import Hop, Path, RelationPath, Step
+from shiyi.reasoning.hub_walk import importance_of, leading, ways_along
+from shiyi.reasoning.projection import Projection
 from shiyi.settings import PageRankSettings
 
-SIZES = ((29_292, 24_984), (334_265, 174_317))  # relations and concepts of Yaoshi and iDISK 2.0
-ROUNDS, KEPT = 15, 500
+SIZES = {29_292: 24_984, 334_265: 174_317, 3_500_000: 1_200_000}  # relations: concepts drawn from
+ROUNDS, KEPT, THROUGH, SHOWN, ORDINARY = 9, 300, 12, 10, 50
 
 
 def made(relations: int, concepts: int) -> Projection:
     """Give a graph in which few concepts have many claims."""
-    draw = random.Random(0)  # noqa: S311 - made-up claims, no secret
-    kinds = {kind for said in SAID for kind in (said[0], said[2])}
+    draw = np.random.default_rng(0)
+    kinds = sorted({kind for said in SAID for kind in (said[0], said[2])})
+    names = sorted({said[1] for said in SAID})
     each = concepts // len(kinds)
-    ways = [said[:3] for said in SAID for _ in range(said[3])]
-    joined: dict[tuple[str, str, str], float] = {}
-    while len(joined) < relations:
-        one, predicate, other = draw.choice(ways)
-        ends = [int(each * draw.random() ** SKEW) for _ in range(2)]
-        joined[f"{one}{ends[0]}", predicate, f"{other}{ends[1]}"] = round(
-            draw.uniform(0.4, 0.95), 3
+    said = np.array([(kinds.index(a), names.index(p), kinds.index(b))
+                     for a, p, b, n in SAID for _ in range(n)])  # fmt: skip
+    rows = np.empty((0, 3), dtype=np.int64)
+    while len(rows) < relations:
+        drawn = said[draw.integers(0, len(said), relations)]
+        one, other = (
+            drawn[:, place] * each + (each * draw.random(relations) ** SKEW).astype(np.int64)
+            for place in (0, 2)
         )
-    edges = [Edge(s, p, o, f"c{n}", held) for n, ((s, p, o), held) in enumerate(joined.items())]
-    return Projection.from_edges(edges, "made")
+        new = np.stack((one, drawn[:, 1], other), axis=1)[one != other]
+        rows = np.unique(np.concatenate((rows, new)), axis=0)
+    rows = rows[np.sort(draw.permutation(len(rows))[:relations])]
+    used, ends = np.unique(rows[:, (0, 2)], return_inverse=True)
+    ends = ends.reshape(-1, 2).astype(np.int32)
+    order = np.lexsort((ends[:, 1], rows[:, 1], ends[:, 0]))
+    return Projection(
+        "made", tuple(f"n{node:08}" for node in used.tolist()), tuple(names),
+        tuple(f"c{n}" for n in range(len(rows))), source=ends[order, 0], target=ends[order, 1],
+        kind=rows[order, 1].astype(np.int32),
+        confidence=np.round(draw.uniform(0.4, 0.95, len(rows)), 3),
+    )  # fmt: skip
+
+
+Retrieve = Callable[[list[RelationPath], str], list[Path]]
+
+
+def ours(projection: Projection, rank: dict[str, float]) -> Retrieve:
+    """Score every path over arrays; make values of those that may be among the ten."""
+    importance = importance_of(projection, rank)
+
+    def retrieve(plans: list[RelationPath], start: str) -> list[Path]:
+        found = [ways_along(projection, plan, (start,)) for plan in plans]
+        score = np.concatenate([
+            whole_scores("mean_entities", ways.held(), tuple(importance[c] for c in ways.nodes[1:]))
+            for ways in found
+        ])  # fmt: skip
+        middle = np.concatenate([ways.nodes[-2] for ways in found])
+        best = leading(middle, np.argsort(-score, kind="stable"), THROUGH)[:KEPT].tolist()
+        first = np.cumsum([0, *map(len, found)])
+        of = (np.searchsorted(first, best, side="right") - 1).tolist()
+        return [
+            found[i].path(row - int(first[i]), float(score[row]))
+            for i, row in zip(of, best, strict=True)
+        ]
+
+    return retrieve
+
+
+def with_networkx(projection: Projection, rank: dict[str, float]) -> Retrieve:
+    """Walk a MultiDiGraph, its claims by property beside each node, as one would write it."""
+    graph = networkx.MultiDiGraph()
+    rows = zip(projection.source.tolist(), projection.target.tolist(), projection.kind.tolist(),
+               projection.confidence.tolist(), projection.claims, strict=True)  # fmt: skip
+    for one, other, kind, held, claim in rows:
+        graph.add_edge(projection.nodes[one], projection.nodes[other], key=claim,
+                       predicate=projection.predicates[kind], confidence=held)  # fmt: skip
+
+    def hops(node: str, step: Step) -> list[Hop]:
+        edges = graph.out_edges if step.forward else graph.in_edges
+        return [Hop(s, step.predicate, o, claim, said["confidence"], step.forward)
+                for s, o, claim, said in edges(node, keys=True, data=True)
+                if said["predicate"] == step.predicate]  # fmt: skip
+
+    def walk(
+        plan: RelationPath, taken: tuple[Hop, ...], seen: tuple[str, ...], score: float
+    ) -> list[Path]:
+        if len(taken) == len(plan):
+            return [Path(taken, score / len(seen))]
+        return [
+            path for hop in hops(seen[-1], plan[len(taken)]) if hop.end not in seen
+            for path in walk(plan, (*taken, hop), (*seen, hop.end), score + hop.confidence * rank[hop.end])
+        ]  # fmt: skip
+
+    return lambda plans, start: [p for plan in plans for p in walk(plan, (), (start,), 0.0)]
+
+
+def timed(
+    retrieve: Retrieve, asked: list[tuple[str, list[RelationPath]]]
+) -> tuple[list[float], list[list[float]]]:
+    """Give milliseconds of processor time, and the scores of the paths that were shown."""
+    spent, scores = list[float](), list[list[float]]()
+    for start, plans in asked:
+        started = time.process_time()
+        every = sorted(retrieve(plans, start), key=lambda path: -path.score)
+        shown = diverse(every, SHOWN)
+        spent.append((time.process_time() - started) * 1000)
+        scores.append([round(path.score, 9) for path in shown])
+    return spent, scores
+
+
+def ordinary(projection: Projection) -> list[tuple[str, list[RelationPath]]]:
+    """Draw nodes of the middle of the degrees, with the relation paths that leave them."""
+    degree = np.bincount(np.concatenate((projection.source, projection.target)))
+    middle = np.argsort(degree, kind="stable")[len(degree) // 2 :][
+        :: max(1, len(degree) // 2 // ORDINARY)
+    ]
+    asked = [
+        (projection.nodes[i], hub_paths(projection, projection.nodes[i]))
+        for i in middle[: ORDINARY - 1]
+    ]
+    return [(node, plans) for node, plans in asked if plans]
+
+
+def three_hops(projection: Projection, hub: str) -> dict[str, float | int | bool]:
+    """Follow ten relation paths of three hops, each step either way, to where they are bounded."""
+    plans = [
+        (*plan, Step(plan[-1].predicate, not plan[-1].forward))
+        for plan in hub_paths(projection, hub)
+    ]
+    started = time.process_time()
+    ways = [ways_along(projection, plan, (hub,)) for plan in plans]
+    spent = (time.process_time() - started) * 1000
+    return {"three_hop_paths": sum(map(len, ways)), "three_hop_cut": any(w.cut for w in ways),
+            "three_hop_cpu_ms": round(spent, 1)}  # fmt: skip
+
+
+def measured(relations: int, rounds: int, compare: bool) -> dict[str, object]:
+    projection = made(relations, SIZES.get(relations, relations // 2))
+    rank, hub = dict(projection.importance(PageRankSettings())), largest_hub(projection)
+    plans, retrieve = hub_paths(projection, hub), ours(projection, rank)
+    timed(retrieve, [(hub, plans)])
+    spent, scores = timed(retrieve, [(hub, plans)] * rounds)
+    common = ordinary(projection)
+    plain, _ = timed(retrieve, common)
+    steps = [Step(name, forward) for name in projection.predicates for forward in (True, False)]
+    found: dict[str, object] = {
+        "relations": relations, "concepts": len(projection.nodes), "hub_claims": sum(1 for step in steps for _ in projection.hops(hub, step)),
+        "paths": sum(len(ways_along(projection, plan, (hub,))) for plan in plans),
+        "cpu_p50_ms": round(statistics.median(spent), 1), "cpu_max_ms": round(max(spent), 1),
+        "ordinary_p50_ms": round(statistics.median(plain), 2),
+        "ordinary_p95_ms": round(sorted(plain)[int(len(plain) * 0.95)], 2),
+        **three_hops(projection, hub),
+        "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
+    }  # fmt: skip
+    if compare:
+        theirs, same = timed(with_networkx(projection, rank), [(hub, plans)] * 3)
+        found |= {"networkx_p50_ms": round(statistics.median(theirs), 1),
+                  "times_faster": round(statistics.median(theirs) / statistics.median(spent), 1),
+                  "same_scores": scores[0] == same[0]}  # fmt: skip
+    return found
 
 
 def main() -> None:
-    for relations, concepts in SIZES:
-        projection = made(relations, concepts)
-        rank, hub = projection.importance(PageRankSettings()), largest_hub(projection)
-        plans, importance = hub_paths(projection, hub), importance_of(projection, rank)
-        spent, found, kept = list[float](), 0, 0
-        for _ in range(ROUNDS):
-            started = time.process_time()
-            walks = [best_paths(projection, plan, (hub,), importance, KEPT) for plan in plans]
-            every = sorted((p for w in walks for p in w.paths), key=lambda path: -path.score)
-            kept = len(diverse(every, 10))
-            spent.append((time.process_time() - started) * 1000)
-            found = sum(walk.found for walk in walks)
-        print(json.dumps({
-            "relations": relations, "concepts": len(projection.nodes), "paths": found, "kept": kept,
-            "cpu_p50_ms": round(statistics.median(spent), 1), "cpu_max_ms": round(max(spent), 1),
-        }))  # fmt: skip
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sizes", default="29292,334265")
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--networkx", type=int, default=334_265)
+    said = parser.parse_args()
+    for size in map(int, said.sizes.split(",")):
+        print(json.dumps(measured(size, said.rounds, size <= said.networkx)), flush=True)
 
 
 if __name__ == "__main__":

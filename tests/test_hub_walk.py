@@ -5,11 +5,11 @@ import random
 import numpy as np
 import pytest
 
-from shiyi.answering.ranking import mean_entities
+from shiyi.answering.ranking import SCORERS, mean_entities, whole_scores
 from shiyi.errors import RangeError
 from shiyi.model.path import Step
-from shiyi.reasoning.hub_walk import best_paths, importance_of
-from shiyi.reasoning.projection import Edge, Projection
+from shiyi.reasoning.hub_walk import Bools, best_paths, importance_of, leading, ways_along
+from shiyi.reasoning.projection import Edge, Ints, Projection
 
 STEPS = [Step(name, forward) for name in ("p", "q") for forward in (True, False)]
 
@@ -57,3 +57,52 @@ def test_what_is_not_there_leads_nowhere() -> None:
     assert best_paths(projection, (Step("none"),), ("n0",), importance, 5).paths == ()
     with pytest.raises(RangeError):
         best_paths(projection, (), ("n0",), importance, 5)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_hop_may_be_refused_by_where_it_starts_and_ends(seed: int) -> None:
+    projection, plan = graph(seed), (Step("p"), Step("q", forward=False))
+    even = {place for place, node in enumerate(projection.nodes) if int(node[1:]) % 2 == 0}
+
+    def admits(place: int, starts: Ints, ends: Ints) -> Bools:
+        return np.isin(ends, list(even)) if place == 0 else np.isin(starts, list(even))
+
+    found = ways_along(projection, plan, ("n0", "n1"), 0.1, admits)
+    walked = projection.walk(plan, ("n0", "n1"), 10**6).paths
+    expected = {
+        tuple(hop.claim for hop in path.hops)
+        for path in walked
+        if path.weakest >= 0.1 and int(path.hops[0].end[1:]) % 2 == 0
+    }
+    assert {tuple(h.claim for h in found.path(i).hops) for i in range(len(found))} == expected
+    assert not found.cut
+
+
+def test_three_hops_from_a_hub_are_bounded_and_keep_the_surest() -> None:
+    projection, plan = (
+        graph(2, edges=3000, nodes=60),
+        (Step("p"), Step("p", forward=False), Step("q")),
+    )
+    whole, cut = (ways_along(projection, plan, ("n0",), widest=w) for w in (10**7, 2000))
+    assert (whole.cut, cut.cut) == (False, True)
+    assert 0 < len(cut) <= 2000 < len(whole)
+    product = [cut.path(row).hops[0].confidence for row in range(len(cut))]
+    every = [whole.path(row).hops[0].confidence for row in range(len(whole))]
+    assert sum(product) / len(product) > sum(every) / len(every)
+
+
+@pytest.mark.parametrize("name", SCORERS)
+def test_scores_over_columns_are_those_of_each_path(name: str) -> None:
+    projection, draw = graph(3), random.Random(3)  # noqa: S311 - made up
+    rank = {node: draw.random() for node in projection.nodes}
+    ways = ways_along(projection, (Step("p"), Step("q")), ("n0", "n2"))
+    importance = importance_of(projection, rank)
+    ranks = tuple(importance[column] for column in ways.nodes[1:])
+    scores = whole_scores(name, ways.held(), ranks)
+    each = [SCORERS[name](ways.path(row), rank) for row in range(len(ways))]
+    assert scores.tolist() == pytest.approx(each)
+
+
+def test_the_first_of_each_group_are_taken_in_order() -> None:
+    groups = np.array([7, 7, 3, 7, 3, 3])
+    assert leading(groups, np.array([5, 0, 3, 1, 2, 4]), 2).tolist() == [5, 0, 3, 2]

@@ -1,6 +1,8 @@
 import pytest
 
+from shiyi.answering import finders
 from shiyi.answering.ranking import SCORERS, diverse, scored
+from shiyi.answering.roles import EDIBLE
 from shiyi.errors import FormatError
 from shiyi.model.path import Hop, Path
 from shiyi.settings import PathSettings, Settings
@@ -45,6 +47,39 @@ def test_both_engines_answer_alike() -> None:
         )
         said.append((answer.text, answer.paths))
     assert said[0] == said[1]
+
+
+def test_both_engines_gather_the_same_paths() -> None:
+    seeds = [
+        iri for iri in kitchen.runtime().facts.classes if "symptom" in iri or "syndrome" in iri
+    ]
+    found = []
+    for engine in ("projection", "sparql"):
+        made = kitchen.runtime(settings=Settings(paths=PathSettings(engine=engine)))
+        got = made.retriever.retrieve(seeds, EDIBLE, 10, 0.3)
+        found.append((got.paths, got.shown, got.relation_paths, got.queries))
+    assert found[0] == found[1]
+    assert len(found[0][0]) > 3
+
+
+def test_of_a_hubs_many_paths_those_are_kept_that_may_be_shown_or_suggested(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made = kitchen.runtime()
+    seeds = [iri for iri in made.facts.classes if "symptom" in iri or "syndrome" in iri]
+    whole = made.retriever.retrieve(seeds, EDIBLE, 10, 0.0)
+    monkeypatch.setattr(finders, "_ALL", 1)
+    monkeypatch.setattr(finders, "_ENDS", 3)
+    monkeypatch.setattr(finders, "_WAYS", 1)
+    monkeypatch.setattr(finders, "_BEST", len(whole.paths) // 2)
+    favoured = {path.hops[-1].end for path in whole.paths[-2:]}
+    cut = made.retriever.retrieve(seeds, EDIBLE, 10, 0.0, favoured=favoured)
+    assert set(cut.paths) <= set(whole.paths)
+    assert len(cut.paths) < len(whole.paths)
+    assert cut.paths[:1] == whole.paths[:1]
+    assert cut.relation_paths == whole.relation_paths
+    assert favoured <= {path.hops[-1].end for path in cut.paths}
+    assert any(step["step"] == "kept" for step in cut.steps)
 
 
 def test_an_unknown_engine_or_scorer_is_refused() -> None:

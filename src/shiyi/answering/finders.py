@@ -7,19 +7,17 @@ from itertools import pairwise
 from typing import Final, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shiyi.answering.facts import Facts
 from shiyi.answering.planning import Planner
 from shiyi.answering.ranking import whole_scores
 from shiyi.model.path import Path, RelationPath, Step
 from shiyi.model.rdf import NamedNode, local_name
-from shiyi.reasoning.hub_walk import Bools, Floats, Ways, importance_of, ways_along
+from shiyi.reasoning.hub_walk import Bools, Floats, Ways, importance_of, leading, ways_along
 from shiyi.reasoning.projection import Ints, Projection
 from shiyi.sparql.path_query import find_paths, path_query
 from shiyi.sparql.store import QuadStore
 
-Places = NDArray[np.int64]
 Errand = tuple[RelationPath, tuple[str, ...]]  # a relation path, and the seeds it starts from
 ENGINES: Final = ("projection", "sparql")
 PER_HOP: Final = 0.6  # ours: what a further hop leaves of a way's weight
@@ -171,15 +169,15 @@ class ProjectionFinder:
             for column in zip(*(self._columns(ways, sought) for ways in found), strict=True)
         )
         favoured = np.isin(end, self.projection.places(sought.favoured))
-        kept = _leading(middle, np.argsort(-score, kind="stable"), _THROUGH)[:_BEST]
+        kept = leading(middle, np.argsort(-score, kind="stable"), _THROUGH)[:_BEST]
         parts = [kept]
         for group in (favoured, ~favoured):
             rows = np.flatnonzero(group)
             rows = rows[np.argsort(-worth[rows], kind="stable")]
-            ends = end[_leading(end, rows, 1)[:_ENDS]]
+            ends = end[leading(end, rows, 1)[:_ENDS]]
             rows = rows[np.isin(end[rows], ends)]
             between = first.astype(np.int64) * len(self.projection.nodes) + end
-            parts.append(_leading(between, rows, _WAYS))
+            parts.append(leading(between, rows, _WAYS))
         chosen = np.unique(np.concatenate(parts))
         bounds = np.cumsum([0, *map(len, found)])
         for low, high in pairwise(bounds.tolist()):
@@ -192,15 +190,3 @@ class ProjectionFinder:
         score = whole_scores(sought.scorer, held, ranks)
         worth = np.prod(held, axis=0) * PER_HOP ** (len(held) - 1)
         return ways.nodes[0], ways.nodes[-2], ways.nodes[-1], score, worth
-
-
-def _leading(groups: NDArray[np.integer], order: Places, most: int) -> Places:
-    """Take the first ``most`` rows of each group, in the order given."""
-    of = groups[order]
-    by_group = np.argsort(of, kind="stable")
-    ranked = of[by_group]
-    starts = np.flatnonzero(np.r_[True, ranked[1:] != ranked[:-1]])
-    within = np.arange(len(ranked)) - np.repeat(starts, np.diff(np.r_[starts, len(ranked)]))
-    kept = np.zeros(len(order), dtype=bool)
-    kept[by_group[within < most]] = True
-    return order[kept]

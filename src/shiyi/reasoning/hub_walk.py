@@ -17,6 +17,7 @@ from shiyi.reasoning.projection import Ints, Projection
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+Places = NDArray[np.int64]
 Admits = Callable[[int, Ints, Ints], Bools]  # which claims the hop at a place may take
 WIDEST: Final = 500_000  # ours: claims looked at for one hop; three hops from a hub have no bound
 
@@ -139,3 +140,15 @@ def _top(score: Floats, taken: tuple[Ints, ...], most: int) -> list[int]:
         chosen = np.flatnonzero(score >= least)
     order = np.lexsort([column[chosen] for column in reversed(taken)] + [-score[chosen]])
     return [int(i) for i in chosen[order][:most]]
+
+
+def leading(groups: NDArray[np.integer], order: Places, most: int) -> Places:
+    """Take the first ``most`` rows of each group, in the order given; ``groups`` names that of every row."""
+    of = groups[order]
+    by_group = np.argsort(of, kind="stable")
+    ranked = of[by_group]
+    starts = np.flatnonzero(np.r_[True, ranked[1:] != ranked[:-1]])
+    within = np.arange(len(ranked)) - np.repeat(starts, np.diff(np.r_[starts, len(ranked)]))
+    kept = np.zeros(len(order), dtype=bool)
+    kept[by_group[within < most]] = True
+    return order[kept]
