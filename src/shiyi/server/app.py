@@ -141,6 +141,7 @@ def serve(app: Flask, host: str, port: int, threads: int) -> None:
                 app, sockets=[listener], threads=threads, ident="shiyi",
                 clear_untrusted_proxy_headers=not site.settings.server.proxies,
             )  # fmt: skip
+            guard.admit(app, lambda: len(server.task_dispatcher.queue))
             sys.stderr.write(f"Shiyi serves {site.release[:19]} at http://{host}:{port}\n")
             # the first question would otherwise wait for the embedding to load
             threading.Thread(target=site.link, args=("qwxz",), daemon=True).start()

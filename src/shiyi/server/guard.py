@@ -1,10 +1,15 @@
-"""What every response carries: a strict policy for browsers, sharing rules, compression, counts."""
+"""What every response carries: a strict policy for browsers, sharing rules, compression, counts.
+
+And how many requests may wait: more are told at once to come again, so that all recover soon.
+"""
 
 import secrets
 import time
+from collections.abc import Callable
 from typing import Final
 
 from flask import Flask, Response, g, request
+from werkzeug.exceptions import ServiceUnavailable
 
 from shiyi.server.metrics import Metrics
 from shiyi.server.packing import pack
@@ -20,6 +25,7 @@ _OPEN_PATHS: Final = (
     "/.well-known/",
 )
 _YEAR: Final = 31_536_000
+_ALWAYS: Final = ("/healthz", "/metrics", "/static/")  # answered however many wait
 
 
 def nonce() -> str:
@@ -36,6 +42,14 @@ def register(app: Flask, metrics: Metrics) -> None:
     def started() -> None:
         g.started = time.perf_counter()
 
+    @app.before_request
+    def admitted() -> None:
+        waiting: Callable[[], int] | None = app.extensions.get("shiyi.waiting")
+        most = app.extensions["shiyi"].settings.server.queue
+        if waiting and waiting() > most and not request.path.startswith(_ALWAYS):
+            metrics.event("shed", "queue")
+            raise ServiceUnavailable("too many requests wait already; come again soon")
+
     @app.after_request
     def finished(response: Response) -> Response:
         _policy(response)
@@ -47,6 +61,11 @@ def register(app: Flask, metrics: Metrics) -> None:
         metrics.request(route, request.method, response.status_code, seconds)
         response.headers["Server-Timing"] = f"app;dur={seconds * 1000:.1f}"
         return response
+
+
+def admit(app: Flask, waiting: Callable[[], int]) -> None:
+    """Let ``waiting`` say how many requests wait for a thread; 503 for those beyond the limit."""
+    app.extensions["shiyi.waiting"] = waiting
 
 
 def _policy(response: Response) -> None:
