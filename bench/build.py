@@ -41,6 +41,7 @@ def main() -> None:
         shutil.rmtree(folder)
     for name, value in figures.items():
         print(f"{name:<18} {value:10.2f}")
+    print(json.dumps(figures))
     results = ROOT / "bench" / "results"
     results.mkdir(parents=True, exist_ok=True)
     (results / "build.json").write_text(json.dumps(figures, indent=2) + "\n", "utf-8")

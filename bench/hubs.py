@@ -12,8 +12,8 @@ import resource
 import statistics
 import time
 from collections.abc import Callable
+from importlib import import_module
 
-import networkx
 import numpy as np
 from grown import SAID, SKEW, hub_paths, largest_hub
 
@@ -83,7 +83,7 @@ def ours(projection: Projection, rank: dict[str, float]) -> Retrieve:
 
 def with_networkx(projection: Projection, rank: dict[str, float]) -> Retrieve:
     """Walk a MultiDiGraph, its claims by property beside each node, as one would write it."""
-    graph = networkx.MultiDiGraph()
+    graph = import_module("networkx").MultiDiGraph()  # without types of its own
     rows = zip(projection.source.tolist(), projection.target.tolist(), projection.kind.tolist(),
                projection.confidence.tolist(), projection.claims, strict=True)  # fmt: skip
     for one, other, kind, held, claim in rows:

@@ -52,6 +52,7 @@ def main() -> None:
     figures = [measured(*size) for size in SIZES]
     for row in figures:
         print("  ".join(f"{name} {value:,.2f}" for name, value in row.items()))
+    print("\n".join(map(json.dumps, figures)))
     results = ROOT / "bench" / "results"
     results.mkdir(parents=True, exist_ok=True)
     (results / "reasoning.json").write_text(json.dumps(figures, indent=2) + "\n", "utf-8")

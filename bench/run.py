@@ -1,0 +1,157 @@
+"""Run every benchmark in its small form: `python bench/run.py [--kb kb] [--only NAME,…] [--long] [--list]`.
+
+Each runs in a process of its own, for at most five minutes (`--long`: the sizes of the papers, two
+hours). What it printed is kept in bench/results/figures/NAME.json with the machine, the day, the load
+before and after and the seconds it took; `python docs/make_performance.py` writes the page from them.
+A benchmark that fails or runs out of time is kept as such, and the exit status is 1.
+"""
+
+import argparse
+import json
+import os
+import platform
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+HERE: Final = Path(__file__).parent
+SHORT_S, LONG_S = 300, 7200
+QUIET: Final = 0.5  # load for each core, up to which a figure counts as measured in quiet
+KB: Final = "{kb}"  # where the base's folder stands among the arguments
+
+
+@dataclass(frozen=True)
+class Bench:
+    """A benchmark, and its arguments in the small and in the long form (none: not run)."""
+
+    name: str
+    script: str
+    short: tuple[str, ...] | None = ()
+    long: tuple[str, ...] | None = None
+
+
+BENCHES: Final = (
+    Bench("hubs", "hubs.py", ("--sizes", "29292,334265", "--rounds", "5"),
+          ("--sizes", "29292,334265,3500000")),
+    Bench("ask", "ask.py", (KB, "--rounds", "3"), (KB,)),
+    Bench("ask-yaoshi", "ask.py", (KB, "--size", "yaoshi", "--rounds", "2"), (KB, "--size", "yaoshi")),
+    Bench("ask-idisk", "ask.py", None, (KB, "--size", "idisk", "--rounds", "4")),
+    Bench("methods", "methods.py", (KB, "fused", "paths", "spot"), (KB,)),
+    Bench("texts-fts5", "texts.py", (KB, "fts5"), (KB, "fts5")),
+    Bench("texts-arrays", "texts.py", (KB, "arrays"), (KB, "arrays")),
+    Bench("build", "build.py", ()),
+    Bench("reasoning", "reasoning.py"),
+    Bench("linking", "linking.py", ("--strings", "10000")),
+    Bench("vectors", "vectors.py", ("--vectors", "20000", "--exact", "20000", "--queries", "200"), ()),
+    Bench("umls", "umls.py", ("--lines", "100000"), ("--lines", "10000000")),
+    Bench("quickumls", "quickumls.py", ("--names", "20000", "--sentences", "100"), ()),
+    Bench("ingest", "ingest.py", ("--made", "3")),
+    Bench("ingest-tables", "ingest_tables.py", ("--rows", "20000"), ()),
+    Bench("sparql", "sparql.py", (KB, "--seconds", "2"), (KB,)),
+    Bench("serving", "serving.py", (KB, "--requests", "30"), (KB,)),
+    Bench("publishing", "publishing.py", ("--claims", "5000"), ()),
+    Bench("curation", "curation.py", ("5000", "200"), ()),
+)  # fmt: skip
+APART: Final = {  # these are no figures of speed, or need what is not here
+    "evaluate.py": "make evaluate", "precision.py": "judged by hand",
+    "llm_soak.py": "needs the fault server", "grown.py": "a module", "run.py": "this",
+    "load.py": "needs a server under way",
+    "web.py": "needs a browser",
+}  # fmt: skip
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kb", default="kb")
+    parser.add_argument("--only", default="")
+    parser.add_argument("--long", action="store_true")
+    parser.add_argument("--list", action="store_true")
+    said = parser.parse_args()
+    unnamed = {each.name for each in HERE.glob("*.py")} - {b.script for b in BENCHES} - set(APART)
+    if unnamed:
+        print(
+            f"not run, since bench/run.py does not list it: {', '.join(sorted(unnamed))}",
+            file=sys.stderr,
+        )
+    chosen = [b for b in BENCHES if not said.only or b.name in said.only.split(",")]
+    failed = 0
+    for bench in chosen:
+        arguments = bench.short
+        if said.long:
+            arguments = bench.short if bench.long is None else bench.long
+        if arguments is None:
+            continue
+        if said.list:
+            print(bench.name, bench.script, *arguments)
+            continue
+        kept = ran(
+            bench,
+            [each.replace(KB, said.kb) for each in arguments],
+            LONG_S if said.long else SHORT_S,
+        )
+        failed += kept["status"] != "ran"
+        print(f"{bench.name}: {kept['status']} in {kept['seconds']} s, load {kept['load_before']}")
+    return 1 if failed else 0
+
+
+def ran(bench: Bench, arguments: list[str], most: int) -> dict[str, Any]:
+    """Run one benchmark and keep what it printed."""
+    before, started = os.getloadavg()[0], time.monotonic()
+    spent = resource.getrusage(resource.RUSAGE_CHILDREN)
+    # its own group, so that what it started ends with it
+    process = subprocess.Popen(  # noqa: S603 - our own scripts
+        [sys.executable, str(HERE / bench.script), *arguments], stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, text=True, start_new_session=True,
+    )  # fmt: skip
+    try:
+        out, err = process.communicate(timeout=most)
+        status = "ran" if process.returncode == 0 else f"failed with {process.returncode}"
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, 15)
+        out, err = process.communicate()
+        status = f"took more than {most} s"
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    kept: dict[str, Any] = {
+        "name": bench.name, "arguments": arguments, "status": status,
+        "date": datetime.now(UTC).strftime("%Y-%m-%d"), "machine": machine(),
+        "seconds": round(time.monotonic() - started, 1),
+        "cpu_seconds": round(after.ru_utime + after.ru_stime - spent.ru_utime - spent.ru_stime, 1),
+        "load_before": round(before, 1), "load_after": round(os.getloadavg()[0], 1),
+        "quiet": before <= QUIET * (os.cpu_count() or 1),
+        "rows": list(objects(out)), "printed": out[-4000:], "complaint": err[-1000:] if status != "ran" else "",
+    }  # fmt: skip
+    folder = HERE / "results" / "figures"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{bench.name}.json").write_text(
+        json.dumps(kept, ensure_ascii=False, indent=1) + "\n", "utf-8"
+    )
+    return kept
+
+
+def machine() -> dict[str, Any]:
+    """Say what the figures were measured on."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    return {"cores": os.cpu_count(), "memory_gib": round(memory), "processor": platform.machine(),
+            "system": platform.system(), "python": platform.python_version()}  # fmt: skip
+
+
+def objects(text: str) -> Iterator[dict[str, Any]]:
+    """Find the JSON objects among what was printed."""
+    decoder, at = json.JSONDecoder(), 0
+    while (at := text.find("{", at)) >= 0:
+        try:
+            found, at = decoder.raw_decode(text, at)
+        except ValueError:
+            at += 1
+            continue
+        yield found
+
+
+if __name__ == "__main__":
+    sys.exit(main())
