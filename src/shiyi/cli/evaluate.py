@@ -38,6 +38,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--damping", type=float, default=None, metavar="D", help="of PageRank")
     parser.add_argument("--hops", type=int, default=2, metavar="N")
     parser.add_argument("--scorer", default="specific", help="specific, or mean_entities (Yaoshi-RAG)")  # fmt: skip
+    parser.add_argument("--with-model", action="store_true",
+                        help="let the model of models.answer read what each method retrieves")  # fmt: skip
     parser.add_argument("--limit-seconds", type=float, default=900.0, metavar="S",
                         help="confidence: of training")  # fmt: skip
     parser.add_argument("-o", "--output", type=Path, metavar="PATH",
@@ -71,6 +73,7 @@ def run(args: argparse.Namespace, settings: Settings) -> int:
         ablate, without, args.limit, args.seed, args.k or settings.paths.top_k,
         args.damping if args.damping is not None else settings.pagerank.damping, args.hops,
         args.scorer, args.holdout, args.limit_seconds,
+        with_model=args.with_model,
     )  # fmt: skip
     bar = Bar(sys.stderr)
     if args.task == "agreement":

@@ -24,7 +24,9 @@ from shiyi.evaluation.scorers import (
 )
 from shiyi.evaluation.switches import CHUNK, check_switches, of_method, runtime_under
 from shiyi.evaluation.view import View
+from shiyi.evaluation.with_model import reached_model
 from shiyi.linking.linker import Linker
+from shiyi.prompts.chat import ChatModel
 from shiyi.settings import Settings
 from shiyi.sparql.knowledge_base import KnowledgeBase
 
@@ -53,6 +55,7 @@ class Request:
     holdout: float = 0.0
     limit_seconds: float = 900.0  # of training, for the tasks that train
     chunk: int = CHUNK
+    with_model: bool = False  # whether the configured model reads what is retrieved
 
     def __post_init__(self) -> None:
         check_switches(self.ablate, self.methods)
@@ -74,7 +77,7 @@ class Request:
             "scorer": self.scorer, "limit": self.limit, "holdout": self.holdout,
             "limit_seconds": self.limit_seconds, "chunk": self.chunk,
             "train": [each.name for each in self.train], "without_source": list(self.without),
-            "model": None,
+            "with_model": self.with_model, "model": None,
         }  # fmt: skip
 
 
@@ -105,6 +108,11 @@ class Bench:
     settings: Settings
     request: Request
     known: Shared | None = None  # what another run over the same base has read already
+
+    @cached_property
+    def model(self) -> ChatModel | None:
+        """Give the model, where the request has one; ``OutsideError`` where it does not reply."""
+        return reached_model(self.settings) if self.request.with_model else None
 
     @property
     def release(self) -> str:

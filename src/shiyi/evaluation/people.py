@@ -88,7 +88,9 @@ def make_kit(bench: Bench, request: Request, folder: Path, raters: int, show: Pr
         under = bench.answering(method)
         for place, (name, question, profile) in enumerate(asked, 1):
             code = hashlib.sha256(f"{request.seed} {name} {method}".encode()).hexdigest()[:10]
-            said = ask(under, question, method=method, profile=profile, k=request.k).text
+            said = ask(
+                under, question, method=method, profile=profile, k=request.k, model=bench.model
+            ).text
             shown.append({"item": code, "question": question, "answer": said})
             key[code] = {"question": name, "method": method}
             show(method, place, len(asked))

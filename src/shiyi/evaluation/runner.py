@@ -28,6 +28,7 @@ TASKS: Final[Mapping[str, Task]] = {
     "syndrome": run_syndrome, "linking": run_linking, "confidence": run_confidence,
     "retrieval": run_retrieval, "safety": run_safety, "dialogue": run_dialogue,
 }  # fmt: skip
+WITH_MODEL: Final = frozenset({"mcq", "truefalse", "safety", "dialogue", "retrieval"})
 LATER: Final = {"extraction": "is measured by shiyi.evaluation.extraction, with extractors at hand"}
 
 
@@ -42,6 +43,7 @@ def evaluate(
 
     ``known`` carries over what earlier runs on the same base have read.
 
+    With ``with_model`` the model is asked for a word first: ``OutsideError`` where it does not reply.
     Raises ``FormatError`` for an unknown task, method or switch, and ``UsageError`` for a file
     that cannot be read or holds nothing to ask.
     """
@@ -54,7 +56,12 @@ def evaluate(
     learnt = request.train or request.holdout or "chain" in request.methods
     if "general-kg-only" in request.ablate and not learnt:
         raise UsageError("general-kg-only leaves out what was learnt: give --train or --holdout")
-    return TASKS[request.task](Bench(base, settings, request, known), request, progress)
+    if request.with_model and request.task not in WITH_MODEL:
+        raise UsageError(f"--with-model is for {', '.join(sorted(WITH_MODEL))}")
+    bench = Bench(base, settings, request, known)
+    if request.with_model and bench.model is None:
+        raise UsageError("no model is configured")
+    return TASKS[request.task](bench, request, progress)
 
 
 def swept(

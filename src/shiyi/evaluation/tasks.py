@@ -6,6 +6,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import TypeVar
 
+from shiyi.answering import METHODS as RETRIEVERS
 from shiyi.errors import FormatError, UsageError
 from shiyi.evaluation.bench import METHODS, Bench, Request
 from shiyi.evaluation.cases import load_cases
@@ -26,6 +27,7 @@ from shiyi.evaluation.results import Report, Run
 from shiyi.evaluation.retrieving import READERS, StatementByRetrieval
 from shiyi.evaluation.scorers import RelationScorer, Scorer
 from shiyi.evaluation.switches import of_method
+from shiyi.evaluation.with_model import ModelReader
 
 GENERATED = "source:"
 Progress = Callable[[str, int, int], None]
@@ -62,14 +64,22 @@ def check_methods(request: Request, known: Sequence[str]) -> None:
 
 
 def run_mcq(bench: Bench, request: Request, progress: Progress) -> Report:
-    """Multiple choice from the evidence that joins options to the stem."""
-    check_methods(request, METHODS)
+    """Multiple choice from the evidence that joins options to the stem, or by a model that reads it."""
+    check_methods(request, RETRIEVERS if request.with_model else METHODS)
     asked = questions(bench, request, load_choices)
     runs = []
     for method in request.methods:
+        if bench.model is not None:
+            reader = ModelReader(bench.retrieving(method), bench.model)
+            runs.append(run_method(method, asked.items, _read_by(reader), progress))
+            continue
         read = _choosing(_choice_scorer(bench, request, method))
         runs.append(run_method(method, asked.items, read, progress))
     return report(bench, request, asked, runs)
+
+
+def _read_by(reader: ModelReader) -> Callable[[Choice], dict[str, float]]:
+    return lambda item: choice_figures(item, reader.read(item))
 
 
 def _choice_scorer(bench: Bench, request: Request, method: str) -> Scorer:
@@ -101,8 +111,8 @@ def choice_figures(item: Choice, said: Prediction) -> dict[str, float]:
 
 
 def run_truefalse(bench: Bench, request: Request, progress: Progress) -> Report:
-    """Say true or false from the claims on record."""
-    check_methods(request, METHODS)
+    """Say true or false from the claims on record, or by a model that reads them."""
+    check_methods(request, RETRIEVERS if request.with_model else METHODS)
     asked = questions(bench, request, load_statements)
     runs = []
     for method in request.methods:
@@ -127,6 +137,8 @@ def run_truefalse(bench: Bench, request: Request, progress: Progress) -> Report:
 
 
 def _statement_reader(bench: Bench, method: str) -> Callable[[Choice], Prediction]:
+    if bench.model is not None:
+        return ModelReader(bench.retrieving(method), bench.model).read
     off = of_method(bench.request.ablate, method)
     if method == "bm25" or ("keyword-only" in off and method == "fused"):
         return StatementByText(bench.bm25).read
@@ -246,5 +258,5 @@ def made(bench: Bench, request: Request, n: int, skips: Skips, runs: Sequence[Ru
         raise UsageError(f"{request.file} holds nothing that can be asked ({why or 'it is empty'})")
     return Report(
         request.task, request.file, request.ablate, n, skips, tuple(runs), bench.release,
-        request.settings(),
+        request.settings() | {"model": bench.model.name if bench.model else None},
     )  # fmt: skip

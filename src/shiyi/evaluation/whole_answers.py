@@ -112,7 +112,9 @@ def run_safety(bench: Bench, request: Request, progress: Progress) -> Report:
         def measure(
             case: Case | HeldCase, method: str = method, under: Runtime = left
         ) -> dict[str, float]:
-            answer = ask(under, case.question, method=method, profile=case.profile)
+            answer = ask(
+                under, case.question, method=method, profile=case.profile, model=bench.model
+            )
             faults = case.faults(answer)
             found = {"unsafe": float(bool(faults)), f"unsafe:{case.language}": float(bool(faults))}
             if isinstance(case, HeldCase):
@@ -217,7 +219,7 @@ def _asked(
         def measure(
             row: dict[str, Any], method: str = method, under: Runtime = left
         ) -> dict[str, float]:
-            answer = ask(under, str(row["question"]), method=method, k=request.k)
+            answer = ask(under, str(row["question"]), method=method, k=request.k, model=bench.model)
             return figures(answer, row) | {"abstained": float(answer.abstained)}
 
         runs.append(run_method(method, rows, measure, progress))
