@@ -24,6 +24,7 @@ class Intent(StrEnum):
     CURE = "cure"
     SUPPLEMENT = "supplement"
     PROOF = "proof"
+    AVOID = "avoid"
 
 
 # Folded text: simplified characters, lower case. English cues are matched as whole words.
@@ -42,7 +43,7 @@ ZH: Final[Mapping[Intent, tuple[str, ...]]] = {
     ),
     Intent.PROPERTY: (
         "性味", "归经", "功效", "作用", "什么性", "寒性", "热性", "凉性", "温性", "药性", "是什么", "介绍", "性质",
-        "寒还是热", "热还是寒", "凉还是", "温还是", "什么味", "有什么用", "成分", "好处", "属性", "五味", "四气",
+        "寒还是热", "热还是寒", "凉还是", "温还是", "什么是", "什么叫", "什么味", "有什么用", "成分", "好处", "属性", "五味", "四气",
     ),
     Intent.CONSTITUTION: ("什么体质", "哪种体质", "体质类型", "是不是体质", "何种体质", "体质是", "我的体质", "体质判",
                           "体质测", "属于什么体质", "哪类体质"),
@@ -149,9 +150,24 @@ def intents_of(text: str) -> frozenset[Intent]:
     found |= {i for i, cues in EN.items() if any(f" {cue} " in spaced for cue in cues)}
     if _GOOD_FOR.search(spaced) and not _WHICH.search(spaced):
         found = (found | {Intent.MAY}) - {Intent.ADVICE}
+    if _AVOID.search(spaced) or _AVOID.search(folded):
+        rest = _AVOID.sub(" ", spaced if folded.isascii() else folded)
+        found = (found - {Intent.ADVICE, Intent.MAY}) | {Intent.AVOID} | intents_of(rest)
     return frozenset(found)
 
 
+# what is to be left out is asked for, which is no wish to be recommended anything
+_AVOID: Final = re.compile(
+    r"(?:什么|哪些|哪种|啥)(?:样的)?(?:食物|东西|食品|吃的)?[^,，。？?]{0,4}(?:加重|诱发|引发|恶化|有害)"
+    r"|(?:什么|哪些|哪种)(?:食物|东西|食品)?对[^,，。？?]{1,10}(?:不好|有害|不利)"
+    r"|(?:不能|不可以?|不宜|不要|不该|不应该?|不适合|避免|少|忌|别)(?:多)?(?:吃|喝|食用?|饮)(?:点|些)?(?:什么|哪些|啥)"
+    r"|(?:忌口?|禁忌|忌食|避免|当心)(?:什么|哪些|啥)"
+    r"|(?:什么|哪些|啥)(?:食物|东西|食品)?(?:是)?(?:不能|不可以?|不宜|不要|不该|不应该?|不适合|要少|应少|得少|忌|要避免|应避免|该避免)(?:多)?(?:吃|喝|食用?|饮)?"
+    r"| (?:what|which) (?:\w+ ){0,3}(?:avoid|limit|not eat|not drink|stay away from) "
+    r"| (?:what|which) (?:\w+ ){0,2}(?:worsens?|aggravates?|triggers?|are bad for|is bad for|harms?) "
+    r"| (?:what|which) (?:\w+ ){0,2}makes? (?:\w+ ){1,4}worse "
+    r"| (?:what not to (?:eat|drink)|(?:foods?|drinks?|things) (?:to avoid|bad for)) "
+)
 # "is X good for Y" asks about X; "what is good for Y" asks for anything
 _GOOD_FOR: Final = re.compile(
     r" (?:is|are|does|do|will|would) .{2,60} "

@@ -52,7 +52,7 @@ def _taboos(desk: Desk, part: Part) -> None:
     for ailment in desk.reading.ailments:
         found = {
             fact.other(near): fact for near in reversed(desk.facts.above(ailment))
-            for fact in _against(desk, near) if desk.facts.is_a(fact.other(near), *MATERIAL)
+            for fact in against(desk, near) if desk.facts.is_a(fact.other(near), *MATERIAL)
         }  # fmt: skip
         ranked = sorted(
             found.items(),
@@ -69,7 +69,8 @@ def _taboos(desk: Desk, part: Part) -> None:
             return
 
 
-def _against(desk: Desk, state: str) -> tuple[Fact, ...]:
+def against(desk: Desk, state: str) -> tuple[Fact, ...]:
+    """List what is recorded against in a state, either way round."""
     return (*desk.facts.of(state, SHIYI.unsuitableFood), *desk.facts.into(state, *CAUTION))
 
 

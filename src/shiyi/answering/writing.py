@@ -8,6 +8,7 @@ from shiyi.answering.advice import advise
 from shiyi.answering.candidates import choose
 from shiyi.answering.consult import consult
 from shiyi.answering.cues import Intent, is_cue
+from shiyi.answering.listing import alike, avoided, is_met_by, qualities
 from shiyi.answering.lookups import constitution, doctor, patterns, rules, sheet
 from shiyi.answering.parts import Desk, Part
 from shiyi.answering.paths import Retrieved
@@ -120,12 +121,7 @@ def _writers(
         chosen.append(lambda: rules(desk))
     if _is_met(reading):
         chosen.append(lambda: consult(desk))
-    if reading.emergencies:
-        pass  # no food before a doctor
-    elif advice and (reading.constitutions or not reading.wants(Intent.CONSTITUTION)):
-        chosen.append(lambda: _advice(desk, retrieved, runtime))
-    elif reading.materials and not (_meets(reading) and chosen):
-        chosen.append(lambda: sheet(desk, reading.materials))
+    chosen += _main(desk, retrieved, runtime, alone=not chosen)
     if reading.wants(Intent.DIAGNOSIS) and not advice:
         chosen.append(lambda: patterns(desk))
     return chosen or _fallback(desk)
@@ -142,6 +138,8 @@ def _reporters(desk: Desk, retrieved: Retrieved, runtime: Runtime) -> list[Calla
         chosen.append(lambda: patterns(desk))
     if reading.emergencies:
         return [*chosen, lambda: doctor(desk)]
+    if _asks_to_avoid(reading) and not advice:
+        return [*chosen, lambda: avoided(desk)]
     if advice and (retrieved.paths or reading.seasons):
         return [*chosen, lambda: _advice(desk, retrieved, runtime)]
     return chosen
@@ -187,6 +185,30 @@ def _warned_by(check: Callable[[Desk], Part], desk: Desk) -> Part:
     """Keep the warnings of a check alone."""
     part = check(desk)
     return Part(warnings=part.warnings, facts=part.facts, missing=part.missing)
+
+
+def _main(
+    desk: Desk, retrieved: Retrieved, runtime: Runtime, *, alone: bool
+) -> list[Callable[[], Part]]:
+    """Give the writer of what was asked for: advice, a list, or a sheet of what was named."""
+    reading = desk.reading
+    if reading.emergencies:
+        return []  # no food before a doctor
+    advice, wanted = wants_advice(reading), qualities(reading, desk)
+    if _asks_to_avoid(reading) and not advice:
+        return [lambda: avoided(desk)]
+    if wanted and not advice:
+        return [lambda: alike(desk, wanted)]
+    if advice and (reading.constitutions or not reading.wants(Intent.CONSTITUTION)):
+        return [lambda: _advice(desk, retrieved, runtime)]
+    if reading.materials and (alone or not _meets(reading)):
+        return [lambda: sheet(desk, reading.materials)]
+    return []
+
+
+def _asks_to_avoid(reading: Reading) -> bool:
+    """Tell whether it is asked what to leave out in a state or with a medicine."""
+    return reading.wants(Intent.AVOID) and not reading.materials and bool(is_met_by(reading))
 
 
 def _fallback(desk: Desk) -> list[Callable[[], Part]]:

@@ -1,0 +1,56 @@
+"""Signs that are told in a sentence rather than named, and names that mean less than they were read as."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Final
+
+from shiyi.answering.facts import Facts
+from shiyi.linking.normalise import fold, is_cjk
+from shiyi.model.mention import Mention
+from shiyi.model.names import resource
+from shiyi.ontology.terms import SHIYI
+
+_COUNT: Final = r"(?:好几|几|两|三|四|五|六|七|多|\d{1,2})"
+_SIGNS: Final = (
+    ((rf"{_COUNT}天(?:都|才|也)?(?:没有?|不|未|一次)?(?:大便|排便|解大便|拉大便|拉屎|上大号)"
+     rf"|(?:大便|排便|上大号)[^,，。？?]{{0,2}}{_COUNT}天(?:都|才|也)?(?:一次|没|不|未)[解排拉]?"),
+     "symptom-constipation"),
+    ((r"\b(?:no|not had a|have(?: not|n't) had a|without a) (?:bowel movement|poop|stool)\b[^.?!]{0,12}\bdays\b"
+     r"|\b(?:bowel movement|poop|stool)s? (?:only )?(?:once )?every (?:few|three|four|five|\d) days\b"
+     r"|\bhave(?: not|n't) (?:pooped|been to the toilet) (?:for|in) [^.?!]{0,12}\bdays\b"),
+     "symptom-constipation"),
+)  # fmt: skip
+_SHORT: Final = 2  # Chinese characters; a shorter word says too little to be an emergency
+
+
+def as_described(mentions: Iterable[Mention], question: str, facts: Facts) -> tuple[Mention, ...]:
+    """Put signs that a sentence tells of in the place of the words they were told in.
+
+    A short word that is only *like* the name of an emergency sign, as 大便 is like 黑便, names
+    nothing; emergencies that are told in other words are found by rule (``alarms``).
+    """
+    found = [replace(m, iri="", score=0.0, alternatives=()) if _is_slight(m, facts) else m
+             for m in mentions]  # fmt: skip
+    for words, name in _SIGNS:
+        iri = resource(name).value
+        hit = re.search(words, fold(question))
+        if hit is None or iri not in facts.labels:
+            continue
+        found = [m for m in found if m.end <= hit.start() or m.start >= hit.end()]
+        said = facts.labels[iri]
+        found.append(Mention(
+            question[hit.start() : hit.end()], hit.start(), hit.end(), iri, said.get("zh", ""),
+            said.get("en", ""), facts.cuis.get(iri, ""), facts.classes.get(iri, ""), 1.0,
+            "semapv:ManualMappingCuration",
+        ))  # fmt: skip
+    return tuple(sorted(found, key=lambda m: (m.start, m.end)))
+
+
+def _is_slight(mention: Mention, facts: Facts) -> bool:
+    if not mention.iri or not facts.is_a(mention.iri, SHIYI.EmergencySign):
+        return False
+    like = "Similarity" in mention.justification
+    text = mention.text.strip()
+    short = len(text) <= _SHORT if text and is_cjk(text[0]) else len(text.split()) == 1
+    return like and short

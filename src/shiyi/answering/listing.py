@@ -1,0 +1,138 @@
+"""Lists that are asked for: what to avoid in some state, and which things are of some quality."""
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from shiyi.answering.cues import Intent
+from shiyi.answering.facts import Fact
+from shiyi.answering.held import against
+from shiyi.answering.parts import Desk, Part, red_flags
+from shiyi.answering.reading import Reading
+from shiyi.answering.roles import MATERIAL
+from shiyi.linking.normalise import fold
+from shiyi.model.names import resource
+from shiyi.model.rdf import NamedNode
+from shiyi.ontology.terms import SHIYI
+
+_EATEN: Final = (SHIYI.Food, SHIYI.Dish)
+_MOST_STATES, _MOST_AVOIDED, _MOST_ALIKE = 3, 8, 8
+_QUALITIES: Final = (  # words for the nature of a thing that name no concept by themselves
+    (r"温性|性温|温热|温补|\bwarming\b|\bwarm in nature\b", ("nature-warm", "nature-hot")),
+    (r"热性|性热|\bhot in nature\b|\bheating\b", ("nature-hot",)),
+    (r"凉性|性凉|寒凉|\bcooling\b|\bcool in nature\b", ("nature-cool", "nature-cold")),
+    (r"寒性|性寒|\bcold in nature\b", ("nature-cold",)),
+    (r"平性|性平|\bneutral\b", ("nature-neutral",)),
+)
+_BY: Final = ((SHIYI.Nature, SHIYI.hasNature), (SHIYI.Flavour, SHIYI.hasFlavour),
+              (SHIYI.Meridian, SHIYI.hasMeridianTropism))  # fmt: skip
+
+
+def is_met_by(reading: Reading) -> tuple[str, ...]:
+    """List the states and medicines that something may have to be avoided in."""
+    return tuple(dict.fromkeys((
+        *reading.ailments, *reading.constitutions, *reading.populations, *reading.drugs,
+    )))  # fmt: skip
+
+
+def avoided(desk: Desk) -> Part:
+    """Write what is recorded against in the states, and with the medicines, that were named."""
+    part, voice = Part(), desk.voice
+    concerned = is_met_by(desk.reading)[:_MOST_STATES]
+    for state in concerned:
+        drug = desk.facts.is_a(state, SHIYI.Drug)
+        found = _meeting(desk, state) if drug else _ranked(desk, against(desk, state))
+        if not found:
+            part.missing.append(voice.say("m_avoid", x=voice.name(state)))
+            continue
+        facts = found[:_MOST_AVOIDED]
+        names = voice.names(f.other(state) for f in facts)
+        person = desk.facts.is_a(state, SHIYI.Population)
+        key = "a_avoid_drug" if drug else "a_avoid_person" if person else "b_taboo"
+        part.section("h_held").add(voice.say(key, sign=voice.the(state), items=names), *facts)
+        part.paths += [f.path(state) for f in facts[:2]]
+    told = bool(part.sections)
+    part.opening.add(voice.say("o_avoid" if told else "o_not_known", x=voice.names(concerned)))
+    if told:
+        part.section("h_caution").add(voice.say("s_avoid_rest"))
+    red_flags(desk, desk.reading.ailments, part)
+    return part
+
+
+def _ranked(desk: Desk, found: Iterable[Fact]) -> list[Fact]:
+    """Keep each thing once: what people eat first, then what is forbidden, then the surest."""
+    grave = (SHIYI.contraindicatedIn, SHIYI.unsuitableFood)
+
+    def thing(fact: Fact) -> str:
+        return fact.object if fact.predicate == SHIYI.unsuitableFood else fact.subject
+
+    def place(fact: Fact) -> tuple[object, ...]:
+        eaten = desk.facts.is_a(thing(fact), *_EATEN)
+        return not eaten, fact.predicate not in grave, -fact.confidence, fact.claim
+
+    kept: dict[str, Fact] = {}
+    for fact in sorted(found, key=place):
+        kept.setdefault(thing(fact), fact)
+    return list(kept.values())
+
+
+def _meeting(desk: Desk, drug: str) -> list[Fact]:
+    """List what interacts with a medicine or its classes, the gravest first."""
+    every = [f for d in desk.facts.above(drug) for f in _ends(desk, d)]
+    ratings = ("major", "moderate", "")
+
+    def weight(fact: Fact) -> tuple[int, float, str]:
+        rating = desk.evidences.qualifier(fact.claim, "rating")
+        return (
+            ratings.index(rating) if rating in ratings else len(ratings),
+            -fact.confidence,
+            fact.claim,
+        )
+
+    kept: dict[str, Fact] = {}
+    for fact in sorted(every, key=weight):
+        thing = next(e for e in (fact.subject, fact.object) if desk.facts.is_a(e, *MATERIAL))
+        kept.setdefault(thing, fact)
+    return list(kept.values())
+
+
+def _ends(desk: Desk, drug: str) -> list[Fact]:
+    met = (*desk.facts.of(drug, SHIYI.interactsWith), *desk.facts.into(drug, SHIYI.interactsWith))
+    return [f for f in met if desk.facts.is_a(f.other(drug), *MATERIAL)]
+
+
+def qualities(reading: Reading, desk: Desk) -> tuple[tuple[str, NamedNode], ...]:
+    """List the natures, flavours and channels a question asks for things of, with their property."""
+    if not reading.wants(Intent.ADVICE) or reading.materials or is_met_by(reading):
+        return ()
+    said = [resource(name).value for words, names in _QUALITIES
+            if re.search(words, fold(reading.question)) for name in names]  # fmt: skip
+    return tuple(
+        (iri, predicate) for iri in dict.fromkeys((*said, *reading.others))
+        for kind, predicate in _BY if desk.facts.is_a(iri, kind)
+    )  # fmt: skip
+
+
+def alike(desk: Desk, wanted: Iterable[tuple[str, NamedNode]]) -> Part:
+    """Write which things are recorded to be of a nature, a flavour or a channel; foods first."""
+    part, voice = Part(), desk.voice
+    for quality, predicate in wanted:
+        found = [
+            f for f in desk.facts.into(quality, predicate) if desk.facts.is_a(f.subject, *MATERIAL)
+        ]
+        ranked = sorted(
+            found,
+            key=lambda f: (not desk.facts.is_a(f.subject, SHIYI.Food), -f.confidence, f.claim),
+        )
+        facts = list({f.subject: f for f in reversed(ranked)}.values())[::-1][:_MOST_ALIKE]
+        if facts:
+            said = voice.say(
+                "a_alike", p=desk.facts.property_label(predicate, voice.language),
+                q=voice.name(quality), items=voice.names(f.subject for f in facts),
+                n=str(len({f.subject for f in found})),
+            )  # fmt: skip
+            part.section("h_facts").add(said, *facts)
+            part.paths += [f.path(quality) for f in facts[:2]]
+    if part.sections:
+        part.opening.add(voice.say("o_alike"))
+    return part
