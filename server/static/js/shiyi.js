@@ -198,7 +198,6 @@ class Asking {
     else if (name === "path") (this.count ??= this.panel.appendChild(line("said", ""))).textContent = `${words().paths} ${++this.paths}`;
     else if (name === "token") (this.draft ??= this.panel.appendChild(line("draft", ""))).append(`${value} `);
     else if (name === "warning") this.panel.append(line("said warned", value.text));
-    else if (name === "token") (this.text ??= this.panel.appendChild(line("said", ""))).textContent += `${value} `;
   }
   fail(detail) {
     const again = document.createElement("button");
