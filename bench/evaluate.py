@@ -64,11 +64,11 @@ class Bases:
     kept: Kept
 
     @classmethod
-    def open(cls, kb: Path) -> "Bases":
+    def open(cls, kb: Path, runs: Path) -> "Bases":
         """Open a base to read."""
         settings = replace(Settings(), kb=kb)
         base = KnowledgeBase.open(kb)
-        kept = Kept(ROOT / "bench" / "results" / "runs", base.release, settings)
+        kept = Kept(runs, base.release, settings)
         return cls(base, settings, Shared.over(base, settings), kept)
 
     def measure(self, request: Request) -> Report:
@@ -84,10 +84,10 @@ class Bases:
         return report
 
 
-def measured_apart(kb: Path, request: Request) -> None:
+def measured_apart(kb: Path, runs: Path, request: Request) -> None:
     """Measure one request in a process of its own, which keeps its base for the next one."""
     if not _HERE:
-        _HERE.append(Bases.open(kb))
+        _HERE.append(Bases.open(kb, runs))
     _HERE[0].measure(request)
 
 
@@ -335,7 +335,7 @@ def ahead(writer: Writer, kb: Path, jobs: int) -> None:
             bar.show("runs", number, len(todo))
         return
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        running = [pool.submit(measured_apart, kb, each) for each in todo]
+        running = [pool.submit(measured_apart, kb, writer.bases.kept.folder, each) for each in todo]
         for number, done in enumerate(as_completed(running), 1):
             done.result()
             bar.show("runs", number, len(todo))
@@ -351,6 +351,7 @@ def main() -> None:
     parser.add_argument(
         "--jobs", type=int, default=1, help="processes, each with a base of its own"
     )
+    parser.add_argument("--runs", type=Path, help="where runs are kept, default bench/results/runs")
     parser.add_argument("--kept", action="store_true", help="measure nothing; show what is kept")
     parser.add_argument("--only", help="comma-separated pages")
     args = parser.parse_args()
@@ -359,7 +360,7 @@ def main() -> None:
     out.mkdir(parents=True, exist_ok=True)
     results.mkdir(exist_ok=True)
     limit = min((n for n in (args.limit, 10 if args.quick else None) if n), default=None)
-    writer = Writer(Bases.open(args.kb), args.data, out, limit)
+    writer = Writer(Bases.open(args.kb, args.runs or results / "runs"), args.data, out, limit)
     pages = [p for p in PAGES if not args.only or p.__name__ in args.only.split(",")]
     for write in pages:
         write(writer)

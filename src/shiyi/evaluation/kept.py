@@ -25,8 +25,11 @@ class Kept:
     def place(self, request: Request) -> Path:
         """Say where the report of a request lies, or would lie."""
         files = [Path(request.file), *request.train]
+        asked = asdict(request)
+        if not request.with_model:
+            del asked["with_model"]  # runs without a model were kept before there was the choice
         said = {
-            "form": FORM, "release": self.release, "request": asdict(request),
+            "form": FORM, "release": self.release, "request": asked,
             "settings": {k: v for k, v in asdict(self.settings).items() if k not in _OUTSIDE},
             "files": [_digest(each) for each in files],
         }  # fmt: skip
