@@ -7,6 +7,7 @@ hubs are asked besides. The last figures are those of relation paths from the la
 import argparse
 import gc
 import json
+import resource
 import statistics
 import time
 from pathlib import Path as File
@@ -59,7 +60,8 @@ def main(kb: File, size: str, rounds: int) -> None:
         print(json.dumps({
             "size": size, "claims": len(runtime.projection), "concepts": len(runtime.facts.classes),
             "open_seconds": round(opened, 2), "n": len(wall),
-            **_spread("", wall), **_spread("cpu_", cpu), "slowest": worst, **_hub(runtime),
+            **_spread("", wall), **_spread("cpu_", cpu), "slowest": worst,
+            "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024, **_hub(runtime),
         }, ensure_ascii=False))  # fmt: skip
 
 

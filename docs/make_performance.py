@@ -30,8 +30,8 @@ COLUMNS: Final = {  # of the tables that are made by hand: what is shown, and it
              ("times_faster", "times faster")),
     "ask": (("size", "base"), ("claims", "relations"), ("concepts", "concepts"), ("n", "answers"),
             ("cpu_p50_ms", "median ms"), ("cpu_p95_ms", "p95 ms"), ("cpu_max_ms", "slowest ms"),
-            ("p95_ms", "p95 on the clock"), ("slowest", "slowest question")),
-    "reasoning": (("claims", "claims"), ("weigh_seconds", "confidences, s"),
+            ("p95_ms", "p95 on the clock"), ("peak_mib", "memory, MiB"), ("slowest", "slowest question")),
+    "reasoning": (("claims", "claims"), ("confidence_seconds", "confidences, s"),
                   ("pagerank_seconds", "PageRank, s"), ("cpu_seconds", "processor, s")),
 }  # fmt: skip
 TITLES: Final = {
@@ -39,13 +39,22 @@ TITLES: Final = {
              "same claims and the same ten scores with networkx. Three hops are followed until one hop would look at 500,000 claims, then along the surest ways.")),
     "ask": ("Whole answers without a model", "Questions of several kinds, and at the larger sizes about the hubs, asked warm in one thread with `fused`."),
     "reasoning": ("Confidence and importance", "Over made-up claims."),
+    "methods": ("Answers by each method", "Questions of both languages on the starter base; citations are those of an answer, on average."),
+    "texts-fts5": ("Keyword index of the texts", "The one that answers use."),
+    "linking": ("Linking", "From words to concepts, over the labels of the starter base."),
+    "vectors": ("Nearest vectors", "Exact in half precision, and HNSW."),
+    "umls": ("UMLS", "A made-up Metathesaurus: reading, indexing, linking."),
+    "ingest-tables": ("Tables to claims", "A wide table in the form of iDISK 2.0, read by its mapping, validated and written with its journal."),
+    "build": ("The starter base from nothing", ""),
+    "sparql": ("SPARQL", "Through contained workers, beside stock `oxigraph` where it is there."),
+    "serving": ("The server", "Two clients at once, warm."),
 }  # fmt: skip
 GROWN: Final = (("hubs", "relations", "cpu_p50_ms", "ranked paths from the hub"),
                 ("hubs", "relations", "ordinary_p50_ms", "ranked paths from an ordinary node"),
                 ("hubs", "relations", "networkx_p50_ms", "ranked paths from the hub with networkx"),
                 ("hubs", "relations", "peak_mib", "memory of that process"),
                 ("ask", "claims", "cpu_p50_ms", "an answer, median"), ("ask", "claims", "cpu_p95_ms", "an answer, p95"),
-                ("reasoning", "claims", "weigh_seconds", "confidences"),
+                ("reasoning", "claims", "confidence_seconds", "confidences"),
                 ("reasoning", "claims", "pagerank_seconds", "PageRank"))  # fmt: skip
 TARGETS: Final = {  # milliseconds aimed at: of the hub by relations, of an answer's p95 by base
     "hubs": {29_292: 50, 334_265: 300, 3_500_000: 1500},
@@ -143,7 +152,7 @@ def growth(groups: Mapping[str, Sequence[Run]]) -> str:
                         for row in run["rows"] if row.get(size) and row.get(cost)})  # fmt: skip
         if len(found) > 1:
             rows.append((told, " → ".join(f"{s:,.0f}" for s, _ in found),
-                         " → ".join(f"{c:,.1f}" for _, c in found), f"{exponent(found):.2f}"))  # fmt: skip
+                         " → ".join(cell(c) for _, c in found), f"{exponent(found):.2f}"))  # fmt: skip
     return (
         "## How cost grows\n\nLeast squares of log cost on log size; 1 is linear. Two sizes give a slope, no fit.\n\n"
         + table(("what", "sizes", "cost", "exponent"), rows)
@@ -182,7 +191,7 @@ def limits(groups: Mapping[str, Sequence[Run]]) -> str:
     return (
         "## Where the limit lies\n\nProcessor time against what is aimed at on two cores.\n\n"
         + table(("what", "aim", "measured", "holds"), rows)
-        + "\nOne process holds the accepted claims as values (some 5 KiB each); memory, not time, ends what one machine carries. What lies beyond is in [scaling.md](scaling.md).\n"
+        + "\nOne process holds the accepted claims as values; memory, not time, ends what one machine carries (the peaks above, with the store of the larger bases in memory too). What lies beyond is in [scaling.md](scaling.md).\n"
     )
 
 
