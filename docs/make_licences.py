@@ -1,0 +1,41 @@
+"""List what requirements.lock pins, with the licence each part states: docs/licences-of-dependencies.md."""
+
+import re
+from importlib.metadata import PackageNotFoundError, metadata
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+PAGE = ROOT / "docs" / "licences-of-dependencies.md"
+_PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^ ;\\]+)\s*(?:;\s*([^\\]+))?", re.MULTILINE)
+_TROVE = "License :: OSI Approved :: "
+
+
+def licence_of(name: str) -> str:
+    """Give the licence that an installed distribution states, its expression first."""
+    try:
+        said = metadata(name)
+    except PackageNotFoundError:
+        return "not installed here: for another platform or Python"
+    if stated := said.get("License-Expression"):
+        return str(stated)
+    for each in said.get_all("Classifier") or ():
+        if each.startswith(_TROVE):
+            return str(each.removeprefix(_TROVE))
+    first = str(said.get("License") or "").strip().splitlines()
+    return first[0][:80] if first else "not stated in its metadata"
+
+
+def main() -> None:
+    """Write the page."""
+    pins = _PIN.findall((ROOT / "requirements.lock").read_text("utf-8"))
+    rows = [f"| {name} | {version} | {licence_of(name)} |" for name, version, _ in pins]
+    head = (
+        "# Licences of what Shiyi stands on\n\nWhat `requirements.lock` pins for the base installation, and the "
+        "licence its own metadata states; written by\n`make supply`. Extras and development tools are not in it.\n\n"
+        "| part | version | licence |\n|---|---|---|\n"
+    )
+    PAGE.write_text(head + "\n".join(rows) + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    main()
