@@ -205,7 +205,7 @@ class ServerSettings:
     host: str = "127.0.0.1"
     port: int = 8000
     threads: int = 8
-    queue: int = 256  # requests that may wait for a thread; more are told to come again (ours)
+    queue: int = 64  # requests that may wait for a thread; more are told to come again (ours)
     max_body_bytes: int = 1_000_000
     proxies: int = 0  # reverse proxies before the server; what they say of the asker is believed
     releases: str = ""  # folder of the releases served; empty: releases/ in the knowledge base

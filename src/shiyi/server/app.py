@@ -139,6 +139,7 @@ def serve(app: Flask, host: str, port: int, threads: int) -> None:
         with _listening(host, port) as listener:
             server = create_server(
                 app, sockets=[listener], threads=threads, ident="shiyi",
+                connection_limit=512, asyncore_use_poll=True,  # the rest is shed, not kept waiting
                 clear_untrusted_proxy_headers=not site.settings.server.proxies,
             )  # fmt: skip
             guard.admit(app, lambda: len(server.task_dispatcher.queue))
