@@ -117,6 +117,19 @@ def test_the_language_and_the_theme_are_switched_and_kept(driver: Any, address: 
     assert (page.get_attribute("lang"), page.get_attribute("data-theme")) == ("en", chosen)
 
 
+def test_what_is_printed_is_dark_on_light_whatever_the_theme(driver: Any, address: str) -> None:
+    driver.get(f"{address}/ask?lang=en&q=goji")
+    driver.execute_script("document.documentElement.dataset.theme = 'dark'")
+    colour = "return getComputedStyle(document.querySelector('.warnings')).backgroundColor"
+    dark = driver.execute_script(colour)
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    try:
+        printed = driver.execute_script(colour)
+    finally:
+        driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    assert dark != printed == "rgb(252, 235, 231)"
+
+
 @pytest.mark.parametrize("width", [320, 390, 1440])
 def test_no_page_is_wider_than_the_screen(driver: Any, address: str, width: int) -> None:
     metrics = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 600}
