@@ -116,7 +116,7 @@ def test_an_unknown_source_method_task_or_switch_is_named(base: KnowledgeBase) -
         Request("mcq", "none", ablate=("luck",))
     with pytest.raises(UsageError, match="--train"):
         evaluate(base, Settings(), Request("recommend", "none", ablate=("general-kg-only",)))
-    with pytest.raises(UsageError, match="language model"):
+    with pytest.raises(UsageError, match="extractors"):
         evaluate(base, Settings(), Request("extraction", "none"))
 
 
