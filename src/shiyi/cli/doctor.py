@@ -19,11 +19,15 @@ PARTS = {
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Say what ``shiyi doctor`` takes."""
+    parser.add_argument("--scrub", action="store_true",
+                        help="read every quad, journal record and index, and tell what is damaged")  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
 
 
 def run(args: argparse.Namespace, settings: Settings) -> int:
     """Look at the installation and the knowledge base; status 1 where something is wrong."""
+    if args.scrub:
+        return _scrub(args, settings)
     told: dict[str, Any] = {
         "shiyi": version("shiyi"), "python": sys.version.split()[0],
         "installed": {name: _versions(parts) for name, parts in PARTS.items()},
@@ -35,6 +39,20 @@ def run(args: argparse.Namespace, settings: Settings) -> int:
     else:
         _print(told)
     return 1 if "problem" in told["base"] else 0
+
+
+def _scrub(args: argparse.Namespace, settings: Settings) -> int:
+    from dataclasses import asdict
+
+    from shiyi.sparql.scrub import scrub
+
+    found = scrub(settings.kb)
+    if args.json:
+        emit(asdict(found))
+    else:
+        print(f"read {found.quads:,} quads, {found.records:,} journal records, {found.files} files")
+        print("\n".join(found.damages) or "nothing is damaged")
+    return 1 if found.damages else 0
 
 
 def _versions(names: tuple[str, ...]) -> dict[str, str | None]:

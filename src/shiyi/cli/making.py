@@ -122,6 +122,8 @@ def index_base(settings: Settings) -> None:
     """Make the label index and the adjacency of the current generation."""
     from shiyi.answering.runtime import write_indexes
     from shiyi.sparql.knowledge_base import KnowledgeBase
+    from shiyi.sparql.scrub import note_digests
 
     with KnowledgeBase.open(settings.kb) as base:
         write_indexes(base, settings)
+        note_digests(base.folder)

@@ -1,0 +1,63 @@
+"""A whole base is read through, and what is damaged is told."""
+
+import random
+import shutil
+from pathlib import Path
+
+import pytest
+
+from shiyi.cli import main
+from shiyi.model.rdf import Quad
+from shiyi.sparql.knowledge_base import KnowledgeBase
+from shiyi.sparql.scrub import note_digests, scrub
+from tests.contracts import A, B, P
+
+
+@pytest.fixture
+def kb(small_kb: Path) -> Path:
+    with KnowledgeBase.open(small_kb) as base:
+        (base.folder / "index" / "labels.json").write_text("{}" * 500)
+        assert note_digests(base.folder) > 2
+    with KnowledgeBase.open(small_kb, write=True) as base:
+        for number in range(5):
+            base.writer.write([Quad(A, P, B)], [Quad(B, P, A)], key=f"k{number}", who="me", why="x")
+    return small_kb
+
+
+def test_a_whole_base_has_no_damage_also_while_it_is_written_to(kb: Path) -> None:
+    with KnowledgeBase.open(kb, write=True) as base:
+        base.writer.write([Quad(B, P, A)], key="more", who="me", why="x")
+        found = scrub(kb)
+    assert (found.damages, found.records) == ([], 6)
+    assert found.quads > 2000
+    assert found.files > 2
+
+
+def test_each_of_fifty_damages_to_a_live_base_is_told(kb: Path, tmp_path: Path) -> None:
+    chance, found = random.Random(5), 0  # noqa: S311
+    generation = next((kb / "generations").iterdir())
+    files = [*(generation / "store").glob("*.sst"), generation / "index" / "labels.json",
+             kb / "journal.nq"]  # fmt: skip
+    assert len(files) > 3
+    for number in range(50):
+        path = files[number % len(files)]
+        sound = path.read_bytes()
+        at = chance.randrange(len(sound))
+        path.write_bytes(
+            sound[:at] + bytes([sound[at] ^ 1 << chance.randrange(8)]) + sound[at + 1 :]
+        )
+        found += bool(scrub(kb).damages)
+        path.write_bytes(sound)
+    assert found == 50
+    assert scrub(kb).damages == []
+
+
+def test_a_lost_index_is_told_and_the_command_says_so(
+    kb: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["--kb", str(kb), "doctor", "--scrub"]) == 0
+    assert "nothing is damaged" in capsys.readouterr().out
+    generation = next((kb / "generations").iterdir())
+    shutil.move(generation / "index" / "labels.json", kb / "elsewhere")
+    assert main(["--kb", str(kb), "doctor", "--scrub", "--json"]) == 1
+    assert "labels.json is missing" in capsys.readouterr().out
