@@ -35,7 +35,7 @@ COLUMNS: Final = {  # of the tables that are made by hand: what is shown, and it
                   ("pagerank_seconds", "PageRank, s"), ("cpu_seconds", "processor, s")),
 }  # fmt: skip
 TITLES: Final = {
-    "hubs": ("Ranked paths", ("Ten relation paths of two hops from the largest hub, every path scored, the ten best kept, each through its own middle; the "
+    "hubs": ("Ranked paths", ("Ten relation paths of two hops from the largest hub, every path scored, the ten best kept, at most four of them through one middle; the "
              "same claims and the same ten scores with networkx. Three hops are followed until one hop would look at 500,000 claims, then along the surest ways.")),
     "ask": ("Whole answers without a model", "Questions of several kinds, and at the larger sizes about the hubs, asked warm in one thread with `fused`."),
     "reasoning": ("Confidence and importance", "Over made-up claims."),
