@@ -39,6 +39,16 @@ def test_a_class_is_narrowed_by_nature_and_channel(client: FlaskClient) -> None:
     assert "goji berry</a>" not in cold
 
 
+def test_a_class_is_narrowed_by_the_kind_of_evidence_behind_it(client: FlaskClient) -> None:
+    def left(tier: str) -> int:
+        shown = page(client, f"/browse?class=MFHSubstance&lang=en&tier=tier-{tier}")
+        found = re.search(r"(\d+) fit", shown)
+        assert found
+        return int(found[1])
+
+    assert 0 < left("trial") < left("pharmacopoeia") < 113
+
+
 def test_a_value_no_facet_has_is_named(client: FlaskClient) -> None:
     assert "nature" in page(client, "/browse?class=MFHSubstance&nature=purple", 400)
 

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from shiyi.errors import FormatError
-from shiyi.model.names import VOCAB
-from shiyi.model.rdf import NamedNode
-from shiyi.ontology.terms import RDF, SHIYI
+from shiyi.model.names import VOCAB, resource
+from shiyi.model.rdf import NamedNode, Term
+from shiyi.ontology.terms import RDF, SHIYI, SKOS
 from shiyi.server.reading import ACCEPTED, Reader, Thing
 
 # facet -> the relation, the class of its values, and whether the member is the subject
@@ -18,6 +19,13 @@ _FACETS: dict[str, tuple[NamedNode, NamedNode, bool]] = {
     "season": (SHIYI.suitableSeason, SHIYI.Season, True),
     "batch": (SHIYI.regulatoryStatus, SHIYI.RegulatoryStatus, True),
 }
+# a query, since going through every claim of a large base here would take seconds
+_BACKED: Final = f"""SELECT DISTINCT ?thing ?tier WHERE {{
+  ?evidence <{SHIYI.sourceTier.value}> ?tier .
+  ?claim <{SHIYI.evidence.value}> ?evidence ; <{RDF.reifies.value}> ?said .
+  BIND(SUBJECT(?said) AS ?thing)
+}}"""
+_TIER, _TIERS = "tier", resource("scheme-tier")
 FACETED = frozenset({"MFHSubstance", "Food", "Herb", "Dish", "Formula"})
 
 
@@ -33,8 +41,9 @@ class Facet:
 def facets(reader: Reader, said: Mapping[str, str]) -> tuple[Facet, ...]:
     """Give every facet with its values; FormatError where ``said`` names a value there is not."""
     made = []
-    for name, (_, kind, _) in _FACETS.items():
-        found = reader.store.match(None, RDF.type, kind, ACCEPTED)
+    kinds = {name: (RDF.type, kind) for name, (_, kind, _) in _FACETS.items()}
+    for name, (relation, kind) in {**kinds, _TIER: (SKOS.inScheme, _TIERS)}.items():
+        found = reader.store.match(None, relation, kind, ACCEPTED)
         things = sorted((reader.thing(quad.subject) for quad in found), key=lambda each: each.iri)
         values = {thing.iri.rpartition("/")[2]: thing for thing in things}
         chosen = said.get(name, "")
@@ -51,8 +60,11 @@ def narrowed(reader: Reader, name: str, chosen: tuple[Facet, ...]) -> list[Thing
     kind = NamedNode(VOCAB + name)
     left = {quad.subject for quad in reader.store.match(None, RDF.type, kind, ACCEPTED)}
     for each in (each for each in chosen if each.chosen):
-        relation, _, forward = _FACETS[each.name]
         value = NamedNode(dict(each.values)[each.chosen].iri)
+        if each.name == _TIER:
+            left &= _backed(reader, value)
+            continue
+        relation, _, forward = _FACETS[each.name]
         if forward:
             left &= {quad.subject for quad in reader.store.match(None, relation, value, ACCEPTED)}
         else:
@@ -61,3 +73,8 @@ def narrowed(reader: Reader, name: str, chosen: tuple[Facet, ...]) -> list[Thing
                 if isinstance(quad.object, NamedNode)
             }  # fmt: skip
     return sorted((reader.thing(node) for node in left), key=lambda thing: thing.label)
+
+
+def _backed(reader: Reader, tier: NamedNode) -> set[Term]:
+    """Collect the subjects of the claims that have evidence of a tier."""
+    return {row["thing"] for row in reader.store.select(_BACKED, tier=tier)}
