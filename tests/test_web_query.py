@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from html import unescape
 from pathlib import Path
 from urllib.parse import quote
 
@@ -86,6 +87,23 @@ def test_a_fault_keeps_the_query_and_says_where(client: FlaskClient) -> None:
     html = page(client, "SELECT * { ?s ?p", 400)
     assert "SELECT * { ?s ?p</textarea>" in html
     assert 'role="alert"' in html
+
+
+def test_the_claims_of_a_concept_open_as_a_table(client: FlaskClient) -> None:
+    shown = client.get("/page/substance-goji?lang=en").get_data(as_text=True)
+    address = unescape(re.findall(r'href="(/sparql\?query=[^"]*)"', shown)[0])
+    table = client.get(address, headers={"Accept": "text/csv"}).get_data(as_text=True)
+    assert table.splitlines()[0] == "from,relation,to,confidence,tiers,claim"
+    assert "goji berry,interacts with,warfarin,0.8" in table
+    assert INTERACTION.iri.value in table
+
+
+def test_the_cited_claims_are_taken_as_turtle(client: FlaskClient) -> None:
+    shown = client.get("/ask?q=goji&lang=en").get_data(as_text=True)
+    address = unescape(re.findall(r'href="(/sparql\?[^"]*format=ttl)"', shown)[0])
+    turtle = client.get(address).get_data(as_text=True)
+    assert INTERACTION.iri.value.rpartition("/")[2] in turtle
+    assert "extractionConfidence" in turtle
 
 
 def test_every_example_stands_in_a_group_that_has_a_name(client: FlaskClient) -> None:
