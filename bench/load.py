@@ -56,6 +56,7 @@ class Load:
         self._turn = threading.Lock()
 
     def run(self, rate: float, seconds: float, clients: int) -> None:
+        """Send ``rate`` requests a second for some seconds."""
         start = time.perf_counter() + 0.2
         threads = [
             threading.Thread(target=self._client, args=(n, start, seconds, clients / rate, clients))
@@ -67,7 +68,7 @@ class Load:
             thread.join()
 
     def _client(self, which: int, start: float, seconds: float, gap: float, clients: int) -> None:
-        chance = random.Random(f"{self.seed} {which}")
+        chance = random.Random(f"{self.seed} {which}")  # noqa: S311
         line = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         for number in range(int(seconds / gap)):
             due = start + gap * (number + which / clients)
@@ -89,6 +90,7 @@ class Load:
         line.close()
 
     def found(self) -> dict[str, Any]:
+        """Give percentiles by kind, and counts by status."""
         told: dict[str, Any] = {}
         good = [each for kind, times in self.times.items() if kind != "hostile" for each in times]
         for kind, times in {**self.times, "all good": good}.items():

@@ -143,7 +143,7 @@ def test_no_text_becomes_an_iri_that_says_more_than_one_term(writable_kb: Knowle
                                      [Quad(B, P, B)], key=f"i{number}", who="me", why="x")  # fmt: skip
         except (UsageError, ValueError):
             refused += 1
-    held = [quad for quad in writable_kb.store.match(None, None, None, graph("iri"))]
+    held = list(writable_kb.store.match(None, None, None, graph("iri")))
     assert refused > 500
     assert len(held) == len(texts()) - refused
     assert len(writable_kb.store) == before + len(held) + 1

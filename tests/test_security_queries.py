@@ -13,7 +13,6 @@ BUILDERS = {
     ("sparql/worker_patterns.py", "query"): "the WHERE clause of a checked update, in the worker",
     ("sparql/worker_updates.py", "update"): "checks one operation's syntax in an empty store",
 }
-SPLICES = (ast.JoinedStr, ast.BinOp)
 
 
 def spliced(node: ast.expr, names: dict[str, list[ast.expr]], depth: int = 0) -> bool:
@@ -44,9 +43,10 @@ def calls(tree: ast.AST) -> list[tuple[ast.Call, dict[str, list[ast.expr]]]]:
                     if isinstance(target, ast.Name):
                         names.setdefault(target.id, []).append(node.value)
         for node in ast.walk(function):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
-                if node.func.attr in CALLS:
-                    found.append((node, names))
+            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
+                continue
+            if node.args and node.func.attr in CALLS:
+                found.append((node, names))
     return found
 
 

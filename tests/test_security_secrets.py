@@ -146,10 +146,8 @@ def test_no_page_log_or_file_holds_the_key(
         site.close()
     assert asked > 40
     assert len(endpoint.seen) > len(FAULTS)
-    if "200 echo" in FAULTS:  # what a model says is dropped unless its claims bear it
-        assert all(CANARY not in body for body in bodies), [b for b in bodies if CANARY in b][0][
-            :800
-        ]
+    # what a model says is dropped unless its claims bear it
+    assert not [body for body in bodies if CANARY in body]
     assert CANARY not in written
     held = [each for each in tmp_path.rglob("*") if each.is_file()]
     assert len(held) > 5

@@ -19,6 +19,14 @@ PINS = [  # a part may be there twice, for other versions of Python
     (canonicalize_name(name), version)
     for name, version in re.findall(r"^([A-Za-z0-9._-]+)==([^ ;\\\n]+)", LOCK, re.MULTILINE)
 ]
+_TRAP = """
+import numpy, pathlib, sys
+class Trap:
+    def __reduce__(self):
+        return (pathlib.Path.touch, (pathlib.Path(sys.argv[1]),))
+held = numpy.array([Trap()], dtype=object)
+numpy.savez(sys.argv[2], strings=held, vectors=held)
+"""
 BASE = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["dependencies"]
 
 
@@ -72,10 +80,7 @@ def test_a_planted_pickle_does_not_run(tmp_path: Path) -> None:
 
     trap = tmp_path / "ran"
     made = subprocess.run(  # noqa: S603 - our own interpreter
-        [sys.executable, "-c",
-         "import numpy, sys, pathlib\nclass T:\n def __reduce__(s): return (pathlib.Path.touch, (pathlib.Path(sys.argv[1]),))\n"
-         "numpy.savez(sys.argv[2], strings=numpy.array([T()], dtype=object), vectors=numpy.array([T()], dtype=object))",
-         str(trap), str(tmp_path / "vectors.npz")],
+        [sys.executable, "-c", _TRAP, str(trap), str(tmp_path / "vectors.npz")],
         check=True, capture_output=True,
     )  # fmt: skip
     assert made.returncode == 0

@@ -29,13 +29,6 @@ class Found:
     doubled: int = 0
     notes: list[str] = field(default_factory=list)
 
-    def __iadd__(self, other: "Found") -> "Found":
-        self.lost += other.lost
-        self.torn += other.torn
-        self.doubled += other.doubled
-        self.notes += other.notes
-        return self
-
 
 @dataclass(frozen=True, slots=True)
 class Stage:

@@ -1,0 +1,82 @@
+"""Hostile labels, notes and IRIs in a real browser: no script of theirs runs, no rule is broken."""
+
+import shutil
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from shiyi.model.names import resource
+from shiyi.model.rdf import Literal, NamedNode, Quad
+from shiyi.ontology.terms import RDF, RDFS, SHIYI, SKOS
+from tests.desk_site import served
+from tests.hostile_texts import PAYLOADS
+
+pytestmark = pytest.mark.browser
+pytest.importorskip("selenium", reason="selenium is not installed")
+SIGNS = ("alert", "script", "onerror", "javascript:", "{{", "<")
+CHOSEN = [each for each in PAYLOADS if any(sign in each for sign in SIGNS)]
+WATCH = """
+window.ran = []; window.alert = function (x) { window.ran.push('alert ' + x); };
+document.addEventListener('securitypolicyviolation', function (e) { window.ran.push('policy ' + e.blockedURI); });
+"""
+
+
+def planted() -> Iterator[Quad]:
+    for number, text in enumerate(CHOSEN):
+        node = resource(f"food-hostile-{number}")
+        yield Quad(node, RDF.type, SKOS.Concept)
+        yield Quad(node, RDF.type, SHIYI.Food)
+        for predicate in (SKOS.prefLabel, SKOS.altLabel, SKOS.definition, RDFS.comment):
+            for language in ("zh", "en"):
+                yield Quad(node, predicate, Literal(f"恶{number} {text}", language=language))
+        yield Quad(node, SHIYI.latinName, Literal(text))
+        for scheme in ("javascript:alert(1)", "data:text/html,<script>alert(1)</script>"):
+            yield Quad(node, SKOS.exactMatch, NamedNode(quote(scheme, safe=":,/()")))
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with served(tmp_path_factory.mktemp("xss"), planted()) as desks:
+        yield desks.address
+
+
+@pytest.fixture(scope="module")
+def driver(address: str) -> Iterator[Any]:
+    from selenium import webdriver
+
+    browser, control = shutil.which("chromium"), shutil.which("chromedriver")
+    if browser is None or control is None:
+        pytest.skip("chromium or chromedriver is not installed")
+    options = webdriver.ChromeOptions()
+    options.binary_location = browser
+    for each in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage"):
+        options.add_argument(each)
+    made = webdriver.Chrome(options=options, service=webdriver.ChromeService(control))
+    made.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": WATCH})
+    yield made
+    made.quit()
+
+
+def test_no_label_note_or_link_runs(driver: Any, address: str) -> None:
+    assert len(CHOSEN) > 12
+    pages = [f"/page/food-hostile-{number}" for number in range(len(CHOSEN))]
+    pages += ["/browse?class=Food", "/concept-search?q=恶", "/graph/food-hostile-1", "/compare?ids=food-hostile-1,food-hostile-2"]  # fmt: skip
+    pages += [f"/ask?q={quote(each)}" for each in CHOSEN[::4]]
+    pages += [
+        f"/sparql?query={quote('SELECT ?n { ?s <http://www.w3.org/2004/02/skos/core#prefLabel> ?n } LIMIT 60')}"
+    ]
+    looked = 0
+    for page in pages:
+        driver.get(address + page)
+        ran = driver.execute_script("return window.ran")
+        assert ran == [], (page, ran)
+        links = driver.execute_script(
+            "return [...document.querySelectorAll('a[href],form[action],iframe,object,embed')]"
+            ".map(e => e.href || e.action || e.tagName)"
+        )
+        bad = [each for each in links if not str(each).startswith(("http:", "https:", "mailto:"))]
+        assert bad == [], (page, bad)
+        looked += 1
+    assert looked > 20
