@@ -63,7 +63,7 @@ def test_no_form_of_another_site_writes(desks: Desks) -> None:
     changes, refused = desks.curation.writing, 0
     before = changes.writer.sequence, len(changes.store)
     cookie = desks.cookie(Role.ADMINISTRATOR)
-    foreign = ({"Origin": "https://evil.example"}, {"Referer": "https://evil.example/x"},
+    foreign: tuple[dict[str, str], ...] = ({"Origin": "https://evil.example"}, {"Referer": "https://evil.example/x"},
                {"Sec-Fetch-Site": "cross-site"}, {"Origin": "null"}, {})  # fmt: skip
     for rule in desks.app.url_map.iter_rules():
         for method in sorted((rule.methods or set()) & {"POST", "PUT", "DELETE", "PATCH"}):

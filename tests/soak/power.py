@@ -77,7 +77,7 @@ def power_cuts(cuts: int, seed: int, home: Path | None = None) -> Cuts:
     """Kill a writer and cut its files ``cuts`` times, on one base; count what is missing."""
     chance, nursery, row, last = random.Random(f"{seed} power"), Nursery(), Cuts(), 0  # noqa: S311
     folder = Path(tempfile.mkdtemp(prefix="soak-power-", dir=home))
-    stage = Stage("power cut", lambda _: None, write, lambda *_: None, 0.2)  # type: ignore[arg-type,return-value] # only started
+    stage = Stage("power cut", lambda _: None, write, lambda *_: None, 0.2)  # type: ignore[arg-type] # only started
     try:
         build_generation(folder / "kb", [], {})
         for turn in range(cuts):

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 from shiyi.cli.extracting import Extracting
 from shiyi.errors import UsageError
@@ -13,7 +14,7 @@ from shiyi.ingest import forget as forgetting
 from shiyi.ingest.report import Report
 from shiyi.ingest.run import Options, ingest, text_batches
 from shiyi.ingest.text.reading import read_text
-from shiyi.model.rdf import Quad, text
+from shiyi.model.rdf import NamedNode, Quad, text
 from shiyi.ontology.terms import PROV, RDF, SHIYI
 from shiyi.settings import IngestSettings, ModelSettings, Settings
 from shiyi.sparql.generations import build_generation
@@ -77,10 +78,10 @@ def _torn(quads: set[Quad]) -> int:
     borne = {q.subject for q in quads if q.predicate == SHIYI.evidence}
     said = {q.subject: text(q.object) for q in quads if q.predicate == RDF.value}
     quotes = {q.subject: text(q.object) for q in quads if q.predicate == SHIYI.quote}
-    wrong = sum(
-        quotes[q.subject] not in said.get(q.object, "")  # type: ignore[call-overload] # a node
-        for q in quads if q.predicate == PROV.wasDerivedFrom and q.subject in quotes
-    )  # fmt: skip
+    wrong = 0
+    for quad in quads:
+        if quad.predicate == PROV.wasDerivedFrom and quad.subject in quotes:
+            wrong += quotes[quad.subject] not in said.get(cast("NamedNode", quad.object), "")
     return len(claims - borne) + wrong
 
 

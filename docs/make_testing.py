@@ -1,0 +1,98 @@
+"""Fill the figures of docs/TESTING.md from docs/testing-figures.json and from the tests themselves.
+
+python docs/make_testing.py [build/soak.json …] merges the JSON of runs into the figures first.
+"""
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parent.parent
+PAGE, FIGURES = ROOT / "docs" / "TESTING.md", ROOT / "docs" / "testing-figures.json"
+
+
+def lines(folder: Path, kinds: str = "*.py") -> int:
+    """Count lines of code files beneath a folder."""
+    return sum(len(path.read_text("utf-8").splitlines()) for path in folder.rglob(kinds))
+
+
+def counts() -> str:
+    """Give how much there is of code and of tests."""
+    code, tests = lines(ROOT / "src"), lines(ROOT / "tests")
+    files = [*(ROOT / "tests").rglob("test_*.py")]
+    named = sum(
+        len(re.findall(r"^\s*def test_", path.read_text("utf-8"), re.MULTILINE)) for path in files
+    )
+    return (
+        f"{code:,} lines of code, {tests:,} lines of tests in {len(files)} files with {named:,} test functions "
+        "(many run for each of a list of cases)."
+    )
+
+
+def runs(held: dict[str, dict[str, Any]]) -> str:
+    """Give a table of the long runs."""
+    rows = ["| run | how much | acknowledged | lost | torn | doubled | seconds | day, load |", "|---|---|---|---|---|---|---|---|"]  # fmt: skip
+    for name, row in held.items():
+        if not {"kills", "cuts", "curators"} & row.keys():
+            continue
+        much = (
+            f"{row['kills']} kills" if "kills" in row else f"{row['cuts']} cuts" if "cuts" in row
+            else f"{row['curators']} at once, {row['items']} claims"
+        )  # fmt: skip
+        done = row.get("acknowledged", row.get("decided", 0))
+        more = (
+            ""
+            if "serial" not in row
+            else ("; a serial order" if row["serial"] else "; NO serial order")
+        )
+        rows.append(f"| {name} | {much}{more} | {done:,} | {row.get('lost', 0)} | {row.get('torn', '–')} | {row.get('doubled', '–')} "
+                    f"| {row['seconds']} | {row['day']}, {row['load']} |")  # fmt: skip
+    total = sum(row.get("kills", 0) for row in held.values())
+    rows.append(f"\nKills in all: {total:,}.")
+    return "\n".join(rows)
+
+
+def sieges(held: dict[str, dict[str, Any]]) -> str:
+    """Give the hostile run and the load."""
+    said = []
+    if siege := held.get("hostile requests"):
+        statuses = ", ".join(f"{count} × {status}" for status, count in siege["statuses"].items())
+        said.append(
+            f"- Hostile requests: {siege['requests']:,} of {siege['kinds']} kinds with seed {siege['seed']}: {statuses}; "
+            f"{siege['faults']} faults (500 or no answer), slowest {siege['slowest']} s with a deadline of 1 s, {siege['late']} "
+            f"later than 1.5 s; {siege['good']:,} good requests beside them, {siege['good_failed']} failed, p99 "
+            f"{siege['good_p99_ms']} ms; the server grew by {siege['grown_mib']} MiB. Load of the machine {siege['load']}."
+        )
+    if load := held.get("load"):
+        steady, rush = load["steady"], load["five_times"]
+        good = steady["all good"]
+        said.append(
+            f"- Mixed load: {load['rate']:.0f} requests a second for {load['minutes']} minutes: p50 {good['p50_ms']} ms, p95 "
+            f"{good['p95_ms']} ms, p99 {good['p99_ms']} ms of {good['n']:,}, {steady['faults']} faults; memory "
+            f"{load['memory_before']['server_mib']} to {load['memory_after']['server_mib']} MiB. Five times as much: "
+            f"{rush['shed']:,} told to come again, {rush['faults']} faults, recovered after {load['recovered_seconds']} s. "
+            f"Load of the machine {load['load']}."
+        )
+    return "\n".join(said)
+
+
+def main() -> None:
+    """Merge what was given, and fill the page."""
+    held = json.loads(FIGURES.read_text("utf-8")) if FIGURES.exists() else {}
+    for name in sys.argv[1:]:
+        said = json.loads(Path(name).read_text("utf-8"))
+        held |= {"load": said} if "steady" in said else said
+    FIGURES.write_text(
+        json.dumps(held, indent=1, ensure_ascii=False, sort_keys=True) + "\n", "utf-8"
+    )
+    page = PAGE.read_text("utf-8")
+    for mark, text in {"counts": counts(), "runs": runs(held), "sieges": sieges(held)}.items():
+        pattern = re.compile(rf"(<!-- {mark} -->\n).*?(<!-- end -->)", re.DOTALL)
+        page = pattern.sub(lambda found, text=text: f"{found[1]}{text}\n{found[2]}", page)  # type: ignore[misc] # bound now
+    PAGE.write_text(page, "utf-8")
+
+
+if __name__ == "__main__":
+    main()
