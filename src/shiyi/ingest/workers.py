@@ -101,25 +101,31 @@ class Processes:
         """Say how many documents are given out at a time."""
         return 2 * self.number
 
-    def give(self, document: Document) -> "Future[Part]":
+    def give(self, document: Document) -> "Given":
         """Have a document read."""
         if self._pool is None:
             spawn = multiprocessing.get_context("spawn")  # a fork would copy locks of threads
             self._pool = ProcessPoolExecutor(self.number, spawn)
         try:
-            return self._pool.submit(self.reader.read, document)
+            return Given(self._pool, self._pool.submit(self.reader.read, document))
         except BrokenProcessPool as fault:
             broken: Future[Part] = Future()
             broken.set_exception(fault)
-            return broken
+            return Given(self._pool, broken)
 
-    def take(self, document: Document, asked: "Future[Part]") -> Part:
-        """Wait for a document; where a process died, begin anew with fresh ones."""
+    def take(self, document: Document, asked: "Given") -> Part:
+        """Wait for a document; where a process died, begin anew with fresh ones.
+
+        All that was given to the broken pool comes back broken, one after the other: only the
+        first to come ends it, or what others wait for in the fresh one would be lost.
+        """
         for _ in range(_TRIES):
             try:
-                return asked.result()
+                return asked.read.result()
             except BrokenProcessPool:
-                self.close()
+                if asked.pool is self._pool:
+                    self._pool = None
+                    asked.pool.shutdown(wait=False)
                 asked = self.give(document)
         raise OutsideError(f"{document.name} ended its process {_TRIES} times; is memory short?")
 
@@ -128,6 +134,14 @@ class Processes:
         if self._pool is not None:
             self._pool.shutdown(wait=False, cancel_futures=True)
             self._pool = None
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A document given to a pool."""
+
+    pool: ProcessPoolExecutor
+    read: "Future[Part]"
 
 
 @dataclass(slots=True)
