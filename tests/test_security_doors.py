@@ -8,6 +8,7 @@ from urllib.parse import quote
 import pytest
 
 from shiyi.curation.roles import Role
+from shiyi.server.guard import admit
 from tests.curation_site import HTML, Desks, open_desks
 
 ELSEWHERE = (
@@ -104,3 +105,18 @@ def test_every_answer_carries_its_policy(desks: Desks) -> None:
             assert not re.search(r"\son\w+=\"", reply.text), rule
         looked += 1
     assert looked > 30
+
+
+def test_beyond_a_full_queue_everybody_is_told_to_come_again(desks: Desks) -> None:
+    client, most = desks.app.test_client(), desks.site.settings.server.queue
+    try:
+        for waiting, status in ((0, 200), (most, 200), (most + 1, 503), (10 * most, 503), (0, 200)):
+            admit(desks.app, lambda waiting=waiting: waiting)  # type: ignore[misc] # bound now
+            reply = client.get("/sparql?query=ASK%7B%7D")
+            assert reply.status_code == status
+            assert ("Retry-After" in reply.headers) == (status == 503)
+            assert client.get("/metrics").status_code == 200
+            assert client.get("/healthz").status_code == 200
+        assert 'shiyi_shed_total{kind="queue"} 2' in client.get("/metrics").text
+    finally:
+        admit(desks.app, lambda: 0)
