@@ -120,7 +120,7 @@ const graphs = new IntersectionObserver((seen) => {
   for (const { target, isIntersecting } of seen) {
     if (!isIntersecting) continue;
     graphs.unobserve(target);
-    load(target.dataset.library).then(() => load(target.dataset.script)).then(() => window.shiyiDraw(target), () => { target.hidden = true; });
+    load(target.dataset.library).then(() => load(target.dataset.script)).then(() => { if (target.offsetWidth) window.shiyiDraw(target); else graphs.observe(target); }, () => { target.hidden = true; }); // a hidden one waits
   }
 }, { rootMargin: "900px" });
 
