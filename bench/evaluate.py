@@ -273,6 +273,7 @@ def ablations(w: Writer) -> None:
         ("syndrome", "mtcmb-dev/TCM-Diagnosis.jsonl", "fused", "top5", ()),
         ("syndrome", "tcmeval_sdt/Validation_TCM_Data_v1.json", "fused", "top1", train),
     ):
+        n, bound = 0, f" --limit {w.limit}" if w.limit else ""
         rows, told = [], "".join(f" --train {name}" for name in learnt)
         for switch in (
             "",
@@ -281,10 +282,11 @@ def ablations(w: Writer) -> None:
         ):
             report = w.run(task, file, (method,), train=learnt, ablate=(switch,) if switch else ())
             if report:
+                n = report.n
                 m = report.metrics(report.runs[0])[metric]
                 rows.append(f"| {switch or 'whole'} | {m.value:.3f} [{m.low:.3f}, {m.high:.3f}] |")
         if rows:
-            parts.append(f"## {file}, {method}\n\n`shiyi evaluate {task} {file}{told} --method {method} --ablate …`\n\n| switch | {metric} |\n|---|---|\n" + "\n".join(rows) + "\n")  # fmt: skip
+            parts.append(f"## {file}, {method}\n\n{n} items. `shiyi evaluate {task} {file}{told}{bound} --method {method} --ablate …`\n\n| switch | {metric} |\n|---|---|\n" + "\n".join(rows) + "\n")  # fmt: skip
     parts += switches_of_answers(w)
     parts += sweeps(w)
     w.page("ablations", "Ablations and sweeps", parts)

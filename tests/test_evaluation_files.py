@@ -140,7 +140,9 @@ def test_a_held_out_share_is_never_learnt_from(tmp_path: Path) -> None:
 
 def test_confidences_outside_their_range_and_repeats_are_counted(tmp_path: Path) -> None:
     with gzip.open(tmp_path / "w.tsv.gz", "wt") as lines:
-        lines.write("1\t0\t2\t0.5\n1\t0\t2\t0.50\n1\t0\t2\t0.9\n1\t0\t3\t1.5\n1\t0\t4\n1\t0\t5\tnan\n")
+        lines.write(
+            "1\t0\t2\t0.5\n1\t0\t2\t0.50\n1\t0\t2\t0.9\n1\t0\t3\t1.5\n1\t0\t4\n1\t0\t5\tnan\n"
+        )
     kept, skips = load_weighted(tmp_path / "w.tsv.gz")
     assert [each.confidence for each in kept] == [0.5, 0.9]
     assert skips.counts == {
