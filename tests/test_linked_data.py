@@ -66,7 +66,7 @@ def serving(site: Site) -> Iterator[str]:
     try:
         yield f"http://127.0.0.1:{server.effective_port}"
     finally:
-        server.close()
+        server.trigger.pull_trigger(server.close)  # in its own thread, which may be waiting
         thread.join(10)
 
 

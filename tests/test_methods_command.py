@@ -122,9 +122,8 @@ def test_a_method_chooses_by_what_it_retrieves(
 
 
 def test_a_switch_that_changes_nothing_is_refused(base: KnowledgeBase, choices: Path) -> None:
-    request = Request("mcq", str(choices), methods=("layers",), ablate=("beam-1",))
     with pytest.raises(UsageError, match="does not change layers"):
-        evaluate(base, Settings(), request)
+        Request("mcq", str(choices), methods=("layers",), ablate=("beam-1",))
     once = Request("mcq", str(choices), methods=("spot",), ablate=("no-reflection", "keyword-only"))
     assert evaluate(base, Settings(), once).to_json()[0]["ablate"] == [
         "no-reflection",

@@ -115,7 +115,7 @@ def test_a_slow_model_is_left_at_its_deadline(endpoint: Endpoint) -> None:
     release = threading.Event()
     endpoint.say = lambda prompt: (release.wait(20) and (200, "{}")) or (200, "{}")
     began = time.monotonic()
-    with pytest.raises(OutsideError, match="no answer in|APITimeoutError"):
+    with pytest.raises(OutsideError, match=r"no answer in|APITimeoutError"):
         chat(endpoint, timeout=0.5).reply("hello")
     assert time.monotonic() - began < 10
     release.set()

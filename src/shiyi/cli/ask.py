@@ -43,7 +43,7 @@ def run(args: argparse.Namespace, settings: Settings) -> int:
             raise UsageError("--replay takes no question: it is in the file")
         return _replayed(args, settings)
     if not args.question:
-        raise UsageError("ask something, such as: shiyi ask 枸杞的性味？")
+        raise UsageError("the question is empty; ask something, such as: shiyi ask 枸杞的性味？")
     if args.sparql:
         return _in_sparql(args, settings)
     from shiyi.answering import Runtime

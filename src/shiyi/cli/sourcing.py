@@ -60,13 +60,14 @@ def _batches_of(
         return _cases(args, path, extracting, base, report)
     if args.source in KINDS:
         return _vocabulary(args, path, extracting, report)
+    plain = args.source in {"umls", "table"}
+    dataset = None if plain else described(BOOKS if args.source == "books" else args.source)
     if not path.exists():
         raise UsageError(f"{path} does not exist")
     if args.source == "umls":
         return _umls(args, path, base, report)
-    if args.source == "table":
+    if dataset is None:
         return _table(args, path, extracting, base, report)
-    dataset = described(BOOKS if args.source == "books" else args.source)
     if artefact(f"ingest/{dataset.name}/mapping.toml").is_file():
         return _table(args, path, extracting, base, report)
     return _books(args, dataset, path, extracting, base, report)

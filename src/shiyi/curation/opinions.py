@@ -12,6 +12,7 @@ from shiyi.curation.ledger import REVIEWS, Change, agent
 from shiyi.curation.standing import REVIEWING
 from shiyi.model.rdf import text
 from shiyi.ontology.terms import DCTERMS, PROV, SHIYI
+from shiyi.reasoning.agreement import krippendorff_alpha
 from shiyi.sparql.store import QuadStore
 
 _AGENT = agent("").value
@@ -117,17 +118,13 @@ class Opinions:
 
     def agreement(self) -> Agreement:
         """Measure agreement over the claims that at least two people reviewed."""
-        import krippendorff
-
         shared = {c: found for c, found in self._reviewed().items() if len(found) > 1}
         people = sorted({who for found in shared.values() for who in found})
         table = np.full((len(people), len(shared)), np.nan)
         for j, claim in enumerate(sorted(shared)):
             for who, each in shared[claim].items():
                 table[people.index(who), j] = each.agreement
-        alpha = None
-        if len(np.unique(table[~np.isnan(table)])) > 1:
-            alpha = float(krippendorff.alpha(table, level_of_measurement="interval"))
+        alpha = krippendorff_alpha(table, "interval")
         pairs = {}
         for i, one in enumerate(people):
             for j, other in enumerate(people[i + 1 :], i + 1):

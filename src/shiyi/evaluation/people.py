@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from shiyi.evaluation.people_page import page
 from shiyi.evaluation.results import Report, Run
 from shiyi.evaluation.tasks import Progress, check_methods
 from shiyi.model.profile import Profile
+from shiyi.reasoning.agreement import krippendorff_alpha
 
 KEY: Final = "key.json"
 Scores = dict[tuple[str, str, str], float]  # dimension, item, rater
@@ -187,18 +188,13 @@ def _take(path: Path, items: Mapping[str, Any], scores: Scores, skips: Skips) ->
 
 
 def _alpha(scores: Scores, dimension: Dimension) -> float | None:
-    import krippendorff
-
     own = {(item, rater): v for (name, item, rater), v in scores.items() if name == dimension.id}
     items, raters = (sorted({pair[i] for pair in own}) for i in (0, 1))
     data = np.full((len(raters), len(items)), np.nan)
     for (item, rater), value in own.items():
         data[raters.index(rater), items.index(item)] = value
-    paired = (~np.isnan(data)).sum(axis=0) > 1
-    if not paired.any() or len(np.unique(data[:, paired][~np.isnan(data[:, paired])])) < 2:
-        return None
-    level: Literal["nominal", "ordinal"] = "nominal" if dimension.binary else "ordinal"
-    return round(float(krippendorff.alpha(data, level_of_measurement=level)), 4)
+    alpha = krippendorff_alpha(data, "nominal" if dimension.binary else "ordinal")
+    return None if alpha is None else round(alpha, 4)
 
 
 def _runs(scores: Scores, items: Mapping[str, Mapping[str, str]]) -> tuple[Run, ...]:
