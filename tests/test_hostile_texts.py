@@ -191,7 +191,7 @@ def test_every_form_takes_any_text_and_no_form_writes_by_it(desks: Desks) -> Non
                 made = json.dumps({"question": "枸杞", name: text}).encode()
                 check(*line.ask("POST", path, made, "application/json"), text, (path, name))
                 asked += 1
-    assert asked > 130
+    assert asked > 100
     assert state(desks) == before
     line.close()
 

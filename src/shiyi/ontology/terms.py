@@ -235,6 +235,7 @@ class SHIYI(Vocabulary, base=VOCAB):
     hasStep: NamedNode
     reasonedIn: NamedNode
 
+
 class RDF(Vocabulary, base="http://www.w3.org/1999/02/22-rdf-syntax-ns#"):
     """RDF 1.2."""
 
