@@ -104,7 +104,9 @@ def test_nothing_of_a_person_is_left_in_graph_journal_index_output_or_export(
     said += capture.out + capture.err + caplog.text + "".join(map(str, desk.held()))
     whole = b"\0".join((out.getvalue(), said.encode(), *(each.read_bytes() for each in files)))
     names = " ".join(each.text for each in desk.index.labels).lower()  # brown rice is no Mrs Brown
-    secrets = {each for each in secrets if len(each) > 3 and each.lower() not in names} | {"患者欧阳秘名单"}
+    secrets = {each for each in secrets if len(each) > 3 and each.lower() not in names} | {
+        "患者欧阳秘名单"
+    }
     assert len(secrets) > 250
     assert [each for each in secrets if each.encode() in whole] == []
     assert {"name", "phone", "id", "birth date", "address", "field name"} <= report.removed.keys()

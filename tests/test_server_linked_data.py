@@ -117,7 +117,9 @@ def test_reads_are_open_to_other_origins_and_heads_and_options_work(client: Flas
         options = client.options(address)
         assert options.status_code == 200
         assert options.headers["Access-Control-Allow-Origin"] == "*"
-        assert "Authorization" in options.headers["Access-Control-Allow-Headers"]  # tokens, no cookies
+        assert (
+            "Authorization" in options.headers["Access-Control-Allow-Headers"]
+        )  # tokens, no cookies
     got = client.get("/rdf-graph-store?default", headers={"Accept": "text/turtle; charset=utf-8"})
     assert got.status_code == 200
     assert client.get("/rdf-graph-store").status_code == 400
