@@ -108,6 +108,8 @@ def test_a_stale_concept_is_refused_and_the_form_kept(desks: Desks, curator: Vis
     assert second.submit(theirs, CONCEPT, definition_en="Theirs.").status == 200
     refused = curator.submit(mine, CONCEPT, definition_en="Mine.")
     assert refused.status == 409
+    assert "<b>second</b>" in refused.body  # who was faster, and with what
+    assert "Theirs." in refused.body
     assert "Mine." in refused.body
     assert curator.submit(refused, CONCEPT).status == 200
 

@@ -12,6 +12,7 @@ from shiyi.curation.changes import Edit
 from shiyi.curation.editing_claims import named
 from shiyi.curation.editing_faults import Fault
 from shiyi.curation.forms import ShapeForms
+from shiyi.curation.ledger import Change
 from shiyi.curation.roles import Right
 from shiyi.curation.state import version_of
 from shiyi.curation.vocabulary import (
@@ -28,7 +29,9 @@ from shiyi.ingest.concepts import KINDS
 from shiyi.model.names import ID, resource
 from shiyi.model.rdf import NamedNode, Quad
 from shiyi.ontology.terms import RDF, SKOS
+from shiyi.server.curating.edit_stale import Line, lines_of
 from shiyi.server.curating.session import PREFIX, needs, person
+from shiyi.server.curating.stale import since
 from shiyi.server.curators import Curation
 from shiyi.server.inputs import text_field
 from shiyi.server.kept import Kept
@@ -45,7 +48,8 @@ class Form:
     is_new: bool
     version: str = ""
     faults: dict[str, tuple[Fault, ...]] = field(default_factory=dict)
-    stale: bool = False
+    stale: tuple[Change, ...] = ()
+    lines: tuple[Line, ...] = ()
 
     def against(self, name: str) -> tuple[Fault, ...]:
         """List the faults of one field."""
@@ -141,10 +145,16 @@ class _Desk:
         try:
             change = self._curation.writing.make(edit, person().name)
         except StaleError:
-            now = version_of(store, entry.iri.value)
-            return self.shown(Form(entry, is_new, now, stale=True)), 409
+            return self.shown(self._behind(entry, is_new, version)), 409
         flash(catalogue()("edit.saved", n=change.number))
         return redirect(f"{PREFIX}/vocabulary/concept?id={entry.id}")
+
+    def _behind(self, entry: Entry, is_new: bool, seen: str) -> Form:
+        """Keep what was typed, beside what others changed since the version it was made from."""
+        store, iri = self._site.store, entry.iri.value
+        later, difference = since(self._curation.writing, iri, seen)
+        lines = lines_of(self._kept.reader(chosen_language()), difference)
+        return Form(entry, is_new, version_of(store, iri), stale=tuple(later), lines=lines)
 
     def move(self) -> Edit:
         """Read what is to become of a concept."""
