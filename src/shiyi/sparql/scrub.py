@@ -2,7 +2,9 @@
 
 import hashlib
 import json
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -13,6 +15,7 @@ from shiyi.sparql.journal import read_journal
 from shiyi.sparql.knowledge_base import KnowledgeBase, current_generation
 from shiyi.sparql.writer import JOURNAL_FILE
 
+_SETTLED: Final = 2.0  # seconds without a change after which a table is whole
 DIGESTS: Final = "digests.json"  # beside the indexes; of the files a build made
 
 
@@ -26,10 +29,14 @@ class Scrubbed:
     damages: list[str] = field(default_factory=list)
 
 
-def note_digests(generation: Path) -> int:
-    """Note the SHA-256 of the indexes and tables of a generation that was just built."""
+def note_digests(generation: Path, before: float = float("inf")) -> int:
+    """Note the SHA-256 of the indexes and tables of a whole generation, of those older than a time.
+
+    ``before`` keeps out a table that a server is just writing.
+    """
     said = {
-        path.relative_to(generation).as_posix(): _digest(path) for path in _built(generation)
+        path.relative_to(generation).as_posix(): _digest(path)
+        for path in _built(generation) if path.stat().st_mtime < before
     }  # fmt: skip
     replace_file(generation / "index" / DIGESTS, (json.dumps(said, indent=1) + "\n").encode())
     return len(said)
@@ -38,10 +45,11 @@ def note_digests(generation: Path) -> int:
 def scrub(kb: Path) -> Scrubbed:
     """Read every quad, every journal record and every file that a build noted the digest of.
 
-    Works beside a server that writes. A table that has been compacted away since is no damage;
-    what Oxigraph wrote since is read through its own checksums.
+    Works beside a server that writes. A table that has been compacted away since is no damage.
+    Tables never change, so one that came since the build is noted when it is first read without
+    fault; until then only what its own checksums cover and a reading touches is looked at.
     """
-    found = Scrubbed()
+    found, began = Scrubbed(), time.time()
     try:
         generation = current_generation(kb)
         with KnowledgeBase.open(kb) as base:
@@ -63,6 +71,9 @@ def scrub(kb: Path) -> Scrubbed:
         found.files += 1
         if _digest(path) != digest:
             found.damages.append(f"{path} is not what the build made; restore it from a backup")
+    if not found.damages:
+        with suppress(PermissionError):  # a base one may only read
+            note_digests(generation, began - _SETTLED)
     return found
 
 
