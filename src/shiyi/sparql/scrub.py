@@ -3,7 +3,7 @@
 import hashlib
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,15 +29,13 @@ class Scrubbed:
     damages: list[str] = field(default_factory=list)
 
 
-def note_digests(generation: Path, before: float = float("inf")) -> int:
-    """Note the SHA-256 of the indexes and tables of a whole generation, of those older than a time.
+def note_digests(generation: Path) -> int:
+    """Note the SHA-256 of the indexes and tables of a generation that was just built."""
+    return _note(generation, _built(generation), {})
 
-    ``before`` keeps out a table that a server is just writing.
-    """
-    said = {
-        path.relative_to(generation).as_posix(): _digest(path)
-        for path in _built(generation) if path.stat().st_mtime < before
-    }  # fmt: skip
+
+def _note(generation: Path, files: Iterable[Path], known: dict[str, str]) -> int:
+    said = known | {path.relative_to(generation).as_posix(): _digest(path) for path in files}
     replace_file(generation / "index" / DIGESTS, (json.dumps(said, indent=1) + "\n").encode())
     return len(said)
 
@@ -63,7 +61,8 @@ def scrub(kb: Path) -> Scrubbed:
             found.records += 1
     except KnowledgeBaseError as fault:
         found.damages.append(f"journal: {fault}")
-    for path, digest in _noted(generation, found):
+    noted = dict(_noted(generation, found))
+    for path, digest in noted.items():
         if not path.exists():
             if path.suffix != ".sst":
                 found.damages.append(f"{path.name} is missing; run `shiyi build`")
@@ -73,8 +72,19 @@ def scrub(kb: Path) -> Scrubbed:
             found.damages.append(f"{path} is not what the build made; restore it from a backup")
     if not found.damages:
         with suppress(PermissionError):  # a base one may only read
-            note_digests(generation, began - _SETTLED)
+            _note_later(generation, noted, began)
     return found
+
+
+def _note_later(generation: Path, noted: dict[Path, str], began: float) -> None:
+    """Add the tables that came since; one a server is just writing is left for the next time."""
+    later = [
+        path for path in (generation / "store").glob("*.sst")
+        if path not in noted and path.stat().st_mtime < began - _SETTLED
+    ]  # fmt: skip
+    if later:
+        known = {path.relative_to(generation).as_posix(): said for path, said in noted.items()}
+        _note(generation, later, known)
 
 
 def _noted(generation: Path, found: Scrubbed) -> Iterator[tuple[Path, str]]:
