@@ -13,7 +13,9 @@ import pytest
 
 from shiyi.artefacts import artefact
 from shiyi.ingest.concepts import concept_quads, read_concepts
+from shiyi.ingest.datasets import described
 from shiyi.ingest.gate import CANDIDATES, QUARANTINE, Change, Gate, Proposed, Votes, change_of
+from shiyi.ingest.replacing import Seen, sweep
 from shiyi.ingest.starter import vocabulary_quads
 from shiyi.ingest.tables import Faults
 from shiyi.linking.labels import LabelIndex
@@ -137,6 +139,23 @@ def test_running_it_again_changes_nothing(kb: Path) -> None:
     assert shiyi(kb, "ingest", "books", str(SAMPLE)).returncode == 0
     assert held(kb) == once
     assert (kb / "journal.nq").read_bytes() == journal
+
+
+@pytest.mark.parametrize(("others", "left"), [({"rules"}, True), ({"llm"}, False)])
+def test_one_way_of_reading_takes_nothing_back_that_another_found(
+    kb: Path, others: set[str], left: bool
+) -> None:
+    assert shiyi(kb, "ingest", "books", str(SAMPLE)).returncode == 0
+    with KnowledgeBase.open(kb, write=True) as base:
+        claims = len(_claims(base.store))
+        seen = Seen(
+            {q.subject for q in base.store.match(None, RDF.type, SHIYI.Source, BOOKS)
+             if isinstance(q.subject, NamedNode)},
+            nodes={hash(quad.subject) for quad in base.store.match(graph=BOOKS)},
+        )  # fmt: skip
+        gone = sweep(base.writer, described("tcm-ancient-books"), seen, others)
+        assert claims > 3
+        assert (gone["claims"], len(_claims(base.store))) == ((0, claims) if left else (claims, 0))
 
 
 def test_a_dry_run_counts_and_writes_nothing(kb: Path) -> None:

@@ -38,6 +38,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     sourcing.configure(parser)
 
 
+def _others(args: argparse.Namespace) -> set[str]:
+    """Name the ways of reading that this run does not take; what they found before stays."""
+    return {"rules", "llm", "school"} - {args.extractor, "school" if args.school else ""}
+
+
 def run(args: argparse.Namespace, settings: Settings) -> int:
     """Ingest each path; print what came of it; status 1 where a part of a source failed."""
     from shiyi.ingest.extraction.lessons import lessons, told
@@ -73,7 +78,7 @@ def run(args: argparse.Namespace, settings: Settings) -> int:
             watched = replace(options, watch=seen.take)
             reports.append(ingest(dataset, batches, report, gate, writer, watched))
             if writer and not (args.resume or args.limit or report.failures or report.waiting):
-                report.taken_back += Counter(sweep(writer, dataset, seen))
+                report.taken_back += Counter(sweep(writer, dataset, seen, _others(args)))
             extracting.tell(report, dataset)
         extracting.close()
     if sys.stderr.isatty():

@@ -1,6 +1,6 @@
 """What a source said before and says no longer: taken back once the whole of it was read again."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -40,15 +40,18 @@ class Seen:
                     self.files.add(evidence.locator.partition(":")[0])
 
 
-def sweep(writer: Writer, dataset: Dataset, seen: Seen) -> dict[str, int]:
+def sweep(
+    writer: Writer, dataset: Dataset, seen: Seen, others: Collection[str] = ()
+) -> dict[str, int]:
     """Remove what the source said before and ``seen`` does not hold; count what went.
 
-    Only works and files that were read are swept, so that a part read alone leaves the others.
+    Only works and files that were read are swept, so that a part read alone leaves the others, and
+    nothing that was found by ``others``: extractors that this run did not use.
     Killed at any moment, the next whole run ends it.
     """
     counts = {"evidence": 0, "claims": 0, "quads": 0}
     release = f"{dataset.name}@{dataset.version}"
-    stale = list(_stale_evidence(writer, seen))
+    stale = list(_stale_evidence(writer, seen, others))
     passages = list(_stale_passages(writer, dataset, seen))
     old = [graph("source", f"{dataset.name}@{each}") for each in releases(writer.store, dataset.name)
            if each != dataset.version and _is_digest(dataset)]  # fmt: skip
@@ -71,15 +74,27 @@ def _is_digest(dataset: Dataset) -> bool:
     return any(each.startswith(dataset.version) for each in dataset.digests.values())
 
 
-def _stale_evidence(writer: Writer, seen: Seen) -> Iterator[tuple[NamedNode, NamedNode]]:
+def _stale_evidence(
+    writer: Writer, seen: Seen, others: Collection[str]
+) -> Iterator[tuple[NamedNode, NamedNode]]:
     for place in (CANDIDATES, QUARANTINE):
         for source in seen.sources:
             for quad in writer.store.match(None, DCTERMS.source, source, place):
                 node = quad.subject
                 if not isinstance(node, NamedNode) or hash(node) in seen.nodes:
                     continue
+                if _found_by(writer, node, place) in others:
+                    continue
                 if _is_of_files(writer, node, source, place, seen):
                     yield node, place
+
+
+def _found_by(writer: Writer, node: NamedNode, place: NamedNode) -> str:
+    """Name the extractor that found evidence, without its version; "" where none is named."""
+    made = next(writer.store.match(node, PROV.wasGeneratedBy, None, place), None)
+    if made is None:
+        return ""
+    return text(made.object).rpartition("/")[2].removeprefix("activity-").rpartition("-")[0]
 
 
 def _is_of_files(
