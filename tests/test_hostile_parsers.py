@@ -107,9 +107,11 @@ def test_a_listing_of_a_backup_is_read_or_refused(written: bytes) -> None:
     with TemporaryDirectory() as folder:
         (Path(folder) / LISTING).write_bytes(written)
         try:
-            read_listing(Path(folder))
+            made = read_listing(Path(folder))
         except KnowledgeBaseError:
             return
+        assert {"release", "made", "files", "size"} <= json.loads(written).keys()
+        assert made.release == json.loads(written)["release"]
 
 
 @MANY
@@ -117,9 +119,14 @@ def test_a_listing_of_a_backup_is_read_or_refused(written: bytes) -> None:
     ["SHIYI_PATHS_TOP_K", "SHIYI_SERVER_PORT", "SHIYI_SERVER_RESTRICTED", "SHIYI_STORE", "SHIYI_BASE"]), st.text(max_size=20)))  # fmt: skip
 def test_settings_are_read_or_refused(toml: str, env: dict[str, str]) -> None:
     try:
-        Settings.read(toml, env)
+        read = Settings.read(toml, env)
     except ShiyiError:
         return
+    for section, key in (("paths", "top_k"), ("server", "port")):
+        value = getattr(getattr(read, section), key)
+        assert type(value) is int
+        said = env.get(f"SHIYI_{section.upper()}_{key.upper()}")
+        assert said is None or value == int(said)
 
 
 def test_replies_that_were_kept_badly_are_not_read(tmp_path: Path) -> None:

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, Final
 from shiyi.curation.changes import Changes
 from shiyi.curation.decisions import Decisions
 from shiyi.curation.ledger import REVIEWS, Change, Note, named, read_change
-from shiyi.curation.people import NAME, write_private
+from shiyi.curation.people import NAME
 from shiyi.curation.standing import REVIEWING
 from shiyi.curation.state import text_graph
 from shiyi.errors import StaleError, UsageError
 from shiyi.model.names import graph
 from shiyi.model.rdf import Literal, NamedNode
+from shiyi.sparql.durable import write_private
 from shiyi.sparql.oxigraph import n_quads, parse_n_quads
 
 if TYPE_CHECKING:

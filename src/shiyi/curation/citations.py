@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from shiyi.curation.people import write_private
+from shiyi.sparql.durable import write_private
 
 FILE: Final = "citations.json"
 EVERY: Final = 200  # answers after which the counts are written down

@@ -1,8 +1,6 @@
 """The accounts of one base, in a file beside the store: argon2 hashes, roles, second factors."""
 
-import fcntl
 import json
-import os
 import re
 import threading
 import unicodedata
@@ -15,6 +13,7 @@ from typing import Final
 
 from shiyi.curation.roles import Role
 from shiyi.errors import KnowledgeBaseError, UsageError
+from shiyi.sparql.durable import alone_in, write_private
 
 FILE: Final = "people.json"
 SHORTEST: Final = 10  # characters of a password
@@ -176,12 +175,8 @@ class People:
         """Keep other processes from changing the file meanwhile."""
         if not self._path.parent.is_dir():
             raise KnowledgeBaseError(f"{self._path.parent} does not exist; run `shiyi build`")
-        opened = os.open(self._path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            fcntl.flock(opened, fcntl.LOCK_EX)
+        with alone_in(self._path.parent):
             yield
-        finally:
-            os.close(opened)
 
 
 def hash_of(password: str) -> str:
@@ -219,18 +214,6 @@ def code_step(secret: str, code: str, now: datetime) -> int | None:
         ):
             return near
     return None
-
-
-def write_private(path: Path, content: str) -> None:
-    """Write a file that only its owner reads, whole or not at all."""
-    written = path.with_name(f".{path.name}.new")
-    written.unlink(missing_ok=True)
-    opened = os.open(written, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    with os.fdopen(opened, "w", encoding="utf-8") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    written.replace(path)
 
 
 def _normal(password: str) -> str:

@@ -10,9 +10,10 @@ from shiyi.curation.audit import Audit
 from shiyi.curation.changes import Changes
 from shiyi.curation.citations import Citations
 from shiyi.curation.editing_check import Checker
-from shiyi.curation.people import People, write_private
+from shiyi.curation.people import People
 from shiyi.errors import KnowledgeBaseError
 from shiyi.settings import CurationSettings, Settings
+from shiyi.sparql.durable import write_private
 from shiyi.sparql.knowledge_base import KnowledgeBase
 
 KEY: Final = "session.key"

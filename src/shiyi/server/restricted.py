@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from typing_extensions import override
 
-from shiyi.errors import SettingError
+from shiyi.errors import KnowledgeBaseError, SettingError
 from shiyi.model.rdf import DefaultGraph, NamedNode, Quad, Subject, Term
 from shiyi.publishing.licences import Withheld, withheld
 from shiyi.server.site import Site
@@ -52,7 +52,7 @@ class AllowedStore(QuadStore):
 
     @override
     def change(self, add: Iterable[Quad] = (), remove: Iterable[Quad] = ()) -> None:
-        raise NotImplementedError("readers change nothing")
+        raise KnowledgeBaseError("readers change nothing; write through the one writer")
 
     @override
     def __len__(self) -> int:

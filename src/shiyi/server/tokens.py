@@ -1,9 +1,7 @@
 """Tokens: who may write over HTTP, kept as hashes beside the knowledge base."""
 
-import fcntl
 import hashlib
 import json
-import os
 import re
 import secrets
 import threading
@@ -16,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from shiyi.errors import FormatError, KnowledgeBaseError, UsageError
+from shiyi.sparql.durable import alone_in, write_private
 
 SCOPES: Final = ("write", "review")
 FILE: Final = "tokens.json"
@@ -113,26 +112,15 @@ class Tokens:
 
     def _write(self, tokens: tuple[Token, ...]) -> None:
         text = json.dumps([asdict(each) for each in tokens], indent=1, ensure_ascii=False)
-        written = self._path.with_name(f".{FILE}.new")
-        written.unlink(missing_ok=True)
-        opened = os.open(written, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        with os.fdopen(opened, "w", encoding="utf-8") as file:
-            file.write(text + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        written.replace(self._path)
+        write_private(self._path, text + "\n")
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
         """Keep other processes from changing the file meanwhile."""
         if not self._path.parent.is_dir():
             raise KnowledgeBaseError(f"{self._path.parent} does not exist; run `shiyi build`")
-        opened = os.open(self._path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            fcntl.flock(opened, fcntl.LOCK_EX)
+        with alone_in(self._path.parent):
             yield
-        finally:
-            os.close(opened)
 
 
 def _digest(text: str) -> str:

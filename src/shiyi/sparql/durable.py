@@ -1,6 +1,9 @@
 """Writing files so that a power cut finds them whole."""
 
+import fcntl
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 
@@ -31,3 +34,26 @@ def replace_file(path: Path, content: bytes) -> None:
         os.fsync(file.fileno())
     written.replace(path)
     sync_folder(path.parent)
+
+
+def write_private(path: Path, content: str) -> None:
+    """Write a file that only its owner reads, whole or not at all."""
+    written = path.with_name(f".{path.name}.new")
+    written.unlink(missing_ok=True)
+    opened = os.open(written, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    with os.fdopen(opened, "w", encoding="utf-8") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    written.replace(path)
+
+
+@contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Keep every other process that asks the same out of a folder meanwhile."""
+    opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(opened)

@@ -1,18 +1,17 @@
 """Frozen copies of the store by hard links, one owner each, removed when the owner is gone."""
 
-import contextlib
 import errno
 import fcntl
 import os
 import secrets
 import shutil
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
 from shiyi.errors import KnowledgeBaseError
+from shiyi.sparql.durable import alone_in
 from shiyi.sparql.oxigraph import OxigraphStore
 
 _TRIES = 20  # a writer may delete a file between two of our links; then we look again
@@ -83,7 +82,7 @@ class Snapshot:
         home.mkdir(exist_ok=True)
         remove_leftovers(home)
         own = home / f"{os.getpid()}-{secrets.token_hex(6)}"
-        with _turn(home):
+        with alone_in(home):
             lock = os.open(own.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
             fcntl.flock(lock, fcntl.LOCK_EX)
         return cls(own, own.with_suffix(".lock"), lock)
@@ -136,7 +135,7 @@ def _link(folder: Path, copy: Path, kinds: tuple[str, ...]) -> None:
 def remove_leftovers(home: Path) -> int:
     """Delete the snapshots whose owners have died, and count them."""
     gone = 0
-    with _turn(home):
+    with alone_in(home):
         for lock in home.glob("*.lock"):
             gone += _remove_if_left(lock)
         for half in home.glob("*.tmp"):  # a backup of Oxigraph that was killed
@@ -159,14 +158,3 @@ def _remove_if_left(lock: Path) -> bool:
     finally:
         os.close(held)
     return True
-
-
-@contextlib.contextmanager
-def _turn(home: Path) -> Iterator[None]:
-    """Keep a lock from being swept between its making and its taking."""
-    opened = os.open(home, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        fcntl.flock(opened, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(opened)
