@@ -11,6 +11,7 @@ its documents are of very unequal length and one process writes. Nothing is aske
 
 import argparse
 import heapq
+import io
 import json
 import math
 import statistics
@@ -64,7 +65,9 @@ def store_costs(base: Path, copies: Sequence[int]) -> list[dict[str, float]]:
 
 def _quads(base: Path) -> bytes:
     store = pyoxigraph.Store.read_only(str(_generation(base) / "store"))
-    return store.dump(format=pyoxigraph.RdfFormat.N_QUADS)
+    out = io.BytesIO()
+    store.dump(out, pyoxigraph.RdfFormat.N_QUADS)
+    return out.getvalue()
 
 
 def adjacency_cost(relations: int) -> tuple[float, list[float]]:
