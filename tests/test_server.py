@@ -2,7 +2,6 @@
 
 import json
 import socket
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,7 +9,6 @@ import pytest
 from flask.testing import FlaskClient
 from pyoxigraph import RdfFormat, parse
 
-from shiyi.artefacts import artefact
 from shiyi.errors import KnowledgeBaseError, SettingError, ShiyiError
 from shiyi.model.rdf import NamedNode, Triple
 from shiyi.ontology.terms import RDF, SHIYI
@@ -281,20 +279,6 @@ def test_the_language_is_chosen_by_address_then_cookie_then_browser(client: Flas
     assert 'lang="zh-Hans"' in fresh.get("/", headers={"Accept-Language": "zh-CN"}).text
     assert 'lang="en"' in fresh.get("/?lang=en", headers={"Accept-Language": "zh-CN"}).text
     assert 'lang="en"' in fresh.get("/", headers={"Accept-Language": "zh-CN"}).text
-
-
-def test_both_languages_have_the_same_texts() -> None:
-    said = {
-        language: tomllib.loads(artefact(f"server/i18n/{language}.toml").read_text("utf-8"))
-        for language in ("zh", "en")
-    }
-    for section in said["zh"].keys() | said["en"].keys():
-        assert said["zh"][section].keys() == said["en"][section].keys(), section
-        for key in said["zh"][section]:
-            holes = [
-                {part.split("}")[0] for part in said[x][section][key].split("{")[1:]} for x in said
-            ]
-            assert holes[0] == holes[1], (section, key)
 
 
 def test_every_property_of_the_themes_is_in_the_vocabulary() -> None:

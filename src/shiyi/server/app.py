@@ -39,7 +39,7 @@ from shiyi.server.restricted import for_readers
 from shiyi.server.site import Site
 from shiyi.server.sparql_protocol import sparql_protocol
 from shiyi.server.static import address, static
-from shiyi.server.wording import catalogue, chosen_language
+from shiyi.server.wording import catalogue, chosen_language, localise
 from shiyi.settings import Settings
 
 DEFAULT_QUERY: Final = """PREFIX shiyi: <https://w3id.org/shiyi/vocab#>
@@ -73,6 +73,7 @@ def create_app(site: Site | Path, settings: Settings | None = None) -> Flask:
         app.wsgi_app = ProxyFix(app.wsgi_app, x_for=proxies, x_proto=proxies)  # type: ignore[method-assign]
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     app.extensions["shiyi"] = site
+    localise(app)
     readers = for_readers(site)
     metrics, kept = Metrics(), Kept(readers)
     problems.register(app)

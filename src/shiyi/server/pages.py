@@ -35,6 +35,7 @@ _FORM: Final = (
     "age", "sex", "pregnant", "lactating", "medicines", "allergies", "conditions", "constitution",
     "method", "k", "lang",
 )  # fmt: skip
+_EXAMPLES: Final = (1, 2, 3, 4, 5)
 
 
 def pages(site: Site, kept: Kept) -> Blueprint:
@@ -140,7 +141,7 @@ def turn_of(
 def examples() -> list[str]:
     """List the example questions in the reader's language."""
     words = catalogue()
-    return [words.texts[key] for key in sorted(words.texts) if key.startswith("example.")]
+    return [words(f"example.{n}") for n in _EXAMPLES]
 
 
 def class_counts(site: Site) -> dict[str, int]:

@@ -1,7 +1,12 @@
-"""How numbers, tiers and relations are said in words."""
+"""How numbers, dates, units, tiers and relations are said in words."""
 
 from dataclasses import dataclass
+from datetime import UTC, date, datetime
 from typing import Final
+
+from babel.dates import format_date, format_datetime
+from babel.numbers import format_decimal
+from babel.units import format_unit
 
 from shiyi.server.wording import Catalogue
 
@@ -13,6 +18,7 @@ _STEPS: Final = (
     (0.45, "low"),
     (0.0, "very-low"),
 )
+_SIZES: Final = ((10**9, "gigabyte"), (10**6, "megabyte"), (10**3, "kilobyte"), (1, "byte"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +30,7 @@ class Phrases:
     def level(self, confidence: float) -> str:
         """Name the step of a confidence, for words and for colours.
 
-        >>> Phrases(Catalogue("en", {})).level(0.87)
+        >>> Phrases(Catalogue.load("en")).level(0.87)
         'high'
         """
         return next(name for least, name in _STEPS if confidence >= least)
@@ -35,15 +41,54 @@ class Phrases:
 
     def percent(self, confidence: float) -> str:
         """Write a confidence with two places, as the data hold it."""
-        return f"{confidence:.2f}"
+        return self.number(confidence, "0.00")
 
-    def number(self, value: float) -> str:
-        """Write a whole number with its thousands apart; both languages write it alike.
+    def number(self, value: float, form: str = "#,##0") -> str:
+        """Write a number as the language does; whole unless ``form`` says otherwise.
 
-        >>> Phrases(Catalogue("en", {})).number(21381.4)
+        >>> Phrases(Catalogue.load("en")).number(21381.4)
         '21,381'
         """
-        return f"{value:,.0f}"
+        return format_decimal(value, format=form, locale=self.words.language)
+
+    def took(self, seconds: float) -> str:
+        """Say how long something took.
+
+        >>> Phrases(Catalogue.load("en")).took(0.21), Phrases(Catalogue.load("zh")).took(2.5)
+        ('210 ms', '2.5秒')
+        """
+        if seconds >= 1:
+            return self._with_unit(seconds, "duration-second", "0.0")
+        if seconds < 0.001:
+            return "< " + self._with_unit(1, "duration-millisecond", "0")
+        return self._with_unit(seconds * 1000, "duration-millisecond", "0")
+
+    def size(self, count: int) -> str:
+        """Say how large a file is.
+
+        >>> Phrases(Catalogue.load("en")).size(2_340_000), Phrases(Catalogue.load("zh")).size(12)
+        ('2.3 MB', '12字节')
+        """
+        least, name = next((step for step in _SIZES if count >= step[0]), _SIZES[-1])
+        return self._with_unit(count / least, f"digital-{name}", "0" if least == 1 else "0.0")
+
+    def moment(self, when: str) -> str:
+        """Write a moment, given in ISO 8601, in UTC; scripts write it in the reader's own time.
+
+        >>> Phrases(Catalogue.load("zh")).moment("2026-11-22T08:30:00+00:00")
+        '2026年11月22日 08:30 UTC'
+        """
+        said = datetime.fromisoformat(when).astimezone(UTC)
+        form = "y年M月d日 HH:mm" if self.words.language == "zh" else "d MMM y, HH:mm"
+        return format_datetime(said, form, locale=self.words.language) + " UTC"
+
+    def day(self, when: str) -> str:
+        """Write a day, given in ISO 8601.
+
+        >>> Phrases(Catalogue.load("en")).day("2026-11-22")
+        'November 22, 2026'
+        """
+        return format_date(date.fromisoformat(when[:10]), "long", locale=self.words.language)
 
     def relation(self, key: str, fallback: str = "") -> str:
         """Name a relation as a heading; ``-inverse`` reads it from its object."""
@@ -56,3 +101,6 @@ class Phrases:
     def named(self, section: str, name: str) -> str:
         """Name a value of a closed list, or give it as it is."""
         return self.words.get(f"{section}.{name}", name)
+
+    def _with_unit(self, value: float, unit: str, form: str) -> str:
+        return format_unit(value, unit, "short", format=form, locale=self.words.language)

@@ -1,12 +1,13 @@
-"""Every text of the interface, in Chinese and in English, from ``server/i18n``."""
+"""Every text of the pages, in Chinese and in English, from the gettext catalogues of ``server/i18n``."""
 
-import tomllib
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Final, Self
 
-from flask import g, has_request_context, request
+from babel.numbers import format_decimal
+from babel.support import NullTranslations, Translations
+from flask import Flask, g, has_request_context, request
+from flask_babel import Babel, get_translations
 
 from shiyi.artefacts import artefact
 
@@ -16,32 +17,46 @@ COOKIE: Final = "lang"
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
-    """The texts of one language, by dotted key."""
+    """The texts of one language, by key."""
 
     language: str
-    texts: Mapping[str, str]
+    translations: NullTranslations
 
     @classmethod
     @cache
     def load(cls, language: str) -> Self:
-        """Read ``server/i18n/<language>.toml``, once."""
-        toml = artefact(f"server/i18n/{language}.toml").read_text(encoding="utf-8")
-        sections = tomllib.loads(toml)
-        texts = {
-            f"{section}.{key}": text
-            for section, entries in sections.items()
-            for key, text in entries.items()
-        }
-        return cls(language, texts)
+        """Read the compiled catalogue of a language, once."""
+        return cls(language, Translations.load(str(artefact("server/i18n")), [language]))
 
     def __call__(self, key: str, **values: object) -> str:
-        """Give the text at ``key`` with ``{holes}`` filled; a key that is not there is a KeyError."""
-        text = self.texts[key]
-        return text.format(**values) if values else text
+        """Give the text at ``key`` with its ``%(holes)s`` filled; KeyError where there is none.
+
+        Where a text has a plural, a whole number ``n`` chooses it, and is written as the language does.
+
+        >>> Catalogue.load("en")("search.count", n=1), Catalogue.load("en")("search.count", n=2100)
+        ('1 result', '2,100 results')
+        """
+        text, counted = key, values.get("n")
+        if isinstance(counted, int):
+            text = self.translations.ungettext(key, key, counted)
+            values = values | {"n": format_decimal(counted, locale=self.language)}
+        text = self.get(key) if text == key else text
+        if not text:
+            raise KeyError(key)
+        return text % values if values else text
 
     def get(self, key: str, default: str = "") -> str:
         """Give the text at ``key``, or ``default`` where the catalogue need not have it."""
-        return self.texts.get(key, default)
+        found = self.translations.ugettext(key)
+        return default if found == key else found
+
+
+def localise(app: Flask) -> None:
+    """Let Flask-Babel speak the reader's language on ``app``."""
+    Babel(
+        app, locale_selector=chosen_language, default_locale="en",
+        default_translation_directories=str(artefact("server/i18n")),
+    )  # fmt: skip
 
 
 def chosen_language() -> str:
@@ -63,4 +78,6 @@ def _choose() -> str:
 
 def catalogue() -> Catalogue:
     """Give the texts in the reader's language."""
-    return Catalogue.load(chosen_language())
+    if not has_request_context():
+        return Catalogue.load("en")
+    return Catalogue(chosen_language(), get_translations())
