@@ -11,7 +11,7 @@ from typing import Final, Self
 
 import numpy as np
 
-from shiyi.answering.texts import Unit
+from shiyi.answering.texts import CLAIM, Unit
 from shiyi.errors import IndexMismatchError
 from shiyi.linking.embedder import Embedder, Vectors
 from shiyi.linking.normalise import fold, is_cjk
@@ -77,6 +77,9 @@ class Library:
     connection: sqlite3.Connection
     embedder: Embedder | None
     rows: Vectors | None  # in half precision, on disk where the index is
+    own: bool = False  # whether the connection is to a temporary copy, which may be changed
+    _later: Vectors | None = None  # of units that came since
+    _gone: int = 0  # units taken out since, whose words are still in the index
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @classmethod
@@ -108,7 +111,7 @@ class Library:
         rows = np.concatenate(vectors) if vectors else None
         if folder is not None and rows is not None:
             np.save(folder / VECTORS_FILE, rows)
-        return cls(connection, embedder, rows)
+        return cls(connection, embedder, rows, own=folder is None)
 
     @classmethod
     def open(cls, folder: Path, release: str, embedder: Embedder | None) -> Self:
@@ -140,6 +143,69 @@ class Library:
         with self._lock:
             return int(self.connection.execute("SELECT count(*) FROM unit").fetchone()[0])
 
+    def claims(self) -> frozenset[str]:
+        """List the claims that have a text of their own."""
+        with self._lock:
+            return frozenset(
+                iri
+                for (iri,) in self.connection.execute(
+                    "SELECT iri FROM unit WHERE kind = ?", (CLAIM,)
+                )
+            )
+
+    def change(
+        self, gone: Collection[str], come: Sequence[Unit], read_in: Mapping[str, Collection[str]]
+    ) -> None:
+        """Take the texts of claims out and put others in; the file of the build stays as it is.
+
+        ``read_in`` gives for each claim that came the passages it was read in.
+        """
+        vectors: Vectors | None = None
+        if self.embedder is not None and self.rows is not None and come:
+            vectors = self.embedder.encode([u.text for u in come]).astype(np.float16)
+        with self._lock:
+            if not self.own:
+                self._take_copy()
+            asked = (json.dumps([*gone, *(u.iri for u in come)]),)
+            dead = [
+                (place,)
+                for (place,) in self.connection.execute(
+                    "SELECT id FROM unit JOIN bears ON unit = id WHERE kind = 'claim' "
+                    "AND claim IN (SELECT value FROM json_each(?))",
+                    asked,
+                )
+            ]
+            self.connection.executemany("DELETE FROM unit WHERE id = ?", dead)
+            self.connection.execute(
+                "DELETE FROM bears WHERE claim IN (SELECT value FROM json_each(?))", asked
+            )
+            self._gone += len(dead)
+            start = self._last() + 1
+            _insert(self.connection, list(enumerate(come, start)))
+            for claim, passages in read_in.items():
+                self.connection.execute(
+                    "INSERT OR IGNORE INTO bears SELECT id, ? FROM unit "
+                    "WHERE kind <> 'claim' AND iri IN (SELECT value FROM json_each(?))",
+                    (claim, json.dumps(list(passages))),
+                )
+            self.connection.commit()
+            if vectors is not None:
+                held = self._later if self._later is not None else vectors[:0]
+                self._later = np.concatenate((held, vectors))
+
+    def _take_copy(self) -> None:
+        copy = sqlite3.connect("", check_same_thread=False)  # spills to a file that goes with it
+        self.connection.backup(copy)
+        self.connection.close()
+        self.connection, self.own = copy, True
+        self.connection.execute("CREATE INDEX named ON unit (iri)")
+
+    def _last(self) -> int:
+        """Give the highest number a unit ever had, which is the count of vectors."""
+        if self.rows is None:
+            return int(self.connection.execute("SELECT max(rowid) FROM word_docsize").fetchone()[0])
+        return len(self.rows) + (0 if self._later is None else len(self._later))
+
     def by_words(
         self, text: str, k: int, kinds: Collection[str] = (), claims: Collection[str] = ()
     ) -> tuple[Hit, ...]:
@@ -151,7 +217,7 @@ class Library:
         asked = [each for each in said if each not in _STOP][:_MOST_WORDS] or list(said)
         if not asked or k < 1:
             return ()
-        most = k if not (kinds or claims) else 100 * k
+        most = self._gone + (k if not (kinds or claims) else 100 * k)
         own = self._bearing(claims) if claims else set[int]()
         with self._lock:
             common = {
@@ -169,7 +235,7 @@ class Library:
             ).fetchall()
         if claims:
             found = [each for each in found if each[0] in own]
-        return self._hits(found[: k if not kinds else most], k, kinds)
+        return self._hits(found[: self._gone + k if not kinds else most], k, kinds)
 
     def by_meaning(self, text: str, k: int, kinds: Collection[str] = ()) -> tuple[Hit, ...]:
         """Give the ``k`` units nearest to a text by cosine; none where there are no vectors."""
@@ -182,10 +248,10 @@ class Library:
         if self.rows is None or self.embedder is None or not texts or k < 1:
             return tuple(() for _ in texts)
         asked = self.embedder.encode(texts)
-        most = k if not kinds else 10 * k
+        most = self._gone + (k if not kinds else 10 * k)
         best: list[list[tuple[float, int]]] = [[] for _ in texts]
-        for start in range(0, len(self.rows), _ROWS):
-            part = asked @ np.asarray(self.rows[start : start + _ROWS], np.float32).T
+        for start, rows in self._blocks():
+            part = asked @ np.asarray(rows, np.float32).T
             near = np.argpartition(-part, min(most, part.shape[1]) - 1, axis=1)[:, :most]
             for found, row, places in zip(best, part, near, strict=True):
                 found += [(-float(row[p]), start + int(p) + 1) for p in places]
@@ -193,6 +259,15 @@ class Library:
             self._hits([(place, -cos) for cos, place in sorted(found)[:most] if cos < 0], k, kinds)
             for found in best
         )
+
+    def _blocks(self) -> Iterator[tuple[int, Vectors]]:
+        """Yield vectors some at a time, with the place of the first."""
+        first = 0
+        for held in (self.rows, self._later):
+            if held is not None:
+                for start in range(0, len(held), _ROWS):
+                    yield first + start, held[start : start + _ROWS]
+                first += len(held)
 
     def _hits(
         self,
@@ -203,7 +278,7 @@ class Library:
         units = self._units([place for place, _ in found])
         fitting = (
             Hit(units[place], score) for place, score in found
-            if not kinds or units[place].kind in kinds
+            if place in units and (not kinds or units[place].kind in kinds)
         )  # fmt: skip
         return tuple(itertools.islice(fitting, k))
 

@@ -2,7 +2,7 @@
 
 import threading
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from shiyi.answering.changed_facts import (
@@ -37,13 +37,15 @@ class Living:
         """Read some claims and concepts anew; after that every new question sees them."""
         with self._turn:
             runtime, named = self.current, tuple(dict.fromkeys(claims))
+            concepts = tuple(concepts)
             fresh = {each: facts_of(runtime.store, each) for each in named}
             known = self._known()
             old = [fact for each in named for fact in known.get(each, ())]
             new = [fact for found in fresh.values() for fact in found]
             facts = with_claims(runtime.facts, old, new)
             facts = with_premises(facts, runtime.store, named)
-            facts = with_concepts(facts, runtime.store, tuple(concepts))
+            facts = with_concepts(facts, runtime.store, concepts)
+            runtime.shelf.follow(facts, named, (*new, *_naming(facts, concepts)))
             self.current = _over(runtime, facts, named, new)
             known.update(fresh)
 
@@ -75,6 +77,13 @@ class Living:
                     found[fact.claim].append(fact)
             self._by_claim = {claim: tuple(each) for claim, each in found.items()}
         return self._by_claim
+
+
+def _naming(facts: Facts, concepts: Iterable[str]) -> Iterator[Fact]:
+    """Yield the claims whose text names some concepts."""
+    for iri in concepts:
+        for side in (facts.by_subject, facts.by_object):
+            yield from side.get(iri, ())
 
 
 def _over(runtime: Runtime, facts: Facts, claims: tuple[str, ...], new: list[Fact]) -> Runtime:

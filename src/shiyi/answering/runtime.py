@@ -1,7 +1,7 @@
 """Everything an answer needs, opened once and shared between threads."""
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,6 +14,7 @@ from shiyi.answering.evidence import Evidences
 from shiyi.answering.facts import Fact, Facts
 from shiyi.answering.finders import ENGINES, PathFinder, ProjectionFinder, SparqlFinder
 from shiyi.answering.library import Library
+from shiyi.answering.library_changes import change_texts, level_texts
 from shiyi.answering.paths import Retriever
 from shiyi.answering.planning import Planner
 from shiyi.answering.reading import Linker
@@ -36,7 +37,8 @@ from shiyi.sparql.store import QuadStore
 class Shelf:
     """Where the library lies; it is opened when it is first asked for.
 
-    Where none was written for this release it is made again, in a temporary file.
+    Where none was written for this release it is made again, in a temporary file. What was accepted
+    or withdrawn since the build is put in and taken out when it is opened, and from then on at once.
     """
 
     store: QuadStore
@@ -55,6 +57,13 @@ class Shelf:
             if self._opened is None:
                 self._opened = self._open()
             return self._opened
+
+    def follow(self, facts: Facts, touched: Collection[str], now: Iterable[Fact]) -> None:
+        """Take the texts of claims that changed out of the library, put those held ``now`` in."""
+        with self._lock:
+            self.facts = facts
+            if self._opened is not None:  # otherwise it is levelled when it is opened
+                change_texts(self._opened, self.store, facts, touched, now)
 
     def translation(self, kind: str) -> Translation:
         """Open the TransE or RotatE of this release; where none was trained yet, train it (20 s).
@@ -85,7 +94,9 @@ class Shelf:
     def _open(self) -> Library:
         if self.folder is not None:
             try:
-                return Library.open(self.folder, self.release, self.embedder)
+                library = Library.open(self.folder, self.release, self.embedder)
+                level_texts(library, self.store, self.facts)
+                return library
             except IndexMismatchError:  # the same texts, read from the store instead
                 pass
         return Library.build(units(self.store, self.facts), self.release, self.embedder)

@@ -54,6 +54,18 @@ def units(store: QuadStore, facts: Facts) -> Iterator[Unit]:
     yield from _passages(store)
 
 
+def unit_of(store: QuadStore, facts: Facts, fact: Fact) -> tuple[Unit, tuple[str, ...]]:
+    """Give the text of one claim, as :func:`units` yields it, and the passages it was read in."""
+    nodes = [q.object for q in store.match(NamedNode(fact.claim), SHIYI.evidence, None, _DEFAULT)]
+    held = [q for node in nodes if isinstance(node, NamedNode)
+            for q in store.match(node, None, None, _DEFAULT)]  # fmt: skip
+    notes = [text(q.object) for p in (SHIYI.quote, SHIYI.noteText) for q in held
+             if q.predicate == p]  # fmt: skip
+    read = [text(q.object) for q in held if q.predicate == PROV.wasDerivedFrom]
+    said = " ".join((verbalised(facts, fact), *dict.fromkeys(notes)))
+    return Unit(fact.claim, CLAIM, said[:_LONGEST], (fact.claim,)), tuple(read)
+
+
 def verbalised(facts: Facts, fact: Fact) -> str:
     """Write a claim in both languages, subject, predicate and object.
 
