@@ -161,6 +161,6 @@ def read_profile(words: list[str]) -> Profile:
             return Profile.from_json(json.loads(path.read_text(encoding="utf-8")))
         except OSError as fault:
             raise UsageError(f"profile file {path} cannot be read: {fault.strerror}") from fault
-        except ValueError as fault:
+        except (ValueError, RecursionError) as fault:
             raise UsageError(f"profile file {path} is not a JSON object: {fault}") from fault
     return Profile.from_pairs([pair for word in words for pair in word.split()])

@@ -75,7 +75,7 @@ def read_bundle(content: bytes, trusted: Iterable[str]) -> list[Change]:
         )
     except InvalidSignature as fault:
         raise UsageError("the bundle was changed after it was signed; nothing was used") from fault
-    except (ValueError, KeyError, IndexError, TypeError) as fault:
+    except (ValueError, KeyError, IndexError, TypeError, RecursionError) as fault:
         raise UsageError(f"this is no bundle of reviews: {fault}") from fault
     if head["key"] not in set(trusted):
         raise UsageError(
@@ -84,7 +84,7 @@ def read_bundle(content: bytes, trusted: Iterable[str]) -> list[Change]:
         )
     try:
         return [_change(json.loads(line)) for line in lines[1:-1]]
-    except (ValueError, KeyError, TypeError) as fault:
+    except (ValueError, KeyError, TypeError, RecursionError) as fault:
         raise UsageError(f"a change of the bundle cannot be read: {fault}") from fault
 
 

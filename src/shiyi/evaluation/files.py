@@ -51,7 +51,7 @@ def json_lines(path: Path, skips: Skips) -> Iterator[tuple[str, dict[str, Any]]]
     for place, text in lines(path, skips):
         try:
             said = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             skips.note(NOT_JSON, place)
             continue
         if isinstance(said, dict):
@@ -75,7 +75,7 @@ def json_array(path: Path) -> list[dict[str, Any]]:
     """Give the objects of a JSON array; raise ``UsageError`` where it is none."""
     try:
         said = json.loads(read_bytes(path).decode("utf-8-sig"))
-    except ValueError as fault:
+    except (ValueError, RecursionError) as fault:
         raise UsageError(f"{path} is not a JSON array in UTF-8: {fault}") from fault
     if not isinstance(said, list) or not all(isinstance(each, dict) for each in said):
         raise UsageError(f"{path} is not a JSON array of objects")

@@ -117,7 +117,7 @@ def _questions(path: Path, skips: Skips) -> list[tuple[str, str, Profile]]:
         name = str(row.get("id") or place)
         try:
             profile = Profile.from_json(json.loads(said) if isinstance(said, str) else said)
-        except (ValueError, UsageError):
+        except (ValueError, RecursionError, UsageError):
             skips.note("a profile that is none", place)
             continue
         if not question or name in seen:

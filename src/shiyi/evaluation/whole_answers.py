@@ -74,7 +74,7 @@ def load_safety(path: Path, limit: int | None = None) -> tuple[tuple[Case, ...],
     for place, row in table(path, skips, "\t"):
         try:
             profile = Profile.from_json(json.loads(row.get("profile") or "{}"))
-        except (ValueError, UsageError):
+        except (ValueError, RecursionError, UsageError):
             skips.note("a profile that is none", place)
             continue
         name = row.get("id", "")

@@ -116,7 +116,7 @@ def read_mapping(path: Path) -> tuple[Table, ...]:
     """Read a mapping file; UsageError where it is none."""
     try:
         return parse_mapping(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, OSError, KeyError, TypeError, ValueError) as fault:
+    except (OSError, KeyError, TypeError, ValueError, RecursionError) as fault:
         raise UsageError(f"{path} is no mapping: {fault}") from fault
 
 

@@ -57,7 +57,7 @@ def _passage(line: str, number: int, source: Path) -> tuple[str, str]:
     try:
         said = json.loads(line)
         passage = said["id"], said["text"]
-    except (ValueError, KeyError, TypeError) as fault:
+    except (ValueError, KeyError, TypeError, RecursionError) as fault:
         raise UsageError(f"{source}:{number} is no passage with id and text ({fault!r})") from fault
     if not all(isinstance(each, str) for each in passage):
         raise UsageError(f"{source}:{number} has an id or a text that is no string")

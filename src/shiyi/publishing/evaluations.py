@@ -35,7 +35,7 @@ def evaluation_files(paths: Sequence[Path], release: str, files: Files) -> None:
 def _rows(path: Path, content: str) -> list[dict[str, Any]]:
     try:
         rows = [json.loads(line) for line in content.splitlines() if line.strip()]
-    except ValueError as fault:
+    except (ValueError, RecursionError) as fault:
         raise UsageError(f"evaluation {path} is not JSON lines: {fault}") from fault
     if not all(
         isinstance(row, dict) and {"task", "method", "metrics"} <= row.keys() for row in rows

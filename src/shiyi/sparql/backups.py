@@ -86,7 +86,7 @@ def read_listing(backup: Path) -> Backup:
     try:
         said: dict[str, Any] = json.loads((backup / LISTING).read_text("utf-8"))
         return Backup(said["release"], said["made"], said["files"], said["size"])
-    except (OSError, ValueError, KeyError, TypeError) as fault:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as fault:
         raise KnowledgeBaseError(f"{backup} is no whole backup: {fault}") from fault
 
 

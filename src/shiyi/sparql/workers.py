@@ -38,6 +38,7 @@ from shiyi.sparql.writer import applied_through, hide_note
 if TYPE_CHECKING:
     from shiyi.sparql.remote_pool import RemotePool
 
+_AGAIN = 0.2  # seconds between attempts to start a worker
 FAULTS = {"query": QueryError, "refused": QueryRefusedError}  # by what the worker says
 
 
@@ -55,6 +56,7 @@ class _Shared:
 class _Worker:
     process: WorkerProcess
     reads: _Shared | None = None
+    lives: bool = True
 
 
 class QueryPool:
@@ -197,20 +199,21 @@ class QueryPool:
         self.close()
 
     def _reply(self, request: dict[str, Any], seconds: float) -> Reply:
+        until = time.monotonic() + seconds
         with self._borrowed(seconds) as worker:
+            waited = seconds - (until - time.monotonic())
             shared = self._latest()
             try:
-                worker.process.greeting()  # a fresh worker's start is not the query's time
                 asked = {**request, "snapshot": str(shared.snapshot.path)}
-                reply = worker.process.ask(asked, time.monotonic() + seconds)
+                reply = worker.process.ask(asked, until)
             except TimeoutError:
-                self._replace(worker, shared)
-                raise past_time(seconds) from None
+                self._dead(worker, shared)
+                raise (busy(seconds) if waited > seconds / 2 else past_time(seconds)) from None
             except WorkerGoneError as gone:
-                self._replace(worker, shared)
+                self._dead(worker, shared)
                 raise death(gone.status, seconds) from None
             except BaseException:
-                self._replace(worker, shared)
+                self._dead(worker, shared)
                 raise
             self._release(worker.reads)
             worker.reads = shared
@@ -223,19 +226,33 @@ class QueryPool:
         try:
             worker = self._idle.get(timeout=seconds)
         except queue.Empty:
-            raise QueryLimitError(
-                "time", f"all query workers were busy for {seconds:g} s; try again later"
-            ) from None
+            raise busy(seconds) from None
         try:
             yield worker
         finally:
-            self._idle.put(worker)
+            if worker.lives:
+                self._idle.put(worker)
+            else:  # whoever asked need not wait until there is another
+                threading.Thread(target=self._revive, args=(worker,), daemon=True).start()
 
-    def _replace(self, worker: _Worker, shared: _Shared) -> None:
+    def _dead(self, worker: _Worker, shared: _Shared) -> None:
+        worker.process.kill()
+        worker.lives = False
+        self._release(shared)
+
+    def _revive(self, worker: _Worker) -> None:
+        """Put a fresh process in the place of one that is gone, as soon as the machine has room."""
         worker.process.end()
         self._release(worker.reads)
-        self._release(shared)
-        worker.process, worker.reads = WorkerProcess(self._settings), None
+        worker.reads = None
+        while not self._closed and not worker.lives:
+            try:
+                worker.process = WorkerProcess(self._settings)
+                worker.process.greeting()
+                worker.lives = True
+            except (OSError, KnowledgeBaseError):  # no descriptors or no memory now
+                time.sleep(_AGAIN)
+        self._idle.put(worker)
 
     def _latest(self) -> _Shared:
         """Take hold of a snapshot that is recent enough."""
@@ -334,6 +351,13 @@ def past_time(seconds: float) -> QueryLimitError:
     """Say that a query was stopped at its deadline."""
     return QueryLimitError(
         "time", f"the query ran longer than {seconds:g} s and was stopped; make it more selective"
+    )
+
+
+def busy(seconds: float) -> QueryLimitError:
+    """Say that no worker was free for most of a query's time."""
+    return QueryLimitError(
+        "busy", f"all query workers were busy for most of {seconds:g} s; try again later"
     )
 
 

@@ -97,13 +97,20 @@ def read_records(path: Path, limit: int, dropped: Counter[str]) -> Iterator[Reco
             {"text": each} for each in re.split(r"\n\s*(?:-{3,}|={3,})\s*\n", text) if each.strip()
         ]
     elif ending == ".csv":
-        rows = list(csv.DictReader(io.StringIO(text)))
+        rows = _csv(text)
     else:
         rows = _json(text, ending)
     for number, row in enumerate(rows, 1):
         if not isinstance(row, dict):
             raise UsageError(f"case {number} is no object with fields")
         yield _record(number, row, dropped)
+
+
+def _csv(text: str) -> list[Any]:
+    try:
+        return list(csv.DictReader(io.StringIO(text, newline="")))
+    except csv.Error as fault:
+        raise UsageError(f"the file of cases is no CSV ({fault})") from None
 
 
 def _json(text: str, ending: str) -> list[Any]:
