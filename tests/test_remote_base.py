@@ -33,6 +33,7 @@ from shiyi.ontology.terms import RDF, SHIYI
 from shiyi.publishing.dumps import write_dump
 from shiyi.server.app import create_app
 from shiyi.settings import QuerySettings, RemoteSettings, Settings
+from shiyi.sparql.backups import back_up, restore
 from shiyi.sparql.generations import build_generation
 from shiyi.sparql.knowledge_base import KnowledgeBase
 from shiyi.sparql.quality import quality_faults, quality_queries
@@ -191,6 +192,20 @@ def test_a_curator_accepts_and_takes_back_over_the_store(server: Server, tmp_pat
         assert list(base.store.match(*fact, DefaultGraph()))
         desk.undo(made.iri, "li", "")
         assert {quad for quad in base.store.match() if quad.graph_name not in kept} == before
+
+
+def test_a_backup_holds_what_was_written_over_the_store(server: Server, tmp_path: Path) -> None:
+    address, remote = server
+    kb = build(tmp_path / "kb")
+    chosen = replace(Settings(), kb=kb, store=address, remote=remote)
+    put_remote(chosen)
+    with KnowledgeBase.of(chosen, write=True) as base:
+        Decisions(Changes(base.writer)).review(RELIEF.iri.value, "accept", "li", "seen in practice")
+        written = exported(base)
+        back_up(kb, tmp_path / "backup")
+    restore(tmp_path / "backup", tmp_path / "restored")
+    with KnowledgeBase.open(tmp_path / "restored") as alone:
+        assert exported(alone) == written
 
 
 def test_a_write_that_the_store_missed_is_done_when_it_is_back(
