@@ -19,7 +19,6 @@ from shiyi.ontology.statements import claim_quads, source_quads
 from shiyi.ontology.terms import PROV, RDF, SHIYI, SKOS
 from shiyi.publishing.dumps import dump
 from shiyi.publishing.explanation import explain
-from shiyi.publishing.licences import text_graph
 from shiyi.publishing.lowering import lower, raise_claims
 from shiyi.publishing.parquet import write_parquet
 from shiyi.publishing.tables import (
@@ -33,6 +32,7 @@ from shiyi.publishing.tables import (
 )
 from shiyi.sparql.knowledge_base import KnowledgeBase
 from shiyi.sparql.oxigraph import OxigraphStore
+from shiyi.sparql.withheld import text_graph
 
 OPEN = Source("open", "公开", "Open", Tier.TEXTBOOK, licence="CC BY 4.0")
 SHUT = Source("shut", "受限", "Shut", Tier.MONOGRAPH, licence="restricted: no redistribution")

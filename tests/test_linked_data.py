@@ -14,14 +14,12 @@ from pathlib import Path
 import pytest
 from pyoxigraph import NamedNode, Quad, RdfFormat, Triple, parse
 
-from shiyi.errors import SettingError
 from shiyi.model.names import ID, graph, resource
 from shiyi.model.rdf import XSD_BOOLEAN, Literal
 from shiyi.ontology.terms import DCTERMS, OWL, PROV, RDF, RDFS, SHIYI, SKOS
 from shiyi.publishing.release import Order, publish
 from shiyi.server.app import create_app
 from shiyi.server.opening import open_site
-from shiyi.server.restricted import check_audience
 from shiyi.server.site import Site
 from shiyi.settings import ServerSettings, Settings
 from shiyi.sparql.oxigraph import OxigraphStore
@@ -257,15 +255,6 @@ def test_what_is_restricted_is_on_no_page_and_in_no_data(small: str) -> None:
             reply = get(small + path)
             assert reply.status == 200
             assert not [each for each in HIDDEN if each in reply.body.decode()]
-
-
-def test_a_base_with_restricted_claims_is_not_served_to_others() -> None:
-    store = planted()
-    check_audience(store, ServerSettings(host="127.0.0.1"))
-    check_audience(store, ServerSettings(host="0.0.0.0", restricted=True))  # noqa: S104 # not opened
-    with pytest.raises(SettingError, match="forbid passing them on"):
-        check_audience(store, ServerSettings(host="0.0.0.0"))  # noqa: S104 # not opened
-    check_audience(OxigraphStore.in_memory(), ServerSettings(host="0.0.0.0"))  # noqa: S104 # the same
 
 
 def test_releases_are_listed_for_people_and_programs(small: str) -> None:

@@ -19,11 +19,11 @@ from shiyi.ontology.statements import claim_quads
 from shiyi.ontology.terms import SHIYI, SKOS
 from shiyi.publishing.comparison import compare
 from shiyi.publishing.editions import Edition, editions_in
-from shiyi.publishing.licences import Withheld
 from shiyi.publishing.lines import allowed_lines
 from shiyi.publishing.release import Order, publish
 from shiyi.settings import Settings
 from shiyi.sparql.oxigraph import OxigraphStore
+from shiyi.sparql.withheld import Withheld
 from tests.test_export import GOJI, OPEN, OPEN_CLAIM, PEAR, SHUT_CLAIM, WARFARIN, planted
 
 ORDER = Order("1.0.0", "2026-11-21", "sha256:test", "https://w3id.org/shiyi/")

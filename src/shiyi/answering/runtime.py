@@ -144,8 +144,13 @@ class Runtime:
         return Casebook.read(self.store)
 
     @classmethod
-    def open(cls, base: KnowledgeBase, settings: Settings) -> Self:
-        """Open for a knowledge base; ``base`` must stay open as long as this is used."""
+    def open(
+        cls, base: KnowledgeBase, settings: Settings, shown: QuadStore | None = None
+    ) -> Self:
+        """Open for a knowledge base; ``base`` must stay open as long as this is used.
+
+        ``shown`` is the part of it that answers may rest on, where that is not all.
+        """
         from shiyi.linking.linker import Linker as LabelLinker
 
         linker = LabelLinker.open(base.folder, base.store, base.release, settings.linking)
@@ -154,6 +159,8 @@ class Runtime:
         except IndexMismatchError:  # made from the store instead, the same edges
             projection = Projection.from_store(base.store, base.release)
         embedder = linker.vectors.embedder if linker.vectors else None
+        if shown is not None:  # the texts that were written are of the whole
+            return cls.over(shown, linker, projection, settings, embedder)
         return cls.over(base.store, linker, projection, settings, embedder, base.folder / "index")
 
     @classmethod

@@ -31,8 +31,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, settings: Settings) -> int:
     """Speak the Model Context Protocol on standard input and output until it is closed."""
     from shiyi.server.opening import open_site
+    from shiyi.server.restricted import for_readers
 
-    site = open_site(settings.kb, settings, read_only=True)
+    site = for_readers(open_site(settings.kb, settings, read_only=True))
     try:
         server = assistant_server(site)
         if args.tools:

@@ -37,7 +37,8 @@ def run(args: argparse.Namespace, settings: Settings) -> int:
     text = read_text(args.file)
     accepted = ResultFormat.of(args.format) if args.format else ResultFormat("tsv", "ttl")
     with KnowledgeBase.of(settings) as base, pool_of(base, settings.query) as pool:
-        result = pool.stream(text, accept=accepted, timeout=args.timeout)
+        # who may read the folder may read all of it
+        result = pool.stream(text, accept=accepted, timeout=args.timeout, whole=True)
     last = b""
     with result.body as body:
         for last in body.parts():

@@ -9,11 +9,11 @@ from shiyi.errors import FormatError
 from shiyi.model.rdf import FORMATS, Quad, Triple, parse_n_quads_lines, write_rdf
 from shiyi.ontology.terms import PREFIXES
 from shiyi.publishing.jsonld import write_json_ld
-from shiyi.publishing.licences import withheld
 from shiyi.publishing.lines import allowed_lines, by_graph, in_default_graph, lowered_lines
 from shiyi.publishing.nanopublications import nanopublications, singletons
 from shiyi.publishing.skos import skos_lines
 from shiyi.sparql.store import QuadStore
+from shiyi.sparql.withheld import withheld
 
 Profile = Choice["rdf12", "rdf11", "singleton", "nanopub", "skos"]
 PROFILES: Final[tuple[Profile, ...]] = ("rdf12", "rdf11", "singleton", "nanopub", "skos")

@@ -23,9 +23,9 @@ from shiyi.model.rdf import (
     text,
 )
 from shiyi.ontology.terms import RDF, SHIYI, SKOS
-from shiyi.publishing.licences import withheld
 from shiyi.publishing.lines import allowed_lines, in_default_graph
 from shiyi.sparql.store import QuadStore
+from shiyi.sparql.withheld import withheld
 
 CLAIMS: Final = "claims.csv.gz"
 MAPPINGS: Final = "mappings.sssom.tsv"

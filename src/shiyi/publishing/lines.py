@@ -13,9 +13,9 @@ from typing import IO, Final
 from shiyi.errors import KnowledgeBaseError
 from shiyi.model.rdf import canonical_blank_nodes, serialize
 from shiyi.ontology.terms import RDF, SHIYI
-from shiyi.publishing.licences import PRIVATE, Withheld
 from shiyi.sparql.oxigraph import OxigraphStore
 from shiyi.sparql.store import QuadStore
+from shiyi.sparql.withheld import PRIVATE, Withheld
 
 _RUN: Final = 1_500_000  # lines sorted at once; some hundred megabytes
 _PIPED: Final = 1 << 20  # bytes read at once

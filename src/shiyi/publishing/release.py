@@ -28,7 +28,6 @@ from shiyi.publishing.editions import (
     version_key,
 )  # fmt: skip
 from shiyi.publishing.evaluations import evaluation_files
-from shiyi.publishing.licences import withheld
 from shiyi.publishing.lines import allowed_lines, in_default_graph, lowered_lines, split_line
 from shiyi.publishing.release_files import SUMS, Files
 from shiyi.publishing.shacl_report import report_turtle
@@ -36,6 +35,7 @@ from shiyi.publishing.source_table import source_table
 from shiyi.publishing.statistics import coverage, disagreements, evidence, relations
 from shiyi.shapes.validation import lowered, shapes_graph, validate
 from shiyi.sparql.store import QuadStore
+from shiyi.sparql.withheld import withheld
 
 _VERSION: Final = re.compile(r"[0-9A-Za-z][0-9A-Za-z.+_-]{0,39}")
 _DUMPS: Final = (

@@ -8,9 +8,9 @@ from pathlib import Path
 from shiyi.model.names import ID, UMLS
 from shiyi.model.rdf import NamedNode, local_name, text
 from shiyi.publishing.biolink import biolink_terms
-from shiyi.publishing.licences import withheld
 from shiyi.sparql.queries import Query
 from shiyi.sparql.store import QuadStore
+from shiyi.sparql.withheld import withheld
 
 _ANY, _RELATED = "biolink:NamedThing", "biolink:related_to"
 LICENCE = "https://creativecommons.org/licenses/by/4.0/"

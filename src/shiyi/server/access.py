@@ -7,11 +7,12 @@ from collections import OrderedDict
 from typing import Final
 from uuid import uuid4
 
-from flask import request
+from flask import Response, request
 from werkzeug.datastructures import WWWAuthenticate
 from werkzeug.exceptions import Forbidden, TooManyRequests, Unauthorized
 
 from shiyi.server.site import Site
+from shiyi.server.tokens import Token
 from shiyi.sparql.updates import Author, Updater
 
 _GUESSES: Final = 20  # wrong tokens from one address
@@ -54,19 +55,12 @@ class Door:
 
     def writer(self, why: str) -> tuple[Updater, Author]:
         """Give what writes and who asks; 401, 403 or 429 for all who may not."""
-        address = request.remote_addr or ""
-        self._guesses.check(address)
-        scheme, _, text = request.headers.get("Authorization", "").partition(" ")
-        if scheme.lower() != "bearer" or not text.strip():
+        if (text := _bearer()) is None:
             raise Unauthorized(
                 "reading is free; writing needs a Bearer token (`shiyi token add`)",
                 www_authenticate=WWWAuthenticate("bearer", {"realm": "shiyi"}),
             )
-        token = self._writing.tokens.find(text.strip()) if self._writing else None
-        if token is None:
-            self._guesses.wrong(address)
-            challenge = WWWAuthenticate("bearer", {"realm": "shiyi", "error": "invalid_token"})
-            raise Unauthorized("the token is unknown, revoked or expired", None, challenge)
+        token = self._known(text)
         if "write" not in token.scopes:
             raise Forbidden(f"token {token.name} does not have the scope write")
         if self._writing is None or self._writing.updater is None:
@@ -75,6 +69,36 @@ class Door:
                 "there was a token; restart it"
             )
         return self._writing.updater, Author(_key(token.name), token.name, why)
+
+    def sees_all(self) -> bool:
+        """Tell whether a reader may see what stays inside: who may write may.
+
+        401 for a token that is wrong, so that nobody takes a part for the whole.
+        """
+        text = _bearer()
+        return text is not None and "write" in self._known(text).scopes
+
+    def _known(self, text: str) -> Token:
+        address = request.remote_addr or ""
+        self._guesses.check(address)
+        token = self._writing.tokens.find(text) if self._writing else None
+        if token is None:
+            self._guesses.wrong(address)
+            challenge = WWWAuthenticate("bearer", {"realm": "shiyi", "error": "invalid_token"})
+            raise Unauthorized("the token is unknown, revoked or expired", None, challenge)
+        return token
+
+
+def _bearer() -> str | None:
+    """Give the token a request carries."""
+    scheme, _, text = request.headers.get("Authorization", "").partition(" ")
+    return text.strip() or None if scheme.lower() == "bearer" else None
+
+
+def keep_apart(response: Response) -> None:
+    """Keep what only some may see out of caches that others share."""
+    response.headers["Cache-Control"] = "private, no-cache"
+    response.vary.add("Authorization")
 
 
 def _key(name: str) -> str:

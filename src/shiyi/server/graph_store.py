@@ -9,7 +9,7 @@ from werkzeug.exceptions import BadRequest, NotFound, UnsupportedMediaType
 from werkzeug.wrappers import Response as BaseResponse
 
 from shiyi.model.rdf import NamedNode
-from shiyi.server.access import Door
+from shiyi.server.access import Door, keep_apart
 from shiyi.server.negotiation import RDF_TYPES, preferred
 from shiyi.server.reading_requests import profile_of
 from shiyi.server.site import Site
@@ -30,10 +30,14 @@ def graph_store(site: Site, door: Door) -> Blueprint:
     @routes.route(f"{PATH}/<path:name>", methods=["GET"])
     def read(name: str = "") -> BaseResponse:
         graph, kind = _target(name), preferred(list(_READ))
-        body = site.free.dump(graph, kind, profile_of(request.args))
+        whole = door.sees_all()
+        body = site.free.dump(graph, kind, profile_of(request.args), whole)
         if body is None:
             raise NotFound(f"there is no graph {graph}")
-        return spooled(body, kind)
+        response = spooled(body, kind)
+        if whole:
+            keep_apart(response)
+        return response
 
     @routes.route(PATH, methods=["PUT", "POST", "DELETE"])
     @routes.route(f"{PATH}/<path:name>", methods=["PUT", "POST", "DELETE"])

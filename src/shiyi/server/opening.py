@@ -1,7 +1,7 @@
 """Opens a knowledge base on disk for the web face."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from shiyi.answering.pipeline import METHODS, ask
 from shiyi.answering.replay import replay
 from shiyi.answering.runtime import Runtime
 from shiyi.answering.telling import Listener
+from shiyi.curation.changes import Changes
 from shiyi.curation.people import People
 from shiyi.linking.complete import Completer
 from shiyi.linking.labels import LabelIndex
@@ -24,6 +25,7 @@ from shiyi.prompts.remembered import Remembered
 from shiyi.server.counting import counts_of
 from shiyi.server.curators import Curation
 from shiyi.server.refreshing import Refresher
+from shiyi.server.restricted import AllowedStore
 from shiyi.server.site import FreeQuery, Site, Suggestion, Writing
 from shiyi.server.tokens import Tokens
 from shiyi.settings import Settings
@@ -45,16 +47,18 @@ def open_site(path: Path, settings: Settings, read_only: bool = False) -> Site:
     tokens = Tokens(path)
     writers = tokens.all() or People(path).all()
     base = KnowledgeBase.of(replace(settings, kb=path), write=bool(writers) and not read_only)
-    runtime = Runtime.open(base, settings)
+    open_to_all = settings.server.restricted
+    view = AllowedStore(base.store, lambda: base.sequence, True, open_to_all, base)
+    runtime = Runtime.open(base, settings, view if view.held.nodes else None)
     living = Living(runtime)
     completer = Completer(_labels(runtime, base))
-    pool = pool_of(base, settings.query)
+    pool = pool_of(base, settings.query, open_to_all)
     writing = writing_to(base, pool, settings, tokens)
     named = model_from(settings.models, os.environ)
     model = Remembered(named) if named else None
     curation = Curation.open(base, settings)
     if curation.changes:
-        Refresher(living, curation.changes, pool.expire)
+        _keep_in_step(base, settings, curation.changes, living, view, pool.expire)
 
     def answer(
         question: str, *, method: str, language: str | None, k: int | None, profile: Profile
@@ -84,11 +88,32 @@ def open_site(path: Path, settings: Settings, read_only: bool = False) -> Site:
 
     return Site(
         base.store, answer, runtime.linker.link, complete, PooledQueries(pool), base.release,
-        tuple(METHODS), str(base.manifest.get("built", "")), counts_of(base.store), settings, close,
+        tuple(METHODS), str(base.manifest.get("built", "")), counts_of(view), settings, close,
         lambda: base.sequence, writing, curation, converse=Talk(living, model),
         research=Research(living, model, pool) if model else None,
-        replay=lambda said: replay(living.current, said),
+        replay=lambda said: replay(living.current, said), base=base,
     )  # fmt: skip
+
+
+def _keep_in_step(
+    base: KnowledgeBase, settings: Settings, changes: Changes, living: Living, view: AllowedStore,
+    expire: Callable[[], None],
+) -> None:  # fmt: skip
+    """Let answers follow what curators change.
+
+    Where something stays inside, rules infer from a runtime of their own, which holds it too.
+    """
+    if living.current.store is not view:
+        Refresher(living, changes, expire)
+        return
+    seen = view.held.claims
+
+    def follow(claims: Iterable[str], concepts: Iterable[str]) -> None:
+        nonlocal seen
+        before, seen = seen, view.held.claims  # a claim may be let out, or kept in, by another
+        living.refresh((*claims, *(before ^ seen)), concepts)
+
+    Refresher(Living(Runtime.open(base, settings)), changes, expire, follow)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,9 +195,10 @@ class PooledQueries:
             profile=query.profile,
             base=query.base,
             rows=query.rows,
+            whole=query.whole,
         ).body
 
-    def dump(self, graph: str, media_type: str, profile: str) -> Spool | None:
-        """Give one whole graph, or None where there is none of that name."""
-        found = self._pool.dump(graph, _EXTENSIONS[media_type], profile)
+    def dump(self, graph: str, media_type: str, profile: str, whole: bool = False) -> Spool | None:
+        """Give one graph, or None where there is none of that name."""
+        found = self._pool.dump(graph, _EXTENSIONS[media_type], profile, whole)
         return None if found is None else found.body

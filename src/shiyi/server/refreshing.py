@@ -19,14 +19,23 @@ _CLAIM: Final = f"{ID}claim/"
 _EVIDENCE: Final = f"{ID}evidence/"
 _WHO: Final = "shiyi"
 _TRIES: Final = 4  # of an inference that others write beside
+Follow = Callable[[Iterable[str], Iterable[str]], None]
 _LOG = logging.getLogger(__name__)
 
 
 class Refresher:
     """Hears of every change, and keeps the runtime and the derived graph in step with it."""
 
-    def __init__(self, living: Living, changes: Changes, expire: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        living: Living,
+        changes: Changes,
+        expire: Callable[[], None],
+        follow: Follow = lambda claims, concepts: None,
+    ) -> None:
+        """Keep ``living`` in step; ``follow`` hears which claims and concepts to read anew."""
         self._living, self._changes, self._expire = living, changes, expire
+        self._follow = follow
         self._turn, self._asked = threading.Lock(), threading.Event()
         changes.listeners.append(self)
         threading.Thread(target=living.prepare, daemon=True).start()
@@ -39,6 +48,7 @@ class Refresher:
         claims, concepts = touched(quads)
         if claims or concepts:
             self._living.refresh(claims, concepts)
+            self._follow(claims, concepts)
             self._expire()
         schema = self._living.current.facts.schema
         if any(_is_premise(quad, lambda name: matters(schema, name)) for quad in quads):
@@ -75,6 +85,7 @@ class Refresher:
                 why="inherited cautions after a change",
             )  # fmt: skip
             self._living.refresh(found.claims)
+            self._follow(found.claims, ())
             self._expire()
         return len(found.claims)
 

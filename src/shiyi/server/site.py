@@ -16,6 +16,7 @@ from shiyi.ontology.terms import RDF, SHIYI
 from shiyi.server.curators import Curation
 from shiyi.server.tokens import Tokens
 from shiyi.settings import Settings
+from shiyi.sparql.knowledge_base import KnowledgeBase
 from shiyi.sparql.spool import Spool
 from shiyi.sparql.store import QuadStore
 from shiyi.sparql.updates import Updater
@@ -33,6 +34,7 @@ class FreeQuery:
     base: str = ""  # what relative IRIs are resolved against
     profile: str = ""  # rdf11: graphs without triple terms
     rows: int | None = None  # fewer than the settings allow
+    whole: bool = False  # asked by who may see what stays inside
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,7 @@ class FreeQueries(Protocol):
     def stream(self, query: FreeQuery) -> Spool:
         """Give the same result in a spool, which the caller closes."""
 
-    def dump(self, graph: str, media_type: str, profile: str) -> Spool | None:
+    def dump(self, graph: str, media_type: str, profile: str, whole: bool = False) -> Spool | None:
         """Give one whole graph, the empty name being the default graph; None where it is not."""
 
 
@@ -111,6 +113,7 @@ class Site:
     converse: Converser | None = None  # a second turn stands alone where there is none
     replay: Callable[[Mapping[str, Any]], Replayed] | None = None
     research: Callable[[str, str | None], Written] | None = None  # none: no model is configured
+    base: KnowledgeBase | None = None  # what the store belongs to
 
     def health(self) -> dict[str, Any]:
         """Tell whether the store answers, which release it holds and how much."""

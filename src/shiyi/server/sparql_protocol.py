@@ -11,7 +11,7 @@ from werkzeug.exceptions import BadRequest, UnsupportedMediaType
 from werkzeug.wrappers import Response as BaseResponse
 
 from shiyi.errors import FormatError, QueryError, ShiyiError, TooLargeError, UsageError
-from shiyi.server.access import Door
+from shiyi.server.access import Door, keep_apart
 from shiyi.server.describe_service import service_description
 from shiyi.server.graph_store import graph_store
 from shiyi.server.kept import Kept
@@ -79,7 +79,10 @@ def sparql_protocol(site: Site, metrics: Metrics, kept: Kept) -> Blueprint:
         metrics.event("sparql", query_form(asked.query) or "unknown")
         if kind == HTML:
             return _page(site, kept, asked)
-        response = spooled(site.free.stream(_free(asked, kind)), kind)
+        whole = door.sees_all()
+        response = spooled(site.free.stream(_free(asked, kind, whole=whole)), kind)
+        if whole:
+            keep_apart(response)
         if asked.format:
             stem = f"shiyi-result.{asked.format}"
             response.headers["Content-Disposition"] = f'attachment; filename="{stem}"'
@@ -88,10 +91,10 @@ def sparql_protocol(site: Site, metrics: Metrics, kept: Kept) -> Blueprint:
     return routes
 
 
-def _free(asked: Asked, kind: str, rows: int | None = None) -> FreeQuery:
+def _free(asked: Asked, kind: str, rows: int | None = None, whole: bool = False) -> FreeQuery:
     return FreeQuery(
         asked.query, kind, asked.timeout, asked.default_graphs, asked.named_graphs,
-        request.base_url, asked.profile, rows,
+        request.base_url, asked.profile, rows, whole,
     )  # fmt: skip
 
 

@@ -53,6 +53,7 @@ class RemotePool:
         profile: str = "",
         base: str = "",
         rows: int | None = None,
+        whole: bool = False,
     ) -> StreamedResult:
         """Answer one SELECT, ASK, CONSTRUCT or DESCRIBE; errors as of ``QueryPool.stream``."""
         check_query(text, self._settings.max_query_bytes, network_blocked=False)
@@ -74,7 +75,9 @@ class RemotePool:
             raise FormatError("format of this result", media, wanted)
         return StreamedResult(media, spool, kind, count)
 
-    def dump(self, graph: str, form: str, profile: str = "") -> StreamedResult | None:
+    def dump(
+        self, graph: str, form: str, profile: str = "", whole: bool = False
+    ) -> StreamedResult | None:
         """Give one whole graph, the empty name being the default graph; None where it is not."""
         where = f"GRAPH {NamedNode(graph)} {{ ?s ?p ?o }}" if graph else "?s ?p ?o"
         if graph and not self._store.endpoint.holds(f"ASK {{ {where} }}"):

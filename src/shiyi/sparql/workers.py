@@ -32,8 +32,8 @@ from shiyi.sparql.results import (
     StreamedResult,
 )
 from shiyi.sparql.snapshots import Snapshot
+from shiyi.sparql.withheld import hide
 from shiyi.sparql.worker_process import Reply, WorkerGoneError, WorkerProcess
-from shiyi.sparql.writer import applied_through, hide_note
 
 if TYPE_CHECKING:
     from shiyi.sparql.remote_pool import RemotePool
@@ -49,6 +49,7 @@ class _Shared:
     snapshot: Snapshot
     sequence: int
     made: float
+    hides: bool = False  # whether something was taken out of it
     users: int = 1
 
 
@@ -64,16 +65,22 @@ class QueryPool:
 
     A change is seen by queries that begin ``settings.snapshot_seconds`` after it, or at once
     after :meth:`refresh`. A ``shortcut`` may give a snapshot of that sequence number sooner.
+
+    Queries see no restricted claims and no patients' cases (:mod:`shiyi.sparql.withheld`), but
+    for those asked as ``whole``; with ``open_to_all`` restricted claims are for everybody.
     """
 
-    def __init__(self, kb: KnowledgeBase, settings: QuerySettings | None = None) -> None:
-        self._kb, self._settings = kb, settings or QuerySettings()
+    def __init__(
+        self, kb: KnowledgeBase, settings: QuerySettings | None = None, open_to_all: bool = False
+    ) -> None:
+        self._kb, self._settings, self._open_to_all = kb, settings or QuerySettings(), open_to_all
         self.shortcut: Callable[[int], Snapshot | None] = lambda sequence: None
         self._idle: queue.LifoQueue[_Worker] = queue.LifoQueue()
         self._turn, self._closed = threading.Lock(), False
         kept = self._settings.cache_bytes
         self._kept = KeptResults(kept) if kept > 0 else None
         self._current = self._snapshot()
+        self._whole: _Shared | None = None  # made when it is first asked for
         self._workers = [
             _Worker(WorkerProcess(self._settings)) for _ in range(max(1, self._settings.workers))
         ]
@@ -93,6 +100,7 @@ class QueryPool:
         profile: str = "",
         base: str = "",
         rows: int | None = None,
+        whole: bool = False,
     ) -> QueryResult:
         """Answer one SELECT, ASK, CONSTRUCT or DESCRIBE, whole and in memory.
 
@@ -100,7 +108,7 @@ class QueryPool:
         """
         made = self.stream(
             text, accept=accept, timeout=timeout, default_graphs=default_graphs,
-            named_graphs=named_graphs, profile=profile, base=base, rows=rows,
+            named_graphs=named_graphs, profile=profile, base=base, rows=rows, whole=whole,
         )  # fmt: skip
         with made.body as body:
             return QueryResult(made.media_type, body.read(), made.kind, made.rows)
@@ -116,12 +124,14 @@ class QueryPool:
         profile: str = "",
         base: str = "",
         rows: int | None = None,
+        whole: bool = False,
     ) -> StreamedResult:
         """Answer one SELECT, ASK, CONSTRUCT or DESCRIBE at constant memory.
 
         A long result lies in a file without a name until it is whole, so that one past a limit is
         an error from the first byte. The ``profile`` ``rdf11`` writes graphs without triple terms;
         relative IRIs are resolved against ``base``; ``rows`` lowers the limit of the settings.
+        A ``whole`` query sees what stays inside too.
 
         ``default_graphs`` and ``named_graphs`` are the IRIs of the protocol and replace what the
         query says. QueryError where the query is wrong, QueryLimitError where it ran past
@@ -129,7 +139,7 @@ class QueryPool:
         """
         accepted, seconds = accept or ResultFormat(), seconds_of(self._settings, timeout)
         key = (
-            self._level(), text, accepted, tuple(default_graphs), tuple(named_graphs), profile,
+            self._level(whole), text, accepted, tuple(default_graphs), tuple(named_graphs), profile,
             base, rows,
         )  # fmt: skip
         if self._kept and (known := self._kept.find(key)):
@@ -143,13 +153,15 @@ class QueryPool:
             **_prefixes(accepted.graph),
         }  # fmt: skip
         bounded = replace(self._settings, rows=request["rows"])
-        made = _result(self._reply(request, seconds), accepted, bounded)
-        if self._kept and key[0] == self._level():
+        made = _result(self._reply(request, seconds, whole), accepted, bounded)
+        if self._kept and key[0] == self._level(whole):
             self._kept.keep(key, text, made)
         return made
 
-    def dump(self, graph: str, form: str, profile: str = "") -> StreamedResult | None:
-        """Give one whole graph, the empty name being the default graph; None where it is not.
+    def dump(
+        self, graph: str, form: str, profile: str = "", whole: bool = False
+    ) -> StreamedResult | None:
+        """Give one graph, the empty name being the default graph; None where it is not.
 
         QueryLimitError where it is larger than a result may be.
         """
@@ -158,7 +170,7 @@ class QueryPool:
             "task": "dump", "target": graph, "graph": form, "seconds": seconds,
             "profile": profile, **_prefixes(form),
         }  # fmt: skip
-        reply = self._reply(request, seconds)
+        reply = self._reply(request, seconds, whole)
         if reply[0]["outcome"] == "absent":
             return None
         return _result(reply, ResultFormat.of(form), self._settings)
@@ -186,6 +198,7 @@ class QueryPool:
             worker.process.end()
             self._release(worker.reads)
         self._release(self._current)
+        self._release(self._whole)
 
     def __enter__(self) -> Self:
         return self
@@ -198,11 +211,11 @@ class QueryPool:
     ) -> None:
         self.close()
 
-    def _reply(self, request: dict[str, Any], seconds: float) -> Reply:
+    def _reply(self, request: dict[str, Any], seconds: float, whole: bool) -> Reply:
         until = time.monotonic() + seconds
         with self._borrowed(seconds) as worker:
             waited = seconds - (until - time.monotonic())
-            shared = self._latest()
+            shared = self._latest(whole)
             try:
                 asked = {**request, "snapshot": str(shared.snapshot.path)}
                 reply = worker.process.ask(asked, until)
@@ -254,38 +267,47 @@ class QueryPool:
                 time.sleep(_AGAIN)
         self._idle.put(worker)
 
-    def _latest(self) -> _Shared:
+    def _latest(self, whole: bool) -> _Shared:
         """Take hold of a snapshot that is recent enough."""
         with self._turn:
-            self._renew_if_old()
-            self._current.users += 1
-            return self._current
+            shared = self._seen(whole)
+            shared.users += 1
+            return shared
 
-    def _level(self) -> int:
-        """Give the number of the last change that a query which begins now will see."""
+    def _level(self, whole: bool) -> tuple[int, bool]:
+        """Tell of what a query that begins now will see: the last change, and whether all."""
         with self._turn:
-            self._renew_if_old()
-            return self._current.sequence
+            shared = self._seen(whole)
+            return shared.sequence, shared is self._whole
 
-    def _renew_if_old(self) -> None:
+    def _seen(self, whole: bool) -> _Shared:
+        """Give the snapshot a query that begins now sees; where nothing is hidden, all see one."""
         behind = self._kb.sequence != self._current.sequence
         age = time.monotonic() - self._current.made
         if behind and age >= self._settings.snapshot_seconds:
             self._renew()
+        if not (whole and self._current.hides):
+            return self._current
+        if self._whole is None or self._whole.sequence != self._current.sequence:
+            old, self._whole = self._whole, self._snapshot(whole=True)
+            if old:
+                self._drop(old)
+        return self._whole
 
     def _renew(self) -> None:
         if self._kb.sequence != self._current.sequence:
             old, self._current = self._current, self._snapshot()
             self._drop(old)
 
-    def _snapshot(self) -> _Shared:
+    def _snapshot(self, whole: bool = False) -> _Shared:
         sequence = self._kb.sequence  # before the copy: it may hold more, never less
-        if (ready := self.shortcut(sequence)) is not None:
-            return _Shared(ready, sequence, time.monotonic())
-        snapshot = self._kb.take_snapshot()
-        if applied_through(self._kb.store) and not snapshot.is_original:
-            hide_note(snapshot.path)
-        return _Shared(snapshot, sequence, time.monotonic())
+        snapshot = self.shortcut(sequence) or self._kb.take_snapshot()
+        try:
+            hides = hide(snapshot, whole, self._open_to_all)
+        except BaseException:
+            snapshot.remove()
+            raise
+        return _Shared(snapshot, sequence, time.monotonic(), hides)
 
     def _release(self, shared: _Shared | None) -> None:
         if shared is not None:
@@ -371,11 +393,16 @@ def death(status: int, seconds: float) -> QueryLimitError:
     )
 
 
-def pool_of(kb: KnowledgeBase, settings: QuerySettings) -> "QueryPool | RemotePool":
-    """Give what answers free queries: workers on snapshots, or the engine of a remote store."""
+def pool_of(
+    kb: KnowledgeBase, settings: QuerySettings, open_to_all: bool = False
+) -> "QueryPool | RemotePool":
+    """Give what answers free queries: workers on snapshots, or the engine of a remote store.
+
+    The remote engine shows all it holds.
+    """
     from shiyi.sparql.remote import RemoteStore
     from shiyi.sparql.remote_pool import RemotePool
 
     if isinstance(kb.store, RemoteStore):
         return RemotePool(kb.store, settings)
-    return QueryPool(kb, settings)
+    return QueryPool(kb, settings, open_to_all)

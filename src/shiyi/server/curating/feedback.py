@@ -19,6 +19,7 @@ from shiyi.server.curating.session import PREFIX, needs, person
 from shiyi.server.curators import Curation
 from shiyi.server.inputs import text_field
 from shiyi.server.kept import Kept
+from shiyi.server.restricted import for_readers
 from shiyi.server.site import Site
 from shiyi.server.wording import catalogue, chosen_language
 
@@ -59,12 +60,14 @@ class Patience:
 def feedback_routes(site: Site, kept: Kept, curation: Curation) -> Blueprint:
     """Serve ``/curate/report`` for readers and ``/curate/feedback`` for curators."""
     routes, patience = Blueprint("feedback", __name__, url_prefix=PREFIX), Patience()
+    readers = for_readers(site)
+    shown = Kept(readers)
 
     @routes.get("/report")
     @needs(Right.OPEN)
     def form() -> str:
-        about = _about(site, request.args.get("about", ""))
-        thing = kept.reader(chosen_language()).premise(about)
+        about = _about(readers, request.args.get("about", ""))
+        thing = shown.reader(chosen_language()).premise(about)
         return render_template(
             "curate/report.html", about=about.value.removeprefix(ID), thing=thing,
             kinds=feedback.KINDS, takes=curation.changes is not None, most=feedback.LONGEST,
@@ -73,8 +76,8 @@ def feedback_routes(site: Site, kept: Kept, curation: Curation) -> Blueprint:
     @routes.post("/report")
     @needs(Right.OPEN)
     def report() -> str | tuple[str, int]:
-        about = _about(site, request.form.get("about", ""))
-        thing = kept.reader(chosen_language()).premise(about)
+        about = _about(readers, request.form.get("about", ""))
+        thing = shown.reader(chosen_language()).premise(about)
         if request.form.get("website"):  # a field that people do not see
             return render_template("curate/reported.html", thing=thing)
         words = text_field(
