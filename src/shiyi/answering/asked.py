@@ -7,7 +7,7 @@ _PREDICATES: Final = (  # words that name a relation of the vocabulary, in both 
     ("功效|功用|作用是|efficacy", ("hasEfficacy", "primaryEffect")),
     ("归经|入.经|tropism|channel entry", ("hasMeridianTropism",)),
     ("药性|四气|性味|性寒|性热|性温|nature", ("hasNature",)),
-    ("五味|味道|性味|flavou?r", ("hasFlavour",)),
+    ("五味|药味|味道|性味|flavou?r", ("hasFlavour",)),
     ("主治|适用于|治疗|宜用|首选|indicated", ("indicatedFor", "realisedBy", "relieves", "hasSyndrome")),
     ("治法|治则|treatment principle", ("hasTreatmentPrinciple", "realisedBy")),
     ("组成|君药|含有|ingredient", ("hasIngredient", "hasPart")),
