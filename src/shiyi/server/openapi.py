@@ -1,5 +1,7 @@
 """The API in OpenAPI 3.1, for generated clients and contract tests."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from shiyi.server.openapi_published import answers_with, published, schemas
@@ -19,6 +21,8 @@ _GRAPH_WRITES = {
 }  # fmt: skip
 _LOCKED = dict.fromkeys(("401", "403", "429"), _PROBLEM)
 _FAULTS = dict.fromkeys(("400", "413", "415", "503"), _PROBLEM)
+_ABSENT = {"404": _PROBLEM}
+_REFUSED = dict.fromkeys(("422", "504", "507"), _PROBLEM)  # past rows or bytes, time, memory
 
 
 def document(site: Site) -> dict[str, Any]:
@@ -44,11 +48,11 @@ def document(site: Site) -> dict[str, Any]:
             "/api/link": {"post": _link()},
             "/api/complete": {"get": _complete()},
             "/sparql": {
-                "get": _get("SPARQL query", *map(_query, _SPARQL)),
+                "get": _get("SPARQL query", *map(_query, _SPARQL), more=_REFUSED),
                 "post": _sparql_post(),
             },
             "/rdf-graph-store": {
-                "get": _get("One graph", *map(_query, _GRAPH)),
+                "get": _get("One graph", *map(_query, _GRAPH), more=_ABSENT | _REFUSED),
                 **{verb: _graph_write(summary) for verb, summary in _GRAPH_WRITES.items()},
             },
             "/healthz": {"get": _get("Health, release and counts")},
@@ -76,7 +80,7 @@ def _sparql_post() -> dict[str, Any]:
         }},
         "responses": {
             "200": {"description": "The whole result"}, "204": {"description": "Updated"},
-            **_FAULTS, **_LOCKED,
+            **_FAULTS, **_LOCKED, **_REFUSED,
         },
     }  # fmt: skip
 
@@ -85,7 +89,7 @@ def _graph_write(summary: str) -> dict[str, Any]:
     done = {code: {"description": summary} for code in ("201", "204")}
     return {
         "summary": summary, "parameters": [_query(name) for name in _GRAPH],
-        "security": [{"token": []}], "responses": {**done, **_FAULTS, **_LOCKED},
+        "security": [{"token": []}], "responses": {**done, **_ABSENT, **_FAULTS, **_LOCKED, **_REFUSED},
     }  # fmt: skip
 
 
@@ -156,8 +160,10 @@ def _given(gives: str, summary: str) -> dict[str, Any]:
     return answers_with(gives, summary) if gives else {"description": summary}
 
 
-def _get(summary: str, *parameters: dict[str, Any]) -> dict[str, Any]:
-    responses: dict[str, Any] = {"200": {"description": summary}, **_FAULTS}
+def _get(
+    summary: str, *parameters: dict[str, Any], more: Mapping[str, Any] = MappingProxyType({})
+) -> dict[str, Any]:
+    responses: dict[str, Any] = {"200": {"description": summary}, **_FAULTS, **more}
     return {"summary": summary, "parameters": list(parameters), "responses": responses}
 
 
