@@ -9,6 +9,7 @@ from shiyi.evaluation.metrics import (
     context_recall,
     hits_at,
     ndcg_at,
+    ndcg_of_found,
     precision_at,
     recall_at,
     set_scores,
@@ -33,6 +34,12 @@ def test_gain_is_discounted_by_the_logarithm_of_the_rank() -> None:
     assert ndcg_at(RANKING, GOLD, 5) == pytest.approx((1 + 1 / 2) / ideal)
     assert ndcg_at(["a", "b", "c"], GOLD, 5) == 1.0
     assert ndcg_at([], GOLD, 5) == 0.0
+
+
+def test_gain_over_what_was_found_forgives_what_is_missing() -> None:
+    assert ndcg_of_found(["x", "a", "y"], GOLD, 3) == pytest.approx(1 / math.log2(3))
+    assert ndcg_of_found(["a", "x", "b"], GOLD, 1) == 1.0 > ndcg_at(["a", "x", "b"], GOLD, 3)
+    assert ndcg_of_found(["x"], GOLD, 3) == 0.0
 
 
 def test_f1_of_a_set() -> None:

@@ -193,6 +193,7 @@ def test_herbs_are_learnt_from_prescriptions() -> None:
         table.regressed(["咳嗽"]),
         table.nearest(["咳嗽"], 3),
         table.propagated(["咳嗽"]),
+        table.induced(["咳嗽"]),
     ):
         assert scores[0] > scores[1]
     assert table.nearest(["没见过"]).tolist() == table.regressed(["没见过"]).tolist() == [0.0, 0.0]

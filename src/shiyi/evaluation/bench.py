@@ -56,6 +56,7 @@ class Request:
     limit_seconds: float = 900.0  # of training, for the tasks that train
     chunk: int = CHUNK
     with_model: bool = False  # whether the configured model reads what is retrieved
+    known: tuple[Path, ...] = ()  # facts that are left out of rankings, never learnt from
 
     def __post_init__(self) -> None:
         check_switches(self.ablate, self.methods)
@@ -76,12 +77,13 @@ class Request:
             "seed": self.seed, "k": self.k, "damping": self.damping, "hops": self.hops,
             "scorer": self.scorer, "limit": self.limit, "holdout": self.holdout,
             "limit_seconds": self.limit_seconds, "chunk": self.chunk,
-            "train": [each.name for each in self.train], "without_source": list(self.without),
+            "train": [each.name for each in self.train],
+            "known": [each.name for each in self.known], "without_source": list(self.without),
             "with_model": self.with_model, "model": None,
         }  # fmt: skip
 
 
-Key = tuple[frozenset[str], frozenset[str]]
+Key = tuple[frozenset[str], frozenset[str], frozenset[str]]
 
 
 @dataclass(slots=True)
@@ -108,6 +110,7 @@ class Bench:
     settings: Settings
     request: Request
     known: Shared | None = None  # what another run over the same base has read already
+    held: frozenset[str] = frozenset()  # claims withheld because questions were made from them
 
     @cached_property
     def model(self) -> ChatModel | None:
@@ -137,7 +140,7 @@ class Bench:
     @property
     def _key(self) -> Key:
         asked = self.request
-        return frozenset(asked.without), frozenset(asked.ablate) & VIEWED
+        return frozenset(asked.without), frozenset(asked.ablate) & VIEWED, self.held
 
     @cached_property
     def view(self) -> View:
@@ -220,7 +223,8 @@ class Bench:
     def retrieving(self, method: str) -> Retrieving:
         """Give a method of answering as a reader; withheld sources bear nothing for it either."""
         asked = self.request
-        seen = frozenset(self.view.projection.claims) if asked.without else frozenset[str]()
+        withheld = asked.without or self.held
+        seen = frozenset(self.view.projection.claims) if withheld else frozenset[str]()
         ranked = "no-ranking" not in asked.ablate
         return Retrieving(method, self.answering(method), self.linking, asked.k, seen, ranked)
 

@@ -1,8 +1,8 @@
-"""Confidences of triples: embeddings of the uncertain graph, a sum of means, the mean."""
+"""Confidences of triples, and ranks of their tails: embeddings, a sum of means, the mean."""
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,25 +15,28 @@ from shiyi.evaluation.items import Weighted
 from shiyi.evaluation.prescriptions import load_weighted
 from shiyi.evaluation.results import Report, Run
 from shiyi.evaluation.tasks import Progress, check_methods, made, run_method
-from shiyi.reasoning.benchmark import LINKS, gauged, trained
+from shiyi.reasoning.benchmark import LINKS, Ranked, gaps, ranked, trained
 from shiyi.reasoning.embedding import KINDS, Model
+from shiyi.reasoning.links import Links, train_links
 from shiyi.reasoning.triples import Row
 
-METHODS: Final = ("fused", *KINDS, "additive", "none")
+RANKS: Final = "links"  # the method that ranks only, by a model of its own
+METHODS: Final = ("fused", *KINDS, RANKS, "additive", "none")
 _FEWEST: Final = 20  # triples that an embedding needs
-_RANKED: Final[tuple[tuple[str, Callable[[float], float]], ...]] = (
-    ("hits@1", lambda place: float(place <= 1)),
-    ("hits@10", lambda place: float(place <= 10)),
-    ("mrr", lambda place: 1 / place),
+_SAID: Final = (
+    "hits and mrr: tails of at most {most:,} rows of any confidence, ties half. hits@1, hits@10, mrr leave out the "
+    "facts of the training, asked and known files; :raw leaves out nothing; :both_ways also what symmetric "
+    "relations state from the other end; :oracle is the best that the first filter lets anyone expect"
 )
 
 
 def run_confidence(bench: Bench, request: Request, progress: Progress) -> Report:
     """Predict the confidence of triples: MSE and MAE, and for embeddings Hits@1, Hits@10, MRR.
 
-    ``fused`` is UKGE with logistic function, and for a symmetric relation what training states from the other
-    end; without torch, or with fewer than 20 triples to learn from, it is
-    the sum of means, and the notes say so. Raises ``UsageError`` where nothing is given to learn.
+    ``fused`` is UKGE with logistic function for confidences, ComplEx (``links``) for ranks, and for a
+    symmetric relation what training states from the other end; without torch, or with fewer than 20 triples to
+    learn from, it is the sum of means, and the notes say so. ``--known`` files only leave tails out of rankings.
+    Raises ``UsageError`` where nothing is given to learn.
     """
     check_methods(request, METHODS)
     items, skips = load_weighted(Path(request.file), request.limit)
@@ -42,14 +45,12 @@ def run_confidence(bench: Bench, request: Request, progress: Progress) -> Report
         raise UsageError("confidences are learnt: give --train FILE")
     mean = fmean(each.confidence for each in training) if training else 0.5
     runs, notes = list[Run](), list[str]()
-    models: dict[str, tuple[Model, float]] = {}
+    learnt = _Learnt(training, items, _known(request), request)
     for method in request.methods:
         kind, why = _embedding(method, training)
         notes += [why] if why else []
         if kind:
-            if kind not in models:
-                models[kind] = _trained(kind, training, request)
-            runs.append(_embedded(method, models[kind], training, items, request, progress))
+            runs.append(learnt.run(method, kind, progress))
             continue
         guess = (lambda _: mean) if method == "none" else _additive(training, mean)
 
@@ -60,17 +61,14 @@ def run_confidence(bench: Bench, request: Request, progress: Progress) -> Report
         runs.append(run_method(method, items, measure, progress))
     report = made(bench, request, len(items), skips, runs)
     if any("mrr" in run.values for run in runs):
-        notes.append(
-            f"hits and mrr: tails of at most {LINKS:,} rows, filtered by the training and asked files; "
-            "both_ways: symmetric relations known from both ends"
-        )
+        notes.append(_SAID.format(most=LINKS))
     return replace(report, notes=tuple(notes))
 
 
 def _embedding(method: str, training: Sequence[Weighted]) -> tuple[str, str]:
     """Give the embedding a method trains, or none, and why another stands in for it."""
     if method != "fused":
-        return (method if method in KINDS else ""), ""
+        return (method if method in (*KINDS, RANKS) else ""), ""
     if len(training) < _FEWEST:
         return "", f"fused: {len(training)} triples are too few for an embedding; additive instead"
     if find_spec("torch") is None:
@@ -78,34 +76,80 @@ def _embedding(method: str, training: Sequence[Weighted]) -> tuple[str, str]:
     return "ukge_logi", ""
 
 
-def _trained(kind: str, training: Sequence[Weighted], request: Request) -> tuple[Model, float]:
-    started = time.perf_counter()
-    model = trained(_rows(training), kind, request.seed, request.limit_seconds)
-    return model, time.perf_counter() - started
+class _Learnt:
+    """What is trained of one training set, each once: embeddings of confidence, and ranks."""
+
+    def __init__(
+        self,
+        training: Sequence[Weighted],
+        items: Sequence[Weighted],
+        known: Sequence[Weighted],
+        request: Request,
+    ) -> None:
+        self._training, self._items, self._known = map(_rows, (training, items, known))
+        self._request = request
+        self._models: dict[str, Model] = {}
+        self._links: Links | None = None
+        self._took: dict[str, float] = {}  # seconds of training
+
+    def run(self, method: str, kind: str, progress: Progress) -> Run:
+        """Measure a method: confidences by an embedding, ranks by the same or by ``links``."""
+        lookup, parts = method == "fused", [kind]
+        started = time.perf_counter()
+        before = sum(self._took.values())
+        values: dict[str, Sequence[float]] = {}
+        ranker: Model | Links = self._ranks() if kind == RANKS else self._model(kind)
+        if isinstance(ranker, Model):
+            found, unknown = gaps(ranker, self._training, self._items, lookup)
+            values |= {"mse": (found**2).tolist(), "mae": found.tolist()}
+            values["unknown"] = [unknown / len(self._items)]
+        if lookup:
+            ranker, parts = self._ranks(), [kind, RANKS]
+        places = ranked(
+            ranker,
+            ranker.names,
+            self._training,
+            self._items,
+            self._known,
+            self._request.seed,
+            lookup,
+        )
+        values |= _ranked_values(places)
+        progress(method, len(self._items), len(self._items))
+        fresh = sum(self._took.values()) - before  # what another method trained counts here too
+        seconds = time.perf_counter() - started - fresh + sum(self._took[each] for each in parts)
+        return Run(method, values, seconds)
+
+    def _model(self, kind: str) -> Model:
+        if kind not in self._models:
+            started = time.perf_counter()
+            limit, seed = self._request.limit_seconds, self._request.seed
+            self._models[kind] = trained(self._training, kind, seed, limit)
+            self._took[kind] = time.perf_counter() - started
+        return self._models[kind]
+
+    def _ranks(self) -> Links:
+        if self._links is None:
+            started = time.perf_counter()
+            limit, seed = self._request.limit_seconds / 2, self._request.seed
+            self._links = train_links(self._training, seed=seed, limit_seconds=limit)
+            self._took[RANKS] = time.perf_counter() - started
+        return self._links
 
 
-def _embedded(
-    method: str,
-    made_in: tuple[Model, float],
-    training: Sequence[Weighted],
-    items: Sequence[Weighted],
-    request: Request,
-    progress: Progress,
-) -> Run:
-    started = time.perf_counter()
-    model, seconds = made_in
-    found = gauged(
-        model, _rows(training), _rows(items), request.seed, LINKS, lookup=method == "fused"
-    )
-    progress(method, len(items), len(items))
-    values: dict[str, Sequence[float]] = {
-        "mse": (found.gaps**2).tolist(), "mae": found.gaps.tolist(),
-    }  # fmt: skip
-    for end, places in (("", found.places), (":both_ways", found.both_ways)):
-        if len(places):
-            values |= {name + end: [of(p) for p in places.tolist()] for name, of in _RANKED}
-    values["unknown"] = [found.unknown / len(items)]
-    return Run(method, values, seconds + time.perf_counter() - started)
+def _ranked_values(places: Mapping[str, Ranked]) -> dict[str, Sequence[float]]:
+    values: dict[str, Sequence[float]] = {}
+    for name, found in places.items():
+        end = f":{name}" if name else ""
+        for metric, each in zip(
+            ("hits@1", "hits@10", "mrr"), (found.hits1, found.hits10, found.reciprocal), strict=True
+        ):
+            values[metric + end] = each.tolist()
+    return values
+
+
+def _known(request: Request) -> list[Weighted]:
+    return [each for path in request.known for each in load_weighted(path)[0]]
 
 
 def _rows(items: Iterable[Weighted]) -> list[Row]:

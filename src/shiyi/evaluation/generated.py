@@ -28,6 +28,13 @@ TEMPLATES: Final = {
     "hasEfficacy": ("{s}的功效包括{o}。", "下列哪一项的功效包括{o}？"),
     "hasMeridianTropism": ("{s}的归经包括{o}。", "下列哪一项的归经包括{o}？"),
     "hasNature": ("{s}的药性为{o}。", "下列哪一项的药性为{o}？"),
+    "hasFlavour": ("{s}的药味为{o}。", "下列哪一项的药味为{o}？"),
+    "hasManifestation": ("{s}的症状包括{o}。", "下列哪一项的症状包括{o}？"),
+    "hasSyndrome": ("{s}的证候包括{o}。", "下列哪一项的证候包括{o}？"),
+    "hasTreatmentPrinciple": ("{s}的治法是{o}。", "下列哪一项的治法是{o}？"),
+    "hasIngredient": ("{s}的组成含有{o}。", "下列哪一项的组成含有{o}？"),
+    "suitableFood": ("{s}：宜食{o}。", "下列哪一项宜食{o}？"),
+    "unsuitableFood": ("{s}：忌食{o}。", "下列哪一项忌食{o}？"),
     "cautionIn": ("{s}：{o}慎用。", "下列哪一项{o}慎用？"),
     "contraindicatedIn": ("{s}：{o}禁用。", "下列哪一项{o}禁用？"),
 }  # fmt: skip

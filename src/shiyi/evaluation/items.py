@@ -38,6 +38,7 @@ class Prescription:
     id: str
     symptoms: tuple[str, ...]
     herbs: frozenset[str]
+    stratum: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shiyi.answering.baselines import TextIndex
+from shiyi.evaluation.hidden_layer import HiddenLayer
 from shiyi.evaluation.items import Choice, Prescription
 
 Floats = NDArray[np.float64]
@@ -72,6 +73,7 @@ class HerbTable:
     given: Floats  # prescriptions by herbs
     weights: Floats  # ridge regression of herbs on symptoms
     spread: Floats  # symptoms by herbs one and three steps away in the graph of prescriptions
+    layer: HiddenLayer
 
     @classmethod
     def of(cls, training: Sequence[Prescription], herbs: Sequence[str]) -> Self:
@@ -94,7 +96,7 @@ class HerbTable:
         spread = even + even @ even.T @ even
         return cls(
             symptoms, tuple(herbs), _floats(rarity), _floats(near), given, _floats(weights),
-            _floats(spread),
+            _floats(spread), HiddenLayer.trained(had, given),
         )  # fmt: skip
 
     def popular(self) -> Floats:
@@ -115,6 +117,10 @@ class HerbTable:
     def propagated(self, symptoms: Sequence[str]) -> Floats:
         """Give the herbs near the symptoms in the graph of prescriptions, degrees evened out."""
         return _floats(self._vector(symptoms) @ self.spread)
+
+    def induced(self, symptoms: Sequence[str]) -> Floats:
+        """Give the herbs that a hidden layer, trained on the prescriptions, expects."""
+        return self.layer.shares(self._vector(symptoms))
 
     def _vector(self, symptoms: Sequence[str]) -> Floats:
         vector = np.zeros(len(self.symptoms))

@@ -1,6 +1,7 @@
 """Herbs for symptoms."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,22 +9,37 @@ import numpy as np
 from shiyi.answering.baselines import TextIndex
 from shiyi.errors import UsageError
 from shiyi.evaluation.bench import METHODS, Bench, Request
+from shiyi.evaluation.held_warnings import FROM_CLAIMS
 from shiyi.evaluation.items import Prescription
 from shiyi.evaluation.learnt import Floats, HerbTable
-from shiyi.evaluation.metrics import hits_at, ndcg_at, precision_at, recall_at, set_scores
+from shiyi.evaluation.metrics import (
+    hits_at,
+    ndcg_at,
+    ndcg_of_found,
+    precision_at,
+    recall_at,
+    set_scores,
+)
+from shiyi.evaluation.mfh_questions import mfh_questions
 from shiyi.evaluation.prescriptions import Prescriptions, load_prescriptions
 from shiyi.evaluation.results import Report
 from shiyi.evaluation.tasks import Progress, check_methods, made, run_method
 
-HERB_KINDS = {"Herb", "MFHSubstance", "Food", "DSIngredient"}
+HERB_KINDS = {"Herb", "MFHSubstance", "Food", "DSIngredient", "Dish"}
 CUTS = (5, 10, 20)
 
 
 def run_recommend(bench: Bench, request: Request, progress: Progress) -> Report:
     """Rank herbs for sets of symptoms; P, R and NDCG at 5, 10 and 20."""
-    known = (*METHODS[:-1], "popular", "none")
+    known = (*METHODS[:-1], "nearest", "popular", "none")
     check_methods(request, known)
-    asked = load_prescriptions(Path(request.file), None)
+    if request.file == FROM_CLAIMS:
+        asked, held = mfh_questions(
+            bench.base.store, bench.linker.index, request.seed, request.limit
+        )
+        bench = replace(bench, held=held)
+    else:
+        asked = load_prescriptions(Path(request.file), None)
     training: tuple[Prescription, ...] = ()
     if request.holdout:
         learnt, asked = asked.held_out(request.holdout, request.seed)
@@ -54,8 +70,12 @@ def _ranking(herbs: Sequence[str], score: HerbScorer) -> Callable[[Prescription]
             found[f"p@{k}"] = precision_at(ranking, item.herbs, k)
             found[f"r@{k}"] = recall_at(ranking, item.herbs, k)
             found[f"ndcg@{k}"] = ndcg_at(ranking, item.herbs, k)
+            found[f"ndcg_of_found@{k}"] = ndcg_of_found(ranking[: max(CUTS)], item.herbs, k)
         chosen = set_scores(ranking[:10], item.herbs)
-        return found | {"f1@10": chosen["f1"], "abstained": float(not ranking)}
+        found |= {"f1@10": chosen["f1"], "abstained": float(not ranking)}
+        if item.stratum:
+            found |= {f"{name}:{item.stratum}": found[name] for name in ("hits@1", "f1@10")}
+        return found
 
     return measure
 
@@ -66,6 +86,9 @@ def _herb_scorer(
     if method == "popular":
         popular = _needed(table, method).popular()
         return lambda _: popular
+    if method == "nearest":
+        known = _needed(table, method)
+        return lambda symptoms: known.nearest(symptoms, 1)
     if method == "tfidf" and table is not None:
         return table.nearest
     if method in {"bm25", "tfidf"}:
@@ -78,13 +101,20 @@ def _herb_scorer(
     graph = _by_graph(bench, method, asked)
     if method != "fused":
         return graph
+    if table is None and "vector-only" not in bench.request.ablate:
+        return _joined(graph, _by_text(bench, asked, "bm25"))
     return _fused(graph, table)
+
+
+def _joined(graph: HerbScorer, words: HerbScorer) -> HerbScorer:
+    """Add up paths and words, as ``fused`` does for questions."""
+    return lambda symptoms: _shares(graph(symptoms)) + _shares(words(symptoms))
 
 
 def _fused(graph: HerbScorer, table: HerbTable | None) -> HerbScorer:
     if table is None:
         return graph
-    parts: list[HerbScorer] = [table.regressed, table.nearest, table.propagated]
+    parts: list[HerbScorer] = [table.regressed, table.nearest, table.propagated, table.induced]
 
     def score(symptoms: Sequence[str]) -> Floats:
         total = 0.1 * _shares(graph(symptoms))  # ours: the base breaks ties between learnt scores
@@ -123,7 +153,7 @@ def _by_graph(bench: Bench, method: str, asked: Prescriptions) -> HerbScorer:
 
     def one(symptom: str) -> Floats:
         if symptom not in joined:
-            joined[symptom] = np.array(scorer.scores(symptom, asked.herbs))
+            joined[symptom] = _shares(np.array(scorer.scores(symptom, asked.herbs)))
         return joined[symptom]
 
     def score(symptoms: Sequence[str]) -> Floats:

@@ -44,7 +44,7 @@ class StatementReader:
     def read(self, item: Choice) -> Prediction:
         """Look for a claim of the asked relation between any two things the statement names."""
         wanted = asked_predicates(item.stem)
-        named = self.linking.concepts(item.stem)
+        named = self.linking.concepts(item.stem, wanted)
         for place, one in enumerate(named):
             for other in named[place + 1 :]:
                 if any(self._joined(a, b, wanted) for a in one for b in other):

@@ -11,6 +11,7 @@ from shiyi.answering.asked import asked_kinds, asked_predicates, odd_one_out
 from shiyi.answering.baselines import Scores
 from shiyi.answering.neighbourhood import Neighbourhood
 from shiyi.errors import IndexMismatchError
+from shiyi.evaluation.closed_names import ClosedNames, closed_kinds
 from shiyi.evaluation.joins import Joins
 from shiyi.evaluation.view import BROADER, View
 from shiyi.linking.embedder import Embedder, Vectors
@@ -33,21 +34,36 @@ class Linking:
 
     linker: Linker
     _known: dict[str, tuple[Mention, ...]] = field(default_factory=dict)
+    _closed: ClosedNames | None = None
 
-    def concepts(self, text: str) -> tuple[tuple[str, ...], ...]:
+    def concepts(
+        self, text: str, wanted: frozenset[str] = frozenset()
+    ) -> tuple[tuple[str, ...], ...]:
         """Give, per mention that is not negated, what it may mean, likeliest first.
 
         Where the odd one out is asked for, the "not" belongs to the question, not to the mention.
+        Where relations ``wanted`` point into a closed vocabulary (归经, 药性), its names are read too,
+        instead of what the linker takes them for.
         """
         known = self._known.get(text)
         if known is None:
             known = self._known[text] = self.linker.link(text)
         odd = odd_one_out(text)
-        return tuple(
-            (each.iri, *each.alternatives)
-            for each in known
-            if each.iri and (odd or not each.negated)
-        )
+        kept = [each for each in known if each.iri and (odd or not each.negated)]
+        kinds = closed_kinds(wanted)
+        if not kinds:
+            return tuple((each.iri, *each.alternatives) for each in kept)
+        sure = [(each.start, each.end) for each in kept if each.score == 1.0]
+        named = self._named(text, kinds, sure)
+        apart = [e for e in kept if not any(a < e.end and e.start < b for a, b, _ in named)]
+        return (*((e.iri, *e.alternatives) for e in apart), *((iri,) for _, _, iri in named))
+
+    def _named(
+        self, text: str, kinds: frozenset[str], longer: Sequence[tuple[int, int]]
+    ) -> list[tuple[int, int, str]]:
+        if self._closed is None:
+            self._closed = ClosedNames.of(self.linker.index)
+        return list(self._closed.find(text, kinds, longer))
 
 
 @dataclass(slots=True)
@@ -60,10 +76,10 @@ class PathScorer:
     def scores(self, stem: str, options: Options) -> list[float]:
         """Give each option the mean, over what it names, of its strength from the stem."""
         wanted = asked_predicates(stem)
-        seeds = [iri for senses in self.linking.concepts(stem) for iri in senses[:2]]
+        seeds = [iri for senses in self.linking.concepts(stem, wanted) for iri in senses[:2]]
         found = []
         for option in options:
-            named = self.linking.concepts(option)
+            named = self.linking.concepts(option, wanted)
             each = [self._strength(seeds, senses, wanted) for senses in named]
             found.append(sum(each) / len(each) if each else 0.0)
         return found
@@ -88,12 +104,12 @@ class RelationScorer:
     def scores(self, stem: str, options: Options) -> list[float]:
         """Give each option the confidence of the claim that answers, 0 where there is none."""
         wanted = asked_predicates(stem)
-        seeds = {iri for senses in self.linking.concepts(stem) for iri in senses}
+        seeds = {iri for senses in self.linking.concepts(stem, wanted) for iri in senses}
         seeds |= {above for iri in seeds for above in self._above(iri)}
         return [self._best(seeds, option, wanted) for option in options]
 
     def _best(self, seeds: set[str], option: str, wanted: frozenset[str]) -> float:
-        named = {iri for senses in self.linking.concepts(option) for iri in senses}
+        named = {iri for senses in self.linking.concepts(option, wanted) for iri in senses}
         found = [
             link.confidence
             for iri in named

@@ -39,12 +39,14 @@ class View:
         release: str,
         without: Collection[str] = (),
         ablate: Collection[str] = (),
+        held: frozenset[str] = frozenset(),
     ) -> Self:
         """Read the accepted view; ``without`` names sources by their id.
 
         A claim stays where other evidence bears it. Sources of one lineage are withheld together.
+        The claims ``held`` are withheld, whatever bears them.
         """
-        gone = _withheld(store, without) if without else frozenset()
+        gone = held | (_withheld(store, without) if without else frozenset())
         edges = [e for e in accepted_edges(store) if e.claim not in gone]
         if "deterministic" in ablate:
             edges = [Edge(e.subject, e.predicate, e.object, e.claim, 1.0) for e in edges]

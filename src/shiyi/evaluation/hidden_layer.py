@@ -1,0 +1,88 @@
+"""Herbs from symptoms through one hidden layer, trained for one run alone."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+Singles = NDArray[np.float32]
+UNITS, ROUNDS, BATCH, RATE = 256, 12, 256, 3e-3  # ours, by cross-validation on training alone
+DROPPED_INPUT, DROPPED_UNITS, DECAY = 0.2, 0.5, 1e-5
+_FIRST, _SECOND, _LEAST = 0.9, 0.999, 1e-8  # Adam; Kingma and Ba 2015
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HiddenLayer:
+    """A rectified layer between a set of symptoms and a distribution over herbs.
+
+    The layer stands for the syndrome that a set of symptoms points to, which prescriptions do not name (SMGCN).
+    """
+
+    inner: Singles
+    inner_bias: Singles
+    outer: Singles
+    outer_bias: Singles
+
+    @classmethod
+    def trained(cls, had: NDArray[np.float64], given: NDArray[np.float64], seed: int = 0) -> Self:
+        """Learn from rows of symptoms and of herbs by cross-entropy with Adam; same seed, same weights."""
+        rng = np.random.default_rng(seed)
+        x, y = had.astype(np.float32), given.astype(np.float32)
+        wanted = y / np.maximum(y.sum(axis=1, keepdims=True), 1.0)
+        weights = _begun(rng, x.shape[1], y)
+        moments = [(np.zeros_like(each), np.zeros_like(each)) for each in weights]
+        step = 0
+        for number in range(ROUNDS):
+            rate = RATE * (1 - number / ROUNDS)
+            for rows in np.array_split(rng.permutation(len(x)), max(1, len(x) // BATCH)):
+                step += 1
+                slopes = _slopes(rng, weights, x[rows], wanted[rows])
+                for weight, slope, (mean, square) in zip(weights, slopes, moments, strict=True):
+                    mean += (1 - _FIRST) * (slope - mean)
+                    square += (1 - _SECOND) * (slope * slope - square)
+                    size = np.sqrt(square / (1 - _SECOND**step)) + _LEAST
+                    weight -= rate * (mean / (1 - _FIRST**step)) / size
+        return cls(*weights)
+
+    def shares(self, had: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Give the distribution over herbs for one set of symptoms; it sums to 1."""
+        hidden = np.maximum(had.astype(np.float32) @ self.inner + self.inner_bias, 0)
+        return _softmax(hidden @ self.outer + self.outer_bias).astype(np.float64)
+
+
+def _begun(rng: np.random.Generator, symptoms: int, given: Singles) -> list[Singles]:
+    def drawn(rows: int, columns: int, width: float) -> Singles:
+        return ((rng.random((rows, columns), np.float32) * 2 - 1) * np.float32(width)).astype(
+            np.float32
+        )
+
+    herbs = given.shape[1]
+    usual = np.log(given.mean(axis=0) + 1e-4).astype(np.float32)
+    return [
+        drawn(symptoms, UNITS, 0.35), np.zeros(UNITS, np.float32),
+        drawn(UNITS, herbs, UNITS**-0.5), usual,
+    ]  # fmt: skip
+
+
+def _slopes(
+    rng: np.random.Generator, weights: list[Singles], had: Singles, wanted: Singles
+) -> Iterator[Singles]:
+    inner, inner_bias, outer, outer_bias = weights
+    kept = rng.random(had.shape, np.float32) > DROPPED_INPUT
+    x = had * kept / np.float32(1 - DROPPED_INPUT)
+    rising = x @ inner + inner_bias
+    passed = (rising > 0) & (rng.random(rising.shape, np.float32) > DROPPED_UNITS)
+    gate = passed / np.float32(1 - DROPPED_UNITS)
+    hidden = rising * gate
+    off = (_softmax(hidden @ outer + outer_bias) - wanted) / np.float32(len(had))
+    back = (off @ outer.T) * gate
+    found = x.T @ back, back.sum(axis=0), hidden.T @ off, off.sum(axis=0)
+    yield from (slope + np.float32(DECAY) * weight for slope, weight in zip(found, weights, strict=True))  # fmt: skip
+
+
+def _softmax(values: Singles) -> Singles:
+    grown = np.exp(values - values.max(axis=-1, keepdims=True))
+    shares: Singles = grown / grown.sum(axis=-1, keepdims=True)
+    return shares
