@@ -22,6 +22,7 @@ from shiyi.ingest.datasets import described
 from shiyi.ingest.extraction.lexicon import Lexicon
 from shiyi.ingest.gate import Gate
 from shiyi.ingest.mapped import table_batches
+from shiyi.ingest.replacing import Seen, sweep
 from shiyi.ingest.report import Report
 from shiyi.ingest.run import Batch, Options, ingest
 from shiyi.ingest.starter import vocabulary_quads
@@ -92,7 +93,11 @@ def measure(folder: Path, rows: int) -> dict[str, Any]:
     with KnowledgeBase.open(folder / "kb", write=True) as opened:
         started, cpu, own = time.perf_counter(), time.process_time(), time.thread_time()
         batches = table_batches(dataset, folder, lexicons, settings, report)
-        ingest(dataset, map(watched, batches), report, gate, opened.writer, Options())
+        seen = Seen()
+        ingest(
+            dataset, map(watched, batches), report, gate, opened.writer, Options(watch=seen.take)
+        )
+        sweep(opened.writer, dataset, seen)
         wall, used = time.perf_counter() - started, time.process_time() - cpu
         own = time.thread_time() - own
     claims = sum(report.claims.values())

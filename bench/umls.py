@@ -55,7 +55,7 @@ def made(folder: Path, lines: int) -> None:
         cui_file.writelines(f"C{9_000_000 + n:07d}|2020AA|SY|||C{n:07d}|Y|\n" for n in range(1000))
 
 
-def measure(folder: Path, lines: int) -> dict[str, Any]:
+def measure(folder: Path, lines: int, lookups: int) -> dict[str, Any]:
     laps = {}
     started = time.perf_counter()
     made(folder, lines)
@@ -74,12 +74,12 @@ def measure(folder: Path, lines: int) -> dict[str, Any]:
     if linker is None:
         raise SystemExit("no index was made")
     started = time.perf_counter()
-    for number in range(0, lines, max(1, lines // 200)):
+    for number in range(0, lines, max(1, lines // lookups)):
         linker.link(f"{word(number)} root")
-    laps["link_ms"] = (time.perf_counter() - started) * 1000 / 200
+    laps["link_ms"] = (time.perf_counter() - started) * 1000 / lookups
     size = sum(each.stat().st_size for each in (folder / "kb" / "umls").iterdir())
     return {
-        "lines": lines, "names": names, "known_cuis": len(known), "quads": quads,
+        "lines": lines, "names": names, "known_cuis": len(known), "quads": quads, "lookups": lookups,
         **{key: round(each, 2) for key, each in laps.items()}, "index_mib": size >> 20,
         "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
     }  # fmt: skip
@@ -88,9 +88,10 @@ def measure(folder: Path, lines: int) -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--lines", type=int, default=100_000, help="10000000 for the long form")
+    parser.add_argument("--lookups", type=int, default=200, help="names that are looked up then")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        found = measure(Path(folder), args.lines)
+        found = measure(Path(folder), args.lines, args.lookups)
     print(json.dumps(found, indent=1))
     (HERE / "results").mkdir(exist_ok=True)
     text = json.dumps(found, indent=1) + "\n"

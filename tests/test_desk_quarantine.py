@@ -16,7 +16,7 @@ from shiyi.model.rdf import Literal, NamedNode, Quad
 from shiyi.ontology.terms import PROV, RDF, SHIYI
 from shiyi.prompts.prompt import Prompt
 from shiyi.shapes.validation import Result
-from shiyi.sparql.oxigraph import OxigraphStore
+from shiyi.sparql.oxigraph import OxigraphStore, parse_n_quads
 from tests import kitchen
 from tests.desk_site import Desks, Visitor, served
 
@@ -50,7 +50,8 @@ def desks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desks]:
         Judged(Proposed(each, 2, 4), (why,))
         for each, why in ((WRONG, WHY), (USELESS, replace(WHY, message_en="It is no efficacy.")))
     ]
-    quads += change_of(judged, Votes(OxigraphStore.in_memory())).added
+    lines = change_of(judged, Votes(OxigraphStore.in_memory())).added
+    quads += parse_n_quads("".join(lines).encode())
     with served(Path(tmp_path_factory.mktemp("quarantine")), quads) as running:
         yield running
 

@@ -100,7 +100,7 @@ def test_killed_within_a_load_it_is_finished_at_the_next_opening(
     assert killed.returncode == -signal.SIGKILL
     with KnowledgeBase.open(small_kb, write=True) as base:
         written = base.writer.sequence
-        assert 2 <= written <= 3  # the third may be in the journal, waiting for the second
+        assert 2 <= written <= 5  # the journal goes ahead of the store
         assert held(base) == set(SAID[: written * 10])
         for at in range(0, 50, 10):
             load(base, SAID[at : at + 10], f"part {at}")

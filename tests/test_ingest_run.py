@@ -27,7 +27,7 @@ from shiyi.ontology.terms import RDF, RDFS, SHIYI
 from shiyi.ontology.vocabulary import Schema
 from shiyi.sparql.generations import build_generation
 from shiyi.sparql.knowledge_base import KnowledgeBase
-from shiyi.sparql.oxigraph import OxigraphStore
+from shiyi.sparql.oxigraph import OxigraphStore, parse_n_quads
 from shiyi.sparql.store import QuadStore
 
 INDEX = LabelIndex.from_tables(artefact("ontology/concepts"))
@@ -238,7 +238,7 @@ def test_a_claim_that_breaks_a_shape_goes_to_quarantine_with_the_report() -> Non
     assert [bool(each.faults) for each in judged] == [False, True]
     store = OxigraphStore.in_memory()
     change: Change = change_of(judged, Votes(store))
-    store.change(add=change.added)
+    store.change(add=parse_n_quads("".join(change.added).encode()))
     [good] = store.match(None, RDF.type, SHIYI.Claim, CANDIDATES)
     [bad] = store.match(None, RDF.type, SHIYI.Claim, QUARANTINE)
     assert (good.subject, bad.subject) == (right.iri, wrong.iri)

@@ -15,10 +15,12 @@ from shiyi.model.rdf import (
     Literal,
     NamedNode,
     Quad,
+    canonical,
     decimal,
     local_name,
     text,
 )
+from shiyi.ontology.lines import claim_blocks
 from shiyi.ontology.statements import claim_quads, source_quads
 from shiyi.ontology.terms import DCTERMS, RDF, RDFS, SHIYI
 from shiyi.ontology.vocabulary import Schema
@@ -158,33 +160,41 @@ def against(claim: Claim, by_focus: Mapping[str, list[Result]]) -> Iterator[Resu
             yield result
 
 
+@dataclass(slots=True)
+class _Votes:
+    best: dict[str, Confidence]  # by lineage
+    new: bool  # whether the store did not hold the claim
+    said: Quad | None = None  # the confidence that this run gave it
+
+
 class Votes:
-    """What each candidate rests on so far, so that its one confidence is kept up to date."""
+    """What each candidate rests on so far, so that its one confidence is kept up to date.
+
+    The claims of late are in memory; all others are in the store.
+    """
 
     def __init__(self, store: QuadStore) -> None:
         self._store = store
-        self._best: dict[NamedNode, dict[str, Confidence]] = {}
-        self._said: dict[NamedNode, Quad] = {}  # the confidence that this run gave a claim
-        self._new: set[NamedNode] = set()  # claims that the store did not hold
+        self._late: dict[NamedNode, _Votes] = {}
+        self._before: dict[NamedNode, _Votes] = {}
+        self._through = 0
 
     def __len__(self) -> int:
-        """Count the claims that are kept in memory."""
-        return len(self._best)
+        """Count the claims of late."""
+        return len(self._late)
 
-    def clear(self) -> None:
-        """Let go of what is in memory, once the store holds it."""
-        self._best.clear()
-        self._said.clear()
-        self._new.clear()
+    def turn(self, sequence: int) -> int:
+        """Let the claims of late be those before, after change ``sequence``; forget those before.
+
+        Gives the change through which the store must be read from now on.
+        """
+        self._before, self._late = self._late, {}
+        through, self._through = self._through, sequence
+        return through
 
     def add(self, claim: Claim) -> None:
         """Count a claim's evidence."""
-        iri = claim.iri
-        best = self._best.get(iri)
-        if best is None:
-            best = self._best[iri] = self._of_store(iri)
-            if not best:
-                self._new.add(iri)
+        best = self._of(claim.iri).best
         for each in claim.evidence:
             lineage = each.source.lineage or each.source.id
             known = best.get(lineage)
@@ -192,19 +202,26 @@ class Votes:
 
     def confidence(self, iri: NamedNode) -> tuple[Quad, list[Quad]]:
         """Give the fused confidence of a counted claim, and what it replaces."""
-        fused = fuse(self._best[iri].items())
-        said = Quad(iri, SHIYI.confidence, decimal(fused.value), CANDIDATES)
-        if before := self._said.get(iri):
-            old = [before]
-        elif iri in self._new:
-            old = []
+        kept = self._of(iri)
+        said = Quad(iri, SHIYI.confidence, decimal(fuse(kept.best.items()).value), CANDIDATES)
+        if kept.said:
+            old = [kept.said]
         else:
-            old = list(self._store.match(iri, SHIYI.confidence, None, CANDIDATES))
-        self._said[iri] = said
+            old = (
+                [] if kept.new else list(self._store.match(iri, SHIYI.confidence, None, CANDIDATES))
+            )
+        kept.said = said
         return said, [quad for quad in old if quad != said]
 
-    def _of_store(self, claim: NamedNode) -> dict[str, Confidence]:
-        return dict(_best(votes(self._store, claim)))
+    def _of(self, iri: NamedNode) -> _Votes:
+        kept = self._late.get(iri)
+        if kept is None:
+            kept = self._before.pop(iri, None)
+            if kept is None:
+                best = dict(_best(votes(self._store, iri)))
+                kept = _Votes(best, new=not best)
+            self._late[iri] = kept
+        return kept
 
 
 def votes(store: QuadStore, claim: NamedNode) -> Iterator[tuple[str, Confidence]]:
@@ -232,48 +249,56 @@ def _first(
 
 @dataclass(slots=True)
 class Change:
-    """What a batch of claims adds, and which confidences of earlier candidates it replaces."""
+    """What a batch of claims adds, and which confidences of earlier candidates it replaces.
 
-    added: list[Quad] = field(default_factory=list)
+    ``added`` are lines of N-Quads, some in each block.
+    """
+
+    added: list[str] = field(default_factory=list)
     replacing: list[Quad] = field(default_factory=list)
     replaced: list[Quad] = field(default_factory=list)
 
 
 def change_of(judged: Iterable[Judged], kept: Votes) -> Change:
-    """Write judged claims as quads of ``candidates`` and ``quarantine``."""
-    change, counted = Change(), dict[NamedNode, None]()
+    """Write judged claims as lines of ``candidates`` and ``quarantine``."""
+    change, counted, blocks = Change(), dict[NamedNode, None](), dict[str, None]()
     for each in judged:
-        change.added += _claim(each)
+        blocks.update(dict.fromkeys(_claim(each)))
         if not each.faults:
             counted[each.proposed.claim.iri] = None
             kept.add(each.proposed.claim)
+    change.added = list(blocks)
     for iri in counted:
         quad, old = kept.confidence(iri)
-        (change.replacing if old else change.added).append(quad)
-        change.replaced += old
-    change.added = list(dict.fromkeys(change.added))
+        if old:
+            change.replacing.append(quad)
+            change.replaced += old
+        else:
+            change.added.append(f"{quad} .\n")
     return change
 
 
-def _claim(judged: Judged) -> Iterator[Quad]:
+def _claim(judged: Judged) -> Iterator[str]:
     conforms = not judged.faults
     place = CANDIDATES if conforms else QUARANTINE
     status = Status.CANDIDATE if conforms else Status.QUARANTINED
-    claim = replace(judged.proposed.claim, status=status)
+    proposed, end = judged.proposed, f" {place} .\n"
+    claim = replace(proposed.claim, status=status)
+    iri = canonical(claim.iri)
     # a candidate's confidence is fused over all its evidence, and written once
-    yield from claim_quads(claim, place, fused=not conforms)
+    yield from claim_blocks(claim, place, fused=not conforms)
     for evidence in claim.evidence:
         if evidence.passage:
-            yield Quad(claim.iri, SHIYI.supportedByText, evidence.passage, place)
-        if judged.proposed.start >= 0:
+            yield f"{iri} {SHIYI.supportedByText} {evidence.passage}{end}"
+        if proposed.start >= 0:
             node = evidence.iri(claim.iri)
-            for predicate, offset in (
-                (SHIYI.quoteStart, judged.proposed.start), (SHIYI.quoteEnd, judged.proposed.end),
-            ):  # fmt: skip
-                yield Quad(node, predicate, Literal(str(offset), datatype=XSD_INTEGER), place)
+            yield (
+                f"{node} {SHIYI.quoteStart} {Literal(str(proposed.start), datatype=XSD_INTEGER)}{end}"
+                f"{node} {SHIYI.quoteEnd} {Literal(str(proposed.end), datatype=XSD_INTEGER)}{end}"
+            )
     for fault in judged.faults:
-        yield Quad(claim.iri, RDFS.comment, Literal(fault.message_en, language="en"), place)
-        yield Quad(claim.iri, RDFS.comment, Literal(fault.message_zh, language="zh"), place)
+        yield f"{iri} {RDFS.comment} {Literal(fault.message_en, language='en')}{end}"
+        yield f"{iri} {RDFS.comment} {Literal(fault.message_zh, language='zh')}{end}"
 
 
 def sources_of(evidence_graph: NamedNode, store: QuadStore, source: NamedNode) -> list[NamedNode]:

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -82,21 +82,23 @@ class Making:
     joined: Mapping[str, Row]
     link: Linking | None = None
     _sources: dict[str, tuple[Source, Confidence]] = field(default_factory=dict)
+    _told: set[str] = field(default_factory=set)  # works that this batch has described
     _nameless: str = ""  # the concept of the row at hand, where its name says nothing
 
     def of(self, rows: list[dict[str, str]], at: int) -> Callable[[], Content]:
         """Give what makes a batch of rows; ``at`` rows of the file stand before."""
 
         def make() -> Content:
-            content = Content(rows=len(rows))
-            seen: set[Claim] = set()
+            content, seen = Content(rows=len(rows)), set[Hashable]()
+            self._told.clear()
             for number, row in enumerate(rows, start=at + 1):
                 before = self.joined.get(row[self.table.key])
                 whole = {**before, **row} if before else row
                 locator = f"{self.file}: {row[self.table.key]}, row {number}"
                 for claim in self._claims(whole, locator, content):
-                    if claim not in seen:
-                        seen.add(claim)
+                    said = claim, *((e.source.id, e.quote, e.qualifiers) for e in claim.evidence)
+                    if said not in seen:
+                        seen.add(said)
                         content.proposed.append(Proposed(claim))
             return content
 
@@ -219,7 +221,8 @@ class Making:
             if name not in self._sources:
                 self._sources[name] = self._source(name)
             source, weight = self._sources[name]
-            if name:
+            if name and name not in self._told:
+                self._told.add(name)
                 content.quads += source_quads(source, self.dataset.graph)
             found.append((source, weight))
         return found

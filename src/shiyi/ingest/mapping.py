@@ -16,6 +16,7 @@ from shiyi.model.rdf import NamedNode
 from shiyi.ontology.terms import SHIYI, SKOS
 from shiyi.ontology.vocabulary import Schema
 
+_UNTIDY = re.compile(r"(?:,\s*)+,|\s+")
 _PLACE = re.compile(r"\{([^{}|]+)(\|hash)?\}")
 Row = Mapping[str, str]
 
@@ -147,20 +148,24 @@ def fill(template: str, row: Row) -> str:
     >>> fill("{a}-{b}", {"a": "", "b": ""})
     ''
     """
-    if template.startswith("{") and template.endswith("}") and template.count("{") == 1:
-        name = template[1:-1]
-        if "|" not in name:
-            return row.get(name, "")
-    filled = False
-
-    def put(place: re.Match[str]) -> str:
-        nonlocal filled
-        cell = row.get(place[1], "")
+    said, filled, parts = "", False, _parts(template)
+    for words, column, hashed in parts:
+        cell = row.get(column, "") if column else ""
         filled = filled or bool(cell)
-        return content_hash(fold(cell)) if cell and place[2] else cell
+        said += words + (content_hash(fold(cell)) if cell and hashed else cell)
+    if not filled or template[1:-1] == parts[0][1]:  # one cell alone is left as it is
+        return said if filled else ""
+    return _UNTIDY.sub(_tidy, said).strip(" ,")
 
-    said = _PLACE.sub(put, template)
-    return re.sub(r"(?:,\s*)+,|\s+", _tidy, said).strip(" ,") if filled else ""
+
+@cache
+def _parts(template: str) -> tuple[tuple[str, str, bool], ...]:
+    """Take a template apart: words, the column that follows them, and whether it is hashed."""
+    parts, at = list[tuple[str, str, bool]](), 0
+    for place in _PLACE.finditer(template):
+        parts.append((template[at : place.start()], place[1], bool(place[2])))
+        at = place.end()
+    return (*parts, (template[at:], "", False)) if at < len(template) else tuple(parts)
 
 
 def _tidy(found: re.Match[str]) -> str:

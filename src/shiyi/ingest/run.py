@@ -114,16 +114,14 @@ def _write(
     parked = content_hash(*sorted(content.parked)) if content.parked else ""
     with writer.turn():
         if len(votes) > _REMEMBERED:
-            writer.settle()
-            votes.clear()
-        change = change_of(judged, votes)
-        new, why = (*quads, *change.added), key.split()[1]
+            writer.settle(through=votes.turn(writer.journal.sequence))
+        change, why = change_of(judged, votes), key.split()[1]
         if not (change.replacing or content.gone):
-            writer.load(new, key=key, who=WHO, why=why)
+            writer.load(quads, lines=change.added, key=key, who=WHO, why=why)
             if content.parked:
                 writer.settle()  # they are looked for in the store next
             return
-        writer.load(new, key=f"{key} text{parked}", who=WHO, why=why)
+        writer.load(quads, lines=change.added, key=f"{key} text{parked}", who=WHO, why=why)
         gone = (*change.replaced, *content.gone)
         writer.write(change.replacing, gone, key=key, who=WHO, why=why)
 

@@ -6,6 +6,7 @@ import re
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any, Self
@@ -145,11 +146,12 @@ def jaccard(one: frozenset[str], other: frozenset[str]) -> float:
     return shared / (len(one) + len(other) - shared) if shared else 0.0
 
 
+@lru_cache(maxsize=1 << 17)
 def _bucket(gram: str) -> int:
     return zlib.crc32(gram.encode("utf-8")) & (_BUCKETS - 1)
 
 
-def _telling(own: frozenset[str], counts: NDArray[np.uint32]) -> list[int]:
+def _telling(own: frozenset[str], counts: Sequence[int] | NDArray[np.uint32]) -> list[int]:
     """Give so many of the rarest grams that two texts as alike as the threshold share one."""
     buckets = sorted({_bucket(gram) for gram in own}, key=lambda at: (int(counts[at]), at))
     return buckets[: len(own) - math.ceil(THRESHOLD * len(own)) + 1] if own else []
@@ -188,13 +190,14 @@ def _write_grams(folder: Path, size: int) -> None:
     for _, texts in _batches(folder, size):
         for text in texts:
             counts[[_bucket(gram) for gram in grams(text)]] += 1  # equal buckets count once
+    often = counts.tolist()
     sizes = np.zeros(_BUCKETS + 1, np.int64)
     with (folder / "chosen.bin").open("wb") as chosen:
         for first, texts in _batches(folder, size):
             pairs = [
                 (at, first + place)
                 for place, text in enumerate(texts)
-                for at in _telling(grams(text), counts)
+                for at in _telling(grams(text), often)
             ]
             rows = np.asarray(pairs, np.uint32).reshape(-1, 2)
             np.add.at(sizes, rows[:, 0] + 1, 1)

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shiyi.linking.hashes import SortedHashes
 from shiyi.linking.surfaces import inflections
 
+_LATE = 300_000  # words that are known to be written, so that they are not written again (ours)
 FORGIVEN = 5  # letters from which a word may be misspelt
 _FILES = {"words": np.uint64, "spellings": np.uint64, "keys": np.uint64, "key_places": np.uint32}
 
@@ -42,24 +44,26 @@ class WordIndex:
 
 
 def write_words(names: Iterable[tuple[int, Sequence[str]]], folder: Path) -> None:
-    """Write the words of names, given as place and words; some 12 bytes a name are in memory."""
-    known: dict[str, None] = {}
+    """Write the words of names, given as place and words; some 30 bytes a name are in memory."""
     keys: list[NDArray[np.uint64]] = []
     places: list[NDArray[np.uint32]] = []
-    for batch in _batches(names):
-        for _, words in batch:
-            known.update(dict.fromkeys(map(singular, words)))
-        keys.append(np.array([_hash(_key(words)) for _, words in batch], np.uint64))
-        places.append(np.array([place for place, _ in batch], np.uint32))
+    late: set[str] = set()
+    with (
+        SortedHashes(folder / "words.bin") as known,
+        SortedHashes(folder / "spellings.bin") as spellings,
+    ):
+        for batch in _batches(names):
+            fresh = {singular(word) for _, words in batch for word in words} - late
+            known.add(map(_hash, fresh))
+            long = (word for word in fresh if len(word) >= FORGIVEN and word.isalpha())
+            spellings.add(_hash(each) for word in long for each in _shortened(word))
+            late = late | fresh if len(late) < _LATE else fresh
+            keys.append(np.array([_hash(_key(words)) for _, words in batch], np.uint64))
+            places.append(np.array([place for place, _ in batch], np.uint32))
     key, place = np.concatenate(keys), np.concatenate(places)
     order = np.argsort(key, kind="stable")
     key[order].tofile(folder / "keys.bin")
     place[order].tofile(folder / "key_places.bin")
-    _unique(map(_hash, known)).tofile(folder / "words.bin")
-    long = (word for word in known if len(word) >= FORGIVEN and word.isalpha())
-    _unique(_hash(each) for word in long for each in _shortened(word)).tofile(
-        folder / "spellings.bin"
-    )
 
 
 def singular(word: str) -> str:
@@ -88,10 +92,6 @@ def _hash(text: str) -> int:
 def _holds(hashes: NDArray[np.uint64], value: int) -> bool:
     at = int(np.searchsorted(hashes, np.uint64(value)))
     return at < len(hashes) and int(hashes[at]) == value
-
-
-def _unique(hashes: Iterable[int]) -> NDArray[np.uint64]:
-    return np.unique(np.fromiter(hashes, np.uint64))
 
 
 def _batches(

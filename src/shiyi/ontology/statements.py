@@ -10,9 +10,9 @@ from shiyi.ontology.terms import DCTERMS, PROV, RDF, RDFS, SHIYI
 Graph = NamedNode | DefaultGraph
 DEFAULT = DefaultGraph()
 
-_STATUS = {each: getattr(SHIYI, each.value) for each in Status}
-_POLARITY = {each: getattr(SHIYI, each.value) for each in Polarity}
-_TIER = {each: resource(f"tier-{each.value}") for each in Tier}
+STATUSES = {each: getattr(SHIYI, each.value) for each in Status}
+POLARITIES = {each: getattr(SHIYI, each.value) for each in Polarity}
+TIERS = {each: resource(f"tier-{each.value}") for each in Tier}
 
 # qualifier columns of the claim tables, and the property each is written with
 QUALIFIERS = {
@@ -42,8 +42,8 @@ def claim_quads(claim: Claim, graph: Graph = DEFAULT, fused: bool = True) -> lis
     quads += (
         Quad(iri, RDF.reifies, triple, graph),
         Quad(iri, RDF.type, SHIYI.Claim, graph),
-        Quad(iri, SHIYI.status, _STATUS[claim.status], graph),
-        Quad(iri, SHIYI.polarity, _POLARITY[claim.polarity], graph),
+        Quad(iri, SHIYI.status, STATUSES[claim.status], graph),
+        Quad(iri, SHIYI.polarity, POLARITIES[claim.polarity], graph),
     )
     if fused:
         quads.append(Quad(iri, SHIYI.confidence, decimal(claim.confidence.value), graph))
@@ -59,7 +59,7 @@ def _evidence_quads(node: NamedNode, evidence: Evidence, graph: Graph) -> Iterat
     yield Quad(node, DCTERMS.source, evidence.source.iri, graph)
     yield Quad(node, PROV.wasDerivedFrom, evidence.passage or evidence.source.iri, graph)
     yield Quad(node, PROV.wasGeneratedBy, resource(f"activity-{evidence.activity}"), graph)
-    yield Quad(node, SHIYI.sourceTier, _TIER[evidence.source.tier], graph)
+    yield Quad(node, SHIYI.sourceTier, TIERS[evidence.source.tier], graph)
     yield Quad(node, SHIYI.extractionConfidence, decimal(evidence.confidence.value), graph)
     yield Quad(node, SHIYI.checked, Literal(str(evidence.checked)), graph)
     if evidence.locator:
@@ -77,7 +77,7 @@ def source_quads(source: Source, graph: Graph = DEFAULT) -> Iterator[Quad]:
     yield Quad(node, RDF.type, SHIYI.Source, graph)
     yield Quad(node, RDFS.label, Literal(source.title_zh, language="zh"), graph)
     yield Quad(node, RDFS.label, Literal(source.title_en, language="en"), graph)
-    yield Quad(node, SHIYI.sourceTier, _TIER[source.tier], graph)
+    yield Quad(node, SHIYI.sourceTier, TIERS[source.tier], graph)
     yield Quad(node, SHIYI.lineage, Literal(source.lineage or source.id), graph)
     for written, value in (
         (DCTERMS.date, source.year), (DCTERMS.identifier, source.identifier),

@@ -39,11 +39,13 @@ class Record:
     def to_bytes(self, added: bytes = b"") -> bytes:
         """Write the record, which ends with the SHA-256 of all that stands before it.
 
-        ``added`` is the N-Quads of what comes, where the caller has them.
+        ``added`` is the N-Quads of what comes, where the caller has them; ``self.added`` may then
+        be empty.
         """
         said: dict[str, Any] = {
             "sequence": self.sequence, "key": self.key, "who": self.who, "why": self.why,
-            "when": self.when, "removed": len(self.removed), "added": len(self.added),
+            "when": self.when, "removed": len(self.removed),
+            "added": added.count(b"\n") or len(self.added),
         }  # fmt: skip
         if self.graphs != NO_GRAPHS:
             said["graphs"] = [[each.value for each in names] for names in self.graphs]

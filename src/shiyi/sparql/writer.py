@@ -4,7 +4,6 @@ import fcntl
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,6 +14,7 @@ from shiyi.model.names import graph
 from shiyi.model.rdf import XSD_INTEGER, Literal, Quad
 from shiyi.ontology.terms import SHIYI
 from shiyi.sparql.journal import Journal, Record
+from shiyi.sparql.loading import Loader
 from shiyi.sparql.oxigraph import NO_GRAPHS, Graphs, OxigraphStore, n_quads, parse_n_quads
 from shiyi.sparql.store import QuadStore, WritableStore
 
@@ -33,8 +33,7 @@ class Writer:
         self._applied = applied_through(store)
         self._now: Callable[[], datetime] = lambda: datetime.now(UTC)
         self._unflushed = 0
-        self._loader = ThreadPoolExecutor(1, "shiyi-load")
-        self._loading: Future[None] | None = None
+        self._loader = Loader(self._load)
 
     @classmethod
     def open(cls, kb: Path, folder: Path, remote: WritableStore | None = None) -> Self:
@@ -98,42 +97,53 @@ class Writer:
             self._finish_earlier()
             return record.sequence
 
-    def load(self, add: Iterable[Quad], *, key: str, who: str, why: str) -> int:
+    def load(
+        self, add: Iterable[Quad], *, key: str, who: str, why: str, lines: Iterable[str] = ()
+    ) -> int:
         """Add much as one change; it is in the journal on return, in the store a little later.
 
-        The store follows in a thread of its own, one change at a time; :meth:`write`,
-        :meth:`settle` and :meth:`close` wait for it. Few quads, or blank nodes, are written at
-        once.
+        ``lines`` are further quads, in N-Quads whose terms are written as ``canonical`` does. The
+        store follows in a thread of its own, in order, with as many changes at a time as wait;
+        :meth:`write`, :meth:`settle` and :meth:`close` wait for it. Few quads, or blank nodes, are
+        written at once.
         """
-        added = tuple(add)
-        written = n_quads(added) if len(added) >= _BULK else b""
-        if not written or b" _:" in written or b"\n_:" in written or written[:2] == b"_:":
-            return self.write(added, key=key, who=who, why=why)
+        added, text = tuple(add), "".join(lines).encode()
+        quads = n_quads(added)
+        written = quads + text
+        if (
+            written.count(b"\n") < _BULK
+            or b" _:" in written
+            or b"\n_:" in written
+            or written[:2] == b"_:"
+        ):
+            return self.write((*added, *parse_n_quads(text)), key=key, who=who, why=why)
         with self._turn:
             if (known := self.journal.find(key)) is not None:
                 return known
-            if self._loading is None:
+            if self._loader.idle:
                 self._finish_earlier()
-            record = self._record(key, who, why, (), added, NO_GRAPHS)
-            _check_escaped(written, added)
+            record = self._record(key, who, why, (), (), NO_GRAPHS)
+            _check_escaped(quads, added)
+            if b"\\" in text:
+                _check_escaped(text)
             self.journal.append(record, record.to_bytes(written))
-            self._settle()
-            if self._applied < record.sequence:  # else a failure was mended, and this one with it
-                self._loading = self._loader.submit(self._load, record.sequence, written)
+            if not self._loader.give(record.sequence, written):
+                self._settle()
             return record.sequence
 
-    def settle(self) -> None:
-        """Wait until the store holds all that the journal has."""
+    def settle(self, through: int | None = None) -> None:
+        """Wait until the store holds the changes up to number ``through``, or all of the journal."""
         with self._turn:
-            self._settle()
-            self._finish_earlier()
+            self._settle(through)
+            if through is None:
+                self._finish_earlier()
 
     def close(self) -> None:
         """Let go of store, journal and lock; twice does no harm."""
         with self._turn:
             with suppress(KnowledgeBaseError):  # what the store did not take is taken at opening
                 self._settle()
-            self._loader.shutdown()
+            self._loader.close()
             self.store.close()
             self.journal.close()
             if self._lock >= 0:
@@ -152,14 +162,9 @@ class Writer:
         self.store.change((_note(sequence),))
         self._applied = sequence
 
-    def _settle(self) -> None:
-        """Wait for the change that is on its way to the store, and mend it where it failed."""
-        if self._loading is None:
-            return
-        loading, self._loading = self._loading, None
-        try:
-            loading.result()
-        except KnowledgeBaseError:
+    def _settle(self, through: int | None = None) -> None:
+        """Wait for changes that are on their way to the store, and mend them where one failed."""
+        if not self._loader.settle(through):
             self._finish_earlier()
 
     def _finish_earlier(self) -> None:
@@ -222,14 +227,18 @@ def _rehearsed(record: Record) -> bytes:
     return written
 
 
-def _check_escaped(written: bytes, added: tuple[Quad, ...]) -> None:
-    """Read back the quads that were written with escapes; the others are what they say."""
+def _check_escaped(written: bytes, added: tuple[Quad, ...] | None = None) -> None:
+    """Read back the lines that were written with escapes; the others are what they say.
+
+    They are the quads ``added``; without those, they must be written the same once more.
+    """
     lines = written.splitlines(keepends=True)
-    wrong = len(lines) != len(added)
-    if not wrong and b"\\" in written:
-        escaped = [at for at, line in enumerate(lines) if b"\\" in line]
-        again = parse_n_quads(b"".join(lines[at] for at in escaped))
-        wrong = again != tuple(added[at] for at in escaped)
+    places = [at for at, line in enumerate(lines) if b"\\" in line]
+    again = parse_n_quads(b"".join(lines[at] for at in places))
+    wrong = (
+        n_quads(again) != b"".join(lines[at] for at in places) if added is None
+        else len(lines) != len(added) or again != tuple(added[at] for at in places)
+    )  # fmt: skip
     if wrong:
         raise UsageError("nothing was written, since a quad is not the same when read back")
 
