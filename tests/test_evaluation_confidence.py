@@ -7,13 +7,19 @@ import numpy as np
 import pytest
 
 from shiyi.cli import main
-from shiyi.reasoning.benchmark import gauged, symmetric_relations, trained
-from shiyi.reasoning.triples import Row
+from shiyi.reasoning.benchmark import gaps, ranked, symmetric_relations, trained
+from shiyi.reasoning.triples import Floats, Names, Row
 from shiyi.settings import ReasoningSettings
 from shiyi.sparql.generations import build_generation
 from tests import kitchen
 
 QUICK = ReasoningSettings(embedding_dim=16, epochs=30, batch=64, learning_rate=0.05, negatives=1)
+
+RANKED = [
+    name + end
+    for end in ("", ":raw", ":both_ways", ":oracle")
+    for name in ("hits@1", "hits@10", "mrr")
+]
 
 
 def both_ways() -> list[Row]:
@@ -43,28 +49,64 @@ def test_the_command_gives_errors_and_ranked_tails_with_intervals(
     rows = both_ways()
     words = ["confidence", written(tmp_path / "test.tsv", rows[::9]), "--train",
              written(tmp_path / "train.tsv", [r for i, r in enumerate(rows) if i % 9]),
-             "--method", "fused,additive,none", "--limit-seconds", "20", "--json"]  # fmt: skip
+             "--known", written(tmp_path / "known.tsv", rows[1::9]),
+             "--method", "fused,links,additive,none", "--limit-seconds", "20", "--json"]  # fmt: skip
     assert main(["--kb", str(kb), "evaluate", *words]) == 0
-    fused, additive, none = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    fused, links, additive, none = [
+        json.loads(line) for line in capsys.readouterr().out.splitlines()
+    ]
     assert fused["n"] == len(rows[::9])
-    for name in ("mse", "mae", "hits@1", "hits@10", "mrr"):
+    for name in ("mse", "mae", *RANKED):
         m = fused["metrics"][name]
         assert 0 <= m["low"] <= m["value"] <= m["high"] <= 1, name
     assert fused["metrics"]["mse"]["value"] < none["metrics"]["mse"]["value"]
     assert "hits@1" not in additive["metrics"]
+    assert set(RANKED) <= set(links["metrics"])
+    assert "mse" not in links["metrics"]
+    assert "leave out the facts" in fused["notes"][0]
+    assert fused["settings"]["known"] == ["known.tsv"]
     assert fused["settings"]["limit_seconds"] == 20
 
 
 @pytest.mark.neural
 def test_what_symmetric_relations_say_from_the_other_end_helps_where_it_is_looked_up() -> None:
     rows = both_ways()
-    model = trained(rows[50:], "ukge_logi", 1, 30.0, QUICK)
-    plain, looked = (gauged(model, rows[50:], rows[:50], 1, 30, each) for each in (False, True))
-    assert len(plain.places) == len(plain.both_ways) == 30
-    assert (plain.both_ways <= plain.places).all()
-    assert plain.places.min() >= 1
-    assert looked.gaps.mean() < plain.gaps.mean()
-    assert looked.places.mean() <= plain.places.mean()
+    training, test = rows[50:], rows[:50]
+    model = trained(training, "ukge_logi", 1, 30.0, QUICK)
+    (plain, _), (looked, _) = (gaps(model, training, test, each) for each in (False, True))
+    assert looked.mean() < plain.mean()
+    ranks = [ranked(model, model.names, training, test, lookup=each) for each in (False, True)]
+    assert ranks[1][""].reciprocal.mean() >= ranks[0][""].reciprocal.mean()
+
+
+class Alphabet:
+    """Ranks a before b before c, whatever is asked."""
+
+    def tails(self, head: int, relation: int, /) -> Floats:
+        return np.array([3.0, 2.0, 1.0, 0.0], np.float32)
+
+
+def test_what_is_left_out_of_a_ranking_is_named_and_counts() -> None:
+    names = Names(("a", "b", "c", "d"), ("r",))
+    training: list[Row] = [("d", "r", "a", 1.0), ("a", "r", "d", 1.0), ("b", "r", "d", 0.5),
+                           ("a", "r", "b", 0.5), ("b", "r", "a", 0.5)]  # fmt: skip
+    asked: list[Row] = [("d", "r", "c", 0.1)]
+    places = {name: 1 / each.reciprocal[0] for name, each in
+              ranked(Alphabet(), names, training, asked).items()}  # fmt: skip
+    assert places["raw"] == 3  # after a and b
+    assert places[""] == 2  # d r a is known; d r b only from the other end
+    assert places["both_ways"] == 1
+    assert 1 / places["oracle"] == pytest.approx((1 + 1 / 2) / 2)  # c or b, nobody can say
+    known = ranked(Alphabet(), names, training, asked, [("d", "r", "b", 0.5)])
+    assert known[""].reciprocal[0] == 1
+    looked = ranked(Alphabet(), names, [*training, *asked], asked, lookup=True)
+    assert looked["raw"].reciprocal[0] == 1 / 2  # what training states comes first, a before c
+
+
+def test_an_oracle_is_given_only_where_a_relation_is_symmetric() -> None:
+    names, one = Names(("a", "b", "c", "d"), ("r",)), [("a", "r", "b", 1.0), ("a", "r", "c", 1.0)]
+    assert set(ranked(Alphabet(), names, one[:1], one[1:])) == {"", "raw"}
+    assert ranked(Alphabet(), names, one, [("z", "r", "a", 1.0)]) == {}
 
 
 def test_a_relation_is_symmetric_where_most_of_it_stands_both_ways() -> None:

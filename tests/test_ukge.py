@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from shiyi.errors import FormatError, IndexMismatchError, RangeError, UsageError
-from shiyi.reasoning.benchmark import confidence_metrics
+from shiyi.reasoning.benchmark import gaps, trained
 from shiyi.reasoning.embedding import KINDS, Model
 from shiyi.reasoning.link_prediction import confidence_errors, filtered_ranks
 from shiyi.reasoning.triples import Names, Numbered, Row, read_rows
@@ -48,24 +48,23 @@ def test_many_entities_train_with_sparse_gradients() -> None:
 
 
 @pytest.mark.neural
-def test_a_file_is_measured_after_training_on_another(tmp_path: Path) -> None:
+def test_a_row_that_names_what_training_lacks_is_guessed_and_counted() -> None:
     rows = community()
-    for name, part in (("train", rows[:-40]), ("test", [*rows[-40:], ("new", "r", "e1", 0.5)])):
-        lines = "".join("\t".join(map(str, row)) + "\n" for row in part)
-        (tmp_path / f"{name}.tsv").write_text(lines, encoding="utf-8")
-    found = confidence_metrics(tmp_path / "train.tsv", tmp_path / "test.tsv", 0, 60.0, SMALL)
-    assert found["rows"] == 41
-    assert found["unknown"] == 1
-    assert 0.0 < found["mse"] < found["mae"] < 0.5
+    training, test = rows[:-40], [*rows[-40:], ("new", "r", "e1", 0.5)]
+    found, unknown = gaps(
+        trained(training, seed=0, limit_seconds=60.0, settings=SMALL), training, test
+    )
+    assert len(found) == 41
+    assert unknown == 1
+    assert 0.0 < (found**2).mean() < found.mean() < 0.5
+    assert found[-1] == pytest.approx(abs(np.mean([row[3] for row in training]) - 0.5))
 
 
-def test_an_empty_graph_and_too_few_triples_are_refused(tmp_path: Path) -> None:
+def test_an_empty_graph_and_too_few_triples_are_refused() -> None:
     with pytest.raises(UsageError, match="empty graph"):
         train([], [])
-    few = tmp_path / "few.tsv"
-    few.write_text("a\tr\tb\t0.5\n", encoding="utf-8")
     with pytest.raises(UsageError, match="too few"):
-        confidence_metrics(few, few)
+        trained([("a", "r", "b", 0.5)])
 
 
 @pytest.mark.parametrize("wrong", [float("nan"), 1.5, -0.1, float("inf")])

@@ -24,6 +24,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
                         help="safety: ask about every harm the base holds (--limit N of them)")  # fmt: skip
     parser.add_argument("--train", action="append", default=[], metavar="FILE", type=Path,
                         help="may be learnt from, for this run alone")  # fmt: skip
+    parser.add_argument("--known", action="append", default=[], metavar="FILE", type=Path,
+                        help="confidence: facts to leave out of ranked tails, never learnt from")  # fmt: skip
     parser.add_argument("--method", action="append", default=[], metavar="M", help="default fused, or the one that --ablate changes; several are compared")  # fmt: skip
     parser.add_argument("--ablate", action="append", default=[], metavar="A", help="switch a part off")  # fmt: skip
     parser.add_argument("--sweep", metavar="NAME=V,V…",
@@ -73,7 +75,7 @@ def run(args: argparse.Namespace, settings: Settings) -> int:
         ablate, without, args.limit, args.seed, args.k or settings.paths.top_k,
         args.damping if args.damping is not None else settings.pagerank.damping, args.hops,
         args.scorer, args.holdout, args.limit_seconds,
-        with_model=args.with_model,
+        with_model=args.with_model, known=tuple(args.known),
     )  # fmt: skip
     bar = Bar(sys.stderr)
     if args.task == "agreement":

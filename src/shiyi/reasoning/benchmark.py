@@ -1,39 +1,38 @@
 """An embedding measured on triples apart from those it learnt: confidences, and tails ranked."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shiyi.reasoning.embedding import Model
-from shiyi.reasoning.link_prediction import filtered_places
-from shiyi.reasoning.triples import Longs, Numbered, Row, read_rows
+from shiyi.reasoning.link_prediction import Ranker, places_under
+from shiyi.reasoning.triples import Longs, Names, Numbered, Row
 from shiyi.reasoning.ukge import BENCHMARK, apart, train
 from shiyi.settings import ReasoningSettings
 
-LINKS: Final = 1000  # rows whose tails are ranked, drawn by the seed
+LINKS: Final = 20_000  # rows whose tails are ranked, drawn by the seed where there are more
+BOTH_WAYS: Final = "both_ways"
 _SYMMETRIC: Final = 0.5  # share of a relation's training rows that also stand turned round
 
 Gaps = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Gauged:
-    """What one embedding did on rows it did not learn from, row by row.
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """Hits@1, Hits@10 and reciprocal rank of the asked tails, row by row."""
 
-    ``gaps`` are absolute errors of confidence, one a row, in the order of the rows. ``places`` are ranks of
-    the right tail (1 is first) among those that neither training nor the tested rows state;
-    ``both_ways`` are the same with statements of symmetric relations known from both ends.
-    """
+    hits1: Gaps
+    hits10: Gaps
+    reciprocal: Gaps
 
-    gaps: Gaps
-    unknown: int  # rows that name what was never seen; the mean confidence is guessed for them
-    places: Gaps
-    both_ways: Gaps
+    @classmethod
+    def of(cls, places: Gaps) -> Self:
+        """Read places, 1 for the first."""
+        return cls((places <= 1).astype(float), (places <= 10).astype(float), 1 / places)
 
 
 def trained(
@@ -52,43 +51,78 @@ def trained(
     return train(training, glance, replace(settings, embedding=kind), seed, limit_seconds)
 
 
-def gauged(
-    model: Model,
-    training: Sequence[Row],
-    test: Sequence[Row],
-    seed: int = 0,
-    links: int = LINKS,
-    lookup: bool = False,
-) -> Gauged:
-    """Measure a model of some rows on others.
+def gaps(
+    model: Model, training: Sequence[Row], test: Sequence[Row], lookup: bool = False
+) -> tuple[Gaps, int]:
+    """Give the absolute error of confidence of each row, and of how many rows a name was never seen.
 
-    With ``lookup``, what training states of a symmetric relation from the other end is taken for what it
-    says, and such tails rank first.
+    The mean confidence is guessed for those. With ``lookup``, what training states of a symmetric
+    relation from the other end is taken for what it says.
     """
     mean = float(np.mean([row[3] for row in training]))
-    gaps = np.array([abs(mean - row[3]) for row in test])
+    found = np.array([abs(mean - row[3]) for row in test])
     seen = [i for i, (h, r, t, _) in enumerate(test) if model.knows(h, r, t)]
-    asked = Numbered.of([test[i] for i in seen], model.names)
-    symmetric = symmetric_relations(training)
     if seen:
-        gaps[seen] = np.abs(model.confidences(asked.triples).astype(np.float64) - asked.confidence)
-    if lookup:
-        told = _told(training, symmetric)
-        for i, (head, relation, tail, held) in enumerate(test):
-            if said := told.get((head, relation, tail)):
-                gaps[i] = abs(float(np.median(said)) - held)
-    drawn = _drawn(asked, links, seed)
-    known = Numbered.of([*training, *test], model.names).triples
-    numbers = np.array([i for i, r in enumerate(model.names.relations) if r in symmetric], np.int64)
-    turned = known[np.isin(known[:, 1], numbers)][:, [2, 1, 0]]
-    first = np.empty((0, 3), np.int64)
-    if lookup:
-        own = Numbered.of(list(training), model.names).triples
-        first = own[np.isin(own[:, 1], numbers)][:, [2, 1, 0]]
-    return Gauged(
-        gaps, len(test) - len(seen), _places(model, drawn, known, first),
-        _places(model, drawn, np.concatenate([known, turned]), first),
-    )  # fmt: skip
+        asked = Numbered.of([test[i] for i in seen], model.names)
+        said = model.confidences(asked.triples).astype(np.float64)
+        found[seen] = np.abs(said - asked.confidence)
+    told = _told(training, symmetric_relations(training)) if lookup else {}
+    for i, (head, relation, tail, held) in enumerate(test):
+        if others := told.get((head, relation, tail)):
+            found[i] = abs(float(np.median(others)) - held)
+    return found, len(test) - len(seen)
+
+
+def ranked(
+    model: Ranker,
+    names: Names,
+    training: Sequence[Row],
+    test: Sequence[Row],
+    known: Sequence[Row] = (),
+    seed: int = 0,
+    lookup: bool = False,
+) -> Mapping[str, Ranked]:
+    """Rank the tails of test rows, by the name of what is left out of the ranking.
+
+    Rows: all whose names training has, of any confidence; of more than 20,000, so many by the seed. Tails only,
+    as unKR does. ``""`` leaves out the other facts of training, test and ``known``; ``raw`` leaves out nothing;
+    ``both_ways`` also leaves out what symmetric relations state from the other end. ``oracle`` is no model: what
+    one could reach under ``""`` at best that knows each of these facts from either end, and which are stated in
+    training, but not which of the rest were asked. The last two only where a relation is symmetric.
+    With ``lookup``, tails that training states rank first, then those it states from the other end.
+    """
+    asked = _drawn(Numbered.of(list(test), names), seed)
+    if not len(asked.triples):
+        return {}
+    own, stated = (
+        Numbered.of(rows, names).triples for rows in (list(training), [*training, *test, *known])
+    )
+    symmetric = symmetric_relations(training)
+    numbers = np.array([i for i, r in enumerate(names.relations) if r in symmetric], np.int64)
+    closed = np.concatenate([stated, _turned(stated, numbers)])
+    filters = {"": stated, "raw": stated[:0]} | ({BOTH_WAYS: closed} if symmetric else {})
+    first = (own, _turned(own, numbers)) if lookup else ()
+    places = places_under(model, asked, filters, first)
+    found = {name: Ranked.of(each) for name, each in places.items()}
+    return found | ({"oracle": _oracle(asked.triples, own, stated, closed)} if symmetric else {})
+
+
+def _turned(triples: Longs, relations: Longs) -> Longs:
+    """Give the triples of some relations from their other end."""
+    return triples[np.isin(triples[:, 1], relations)][:, [2, 1, 0]]
+
+
+def _oracle(asked: Longs, own: Longs, stated: Longs, closed: Longs) -> Ranked:
+    """Give what to expect of drawing at random among the facts that no filter leaves out."""
+    facts, filtered, learnt = (
+        {tuple(row) for row in each.tolist()} for each in (closed, stated, own)
+    )
+    hidden = Counter(row[:2] for row in facts - filtered)
+    restated = np.array([tuple(row) in learnt for row in asked.tolist()])
+    rivals = np.array([hidden[tuple(row)] for row in asked[:, :2].tolist()])
+    among = np.where(restated, 1, rivals + 1)
+    harmonic = np.cumsum(1 / np.arange(1, among.max() + 1))
+    return Ranked(1 / among, np.minimum(1, 10 / among), harmonic[among - 1] / among)
 
 
 def symmetric_relations(rows: Sequence[Row]) -> frozenset[str]:
@@ -112,37 +146,8 @@ def _told(
     return found
 
 
-def _drawn(asked: Numbered, links: int, seed: int) -> Numbered:
-    if len(asked.triples) <= links:
+def _drawn(asked: Numbered, seed: int) -> Numbered:
+    if len(asked.triples) <= LINKS:
         return asked
-    pick = np.random.default_rng(seed).choice(len(asked.triples), links, replace=False)
+    pick = np.random.default_rng(seed).choice(len(asked.triples), LINKS, replace=False)
     return Numbered(asked.triples[pick], asked.confidence[pick])
-
-
-def _places(model: Model, asked: Numbered, known: Longs, first: Longs) -> Gaps:
-    if not len(asked.triples):
-        return np.empty(0)
-    return np.array(filtered_places(model, asked, known, first=first))
-
-
-def confidence_metrics(
-    train_path: Path,
-    test_path: Path,
-    seed: int = 0,
-    limit_seconds: float = 900.0,
-    settings: ReasoningSettings = BENCHMARK,
-) -> dict[str, float]:
-    """Train on one file and measure on another.
-
-    Gives ``mse``, ``mae``, ``rows``, ``unknown``, and of at most 1,000 rows the filtered
-    ``hits@1``, ``hits@10`` and ``mrr`` of their tails.
-    """
-    training, test = read_rows(train_path), read_rows(test_path)
-    model = trained(training, settings.embedding, seed, limit_seconds, settings)
-    found = gauged(model, training, test, seed)
-    return {
-        "mse": float((found.gaps**2).mean()), "mae": float(found.gaps.mean()),
-        "rows": float(len(test)), "unknown": float(found.unknown),
-        "hits@1": float((found.places <= 1).mean()),
-        "hits@10": float((found.places <= 10).mean()), "mrr": float((1 / found.places).mean()),
-    }  # fmt: skip

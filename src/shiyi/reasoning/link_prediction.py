@@ -1,12 +1,23 @@
 """How well an embedding predicts confidences, and which tails it ranks first."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shiyi.errors import UsageError
 from shiyi.reasoning.embedding import Model
 from shiyi.reasoning.triples import Floats, Longs, Numbered
+
+
+class Ranker(Protocol):
+    """Scores tails; the higher, the likelier."""
+
+    def tails(self, head: int, relation: int, /) -> Floats:
+        """Score every entity as the tail of a head and relation, by its number."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +47,14 @@ def confidence_errors(model: Model, rows: Numbered) -> Errors:
     return Errors(float((gap**2).mean()), float(np.abs(gap).mean()), len(gap))
 
 
-def filtered_ranks(model: Model, asked: Numbered, known: Longs, least: float = 0.0) -> Ranks:
+def filtered_ranks(model: Ranker, asked: Numbered, known: Longs, least: float = 0.0) -> Ranks:
     """Rank every tail of each asked (head, relation); other ``known`` tails are left out.
 
     Only rows held with at least ``least`` are asked. Ties count half, so a constant model is not
     first.
     """
-    ranks = filtered_places(model, asked, known, least)
+    wanted = asked.confidence >= least
+    ranks = filtered_places(model, Numbered(asked.triples[wanted], asked.confidence[wanted]), known)
     if not ranks:
         raise UsageError("no triple is held with so much confidence")
     places = np.array(ranks)
@@ -52,22 +64,35 @@ def filtered_ranks(model: Model, asked: Numbered, known: Longs, least: float = 0
     )  # fmt: skip
 
 
-def filtered_places(
-    model: Model, asked: Numbered, known: Longs, least: float = 0.0, first: Longs | None = None
-) -> list[float]:
-    """Give the rank of each asked tail, 1 for the first; see :func:`filtered_ranks`.
+def filtered_places(model: Ranker, asked: Numbered, known: Longs) -> list[float]:
+    """Give the rank of each asked tail, 1 for the first; see :func:`filtered_ranks`."""
+    return [float(each) for each in places_under(model, asked, {"": known})[""]]
 
-    Tails in ``first`` go before all others.
+
+def places_under(
+    model: Ranker, asked: Numbered, filters: Mapping[str, Longs], first: Sequence[Longs] = ()
+) -> Mapping[str, NDArray[np.float64]]:
+    """Give the rank of each asked tail under each filter, by the filter's name.
+
+    A filter lists the triples whose tails are left out, save the asked one. Tails of the triples ``first``
+    names go before all others, those of its first list before those of its second.
     """
-    others = _Tails(known)
-    ahead = _Tails(first) if first is not None and len(first) else None
-    ranks = []
-    for head, relation, tail in asked.triples[asked.confidence >= least].tolist():
-        scores = model.tails(head, relation)
-        if ahead is not None:
-            scores[np.unique(ahead.of(head, relation))] += 1.0
-        ranks.append(_rank(scores, tail, others.of(head, relation)))
-    return ranks
+    left_out = {name: _Tails(triples) for name, triples in filters.items()}
+    ahead = [_Tails(each) for each in first if len(each)]
+    places = {name: np.empty(len(asked.triples)) for name in filters}
+    triples = asked.triples
+    order = np.lexsort((triples[:, 1], triples[:, 0]))  # so that a pair is scored once
+    scores, pair = np.empty(0, np.float32), (-1, -1)
+    for i in order.tolist():
+        head, relation, tail = (int(each) for each in triples[i])
+        if (head, relation) != pair:
+            scores, pair = model.tails(head, relation), (head, relation)
+            for tails in reversed(ahead):
+                scores = scores.copy()
+                scores[np.unique(tails.of(head, relation))] += 1.0 + np.ptp(scores)
+        for name, others in left_out.items():
+            places[name][i] = _rank(scores, tail, others.of(head, relation))
+    return places
 
 
 class _Tails:
@@ -75,7 +100,7 @@ class _Tails:
 
     def __init__(self, triples: Longs) -> None:
         self._rows = triples[np.lexsort((triples[:, 1], triples[:, 0]))]
-        self._wide = int(self._rows[:, 1].max()) + 1
+        self._wide = int(self._rows[:, 1].max()) + 1 if len(triples) else 0
         self._pairs = self._rows[:, 0] * self._wide + self._rows[:, 1]
 
     def of(self, head: int, relation: int) -> Longs:
