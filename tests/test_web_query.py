@@ -15,7 +15,7 @@ from shiyi.server.app import create_app
 from shiyi.server.results_table import ResultsTable
 from shiyi.server.results_views import NODES, chart, graph
 from shiyi.server.sparql_examples import examples
-from tests.server_site import GOJI, INTERACTION, SCRIPT, WARFARIN, open_test_site
+from tests.server_site import DENIED, GOJI, INTERACTION, SCRIPT, WARFARIN, open_test_site
 
 HEAD = (
     "PREFIX shiyi: <https://w3id.org/shiyi/vocab#> "
@@ -96,6 +96,7 @@ def test_the_claims_of_a_concept_open_as_a_table(client: FlaskClient) -> None:
     assert table.splitlines()[0] == "from,relation,to,confidence,tiers,claim"
     assert "goji berry,interacts with,warfarin,0.8" in table
     assert INTERACTION.iri.value in table
+    assert DENIED.iri.value in table  # what a source denies is a claim too
 
 
 def test_the_cited_claims_are_taken_as_turtle(client: FlaskClient) -> None:

@@ -11,7 +11,9 @@
   const number = (value) => (value < 0 ? "" : value.toFixed(2)); // below nothing: none is said
   const pen = document.createElement("canvas").getContext("2d");
   const font = () => getComputedStyle(document.body).fontFamily;
-  const wide = (text) => { pen.font = `13px ${font()}`; return Math.min(pen.measureText(text).width, 118) + 26; };
+  const measured = (text) => { pen.font = `13px ${font()}`; return pen.measureText(text).width; };
+  const wide = (text) => Math.min(measured(text), 118) + 26;
+  const high = (text) => Math.max(34, 14 + 16 * Math.ceil(measured(text) / 104)); // lines end before they are full
 
   // the library would add an inline style of its own; our style sheet already says the same
   if (!document.getElementById("__________cytoscape_stylesheet")) {
@@ -23,7 +25,7 @@
   const looks = (narrow) => [
     { selector: "node", style: {
       label: "data(label)", "font-family": font(), "font-size": 13, color: token("--ink"), "text-valign": "center", "text-halign": "center",
-      "text-wrap": "wrap", "text-overflow-wrap": (n) => (/[\u3400-\u9fff]/.test(n.data("label")) ? "anywhere" : "whitespace"), "text-max-width": 118, width: (n) => wide(n.data("label")), height: (n) => (wide(n.data("label")) >= 143 ? 46 : 34),
+      "text-wrap": "wrap", "text-overflow-wrap": (n) => (/[\u3400-\u9fff]/.test(n.data("label")) ? "anywhere" : "whitespace"), "text-max-width": 118, width: (n) => wide(n.data("label")), height: (n) => (measured(n.data("label")) > 118 ? high(n.data("label")) : 34),
       "background-color": (n) => token(LOOKS[n.data("look")][0]), "border-color": (n) => token(LOOKS[n.data("look")][1]),
       "border-width": (n) => (n.data("seed") ? 3 : 1.2), shape: (n) => LOOKS[n.data("look")][2] } },
     { selector: "edge", style: {
@@ -77,6 +79,51 @@
     return { at, rows: rows * 0.84 };
   };
 
+  // nothing was asked about: each connected part as a tree with its best connected thing in the middle,
+  // branches to the left and right, the parts side by side in rows as wide as the screen
+  const branched = (data, width) => {
+    const near = new Map(data.nodes.map((n) => [n.id, new Set()]));
+    for (const e of data.edges) if (e.source !== e.target) { near.get(e.source).add(e.target); near.get(e.target).add(e.source); }
+    const seen = new Set();
+    const parts = [];
+    for (const { id: root } of [...data.nodes].sort((one, other) => near.get(other.id).size - near.get(one.id).size)) {
+      if (seen.has(root)) continue;
+      seen.add(root);
+      const below = new Map();
+      const queue = [root];
+      for (const here of queue) {
+        below.set(here, [...near.get(here)].filter((id) => !seen.has(id)));
+        for (const id of below.get(here)) { seen.add(id); queue.push(id); }
+      }
+      const leaves = (id) => below.get(id).reduce((sum, each) => sum + leaves(each), 0) || 1;
+      const at = new Map([[root, { x: 0, y: 0 }]]);
+      const sides = [[], []];
+      const heavy = [0, 0];
+      for (const id of below.get(root)) { const side = heavy[0] <= heavy[1] ? 0 : 1; sides[side].push(id); heavy[side] += leaves(id); }
+      sides.forEach((ids, side) => {
+        let row = -heavy[side] / 2;
+        const place = (id, depth) => {
+          const first = row;
+          if (below.get(id).length) for (const each of below.get(id)) place(each, depth + 1); else row += 1;
+          at.set(id, { x: (side ? -1 : 1) * depth * 215, y: ((first + row) / 2) * 58 });
+        };
+        for (const id of ids) place(id, 1);
+      });
+      const xs = [...at.values()].map((each) => each.x);
+      parts.push({ at, left: Math.min(...xs), wide: Math.max(...xs) - Math.min(...xs) + 170, high: Math.max(...heavy, 1) * 58 + 30 });
+    }
+    const at = new Map();
+    const room = Math.max(width * 1.1, ...parts.map((part) => part.wide));
+    let [x, y, row] = [0, 0, 0];
+    for (const part of parts.sort((one, other) => other.high - one.high)) {
+      if (x && x + part.wide > room) { x = 0; y += row; row = 0; }
+      for (const [id, place] of part.at) at.set(id, { x: x + place.x - part.left, y: y + place.y + part.high / 2 });
+      x += part.wide;
+      row = Math.max(row, part.high);
+    }
+    return { at, rows: (y + row) / 60 };
+  };
+
   const some = ({ nodes, edges }, most) => {
     const kept = new Set(nodes.slice(0, most).map((n) => n.id));
     return { nodes: nodes.filter((n) => kept.has(n.id)), edges: edges.filter((e) => kept.has(e.source) && kept.has(e.target)) };
@@ -88,15 +135,21 @@
     const around = "around" in figure.dataset;
     const data = some(JSON.parse(figure.querySelector("script").textContent), around && stage.clientWidth < 520 ? 11 : Infinity);
     const narrow = stage.clientWidth < 520;
-    const free = !data.nodes.some((n) => n.seed); // nothing was asked about: forces find the places
-    const { at, rows } = free ? { rows: Math.sqrt(data.nodes.length) * 1.7 } : (around ? sided : layered)(data, stage.clientWidth);
-    stage.style.height = `${Math.min(Math.max(rows * 60 + 70, 220), 720)}px`;
+    const free = !data.nodes.some((n) => n.seed); // nothing was asked about: branches, or forces where there are too many lines
+    const sparse = data.edges.length <= data.nodes.length * 1.3 && data.nodes.length <= 90;
+    const { at, rows } = !free ? (around ? sided : layered)(data, stage.clientWidth) : sparse ? branched(data, stage.clientWidth) : { rows: Math.sqrt(data.nodes.length) * 1.7 };
+    stage.style.height = `${Math.min(Math.max(rows * 60 + 70, 220), free ? 860 : 720)}px`;
     const spread = { name: "cose", animate: false, randomize: false, nodeRepulsion: () => 60000, idealEdgeLength: () => 110, nodeOverlap: 24, componentSpacing: 60, numIter: data.nodes.length > 120 ? 250 : 700, padding: 20 };
     const graph = cytoscape({
       container: stage, elements: { nodes: data.nodes.map((n) => ({ data: n })), edges: data.edges.map((e) => ({ data: e })) },
-      style: looks(narrow), layout: free ? spread : { name: "preset", positions: (n) => at.get(n.id()), padding: 20 }, minZoom: 0.08, maxZoom: 2.5, hideEdgesOnViewport: data.nodes.length > 120, textureOnViewport: data.nodes.length > 120, userZoomingEnabled: false, boxSelectionEnabled: false,
+      style: looks(narrow), layout: free && !sparse ? spread : { name: "preset", positions: (n) => at.get(n.id()), padding: 20 }, minZoom: 0.08, maxZoom: 2.5, hideEdgesOnViewport: data.nodes.length > 120, textureOnViewport: data.nodes.length > 120, userZoomingEnabled: false, boxSelectionEnabled: false,
       userPanningEnabled: matchMedia("(hover: hover)").matches, autoungrabify: !matchMedia("(hover: hover)").matches,
     });
+    if (free && !sparse) { // forces know nothing of the screen: its longer side is for the longer side
+      const box = graph.elements().boundingBox();
+      if ((box.w > box.h) !== (stage.clientWidth > stage.clientHeight)) graph.nodes().positions((n) => ({ x: n.position("y") * 1.4, y: n.position("x") }));
+      graph.fit(undefined, 14);
+    }
     const link = (href, text) => { const a = document.createElement("a"); a.href = href; a.textContent = text; return a; };
     graph.on("tap", "edge", ({ target }) => {
       const named = (id) => graph.getElementById(id).data("label");

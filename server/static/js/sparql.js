@@ -144,6 +144,22 @@
     choose(0);
   };
 
+  // what is seen, in its order, as a file: a link's address rather than the words that stand for it
+  const shownRows = (root) => [...root.querySelector("[data-sortable]").tBodies[0].rows].filter((row) => !row.hidden);
+  const valueOf = (cell) => cell.dataset.value ?? cell.querySelector(".sure-number")?.textContent ?? cell.textContent.trim().replace(/\s+/g, " ");
+  const quoted = (text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+  const csvOf = (root) => {
+    const head = [...root.querySelector("[data-sortable]").tHead.rows[0].cells].map((cell) => cell.textContent.trim());
+    return [head, ...shownRows(root).map((row) => [...row.cells].map(valueOf))].map((row) => `${row.map(quoted).join(",")}\r\n`).join("");
+  };
+  const save = (name, text) => {
+    const made = document.createElement("a");
+    made.href = URL.createObjectURL(new Blob(["\ufeff", text], { type: "text/csv" }));
+    made.download = name;
+    made.click();
+    setTimeout(() => URL.revokeObjectURL(made.href), 1000);
+  };
+
   const dress = (root) => {
     for (const table of root.querySelectorAll("[data-sortable]")) sortable(table);
     for (const field of root.querySelectorAll("[data-narrow]")) {
@@ -151,7 +167,10 @@
       field.addEventListener("input", () => {
         const words = field.value.toLowerCase();
         for (const row of root.querySelector("[data-sortable]").tBodies[0].rows) row.hidden = !row.textContent.toLowerCase().includes(words);
+        const left = field.parentElement.querySelector("[data-left]");
+        left.textContent = words ? String(shownRows(root).length) : "";
       });
+      field.parentElement.querySelector("[data-seen]").addEventListener("click", () => save("shiyi.csv", csvOf(root)));
     }
     for (const box of root.querySelectorAll("[data-views]")) tabbed(box);
   };

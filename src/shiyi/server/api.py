@@ -11,6 +11,7 @@ from shiyi.answering.conversation import Context, Turn
 from shiyi.answering.telling import Listener
 from shiyi.errors import ShiyiError, UsageError
 from shiyi.model.profile import Profile
+from shiyi.server.asking import answer_part, question_and_replies, turn_of
 from shiyi.server.inputs import (
     context_field,
     count_field,
@@ -21,7 +22,6 @@ from shiyi.server.inputs import (
 )  # fmt: skip
 from shiyi.server.kept import Kept
 from shiyi.server.metrics import Metrics
-from shiyi.server.pages import answer_page, question_and_replies, turn_of
 from shiyi.server.problems import problem_of
 from shiyi.server.site import Site
 from shiyi.server.telling import event, told
@@ -194,5 +194,5 @@ def _events(
     sent = answer.to_json() | {"context": turn.context.to_json()}
     yield event("answer", sent)
     if kept is not None:
-        shown = answer_page(turn, kept, request.args, "ask_main.html")
+        shown = answer_part(turn, kept, request.args)
         yield event("page", {"html": shown, "title": answer.question[:60]})

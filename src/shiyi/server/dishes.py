@@ -52,25 +52,52 @@ def linked(
     return tuple(dict.fromkeys(nodes)), tuple(unknown)
 
 
-def fitting(reader: Reader, wish: Wish) -> list[DishCard]:
-    """List the dishes that fit, those that use most of what is at hand first."""
-    refused = _refused(reader, wish.constitution) if wish.constitution else frozenset()
+@dataclass(frozen=True, slots=True)
+class Course:
+    """A dish of the base with what is in it and when it is eaten."""
+
+    dish: NamedNode
+    parts: frozenset[NamedNode]
+    seasons: frozenset[NamedNode]
+
+
+def menu(reader: Reader) -> tuple[Course, ...]:
+    """List every dish of the base."""
+    found = reader.store.match(None, RDF.type, SHIYI.Dish, ACCEPTED)
+    dishes = {quad.subject for quad in found if isinstance(quad.subject, NamedNode)}
+    return tuple(
+        Course(
+            dish, _objects(reader, dish, SHIYI.hasIngredient),
+            _objects(reader, dish, SHIYI.suitableSeason),
+        )
+        for dish in dishes
+    )  # fmt: skip
+
+
+def fitting(
+    reader: Reader, wish: Wish, courses: Iterable[Course], most: int = SHOWN
+) -> tuple[list[DishCard], int]:
+    """Give the dishes that fit, those that use most of what is at hand first; and how many there are."""
+    use, avoid = set(wish.use), set(wish.avoid)
+    if wish.constitution:
+        avoid |= _refused(reader, wish.constitution)
     suited = _objects(reader, wish.constitution, SHIYI.suitableFood)
-    cards = []
-    for quad in reader.store.match(None, RDF.type, SHIYI.Dish, ACCEPTED):
-        dish = quad.subject
-        if not isinstance(dish, NamedNode):
-            continue
-        parts = _objects(reader, dish, SHIYI.hasIngredient)
-        matched = len(parts & set(wish.use))
-        if (
-            (wish.use and not matched) or parts & set(wish.avoid) or dish in wish.avoid
-            or dish in refused or parts & refused
-            or (wish.season and wish.season not in _objects(reader, dish, SHIYI.suitableSeason))
-        ):  # fmt: skip
-            continue
-        cards.append(_card(reader, dish, parts, wish, matched, dish in suited))
-    return sorted(cards, key=lambda each: (-each.matched, not each.recommended, each.dish.label))
+    fit = [
+        each for each in courses
+        if not (
+            (use and not each.parts & use) or each.parts & avoid or each.dish in avoid
+            or (wish.season and wish.season not in each.seasons)
+        )
+    ]  # fmt: skip
+
+    def rank(each: Course) -> tuple[int, bool, str]:
+        return -len(each.parts & use), each.dish not in suited, reader.thing(each.dish).label
+
+    cards = [
+        _card(reader, each.dish, each.parts, wish, len(each.parts & use), each.dish in suited)
+        for each in sorted(fit, key=rank)[:most]
+    ]
+    return cards, len(fit)
 
 
 def _card(

@@ -11,12 +11,12 @@ from shiyi.model.rdf import NamedNode
 from shiyi.ontology.terms import RDF, SHIYI
 from shiyi.server.comparing import MOST, comparison, named
 from shiyi.server.constitutions import field, items, scores
-from shiyi.server.dishes import SHOWN, Wish, fitting, linked
+from shiyi.server.dishes import Wish, fitting, linked, menu
 from shiyi.server.inputs import text_field
 from shiyi.server.kept import Kept
 from shiyi.server.reading import ACCEPTED, Reader, Thing
 from shiyi.server.site import Site
-from shiyi.server.statistics import statistics
+from shiyi.server.statistics import classes, statistics
 from shiyi.server.wording import catalogue, chosen_language
 
 _LIMIT = 400  # characters of a list of foods
@@ -54,11 +54,16 @@ def exploring(site: Site, kept: Kept) -> Blueprint:
         }
         wish = _wish(site, choices)
         asked = any(request.args.get(key, "").strip() for key in ("with", "constitution", "season"))
-        found = fitting(reader, wish) if asked else []
-        return render_template(
-            "dishes.html", found=found[:SHOWN], total=len(found), asked=asked, wish=wish,
-            choices=choices, form=request.args,
-        )  # fmt: skip
+
+        def made() -> str:
+            courses = kept.value("menu", lambda: menu(reader)) if asked else ()
+            found, total = fitting(reader, wish, courses)
+            return render_template(
+                "dishes.html", found=found, total=total, asked=asked, wish=wish,
+                choices=choices, form=request.args,
+            )  # fmt: skip
+
+        return kept.page(made)
 
     @routes.get("/constitution")
     def constitution() -> str:
@@ -71,11 +76,12 @@ def exploring(site: Site, kept: Kept) -> Blueprint:
 
     @routes.get("/statistics")
     def numbers() -> str:
-        def made() -> str:
-            reader = kept.reader(chosen_language())
-            return render_template("statistics.html", seen=statistics(reader, catalogue()))
-
-        return kept.page(made)
+        language, words = chosen_language(), catalogue()
+        seen = kept.figures(
+            ("statistics", language), lambda: statistics(kept.reader(language), words)
+        )  # fmt: skip
+        largest = classes(kept.reader(language), site.counts)
+        return render_template("statistics.html", seen=seen, classes=largest)
 
     return routes
 

@@ -1,6 +1,7 @@
 """Narrowing a class of concepts by what claims say of its members."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final
 
@@ -53,7 +54,12 @@ def facets(reader: Reader, said: Mapping[str, str]) -> tuple[Facet, ...]:
     return tuple(made)
 
 
-def narrowed(reader: Reader, name: str, chosen: tuple[Facet, ...]) -> list[Thing] | None:
+Backed = Mapping[Term, AbstractSet[Term]]  # by tier, the subjects of the claims with such evidence
+
+
+def narrowed(
+    reader: Reader, name: str, chosen: tuple[Facet, ...], backed: Callable[[], Backed]
+) -> list[Thing] | None:
     """List the members of a class that have every chosen value; None where nothing was chosen."""
     if not any(each.chosen for each in chosen):
         return None
@@ -62,7 +68,7 @@ def narrowed(reader: Reader, name: str, chosen: tuple[Facet, ...]) -> list[Thing
     for each in (each for each in chosen if each.chosen):
         value = NamedNode(dict(each.values)[each.chosen].iri)
         if each.name == _TIER:
-            left &= _backed(reader, value)
+            left &= backed().get(value, frozenset())
             continue
         relation, _, forward = _FACETS[each.name]
         if forward:
@@ -75,6 +81,9 @@ def narrowed(reader: Reader, name: str, chosen: tuple[Facet, ...]) -> list[Thing
     return sorted((reader.thing(node) for node in left), key=lambda thing: thing.label)
 
 
-def _backed(reader: Reader, tier: NamedNode) -> set[Term]:
-    """Collect the subjects of the claims that have evidence of a tier."""
-    return {row["thing"] for row in reader.store.select(_BACKED, tier=tier)}
+def backed_by(reader: Reader) -> Backed:
+    """Collect, by tier of evidence, the subjects of the claims that have it."""
+    found: dict[Term, set[Term]] = {}
+    for row in reader.store.select(_BACKED):
+        found.setdefault(row["tier"], set()).add(row["thing"])
+    return found

@@ -3,7 +3,7 @@
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from typing import Final
+from typing import Any, Final, TypeVar, cast
 
 from flask import request
 
@@ -11,6 +11,7 @@ from shiyi.server.reading import Reader
 from shiyi.server.site import Site
 from shiyi.server.wording import chosen_language
 
+Made = TypeVar("Made")
 PAGES: Final = 512  # rendered pages kept; some tens of kilobytes each
 
 
@@ -22,6 +23,41 @@ class Kept:
         self._version = site.version()
         self._pages: OrderedDict[Hashable, str] = OrderedDict()
         self._readers: dict[str, Reader] = {}
+        self._values: dict[Hashable, tuple[int, Any]] = {}
+        self._making: set[Hashable] = set()
+
+    def value(self, name: Hashable, make: Callable[[], Made]) -> Made:
+        """Give what is kept by that name, made once for each version of the store."""
+        with self._lock:
+            self._forget_if_changed()
+            version, found = self._version, self._values.get(name)
+        if found and found[0] == version:
+            return cast("Made", found[1])
+        return self._made(name, version, make)
+
+    def figures(self, name: Hashable, make: Callable[[], Made]) -> Made:
+        """Give what takes long to count: after a change, the earlier until the new are there."""
+        with self._lock:
+            self._forget_if_changed()
+            version, found = self._version, self._values.get(name)
+            begin = found is not None and found[0] != version and name not in self._making
+            if begin:
+                self._making.add(name)
+        if found is None:
+            return self._made(name, version, make)
+        if begin:
+            threading.Thread(target=self._made, args=(name, version, make), daemon=True).start()
+        return cast("Made", found[1])
+
+    def _made(self, name: Hashable, version: int, make: Callable[[], Made]) -> Made:
+        try:
+            made = make()
+            with self._lock:
+                self._values[name] = version, made
+            return made
+        finally:
+            with self._lock:
+                self._making.discard(name)
 
     def page(self, make: Callable[[], str]) -> str:
         """Give the page for this address and language, made once."""

@@ -4,7 +4,9 @@ import gzip
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from typing import Final, Protocol
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
 
 from flask import Response, request
 
@@ -19,21 +21,33 @@ _PACKABLE: Final = ("text/", "application/json", "application/ld+json", "image/s
                     "application/trig", "text/javascript", "application/problem+json")  # fmt: skip
 _GZIP_LEVEL: Final = 4
 _ZSTD_LEVEL: Final = 3
+_WATCHED: Final = ("text/event-stream", "text/html")  # each part is to be seen as it is made
 
 
-class _Packer(Protocol):
-    def compress(self, data: bytes, /) -> bytes: ...
-    def flush(self) -> bytes: ...
+@dataclass(frozen=True, slots=True)
+class _Packer:
+    """Packs part after part; ``so_far`` gives what is still held back, ``end`` the rest."""
+
+    pack: Callable[[bytes], bytes]
+    so_far: Callable[[], bytes]
+    end: Callable[[], bytes]
+
+
+def _zstd() -> _Packer:
+    made = zstd.ZstdCompressor(_ZSTD_LEVEL)
+    return _Packer(made.compress, partial(made.flush, zstd.ZstdCompressor.FLUSH_BLOCK), made.flush)
+
+
+def _gzip() -> _Packer:
+    made = zlib.compressobj(_GZIP_LEVEL, zlib.DEFLATED, zlib.MAX_WBITS | 16)
+    return _Packer(made.compress, partial(made.flush, zlib.Z_SYNC_FLUSH), made.flush)
 
 
 _WHOLE: Final[dict[str, Callable[[bytes], bytes]]] = {
     "zstd": lambda body: zstd.compress(body, _ZSTD_LEVEL),
     "gzip": lambda body: gzip.compress(body, compresslevel=_GZIP_LEVEL, mtime=0),
 }
-_PACKERS: Final[dict[str, Callable[[], _Packer]]] = {
-    "zstd": lambda: zstd.ZstdCompressor(_ZSTD_LEVEL),
-    "gzip": lambda: zlib.compressobj(_GZIP_LEVEL, zlib.DEFLATED, zlib.MAX_WBITS | 16),
-}
+_PACKERS: Final = {"zstd": _zstd, "gzip": _gzip}
 
 
 def coding() -> str:
@@ -66,7 +80,7 @@ def pack(response: Response) -> None:
     if not (name := coding()):
         return
     if response.is_streamed:
-        response.response = _packed(response.response, _PACKERS[name]())
+        response.response = _packed(response.response, _PACKERS[name](), kind in _WATCHED)
         response.headers.pop("Content-Length", None)
     else:
         response.set_data(_WHOLE[name](response.get_data()))
@@ -75,8 +89,12 @@ def pack(response: Response) -> None:
         response.set_etag(etag, weak=True)  # the same content in other bytes
 
 
-def _packed(parts: Iterable[bytes | str], packer: _Packer) -> Iterator[bytes]:
+def _packed(parts: Iterable[bytes | str], packer: _Packer, watched: bool) -> Iterator[bytes]:
+    """Yield the packed bytes; where it is watched as it comes, those of each part at once."""
     for part in parts:
-        if packed := packer.compress(part if isinstance(part, bytes) else part.encode()):
+        packed = packer.pack(part if isinstance(part, bytes) else part.encode())
+        if watched:
+            packed += packer.so_far()
+        if packed:
             yield packed
-    yield packer.flush()
+    yield packer.end()

@@ -1,40 +1,24 @@
 """Pages for people who ask and people who browse; each works without JavaScript."""
 
-import json
-from collections.abc import Mapping
+import csv
+from io import StringIO
 from typing import Final
-from urllib.parse import urlencode
 
-from flask import Blueprint, render_template, request, url_for
-from werkzeug.datastructures import MultiDict
+from flask import Blueprint, Response, render_template, request
 
-from shiyi.answering.conversation import Context, Turn
-from shiyi.answering.telling import Listener
 from shiyi.errors import FormatError
 from shiyi.model.names import VOCAB
-from shiyi.model.profile import Profile
 from shiyi.model.rdf import DefaultGraph, NamedNode, text
 from shiyi.ontology.terms import RDF, SKOS
-from shiyi.server.answer_view import answer_view
+from shiyi.server.asking import answered_page, asked
 from shiyi.server.counting import CLASSES
-from shiyi.server.facets import FACETED, facets, narrowed
-from shiyi.server.inputs import (
-    context_field,
-    count_field,
-    language_field,
-    method_field,
-    profile_of_form,
-    text_field,
-)  # fmt: skip
+from shiyi.server.facets import FACETED, Backed, backed_by, facets, narrowed
+from shiyi.server.inputs import text_field
 from shiyi.server.kept import Kept
 from shiyi.server.reading import Reader, Thing
 from shiyi.server.site import Site
-from shiyi.server.wording import Catalogue, catalogue, chosen_language
+from shiyi.server.wording import catalogue, chosen_language
 
-_FORM: Final = (
-    "age", "sex", "pregnant", "lactating", "medicines", "allergies", "conditions", "constitution",
-    "method", "k", "lang",
-)  # fmt: skip
 _EXAMPLES: Final = (1, 2, 3, 4, 5)
 
 
@@ -47,21 +31,23 @@ def pages(site: Site, kept: Kept) -> Blueprint:
         return render_template("home.html", examples=examples())
 
     @routes.get("/ask")
-    def ask() -> str:
+    def ask() -> str | Response:
         if "q" not in request.args:
             return render_template("home.html", examples=examples(), asking=True)
-        return answer_page(asked(site), kept, request.args)
+        return answered_page(asked(site), kept, request.args)
 
     @routes.get("/browse")
-    def browse() -> str:
+    def browse() -> str | Response:
         name, counts = request.args.get("class", ""), class_counts(site)
         if name and name not in counts:
             raise FormatError("class", name, list(counts))
+        if name and request.args.get("format") == "csv":
+            return _listed(kept, name)
 
         def made() -> str:
             reader = kept.reader(chosen_language())
             chosen = facets(reader, request.args) if name in FACETED else ()
-            left = narrowed(reader, name, chosen)
+            left = narrowed(reader, name, chosen, lambda: tiers(kept, reader))
             tree, total = class_tree(reader, name) if name else ([], 0)
             return render_template(
                 "browse.html", counts=counts, chosen=name, tree=tree, total=total, facets=chosen,
@@ -82,60 +68,32 @@ def pages(site: Site, kept: Kept) -> Blueprint:
     return routes
 
 
-def answer_page(turn: Turn, kept: Kept, form: Mapping[str, str], template: str = "ask.html") -> str:
-    """Show an answer as a page, or its main part alone; what came before travels in the page."""
-    answer = turn.answer
-    reader = kept.reader(answer.language)
-    paths = Catalogue.load(answer.language)("ask.paths")
-    view = answer_view(answer, reader, catalogue()("ask.citation"), paths)
-    said = {key: form[key] for key in _FORM if form.get(key)} | {"q": answer.question}
-    before = form.get("context", "")
-    said |= {"context": before} if before else {}
-    context = json.dumps(turn.context.to_json(), ensure_ascii=False, separators=(",", ":"))
-    address = url_for("api.answer_json") + "?" + urlencode(said)
-    return render_template(
-        template, view=view, answer=answer, form=form, json_address=address, context=context,
-        earlier=turn.context.questions[:-1],
-    )  # fmt: skip
+def tiers(kept: Kept, reader: Reader) -> Backed:
+    """Give what each tier of evidence stands behind; one query, kept until the store changes."""
+    return kept.value("tiers", lambda: backed_by(reader))
 
 
-def asked(site: Site) -> Turn:
-    """Answer the question of the query string, or the replies to what was asked back."""
-    args = request.args
-    limit = site.settings.answer.max_question_chars
-    return turn_of(
-        site,
-        text_field("q", question_and_replies(site, args), limit),
-        context_field(args.get("context")),
-        method=method_field(args.get("method"), site.methods),
-        language=language_field(args.get("lang")),
-        k=count_field("k", args.get("k"), 1, 100),
-        profile=profile_of_form(args),
-    )
+def _listed(kept: Kept, name: str) -> Response:
+    """Give the members of a class that the facets leave, as a table."""
+    reader = kept.reader(chosen_language())
+    chosen = facets(reader, request.args) if name in FACETED else ()
+    left = narrowed(reader, name, chosen, lambda: tiers(kept, reader))
+    if left is None:
+        left = members(reader, name)
+    table = StringIO()
+    writer = csv.writer(table)
+    writer.writerow(("id", "label", "other"))
+    writer.writerows((each.iri, each.label, each.other) for each in left)
+    response = Response(table.getvalue(), content_type="text/csv; charset=utf-8")
+    response.headers["Content-Disposition"] = f'attachment; filename="{name}.csv"'
+    return response
 
 
-def question_and_replies(site: Site, args: MultiDict[str, str]) -> str | None:
-    """Give the replies alone where the context holds the question, else both, else the question."""
-    said = args.get("q")
-    replies = [each for each in args.getlist("reply") if each.strip()]
-    if not replies:
-        return said
-    continues = args.get("context") and site.converse is not None
-    return "\n".join(replies if continues else [str(said), *replies])
-
-
-def turn_of(
-    site: Site, question: str, context: Context | None, *, method: str, language: str | None,
-    k: int | None, profile: Profile, listener: Listener | None = None,
-) -> Turn:  # fmt: skip
-    """Answer a question, in the light of what came before where a conversation is offered."""
-    if site.converse is not None:
-        return site.converse(
-            question, context or Context(), method=method, language=language, k=k, profile=profile,
-            listener=listener,
-        )  # fmt: skip
-    answer = site.ask(question, method=method, language=language, k=k, profile=profile)
-    return Turn(answer, Context((question,), answer.follow_up, profile))
+def members(reader: Reader, name: str) -> list[Thing]:
+    """List every concept of a class by its label."""
+    found = reader.store.match(None, RDF.type, NamedNode(VOCAB + name), DefaultGraph())
+    nodes = {quad.subject for quad in found if isinstance(quad.subject, NamedNode)}
+    return sorted((reader.thing(node) for node in nodes), key=lambda each: each.label)
 
 
 def examples() -> list[str]:

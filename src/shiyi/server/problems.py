@@ -91,13 +91,23 @@ def register(app: Flask) -> None:
         code = fault.code or 500
         kind = fault.name.lower().replace(" ", "-")
         headers = {key: value for key, value in fault.get_headers() if key in _PASSED_ON}
-        return answered(problem(code, kind, fault.description or fault.name), headers)
+        plain = fault.description == type(fault).description  # the page says it in words of its own
+        return answered(
+            problem(code, kind, fault.description or fault.name), headers, unsaid=plain
+        )  # fmt: skip
 
 
-def answered(fault: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> Response:
+def answered(
+    fault: Mapping[str, Any], headers: Mapping[str, str] | None = None, *, unsaid: bool = False
+) -> Response:
     """Answer with a page where a reader asked, with problem+json otherwise."""
     if _for_reader():
-        body, kind = render_template("error.html", fault=fault), "text/html; charset=utf-8"
+        wait = str((headers or {}).get("Retry-After", ""))
+        body = render_template(
+            "error.html", fault=fault, said="" if unsaid else fault["detail"],
+            wait=int(wait) if wait.isdecimal() else 0,
+        )  # fmt: skip
+        kind = "text/html; charset=utf-8"
     else:
         body, kind = json.dumps(dict(fault), ensure_ascii=False), "application/problem+json"
     response = Response(body, int(fault["status"]), content_type=kind)

@@ -1,11 +1,13 @@
 """How the claims and their evidence are distributed, counted once for each release."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from shiyi.model.rdf import Term, Triple, local_name, text
+from shiyi.model.names import VOCAB
+from shiyi.model.rdf import NamedNode, Term, Triple, local_name, text
 from shiyi.ontology.terms import DCTERMS, RDF, SHIYI
+from shiyi.server.counting import CLASSES
 from shiyi.server.reading import ACCEPTED, Reader
 from shiyi.server.wording import Catalogue
 
@@ -53,6 +55,14 @@ def statistics(reader: Reader, words: Catalogue) -> Statistics:
             (reader.thing(node).label, count) for node, count in relations.most_common(_RELATIONS)
         ),
     )
+
+
+def classes(reader: Reader, counts: Mapping[str, int]) -> Bars:
+    """Name the largest classes of concepts."""
+    return _ranked(
+        (reader.thing(NamedNode(VOCAB + name)).label, counts[name])
+        for name in CLASSES if name in counts
+    )[:_RELATIONS]  # fmt: skip
 
 
 def _ranked(bars: Iterable[tuple[str, int]]) -> Bars:
