@@ -4,7 +4,6 @@ import logging
 import signal
 import socket
 import sys
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
@@ -39,6 +38,7 @@ from shiyi.server.restricted import for_readers
 from shiyi.server.site import Site
 from shiyi.server.sparql_protocol import sparql_protocol
 from shiyi.server.static import address, static
+from shiyi.server.warming import warm
 from shiyi.server.wording import catalogue, chosen_language, localise
 from shiyi.settings import Settings
 
@@ -145,8 +145,7 @@ def serve(app: Flask, host: str, port: int, threads: int) -> None:
             )  # fmt: skip
             guard.admit(app, lambda: len(server.task_dispatcher.queue))
             sys.stderr.write(f"Shiyi serves {site.release[:19]} at http://{host}:{port}\n")
-            # the first question would otherwise wait for the embedding to load
-            threading.Thread(target=site.link, args=("qwxz",), daemon=True).start()
+            warm(app)
             server.run()
     finally:
         site.close()
