@@ -1,9 +1,13 @@
 import numpy as np
 import pytest
 
-from shiyi.errors import RangeError
+from shiyi.answering.roles import EDIBLE
+from shiyi.errors import FormatError, RangeError
+from shiyi.model.path import Hop, Path
 from shiyi.reasoning.pagerank import pagerank
-from shiyi.settings import PageRankSettings
+from shiyi.reasoning.query_rank import importance_for, importance_within
+from shiyi.settings import PageRankSettings, Settings
+from tests import kitchen
 
 PLAIN = PageRankSettings(scale_by_n=False)
 
@@ -51,3 +55,38 @@ def test_a_weight_that_is_no_confidence_is_refused(weight: float) -> None:
 
 def test_an_empty_graph_has_no_ranks() -> None:
     assert pagerank(0, ints(), ints(), np.array([], dtype=np.float64), PLAIN).size == 0
+
+
+def test_within_a_question_only_the_claims_on_its_paths_count_and_each_once() -> None:
+    shared = Hop("a", "p", "b", "1", 0.5)
+    paths = [
+        Path((shared, Hop("b", "p", "c", "2", 0.4))),
+        Path((shared, Hop("b", "p", "d", "3", 0.8))),
+    ]
+    rank = importance_within(paths, PLAIN)
+    assert set(rank) == {"a", "b", "c", "d"}
+    assert sum(rank.values()) == pytest.approx(1.0)
+    assert rank["d"] - rank["a"] == pytest.approx(2 * (rank["c"] - rank["a"]))  # 0.8 against 0.4
+    assert importance_within([], PLAIN) == {}
+
+
+def test_answers_rank_by_the_whole_release_or_by_what_the_question_found_as_asked() -> None:
+    seeds = [
+        iri for iri in kitchen.runtime().facts.classes if "symptom" in iri or "syndrome" in iri
+    ]
+    scores = []
+    for scope in ("global", "query_subgraph"):
+        ranking = PageRankSettings(scope=scope)
+        retriever = kitchen.runtime(settings=Settings(pagerank=ranking)).retriever
+        found = retriever.retrieve(seeds, EDIBLE, 10, 0.3).paths
+        again = importance_for(scope, found, retriever.rank, ranking)
+        path = found[0]
+        worth = sum(hop.confidence * again[hop.end] for hop in path.hops)
+        assert path.score == pytest.approx(worth / (len(path.hops) + 1))
+        scores.append(path.score)
+    assert scores[0] != scores[1]
+
+
+def test_an_unknown_scope_of_importance_is_refused() -> None:
+    with pytest.raises(FormatError, match="query_subgraph"):
+        importance_for("galaxy", [], {}, PLAIN)

@@ -37,6 +37,7 @@ class PageRankSettings:
     tolerance: float = 1e-10
     max_iterations: int = 200
     scale_by_n: bool = True  # so that the mean importance is 1
+    scope: str = "global"  # or "query_subgraph": among the claims on the paths a question finds
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +131,7 @@ class LinkingSettings:
     candidates: int = 10  # Yaoshi-RAG
     min_cosine: float = 0.75  # iDISK2.0-RAG
     max_mentions: int = 40
+    pick_from: float = 0.5  # likeness from which a model may choose a candidate (ours)
     layer_distance: float = 0.25  # 1 - cosine from a case to its term, swept 0.05 to 0.60 (ours)
     layer_direction: str = "case_to_term"  # ours; MLKG-RAG: term_to_case; or mutual
 
@@ -285,7 +287,7 @@ relation_paths, allow_inverse, limit, engine
         """
         try:
             tables = tomllib.loads(toml)
-        except tomllib.TOMLDecodeError as fault:
+        except (tomllib.TOMLDecodeError, RecursionError) as fault:
             raise SettingError("shiyi.toml", f"is not TOML: {fault}") from fault
         sections = {each.name: getattr(cls(), each.name) for each in fields(cls)}
         places: dict[str, Any] = {

@@ -12,7 +12,8 @@ from shiyi.answering.texts import Unit
 from shiyi.errors import FormatError
 from shiyi.model.path import Path, RelationPath
 from shiyi.model.rdf import NamedNode
-from shiyi.settings import PathSettings
+from shiyi.reasoning.query_rank import importance_for
+from shiyi.settings import PageRankSettings, PathSettings
 from shiyi.sparql.path_query import path_query
 
 Plans = Mapping[str, tuple[RelationPath, ...]]  # by the class they start from
@@ -68,6 +69,7 @@ class Retriever:
     rank: Mapping[str, float]
     settings: PathSettings
     known: frozenset[str]
+    ranking: PageRankSettings = PageRankSettings()  # noqa: RUF009 - frozen
 
     def retrieve(
         self,
@@ -108,7 +110,8 @@ class Retriever:
             for path in walk.paths:
                 if path.weakest >= least and self._fits(path, wanted):
                     found[tuple(hop.claim for hop in path.hops)] = path
-        ranked = scored(found.values(), self.rank, SCORERS[self.settings.scorer])
+        rank = importance_for(self.ranking.scope, found.values(), self.rank, self.ranking)
+        ranked = scored(found.values(), rank, SCORERS[self.settings.scorer])
         shown = diverse(ranked, k)
         return Retrieved(
             tuple(ranked), tuple(shown), tuple(plans), tuple(queries), tuple(notes),

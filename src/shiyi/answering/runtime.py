@@ -144,9 +144,7 @@ class Runtime:
         return Casebook.read(self.store)
 
     @classmethod
-    def open(
-        cls, base: KnowledgeBase, settings: Settings, shown: QuadStore | None = None
-    ) -> Self:
+    def open(cls, base: KnowledgeBase, settings: Settings, shown: QuadStore | None = None) -> Self:
         """Open for a knowledge base; ``base`` must stay open as long as this is used.
 
         ``shown`` is the part of it that answers may rest on, where that is not all.
@@ -188,7 +186,8 @@ class Runtime:
         }
         if paths.engine not in engines:
             raise FormatError("path engine", paths.engine, ENGINES)
-        retriever = Retriever(facts, planner, engines[paths.engine], rank, paths, known)
+        ranking = settings.pagerank
+        retriever = Retriever(facts, planner, engines[paths.engine], rank, paths, known, ranking)
         return cls(
             store, facts, evidences, Safety(facts, evidences), linker, projection, rank, retriever,
             projection.release, settings,

@@ -10,7 +10,6 @@ from shiyi.answering.casebook import Casebook
 from shiyi.answering.facts import Fact
 from shiyi.answering.finders import ProjectionFinder
 from shiyi.answering.library import Library
-from shiyi.answering.paths import Retriever
 from shiyi.answering.planning import Planner
 from shiyi.answering.runtime import Runtime, Shelf
 from shiyi.answering.texts import PASSAGE, Unit, units
@@ -119,8 +118,7 @@ def _certain(runtime: Runtime) -> Runtime:
     rank = graph.importance(runtime.settings.pagerank)
     planner = Planner.over(facts)
     finder = ProjectionFinder(graph, facts, planner, rank)
-    old_paths = runtime.retriever
-    retriever = Retriever(facts, planner, finder, rank, old_paths.settings, old_paths.known)
+    retriever = replace(runtime.retriever, facts=facts, planner=planner, finder=finder, rank=rank)
     return replace(runtime, facts=facts, projection=graph, rank=rank, retriever=retriever)
 
 
