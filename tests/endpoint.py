@@ -51,5 +51,6 @@ def endpoint(folder: Path) -> Iterator[tuple[str, str]]:
         try:
             yield f"http://127.0.0.1:{server.effective_port}", secret
         finally:
-            server.close()
+            server.trigger.pull_trigger(server.close)  # in its own thread, which may be waiting
+            thread.join(10)
             thread.join(10)

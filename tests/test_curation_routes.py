@@ -35,7 +35,7 @@ RIGHTS = {
 # routes elsewhere that take more than a look: they answer questions, or ask for a write token
 ELSEWHERE = {
     "POST /api/ask": "free", "POST /api/ask/replay": "free", "POST /api/ask/sparql": "free", "POST /api/link": "free",
-    "POST /sparql": "free", "POST /rdf-graph-store": "write", "PUT /rdf-graph-store": "write",
+    "POST /sparql": "free", "POST /sparql/rdf11": "free", "POST /rdf-graph-store": "write", "PUT /rdf-graph-store": "write",
     "DELETE /rdf-graph-store": "write", "POST /rdf-graph-store/<path:name>": "write",
     "PUT /rdf-graph-store/<path:name>": "write", "DELETE /rdf-graph-store/<path:name>": "write",
 }  # fmt: skip

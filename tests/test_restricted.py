@@ -85,6 +85,7 @@ ASKED: dict[str, list[str]] = {
     "/sparql": [f"/sparql?query={ALL}&format={each}" for each in ("json", "xml", "csv", "tsv")]
     + [f"/sparql?query={BOTH}&format={each}" for each in FORMS] + [f"/sparql?query={ALL}", "/sparql"]
     + [f"/sparql?query=DESCRIBE <{ID}{each}>&format=nt&profile=rdf11" for each in NAMES],
+    "/sparql/rdf11": [f"/sparql/rdf11?query={ALL}&format=csv", f"/sparql?query={ALL}&profile=rdf11&format=tsv"],
     "/rdf-graph-store": ["/rdf-graph-store?default"] + [f"/rdf-graph-store?graph={each}" for each in GRAPHS],
     "/rdf-graph-store/<path:name>": ["/rdf-graph-store/x"],
     "/releases/": ["/releases/"], "/releases/<version>/": ["/releases/1/"],
@@ -101,6 +102,7 @@ POSTED: dict[str, list[dict[str, Any]]] = {
     "/api/link": [{"json": {"text": QUESTION}}],
     "/sparql": [{"data": {"query": ALL, "format": "csv"}},
                 {"data": ALL, "content_type": "application/sparql-query"}],
+    "/sparql/rdf11": [{"data": {"query": ALL, "format": "json"}}],
     "/curate/report": [{"data": {"about": each, "website": "x"}} for each in NAMES],
     "/curate/sign-in": [], "/curate/sign-out": [],
 }  # fmt: skip

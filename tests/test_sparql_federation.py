@@ -12,6 +12,7 @@ import pytest
 
 from tests.endpoint import endpoint
 
+REIFIES = "http://www.w3.org/1999/02/22-rdf-syntax-ns#reifies"
 A, P = "https://example.org/a", "https://example.org/p"
 HOME = Path(os.environ.get("COMUNICA_HOME", Path(__file__).parent))
 INSTALLED = HOME / "node_modules" / "@comunica" / "query-sparql"
@@ -21,7 +22,7 @@ INSTALLED = HOME / "node_modules" / "@comunica" / "query-sparql"
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with endpoint(tmp_path_factory.mktemp("federation")) as (base, secret):
         asked = urllib.request.Request(  # noqa: S310 - loopback
-            f"{base}/sparql", f'INSERT DATA {{ <{A}> <{P}> "甘"@zh, 3 }}'.encode(),
+            f"{base}/sparql", f'INSERT DATA {{ <{A}> <{P}> "甘"@zh, 3 . <urn:claim> <{REIFIES}> <<( <{A}> <{P}> 3 )>> }}'.encode(),
             {"Authorization": f"Bearer {secret}", "Content-Type": "application/sparql-update"},
         )  # fmt: skip
         urllib.request.urlopen(asked).close()  # noqa: S310 - loopback
@@ -59,3 +60,10 @@ def test_comunica_knows_us_for_an_endpoint_by_our_description(served: str) -> No
 def test_comunica_joins_its_own_data_with_ours_by_service(served: str) -> None:
     query = f"SELECT ?o {{ ?s <urn:mine> 1 SERVICE <{served}> {{ ?s <{P}> ?o }} }}"
     assert {row["o"] for row in ask(f"data:<{A}> <urn:mine> 1 .", query)} == {"甘", "3"}
+
+
+def test_comunica_asks_for_claims_in_rdf_11(served: str) -> None:
+    reified = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#{}>"
+    query = f"SELECT ?o {{ <urn:claim> {reified.format('subject')} <{A}> ; {reified.format('object')} ?o }}"
+    assert [row["o"] for row in ask(f"sparql@{served}/rdf11", query)] == ["3"]
+    assert ask(f"sparql@{served}", query) == []

@@ -51,7 +51,7 @@ def test_an_update_is_seen_at_once_and_only_its_data(
     updater: Updater, pool: QueryPool, shortcut: bool
 ) -> None:
     if shortcut:
-        pool.shortcut = updater.snapshot
+        pool.seen.shortcut = updater.snapshot
     assert pool.query(ALL).rows == 0
     assert updater.update(INSERT, author()).added == 2
     assert pool.query(ALL).rows == 2  # the writer's own note is not among them

@@ -22,7 +22,7 @@ _WRITERS = {"rdf": "rdfxml"}
 def service_description(site: Site, extension: str, kind: str) -> Response:
     """Describe the endpoint in SPARQL 1.1 Service Description terms."""
     service, dataset, graph = (BlankNode(name) for name in ("service", "dataset", "graph"))
-    endpoint = NamedNode(url_for("sparql.sparql", _external=True))
+    endpoint = NamedNode(request.base_url)
     triples = [
         Triple(service, RDF.type, NamedNode(_SD + "Service")),
         Triple(service, NamedNode(_SD + "endpoint"), endpoint),

@@ -49,7 +49,13 @@ def document(site: Site) -> dict[str, Any]:
             "/api/complete": {"get": _complete()},
             "/sparql": {
                 "get": _get("SPARQL query", *map(_query, _SPARQL), more=_REFUSED),
-                "post": _sparql_post(),
+                "post": _sparql_post(
+                    "SPARQL query; with a token also SPARQL update", ("query", "update")
+                ),
+            },
+            "/sparql/rdf11": {
+                "get": _get("SPARQL 1.1 query of the claims as RDF 1.1", *map(_query, _SPARQL), more=_REFUSED),
+                "post": _sparql_post("SPARQL 1.1 query of the claims as RDF 1.1", ("query",)),
             },
             "/rdf-graph-store": {
                 "get": _get("One graph", *map(_query, _GRAPH), more=_ABSENT | _REFUSED),
@@ -67,12 +73,12 @@ def document(site: Site) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _sparql_post() -> dict[str, Any]:
-    names = ("query", "update", *_SPARQL[1:])
+def _sparql_post(summary: str, holds: tuple[str, ...]) -> dict[str, Any]:
+    names = (*holds, *_SPARQL[1:])
     form = {"type": "object", "properties": dict.fromkeys(names, _TEXT)}
-    kinds = ("application/sparql-query", "application/sparql-update")
+    kinds = tuple(f"application/sparql-{name}" for name in holds)
     return {
-        "summary": "SPARQL query; with a token also SPARQL update",
+        "summary": summary,
         "security": [{}, {"token": []}],
         "requestBody": {"required": True, "content": {
             "application/x-www-form-urlencoded": {"schema": form},

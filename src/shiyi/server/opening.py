@@ -169,7 +169,7 @@ def writing_to(
     if not base.writes or isinstance(pool, RemotePool):  # its own endpoint takes updates
         return Writing(tokens)
     updater = Updater(base, settings.query, pool.expire)
-    pool.shortcut = updater.snapshot
+    pool.seen.shortcut = updater.snapshot
     return Writing(tokens, updater)
 
 

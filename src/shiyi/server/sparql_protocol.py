@@ -2,12 +2,12 @@
 
 import re
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from flask import Blueprint, Response, render_template, request
 from werkzeug.datastructures import MultiDict
-from werkzeug.exceptions import BadRequest, UnsupportedMediaType
+from werkzeug.exceptions import BadRequest, MethodNotAllowed, UnsupportedMediaType
 from werkzeug.wrappers import Response as BaseResponse
 
 from shiyi.errors import FormatError, QueryError, ShiyiError, TooLargeError, UsageError
@@ -23,7 +23,7 @@ from shiyi.server.results_table import ResultsTable
 from shiyi.server.results_views import chart, graph
 from shiyi.server.site import FreeQuery, Site
 from shiyi.server.sparql_examples import examples
-from shiyi.server.sparql_update import updated
+from shiyi.server.sparql_update import ordered, updated
 from shiyi.server.spooled import spooled
 from shiyi.server.wording import chosen_language
 from shiyi.sparql.results import GRAPH_TYPES
@@ -71,24 +71,38 @@ def sparql_protocol(site: Site, metrics: Metrics, kept: Kept) -> Blueprint:
         if done is not None:
             metrics.event("sparql", "UPDATE")
             return done
-        asked = _read(site)
-        if asked is None:
-            return _without_query(site, kept)
-        offered = _offered(asked)
-        kind = offered[0] if asked.format else preferred([*offered, HTML])
-        metrics.event("sparql", query_form(asked.query) or "unknown")
-        if kind == HTML:
-            return _page(site, kept, asked)
-        whole = door.sees_all()
-        response = spooled(site.free.stream(_free(asked, kind, whole=whole)), kind)
-        if whole:
-            keep_apart(response)
-        if asked.format:
-            stem = f"shiyi-result.{asked.format}"
-            response.headers["Content-Disposition"] = f'attachment; filename="{stem}"'
-        return response
+        return _queried(site, metrics, kept, door, "")
+
+    @routes.route("/sparql/rdf11", methods=["GET", "POST"])
+    def sparql_of_rdf_11() -> BaseResponse:
+        """Answer clients that append their parameters to an address that has none."""
+        if ordered(site) is not None:
+            raise MethodNotAllowed(description="updates go to /sparql")
+        return _queried(site, metrics, kept, door, "rdf11")
 
     return routes
+
+
+def _queried(site: Site, metrics: Metrics, kept: Kept, door: Door, profile: str) -> BaseResponse:
+    """Answer a query; ``profile`` is that of the address."""
+    asked = _read(site)
+    if asked is None:
+        return _without_query(site, kept)
+    if profile:
+        asked = replace(asked, profile=profile)
+    offered = _offered(asked)
+    kind = offered[0] if asked.format else preferred([*offered, HTML])
+    metrics.event("sparql", query_form(asked.query) or "unknown")
+    if kind == HTML:
+        return _page(site, kept, asked)
+    whole = door.sees_all()
+    response = spooled(site.free.stream(_free(asked, kind, whole=whole)), kind)
+    if whole:
+        keep_apart(response)
+    if asked.format:
+        stem = f"shiyi-result.{asked.format}"
+        response.headers["Content-Disposition"] = f'attachment; filename="{stem}"'
+    return response
 
 
 def _free(asked: Asked, kind: str, rows: int | None = None, whole: bool = False) -> FreeQuery:

@@ -1,6 +1,6 @@
 """Free queries where the store is remote: passed on to its engine, bounded here, never updates."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final, Self
 
 from shiyi.errors import FormatError, OutsideError, QueryLimitError
@@ -15,7 +15,6 @@ from shiyi.sparql.results import (
     ResultFormat,
     StreamedResult,
 )
-from shiyi.sparql.snapshots import Snapshot
 from shiyi.sparql.spool import Spool
 from shiyi.sparql.worker_rows import RowCounter
 from shiyi.sparql.workers import past_limit, past_time, seconds_of
@@ -34,7 +33,6 @@ class RemotePool:
 
     def __init__(self, store: RemoteStore, settings: QuerySettings) -> None:
         self._store, self._settings = store, settings
-        self.shortcut: Callable[[int], Snapshot | None] = lambda sequence: None
 
     def query(self, text: str, **how: Any) -> QueryResult:
         """Answer a query whole and in memory; arguments as of :meth:`stream`."""

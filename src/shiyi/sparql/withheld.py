@@ -17,7 +17,6 @@ RESTRICTED: Final = "restricted"  # the first word of a licence that forbids pas
 # graphs that are nobody's business: what the journal keeps, and patients' cases
 PRIVATE: Final = (graph("journal").value, graph("cases").value)
 _BOOKKEEPING: Final = SHIYI.appliedThrough
-_BATCH: Final = 20_000  # quads removed at once
 _NAMED: Final = "SELECT ?graph { GRAPH ?graph { } }"
 _TERMS: Final = "?said ?p ?term FILTER(isTRIPLE(?term))"
 _WITH_TERMS: Final = (
@@ -133,9 +132,7 @@ def strip(folder: Path, held: Withheld, private: Iterable[str]) -> None:
     """Remove from a copy of the store what stays inside."""
     store = OxigraphStore.on_disk(folder)
     try:
-        quads = list(dict.fromkeys(_held_quads(store, held)))
-        for start in range(0, len(quads), _BATCH):
-            store.change((), quads[start : start + _BATCH])
+        store.unload_quads(_held_quads(store, held))
         if graphs := tuple(NamedNode(name) for name in sorted(private)):
             store.change((), (), (graphs, ()))
         store.flush()
@@ -152,11 +149,12 @@ def _held_quads(store: OxigraphStore, held: Withheld) -> list[Quad]:
         if isinstance(subject, NamedNode):
             found += store.match(subject, said.predicate, said.object)
     if nodes:  # statements about them, which no index finds
-        found += (quad for quad in _with_terms(store) if held.holds(quad))
+        found += (quad for quad in with_terms(store) if held.holds(quad))
     return found
 
 
-def _with_terms(store: OxigraphStore) -> Iterator[Quad]:
+def with_terms(store: QuadStore) -> Iterator[Quad]:
+    """Yield the quads whose object is a triple term, which no index tells apart."""
     for row in store.select(_WITH_TERMS):
         subject, predicate, place = row["said"], row["p"], row.get("place")
         yield Quad(subject, predicate, row["term"], place)  # type: ignore[arg-type] # as it was stored

@@ -1,11 +1,11 @@
 """The reading path for queries others wrote: killable workers on snapshots, never this process."""
 
-import math
 import queue
+import re
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from types import TracebackType
@@ -31,32 +31,22 @@ from shiyi.sparql.results import (
     ResultFormat,
     StreamedResult,
 )
-from shiyi.sparql.snapshots import Snapshot
-from shiyi.sparql.withheld import hide
+from shiyi.sparql.seen import Seen, Shared
 from shiyi.sparql.worker_process import Reply, WorkerGoneError, WorkerProcess
 
 if TYPE_CHECKING:
     from shiyi.sparql.remote_pool import RemotePool
 
 _AGAIN = 0.2  # seconds between attempts to start a worker
+# a query that itself names triple terms or their reifiers is asked of the base as it is
+_SPEAKS_12 = re.compile(r"<<|\breifies\b")
 FAULTS = {"query": QueryError, "refused": QueryRefusedError}  # by what the worker says
-
-
-@dataclass(slots=True)
-class _Shared:
-    """A snapshot that several workers read; removed when the last lets go."""
-
-    snapshot: Snapshot
-    sequence: int
-    made: float
-    hides: bool = False  # whether something was taken out of it
-    users: int = 1
 
 
 @dataclass(slots=True)
 class _Worker:
     process: WorkerProcess
-    reads: _Shared | None = None
+    reads: Shared | None = None
     lives: bool = True
 
 
@@ -64,7 +54,7 @@ class QueryPool:
     """Answers free queries in confined workers; whatever a query does, the next is answered.
 
     A change is seen by queries that begin ``settings.snapshot_seconds`` after it, or at once
-    after :meth:`refresh`. A ``shortcut`` may give a snapshot of that sequence number sooner.
+    after :meth:`refresh`.
 
     Queries see no restricted claims and no patients' cases (:mod:`shiyi.sparql.withheld`), but
     for those asked as ``whole``; with ``open_to_all`` restricted claims are for everybody.
@@ -73,14 +63,12 @@ class QueryPool:
     def __init__(
         self, kb: KnowledgeBase, settings: QuerySettings | None = None, open_to_all: bool = False
     ) -> None:
-        self._kb, self._settings, self._open_to_all = kb, settings or QuerySettings(), open_to_all
-        self.shortcut: Callable[[int], Snapshot | None] = lambda sequence: None
+        self._settings = settings or QuerySettings()
+        self.seen = Seen(kb, self._settings.snapshot_seconds, open_to_all)
         self._idle: queue.LifoQueue[_Worker] = queue.LifoQueue()
         self._turn, self._closed = threading.Lock(), False
         kept = self._settings.cache_bytes
         self._kept = KeptResults(kept) if kept > 0 else None
-        self._current = self._snapshot()
-        self._whole: _Shared | None = None  # made when it is first asked for
         self._workers = [
             _Worker(WorkerProcess(self._settings)) for _ in range(max(1, self._settings.workers))
         ]
@@ -129,8 +117,10 @@ class QueryPool:
         """Answer one SELECT, ASK, CONSTRUCT or DESCRIBE at constant memory.
 
         A long result lies in a file without a name until it is whole, so that one past a limit is
-        an error from the first byte. The ``profile`` ``rdf11`` writes graphs without triple terms;
-        relative IRIs are resolved against ``base``; ``rows`` lowers the limit of the settings.
+        an error from the first byte. The ``profile`` ``rdf11`` asks the base as RDF 1.1 says it
+        (:mod:`shiyi.sparql.lowered_view`), but for queries that themselves speak RDF 1.2: of those
+        only graphs are written so. The copy for it is made when it is first asked for after a change.
+        Relative IRIs are resolved against ``base``; ``rows`` lowers the limit of the settings.
         A ``whole`` query sees what stays inside too.
 
         ``default_graphs`` and ``named_graphs`` are the IRIs of the protocol and replace what the
@@ -138,8 +128,9 @@ class QueryPool:
         ``timeout`` seconds, memory, rows or bytes, FormatError where ``accept`` has no fit.
         """
         accepted, seconds = accept or ResultFormat(), seconds_of(self._settings, timeout)
+        lowers = profile == "rdf11" and not _SPEAKS_12.search(text)
         key = (
-            self._level(whole), text, accepted, tuple(default_graphs), tuple(named_graphs), profile,
+            self.seen.level(whole), lowers, text, accepted, tuple(default_graphs), tuple(named_graphs), profile,
             base, rows,
         )  # fmt: skip
         if self._kept and (known := self._kept.find(key)):
@@ -153,8 +144,8 @@ class QueryPool:
             **_prefixes(accepted.graph),
         }  # fmt: skip
         bounded = replace(self._settings, rows=request["rows"])
-        made = _result(self._reply(request, seconds, whole), accepted, bounded)
-        if self._kept and key[0] == self._level(whole):
+        made = _result(self._reply(request, seconds, whole, lowers), accepted, bounded)
+        if self._kept and key[0] == self.seen.level(whole):
             self._kept.keep(key, text, made)
         return made
 
@@ -177,13 +168,11 @@ class QueryPool:
 
     def expire(self) -> None:
         """Let the next query see all changes made so far, as ``refresh`` does, but then only."""
-        with self._turn:
-            self._current.made = -math.inf
+        self.seen.expire()
 
     def refresh(self) -> None:
         """Let every query that begins from now on see all changes made so far."""
-        with self._turn:
-            self._renew()
+        self.seen.refresh()
 
     def close(self) -> None:
         """End all workers and remove the snapshots; queries under way get an error."""
@@ -196,9 +185,8 @@ class QueryPool:
         for _ in self._workers:
             worker = self._idle.get()
             worker.process.end()
-            self._release(worker.reads)
-        self._release(self._current)
-        self._release(self._whole)
+            self.seen.release(worker.reads)
+        self.seen.close()
 
     def __enter__(self) -> Self:
         return self
@@ -211,11 +199,15 @@ class QueryPool:
     ) -> None:
         self.close()
 
-    def _reply(self, request: dict[str, Any], seconds: float, whole: bool) -> Reply:
+    def _reply(
+        self, request: dict[str, Any], seconds: float, whole: bool, lowers: bool = False
+    ) -> Reply:
+        if lowers:  # making it is not the query's time
+            self.seen.release(self.seen.lowered(whole))
         until = time.monotonic() + seconds
         with self._borrowed(seconds) as worker:
             waited = seconds - (until - time.monotonic())
-            shared = self._latest(whole)
+            shared = self.seen.lowered(whole) if lowers else self.seen.latest(whole)
             try:
                 asked = {**request, "snapshot": str(shared.snapshot.path)}
                 reply = worker.process.ask(asked, until)
@@ -228,7 +220,7 @@ class QueryPool:
             except BaseException:
                 self._dead(worker, shared)
                 raise
-            self._release(worker.reads)
+            self.seen.release(worker.reads)
             worker.reads = shared
             return reply
 
@@ -248,15 +240,15 @@ class QueryPool:
             else:  # whoever asked need not wait until there is another
                 threading.Thread(target=self._revive, args=(worker,), daemon=True).start()
 
-    def _dead(self, worker: _Worker, shared: _Shared) -> None:
+    def _dead(self, worker: _Worker, shared: Shared) -> None:
         worker.process.kill()
         worker.lives = False
-        self._release(shared)
+        self.seen.release(shared)
 
     def _revive(self, worker: _Worker) -> None:
         """Put a fresh process in the place of one that is gone, as soon as the machine has room."""
         worker.process.end()
-        self._release(worker.reads)
+        self.seen.release(worker.reads)
         worker.reads = None
         while not self._closed and not worker.lives:
             try:
@@ -266,58 +258,6 @@ class QueryPool:
             except (OSError, KnowledgeBaseError):  # no descriptors or no memory now
                 time.sleep(_AGAIN)
         self._idle.put(worker)
-
-    def _latest(self, whole: bool) -> _Shared:
-        """Take hold of a snapshot that is recent enough."""
-        with self._turn:
-            shared = self._seen(whole)
-            shared.users += 1
-            return shared
-
-    def _level(self, whole: bool) -> tuple[int, bool]:
-        """Tell of what a query that begins now will see: the last change, and whether all."""
-        with self._turn:
-            shared = self._seen(whole)
-            return shared.sequence, shared is self._whole
-
-    def _seen(self, whole: bool) -> _Shared:
-        """Give the snapshot a query that begins now sees; where nothing is hidden, all see one."""
-        behind = self._kb.sequence != self._current.sequence
-        age = time.monotonic() - self._current.made
-        if behind and age >= self._settings.snapshot_seconds:
-            self._renew()
-        if not (whole and self._current.hides):
-            return self._current
-        if self._whole is None or self._whole.sequence != self._current.sequence:
-            old, self._whole = self._whole, self._snapshot(whole=True)
-            if old:
-                self._drop(old)
-        return self._whole
-
-    def _renew(self) -> None:
-        if self._kb.sequence != self._current.sequence:
-            old, self._current = self._current, self._snapshot()
-            self._drop(old)
-
-    def _snapshot(self, whole: bool = False) -> _Shared:
-        sequence = self._kb.sequence  # before the copy: it may hold more, never less
-        snapshot = self.shortcut(sequence) or self._kb.take_snapshot()
-        try:
-            hides = hide(snapshot, whole, self._open_to_all)
-        except BaseException:
-            snapshot.remove()
-            raise
-        return _Shared(snapshot, sequence, time.monotonic(), hides)
-
-    def _release(self, shared: _Shared | None) -> None:
-        if shared is not None:
-            with self._turn:
-                self._drop(shared)
-
-    def _drop(self, shared: _Shared) -> None:
-        shared.users -= 1
-        if shared.users == 0:
-            shared.snapshot.remove()
 
 
 def seconds_of(settings: QuerySettings, timeout: float | None) -> float:

@@ -250,15 +250,6 @@ def applied_through(store: QuadStore) -> int:
     return max(noted, default=0)
 
 
-def hide_note(folder: Path) -> None:
-    """Remove the writer's own note from a copy, so that readers see the data and nothing else."""
-    store = OxigraphStore.on_disk(folder)
-    try:
-        store.change((), tuple(store.match(graph=JOURNAL)), ((JOURNAL,), ()))
-    finally:
-        store.close()
-
-
 def take_lock(kb: Path) -> int:
     """Lock ``kb`` against other writers, until the descriptor is closed or the process dies.
 
