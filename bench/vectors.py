@@ -1,4 +1,4 @@
-"""Exact and approximate search among many label vectors: `python bench/vectors.py [--vectors N]`."""
+"""Exact and approximate search among many label vectors: `python bench/vectors.py [--vectors N] [--keep DIR]`."""
 
 import argparse
 import json
@@ -54,26 +54,76 @@ def recall(exact: Search, near: Search, queries: Sequence[Vectors]) -> float:
     return round(statistics.mean(shares), 4)
 
 
-def measured(embedder: Embedder, vectors: int, exact_at: int, queries: int) -> dict[str, object]:
-    """Search exactly among ``exact_at`` vectors, and by HNSW among ``vectors``."""
-    texts = made_up(vectors + queries)
-    random.Random(5).shuffle(texts)  # noqa: S311
-    asked = list(embedder.encode(texts[:queries]))
-    rows = np.concatenate([embedder.encode(texts[at : at + 20_000])
-                           for at in range(queries, len(texts), 20_000)])  # fmt: skip
-    whole, part = LabelVectors(rows, embedder, ""), LabelVectors(rows[:exact_at], embedder, "")
+def misspelt(texts: Sequence[str]) -> list[str]:
+    """Leave one letter or character out of each text, as a hasty writer does."""
+    chance = random.Random(17)  # noqa: S311
+    places = [chance.randrange(len(text)) for text in texts]
+    return [text[:at] + text[at + 1 :] for text, at in zip(texts, places, strict=True)]
+
+
+def rows_of(embedder: Embedder, texts: Sequence[str], keep: Path | None) -> Vectors:
+    """Embed the texts, or read what an earlier run kept."""
+    kept = keep / "rows.npy" if keep else None
+    if kept and kept.is_file():
+        rows: Vectors = np.load(kept)
+        if len(rows) == len(texts):
+            return rows
+    rows = np.concatenate(
+        [embedder.encode(texts[at : at + 20_000]) for at in range(0, len(texts), 20_000)]
+    )
+    if kept:
+        np.save(kept, rows)
+    return rows
+
+
+def graph_of(
+    vectors: LabelVectors, threads: int, keep: Path | None
+) -> tuple[ApproximateVectors, dict[str, float]]:
+    """Make the graph, or read the one an earlier run kept, and say what making it took."""
+    note = keep / "building.json" if keep else None
+    if keep and note and note.is_file():
+        return ApproximateVectors.load(keep, vectors), json.loads(note.read_text("utf-8"))
     started = time.perf_counter()
-    graph = ApproximateVectors.of(whole)
-    building = time.perf_counter() - started
+    graph = ApproximateVectors.of(vectors, threads)
+    building: dict[str, float] = {
+        "build s": round(time.perf_counter() - started), "build threads": threads,
+    }  # fmt: skip
+    if keep and note:
+        graph.save(keep)
+        note.write_text(json.dumps(building), encoding="utf-8")
+    return graph, building
+
+
+def measured(asked: argparse.Namespace, embedder: Embedder) -> dict[str, object]:
+    """Search exactly among ``asked.exact`` vectors, and by HNSW among ``asked.vectors``."""
+    texts = made_up(asked.vectors + asked.queries)
+    random.Random(5).shuffle(texts)  # noqa: S311
+    rows = rows_of(embedder, texts, asked.keep)
+    queries = {
+        "other names": list(rows[: asked.queries]),
+        "the names, misspelt": list(
+            embedder.encode(misspelt(texts[asked.queries : 2 * asked.queries]))
+        ),
+    }
+    rows = rows[asked.queries :]
+    exact = min(asked.exact, asked.vectors)
+    whole, part = LabelVectors(rows, embedder, ""), LabelVectors(rows[:exact], embedder, "")
+    rounds = {f"exact among {exact:,}, {name}": milliseconds(part.nearest, each)
+              for name, each in queries.items()}  # fmt: skip
+    graph, building = graph_of(whole, asked.threads, asked.keep)
+    found = []
+    for expansion in asked.expansions or [graph.graph.expansion_search]:
+        graph.graph.expansion_search = expansion  # type: ignore[misc]  # its stub lacks the setter
+        for name, each in queries.items():
+            graph.nearest(each[0], _K)
+            found.append({"queries": name, "expansion": expansion,
+                          **milliseconds(graph.nearest, each),
+                          "recall@10": recall(whole.nearest, graph.nearest, each[:300])})  # fmt: skip
     return {
-        "dimensions": rows.shape[1],
-        f"exact among {exact_at:,}": milliseconds(part.nearest, asked),
-        f"HNSW among {vectors:,}": milliseconds(graph.nearest, asked),
-        "recall@10": recall(whole.nearest, graph.nearest, asked[:300]),
-        "build s": round(building),
+        "dimensions": rows.shape[1], **rounds, f"HNSW among {asked.vectors:,}": found, **building,
         "graph MB": round(graph.graph.memory_usage / 1e6),
         "peak MB": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
-    }
+    }  # fmt: skip
 
 
 def main() -> None:
@@ -81,11 +131,15 @@ def main() -> None:
     parser.add_argument("--vectors", type=int, default=50_000)
     parser.add_argument("--exact", type=int, default=175_000)
     parser.add_argument("--queries", type=int, default=1_000)
+    parser.add_argument("--threads", type=int, default=1, help="of building the graph")
+    parser.add_argument("--expansions", type=lambda said: [int(each) for each in said.split(",")],
+                        default=[], metavar="N,…", help="how widely the graph is searched")  # fmt: skip
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="keep vectors and graph there")
     asked = parser.parse_args()
     model = shipped()
     if model is None:
         parser.error("no model is shipped; run `shiyi train embeddings`")
-    found = measured(model, asked.vectors, min(asked.exact, asked.vectors), asked.queries)
+    found = measured(asked, model)
     text = json.dumps(found, ensure_ascii=False, indent=1)
     print(text)
     (HERE / "results").mkdir(exist_ok=True)

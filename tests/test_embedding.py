@@ -86,6 +86,14 @@ def test_the_shipped_model_folds_what_it_reads() -> None:
     assert np.array_equal(simplified, traditional)
 
 
+def test_the_shipped_model_says_how_much_of_a_text_it_knows() -> None:
+    assert StaticEmbedder().known(["枸杞子", "goji berry", "枣\U0003fffe", "", "\U0003fffe"]) == [
+        1.0, 1.0, 0.5, 0.0, 0.0,
+    ]  # fmt: skip
+    assert StubEmbedder().known(["a", "b"]) == [1.0, 1.0]
+    assert StaticEmbedder().known([]) == []
+
+
 def test_a_missing_model_is_an_error_with_its_folder(tmp_path: Path) -> None:
     with pytest.raises(IndexMismatchError, match=tmp_path.name):
         StaticEmbedder(tmp_path)

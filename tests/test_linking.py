@@ -141,6 +141,70 @@ def test_two_classes_in_one_phrase_are_two_mentions(linker: Linker) -> None:
     assert found == ["drug-antihypertensives", "drug-antidiabetics"]
 
 
+@pytest.mark.parametrize(
+    "text", ["枣庄", "姜嫄", "椰雕", "闲言闲语", "干姊", "松垮", "凄酸", "曲棍"]
+)
+def test_a_word_that_shares_one_character_and_is_strange_else_means_nothing(
+    linker: Linker, text: str
+) -> None:
+    assert linked(linker, text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "western red cedar",
+        "black locust",
+        "english ivy",
+        "sensory gastric ulceration",
+        "white cube",
+    ],
+)
+def test_one_word_of_a_phrase_is_not_taken_for_what_the_phrase_is_far_from(
+    linker: Linker, text: str
+) -> None:
+    guessed = [each for each in linker.link(text) if each.justification == SEMANTIC]
+    assert guessed == []
+
+
+@pytest.mark.parametrize("text", ["date night", "heart of the city", "spring water", "sage advice"])
+def test_a_name_that_the_context_refuses_does_not_come_back_by_meaning(
+    linker: Linker, text: str
+) -> None:
+    assert not {"substance-dazao", "season-spring"} & set(linked(linker, text))
+    assert all(each.justification != SEMANTIC for each in linker.link(text) if each.iri)
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("as a child I took the same pills, 500 mg", []),
+        ("As needed", []),
+        ("AS and joint pain", ["disease-ankylosing-spondylitis"]),
+        ("SAMe for mood", ["supplement-same"]),
+    ],
+)
+def test_a_short_name_that_is_a_small_word_too_is_meant_in_capitals_only(
+    linker: Linker, text: str, names: list[str]
+) -> None:
+    small = {"disease-ankylosing-spondylitis", "supplement-same", "supplement-magnesium"}
+    assert [each for each in linked(linker, text) if each in small] == names
+
+
+@pytest.mark.parametrize(
+    ("text", "ill"),
+    [
+        ("I have a cold", True), ("cold", True), ("ginger for a cold and fever", True),
+        ("cold symptoms", True), ("is a cold dangerous?", True),
+        ("cold case", False), ("can I drink cold water", False), ("cold brew coffee", False),
+    ],
+)  # fmt: skip
+def test_a_cold_is_an_illness_where_no_other_noun_follows(
+    linker: Linker, text: str, ill: bool
+) -> None:
+    assert ("disease-common-cold" in linked(linker, text)) == ill
+
+
 def test_lily_the_food_is_not_lily_of_the_valley(linker: Linker) -> None:
     assert "substance-baihe" not in linked(linker, "lily of the valley")
     assert "substance-baihe" not in linked(linker, "Convallaria majalis")

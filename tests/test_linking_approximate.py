@@ -1,11 +1,20 @@
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
 from typing_extensions import override
 
+from shiyi.errors import IndexMismatchError
+from shiyi.linking import approximate, rounded
 from shiyi.linking.embedder import Embedder, Vectors, unit
+from shiyi.linking.linker import Linker, write_index
 from shiyi.linking.vectors import LabelVectors
+from shiyi.model.names import resource
+from shiyi.model.rdf import Literal, Quad
+from shiyi.ontology.statements import DEFAULT
+from shiyi.ontology.terms import RDF, SHIYI, SKOS
+from shiyi.sparql.oxigraph import OxigraphStore
 
 pytest.importorskip("usearch")
 
@@ -43,3 +52,78 @@ def test_the_graph_finds_nearly_all_of_the_ten_nearest() -> None:
 
 def test_no_text_is_near_nothing() -> None:
     assert ApproximateVectors.of(LabelVectors(ROWS, Listed(), "release")).search([], 10) == []
+
+
+def test_only_near_labels_above_the_threshold_are_given() -> None:
+    graph = ApproximateVectors.of(LabelVectors(ROWS, Listed(), "release"))
+    ((first, *others),) = graph.above(["7"], 0.5)
+    assert first[0] == 7
+    assert all(cosine >= 0.5 for _, cosine in others)
+    assert graph.above(["7"], 1.1) == [[]]
+
+
+def test_a_graph_reads_back_as_it_was_written(tmp_path: Path) -> None:
+    made = ApproximateVectors.of(LabelVectors(ROWS, Listed(), "release"))
+    made.save(tmp_path)
+    read = ApproximateVectors.load(tmp_path, made.vectors)
+    assert read.search(["1", "2"], 10) == made.search(["1", "2"], 10)
+
+
+def test_a_graph_of_other_vectors_or_a_damaged_one_is_refused(tmp_path: Path) -> None:
+    exact = LabelVectors(ROWS, Listed(), "release")
+    with pytest.raises(IndexMismatchError, match="damaged"):
+        ApproximateVectors.load(tmp_path, exact)
+    path = ApproximateVectors.of(exact).save(tmp_path)
+    for other in (
+        LabelVectors(ROWS, Listed(), "other"),
+        LabelVectors(ROWS[:-1], Listed(), "release"),
+    ):
+        with pytest.raises(IndexMismatchError, match="shiyi build"):
+            ApproximateVectors.load(tmp_path, other)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-100])
+    with pytest.raises(IndexMismatchError, match="cut short"):
+        ApproximateVectors.load(tmp_path, exact)
+    path.write_bytes(b"\0" * len(whole))
+    with pytest.raises(IndexMismatchError):
+        ApproximateVectors.load(tmp_path, exact)
+
+
+def test_a_base_of_very_many_labels_is_linked_over_a_graph(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(approximate, "MANY", 2)
+    goji, store = resource("substance-gouqizi"), OxigraphStore.in_memory()
+    store.change(
+        add=[
+            Quad(goji, RDF.type, SHIYI.MFHSubstance, DEFAULT),
+            Quad(goji, SKOS.prefLabel, Literal("枸杞子", language="zh"), DEFAULT),
+            Quad(goji, SKOS.prefLabel, Literal("goji berry", language="en"), DEFAULT),
+        ]
+    )
+    write_index(tmp_path, store, "r")
+    linker = Linker.open(tmp_path, store, "r")
+    assert isinstance(linker.vectors, ApproximateVectors)
+    assert [each.iri for each in linker.candidates("berry of goji")] == [goji.value]
+
+
+@pytest.mark.parametrize("rows", [
+    ROWS, np.zeros((40, 32), np.float32), np.repeat(ROWS[:5], 30, axis=0),
+    np.concatenate([ROWS[:50], ROWS[:50] * np.float32(1e-12)]), ROWS[:3],
+], ids=["random", "zeros", "repeated", "tiny", "three"])  # fmt: skip
+def test_rounding_to_eight_bits_loses_none_of_the_nearest(
+    rows: Vectors, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = LabelVectors(rows, Listed(), "release")
+    wanted = [[round(cosine, 5) for _, cosine in plain.nearest(row, 10)] for row in ROWS[:40]]
+    monkeypatch.setattr("shiyi.linking.vectors.MANY", 1)
+    quick = LabelVectors(rows, Listed(), "release")
+    found = [[round(cosine, 5) for _, cosine in quick.nearest(row, 10)] for row in ROWS[:40]]
+    assert np.allclose(found, wanted, atol=2e-5)
+    assert len(found[0]) == min(10, len(rows))
+
+
+def test_few_of_many_rounded_vectors_are_looked_at_again() -> None:
+    coarse = rounded.Rounded.of(ROWS)
+    assert coarse is not None
+    assert all(10 <= len(coarse.near(row, 10)) < 100 for row in ROWS[:40])

@@ -2,10 +2,12 @@
 
 import argparse
 import json
+import os
 import sys
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from shiyi.cli import emit
 from shiyi.errors import UsageError
@@ -13,6 +15,7 @@ from shiyi.settings import Settings
 
 if TYPE_CHECKING:
     from shiyi.linking.linker import Linker
+    from shiyi.model.mention import Mention
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -24,6 +27,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, metavar="FILE",
                         help="where --passages writes; a run that was stopped goes on there")  # fmt: skip
     parser.add_argument("--workers", type=int, default=1, metavar="N", help="processes")
+    parser.add_argument("--pick", action="store_true",
+                        help="let the configured model choose among the candidates of uncertain mentions")  # fmt: skip
+    parser.add_argument("--kind", default="", metavar="CLASS",
+                        help="with --pick: the class to offer first, such as Syndrome")  # fmt: skip
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print mentions as JSON")
     form.add_argument("--sssom", action="store_true", help="print SSSOM rows")
@@ -33,35 +40,63 @@ def run(args: argparse.Namespace, settings: Settings) -> int:
     """Print the mentions of a text and the concepts they were linked to."""
     from shiyi.cli.query import read_text
     from shiyi.linking.linker import Linker
-    from shiyi.model.rdf import local_name
     from shiyi.sparql.knowledge_base import KnowledgeBase
 
     if args.passages:
+        if args.pick:
+            raise UsageError("--pick is for one TEXT, not for --passages")
         return _many(args, settings)
     if not args.text:
         raise UsageError("give a TEXT, - for standard input, or --passages")
     text = read_text("-") if args.text == "-" else args.text
     with KnowledgeBase.of(settings) as base:
         linker = Linker.open(settings.kb, base.store, base.release, settings.linking)
-        mentions = linker.link(text)
+        notices: tuple[str, ...] = ()
+        if args.pick:
+            mentions, notices = _picked(text, linker, settings, args.kind)
+        else:
+            mentions = linker.link(text)
+    for notice in notices:
+        print(notice, file=sys.stderr)
     if args.json:
-        emit({"mentions": [each.to_json() for each in mentions]})
-    elif args.sssom:
-        print(
-            "subject_label\tpredicate_id\tobject_id\tobject_label\tmapping_justification\tconfidence"
-        )
-        for each in mentions:
-            if each.iri:
-                row = (each.text, "skos:closeMatch", f"shiyi:{local_name(each.iri)}", each.label_en,
-                       each.justification, f"{each.score:.4f}")  # fmt: skip
-                print("\t".join(row))
+        said: dict[str, Any] = {"mentions": [each.to_json() for each in mentions]}
+        emit(said | {"notices": list(notices)} if args.pick else said)
     else:
-        for each in mentions:
-            found = (
-                f"{each.label_zh} / {each.label_en}  {each.cui or 'no CUI'}" if each.iri else "—"
-            )
-            print(f"{each.text}\t{found}\t{each.score:.2f}{'  negated' if each.negated else ''}")
+        (_print_sssom if args.sssom else _print)(mentions)
     return 0 if mentions else _nothing()
+
+
+def _print_sssom(mentions: Sequence["Mention"]) -> None:
+    from shiyi.model.rdf import local_name
+
+    print("subject_label\tpredicate_id\tobject_id\tobject_label\tmapping_justification\tconfidence")
+    for each in mentions:
+        if each.iri:
+            row = (each.text, "skos:closeMatch", f"shiyi:{local_name(each.iri)}", each.label_en,
+                   each.justification, f"{each.score:.4f}")  # fmt: skip
+            print("\t".join(row))
+
+
+def _print(mentions: Sequence["Mention"]) -> None:
+    for each in mentions:
+        found = f"{each.label_zh} / {each.label_en}  {each.cui or 'no CUI'}" if each.iri else "—"
+        print(f"{each.text}\t{found}\t{each.score:.2f}{'  negated' if each.negated else ''}")
+
+
+def _picked(
+    text: str, linker: "Linker", settings: Settings, kind: str
+) -> "tuple[tuple[Mention, ...], tuple[str, ...]]":
+    from shiyi.linking.labels import KINDS
+    from shiyi.linking.pick import pick
+    from shiyi.prompts.openai import model_from
+
+    if kind and kind not in KINDS:
+        raise UsageError(f"there is no class {kind}; there are {', '.join(KINDS)}")
+    model = model_from(settings.models, os.environ)
+    if model is None:
+        raise UsageError("no model is configured: name one in models.answer of shiyi.toml")
+    picked = pick(text, linker, model, settings.linking.pick_from, kind)
+    return picked.mentions, picked.notices
 
 
 def _many(args: argparse.Namespace, settings: Settings) -> int:

@@ -7,6 +7,8 @@ from shiyi.linking.labels import KINDS
 from shiyi.linking.normalise import is_cjk, is_latin
 from shiyi.linking.words import words
 
+STOPS = words("questions-en")
+
 # heads that name no concept by themselves
 GENERIC = words("generic")
 
@@ -16,7 +18,13 @@ SCHEMES = frozenset(
 )
 # kinds too general to be guessed at; they are linked by their names alone
 NEVER_GUESSED = SCHEMES | {"Season", "Method", "RegulatoryStatus"}
-_AMBIGUOUS = frozenset({"spring", "fall", "period", "date", "dates", "sage", "may", "lead"})
+# everyday words that are names in some surroundings only
+AMBIGUOUS = frozenset({"spring", "fall", "period", "date", "dates", "sage", "may", "lead", "cold"})
+# what may follow a cold one has; before any other noun the word is an adjective
+_AILING = re.compile(
+    r" (?:symptoms?|sores?|virus|viruses|remed(?:y|ies)|medicines?|medications?)\b"
+)
+_NOUN = re.compile(r" ([a-z]+)")
 _ENDINGS = frozenset({"单抗", "替尼"})  # of names of medicines, most of which are unknown here
 _SCHEME_TALK = re.compile(
     r"性味|归经|[归入].{1,12}经|药性|四气|五味|食性|[性味][寒热温凉平辛甘酸苦咸淡涩]"
@@ -35,12 +43,14 @@ _TURNS = (
     (re.compile(r"证型|证候|辨证|辨为|属于.{0,6}证|pattern|syndrome"), "Syndrome"),
     (re.compile(r"功效|efficacy|actions? of"), "Efficacy"),
     (re.compile(r"学名|物种|species|organism|botanical"), "Organism"),
+    *((re.compile(r"\b(?:soups?|stews?|congee|porridge|recipes?|cook(?:ed|ing)?)\b|[煲炖煮熬炒蒸]"), kind)
+      for kind in ("MFHSubstance", "Food")),
 )  # fmt: skip
 
 
 def needs_context(surface: str, kinds: Sequence[str]) -> bool:
     """Say whether a written form is linked in some surroundings only."""
-    if len(surface) == 1 or surface in _AMBIGUOUS or surface in _ENDINGS:
+    if len(surface) == 1 or surface in AMBIGUOUS or surface in _ENDINGS:
         return True
     if not SCHEMES.issuperset(kinds):
         return False
@@ -67,6 +77,9 @@ def _english_fits(text: str, start: int, end: int, kinds: Sequence[str]) -> bool
         return _SCHEME_TALK.search(text) is not None
     if word in {"spring", "fall"}:
         return before in {"in", "this", "during", "for", "every", "late", "early"}
+    if word == "cold":
+        following = _NOUN.match(text, end)
+        return following is None or following[1] in STOPS or bool(_AILING.match(text, end))
     if word == "period":
         return before in {"my", "her", "your", "during"}
     return word not in {"may", "lead"} and len(word) > 1

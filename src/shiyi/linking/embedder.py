@@ -32,6 +32,10 @@ class Embedder(Protocol):
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Give one row a text, of length 1, or of zeros where nothing of it is known."""
 
+    def known(self, texts: Sequence[str]) -> list[float]:
+        """Give the share of each text that the vector is of; a whole one by default."""
+        return [1.0] * len(texts)
+
 
 class StaticEmbedder(Embedder):
     """A static model in sentence-transformers' format, read without torch."""
@@ -55,14 +59,32 @@ class StaticEmbedder(Embedder):
     @override
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Embed the folded texts."""
+        model, folded = self._opened(), [fold(text) for text in texts]
+        if not folded:  # model2vec takes no empty list
+            return np.zeros((0, model.dim), np.float32)
+        return unit(np.asarray(model.encode(folded, use_multiprocessing=False), np.float32))
+
+    @override
+    def known(self, texts: Sequence[str]) -> list[float]:
+        """Give the share of the characters for which there are pieces; the others are left out."""
+        model, folded = self._opened(), [fold(text) for text in texts]
+        shares = []
+        for text, said in zip(folded, model.tokenizer.encode_batch(folded), strict=True):
+            letters = len(text) - text.count(" ")
+            lost = sum(
+                end - start
+                for piece, (start, end) in zip(said.ids, said.offsets, strict=True)
+                if piece == model.unk_token_id
+            )
+            shares.append(1 - lost / letters if letters else 0.0)
+        return shares
+
+    def _opened(self) -> "StaticModel":
         if self._model is None:
             from model2vec import StaticModel  # 0.3 s, only where needed
 
             self._model = StaticModel.from_pretrained(self._folder, force_download=False)
-        folded = [fold(text) for text in texts]
-        if not folded:  # model2vec takes no empty list
-            return np.zeros((0, self._model.dim), np.float32)
-        return unit(np.asarray(self._model.encode(folded, use_multiprocessing=False), np.float32))
+        return self._model
 
 
 def shipped() -> StaticEmbedder | None:

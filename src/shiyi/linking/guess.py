@@ -13,11 +13,11 @@ from shiyi.linking.chunks import (
     latin_words,
     uncovered,
 )
-from shiyi.linking.context import GENERIC, NEVER_GUESSED
+from shiyi.linking.context import AMBIGUOUS, GENERIC, NEVER_GUESSED
 from shiyi.linking.dictionary import Dictionary, Hit, Sense
 from shiyi.linking.near import NearNames
 from shiyi.linking.normalise import fold, is_cjk
-from shiyi.linking.vectors import LabelVectors
+from shiyi.linking.vectors import Searching
 from shiyi.settings import LinkingSettings
 
 LEXICAL = "semapv:LexicalMatching"
@@ -28,6 +28,7 @@ _SOUND = 0.9  # the score of a homophone, ours
 _ZH_WINDOW = 6  # characters
 _EN_WINDOW = 5  # words, after QuickUMLS
 _CLAUSE = 12  # characters of a Chinese clause that may be one mention
+_PART = 0.7  # how near the whole phrase must be to what a part of it is taken for (held out, ours)
 _GUESSED = 60  # windows looked at in one text, so that a book costs no more than a page
 
 _BRIDGE = re.compile(" [a-z']+(?: [a-z']+)? ")
@@ -48,7 +49,7 @@ class Guesser:
     """Tries sound and spelling, then meaning; every guess covers its whole mention."""
 
     def __init__(
-        self, dictionary: Dictionary, vectors: LabelVectors | None, settings: LinkingSettings
+        self, dictionary: Dictionary, vectors: Searching | None, settings: LinkingSettings
     ) -> None:
         self._dictionary, self._vectors, self._settings = dictionary, vectors, settings
         self._near: NearNames | None = None
@@ -141,10 +142,21 @@ class Guesser:
 
     def _meanings(self, text: str, left: Sequence[Span]) -> list[Guess]:
         """Link by meaning what can be; what cannot is told as unknown."""
-        tried = [span for whole in left for span in _windows(text, whole)]
-        tried += _bridged(text, left)
-        near = self._nearest([text[start:end] for start, end in tried])
-        sure = [(senses, span) for span, senses in zip(tried, near, strict=True) if senses]
+        tried = [
+            (span, whole)
+            for whole in left
+            for span in _windows(text, whole)
+            if not self._refused(text[slice(*span)])
+        ]
+        tried += [(span, span) for span in _bridged(text, left)]
+        near = self._nearest([text[slice(*span)] for span, _ in tried])
+        meant = self._wholes(text, left)
+        sure = []
+        for (span, whole), senses in zip(tried, near, strict=True):
+            if span != whole and whole in meant:
+                senses = [each for each in senses if each[0].concept in meant[whole]]
+            if senses:
+                sure.append((senses, span))
         found: list[Guess] = []
         for senses, (start, end) in sorted(sure, key=lambda each: (-each[0][0][1], each[1])):
             if all(end <= known.hit.start or start >= known.hit.end for known in found):
@@ -157,21 +169,44 @@ class Guesser:
             found += [Guess(Hit(*span, ())) for span in _unknown(text, whole, inside)]
         return found
 
+    def _refused(self, window: str) -> bool:
+        """Say whether this is a name that the context has refused, or one that needs a context."""
+        return window in AMBIGUOUS or bool(self._dictionary.senses(window))
+
+    def _wholes(self, text: str, left: Sequence[Span]) -> dict[Span, set[int]]:
+        """Give the concepts each phrase in Latin script is near to: red cedar is no red bean."""
+        latin = [whole for whole in left if not is_cjk(text[whole[0]])]
+        if self._vectors is None or not latin:
+            return {}
+        labels = self._dictionary.index.labels
+        ranked = self._vectors.above([text[slice(*whole)] for whole in latin], _PART)
+        return {
+            whole: {labels[place].concept for place, _ in places}
+            for whole, places in zip(latin, ranked, strict=True)
+        }
+
     def _nearest(self, texts: Sequence[str]) -> list[list[tuple[Sense, float]]]:
         if self._vectors is None or not texts:
             return [[] for _ in texts]
-        labels = self._dictionary.index.labels
+        least = self._settings.min_cosine
+        ranked = self._vectors.above(texts, least)
+        known = self._vectors.embedder.known(texts)
         return [
             [
-                (Sense(2, labels[place].concept, place), score)
-                for place, score in ranked
-                if _related(text, labels[place].text)
-                and self._dictionary.index.concepts[labels[place].concept].kind not in NEVER_GUESSED
+                (Sense(2, self._dictionary.index.labels[place].concept, place), score * share)
+                for place, score in places
+                if score * share >= least and self._likely(text, place)
             ]
-            for text, ranked in zip(
-                texts, self._vectors.above(texts, self._settings.min_cosine), strict=True
-            )
+            for text, places, share in zip(texts, ranked, known, strict=True)
         ]
+
+    def _likely(self, text: str, place: int) -> bool:
+        """Say whether a text may mean this label at all, whatever their cosine."""
+        index = self._dictionary.index
+        label = index.labels[place]
+        return index.concepts[label.concept].kind not in NEVER_GUESSED and _related(
+            text, label.text
+        )
 
 
 def _windows(text: str, whole: Span) -> Iterator[Span]:

@@ -1,10 +1,14 @@
 """From the words of a text to the concepts they mean, or honestly to none."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
-from shiyi.linking import embedder, labels, vectors
+from shiyi.errors import MissingExtraError
+from shiyi.linking import approximate, embedder, labels, vectors
+from shiyi.linking.approximate import ApproximateVectors
+from shiyi.linking.context import STOPS, favoured
 from shiyi.linking.dictionary import Dictionary, Hit, Sense
 from shiyi.linking.embedder import Embedder
 from shiyi.linking.guess import LEXICAL, SEMANTIC, SIMILAR, Guess, Guesser
@@ -12,12 +16,14 @@ from shiyi.linking.heads import widen
 from shiyi.linking.labels import LabelIndex
 from shiyi.linking.negation import negated
 from shiyi.linking.normalise import Normalised, fold, is_cjk, language_of, normalise
-from shiyi.linking.vectors import LabelVectors
+from shiyi.linking.vectors import LabelVectors, Searching
 from shiyi.model.mention import Mention
 from shiyi.settings import LinkingSettings
 from shiyi.sparql.store import QuadStore
 
 __all__ = ["LEXICAL", "SEMANTIC", "SIMILAR", "Linker", "language_of", "write_index"]
+
+_FITS = 0.05  # of likeness: how far a class that is spoken of goes before others; twice, one asked for (ours)
 
 
 class Linker:
@@ -26,7 +32,7 @@ class Linker:
     def __init__(
         self,
         index: LabelIndex,
-        vectors: LabelVectors | None = None,
+        vectors: Searching | None = None,
         settings: LinkingSettings | None = None,
     ) -> None:
         self.index, self.vectors = index, vectors
@@ -61,7 +67,7 @@ class Linker:
         ``language`` is taken for compatibility; both languages are always looked up.
         """
         folded = normalise(text)
-        found = self._names(folded.text)
+        found = [each for each in self._names(folded.text) if self._written(each, text, folded)]
         covered = [(each.hit.start, each.hit.end) for each in found]
         found += self._guesser.guess(folded.text, covered)
         found = [each for each in found if not _chance(each, folded.text)]
@@ -79,30 +85,50 @@ class Linker:
         )
         return [Guess(hit, 1.0, LEXICAL) if wider is None else wider for hit, wider in widened]
 
-    def candidates(self, mention: str, k: int | None = None) -> tuple[Mention, ...]:
-        """Give the ``k`` concepts (setting ``candidates``) a whole mention may mean, best first."""
+    def _written(self, guess: Guess, text: str, folded: Normalised) -> bool:
+        """Say whether a name that is also a small word is written as a name: AS, SAMe, Mg."""
+        hit = guess.hit
+        if guess.justification != LEXICAL or folded.text[hit.start : hit.end] not in STOPS:
+            return True
+        said = text[slice(*folded.span(hit.start, hit.end))]
+        names = {self.index.labels[sense.label].text for sense in hit.senses}
+        capitals = said[1:] != said[1:].lower()  # the first letter may begin a sentence
+        return capitals or said in names or any(name == name.lower() for name in names)
+
+    def candidates(
+        self, mention: str, k: int | None = None, context: str = "", kind: str = ""
+    ) -> tuple[Mention, ...]:
+        """Give the ``k`` concepts (setting ``candidates``) a whole mention may mean, best first.
+
+        The classes that ``context`` points to, and class ``kind``, go before others as alike.
+        """
         k = k or self._settings.candidates
-        best: dict[int, tuple[float, int, str]] = {}
-        for place, (sense, score, why) in enumerate(self._ranked(fold(mention), mention, 4 * k)):
-            if sense.concept not in best or score > best[sense.concept][0]:
-                best[sense.concept] = score, -place, why
+        folded, around = fold(mention), fold(context) or fold(mention)
+        turned = favoured(around)
+        best: dict[int, tuple[float, int, str, float]] = {}
+        for place, (sense, score, why) in enumerate(self._ranked(folded, around, 4 * k)):
+            own = self.index.concepts[sense.concept].kind
+            key = score + _FITS * (own in turned) + 2 * _FITS * (own == kind)
+            if sense.concept not in best or key > best[sense.concept][0]:
+                best[sense.concept] = key, -place, why, score
         ranked = sorted(best.items(), key=lambda item: item[1][:2], reverse=True)[:k]
         whole = Hit(0, len(mention), ())
         return tuple(
             self._mention(mention, whole, (concept,), Guess(whole, score, why), no=False)
-            for concept, (score, _, why) in ranked
+            for concept, (_, _, why, score) in ranked
         )
 
-    def _ranked(self, folded: str, mention: str, k: int) -> list[tuple[Sense, float, str]]:
+    def _ranked(self, folded: str, around: str, k: int) -> list[tuple[Sense, float, str]]:
         dictionary, near = self.dictionary, self._guesser.near
-        found = [(sense, 1.0, LEXICAL) for sense in dictionary.exact(folded, mention)]
+        found = [(sense, 1.0, LEXICAL) for sense in dictionary.exact(folded, around)]
         found += [(sense, 0.9, SIMILAR) for sense in (*near.spoken(folded), *near.sounding(folded))]
         for form, score in (*near.spelt(folded), *near.similar(folded, k)):
             found += [(sense, min(score, 0.99), SIMILAR) for sense in dictionary.exact(form)]
         if self.vectors is not None:
+            (share,) = self.vectors.embedder.known([folded])
             for place, score in self.vectors.search([folded], k)[0]:
                 sense = Sense(2, self.index.labels[place].concept, place)
-                found.append((sense, min(score, 0.99), SEMANTIC))
+                found.append((sense, min(score * share, 0.99), SEMANTIC))
         return found
 
     def _mentions(
@@ -142,7 +168,11 @@ def write_index(
     folder = _index_folder(folder)
     index.save(folder)
     if (chosen := model or embedder.shipped()) is not None:
-        LabelVectors.of(index, chosen).save(folder)
+        made = LabelVectors.of(index, chosen)
+        made.save(folder)
+        if len(index.labels) >= approximate.MANY:
+            with suppress(MissingExtraError):  # every vector is searched instead
+                ApproximateVectors.of(made).save(folder)
     return index
 
 
@@ -151,12 +181,16 @@ def _chance(guess: Guess, text: str) -> bool:
     return not guess.hit.senses and guess.justification == LEXICAL and is_cjk(text[guess.hit.start])
 
 
-def _vectors(folder: Path, index: LabelIndex, model: Embedder | None) -> LabelVectors | None:
+def _vectors(folder: Path, index: LabelIndex, model: Embedder | None) -> Searching | None:
     if model is None:
         return None
-    if (folder / vectors.FILE).is_file():
-        return LabelVectors.load(folder, index, model)
-    return LabelVectors.of(index, model)
+    if not (folder / vectors.FILE).is_file():
+        return LabelVectors.of(index, model)
+    exact = LabelVectors.load(folder, index, model)
+    if (folder / approximate.FILE).is_file():
+        with suppress(MissingExtraError):  # every vector is searched instead
+            return ApproximateVectors.load(folder, exact)
+    return exact
 
 
 def _index_folder(folder: Path) -> Path:

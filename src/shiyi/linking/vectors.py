@@ -3,25 +3,45 @@
 import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Self
+from typing import Protocol, Self
 
 import numpy as np
 
 from shiyi.errors import IndexMismatchError
 from shiyi.linking.embedder import Embedder, Vectors
 from shiyi.linking.labels import LabelIndex
+from shiyi.linking.rounded import MANY, Rounded
 
 FILE = "vectors.npz"
 
 
-@dataclass(frozen=True, slots=True)
+class Searching(Protocol):
+    """Vectors of labels that can be searched: all of them, or a graph over them."""
+
+    @property
+    def embedder(self) -> Embedder:
+        """Give the model they are of."""
+
+    def search(self, texts: Sequence[str], k: int) -> list[list[tuple[int, float]]]:
+        """Give for each text the ``k`` nearest labels and their cosines, nearest first."""
+
+    def above(self, texts: Sequence[str], least: float) -> list[list[tuple[int, float]]]:
+        """Give for each text the labels whose cosine is at least ``least``, nearest first."""
+
+
+@dataclass(frozen=True)
 class LabelVectors:
     """The vectors of the labels of an index, in its order."""
 
     rows: Vectors
     embedder: Embedder
     release: str
+
+    @cached_property
+    def _rounded(self) -> Rounded | None:
+        return Rounded.of(self.rows) if len(self.rows) >= MANY else None
 
     @classmethod
     def of(cls, index: LabelIndex, embedder: Embedder) -> Self:
@@ -37,11 +57,15 @@ class LabelVectors:
 
     def nearest(self, row: Vectors, k: int) -> list[tuple[int, float]]:
         """Give the ``k`` nearest labels to one vector of length 1, nearest first."""
-        cosines = self.rows @ row
-        k = min(k, len(cosines))
-        places = np.argpartition(cosines, -k)[-k:].tolist()
-        ranked = sorted(places, key=lambda place: (-cosines[place], place))
-        return [(place, float(np.clip(cosines[place], 0, 1))) for place in ranked]
+        k = min(k, len(self.rows))
+        if self._rounded is None:
+            places, cosines = np.arange(len(self.rows)), self.rows @ row
+        else:
+            places = self._rounded.near(row, k)
+            cosines = self.rows[places] @ row
+        best = np.argpartition(cosines, -k)[-k:].tolist()
+        ranked = sorted((-float(cosines[each]), int(places[each])) for each in best)
+        return [(place, float(np.clip(-less, 0, 1))) for less, place in ranked]
 
     def above(self, texts: Sequence[str], least: float) -> list[list[tuple[int, float]]]:
         """Give for each text every label whose cosine is at least ``least``, nearest first."""
