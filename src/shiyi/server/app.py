@@ -29,6 +29,7 @@ from shiyi.server.machine import machine
 from shiyi.server.metrics import Metrics
 from shiyi.server.opening import open_site
 from shiyi.server.pages import pages
+from shiyi.server.patience import Doorkeeper, places
 from shiyi.server.phrases import Phrases
 from shiyi.server.reading import Thing
 from shiyi.server.reference import reference
@@ -140,9 +141,10 @@ def serve(app: Flask, host: str, port: int, threads: int) -> None:
         with _listening(host, port) as listener:
             server = create_server(
                 app, sockets=[listener], threads=threads, ident="shiyi",
-                connection_limit=512, asyncore_use_poll=True,  # the rest is shed, not kept waiting
+                connection_limit=places(), asyncore_use_poll=True,  # the rest is shed, not kept waiting
                 clear_untrusted_proxy_headers=not site.settings.server.proxies,
             )  # fmt: skip
+            Doorkeeper(server)
             guard.admit(app, lambda: len(server.task_dispatcher.queue))
             sys.stderr.write(f"Shiyi serves {site.release[:19]} at http://{host}:{port}\n")
             warm(app)
