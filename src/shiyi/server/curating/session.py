@@ -1,7 +1,6 @@
 """Who asks, and may they: signed cookies, tokens against forged forms, a right for every route."""
 
 import secrets
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from hmac import compare_digest
@@ -17,6 +16,7 @@ from werkzeug.wrappers import Response as BaseResponse
 
 from shiyi.curation.people import Person
 from shiyi.curation.roles import LEAST, Right, Role, may
+from shiyi.server import clock
 from shiyi.server.access import Guesses
 from shiyi.server.curators import Curation
 from shiyi.server.tokens import Tokens
@@ -68,7 +68,7 @@ def csrf() -> str:
 def begin(found: Person) -> None:
     """Sign somebody in: a new session, so that nothing of the old one is kept."""
     session.clear()
-    session.update(who=found.name, epoch=found.epoch, since=int(time.time()))
+    session.update(who=found.name, epoch=found.epoch, since=int(clock.now()))
     csrf()
 
 
@@ -138,8 +138,8 @@ def _by_session(curation: Curation) -> Person | None:
     found = curation.people.find(str(session.get("who", "")))
     if found is None:
         return None
-    old = time.time() - int(session.get("since", 0)) > HOURS * 3600
-    if old or not found.active or session.get("epoch") != found.epoch:
+    age = clock.now() - int(session.get("since", 0))  # below 0: the clock was turned back
+    if not -clock.SKEW <= age <= HOURS * 3600 or not found.active or session.get("epoch") != found.epoch:
         session.clear()
         return None
     return found
