@@ -1,5 +1,8 @@
 import csv
 import io
+import json
+import lzma
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -22,6 +25,7 @@ from shiyi.linking.layers import (
 )
 from shiyi.settings import LinkingSettings
 
+BOOKS = Path(__file__).parents[2] / "shared/data/tcm_ancient_books/books.jsonl.xz"
 FIXTURE = Path(__file__).parent / "data" / "layers.tsv"
 
 
@@ -149,3 +153,32 @@ def test_the_embedding_alone_links_most_of_the_fixture_and_little_that_stands_fo
     right = [each for each in links if each.term.iri in wanted[each.case.text]]
     assert len(right) >= 0.8 * len(links)
     assert len(right) >= 0.3 * sum(bool(each) for each in wanted.values())
+
+
+def test_every_expression_has_a_register_and_says_where_it_stands_or_that_it_is_in_use() -> None:
+    for each in euphemisms().values():
+        assert each.register in {"classical", "euphemism", "colloquial"}
+        assert re.fullmatch(r"《[^《》]+》.+|习用|现代口语", each.source), each
+
+
+def test_a_cited_expression_stands_in_the_section_that_is_cited() -> None:
+    if not BOOKS.is_file():
+        pytest.skip("../shared/data/tcm_ancient_books is not here")
+    cited = [each for each in euphemisms().values() if each.source.startswith("《")]
+    wanted = {each.source[1:].partition("》")[0] for each in cited}
+    with lzma.open(BOOKS, "rt", encoding="utf-8") as lines:
+        rows = (line for line in lines if any(f'"title": "{name}"' in line for name in wanted))
+        books = {said["title"]: said["text"] for said in map(json.loads, rows)}
+    assert wanted <= books.keys()
+    assert len(cited) >= 80
+    for each in cited:
+        title, _, section = each.source[1:].partition("》")
+        name = section.rpartition("·")[2]
+        parts = re.split("(?=<目录>|<篇名>)", books[title])
+        folder, found = "", False
+        for part in parts:
+            head, text = part.partition("\n")[0].strip(), re.sub(r"\s", "", part)
+            if part.startswith("<目录>"):
+                folder = head[4:].strip()
+            found |= each.expression.removesuffix("几几") in text and name in f"{folder} {head}"
+        assert found, each
