@@ -32,15 +32,15 @@ def run(args: argparse.Namespace, settings: Settings) -> int:
 def _print(told: dict[str, object], depth: int) -> None:
     pad = "  " * depth
     print(f"{pad}{told['subject']} — {told['predicate']} — {told['object']}")
-    print(
-        f"{pad}{told['status']}, {told['polarity']}, confidence {told['confidence']}: {told['why']}"
-    )
+    said = ", ".join(str(told[name]) for name in ("status", "polarity") if told[name])
+    print(f"{pad}{said or 'entailed'}, confidence {told['confidence']}: {told['why']}")
     if told["parts"]:
         parts = told["parts"].items()  # type: ignore[attr-defined] # names and numbers
         print(f"{pad}parts: {', '.join(f'{name} {value:g}' for name, value in parts)}")
     for each in told["evidence"]:  # type: ignore[attr-defined] # a list of objects
         print(f"{pad}- {each['source']} ({each['tier']}, {each['checked']}) {each['locator']}: "
               f"{each['confidence']}")  # fmt: skip
+    if told["premises"]:
+        print(f"{pad}follows by {', '.join(told['rules'])} from:")  # type: ignore[arg-type]
     for premise in told["premises"]:  # type: ignore[attr-defined] # a list of objects
-        print(f"{pad}follows by {told['rule']} from:")
         _print(premise, depth + 1)

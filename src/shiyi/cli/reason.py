@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from shiyi.reasoning.projection import Projection
     from shiyi.sparql.knowledge_base import KnowledgeBase
 
-WHAT = ("owl", "confidence", "complete", "pagerank", "derived", "all")
+WHAT = ("owl", "confidence", "complete", "pagerank", "derived", "entailed", "all")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -22,7 +22,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "what", choices=WHAT,
         help="owl: consistency; confidence: its parts; complete: predictions; pagerank: importance; "
-        "derived: cautions and importance",
+        "derived: cautions and importance; entailed: what OWL RL lets follow",
     )  # fmt: skip
     parser.add_argument("--seed", type=int, default=0, metavar="S")
     parser.add_argument(
@@ -51,7 +51,7 @@ def run(args: argparse.Namespace, settings: Settings) -> int:
 
 def _recompute(args: argparse.Namespace, settings: Settings) -> dict[str, Any]:
     """Make every asked section anew, then swap them all at once."""
-    from shiyi.reasoning.derive import rank_quads, rule_quads
+    from shiyi.reasoning.derive import entailment_quads, rank_quads, rule_quads
     from shiyi.reasoning.projection import Projection
     from shiyi.reasoning.swap import swap
     from shiyi.sparql.knowledge_base import KnowledgeBase
@@ -71,6 +71,8 @@ def _recompute(args: argparse.Namespace, settings: Settings) -> dict[str, Any]:
             made("rules", rule_quads(base.store))
         if args.what in ("derived", "pagerank", "all"):
             made("pagerank", rank_quads(base.store, settings))
+        if args.what in ("entailed", "all"):
+            made("entailed", entailment_quads(base.store))
         graph, model = Projection.from_store(base.store, base.release), _embedding(base)
         said["embedding"] = model.kind if model else "none"
         if args.what in ("confidence", "all"):

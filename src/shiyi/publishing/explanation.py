@@ -40,6 +40,7 @@ def explain(store: QuadStore, claim: str, depth: int = 0) -> dict[str, Any] | No
         "evidence": evidence,
         "reviews": [{"who": e.reviewer, "agreement": e.agreement} for e in reviews],
         "rule": local_name(text(_value(store, node, SHIYI.derivedBy))),
+        "rules": [local_name(text(each)) for each in _values(store, node, SHIYI.derivedBy)],
         "premises": premises,
         "parts": _parts(store, node),
     }

@@ -6,17 +6,18 @@ from typing import Final
 from shiyi.errors import FormatError, UsageError
 from shiyi.model.rdf import Quad
 from shiyi.ontology.terms import SHIYI
+from shiyi.reasoning.entailment import ENTAILED
 from shiyi.reasoning.inheritance import DERIVED
 from shiyi.sparql.store import QuadStore
 
-SECTIONS: Final = ("rules", "pagerank", "confidence", "complete")
+SECTIONS: Final = ("rules", "pagerank", "confidence", "complete", "entailed")
 PARTS: Final = (
     SHIYI.textPart, SHIYI.entityPart, SHIYI.relationPart, SHIYI.pathPart, SHIYI.fusedConfidence,
 )  # fmt: skip
 
 
 def swap(store: QuadStore, new: Iterable[Quad], sections: Collection[str]) -> int:
-    """Put ``new`` in the place of the named sections of graph:derived; give how many it has.
+    """Put ``new`` in the place of the named sections of what is derived; give how many it has.
 
     The old stay until all of the new are made: a fault while making them changes nothing.
     Raises ``FormatError`` for a section that does not exist, ``UsageError`` for a quad of
@@ -26,8 +27,8 @@ def swap(store: QuadStore, new: Iterable[Quad], sections: Collection[str]) -> in
         if name not in SECTIONS:
             raise FormatError("section", name, SECTIONS)
     made = tuple(new)
-    if any(quad.graph_name != DERIVED for quad in made):
-        raise UsageError("what is derived stands in graph:derived alone")
+    if any(quad.graph_name not in (DERIVED, ENTAILED) for quad in made):
+        raise UsageError("what is derived stands in graph:derived and graph:entailed alone")
     going = {quad for quad, section in held(store) if section in sections}
     coming = set(made)
     store.change(add=[q for q in made if q not in going], remove=list(going - coming))
@@ -35,7 +36,9 @@ def swap(store: QuadStore, new: Iterable[Quad], sections: Collection[str]) -> in
 
 
 def held(store: QuadStore) -> Iterator[tuple[Quad, str]]:
-    """Yield the quads of graph:derived, each with its section."""
+    """Yield the quads of graph:derived and graph:entailed, each with its section."""
+    for quad in store.match(None, None, None, ENTAILED):
+        yield quad, "entailed"
     predicted = {quad.subject for quad in store.match(None, SHIYI.status, SHIYI.predicted, DERIVED)}
     for quad in store.match(None, None, None, DERIVED):
         if quad.predicate == SHIYI.pageRank:
