@@ -120,7 +120,7 @@ const graphs = new IntersectionObserver((seen) => {
   for (const { target, isIntersecting } of seen) {
     if (!isIntersecting) continue;
     graphs.unobserve(target);
-    load(target.dataset.library).then(() => load(target.dataset.script)).then(() => { if (target.offsetWidth) window.shiyiDraw(target); else graphs.observe(target); }, () => { target.hidden = true; }); // a hidden one waits
+    load(target.dataset.library).then(() => load(target.dataset.script)).then(() => { if (target.offsetWidth) window.shiyiDraw(target); else graphs.observe(target); }, () => { target.remove(); }); // a hidden one waits
   }
 }, { rootMargin: "900px" });
 
@@ -298,7 +298,7 @@ const enhance = (root) => {
   for (const form of $$("[data-ask]", root)) onAsk(form);
   for (const mark of $$("a.cite", root)) onCite(mark);
   for (const box of $$("[data-history]", root)) onHistory(box);
-  for (const figure of $$("[data-graph]", root)) { figure.hidden = false; graphs.observe(figure); figure.parentElement.querySelector(".path-list")?.removeAttribute("open"); }
+  for (const figure of $$("[data-graph]", root)) { figure.hidden = false; graphs.observe(figure); const list = figure.parentElement.querySelector(".drawn-too"); if (list) { list.open = false; list.classList.remove("drawn-too"); } }
   for (const button of $$("[data-print]", root)) { button.hidden = false; button.addEventListener("click", () => print()); }
   if (!navigator.clipboard) return;
   for (const button of $$("[data-copy-link]", root)) { button.hidden = false; button.addEventListener("click", () => copied(button, location.href)); }

@@ -91,7 +91,7 @@ def answer_view(answer: Answer, reader: Reader, label: str, paths: str = "") -> 
     html = rendered(answer.text, {each.number: spo(each) for each in answer.citations}, label)
     return AnswerView(
         answer,
-        parted(html, [*(each.text for each in ranked), *answer.follow_up], paths),
+        parted(html, [*(each.text for each in ranked), *answer.follow_up, *answer.missing], paths),
         tuple(Marked(each.severity, each.text, "", cited(each.claims)) for each in ranked),
         tuple(
             Marked(each.kind, each.label, href(each.iri), cited(each.claims))

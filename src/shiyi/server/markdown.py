@@ -111,4 +111,4 @@ def _repeats(section: str, said: set[str]) -> bool:
 
 
 def _bare(text: str) -> str:
-    return "".join(unescape(_TAG.sub("", text)).split())
+    return "".join(unescape(_TAG.sub("", text)).split()).casefold().rstrip(".。")
