@@ -19,33 +19,57 @@ from typing import Any
 from shiyi.cli.evaluate import Bar
 from shiyi.evaluation.bench import Request, Shared
 from shiyi.evaluation.drawing import bars, curves
+from shiyi.evaluation.held_warnings import FROM_CLAIMS as CLAIMS
 from shiyi.evaluation.kept import Kept
 from shiyi.evaluation.results import Report
-from shiyi.evaluation.runner import evaluate
-from shiyi.evaluation.switches import ABLATIONS as SWITCHED
+from shiyi.evaluation.runner import at, evaluate
+from shiyi.evaluation.statistics import paired
 from shiyi.settings import Settings
 from shiyi.sparql.knowledge_base import KnowledgeBase
 
 ROOT = Path(__file__).parents[1]
 ALL = ("fused", "paths", "neighbourhood", "bm25", "tfidf", "random-paths", "none")
 ANSWERING = ("fused", "spot", "layers", "therapy", "chain", "transe", "rotate", "none")
-OF_ANSWERS = {  # switches of the methods of answering
-    "spot": ("no-ranking", "spo-without-text", "keyword-only", "vector-only", "union", "no-reflection", "fixed-chunks"),
-    "chain": ("deterministic", "no-ranking", "macro-only", "micro-only", "fixed-chunks"),
-    "layers": ("deterministic", "no-ranking", "no-multilayer"),
-    "therapy": ("deterministic", "no-ranking", "no-multilayer", "beam-1"),
-}  # fmt: skip
-SLOW = 100  # items where methods of answering are compared
-SWITCHED_ITEMS = 40  # where their switches are: 19 runs
-SWITCHES = (
-    "deterministic",
-    "no-ranking",
-    "random-paths",
-    "spo-without-text",
-    "keyword-only",
-    "vector-only",
-)
-KS, DS = (1, 3, 5, 10, 20, 30), (0.1, 0.3, 0.5, 0.7, 0.8, 0.9)
+RETRIEVING = ("fused", "neighbourhood", "spot", "layers", "therapy", "chain", "bm25", "none")  # fmt: skip
+SLOW = 60  # items where methods of answering are compared
+MADE = 200  # questions made from claims
+CASES, TRAIN = "tcmeval_sdt/Validation_TCM_Data_v1.json", "tcmeval_sdt/Train_TCM_Data_v1.json"
+DIAGNOSIS, EXAM = "mtcmb-dev/TCM-Diagnosis.jsonl", "mtcmb-dev/TCM-ED-A.jsonl"
+SWITCHED_RUNS = (  # task, file, metric, then each method with the switches that are meaningful there
+    ("retrieval", CLAIMS, "context_precision", (), {
+        "spot": ("no-ranking", "spo-without-text", "keyword-only", "vector-only", "union", "no-reflection", "fixed-chunks"),
+        "chain": ("macro-only", "micro-only", "fixed-chunks", "no-ranking", "deterministic"),
+        "layers": ("no-multilayer", "no-ranking", "deterministic"),
+        "therapy": ("no-multilayer", "no-ranking", "beam-1", "deterministic"),
+    }),
+    ("mcq", CLAIMS, "accuracy", (), {
+        "fused": ("deterministic", "no-ranking", "random-paths", "keyword-only", "vector-only"),
+        "paths": ("deterministic", "no-ranking", "random-paths"),
+        "neighbourhood": ("deterministic",),
+        "layers": ("deterministic", "no-ranking"),
+    }),
+    ("syndrome", CASES, "top1", (TRAIN,), {
+        "fused": ("deterministic", "no-ranking", "random-paths", "spo-without-text", "keyword-only", "vector-only", "general-kg-only"),
+    }),
+    ("syndrome", DIAGNOSIS, "top5", (), {
+        "fused": ("deterministic", "no-ranking", "random-paths", "spo-without-text", "keyword-only"),
+        "therapy": ("beam-1",),
+    }),
+    ("mcq", EXAM, "accuracy", (), {
+        "fused": ("deterministic", "no-ranking", "random-paths", "spo-without-text", "keyword-only", "vector-only"),
+    }),
+    ("recommend", CLAIMS, "p@5", (), {
+        "fused": ("deterministic", "no-ranking", "random-paths", "spo-without-text", "keyword-only"),
+    }),
+)  # fmt: skip
+SWEEPS: tuple[tuple[str, tuple[float, ...], str, str, str, tuple[str, ...], dict[str, Any]], ...] = (  # name, values, task, file, method, metrics, what else the request says
+    ("k", (1, 3, 5, 10, 20, 30), "syndrome", DIAGNOSIS, "paths", ("top1", "top5"), {"scorer": "mean_entities"}),
+    ("damping", (0.1, 0.3, 0.5, 0.7, 0.8, 0.9), "syndrome", DIAGNOSIS, "paths", ("top1", "top5"), {"scorer": "mean_entities"}),
+    ("rounds", (1, 2, 3), "retrieval", CLAIMS, "spot", ("context_recall", "context_recall:two"), {"limit": MADE // 2}),
+    ("chunk", (100, 330, 1000), "retrieval", CLAIMS, "spot", ("context_recall", "context_precision"), {"limit": MADE // 2, "ablate": ("fixed-chunks",)}),
+    ("delta", (0.05, 0.2, 0.4, 0.6), "retrieval", CLAIMS, "layers", ("context_recall", "context_precision"), {"limit": MADE // 2}),
+    ("threshold", (0.75, 0.85), "syndrome", DIAGNOSIS, "neighbourhood", ("top1", "top5"), {}),
+)  # fmt: skip
 HEAD = """# {title}
 
 Development figures of release `{release}`, seed 0, no language model; written by `make evaluate`.
@@ -62,34 +86,47 @@ class Bases:
     base: KnowledgeBase
     settings: Settings
     known: Shared
-    kept: Kept
+    runs: Path
 
     @classmethod
     def open(cls, kb: Path, runs: Path) -> "Bases":
         """Open a base to read."""
         settings = replace(Settings(), kb=kb)
         base = KnowledgeBase.open(kb)
-        kept = Kept(runs, base.release, settings)
-        return cls(base, settings, Shared.over(base, settings), kept)
+        return cls(base, settings, Shared.over(base, settings), runs)
 
-    def measure(self, request: Request) -> Report:
+    def kept(self, asked: "Asked") -> Report | None:
+        """Give the kept report of a request; None where it was not measured yet."""
+        request, settings = self._at(asked)
+        return Kept(self.runs, self.base.release, settings).get(request)
+
+    def measure(self, asked: "Asked") -> Report:
         """Give the kept report of a request, or measure and keep it."""
-        report = self.kept.get(request)
+        report = self.kept(asked)
         if report is None:
+            request, settings = self._at(asked)
             started = time.perf_counter()
-            report = evaluate(self.base, self.settings, request, known=self.known)
-            self.kept.put(request, report)
+            same = settings.linking == self.settings.linking  # else mentions are linked anew
+            report = evaluate(self.base, settings, request, known=self.known if same else None)
+            Kept(self.runs, self.base.release, settings).put(request, report)
             said = f"{request.task} {Path(request.file).name} {','.join(request.methods)}"
             told = f"{time.perf_counter() - started:6.1f} s  {said} {','.join(request.ablate)}"
-            print(told, file=sys.stderr, flush=True)
+            print(told, *asked[1:], file=sys.stderr, flush=True)
         return report
 
+    def _at(self, asked: "Asked") -> tuple[Request, Settings]:
+        request, name, value = asked
+        return at(request, self.settings, name, value) if name else (request, self.settings)
 
-def measured_apart(kb: Path, runs: Path, request: Request) -> None:
+
+Asked = tuple[Request, str, float]  # a request, and where one is swept a parameter and its value
+
+
+def measured_apart(kb: Path, runs: Path, asked: Asked) -> None:
     """Measure one request in a process of its own, which keeps its base for the next one."""
     if not _HERE:
         _HERE.append(Bases.open(kb, runs))
-    _HERE[0].measure(request)
+    _HERE[0].measure(asked)
 
 
 _HERE: list[Bases] = []
@@ -103,25 +140,26 @@ class Writer:
         self.release = bases.base.release
         self.lines: list[dict[str, Any]] = []
         self.planning, self.only_kept = True, False
-        self.wanted: list[Request] = []
+        self.wanted: list[Asked] = []
 
     def run(self, task: str, file: str, methods: Sequence[str], **more: Any) -> Report | None:
         """Measure, where the file is there."""
-        place = file if file.startswith("source:") else str(self._place(file))
+        made = file == CLAIMS or file.startswith("source:")
+        place = file if made else str(self._place(file))
         train = tuple(self.data / each for each in more.pop("train", ()))
-        missing = [p for p in (Path(place), *train) if not place.startswith("source:") and not p.is_file()]  # fmt: skip
+        missing = [p for p in (*(() if made else (Path(place),)), *train) if not p.is_file()]
         if missing:
             print(f"left out: {missing[0]} is not there", file=sys.stderr)
             return None
         if place.startswith("source:"):
             more["without"] = (place.removeprefix("source:"),)
-        limit = more.pop("limit", None)
+        limit, (name, value) = more.pop("limit", None), more.pop("swept", ("", 0.0))
         least = min((n for n in (limit, self.limit) if n), default=None)
-        request = Request(task, place, train, tuple(methods), limit=least, **more)
+        asked = Request(task, place, train, tuple(methods), limit=least, **more), name, value
         if self.planning:
-            self.wanted.append(request)
+            self.wanted.append(asked)
             return None
-        report = self.bases.kept.get(request) if self.only_kept else self.bases.measure(request)
+        report = self.bases.kept(asked) if self.only_kept else self.bases.measure(asked)
         if report is None:
             return None
         self.lines += [each | {"file": file} for each in report.to_json()]
@@ -145,7 +183,7 @@ class Writer:
 
 def command(report: Report, file: str) -> str:
     said = report.settings
-    words = ["shiyi evaluate", report.task, file]
+    words = ["shiyi evaluate", report.task, "--generated" if file == CLAIMS else file]
     words += [f"--train {name}" for name in said["train"]]
     words += [f"--method {','.join(run.method for run in report.runs)}"]
     words += [f"--ablate {','.join(report.ablate)}"] if report.ablate else []
@@ -176,7 +214,11 @@ def section(file: str, report: Report, only: Sequence[str] = ()) -> str:
     rows.append("| seconds | " + " | ".join(f"{each['seconds']:.1f}" for each in objects) + " |")
     left = "; ".join(f"{n:,} {reason}" for reason, n in sorted(report.skips.counts.items()))
     note = f"\nLeft out: {left}.\n" if left else ""
-    return f"## {report.task}: {file}\n\n{report.n:,} items. {command(report, file)}\n{note}\n" + "\n".join(rows) + "\n"  # fmt: skip
+    return f"## {report.task}: {named(file)}\n\n{report.n:,} items. {command(report, file)}\n{note}\n" + "\n".join(rows) + "\n"  # fmt: skip
+
+
+def named(file: str) -> str:
+    return "questions made from claims" if file == CLAIMS else file
 
 
 def plotted(writer: Writer, name: str, title: str, report: Report, metric: str) -> str:
@@ -213,29 +255,42 @@ def choices(w: Writer) -> None:
 def generated(w: Writer) -> None:
     parts = []
     only = ("accuracy", "accuracy_if_guessed", "abstained", "base_rate_true")
-    for source, limit in (("idisk1-mskcc", None), ("zhongyaoxue-7", 500)):
+    for source in ("idisk1-mskcc", "zhongyaoxue-7", "chp-2020", "zhongyi-yinshi-yingyangxue"):
         for task in ("truefalse", "mcq"):
-            report = w.run(task, f"source:{source}", ("fused", "neighbourhood", "bm25", "none"), limit=limit)  # fmt: skip
+            report = w.run(task, f"source:{source}", ("fused", "neighbourhood", "bm25", "none"), limit=500)  # fmt: skip
             if report:
                 parts.append(section(f"source:{source}", report, only))
     w.page("generated", "Questions made from a source, that source withheld", parts)
 
 
+def claims(w: Writer) -> None:
+    parts = []
+    for task, methods, limit in (
+        ("retrieval", RETRIEVING, MADE), ("mcq", (*ALL, "layers", "therapy"), MADE),
+        ("recommend", ("fused", "paths", "neighbourhood", "bm25", "tfidf", "random-paths", "none"), None),
+    ):  # fmt: skip
+        report = w.run(task, CLAIMS, methods, limit=limit)
+        if report:
+            parts.append(section(CLAIMS, report))
+            metric = {"retrieval": "context_recall", "mcq": "accuracy", "recommend": "p@5"}[task]
+            parts.append(plotted(w, f"claims-{task}", task, report, metric))
+    w.page("claims", "Questions made from claims of the base", parts)
+
+
 def cases(w: Writer) -> None:
     parts = []
-    file, train = "tcmeval_sdt/Validation_TCM_Data_v1.json", ("tcmeval_sdt/Train_TCM_Data_v1.json",)
-    report = w.run("syndrome", file, ALL, train=train)
+    report = w.run("syndrome", CASES, ALL, train=(TRAIN,))
     if report:
-        parts += [section(file, report), plotted(w, "tcmeval", file, report, "top1")]
-    file = "mtcmb-dev/TCM-Diagnosis.jsonl"
-    report = w.run("syndrome", file, ALL)
+        parts += [section(CASES, report), plotted(w, "tcmeval", CASES, report, "top1")]
+    report = w.run("syndrome", DIAGNOSIS, ALL)
     if report:
-        parts += [section(file, report), plotted(w, "diagnosis", file, report, "top5")]
-    report = w.run("syndrome", file, ANSWERING, limit=SLOW)
+        parts += [section(DIAGNOSIS, report), plotted(w, "diagnosis", DIAGNOSIS, report, "top5")]
+    report = w.run("syndrome", DIAGNOSIS, ANSWERING, limit=SLOW)
     if report:
-        parts.append(section(file, report))
+        parts.append(section(DIAGNOSIS, report))
     file = "smgcn/train.txt"
-    report = w.run("recommend", file, ("fused", "paths", "bm25", "tfidf", "popular", "none"), holdout=0.13, limit=1000)  # fmt: skip
+    methods = ("fused", "tfidf", "nearest", "popular", "bm25", "paths", "none")
+    report = w.run("recommend", file, methods, holdout=0.13, limit=3000)
     if report:
         parts += [section(file, report), plotted(w, "smgcn", file, report, "p@5")]
     file = "ppi5k/val.tsv.gz"
@@ -258,71 +313,45 @@ def own(w: Writer) -> None:
     w.page("own", "Our own frozen sets", parts)
 
 
-def _of(method: str, task: str, learnt: Sequence[str]) -> list[str]:
-    """Give the switches of a method; comparing a thousand names by meaning takes too long."""
-    found = [each for each in SWITCHES if method in SWITCHED[each]]
-    return [each for each in found if each != "vector-only" or task == "mcq" or learnt]
-
-
 def ablations(w: Writer) -> None:
-    parts = ["Each switch against the whole method, which stands in the first row.\n"]
-    train = ("tcmeval_sdt/Train_TCM_Data_v1.json",)
-    for task, file, method, metric, learnt in (
-        ("mcq", "mtcmb-dev/TCM-ED-A.jsonl", "fused", "accuracy", ()),
-        ("mcq", "mtcmb-dev/TCM-ED-A.jsonl", "paths", "accuracy", ()),
-        ("syndrome", "mtcmb-dev/TCM-Diagnosis.jsonl", "fused", "top5", ()),
-        ("syndrome", "tcmeval_sdt/Validation_TCM_Data_v1.json", "fused", "top1", train),
-    ):
-        n, bound = 0, f" --limit {w.limit}" if w.limit else ""
-        rows, told = [], "".join(f" --train {name}" for name in learnt)
-        for switch in (
-            "",
-            *_of(method, task, learnt),
-            *(("general-kg-only",) if learnt else ()),
-        ):
-            report = w.run(task, file, (method,), train=learnt, ablate=(switch,) if switch else ())
-            if report:
-                n = report.n
-                m = report.metrics(report.runs[0])[metric]
-                rows.append(f"| {switch or 'whole'} | {m.value:.3f} [{m.low:.3f}, {m.high:.3f}] |")
-        if rows:
-            parts.append(f"## {file}, {method}\n\n{n} items. `shiyi evaluate {task} {file}{told}{bound} --method {method} --ablate …`\n\n| switch | {metric} |\n|---|---|\n" + "\n".join(rows) + "\n")  # fmt: skip
-    parts += switches_of_answers(w)
+    parts = ["Each switch against the whole method on the same items: difference with its 95 % interval, and p.\n"]  # fmt: skip
+    for task, file, metric, learnt, methods in SWITCHED_RUNS:
+        limit = MADE if file == CLAIMS and task != "recommend" else None
+        for method, switches in methods.items():
+            whole = w.run(task, file, (method,), train=learnt, limit=limit)
+            rows = [switched(whole, whole, metric, "whole")] if whole else []
+            for switch in switches:
+                left = w.run(task, file, (method,), train=learnt, limit=limit, ablate=(switch,))
+                if whole and left:
+                    rows.append(switched(whole, left, metric, switch))
+            if whole:
+                parts.append(f"## {task}, {named(file)}: {method}\n\n{whole.n} items. {command(whole, file)[:-1]} --ablate …`\n\n| switch | {metric} | difference | p | abstained | seconds |\n|---|---|---|---|---|---|\n" + "\n".join(rows) + "\n")  # fmt: skip
     parts += sweeps(w)
     w.page("ablations", "Ablations and sweeps", parts)
 
 
-def switches_of_answers(w: Writer) -> list[str]:
-    """Give each method of answering whole and under its switches, on the same questions."""
-    parts = []
-    file = "mtcmb-dev/TCM-ED-A.jsonl"
-    for method, switches in OF_ANSWERS.items():
-        rows = []
-        for switch in ("", *switches):
-            report = w.run(
-                "mcq", file, (method,), ablate=(switch,) if switch else (), limit=SWITCHED_ITEMS
-            )
-            if report:
-                found = report.metrics(report.runs[0])
-                cells = [found[name] for name in ("accuracy", "accuracy_if_guessed", "abstained")]
-                told = " | ".join(f"{m.value:.3f} [{m.low:.3f}, {m.high:.3f}]" for m in cells)
-                rows.append(f"| {switch or 'whole'} | {told} | {report.runs[0].seconds:.0f} |")
-        if rows:
-            parts.append(f"## {file}, {method}\n\nAt most {SWITCHED_ITEMS} items. `shiyi evaluate mcq {file} --limit {SWITCHED_ITEMS} --method {method} --ablate …`\n\n| switch | accuracy | accuracy_if_guessed | abstained | seconds |\n|---|---|---|---|---|\n" + "\n".join(rows) + "\n")  # fmt: skip
-    return parts
+def switched(whole: Report, left: Report, metric: str, name: str) -> str:
+    """Give the row of one switch: its figure, and how far it lies from that of the whole method."""
+    m, gone = (left.metrics(left.runs[0])[each] for each in (metric, "abstained"))
+    told = f"| {name} | {m.value:.3f} [{m.low:.3f}, {m.high:.3f}] | "
+    if left is not whole:
+        gap = paired(left.runs[0].values[metric], whole.runs[0].values[metric], 0)
+        told += f"{gap['difference']:+.3f} [{gap['low']:+.3f}, {gap['high']:+.3f}] | {gap['p']:.4f}"
+    else:
+        told += " | "
+    return f"{told} | {gone.value:.3f} | {left.runs[0].seconds:.1f} |"
 
 
 def sweeps(w: Writer) -> list[str]:
-    file = "mtcmb-dev/TCM-Diagnosis.jsonl"
     parts: list[str] = []
-    for name, values in (("k", KS), ("damping", DS)):
+    for name, values, task, file, method, metrics, more in SWEEPS:
         lines: dict[str, list[float]] = {}
         for value in values:
-            report = w.run("syndrome", file, ("paths",), scorer="mean_entities", **{name: value})
+            report = w.run(task, file, (method,), swept=(name, value), **more)
             if report is None:
                 continue
             means = report.metrics(report.runs[0])
-            for metric in ("top1", "top5"):
+            for metric in metrics:
                 lines.setdefault(metric, []).append(means[metric].value)
         if not lines:
             continue
@@ -330,14 +359,16 @@ def sweeps(w: Writer) -> list[str]:
             f"| {x} | " + " | ".join(f"{line[i]:.3f}" for line in lines.values()) + " |"
             for i, x in enumerate(values)
         )
-        parts.append(f"## Sweep of {name}, {file}\n\n`shiyi evaluate syndrome {file} --method paths --scorer mean_entities --{name} …`\n\n| {name} | {' | '.join(lines)} |\n|---|{'---|' * len(lines)}\n{table}\n")  # fmt: skip
-        parts.append(w.plot(f"sweep-{name}", curves(f"{file}: {name}", values, lines)))
+        told = "".join(f" --{k} {','.join(v) if isinstance(v, tuple) else v}" for k, v in more.items())  # fmt: skip
+        asked = f"shiyi evaluate {task} {'--generated' if file == CLAIMS else file} --method {method}{told} --sweep {name}={','.join(map(str, values))}"
+        parts.append(f"## Sweep of {name}: {task}, {named(file)}, {method}\n\n`{asked}`\n\n| {name} | {' | '.join(lines)} |\n|---|{'---|' * len(lines)}\n{table}\n")  # fmt: skip
+        parts.append(w.plot(f"sweep-{name}", curves(f"{task} {method}: {name}", values, lines)))
     return parts
 
 
 def ahead(writer: Writer, kb: Path, jobs: int) -> None:
     """Measure what is not kept yet, in several processes, longest files first."""
-    todo = [each for each in dict.fromkeys(writer.wanted) if writer.bases.kept.get(each) is None]
+    todo = [each for each in dict.fromkeys(writer.wanted) if writer.bases.kept(each) is None]
     bar = Bar(sys.stderr)
     print(f"{len(writer.wanted)} runs, {len(todo)} to measure", file=sys.stderr)
     if jobs == 1:
@@ -346,7 +377,7 @@ def ahead(writer: Writer, kb: Path, jobs: int) -> None:
             bar.show("runs", number, len(todo))
         return
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        running = [pool.submit(measured_apart, kb, writer.bases.kept.folder, each) for each in todo]
+        running = [pool.submit(measured_apart, kb, writer.bases.runs, each) for each in todo]
         for number, done in enumerate(as_completed(running), 1):
             done.result()
             bar.show("runs", number, len(todo))
@@ -388,7 +419,7 @@ def main() -> None:
     writer.bases.base.close()
 
 
-PAGES = (cases, generated, ablations, own, choices)
+PAGES = (cases, generated, claims, ablations, own, choices)
 
 if __name__ == "__main__":
     main()

@@ -74,9 +74,10 @@ def _slopes(
     x = had * kept / np.float32(1 - DROPPED_INPUT)
     rising = x @ inner + inner_bias
     passed = (rising > 0) & (rng.random(rising.shape, np.float32) > DROPPED_UNITS)
-    gate = passed / np.float32(1 - DROPPED_UNITS)
-    hidden = rising * gate
-    off = (_softmax(hidden @ outer + outer_bias) - wanted) / np.float32(len(had))
+    gate = (passed / np.float32(1 - DROPPED_UNITS)).astype(np.float32)
+    hidden = (rising * gate).astype(np.float32)
+    reached: Singles = hidden @ outer + outer_bias
+    off = (_softmax(reached) - wanted) / np.float32(len(had))
     back = (off @ outer.T) * gate
     found = x.T @ back, back.sum(axis=0), hidden.T @ off, off.sum(axis=0)
     yield from (slope + np.float32(DECAY) * weight for slope, weight in zip(found, weights, strict=True))  # fmt: skip

@@ -11,7 +11,7 @@ from shiyi.evaluation.items import Skips
 from shiyi.evaluation.results import Report, Run
 from shiyi.settings import Settings
 
-FORM = 1  # raised where readers or the form of a kept run change, so that old ones are not taken
+FORM = 2  # raised where readers or the form of a kept run change, so that old ones are not taken
 
 
 @dataclass(frozen=True, slots=True)

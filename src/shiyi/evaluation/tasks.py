@@ -11,7 +11,9 @@ from shiyi.errors import FormatError, UsageError
 from shiyi.evaluation.bench import METHODS, Bench, Request
 from shiyi.evaluation.cases import load_cases
 from shiyi.evaluation.choices import load_choices, load_statements
+from shiyi.evaluation.claim_questions import surest_questions
 from shiyi.evaluation.generated import generated
+from shiyi.evaluation.held_warnings import FROM_CLAIMS
 from shiyi.evaluation.items import Choice, Prediction, QuestionSet, Skips
 from shiyi.evaluation.learnt import CaseScorer
 from shiyi.evaluation.metrics import hits_at, recall_at, set_scores
@@ -84,8 +86,9 @@ def _read_by(reader: ModelReader) -> Callable[[Choice], dict[str, float]]:
 
 def _choice_scorer(bench: Bench, request: Request, method: str) -> Scorer:
     """Give the method's scorer; questions made from one relation are read by that relation."""
-    by_text = {"keyword-only", "vector-only", "random-paths"} & set(request.ablate)
-    if request.file.startswith(GENERATED) and method == "fused" and not by_text:
+    by_text = {"keyword-only", "vector-only", "random-paths", "no-ranking"} & set(request.ablate)
+    made = request.file.startswith(GENERATED) or request.file == FROM_CLAIMS
+    if made and method == "fused" and not by_text:
         return RelationScorer(bench.view, bench.linking)
     return bench.scorer(method)
 
@@ -235,10 +238,12 @@ def _case_figures(said: Prediction, gold: frozenset[str], stratum: str) -> dict[
 def questions(
     bench: Bench, request: Request, load: Callable[[Path, int | None], QuestionSet]
 ) -> QuestionSet:
-    """Read the file, or make the set that ``source:NAME`` asks for."""
+    """Read the file, or make the set that ``source:NAME`` or ``claims`` asks for."""
     if request.file.startswith(GENERATED):
         name = request.file.removeprefix(GENERATED)
         return generated(bench, name, request.task, request.seed, request.limit)
+    if request.file == FROM_CLAIMS and request.task == "mcq":
+        return surest_questions(bench.base.store, bench.linker.index, request.seed, request.limit)
     return load(_path(request), request.limit)
 
 

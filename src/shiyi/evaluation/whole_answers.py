@@ -9,6 +9,7 @@ from typing import Any
 from shiyi.answering import METHODS, Runtime, ask
 from shiyi.errors import UsageError
 from shiyi.evaluation.bench import Bench, Request
+from shiyi.evaluation.claim_retrieval import run_claim_retrieval
 from shiyi.evaluation.documents import is_documented, run_documents
 from shiyi.evaluation.files import json_lines, table
 from shiyi.evaluation.held_warnings import FROM_CLAIMS, HeldCase, held_cases
@@ -171,8 +172,11 @@ def _linked(bench: Bench, text: str, start: int, length: int) -> str:
 def run_retrieval(bench: Bench, request: Request, progress: Progress) -> Report:
     """Compare the claims that answers cite with those a question needs, by id (RAGAS).
 
-    A file in RGB's form brings its own documents, and those are ranked instead.
+    A file in RGB's form brings its own documents, and those are ranked instead; questions made
+    from the base's claims are put to what a method retrieves.
     """
+    if request.file == FROM_CLAIMS:
+        return run_claim_retrieval(bench, request, progress)
     if is_documented(Path(request.file)):
         return run_documents(bench, request, progress)
 
