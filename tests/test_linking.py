@@ -112,6 +112,27 @@ def test_the_right_concept_is_among_ten_candidates(linker: Linker) -> None:
         ("海藻", "substance-haizao", "substance-kunbu"),
         ("西洋参", "substance-xiyangshen", "substance-renshen"),
         ("American ginseng", "substance-xiyangshen", "substance-renshen"),
+        ("覆盆子", "substance-fupenzi", "supplement-raspberry-ketone"),
+        ("薄荷", "substance-bohe", "supplement-peppermint-oil"),
+        ("peppermint", "supplement-peppermint-oil", "substance-bohe"),
+        ("八角茴香", "substance-bajiaohuixiang", "substance-mangcao"),
+        ("莽草", "substance-mangcao", "substance-bajiaohuixiang"),
+        ("蒲公英", "substance-pugongying", "supplement-dandelion"),
+        ("Taraxacum officinale", "supplement-dandelion", "substance-pugongying"),
+        ("山楂", "substance-shanzha", "supplement-hawthorn-leaf-flower"),
+        ("Crataegus monogyna", "supplement-hawthorn-leaf-flower", "substance-shanzha"),
+        ("橘红", "substance-juhong", "substance-huajuhong"),
+        ("化橘红", "substance-huajuhong", "substance-juhong"),
+        ("橘皮", "substance-jupi", "substance-juhong"),
+        ("肉苁蓉", "substance-roucongrong", "substance-guanhuaroucongrong"),
+        ("管花肉苁蓉", "substance-guanhuaroucongrong", "substance-roucongrong"),
+        ("黄芥子", "substance-huangjiezi", "substance-baijiezi"),
+        ("白芥子", "substance-baijiezi", "substance-huangjiezi"),
+        ("灵芝", "substance-lingzhi", "supplement-chaga"),
+        ("chaga", "supplement-chaga", "substance-lingzhi"),
+        ("荷叶", "substance-heye", "substance-lianzi"),
+        ("昆布", "substance-kunbu", "substance-haizao"),
+        ("Isatis leaf", "supplement-isatis-leaf", "substance-banlangen"),
         ("Ubiquinone", "supplement-coq10", "class-antioxidant"),
         (
             "Blood pressure-lowering drugs",
@@ -127,6 +148,25 @@ def test_a_name_is_not_taken_for_what_it_is_confused_with(
     found = linked(linker, text)
     assert is_ in found
     assert is_not not in found
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Javanese turmeric", "Curcuma xanthorrhiza", "Rubus idaeus", "Lotus corniculatus", "铃兰"],
+)
+def test_a_neighbour_that_the_base_lacks_is_not_taken_for_the_one_it_has(
+    linker: Linker, text: str
+) -> None:
+    assert linked(linker, text) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["gоji bеrry", "ＧＯＪＩ　ＢＥＲＲＹ", "gᴏji berry", "GOJІ berry", "枸\u200b杞子"]
+)
+def test_letters_that_only_look_like_the_right_ones_are_read_as_them(
+    linker: Linker, text: str
+) -> None:
+    assert linked(linker, text) == ["substance-gouqizi"]
 
 
 @pytest.mark.parametrize(

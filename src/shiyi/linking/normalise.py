@@ -34,7 +34,9 @@ _GREEK = [
     "psi",
     "omega",
 ]
+_LOOKALIKES = "асеорхуіѕјһԁԛԝɡɢᴏᴀᴇɪɴʀᴛ"  # Cyrillic and small capitals that pass for Latin letters
 _SPECIAL = {
+    **dict(zip(_LOOKALIKES, "aceopxyisjhdqwggoaeinrt", strict=True)),
     **{chr(0x3B1 + place): name for place, name in enumerate(_GREEK)},
     **dict.fromkeys("-‐‑‒–—―−_·・•/\\\u2043\ufe63", " "),
     **dict.fromkeys("'’‘`´ʼ＇", "'"),
