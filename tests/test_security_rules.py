@@ -11,7 +11,9 @@ import pytest
 ROOT = Path(__file__).parent.parent
 RULES = ROOT / "tests" / "semgrep"
 IDS = frozenset(
-    re.findall(r"^  - id: (\S+)$", "".join(p.read_text("utf-8") for p in RULES.glob("*.yml")), re.M)
+    re.findall(
+        r"^  - id: (\S+)$", "".join(p.read_text("utf-8") for p in RULES.glob("*.yml")), re.MULTILINE
+    )
 )
 # for each rule: what it finds, and what looks like it and is sound; "page" and "script" say the kind
 PLANTED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
