@@ -23,6 +23,13 @@ Engine: pyoxigraph {version}. Stock is `oxigraph serve` of the same version on t
 | suite | passed | of | stock |
 |---|---|---|---|
 """
+KEPT_BY_VALUE = """
+## Literals
+
+`sparql11-results` reaches 9 of 10: `tsv03` loads `"-3"^^xsd:negativeInteger` and wants it back under that type. The engine keeps every type derived from
+`xsd:integer` as `xsd:integer`, and does so for constants of a query that touches no data and for what a function of ours returns, so neither loading in another way nor
+writing results by ourselves would keep it (`test_oxigraph.py` holds the minimal case, and fails once an engine keeps the type). Shiyi writes `xsd:integer`, `xsd:decimal`, `xsd:string` and dates only.
+"""
 
 
 def tool(name: str, *words: str) -> str:
@@ -53,6 +60,7 @@ def main() -> None:
     lines.append("\n## Every miss and its cause\n\n| cause | tests |\n|---|---|\n")
     for cause, tests in sorted(causes.items(), key=lambda item: -len(item[1])):
         lines.append(f"| {cause} | {', '.join(f'`{each}`' for each in sorted(tests))} |\n")
+    lines.append(KEPT_BY_VALUE)
     for title, text in (
         ("RDF syntaxes (uploads are parsed by the same parsers)", tool("rdf_parser_suite.py")),
         ("SHACL core and SPARQL", tool("shacl_suite.py")),
