@@ -1,7 +1,8 @@
-"""How long a warm answer takes: ``python bench/ask.py [KB] [--size starter|yaoshi|idisk] [--rounds N]``.
+"""How long a warm answer takes: ``python bench/ask.py [KB] [--size starter|yaoshi|idisk|chain] [--rounds N]``.
 
-The larger sizes add made-up claims with skewed degrees to the base, in memory; questions about the
-hubs are asked besides. The last figures are those of relation paths from the largest hub.
+The larger sizes add made-up claims with skewed degrees to the base, in a folder below ``--where``
+that is kept (``--build-only`` makes it and ends); questions about the hubs are asked besides. The last
+figures are those of relation paths from the largest hub.
 """
 
 import argparse
@@ -12,7 +13,7 @@ import statistics
 import time
 from pathlib import Path as File
 
-from grown import CONCEPTS, RELATIONS, grown, hub_paths, largest_hub
+from grown import SIZES, grown, hub_paths, largest_hub
 
 from shiyi.answering import Runtime, ask
 from shiyi.answering.ranking import diverse
@@ -32,17 +33,13 @@ QUESTIONS = (
 )  # fmt: skip
 ROUNDS = 10
 KEPT = 500  # paths of one relation path that may be shown, before they are thinned out
-SIZES = {"yaoshi": (29_292, 24_984), "idisk": (RELATIONS, CONCEPTS)}
+WHERE = File(__file__).parent / "results" / "grown"
 
 
 def main(kb: File, size: str, rounds: int) -> None:
     with KnowledgeBase.open(kb) as base:
         started = time.perf_counter()
-        settings = Settings()
-        if size == "starter":
-            runtime = Runtime.open(base, settings)
-        else:
-            runtime = grown(base, settings, *SIZES[size])
+        runtime = Runtime.open(base, Settings())
         opened = time.perf_counter() - started
         asked = (*QUESTIONS, *(_about_hubs(runtime) if size != "starter" else ()))
         for question in asked:
@@ -117,6 +114,11 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("kb", nargs="?", type=File, default=File("kb"))
     parser.add_argument("--size", choices=("starter", *SIZES), default="starter")
+    parser.add_argument("--where", type=File, default=WHERE)
+    parser.add_argument("--build-only", action="store_true")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     said = parser.parse_args()
-    main(said.kb, said.size, said.rounds)
+    if said.size != "starter":
+        said.kb = grown(said.kb, *SIZES[said.size], said.where)
+    if not said.build_only:
+        main(said.kb, said.size, said.rounds)

@@ -1,15 +1,19 @@
-"""The starter base grown to the size of iDISK 2.0, with hubs: for benchmarks, in memory alone."""
+"""A base grown with made-up claims to the size of a paper's, with hubs, in a folder that is kept.
 
-import random
-from collections import defaultdict
-from collections.abc import Iterator, Mapping
+``grown(kb, relations, concepts, where)`` builds it once, some minutes at the size of iDISK 2.0: quads
+are written as N-Quads and loaded in bulk, then indexed as ``shiyi build`` indexes. Later runs open it.
+"""
+
+import io
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Final
 
-from shiyi.answering.runtime import Runtime
-from shiyi.linking import embedder
-from shiyi.linking.labels import LabelIndex
-from shiyi.linking.linker import Linker
-from shiyi.linking.vectors import LabelVectors
+import numpy as np
+
+from shiyi.answering.runtime import write_indexes
 from shiyi.model.names import ID, VOCAB, content_hash
 from shiyi.model.path import RelationPath, Step
 from shiyi.model.rdf import DefaultGraph, local_name, text
@@ -18,9 +22,13 @@ from shiyi.ontology.vocabulary import Schema
 from shiyi.reasoning.projection import Projection, accepted_edges
 from shiyi.settings import Settings
 from shiyi.sparql.knowledge_base import KnowledgeBase
-from shiyi.sparql.oxigraph import OxigraphStore, n_quads
+from shiyi.sparql.oxigraph import OxigraphStore
 
-RELATIONS, CONCEPTS = 334_265, 174_317  # of iDISK 2.0
+SIZES: Final = {
+    "yaoshi": (29_292, 24_984),
+    "idisk": (334_265, 174_317),
+    "chain": (3_500_000, 1_200_000),
+}
 # what the made-up claims say, and how often out of 30
 SAID: Final = (
     ("DSIngredient", "interactsWith", "Drug", 6), ("DSIngredient", "isEffectiveFor", "Disease", 5),
@@ -31,107 +39,136 @@ SAID: Final = (
     ("DSIngredient", "contraindicatedIn", "Disease", 2),
 )  # fmt: skip
 SKEW: Final = 3.0  # a concept at rank share r is drawn with density r**(1/SKEW - 1)
-_CHUNK: Final = 20_000
+_SOURCES, _CHUNK = 40, 100_000  # claims written and loaded at once
+_DECIMAL: Final = "http://www.w3.org/2001/XMLSchema#decimal"
 
 
-def grown(base: KnowledgeBase, settings: Settings, relations: int, concepts: int) -> Runtime:
-    """Give a runtime over the base's quads and made-up claims, so many in all."""
-    store = OxigraphStore.in_memory()
-    kept, pools = list[str](), defaultdict[str, list[str]](list)
-    quads = list(base.store.match(None, None, None, None))
-    for start in range(0, len(quads), 200_000):
-        store.load_n_quads(n_quads(quads[start : start + 200_000]))
+def grown(kb: Path, relations: int, concepts: int, where: Path) -> Path:
+    """Give a folder below ``where`` with the base ``kb`` and made-up claims, so many in all."""
+    with KnowledgeBase.open(kb) as base:
+        release = f"{base.release}+{relations}/{concepts}"
+        path = where / f"{relations}-{concepts}-{base.release.removeprefix('sha256:')[:12]}"
+        if (path / "CURRENT").is_file():
+            return path
+        shutil.rmtree(path, ignore_errors=True)
+        folder = path / "generations" / "grown"
+        (folder / "index").mkdir(parents=True)
+        store = OxigraphStore.on_disk(folder / "store")
+        _fill(store, base, relations, concepts)
+        store.close()
+    (folder / "manifest.json").write_text(json.dumps({"release": release}), "utf-8")
+    (path / "CURRENT.part").write_text("grown\n", "utf-8")
+    (path / "CURRENT.part").rename(path / "CURRENT")
+    try:
+        with KnowledgeBase.open(path) as made:
+            write_indexes(made, Settings())
+    except BaseException:
+        (path / "CURRENT").unlink()  # half-made: the next run makes it anew
+        raise
+    return path
+
+
+def _fill(store: OxigraphStore, base: KnowledgeBase, relations: int, concepts: int) -> None:
+    written = io.BytesIO()
+    if not isinstance(base.store, OxigraphStore):
+        raise TypeError("the base must lie in a folder")
+    base.store.dump(written)
+    store.load_n_quads(written.getvalue())
+    pools: dict[str, list[str]] = {kind: [] for said in SAID for kind in (said[0], said[2])}
+    known = set[str]()
+    parents = Schema.load().parents.keys() - {"Claim", "Evidence", "Source", "Passage"}
     for quad in base.store.match(None, RDF.type, None, DefaultGraph()):
-        name = text(quad.object)
-        if name.startswith(VOCAB) and local_name(name) in Schema.load().parents:
-            pools[local_name(name)].append(text(quad.subject))
-    held = sum(1 for _ in accepted_edges(store))
-    for lines in _made(pools, max(0, relations - held), max(0, concepts - _count(pools)), kept):
-        store.load_n_quads("".join(lines).encode())
-    index = LabelIndex.from_store(store, "grown")
-    shipped = embedder.shipped()
-    linker = Linker(index, LabelVectors.of(index, shipped) if shipped else None, settings.linking)
-    return Runtime.over(store, linker, Projection.from_store(store, "grown"), settings)
-
-
-def _count(pools: Mapping[str, list[str]]) -> int:
-    inner = {"Claim", "Evidence", "Source", "Passage"}
-    return len({each for kind in pools.keys() - inner for each in pools[kind]})
-
-
-def _made(
-    pools: Mapping[str, list[str]], claims: int, concepts: int, lines: list[str]
-) -> Iterator[list[str]]:
-    draw = random.Random(0)  # noqa: S311 - made-up claims, no secret
-    kinds = [
-        kind
-        for kind in dict.fromkeys(k for s in SAID for k in (s[0], s[2]))
-        if kind != "Constitution"
-    ]
-    ordered = {kind: sorted(pools[kind]) for kind in (*kinds, "Constitution")}
-    for found in ordered.values():
+        kind, iri = local_name(text(quad.object)), text(quad.subject)
+        if text(quad.object).startswith(VOCAB) and kind in parents:
+            known.add(iri)
+            if kind in pools:
+                pools[kind].append(iri)
+    edges = {(e.subject, e.predicate, e.object) for e in accepted_edges(base.store)}
+    draw = np.random.default_rng(0)
+    for found in pools.values():
+        found.sort()
         draw.shuffle(found)  # any concept of the base may become a hub
-    for n in range(concepts):
-        kind = kinds[n % len(kinds)]
-        iri = f"{ID}made-{n}"
-        ordered[kind].append(iri)
-        lines += [
-            f"<{iri}> <{RDF.type.value}> <{VOCAB}{kind}> .\n",
-            f'<{iri}> <http://www.w3.org/2004/02/skos/core#prefLabel> "{_name(draw)} {n}"@en .\n',
-            f'<{iri}> <http://www.w3.org/2004/02/skos/core#prefLabel> "造物{n}"@zh .\n',
-        ]
-        if len(lines) >= _CHUNK:
-            yield lines
-            lines.clear()
-    source = f"{ID}source/made"
-    lines.append(f'<{source}> <http://www.w3.org/2000/01/rdf-schema#label> "made up"@en .\n')
-    node = f"{ID}evidence/made"
-    lines.append(f"<{node}> <http://purl.org/dc/terms/source> <{source}> .\n")
-    lines.append(f"<{node}> <{SHIYI.sourceTier.value}> <{VOCAB}tier-paper> .\n")
-    ways = [said for *said, share in SAID for _ in range(share)]
-    seen = set[tuple[str, str, str]]()
-    while len(seen) < claims:
-        first, predicate, last = draw.choice(ways)
-        one, other = (_drawn(draw, ordered[kind]) for kind in (first, last))
-        if (one, predicate, other) in seen or one == other:
-            continue
-        seen.add((one, predicate, other))
-        lines += _claim(one, VOCAB + predicate, other, round(draw.uniform(0.4, 0.95), 3), node)
-        if len(lines) >= _CHUNK:
-            yield lines
-            lines.clear()
-    yield lines
+    for chunk in _named(pools, max(0, concepts - len(known)), draw):
+        store.load_n_quads(chunk)
+    for chunk in _claims(pools, edges, max(0, relations - len(edges)), draw):
+        store.load_n_quads(chunk)
+    store.flush()
 
 
-def _drawn(draw: random.Random, pool: list[str]) -> str:
-    return pool[int(len(pool) * draw.random() ** SKEW)]
+def _named(pools: dict[str, list[str]], count: int, draw: np.random.Generator) -> Iterator[bytes]:
+    """Add concepts with a name in either language to the pools, constitutions aside."""
+    kinds = [kind for kind in pools if kind != "Constitution"]
+    label = "http://www.w3.org/2004/02/skos/core#prefLabel"
+    syllables = [a + b for a in "bcdfglmnprst" for b in "aeiou"]
+    for start in range(0, count, _CHUNK):
+        lines = []
+        many = min(_CHUNK, count - start)
+        said = draw.integers(0, len(syllables), (many, 4)).tolist()
+        for n, parts in enumerate(said, start):
+            kind, iri = kinds[n % len(kinds)], f"{ID}made-{n}"
+            pools[kind].append(iri)
+            name = "".join(syllables[each] for each in parts)
+            lines.append(
+                f"<{iri}> <{RDF.type.value}> <{VOCAB}{kind}> .\n"
+                f'<{iri}> <{label}> "{name} {n}"@en .\n<{iri}> <{label}> "造物{n}"@zh .\n'
+            )
+        yield "".join(lines).encode()
 
 
-def _name(draw: random.Random) -> str:
-    return "".join(draw.choice("bcdfglmnprst") + draw.choice("aeiou") for _ in range(4))
+def _claims(
+    pools: dict[str, list[str]],
+    known: set[tuple[str, str, str]],
+    count: int,
+    draw: np.random.Generator,
+) -> Iterator[bytes]:
+    """Write claims between skewed ends, none twice and none that the base holds."""
+    yield _sources()
+    share = np.array([each[3] for each in SAID])
+    kinds = [(pools[a], f"{VOCAB}{name}", pools[b]) for a, name, b, _ in SAID]
+    sizes = np.array([[len(a), len(b)] for a, _, b in kinds])
+    seen, made, lines = set(known), 0, list[str]()
+    while made < count:
+        way = draw.choice(len(SAID), _CHUNK, p=share / share.sum())
+        ends = (sizes[way] * draw.random((_CHUNK, 2)) ** SKEW).astype(np.int64)
+        held = np.round(draw.uniform(0.4, 0.95, _CHUNK), 3)
+        for which, (i, j), sure in zip(way.tolist(), ends.tolist(), held.tolist(), strict=True):
+            first, predicate, last = kinds[which]
+            said = first[i], predicate, last[j]
+            if said in seen or said[0] == said[2] or made == count:
+                continue
+            seen.add(said)
+            lines.append(_claim(*said, sure, made % _SOURCES))
+            made += 1
+        yield "".join(lines).encode()
+        lines.clear()
 
 
-def _claim(one: str, predicate: str, other: str, held: float, node: str) -> list[str]:
+def _sources() -> bytes:
+    return "".join(
+        f'<{ID}source/made-{n}> <http://www.w3.org/2000/01/rdf-schema#label> "made up {n}"@en .\n'
+        f"<{ID}evidence/made-{n}> <http://purl.org/dc/terms/source> <{ID}source/made-{n}> .\n"
+        f"<{ID}evidence/made-{n}> <{SHIYI.sourceTier.value}> <{VOCAB}tier-paper> .\n"
+        for n in range(_SOURCES)
+    ).encode()
+
+
+def _claim(one: str, predicate: str, other: str, held: float, source: int) -> str:
     claim = f"{ID}claim/{content_hash(one, predicate, other)}"
-    xsd = "http://www.w3.org/2001/XMLSchema#decimal"
-    return [
-        f"<{one}> <{predicate}> <{other}> .\n",
-        f"<{claim}> <{RDF.type.value}> <{SHIYI.Claim.value}> .\n",
-        f"<{claim}> <{RDF.reifies.value}> <<( <{one}> <{predicate}> <{other}> )>> .\n",
-        f"<{claim}> <{SHIYI.status.value}> <{SHIYI.accepted.value}> .\n",
-        f"<{claim}> <{SHIYI.polarity.value}> <{SHIYI.positive.value}> .\n",
-        f'<{claim}> <{SHIYI.confidence.value}> "{held}"^^<{xsd}> .\n',
-        f"<{claim}> <{SHIYI.evidence.value}> <{node}> .\n",
-    ]
+    return (
+        f"<{one}> <{predicate}> <{other}> .\n"
+        f"<{claim}> <{RDF.type.value}> <{SHIYI.Claim.value}> .\n"
+        f"<{claim}> <{RDF.reifies.value}> <<( <{one}> <{predicate}> <{other}> )>> .\n"
+        f"<{claim}> <{SHIYI.status.value}> <{SHIYI.accepted.value}> .\n"
+        f"<{claim}> <{SHIYI.polarity.value}> <{SHIYI.positive.value}> .\n"
+        f'<{claim}> <{SHIYI.confidence.value}> "{held}"^^<{_DECIMAL}> .\n'
+        f"<{claim}> <{SHIYI.evidence.value}> <{ID}evidence/made-{source}> .\n"
+    )
 
 
 def largest_hub(projection: Projection) -> str:
     """Give the concept with the most claims."""
-    degree: dict[int, int] = defaultdict(int)
-    for side in (projection.source, projection.target):
-        for node in side.tolist():
-            degree[node] += 1
-    return projection.nodes[max(degree, key=lambda node: degree[node])]
+    ends = np.concatenate((projection.source, projection.target))
+    return projection.nodes[int(np.bincount(ends).argmax())]
 
 
 def hub_paths(projection: Projection, hub: str, most: int = 10) -> list[RelationPath]:

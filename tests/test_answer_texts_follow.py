@@ -110,7 +110,7 @@ def test_the_passage_an_accepted_claim_was_read_in_leads_to_it(
 def test_decisions_made_before_a_restart_are_in_the_texts_after_it(
     base: KnowledgeBase, desk: tuple[Living, Decisions]
 ) -> None:
-    living, decisions = desk  # whose own library stays shut
+    _, decisions = desk  # whose own library stays shut
     decided(decisions, RELIEF.iri, "accept")
     decided(decisions, SWEETNESS.iri, "reject")
     again = Runtime.open(base, Settings())

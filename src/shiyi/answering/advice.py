@@ -45,7 +45,7 @@ def advise(desk: Desk, retrieved: Retrieved, choice: Choice, most: int) -> Part:
     _ask(desk, chosen, part)
     ailments = desk.reading.ailments
     checks(desk, ailments, part)
-    red_flags(desk, ailments, part, persist=True)
+    red_flags(desk, ailments, part, persist=bool(ailments))
     if choice.loosened and ailments:
         part.missing.append(desk.voice.say("m_season"))
     if not retrieved.paths and ailments:
@@ -179,6 +179,8 @@ def _why(desk: Desk, candidate: Candidate, told: Collection[str]) -> Piece:
     state = next((m for m in middles if desk.facts.is_a(m, SHIYI.Constitution)), middles[0])
     if all(path.hops[0].claim in told for path in ways) and fresh:
         return voice.say("r_state_again", state=voice.the(state)), fresh
+    if desk.facts.is_a(ways[0].entities[0], SHIYI.Therapy):
+        return voice.say("r_principle", state=voice.the(state), **values), facts
     if desk.facts.is_a(ways[0].entities[0], SHIYI.Symptom):
         return voice.say("r_state", state=voice.the(state), **values), facts
     return voice.say("r_known", state=voice.the(state), **values), facts
@@ -228,7 +230,10 @@ def _paths(
     named = {c.iri for c in chosen}
     every = [path for c in (*choice.open, *choice.waiting) for path in c.paths]
     every.sort(key=lambda path: path.hops[-1].end not in named)  # what was named comes first
-    for first in _relations(desk):
+    leading = {first.claim: n for n, first in enumerate(_relations(desk))}
+    for first in sorted(
+        _relations(desk), key=lambda f: (not _reaches(every, f, named), leading[f.claim])
+    ):
         through = [p for p in every if p.hops[0].claim == first.claim and len(p.hops) == 2][:1]
         if through and not section.lines:
             ends = tuple(path_facts(path)[-1] for path in through)
@@ -239,9 +244,13 @@ def _paths(
     shown = [path for path in retrieved.shown if path.hops[-1].end not in barred]
     if desk.differential.undecided or not section.lines:
         section.lines.clear()
-        own = [p for p in (*part.paths, *kept) if len(p.hops) > 1]
+        own = [p for p in (*kept, *part.paths) if len(p.hops) > 1]
         _through(desk, own or [p for p in shown if len(p.hops) > 1][:1], part)
     part.paths += [*kept, *shown]
+
+
+def _reaches(paths: Iterable[Path], first: Fact, named: Collection[str]) -> bool:
+    return any(p.hops[0].claim == first.claim and p.hops[-1].end in named for p in paths)
 
 
 def _through(desk: Desk, paths: Iterable[Path], part: Part) -> None:

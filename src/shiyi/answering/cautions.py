@@ -60,17 +60,29 @@ def _line(desk: Desk, kind: str, met: _Told) -> list[Piece]:
     voice, pieces = desk.voice, list[Piece]()
     pieces.append((voice.say(f"l_{kind}"), ()))
     for n, (against, found) in enumerate(met):
-        items = [
-            voice.name(item) if f.material == item
-            else voice.say("l_has", x=voice.name(item), part=voice.name(f.material))
-            for item, f in found
-        ]  # fmt: skip
-        who, what = voice.these(against, "or"), listed(voice.language, items)
+        who, what = voice.these(against, "or"), _things(desk, found)
         text = voice.say("l_who", who=who, items=what)
         mark = "" if n == 0 else ("；" if voice.language == "zh" else "; ")
         facts = tuple({f.fact.claim: f.fact for _, f in found}.values())
         pieces.append((mark + text, facts))
     return pieces
+
+
+def _things(desk: Desk, found: Iterable[tuple[str, Finding]]) -> str:
+    """Name things, each with what it is made of where that is what is spoken of."""
+    voice, parts = desk.voice, dict[str, dict[str, None]]()
+    for item, each in found:
+        part = "" if each.material == item else voice.name(each.material)
+        parts.setdefault(voice.name(item), {})[part] = None
+    made: dict[tuple[str, ...], list[str]] = {}
+    for name, of in parts.items():
+        made.setdefault(() if "" in of else tuple(of), []).append(name)
+    said = [
+        listed(voice.language, names) if not of
+        else voice.say("l_has", x=listed(voice.language, names), part=listed(voice.language, of))
+        for of, names in made.items()
+    ]  # fmt: skip
+    return ("；" if voice.language == "zh" else "; ").join(said)
 
 
 def _telling(

@@ -4,14 +4,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from shiyi.answering.advice import joined
+from shiyi.answering.cautions import caution_pieces
 from shiyi.answering.cues import Intent, asks_difference, names_prescription
 from shiyi.answering.draft import Piece
 from shiyi.answering.facts import Fact
 from shiyi.answering.lookups import sheet
 from shiyi.answering.parts import Desk, Part, question_texts, red_flags
-from shiyi.answering.phrases import RATINGS, capital
+from shiyi.answering.phrases import RATED, RATINGS, capital
 from shiyi.answering.reading import Person
-from shiyi.answering.roles import BENEFIT, CAUTION, INCOMPATIBLE, INTERACTION
+from shiyi.answering.roles import ADVERSE, BENEFIT, CAUTION, INCOMPATIBLE, INTERACTION
 from shiyi.answering.safety import Finding
 from shiyi.answering.thermal import effect_of
 from shiyi.answering.voice import closed
@@ -70,6 +72,8 @@ def _case(desk: Desk, group: tuple[str, ...]) -> Case:
     beside = [m for m in reading.materials if m not in group]
     found = [f for m in group for f in desk.safety.check(m, reading.person, beside)]
     states = (*reading.ailments, *reading.constitutions, *reading.populations)
+    warned = {f.against for f in found}
+    found += [f for m in group for f in desk.safety.reactions(m, states) if f.against not in warned]
     named = (*reading.drugs, *states)
     others = [m for later in reading.groups[place + 1 :] for m in later]
     kin = _Kin((), (), {}) if found else _of_kin(desk, group, beside, others)
@@ -112,7 +116,7 @@ def _verdicts(desk: Desk, case: Case, part: Part) -> None:
         return
     mark = "；" if desk.voice.language == "zh" else "; "
     pieces: list[Piece] = [(desk.voice.names(f.material for f in asked), ())]
-    for key in ("v_allergy", "v_pair", "v_contra", "v_inter", "v_caution"):
+    for key in ("v_allergy", "v_pair", "v_contra", "v_inter", "v_caution", "v_adverse"):
         found = [f for f in asked if _verdict(f) == key]
         if found:
             facts = tuple({f.fact.claim: f.fact for f in found if f.facts}.values())
@@ -124,6 +128,8 @@ def _verdicts(desk: Desk, case: Case, part: Part) -> None:
 
 
 def _verdict(found: Finding) -> str:
+    if found.facts and found.fact.predicate in ADVERSE:
+        return "v_adverse"
     if not found.facts or found.fact.predicate not in (*CAUTION, *INTERACTION, *INCOMPATIBLE,
                                                        SHIYI.unsuitableFood):  # fmt: skip
         return "v_allergy"
@@ -155,21 +161,59 @@ def _unspoken(desk: Desk, case: Case, part: Part, held: bool) -> None:
             if good:
                 part.section("h_compare").add(voice.say("v_mixed", x=x, y=y), *facts[:2])
         elif good and not held:
-            part.opening.add(voice.say("v_good", x=x, y=y), *facts[:2])
+            part.opening.add(_good(desk, facts, x, y), *facts[:2])
         elif not _denied(desk, case, target, part):
             silent.append(target)
         part.paths += [f.path(f.subject) for f in facts]
         if case.met(target) or good:
             _denied(desk, case, target, part)
     if silent:
-        values = {"x": voice.names(case.materials), "y": voice.names(silent)}
+        values = {"x": _called(desk, case.materials), "y": voice.names(silent)}
         missing = voice.say("m_pair", **values)
         if held:
             part.told.add(missing)
         elif not any(f.against in case.targets for f in case.found):
             part.opening.add(voice.say("v_none", **values))
             part.told.add(missing)
+            _beside(desk, case, silent, part)
         part.missing.append(missing)
+
+
+def _called(desk: Desk, materials: Iterable[str]) -> str:
+    """Name the materials that one name may mean, without groups that stand above another of them."""
+    every = list(materials)
+    groups = {above for each in every for above in desk.facts.above(each)[1:]}
+    return desk.voice.names([each for each in every if each not in groups] or every)
+
+
+def _good(desk: Desk, facts: tuple[Fact, ...], x: str, y: str) -> str:
+    """Say that a use is recorded, and how far a source trusts it."""
+    voice, words = desk.voice, RATINGS if desk.voice.language == "zh" else RATED
+    rated = (desk.evidences.qualifier(f.claim, "rating") for f in facts
+             if f.predicate == SHIYI.isEffectiveFor)  # fmt: skip
+    if rating := next((r for r in rated if r), ""):
+        return voice.say("v_rated", x=x, y=y, rating=words.get(rating, rating))
+    sold = all(desk.facts.is_a(f.subject, SHIYI.DSIngredient) for f in facts)
+    return voice.say("v_listed" if sold else "v_good", x=x, y=y)
+
+
+def _beside(desk: Desk, case: Case, targets: Iterable[str], part: Part) -> None:
+    """Say what is recorded of the pattern behind a disease, and of the thing itself."""
+    voice, end = desk.voice, _end(desk)
+    for disease in targets:
+        for link in desk.facts.of(disease, SHIYI.hasSyndrome):
+            fits = [f for m in case.materials for f in _benefits(desk, m, link.object)]
+            against = [f for m in case.materials
+                       for f in desk.safety.against_states(m, [link.object])]  # fmt: skip
+            if fits and not against:
+                values = {"x": _called(desk, case.materials), "y": voice.the(disease)}
+                said = voice.say("v_via", state=voice.the(link.object), **values)
+                part.section("h_compare").add(capital(said, voice.language), link, fits[0])
+                break
+    for material in case.materials[:1]:
+        text, facts = voice.profile(material)
+        if text:
+            part.section("h_facts").add(closed(text, end), *facts)
 
 
 def _denied(desk: Desk, case: Case, target: str, part: Part) -> bool:
@@ -269,11 +313,20 @@ def _identity(desk: Desk, case: Case, part: Part) -> None:
                 seen |= {other, material}
                 names = {"x": voice.name(material), "y": voice.name(other)}
                 section.add(_noted(desk, voice.say("f_confused", **names), fact), fact)
+    if not case.found:
+        _should_it_apply(desk, case.materials[0], part)
     noted = [m for m in case.materials if any(f.material == m for f in case.found)]
     for material in (noted or case.materials)[:1]:
         for told in desk.facts.told(material, SHIYI.safetyNote, voice.language)[:1]:
             text = voice.say("p_text", label=voice.name(material), text=told[0].object)
             section.add(closed(text, _end(desk)), *told)
+
+
+def _should_it_apply(desk: Desk, material: str, part: Part) -> None:
+    """Say in one line what is recorded against a thing for others, where nothing is for the asker."""
+    if pieces := caution_pieces(desk, desk.safety.conditional(material), 4):
+        name: Piece = (desk.voice.say("w_name", x=desk.voice.name(material)), ())
+        part.section("h_caution").item(*joined(desk, [name, *pieces]))
 
 
 def _end(desk: Desk) -> str:

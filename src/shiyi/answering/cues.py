@@ -76,6 +76,7 @@ EN: Final[Mapping[Intent, tuple[str, ...]]] = {
         "drinks for", "tea for", "soup for", "eat for", "drink for", "something to drink",
         "something to eat", "foods suit", "food suits", "which supplement", "which supplements",
         "what supplement", "what supplements", "what is good", "any tea", "any soup", "foods that", "drinks that",
+        "can i give", "should i give", "to give my", "can i feed", "nourish", "nourishing",
     ),
     Intent.MAY: (
         "can i", "may i", "could i", "should i avoid", "is it ok", "is it okay", "is it safe",

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from shiyi.answering.facts import Facts
+from shiyi.answering.roles import MATERIAL
 from shiyi.linking.normalise import fold, is_cjk
 from shiyi.model.mention import Mention
 from shiyi.model.names import resource
@@ -20,6 +21,17 @@ _SIGNS: Final = (
      r"|\b(?:bowel movement|poop|stool)s? (?:only )?(?:once )?every (?:few|three|four|five|\d) days\b"
      r"|\bhave(?: not|n't) (?:pooped|been to the toilet) (?:for|in) [^.?!]{0,12}\bdays\b"),
      "symptom-constipation"),
+    ((r"\b(?:my |the )?stomach (?:is|feels|gets|runs|always feels|is always) (?:so |very |always |a bit )?cold\b"
+     r"|胃(?:里|部)?(?:总是?|老是?|经常)?(?:发凉|发冷|冰凉|凉凉的)"),
+     "symptom-cold-pain-in-the-stomach"),
+)  # fmt: skip
+_ORGANS: Final = (  # said loosely of an organ: enough to warn of a thing, not to advise for a disease
+    ((r"肾(?:脏|功能)?(?:一直|有点|都|太)?(?:不好|不太好|很差|较差|差|有问题|有毛病|弱)"
+     r"|\b(?:bad|poor|weak|failing|damaged) kidneys?\b|\bkidney (?:disease|problems?|trouble|issues?|damage|function)\b"
+     r"|\bkidneys? (?:is|are) (?:not good|bad|weak|poor|failing|damaged)\b"),
+     "disease-chronic-kidney-disease"),
+    ((r"\b(?:bad|poor|weak|damaged) liver\b|\bliver (?:problems?|trouble|issues?|damage)\b"),
+     "disease-hepatic-disease"),
 )  # fmt: skip
 _SHORT: Final = 2  # Chinese characters; a shorter word says too little to be an emergency
 
@@ -32,7 +44,8 @@ def as_described(mentions: Iterable[Mention], question: str, facts: Facts) -> tu
     """
     found = [replace(m, iri="", score=0.0, alternatives=()) if _is_slight(m, facts) else m
              for m in mentions]  # fmt: skip
-    for words, name in _SIGNS:
+    beside = any(facts.is_a(m.iri, *MATERIAL) for m in found if m.iri)
+    for words, name in (*_SIGNS, *(_ORGANS if beside else ())):
         iri = resource(name).value
         hit = re.search(words, fold(question))
         if hit is None or iri not in facts.labels:

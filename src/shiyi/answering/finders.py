@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import Final, Protocol
 
@@ -127,7 +127,7 @@ class ProjectionFinder:
             there = self._kind[ends]
             if place == len(path) - 1:
                 return np.asarray(wanted[there])
-            return np.asarray(self._leads(path[place])[self._kind[starts], there])
+            return np.asarray(self._leads(path[place], place == 0)[self._kind[starts], there])
 
         return ways_along(self.projection, path, seeds, sought.least, admits)
 
@@ -135,17 +135,18 @@ class ProjectionFinder:
         above = self.facts.schema.superclasses(name) if name else frozenset()
         return any(local_name(each.value) in above for each in wanted)
 
-    def _leads(self, step: Step) -> Bools:
+    def _leads(self, step: Step, first: bool) -> Bools:
         """Tell between which classes advice may be looked for along a step."""
-        known = self._leading_on.get(step)
+        known = self._leading_on.get((step, first))
         if known is None:
             names = self._classes
-            rows = [[self.planner.leads(one, step, other) for other in names] for one in names]
-            known = self._leading_on[step] = np.array(rows, dtype=bool)
+            leads = partial(self.planner.leads, first=first)
+            rows = [[leads(one, step, other) for other in names] for one in names]
+            known = self._leading_on[step, first] = np.array(rows, dtype=bool)
         return known
 
     @cached_property
-    def _leading_on(self) -> dict[Step, Bools]:
+    def _leading_on(self) -> dict[tuple[Step, bool], Bools]:
         return {}
 
     @cached_property

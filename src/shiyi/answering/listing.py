@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from shiyi.answering.cues import Intent
+from shiyi.answering.draft import Piece
 from shiyi.answering.facts import Fact
 from shiyi.answering.held import against
 from shiyi.answering.parts import Desk, Part, red_flags
@@ -46,10 +47,10 @@ def avoided(desk: Desk) -> Part:
             part.missing.append(voice.say("m_avoid", x=voice.name(state)))
             continue
         facts = found[:_MOST_AVOIDED]
-        names = voice.names(f.other(state) for f in facts)
         person = desk.facts.is_a(state, SHIYI.Population)
         key = "a_avoid_drug" if drug else "a_avoid_person" if person else "b_taboo"
-        part.section("h_held").add(voice.say(key, sign=voice.the(state), items=names), *facts)
+        pieces = each_cited(desk, key, voice.the(state), [(f.other(state), f) for f in facts])
+        part.section("h_held").item(*pieces)
         part.paths += [f.path(state) for f in facts[:2]]
     told = bool(part.sections)
     part.opening.add(voice.say("o_avoid" if told else "o_not_known", x=voice.names(concerned)))
@@ -57,6 +58,18 @@ def avoided(desk: Desk) -> Part:
         part.section("h_caution").add(voice.say("s_avoid_rest"))
     red_flags(desk, desk.reading.ailments, part)
     return part
+
+
+def each_cited(desk: Desk, key: str, sign: str, items: Iterable[tuple[str, Fact]]) -> list[Piece]:
+    """Write a list of things that harm, each with the claim that says so."""
+    voice = desk.voice
+    before, _, after = voice.say(key, sign=sign, items="\0").partition("\0")
+    mark = "、" if voice.language == "zh" else ", "
+    said = [(voice.name(iri), fact) for iri, fact in items]
+    pieces: list[Piece] = [
+        ((mark if n else before) + name, (fact,)) for n, (name, fact) in enumerate(said)
+    ]
+    return [*pieces, (after, ())]
 
 
 def _ranked(desk: Desk, found: Iterable[Fact]) -> list[Fact]:
@@ -92,7 +105,8 @@ def _meeting(desk: Desk, drug: str) -> list[Fact]:
     kept: dict[str, Fact] = {}
     for fact in sorted(every, key=weight):
         thing = next(e for e in (fact.subject, fact.object) if desk.facts.is_a(e, *MATERIAL))
-        kept.setdefault(thing, fact)
+        if not any(k in kept for k in desk.facts.kin(thing)):  # the herb, or what is sold of it
+            kept.setdefault(thing, fact)
     return list(kept.values())
 
 

@@ -31,6 +31,7 @@ class Living:
     def __init__(self, runtime: Runtime) -> None:
         self.current = runtime
         self._turn = threading.Lock()
+        self.refreshed = 0  # how often; it changes after ``current``
         self._by_claim: dict[str, tuple[Fact, ...]] | None = None
 
     def refresh(self, claims: Iterable[str], concepts: Iterable[str] = ()) -> None:
@@ -47,6 +48,7 @@ class Living:
             facts = with_concepts(facts, runtime.store, concepts)
             runtime.shelf.follow(facts, named, (*new, *_naming(facts, concepts)))
             self.current = _over(runtime, facts, named, new)
+            self.refreshed += 1
             known.update(fresh)
 
     def prepare(self) -> None:

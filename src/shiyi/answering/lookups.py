@@ -8,14 +8,16 @@ from typing import Final
 from shiyi.answering.advice import joined
 from shiyi.answering.cautions import caution_pieces
 from shiyi.answering.cues import Intent
-from shiyi.answering.draft import Piece
+from shiyi.answering.draft import Line, Piece
 from shiyi.answering.facts import Fact
 from shiyi.answering.parts import Desk, Part, checks, question_texts, red_flags
 from shiyi.answering.phrases import degree
+from shiyi.answering.reading import Reading
 from shiyi.answering.roles import MATERIAL
 from shiyi.answering.thermal import Pattern
 from shiyi.answering.voice import closed
 from shiyi.linking.normalise import fold, is_cjk
+from shiyi.model.names import resource
 from shiyi.ontology.terms import SHIYI
 
 _TEXTS: Final = (
@@ -31,8 +33,11 @@ _LISTS: Final = (
 _MOST_NAMED, _MOST_LISTED, _MOST_TEXTS, _MOST_RULES = 3, 5, 4, 4
 
 
-def sheet(desk: Desk, concepts: Iterable[str]) -> Part:
-    """Write what is recorded about some concepts, disagreements included."""
+def sheet(desk: Desk, concepts: Iterable[str], *, first: bool = True) -> Part:
+    """Write what is recorded about some concepts, disagreements included.
+
+    Where it is asked whether one may, what is recorded against them comes ``first``.
+    """
     part, voice = Part(), desk.voice
     named = list(concepts)[:_MOST_NAMED]
     told = False
@@ -42,11 +47,18 @@ def sheet(desk: Desk, concepts: Iterable[str]) -> Part:
             part.opening.add(closed(text, "。" if voice.language == "zh" else "."), *facts)
         listed = _listed(desk, concept, part, len(named) > 1)
         told = told or bool(text) or listed
+    if first and part.warnings and desk.reading.wants(Intent.MAY):
+        cautions, end = part.section("h_caution").lines, "。" if voice.language == "zh" else "."
+        lead = [Line((*line.pieces, (end, ())), 1) for line in cautions]
+        part.opening.lines[:0] = [*lead, Line(((voice.say("v_others"), ()),), 1)]
+        cautions.clear()
     if not part.opening.lines:
         key = "o_sheet" if told else "o_not_known"
         part.opening.add(voice.say(key, items=voice.names(named)))
     lines = (*part.opening.lines, *part.section("h_facts").lines)
     part.paths += [f.path(f.subject) for line in lines for f in line.facts[:2] if not f.language]
+    if any(desk.facts.is_a(concept, SHIYI.Formula) for concept in named):
+        part.section("h_doctor").add(voice.say("s_formula"))
     if desk.reading.wants(Intent.DOSE):
         part.section("h_caution").add(voice.say("s_dose"))
     return part
@@ -63,6 +75,9 @@ def _listed(desk: Desk, concept: str, part: Part, several: bool) -> bool:
             name = label + desk.facts.property_label(predicate, voice.language)
             said = voice.say("p_list", p=name, o=voice.names(f.object for f in found))
             section.add(said + voice.sources(found[:1]), *found)
+    if realises := desk.facts.into(concept, SHIYI.realisedBy)[:_MOST_LISTED]:
+        said = voice.say("p_realises", o=voice.these(f.subject for f in realises))
+        section.add(label + said + voice.sources(realises[:1]), *realises)
     texts = [each for p in _TEXTS for each in desk.facts.told(concept, p, voice.language)[:1]]
     if not texts:
         texts = [e for p in _MORE_TEXTS for e in desk.facts.told(concept, p, voice.language)[:1]]
@@ -149,6 +164,26 @@ def doctor(desk: Desk) -> Part:
     part = Part()
     checks(desk, (*desk.reading.emergencies, *desk.reading.ailments), part)
     red_flags(desk, desk.reading.ailments, part)
+    return part
+
+
+_CHILDREN: Final = frozenset(
+    resource(f"population-{name}").value for name in ("infant", "young-child", "child")
+)
+_FEVER: Final = resource("symptom-fever").value
+
+
+def is_feverish_child(reading: Reading) -> bool:
+    """Tell whether it is a child's fever that something is sought for."""
+    child = _CHILDREN.intersection((*reading.populations, *reading.person.states))
+    return bool(child) and _FEVER in reading.ailments
+
+
+def feverish_child(desk: Desk) -> Part:
+    """Send a child with a fever to a doctor, ask what a doctor will ask, and suggest nothing."""
+    part = doctor(desk)
+    part.opening.add(desk.voice.say("s_child_fever"))
+    question_texts(desk, desk.reading.ailments, part)
     return part
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final
 
-from shiyi.answering.composer import compose, ranked
+from shiyi.answering.composer import Composed, compose, ranked
 from shiyi.answering.cues import Intent
 from shiyi.answering.leanings import leaning_of
 from shiyi.answering.memory import from_memory
@@ -16,7 +16,7 @@ from shiyi.answering.methods import METHODS, RETRIEVE, Query
 from shiyi.answering.parts import Desk, Part
 from shiyi.answering.paths import Retrieved
 from shiyi.answering.phrases import check_language
-from shiyi.answering.reading import Reading, read_question
+from shiyi.answering.reading import Linker, Reading, read_question
 from shiyi.answering.roles import EDIBLE, SUPPLEMENT
 from shiyi.answering.runtime import Runtime
 from shiyi.answering.telling import Listener
@@ -26,7 +26,7 @@ from shiyi.answering.writer import write_with_model
 from shiyi.answering.writing import wants_advice, write
 from shiyi.errors import FormatError, TooLargeError, UsageError
 from shiyi.linking.normalise import language_of
-from shiyi.model.answer import Answer, Trace
+from shiyi.model.answer import Answer, Recommendation, Trace
 from shiyi.model.path import Path
 from shiyi.model.profile import Profile
 from shiyi.ontology.terms import SHIYI
@@ -95,9 +95,9 @@ def ask(
     answer = Answer(
         question, spoken, method, runtime.release, composed.sentences, composed.text,
         composed.citations, _paths(part, most), reading.mentions,
-        tuple(part.recommendations), ranked(part.warnings), tuple(part.follow_up[:3]),
+        _grounded(part, composed), ranked(part.warnings), tuple(part.follow_up[:3]),
         not composed.citations and not part.warnings, tuple(part.missing), None,
-        _trace(reading, differential, retrieved, clock, asked),
+        _trace(reading, differential, retrieved, composed, clock, asked),
     )  # fmt: skip
     if listener is not None:
         listener.drafted(answer)
@@ -106,14 +106,39 @@ def ask(
     if method == "none":
         written = from_memory(answer, recorder, runtime.linker)
     else:
-        written = write_with_model(answer, recorder, runtime.linker, listener)
+        written = _written(answer, composed, recorder, runtime.linker, listener)
     return _recorded(written, recorder)
+
+
+def _written(
+    answer: Answer,
+    composed: Composed,
+    model: ChatModel,
+    linker: Linker,
+    listener: Listener | None,
+) -> Answer:
+    """Let a model write from all that the text rests on; keep what it cites."""
+    every = replace(answer, citations=(*answer.citations, *composed.more))
+    written = write_with_model(every, model, linker, listener)
+    said = {claim for sentence in written.sentences for claim in sentence.claims}
+    used = tuple(c for c in composed.more if c.claim in said)
+    return replace(written, citations=(*answer.citations, *used))
+
+
+def _grounded(part: Part, composed: Composed) -> tuple[Recommendation, ...]:
+    """Give the recommendations with those of their claims that are cited."""
+    cited = {each.claim for each in composed.citations}
+    return tuple(
+        replace(each, claims=tuple(c for c in each.claims if c in cited))
+        for each in part.recommendations
+    )
 
 
 def _trace(
     reading: Reading,
     differential: Differential,
     retrieved: Retrieved,
+    composed: Composed,
     clock: Clock,
     asked: Mapping[str, Any],
 ) -> Trace:
@@ -128,6 +153,7 @@ def _trace(
         steps=retrieved.steps,
         claims=tuple((each.fact.claim, each.score) for each in retrieved.claims),
         texts=tuple({"iri": u.iri, "kind": u.kind, "section": u.section} for u in retrieved.texts),
+        more=tuple(each.claim for each in composed.more),
     )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from shiyi.answering.facts import Facts
-from shiyi.answering.roles import BENEFIT, BRIDGES
+from shiyi.answering.roles import BENEFIT, BRIDGES, FIRST_BRIDGES
 from shiyi.model.path import Path, RelationPath, Step
 from shiyi.model.rdf import NamedNode, local_name
 
@@ -19,7 +19,7 @@ class Planner:
     joins: Mapping[Signature, int]
     schema_fits: Mapping[str, frozenset[str]]
     _plans: dict[tuple[object, ...], tuple[RelationPath, ...]] = field(default_factory=dict)
-    _leading: dict[tuple[str, Step, str], bool] = field(default_factory=dict)
+    _leading: dict[tuple[str, Step, str, bool], bool] = field(default_factory=dict)
 
     @classmethod
     def over(cls, facts: Facts) -> "Planner":
@@ -59,7 +59,7 @@ class Planner:
                 yield (step,), support
         if hops == 1:
             return
-        for step, there, support in self._bridges(start):
+        for step, there, support in self._bridges(start, first=not seen):
             if there in seen | {start}:
                 continue
             for rest, further in self._grow(there, ends, hops - 1, seen | {start}):
@@ -73,22 +73,29 @@ class Planner:
             if predicate in names and object_ == here:
                 yield Step(predicate, forward=False), subject, support
 
-    def _bridges(self, here: str) -> Iterator[tuple[Step, str, int]]:
-        steps = {step for _, step, _ in BRIDGES}
+    def _bridges(self, here: str, *, first: bool) -> Iterator[tuple[Step, str, int]]:
+        steps = {step for _, step, _ in (*BRIDGES, *FIRST_BRIDGES)}
         for (subject, predicate, object_), support in self.joins.items():
             for step in steps:
                 start, end = (subject, object_) if step.forward else (object_, subject)
-                if step.predicate == predicate and start == here and self.leads(here, step, end):
+                if (
+                    step.predicate == predicate
+                    and start == here
+                    and self.leads(here, step, end, first=first)
+                ):
                     yield step, end, support
 
-    def leads(self, start: str, step: Step, end: str) -> bool:
-        """Tell whether advice may be looked for along ``step`` between two classes."""
-        known = self._leading.get((start, step, end))
+    def leads(self, start: str, step: Step, end: str, *, first: bool = False) -> bool:
+        """Tell whether advice may be looked for along ``step`` between two classes.
+
+        ``first`` tells that nothing leads to the step: it leaves what was asked about.
+        """
+        known = self._leading.get((start, step, end, first))
         if known is None:
             above, below = self.schema_fits.get(start, _NONE), self.schema_fits.get(end, _NONE)
-            known = self._leading[start, step, end] = any(
+            known = self._leading[start, step, end, first] = any(
                 each == step and local_name(one.value) in above and local_name(other.value) in below
-                for one, each, other in BRIDGES
+                for one, each, other in ((*BRIDGES, *FIRST_BRIDGES) if first else BRIDGES)
             )
         return known
 
@@ -97,9 +104,9 @@ class Planner:
         return all(
             self.leads(
                 classes.get(hop.start, ""), Step(hop.predicate, hop.forward),
-                classes.get(hop.end, ""),
+                classes.get(hop.end, ""), first=place == 0,
             )
-            for hop in path.hops[:-1]
+            for place, hop in enumerate(path.hops[:-1])
         )  # fmt: skip
 
 

@@ -25,6 +25,10 @@ BRIDGES: Final[tuple[tuple[NamedNode, Step, NamedNode], ...]] = (
     (SHIYI.TCMDisease, _SYNDROME, SHIYI.Syndrome),
     (SHIYI.Syndrome, _PRINCIPLE, SHIYI.Therapy),
 )
+# only at the start, where a principle of treatment is asked for: the patterns it is the principle of
+FIRST_BRIDGES: Final[tuple[tuple[NamedNode, Step, NamedNode], ...]] = (
+    (SHIYI.Therapy, Step(SHIYI.hasTreatmentPrinciple.value, forward=False), SHIYI.Syndrome),
+)
 CAUTION: Final = (
     SHIYI.contraindicatedIn, SHIYI.cautionIn, SHIYI.aggravates, SHIYI.derivedCaution,
 )  # fmt: skip

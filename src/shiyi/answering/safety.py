@@ -113,6 +113,14 @@ class Safety:
         """List the recorded unwanted reactions to a material."""
         return self.facts.of(material, *ADVERSE)
 
+    def reactions(self, material: str, states: Iterable[str]) -> tuple[Finding, ...]:
+        """List the states that are recorded as an unwanted reaction to ``material`` itself."""
+        known = {f.object: f for f in self.facts.of(material, SHIYI.hasAdverseReaction)}
+        return tuple(
+            Finding("caution", material, state, (known[state],))
+            for state in states if state in known
+        )  # fmt: skip
+
     def denials(self, one: str, other: str) -> tuple[Fact, ...]:
         """List the claims that no such effect was found; they do not make a thing harmless."""
         return tuple(

@@ -9,7 +9,15 @@ from shiyi.answering.candidates import choose
 from shiyi.answering.consult import consult
 from shiyi.answering.cues import Intent, is_cue
 from shiyi.answering.listing import alike, avoided, is_met_by, qualities
-from shiyi.answering.lookups import constitution, doctor, patterns, rules, sheet
+from shiyi.answering.lookups import (
+    constitution,
+    doctor,
+    feverish_child,
+    is_feverish_child,
+    patterns,
+    rules,
+    sheet,
+)
 from shiyi.answering.parts import Desk, Part
 from shiyi.answering.paths import Retrieved
 from shiyi.answering.phrases import capital, plain
@@ -140,6 +148,8 @@ def _reporters(desk: Desk, retrieved: Retrieved, runtime: Runtime) -> list[Calla
         return [*chosen, lambda: doctor(desk)]
     if _asks_to_avoid(reading) and not advice:
         return [*chosen, lambda: avoided(desk)]
+    if advice and is_feverish_child(reading):
+        return [*chosen, lambda: feverish_child(desk)]
     if advice and (retrieved.paths or reading.seasons):
         return [*chosen, lambda: _advice(desk, retrieved, runtime)]
     return chosen
@@ -176,7 +186,7 @@ def _checks(reading: Reading) -> list[Callable[[Desk], Part]]:
 
 def _conditional(desk: Desk) -> Part:
     """Say what is recorded against the things asked about, should it apply."""
-    part = sheet(desk, desk.reading.materials)
+    part = sheet(desk, desk.reading.materials, first=False)
     kept = [section for section in part.sections if section.heading == "h_caution"]
     return Part(sections=kept, warnings=part.warnings, told=part.told, facts=part.facts)
 
@@ -199,6 +209,8 @@ def _main(
         return [lambda: avoided(desk)]
     if wanted and not advice:
         return [lambda: alike(desk, wanted)]
+    if advice and is_feverish_child(reading):
+        return [lambda: feverish_child(desk)]
     if advice and (reading.constitutions or not reading.wants(Intent.CONSTITUTION)):
         return [lambda: _advice(desk, retrieved, runtime)]
     if reading.materials and (alone or not _meets(reading)):

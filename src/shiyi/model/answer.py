@@ -101,7 +101,8 @@ class Trace:
 
     ``asked`` is what was asked with the question; ``steps`` is what the method did, in order, with
     every verdict; ``claims`` are the claims it ranked, with their scores; ``texts`` the passages
-    and definitions it found; ``exchanges`` what was said to a model and what it replied.
+    and definitions it found; ``more`` the claims that the text rests on besides those it cites;
+    ``exchanges`` what was said to a model and what it replied.
     """
 
     queries: tuple[str, ...] = ()
@@ -114,6 +115,7 @@ class Trace:
     steps: tuple[Mapping[str, Any], ...] = ()
     claims: tuple[tuple[str, float], ...] = ()
     texts: tuple[Mapping[str, str], ...] = ()
+    more: tuple[str, ...] = ()
     exchanges: tuple[Mapping[str, Any], ...] = ()
 
     def to_json(self) -> dict[str, Any]:
@@ -126,7 +128,7 @@ class Trace:
             "notes": list(self.notes), "asked": dict(self.asked),
             "steps": [dict(each) for each in self.steps],
             "claims": [{"claim": claim, "score": round(score, 6)} for claim, score in self.claims],
-            "texts": [dict(each) for each in self.texts],
+            "texts": [dict(each) for each in self.texts], "more_evidence": list(self.more),
             "exchanges": [dict(each) for each in self.exchanges],
         }  # fmt: skip
 

@@ -97,6 +97,8 @@ def _leads(runtime: Runtime, start: str, path: RelationPath) -> bool:
             one, other = (subject, object_) if step.forward else (object_, subject)
             if predicate == step.predicate and one in here:
                 last = place == len(path) - 1
-                following |= {other} if last or planner.leads(one, step, other) else set()
+                following |= (
+                    {other} if last or planner.leads(one, step, other, first=place == 0) else set()
+                )
         here = following
     return bool(here)
