@@ -1,4 +1,5 @@
 import csv
+import io
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,6 +11,7 @@ from shiyi.errors import IndexMismatchError
 from shiyi.linking.embedder import shipped
 from shiyi.linking.labels import LabelIndex
 from shiyi.linking.linker import LEXICAL, SEMANTIC, SIMILAR, Linker, write_index
+from shiyi.linking.sssom import write_mentions
 from shiyi.linking.vectors import LabelVectors
 from shiyi.model.mention import Mention
 from shiyi.model.names import resource
@@ -339,6 +341,23 @@ def test_any_text_is_taken(linker: Linker, text: str) -> None:
 
 def test_an_enormous_text_is_linked_up_to_the_most_mentions(linker: Linker) -> None:
     assert len(linker.link("枸杞和未知物甲乙丙，blorptide；" * 20_000)) == 40
+
+
+def test_linked_mentions_are_a_mapping_set_of_sssom(linker: Linker) -> None:
+    out = io.StringIO()
+    text = 'goji\tand "lingzhi", warfrin and blorptide'
+    assert write_mentions(linker.link(text), out) == 3
+    lines = out.getvalue().splitlines()
+    head = [line for line in lines if line.startswith("#")]
+    assert any(line.startswith("#mapping_set_id: ") for line in head)
+    assert any(line.startswith("#license: ") for line in head)
+    rows = list(csv.DictReader(lines[len(head) :], delimiter="\t"))
+    assert [(row["subject_label"], row["predicate_id"]) for row in rows] == [
+        ("goji", "skos:exactMatch"), ("lingzhi", "skos:closeMatch"), ("warfrin", "skos:closeMatch"),
+    ]  # fmt: skip
+    assert {row["object_id"].partition(":")[0] for row in rows} == {"shiyi"}
+    assert all(row["mapping_justification"].startswith("semapv:") for row in rows)
+    assert all(0 < float(row["confidence"]) <= 1 for row in rows)
 
 
 def quads(kind: str = "枸杞子") -> list[Quad]:

@@ -67,14 +67,9 @@ def run(args: argparse.Namespace, settings: Settings) -> int:
 
 
 def _print_sssom(mentions: Sequence["Mention"]) -> None:
-    from shiyi.model.rdf import local_name
+    from shiyi.linking.sssom import write_mentions
 
-    print("subject_label\tpredicate_id\tobject_id\tobject_label\tmapping_justification\tconfidence")
-    for each in mentions:
-        if each.iri:
-            row = (each.text, "skos:closeMatch", f"shiyi:{local_name(each.iri)}", each.label_en,
-                   each.justification, f"{each.score:.4f}")  # fmt: skip
-            print("\t".join(row))
+    write_mentions(mentions, sys.stdout)
 
 
 def _print(mentions: Sequence["Mention"]) -> None:
