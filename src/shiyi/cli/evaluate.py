@@ -21,7 +21,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", nargs="?", default="",
                         help="a question file, or source:NAME for questions made from a source")  # fmt: skip
     parser.add_argument("--generated", action="store_true",
-                        help="safety: ask about every harm the base holds (--limit N of them)")  # fmt: skip
+                        help="safety, mcq, retrieval, recommend: questions made from the base's claims (--limit N of them)")  # fmt: skip
+    parser.add_argument("--keep", type=Path, metavar="DIR",
+                        help="keep the run of each method here, and go on after those that are kept")  # fmt: skip
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes that measure")
     parser.add_argument("--train", action="append", default=[], metavar="FILE", type=Path,
                         help="may be learnt from, for this run alone")  # fmt: skip
     parser.add_argument("--known", action="append", default=[], metavar="FILE", type=Path,
@@ -55,16 +58,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, settings: Settings) -> int:
     """Measure, and print a table or JSON."""
     from shiyi.errors import UsageError
+    from shiyi.evaluation.apart import evaluate_apart
     from shiyi.evaluation.bench import Request
     from shiyi.evaluation.held_warnings import FROM_CLAIMS
-    from shiyi.evaluation.runner import evaluate, swept
+    from shiyi.evaluation.runner import swept
     from shiyi.evaluation.switches import Sweep, usual_method
     from shiyi.sparql.knowledge_base import KnowledgeBase
 
     if args.generated:
         args.file = FROM_CLAIMS
     if not args.file:
-        raise UsageError("name a question file; for safety also --generated")
+        raise UsageError("name a question file, or give --generated")
     without = tuple(args.without_source)
     if args.file.startswith("source:") and not without:
         without = (args.file.removeprefix("source:"),)
@@ -86,7 +90,7 @@ def run(args: argparse.Namespace, settings: Settings) -> int:
         report = (
             _extraction(base, settings, request, bar) if args.task == "extraction"
             else swept(base, settings, request, sweep, bar.show) if sweep
-            else evaluate(base, settings, request, bar.show)
+            else evaluate_apart(base, settings, request, args.keep, args.jobs, bar.show)
         )  # fmt: skip
     bar.clear()
     return _shown(report, args.json)
