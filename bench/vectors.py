@@ -111,14 +111,15 @@ def measured(asked: argparse.Namespace, embedder: Embedder) -> dict[str, object]
     rounds = {f"exact among {exact:,}, {name}": milliseconds(part.nearest, each)
               for name, each in queries.items()}  # fmt: skip
     graph, building = graph_of(whole, asked.threads, asked.keep)
-    found = []
+    found = {}
     for expansion in asked.expansions or [graph.graph.expansion_search]:
         graph.graph.expansion_search = expansion  # type: ignore[misc]  # its stub lacks the setter
         for name, each in queries.items():
             graph.nearest(each[0], _K)
-            found.append({"queries": name, "expansion": expansion,
-                          **milliseconds(graph.nearest, each),
-                          "recall@10": recall(whole.nearest, graph.nearest, each[:300])})  # fmt: skip
+            found[f"{name}, {expansion} candidates"] = {
+                **milliseconds(graph.nearest, each),
+                "recall@10": recall(whole.nearest, graph.nearest, each[:300]),
+            }
     return {
         "dimensions": rows.shape[1], **rounds, f"HNSW among {asked.vectors:,}": found, **building,
         "graph MB": round(graph.graph.memory_usage / 1e6),
