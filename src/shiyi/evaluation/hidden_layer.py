@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 Singles = NDArray[np.float32]
 UNITS, ROUNDS, BATCH, RATE = 256, 12, 256, 3e-3  # ours, by cross-validation on training alone
+LEAST = 300  # steps, where training is small
 DROPPED_INPUT, DROPPED_UNITS, DECAY = 0.2, 0.5, 1e-5
 _FIRST, _SECOND, _LEAST = 0.9, 0.999, 1e-8  # Adam; Kingma and Ba 2015
 
@@ -33,10 +34,11 @@ class HiddenLayer:
         wanted = y / np.maximum(y.sum(axis=1, keepdims=True), 1.0)
         weights = _begun(rng, x.shape[1], y)
         moments = [(np.zeros_like(each), np.zeros_like(each)) for each in weights]
-        step = 0
-        for number in range(ROUNDS):
-            rate = RATE * (1 - number / ROUNDS)
-            for rows in np.array_split(rng.permutation(len(x)), max(1, len(x) // BATCH)):
+        step, parts = 0, max(1, len(x) // BATCH)
+        rounds = max(ROUNDS, LEAST // parts)
+        for number in range(rounds):
+            rate = RATE * (1 - number / rounds)
+            for rows in np.array_split(rng.permutation(len(x)), parts):
                 step += 1
                 slopes = _slopes(rng, weights, x[rows], wanted[rows])
                 for weight, slope, (mean, square) in zip(weights, slopes, moments, strict=True):
