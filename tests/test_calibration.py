@@ -3,7 +3,7 @@ import pytest
 
 from shiyi.errors import UsageError
 from shiyi.reasoning.evidence import Structure
-from shiyi.reasoning.fusion import Calibration, calibrated
+from shiyi.reasoning.fusion import Calibration, calibrated, named
 from shiyi.reasoning.projection import Edge, Projection
 
 
@@ -35,3 +35,19 @@ def test_claims_of_two_communities_are_told_from_corrupted_ones() -> None:
     _, found = calibrated(Structure.of(Projection.from_edges(edges, "")))
     assert found.auc > 0.7
     assert found.ece < 0.2
+
+
+def test_what_curators_rejected_is_learnt_from_as_claims_that_do_not_hold() -> None:
+    random = np.random.default_rng(0)
+    pairs = {(f"h{s}{a}", f"t{s}{b}") for s in range(4) for a, b in random.integers(0, 12, (60, 2))}
+    edges = [Edge(h, "p", t, h + t, 0.9) for h, t in sorted(pairs)]
+    structure = Structure.of(Projection.from_edges(edges, ""))
+    plain, found = calibrated(structure)
+    within = {(f"h{s}{a}", "p", f"t{s}{b}") for s in range(4) for a in range(12) for b in range(12)}
+    wrong = {each for each in within if each[::2] not in pairs and each[0] in structure.graph.nodes}
+    strict, more = calibrated(structure, refused=[*wrong, ("never", "seen", "before")])
+    assert more.rows > found.rows
+    near = np.array([[0.9, 0.9, 0.9]])
+    assert strict.structure(near)[0] < plain.structure(near)[0]  # likeness no longer proves it
+    assert len(named(structure.graph, wrong)) <= len(wrong)
+    assert len(named(structure.graph, [("never", "seen", "before")])) == 0

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -14,16 +15,20 @@ from shiyi.answering.runtime import Runtime
 from shiyi.cli import main
 from shiyi.curation.changes import Changes
 from shiyi.curation.decisions import Decisions
+from shiyi.model.claim import Status
+from shiyi.model.names import graph
 from shiyi.model.rdf import DefaultGraph, Quad
+from shiyi.ontology.statements import claim_quads
 from shiyi.ontology.terms import SHIYI
 from shiyi.reasoning.projection import Edge, Projection
 from shiyi.reasoning.projection_changes import changed
-from shiyi.reasoning.review_records import reviewed_claims, standing_of
-from shiyi.reasoning.weigh import disputes, weigh
+from shiyi.reasoning.review_records import decayed_claims, reviewed_claims, standing_of
+from shiyi.reasoning.weigh import disputes, refused, weigh
 from shiyi.server.refreshing import Refresher
 from shiyi.settings import PageRankSettings, Settings
 from shiyi.sparql.knowledge_base import KnowledgeBase
-from tests.curation_base import CLAIMS, build
+from tests import curation_base
+from tests.curation_base import BOOK, CLAIMS, GOJI, SWEETNESS, WARM, WARMTH, build
 
 STEP = st.tuples(
     st.sampled_from(range(len(CLAIMS))), st.sampled_from(["li", "wang", "zhao"]),
@@ -80,6 +85,40 @@ def test_weighing_takes_the_reviewed_confidence_and_leaves_the_accepted_view_alo
         [fused] = opened.store.match(iri, SHIYI.fusedConfidence, None, None)
         assert isinstance(held, Quad)
         assert float(fused.object.value) == pytest.approx(after.fused[place], abs=1e-6)  # type: ignore[union-attr]
+
+
+def test_a_claim_of_a_retracted_source_decays_and_comes_back_with_the_source(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kb = build(tmp_path / "kb")
+    gone = Quad(BOOK.iri, SHIYI.status, SHIYI.retracted, DefaultGraph())
+    alone, beside = SWEETNESS.iri.value, WARMTH.iri.value  # the second has a paper too
+    with KnowledgeBase.open(kb, write=True) as opened:
+        assert decayed_claims(opened.store) == {}
+        before = {each: standing_of(opened.store, each).confidence for each in (alone, beside)}
+        opened.writer.write((gone,), (), key="retract", who="li", why="withdrawn by its publisher")
+        found = decayed_claims(opened.store)
+        assert found[alone] == pytest.approx(0.4)
+        assert found[beside] == pytest.approx(1 - (1 - 0.3) * (1 - 0.5))
+    assert main(["--kb", str(kb), "reason", "confidence", "--json"]) == 0
+    assert '"decayed": ' in capsys.readouterr().out
+    with KnowledgeBase.open(kb, write=True) as opened:
+        [text] = opened.store.match(SWEETNESS.iri, SHIYI.textPart, None, None)
+        assert float(text.object.value) == pytest.approx(0.4)  # type: ignore[union-attr]
+        opened.writer.write((), (gone,), key="restore", who="li", why="it was an error")
+        after = {each: standing_of(opened.store, each).confidence for each in (alone, beside)}
+        assert after == before
+
+
+def test_what_curators_rejected_is_read_unless_it_is_accepted_after_all(tmp_path: Path) -> None:
+    with KnowledgeBase.open(build(tmp_path / "kb"), write=True) as opened:
+        assert refused(opened.store) == frozenset()
+        place = graph("rejected")
+        wrong = curation_base.claim(GOJI, SHIYI.hasNature, WARM, 0.5)
+        quads = [*claim_quads(replace(wrong, status=Status.REJECTED), place),
+                 Quad(SWEETNESS.iri, SHIYI.status, SHIYI.rejected, place)]  # fmt: skip
+        opened.writer.write(quads, (), key="refuse", who="li", why="it is neutral")
+        assert refused(opened.store) == {(GOJI.value, SHIYI.hasNature.value, WARM.value)}
 
 
 def graph_of(chance: random.Random, count: int) -> list[Edge]:

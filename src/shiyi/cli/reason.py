@@ -90,11 +90,13 @@ def _confidence(
     model: "Model | None",
     said: dict[str, Any],
 ) -> Iterable["Quad"]:
-    from shiyi.reasoning.review_records import reviewed_claims
-    from shiyi.reasoning.weigh import disputes, weigh
+    from shiyi.reasoning.review_records import decayed_claims, reviewed_claims
+    from shiyi.reasoning.weigh import disputes, refused, weigh
 
     said["reviewed"] = len(reviewed_claims(base.store) & set(graph.claims))
-    weighed = weigh(graph, disputes(base.store), model, args.seed)
+    wrong, decayed = refused(base.store), decayed_claims(base.store)
+    said |= {"refused": len(wrong), "decayed": len(decayed)}
+    weighed = weigh(graph, disputes(base.store), model, args.seed, wrong, decayed)
     if measured := weighed.calibration:
         said |= {"ece": measured.ece, "brier": measured.brier, "auc": measured.auc}
     return weighed.quads()

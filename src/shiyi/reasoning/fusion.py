@@ -1,5 +1,6 @@
 """One number from the four levels of evidence, and how well it is calibrated."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Self
 
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 from shiyi.errors import RangeError, UsageError
 from shiyi.reasoning.evidence import Structure
 from shiyi.reasoning.profiles import Values
+from shiyi.reasoning.projection import Projection
 from shiyi.reasoning.triples import Longs
 
 LEVELS = ("entity", "relation", "path")
@@ -122,9 +124,27 @@ def numbered(structure: Structure) -> Longs:
     return np.column_stack([graph.source, graph.kind, graph.target]).astype(np.int64)
 
 
-def calibrated(structure: Structure, seed: int = 0) -> tuple[Fusion, Calibration]:
-    """Fit on four fifths of claims and corrupted claims, and measure on the last fifth."""
-    true, false = numbered(structure), corrupted(structure, seed)
+def named(graph: Projection, triples: Iterable[tuple[str, str, str]]) -> Longs:
+    """Write triples of IRIs as numbers, those left out that name what no claim of the graph does."""
+    node = {iri: i for i, iri in enumerate(graph.nodes)}
+    kind = {iri: i for i, iri in enumerate(graph.predicates)}
+    rows = [
+        (node[s], kind[p], node[o])
+        for s, p, o in sorted(triples)
+        if s in node and p in kind and o in node
+    ]
+    return np.array(rows, dtype=np.int64).reshape(-1, 3)
+
+
+def calibrated(
+    structure: Structure, seed: int = 0, refused: Iterable[tuple[str, str, str]] = ()
+) -> tuple[Fusion, Calibration]:
+    """Fit on four fifths of claims, corrupted claims and ``refused`` ones; measure on the rest.
+
+    Those refused are triples of IRIs that a curator rejected; each counts as one corrupted.
+    """
+    true = numbered(structure)
+    false = np.concatenate([corrupted(structure, seed), named(structure.graph, refused)])
     held = structure.graph.confidence
     parts = np.vstack([
         structure.ask(true, held).columns(), structure.ask(false, np.zeros(len(false))).columns(),

@@ -1,5 +1,6 @@
 """Reviews that hold, read from the reviews graph: what moved a claim's confidence, and by whom."""
 
+from collections.abc import Mapping
 from typing import Final
 
 from shiyi.errors import UsageError
@@ -38,7 +39,7 @@ def standing_of(store: QuadStore, claim: str) -> Standing:
     """Give what a claim's confidence is made of, read from its evidence and its reviews alone.
 
     Its ``confidence`` is what stepwise reviews and undoing led to, save for a safety claim that waits
-    for a second reviewer. Raises ``UsageError`` for a claim without evidence.
+    for a second reviewer, and for a claim of a retracted source, which decays. Raises ``UsageError`` for a claim without evidence.
     """
     votes = []
     for link in store.match(NamedNode(claim), SHIYI.evidence):
@@ -54,7 +55,8 @@ def standing_of(store: QuadStore, claim: str) -> Standing:
             votes.append(Vote(source, lineage, float(said[SHIYI.extractionConfidence])))
     if not votes:
         raise UsageError(f"{claim} has no evidence, so its confidence cannot be counted anew")
-    made = Standing(tuple(votes))
+    gone = {vote.source for vote in votes if _retracted(store, vote.source)}
+    made = Standing(tuple(votes), retracted=frozenset(gone))
     for review in reviews_of(store, claim):
         made = made.reviewed(review)
     return made
@@ -64,6 +66,25 @@ def reviewed_claims(store: QuadStore) -> frozenset[str]:
     """List the claims that have a review which nobody took back."""
     asked = {text(q.object) for q in store.match(None, DCTERMS.subject, None, REVIEWS)}
     return frozenset(claim for claim in asked if reviews_of(store, claim))
+
+
+def decayed_claims(store: QuadStore) -> Mapping[str, float]:
+    """Give the confidence of each claim that a retracted source states, counted anew.
+
+    A source is retracted where any graph says ``shiyi:status shiyi:retracted`` of it.
+    """
+    found: dict[str, float] = {}
+    for said in store.match(None, SHIYI.status, SHIYI.retracted):
+        for evidence in store.match(None, DCTERMS.source, said.subject):
+            for link in store.match(None, SHIYI.evidence, evidence.subject):
+                claim = text(link.subject)
+                if claim not in found:
+                    found[claim] = standing_of(store, claim).confidence
+    return found
+
+
+def _retracted(store: QuadStore, source: str) -> bool:
+    return any(store.match(NamedNode(source), SHIYI.status, SHIYI.retracted))
 
 
 def stands(store: QuadStore, change: str) -> bool:
