@@ -19,6 +19,7 @@ max_requests_jitter = 50
 preload_app = False  # an open store and its threads do not survive a fork
 raw_env = [
     "SHIYI_READ_ONLY=1",
+    "OPENBLAS_NUM_THREADS=1",  # a product of one vector waits for a second thread on busy cores
     f"SHIYI_KB={os.path.abspath(os.environ.get('SHIYI_KB', 'kb'))}",
     f"SHIYI_SETTINGS={os.path.abspath(os.environ.get('SHIYI_SETTINGS', 'shiyi.toml'))}",
 ]
