@@ -35,7 +35,7 @@ from shiyi.server.reading import Thing
 from shiyi.server.reference import reference
 from shiyi.server.releases import releases
 from shiyi.server.resources import resources
-from shiyi.server.restricted import for_readers
+from shiyi.server.restricted import for_readers, known_to
 from shiyi.server.site import Site
 from shiyi.server.sparql_protocol import sparql_protocol
 from shiyi.server.static import address, static
@@ -76,7 +76,7 @@ def create_app(site: Site | Path, settings: Settings | None = None) -> Flask:
     app.extensions["shiyi"] = site
     localise(app)
     readers = for_readers(site)
-    metrics, kept = Metrics(), Kept(readers)
+    metrics, kept = Metrics(), Kept(readers, known_to(readers))
     problems.register(app)
     guard.register(app, metrics)
     for routes in (

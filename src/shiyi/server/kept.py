@@ -7,6 +7,7 @@ from typing import Any, Final, TypeVar, cast
 
 from flask import request
 
+from shiyi.server.known import Known
 from shiyi.server.reading import Reader
 from shiyi.server.site import Site
 from shiyi.server.wording import chosen_language
@@ -18,8 +19,8 @@ PAGES: Final = 512  # rendered pages kept; some tens of kilobytes each
 class Kept:
     """Rendered pages and labels of one site, forgotten when its version changes."""
 
-    def __init__(self, site: Site) -> None:
-        self._site, self._lock = site, threading.Lock()
+    def __init__(self, site: Site, known: Known | None = None) -> None:
+        self._site, self._known, self._lock = site, known, threading.Lock()
         self._version = site.version()
         self._pages: OrderedDict[Hashable, str] = OrderedDict()
         self._readers: dict[str, Reader] = {}
@@ -81,7 +82,7 @@ class Kept:
         with self._lock:
             self._forget_if_changed()
             if language not in self._readers:
-                self._readers[language] = Reader(self._site.store, language)
+                self._readers[language] = Reader(self._site.store, language, self._known)
             return self._readers[language]
 
     def _forget_if_changed(self) -> None:

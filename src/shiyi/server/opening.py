@@ -58,7 +58,9 @@ def open_site(path: Path, settings: Settings, read_only: bool = False) -> Site:
     model = Remembered(named) if named else None
     curation = Curation.open(base, settings)
     if curation.changes:
-        _keep_in_step(base, settings, curation.changes, living, view, pool.expire)
+        refresher = _kept_in_step(base, settings, curation.changes, living, view, pool.expire)
+        if writing.updater:
+            writing.updater.listener = refresher.hear
 
     def answer(
         question: str, *, method: str, language: str | None, k: int | None, profile: Profile
@@ -89,23 +91,23 @@ def open_site(path: Path, settings: Settings, read_only: bool = False) -> Site:
     return Site(
         base.store, answer, runtime.linker.link, complete, PooledQueries(pool), base.release,
         tuple(METHODS), str(base.manifest.get("built", "")), counts_of(view), settings, close,
-        lambda: base.sequence, writing, curation, converse=Talk(living, model),
+        lambda: base.sequence + living.refreshed, writing, curation, converse=Talk(living, model),
         research=Research(living, model, pool) if model else None,
         replay=lambda said: replay(living.current, said), base=base,
+        facts=lambda: living.current.facts,
     )  # fmt: skip
 
 
-def _keep_in_step(
+def _kept_in_step(
     base: KnowledgeBase, settings: Settings, changes: Changes, living: Living, view: AllowedStore,
     expire: Callable[[], None],
-) -> None:  # fmt: skip
+) -> Refresher:  # fmt: skip
     """Let answers follow what curators change.
 
     Where something stays inside, rules infer from a runtime of their own, which holds it too.
     """
     if living.current.store is not view:
-        Refresher(living, changes, expire)
-        return
+        return Refresher(living, changes, expire)
     seen = view.held.claims
 
     def follow(claims: Iterable[str], concepts: Iterable[str]) -> None:
@@ -113,7 +115,7 @@ def _keep_in_step(
         before, seen = seen, view.held.claims  # a claim may be let out, or kept in, by another
         living.refresh((*claims, *(before ^ seen)), concepts)
 
-    Refresher(Living(Runtime.open(base, settings)), changes, expire, follow)
+    return Refresher(Living(Runtime.open(base, settings)), changes, expire, follow)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from functools import lru_cache
 from typing import Final
 
 from babel.dates import format_date, format_datetime
@@ -49,7 +50,7 @@ class Phrases:
         >>> Phrases(Catalogue.load("en")).number(21381.4)
         '21,381'
         """
-        return format_decimal(value, format=form, locale=self.words.language)
+        return _decimal(value, form, self.words.language)
 
     def took(self, seconds: float) -> str:
         """Say how long something took.
@@ -104,3 +105,8 @@ class Phrases:
 
     def _with_unit(self, value: float, unit: str, form: str) -> str:
         return format_unit(value, unit, "short", format=form, locale=self.words.language)
+
+
+@lru_cache(maxsize=8192)  # a page writes the same few confidences hundreds of times
+def _decimal(value: float, form: str, language: str) -> str:
+    return format_decimal(value, format=form, locale=language)

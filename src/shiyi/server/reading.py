@@ -2,8 +2,10 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from heapq import nsmallest
 from typing import Final
 
+from shiyi.answering.facts import Fact
 from shiyi.model.names import ID, VOCAB, graph
 from shiyi.model.rdf import (
     DefaultGraph,
@@ -18,13 +20,14 @@ from shiyi.model.rdf import (
 )  # fmt: skip
 from shiyi.ontology.statements import QUALIFIERS
 from shiyi.ontology.terms import DCTERMS, PROV, RDF, RDFS, SHIYI, SKOS
+from shiyi.server.known import Known
 from shiyi.server.links import href, source_link
 from shiyi.sparql.store import QuadStore
 
 ACCEPTED = DefaultGraph()
 DERIVED = graph("derived")
 Graph = NamedNode | DefaultGraph
-MOST: Final = 250  # claims of one relation that a page shows; then it says how many there are
+MOST: Final = 100  # claims of one relation that a page shows; then it says how many there are
 REMEMBERED: Final = 100_000  # labels
 
 
@@ -115,8 +118,9 @@ class ClaimView:
 class Reader:
     """Reads one store in one language; remembers labels, so drop it when the store changes."""
 
-    def __init__(self, store: QuadStore, language: str) -> None:
-        self.store, self.language = store, language
+    def __init__(self, store: QuadStore, language: str, known: Known | None = None) -> None:
+        """Read ``store``, or, what is held in memory anyway, from there."""
+        self.store, self.language, self._known = store, language, known
         self._things: dict[Term, Thing] = {}
 
     def values(
@@ -168,13 +172,16 @@ class Reader:
         if not isinstance(term, NamedNode):
             language = term.language if isinstance(term, Literal) else ""
             return Thing("", text(term), language=language or "")
-        found = self.labels(term)
+        known = self._known
+        if known and (held := known.labels(term.value)):
+            found, kind = held, known.kind(term.value)
+        else:
+            found, kinds = self.labels(term), self.kinds(term)
+            kind = local_name(kinds[0].value) if kinds else ""
         label = found.get(self.language) or next(iter(found.values()), local_name(term.value))
         other = found.get("en" if self.language == "zh" else "zh", "")
-        kinds = self.kinds(term)
         return Thing(
-            term.value, label, href(term.value), other if other != label else "",
-            local_name(kinds[0].value) if kinds else "",
+            term.value, label, href(term.value), other if other != label else "", kind,
         )  # fmt: skip
 
     def kinds(self, node: NamedNode) -> list[NamedNode]:
@@ -186,6 +193,9 @@ class Reader:
 
     def statements(self, node: NamedNode) -> Iterator[Statement]:
         """Yield the accepted and the derived claims about ``node``, both ways."""
+        if self._known:
+            yield from self._remembered(node, self._known)
+            return
         for where in (ACCEPTED, DERIVED):
             for forward, quads in (
                 (True, self.store.match(node, None, None, where)),
@@ -196,6 +206,27 @@ class Reader:
                         for made in self._statement(quad, where, forward=forward):
                             yield replace(made, of=count) if count else made
         yield from self._negatives(node)
+
+    def _remembered(self, node: NamedNode, known: Known) -> Iterator[Statement]:
+        by_relation: dict[tuple[NamedNode, bool, bool, bool], list[Fact]] = {}
+        for forward, fact in known.about(node.value):
+            relation = fact.predicate, forward, fact.derived, fact.positive
+            by_relation.setdefault(relation, []).append(fact)
+        for (predicate, forward, derived, positive), found in by_relation.items():
+            many = len(found) > MOST
+            if many:
+                found = nsmallest(MOST, found, key=lambda each: (-each.confidence, each.claim))
+            for fact in found:
+                yield Statement(
+                    local_name(predicate.value), self.thing(NamedNode(fact.subject)),
+                    self._end(fact), fact.claim, fact.confidence, forward, derived,
+                    not positive, len(by_relation[predicate, forward, derived, positive]) if many else 0,
+                )  # fmt: skip
+
+    def _end(self, fact: Fact) -> Thing:
+        if not fact.language:
+            return self.thing(NamedNode(fact.object))
+        return Thing("", fact.object, language="" if fact.language == "und" else fact.language)
 
     def _surest(self, quads: Iterable[Quad], where: Graph) -> Iterator[tuple[int, list[Quad]]]:
         """Yield the quads of each relation; of very many, how many, and the surest."""

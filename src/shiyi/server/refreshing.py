@@ -44,7 +44,11 @@ class Refresher:
 
     def __call__(self, made: Sequence[Change]) -> None:
         """Take some changes in; inherited cautions follow in a thread of their own."""
-        quads = [quad for change in made for quad in (*change.removed, *change.added)]
+        self.hear([quad for change in made for quad in (*change.removed, *change.added)])
+
+    def hear(self, quads: Iterable[Quad]) -> None:
+        """Take in that some quads came or went."""
+        quads = list(quads)
         claims, concepts = touched(quads)
         if claims or concepts:
             self._living.refresh(claims, concepts)
@@ -103,13 +107,14 @@ def touched(quads: Iterable[Quad]) -> tuple[list[str], list[str]]:
     concepts: dict[str, None] = {}
     for quad in quads:
         iri = text(quad.subject)
-        if iri.startswith(_CLAIM):
+        if iri.startswith(_CLAIM) or quad.predicate in _OF_CLAIMS:
             claims[iri] = None
         elif not iri.startswith(_EVIDENCE) and quad.predicate in _OF_CONCEPTS:
             concepts[iri] = None
     return list(claims), list(concepts)
 
 
+_OF_CLAIMS: Final = frozenset({RDF.reifies, SHIYI.status, SHIYI.confidence})
 _OF_CONCEPTS: Final = frozenset({SKOS.prefLabel, SKOS.broader, RDF.type, SHIYI.umlsCui})
 
 

@@ -8,6 +8,7 @@ from typing_extensions import override
 
 from shiyi.errors import KnowledgeBaseError, SettingError
 from shiyi.model.rdf import DefaultGraph, NamedNode, Quad, Subject, Term
+from shiyi.server.known import Known
 from shiyi.server.site import Site
 from shiyi.settings import ServerSettings
 from shiyi.sparql.knowledge_base import KnowledgeBase
@@ -106,6 +107,14 @@ def for_readers(site: Site) -> Site:
         site.store, site.version, open_to_all=site.settings.server.restricted, base=site.base
     )
     return replace(site, store=shown)
+
+
+def known_to(site: Site) -> Known | None:
+    """Give what pages for readers may take from memory; ``site`` is the one for readers."""
+    store = site.store
+    if site.facts is None or not isinstance(store, AllowedStore):
+        return None
+    return Known(site.facts, lambda: store.held.claims)
 
 
 def is_hidden(site: Site, node: NamedNode) -> bool:

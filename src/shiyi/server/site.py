@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from shiyi.answering.conversation import Context, Turn
+from shiyi.answering.facts import Facts
 from shiyi.answering.free_query import Written
 from shiyi.answering.replay import Replayed
 from shiyi.answering.telling import Listener
@@ -114,6 +115,7 @@ class Site:
     replay: Callable[[Mapping[str, Any]], Replayed] | None = None
     research: Callable[[str, str | None], Written] | None = None  # none: no model is configured
     base: KnowledgeBase | None = None  # what the store belongs to
+    facts: Callable[[], Facts] | None = None  # what answers hold in memory, of the same version
 
     def health(self) -> dict[str, Any]:
         """Tell whether the store answers, which release it holds and how much."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from shiyi.errors import KnowledgeBaseError
-from shiyi.model.rdf import NamedNode
+from shiyi.model.rdf import NamedNode, Quad
 from shiyi.settings import QuerySettings
 from shiyi.sparql.guard import bare_text, check_update
 from shiyi.sparql.knowledge_base import KnowledgeBase
@@ -58,6 +58,7 @@ class Updater:
         self, kb: KnowledgeBase, settings: QuerySettings, changed: Callable[[], None]
     ) -> None:
         self._kb, self._settings, self._changed = kb, settings, changed
+        self.listener: Callable[[Sequence[Quad]], None] = lambda moved: None  # what came and went
         self._turn = threading.Lock()
         self._process: WorkerProcess | None = None
         self._copy: Snapshot | None = None
@@ -139,11 +140,13 @@ class Updater:
                 return Change(0, 0)  # done before
             try:
                 said, patch = self._tried(request, body, seconds)
-                change = self._written(said, patch, author)
+                change, moved = self._written(said, patch, author)
             except BaseException:
                 self._discard()  # the copy may hold what was not written
                 raise
         self._changed()
+        if moved:
+            self.listener(moved)
         return change
 
     def _tried(
@@ -167,7 +170,9 @@ class Updater:
         with spool:
             return said, spool.read()
 
-    def _written(self, said: dict[str, Any], patch: bytes, author: Author) -> Change:
+    def _written(
+        self, said: dict[str, Any], patch: bytes, author: Author
+    ) -> tuple[Change, tuple[Quad, ...]]:
         removed = parse_n_quads(patch[: said["removed"]])
         added = parse_n_quads(patch[said["removed"] :])
         graphs = (tuple(map(NamedNode, said["gone"])), tuple(map(NamedNode, said["come"])))
@@ -175,7 +180,7 @@ class Updater:
             self._sequence = self._kb.writer.write(
                 added, removed, key=author.key, who=author.who, why=author.why, graphs=graphs
             )
-        return Change(len(removed), len(added), bool(said["existed"]))
+        return Change(len(removed), len(added), bool(said["existed"])), (*removed, *added)
 
     def _ready(self) -> tuple[WorkerProcess, Snapshot]:
         """Give a worker and a copy that is level with the store."""
