@@ -8,6 +8,7 @@ import pytest
 
 from shiyi.errors import FormatError, UsageError
 from shiyi.evaluation.bench import Bench, Request
+from shiyi.evaluation.composed import ComposedNames
 from shiyi.evaluation.items import Choice, Prescription
 from shiyi.evaluation.learnt import CaseScorer, HerbTable
 from shiyi.evaluation.readers import StatementReader, read_choice
@@ -182,6 +183,19 @@ def test_the_likest_case_lends_its_answers() -> None:
     ]
     scores = CaseScorer.of(cases).scores("胃痛，便溏", ["血瘀证", "脾胃虚寒证"])
     assert scores[1] > scores[0]
+
+
+def test_a_name_no_case_bore_is_put_together_from_its_parts() -> None:
+    signs = {"肝": "胁痛易怒", "脾": "腹胀便溏", "气虚": "乏力自汗", "血瘀": "刺痛舌紫"}
+    cases = [
+        Choice(f"{a}{b}{n}", f"{signs[a]}{signs[b]}", (("A", f"{a}{b}"),), frozenset("A"))
+        for n in range(20)
+        for a, b in (("肝", "血瘀"), ("脾", "气虚"), ("肝", "气虚"))
+    ]
+    scorer = ComposedNames.of(cases)
+    unseen = scorer.scores("腹胀便溏，刺痛舌紫", ["肝气虚", "脾血瘀", "肾阳虚"])
+    assert unseen[1] == max(unseen)
+    assert min(unseen) == 0.0
 
 
 def test_herbs_are_learnt_from_prescriptions() -> None:

@@ -12,6 +12,7 @@ from shiyi.evaluation.bench import METHODS, Bench, Request
 from shiyi.evaluation.cases import load_cases
 from shiyi.evaluation.choices import load_choices, load_statements
 from shiyi.evaluation.claim_questions import surest_questions
+from shiyi.evaluation.composed import ComposedNames
 from shiyi.evaluation.generated import generated
 from shiyi.evaluation.held_warnings import FROM_CLAIMS
 from shiyi.evaluation.items import Choice, Prediction, QuestionSet, Skips
@@ -32,6 +33,9 @@ from shiyi.evaluation.switches import of_method
 from shiyi.evaluation.with_model import ModelReader
 
 GENERATED = "source:"
+ENOUGH = (
+    50  # ours: training cases from which parts of names can be learnt, else the nearest case speaks
+)
 Progress = Callable[[str, int, int], None]
 T = TypeVar("T")
 
@@ -191,8 +195,11 @@ def _unseen(training: list[Choice], asked: QuestionSet) -> list[Choice]:
 def _case_scorer(bench: Bench, method: str, training: Sequence[Choice]) -> Scorer:
     if training and method == "tfidf":
         return CaseScorer.of(training, nearest=1)
-    learnt = [CaseScorer.of(training)] if training and method == "fused" else []
-    return bench.scorer(method, learnt)
+    if not training or method != "fused":
+        return bench.scorer(method)
+    many = len(training) >= ENOUGH
+    learnt: Scorer = ComposedNames.of(training) if many else CaseScorer.of(training)
+    return bench.scorer(method, [learnt])
 
 
 def _usual_answers(training: Sequence[Choice]) -> int:
