@@ -40,8 +40,9 @@ class Completion {
     this.list.setAttribute("aria-label", field.labels?.[0]?.textContent.trim() || field.name);
     this.list.hidden = true;
     field.after(this.list);
-    for (const [name, value] of Object.entries({ role: "combobox", "aria-autocomplete": "list", "aria-expanded": "false", "aria-controls": this.list.id }))
-      field.setAttribute(name, value);
+    this.combo = field.tagName !== "TEXTAREA"; // one of several lines stays a text box that has a list
+    const said = this.combo ? { role: "combobox", "aria-expanded": "false" } : { "aria-haspopup": "listbox" };
+    for (const [name, value] of Object.entries({ ...said, "aria-autocomplete": "list", "aria-controls": this.list.id })) field.setAttribute(name, value);
     field.addEventListener("input", () => { clearTimeout(this.timer); this.timer = setTimeout(() => this.ask(), 150); });
     field.addEventListener("keydown", (event) => this.key(event));
     field.addEventListener("blur", () => setTimeout(() => this.close(), 150));
@@ -72,7 +73,7 @@ class Completion {
       return item;
     }));
     this.list.hidden = !found.length;
-    this.field.setAttribute("aria-expanded", String(!this.list.hidden));
+    if (this.combo) this.field.setAttribute("aria-expanded", String(!this.list.hidden));
   }
   move(step) {
     const items = this.list.children;
@@ -99,7 +100,7 @@ class Completion {
   }
   close() {
     this.list.hidden = true;
-    this.field.setAttribute("aria-expanded", "false");
+    if (this.combo) this.field.setAttribute("aria-expanded", "false");
     this.field.removeAttribute("aria-activedescendant");
   }
 }
@@ -293,7 +294,16 @@ const copied = async (button, text) => {
 };
 const answerText = () => [...$$(".answer .asked, .answer .warning, .answer .prose"), ...$$(".citation .spo")].map((each) => each.innerText.trim()).join("\n\n");
 
+// the server writes moments in UTC; here they are the reader's own
+const ownTime = (each) => {
+  const at = new Date(each.dateTime);
+  if (!each.dateTime.includes("T") || Number.isNaN(at.getTime())) return;
+  each.title = each.textContent;
+  each.textContent = new Intl.DateTimeFormat(document.documentElement.lang, { dateStyle: "medium", timeStyle: "short" }).format(at);
+};
+
 const enhance = (root) => {
+  for (const each of $$("time[datetime]", root)) if (!each.title) ownTime(each);
   for (const field of $$("[data-complete]", root)) new Completion(field);
   for (const form of $$("[data-ask]", root)) onAsk(form);
   for (const mark of $$("a.cite", root)) onCite(mark);
