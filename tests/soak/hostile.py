@@ -2,13 +2,17 @@
 
 import http.client
 import json
+import os
 import random
+import socket
 import statistics
+import subprocess
+import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from http.client import HTTPConnection
 from pathlib import Path
@@ -16,10 +20,14 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import quote
 
-from shiyi.settings import QuerySettings
-from tests.desk_site import served
+import psutil
+
+from shiyi.sparql.generations import build_generation, release_of
+from shiyi.sparql.knowledge_base import KnowledgeBase
+from tests import kitchen
 
 _DEADLINE = 1.0  # seconds that the server allows a free query here
+_PAGES = tuple(sorted(kitchen.CONCEPTS))[:20]
 _GOOD = f"/sparql?query={quote('SELECT ?s { ?s ?p ?o } LIMIT 5')}"
 
 
@@ -31,17 +39,21 @@ class Siege:
     kinds: int = 0
     statuses: dict[str, int] = field(default_factory=dict)
     faults: int = 0  # answers of 500, or none
-    late: int = 0  # answers later than deadline + 0.5 s, counted from their turn at a worker
+    late: int = 0  # answers later than deadline + 0.5 s, counted from when they were sent
     good: int = 0
     good_failed: int = 0
-    good_p99_ms: float = 0.0
-    grown_mib: float = 0.0
+    good_p99_ms: dict[str, float] = field(default_factory=dict)  # by kind
+    grown_mib: float = 0.0  # the server's process alone
+    grown_mib_by_quarter: list[float] = field(default_factory=list)
     slowest: float = 0.0
     notes: list[str] = field(default_factory=list)
+    times: dict[str, list[float]] = field(default_factory=dict, repr=False)
 
     def to_json(self) -> dict[str, Any]:
         """Give the counts as a JSON object."""
-        return asdict(self)
+        said = asdict(self)
+        del said["times"]
+        return said
 
 
 def _nest(chance: random.Random, begin: str, end: str, core: str) -> str:
@@ -132,24 +144,68 @@ KINDS: dict[str, Callable[[random.Random], tuple[str, str, bytes, str]]] = {
 
 
 def hostile(count: int, seed: int, clients: int = 2) -> Siege:
-    """Send ``count`` hostile requests of every kind, with good ones beside them."""
+    """Send ``count`` hostile requests of every kind to a server of its own, with good ones beside."""
     found = Siege(kinds=len(KINDS))
-    query = QuerySettings(timeout=_DEADLINE, timeout_cap=_DEADLINE, memory_mib=384, workers=2)
-    with TemporaryDirectory() as folder, served(Path(folder), query=query) as desks:
-        before = len(list(desks.site.store.match()))
-        host = desks.address.removeprefix("http://")
-        _siege(host, count // 10, seed - 1, clients, Siege())  # so that what is kept is there
-        first = _resident()
-        _siege(host, count, seed, clients, found)
-        found.grown_mib = round(_resident() - first, 1)
-        if len(list(desks.site.store.match())) != before:
+    with TemporaryDirectory() as folder:
+        kb, quads = Path(folder) / "kb", list(kitchen.quads())
+        build_generation(kb, quads, {"quads": len(quads)})
+        before = _held(kb)
+        with _served(kb) as (host, process):
+            _siege(host, count // 10, seed - 1, clients, Siege())  # so that what is kept is there
+            first = _resident(process)
+            parts = [count * part // 4 - count * (part - 1) // 4 for part in range(1, 5)]
+            for part, share in enumerate(parts):
+                _siege(host, share, seed + 7 * part, clients, found)
+                found.grown_mib_by_quarter.append(round(_resident(process) - first, 1))
+            found.grown_mib = found.grown_mib_by_quarter[-1]
+            found.requests = count
+            if not process.is_running() or process.status() == psutil.STATUS_ZOMBIE:
+                found.faults += 1
+                found.notes.append("the server has died")
+        if _held(kb) != before:
             found.faults += 1
             found.notes.append("the store has changed")
     return found
 
 
+@contextmanager
+def _served(kb: Path) -> Iterator[tuple[str, psutil.Process]]:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    limits = {"TIMEOUT": _DEADLINE, "TIMEOUT_CAP": _DEADLINE, "MEMORY_MIB": 384, "WORKERS": 2}
+    server = subprocess.Popen(  # noqa: S603 - our own interpreter
+        [sys.executable, "-m", "shiyi", "--kb", str(kb), "serve", "--port", str(port)],
+        env=os.environ | {f"SHIYI_QUERY_{name}": str(value) for name, value in limits.items()},
+        stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        host = f"127.0.0.1:{port}"
+        for _ in range(300):
+            if _sent(host, ("GET", "/healthz", b"", "")) == 200:
+                break
+            time.sleep(0.2)
+        yield host, psutil.Process(server.pid)
+    finally:
+        server.terminate()
+        server.wait(60)
+
+
+def _held(kb: Path) -> str:
+    with KnowledgeBase.open(kb) as opened:
+        return release_of(opened.store.match())
+
+
+def _good(number: int) -> tuple[str, str]:
+    """Give kind and path: a query that is kept, one that never came before, a page."""
+    fresh = f"SELECT ?s {{ ?s ?p ?o }} LIMIT {number % 9973 + 1}"
+    return (
+        ("kept query", _GOOD), ("new query", f"/sparql?query={quote(fresh)}"),
+        ("page", f"/page/{_PAGES[number % len(_PAGES)]}"),
+    )[number % 3]  # fmt: skip
+
+
 def _siege(host: str, count: int, seed: int, clients: int, found: Siege) -> None:
-    turn, statuses, times, stop = threading.Lock(), Counter[str](), list[float](), threading.Event()
+    turn, statuses, stop = threading.Lock(), Counter(found.statuses), threading.Event()
 
     def attack(which: int) -> None:
         chance = random.Random(f"{seed} {which}")  # noqa: S311 - inputs, not secrets
@@ -173,10 +229,14 @@ def _siege(host: str, count: int, seed: int, clients: int, found: Siege) -> None
 
     def ask() -> None:
         while not stop.is_set():
+            kind, path = _good(found.good)
             start = time.perf_counter()
-            status = _sent(host, ("GET", _GOOD, b"", ""))
-            times.append((time.perf_counter() - start) * 1000)
+            status = _sent(host, ("GET", path, b"", ""))
+            found.times.setdefault(kind, []).append((time.perf_counter() - start) * 1000)
+            found.good += 1
             found.good_failed += status != 200
+            if status != 200 and len(found.notes) < 20:
+                found.notes.append(f"good {kind}: {status}")
             time.sleep(0.05)
 
     asker = threading.Thread(target=ask)
@@ -187,10 +247,11 @@ def _siege(host: str, count: int, seed: int, clients: int, found: Siege) -> None
         thread.join()
     stop.set()
     asker.join()
-    found.requests, found.statuses = count, dict(sorted(statuses.items()))
-    found.good = len(times)
-    if len(times) > 1:
-        found.good_p99_ms = round(statistics.quantiles(times, n=100, method="inclusive")[98], 1)
+    found.statuses = dict(sorted(statuses.items()))
+    found.good_p99_ms = {
+        kind: round(statistics.quantiles(times, n=100, method="inclusive")[98], 1)
+        for kind, times in sorted(found.times.items()) if len(times) > 1
+    }  # fmt: skip
 
 
 def _sent(host: str, request: tuple[str, str, bytes, str]) -> int:
@@ -213,7 +274,5 @@ def _sent(host: str, request: tuple[str, str, bytes, str]) -> int:
             connection.close()
 
 
-def _resident() -> float:
-    import psutil
-
-    return float(psutil.Process().memory_info().rss) / 2**20
+def _resident(process: psutil.Process) -> float:
+    return float(process.memory_info().rss) / 2**20

@@ -4,19 +4,25 @@ import re
 from typing import Final
 from urllib.parse import parse_qsl
 
-from flask import request
+from flask import current_app, request
 from werkzeug.datastructures import MultiDict
 from werkzeug.exceptions import BadRequest, UnsupportedMediaType
 
-from shiyi.errors import FormatError, UsageError
+from shiyi.errors import FormatError, TooLargeError, UsageError
 from shiyi.server.site import Site
 
 PROFILES: Final = ("rdf12", "rdf11")
+_ESCAPED: Final = 3  # bytes of a form for each byte of a query, at most
+_BESIDE: Final = 65_536  # bytes of a form's other fields
 FORM: Final = "application/x-www-form-urlencoded"
 
 
 def utf8_body() -> str:
-    """Give the body as text; 415 or 400 where it is not UTF-8."""
+    """Give the body as text; 413 where no query can be so long, 415 or 400 where it is not UTF-8."""
+    limit: int = current_app.extensions["shiyi"].settings.query.max_query_bytes
+    size = request.content_length or 0
+    if size > _ESCAPED * limit + _BESIDE:  # taking escapes apart needs a hundred times the memory
+        raise TooLargeError("query", size, limit, "bytes")
     charset = request.mimetype_params.get("charset", "utf-8").lower()
     if charset not in {"utf-8", "utf8"}:
         raise UnsupportedMediaType(f"the query is UTF-8, not {charset[:20]}")
