@@ -32,7 +32,8 @@ COLUMNS: Final = {  # of the tables that are made by hand: what is shown, and it
             ("cpu_p50_ms", "median ms"), ("cpu_p95_ms", "p95 ms"), ("cpu_max_ms", "slowest ms"),
             ("p95_ms", "p95 on the clock"), ("peak_mib", "memory, MiB"), ("slowest", "slowest question")),
     "reasoning": (("claims", "claims"), ("confidence_seconds", "confidences, s"),
-                  ("pagerank_seconds", "PageRank, s"), ("cpu_seconds", "processor, s")),
+                  ("pagerank_seconds", "PageRank, s"), ("cpu_seconds", "processor, s"),
+                  ("review_seconds", "PageRank after a review, s")),
 }  # fmt: skip
 TITLES: Final = {
     "hubs": ("Ranked paths", ("Ten relation paths of two hops from the largest hub, every path scored, the ten best kept, at most four of them through one middle; the "
