@@ -67,6 +67,23 @@ def test_the_odd_one_out_is_the_option_without_evidence(base: KnowledgeBase) -> 
     assert said.chosen == frozenset("B")
 
 
+def test_where_none_of_them_is_offered_only_a_claim_of_the_relation_answers(
+    base: KnowledgeBase,
+) -> None:
+    scorer = bench(base).scorer("fused")
+    on_record = asked("下列哪一项脾胃虚寒证禁用？", "百合", "绿豆", "以上都不是")
+    assert read_choice(on_record, scorer).chosen == frozenset("B")
+    unknown = asked("Which of the following interacts with metformin?", "goji berry", "lily bulb", "None of the above")  # fmt: skip
+    assert read_choice(unknown, scorer).abstained
+
+
+def test_the_odd_one_out_is_never_the_one_option_that_fits(base: KnowledgeBase) -> None:
+    item = asked("下列不属于脾胃虚寒证表现的是", "喜温", "口渴", "失眠", "黑便")
+    said = read_choice(item, bench(base).scorer("paths"))
+    assert said.ranking[-1] == "A"
+    assert "A" not in said.chosen
+
+
 def test_a_denied_mention_is_no_seed(base: KnowledgeBase) -> None:
     linking = bench(base).linking
     assert linking.concepts("口渴")

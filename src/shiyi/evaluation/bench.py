@@ -13,12 +13,14 @@ from shiyi.errors import FormatError, UsageError
 from shiyi.evaluation.joins import Joins, JoinSettings
 from shiyi.evaluation.retrieving import READERS, Retrieving
 from shiyi.evaluation.scorers import (
+    Direct,
     Fused,
     Linking,
     MeaningIndex,
     NeighbourhoodScorer,
     PathScorer,
     RandomScorer,
+    RelationScorer,
     Scorer,
     TextScorer,
 )
@@ -34,6 +36,10 @@ METHODS: Final = (
     "fused", "paths", *READERS, "neighbourhood", "bm25", "tfidf", "random-paths", "none",
 )  # fmt: skip
 VIEWED: Final = frozenset({"deterministic", "spo-without-text"})  # switches that change the view
+
+WITHOUT_DIRECT: Final = frozenset(  # switches under which no single claim settles a question
+    {"keyword-only", "vector-only", "random-paths", "no-ranking"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,8 +244,11 @@ class Bench:
 
     def scorer(self, method: str, learnt: Sequence[Scorer] = ()) -> Scorer:
         """Make the scorer of a method; raise ``FormatError`` for one that does not exist."""
+        ranked = not set(self.request.ablate) & WITHOUT_DIRECT
         if method == "fused":
-            return Fused([*self._recalls(), *learnt])
+            together = Fused([*self._recalls(), *learnt])
+            direct = RelationScorer(self.view, self.linking)
+            return Direct(direct, together) if ranked and not learnt else together
         if method == "paths":
             return PathScorer(self.joins, self.linking)
         if method == "random-paths":

@@ -14,14 +14,14 @@ NEAR = 0.8  # ours: cosine from which a sentence says what a statement says
 def read_choice(item: Choice, scorer: Scorer, answers: int = 1) -> Prediction:
     """Choose so many of the options; abstain where no option has a score.
 
-    Where the odd one out is asked for and at least half of the options have evidence, the order
-    is turned round.
+    Where the odd one out is asked for, the order is turned round: it is the option that the
+    evidence joins least.
     """
     scores = scorer.scores(item.stem, item.texts)
     held = [score for score in scores if score > 0]
     if not held:
         return Prediction(abstained=True)
-    if odd_one_out(item.stem) and 2 * len(held) >= len(scores):
+    if odd_one_out(item.stem):
         top = max(scores)
         scores = [top - score + top * 1e-6 for score in scores]
     by_letter = dict(zip(item.letters, scores, strict=True))

@@ -19,6 +19,9 @@ from shiyi.linking.linker import Linker
 from shiyi.model.mention import Mention
 
 Options = Sequence[str]
+NONE_OF_THEM = frozenset(
+    {"none of the above", "none of them", "none of these", "以上都不是", "以上均不是", "以上皆非"}
+)
 
 
 class Scorer(Protocol):
@@ -121,6 +124,23 @@ class RelationScorer:
     def _above(self, iri: str) -> list[str]:
         links = self.view.links.get(iri, ())
         return [link.other for link in links if link.predicate == BROADER and link.forward]
+
+
+@dataclass(slots=True)
+class Direct:
+    """Where "none of the above" is offered, a claim of the very relation answers, or nothing does.
+
+    Such questions are made from one relation (iDISK2.0-RAG); the rest is left to other evidence.
+    """
+
+    relation: RelationScorer
+    other: Scorer
+
+    def scores(self, stem: str, options: Options) -> list[float]:
+        """Give what the claims say, or what the other scorer says."""
+        offered = any(each.strip(" .。").lower() in NONE_OF_THEM for each in options)
+        settled = offered and asked_predicates(stem)
+        return (self.relation if settled else self.other).scores(stem, options)
 
 
 @dataclass(slots=True)

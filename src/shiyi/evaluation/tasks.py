@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from shiyi.answering import METHODS as RETRIEVERS
 from shiyi.errors import FormatError, UsageError
-from shiyi.evaluation.bench import METHODS, Bench, Request
+from shiyi.evaluation.bench import METHODS, WITHOUT_DIRECT, Bench, Request
 from shiyi.evaluation.cases import load_cases
 from shiyi.evaluation.choices import load_choices, load_statements
 from shiyi.evaluation.claim_questions import surest_questions
@@ -90,7 +90,7 @@ def _read_by(reader: ModelReader) -> Callable[[Choice], dict[str, float]]:
 
 def _choice_scorer(bench: Bench, request: Request, method: str) -> Scorer:
     """Give the method's scorer; questions made from one relation are read by that relation."""
-    by_text = {"keyword-only", "vector-only", "random-paths", "no-ranking"} & set(request.ablate)
+    by_text = WITHOUT_DIRECT & set(request.ablate)
     made = request.file.startswith(GENERATED) or request.file == FROM_CLAIMS
     if made and method == "fused" and not by_text:
         return RelationScorer(bench.view, bench.linking)
