@@ -99,6 +99,8 @@ def test_a_claim_of_a_retracted_source_decays_and_comes_back_with_the_source(
         opened.writer.write((gone,), (), key="retract", who="li", why="withdrawn by its publisher")
         found = decayed_claims(opened.store)
         assert found[alone] == pytest.approx(0.4)
+        desk = Decisions(Changes(opened.writer))
+        assert desk.weighing(alone).made.confidence == pytest.approx(found[alone])
         assert found[beside] == pytest.approx(1 - (1 - 0.3) * (1 - 0.5))
     assert main(["--kb", str(kb), "reason", "confidence", "--json"]) == 0
     assert '"decayed": ' in capsys.readouterr().out

@@ -8,10 +8,10 @@ from shiyi.curation.ledger import REJECTED, Change
 from shiyi.curation.state import State, text_graph
 from shiyi.errors import UsageError
 from shiyi.model.claim import Status
-from shiyi.model.confidence import Confidence, fuse
 from shiyi.model.names import graph
 from shiyi.model.rdf import DefaultGraph, NamedNode, Quad, Triple, decimal, local_name, text
 from shiyi.ontology.terms import DCTERMS, RDF, SHIYI
+from shiyi.reasoning.review_records import is_retracted
 from shiyi.reasoning.reviews import Review, Standing, Vote, agreement
 from shiyi.sparql.store import QuadStore
 
@@ -88,6 +88,8 @@ def standing(store: QuadStore, claim: Held, reviews: Iterable[Change]) -> Standi
     ))  # fmt: skip
     if not made.votes:
         raise UsageError(f"{claim.iri} has no evidence, so there is nothing to review")
+    for source in {vote.source for vote in made.votes if is_retracted(store, vote.source)}:
+        made = made.retract(source)
     for change in reviews:
         made = made.reviewed(Review(change.who, float(change.note(SHIYI.agreement) or 0)))
     return made
@@ -100,7 +102,7 @@ def verdict(made: Standing, home: Status, safety: bool) -> Verdict:
     at ``home`` and only its confidence moves. A safety claim waits for a second reviewer on the
     same side, unless the first confirms what stands: until then nothing about it changes.
     """
-    own = fuse((v.lineage, Confidence(v.confidence)) for v in made.votes).value
+    own = Standing(made.votes, retracted=made.retracted).confidence
     agreed = agreement(made.reviews.values())
     status = home
     if agreed >= DECIDING:

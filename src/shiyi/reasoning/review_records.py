@@ -55,7 +55,7 @@ def standing_of(store: QuadStore, claim: str) -> Standing:
             votes.append(Vote(source, lineage, float(said[SHIYI.extractionConfidence])))
     if not votes:
         raise UsageError(f"{claim} has no evidence, so its confidence cannot be counted anew")
-    gone = {vote.source for vote in votes if _retracted(store, vote.source)}
+    gone = {vote.source for vote in votes if is_retracted(store, vote.source)}
     made = Standing(tuple(votes), retracted=frozenset(gone))
     for review in reviews_of(store, claim):
         made = made.reviewed(review)
@@ -83,7 +83,8 @@ def decayed_claims(store: QuadStore) -> Mapping[str, float]:
     return found
 
 
-def _retracted(store: QuadStore, source: str) -> bool:
+def is_retracted(store: QuadStore, source: str) -> bool:
+    """Tell whether a source was retracted: whether any graph says so of it."""
     return any(store.match(NamedNode(source), SHIYI.status, SHIYI.retracted))
 
 
