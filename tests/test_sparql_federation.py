@@ -10,8 +10,16 @@ from pathlib import Path
 
 import pytest
 
+from shiyi.errors import OutsideError, QueryRefusedError
+from shiyi.model.rdf import Literal, NamedNode, Quad
+from shiyi.settings import QuerySettings
+from shiyi.sparql.generations import build_generation
+from shiyi.sparql.knowledge_base import KnowledgeBase
+from shiyi.sparql.results import ResultFormat
+from shiyi.sparql.workers import QueryPool
 from tests.endpoint import endpoint
 
+NOBODY = "http://127.0.0.1:9/sparql"
 REIFIES = "http://www.w3.org/1999/02/22-rdf-syntax-ns#reifies"
 A, P = "https://example.org/a", "https://example.org/p"
 HOME = Path(os.environ.get("COMUNICA_HOME", Path(__file__).parent))
@@ -67,3 +75,66 @@ def test_comunica_asks_for_claims_in_rdf_11(served: str) -> None:
     query = f"SELECT ?o {{ <urn:claim> {reified.format('subject')} <{A}> ; {reified.format('object')} ?o }}"
     assert [row["o"] for row in ask(f"sparql@{served}/rdf11", query)] == ["3"]
     assert ask(f"sparql@{served}", query) == []
+
+
+@pytest.fixture(scope="module")
+def asking(served: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[QueryPool]:
+    """A base of its own whose queries may ask the other server, and an address where nobody is."""
+    kb = tmp_path_factory.mktemp("asking") / "kb"
+    build_generation(kb, [Quad(NamedNode(A), NamedNode("urn:mine"), Literal("1"))], {})
+    allowed = f"{served} {NOBODY}"
+    with (
+        KnowledgeBase.open(kb) as base,
+        QueryPool(base, QuerySettings(workers=1, timeout=10, services=allowed)) as pool,
+    ):
+        yield pool
+
+
+def rows(pool: QueryPool, query: str) -> list[str]:
+    return sorted(pool.query(query, accept=ResultFormat.of("csv")).body.decode().split()[1:])
+
+
+def test_our_service_asks_endpoints_that_are_allowed(asking: QueryPool, served: str) -> None:
+    block = f"SERVICE <{served}> {{ ?s <{P}> ?o }}"
+    assert rows(asking, f"SELECT ?o {{ ?s <urn:mine> '1' . {block} }}") == ["3", "甘"]
+    assert rows(asking, f"SELECT ?o {{ ?s <urn:other> '1' . {block} }}") == []
+    prefixed = (
+        f"PREFIX e: <https://example.org/> SELECT ?o {{ service <{served}> {{ e:a e:p ?o }} }}"
+    )
+    assert rows(asking, prefixed) == ["3", "甘"]
+    nothing = f"SELECT ?s {{ ?s <urn:mine> ?x . SERVICE <{served}> {{ <urn:none> ?p ?o }} }}"
+    assert rows(asking, nothing) == []
+    claim = f"SELECT ?x {{ SERVICE <{served}> {{ ?c <{REIFIES}> ?t }} BIND(OBJECT(?t) AS ?x) }}"
+    assert rows(asking, claim) == ["3"]
+    twice = f"SELECT * {{ SERVICE <{served}> {{ <{A}> <{P}> ?o }} SERVICE <{served}> {{ ?s <{P}> ?o }} }}"
+    assert len(rows(asking, twice)) == 2
+
+
+def test_no_other_address_is_asked(asking: QueryPool, served: str) -> None:
+    inner = f"SERVICE <{served}> {{ ?s ?p ?o }}"
+    for query in (
+        "SELECT * { SERVICE <http://127.0.0.1:1/> { ?s ?p ?o } }",
+        f"SELECT * {{ {inner} SERVICE <http://127.0.0.1:1/> {{ ?s ?p ?o }} }}",
+        f"SELECT * {{ VALUES ?x {{ <{served}> }} SERVICE ?x {{ ?s ?p ?o }} }}",
+        f"PREFIX x: <{served}> SELECT * {{ SERVICE x: {{ ?s ?p ?o }} }}",
+        f"SELECT * {{ SERVICE <{served}> {{ {inner} }} }}",
+        f"SELECT * {{ SERVICE <{served}/> {{ ?s ?p ?o }} }}",
+    ):
+        with pytest.raises(QueryRefusedError):
+            asking.query(query)
+
+
+def test_a_service_that_fails_is_an_error_unless_the_query_says_silent(asking: QueryPool) -> None:
+    with pytest.raises(OutsideError):
+        asking.query(f"SELECT * {{ SERVICE <{NOBODY}> {{ ?s ?p ?o }} }}")
+    silent = f"SELECT ?x {{ ?x <urn:mine> ?y . SERVICE SILENT <{NOBODY}> {{ ?s ?p ?o }} }}"
+    assert rows(asking, silent) == [A]
+
+
+def test_what_a_service_answers_never_becomes_part_of_the_query(
+    asking: QueryPool, served: str
+) -> None:
+    """Texts that look like syntax stay texts."""
+    text = '"} } DROP ALL # \\\\ \\"x" AS ?o'
+    block = f"SERVICE <{served}> {{ BIND({text.replace(' AS ?o', '')} AS ?o) }}"
+    assert b"DROP ALL" in asking.query(f"SELECT ?o {{ {block} }}").body

@@ -70,6 +70,12 @@ class Operation:
         return f"{self.prologue}\n{self.text}"
 
 
+def prologue(text: str, bare: str) -> str:
+    """Give the prologue of a query or an update."""
+    found = _PROLOGUE.match(bare)
+    return text[: found.end()] if found else ""
+
+
 def operations(text: str, bare: str) -> tuple[Operation, ...]:
     """Split an update; ``bare`` is the same text with blanks for what braces may hide in.
 
@@ -152,11 +158,11 @@ def _optional(opening: re.Pattern[str], text: str, bare: str, at: int) -> tuple[
 
 def _block(text: str, bare: str, opening: int) -> tuple[Block, int]:
     """Give what stands in braces, with them, and the place after."""
-    end = _closed(bare, opening)
+    end = closed(bare, opening)
     return (text[opening:end], bare[opening:end]), end
 
 
-def _closed(bare: str, opening: int) -> int:
+def closed(bare: str, opening: int) -> int:
     """Give the place after the brace that closes the one at ``opening``."""
     depth = 0
     for found in _BRACE.finditer(bare, opening):

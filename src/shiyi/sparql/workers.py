@@ -21,6 +21,7 @@ from shiyi.errors import (
 )
 from shiyi.ontology.terms import PREFIXES
 from shiyi.settings import QuerySettings
+from shiyi.sparql.federation import Services
 from shiyi.sparql.guard import check_query
 from shiyi.sparql.kept_results import KeptResults
 from shiyi.sparql.knowledge_base import KnowledgeBase
@@ -65,6 +66,7 @@ class QueryPool:
     ) -> None:
         self._settings = settings or QuerySettings()
         self.seen = Seen(kb, self._settings.snapshot_seconds, open_to_all)
+        self._services = Services(self._settings.services.split())
         self._idle: queue.LifoQueue[_Worker] = queue.LifoQueue()
         self._turn, self._closed = threading.Lock(), False
         kept = self._settings.cache_bytes
@@ -135,17 +137,17 @@ class QueryPool:
         )  # fmt: skip
         if self._kept and (known := self._kept.find(key)):
             return known
-        check_query(text, self._settings.max_query_bytes, self.network_blocked)
+        asked, left = self._with_services(text, seconds)
         request = {
-            "query": text, "seconds": seconds, "solutions": accepted.solutions,
+            "query": asked, "seconds": left, "solutions": accepted.solutions,
             "graph": accepted.graph, "default_graphs": list(default_graphs),
             "named_graphs": list(named_graphs), "profile": profile, "base": base,
             "rows": min(rows or self._settings.rows, self._settings.rows),
             **_prefixes(accepted.graph),
         }  # fmt: skip
         bounded = replace(self._settings, rows=request["rows"])
-        made = _result(self._reply(request, seconds, whole, lowers), accepted, bounded)
-        if self._kept and key[0] == self.seen.level(whole):
+        made = _result(self._reply(request, left, whole, lowers), accepted, bounded)
+        if self._kept and asked is text and key[0] == self.seen.level(whole):
             self._kept.keep(key, text, made)
         return made
 
@@ -187,6 +189,7 @@ class QueryPool:
             worker.process.end()
             self.seen.release(worker.reads)
         self.seen.close()
+        self._services.close()
 
     def __enter__(self) -> Self:
         return self
@@ -198,6 +201,17 @@ class QueryPool:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+    def _with_services(self, text: str, seconds: float) -> tuple[str, float]:
+        """Check a query; where it asks allowed services, give it with their answers, and the time left."""
+        most = self._settings.max_query_bytes
+        if not self._services.asked_in(text) or len(text) > most:
+            check_query(text, most, self.network_blocked)
+            return text, seconds
+        began = time.monotonic()
+        asked = self._services.inlined(text, seconds, most)
+        check_query(asked, len(asked) * 4, self.network_blocked)
+        return asked, max(0.001, seconds - (time.monotonic() - began))
 
     def _reply(
         self, request: dict[str, Any], seconds: float, whole: bool, lowers: bool = False
