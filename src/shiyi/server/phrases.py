@@ -58,8 +58,10 @@ class Phrases:
         >>> Phrases(Catalogue.load("en")).took(0.21), Phrases(Catalogue.load("zh")).took(2.5)
         ('210 ms', '2.5秒')
         """
+        if seconds >= 120:
+            return self._with_unit(seconds / 60, "duration-minute", "0")
         if seconds >= 1:
-            return self._with_unit(seconds, "duration-second", "0.0")
+            return self._with_unit(seconds, "duration-second", "0.0" if seconds < 10 else "0")
         if seconds < 0.001:
             return "< " + self._with_unit(1, "duration-millisecond", "0")
         return self._with_unit(seconds * 1000, "duration-millisecond", "0")

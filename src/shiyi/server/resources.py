@@ -22,6 +22,7 @@ from shiyi.server.describe import INCOMING, description, for_format, is_cut
 from shiyi.server.kept import Kept
 from shiyi.server.links import href
 from shiyi.server.negotiation import HTML, RDF_TYPES, preferred
+from shiyi.server.quoting import Passages
 from shiyi.server.reading import Reader
 from shiyi.server.reading_requests import profile_of
 from shiyi.server.releases import PREFIX, Release, described, find
@@ -273,8 +274,9 @@ def _page(site: Site, kept: Kept, node: NamedNode) -> str:
         claim = reader.claim(node, home)
         reviews = reviews_of(site.store, claim.iri)
         return render_template(
-            "claim.html", claim=claim, home=getattr(home, "value", ""), reviews=reviews
-        )
+            "claim.html", claim=claim, home=getattr(home, "value", ""), reviews=reviews,
+            in_passage=Passages(reader.store),
+        )  # fmt: skip
     if is_concept(reader, node):
         return render_template("concept.html", view=concept_view(reader, node))
     if is_source(reader, node):
@@ -285,7 +287,9 @@ def _page(site: Site, kept: Kept, node: NamedNode) -> str:
         found = site.store.match(None, SHIYI.evidence, node, None)
         claims = [reader.premise(quad.subject) for quad in found]
         view = reader.evidence(node, None)
-        return render_template("evidence.html", evidence=view, claims=claims)
+        return render_template(
+            "evidence.html", evidence=view, claims=claims, in_passage=Passages(reader.store)
+        )
     quads = [quad for quad in description(site.store, node) if quad.subject == node]
     rows = [(reader.thing(quad.predicate), reader.thing(quad.object)) for quad in quads]
     found = islice(site.store.match(None, None, node), _REFERRED + 1)
