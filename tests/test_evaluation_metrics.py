@@ -89,3 +89,13 @@ def test_graded_figures_are_compared_by_bootstrap() -> None:
     assert (better["difference"], better["low"]) == (0.8, 0.8)
     assert better["p"] <= 0.002
     assert paired([1.0, 0.0], [0.0, 0.0], 1)["test"] == "McNemar, exact"
+
+
+def test_bleu_and_gleu_are_those_of_nltk_and_sacrebleu() -> None:
+    """The values are those of NLTK (``method2``, ``sentence_gleu``) and of sacreBLEU (``add-k``, 1)."""
+    one, other = "绿豆性寒，脾胃虚寒者不宜多食。", "绿豆性寒，脾胃虚寒的人慎用绿豆。"
+    assert bleu4(one, other) == pytest.approx(55.41038811451)
+    assert gleu(one, other) == pytest.approx(53.44827586207)
+    one, other = "ginger tea warms the stomach", "ginger tea is said to warm the stomach and spleen"
+    assert bleu4(one, other) == pytest.approx(16.45206875968)
+    assert gleu(one, other) == pytest.approx(17.64705882353)
