@@ -1,84 +1,87 @@
 """Draw claims of the `rules` extractor to be judged, and count what was judged.
 
-`python bench/precision.py draw --kb KB --seed N --count 200` prints claims with their quotes;
-`python bench/precision.py count [bench/judged/rules.tsv]` gives the share that is right.
+`python bench/precision.py draw BOOKS --seed N --each 17` prints so many claims of each relation with
+quote and passage; `python bench/precision.py count [bench/judged/rules.tsv]` gives the share that is
+right, by sample and relation.
 """
 
 import argparse
 import csv
 import math
 import random
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 
-from shiyi.ingest.gate import CANDIDATES
+from shiyi.artefacts import artefact
+from shiyi.errors import ShiyiError
+from shiyi.ingest.datasets import described
+from shiyi.ingest.extraction.lexicon import Lexicon
+from shiyi.ingest.extraction.port import Extracted
+from shiyi.ingest.extraction.rules import RulesExtractor, relation_of
+from shiyi.ingest.text.books import read_books
+from shiyi.ingest.text.document import Document, Passage
+from shiyi.ingest.text.tree import tree_of
 from shiyi.linking.labels import LabelIndex
-from shiyi.model.rdf import Literal, NamedNode, Term, local_name, text
-from shiyi.ontology.terms import DCTERMS, PROV, RDF, RDFS, SHIYI
-from shiyi.sparql.knowledge_base import KnowledgeBase
-from shiyi.sparql.store import QuadStore
+from shiyi.model.rdf import Literal, NamedNode
+from shiyi.settings import IngestSettings
 
 SHEET = Path(__file__).parent / "judged" / "rules.tsv"
+Read = tuple[Extracted, Passage, Document]
 VERDICTS = ("right", "doubtful", "wrong")
 
 
-def draw(kb: Path, seed: int, count: int) -> None:
-    """Print pieces of evidence drawn evenly: number, claim, source, section, quote, passage."""
-    with KnowledgeBase.open(kb) as base:
-        store = base.store
-        index = LabelIndex.from_store(store, base.release)
-        labels = {each.iri: each.zh or each.en for each in index.concepts}
-        found = sorted(
-            quad.subject.value
-            for quad in store.match(None, SHIYI.quoteStart, None, CANDIDATES)
-            if isinstance(quad.subject, NamedNode)
-        )
-        for number, iri in enumerate(random.Random(seed).sample(found, count), start=1):  # noqa: S311
-            node = NamedNode(iri)
-            [link] = store.match(None, SHIYI.evidence, node, CANDIDATES)
-            said = [_one(store, link.subject, p) for p in (RDF.subject, RDF.predicate, RDF.object)]
-            start = int(text(_one(store, node, SHIYI.quoteStart)))
-            passage = text(_first(store, _one(store, node, PROV.wasDerivedFrom), RDF.value))
-            source = _first(store, _one(store, node, DCTERMS.source), RDFS.label)
-            names = [labels.get(text(t), local_name(text(t))) for t in said[:2]]
-            names.append(_shown(said[2], labels))
-            where = text(_one(store, node, SHIYI.sourceLocator))
-            around = passage[max(0, start - 40) : start + 90].replace("\n", "⏎")
-            quote = text(_one(store, node, SHIYI.quote)).replace("\n", "⏎")
-            print(number, *names, text(source), where, quote, around, sep="\t")
+def draw(books: Path, seed: int, each: int) -> None:
+    """Print claims drawn evenly from each relation: number, claim, source, section, quote, passage."""
+    index = LabelIndex.from_tables(artefact("ontology/concepts"))
+    names = {concept.iri: concept.zh or concept.en for concept in index.concepts}
+    found = _read(books, RulesExtractor(Lexicon(index)))
+    print("#", *(f"{relation} {len(some)}" for relation, some in sorted(found.items())))
+    rng, number = random.Random(seed), 0  # noqa: S311
+    for relation, some in sorted(found.items()):
+        for claim, passage, document in rng.sample(some, min(each, len(some))):
+            number += 1
+            around = passage.text[max(0, claim.start - 40) : claim.start + 90]
+            said = (names.get(claim.subject.value, ""), relation, _shown(claim.object, names))
+            where = document.source.title_zh, " / ".join(passage.section.path)
+            texts = passage.text[claim.start : claim.end], around
+            print(number, *said, *where, *(text.replace("\n", "⏎") for text in texts), sep="\t")
 
 
-def _shown(term: Term, labels: dict[str, str]) -> str:
-    return term.value if isinstance(term, Literal) else labels.get(text(term), text(term))
+def _read(books: Path, rules: RulesExtractor) -> dict[str, list[Read]]:
+    settings, dataset = IngestSettings(), described("tcm-ancient-books")
+    found: dict[str, list[Read]] = defaultdict(list)
+    for book in read_books(books, dataset, settings.max_text_bytes):
+        if isinstance(book, ShiyiError):
+            raise book
+        for passage in tree_of(book, settings.passage_least, settings.passage_most).passages:
+            for claim in rules.extract(passage, book.source).found:
+                found[relation_of(claim)].append((claim, passage, book))
+    return found
 
 
-def _one(store: QuadStore, subject: Term, predicate: NamedNode) -> Term:
-    if not isinstance(subject, NamedNode):
-        raise TypeError(subject)
-    return next(iter(store.match(subject, predicate, None, CANDIDATES))).object
-
-
-def _first(store: QuadStore, subject: Term, predicate: NamedNode) -> Term:
-    if not isinstance(subject, NamedNode):
-        raise TypeError(subject)
-    return next(iter(store.match(subject, predicate, None, None))).object
+def _shown(said: NamedNode | Literal, names: dict[str, str]) -> str:
+    return said.value if isinstance(said, Literal) else names.get(said.value, said.value)
 
 
 def count(sheet: Path) -> None:
-    """Print the share of right claims of each sample, with its 95 % interval (Wilson)."""
-    samples: dict[str, Counter[str]] = {}
+    """Print the share of right claims of each sample and relation, with 95 % intervals (Wilson)."""
+    samples: dict[str, dict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
     with sheet.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE):
             if row["verdict"] not in VERDICTS:
                 raise ValueError(row)
-            samples.setdefault(row["sample"], Counter())[row["verdict"]] += 1
-    for name, found in samples.items():
-        total, right = sum(found.values()), found["right"]
-        low, high = wilson(right, total)
-        shares = ", ".join(f"{each} {found[each]}" for each in VERDICTS)
-        print(
-            f"{name}: {total} claims, {shares}; right {right / total:.1%} ({low:.1%} to {high:.1%})"
-        )
+            samples[row["sample"]][row["predicate"]][row["verdict"]] += 1
+    for name, by_relation in samples.items():
+        print(_line(name, sum(by_relation.values(), Counter())))
+        for relation, found in sorted(by_relation.items()):
+            print(_line(f"  {relation}", found))
+
+
+def _line(name: str, found: Counter[str]) -> str:
+    total, right = sum(found.values()), found["right"]
+    low, high = wilson(right, total)
+    shares = ", ".join(f"{each} {found[each]}" for each in VERDICTS)
+    return f"{name}: {total} claims, {shares}; right {right / total:.1%} ({low:.1%} to {high:.1%})"
 
 
 def wilson(right: int, total: int, z: float = 1.96) -> tuple[float, float]:
@@ -93,15 +96,14 @@ def wilson(right: int, total: int, z: float = 1.96) -> tuple[float, float]:
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("what", choices=("draw", "count"))
-    parser.add_argument("sheet", nargs="?", type=Path, default=SHEET)
-    parser.add_argument("--kb", type=Path, default=Path("kb"))
+    parser.add_argument("path", nargs="?", type=Path, default=SHEET, help="books, or judged claims")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--count", type=int, default=200)
+    parser.add_argument("--each", type=int, default=17, help="claims of each relation")
     args = parser.parse_args()
     if args.what == "draw":
-        draw(args.kb, args.seed, args.count)
+        draw(args.path, args.seed, args.each)
     else:
-        count(args.sheet)
+        count(args.path)
 
 
 if __name__ == "__main__":

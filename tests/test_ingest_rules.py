@@ -132,3 +132,23 @@ def test_what_names_nothing_known_is_counted() -> None:
     extraction = RULES.extract(passage, CLASSIC)
     assert extraction.found == ()
     assert extraction.unlinked == {"use": 1}
+
+
+@pytest.mark.parametrize("title", ["芍药", "枸杞", "通草", "淡竹叶", "豆蔻", "鱼", "黄酒"])
+def test_a_title_that_does_not_tell_which_material_is_meant_is_left_alone(title: str) -> None:
+    assert not read("味甘，平，无毒。主头痛。一名某草。", title)
+
+
+def test_a_later_work_is_taken_at_its_word() -> None:
+    passage = Passage(
+        "https://e.org/p", Section("https://e.org/s", ("书", "芍药")), 0, 0, "味苦，平。", True
+    )
+    assert RULES.extract(passage, Source("t", "书", "Textbook", Tier.TEXTBOOK)).found
+
+
+def test_what_is_added_to_drugs_of_a_channel_does_not_enter_it() -> None:
+    assert not {e for e in read("味辛，温。使心药入脾胃药中。") if e[0] == "hasMeridianTropism"}
+
+
+def test_a_name_within_a_remark_is_no_name_of_the_material() -> None:
+    assert not {e for e in read("味苦，寒。皮白乃是蚤休，俗名重台也。") if e[0] == "altLabel"}

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from shiyi.linking.labels import LabelIndex
@@ -282,8 +282,8 @@ def _claim(judged: Judged) -> Iterator[str]:
     conforms = not judged.faults
     place = CANDIDATES if conforms else QUARANTINE
     status = Status.CANDIDATE if conforms else Status.QUARANTINED
-    proposed, end = judged.proposed, f" {place} .\n"
-    claim = replace(proposed.claim, status=status)
+    proposed, said, end = judged.proposed, judged.proposed.claim, f" {place} .\n"
+    claim = Claim(said.subject, said.predicate, said.object, said.evidence, said.polarity, status)
     iri = canonical(claim.iri)
     # a candidate's confidence is fused over all its evidence, and written once
     yield from claim_blocks(claim, place, fused=not conforms)

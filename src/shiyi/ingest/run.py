@@ -1,8 +1,10 @@
 """One run of ingestion: batches made, judged and written, each once, whatever is killed when."""
 
+import gc
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -79,10 +81,11 @@ def ingest(
         if writer and options.resume and writer.journal.find(key) is not None:
             report.skipped += 1
             continue
-        content = batch.make()
-        gate.know(content.classes)
-        judged = gate.judge(content.proposed)
-        options.watch(content, judged)
+        with _uncollected():
+            content = batch.make()
+            gate.know(content.classes)
+            judged = gate.judge(content.proposed)
+            options.watch(content, judged)
         report.count(judged)
         report.unlinked += content.unlinked
         report.refused += content.refused
@@ -92,7 +95,8 @@ def ingest(
         if writer and votes is not None:
             if writer.journal.find(key) is None:
                 quads = dict.fromkeys((*dataset.quads(), *content.quads))
-                _write(writer, key, quads, judged, votes, content)
+                with _uncollected():
+                    _write(writer, key, quads, judged, votes, content)
             else:
                 report.skipped += 1
         options.progress(report)
@@ -100,6 +104,18 @@ def ingest(
         writer.settle()
     report.seconds += time.perf_counter() - started
     return report
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Put the search for cycles off: of a batch's many values none is in one (a fifth of the time)."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
 
 
 def _write(

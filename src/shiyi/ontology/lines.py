@@ -2,14 +2,20 @@
 
 from functools import lru_cache
 
-from shiyi.model.claim import Checked, Claim, Evidence, Source
+from shiyi.model.claim import Checked, Claim, Evidence, Polarity, Source, Status
 from shiyi.model.confidence import Confidence
 from shiyi.model.names import resource
 from shiyi.model.rdf import Literal, NamedNode, canonical, decimal
 from shiyi.ontology.statements import POLARITIES, QUALIFIERS, STATUSES, TIERS
 from shiyi.ontology.terms import DCTERMS, PROV, RDF, SHIYI
 
-_NODE = "\0"  # stands for the node of some evidence; no line has it
+_NODE = "\0"  # stands for a claim or a piece of evidence; no line has it
+_SUBJECT, _PREDICATE, _OBJECT, _REIFIES, _CONFIDENCE = map(
+    canonical, (RDF.subject, RDF.predicate, RDF.object, RDF.reifies, SHIYI.confidence)
+)
+_EVIDENCE, _FROM, _LOCATOR, _QUOTE = map(
+    canonical, (SHIYI.evidence, PROV.wasDerivedFrom, SHIYI.sourceLocator, SHIYI.quote)
+)
 
 
 def claim_blocks(claim: Claim, graph: NamedNode, fused: bool = True) -> list[str]:
@@ -17,46 +23,51 @@ def claim_blocks(claim: Claim, graph: NamedNode, fused: bool = True) -> list[str
 
     Blocks that are equal say the same, so that a caller may write each but once.
     """
-    iri, end = canonical(claim.iri), f" {graph} .\n"
-    said = canonical(claim.subject), canonical(claim.predicate), canonical(claim.object)
-    triple = " ".join(said)
-    if claim.asserted:
-        head = f"{triple}{end}"
-    else:
-        head = (
-            f"{iri} {RDF.subject} {said[0]}{end}{iri} {RDF.predicate} {said[1]}{end}"
-            f"{iri} {RDF.object} {said[2]}{end}"
-        )
-    head += (
-        f"{iri} {RDF.reifies} <<( {triple} )>>{end}{iri} {RDF.type} {SHIYI.Claim}{end}"
-        f"{iri} {SHIYI.status} {STATUSES[claim.status]}{end}"
-        f"{iri} {SHIYI.polarity} {POLARITIES[claim.polarity]}{end}"
-    )
+    node = claim.iri
+    iri, end = canonical(node), f" {graph} .\n"
+    subject, predicate = canonical(claim.subject), canonical(claim.predicate)
+    said = canonical(claim.object)
+    triple = f"{subject} {predicate} {said}"
+    head = (
+        f"{triple}{end}" if claim.asserted
+        else f"{iri} {_SUBJECT} {subject}{end}{iri} {_PREDICATE} {predicate}{end}"
+             f"{iri} {_OBJECT} {said}{end}"
+    )  # fmt: skip
+    head += f"{iri} {_REIFIES} <<( {triple} )>>{end}"
+    head += _of_claims(claim.status, claim.polarity, end).replace(_NODE, iri)
     if fused:
-        head += f"{iri} {SHIYI.confidence} {decimal(claim.confidence.value)}{end}"
-    return [head, *(_evidence(claim.iri, iri, each, end) for each in claim.evidence)]
+        head += f"{iri} {_CONFIDENCE} {decimal(claim.confidence.value)}{end}"
+    return [head, *(_evidence(node, iri, each, end) for each in claim.evidence)]
 
 
 def _evidence(claim: NamedNode, iri: str, evidence: Evidence, end: str) -> str:
     node = canonical(evidence.iri(claim))
     origin = evidence.passage or evidence.source.iri
-    block = (
-        f"{iri} {SHIYI.evidence} {node}{end}{node} {PROV.wasDerivedFrom} {origin}{end}"
-        + _common(evidence.source, evidence.confidence, evidence.checked, evidence.activity, end)
-        .replace(_NODE, node)
-    )  # fmt: skip
+    common = _of_evidence(
+        evidence.source, evidence.confidence, evidence.checked, evidence.activity, end
+    )
+    block = f"{iri} {_EVIDENCE} {node}{end}{node} {_FROM} {origin}{end}"
+    block += common.replace(_NODE, node)
     if evidence.locator:
-        block += f"{node} {SHIYI.sourceLocator} {Literal(evidence.locator)}{end}"
+        block += f"{node} {_LOCATOR} {Literal(evidence.locator)}{end}"
     if evidence.quote:
-        block += f"{node} {SHIYI.quote} {Literal(evidence.quote)}{end}"
+        block += f"{node} {_QUOTE} {Literal(evidence.quote)}{end}"
     for name, value in evidence.qualifiers:
         written, language = QUALIFIERS[name]
         block += f"{node} {written} {Literal(value, language=language)}{end}"
     return block
 
 
-@lru_cache(maxsize=4096)  # of a table or a book, each row and passage has the same
-def _common(
+@lru_cache(maxsize=64)
+def _of_claims(status: Status, polarity: Polarity, end: str) -> str:
+    return (
+        f"{_NODE} {RDF.type} {SHIYI.Claim}{end}{_NODE} {SHIYI.status} {STATUSES[status]}{end}"
+        f"{_NODE} {SHIYI.polarity} {POLARITIES[polarity]}{end}"
+    )
+
+
+@lru_cache(maxsize=4096)  # each row of a table, and each passage of a book, has the same
+def _of_evidence(
     source: Source, confidence: Confidence, checked: Checked, activity: str, end: str
 ) -> str:
     return (

@@ -7,7 +7,7 @@ from shiyi.ingest.extraction import patterns
 from shiyi.ingest.extraction.lexicon import CONDITIONS, PREPARED, WESTERN, Lexicon
 from shiyi.ingest.extraction.patterns import Item
 from shiyi.ingest.extraction.port import Extracted, Extraction
-from shiyi.ingest.extraction.zone import bare_title, hide_brackets, zone_end
+from shiyi.ingest.extraction.zone import UNCLEAR, bare_title, hide_brackets, zone_end
 from shiyi.ingest.text.document import Document, Passage
 from shiyi.model.claim import Source, Tier
 from shiyi.model.rdf import Literal, NamedNode, Object, local_name
@@ -29,7 +29,7 @@ class RulesExtractor:
     """
 
     name = "rules"
-    version = "1"
+    version = "2"
 
     def __init__(self, lexicon: Lexicon) -> None:
         self._lexicon = lexicon
@@ -49,13 +49,16 @@ class RulesExtractor:
         if not passage.first:
             return Extraction()
         title = bare_title(passage.section.title)
+        classic = source.tier is Tier.CLASSIC
+        if classic and title in UNCLEAR:
+            return Extraction(unlinked=Counter({"unclear title": 1}))
         material = self._lexicon.material(title)
         subject = material or self._lexicon.find(title, PREPARED)
         if subject is None:
             return Extraction()
         found: dict[tuple[NamedNode, Object], Extracted] = {}
         unlinked: Counter[str] = Counter()
-        conditions = CONDITIONS if source.tier is Tier.CLASSIC else (*CONDITIONS, *WESTERN)
+        conditions = CONDITIONS if classic else (*CONDITIONS, *WESTERN)
         for item in _items(passage.text, title, is_material=material is not None):
             meant = self._meant(item, subject, conditions)
             if meant is None:

@@ -21,6 +21,18 @@ _TURNS = re.compile(
 )
 
 
+# titles of classics that do not tell which of today's materials is meant, and why
+UNCLEAR = {
+    "芍药": "red and white are told apart since the Song only",
+    "枸杞": "the shrub: its fruit, leaf and root bark together",
+    "通草": "what is 木通 today, until the Ming",
+    "淡竹叶": "the leaf of a bamboo, until the herb took over the name",
+    "豆蔻": "what is 草豆蔻 or 草果 today as often as 白豆蔻",
+    "鱼": "the rare character that said which fish is lost",
+    "黄酒": "the rare character of 黄芪酒 is lost",
+}
+
+
 def bare_title(title: str) -> str:
     """Give a section's title without its number and notes.
 
