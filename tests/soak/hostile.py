@@ -172,7 +172,7 @@ def hostile(count: int, seed: int, clients: int = 2) -> Siege:
 def _served(kb: Path) -> Iterator[tuple[str, psutil.Process]]:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    limits = {"TIMEOUT": _DEADLINE, "TIMEOUT_CAP": _DEADLINE, "MEMORY_MIB": 384, "WORKERS": 2}
+    limits = {"TIMEOUT": _DEADLINE, "TIMEOUT_CAP": _DEADLINE, "MEMORY_MIB": 384, "WORKERS": 4}
     server = subprocess.Popen(  # noqa: S603 - our own interpreter
         [sys.executable, "-m", "shiyi", "--kb", str(kb), "serve", "--port", str(port)],
         env=os.environ | {f"SHIYI_QUERY_{name}": str(value) for name, value in limits.items()},

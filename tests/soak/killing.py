@@ -16,7 +16,7 @@ from typing import Any
 
 Say = Callable[[int], None]
 _READY, _DONE = -1, -2
-_PRELOADED = ("tests.soak.stages", "tests.soak.reading_stages")
+_PRELOADED = ("tests.soak.stages", "tests.soak.reading_stages", "openai")
 _PATIENCE = 120.0  # seconds for a process to begin, on a machine with much else to do
 
 
