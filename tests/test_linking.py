@@ -1,8 +1,11 @@
 import csv
 import io
+import sys
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import pytest
 
@@ -358,6 +361,48 @@ def test_linked_mentions_are_a_mapping_set_of_sssom(linker: Linker) -> None:
     assert {row["object_id"].partition(":")[0] for row in rows} == {"shiyi"}
     assert all(row["mapping_justification"].startswith("semapv:") for row in rows)
     assert all(0 < float(row["confidence"]) <= 1 for row in rows)
+
+
+@pytest.mark.parametrize("piece", [
+    "枸杞子和当归，", "没有发热、", "枸gojі🙂", "gouqi", "龘靐齉", "no fever or ", "a\u0301", "(",
+])  # fmt: skip
+def test_ten_times_the_text_takes_no_more_than_about_ten_times_the_steps(
+    linker: Linker, piece: str
+) -> None:
+    def steps(count: int) -> int:
+        text, taken = piece * count, 0
+
+        def count_line(frame: FrameType, event: str, argument: Any) -> Any:
+            nonlocal taken
+            taken += 1
+            return count_line
+
+        sys.settrace(count_line)
+        try:
+            linker.link(text)
+        finally:
+            sys.settrace(None)
+        return taken
+
+    linker.link(piece)
+    assert steps(1000) <= 12 * steps(100) + 1000
+
+
+def test_of_a_long_run_of_strange_words_only_the_first_are_compared_with_names(
+    linker: Linker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    linker.link("warfrin")
+    near = linker._guesser.near
+    spelt, asked = near.spelt, list[str]()
+
+    def counted(text: str) -> tuple[tuple[str, float], ...]:
+        asked.append(text)
+        return spelt(text)
+
+    monkeypatch.setattr(near, "spelt", counted)
+    mentions = linker.link("blorp tide " * 10_000)
+    assert len(asked) <= 1000
+    assert 0 < len(mentions) <= 40
 
 
 def quads(kind: str = "枸杞子") -> list[Quad]:

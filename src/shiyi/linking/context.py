@@ -30,6 +30,7 @@ _SCHEME_TALK = re.compile(
     r"性味|归经|[归入].{1,12}经|药性|四气|五味|食性|[性味][寒热温凉平辛甘酸苦咸淡涩]"
     r"|natures?\b|flavou?rs?\b|tastes?\b|meridians?\b|channels?\b|tropism"
 )
+_NEAR = 200  # characters before and behind a name in which natures are spoken of
 _SCHEME_NEIGHBOURS = frozenset("性味归入经微大小有偏而寒热温凉平辛甘酸苦咸淡涩肝心脾肺肾胃胆")
 _BEFORE = frozenset("吃喝用加放煮泡炒炖熬服食买和与跟或及配同把拿是有要点些补含说了合患得")
 _AFTER = frozenset(
@@ -59,22 +60,22 @@ def needs_context(surface: str, kinds: Sequence[str]) -> bool:
 
 def fits(text: str, start: int, end: int, kinds: Sequence[str]) -> bool:
     """Say whether the surroundings let ``[start, end)`` of a folded text mean a concept."""
-    if not text[:start].strip() and not text[end:].strip(" ?？。.!！"):
+    if _alone(text, start, end):
         return True
     before, after = text[start - 1 : start], text[end : end + 1]
     if not is_cjk(text[start]):
         return _english_fits(text, start, end, kinds)
     if SCHEMES.issuperset(kinds):
-        if _SCHEME_TALK.search(text):
+        if _scheme_talk(text, start, end):
             return _open(before, _SCHEME_NEIGHBOURS) and _open(after, _SCHEME_NEIGHBOURS)
         return _open(before, frozenset()) and _open(after, frozenset())
     return _open(before, _BEFORE) and _open(after, _AFTER)
 
 
 def _english_fits(text: str, start: int, end: int, kinds: Sequence[str]) -> bool:
-    word, before = text[start:end], text[:start].rstrip().rpartition(" ")[2]
+    word, before = text[start:end], text[max(0, start - 40) : start].rstrip().rpartition(" ")[2]
     if SCHEMES.issuperset(kinds):
-        return _SCHEME_TALK.search(text) is not None
+        return _scheme_talk(text, start, end)
     if word in {"spring", "fall"}:
         return before in {"in", "this", "during", "for", "every", "late", "early"}
     if word == "cold":
@@ -83,6 +84,18 @@ def _english_fits(text: str, start: int, end: int, kinds: Sequence[str]) -> bool
     if word == "period":
         return before in {"my", "her", "your", "during"}
     return word not in {"may", "lead"} and len(word) > 1
+
+
+def _alone(text: str, start: int, end: int) -> bool:
+    """Say whether nothing else stands in a folded text, whose spaces are single."""
+    if start > 1 or len(text) - end > 20:
+        return False
+    return not text[:start].strip() and not text[end:].strip(" ?？。.!！")
+
+
+def _scheme_talk(text: str, start: int, end: int) -> bool:
+    # in the neighbourhood, so that each of many names costs the same in a text of any length
+    return _SCHEME_TALK.search(text, max(0, start - _NEAR), end + _NEAR) is not None
 
 
 def _open(neighbour: str, friends: frozenset[str]) -> bool:

@@ -115,7 +115,8 @@ class Dictionary:
         end = best[start][0]
         if not is_cjk(text[start]):
             return False
-        for other in starts[place + 1 :]:
+        for following in range(place + 1, len(starts)):
+            other = starts[following]
             if other >= end:
                 return False
             if best[other][0] > end and best[other][0] - other > end - start:

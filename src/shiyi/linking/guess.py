@@ -29,6 +29,8 @@ _ZH_WINDOW = 6  # characters
 _EN_WINDOW = 5  # words, after QuickUMLS
 _CLAUSE = 12  # characters of a Chinese clause that may be one mention
 _PART = 0.7  # how near the whole phrase must be to what a part of it is taken for (held out, ours)
+_RUN = 200  # characters of Chinese, and words in Latin script, that are tried in one stretch
+_WINDOWS = 600  # windows of one text that are compared by meaning
 _GUESSED = 60  # windows looked at in one text, so that a book costs no more than a page
 
 _BRIDGE = re.compile(" [a-z']+(?: [a-z']+)? ")
@@ -86,7 +88,7 @@ class Guesser:
         """Find names by their sound in a run of Chinese; give what is left of it."""
         start, end = run
         place, left, begun = start, [], start
-        while place < min(end, start + 200):
+        while place < min(end, start + _RUN):
             guess = self._sound_at(text, start, place, end)
             if guess is None:
                 place += 1
@@ -100,8 +102,9 @@ class Guesser:
     def _sound_at(self, text: str, start: int, place: int, end: int) -> Guess | None:
         for width in range(min(_ZH_WINDOW, end - place), 1, -1):
             window = text[place : place + width]
-            if width == 2 and not (
-                is_grammar(text[start:place]) and is_grammar(text[place + width : end])
+            if width == 2 and (
+                end - start > _RUN
+                or not (is_grammar(text[start:place]) and is_grammar(text[place + width : end]))
             ):
                 continue  # two characters amid others are seldom one word
             if not is_grammar(window) and (senses := self.near.sounding(window)):
@@ -113,8 +116,10 @@ class Guesser:
         left: list[list[Span]] = [[]]
         place = 0
         while place < len(words):
-            guess = self._spelling_at(text, words[place : place + _EN_WINDOW])
-            if guess is None or len(found) > _GUESSED:
+            guess = None
+            if place < _RUN and len(found) <= _GUESSED:
+                guess = self._spelling_at(text, words[place : place + _EN_WINDOW])
+            if guess is None:
                 left[-1].append(words[place])
                 place += 1
                 continue
@@ -149,6 +154,7 @@ class Guesser:
             if not self._refused(text[slice(*span)])
         ]
         tried += [(span, span) for span in _bridged(text, left)]
+        tried = tried[:_WINDOWS]
         near = self._nearest([text[slice(*span)] for span, _ in tried])
         meant = self._wholes(text, left)
         sure = []

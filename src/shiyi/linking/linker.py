@@ -72,7 +72,7 @@ class Linker:
         found += self._guesser.guess(folded.text, covered)
         found = [each for each in found if not _chance(each, folded.text)]
         found.sort(key=lambda each: each.hit.start)
-        return self._mentions(text, folded, found)[: self._settings.max_mentions]
+        return self._mentions(text, folded, found[: self._settings.max_mentions])
 
     def _names(self, text: str) -> list[Guess]:
         """Find the names in a folded text; before "medicine" a condition gives way to a class."""
