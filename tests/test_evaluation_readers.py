@@ -13,6 +13,7 @@ from shiyi.evaluation.items import Choice, Prescription
 from shiyi.evaluation.learnt import CaseScorer, HerbTable
 from shiyi.evaluation.readers import StatementReader, read_choice
 from shiyi.evaluation.runner import evaluate
+from shiyi.evaluation.signs import SignsScorer
 from shiyi.evaluation.view import View
 from shiyi.linking.labels import Concept, Label, LabelIndex
 from shiyi.linking.linker import Linker
@@ -213,6 +214,17 @@ def test_a_name_no_case_bore_is_put_together_from_its_parts() -> None:
     unseen = scorer.scores("腹胀便溏，刺痛舌紫", ["肝气虚", "脾血瘀", "肾阳虚"])
     assert unseen[1] == max(unseen)
     assert min(unseen) == 0.0
+
+
+def test_a_pattern_gains_by_rare_signs_and_nothing_by_the_length_of_its_list(
+    base: KnowledgeBase,
+) -> None:
+    opened = bench(base)
+    scorer = SignsScorer(opened.view, opened.linking)
+    cold, heat, other = scorer.scores("胃不适，喜温", ["脾胃虚寒证", "胃热证", "阴虚质"])
+    assert cold > heat > other == 0.0
+    counted = SignsScorer(opened.view, opened.linking, ranked=False)
+    assert counted.scores("胃不适，喜温", ["脾胃虚寒证", "胃热证"]) == [2.0, 1.0]
 
 
 def test_herbs_are_learnt_from_prescriptions() -> None:

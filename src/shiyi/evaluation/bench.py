@@ -24,6 +24,7 @@ from shiyi.evaluation.scorers import (
     Scorer,
     TextScorer,
 )
+from shiyi.evaluation.signs import SignsScorer
 from shiyi.evaluation.switches import CHUNK, check_switches, of_method, runtime_under
 from shiyi.evaluation.view import View
 from shiyi.evaluation.with_model import reached_model
@@ -240,7 +241,11 @@ class Bench:
         by_words = TextScorer(self.bm25)
         if "keyword-only" in self.request.ablate:
             return [by_words]
-        return [PathScorer(self.joins, self.linking), by_words]
+        by_paths = PathScorer(self.joins, self.linking)
+        if "random-paths" in self.request.ablate:
+            return [by_paths, by_words]
+        ranked = "no-ranking" not in self.request.ablate
+        return [by_paths, SignsScorer(self.view, self.linking, ranked), by_words]
 
     def scorer(self, method: str, learnt: Sequence[Scorer] = ()) -> Scorer:
         """Make the scorer of a method; raise ``FormatError`` for one that does not exist."""
