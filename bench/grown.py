@@ -100,17 +100,20 @@ def _named(pools: dict[str, list[str]], count: int, draw: np.random.Generator) -
     kinds = [kind for kind in pools if kind != "Constitution"]
     label = "http://www.w3.org/2004/02/skos/core#prefLabel"
     syllables = [a + b for a in "bcdfglmnprst" for b in "aeiou"]
+    written = "青白赤黄紫乌金银铁石山水木草花叶根皮子果仁藤枝芽心耳角骨云雨风雪霜露星月日春夏秋冬东南西北上下大小长圆龙虎牛马羊鹿鹤雀蝉"
     for start in range(0, count, _CHUNK):
         lines = []
         many = min(_CHUNK, count - start)
         said = draw.integers(0, len(syllables), (many, 4)).tolist()
-        for n, parts in enumerate(said, start):
+        read = draw.integers(0, len(written), (many, 5)).tolist()
+        for n, (parts, signs) in enumerate(zip(said, read, strict=True), start):
             kind, iri = kinds[n % len(kinds)], f"{ID}made-{n}"
             pools[kind].append(iri)
             name = "".join(syllables[each] for each in parts)
+            signed = "".join(written[each] for each in signs)  # of a sound few others share
             lines.append(
                 f"<{iri}> <{RDF.type.value}> <{VOCAB}{kind}> .\n"
-                f'<{iri}> <{label}> "{name} {n}"@en .\n<{iri}> <{label}> "造物{n}"@zh .\n'
+                f'<{iri}> <{label}> "{name} {n}"@en .\n<{iri}> <{label}> "{signed}"@zh .\n'
             )
         yield "".join(lines).encode()
 

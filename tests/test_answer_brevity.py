@@ -189,3 +189,40 @@ def test_who_has_no_complaint_is_not_told_that_it_may_persist(runtime: Runtime) 
         assert answer.recommendations
         assert "持续" not in answer.text
         assert "persists" not in answer.text
+
+
+# what is toxic, or kept from food
+
+
+@pytest.mark.parametrize(
+    ("question", "severity"),
+    [
+        ("关木通能泡水喝吗", "contraindicated"), ("生附子炖汤可以吗", "contraindicated"),
+        ("怀孕能吃附子吗", "contraindicated"), ("附子的性味", "contraindicated"),
+        ("Can I make tea from aconite?", "contraindicated"), ("苦杏仁可以直接吃吗", "caution"),
+    ],
+)  # fmt: skip
+def test_what_is_toxic_is_told_first(runtime: Runtime, question: str, severity: str) -> None:
+    answer = ask(runtime, question)
+    toxic = [w for w in answer.warnings if "毒" in w.text or "toxic" in w.text]
+    assert severity in {w.severity for w in toxic}
+    assert answer.sentences[0].text in {w.text for w in toxic}
+    assert "除此之外没有查到" not in answer.text
+
+
+def test_what_is_toxic_is_said_of_the_thing_itself(runtime: Runtime) -> None:
+    answer = ask(runtime, "白果和华法林能一起吃吗")
+    assert answer.sentences[0].text.startswith("白果：有毒")
+    assert "interaction" in {w.severity for w in answer.warnings}  # of the leaf, its kin
+
+
+def test_nothing_toxic_is_ever_recommended(runtime: Runtime) -> None:
+    for question in ("咳嗽吃什么好", "便秘吃什么好", "喘促吃什么好", "What is good for a cough?"):
+        for each in ask(runtime, question).recommendations:
+            assert not runtime.safety.poisons(each.iri)
+
+
+def test_whether_two_things_are_the_same_is_answered_first(runtime: Runtime) -> None:
+    answer = ask(runtime, "八角和莽草是一样的吗")
+    assert "不是同一样东西" in answer.sentences[0].text
+    assert "contraindicated" in {w.severity for w in answer.warnings}

@@ -247,8 +247,9 @@ def test_the_command_prints_what_stands_and_all_of_it(
     endpoint.pieces = by_characters(said(answer, GOOD, BAD, GOOD))
     assert main(["--kb", os.fspath(starter_kb), "ask", QUESTION]) == 0
     shown = capsys.readouterr().out
-    written = write_with_model(answer, endpoint.model(), runtime.linker, Ear())
+    written = ask(runtime, QUESTION, model=endpoint.model(), listener=Ear())
     assert written.model == "scripted"
+    assert "INR" in written.text.partition("什么时候看医生")[2]  # which no model left out
     assert shown.startswith(written.text)
     assert shown.count(GOOD) == 2
     endpoint.pieces, endpoint.ending = endpoint.pieces[:50], b""

@@ -244,7 +244,7 @@ def _fitting_only(reading: Reading, facts: Facts) -> Iterable[str]:
 def _judge(
     candidate: Candidate, reading: Reading, differential: Differential, facts: Facts, safety: Safety
 ) -> Candidate:
-    vetoes = safety.check(candidate.iri, reading.person)
+    vetoes = (*safety.check(candidate.iri, reading.person), *safety.poisons(candidate.iri))
     held, branch = _held(candidate, differential, safety)
     return Candidate(
         candidate.iri, candidate.paths, candidate.fits, candidate.effect, candidate.effect_facts,

@@ -19,6 +19,7 @@ ORDER: Final = (
     "h_compare", "h_why", "h_branches", "h_held", "h_candidates", "h_facts", "h_rules", "h_caution",
     "h_paths", "h_ask", "h_doctor", "h_missing",
 )  # fmt: skip
+_CARE: Final = ("h_caution", "h_doctor")
 _MOST_LINES: Final = 12
 # cited each by itself: what sources dispute
 _EACH: Final = frozenset({SHIYI.hasNature, SHIYI.hasThermalNature})
@@ -98,6 +99,8 @@ class Composed:
     sentences: tuple[Sentence, ...]
     citations: tuple[Citation, ...]
     more: tuple[Citation, ...]  # what the text rests on besides
+    care: str = ""  # the sections that stand whoever writes the rest
+    care_sentences: tuple[Sentence, ...] = ()
 
 
 @dataclass(slots=True)
@@ -160,11 +163,21 @@ def compose(part: Part, evidences: Evidences, language: str) -> Composed:
     if said := page.warned(others, part):
         blocks += [f"### {say(language, 'h_warnings')}\n\n{said}"]
     by_heading = {section.heading: section for section in part.sections}
-    blocks += [page.block(by_heading[key]) for key in ORDER if key in by_heading]
+    care, cautious = list[str](), list[Sentence]()
+    for key in ORDER:
+        if key in by_heading:
+            before = len(page.sentences)
+            blocks.append(page.block(by_heading[key]))
+            if key in _CARE and blocks[-1]:
+                care.append(blocks[-1])
+                cautious += page.sentences[before:]
     blocks += _tail(part, page)
     text = "\n\n".join(block for block in blocks if block)
     numbers = page.numbers
-    return Composed(text, tuple(page.sentences), numbers.citations(), numbers.further())
+    return Composed(
+        text, tuple(page.sentences), numbers.citations(), numbers.further(),
+        "\n\n".join(care), tuple(cautious),
+    )  # fmt: skip
 
 
 def ranked(warnings: Iterable[SafetyWarning]) -> tuple[SafetyWarning, ...]:

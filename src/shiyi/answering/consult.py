@@ -1,5 +1,6 @@
 """May I take X with Y: every pair the question names is checked, and said in one line."""
 
+import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -7,7 +8,7 @@ from typing import Final
 from shiyi.answering.advice import joined
 from shiyi.answering.cautions import caution_pieces
 from shiyi.answering.cues import Intent, asks_difference, names_prescription
-from shiyi.answering.draft import Piece
+from shiyi.answering.draft import Line, Piece
 from shiyi.answering.facts import Fact
 from shiyi.answering.lookups import sheet
 from shiyi.answering.parts import Desk, Part, question_texts, red_flags
@@ -43,6 +44,9 @@ def consult(desk: Desk) -> Part:
     apart = asks_difference(desk.reading.question) and not desk.reading.person.drugs
     for group in desk.reading.groups[:_MOST_GROUPS]:
         case = _case(desk, group)
+        for poison in (p for m in group for p in desk.safety.poisons(m)):
+            part.warn(desk, poison, told=True)
+            part.opening.add(desk.voice.finding(poison), *poison.stated)
         if apart and not case.found:
             alone.append(group[0])
             continue
@@ -51,6 +55,7 @@ def consult(desk: Desk) -> Part:
         _unspoken(desk, case, part, held)
         _grounds(desk, case, part)
         _identity(desk, case, part)
+    _told_apart(desk, part)
     if alone:
         part.take(sheet(desk, alone))
     part.opening.lines.sort(key=lambda line: not line.facts)  # what is recorded comes first
@@ -59,6 +64,8 @@ def consult(desk: Desk) -> Part:
         several = desk.reading.drugs or desk.reading.person.drugs or len(desk.reading.groups) > 1
         key = "v_ask_prescriber" if pair else "v_ask" if several else "v_ask_one"
         part.opening.add(desk.voice.say(key))
+    if desk.reading.wants(Intent.DOSE):
+        part.section("h_caution").add(desk.voice.say("s_dose"))
     if not part.opening.lines:
         names = desk.voice.names(desk.reading.materials)
         part.opening.add(desk.voice.say("o_sheet", items=names))
@@ -305,14 +312,6 @@ def _identity(desk: Desk, case: Case, part: Part) -> None:
             text, facts = voice.profile(material)
             if text:
                 part.section("h_facts").add(closed(text, _end(desk)), *facts)
-    seen: set[str] = set()
-    for material in case.materials:
-        for fact in desk.facts.of(material, SHIYI.confusedWith):
-            other = fact.object
-            if other in desk.reading.materials and other not in seen and len(seen) < 2:
-                seen |= {other, material}
-                names = {"x": voice.name(material), "y": voice.name(other)}
-                section.add(_noted(desk, voice.say("f_confused", **names), fact), fact)
     if not case.found:
         _should_it_apply(desk, case.materials[0], part)
     noted = [m for m in case.materials if any(f.material == m for f in case.found)]
@@ -320,6 +319,20 @@ def _identity(desk: Desk, case: Case, part: Part) -> None:
         for told in desk.facts.told(material, SHIYI.safetyNote, voice.language)[:1]:
             text = voice.say("p_text", label=voice.name(material), text=told[0].object)
             section.add(closed(text, _end(desk)), *told)
+
+
+def _told_apart(desk: Desk, part: Part) -> None:
+    """Name what is mistaken for what; first, where it is asked whether they are the same."""
+    first = asks_difference(desk.reading.question)
+    place = part.opening if first else part.section("h_caution")
+    found: list[Line] = []
+    for one, other in itertools.combinations(desk.reading.materials, 2):
+        for fact in desk.facts.between(one, other):
+            if fact.predicate == SHIYI.confusedWith and fact.positive and len(found) < 1:
+                names = {"x": desk.voice.name(fact.subject), "y": desk.voice.name(fact.object)}
+                text = _noted(desk, desk.voice.say("f_confused", **names), fact)
+                found.append(Line(((text, (fact,)),), 1))
+    place.lines[:0] = found
 
 
 def _should_it_apply(desk: Desk, material: str, part: Part) -> None:

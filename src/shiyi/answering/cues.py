@@ -222,7 +222,7 @@ def asks_difference(text: str) -> bool:
 
 
 _DIFFERENCE: Final = re.compile(
-    r"不同|区别|差别|不一样|哪个更|哪种更|\bdiffer\w*|\bcompare[ds]?\b|\bversus\b|\bvs\b|same as"
+    r"不同|区别|差别|不一样|一样的?吗|是不是一样|同一[种样个]|一回事|\bthe same\b|哪个更|哪种更|\bdiffer\w*|\bcompare[ds]?\b|\bversus\b|\bvs\b|same as"
 )
 
 

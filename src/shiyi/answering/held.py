@@ -6,7 +6,7 @@ from shiyi.answering.candidates import Candidate, Choice
 from shiyi.answering.draft import Piece
 from shiyi.answering.facts import Fact
 from shiyi.answering.parts import Desk, Part
-from shiyi.answering.roles import CAUTION, MATERIAL
+from shiyi.answering.roles import CAUTION, MATERIAL, TOXIC
 from shiyi.answering.safety import SEVERITIES, Finding
 from shiyi.answering.thermal import effect_of
 from shiyi.ontology.terms import SHIYI
@@ -30,7 +30,8 @@ def _vetoed(desk: Desk, choice: Choice, part: Part) -> int:
     own = set(desk.reading.ailments)
     told: dict[str, None] = {}
     for candidate in choice.vetoed:
-        found = next((f for f in candidate.vetoes if f.against not in own), None)
+        mine = (f for f in candidate.vetoes if not f.facts or f.fact.predicate not in TOXIC)
+        found = next((f for f in mine if f.against not in own), None)
         if found is None or len(told) == 2:
             continue
         ground = found.claims[0] if found.claims else found.material

@@ -47,11 +47,17 @@ def sheet(desk: Desk, concepts: Iterable[str], *, first: bool = True) -> Part:
             part.opening.add(closed(text, "。" if voice.language == "zh" else "."), *facts)
         listed = _listed(desk, concept, part, len(named) > 1)
         told = told or bool(text) or listed
+    poisons = [p for concept in named for p in desk.safety.poisons(concept)]
     if first and part.warnings and desk.reading.wants(Intent.MAY):
         cautions, end = part.section("h_caution").lines, "。" if voice.language == "zh" else "."
         lead = [Line((*line.pieces, (end, ())), 1) for line in cautions]
-        part.opening.lines[:0] = [*lead, Line(((voice.say("v_others"), ()),), 1)]
+        rest = [] if poisons else [Line(((voice.say("v_others"), ()),), 1)]
+        part.opening.lines[:0] = [*lead, *rest]
         cautions.clear()
+    for poison in reversed(poisons):
+        part.warn(desk, poison, told=first)
+        if first:
+            part.opening.lines.insert(0, Line(((voice.finding(poison), poison.stated),), 1))
     if not part.opening.lines:
         key = "o_sheet" if told else "o_not_known"
         part.opening.add(voice.say(key, items=voice.names(named)))

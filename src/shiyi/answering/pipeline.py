@@ -22,7 +22,7 @@ from shiyi.answering.runtime import Runtime
 from shiyi.answering.telling import Listener
 from shiyi.answering.thermal import Differential, differentiate
 from shiyi.answering.voice import Voice
-from shiyi.answering.writer import write_with_model
+from shiyi.answering.writer import Care, write_with_model
 from shiyi.answering.writing import wants_advice, write
 from shiyi.errors import FormatError, TooLargeError, UsageError
 from shiyi.linking.normalise import language_of
@@ -119,7 +119,8 @@ def _written(
 ) -> Answer:
     """Let a model write from all that the text rests on; keep what it cites."""
     every = replace(answer, citations=(*answer.citations, *composed.more))
-    written = write_with_model(every, model, linker, listener)
+    care = Care(composed.care, composed.care_sentences)
+    written = write_with_model(every, model, linker, listener, care)
     said = {claim for sentence in written.sentences for claim in sentence.claims}
     used = tuple(c for c in composed.more if c.claim in said)
     return replace(written, citations=(*answer.citations, *used))

@@ -49,7 +49,7 @@ def _mean_rank(path: Path, rank: Mapping[str, float]) -> float:
 
 
 SCORERS: Final[Mapping[str, Scorer]] = {
-    "mean_entities": mean_entities, "mean_hops": mean_hops, "sum": total, "product": product,
+    "mean_entities": mean_entities, "mean": mean_entities, "mean_hops": mean_hops, "sum": total, "product": product,
     "min": weakest,
 }  # fmt: skip
 
@@ -62,13 +62,16 @@ def whole_scores(name: str, held: Columns, rank: Columns) -> Floats:
     hops = len(held)
     if name in _SUMS:
         summed = sum((c * r for c, r in zip(held, rank, strict=True)), np.zeros(len(held[0])))
-        return summed / {"mean_entities": hops + 1, "mean_hops": hops, "sum": 1}[name]
+        return (
+            summed
+            / {"mean_entities": hops + 1, "mean": hops + 1, "mean_hops": hops, "sum": 1}[name]
+        )
     surest = np.prod(held, axis=0) if name == "product" else np.min(held, axis=0)
     mean: Floats = sum(rank, np.zeros(len(held[0]))) / hops
     return np.asarray(surest * mean)
 
 
-_SUMS: Final = frozenset({"mean_entities", "mean_hops", "sum"})
+_SUMS: Final = frozenset({"mean_entities", "mean", "mean_hops", "sum"})
 
 
 def scored(paths: Iterable[Path], rank: Mapping[str, float], scorer: Scorer) -> list[Path]:

@@ -247,17 +247,24 @@ def _ages(question: str, facts: Facts) -> list[str]:
         ages.append(years / 12 if unit.startswith(("个月", "month", "mo")) else years)
     if not ages and any(word in text for word in ("宝宝", "婴儿", "半岁", "不满一岁", "未满一岁")):
         ages.append(0.5)
+    if not ages and ("toddler" in text or "幼儿" in text):
+        ages.append(2.0)
     names = [name for age in ages for name in _life_stage(Profile(age=min(age, 130.0)))]
     iris = (resource(name).value for name in names)
     return [iri for iri in dict.fromkeys(iris) if iri in facts.labels]
 
 
 _AGE: Final = re.compile(
-    r"(\d{1,3}|[一二两三四五六七八九十])\s*(个月|岁|months?\b|years? old|year old|yo\b|mo\b)"
+    r"(\d{1,3}|[一二两三四五六七八九十]|\b(?:one|two|three|four|five|six|seven|eight|nine|ten))[\s-]*"
+    r"(个月|岁|months?\b|years?[ -]old|yo\b|mo\b)"
 )
 _DIGITS: Final = dict(
     zip("一二两三四五六七八九十", (1, 2, 2, 3, 4, 5, 6, 7, 8, 9, 10), strict=True)
-)
+) | {
+    name: n for n, name in enumerate(
+        ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"), 1
+    )
+}  # fmt: skip
 _PARTS: Final = frozenset({"Food", "MFHSubstance", "Meridian", "OrganismPart"})
 _APART, _NEAR, _TURNED = 24, 4, 0.8
 

@@ -35,6 +35,7 @@ CAUTION: Final = (
 INTERACTION: Final = (SHIYI.interactsWith, SHIYI.potentiallyInteractsWith)
 INCOMPATIBLE: Final = (SHIYI.opposes, SHIYI.fears, SHIYI.incompatibleWith)
 ADVERSE: Final = (SHIYI.hasAdverseReaction, SHIYI.hasAdverseEffectOn)
+TOXIC: Final = (SHIYI.hasToxicity, SHIYI.regulatoryStatus)
 PROFILE: Final = (
     SHIYI.hasNature, SHIYI.hasFlavour, SHIYI.hasMeridianTropism, SHIYI.hasEfficacy,
 )  # fmt: skip

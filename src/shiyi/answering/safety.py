@@ -8,11 +8,16 @@ from shiyi.answering.evidence import Evidences
 from shiyi.answering.facts import Fact, Facts
 from shiyi.answering.reading import Person
 from shiyi.answering.roles import ADVERSE, CAUTION, INCOMPATIBLE, INTERACTION, MATERIAL
+from shiyi.model.names import resource
 from shiyi.ontology.terms import SHIYI
 
 _Parts = tuple[tuple[str, tuple[Fact, ...]], ...]
 SEVERITIES: Final = ("emergency", "contraindicated", "interaction", "caution")
 _MOST_KEPT: Final = 256  # sets of states whose consequences are kept
+_SLIGHT: Final = resource("toxicity-slight").value
+_BARRED: Final = frozenset(
+    resource(f"status-{name}").value for name in ("health-food-forbidden", "toxic-medicine")
+)
 _FORBIDS: Final = ("忌", "禁", "contraindicat", "avoid", "prohibit")
 
 
@@ -112,6 +117,18 @@ class Safety:
     def adverse(self, material: str) -> tuple[Fact, ...]:
         """List the recorded unwanted reactions to a material."""
         return self.facts.of(material, *ADVERSE)
+
+    def poisons(self, material: str) -> tuple[Finding, ...]:
+        """Tell that ``material`` itself is toxic, or is kept from food by regulation; once."""
+        known = self.facts.of(material, SHIYI.hasToxicity)
+        barred = [f for f in self.facts.of(material, SHIYI.regulatoryStatus) if f.object in _BARRED]
+        found = (*known, *barred)
+        if not found:
+            return ()
+        eaten = self.facts.is_a(material, SHIYI.Food) and not barred
+        slight = eaten or found[0].object == _SLIGHT
+        severity = "caution" if slight else "contraindicated"
+        return (Finding(severity, material, found[0].object, tuple(found)),)
 
     def reactions(self, material: str, states: Iterable[str]) -> tuple[Finding, ...]:
         """List the states that are recorded as an unwanted reaction to ``material`` itself."""

@@ -15,7 +15,7 @@ from shiyi.answering.phrases import (
     rank_of_tier,
     say,
 )
-from shiyi.answering.roles import ADVERSE, INCOMPATIBLE, INTERACTION, PROFILE
+from shiyi.answering.roles import ADVERSE, INCOMPATIBLE, INTERACTION, PROFILE, TOXIC
 from shiyi.answering.safety import Finding, forbids
 from shiyi.model.path import Path
 from shiyi.model.rdf import NamedNode, local_name
@@ -219,12 +219,14 @@ class Voice:
             return "f_aggravates"
         if predicate in ADVERSE:
             return "f_adverse"
+        if predicate in TOXIC:
+            return "f_toxic" if found.severity == "contraindicated" else "f_toxic_food"
         return "f_contraindicated" if found.severity == "contraindicated" else "f_caution"
 
 
 _SPOKEN = (
     SHIYI.contraindicatedIn, SHIYI.cautionIn, SHIYI.unsuitableFood, SHIYI.derivedCaution,
-    *INTERACTION, *INCOMPATIBLE, *ADVERSE,
+    *INTERACTION, *INCOMPATIBLE, *ADVERSE, *TOXIC,
 )  # fmt: skip
 
 

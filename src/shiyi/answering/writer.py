@@ -25,12 +25,24 @@ class Verdict:
     reason: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Care:
+    """What the composer says of caution and of doctors, which stands whoever writes the rest."""
+
+    text: str = ""
+    sentences: tuple[Sentence, ...] = ()
+
+
 def write_with_model(
-    answer: Answer, model: ChatModel, linker: Linker, listener: Listener | None = None
+    answer: Answer,
+    model: ChatModel,
+    linker: Linker,
+    listener: Listener | None = None,
+    care: Care = Care(),
 ) -> Answer:
     """Give ``answer`` with its text written by ``model``, or as composed with a notice.
 
-    Warnings, follow-ups and recommendations stay the composer's. A sentence stands only if it
+    Warnings, follow-ups, recommendations and ``care`` stay the composer's. A sentence stands only if it
     cites claims of this answer, is in its language, says nothing its claims do not, states no
     number of its own, says the caution it cites, and promises nothing (:func:`check`).
     A ``listener`` hears each sentence that stands while the model still writes; where the reply
@@ -53,7 +65,10 @@ def write_with_model(
         reason = "model: no sentence was supported by its claims"
         return _composed(answer, prompt, reason, *dropped)
     noted = _noted(answer, prompt, *dropped)
-    return replace(noted, model=model.name, sentences=kept, text=_text(kept, answer))
+    return replace(
+        noted, model=model.name, sentences=(*kept, *care.sentences),
+        text=_text(kept, answer, care.text),
+    )  # fmt: skip
 
 
 class _Heard:
@@ -153,7 +168,7 @@ def marked(sentence: Sentence, answer: Answer) -> str:
     return sentence.text + "".join(f"[{number[claim]}]" for claim in sentence.claims)
 
 
-def _text(kept: tuple[Sentence, ...], answer: Answer) -> str:
+def _text(kept: tuple[Sentence, ...], answer: Answer, care: str) -> str:
     number = {each.claim: each.number for each in answer.citations}
     zh = answer.language == "zh"
     lines = [marked(each, answer) for each in kept]
@@ -166,6 +181,7 @@ def _text(kept: tuple[Sentence, ...], answer: Answer) -> str:
         )
         urgent = any(w.severity == "emergency" for w in answer.warnings)
         blocks.insert(0 if urgent else 1, f"{head}\n\n" + "\n>\n".join(cautions))
+    blocks += [care] if care else []
     if answer.follow_up:
         head = "### 还需要知道" if zh else "### It depends on"
         blocks.append(f"{head}\n" + "\n".join(f"- {each}" for each in answer.follow_up))
