@@ -34,12 +34,15 @@ def allowed_lines(store: QuadStore, held: Withheld) -> Iterator[bytes]:
 
     def kept() -> Iterator[bytes]:
         gate = _Gate(held)
-        for line in _stored(store):
-            if not gate.hides(line):
-                if b"_:" in line and _has_blank(line):
-                    named.append(line)
-                else:
-                    yield line
+        for block in _stored(store):
+            lines = block.splitlines()
+            if gate.watches(block):
+                lines = [line for line in lines if not gate.hides(line)]
+            if b"_:" in block:
+                blank = {line for line in lines if b"_:" in line and _has_blank(line)}
+                named.extend(blank)
+                lines = [line for line in lines if line not in blank]
+            yield from lines
 
     runs = _runs(kept())
     return _merged([*runs, sorted(canonical_blank_nodes(named))])
@@ -81,13 +84,13 @@ def by_graph(lines: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _stored(store: QuadStore) -> Iterator[bytes]:
-    """Yield every quad as a line, in the store's own order."""
+    """Yield every quad as a line, in the store's own order, very many lines at once."""
     if isinstance(store, OxigraphStore):
         yield from _piped(store)
         return
     quads = iter(store.match())
     while batch := list(islice(quads, _BATCH)):
-        yield from serialize(batch, "nq", {}).splitlines()
+        yield serialize(batch, "nq", {})
 
 
 def _piped(store: OxigraphStore) -> Iterator[bytes]:
@@ -108,7 +111,14 @@ def _piped(store: OxigraphStore) -> Iterator[bytes]:
     filler.start()
     try:
         with open(reading, "rb", _PIPED) as file:  # noqa: PTH123 # a descriptor has no path
-            yield from (line[:-1] for line in file)
+            held = b""
+            while read := file.read(_PIPED):
+                whole, mark, rest = read.rpartition(b"\n")
+                if mark:
+                    yield held + whole
+                    held = rest
+                else:  # a line longer than a block
+                    held += rest
     finally:
         filler.join()  # closing our end ends it, also where nobody reads on
     if faults:
@@ -142,8 +152,14 @@ class _Gate:
             self._asserted.setdefault(f"{subject} {predicate}".encode(), []).append(said.encode())
         self._journal, self._cases = (f" <{each}".encode() for each in PRIVATE)
 
+    def watches(self, block: bytes) -> bool:
+        """Tell whether a line of a block may stay inside; mostly none does."""
+        return bool(self._nodes) or any(
+            each in block for each in (_BOOKKEEPING, self._journal, self._cases)
+        )
+
     def hides(self, line: bytes) -> bool:
-        # spelt out, since it is asked of every line of a base
+        # spelt out, since it is asked of every line of a base that holds anything back
         if _BOOKKEEPING in line or self._journal in line or self._cases in line:
             return True
         if not self._nodes:
