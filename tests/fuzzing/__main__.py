@@ -20,7 +20,7 @@ _DONE = re.compile(rb"^Done (\d+) runs", re.MULTILINE)
 _COVERED = re.compile(rb"\bcov: (\d+)")
 
 
-def fuzz(target: str, runs: int, seed: int, home: Path) -> None:
+def fuzz(target: str, runs: int, seed: int, seconds: int, home: Path) -> None:
     """Fuzz one target in this process, which ends with it."""
     import atheris
 
@@ -31,17 +31,17 @@ def fuzz(target: str, runs: int, seed: int, home: Path) -> None:
     corpus.mkdir(parents=True, exist_ok=True)
     for number, content in enumerate(SEEDS[target]):
         (corpus / f"seed-{number}").write_bytes(content)
-    options = [f"-runs={runs}", f"-seed={seed}", "-max_len=2048", "-timeout=20", "-rss_limit_mb=3000",
+    options = [f"-runs={runs}", f"-seed={seed}", f"-max_total_time={seconds}", "-max_len=2048", "-timeout=20", "-rss_limit_mb=3000",
                f"-artifact_prefix={home / target}-fault-", str(corpus)]  # fmt: skip
     atheris.Setup([sys.argv[0], *options], lambda content: tried(target, content) and None)
     atheris.Fuzz()
 
 
-def fuzzed(target: str, runs: int, seed: int, home: Path) -> dict[str, Any]:
+def fuzzed(target: str, runs: int, seed: int, seconds: int, home: Path) -> dict[str, Any]:
     """Fuzz one target in a process of its own; give how much was tried and what went wrong."""
     done = subprocess.run(  # noqa: S603 - our own interpreter
         [sys.executable, "-m", "tests.fuzzing", "--target", target, "--runs", str(runs), "--seed", str(seed),
-         "--home", str(home)], capture_output=True, check=False,
+         "--seconds", str(seconds), "--home", str(home)], capture_output=True, check=False,
     )  # fmt: skip
     said = done.stderr + done.stdout
     found, covered = _DONE.search(said), _COVERED.findall(said)
@@ -59,18 +59,19 @@ def main() -> int:
     parser.add_argument("--only", default="", help="names of targets, with commas")
     parser.add_argument("--runs", type=int, default=60_000)
     parser.add_argument("--seed", type=int, default=20261121)
+    parser.add_argument("--seconds", type=int, default=0, help="of one target at most; 0: all runs")
     parser.add_argument("--home", type=Path, default=Path("build/fuzz"))
     parser.add_argument("--json", type=Path)
     chosen = parser.parse_args()
     if chosen.target:
-        fuzz(chosen.target, chosen.runs, chosen.seed, chosen.home)
+        fuzz(chosen.target, chosen.runs, chosen.seed, chosen.seconds, chosen.home)
         return 0
     from tests.fuzzing.targets import TARGETS
 
     names = [name for name in chosen.only.split(",") if name] or list(TARGETS)
     rows, start = {}, time.monotonic()
     for name in names:
-        rows[name] = fuzzed(name, chosen.runs, chosen.seed, chosen.home)
+        rows[name] = fuzzed(name, chosen.runs, chosen.seed, chosen.seconds, chosen.home)
         sys.stdout.write(f"{name:<12} {json.dumps(rows[name])}\n")
         sys.stdout.flush()
     faults = sum(row["faults"] for row in rows.values())
