@@ -20,13 +20,23 @@ selenium = pytest.importorskip("selenium", reason="selenium is not installed")
 
 
 def dropping(app: Any) -> Any:
-    """Serve ``app``, save that the stream for ``dropped`` breaks off after its first event."""
+    """Serve ``app``, save that a stream for ``dropped`` and a page for ``half`` break off early."""
 
     def events() -> Iterator[bytes]:
         yield b"event: linked\ndata: []\n\n"
         raise ConnectionAbortedError("as if a cable were pulled")
 
+    def head(parts: Any) -> Iterator[bytes]:
+        try:
+            yield next(iter(parts)).replace(b'data-patience="20000"', b'data-patience="600"')
+            threading.Event().wait(0.4)  # the head is shown by then
+            raise ConnectionAbortedError("as if a cable were pulled")
+        finally:
+            parts.close()
+
     def serve(environ: dict[str, Any], start: Any) -> Any:
+        if environ["PATH_INFO"] == "/ask" and "q=half" in environ["QUERY_STRING"]:
+            return head(app(environ | {"HTTP_ACCEPT_ENCODING": ""}, start))
         if environ["PATH_INFO"] == "/api/ask/stream" and "q=dropped" in environ["QUERY_STRING"]:
             start("200 OK", [("Content-Type", "text/event-stream")])
             return events()
@@ -217,6 +227,18 @@ def test_a_stream_that_breaks_off_is_asked_for_once_more_and_then_said(
     field.submit()
     driver.find_element(By.XPATH, "//*[@class='said'][contains(., 'Trying again')]")
     driver.find_element(By.XPATH, "//*[@role='alert'][contains(., 'connection was lost')]")
+    assert all("INCOMPLETE" in each for each in console(driver))
+
+
+def test_a_page_that_broke_off_after_its_head_says_so(driver: Any, address: str) -> None:
+    from selenium.webdriver.common.by import By
+
+    driver.implicitly_wait(5)
+    driver.get(f"{address}/ask?lang=en&q=half")
+    again = driver.find_element(By.CSS_SELECTOR, ".waiting a")
+    assert "connection may be lost" in driver.find_element(By.CLASS_NAME, "waiting").text
+    assert (again.text, again.get_attribute("href")) == ("Try again", driver.current_url)
+    assert driver.find_element(By.ID, "q").get_attribute("value") == "half"  # nothing typed is lost
     assert all("INCOMPLETE" in each for each in console(driver))
 
 

@@ -1,8 +1,23 @@
-// Before the first paint: the reader's own choice of light or dark.
+// Before the first paint: the reader's own choice of light or dark; and a watch over an answer on its way.
 "use strict";
 (() => {
   try {
     const chosen = localStorage.getItem("theme");
     if (chosen === "light" || chosen === "dark") document.documentElement.dataset.theme = chosen;
   } catch { /* storage may be refused; the system's choice then stands */ }
+})();
+(() => {
+  // where the connection breaks off after the head of a page, browsers tell nobody
+  const watch = setInterval(() => {
+    const waiting = document.querySelector(".waiting");
+    const there = document.querySelector(".answer-layout, .fault");
+    if (there || (!waiting && document.readyState !== "loading")) { clearInterval(watch); return; }
+    if (!waiting || performance.now() < Number(waiting.dataset.patience)) return;
+    clearInterval(watch);
+    const again = document.createElement("a");
+    again.href = location.href;
+    again.textContent = waiting.dataset.again;
+    waiting.className = "fault-note waiting";
+    waiting.replaceChildren(`${waiting.dataset.late} `, again);
+  }, 250);
 })();
