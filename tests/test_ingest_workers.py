@@ -95,7 +95,7 @@ def test_a_process_that_is_killed_is_replaced_and_loses_nothing(index: Path, boo
     assert made(iter((first, *batches))) == expected
 
 
-@pytest.mark.skipif(not RAY, reason="ray is not installed: pip install 'shiyi[scale]'")
+@pytest.mark.skipif(not RAY, reason="ray is not installed: make scale")
 @pytest.mark.filterwarnings("ignore")
 def test_ray_gives_what_one_process_gives_though_a_worker_is_killed(
     index: Path, books: Path

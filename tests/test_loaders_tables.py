@@ -137,6 +137,39 @@ def test_dsld_labels_stay_apart_and_share_ingredients_of_one_name(kb: Path) -> N
     assert ("dsld-1001", "productRisk", "Keep out of reach of children.") in found
 
 
+def test_foodon_tells_foods_of_its_own_from_imported_and_deprecated_classes(kb: Path) -> None:
+    said = report(kb, "foodon", SAMPLES / "foodon/sample")
+    assert not said["quarantined"]
+    assert said["unlinked"] == {"skos:closeMatch (subject)": 2, "skos:closeMatch (object)": 1}
+    with KnowledgeBase.open(kb) as base:
+        found = claims(base.store)
+    assert found == {
+        ("substance-shiyan", "closeMatch", "FOODON_90000001"),
+        ("substance-fengmi", "closeMatch", "FOODON_90000004"),
+        ("substance-fengmi", "closeMatch", "FOODON_90000006"),
+    }
+
+
+def test_rows_that_say_the_same_by_other_works_are_all_evidence(kb: Path, tmp_path: Path) -> None:
+    (tmp_path / "dsp_dsi.csv").write_text(
+        "DSP,Relation,DSI,Source\nDSP1,has_ingredient,DSI1,DSLD\nDSP1,has_ingredient,DSI1,LNHPD\n"
+        "DSP1,has_ingredient,DSI1,DSLD\n"
+    )
+    report(kb, "idisk2", tmp_path)
+    with KnowledgeBase.open(kb) as base:
+        assert len(claims(base.store)) == 1
+        sources = [text(q.object).rpartition("/")[2]
+                   for q in base.store.match(None, DCTERMS.source, None, CANDIDATES)]  # fmt: skip
+    assert sorted(sources) == ["source-idisk2-dsld", "source-idisk2-lnhpd"]
+
+
+def test_a_cell_that_is_no_term_of_rdf_is_named(kb: Path, tmp_path: Path) -> None:
+    (tmp_path / "foodon-labels.tsv").write_text('?subject\t?label\n<urn:a>\t"open\n')
+    status, _, err = shiyi(kb, "ingest", "foodon", tmp_path)
+    assert status == 2
+    assert "no term of RDF" in err
+
+
 def test_lnhpd_comes_without_header_in_an_older_encoding(kb: Path) -> None:
     said = report(kb, "lnhpd", SAMPLES / "lnhpd/sample")
     assert not said["quarantined"]

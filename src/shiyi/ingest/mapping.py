@@ -96,6 +96,7 @@ class Table:
     delimiter: str = ""
     encoding: str = ""  # of files that are not UTF-8
     quoted: bool = False
+    terms: bool = False  # cells are terms of RDF, as in results of SPARQL 1.1 in TSV
     join_file: str = ""
     join_columns: tuple[str, ...] = ()
     source_column: str = ""  # works that a row's claims cite, kept apart, parted by commas

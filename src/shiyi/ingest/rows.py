@@ -8,6 +8,7 @@ from pathlib import Path
 from shiyi.errors import TableError
 from shiyi.ingest.mapping import Row, Table
 from shiyi.ingest.text.bytes import decode, lines
+from shiyi.model.rdf import parse_n_quads_lines, text
 from shiyi.settings import Settings
 
 _CELL = 1 << 20  # characters of one cell at most (ours)
@@ -66,9 +67,25 @@ def _rows(
                 raise TableError(
                     [f"{path.name}:{reader.line_num} has {len(cells)} cells, not {len(header)}"]
                 )
-            yield empty | {name: cell.strip() for name, cell in zip(header, cells, strict=True)}
+            values = map(_value, cells) if table.terms else map(str.strip, cells)
+            yield empty | dict(zip(header, values, strict=True))
     except csv.Error as fault:
         raise TableError([f"{path.name}: {fault}"]) from fault
+
+
+def _value(cell: str) -> str:
+    """Give the IRI or the text of a term of RDF; TableError where it is none.
+
+    >>> _value('"mung bean \\"raw\\""@en'), _value("<urn:a>"), _value("")
+    ('mung bean "raw"', 'urn:a', '')
+    """
+    if not cell.strip():
+        return ""
+    try:
+        [quad] = parse_n_quads_lines([f"<urn:s> <urn:p> {cell} .".encode()])
+    except (SyntaxError, ValueError) as fault:
+        raise TableError([f"{cell[:40]!r} is no term of RDF"]) from fault
+    return text(quad.object).strip()
 
 
 def _decoded(line: bytes, name: str, encoding: str) -> str:
