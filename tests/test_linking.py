@@ -85,7 +85,7 @@ def test_mentions_written_before_any_result_was_seen_are_linked_as_well_as_they_
 ) -> None:
     found = judged(linker, [row for row in gold() if row["group"].startswith("blind")])
     assert found["known"].count("") >= 0.92 * len(found["known"]), found
-    assert found["unknown"].count("") >= 0.7 * len(found["unknown"]), found
+    assert found["unknown"].count("") >= 0.82 * len(found["unknown"]), found
 
 
 def test_a_fifth_of_the_six_hundred_mentions_are_unlinkable() -> None:
