@@ -74,7 +74,7 @@ def _rows(
 
 
 def _value(cell: str) -> str:
-    """Give the IRI or the text of a term of RDF; TableError where it is none.
+    r"""Give the IRI or the text of a term of RDF; TableError where it is none.
 
     >>> _value('"mung bean \\"raw\\""@en'), _value("<urn:a>"), _value("")
     ('mung bean "raw"', 'urn:a', '')
