@@ -246,6 +246,33 @@ def test_an_sssom_set_becomes_matches_of_the_base(kb: Path, tmp_path: Path) -> N
     assert "zero" in text(licence.object)
 
 
+HP_SET = """#curie_map:
+#  HP: http://purl.obolibrary.org/obo/HP_
+#  UMLS: http://linkedlifedata.com/resource/umls/id/
+subject_id\tpredicate_id\tobject_id\tmatch_type
+HP:9000001\toboInOwl:hasDbXref\tUMLS:C9000001\tHumanCurated
+HP:9000002\toboInOwl:hasDbXref\tUMLS:C9000002\tHumanCurated
+HP:9000003\tskos:broadMatch\tUMLS:C9000001\tHumanCurated
+"""
+
+
+def test_a_set_without_names_is_joined_by_the_cui_that_a_concept_has(
+    kb: Path, tmp_path: Path
+) -> None:
+    concept = resource("symptom-insomnia")
+    match = Quad(concept, SKOS.exactMatch, NamedNode(f"{UMLS}C9000001"))
+    with KnowledgeBase.open(kb, write=True) as base:
+        base.writer.write([match], key="match", who="test", why="test")
+    (tmp_path / "hp.sssom.tsv").write_text(HP_SET)
+    said = report(kb, "sssom", tmp_path / "hp.sssom.tsv")
+    assert said["unlinked"] == {"subject": 1}
+    with KnowledgeBase.open(kb) as base:
+        assert claims(base.store) == {
+            ("symptom-insomnia", "closeMatch", "HP_9000001"),
+            ("symptom-insomnia", "narrowMatch", "HP_9000003"),
+        }
+
+
 SKOS_FILE = """@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
 <https://example.org/a> a skos:Concept ; skos:prefLabel "insomnia"@en ; skos:altLabel "sleeplessness"@en .
 <https://example.org/b> a skos:Concept ; skos:prefLabel "no such sleep"@en ; skos:broader <https://example.org/a> .

@@ -59,7 +59,7 @@ def _batches_of(
     if args.source == "cases":
         return _cases(args, path, extracting, base, report)
     if args.source in KINDS:
-        return _vocabulary(args, path, extracting, report)
+        return _vocabulary(args, path, extracting, base, report)
     plain = args.source in {"umls", "table"}
     dataset = None if plain else described(BOOKS if args.source == "books" else args.source)
     if not path.exists():
@@ -168,15 +168,17 @@ def _table(
 
 
 def _vocabulary(
-    args: argparse.Namespace, path: Path, extracting: Extracting, report: "Report"
-) -> Batches:
+    args: argparse.Namespace, path: Path, extracting: Extracting, base: "KnowledgeBase",
+    report: "Report",
+) -> Batches:  # fmt: skip
     from shiyi.ingest.extraction.lexicon import Lexicon
-    from shiyi.ingest.vocabularies import Known, vocabulary_batches, vocabulary_of
+    from shiyi.ingest.vocabularies import Known, same_as, vocabulary_batches, vocabulary_of
 
     index = extracting.index
     known = Known(
         {each.iri: each.kind for each in index.concepts},
         {"zh": Lexicon(index), "en": Lexicon(index, "en")},
+        same_as(base.store),
     )
     dataset = vocabulary_of(args.source, path)
     return dataset, vocabulary_batches(

@@ -2,8 +2,9 @@
 
 import csv
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import TypeVar
@@ -18,9 +19,18 @@ from shiyi.ingest.text.bytes import decode, lines, open_bytes
 from shiyi.model.claim import Checked, Claim, Evidence, Source, Tier
 from shiyi.model.confidence import Confidence
 from shiyi.model.names import UMLS, content_hash
-from shiyi.model.rdf import Literal, NamedNode, Quad, Subject, Term, parse_stream
+from shiyi.model.rdf import (
+    DefaultGraph,
+    Literal,
+    NamedNode,
+    Quad,
+    Subject,
+    Term,
+    parse_stream,
+)
 from shiyi.ontology.terms import RDF, RDFS, SKOS
 from shiyi.settings import Settings
+from shiyi.sparql.store import QuadStore
 
 KINDS = ("sssom", "skos", "owl")
 ENDINGS = {".ttl": "ttl", ".nt": "nt", ".rdf": "rdfxml", ".owl": "rdfxml", ".xml": "rdfxml",
@@ -36,6 +46,7 @@ _MATCHES = {
     "skos:relatedMatch": SKOS.relatedMatch, "oboInOwl:hasDbXref": SKOS.closeMatch,
     "owl:equivalentClass": SKOS.exactMatch,
 }  # fmt: skip
+_INVERSE = {SKOS.broadMatch: SKOS.narrowMatch, SKOS.narrowMatch: SKOS.broadMatch}
 # what a property of SKOS or OWL is written as; anything else is left out
 _WRITTEN = {
     SKOS.prefLabel.value: SKOS.prefLabel, SKOS.altLabel.value: SKOS.altLabel,
@@ -58,12 +69,24 @@ class Known:
 
     kinds: Mapping[str, str]
     lexicons: Mapping[str, Lexicon]
+    same: Mapping[str, str] = field(default_factory=dict)  # of others' IRIs, the base's own
 
     def concept(self, iri: str, label: str, language: str) -> NamedNode | None:
         """Give the base's concept of an IRI of its own, else of a name."""
         if iri in self.kinds:
             return NamedNode(iri)
+        if iri in self.same:
+            return NamedNode(self.same[iri])
         return self.lexicons[language].find(label, CLASSES) if label else None
+
+
+def same_as(store: QuadStore) -> dict[str, str]:
+    """Give the IRIs of others that exactly one concept of the accepted view is an exact match of."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for quad in store.match(None, SKOS.exactMatch, None, DefaultGraph()):
+        if isinstance(quad.subject, NamedNode) and isinstance(quad.object, NamedNode):
+            found[quad.object.value].add(quad.subject.value)
+    return {iri: concepts.pop() for iri, concepts in found.items() if len(concepts) == 1}
 
 
 CLASSES = (
@@ -161,6 +184,9 @@ def _matches(
             return
         subject = known.concept(row["subject_id"], row.get("subject_label", ""), "en")
         target = _node(row["object_id"])
+        if subject is None and row["object_id"] in known.same:  # HP to UMLS: of ours is the CUI
+            subject, target = NamedNode(known.same[row["object_id"]]), _node(row["subject_id"])
+            predicate = _INVERSE.get(predicate, predicate)
         if subject is None or target is None:
             content.unlinked["subject" if subject is None else "object"] += 1
             return
