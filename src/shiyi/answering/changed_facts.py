@@ -15,7 +15,7 @@ from shiyi.sparql.store import QuadStore
 
 _PLACES = ((DefaultGraph(), False), (graph("derived"), True))
 _INDEXES = ("_about", "_toward", "_joined")
-_HIERARCHIES = ("narrower", "_belongs", "_above", "_below")
+_HIERARCHIES = ("narrower", "_belongs", "_above", "_below", "_of_class")
 Value = TypeVar("Value")
 Ended = tuple[str, Fact]  # a fact, and the end it is listed under
 

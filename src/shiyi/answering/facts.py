@@ -147,7 +147,7 @@ class Facts:
 
     def prepare(self) -> None:
         """Build the indexes now rather than at the first question."""
-        for built in (self._about, self._toward, self._joined, self.narrower):
+        for built in (self._about, self._toward, self._joined, self.narrower, self._of_class):
             len(built)
 
     def between(self, one: str, other: str) -> tuple[Fact, ...]:
@@ -207,9 +207,18 @@ class Facts:
                 turned[each].append(node)
         return {node: tuple(sorted(below)) for node, below in turned.items()}
 
+    @cached_property
+    def _of_class(self) -> Mapping[str, tuple[str, ...]]:
+        """Give the concepts of each class that some concept has."""
+        found: dict[str, list[str]] = defaultdict(list)
+        for iri, name in self.classes.items():
+            found[name].append(iri)
+        return {name: tuple(every) for name, every in found.items()}
+
     def members(self, *classes: NamedNode) -> tuple[str, ...]:
         """List the concepts of some classes."""
-        return tuple(sorted(iri for iri in self.classes if self.is_a(iri, *classes)))
+        found = [every for every in self._of_class.values() if self.is_a(every[0], *classes)]
+        return tuple(sorted(iri for every in found for iri in every))
 
 
 def _indexed(

@@ -27,6 +27,7 @@ from shiyi.answering.runtime import Runtime
 from shiyi.model.answer import SafetyWarning
 from shiyi.ontology.terms import SHIYI
 
+_MOST_CHECKED: Final = 8
 BY_PATHS: Final = frozenset({"fused", "paths"})  # their facts are looked up beside the paths
 
 
@@ -50,6 +51,10 @@ def write(desk: Desk, retrieved: Retrieved, runtime: Runtime, method: str) -> Pa
         least = runtime.settings.answer.recommend_from
         opened = bool(part.opening.lines)
         part.take(report(desk, retrieved, least, _said(part), opened=opened))
+    for poison in (
+        p for m in desk.reading.materials[:_MOST_CHECKED] for p in desk.safety.poisons(m)
+    ):
+        part.warn(desk, poison)  # whoever wrote, and whatever was asked; once
     if not desk.reading.emergencies:
         least = runtime.settings.answer.recommend_from
         part.opening.lines[:0] = spoken_of(desk, retrieved, least, part)
