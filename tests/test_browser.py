@@ -235,8 +235,8 @@ def test_a_page_that_broke_off_after_its_head_says_so(driver: Any, address: str)
 
     driver.implicitly_wait(5)
     driver.get(f"{address}/ask?lang=en&q=half")
-    again = driver.find_element(By.CSS_SELECTOR, ".waiting a")
-    assert "connection may be lost" in driver.find_element(By.CLASS_NAME, "waiting").text
+    again = driver.find_element(By.CSS_SELECTOR, ".on-its-way a")
+    assert "connection may be lost" in driver.find_element(By.CLASS_NAME, "on-its-way").text
     assert (again.text, again.get_attribute("href")) == ("Try again", driver.current_url)
     assert driver.find_element(By.ID, "q").get_attribute("value") == "half"  # nothing typed is lost
     assert all("INCOMPLETE" in each for each in console(driver))

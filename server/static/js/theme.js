@@ -9,7 +9,7 @@
 (() => {
   // where the connection breaks off after the head of a page, browsers tell nobody
   const watch = setInterval(() => {
-    const waiting = document.querySelector(".waiting");
+    const waiting = document.querySelector(".on-its-way");
     const there = document.querySelector(".answer-layout, .fault");
     if (there || (!waiting && document.readyState !== "loading")) { clearInterval(watch); return; }
     if (!waiting || performance.now() < Number(waiting.dataset.patience)) return;
@@ -17,7 +17,7 @@
     const again = document.createElement("a");
     again.href = location.href;
     again.textContent = waiting.dataset.again;
-    waiting.className = "fault-note waiting";
+    waiting.className = "fault-note on-its-way";
     waiting.replaceChildren(`${waiting.dataset.late} `, again);
   }, 250);
 })();

@@ -167,9 +167,13 @@ def _unique(reader: Reader, node: NamedNode) -> list[Statement]:
 
 
 def _aliases(reader: Reader, node: NamedNode) -> tuple[str, ...]:
-    labels = reader.labels(node)
-    found = {text(term) for term in reader.values(node, SKOS.altLabel)} - set(labels.values())
-    return tuple(sorted(found))
+    """List the other names, those in the reader's language first."""
+    known = set(reader.labels(node).values())
+    found = {
+        (getattr(term, "language", "") != reader.language, text(term))
+        for term in reader.values(node, SKOS.altLabel)
+    }
+    return tuple(dict.fromkeys(name for _, name in sorted(found) if name not in known))
 
 
 def _things(reader: Reader, node: NamedNode, *, forward: bool) -> tuple[Thing, ...]:
