@@ -25,7 +25,7 @@ from shiyi.ontology.statements import source_quads
 from shiyi.ontology.terms import RDF, SHIYI, SKOS
 from shiyi.settings import Settings
 
-_VERSION = "2"
+_VERSION = "3"
 _CUI = re.compile(r"C[0-9]{7}")
 Linking = Callable[[str, str], UmlsMatch | None]
 
