@@ -55,15 +55,18 @@ def runs(held: dict[str, dict[str, Any]]) -> str:
 
 
 def sieges(held: dict[str, dict[str, Any]]) -> str:
-    """Give the hostile run and the load."""
+    """Give the hostile run, the load and the fuzzing."""
     said = []
     if siege := held.get("hostile requests"):
-        statuses = ", ".join(f"{count} × {status}" for status, count in siege["statuses"].items())
+        statuses = ", ".join(f"{count:,} × {status}" for status, count in siege["statuses"].items())
+        p99 = ", ".join(f"{kind} {value} ms" for kind, value in siege["good_p99_ms"].items())
+        grown = ", ".join(f"{value}" for value in siege["grown_mib_by_quarter"])
         said.append(
             f"- Hostile requests: {siege['requests']:,} of {siege['kinds']} kinds with seed {siege['seed']}: {statuses}; "
-            f"{siege['faults']} faults (500 or no answer), slowest {siege['slowest']} s with a deadline of 1 s, {siege['late']} "
-            f"later than 1.5 s; {siege['good']:,} good requests beside them, {siege['good_failed']} failed, p99 "
-            f"{siege['good_p99_ms']} ms; the server grew by {siege['grown_mib']} MiB. Load of the machine {siege['load']}."
+            f"{siege['faults']} faults (500, no answer, a dead server, a changed store), slowest {siege['slowest']} s with a "
+            f"deadline of 0.5 s, {siege['late']} later than 1 s; {siege['good']:,} good requests beside them, "
+            f"{siege['good_failed']} refused, p99: {p99}; the server's process grew by {grown} MiB after each quarter. "
+            f"Load of the machine {siege['load']}."
         )
     if load := held.get("load"):
         steady, rush = load["steady"], load["five_times"]
@@ -74,6 +77,19 @@ def sieges(held: dict[str, dict[str, Any]]) -> str:
             f"{load['memory_before']['server_mib']} to {load['memory_after']['server_mib']} MiB. Five times as much: "
             f"{rush['shed']:,} told to come again, {rush['faults']} faults, recovered after {load['recovered_seconds']} s. "
             f"Load of the machine {load['load']}."
+        )
+    if fuzz := held.get("fuzzing"):
+        each = ", ".join(
+            f"{name} {row['inputs']:,}" for name, row in sorted(fuzz["targets"].items())
+        )
+        said.append(
+            f"- Fuzzing led by coverage (atheris), seed {fuzz['seed']}: {fuzz['inputs']:,} inputs, {fuzz['faults']} faults, in "
+            f"{fuzz['seconds']} s ({each}). Load of the machine {fuzz['load']}."
+        )
+    if api := held.get("api fuzzing"):
+        said.append(
+            f"- Requests made from the API's description (schemathesis), seed {api['seed']}: {api['inputs']:,} to "
+            f"{api['operations']} operations, {api['faults']} answers that were a 500 or not as described, 0 quads changed."
         )
     return "\n".join(said)
 
