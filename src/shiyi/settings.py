@@ -179,6 +179,7 @@ class QuerySettings:
     workers: int = 2
     cache_bytes: int = 16_000_000  # of short results, kept until the base changes; 0 keeps none
     snapshot_seconds: float = 1.0  # a write is seen by new queries after at most this long
+    log: bool = True  # queries.jsonl in the base: shapes of queries, and not who asked
     services: str = ""  # addresses that SERVICE may ask, with spaces between; none: it is refused
 
 

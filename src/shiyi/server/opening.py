@@ -24,6 +24,7 @@ from shiyi.prompts.openai import model_from
 from shiyi.prompts.remembered import Remembered
 from shiyi.server.counting import counts_of
 from shiyi.server.curators import Curation
+from shiyi.server.query_log import QueryLog
 from shiyi.server.refreshing import Refresher
 from shiyi.server.restricted import AllowedStore
 from shiyi.server.site import FreeQuery, Site, Suggestion, Writing
@@ -57,6 +58,7 @@ def open_site(path: Path, settings: Settings, read_only: bool = False) -> Site:
     named = model_from(settings.models, os.environ)
     model = Remembered(named) if named else None
     curation = Curation.open(base, settings)
+    log = QueryLog(path) if settings.query.log else None
     if curation.changes:
         refresher = _kept_in_step(base, settings, curation.changes, living, view, pool.expire)
         if writing.updater:
@@ -86,6 +88,8 @@ def open_site(path: Path, settings: Settings, read_only: bool = False) -> Site:
         if curation.changes and curation.citations:
             curation.citations.save()
         pool.close()
+        if log:
+            log.close()
         base.close()
 
     return Site(
@@ -94,7 +98,7 @@ def open_site(path: Path, settings: Settings, read_only: bool = False) -> Site:
         lambda: base.sequence + living.refreshed, writing, curation, converse=Talk(living, model),
         research=Research(living, model, pool) if model else None,
         replay=lambda said: replay(living.current, said), base=base,
-        facts=lambda: living.current.facts,
+        facts=lambda: living.current.facts, log=log,
     )  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from shiyi.model.profile import Profile
 from shiyi.model.rdf import DefaultGraph
 from shiyi.ontology.terms import RDF, SHIYI
 from shiyi.server.curators import Curation
+from shiyi.server.query_log import QueryLog
 from shiyi.server.tokens import Tokens
 from shiyi.settings import Settings
 from shiyi.sparql.knowledge_base import KnowledgeBase
@@ -115,6 +116,7 @@ class Site:
     replay: Callable[[Mapping[str, Any]], Replayed] | None = None
     research: Callable[[str, str | None], Written] | None = None  # none: no model is configured
     base: KnowledgeBase | None = None  # what the store belongs to
+    log: QueryLog | None = None  # of free queries
     facts: Callable[[], Facts] | None = None  # what answers hold in memory, of the same version
 
     def health(self) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from shiyi.server.kept import Kept
 from shiyi.server.metrics import Metrics
 from shiyi.server.negotiation import HTML, RDF_TYPES, RESULT_TYPES, preferred
 from shiyi.server.problems import problem_of
+from shiyi.server.query_log import noted
 from shiyi.server.reading_requests import FORM, profile_of, timeout_of, utf8_body, utf8_form
 from shiyi.server.results_table import ResultsTable
 from shiyi.server.results_views import chart, graph
@@ -96,7 +97,10 @@ def _queried(site: Site, metrics: Metrics, kept: Kept, door: Door, profile: str)
     if kind == HTML:
         return _page(site, kept, asked)
     whole = door.sees_all()
-    response = spooled(site.free.stream(_free(asked, kind, whole=whole)), kind)
+    with noted(site.log, asked.query, query_form(asked.query)) as told:
+        body = site.free.stream(_free(asked, kind, whole=whole))
+        told(body.size)
+    response = spooled(body, kind)
     if whole:
         keep_apart(response)
     if asked.format:
@@ -187,7 +191,9 @@ def _page(site: Site, kept: Kept, asked: Asked | None) -> Response:
         kind = "text/turtle" if is_graph else "application/sparql-results+json"
         started = time.perf_counter()
         try:
-            body = site.free.answer(_free(asked, kind, _PAGE_ROWS))
+            with noted(site.log, asked.query, query_form(asked.query)) as told:
+                body = site.free.answer(_free(asked, kind, _PAGE_ROWS))
+                told(len(body))
             seconds = time.perf_counter() - started
             table = ResultsTable.of_turtle(body) if is_graph else ResultsTable.of_json(body)
         except ShiyiError as error:

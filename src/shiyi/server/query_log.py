@@ -1,0 +1,103 @@
+"""What free queries ask for and how they went, without a word of who asked.
+
+No address, no token, no cookie; of the query only its shape: texts, numbers and comments are taken
+out, and so are IRIs that are not of the vocabularies used here. The time is that of the hour.
+"""
+
+import json
+import re
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from logging import Formatter, makeLogRecord
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+from typing import Final
+
+from shiyi.errors import QueryError, ShiyiError
+from shiyi.ontology.terms import PREFIXES
+
+FILE: Final = "queries.jsonl"
+LARGEST: Final = 10_000_000  # bytes; then it begins anew, and the last one is kept beside it
+_LONGEST: Final = 2_000  # characters of one query
+_TOKENS: Final = re.compile(
+    r"""(?P<text>'''(?:[^'\\]|\\.|'(?!''))*(?:'''|\Z)|\"\"\"(?:[^"\\]|\\.|"(?!""))*(?:\"\"\"|\Z)
+        |'(?:[^'\\\n\r]|\\.)*'?|"(?:[^"\\\n\r]|\\.)*"?)
+      |(?P<iri><[^<>"{}|^`\x00-\x20]*>)
+      |(?P<comment>\#[^\n\r]*)
+      |(?P<name>(?:[?$]|(?<!\w)[A-Za-z][\w.-]*:)[\w.:%-]*)
+      |(?P<number>(?<![\w.])[0-9][0-9.eE+-]*)
+      |(?P<other>[A-Za-z]+:[^\s<>{}()]*@[^\s<>{}()]*)""",
+    re.VERBOSE | re.DOTALL,
+)
+_OURS: Final = tuple(f"<{base}" for base in PREFIXES.values())
+_PREFIX: Final = re.compile(r"\bPREFIX\s+([\w.-]*):\s*(<[^<>\s]*>)", re.IGNORECASE)
+
+
+class QueryLog:
+    """Appends one line of JSON for each free query; a folder that cannot be written to keeps none."""
+
+    def __init__(
+        self, folder: Path, now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    ) -> None:
+        self._now = now
+        # opened at the first query
+        self._file = RotatingFileHandler(
+            folder / FILE, maxBytes=LARGEST, backupCount=1, encoding="utf-8", delay=True
+        )
+        self._file.setFormatter(Formatter("%(message)s"))
+        self._file.handleError = lambda record: None  # type: ignore[method-assign] # left out
+
+    def note(self, text: str, form: str, outcome: str, seconds: float, size: int = 0) -> None:
+        """Write down one query: its shape, its form, how it went, and what it took."""
+        said = {
+            "hour": f"{self._now():%Y-%m-%dT%HZ}", "form": form, "outcome": outcome,
+            "ms": round(seconds * 1000, 1), "bytes": size, "query": shape(text),
+        }  # fmt: skip
+        self._file.handle(makeLogRecord({"msg": json.dumps(said, ensure_ascii=False)}))
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._file.close()
+
+
+@contextmanager
+def noted(log: QueryLog | None, text: str, form: str) -> Iterator[Callable[[int], None]]:
+    """Note a query when it is answered or fails; what is given is told the answer's size.
+
+    What cannot be parsed may be anything, so of that only the fault is noted.
+    """
+    began, sizes, outcome, said = time.perf_counter(), [0], "whole", text
+    try:
+        yield sizes.append
+    except ShiyiError as fault:
+        outcome, said = type(fault).__name__, "" if isinstance(fault, QueryError) else text
+        raise
+    finally:
+        if log:
+            log.note(said, form, outcome, time.perf_counter() - began, sizes[-1])
+
+
+def shape(text: str) -> str:
+    r"""Give a query with all taken out that might tell of a person.
+
+    >>> shape("SELECT * { ?s <mailto:a@b.c> 'Li Si' # mine\n FILTER(?age > 42) }")
+    "SELECT * { ?s <> '' FILTER(?age > 0) }"
+    """
+    trusted = {f"{name}:" for name, iri in _PREFIX.findall(text) if iri.startswith(_OURS)}
+
+    def blank(token: re.Match[str]) -> str:
+        found = token[0]
+        if token["comment"] is not None:
+            return " "
+        if token["text"] is not None:
+            return "''"
+        if token["iri"] is not None:
+            return found if found.startswith(_OURS) else "<>"
+        if token["number"] is not None:
+            return "0"
+        known = found[0] in "?$" or found.endswith(":") or found.partition(":")[0] + ":" in trusted
+        return found if token["name"] is not None and known else "<>"
+
+    return " ".join(_TOKENS.sub(blank, text).split())[:_LONGEST]
