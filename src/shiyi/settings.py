@@ -235,7 +235,7 @@ class IngestSettings:
     passage_least: int = 200  # TOSRR: characters in Chinese, words in English
     passage_most: int = 300  # TOSRR; a longer sentence or table stays whole
     batch: int = 400  # passages that are validated and written as one change (ours)
-    table_batch: int = 25_000  # the same for rows of a table (measured)
+    table_batch: int = 10_000  # the same for rows of a table (measured)
     rules: float = 0.9  # factor: read by pattern rules, not by a person (ours)
     model: float = 0.6  # factor: read by a language model, not by a person (ours)
     repair_rounds: int = 2  # times a model may mend what the gate refuses (ours)

@@ -50,14 +50,15 @@ class Record:
         if self.graphs != NO_GRAPHS:
             said["graphs"] = [[each.value for each in names] for names in self.graphs]
         header = _HEADER + json.dumps(said, ensure_ascii=False).encode() + b"\n"
-        body = b"".join(
-            (
-                header,
-                _marked(_DELETE, n_quads(self.removed)),
-                _marked(_ADD, added or n_quads(self.added)),
-            )
+        parts = (
+            header,
+            *_marked(_DELETE, n_quads(self.removed)),
+            *_marked(_ADD, added or n_quads(self.added)),
         )
-        return body + _CHECK + hashlib.sha256(body).hexdigest().encode() + b"\n"
+        digest = hashlib.sha256()
+        for part in parts:  # a record may have 100 MB, which are copied once
+            digest.update(part)
+        return b"".join((*parts, _CHECK, digest.hexdigest().encode(), b"\n"))
 
     @classmethod
     def from_lines(cls, lines: list[bytes]) -> Self:
@@ -79,9 +80,11 @@ class Record:
         )  # fmt: skip
 
 
-def _marked(mark: bytes, written: bytes) -> bytes:
+def _marked(mark: bytes, written: bytes) -> tuple[bytes | memoryview, ...]:
     """Put ``mark`` before each line; N-Quads have no line break within a line."""
-    return mark + written[:-1].replace(b"\n", b"\n" + mark) + b"\n" if written else b""
+    if not written:
+        return ()
+    return mark, memoryview(written.replace(b"\n", b"\n" + mark))[: -len(mark)]
 
 
 class Journal:

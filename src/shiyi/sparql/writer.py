@@ -102,27 +102,22 @@ class Writer:
     ) -> int:
         """Add much as one change; it is in the journal on return, in the store a little later.
 
-        ``lines`` are further quads, in N-Quads whose terms are written as ``canonical`` does. The
+        ``lines`` are further quads, in N-Quads as ``canonical`` writes terms, no blank nodes. The
         store follows in a thread of its own, in order, with as many changes at a time as wait;
         :meth:`write`, :meth:`settle` and :meth:`close` wait for it. Few quads, or blank nodes, are
         written at once.
         """
         added, text = tuple(add), "".join(lines).encode()
         quads = n_quads(added)
-        written = quads + text
-        if (
-            written.count(b"\n") < _BULK
-            or b" _:" in written
-            or b"\n_:" in written
-            or written[:2] == b"_:"
-        ):
+        blank = b" _:" in quads or b"\n_:" in quads or quads[:2] == b"_:"
+        if blank or len(added) + text.count(b"\n") < _BULK:
             return self.write((*added, *parse_n_quads(text)), key=key, who=who, why=why)
         with self._turn:
             if (known := self.journal.find(key)) is not None:
                 return known
             if self._loader.idle:
                 self._finish_earlier()
-            record = self._record(key, who, why, (), (), NO_GRAPHS)
+            record, written = self._record(key, who, why, (), (), NO_GRAPHS), quads + text
             _check_escaped(quads, added)
             if b"\\" in text:
                 _check_escaped(text)
