@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from weakref import finalize
 
 from typing_extensions import override
 
@@ -91,9 +92,12 @@ class AllowedStore(QuadStore):
             snapshot = self._base.take_snapshot()
             try:
                 hide(snapshot)
-                return OxigraphStore.read_only(snapshot.path)  # its open files outlive the folder
-            finally:
+                made = OxigraphStore.read_only(snapshot.path)
+            except BaseException:
                 snapshot.remove()
+                raise
+            finalize(made, snapshot.remove)
+            return made
         made = OxigraphStore.in_memory()
         made.load_quads(quad for quad in self._inner.match() if not held.hides(quad))
         return made
