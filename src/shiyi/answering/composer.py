@@ -22,7 +22,7 @@ ORDER: Final = (
 _CARE: Final = ("h_caution", "h_doctor")
 _MOST_LINES: Final = 12
 # cited each by itself: what sources dispute
-_EACH: Final = frozenset({SHIYI.hasNature, SHIYI.hasThermalNature})
+_EACH: Final = frozenset({SHIYI.hasNature})
 _MOST_MARKS: Final = 2  # ours: for one piece of a sentence; more only clutter it
 
 

@@ -312,7 +312,7 @@ def _identity(desk: Desk, case: Case, part: Part) -> None:
             text, facts = voice.profile(material)
             if text:
                 part.section("h_facts").add(closed(text, _end(desk)), *facts)
-    if not case.found:
+    if not (case.found or part.warnings):
         _should_it_apply(desk, case.materials[0], part)
     noted = [m for m in case.materials if any(f.material == m for f in case.found)]
     for material in (noted or case.materials)[:1]:
