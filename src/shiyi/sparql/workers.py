@@ -38,6 +38,7 @@ from shiyi.sparql.worker_process import Reply, WorkerGoneError, WorkerProcess
 if TYPE_CHECKING:
     from shiyi.sparql.remote_pool import RemotePool
 
+_START = 0.3  # seconds that a worker may take to start, which are not the query's
 _AGAIN = 0.2  # seconds between attempts to start a worker
 # a query that itself names triple terms or their reifiers is asked of the base as it is
 _SPEAKS_12 = re.compile(r"<<|\breifies\b")
@@ -218,16 +219,18 @@ class QueryPool:
     ) -> Reply:
         if lowers:  # making it is not the query's time
             self.seen.release(self.seen.lowered(whole))
-        until = time.monotonic() + seconds
+        asked = time.monotonic()
         with self._borrowed(seconds) as worker:
-            waited = seconds - (until - time.monotonic())
+            begun = time.monotonic()
+            until = min(begun, asked + _START) + seconds
             shared = self.seen.lowered(whole) if lowers else self.seen.latest(whole)
             try:
-                asked = {**request, "snapshot": str(shared.snapshot.path)}
-                reply = worker.process.ask(asked, until)
+                said = {**request, "snapshot": str(shared.snapshot.path)}
+                reply = worker.process.ask(said, until)
             except TimeoutError:
                 self._dead(worker, shared)
-                raise (busy(seconds) if waited > seconds / 2 else past_time(seconds)) from None
+                waited = until - begun < seconds / 2
+                raise (busy(seconds) if waited else past_time(seconds)) from None
             except WorkerGoneError as gone:
                 self._dead(worker, shared)
                 raise death(gone.status, seconds) from None
@@ -243,7 +246,7 @@ class QueryPool:
         if self._closed:
             raise KnowledgeBaseError("the query pool is closed")
         try:
-            worker = self._idle.get(timeout=seconds)
+            worker = self._idle.get(timeout=seconds + _START)
         except queue.Empty:
             raise busy(seconds) from None
         try:
