@@ -49,6 +49,18 @@ def test_a_class_is_narrowed_by_the_kind_of_evidence_behind_it(client: FlaskClie
     assert 0 < left("trial") < left("pharmacopoeia") < 113
 
 
+def test_each_choice_says_how_many_it_leaves_beside_the_others(client: FlaskClient) -> None:
+    path = "/browse?class=MFHSubstance&lang=en&nature=nature-warm"
+    shown = page(client, path)
+    offered = re.findall(r'value="(flavour-[\w-]+)"( disabled)?>[^<]*\((\d+)\)', shown)
+    assert len(offered) > 4
+    for key, disabled, count in offered:
+        assert bool(disabled) == (count == "0")
+        left = re.search(r"(\d+) fits?", page(client, f"{path}&flavour={key}"))
+        assert left
+        assert left[1] == count
+
+
 def test_a_value_no_facet_has_is_named(client: FlaskClient) -> None:
     assert "nature" in page(client, "/browse?class=MFHSubstance&nature=purple", 400)
 

@@ -1,6 +1,6 @@
-"""Narrowing a class of concepts by what claims say of its members."""
+"""Narrowing a class of concepts by what claims say of its members, with what each choice leaves."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final
@@ -29,61 +29,100 @@ _BACKED: Final = f"""SELECT DISTINCT ?thing ?tier WHERE {{
 _TIER, _TIERS = "tier", resource("scheme-tier")
 FACETED = frozenset({"MFHSubstance", "Food", "Herb", "Dish", "Formula"})
 
+Held = Mapping[Term, AbstractSet[Term]]  # by value, the things that have it
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A value of a facet, and how many members would be left with it."""
+
+    key: str
+    thing: Thing
+    left: int
+
 
 @dataclass(frozen=True, slots=True)
 class Facet:
     """One way to narrow: its name, its values, and the one chosen."""
 
     name: str
-    values: tuple[tuple[str, Thing], ...]
+    choices: tuple[Choice, ...]
     chosen: str = ""
 
 
-def facets(reader: Reader, said: Mapping[str, str]) -> tuple[Facet, ...]:
-    """Give every facet with its values; FormatError where ``said`` names a value there is not."""
-    made = []
-    kinds = {name: (RDF.type, kind) for name, (_, kind, _) in _FACETS.items()}
-    for name, (relation, kind) in {**kinds, _TIER: (SKOS.inScheme, _TIERS)}.items():
-        found = reader.store.match(None, relation, kind, ACCEPTED)
-        things = sorted((reader.thing(quad.subject) for quad in found), key=lambda each: each.iri)
-        values = {thing.iri.rpartition("/")[2]: thing for thing in things}
-        chosen = said.get(name, "")
-        if chosen and chosen not in values:
-            raise FormatError(name, chosen, list(values))
-        made.append(Facet(name, tuple(values.items()), chosen))
-    return tuple(made)
+@dataclass(frozen=True, slots=True)
+class Narrowing:
+    """A class with its facets, and the members that have every chosen value."""
+
+    facets: tuple[Facet, ...]
+    left: frozenset[Term]
+
+    @property
+    def narrowed(self) -> bool:
+        """Tell whether anything was chosen."""
+        return any(each.chosen for each in self.facets)
 
 
-Backed = Mapping[Term, AbstractSet[Term]]  # by tier, the subjects of the claims with such evidence
-
-
-def narrowed(
-    reader: Reader, name: str, chosen: tuple[Facet, ...], backed: Callable[[], Backed]
-) -> list[Thing] | None:
-    """List the members of a class that have every chosen value; None where nothing was chosen."""
-    if not any(each.chosen for each in chosen):
-        return None
-    kind = NamedNode(VOCAB + name)
-    left = {quad.subject for quad in reader.store.match(None, RDF.type, kind, ACCEPTED)}
-    for each in (each for each in chosen if each.chosen):
-        value = NamedNode(dict(each.values)[each.chosen].iri)
-        if each.name == _TIER:
-            left &= backed().get(value, frozenset())
-            continue
-        relation, _, forward = _FACETS[each.name]
-        if forward:
-            left &= {quad.subject for quad in reader.store.match(None, relation, value, ACCEPTED)}
-        else:
-            left &= {
-                quad.object for quad in reader.store.match(value, relation, None, ACCEPTED)
-                if isinstance(quad.object, NamedNode)
-            }  # fmt: skip
-    return sorted((reader.thing(node) for node in left), key=lambda thing: thing.label)
-
-
-def backed_by(reader: Reader) -> Backed:
-    """Collect, by tier of evidence, the subjects of the claims that have it."""
-    found: dict[Term, set[Term]] = {}
+def holders(reader: Reader) -> Mapping[str, Held]:
+    """Collect, by facet and value, what has it: one pass over each relation, one query for tiers."""
+    made: dict[str, Held] = {}
+    for name, (relation, kind, forward) in _FACETS.items():
+        found: dict[Term, set[Term]] = {
+            quad.subject: set() for quad in reader.store.match(None, RDF.type, kind, ACCEPTED)
+        }
+        for quad in reader.store.match(None, relation, None, ACCEPTED):
+            value, thing = (quad.object, quad.subject) if forward else (quad.subject, quad.object)
+            if value in found:
+                found[value].add(thing)
+        made[name] = found
+    tiers: dict[Term, set[Term]] = {
+        quad.subject: set() for quad in reader.store.match(None, SKOS.inScheme, _TIERS, ACCEPTED)
+    }
     for row in reader.store.select(_BACKED):
-        found.setdefault(row["tier"], set()).add(row["thing"])
+        if row["tier"] in tiers:
+            tiers[row["tier"]].add(row["thing"])
+    return {**made, _TIER: tiers}
+
+
+def narrowing(
+    reader: Reader, name: str, said: Mapping[str, str], held: Mapping[str, Held]
+) -> Narrowing:
+    """Narrow a class by what ``said`` chooses; FormatError where it names a value there is not."""
+    members = frozenset(
+        quad.subject
+        for quad in reader.store.match(None, RDF.type, NamedNode(VOCAB + name), ACCEPTED)
+    )
+    if name not in FACETED:
+        return Narrowing((), members)
+    chosen = {facet: _chosen(facet, values, said) for facet, values in held.items()}
+    picked = {facet: held[facet][value] for facet, value in chosen.items() if value is not None}
+    made = []
+    for facet, values in held.items():
+        others = members.intersection(
+            *(having for which, having in picked.items() if which != facet)
+        )
+        choices = tuple(
+            Choice(_key(value), reader.thing(value), len(others & values[value]))
+            for value in sorted(values, key=_key)
+        )
+        made.append(Facet(facet, choices, said.get(facet, "")))
+    return Narrowing(tuple(made), members.intersection(*picked.values()))
+
+
+def things(reader: Reader, nodes: AbstractSet[Term]) -> list[Thing]:
+    """Name nodes, in the order of their labels."""
+    return sorted((reader.thing(node) for node in nodes), key=lambda thing: thing.label)
+
+
+def _chosen(facet: str, values: Held, said: Mapping[str, str]) -> Term | None:
+    key = said.get(facet, "")
+    if not key:
+        return None
+    found = next((value for value in values if _key(value) == key), None)
+    if found is None:
+        raise FormatError(facet, key, sorted(map(_key, values)))
     return found
+
+
+def _key(value: Term) -> str:
+    return value.value.rpartition("/")[2] if isinstance(value, NamedNode) else ""

@@ -12,7 +12,7 @@ from shiyi.model.rdf import DefaultGraph, NamedNode, text
 from shiyi.ontology.terms import RDF, SKOS
 from shiyi.server.asking import answered_page, asked
 from shiyi.server.counting import CLASSES
-from shiyi.server.facets import FACETED, Backed, backed_by, facets, narrowed
+from shiyi.server.facets import FACETED, Narrowing, holders, narrowing, things
 from shiyi.server.inputs import text_field
 from shiyi.server.kept import Kept
 from shiyi.server.reading import Reader, Thing
@@ -46,12 +46,12 @@ def pages(site: Site, kept: Kept) -> Blueprint:
 
         def made() -> str:
             reader = kept.reader(chosen_language())
-            chosen = facets(reader, request.args) if name in FACETED else ()
-            left = narrowed(reader, name, chosen, lambda: tiers(kept, reader))
+            chosen = narrowed(kept, name) if name else None
+            left = things(reader, chosen.left) if chosen and chosen.narrowed else None
             tree, total = class_tree(reader, name) if name else ([], 0)
             return render_template(
-                "browse.html", counts=counts, chosen=name, tree=tree, total=total, facets=chosen,
-                narrowed=left,
+                "browse.html", counts=counts, chosen=name, tree=tree, total=total,
+                facets=chosen.facets if chosen else (), narrowed=left,
             )  # fmt: skip
 
         return kept.page(made)
@@ -68,32 +68,24 @@ def pages(site: Site, kept: Kept) -> Blueprint:
     return routes
 
 
-def tiers(kept: Kept, reader: Reader) -> Backed:
-    """Give what each tier of evidence stands behind; one query, kept until the store changes."""
-    return kept.value("tiers", lambda: backed_by(reader))
+def narrowed(kept: Kept, name: str) -> Narrowing:
+    """Narrow a class by the facets that the query string chooses."""
+    reader = kept.reader(chosen_language())
+    # kept until the store changes
+    held = kept.value("facets", lambda: holders(reader)) if name in FACETED else {}
+    return narrowing(reader, name, request.args, held)
 
 
 def _listed(kept: Kept, name: str) -> Response:
     """Give the members of a class that the facets leave, as a table."""
-    reader = kept.reader(chosen_language())
-    chosen = facets(reader, request.args) if name in FACETED else ()
-    left = narrowed(reader, name, chosen, lambda: tiers(kept, reader))
-    if left is None:
-        left = members(reader, name)
     table = StringIO()
     writer = csv.writer(table)
     writer.writerow(("id", "label", "other"))
-    writer.writerows((each.iri, each.label, each.other) for each in left)
+    for each in things(kept.reader(chosen_language()), narrowed(kept, name).left):
+        writer.writerow((each.iri, each.label, each.other))
     response = Response(table.getvalue(), content_type="text/csv; charset=utf-8")
     response.headers["Content-Disposition"] = f'attachment; filename="{name}.csv"'
     return response
-
-
-def members(reader: Reader, name: str) -> list[Thing]:
-    """List every concept of a class by its label."""
-    found = reader.store.match(None, RDF.type, NamedNode(VOCAB + name), DefaultGraph())
-    nodes = {quad.subject for quad in found if isinstance(quad.subject, NamedNode)}
-    return sorted((reader.thing(node) for node in nodes), key=lambda each: each.label)
 
 
 def examples() -> list[str]:
