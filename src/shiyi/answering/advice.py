@@ -245,7 +245,7 @@ def _paths(
     if desk.differential.undecided or not section.lines:
         section.lines.clear()
         own = [p for p in (*kept, *part.paths) if len(p.hops) > 1]
-        _through(desk, own or [p for p in shown if len(p.hops) > 1][:1], part)
+        _through(desk, own or kept[:1] or [p for p in shown if len(p.hops) > 1][:1], part)
     part.paths += [*kept, *shown]
 
 
