@@ -1,17 +1,12 @@
 """A whole knowledge base over remote stores: asked, browsed, written, exported, by settings alone."""
 
-import http.server
 import io
 import json
-import socket
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from typing_extensions import override
 
 from shiyi.answering import Runtime, ask
 from shiyi.answering.runtime import write_indexes
@@ -25,14 +20,13 @@ from shiyi.errors import (
     OutsideError,
     QueryError,
     QueryLimitError,
-    SettingError,
 )
 from shiyi.model.names import graph
 from shiyi.model.rdf import DefaultGraph, NamedNode, Quad, Triple
 from shiyi.ontology.terms import RDF, SHIYI
 from shiyi.publishing.dumps import write_dump
 from shiyi.server.app import create_app
-from shiyi.settings import QuerySettings, RemoteSettings, Settings
+from shiyi.settings import QuerySettings, Settings
 from shiyi.sparql.backups import back_up, restore
 from shiyi.sparql.generations import build_generation
 from shiyi.sparql.knowledge_base import KnowledgeBase
@@ -44,7 +38,7 @@ from shiyi.sparql.workers import pool_of
 from tests.contracts import A, B, C, P
 from tests.curation_base import RELIEF, build
 from tests.kitchen import stored
-from tests.remote_servers import FAST, Server, free_port, oxigraph, virtuoso
+from tests.remote_servers import Server, oxigraph, virtuoso
 
 QUESTION = "胃不舒服，喜温，吃什么好？"
 
@@ -194,15 +188,16 @@ def test_a_curator_accepts_and_takes_back_over_the_store(server: Server, tmp_pat
         assert {quad for quad in base.store.match() if quad.graph_name not in kept} == before
 
 
-def test_a_backup_holds_what_was_written_over_the_store(server: Server, tmp_path: Path) -> None:
-    address, remote = server
+def test_a_backup_holds_what_was_written_over_the_store(tmp_path: Path) -> None:
     kb = build(tmp_path / "kb")
-    chosen = replace(Settings(), kb=kb, store=address, remote=remote)
-    put_remote(chosen)
-    with KnowledgeBase.of(chosen, write=True) as base:
-        Decisions(Changes(base.writer)).review(RELIEF.iri.value, "accept", "li", "seen in practice")
-        written = exported(base)
-        back_up(kb, tmp_path / "backup")
+    with oxigraph(tmp_path / "store") as (address, remote):
+        chosen = replace(Settings(), kb=kb, store=address, remote=remote)
+        put_remote(chosen)
+        with KnowledgeBase.of(chosen, write=True) as base:
+            desk = Decisions(Changes(base.writer))
+            desk.review(RELIEF.iri.value, "accept", "li", "seen in practice")
+            written = exported(base)
+            back_up(kb, tmp_path / "backup")
     restore(tmp_path / "backup", tmp_path / "restored")
     with KnowledgeBase.open(tmp_path / "restored") as alone:
         assert exported(alone) == written
@@ -251,123 +246,6 @@ def _other(tmp_path: Path) -> Path:
     return tmp_path / "other"
 
 
-def opened(address: str, remote: RemoteSettings = FAST) -> None:
-    store = RemoteStore(address, remote)
-    try:
-        check_reading(store)
-    finally:
-        store.close()
-
-
-def test_an_unreachable_store_is_named() -> None:
-    with pytest.raises(OutsideError, match=r"cannot be reached.*start that store"):
-        opened(f"http://127.0.0.1:{free_port()}/sparql", replace(FAST, retries=0))
-
-
-def test_a_slow_store_is_named_and_not_waited_for() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        address = f"http://127.0.0.1:{silent.getsockname()[1]}/sparql"
-        with pytest.raises(OutsideError, match=r"did not answer within 0\.2 s, tried 2 times"):
-            opened(address, replace(FAST, timeout=0.2))
-
-
-@contextmanager
-def answering(
-    status: int, kind: str = "text/html", body: bytes = b"<p>Hello", **headers: str
-) -> Iterator[tuple[str, list[str]]]:
-    """A real HTTP server that says the same to everyone; the paths it was asked for."""
-    seen: list[str] = []
-
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            seen.append(self.headers.get("Authorization", ""))
-            self.send_response(status)
-            self.send_header("Content-Type", kind)
-            self.send_header("Content-Length", str(len(body)))
-            for name, value in headers.items():
-                self.send_header(name.replace("_", "-"), value)
-            self.end_headers()
-            self.wfile.write(body)
-
-        @override
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}/sparql", seen
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
-
-
-JSON = "application/sparql-results+json"
-
-
-@pytest.mark.parametrize(
-    ("status", "kind", "body", "headers", "said"),
-    [
-        (200, "text/html", b"<p>", {}, "it is no SPARQL endpoint"),
-        (200, JSON, b'{"boolean":fal', {}, "no SPARQL endpoint"),
-        (
-            200,
-            JSON,
-            b'{"boolean":true}',
-            {"X_SPARQL_MaxRows": "10"},
-            "cut its result after 10 rows",
-        ),
-        (200, JSON, b'{"boolean":true}', {"X_SQL_State": "S1TAT"}, "cut its result"),
-        (206, JSON, b'{"boolean":true}', {}, "206"),
-        (
-            302,
-            "text/html",
-            b"",
-            {"Location": "http://127.0.0.1:1/x"},
-            "leads to http://127.0.0.1:1",
-        ),
-        (401, "text/html", b"", {}, "SHIYI_REMOTE_PASSWORD"),
-        (404, "text/html", b"nothing here", {}, "answered 404"),
-        (500, "text/plain", b"out of order", {}, "out of order"),
-        (503, "text/plain", b"busy", {}, "answered 503"),
-    ],
-)
-def test_what_a_store_says_instead_of_an_answer_is_named(
-    status: int, kind: str, body: bytes, headers: dict[str, str], said: str
-) -> None:
-    with answering(status, kind, body, **headers) as (address, seen):
-        with pytest.raises(OutsideError, match=said):
-            opened(address)
-        assert len(seen) == (2 if status == 503 else 1)  # only what may pass is tried again
-
-
-def test_results_that_end_too_soon_are_no_results() -> None:
-    with answering(200, JSON, b'{"head":{"vars":["s"]},"results":{"bindings":[{') as (address, _):
-        store = RemoteStore(address, FAST)
-        with pytest.raises(OutsideError, match="did not send whole"):
-            list(store.match(A))
-        store.close()
-
-
-def test_credentials_go_where_the_settings_say_and_are_not_shown() -> None:
-    remote = replace(FAST, token="s3cret-token")  # noqa: S106 - of this test
-    with answering(401) as (address, seen):
-        with pytest.raises(OutsideError) as caught:
-            opened(address, remote)
-        assert seen == ["Bearer s3cret-token"]
-    assert "s3cret" not in str(caught.value) + repr(remote)
-    with pytest.raises(SettingError, match="credentials"):
-        RemoteStore("http://user:s3cret@127.0.0.1/sparql")
-    for wrong in ("ftp://127.0.0.1/x", "sparql", ""):
-        with pytest.raises(SettingError, match="http"):
-            RemoteStore(wrong)
-    with pytest.raises(SettingError, match=r"remote\.profile"):
-        RemoteStore("http://127.0.0.1/", replace(FAST, profile="rdf10"))
-
-
 def test_a_read_only_store_is_named_at_the_start_of_writing(folder: Path, tmp_path: Path) -> None:
     with oxigraph(tmp_path / "store") as (address, remote):
         chosen = replace(Settings(), kb=folder, store=address, remote=remote)
@@ -382,8 +260,10 @@ def test_a_read_only_store_is_named_at_the_start_of_writing(folder: Path, tmp_pa
 
 def test_a_store_without_triple_terms_is_named(tmp_path: Path) -> None:
     with virtuoso(tmp_path / "db", rows=10) as (address, remote):
+        modern = RemoteStore(address, replace(remote, profile="rdf12"))
         with pytest.raises(OutsideError, match=r'remote\.profile = "rdf11"'):
-            opened(address, replace(remote, profile="rdf12"))
+            check_reading(modern)
+        modern.close()
         store = RemoteStore(address, remote)
         quads = {Quad(A, P, NamedNode(f"https://example.org/{i}")) for i in range(35)}
         store.change(quads)
