@@ -3,6 +3,7 @@
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -122,3 +123,37 @@ def test_what_has_no_form_is_refused_before_the_journal(
     with pytest.raises(UsageError, match="not the same"):
         load(writable_kb, SAID, "wrong")
     assert writable_kb.writer.journal.sequence == 0
+
+
+def test_changes_that_wait_go_to_the_store_together_and_in_order(
+    writable_kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain, parts, open_gate = OxigraphStore.load_n_quads, list[int](), threading.Event()
+
+    def slow(store: OxigraphStore, written: bytes) -> None:
+        open_gate.wait(10)
+        parts.append(written.count(b"\n"))
+        plain(store, written)
+
+    monkeypatch.setattr(OxigraphStore, "load_n_quads", slow)
+    numbers = [load(writable_kb, SAID[at : at + 10], f"part {at}") for at in range(0, 50, 10)]
+    assert writable_kb.writer.journal.sequence == 5  # all of it is safe before the store has any
+    open_gate.set()
+    writable_kb.writer.settle(through=numbers[0])
+    assert set(SAID[:10]) <= held(writable_kb)
+    writable_kb.writer.settle()
+    assert parts == [10, 40]
+    assert held(writable_kb) == set(SAID)
+
+
+def test_lines_are_quads_that_were_written_already(writable_kb: KnowledgeBase) -> None:
+    lines = [f"{quad} .\n" for quad in SAID]
+    writable_kb.writer.load(SAID[:5], lines=lines, key="lines", who="test", why="test")
+    writable_kb.writer.settle()
+    assert held(writable_kb) == set(SAID)
+    [record] = writable_kb.writer.journal.records()
+    assert set(record.added) == set(SAID)
+    wrong = ['<urn:a> <urn:p> "\\u0041" .\n'] * 3  # says A, which is written otherwise
+    with pytest.raises(UsageError, match="not the same"):
+        writable_kb.writer.load((), lines=wrong, key="wrong", who="test", why="test")
+    assert writable_kb.writer.journal.sequence == 1
