@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from shiyi.errors import OutsideError, QueryRefusedError
+from shiyi.errors import OutsideError, QueryLimitError, QueryRefusedError
 from shiyi.model.rdf import Literal, NamedNode, Quad
 from shiyi.settings import QuerySettings
+from shiyi.sparql.federation import ROWS
+from shiyi.sparql.federation import solutions as read_answer
 from shiyi.sparql.generations import build_generation
 from shiyi.sparql.knowledge_base import KnowledgeBase
 from shiyi.sparql.results import ResultFormat
@@ -138,3 +140,33 @@ def test_what_a_service_answers_never_becomes_part_of_the_query(
     text = '"} } DROP ALL # \\\\ \\"x" AS ?o'
     block = f"SERVICE <{served}> {{ BIND({text.replace(' AS ?o', '')} AS ?o) }}"
     assert b"DROP ALL" in asking.query(f"SELECT ?o {{ {block} }}").body
+
+
+@pytest.mark.parametrize("name", ["o) { } #", "", "o o", "?o"])
+def test_a_service_names_nothing_but_variables(name: str) -> None:
+    body = {"head": {"vars": [name]}, "results": {"bindings": []}}
+    with pytest.raises(OutsideError):
+        read_answer("http://x.org/", json.dumps(body).encode())
+
+
+@pytest.mark.parametrize(
+    "term",
+    [
+        {"type": "uri", "value": "a:b> } DROP ALL # <c:d"}, {"type": "uri", "value": 1}, {"type": "literal"},
+        {"type": "literal", "value": "a", "xml:lang": 'en" . } #'}, "text", None, {"type": "other", "value": "a"},
+        {"type": "literal", "value": "a", "datatype": "a:b> } #"}, {"type": "triple", "value": {"subject": 1}},
+    ],
+)  # fmt: skip
+def test_a_service_answers_with_nothing_but_terms(term: object) -> None:
+    body = {"head": {"vars": ["o"]}, "results": {"bindings": [{"o": term}]}}
+    with pytest.raises(OutsideError):
+        read_answer("http://x.org/", json.dumps(body).encode())
+
+
+def test_a_service_that_answers_without_end_is_refused() -> None:
+    row = {"o": {"type": "literal", "value": "a"}}
+    body = {"head": {"vars": ["o"]}, "results": {"bindings": [row] * (ROWS + 1)}}
+    with pytest.raises(QueryLimitError):
+        read_answer("http://x.org/", json.dumps(body).encode())
+    with pytest.raises(OutsideError):
+        read_answer("http://x.org/", b'{"head":' * 100_000)

@@ -5,26 +5,21 @@ the rest, so its solutions can stand in the query as VALUES before a worker sees
 this base is sent there but the pattern itself.
 """
 
+import json
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
-from pyoxigraph import (
-    BlankNode,
-    QueryResultsFormat,
-    QuerySolutions,
-    Triple,
-    Variable,
-    parse_query_results,
-)
-
 from shiyi.errors import OutsideError, QueryLimitError, QueryRefusedError, ShiyiError
-from shiyi.model.rdf import Term
+from shiyi.model.rdf import BlankNode, Term, Triple, canonical
 from shiyi.settings import RemoteSettings
 from shiyi.sparql.guard import bare_text, check_query
 from shiyi.sparql.operations import NotSplitError, closed, prologue
 from shiyi.sparql.remote_http import NO_DATASET, RESULTS, Endpoint
+from shiyi.sparql.remote_terms import incoming
+
+Solutions = tuple[list[str], list[Mapping[str, Term]]]  # the variables, and the rows
 
 ROWS: Final = 10_000  # of one service; each becomes a line of the query
 BYTES: Final = 5_000_000
@@ -72,8 +67,8 @@ class Services:
             check_query(f"SELECT * WHERE {block}", max_bytes)
             parts.append(text[end : found.start()])
             try:
-                rows = self._answer(address, f"{head}\nSELECT * WHERE {block}", until)
-                parts.append(f"{{ {_values(rows, number)} }}")
+                found_there = self._answer(address, f"{head}\nSELECT * WHERE {block}", until)
+                parts.append(f"{{ {_values(found_there, number)} }}")
             except ShiyiError:
                 if found["silent"] is None:
                     raise
@@ -86,7 +81,7 @@ class Services:
         for each in self._endpoints.values():
             each.close()
 
-    def _answer(self, address: str, query: str, until: float) -> QuerySolutions:
+    def _answer(self, address: str, query: str, until: float) -> Solutions:
         left = until - time.monotonic()
         body = bytearray()
         try:
@@ -104,32 +99,31 @@ class Services:
                         raise TimeoutError
         except TimeoutError:
             raise QueryLimitError("time", f"{address} did not answer in time") from None
-        try:
-            made = parse_query_results(bytes(body), QueryResultsFormat.JSON)
-        except (SyntaxError, ValueError) as fault:
-            raise OutsideError(f"{address} did not answer with SPARQL results: {fault}") from fault
-        if not isinstance(made, QuerySolutions):
-            raise OutsideError(f"{address} answered a SELECT with something else")
-        return made
+        return solutions(address, bytes(body))
 
 
-def _values(rows: QuerySolutions, number: int) -> str:
-    names = [each.value for each in rows.variables]
-    if any(not _NAME.fullmatch(each) for each in names):
-        raise OutsideError("a service answered with names that are no variables")
-    return "VALUES ({}) {{ {} }}".format(
-        " ".join(f"?{each}" for each in names), " ".join(_lines(rows, rows.variables, number))
-    )
-
-
-def _lines(rows: QuerySolutions, names: Sequence[Variable], number: int) -> Iterator[str]:
+def solutions(address: str, body: bytes) -> Solutions:
+    """Read SPARQL JSON results."""
     try:
-        for count, row in enumerate(rows):
-            if count >= ROWS:
-                raise QueryLimitError("rows", f"a service answered more than {ROWS:,} rows")
-            yield f"({' '.join(_written(row[each], number) for each in names)})"
-    except (SyntaxError, ValueError) as fault:
-        raise OutsideError(f"a service did not answer with SPARQL results: {fault}") from fault
+        said = json.loads(body)
+        names, rows = said["head"]["vars"], said["results"]["bindings"]
+        if not all(isinstance(each, str) and _NAME.fullmatch(each) for each in names):
+            raise ValueError("a name that is no variable")
+        read: list[Mapping[str, Term]] = [
+            {name: incoming(term) for name, term in row.items() if name in names}
+            for row in rows[: ROWS + 1]
+        ]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as fault:
+        raise OutsideError(f"{address} did not answer with SPARQL results: {fault}") from fault
+    if len(read) > ROWS:
+        raise QueryLimitError("rows", f"{address} answered more than {ROWS:,} rows")
+    return names, read
+
+
+def _values(found: Solutions, number: int) -> str:
+    names, rows = found
+    lines = (f"({' '.join(_written(row.get(each), number) for each in names)})" for row in rows)
+    return f"VALUES ({' '.join(f'?{each}' for each in names)}) {{ {' '.join(lines)} }}"
 
 
 def _written(term: Term | None, number: int) -> str:
@@ -140,4 +134,4 @@ def _written(term: Term | None, number: int) -> str:
     if isinstance(term, Triple):
         parts = (term.subject, term.predicate, term.object)
         return f"<<( {' '.join(_written(part, number) for part in parts)} )>>"
-    return str(term)
+    return canonical(term)
