@@ -30,13 +30,15 @@ def client(starter_kb: Path) -> Iterator[FlaskClient]:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_the_api_answers_by_every_method(client: FlaskClient, method: str) -> None:
+def test_the_api_answers_by_every_method_and_again_alike(client: FlaskClient, method: str) -> None:
     said = client.post("/api/ask", json={"question": QUESTION, "method": method, "k": 5})
     assert said.status_code == 200, said.text
     answer: dict[str, Any] = said.get_json()
     assert answer["method"] == method
     assert answer["trace"]["asked"]["k"] == 5
     assert bool(answer["citations"]) == (method != "none")
+    again = client.post("/api/ask/replay", json={"answer": answer})
+    assert again.get_json()["replayed"] == {"same": True, "differences": []}
 
 
 def test_the_api_makes_an_answer_again(client: FlaskClient) -> None:
