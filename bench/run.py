@@ -62,7 +62,7 @@ APART: Final = {  # these are no figures of speed, or need what is not here
     "evaluate.py": "make evaluate", "precision.py": "judged by hand",
     "llm_soak.py": "needs the fault server", "grown.py": "a module", "run.py": "this",
     "load.py": "needs a server under way",
-    "web.py": "needs a browser",
+    "web.py": "needs a browser", "axe.py": "needs a browser",
 }  # fmt: skip
 
 
