@@ -1,22 +1,27 @@
 """May I take X with Y: every pair the question names is checked, and said in one line."""
 
-import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from shiyi.answering.advice import joined
-from shiyi.answering.cautions import caution_pieces
 from shiyi.answering.cues import Intent, asks_difference, names_prescription
-from shiyi.answering.draft import Line, Piece
-from shiyi.answering.facts import Fact
+from shiyi.answering.draft import Piece
 from shiyi.answering.lookups import sheet
 from shiyi.answering.parts import Desk, Part, question_texts, red_flags
-from shiyi.answering.phrases import RATED, RATINGS, capital
+from shiyi.answering.phrases import RATINGS, capital
 from shiyi.answering.reading import Person
-from shiyi.answering.roles import ADVERSE, BENEFIT, CAUTION, INCOMPATIBLE, INTERACTION
+from shiyi.answering.roles import ADVERSE, CAUTION, INCOMPATIBLE, INTERACTION
 from shiyi.answering.safety import Finding
 from shiyi.answering.thermal import effect_of
+from shiyi.answering.unopposed import (
+    benefits,
+    called,
+    end_of,
+    patterns_behind,
+    should_it_apply,
+    told_apart,
+    use_of,
+)
 from shiyi.answering.voice import closed
 from shiyi.ontology.terms import SHIYI
 
@@ -55,7 +60,7 @@ def consult(desk: Desk) -> Part:
         _unspoken(desk, case, part, held)
         _grounds(desk, case, part)
         _identity(desk, case, part)
-    _told_apart(desk, part)
+    told_apart(desk, part)
     if alone:
         part.take(sheet(desk, alone))
     part.opening.lines.sort(key=lambda line: not line.facts)  # what is recorded comes first
@@ -130,7 +135,7 @@ def _verdicts(desk: Desk, case: Case, part: Part) -> None:
             values = {"y": desk.voice.these(f.against for f in found), "grade": _grade(desk, found)}
             before = mark if len(pieces) > 1 else desk.voice.say("v_colon")
             pieces.append((before + desk.voice.say(key, **values), facts))
-    pieces.append((_end(desk), ()))
+    pieces.append((end_of(desk), ()))
     part.opening.item(*pieces)
 
 
@@ -161,66 +166,29 @@ def _unspoken(desk: Desk, case: Case, part: Part, held: bool) -> None:
     voice = desk.voice
     silent: list[str] = []
     for target in case.targets:
-        good = [(m, f) for m in case.materials for f in _benefits(desk, m, target)]
+        good = [(m, f) for m in case.materials for f in benefits(desk, m, target)]
         x, y = voice.names(m for m, _ in good), voice.name(target)
         facts = tuple(f for _, f in good)
         if case.met(target):
             if good:
                 part.section("h_compare").add(voice.say("v_mixed", x=x, y=y), *facts[:2])
         elif good and not held:
-            part.opening.add(_good(desk, facts, x, y), *facts[:2])
+            part.opening.add(use_of(desk, facts, x, y), *facts[:2])
         elif not _denied(desk, case, target, part):
             silent.append(target)
         part.paths += [f.path(f.subject) for f in facts]
         if case.met(target) or good:
             _denied(desk, case, target, part)
     if silent:
-        values = {"x": _called(desk, case.materials), "y": voice.names(silent)}
+        values = {"x": called(desk, case.materials), "y": voice.names(silent)}
         missing = voice.say("m_pair", **values)
         if held:
             part.told.add(missing)
         elif not any(f.against in case.targets for f in case.found):
             part.opening.add(voice.say("v_none", **values))
             part.told.add(missing)
-            _beside(desk, case, silent, part)
+            patterns_behind(desk, case.materials, silent, part)
         part.missing.append(missing)
-
-
-def _called(desk: Desk, materials: Iterable[str]) -> str:
-    """Name the materials that one name may mean, without groups that stand above another of them."""
-    every = list(materials)
-    groups = {above for each in every for above in desk.facts.above(each)[1:]}
-    return desk.voice.names([each for each in every if each not in groups] or every)
-
-
-def _good(desk: Desk, facts: tuple[Fact, ...], x: str, y: str) -> str:
-    """Say that a use is recorded, and how far a source trusts it."""
-    voice, words = desk.voice, RATINGS if desk.voice.language == "zh" else RATED
-    rated = (desk.evidences.qualifier(f.claim, "rating") for f in facts
-             if f.predicate == SHIYI.isEffectiveFor)  # fmt: skip
-    if rating := next((r for r in rated if r), ""):
-        return voice.say("v_rated", x=x, y=y, rating=words.get(rating, rating))
-    sold = all(desk.facts.is_a(f.subject, SHIYI.DSIngredient) for f in facts)
-    return voice.say("v_listed" if sold else "v_good", x=x, y=y)
-
-
-def _beside(desk: Desk, case: Case, targets: Iterable[str], part: Part) -> None:
-    """Say what is recorded of the pattern behind a disease, and of the thing itself."""
-    voice, end = desk.voice, _end(desk)
-    for disease in targets:
-        for link in desk.facts.of(disease, SHIYI.hasSyndrome):
-            fits = [f for m in case.materials for f in _benefits(desk, m, link.object)]
-            against = [f for m in case.materials
-                       for f in desk.safety.against_states(m, [link.object])]  # fmt: skip
-            if fits and not against:
-                values = {"x": _called(desk, case.materials), "y": voice.the(disease)}
-                said = voice.say("v_via", state=voice.the(link.object), **values)
-                part.section("h_compare").add(capital(said, voice.language), link, fits[0])
-                break
-    for material in case.materials[:1]:
-        text, facts = voice.profile(material)
-        if text:
-            part.section("h_facts").add(closed(text, end), *facts)
 
 
 def _denied(desk: Desk, case: Case, target: str, part: Part) -> bool:
@@ -233,18 +201,10 @@ def _denied(desk: Desk, case: Case, target: str, part: Part) -> bool:
     place = part.section("h_compare") if case.found else part.opening
     space = "" if voice.language == "zh" else " "
     note = voice.note(denied[0])
-    told = space + capital(closed(note, _end(desk)), voice.language) if note else ""
+    told = space + capital(closed(note, end_of(desk)), voice.language) if note else ""
     said = voice.say("v_negative", **values) + told + voice.sources(denied[:1])
     place.add(said, *denied)
     return True
-
-
-def _benefits(desk: Desk, material: str, target: str) -> tuple[Fact, ...]:
-    return tuple(
-        f for f in desk.facts.between(material, target)
-        if f.predicate in BENEFIT and f.positive and not f.derived
-        and desk.evidences.supports(f.claim)
-    )  # fmt: skip
 
 
 def _grounds(desk: Desk, case: Case, part: Part) -> None:
@@ -293,7 +253,7 @@ def _possible(desk: Desk, material: str, part: Part) -> bool:
     key = f"b_held_{effect}" if effect and not nature else "b_held"
     key = f"b_wrong_{nature}" if nature and effect == against else key
     text = desk.voice.say("w_name", x=desk.voice.name(material)) + desk.voice.say(key)
-    part.opening.add(closed(text, _end(desk)), *because[:2])
+    part.opening.add(closed(text, end_of(desk)), *because[:2])
     for each in found[:2]:
         part.section("h_compare").add(desk.voice.finding(each), *each.stated)
         part.warn(desk, each, told=True)
@@ -311,47 +271,14 @@ def _identity(desk: Desk, case: Case, part: Part) -> None:
         for material in case.materials[:2]:
             text, facts = voice.profile(material)
             if text:
-                part.section("h_facts").add(closed(text, _end(desk)), *facts)
+                part.section("h_facts").add(closed(text, end_of(desk)), *facts)
     if not (case.found or part.warnings):
-        _should_it_apply(desk, case.materials[0], part)
+        should_it_apply(desk, case.materials[0], part)
     noted = [m for m in case.materials if any(f.material == m for f in case.found)]
     for material in (noted or case.materials)[:1]:
         for told in desk.facts.told(material, SHIYI.safetyNote, voice.language)[:1]:
             text = voice.say("p_text", label=voice.name(material), text=told[0].object)
-            section.add(closed(text, _end(desk)), *told)
-
-
-def _told_apart(desk: Desk, part: Part) -> None:
-    """Name what is mistaken for what; first, where it is asked whether they are the same."""
-    first = asks_difference(desk.reading.question)
-    place = part.opening if first else part.section("h_caution")
-    found: list[Line] = []
-    for one, other in itertools.combinations(desk.reading.materials, 2):
-        for fact in desk.facts.between(one, other):
-            if fact.predicate == SHIYI.confusedWith and fact.positive and len(found) < 1:
-                names = {"x": desk.voice.name(fact.subject), "y": desk.voice.name(fact.object)}
-                text = _noted(desk, desk.voice.say("f_confused", **names), fact)
-                found.append(Line(((text, (fact,)),), 1))
-    place.lines[:0] = found
-
-
-def _should_it_apply(desk: Desk, material: str, part: Part) -> None:
-    """Say in one line what is recorded against a thing for others, where nothing is for the asker."""
-    if pieces := caution_pieces(desk, desk.safety.conditional(material), 4):
-        name: Piece = (desk.voice.say("w_name", x=desk.voice.name(material)), ())
-        part.section("h_caution").item(*joined(desk, [name, *pieces]))
-
-
-def _end(desk: Desk) -> str:
-    return "。" if desk.voice.language == "zh" else "."
-
-
-def _noted(desk: Desk, text: str, fact: Fact) -> str:
-    note = desk.voice.note(fact)
-    if not note:
-        return text
-    space = "" if desk.voice.language == "zh" else " "
-    return text + space + capital(closed(note, _end(desk)), desk.voice.language)
+            section.add(closed(text, end_of(desk)), *told)
 
 
 def _closing(desk: Desk, part: Part) -> None:
