@@ -19,7 +19,7 @@ _CROWDED: Final = 0.75  # share of the places, beyond which patience is short
 class Patience:
     """Seconds that a connection may take for each thing."""
 
-    silent: float = 60.0  # before a request begins
+    silent: float = 90.0  # before a request begins; a proxy keeps its connections for 60
     head: float = 10.0  # until the head of a request is whole
     body: float = 120.0  # until its body is
     listening: float = 30.0  # without taking anything of an answer
