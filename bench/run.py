@@ -57,6 +57,8 @@ BENCHES: Final = (
     Bench("serving", "serving.py", (KB, "--requests", "30"), (KB,)),
     Bench("publishing", "publishing.py", ("--claims", "5000"), ()),
     Bench("curation", "curation.py", ("5000", "200"), ()),
+    Bench("beside", "beside.py", (KB, "--focus", "100", "--asked", "100"), (KB,)),
+    Bench("scaling", "scaling.py", ("--kb", KB, "--copies", "1,2"), ("--kb", KB)),
 )  # fmt: skip
 APART: Final = {  # these are no figures of speed, or need what is not here
     "evaluate.py": "make evaluate", "precision.py": "judged by hand",

@@ -48,6 +48,8 @@ TITLES: Final = {
     "ingest-tables": ("Tables to claims", "A wide table in the form of iDISK 2.0, read by its mapping, validated and written with its journal."),
     "build": ("The starter base from nothing", ""),
     "sparql": ("SPARQL", "Through contained workers, beside stock `oxigraph` where it is there."),
+    "beside": ("What a user would pick instead", "Stores with the same accepted view and the same queries; pySHACL alone with the same shapes over the same claims; other ways to find the claims that answer a made question."),
+    "scaling": ("What a statement costs", "The starter base under several names, loaded; then the sizes beyond, simulated ([scaling.md](scaling.md))."),
     "serving": ("The server", "Two clients at once, warm."),
 }  # fmt: skip
 GROWN: Final = (("hubs", "relations", "cpu_p50_ms", "ranked paths from the hub"),
@@ -127,12 +129,11 @@ def section(name: str, runs: Sequence[Run]) -> str:
             [head for _, head in shown], [[row.get(key, "") for key, _ in shown] for row in rows]
         )
     elif rows:
-        flat = [dict(flattened(row)) for row in rows]
-        if len(flat) > 1:
-            keys = list(dict.fromkeys(key for row in flat for key in row))[:9]
-            body = table(keys, [[row.get(key, "") for key in keys] for row in flat])
-        else:
-            body = table(("figure", ""), list(flat[0].items()))
+        alike: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+        for row in rows:
+            flat = dict(flattened(row))
+            alike.setdefault(tuple(flat), []).append(flat)
+        body = "\n".join(together(keys, found) for keys, found in alike.items())
     else:
         body = (
             "\n".join(
@@ -143,6 +144,13 @@ def section(name: str, runs: Sequence[Run]) -> str:
             + "\n"
         )
     return f"## {title}{loud}\n\n{told}\n\n{body}" if told else f"## {title}{loud}\n\n{body}"
+
+
+def together(keys: Sequence[str], rows: Sequence[Run]) -> str:
+    """Give one table of rows that hold the same figures, upright where there is one row."""
+    if len(rows) == 1:
+        return table(("figure", ""), list(rows[0].items()))
+    return table(keys, [[row[key] for key in keys] for row in rows])
 
 
 def growth(groups: Mapping[str, Sequence[Run]]) -> str:

@@ -1,0 +1,265 @@
+"""What a user would pick instead, beside ours, in one run over one base.
+
+python bench/beside.py [KB] [--only NAME,…] [--focus 300] [--asked 200]
+
+Stores: the accepted view, loaded and asked the same three queries by Shiyi's snapshot, pyoxigraph
+from nothing, and rdflib in memory. Validation: Shiyi's gate and pySHACL, with the same shapes over
+the same claims. Retrieval: the claims that answer made questions, found by `fused`, by BM25 (bm25s)
+over verbalised claims, and in the manner of LightRAG (nearest concepts and nearest relation
+sentences by the shipped vectors, then one hop). Each runs in a process of its own, so its memory is its own.
+"""
+
+import argparse
+import importlib
+import json
+import random
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+import pyoxigraph
+from texts import _question as question_on
+
+from shiyi.answering import Runtime
+from shiyi.answering.facts import Fact, Facts
+from shiyi.answering.library import words
+from shiyi.answering.methods import RETRIEVE, Query
+from shiyi.answering.reading import read_question
+from shiyi.answering.roles import EDIBLE
+from shiyi.linking import embedder
+from shiyi.linking.normalise import language_of
+from shiyi.model.names import VOCAB
+from shiyi.model.profile import Profile
+from shiyi.model.rdf import DefaultGraph
+from shiyi.ontology.vocabulary import Schema
+from shiyi.settings import Settings
+from shiyi.shapes.validation import lowered, shapes_graph, validate
+from shiyi.sparql.knowledge_base import KnowledgeBase
+
+PREFIX: Final = f"PREFIX s: <{VOCAB}> PREFIX skos: <http://www.w3.org/2004/02/skos/core#> "
+QUERIES: Final = {
+    "one hop": "SELECT ?x ?name { ?x s:interactsWith <https://w3id.org/shiyi/id/drug-warfarin> ; skos:prefLabel ?name }",
+    "two hops": "SELECT DISTINCT ?x ?z { ?x s:contraindicatedIn ?y . ?y s:hasManifestation ?z }",
+    "counts": "SELECT ?p (COUNT(*) AS ?n) { ?s ?p ?o } GROUP BY ?p ORDER BY DESC(?n)",
+}
+ROUNDS, K = 15, 10
+
+
+def peak_mib() -> int:
+    """Give the most memory this process has had."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+
+
+def asked(ask: Callable[[str], Any]) -> dict[str, float | int]:
+    """Ask each query, warm; give the median milliseconds and the rows."""
+    found: dict[str, float | int] = {}
+    for name, query in QUERIES.items():
+        rows = sum(1 for _ in ask(PREFIX + query))
+        spent = []
+        for _ in range(ROUNDS):
+            started = time.perf_counter()
+            for _ in ask(PREFIX + query):
+                pass
+            spent.append((time.perf_counter() - started) * 1000)
+        found |= {f"{name}, ms": round(statistics.median(spent), 2), f"{name}, rows": rows}
+    return found
+
+
+def accepted(base: Path) -> bytes:
+    """Give the default graph as N-Triples, without what is said of claims."""
+    with KnowledgeBase.open(base) as opened:
+        quads = opened.store.match(None, None, None, DefaultGraph())
+        return "".join(f"{q.subject} {q.predicate} {q.object} .\n" for q in quads
+                       if not isinstance(q.object, pyoxigraph.Triple)).encode()  # fmt: skip
+
+
+def stored(base: Path, name: str) -> dict[str, Any]:
+    """Load the accepted view into a store and ask it."""
+    if name == "shiyi":
+        started = time.perf_counter()
+        with KnowledgeBase.open(base) as opened:
+            loading = time.perf_counter() - started
+            generation = base / "generations" / (base / "CURRENT").read_text("utf-8").strip()
+            store = pyoxigraph.Store.read_only(str(generation / "store"))
+            del opened
+        answers = asked(store.query)
+    elif name == "pyoxigraph":
+        data, store = accepted(base), pyoxigraph.Store()
+        started = time.perf_counter()
+        store.bulk_load(input=data, format=pyoxigraph.RdfFormat.N_TRIPLES)
+        loading = time.perf_counter() - started
+        answers = asked(store.query)
+    else:
+        graph = importlib.import_module("rdflib").Graph()
+        data = accepted(base)
+        started = time.perf_counter()
+        graph.parse(data=data, format="nt")
+        loading = time.perf_counter() - started
+        answers = asked(graph.query)
+    return {
+        "store": name,
+        "to open or load, s": round(loading, 2),
+        **answers,
+        "peak MiB": peak_mib(),
+    }
+
+
+def validated(base: Path, name: str, focus: int) -> dict[str, Any]:
+    """Validate so many claims with all that describes them; both report the same results."""
+    with KnowledgeBase.open(base) as opened:
+        claims = islice(
+            opened.store.match(None, None, pyoxigraph.NamedNode(VOCAB + "Claim"), None), focus
+        )
+        quads = [q for claim in claims for q in described(opened, claim.subject)]
+    data, shapes = lowered(quads), shapes_graph()
+    started = time.perf_counter()
+    if name == "shiyi":
+        results = len(validate(data, shapes))
+    else:
+        conforms, report, _ = importlib.import_module("pyshacl").validate(data, shacl_graph=shapes)
+        del conforms
+        result = importlib.import_module("rdflib").namespace.SH.result
+        results = sum(1 for _ in report.objects(None, result))
+    seconds = time.perf_counter() - started
+    return {"validation": name, "claims": focus, "triples": len(data), "results": results,
+            "seconds": round(seconds, 2), "claims/s": round(focus / seconds), "peak MiB": peak_mib()}  # fmt: skip
+
+
+def described(base: KnowledgeBase, node: Any, depth: int = 1) -> Iterable[Any]:
+    """Give what is said of a claim and of what it names."""
+    for quad in base.store.match(node, None, None, None):
+        yield quad
+        if depth and isinstance(quad.object, pyoxigraph.NamedNode):
+            yield from described(base, quad.object, depth - 1)
+
+
+def retrieved(base: Path, name: str, questions: int) -> dict[str, Any]:
+    """Ask made questions on known claims; a hit is a claim of that subject and relation among ten."""
+    with KnowledgeBase.open(base) as opened:
+        facts = Facts.read(opened.store, Schema.load())
+        known = {f.claim: f for each in facts.by_subject.values() for f in each
+                 if not f.derived and not f.language}  # fmt: skip
+        drawn = random.Random(1).sample(sorted(known.values(), key=lambda f: f.claim), questions)  # noqa: S311
+        started = time.perf_counter()
+        search = RETRIEVERS[name](opened, facts, known)
+        building = time.perf_counter() - started
+        spent, hits = [], 0
+        for place, fact in enumerate(drawn):
+            text = question_on(facts, fact, "zh" if place % 2 else "en")
+            started = time.perf_counter()
+            found = search(text)[:K]
+            spent.append((time.perf_counter() - started) * 1000)
+            hits += any((known[c].subject, known[c].predicate) == (fact.subject, fact.predicate)
+                        for c in found if c in known)  # fmt: skip
+    return {"retrieval": name, "questions": questions, "to build, s": round(building, 2),
+            "p50 ms": round(statistics.median(spent), 2),
+            "p95 ms": round(sorted(spent)[int(0.95 * questions)], 2),
+            "hit@10": round(hits / questions, 3), "peak MiB": peak_mib()}  # fmt: skip
+
+
+Known = dict[str, Fact]
+Search = Callable[[str], Sequence[str]]
+
+
+def fused(base: KnowledgeBase, facts: Facts, known: Known) -> Search:
+    """Search as answers do."""
+    runtime = Runtime.open(base, Settings())
+
+    def search(text: str) -> list[str]:
+        reading = read_question(text, language_of(text), Profile(), runtime.linker, runtime.facts)
+        query = Query(reading, (), EDIBLE, advice=False, k=K, least=0.0)
+        return [found.fact.claim for found in RETRIEVE["fused"](query, runtime, None).claims]
+
+    return search
+
+
+def told(facts: Facts, fact: Fact) -> str:
+    """Write a claim as words of both languages."""
+    return " ".join(
+        each
+        for language in ("zh", "en")
+        for each in (facts.label(fact.subject, language), facts.property_label(fact.predicate, language),
+                     facts.label(fact.object, language))
+    )  # fmt: skip
+
+
+def bm25s(base: KnowledgeBase, facts: Facts, known: Known) -> Search:
+    """Search verbalised claims by BM25."""
+    made, claims = importlib.import_module("bm25s").BM25(), list(known)
+    places: dict[str, int] = {}
+    rows = [
+        [places.setdefault(w, len(places)) for w in words(told(facts, known[c]))] for c in claims
+    ]
+    made.index((rows, places), show_progress=False)
+
+    def search(text: str) -> list[str]:
+        named = [places[w] for w in dict.fromkeys(words(text)) if w in places]
+        if not named:
+            return []
+        found, _ = made.retrieve([named], k=K, show_progress=False)
+        return [claims[place] for place in found[0]]
+
+    return search
+
+
+def lightrag(base: KnowledgeBase, facts: Facts, known: Known) -> Search:
+    """Search by vectors of concepts (then their claims) and of relation sentences, in turn."""
+    shipped = embedder.shipped()
+    if shipped is None:
+        sys.exit("no shipped vectors: run `shiyi train embeddings` first")
+    claims = list(known)
+    relations = shipped.encode([told(facts, known[c]) for c in claims])
+    around = defaultdict[str, list[str]](list)
+    for claim, fact in known.items():
+        around[fact.subject].append(claim)
+        around[fact.object].append(claim)
+    concepts = sorted(around)
+    entities = shipped.encode([f"{facts.label(c, 'zh')} {facts.label(c, 'en')}" for c in concepts])
+
+    def search(text: str) -> list[str]:
+        row = shipped.encode([text])[0]
+        said = (relations @ row).argsort()[::-1][: 2 * K].tolist()
+        cosine = dict(zip(claims, (relations @ row).tolist(), strict=True))
+        near = [concepts[i] for i in (entities @ row).argsort()[::-1][:3].tolist()]
+        local = sorted({c for each in near for c in around[each]}, key=lambda c: -cosine[c])
+        merged = [c for pair in zip(local, (claims[i] for i in said), strict=False) for c in pair]
+        return list(dict.fromkeys(merged))
+
+    return search
+
+
+RETRIEVERS: Final[dict[str, Callable[[KnowledgeBase, Facts, Known], Search]]] = {
+    "fused": fused, "bm25s": bm25s, "lightrag": lightrag,
+}  # fmt: skip
+
+
+def main() -> None:
+    """Run each in a process of its own; print a line of JSON each."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("kb", type=Path, nargs="?", default=Path("kb"))
+    parser.add_argument("--focus", type=int, default=300)
+    parser.add_argument("--asked", type=int, default=200)
+    parser.add_argument("--one", help=argparse.SUPPRESS)
+    said = parser.parse_args()
+    if said.one:
+        part, _, name = said.one.partition(":")
+        found = (stored(said.kb, name) if part == "store" else
+                 validated(said.kb, name, said.focus) if part == "validate" else
+                 retrieved(said.kb, name, said.asked))  # fmt: skip
+        print(json.dumps(found, ensure_ascii=False))
+        return
+    for one in ("store:shiyi", "store:pyoxigraph", "store:rdflib", "validate:shiyi", "validate:pyshacl",
+                *(f"retrieve:{name}" for name in RETRIEVERS)):  # fmt: skip
+        subprocess.run([sys.executable, __file__, str(said.kb), "--one", one,  # noqa: S603
+                        "--focus", str(said.focus), "--asked", str(said.asked)], check=True)  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()
