@@ -139,7 +139,11 @@ def _by_session(curation: Curation) -> Person | None:
     if found is None:
         return None
     age = clock.now() - int(session.get("since", 0))  # below 0: the clock was turned back
-    if not -clock.SKEW <= age <= HOURS * 3600 or not found.active or session.get("epoch") != found.epoch:
+    if (
+        not -clock.SKEW <= age <= HOURS * 3600
+        or not found.active
+        or session.get("epoch") != found.epoch
+    ):
         session.clear()
         return None
     return found
