@@ -97,7 +97,8 @@ def test_a_rated_or_listed_use_is_no_promise_and_what_speaks_against_it_follows(
     runtime: Runtime,
 ) -> None:
     answer = ask(runtime, "褪黑素能帮助睡眠吗")
-    assert "不证明有效" in answer.text
+    assert "来源的评级是“可能有效”" in answer.text
+    assert "这不等于没有风险" in answer.text
     assert "孕妇" in answer.text
     assert "镇静催眠药" in answer.text
 

@@ -9,6 +9,7 @@ from shiyi.answering.alarms import emergency_signs, is_alarm
 from shiyi.answering.cues import Intent, intents_of, names_medicine, refuses, words
 from shiyi.answering.described import as_described
 from shiyi.answering.facts import Facts
+from shiyi.answering.relation_names import outside_names
 from shiyi.answering.roles import AILMENT, MATERIAL
 from shiyi.linking.normalise import fold, is_cjk
 from shiyi.model.mention import Mention
@@ -81,7 +82,8 @@ def read_question(
 ) -> Reading:
     """Link the words, sort the concepts by role and add what the profile says."""
     said = (m for m in linker.link(question, language) if not is_alarm(m.text))
-    mentions = as_described(_relinked(tuple(said), question, linker), question, facts)
+    whole = outside_names(_relinked(tuple(said), question, linker), question)
+    mentions = as_described(whole, question, facts)
     linked = [_as_medicine(m, facts) for m in mentions if m.iri]
     intents = set(intents_of(question))
     allergens = [m for m in linked if _is_allergen(question, m)]

@@ -3,13 +3,13 @@
 from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
-from shiyi.answering.asked import asked_predicates
 from shiyi.answering.draft import Line
 from shiyi.answering.facts import Fact
 from shiyi.answering.methods.claims import is_benefit, near
 from shiyi.answering.parts import Desk, Part, red_flags
 from shiyi.answering.paths import Retrieved
 from shiyi.answering.phrases import LANGUAGES, PROPERTY
+from shiyi.answering.relation_names import predicates_of
 from shiyi.answering.roles import MATERIAL, PROFILE
 from shiyi.answering.texts import PASSAGE
 from shiyi.answering.voice import closed
@@ -90,6 +90,25 @@ def spoken_of(desk: Desk, retrieved: Retrieved, least: float, part: Part) -> lis
     return lines
 
 
+def asked_for(desk: Desk, retrieved: Retrieved, said: Collection[str]) -> list[Line]:
+    """Say what is held of the very relation a question names, where nothing said it yet.
+
+    What may warn, and what promises good, is left to those who check the one and the other.
+    """
+    safety = {name for name, known in desk.facts.schema.properties.items() if known.is_safety}
+    wanted = _wanted(desk) - safety
+    facts = [
+        f for f in (each.fact for each in retrieved.claims)
+        if local_name(f.predicate.value) in wanted and f.positive and f.claim not in said
+        and not is_benefit(f)
+    ]  # fmt: skip
+    end = "。" if desk.voice.language == "zh" else "."
+    return [
+        Line(((closed(_line(desk, key, found).text, end), tuple(found)),), 1)
+        for key, found in _chosen(desk, facts)[0]
+    ]
+
+
 def _say(language: str, key: str, **values: str) -> str:
     return _WORDS[key][0 if language == "zh" else 1].format(**values)
 
@@ -147,7 +166,7 @@ def _profile(desk: Desk, facts: Iterable[Fact]) -> Line | None:
 
 
 def _wanted(desk: Desk) -> frozenset[str]:
-    return asked_predicates(desk.reading.question)
+    return predicates_of(desk.reading.question)
 
 
 def _chosen(desk: Desk, facts: Iterable[Fact]) -> tuple[list[Group], list[Group]]:
@@ -160,9 +179,10 @@ def _chosen(desk: Desk, facts: Iterable[Fact]) -> tuple[list[Group], list[Group]
 
 
 def _grouped(desk: Desk, facts: Iterable[Fact]) -> dict[Key, list[Fact]]:
-    asked, found = _asked(desk), dict[Key, list[Fact]]()
+    asked, wanted, found = _asked(desk), _wanted(desk), dict[Key, list[Fact]]()
     for fact in facts:
-        if fact.predicate in _BESIDE or _is_twin(desk, fact, found):
+        aside = fact.predicate in _BESIDE and local_name(fact.predicate.value) not in wanted
+        if aside or _is_twin(desk, fact, found):
             continue
         into = fact.object in asked and fact.subject not in asked
         end, side = (fact.object, "into") if into else (fact.subject, "of")

@@ -22,7 +22,7 @@ from shiyi.answering.parts import Desk, Part
 from shiyi.answering.paths import Retrieved
 from shiyi.answering.phrases import capital, plain
 from shiyi.answering.reading import Reading
-from shiyi.answering.report import nothing, report, spoken_of
+from shiyi.answering.report import asked_for, nothing, report, spoken_of
 from shiyi.answering.runtime import Runtime
 from shiyi.model.answer import SafetyWarning
 from shiyi.ontology.terms import SHIYI
@@ -55,9 +55,7 @@ def write(desk: Desk, retrieved: Retrieved, runtime: Runtime, method: str) -> Pa
         p for m in desk.reading.materials[:_MOST_CHECKED] for p in desk.safety.poisons(m)
     ):
         part.warn(desk, poison)  # whoever wrote, and whatever was asked; once
-    if not desk.reading.emergencies:
-        least = runtime.settings.answer.recommend_from
-        part.opening.lines[:0] = spoken_of(desk, retrieved, least, part)
+    _opened(desk, retrieved, runtime, method, part)
     reading, voice = desk.reading, desk.voice
     part.missing += [voice.say("m_profile", word=plain(w)) for w in reading.person.unknown][:5]
     unlinked = [m.text for m in reading.mentions if not m.iri]
@@ -75,6 +73,16 @@ def write(desk: Desk, retrieved: Retrieved, runtime: Runtime, method: str) -> Pa
     if retrieved.notes:
         part.missing.append(voice.say("m_limit"))
     return part
+
+
+def _opened(desk: Desk, retrieved: Retrieved, runtime: Runtime, method: str, part: Part) -> None:
+    """Put before all else what is held of the relation asked for, and of words not linked."""
+    if desk.reading.emergencies:
+        return
+    least = runtime.settings.answer.recommend_from
+    part.opening.lines[:0] = spoken_of(desk, retrieved, least, part)
+    if method == "fused" and not (wants_advice(desk.reading) or _asks_to_avoid(desk.reading)):
+        part.opening.lines[:0] = asked_for(desk, retrieved, _said(part))
 
 
 def _reports(desk: Desk, retrieved: Retrieved, part: Part, method: str) -> bool:

@@ -1,0 +1,57 @@
+"""A question that names a relation of the vocabulary is answered with that relation first."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from shiyi.answering import Runtime, ask
+from shiyi.answering.relation_names import named_in, predicates_of
+from shiyi.model.rdf import local_name
+from shiyi.settings import Settings
+from shiyi.sparql.knowledge_base import KnowledgeBase
+
+
+@pytest.fixture(scope="module")
+def runtime(starter_kb: Path) -> Iterator[Runtime]:
+    with KnowledgeBase.open(starter_kb) as base:
+        yield Runtime.open(base, Settings())
+
+
+@pytest.mark.parametrize(
+    ("question", "relation"),
+    [
+        ("金银花的活性成分是什么？", "hasActiveConstituent"),
+        ("大黄的用药部位是什么？", "usesPart"),
+        ("Which active constituents does honeysuckle flower have?", "hasActiveConstituent"),
+    ],
+)
+def test_the_relation_asked_for_is_told_first(
+    runtime: Runtime, question: str, relation: str
+) -> None:
+    answer = ask(runtime, question)
+    assert local_name(answer.citations[0].predicate.iri) == relation
+    first = answer.text.splitlines()[0]
+    assert answer.citations[0].object.label in first
+    assert "[1]" in first
+
+
+def test_a_piece_of_a_relations_name_is_no_thing(runtime: Runtime) -> None:
+    answer = ask(runtime, "金银花的活性成分是什么？")
+    assert "活性炭" not in answer.text
+
+
+def test_a_concept_that_is_the_whole_name_stays(runtime: Runtime) -> None:
+    assert named_in("活性炭能解毒吗？") == ()
+    assert "活性炭" in ask(runtime, "活性炭是什么？").text
+
+
+def test_names_are_whole_words_in_english() -> None:
+    assert named_in("Does dandelion unrelieves?") == ()
+    assert predicates_of("Which symptom does ginger relieves") >= {"relieves"}
+
+
+def test_what_may_warn_is_left_to_the_safety_check(runtime: Runtime) -> None:
+    answer = ask(runtime, "大黄的禁忌是什么？")
+    assert answer.warnings
+    assert "禁忌：" not in answer.text.splitlines()[0]
