@@ -1,7 +1,8 @@
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from pyoxigraph import Store
+from pyoxigraph import QuerySolutions, Store
 from typing_extensions import override
 
 from shiyi.errors import KnowledgeBaseError, QueryError
@@ -100,8 +101,12 @@ def test_the_engine_keeps_derived_integers_as_integers_everywhere() -> None:
     minus = Literal("-3", datatype=NamedNode(f"{xsd}negativeInteger"))
     store = Store()
     store.add(Quad(NamedNode("urn:a"), NamedNode("urn:p"), minus))
-    function = {NamedNode("urn:f"): lambda: minus}
+    function: dict[NamedNode, Callable[..., NamedNode | BlankNode | Literal | Triple | None]] = {
+        NamedNode("urn:f"): lambda: minus
+    }
     constant = f'VALUES ?o {{ "-3"^^<{xsd}negativeInteger> }}'
     for where in ("?s ?p ?o", constant, "BIND(<urn:f>() AS ?o)"):
-        [row] = store.query(f"SELECT ?o {{ {where} }}", custom_functions=function)
+        rows = store.query(f"SELECT ?o {{ {where} }}", custom_functions=function)
+        assert isinstance(rows, QuerySolutions)
+        [row] = rows
         assert row["o"] == Literal("-3", datatype=NamedNode(f"{xsd}integer"))

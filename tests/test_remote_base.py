@@ -126,8 +126,8 @@ def test_pages_and_the_endpoint_are_served(settings: Settings) -> None:
 
 def test_a_result_past_its_limit_is_an_error(settings: Settings) -> None:
     with KnowledgeBase.of(settings) as base:
-        for limits in ({"rows": 5}, {"bytes": 2000}):
-            pool = pool_of(base, replace(QuerySettings(), **limits))
+        for limits in (QuerySettings(rows=5), QuerySettings(bytes=2000)):
+            pool = pool_of(base, limits)
             with pytest.raises(QueryLimitError):
                 pool.query("SELECT * { ?s ?p ?o }", accept=ResultFormat.of("csv"))
             assert pool.query("SELECT * { ?s ?p ?o } LIMIT 2").rows == 2

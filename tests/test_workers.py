@@ -102,7 +102,12 @@ def test_a_result_of_another_kind_than_accepted_is_refused(pool: QueryPool) -> N
 def test_a_result_past_its_limit_is_an_error_and_never_cut(
     shared_kb: Path, limit: str, form: str
 ) -> None:
-    settings = replace(LIMITS, workers=1, **{limit: 1999})
+    settings = replace(
+        LIMITS,
+        workers=1,
+        rows=1999 if limit == "rows" else LIMITS.rows,
+        bytes=1999 if limit == "bytes" else LIMITS.bytes,
+    )
     text = GRAPH if form in GRAPH_TYPES else EVERYTHING
     with KnowledgeBase.open(shared_kb) as kb, QueryPool(kb, settings) as pool:
         with pytest.raises(QueryLimitError) as caught:
