@@ -136,7 +136,7 @@ def served(folder: Path, extra: Iterable[Quad] = (), **settings: Any) -> Iterato
 def serving(kb: Path, **settings: Any) -> Iterator[Desks]:
     """Serve a base that stands."""
     site = open_site(kb, replace(Settings(), kb=kb, **settings))
-    server = create_server(create_app(site), host="127.0.0.1", port=0, threads=4)
+    server = create_server(create_app(site), map={}, host="127.0.0.1", port=0, threads=4)
     thread = threading.Thread(target=server.run)
     thread.start()
     try:

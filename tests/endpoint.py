@@ -45,7 +45,7 @@ def endpoint(folder: Path) -> Iterator[tuple[str, str]]:
     from waitress.server import create_server
 
     with writable_site(folder) as (site, secret):
-        server = create_server(create_app(site), host="127.0.0.1", port=0, threads=4)
+        server = create_server(create_app(site), map={}, host="127.0.0.1", port=0, threads=4)
         thread = threading.Thread(target=server.run, daemon=True)
         thread.start()
         try:

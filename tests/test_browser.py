@@ -53,7 +53,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     from tests.server_site import open_test_site
 
     site = open_test_site(Path(tmp_path_factory.mktemp("site")))
-    server = create_server(dropping(create_app(site)), host="127.0.0.1", port=0, threads=4)
+    server = create_server(dropping(create_app(site)), map={}, host="127.0.0.1", port=0, threads=4)
     thread = threading.Thread(target=server.run)
     thread.start()
     yield f"http://127.0.0.1:{server.effective_port}"

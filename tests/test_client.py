@@ -41,7 +41,7 @@ def address(starter_kb: Path, tmp_path_factory: pytest.TempPathFactory) -> Itera
     settings = replace(Settings(), kb=starter_kb)
     settings = replace(settings, server=replace(settings.server, releases=str(releases)))
     site = open_site(starter_kb, settings, read_only=True)
-    server = create_server(create_app(site), host="127.0.0.1", port=0, threads=4)
+    server = create_server(create_app(site), map={}, host="127.0.0.1", port=0, threads=4)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     try:

@@ -28,7 +28,7 @@ def desks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desks]:
 def address(desks: Desks) -> Iterator[str]:
     from waitress.server import create_server
 
-    server = create_server(desks.app, host="127.0.0.1", port=0, threads=4)
+    server = create_server(desks.app, map={}, host="127.0.0.1", port=0, threads=4)
     thread = threading.Thread(target=server.run)
     thread.start()
     yield f"http://127.0.0.1:{server.effective_port}"

@@ -58,7 +58,7 @@ def get(url: str, accept: str = "*/*", method: str = "GET", **more: str) -> Repl
 def serving(site: Site) -> Iterator[str]:
     from waitress.server import create_server
 
-    server = create_server(create_app(site), host="127.0.0.1", port=0, threads=4)
+    server = create_server(create_app(site), map={}, host="127.0.0.1", port=0, threads=4)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     try:

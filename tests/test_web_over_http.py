@@ -17,7 +17,7 @@ from shiyi.settings import Settings
 @pytest.fixture(scope="module")
 def address(starter_kb: Path) -> Iterator[str]:
     app = create_app(starter_kb, Settings())
-    server = create_server(app, host="127.0.0.1", port=0, threads=4)
+    server = create_server(app, map={}, host="127.0.0.1", port=0, threads=4)
     thread = threading.Thread(target=server.run)
     thread.start()
     yield f"127.0.0.1:{server.effective_port}"

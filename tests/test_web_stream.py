@@ -28,7 +28,7 @@ def waiting(question: str, **said: Any) -> Answer:
 @pytest.fixture(scope="module")
 def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     site = server_site.open_test_site(Path(tmp_path_factory.mktemp("site")))
-    server = create_server(create_app(replace(site, ask=waiting)), host="127.0.0.1", port=0)
+    server = create_server(create_app(replace(site, ask=waiting)), map={}, host="127.0.0.1", port=0)
     thread = threading.Thread(target=server.run)
     thread.start()
     yield server.effective_port

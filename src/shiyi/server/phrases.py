@@ -70,7 +70,7 @@ class Phrases:
         """Say how large a file is.
 
         >>> Phrases(Catalogue.load("en")).size(2_340_000), Phrases(Catalogue.load("zh")).size(12)
-        ('2.3 MB', '12字节')
+        ('2.3 MB', '12 B')
         """
         least, name = next((step for step in _SIZES if count >= step[0]), _SIZES[-1])
         return self._with_unit(count / least, f"digital-{name}", "0" if least == 1 else "0.0")
