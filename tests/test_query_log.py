@@ -48,6 +48,7 @@ def test_each_query_is_noted_once_with_how_it_went(asked: tuple[FlaskClient, Pat
             "Accept": accept, "User-Agent": NAME.encode("utf-8").decode("latin-1"),
             "Authorization": "Basic eDp5", "Cookie": f"lang=en; me={'x' * 9}",
         })  # fmt: skip
+    client.application.extensions["shiyi"].log.flush()
     noted = lines(file)
     assert [each["outcome"] for each in noted] == [
         "whole", "whole", "QueryError", "QueryRefusedError", "whole",

@@ -8,11 +8,13 @@ import json
 import re
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from logging import Formatter, makeLogRecord
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
+from queue import Empty, SimpleQueue
+from threading import Event, Lock, Thread
 from typing import Final
 
 from shiyi.errors import QueryError, ShiyiError
@@ -21,6 +23,8 @@ from shiyi.ontology.terms import PREFIXES
 FILE: Final = "queries.jsonl"
 LARGEST: Final = 10_000_000  # bytes; then it begins anew, and the last one is kept beside it
 _LONGEST: Final = 2_000  # characters of one query
+_PAUSE: Final = 0.5  # seconds
+_MOST_WAITING: Final = 10_000  # lines
 _TOKENS: Final = re.compile(
     r"""(?P<text>'''(?:[^'\\]|\\.|'(?!''))*(?:'''|\Z)|\"\"\"(?:[^"\\]|\\.|"(?!""))*(?:\"\"\"|\Z)
         |'(?:[^'\\\n\r]|\\.)*'?|"(?:[^"\\\n\r]|\\.)*"?)
@@ -36,12 +40,20 @@ _PREFIX: Final = re.compile(r"\bPREFIX\s+([\w.-]*):\s*(<[^<>\s]*>)", re.IGNORECA
 
 
 class QueryLog:
-    """Appends one line of JSON for each free query; a folder that cannot be written to keeps none."""
+    """Appends a line of JSON for each free query; a folder that cannot be written to keeps none.
+
+    Lines wait up to half a second and are written together by a thread of their own: many queries
+    at once would else wait for each other at the file.
+    """
 
     def __init__(
         self, folder: Path, now: Callable[[], datetime] = lambda: datetime.now(UTC)
     ) -> None:
         self._now = now
+        self._waiting: SimpleQueue[str] = SimpleQueue()
+        self._ended = Event()
+        self._writing = Lock()
+        self._writer: Thread | None = None
         # opened at the first query
         self._file = RotatingFileHandler(
             folder / FILE, maxBytes=LARGEST, backupCount=1, encoding="utf-8", delay=True
@@ -50,16 +62,43 @@ class QueryLog:
         self._file.handleError = lambda record: None  # type: ignore[method-assign] # left out
 
     def note(self, text: str, form: str, outcome: str, seconds: float, size: int = 0) -> None:
-        """Write down one query: its shape, its form, how it went, and what it took."""
+        """Write down one query: its shape, its form, how it went, and what it took.
+
+        Beyond ten thousand lines that wait, what comes is left out.
+        """
+        if self._waiting.qsize() >= _MOST_WAITING:
+            return
         said = {
             "hour": f"{self._now():%Y-%m-%dT%HZ}", "form": form, "outcome": outcome,
             "ms": round(seconds * 1000, 1), "bytes": size, "query": shape(text),
         }  # fmt: skip
-        self._file.handle(makeLogRecord({"msg": json.dumps(said, ensure_ascii=False)}))
+        self._waiting.put(json.dumps(said, ensure_ascii=False))
+        if self._writer is None:
+            self._start()
+
+    def flush(self) -> None:
+        """Write what waits."""
+        with self._writing, suppress(Empty):
+            while True:
+                self._file.handle(makeLogRecord({"msg": self._waiting.get_nowait()}))
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Write what waits and let go of the file."""
+        self._ended.set()
+        if self._writer is not None:
+            self._writer.join()
+        self.flush()
         self._file.close()
+
+    def _start(self) -> None:
+        with self._writing:
+            if self._writer is None:
+                self._writer = Thread(target=self._write, name="query-log", daemon=True)
+                self._writer.start()
+
+    def _write(self) -> None:
+        while not self._ended.wait(_PAUSE):
+            self.flush()
 
 
 @contextmanager
