@@ -30,6 +30,7 @@ from shiyi.server.restricted import is_hidden
 from shiyi.server.site import Site
 from shiyi.server.tombstones import is_gone, tombstone
 from shiyi.server.wording import chosen_language
+from shiyi.sparql.case_layer import counted
 
 _TYPES: Final = {extension: kind for kind, extension in RDF_TYPES.items()}
 _WRITERS: Final = {"rdf": "rdfxml"}
@@ -278,7 +279,9 @@ def _page(site: Site, kept: Kept, node: NamedNode) -> str:
             in_passage=Passages(reader.store),
         )  # fmt: skip
     if is_concept(reader, node):
-        return render_template("concept.html", view=concept_view(reader, node))
+        whole = site.base.store if site.base else site.store  # counts may leave, cases may not
+        cases = counted(whole, node.value)
+        return render_template("concept.html", view=concept_view(reader, node), cases=cases)
     if is_source(reader, node):
         cited = list(site.store.match(None, None, node, DefaultGraph()))
         count = sum(1 for quad in cited if local_name(quad.predicate.value) == "source")

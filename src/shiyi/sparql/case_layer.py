@@ -1,5 +1,6 @@
 """The layer of cases, read: who (in facets), under which class, in which words, and what they mean."""
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -36,6 +37,49 @@ class PatientCase:
     words: tuple[CaseWords, ...]
     steps: tuple[tuple[str, str], ...]
     source: str
+
+
+@dataclass(frozen=True, slots=True)
+class CaseCount:
+    """How often cases speak of a concept: by age group, by sex, and in words of two cases or more.
+
+    The most frequent stand first.
+    """
+
+    cases: int
+    age_groups: tuple[tuple[str, int], ...]
+    sexes: tuple[tuple[str, int], ...]
+    words: tuple[tuple[str, int], ...]
+
+
+def counted(store: QuadStore, concept: str) -> CaseCount:
+    """Count the cases whose words refer to a concept, or that are filed under it; none is quoted."""
+    found: dict[str, NamedNode] = {}
+    words = Counter[str]()
+    for place in case_graphs(store):
+        for quad in store.match(None, SHIYI.recordedIn, NamedNode(concept), place):
+            found[text(quad.subject)] = place
+        for quad in store.match(None, SHIYI.theReferenceOf, NamedNode(concept), place):
+            if isinstance(quad.subject, NamedNode):
+                found[_one(store, quad.subject, SHIYI.mentionedIn, place)] = place
+                words[_one(store, quad.subject, RDFS.label, place)] += 1
+
+    def told(predicate: NamedNode) -> tuple[tuple[str, int], ...]:
+        said = Counter(
+            _one(store, NamedNode(case), predicate, place) for case, place in found.items()
+        )
+        return tuple((each, n) for each, n in sorted(said.items(), key=_most) if each)
+
+    return CaseCount(
+        len(found),
+        told(SHIYI.ageGroup),
+        told(SHIYI.sex),
+        tuple((said, n) for said, n in sorted(words.items(), key=_most) if n > 1),
+    )
+
+
+def _most(each: tuple[str, int]) -> tuple[int, str]:
+    return -each[1], each[0]
 
 
 def case_graphs(store: QuadStore) -> tuple[NamedNode, ...]:
