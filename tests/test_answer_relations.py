@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from shiyi.answering import Runtime, ask
-from shiyi.answering.relation_names import named_in, predicates_of
+from shiyi.answering.asked import asked_predicates, named_in
 from shiyi.model.rdf import local_name
 from shiyi.settings import Settings
 from shiyi.sparql.knowledge_base import KnowledgeBase
@@ -48,7 +48,7 @@ def test_a_concept_that_is_the_whole_name_stays(runtime: Runtime) -> None:
 
 def test_names_are_whole_words_in_english() -> None:
     assert named_in("Does dandelion unrelieves?") == ()
-    assert predicates_of("Which symptom does ginger relieves") >= {"relieves"}
+    assert asked_predicates("Which symptom does ginger relieves") >= {"relieves"}
 
 
 def test_what_may_warn_is_left_to_the_safety_check(runtime: Runtime) -> None:

@@ -1,9 +1,16 @@
 """What a question asks about: which relations, which kind of thing, and whether for the odd one out."""
 
 import re
+from collections.abc import Iterable
+from functools import cache
 from typing import Final
 
-_PREDICATES: Final = (  # words that name a relation of the vocabulary, in both languages
+from shiyi.model.mention import Mention
+from shiyi.ontology.vocabulary import Property, Schema
+
+_INVERSE: Final = "（逆）"
+_LEAST: Final = 2  # characters of a Chinese name; of an English one, five letters
+_EVERYDAY: Final = (  # what people call a relation beside the names that the vocabulary gives it
     ("功效|功用|作用是|efficacy", ("hasEfficacy", "primaryEffect")),
     ("归经|入.经|tropism|channel entry", ("hasMeridianTropism",)),
     ("药性|四气|性味|性寒|性热|性温|nature", ("hasNature",)),
@@ -37,16 +44,36 @@ _ODD: Final = re.compile(
 )
 
 
-def asked_predicates(stem: str) -> frozenset[str]:
-    """Give the relations whose words stand in a question; none where it names none.
+def asked_predicates(question: str) -> frozenset[str]:
+    """Give the relations a question names, by everyday words or as the vocabulary does; maybe none.
 
     >>> sorted(asked_predicates("当归的归经是"))
     ['hasMeridianTropism']
+    >>> sorted(asked_predicates("金银花的活性成分是什么？"))
+    ['hasActiveConstituent']
     """
-    low = stem.lower()
-    return frozenset(
-        name for pattern, names in _PREDICATES if re.search(pattern, low) for name in names
+    low = question.lower()
+    everyday = {name for pattern, names in _EVERYDAY if re.search(pattern, low) for name in names}
+    return frozenset(everyday | {name for name, _, _ in named_in(question)})
+
+
+def named_in(question: str) -> tuple[tuple[str, int, int], ...]:
+    """List relations with the spans of the names that the vocabulary gives them, as 活性成分."""
+    return tuple(
+        (name, found.start(), found.end())
+        for name, pattern in _names()
+        for found in pattern.finditer(question)
     )
+
+
+def outside_names(mentions: Iterable[Mention], question: str) -> tuple[Mention, ...]:
+    """Leave out mentions that are but a piece of a relation's name, as 活性 of 活性成分."""
+    spans = [(start, end) for _, start, end in named_in(question)]
+    return tuple(
+        m for m in mentions
+        if not any(start <= m.start and m.end <= end and m.end - m.start < end - start
+                   for start, end in spans)
+    )  # fmt: skip
 
 
 def asked_kinds(stem: str) -> frozenset[str]:
@@ -63,3 +90,23 @@ def odd_one_out(stem: str) -> bool:
     """
     tail = stem.lower()[-60:]
     return bool(_ODD.search(tail))
+
+
+@cache
+def _names() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    return tuple(
+        (name, re.compile("|".join(found), re.IGNORECASE))
+        for name, known in Schema.load().properties.items()
+        if (found := _patterns(known))
+    )
+
+
+def _patterns(known: Property) -> list[str]:
+    if not (known.is_object and known.domain) or known.label_zh.endswith(_INVERSE):
+        return []
+    chinese = re.sub(r"\(.*?\)", "", known.label_zh).split("/")
+    english = known.label_en.removeprefix("has ").removeprefix("is ")
+    return [
+        *(re.escape(each) for each in chinese if len(each) >= _LEAST),
+        *([rf"\b{re.escape(english)}s?\b"] if len(english) >= _LEAST + 3 else []),
+    ]

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 from shiyi.answering.alarms import emergency_signs, is_alarm
+from shiyi.answering.asked import outside_names
 from shiyi.answering.cues import Intent, intents_of, names_medicine, refuses, words
 from shiyi.answering.described import as_described
 from shiyi.answering.facts import Facts
-from shiyi.answering.relation_names import outside_names
 from shiyi.answering.roles import AILMENT, MATERIAL
 from shiyi.linking.normalise import fold, is_cjk
 from shiyi.model.mention import Mention

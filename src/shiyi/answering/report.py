@@ -3,13 +3,13 @@
 from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
+from shiyi.answering.asked import asked_predicates
 from shiyi.answering.draft import Line
 from shiyi.answering.facts import Fact
 from shiyi.answering.methods.claims import is_benefit, near
 from shiyi.answering.parts import Desk, Part, red_flags
 from shiyi.answering.paths import Retrieved
 from shiyi.answering.phrases import LANGUAGES, PROPERTY
-from shiyi.answering.relation_names import predicates_of
 from shiyi.answering.roles import MATERIAL, PROFILE
 from shiyi.answering.texts import PASSAGE
 from shiyi.answering.voice import closed
@@ -166,7 +166,7 @@ def _profile(desk: Desk, facts: Iterable[Fact]) -> Line | None:
 
 
 def _wanted(desk: Desk) -> frozenset[str]:
-    return predicates_of(desk.reading.question)
+    return asked_predicates(desk.reading.question)
 
 
 def _chosen(desk: Desk, facts: Iterable[Fact]) -> tuple[list[Group], list[Group]]:

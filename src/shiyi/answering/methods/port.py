@@ -4,10 +4,9 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import cached_property
 
-from shiyi.answering.asked import asked_kinds
+from shiyi.answering.asked import asked_kinds, asked_predicates
 from shiyi.answering.paths import Retrieved
 from shiyi.answering.reading import Reading
-from shiyi.answering.relation_names import predicates_of
 from shiyi.answering.runtime import Runtime
 from shiyi.model.rdf import NamedNode
 from shiyi.prompts.chat import ChatModel
@@ -46,7 +45,7 @@ class Query:
     @cached_property
     def predicates(self) -> frozenset[str]:
         """Name the relations whose words stand in the question."""
-        return predicates_of(self.text)
+        return asked_predicates(self.text)
 
     @cached_property
     def kinds(self) -> Collection[str]:
