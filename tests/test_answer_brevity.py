@@ -227,3 +227,11 @@ def test_whether_two_things_are_the_same_is_answered_first(runtime: Runtime) -> 
     answer = ask(runtime, "八角和莽草是一样的吗")
     assert "不是同一样东西" in answer.sentences[0].text
     assert "contraindicated" in {w.severity for w in answer.warnings}
+
+
+def test_what_meets_the_medicine_is_told_before_the_poison_of_another_part(
+    runtime: Runtime,
+) -> None:
+    answer = ask(runtime, "Can I take ginkgo biloba with warfarin?")
+    assert "warfarin" in answer.text.splitlines()[0]
+    assert 0 < answer.text.index("Ginkgo seed: toxic") < answer.text.index("What this rests on")

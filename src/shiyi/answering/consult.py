@@ -49,14 +49,16 @@ def consult(desk: Desk) -> Part:
     apart = asks_difference(desk.reading.question) and not desk.reading.person.drugs
     for group in desk.reading.groups[:_MOST_GROUPS]:
         case = _case(desk, group)
-        for poison in (p for m in group for p in desk.safety.poisons(m)):
-            part.warn(desk, poison, told=True)
-            part.opening.add(desk.voice.finding(poison), *poison.stated)
+        met = {f.material for f in case.found}
+        # ginkgo may be its leaf or its seed: what meets the medicine is told before the other's poison
+        aside = [m for m in group[1:] if met and m not in met]
+        _poisons(desk, [m for m in group if m not in aside], part)
         if apart and not case.found:
             alone.append(group[0])
             continue
         held = sum(_possible(desk, material, part) for material in group) > 0
         _verdicts(desk, case, part)
+        _poisons(desk, aside, part)
         _unspoken(desk, case, part, held)
         _grounds(desk, case, part)
         _identity(desk, case, part)
@@ -76,6 +78,12 @@ def consult(desk: Desk) -> Part:
         part.opening.add(desk.voice.say("o_sheet", items=names))
     _closing(desk, part)
     return part
+
+
+def _poisons(desk: Desk, materials: Iterable[str], part: Part) -> None:
+    for poison in (p for m in materials for p in desk.safety.poisons(m)):
+        part.warn(desk, poison, told=True)
+        part.opening.add(desk.voice.finding(poison), *poison.stated)
 
 
 def _case(desk: Desk, group: tuple[str, ...]) -> Case:

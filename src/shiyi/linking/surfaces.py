@@ -15,7 +15,8 @@ _TELLS = re.compile(r"[\u3400-\u9fff]{2}|.+ ")
 _UNINFLECTED = re.compile(r"(?:ss|us|is|ics|ea|sis)$")
 
 # ranks of a written form among the forms of other concepts, best first
-OWN, OTHER, SHORTENED, SPOKEN = 0, 1, 2, 3
+# (a Latin name is that of the organism, which several materials share)
+OWN, OTHER, BOTANICAL, SHORTENED, SPOKEN = range(5)
 
 
 def surfaces(label: Label) -> Iterator[tuple[str, int]]:
@@ -24,7 +25,7 @@ def surfaces(label: Label) -> Iterator[tuple[str, int]]:
     >>> [form for form, _ in surfaces(Label("goji berry (dried)", "en", 0, "preferred"))]
     ['goji berry (dried)', 'goji berry (dried)', 'goji berry', 'goji berry', 'goji berries']
     """
-    rank = OWN if label.role == PREFERRED else OTHER
+    rank = {PREFERRED: OWN, LATIN: BOTANICAL}.get(label.role, OTHER)
     yield from _forms(label.text, label.language, rank)
     if (short := _BRACKETS.sub("", label.text).strip()) != label.text:
         yield from _forms(short, label.language, SHORTENED)
