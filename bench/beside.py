@@ -26,10 +26,10 @@ from typing import Any, Final
 
 import pyoxigraph
 from texts import _question as question_on
+from texts import bm25_over
 
 from shiyi.answering import Runtime
 from shiyi.answering.facts import Fact, Facts
-from shiyi.answering.library import words
 from shiyi.answering.methods import RETRIEVE, Query
 from shiyi.answering.reading import read_question
 from shiyi.answering.roles import EDIBLE
@@ -192,21 +192,7 @@ def told(facts: Facts, fact: Fact) -> str:
 
 def bm25s(base: KnowledgeBase, facts: Facts, known: Known) -> Search:
     """Search verbalised claims by BM25."""
-    made, claims = importlib.import_module("bm25s").BM25(), list(known)
-    places: dict[str, int] = {}
-    rows = [
-        [places.setdefault(w, len(places)) for w in words(told(facts, known[c]))] for c in claims
-    ]
-    made.index((rows, places), show_progress=False)
-
-    def search(text: str) -> list[str]:
-        named = [places[w] for w in dict.fromkeys(words(text)) if w in places]
-        if not named:
-            return []
-        found, _ = made.retrieve([named], k=K, show_progress=False)
-        return [claims[place] for place in found[0]]
-
-    return search
+    return bm25_over([told(facts, fact) for fact in known.values()], list(known))
 
 
 def lightrag(base: KnowledgeBase, facts: Facts, known: Known) -> Search:

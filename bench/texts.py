@@ -71,9 +71,14 @@ def _arrays(texts: Sequence[Unit]) -> Search:
 
 
 def _bm25s(texts: Sequence[Unit]) -> Search:
+    return bm25_over([unit.text for unit in texts], [unit.iri for unit in texts])
+
+
+def bm25_over(texts: Sequence[str], names: Sequence[str]) -> Search:
+    """Index texts with the package bm25s; a search gives the names of the best."""
     made = importlib.import_module("bm25s").BM25()
     places: dict[str, int] = {}
-    rows = [[places.setdefault(w, len(places)) for w in words(unit.text)] for unit in texts]
+    rows = [[places.setdefault(w, len(places)) for w in words(text)] for text in texts]
     made.index((rows, places), show_progress=False)
 
     def search(question: str) -> list[str]:
@@ -81,7 +86,7 @@ def _bm25s(texts: Sequence[Unit]) -> Search:
         if not asked:
             return []
         found, _ = made.retrieve([asked], k=K, show_progress=False)
-        return [texts[place].iri for place in found[0]]
+        return [names[place] for place in found[0]]
 
     return search
 

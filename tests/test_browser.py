@@ -1,12 +1,13 @@
 """A reader with a browser: ask, cite, profile, language, keyboard, phone."""
 
-import shutil
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.browsing import chromium, console
 
 AXE = Path(__file__).parent / "data" / "vendor" / "axe.min.js"
 AXE_PAGES = (
@@ -64,23 +65,8 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def driver(address: str) -> Iterator[Any]:  # it ends first, and its connections with it
-    from selenium import webdriver
-
-    browser, control = shutil.which("chromium"), shutil.which("chromedriver")
-    if browser is None or control is None:
-        pytest.skip("no chromium and chromedriver: apt-get install chromium chromium-driver")
-    options = webdriver.ChromeOptions()
-    options.binary_location = browser
-    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1280,900"):
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    made = webdriver.Chrome(options=options, service=webdriver.ChromeService(control))
-    yield made
-    made.quit()
-
-
-def console(driver: Any) -> list[str]:
-    return [entry["message"] for entry in driver.get_log("browser") if entry["level"] == "SEVERE"]
+    with chromium() as made:
+        yield made
 
 
 def test_asking_shows_the_warning_and_a_mark_opens_its_claim(driver: Any, address: str) -> None:

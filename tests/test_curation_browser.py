@@ -1,6 +1,5 @@
 """An expert with a browser: sign in, review by keyboard, see the answer change, take it back."""
 
-import shutil
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.browsing import chromium
 from tests.curation_base import SWEETNESS
 from tests.curation_site import PASSWORD, Desks, open_desks
 
@@ -38,20 +38,9 @@ def address(desks: Desks) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def driver() -> Iterator[Any]:
-    from selenium import webdriver
-
-    browser, control = shutil.which("chromium"), shutil.which("chromedriver")
-    if browser is None or control is None:
-        pytest.skip("no chromium and chromedriver: apt-get install chromium chromium-driver")
-    options = webdriver.ChromeOptions()
-    options.binary_location = browser
-    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1280,900"):
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    made = webdriver.Chrome(options=options, service=webdriver.ChromeService(control))
-    made.implicitly_wait(10)
-    yield made
-    made.quit()
+    with chromium() as made:
+        made.implicitly_wait(10)
+        yield made
 
 
 @pytest.fixture

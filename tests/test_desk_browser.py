@@ -1,6 +1,5 @@
 """The claim editor in a real browser: checked while one types, saved by keyboard, fit for phones."""
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,6 +8,7 @@ import pytest
 
 from shiyi.model.names import ID, resource
 from tests import kitchen
+from tests.browsing import chromium
 from tests.desk_site import PASSWORD, Desks, served
 
 AXE = Path(__file__).parent / "data" / "vendor" / "axe.min.js"
@@ -32,29 +32,21 @@ def desks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desks]:
 
 @pytest.fixture(scope="module")
 def driver(desks: Desks) -> Iterator[Any]:
-    from selenium import webdriver
     from selenium.webdriver.common.by import By
 
-    browser, control = shutil.which("chromium"), shutil.which("chromedriver")
-    if browser is None or control is None:
-        pytest.skip("no chromium and chromedriver: apt-get install chromium chromium-driver")
-    options = webdriver.ChromeOptions()
-    options.binary_location = browser
-    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1280,900"):
-        options.add_argument(argument)
-    made = webdriver.Chrome(options=options, service=webdriver.ChromeService(control))
-    made.get(f"{desks.address}/curate/sign-in?next=/curate/account&lang=en")
-    made.find_element(By.NAME, "name").send_keys("cura")
-    field = made.find_element(By.NAME, "password")
-    field.send_keys(PASSWORD)
-    field.submit()
-    made.implicitly_wait(10)
-    made.find_element(By.CLASS_NAME, "desks")
-    yield made
-    made.quit()
+    with chromium() as made:
+        made.get(f"{desks.address}/curate/sign-in?next=/curate/account&lang=en")
+        made.find_element(By.NAME, "name").send_keys("cura")
+        field = made.find_element(By.NAME, "password")
+        field.send_keys(PASSWORD)
+        field.submit()
+        made.implicitly_wait(10)
+        made.find_element(By.CLASS_NAME, "desks")
+        yield made
 
 
 def test_the_shapes_speak_while_one_types_and_the_keyboard_saves(driver: Any, desks: Desks) -> None:
+    from selenium.common.exceptions import StaleElementReferenceException
     from selenium.webdriver.common.by import By
     from selenium.webdriver.common.keys import Keys
     from selenium.webdriver.support.ui import WebDriverWait
@@ -76,7 +68,10 @@ def test_the_shapes_speak_while_one_types_and_the_keyboard_saves(driver: Any, de
     assert "What saving would change" in driver.find_element(By.TAG_NAME, "main").text
     reason.send_keys("The book gives it.")
     driver.find_element(By.CSS_SELECTOR, 'button[value="save"]').send_keys(Keys.ENTER)
-    assert "Saved as change" in driver.find_element(By.CLASS_NAME, "done").text
+    stale = [StaleElementReferenceException]  # the page before has such a line as well
+    WebDriverWait(driver, 20, ignored_exceptions=stale).until(
+        lambda made: "Saved as change" in made.find_element(By.CLASS_NAME, "done").text
+    )
 
 
 def test_completion_puts_one_identifier_into_the_field(driver: Any, desks: Desks) -> None:

@@ -1,6 +1,5 @@
 """Hostile labels, notes and IRIs in a real browser: no script of theirs runs, no rule is broken."""
 
-import shutil
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote
@@ -10,6 +9,7 @@ import pytest
 from shiyi.model.names import resource
 from shiyi.model.rdf import Literal, NamedNode, Quad
 from shiyi.ontology.terms import RDF, RDFS, SHIYI, SKOS
+from tests.browsing import chromium
 from tests.desk_site import served
 from tests.hostile_texts import PAYLOADS
 
@@ -44,19 +44,9 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def driver(address: str) -> Iterator[Any]:
-    from selenium import webdriver
-
-    browser, control = shutil.which("chromium"), shutil.which("chromedriver")
-    if browser is None or control is None:
-        pytest.skip("chromium or chromedriver is not installed")
-    options = webdriver.ChromeOptions()
-    options.binary_location = browser
-    for each in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage"):
-        options.add_argument(each)
-    made = webdriver.Chrome(options=options, service=webdriver.ChromeService(control))
-    made.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": WATCH})
-    yield made
-    made.quit()
+    with chromium() as made:
+        made.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": WATCH})
+        yield made
 
 
 def test_no_label_note_or_link_runs(driver: Any, address: str) -> None:

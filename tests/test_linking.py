@@ -8,27 +8,23 @@ import pytest
 
 from shiyi.artefacts import artefact
 from shiyi.errors import IndexMismatchError
-from shiyi.linking.embedder import shipped
 from shiyi.linking.labels import LabelIndex
 from shiyi.linking.linker import LEXICAL, SEMANTIC, SIMILAR, Linker, write_index
 from shiyi.linking.sssom import write_mentions
-from shiyi.linking.vectors import LabelVectors
 from shiyi.model.mention import Mention
 from shiyi.model.names import resource
 from shiyi.model.rdf import Literal, Quad
 from shiyi.ontology.statements import DEFAULT
 from shiyi.ontology.terms import RDF, SHIYI, SKOS
 from shiyi.sparql.oxigraph import OxigraphStore
+from tests.linkers import of_tables
 
 GOLD = Path(__file__).parent / "data" / "linking.tsv"
 
 
 @pytest.fixture(scope="module")
 def linker() -> Linker:
-    index = LabelIndex.from_tables(artefact("ontology/concepts"))
-    model = shipped()
-    assert model is not None
-    return Linker(index, LabelVectors.of(index, model))
+    return of_tables()
 
 
 def ids(mentions: Sequence[Mention]) -> list[str]:

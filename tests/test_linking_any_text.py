@@ -4,19 +4,13 @@ from typing import Any
 
 import pytest
 
-from shiyi.artefacts import artefact
-from shiyi.linking.embedder import shipped
-from shiyi.linking.labels import LabelIndex
 from shiyi.linking.linker import Linker
-from shiyi.linking.vectors import LabelVectors
+from tests.linkers import of_tables
 
 
 @pytest.fixture(scope="module")
 def linker() -> Linker:
-    index = LabelIndex.from_tables(artefact("ontology/concepts"))
-    model = shipped()
-    assert model is not None
-    return Linker(index, LabelVectors.of(index, model))
+    return of_tables()
 
 
 @pytest.mark.parametrize(

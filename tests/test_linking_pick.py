@@ -6,14 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from shiyi.artefacts import artefact
 from shiyi.cli import main
-from shiyi.linking.embedder import shipped
-from shiyi.linking.labels import LabelIndex
 from shiyi.linking.linker import Linker
 from shiyi.linking.pick import PICKED, Picked, pick
-from shiyi.linking.vectors import LabelVectors
 from shiyi.model.names import resource
+from tests.linkers import of_tables
 from tests.scripted_model import KEY, Endpoint, chat, serving
 
 AMBIGUOUS = "Is lingzhi good for me?"  # a food and a supplement bear the name
@@ -21,10 +18,7 @@ AMBIGUOUS = "Is lingzhi good for me?"  # a food and a supplement bear the name
 
 @pytest.fixture(scope="module")
 def linker() -> Linker:
-    index = LabelIndex.from_tables(artefact("ontology/concepts"))
-    model = shipped()
-    assert model is not None
-    return Linker(index, LabelVectors.of(index, model))
+    return of_tables()
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """A reader with a real browser over a small real base: profile, keys, pinyin, tables, small screens."""
 
 import csv
-import shutil
 import time
 import urllib.request
 from collections.abc import Iterator
@@ -11,6 +10,7 @@ from urllib.parse import quote
 
 import pytest
 
+from tests.browsing import chromium, console
 from tests.desk_site import served
 
 pytestmark = pytest.mark.browser
@@ -31,27 +31,12 @@ def downloads(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def driver(address: str, downloads: Path) -> Iterator[Any]:
-    from selenium import webdriver
-
-    browser, control = shutil.which("chromium"), shutil.which("chromedriver")
-    if browser is None or control is None:
-        pytest.skip("no chromium and chromedriver: apt-get install chromium chromium-driver")
-    options = webdriver.ChromeOptions()
-    options.binary_location = browser
-    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1280,900"):
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    made = webdriver.Chrome(options=options, service=webdriver.ChromeService(control))
-    made.implicitly_wait(8)
-    made.execute_cdp_cmd(
-        "Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(downloads)}
-    )
-    yield made
-    made.quit()
-
-
-def console(driver: Any) -> list[str]:
-    return [entry["message"] for entry in driver.get_log("browser") if entry["level"] == "SEVERE"]
+    with chromium() as made:
+        made.implicitly_wait(8)
+        made.execute_cdp_cmd(
+            "Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(downloads)}
+        )
+        yield made
 
 
 def sized(driver: Any, width: int) -> None:
