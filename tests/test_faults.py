@@ -22,7 +22,7 @@ from shiyi.sparql.generations import build_generation, release_of
 from shiyi.sparql.knowledge_base import KnowledgeBase
 from shiyi.sparql.oxigraph import OxigraphStore
 from shiyi.sparql.spool import Spool
-from shiyi.sparql.worker_process import WorkerGoneError, WorkerProcess
+from shiyi.sparql.worker_process import Deadline, WorkerGoneError, WorkerProcess
 from shiyi.sparql.workers import QueryPool
 from shiyi.sparql.writer import applied_through
 from tests.batches import BATCH, base, batches
@@ -243,7 +243,7 @@ def test_a_worker_whose_parent_is_gone_ends_itself(shared_kb: Path) -> None:
         with pytest.raises(TimeoutError):
             worker.ask({**request, "seconds": 0.1}, time.monotonic() + 0.2)
         with pytest.raises(WorkerGoneError) as gone:  # nobody kills it
-            worker._receive(time.monotonic() + 30.0, Spool())
+            worker._receive(Deadline(time.monotonic() + 30.0), Spool())
         assert gone.value.status == -signal.SIGALRM
         worker.end()
         snapshot.remove()

@@ -84,7 +84,7 @@ class QueryRefusedError(QueryError):
 
 
 class QueryLimitError(QueryError):
-    """A query ran past a limit; ``limit`` is ``time``, ``memory``, ``rows``, ``bytes`` or ``busy``."""
+    """A query ran past a limit; ``limit`` is ``time``, ``memory``, ``rows``, ``bytes``, ``busy`` or ``share``."""
 
     def __init__(self, limit: str, message: str) -> None:
         super().__init__(message)

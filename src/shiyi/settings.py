@@ -176,7 +176,7 @@ class QuerySettings:
     rows: int = 1_000_000
     bytes: int = 500_000_000  # beyond 1 MB a result waits on disk, so memory stays the same
     max_query_bytes: int = 65_536
-    workers: int = 2
+    workers: int = 3  # one fewer run long queries; an address, half of those (ours)
     cache_bytes: int = 16_000_000  # of short results, kept until the base changes; 0 keeps none
     snapshot_seconds: float = 1.0  # a write is seen by new queries after at most this long
     log: bool = True  # queries.jsonl in the base: shapes of queries, and not who asked

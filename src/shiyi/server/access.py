@@ -11,6 +11,7 @@ from flask import Response, request
 from werkzeug.datastructures import WWWAuthenticate
 from werkzeug.exceptions import Forbidden, TooManyRequests, Unauthorized
 
+from shiyi.server.shares import household
 from shiyi.server.site import Site
 from shiyi.server.tokens import Token
 from shiyi.sparql.updates import Author, Updater
@@ -70,16 +71,18 @@ class Door:
             )
         return self._writing.updater, Author(_key(token.name), token.name, why)
 
-    def sees_all(self) -> bool:
-        """Tell whether a reader may see what stays inside: who may write may.
+    def reader(self) -> tuple[str, bool]:
+        """Give who asks, and whether they may see what stays inside: who may write may.
 
         401 for a token that is wrong, so that nobody takes a part for the whole.
         """
-        text = _bearer()
-        return text is not None and "write" in self._known(text).scopes
+        if (text := _bearer()) is None:
+            return household(request.remote_addr), False
+        token = self._known(text)
+        return f"token {token.name}", "write" in token.scopes
 
     def _known(self, text: str) -> Token:
-        address = request.remote_addr or ""
+        address = household(request.remote_addr)
         self._guesses.check(address)
         token = self._writing.tokens.find(text) if self._writing else None
         if token is None:

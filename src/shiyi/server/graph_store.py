@@ -30,8 +30,8 @@ def graph_store(site: Site, door: Door) -> Blueprint:
     @routes.route(f"{PATH}/<path:name>", methods=["GET"])
     def read(name: str = "") -> BaseResponse:
         graph, kind = _target(name), preferred(list(_READ))
-        whole = door.sees_all()
-        body = site.free.dump(graph, kind, profile_of(request.args), whole)
+        asker, whole = door.reader()
+        body = site.free.dump(graph, kind, profile_of(request.args), whole, asker)
         if body is None:
             raise NotFound(f"there is no graph {graph}")
         response = spooled(body, kind)

@@ -1,6 +1,7 @@
 """What every response carries: a strict policy for browsers, sharing rules, compression, counts.
 
-And how many requests may wait: more are told at once to come again, so that all recover soon.
+And how many requests may wait: more are told at once to come again, so that all recover soon;
+first those whose address has had more than its share.
 """
 
 import secrets
@@ -9,10 +10,11 @@ from collections.abc import Callable
 from typing import Final
 
 from flask import Flask, Response, g, request
-from werkzeug.exceptions import ServiceUnavailable
+from werkzeug.exceptions import ServiceUnavailable, TooManyRequests
 
 from shiyi.server.metrics import Metrics
 from shiyi.server.packing import pack
+from shiyi.server.shares import Shares, household
 from shiyi.server.wording import COOKIE, LANGUAGES
 
 _OPEN_PATHS: Final = (
@@ -37,6 +39,7 @@ def nonce() -> str:
 
 def register(app: Flask, metrics: Metrics) -> None:
     """Dress every response of ``app``; the order matters: counted, guarded, then packed."""
+    shares = Shares()
 
     @app.before_request
     def started() -> None:
@@ -45,8 +48,13 @@ def register(app: Flask, metrics: Metrics) -> None:
     @app.before_request
     def admitted() -> None:
         waiting: Callable[[], int] | None = app.extensions.get("shiyi.waiting")
-        most = app.extensions["shiyi"].settings.server.queue
-        if waiting and waiting() > most and not request.path.startswith(_ALWAYS):
+        if waiting is None or request.path.startswith(_ALWAYS):
+            return
+        many, limits = waiting(), app.extensions["shiyi"].settings.server
+        if many > limits.threads and shares.greedy(household(request.remote_addr)):
+            metrics.event("shed", "share")
+            raise TooManyRequests("you ask much while others wait; come again soon")
+        if many > limits.queue:
             metrics.event("shed", "queue")
             raise ServiceUnavailable("too many requests wait already; come again soon")
 
@@ -59,6 +67,7 @@ def register(app: Flask, metrics: Metrics) -> None:
         seconds = time.perf_counter() - g.get("started", time.perf_counter())
         route = request.url_rule.rule if request.url_rule else "none"
         metrics.request(route, request.method, response.status_code, seconds)
+        shares.took(household(request.remote_addr), seconds)
         response.headers["Server-Timing"] = f"app;dur={seconds * 1000:.1f}"
         return response
 

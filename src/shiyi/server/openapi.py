@@ -20,7 +20,7 @@ _GRAPH_WRITES = {
     "put": "Replace a graph", "post": "Add to a graph", "delete": "Remove a graph",
 }  # fmt: skip
 _LOCKED = dict.fromkeys(("401", "403", "429"), _PROBLEM)
-_FAULTS = dict.fromkeys(("400", "413", "415", "503"), _PROBLEM)
+_FAULTS = dict.fromkeys(("400", "413", "415", "429", "503"), _PROBLEM)
 _ABSENT = {"404": _PROBLEM}
 _REFUSED = dict.fromkeys(("422", "504", "507"), _PROBLEM)  # past rows or bytes, time, memory
 

@@ -50,7 +50,8 @@ def open_site(path: Path, settings: Settings, read_only: bool = False) -> Site:
     base = KnowledgeBase.of(replace(settings, kb=path), write=bool(writers) and not read_only)
     open_to_all = settings.server.restricted
     view = AllowedStore(base.store, lambda: base.sequence, True, open_to_all, base)
-    runtime = Runtime.open(base, settings, view if view.held.nodes else None)
+    hidden = view.held.nodes
+    runtime = Runtime.open(base, settings, view if hidden else None, hidden)
     living = Living(runtime)
     completer = Completer(_labels(runtime, base))
     pool = pool_of(base, settings.query, open_to_all)
@@ -202,9 +203,12 @@ class PooledQueries:
             base=query.base,
             rows=query.rows,
             whole=query.whole,
+            asker=query.asker,
         ).body
 
-    def dump(self, graph: str, media_type: str, profile: str, whole: bool = False) -> Spool | None:
+    def dump(
+        self, graph: str, media_type: str, profile: str, whole: bool = False, asker: str = ""
+    ) -> Spool | None:
         """Give one graph, or None where there is none of that name."""
-        found = self._pool.dump(graph, _EXTENSIONS[media_type], profile, whole)
+        found = self._pool.dump(graph, _EXTENSIONS[media_type], profile, whole, asker)
         return None if found is None else found.body

@@ -44,7 +44,8 @@ STATUSES: tuple[tuple[type[ShiyiError], int, str], ...] = (
     (ShiyiError, 500, "internal"),
 )
 _PASSED_ON = frozenset({"Allow", "WWW-Authenticate", "Retry-After"})
-_LIMITS = {"time": 504, "memory": 507, "busy": 503}
+_LIMITS = {"time": 504, "memory": 507, "busy": 503, "share": 429}
+_LATER = {429, 503}
 
 
 def status_of(fault: ShiyiError) -> tuple[int, str]:
@@ -112,7 +113,7 @@ def answered(
         body, kind = json.dumps(dict(fault), ensure_ascii=False), "application/problem+json"
     response = Response(body, int(fault["status"]), content_type=kind)
     response.headers.extend(dict(headers or {}))
-    if fault["status"] == 503:
+    if fault["status"] in _LATER and "Retry-After" not in response.headers:
         response.headers["Retry-After"] = "5"
     response.headers["Vary"] = "Accept"
     return response

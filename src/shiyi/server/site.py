@@ -37,6 +37,7 @@ class FreeQuery:
     profile: str = ""  # rdf11: graphs without triple terms
     rows: int | None = None  # fewer than the settings allow
     whole: bool = False  # asked by who may see what stays inside
+    asker: str = ""  # for whose share it counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,9 @@ class FreeQueries(Protocol):
     def stream(self, query: FreeQuery) -> Spool:
         """Give the same result in a spool, which the caller closes."""
 
-    def dump(self, graph: str, media_type: str, profile: str, whole: bool = False) -> Spool | None:
+    def dump(
+        self, graph: str, media_type: str, profile: str, whole: bool = False, asker: str = ""
+    ) -> Spool | None:
         """Give one whole graph, the empty name being the default graph; None where it is not."""
 
 

@@ -22,6 +22,7 @@ from shiyi.server.query_log import noted
 from shiyi.server.reading_requests import FORM, profile_of, timeout_of, utf8_body, utf8_form
 from shiyi.server.results_table import ResultsTable
 from shiyi.server.results_views import chart, graph
+from shiyi.server.shares import household
 from shiyi.server.site import FreeQuery, Site
 from shiyi.server.sparql_examples import examples
 from shiyi.server.sparql_update import ordered, updated
@@ -96,9 +97,9 @@ def _queried(site: Site, metrics: Metrics, kept: Kept, door: Door, profile: str)
     metrics.event("sparql", query_form(asked.query) or "unknown")
     if kind == HTML:
         return _page(site, kept, asked)
-    whole = door.sees_all()
+    asker, whole = door.reader()
     with noted(site.log, asked.query, query_form(asked.query)) as told:
-        body = site.free.stream(_free(asked, kind, whole=whole))
+        body = site.free.stream(_free(asked, kind, asker, whole=whole))
         told(body.size)
     response = spooled(body, kind)
     if whole:
@@ -109,10 +110,12 @@ def _queried(site: Site, metrics: Metrics, kept: Kept, door: Door, profile: str)
     return response
 
 
-def _free(asked: Asked, kind: str, rows: int | None = None, whole: bool = False) -> FreeQuery:
+def _free(
+    asked: Asked, kind: str, asker: str, rows: int | None = None, whole: bool = False
+) -> FreeQuery:
     return FreeQuery(
         asked.query, kind, asked.timeout, asked.default_graphs, asked.named_graphs,
-        request.base_url, asked.profile, rows, whole,
+        request.base_url, asked.profile, rows, whole, asker,
     )  # fmt: skip
 
 
@@ -192,7 +195,9 @@ def _page(site: Site, kept: Kept, asked: Asked | None) -> Response:
         started = time.perf_counter()
         try:
             with noted(site.log, asked.query, query_form(asked.query)) as told:
-                body = site.free.answer(_free(asked, kind, _PAGE_ROWS))
+                body = site.free.answer(
+                    _free(asked, kind, household(request.remote_addr), _PAGE_ROWS)
+                )
                 told(len(body))
             seconds = time.perf_counter() - started
             table = ResultsTable.of_turtle(body) if is_graph else ResultsTable.of_json(body)

@@ -52,6 +52,7 @@ class RemotePool:
         base: str = "",
         rows: int | None = None,
         whole: bool = False,
+        asker: str = "",
     ) -> StreamedResult:
         """Answer one SELECT, ASK, CONSTRUCT or DESCRIBE; errors as of ``QueryPool.stream``."""
         check_query(text, self._settings.max_query_bytes, network_blocked=False)
@@ -74,7 +75,7 @@ class RemotePool:
         return StreamedResult(media, spool, kind, count)
 
     def dump(
-        self, graph: str, form: str, profile: str = "", whole: bool = False
+        self, graph: str, form: str, profile: str = "", whole: bool = False, asker: str = ""
     ) -> StreamedResult | None:
         """Give one whole graph, the empty name being the default graph; None where it is not."""
         where = f"GRAPH {NamedNode(graph)} {{ ?s ?p ?o }}" if graph else "?s ?p ?o"

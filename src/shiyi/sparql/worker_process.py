@@ -1,11 +1,14 @@
 """The parent's side of one worker: start it, ask it, and end it when its time is over."""
 
 import json
+import math
 import os
 import select
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -31,6 +34,26 @@ class WorkerGoneError(Exception):
 
     def __init__(self, status: int) -> None:
         self.status = status
+
+
+@dataclass(slots=True)
+class Deadline:
+    """When a reply must be there, on the monotonic clock; ``moment`` comes before and ends nothing.
+
+    ``passed`` is called once when it is over, and may raise what ends the wait.
+    """
+
+    until: float
+    moment: float = math.inf
+    passed: Callable[[], None] = lambda: None
+
+    def left(self) -> float:
+        """Give the seconds until one or the other."""
+        now = time.monotonic()
+        if now >= self.moment:
+            self.moment = math.inf
+            self.passed()
+        return min(self.until, self.moment) - now
 
 
 class WorkerProcess:
@@ -60,7 +83,8 @@ class WorkerProcess:
         """Wait until the worker is up, and give what it said of itself."""
         if self._ready is None:
             try:
-                self._ready = self._receive(time.monotonic() + _START_SECONDS, Spool())
+                deadline = Deadline(time.monotonic() + _START_SECONDS)
+                self._ready = self._receive(deadline, Spool())
             except (WorkerGoneError, TimeoutError) as fault:
                 self.end()
                 raise KnowledgeBaseError(
@@ -69,7 +93,7 @@ class WorkerProcess:
                 ) from fault
         return self._ready
 
-    def ask(self, request: dict[str, Any], deadline: float, body: bytes = b"") -> Reply:
+    def ask(self, request: dict[str, Any], deadline: float | Deadline, body: bytes = b"") -> Reply:
         """Give the reply; TimeoutError at the ``deadline`` of the monotonic clock.
 
         The spool is the caller's to close.
@@ -83,8 +107,9 @@ class WorkerProcess:
         except OSError as fault:
             raise WorkerGoneError(self.end()) from fault
         into = Spool()
+        until = deadline if isinstance(deadline, Deadline) else Deadline(deadline)
         try:
-            return self._receive(deadline, into), into
+            return self._receive(until, into), into
         except BaseException:
             into.close()
             raise
@@ -102,7 +127,7 @@ class WorkerProcess:
                 pipe.close()
         return status
 
-    def _receive(self, deadline: float, into: Spool) -> dict[str, Any]:
+    def _receive(self, deadline: Deadline, into: Spool) -> dict[str, Any]:
         held, needed = bytearray(), FRAME.size
         while True:
             while len(held) < needed:
@@ -119,15 +144,16 @@ class WorkerProcess:
             del held[:needed]
             needed = FRAME.size
 
-    def _some(self, deadline: float) -> bytes:
+    def _some(self, deadline: Deadline) -> bytes:
         assert self._process.stdout is not None  # noqa: S101 - Popen was given PIPE
-        left = deadline - time.monotonic()
-        if left <= 0 or not self._poll.poll(left * 1000):
-            raise TimeoutError
-        part = os.read(self._process.stdout.fileno(), _CHUNK)
-        if not part:
-            raise WorkerGoneError(self._died())
-        return part
+        while (left := deadline.left()) > 0:
+            if not self._poll.poll(left * 1000):
+                continue
+            part = os.read(self._process.stdout.fileno(), _CHUNK)
+            if not part:
+                raise WorkerGoneError(self._died())
+            return part
+        raise TimeoutError
 
     def _died(self) -> int:
         """Give the status the process died of, before ``end`` would put its own kill there."""

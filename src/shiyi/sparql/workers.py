@@ -1,6 +1,5 @@
 """The reading path for queries others wrote: killable workers on snapshots, never this process."""
 
-import queue
 import re
 import signal
 import threading
@@ -33,13 +32,15 @@ from shiyi.sparql.results import (
     StreamedResult,
 )
 from shiyi.sparql.seen import Seen, Shared
-from shiyi.sparql.worker_process import Reply, WorkerGoneError, WorkerProcess
+from shiyi.sparql.turns import MOMENT, Turns, busy
+from shiyi.sparql.worker_process import Deadline, Reply, WorkerGoneError, WorkerProcess
 
 if TYPE_CHECKING:
     from shiyi.sparql.remote_pool import RemotePool
 
 _START = 0.3  # seconds that a worker may take to start, which are not the query's
 _AGAIN = 0.2  # seconds between attempts to start a worker
+_CLOSING = 3600.0  # seconds, of which none are needed: who holds a worker finds it killed
 # a query that itself names triple terms or their reifiers is asked of the base as it is
 _SPEAKS_12 = re.compile(r"<<|\breifies\b")
 FAULTS = {"query": QueryError, "refused": QueryRefusedError}  # by what the worker says
@@ -50,6 +51,28 @@ class _Worker:
     process: WorkerProcess
     reads: Shared | None = None
     lives: bool = True
+
+
+@dataclass(slots=True)
+class _Stay:
+    """One query in its worker: a moment for everybody, then a seat if there is one."""
+
+    worker: _Worker
+    asker: str
+    turns: Turns[_Worker]
+    begun: float
+    seated: bool = False
+
+    def sit(self) -> None:
+        """Go on as a long query; QueryLimitError where the asker may not."""
+        self.turns.sit(self.asker)
+        self.seated = True
+
+    def end(self) -> None:
+        """Give back what is not the worker."""
+        if self.seated:
+            self.turns.rise(self.asker)
+        self.turns.left(self.asker, time.monotonic() - self.begun, not self.worker.lives)
 
 
 class QueryPool:
@@ -68,15 +91,15 @@ class QueryPool:
         self._settings = settings or QuerySettings()
         self.seen = Seen(kb, self._settings.snapshot_seconds, open_to_all)
         self._services = Services(self._settings.services.split())
-        self._idle: queue.LifoQueue[_Worker] = queue.LifoQueue()
         self._turn, self._closed = threading.Lock(), False
         kept = self._settings.cache_bytes
         self._kept = KeptResults(kept) if kept > 0 else None
         self._workers = [
             _Worker(WorkerProcess(self._settings)) for _ in range(max(1, self._settings.workers))
         ]
+        self._turns: Turns[_Worker] = Turns(len(self._workers))
         for worker in self._workers:
-            self._idle.put(worker)
+            self._turns.put(worker)
         greeting = self._workers[0].process.greeting()
         self.network_blocked = bool(greeting["network_blocked"])
 
@@ -92,6 +115,7 @@ class QueryPool:
         base: str = "",
         rows: int | None = None,
         whole: bool = False,
+        asker: str = "",
     ) -> QueryResult:
         """Answer one SELECT, ASK, CONSTRUCT or DESCRIBE, whole and in memory.
 
@@ -99,7 +123,7 @@ class QueryPool:
         """
         made = self.stream(
             text, accept=accept, timeout=timeout, default_graphs=default_graphs,
-            named_graphs=named_graphs, profile=profile, base=base, rows=rows, whole=whole,
+            named_graphs=named_graphs, profile=profile, base=base, rows=rows, whole=whole, asker=asker,
         )  # fmt: skip
         with made.body as body:
             return QueryResult(made.media_type, body.read(), made.kind, made.rows)
@@ -116,6 +140,7 @@ class QueryPool:
         base: str = "",
         rows: int | None = None,
         whole: bool = False,
+        asker: str = "",
     ) -> StreamedResult:
         """Answer one SELECT, ASK, CONSTRUCT or DESCRIBE at constant memory.
 
@@ -124,11 +149,12 @@ class QueryPool:
         (:mod:`shiyi.sparql.lowered_view`), but for queries that themselves speak RDF 1.2: of those
         only graphs are written so. The copy for it is made when it is first asked for after a change.
         Relative IRIs are resolved against ``base``; ``rows`` lowers the limit of the settings.
-        A ``whole`` query sees what stays inside too.
+        A ``whole`` query sees what stays inside too. The ``asker`` is any text that tells askers
+        apart, so that workers are shared out fairly (:mod:`shiyi.sparql.turns`).
 
         ``default_graphs`` and ``named_graphs`` are the IRIs of the protocol and replace what the
         query says. QueryError where the query is wrong, QueryLimitError where it ran past
-        ``timeout`` seconds, memory, rows or bytes, FormatError where ``accept`` has no fit.
+        ``timeout`` seconds, memory, rows, bytes or its asker's share, FormatError where ``accept`` has no fit.
         """
         accepted, seconds = accept or ResultFormat(), seconds_of(self._settings, timeout)
         lowers = profile == "rdf11" and not _SPEAKS_12.search(text)
@@ -147,13 +173,14 @@ class QueryPool:
             **_prefixes(accepted.graph),
         }  # fmt: skip
         bounded = replace(self._settings, rows=request["rows"])
-        made = _result(self._reply(request, left, whole, lowers), accepted, bounded)
+        reply = self._reply(request, left, whole, lowers, asker)
+        made = _result(reply, accepted, bounded)
         if self._kept and asked is text and key[0] == self.seen.level(whole):
             self._kept.keep(key, text, made)
         return made
 
     def dump(
-        self, graph: str, form: str, profile: str = "", whole: bool = False
+        self, graph: str, form: str, profile: str = "", whole: bool = False, asker: str = ""
     ) -> StreamedResult | None:
         """Give one graph, the empty name being the default graph; None where it is not.
 
@@ -164,7 +191,7 @@ class QueryPool:
             "task": "dump", "target": graph, "graph": form, "seconds": seconds,
             "profile": profile, **_prefixes(form),
         }  # fmt: skip
-        reply = self._reply(request, seconds, whole)
+        reply = self._reply(request, seconds, whole, asker=asker)
         if reply[0]["outcome"] == "absent":
             return None
         return _result(reply, ResultFormat.of(form), self._settings)
@@ -186,7 +213,7 @@ class QueryPool:
         for worker in self._workers:
             worker.process.kill()  # a query under way fails now, not at its deadline
         for _ in self._workers:
-            worker = self._idle.get()
+            worker = self._turns.take("", _CLOSING)
             worker.process.end()
             self.seen.release(worker.reads)
         self.seen.close()
@@ -215,22 +242,24 @@ class QueryPool:
         return asked, max(0.001, seconds - (time.monotonic() - began))
 
     def _reply(
-        self, request: dict[str, Any], seconds: float, whole: bool, lowers: bool = False
-    ) -> Reply:
+        self, request: dict[str, Any], seconds: float, whole: bool, lowers: bool = False,
+        asker: str = "",
+    ) -> Reply:  # fmt: skip
         if lowers:  # making it is not the query's time
             self.seen.release(self.seen.lowered(whole))
         asked = time.monotonic()
-        with self._borrowed(seconds) as worker:
-            begun = time.monotonic()
-            until = min(begun, asked + _START) + seconds
+        with self._borrowed(asker, seconds) as stay:
+            worker = stay.worker
+            until = min(stay.begun, asked + _START) + seconds
             shared = self.seen.lowered(whole) if lowers else self.seen.latest(whole)
             try:
                 said = {**request, "snapshot": str(shared.snapshot.path)}
-                reply = worker.process.ask(said, until)
+                moment = time.monotonic() + min(MOMENT, seconds / 4)
+                reply = worker.process.ask(said, Deadline(until, moment, stay.sit))
             except TimeoutError:
                 self._dead(worker, shared)
-                waited = until - begun < seconds / 2
-                raise (busy(seconds) if waited else past_time(seconds)) from None
+                waited = until - stay.begun < seconds / 2
+                raise (busy() if waited else past_time(seconds)) from None
             except WorkerGoneError as gone:
                 self._dead(worker, shared)
                 raise death(gone.status, seconds) from None
@@ -242,18 +271,17 @@ class QueryPool:
             return reply
 
     @contextmanager
-    def _borrowed(self, seconds: float) -> Iterator[_Worker]:
+    def _borrowed(self, asker: str, seconds: float) -> Iterator[_Stay]:
         if self._closed:
             raise KnowledgeBaseError("the query pool is closed")
+        worker = self._turns.take(asker, seconds + _START)
+        stay = _Stay(worker, asker, self._turns, time.monotonic())
         try:
-            worker = self._idle.get(timeout=seconds + _START)
-        except queue.Empty:
-            raise busy(seconds) from None
-        try:
-            yield worker
+            yield stay
         finally:
+            stay.end()
             if worker.lives:
-                self._idle.put(worker)
+                self._turns.put(worker)
             else:  # whoever asked need not wait until there is another
                 threading.Thread(target=self._revive, args=(worker,), daemon=True).start()
 
@@ -274,7 +302,7 @@ class QueryPool:
                 worker.lives = True
             except (OSError, KnowledgeBaseError):  # no descriptors or no memory now
                 time.sleep(_AGAIN)
-        self._idle.put(worker)
+        self._turns.put(worker)
 
 
 def seconds_of(settings: QuerySettings, timeout: float | None) -> float:
@@ -330,13 +358,6 @@ def past_time(seconds: float) -> QueryLimitError:
     """Say that a query was stopped at its deadline."""
     return QueryLimitError(
         "time", f"the query ran longer than {seconds:g} s and was stopped; make it more selective"
-    )
-
-
-def busy(seconds: float) -> QueryLimitError:
-    """Say that no worker was free for most of a query's time."""
-    return QueryLimitError(
-        "busy", f"all query workers were busy for most of {seconds:g} s; try again later"
     )
 
 
