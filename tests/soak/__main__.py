@@ -15,15 +15,17 @@ from pathlib import Path
 from typing import Any
 
 FORMS = {
-    "short": {"kills": 5, "cuts": 8, "curators": 4, "decisions": 25, "items": 10, "hostile": 200},
+    "short": {"kills": 5, "cuts": 8, "curators": 4, "decisions": 25, "items": 10, "hostile": 200,
+              "situations": 40, "seeds": 1, "people": 1000, "cases": 50},
     "whole": {"kills": 200, "cuts": 500, "curators": 8, "decisions": 1000, "items": 100,
-              "hostile": 10_000},
+              "hostile": 10_000, "situations": 0, "seeds": 3, "people": 20_000, "cases": 2000},
 }  # fmt: skip
 
 
 def runs(form: dict[str, int], seed: int) -> dict[str, Callable[[], dict[str, Any]]]:
     """Give every run by its name."""
     from tests.soak.deciding import rush
+    from tests.soak.health import namelessness, safety
     from tests.soak.hostile import hostile
     from tests.soak.killing import soak
     from tests.soak.power import power_cuts
@@ -39,6 +41,9 @@ def runs(form: dict[str, int], seed: int) -> dict[str, Callable[[], dict[str, An
         form["curators"], form["decisions"], form["items"], seed
     ).to_json()
     found["hostile requests"] = lambda: hostile(form["hostile"], seed).to_json()
+    seeds = [seed + number for number in range(form["seeds"])]
+    found["safety"] = lambda: safety(form["situations"] or None, seeds).to_json()
+    found["names removed"] = lambda: namelessness(form["people"], form["cases"], seeds).to_json()
     return found
 
 
