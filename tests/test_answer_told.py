@@ -182,7 +182,7 @@ def test_a_reply_that_fails_midway_leaves_the_composed_answer(
     if fault == "is late":
         endpoint.pieces.append(None)
     ear = Ear()
-    model = endpoint.model(1.0 if fault == "is late" else 20.0)
+    model = endpoint.model(4.0 if fault == "is late" else 20.0)
     written = write_with_model(answer, model, runtime.linker, ear)
     told_before = fault in {"breaks off", "is late"}  # else it may come with the fault in one block
     assert ear.heard in ([[GOOD]] if told_before else [[GOOD], []])

@@ -177,7 +177,7 @@ def _unspoken(desk: Desk, case: Case, part: Part, held: bool) -> None:
         good = [(m, f) for m in case.materials for f in benefits(desk, m, target)]
         x, y = voice.names(m for m, _ in good), voice.name(target)
         facts = tuple(f for _, f in good)
-        if case.met(target):
+        if case.found and (good or case.met(target)):  # beside a warning a use is no headline
             if good:
                 part.section("h_compare").add(voice.say("v_mixed", x=x, y=y), *facts[:2])
         elif good and not held:

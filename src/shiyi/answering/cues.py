@@ -85,7 +85,7 @@ EN: Final[Mapping[Intent, tuple[str, ...]]] = {
         "side effects", "mix", "with my", "while taking", "while on", "am i allowed", "can my",
         "can a", "can pregnant", "is there a problem", "harm", "harmful", "dangerous", "risk",
         "risks", "risky", "harms", "hurt", "dangers",
-        "can we", "can she", "can he", "should i take", "should i drink", "give my", "alright",
+        "can we", "can she", "can he", "should i take", "should i drink", "give my", "alright", "fine",
     ),
     Intent.PROPERTY: (
         "nature", "flavour", "flavor", "meridian", "channel", "properties", "property", "what is",
@@ -116,7 +116,7 @@ EN: Final[Mapping[Intent, tuple[str, ...]]] = {
     ),
     Intent.METHOD: ("how to make", "how to cook", "how do i make", "recipe", "how to prepare",
                     "how do i prepare", "how do i cook", "how to brew", "how to use", "how to eat"),
-    Intent.DRINK: ("drink", "drinks", "beverage", "beverages", "tea", "teas"),
+    Intent.DRINK: ("drink", "drinks", "beverage", "beverages", "tea", "teas", "herbal tea"),
     Intent.PROOF: ("mean", "means", "meaning", "work", "works", "prove", "proof", "proven", "proves",
                    "effective", "evidence", "heal", "treat", "efficacy", "imply", "implies"),
     Intent.SUPPLEMENT: ("supplement", "supplements", "vitamin", "vitamins", "nutraceutical"),
@@ -149,6 +149,8 @@ def intents_of(text: str) -> frozenset[Intent]:
     folded, spaced = fold(text), words(text)
     found = {intent for intent, cues in ZH.items() if any(cue in folded for cue in cues)}
     found |= {i for i, cues in EN.items() if any(f" {cue} " in spaced for cue in cues)}
+    if _SUITS.search(folded):
+        found.add(Intent.ADVICE)
     if _GOOD_FOR.search(spaced) and not _WHICH.search(spaced):
         found = (found | {Intent.MAY}) - {Intent.ADVICE}
     if _AVOID.search(spaced) or _AVOID.search(folded):
@@ -157,6 +159,11 @@ def intents_of(text: str) -> frozenset[Intent]:
     return frozenset(found)
 
 
+# "哪些食材适合气虚体质" asks for foods, "哪些人适合吃山药" for people
+_SUITS: Final = re.compile(
+    r"(?:什么|哪些|哪种|哪类|啥)(?!人|体质|时候|情况)[^,，。？?]{0,12}(?:适合|适宜|有助|改善|缓解|调理)"
+    r"|(?:适合|适宜)(?!什么|哪些)[^,，。？?]{1,14}(?:有哪些|有什么|是什么|是哪些)"
+)
 # what is to be left out is asked for, which is no wish to be recommended anything
 _AVOID: Final = re.compile(
     r"(?:什么|哪些|哪种|啥)(?:样的)?(?:食物|东西|食品|吃的)?[^,，。？?]{0,4}(?:加重|诱发|引发|恶化|有害)"

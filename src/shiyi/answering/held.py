@@ -53,13 +53,14 @@ def _taboos(desk: Desk, part: Part) -> None:
     for ailment in desk.reading.ailments:
         found = {
             fact.other(near): fact for near in reversed(desk.facts.above(ailment))
-            for fact in against(desk, near) if desk.facts.is_a(fact.other(near), *MATERIAL)
+            for fact in against(desk, near)
+            if desk.facts.is_a(food := fact.other(near), *MATERIAL) and desk.kind(food) != "dish"
         }  # fmt: skip
         ranked = sorted(
             found.items(),
             key=lambda item: (
                 item[1].predicate not in (SHIYI.contraindicatedIn, SHIYI.unsuitableFood),
-                -item[1].confidence, -len(desk.facts.by_object.get(item[0], ())), item[0],
+                -round(item[1].confidence, 1), states_against(desk, item[0]), item[0],
             ),
         )[:3]  # fmt: skip
         if ranked:
@@ -68,6 +69,11 @@ def _taboos(desk: Desk, part: Part) -> None:
             )
             part.section("h_held").add(text, *(fact for _, fact in ranked))
             return
+
+
+def states_against(desk: Desk, food: str) -> int:
+    """Count the states a food is unsuitable in: offal, of few, tells more of gout than fried food."""
+    return len(desk.facts.into(food, SHIYI.unsuitableFood))
 
 
 def against(desk: Desk, state: str) -> tuple[Fact, ...]:

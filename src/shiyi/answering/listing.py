@@ -7,7 +7,7 @@ from typing import Final
 from shiyi.answering.cues import Intent
 from shiyi.answering.draft import Piece
 from shiyi.answering.facts import Fact
-from shiyi.answering.held import against
+from shiyi.answering.held import against, states_against
 from shiyi.answering.parts import Desk, Part, red_flags
 from shiyi.answering.reading import Reading
 from shiyi.answering.roles import MATERIAL
@@ -73,7 +73,10 @@ def each_cited(desk: Desk, key: str, sign: str, items: Iterable[tuple[str, Fact]
 
 
 def _ranked(desk: Desk, found: Iterable[Fact]) -> list[Fact]:
-    """Keep each thing once: what people eat first, then what is forbidden, then the surest."""
+    """Keep each thing once: what people eat first, then what is forbidden, then the surest.
+
+    Of equally sure ones those come first that are warned of in the fewest states.
+    """
     grave = (SHIYI.contraindicatedIn, SHIYI.unsuitableFood)
 
     def thing(fact: Fact) -> str:
@@ -81,7 +84,14 @@ def _ranked(desk: Desk, found: Iterable[Fact]) -> list[Fact]:
 
     def place(fact: Fact) -> tuple[object, ...]:
         eaten = desk.facts.is_a(thing(fact), *_EATEN)
-        return not eaten, fact.predicate not in grave, -fact.confidence, fact.claim
+        states = states_against(desk, thing(fact))
+        return (
+            not eaten,
+            fact.predicate not in grave,
+            -round(fact.confidence, 1),
+            states,
+            fact.claim,
+        )
 
     kept: dict[str, Fact] = {}
     for fact in sorted(found, key=place):

@@ -43,6 +43,8 @@ PHRASES: Final[Mapping[str, tuple[str, str]]] = {
     "b_held": ("在可能的证候里有禁忌或慎用记载", "recorded against in a pattern that is possible here"),
     "o_avoid": ("关于{x}，下面是有记载不宜或要当心的；这里不作推荐。",
                 "For {x}, this is what is on record as unsuitable or to be careful with; nothing is recommended here."),
+    "o_unheard": ("没有认出{words}，所以说不了它行不行；没有记载不等于没有风险，请问医生或药师。",
+                  "{words} was not recognised, so nothing can be said of it here; no record does not mean no risk. Ask a doctor or pharmacist."),
     "a_avoid_drug": ("正在用{sign}：{items}有相互作用的记载，先问医生或药师。",
                      "With {sign}: interactions are on record for {items}; ask a doctor or pharmacist first."),
     "a_avoid_person": ("{sign}少用或不用：{items}。", "Best avoided by {sign}: {items}."),

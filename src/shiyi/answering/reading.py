@@ -24,6 +24,7 @@ _BELONGS: Final = (
     ("drug-immunosuppressants", "population-immunosuppressed"),
     ("disease-diabetes-mellitus", "population-diabetic"),
     ("population-diabetic", "disease-diabetes-mellitus"),
+    ("disease-glucose-6-phosphate-dehydrogenase-deficiency", "population-g6pd"),
 )
 
 
@@ -118,6 +119,8 @@ def read_question(
     aims = those(SHIYI.Therapy)
     rules = those(SHIYI.Rule, SHIYI.RegulatoryStatus)
     emergencies = _emergencies(question, those(SHIYI.EmergencySign), linked, profile, facts)
+    if Intent.METHOD in intents and not (materials or taken) and (ailments or constitutions):
+        intents.add(Intent.ADVICE)  # how to eat with some trouble, not how to eat some food
     return Reading(
         question, language, mentions, frozenset(intents), ailments,
         absent=those(*AILMENT, SHIYI.Population, negated=True),

@@ -10,7 +10,7 @@ from shiyi.answering.draft import Line, Piece
 from shiyi.answering.facts import Fact
 from shiyi.answering.parts import Desk, Part
 from shiyi.answering.phrases import RATED, RATINGS, capital
-from shiyi.answering.roles import BENEFIT
+from shiyi.answering.roles import BENEFIT, MATERIAL
 from shiyi.answering.voice import closed
 from shiyi.ontology.terms import SHIYI
 
@@ -59,7 +59,8 @@ def patterns_behind(
                 said = voice.say("v_via", state=voice.the(link.object), **values)
                 part.section("h_compare").add(capital(said, voice.language), link, fits[0])
                 break
-    for material in materials[:1]:
+    beside = [each for each in targets if desk.facts.is_a(each, *MATERIAL)]
+    for material in (*materials[:1], *beside):
         text, facts = voice.profile(material)
         if text:
             part.section("h_facts").add(closed(text, end), *facts)

@@ -8,6 +8,7 @@ from shiyi.answering.advice import advise
 from shiyi.answering.candidates import choose
 from shiyi.answering.consult import consult
 from shiyi.answering.cues import Intent, is_cue
+from shiyi.answering.draft import Section
 from shiyi.answering.listing import alike, avoided, is_met_by, qualities
 from shiyi.answering.lookups import (
     constitution,
@@ -37,8 +38,15 @@ def wants_advice(reading: Reading) -> bool:
              *reading.aims)  # fmt: skip
     if reading.wants(Intent.ADVICE):
         return bool(seeds) or bool(reading.person.states)
+    named = reading.materials or (reading.wants(Intent.MAY) and unheard_of(reading))
     only = reading.wants(Intent.DRINK) or not reading.intents
-    return only and bool(seeds) and not reading.materials
+    return only and bool(seeds) and not named
+
+
+def unheard_of(reading: Reading) -> tuple[str, ...]:
+    """List the words of a question that name something, but nothing the knowledge base holds."""
+    unlinked = (m.text for m in reading.mentions if not m.iri and not is_cue(m.text))
+    return tuple(word for word in map(plain, unlinked) if word)
 
 
 def write(desk: Desk, retrieved: Retrieved, runtime: Runtime, method: str) -> Part:
@@ -58,9 +66,7 @@ def write(desk: Desk, retrieved: Retrieved, runtime: Runtime, method: str) -> Pa
     _opened(desk, retrieved, runtime, method, part)
     reading, voice = desk.reading, desk.voice
     part.missing += [voice.say("m_profile", word=plain(w)) for w in reading.person.unknown][:5]
-    unlinked = [m.text for m in reading.mentions if not m.iri]
-    unknown = [plain(w) for w in unlinked if not is_cue(w)]
-    part.missing += [voice.say("m_unlinked", word=w) for w in unknown if w][:3]
+    part.missing += [voice.say("m_unlinked", word=w) for w in unheard_of(reading)][:3]
     if reading.profile.pregnant and reading.profile.sex == "male":
         part.missing.append(voice.say("m_contradiction"))
     part.missing += retrieved.remarks
@@ -138,10 +144,9 @@ def _writers(
     advice = wants_advice(reading)
     if reading.wants(Intent.CONSTITUTION) and not (advice and reading.constitutions):
         chosen.append(lambda: constitution(desk))
-    if reading.rules or (reading.wants(Intent.MEANING) and not reading.materials):
+    if (reading.rules and not advice) or (reading.wants(Intent.MEANING) and not reading.materials):
         chosen.append(lambda: rules(desk))
-    if _is_met(reading):
-        chosen.append(lambda: consult(desk))
+    chosen += [partial(each, desk) for each in _meetings(reading)]
     chosen += _main(desk, retrieved, runtime, alone=not chosen)
     if reading.wants(Intent.DIAGNOSIS) and not advice:
         chosen.append(lambda: patterns(desk))
@@ -161,6 +166,8 @@ def _reporters(desk: Desk, retrieved: Retrieved, runtime: Runtime) -> list[Calla
         return [*chosen, lambda: doctor(desk)]
     if _asks_to_avoid(reading) and not advice:
         return [*chosen, lambda: avoided(desk)]
+    if _asks_of_unheard(reading) and not advice:
+        return [*chosen, lambda: _of_unheard(desk)]
     if advice and is_feverish_child(reading):
         return [*chosen, lambda: feverish_child(desk)]
     if advice and (retrieved.paths or reading.seasons):
@@ -182,19 +189,31 @@ def _meets(reading: Reading) -> bool:
     )  # fmt: skip
 
 
-def _is_met(reading: Reading) -> bool:
-    """Tell whether the safety check has something to say of its own."""
+def _meetings(reading: Reading) -> list[Callable[[Desk], Part]]:
+    """Give what the safety check has to say of its own of the materials that were named."""
     waits = reading.emergencies and not reading.drugs  # food can wait, medicines cannot
-    advised = wants_advice(reading) and not reading.wants(Intent.MAY)
-    return bool(reading.materials) and _meets(reading) and not waits and not advised
+    if not reading.materials or not _meets(reading) or waits:
+        return []
+    return [_clashes if wants_advice(reading) and not reading.wants(Intent.MAY) else consult]
 
 
 def _checks(reading: Reading) -> list[Callable[[Desk], Part]]:
     """Give what speaks for safety whatever a method retrieved."""
-    if _is_met(reading):
-        return [consult]
+    if met := _meetings(reading):
+        return met
     asked = reading.materials and reading.wants(Intent.MAY, Intent.DOSE)
     return [_conditional] if asked and not reading.emergencies else []
+
+
+def _clashes(desk: Desk) -> Part:
+    """Say what is recorded against a thing named beside a wish for advice; nothing else of it."""
+    part = consult(desk)
+    for section in part.sections:  # the signs of alarm go with the advice
+        section.lines = [
+            line for line in section.lines
+            if not any(f.predicate == SHIYI.hasRedFlag for f in line.facts)
+        ]  # fmt: skip
+    return part if part.warnings else Part()
 
 
 def _conditional(desk: Desk) -> Part:
@@ -220,6 +239,8 @@ def _main(
     advice, wanted = wants_advice(reading), qualities(reading, desk)
     if _asks_to_avoid(reading) and not advice:
         return [lambda: avoided(desk)]
+    if _asks_of_unheard(reading) and not advice:
+        return [lambda: _of_unheard(desk)]
     if wanted and not advice:
         return [lambda: alike(desk, wanted)]
     if advice and is_feverish_child(reading):
@@ -234,6 +255,22 @@ def _main(
 def _asks_to_avoid(reading: Reading) -> bool:
     """Tell whether it is asked what to leave out in a state or with a medicine."""
     return reading.wants(Intent.AVOID) and not reading.materials and bool(is_met_by(reading))
+
+
+def _asks_of_unheard(reading: Reading) -> bool:
+    """Tell whether it is asked if something nobody here has heard of may be had in a state."""
+    named = reading.materials or not unheard_of(reading)
+    return reading.wants(Intent.MAY) and not named and bool(is_met_by(reading))
+
+
+def _of_unheard(desk: Desk) -> Part:
+    """Say that nothing is known of the thing, then what is recorded against in such a state."""
+    part, voice, words = avoided(desk), desk.voice, unheard_of(desk.reading)[:3]
+    said = Section("")
+    said.add(voice.say("o_unheard", words=voice.quoted(words)))
+    part.opening.lines[:0] = said.lines
+    part.told |= {voice.say("m_unlinked", word=word) for word in words}
+    return part
 
 
 def _fallback(desk: Desk) -> list[Callable[[], Part]]:
