@@ -85,3 +85,29 @@ def test_what_gout_forbids_is_what_few_other_states_forbid(runtime: Runtime) -> 
     (line,) = [s.text for s in ask(runtime, "痛风吃什么").sentences if "少用或不用" in s.text]
     assert {"啤酒", "肉汤", "动物内脏"} & set(line.partition("：")[2].strip("。").split("、"))
     assert "冷饮" not in line
+
+
+@pytest.mark.parametrize(
+    ("question", "named"),
+    [
+        ("哪些中药和华法林有相互作用", "丹参"),
+        ("which herbs interact with digoxin", "St John's wort"),
+        ("What foods interact with MAOIs?", "soy sauce"),
+    ],
+)
+def test_what_meets_a_medicine_is_listed_with_a_citation_each(
+    runtime: Runtime, question: str, named: str
+) -> None:
+    (line,) = [s for s in ask(runtime, question).sentences if named in s.text]
+    assert len(line.claims) >= 8
+
+
+def test_of_food_that_is_not_named_only_what_is_forbidden_is_said(runtime: Runtime) -> None:
+    answer = ask(runtime, "我妈糖尿病，能喝粥吗")
+    assert "说不了" in answer.sentences[0].text
+    assert any("甜食" in s.text for s in answer.sentences)
+    assert not answer.recommendations
+
+
+def test_one_claim_found_through_two_names_is_told_once(runtime: Runtime) -> None:
+    assert ask(runtime, "乳腺癌患者能吃大豆吗").text.count("大豆异黄酮：乳腺癌慎用") == 1

@@ -1,6 +1,6 @@
 """May I take X with Y: every pair the question names is checked, and said in one line."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -234,7 +234,7 @@ def _line(desk: Desk, found: tuple[Finding, ...]) -> list[Piece]:
     space, end = ("", "。") if voice.language == "zh" else (" ", ".")
     pieces: list[Piece] = []
     notes: dict[str, None] = {}
-    for each in found:
+    for each in _each_once(found):
         text = closed(voice.warned(each), end)
         note = voice.note(each.fact)
         if note and note not in notes:
@@ -243,6 +243,15 @@ def _line(desk: Desk, found: tuple[Finding, ...]) -> list[Piece]:
         before = space if pieces else ""
         pieces.append((before + capital(text, voice.language), each.stated))
     return pieces
+
+
+def _each_once(found: Iterable[Finding]) -> Iterator[Finding]:
+    """Leave out what rests on the same claims, found through another thing of one name."""
+    told = set[tuple[str, ...]]()
+    for each in found:
+        if each.claims not in told:
+            told.add(each.claims)
+            yield each
 
 
 def _possible(desk: Desk, material: str, part: Part) -> bool:

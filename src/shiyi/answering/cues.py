@@ -171,6 +171,8 @@ _AVOID: Final = re.compile(
     r"|(?:不能|不可以?|不宜|不要|不该|不应该?|不适合|避免|少|忌|别)(?:多)?(?:吃|喝|食用?|饮)(?:点|些)?(?:什么|哪些|啥)"
     r"|(?:忌口?|禁忌|忌食|避免|当心)(?:什么|哪些|啥)"
     r"|(?:什么|哪些|啥)(?:食物|东西|食品)?(?:是)?(?:不能|不可以?|不宜|不要|不该|不应该?|不适合|要少|应少|得少|忌|要避免|应避免|该避免)(?:多)?(?:吃|喝|食用?|饮)?"
+    r"|(?:什么|哪些|哪种|啥)[^,，。？?]{0,12}(?:相互作用|相克|冲突|犯冲)"
+    r"| (?:what|which) (?:\w+ ){0,3}interacts? with "
     r"| (?:what|which) (?:\w+ ){0,3}(?:avoid|limit|not eat|not drink|stay away from) "
     r"| (?:what|which) (?:\w+ ){0,2}(?:worsens?|aggravates?|triggers?|are bad for|is bad for|harms?) "
     r"| (?:what|which) (?:\w+ ){0,2}makes? (?:\w+ ){1,4}worse "
@@ -231,6 +233,18 @@ def asks_difference(text: str) -> bool:
 _DIFFERENCE: Final = re.compile(
     r"不同|区别|差别|不一样|一样的?吗|是不是一样|同一[种样个]|一回事|\bthe same\b|哪个更|哪种更|\bdiffer\w*|\bcompare[ds]?\b|\bversus\b|\bvs\b|same as"
 )
+
+
+def asks_to_take(text: str) -> bool:
+    """Tell whether something is to be eaten, drunk or taken.
+
+    >>> asks_to_take("糖尿病能喝粥吗"), asks_to_take("糖尿病会不会遗传")
+    (True, False)
+    """
+    return _TAKING.search(fold(text)) is not None
+
+
+_TAKING: Final = re.compile(r"[吃喝食饮服泡]|\b(?:eat|drink|take|have|use)\b")
 
 
 def refuses(text: str, mention: str) -> bool:

@@ -16,8 +16,7 @@ from shiyi.model.names import resource
 from shiyi.model.rdf import NamedNode
 from shiyi.ontology.terms import SHIYI
 
-_EATEN: Final = (SHIYI.Food, SHIYI.Dish)
-_MOST_STATES, _MOST_AVOIDED, _MOST_ALIKE = 3, 8, 8
+_MOST_STATES, _MOST_AVOIDED, _MOST_MEETING, _MOST_ALIKE = 3, 8, 16, 8
 _QUALITIES: Final = (  # words for the nature of a thing that name no concept by themselves
     (r"温性|性温|温热|温补|\bwarming\b|\bwarm in nature\b", ("nature-warm", "nature-hot")),
     (r"热性|性热|\bhot in nature\b|\bheating\b", ("nature-hot",)),
@@ -46,11 +45,14 @@ def avoided(desk: Desk) -> Part:
         if not found:
             part.missing.append(voice.say("m_avoid", x=voice.name(state)))
             continue
-        facts = found[:_MOST_AVOIDED]
+        facts = found[: _MOST_MEETING if drug else _MOST_AVOIDED]
         person = desk.facts.is_a(state, SHIYI.Population)
         key = "a_avoid_drug" if drug else "a_avoid_person" if person else "b_taboo"
         pieces = each_cited(desk, key, voice.the(state), [(f.other(state), f) for f in facts])
         part.section("h_held").item(*pieces)
+        if rest := len(found) - len(facts):
+            said = voice.say("a_more", x=voice.name(state), n=str(rest))
+            part.section("h_caution").add(said)
         part.paths += [f.path(state) for f in facts[:2]]
     told = bool(part.sections)
     part.opening.add(voice.say("o_avoid" if told else "o_not_known", x=voice.names(concerned)))
@@ -83,15 +85,10 @@ def _ranked(desk: Desk, found: Iterable[Fact]) -> list[Fact]:
         return fact.object if fact.predicate == SHIYI.unsuitableFood else fact.subject
 
     def place(fact: Fact) -> tuple[object, ...]:
-        eaten = desk.facts.is_a(thing(fact), *_EATEN)
-        states = states_against(desk, thing(fact))
-        return (
-            not eaten,
-            fact.predicate not in grave,
-            -round(fact.confidence, 1),
-            states,
-            fact.claim,
-        )
+        eaten = desk.facts.is_a(thing(fact), SHIYI.Food)
+        sure, states = round(fact.confidence, 1), states_against(desk, thing(fact))
+        sources = len(desk.evidences.sources(fact.claim))
+        return not eaten, fact.predicate not in grave, -sure, states, -sources, fact.claim
 
     kept: dict[str, Fact] = {}
     for fact in sorted(found, key=place):

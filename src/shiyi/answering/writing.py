@@ -7,7 +7,7 @@ from typing import Final
 from shiyi.answering.advice import advise
 from shiyi.answering.candidates import choose
 from shiyi.answering.consult import consult
-from shiyi.answering.cues import Intent, is_cue
+from shiyi.answering.cues import Intent, asks_to_take, is_cue
 from shiyi.answering.draft import Section
 from shiyi.answering.listing import alike, avoided, is_met_by, qualities
 from shiyi.answering.lookups import (
@@ -259,15 +259,16 @@ def _asks_to_avoid(reading: Reading) -> bool:
 
 def _asks_of_unheard(reading: Reading) -> bool:
     """Tell whether it is asked if something nobody here has heard of may be had in a state."""
-    named = reading.materials or not unheard_of(reading)
-    return reading.wants(Intent.MAY) and not named and bool(is_met_by(reading))
+    if reading.materials or not reading.wants(Intent.MAY) or not is_met_by(reading):
+        return False
+    return bool(unheard_of(reading)) or asks_to_take(reading.question)
 
 
 def _of_unheard(desk: Desk) -> Part:
     """Say that nothing is known of the thing, then what is recorded against in such a state."""
     part, voice, words = avoided(desk), desk.voice, unheard_of(desk.reading)[:3]
     said = Section("")
-    said.add(voice.say("o_unheard", words=voice.quoted(words)))
+    said.add(voice.say("o_unheard", words=voice.quoted(words) or voice.say("o_unheard_thing")))
     part.opening.lines[:0] = said.lines
     part.told |= {voice.say("m_unlinked", word=word) for word in words}
     return part
