@@ -152,3 +152,52 @@ def test_what_is_added_to_drugs_of_a_channel_does_not_enter_it() -> None:
 
 def test_a_name_within_a_remark_is_no_name_of_the_material() -> None:
     assert not {e for e in read("味苦，寒。皮白乃是蚤休，俗名重台也。") if e[0] == "altLabel"}
+
+
+@pytest.mark.parametrize(
+    ("entry", "left"),
+    [
+        ("味甘，平。主症瘕，头痛。", "积聚类病"),
+        ("味甘，平。主脚肿，头痛。", "水肿"),
+        ("味甘，平。主痞满，头痛。", "胃脘痞满"),
+        ("味甘，平。主头痛，醒酒。", "酒后不适"),
+        ("味甘，平。治反胃，头痛。", "恶心"),
+        ("甘，平。治头痛。中满者忌之。", "湿阻中满证"),
+    ],
+)
+def test_an_alias_wider_or_narrower_than_its_concept_is_left_alone(entry: str, left: str) -> None:
+    found = read(entry)
+    assert ("indicatedFor", "头痛") in found
+    assert left not in {word for _, word in found}
+
+
+@pytest.mark.parametrize(
+    ("entry", "relation"),
+    [
+        ("治头痛。又小胡麻，一名三角胡麻。", "altLabel"),
+        ("治头痛。桃枭，杀百鬼精物。一名枭景。", "altLabel"),
+        ("治头痛。一名人参，一名血参某。", "altLabel"),
+        ("治头痛。乌骨鸡得水中之精气，味甘，平，无毒。", "hasFlavour"),
+        ("治头痛。茎叶煮食，动风动气，便血者勿食。", "contraindicatedIn"),
+        ("治头痛。又一种四方棱而小者，味苦，平肝明目。", "hasEfficacy"),
+        ("治头痛。畏人参，恶苦 、款冬。", "opposes"),
+        ("治头痛。恶芍药，忌生菜。", "incompatibleWith"),
+    ],
+)
+def test_what_is_said_of_another_or_nobody_knows_of_what_is_left_alone(
+    entry: str, relation: str
+) -> None:
+    found = read(entry, "火麻仁")
+    assert ("indicatedFor", "头痛") in found
+    assert relation not in {each for each, _ in found}
+
+
+def test_a_verb_before_a_lost_character_still_changes_the_verb() -> None:
+    assert read("畏人参，恶苦 、款冬。", "麦门冬") == {
+        ("fears", "人参"),
+        ("incompatibleWith", "款冬花"),
+    }
+
+
+def test_a_recipe_whose_title_lost_all_but_one_character_is_left_alone() -> None:
+    assert read("治头痛。桂心 川芎（各一两）上二味，酒浸。", "酒") == set()

@@ -14,7 +14,7 @@ PREFIX : <https://example.org/> PREFIX s: <https://w3id.org/shiyi/vocab#>
 PREFIX rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#>
 PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>
 PREFIX skos: <http://www.w3.org/2004/02/skos/core#> PREFIX dc: <http://purl.org/dc/terms/>
-PREFIX prov: <http://www.w3.org/ns/prov#>
+PREFIX prov: <http://www.w3.org/ns/prov#> PREFIX dcat: <http://www.w3.org/ns/dcat#>
 """
 SOUND_CLAIM = """
 :c a s:Claim ; s:status s:accepted ; s:polarity s:positive ; s:confidence 0.9 ; s:evidence :e ;
@@ -132,6 +132,11 @@ CASES: dict[str, tuple[str, str, URIRef]] = {
         ':x a s:PatientCase ; s:recordedIn :y ; skos:prefLabel "张三"@zh . :y a s:TCMDisease .',
         SH.MaxCountConstraintComponent,
     ),
+    "dataset": (
+        ':x a dcat:Dataset ; dcat:version "1" ; s:statusOnEntry s:accepted .',
+        ':x a dcat:Dataset ; dcat:version "1" ; s:statusOnEntry s:predicted .',
+        SH.InConstraintComponent,
+    ),
     "review": (
         ':x a s:Review ; prov:wasAttributedTo :y ; prov:generatedAtTime "2026-01-01" .',
         ':x a s:Review ; prov:generatedAtTime "2026-01-01" .',
@@ -145,7 +150,7 @@ def graph(turtle: str) -> Graph:
 
 
 def test_every_shape_file_has_a_case() -> None:
-    assert len(shape_names()) == 21
+    assert len(shape_names()) == 22
     assert set(shape_names()) == set(CASES)
 
 

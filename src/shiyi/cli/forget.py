@@ -14,12 +14,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, settings: Settings) -> int:
     """Remove the source; print what went."""
+    from shiyi.cli.making import infer_anew
     from shiyi.ingest.forget import forget
     from shiyi.sparql.knowledge_base import KnowledgeBase
 
     name, _, version = args.source.partition("@")
     with KnowledgeBase.of(settings, write=True) as base:
         gone = forget(base.writer, "tcm-ancient-books" if name == "books" else name, version)
+        if gone["asserted"]:
+            infer_anew(base.store, settings)
     if args.json:
         emit(gone)
     else:

@@ -45,6 +45,8 @@ def _others(args: argparse.Namespace) -> set[str]:
 
 def run(args: argparse.Namespace, settings: Settings) -> int:
     """Ingest each path; print what came of it; status 1 where a part of a source failed."""
+    from shiyi.cli.making import infer_anew
+    from shiyi.ingest.entry import Entry
     from shiyi.ingest.extraction.lessons import lessons, told
     from shiyi.ingest.gate import Gate
     from shiyi.ingest.replacing import Seen, sweep
@@ -75,12 +77,14 @@ def run(args: argparse.Namespace, settings: Settings) -> int:
                 report.notes.append(f"{path.name} is not the file that source.ttl describes")
             writer = None if args.dry_run else base.writer
             seen = Seen()
-            watched = replace(options, watch=seen.take)
+            watched = replace(options, watch=seen.take, entry=Entry(dataset, base.store))
             reports.append(ingest(dataset, batches, report, gate, writer, watched))
             if writer and not (args.resume or args.limit or report.failures or report.waiting):
                 report.taken_back += Counter(sweep(writer, dataset, seen, _others(args)))
             extracting.tell(report, dataset)
         extracting.close()
+        if not args.dry_run and any(each.asserted for each in reports):
+            infer_anew(base.store, settings)
     if sys.stderr.isatty():
         sys.stderr.write("\r\x1b[K")
     if args.json:

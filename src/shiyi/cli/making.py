@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from shiyi.model.rdf import Quad
     from shiyi.shapes.validation import Result
     from shiyi.sparql.oxigraph import OxigraphStore
+    from shiyi.sparql.store import QuadStore
 
 
 class Steps:
@@ -116,6 +117,15 @@ def derive(store: "OxigraphStore", settings: Settings) -> int:
     old = [quad for quad in store.match(graph=graph("derived")) if quad not in kept]
     store.change(add=quads, remove=old)
     return len(quads)
+
+
+def infer_anew(store: "QuadStore", settings: Settings) -> None:
+    """Make inherited cautions and importance anew, after the accepted view changed."""
+    from shiyi.reasoning.derive import rank_quads, rule_quads
+    from shiyi.reasoning.swap import swap
+
+    found = [*rule_quads(store), *rank_quads(store, settings)]
+    swap(store, found, ("rules", "pagerank"))
 
 
 def index_base(settings: Settings) -> None:

@@ -2,30 +2,68 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import combinations, product
 
-from shiyi.model.claim import Claim, Polarity
-from shiyi.model.rdf import DefaultGraph, Quad, local_name, text
-from shiyi.ontology.terms import SHIYI
+from shiyi.model.claim import Claim, Polarity, claim_iri
+from shiyi.model.rdf import DefaultGraph, NamedNode, Object, Quad, local_name, text
+from shiyi.ontology.terms import SHIYI, SKOS
+from shiyi.sparql.store import QuadStore
 
 _FOR = {SHIYI.suitableFood: True, SHIYI.indicatedFor: False, SHIYI.relieves: False}
 _AGAINST = {SHIYI.unsuitableFood: True, SHIYI.contraindicatedIn: False, SHIYI.cautionIn: False,
             SHIYI.aggravates: False}  # fmt: skip
 
 
-def conflict_quads(claims: Iterable[Claim], broader: Mapping[str, list[str]]) -> Iterator[Quad]:
+@dataclass(frozen=True, slots=True)
+class Said:
+    """The triple of an accepted, positive claim."""
+
+    subject: NamedNode
+    predicate: NamedNode
+    object: Object
+
+    @property
+    def iri(self) -> NamedNode:
+        """Name the claim."""
+        return claim_iri(self.subject, self.predicate, self.object, Polarity.POSITIVE)
+
+
+def missing_conflicts(store: QuadStore) -> list[Quad]:
+    """List the links between claims of the accepted view that it lacks."""
+    default = DefaultGraph()
+    said = [
+        Said(quad.subject, predicate, quad.object)
+        for predicate in (SHIYI.hasNature, *_FOR, *_AGAINST)
+        for quad in store.match(None, predicate, None, default)
+        if isinstance(quad.subject, NamedNode) and isinstance(quad.object, NamedNode)
+    ]
+    broader: dict[str, list[str]] = defaultdict(list)
+    for node in {each.object for each in said if each.predicate == SHIYI.hasNature}:
+        if isinstance(node, NamedNode):
+            above = store.match(node, SKOS.broader, None, default)
+            broader[local_name(node.value)] = [local_name(text(quad.object)) for quad in above]
+    held = set(store.match(None, SHIYI.conflictsWith, None, default))
+    return sorted(set(conflict_quads(said, broader)) - held, key=str)
+
+
+def conflict_quads(
+    claims: Iterable[Claim | Said], broader: Mapping[str, list[str]]
+) -> Iterator[Quad]:
     """Yield ``conflictsWith`` both ways: two natures of one material, advice for and against."""
     for one, other in _pairs(list(claims), broader):
         yield Quad(one.iri, SHIYI.conflictsWith, other.iri, DefaultGraph())
         yield Quad(other.iri, SHIYI.conflictsWith, one.iri, DefaultGraph())
 
 
-def _pairs(claims: list[Claim], broader: Mapping[str, list[str]]) -> Iterator[tuple[Claim, Claim]]:
-    natures: dict[str, list[Claim]] = defaultdict(list)
-    said_for: dict[tuple[str, str], list[Claim]] = defaultdict(list)
-    said_against: dict[tuple[str, str], list[Claim]] = defaultdict(list)
+def _pairs(
+    claims: Iterable[Claim | Said], broader: Mapping[str, list[str]]
+) -> Iterator[tuple[Claim | Said, Claim | Said]]:
+    natures: dict[str, list[Claim | Said]] = defaultdict(list)
+    said_for: dict[tuple[str, str], list[Claim | Said]] = defaultdict(list)
+    said_against: dict[tuple[str, str], list[Claim | Said]] = defaultdict(list)
     for claim in claims:
-        if claim.polarity is Polarity.NEGATIVE:
+        if isinstance(claim, Claim) and claim.polarity is Polarity.NEGATIVE:
             continue
         if claim.predicate == SHIYI.hasNature:
             natures[claim.subject.value].append(claim)
@@ -40,12 +78,14 @@ def _pairs(claims: list[Claim], broader: Mapping[str, list[str]]) -> Iterator[tu
         yield from product(said_for[key], said_against[key])
 
 
-def _condition_and_food(claim: Claim, condition_first: bool) -> tuple[str, str]:
+def _condition_and_food(claim: Claim | Said, condition_first: bool) -> tuple[str, str]:
     subject, said = claim.subject.value, text(claim.object)
     return (subject, said) if condition_first else (said, subject)
 
 
-def _degrees_of_one(one: Claim, other: Claim, broader: Mapping[str, list[str]]) -> bool:
+def _degrees_of_one(
+    one: Claim | Said, other: Claim | Said, broader: Mapping[str, list[str]]
+) -> bool:
     """Tell whether one nature is a degree of the other, as 微寒 is of 寒."""
     first, second = local_name(text(one.object)), local_name(text(other.object))
     return second in broader.get(first, ()) or first in broader.get(second, ())

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from shiyi.artefacts import artefact
-from shiyi.errors import FormatError, UsageError
+from shiyi.errors import ConformanceError, FormatError, UsageError
 from shiyi.ingest.text.document import Repair
-from shiyi.model.claim import Source, Tier
+from shiyi.model.claim import Source, Status, Tier
 from shiyi.model.names import graph, resource
 from shiyi.model.rdf import Literal, NamedNode, Quad, Term, local_name, parse_turtle, text
-from shiyi.ontology.statements import source_quads
+from shiyi.ontology.statements import STATUSES, source_quads
 from shiyi.ontology.terms import DCAT, DCTERMS, RDF, RDFS, SHIYI
 
 _TIER = re.compile(r"tier-([a-z-]+)$")
@@ -21,13 +21,17 @@ _BLOCK = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """One release of a source; ``digests`` give the SHA-256 its files had when described."""
+    """One release of a source; ``digests`` give the SHA-256 its files had when described.
+
+    ``entry`` is its policy: the status that a claim of it has once it conforms, candidate or accepted.
+    """
 
     name: str
     version: str
     source: Source
     page: str = ""
     digests: Mapping[str, str] = field(default_factory=dict)
+    entry: Status = Status.CANDIDATE
 
     @property
     def graph(self) -> NamedNode:
@@ -42,6 +46,8 @@ class Dataset:
         yield Quad(node, DCTERMS.source, self.source.iri, self.graph)
         if self.page:
             yield Quad(node, DCAT.landingPage, NamedNode(self.page), self.graph)
+        if self.entry is not Status.CANDIDATE:
+            yield Quad(node, SHIYI.statusOnEntry, STATUSES[self.entry], self.graph)
         yield from source_quads(self.source, self.graph)
 
     def differs(self, path: Path) -> bool:
@@ -60,10 +66,14 @@ def described(name: str) -> Dataset:
 
 
 def described_in(path: Path) -> Dataset:
-    """Read a ``source.ttl``, whose dataset is named ``id:dataset-<name>``."""
+    """Read a ``source.ttl``, whose dataset is named ``id:dataset-<name>``.
+
+    Raises :class:`ConformanceError` for one that breaks the shape of datasets.
+    """
     if not path.is_file():
         raise UsageError(f"{path} is missing: it names title, licence, version and tier")
     facts = _Facts(parse_turtle(path.read_text(encoding="utf-8")))
+    _check(facts, path)
     [node] = facts.subjects(RDF.type, DCAT.Dataset)
     name = local_name(text(node)).removeprefix("dataset-")
     tier = _TIER.search(facts.one(node, SHIYI.sourceTier))
@@ -79,9 +89,19 @@ def described_in(path: Path) -> Dataset:
         facts.one(each, DCTERMS.title): facts.one(each, DCTERMS.identifier).removeprefix("sha256:")
         for each in facts.objects(node, DCAT.distribution)
     }
+    said = facts.one(node, SHIYI.statusOnEntry)
+    entry = Status(local_name(said)) if said else Status.CANDIDATE
     return Dataset(
-        name, facts.one(node, DCAT.version), source, facts.one(node, DCAT.landingPage), files
+        name, facts.one(node, DCAT.version), source, facts.one(node, DCAT.landingPage), files, entry
     )
+
+
+def _check(facts: "_Facts", path: Path) -> None:
+    from shiyi.shapes.validation import lowered, shapes_graph, validate
+
+    results = validate(lowered(facts.quads), shapes_graph("dataset"))
+    if faults := [f"{path}: {each.message_en}" for each in results if each.severity == "Violation"]:
+        raise ConformanceError(faults)
 
 
 def dataset_names() -> tuple[str, ...]:
@@ -120,13 +140,13 @@ def file_digest(path: Path) -> str:
 
 class _Facts:
     def __init__(self, quads: Iterable[Quad]) -> None:
-        self._quads = tuple(quads)
+        self.quads = tuple(quads)
 
     def subjects(self, predicate: NamedNode, value: Term) -> list[Term]:
-        return [q.subject for q in self._quads if q.predicate == predicate and q.object == value]
+        return [q.subject for q in self.quads if q.predicate == predicate and q.object == value]
 
     def objects(self, subject: Term, predicate: NamedNode) -> list[Term]:
-        return [q.object for q in self._quads if q.subject == subject and q.predicate == predicate]
+        return [q.object for q in self.quads if q.subject == subject and q.predicate == predicate]
 
     def one(self, subject: Term, predicate: NamedNode, language: str = "") -> str:
         for term in self.objects(subject, predicate):

@@ -4,17 +4,19 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from shiyi.errors import UsageError
-from shiyi.ingest.gate import CANDIDATES, QUARANTINE, sources_of, votes
+from shiyi.ingest.gate import ACCEPTED, CANDIDATES, QUARANTINE, sources_of, votes
 from shiyi.ingest.releases import forget_key
 from shiyi.model.confidence import Confidence, fuse
-from shiyi.model.names import content_hash, graph
-from shiyi.model.rdf import NamedNode, Quad, decimal
-from shiyi.ontology.terms import DCAT, PROV, RDF, SHIYI
+from shiyi.model.names import content_hash, graph, resource
+from shiyi.model.rdf import NamedNode, Quad, Triple, decimal
+from shiyi.ontology.statements import Graph
+from shiyi.ontology.terms import DCAT, DCTERMS, PROV, RDF, SHIYI
 from shiyi.prompts.replies import Replies
 from shiyi.sparql.store import QuadStore
 from shiyi.sparql.writer import Writer
 
 _PART = 2000  # quads, or pieces of evidence, that one change removes
+_REVIEWS, _BY_HAND = graph("reviews"), resource("activity-curation")
 
 
 def releases(store: QuadStore, name: str) -> list[str]:
@@ -39,7 +41,7 @@ def forget(writer: Writer, name: str, version: str = "") -> dict[str, int]:
     if not chosen:
         known = f"it holds {name}@{', '.join(held)}" if held else "see `shiyi query` for its graphs"
         raise UsageError(f"this base holds no {name}{'@' if version else ''}{version}; {known}")
-    counts = {"evidence": 0, "claims": 0, "quads": 0, "cases": 0}
+    counts = {"evidence": 0, "claims": 0, "quads": 0, "cases": 0, "asserted": 0}
     for each in chosen:
         _forget(writer, name, each, counts)
     replies = Replies.open(writer.journal.path.parent)
@@ -56,6 +58,11 @@ def _forget(writer: Writer, name: str, version: str, counts: dict[str, int]) -> 
         for claims in (CANDIDATES, QUARANTINE):
             if isinstance(source, NamedNode):
                 _forget_evidence(writer, source, claims, release, counts)
+        if isinstance(source, NamedNode):
+            asserted = list(asserted_by_policy(store, source))
+            counts["asserted"] += len(asserted)
+            drop_evidence(writer, asserted, ACCEPTED, release, counts)
+            drop_quads(writer, list(_uncited(store, source)), release, counts)
     for beside in _beside(store, release):
         while part := list(islice(store.match(graph=beside), _PART)):
             counts["quads"] += len(part)
@@ -93,8 +100,31 @@ def _forget_evidence(
         drop_evidence(writer, nodes, claims, release, counts)
 
 
+def asserted_by_policy(store: QuadStore, source: NamedNode) -> Iterator[NamedNode]:
+    """Yield the evidence of the accepted view that came with a source's policy.
+
+    What a curator wrote, and the evidence of a claim that experts have reviewed, stays.
+    """
+    for node in sources_of(ACCEPTED, store, source):
+        made = next(store.match(node, PROV.wasGeneratedBy, None, ACCEPTED), None)
+        cited = [quad.subject for quad in store.match(None, SHIYI.evidence, node, ACCEPTED)]
+        reviewed = any(
+            True for claim in cited for _ in store.match(None, DCTERMS.subject, claim, _REVIEWS)
+        )
+        if made is not None and made.object != _BY_HAND and not reviewed:
+            yield node
+
+
+def _uncited(store: QuadStore, source: NamedNode) -> Iterator[Quad]:
+    """Yield what the accepted view says of a source that nothing in it cites any more."""
+    if any(store.match(source, RDF.type, SHIYI.Source, ACCEPTED)) and not any(
+        store.match(None, None, source, ACCEPTED)
+    ):
+        yield from store.match(source, None, None, ACCEPTED)
+
+
 def drop_evidence(
-    writer: Writer, evidence: Sequence[NamedNode], claims: NamedNode, release: str,
+    writer: Writer, evidence: Sequence[NamedNode], claims: Graph, release: str,
     counts: dict[str, int],
 ) -> None:  # fmt: skip
     """Remove pieces of evidence, and the claims of that graph that stood on them alone."""
@@ -128,13 +158,13 @@ def drop_quads(writer: Writer, quads: Sequence[Quad], release: str, counts: dict
 
 
 def _without(
-    store: QuadStore, claim: NamedNode, claims: NamedNode, gone: set[NamedNode]
+    store: QuadStore, claim: NamedNode, claims: Graph, gone: set[NamedNode]
 ) -> tuple[list[Quad], list[Quad]]:
     """Give what a claim loses with some evidence, and the confidence it then has."""
     quads = list(store.match(claim, None, None, claims))
     left = [q.object for q in quads if q.predicate == SHIYI.evidence and q.object not in gone]
     if not left:
-        return quads, []
+        return [*quads, *_asserted(store, claim, quads)], []
     texts = set(_texts(store, left, claims))
     lost = [
         quad for quad in quads
@@ -143,19 +173,31 @@ def _without(
         or quad.predicate == SHIYI.confidence
     ]  # fmt: skip
     kept = set(left)
-    fused = fuse(vote for node, vote in _votes(store, claim) if node in kept)
+    fused = fuse(vote for node, vote in _votes(store, claim, claims) if node in kept)
     return lost, [Quad(claim, SHIYI.confidence, decimal(fused.value), claims)]
 
 
-def _texts(store: QuadStore, evidence: Sequence[object], claims: NamedNode) -> Iterator[object]:
+def _asserted(store: QuadStore, claim: NamedNode, quads: Sequence[Quad]) -> Iterator[Quad]:
+    """Yield what goes with a claim of the accepted view: its triple, and links from others."""
+    for quad in quads:
+        said = quad.object
+        if quad.graph_name == ACCEPTED and isinstance(said, Triple):
+            if isinstance(said.subject, NamedNode):
+                yield from store.match(said.subject, said.predicate, said.object, ACCEPTED)
+            yield from store.match(None, SHIYI.conflictsWith, claim, ACCEPTED)
+
+
+def _texts(store: QuadStore, evidence: Sequence[object], claims: Graph) -> Iterator[object]:
     for node in evidence:
         if isinstance(node, NamedNode):
             yield from (q.object for q in store.match(node, PROV.wasDerivedFrom, None, claims))
 
 
-def _votes(store: QuadStore, claim: NamedNode) -> Iterator[tuple[object, tuple[str, Confidence]]]:
-    nodes = [q.object for q in store.match(claim, SHIYI.evidence, None, CANDIDATES)]
-    yield from zip(nodes, votes(store, claim), strict=False)
+def _votes(
+    store: QuadStore, claim: NamedNode, claims: Graph
+) -> Iterator[tuple[object, tuple[str, Confidence]]]:
+    nodes = [q.object for q in store.match(claim, SHIYI.evidence, None, claims)]
+    yield from zip(nodes, votes(store, claim, claims), strict=False)
 
 
 def _remove(writer: Writer, remove: list[Quad], add: list[Quad], release: str) -> None:

@@ -1,4 +1,4 @@
-"""The gate: what was extracted is checked with the shapes, then a candidate or in quarantine."""
+"""The gate: what was extracted is checked with the shapes; it enters, or goes into quarantine."""
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from shiyi.linking.labels import LabelIndex
-from shiyi.model.claim import Claim, Polarity, Status
+from shiyi.model.claim import Claim, Polarity, Source, Status
 from shiyi.model.confidence import Confidence, fuse
 from shiyi.model.names import graph
 from shiyi.model.rdf import (
@@ -20,7 +20,8 @@ from shiyi.model.rdf import (
     local_name,
     text,
 )
-from shiyi.ontology.lines import claim_blocks
+from shiyi.ontology.lines import claim_blocks, line_end
+from shiyi.ontology.statements import Graph as Place
 from shiyi.ontology.statements import claim_quads, source_quads
 from shiyi.ontology.terms import DCTERMS, RDF, RDFS, SHIYI
 from shiyi.ontology.vocabulary import Schema
@@ -32,15 +33,24 @@ if TYPE_CHECKING:
     from rdflib import Graph
 
 CANDIDATES, QUARANTINE = graph("candidates"), graph("quarantine")
+ACCEPTED = DefaultGraph()
+_PLACES: Mapping[Status, Place] = {
+    Status.ACCEPTED: ACCEPTED, Status.CANDIDATE: CANDIDATES, Status.QUARANTINED: QUARANTINE,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Proposed:
-    """A claim with one piece of evidence; its quote is ``[start, end)`` of a passage, if any."""
+    """A claim with one piece of evidence; its quote is ``[start, end)`` of a passage, if any.
+
+    ``entry`` is its status once it conforms. ``by_model`` tells that a model read it.
+    """
 
     claim: Claim
     start: int = -1
     end: int = -1
+    by_model: bool = False
+    entry: Status = Status.CANDIDATE
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +59,11 @@ class Judged:
 
     proposed: Proposed
     faults: tuple[Result, ...] = ()
+
+    @property
+    def status(self) -> Status:
+        """Give the status it enters with."""
+        return Status.QUARANTINED if self.faults else self.proposed.entry
 
 
 class Gate:
@@ -168,16 +183,17 @@ class _Votes:
 
 
 class Votes:
-    """What each candidate rests on so far, so that its one confidence is kept up to date.
+    """What each claim rests on so far in its graph, so that its one confidence is kept up to date.
 
     The claims of late are in memory; all others are in the store.
     """
 
     def __init__(self, store: QuadStore) -> None:
         self._store = store
-        self._late: dict[NamedNode, _Votes] = {}
-        self._before: dict[NamedNode, _Votes] = {}
+        self._late: dict[tuple[NamedNode, Place], _Votes] = {}
+        self._before: dict[tuple[NamedNode, Place], _Votes] = {}
         self._through = 0
+        self._told: set[NamedNode] = set()
 
     def __len__(self) -> int:
         """Count the claims of late."""
@@ -192,44 +208,51 @@ class Votes:
         through, self._through = self._through, sequence
         return through
 
-    def add(self, claim: Claim) -> None:
+    def add(self, claim: Claim, place: Place = CANDIDATES) -> None:
         """Count a claim's evidence."""
-        best = self._of(claim.iri).best
+        best = self._of(claim.iri, place).best
         for each in claim.evidence:
             lineage = each.source.lineage or each.source.id
             known = best.get(lineage)
             best[lineage] = max(known, each.confidence) if known else each.confidence
 
-    def confidence(self, iri: NamedNode) -> tuple[Quad, list[Quad]]:
+    def confidence(self, iri: NamedNode, place: Place = CANDIDATES) -> tuple[Quad, list[Quad]]:
         """Give the fused confidence of a counted claim, and what it replaces."""
-        kept = self._of(iri)
-        said = Quad(iri, SHIYI.confidence, decimal(fuse(kept.best.items()).value), CANDIDATES)
+        kept = self._of(iri, place)
+        said = Quad(iri, SHIYI.confidence, decimal(fuse(kept.best.items()).value), place)
         if kept.said:
             old = [kept.said]
         else:
-            old = (
-                [] if kept.new else list(self._store.match(iri, SHIYI.confidence, None, CANDIDATES))
-            )
+            old = [] if kept.new else list(self._store.match(iri, SHIYI.confidence, None, place))
         kept.said = said
         return said, [quad for quad in old if quad != said]
 
-    def _of(self, iri: NamedNode) -> _Votes:
-        kept = self._late.get(iri)
+    def untold(self, source: Source) -> bool:
+        """Tell, once, whether the accepted view does not know a source yet."""
+        if source.iri in self._told:
+            return False
+        self._told.add(source.iri)
+        return not any(self._store.match(source.iri, RDF.type, SHIYI.Source, ACCEPTED))
+
+    def _of(self, iri: NamedNode, place: Place) -> _Votes:
+        kept = self._late.get((iri, place))
         if kept is None:
-            kept = self._before.pop(iri, None)
+            kept = self._before.pop((iri, place), None)
             if kept is None:
-                best = dict(_best(votes(self._store, iri)))
+                best = dict(_best(votes(self._store, iri, place)))
                 kept = _Votes(best, new=not best)
-            self._late[iri] = kept
+            self._late[iri, place] = kept
         return kept
 
 
-def votes(store: QuadStore, claim: NamedNode) -> Iterator[tuple[str, Confidence]]:
-    """Yield lineage and weight of each piece of evidence that a candidate has in the store."""
-    for quad in store.match(claim, SHIYI.evidence, None, CANDIDATES):
+def votes(
+    store: QuadStore, claim: NamedNode, place: Place = CANDIDATES
+) -> Iterator[tuple[str, Confidence]]:
+    """Yield lineage and weight of each piece of evidence that a claim has in a graph."""
+    for quad in store.match(claim, SHIYI.evidence, None, place):
         if isinstance(quad.object, NamedNode):
-            weight = _first(store, quad.object, SHIYI.extractionConfidence, CANDIDATES)
-            source = NamedNode(_first(store, quad.object, DCTERMS.source, CANDIDATES))
+            weight = _first(store, quad.object, SHIYI.extractionConfidence, place)
+            source = NamedNode(_first(store, quad.object, DCTERMS.source, place))
             lineage = _first(store, source, SHIYI.lineage, None) or local_name(source.value)
             yield lineage, Confidence(float(weight))
 
@@ -241,9 +264,7 @@ def _best(found: Iterable[tuple[str, Confidence]]) -> Iterator[tuple[str, Confid
     yield from best.items()
 
 
-def _first(
-    store: QuadStore, subject: NamedNode, predicate: NamedNode, place: NamedNode | None
-) -> str:
+def _first(store: QuadStore, subject: NamedNode, predicate: NamedNode, place: Place | None) -> str:
     return next((text(q.object) for q in store.match(subject, predicate, None, place)), "")
 
 
@@ -260,16 +281,20 @@ class Change:
 
 
 def change_of(judged: Iterable[Judged], kept: Votes) -> Change:
-    """Write judged claims as lines of ``candidates`` and ``quarantine``."""
-    change, counted, blocks = Change(), dict[NamedNode, None](), dict[str, None]()
+    """Write judged claims as lines of the accepted view, ``candidates`` and ``quarantine``."""
+    change, blocks = Change(), dict[str, None]()
+    counted: dict[tuple[NamedNode, Place], None] = {}
     for each in judged:
         blocks.update(dict.fromkeys(_claim(each)))
+        if each.status is Status.ACCEPTED:
+            blocks.update(dict.fromkeys(_sources(each.proposed.claim, kept)))
         if not each.faults:
-            counted[each.proposed.claim.iri] = None
-            kept.add(each.proposed.claim)
+            place = _PLACES[each.status]
+            counted[each.proposed.claim.iri, place] = None
+            kept.add(each.proposed.claim, place)
     change.added = list(blocks)
-    for iri in counted:
-        quad, old = kept.confidence(iri)
+    for iri, place in counted:
+        quad, old = kept.confidence(iri, place)
         if old:
             change.replacing.append(quad)
             change.replaced += old
@@ -279,14 +304,13 @@ def change_of(judged: Iterable[Judged], kept: Votes) -> Change:
 
 
 def _claim(judged: Judged) -> Iterator[str]:
-    conforms = not judged.faults
-    place = CANDIDATES if conforms else QUARANTINE
-    status = Status.CANDIDATE if conforms else Status.QUARANTINED
-    proposed, said, end = judged.proposed, judged.proposed.claim, f" {place} .\n"
+    status = judged.status
+    place = _PLACES[status]
+    proposed, said, end = judged.proposed, judged.proposed.claim, line_end(place)
     claim = Claim(said.subject, said.predicate, said.object, said.evidence, said.polarity, status)
     iri = canonical(claim.iri)
-    # a candidate's confidence is fused over all its evidence, and written once
-    yield from claim_blocks(claim, place, fused=not conforms)
+    # the confidence of what enters is fused over all its evidence, and written once
+    yield from claim_blocks(claim, place, fused=status is Status.QUARANTINED)
     for evidence in claim.evidence:
         if evidence.passage:
             yield f"{iri} {SHIYI.supportedByText} {evidence.passage}{end}"
@@ -301,7 +325,14 @@ def _claim(judged: Judged) -> Iterator[str]:
         yield f"{iri} {RDFS.comment} {Literal(fault.message_zh, language='zh')}{end}"
 
 
-def sources_of(evidence_graph: NamedNode, store: QuadStore, source: NamedNode) -> list[NamedNode]:
+def _sources(claim: Claim, kept: Votes) -> Iterator[str]:
+    """Yield what the accepted view must know of the sources that an accepted claim cites."""
+    for evidence in claim.evidence:
+        if kept.untold(evidence.source):
+            yield from (f"{quad} .\n" for quad in source_quads(evidence.source))
+
+
+def sources_of(evidence_graph: Place, store: QuadStore, source: NamedNode) -> list[NamedNode]:
     """List the evidence nodes of ``source`` in a graph of claims."""
     found = store.match(None, DCTERMS.source, source, evidence_graph)
     return [quad.subject for quad in found if isinstance(quad.subject, NamedNode)]

@@ -5,13 +5,14 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from shiyi.ingest.datasets import Dataset
-from shiyi.ingest.forget import drop_evidence, drop_quads, releases
-from shiyi.ingest.gate import CANDIDATES, QUARANTINE, Judged
+from shiyi.ingest.forget import asserted_by_policy, drop_evidence, drop_quads, releases
+from shiyi.ingest.gate import ACCEPTED, CANDIDATES, QUARANTINE, Judged, sources_of
 from shiyi.ingest.releases import sweep_key, swept
 from shiyi.ingest.run import WHO, Content
 from shiyi.model.names import graph
 from shiyi.model.rdf import NamedNode, Quad, text
-from shiyi.ontology.terms import DCTERMS, PROV, RDF, SHIYI
+from shiyi.ontology.statements import Graph
+from shiyi.ontology.terms import PROV, RDF, SHIYI
 from shiyi.sparql.writer import Writer
 
 _PART = 2000
@@ -59,7 +60,7 @@ def sweep(
         return counts
     times = swept(writer.journal, dataset.name) + 1
     writer.write((), key=sweep_key(dataset.name, times), who=WHO, why=release)
-    for claims in (CANDIDATES, QUARANTINE):
+    for claims in (ACCEPTED, CANDIDATES, QUARANTINE):
         drop_evidence(writer, [node for node, place in stale if place == claims], claims, release,
                       counts)  # fmt: skip
     drop_quads(writer, passages, release, counts)
@@ -76,12 +77,15 @@ def _is_digest(dataset: Dataset) -> bool:
 
 def _stale_evidence(
     writer: Writer, seen: Seen, others: Collection[str]
-) -> Iterator[tuple[NamedNode, NamedNode]]:
-    for place in (CANDIDATES, QUARANTINE):
+) -> Iterator[tuple[NamedNode, Graph]]:
+    places: tuple[Graph, ...] = (ACCEPTED, CANDIDATES, QUARANTINE)
+    for place in places:
         for source in seen.sources:
-            for quad in writer.store.match(None, DCTERMS.source, source, place):
-                node = quad.subject
-                if not isinstance(node, NamedNode) or hash(node) in seen.nodes:
+            for node in (
+                asserted_by_policy(writer.store, source) if place == ACCEPTED
+                else sources_of(place, writer.store, source)
+            ):  # fmt: skip
+                if hash(node) in seen.nodes:
                     continue
                 if _found_by(writer, node, place) in others:
                     continue
@@ -89,7 +93,7 @@ def _stale_evidence(
                     yield node, place
 
 
-def _found_by(writer: Writer, node: NamedNode, place: NamedNode) -> str:
+def _found_by(writer: Writer, node: NamedNode, place: Graph) -> str:
     """Name the extractor that found evidence, without its version; "" where none is named."""
     made = next(writer.store.match(node, PROV.wasGeneratedBy, None, place), None)
     if made is None:
@@ -98,7 +102,7 @@ def _found_by(writer: Writer, node: NamedNode, place: NamedNode) -> str:
 
 
 def _is_of_files(
-    writer: Writer, node: NamedNode, source: NamedNode, place: NamedNode, seen: Seen
+    writer: Writer, node: NamedNode, source: NamedNode, place: Graph, seen: Seen
 ) -> bool:
     """Tell whether evidence is of a passage, or of a row of a file that was read."""
     derived = next(writer.store.match(node, PROV.wasDerivedFrom, None, place), None)

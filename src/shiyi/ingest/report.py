@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from shiyi.ingest.gate import Judged
+from shiyi.model.claim import Status
 from shiyi.model.rdf import local_name
 
 
@@ -19,7 +20,9 @@ class Report:
     passages: int = 0
     rows: int = 0
     skipped: int = 0  # batches that an earlier run had written
-    claims: Counter[str] = field(default_factory=Counter)
+    claims: Counter[str] = field(default_factory=Counter)  # candidates
+    asserted: Counter[str] = field(default_factory=Counter)  # by the policy of the source
+    held_back: Counter[str] = field(default_factory=Counter)  # candidates in spite of it, and why
     quarantined: Counter[str] = field(default_factory=Counter)
     unlinked: Counter[str] = field(default_factory=Counter)
     repaired: Counter[str] = field(default_factory=Counter)
@@ -50,7 +53,9 @@ class Report:
         """Count claims by relation, and those in quarantine by the shape they break."""
         for each in judged:
             relation = local_name(each.proposed.claim.predicate.value)
-            self.claims[relation] += not each.faults
+            accepted = each.status is Status.ACCEPTED
+            self.asserted[relation] += accepted
+            self.claims[relation] += not (each.faults or accepted)
             for fault in each.faults[:1]:
                 self.quarantined[f"{relation}: {fault.message_en or fault.component}"] += 1
 
@@ -59,7 +64,8 @@ class Report:
         return {
             "dataset": self.dataset, "documents": self.documents, "sections": self.sections,
             "passages": self.passages, "rows": self.rows, "skipped_batches": self.skipped,
-            "claims": dict(self.claims.most_common()), "quarantined": dict(self.quarantined),
+            "claims": dict(self.claims.most_common()), "asserted": dict(+self.asserted),
+            "held_back": dict(self.held_back), "quarantined": dict(self.quarantined),
             "unlinked": dict(self.unlinked.most_common()), "repaired": dict(self.repaired),
             "refused": dict(self.refused), "parked": dict(self.parked), "model": self.model,
             "removed": dict(self.removed), "filed": dict(self.filed),
@@ -78,6 +84,8 @@ class Report:
             if number:
                 yield f"  {name:<40}{number:>10,}"
         for title, counter in (
+            ("asserted by policy 按政策接受", +self.asserted),
+            ("candidates in spite of it 仍为候选", self.held_back),
             ("candidate claims 候选论断", self.claims), ("quarantined 隔离", self.quarantined),
             ("unlinked 未链接", self.unlinked), ("repaired 修复", self.repaired),
             ("refused statements 拒收陈述", self.refused), ("parked passages 待读段落", self.parked),
@@ -85,7 +93,16 @@ class Report:
             ("taken back 撤回", self.taken_back), ("school 流派", self.overlay), ("cases without the model 未用模型", self.model_faults),
         ):  # fmt: skip
             if not counter and title.startswith(
-                ("refused", "parked", "removed", "cases", "school", "taken")
+                (
+                    "asserted",
+                    "candidates in",
+                    "refused",
+                    "parked",
+                    "removed",
+                    "cases",
+                    "school",
+                    "taken",
+                )
             ):
                 continue
             yield f"  {title:<40}{sum(counter.values()):>10,}"

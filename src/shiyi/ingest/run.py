@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from shiyi.errors import ShiyiError
+from shiyi.ingest.conflicts import missing_conflicts
 from shiyi.ingest.datasets import Dataset
+from shiyi.ingest.entry import Entry
 from shiyi.ingest.extraction.parking import parked_in, parked_quads, tries_of
 from shiyi.ingest.extraction.port import Extracted, Extractor
 from shiyi.ingest.gate import Gate, Judged, Proposed, Votes, change_of
@@ -62,6 +64,7 @@ class Options:
     resume: bool = False
     progress: Callable[[Report], None] = lambda report: None
     watch: Callable[["Content", list[Judged]], None] = lambda content, judged: None
+    entry: Entry | None = None  # the policy of the dataset; without it all are candidates
 
 
 def ingest(
@@ -77,13 +80,16 @@ def ingest(
     votes = Votes(writer.store) if writer else None
     again = taken_back(writer.journal, dataset.name, dataset.version) if writer else 0
     for batch in batches:
-        key = f"ingest {report.dataset} {batch.key}" + (f" {again}" if again else "")
+        policy = " accepted" if options.entry and options.entry.accepts else ""
+        key = f"ingest {report.dataset} {batch.key}{policy}" + (f" {again}" if again else "")
         if writer and options.resume and writer.journal.find(key) is not None:
             report.skipped += 1
             continue
         with _uncollected():
             content = batch.make()
             gate.know(content.classes)
+            if options.entry:
+                content.proposed = options.entry.of(content.proposed, report.held_back)
             judged = gate.judge(content.proposed)
             options.watch(content, judged)
         report.count(judged)
@@ -102,6 +108,9 @@ def ingest(
         options.progress(report)
     if writer:
         writer.settle()
+        if report.asserted and (links := missing_conflicts(writer.store)):
+            why = f"conflicts of {report.dataset}"
+            writer.write(links, key=f"{why} {writer.sequence}", who=WHO, why=why)
     report.seconds += time.perf_counter() - started
     return report
 
@@ -250,4 +259,4 @@ def proposed_of(
         activity=f"{extractor.name}-{extractor.version}",
     )  # fmt: skip
     claim = Claim(found.subject, found.predicate, found.object, (evidence,), found.polarity)
-    return Proposed(claim, found.start, found.end)
+    return Proposed(claim, found.start, found.end, extractor.by_model)

@@ -129,7 +129,7 @@ class Claim:
     @property
     def iri(self) -> NamedNode:
         """Name the claim by the canonical N-Triples of its triple and its polarity."""
-        return _claim_iri(self.subject, self.predicate, self.object, self.polarity)
+        return claim_iri(self.subject, self.predicate, self.object, self.polarity)
 
     @property
     def asserted(self) -> bool:
@@ -154,8 +154,9 @@ class Claim:
 
 
 @lru_cache(maxsize=4096)  # a claim is asked for its name several times while it is written
-def _claim_iri(
+def claim_iri(
     subject: NamedNode, predicate: NamedNode, said: Object, polarity: Polarity
 ) -> NamedNode:
+    """Name the claim that a triple and a polarity make."""
     triple = (canonical(subject), canonical(predicate), canonical(said))
     return resource(f"claim/{content_hash(*triple, polarity)}")

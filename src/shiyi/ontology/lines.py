@@ -6,7 +6,7 @@ from shiyi.model.claim import Checked, Claim, Evidence, Polarity, Source, Status
 from shiyi.model.confidence import Confidence
 from shiyi.model.names import resource
 from shiyi.model.rdf import Literal, NamedNode, canonical, decimal
-from shiyi.ontology.statements import POLARITIES, QUALIFIERS, STATUSES, TIERS
+from shiyi.ontology.statements import POLARITIES, QUALIFIERS, STATUSES, TIERS, Graph
 from shiyi.ontology.terms import DCTERMS, PROV, RDF, SHIYI
 
 _NODE = "\0"  # stands for a claim or a piece of evidence; no line has it
@@ -18,13 +18,23 @@ _EVIDENCE, _FROM, _LOCATOR, _QUOTE = map(
 )
 
 
-def claim_blocks(claim: Claim, graph: NamedNode, fused: bool = True) -> list[str]:
+def line_end(graph: Graph) -> str:
+    r"""Give what ends a line of a quad in ``graph``.
+
+    >>> from shiyi.model.rdf import DefaultGraph
+    >>> line_end(NamedNode("https://e.org/g")), line_end(DefaultGraph())
+    (' <https://e.org/g> .\n', ' .\n')
+    """
+    return f" {graph} .\n" if isinstance(graph, NamedNode) else " .\n"
+
+
+def claim_blocks(claim: Claim, graph: Graph, fused: bool = True) -> list[str]:
     """List the lines of ``claim_quads``: a block for the claim, then one for each evidence.
 
     Blocks that are equal say the same, so that a caller may write each but once.
     """
     node = claim.iri
-    iri, end = canonical(node), f" {graph} .\n"
+    iri, end = canonical(node), line_end(graph)
     subject, predicate = canonical(claim.subject), canonical(claim.predicate)
     said = canonical(claim.object)
     triple = f"{subject} {predicate} {said}"

@@ -193,6 +193,7 @@ class SHIYI(Vocabulary, base=VOCAB):
     reverses: NamedNode
     agreement: NamedNode
     homeStatus: NamedNode
+    statusOnEntry: NamedNode
     # what a claim's fused confidence is made of, in the derived graph
     textPart: NamedNode
     entityPart: NamedNode

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Sequence
 
+from shiyi.ingest.extraction.senses import OLD_SENSES, says_the_same
 from shiyi.linking.labels import PREFERRED, LabelIndex
 from shiyi.linking.normalise import fold
 from shiyi.model.rdf import NamedNode
@@ -25,6 +26,7 @@ class Lexicon:
                 preferred = label.role == PREFERRED
                 found[fold(label.text)][concept.kind].add((preferred, concept.iri))
         self._found = {form: dict(kinds) for form, kinds in found.items()}
+        self._names = {each.iri: each.zh or each.en for each in index.concepts}
 
     def find(self, form: str, kinds: Sequence[str]) -> NamedNode | None:
         """Give the one concept that bears this name; None if several of a kind do.
@@ -39,6 +41,11 @@ class Lexicon:
                 if own:
                     return NamedNode(own.pop()) if len(own) == 1 else None
         return None
+
+    def condition(self, form: str, kinds: Sequence[str]) -> NamedNode | None:
+        """Give the one condition of this name, unless its own name says more or less than this."""
+        found = self.find(form, kinds) if form not in OLD_SENSES else None
+        return found if found and says_the_same(form, self._names[found.value]) else None
 
     def material(self, form: str) -> NamedNode | None:
         """Give the one material of this name among medicine-food substances, herbs and foods."""

@@ -56,6 +56,7 @@ class LlmExtractor:
     """
 
     name = "llm"
+    by_model = True
 
     def __init__(
         self, asker: Asker, index: LabelIndex, gate: Gate, settings: Settings, lessons: str = ""

@@ -93,7 +93,9 @@ _USES = re.compile(
     r"|功专|【功效】|【功能】|功效|功能|功用|主|治|疗)[:：∶]?[ \u3000]*(?P<list>[^。\n]+)"
 )
 _ITEM = re.compile(rf"[^，、；,。\s{H}]+")
-_STOPS = re.compile(r"[不勿忌禁无非恐若如但令]|多食|多服|久食|服之|煎|捣|同|为末|酒服|调服")
+_STOPS = re.compile(
+    r"[不勿忌禁无非恐若如但令则故盖堪按∶]|多食|多服|久食|服之|煎|捣|同|为末|酒服|调服"
+)
 _VERBS = re.compile(r"^(?:及|并|兼|又|与)?(?:治|主|疗|除|止|去|一切|诸般)*")
 
 
@@ -138,16 +140,21 @@ _NAMES = re.compile(
 )
 
 
+# 又小胡麻，一名三角胡麻: the sentence speaks of another kind
+_OF_ANOTHER = re.compile(r"(?:[。；\n]|\A)(?:又|别|另)(?!名)(?:有)?[^。；\n]*\Z|一种[^。；\n]*\Z")
+
+
 def aliases(text: str) -> Iterator[Item]:
     """Yield the names of ``一名…``; one with a lost character is left out."""
     for found in _NAMES.finditer(text):
-        yield Item("altLabel", found["name"], *found.span())
+        if not _OF_ANOTHER.search(text, 0, found.start()):
+            yield Item("altLabel", found["name"], *found.span())
 
 
 _AGAINST = re.compile(
     r"(?:(?<=\A)|(?<=[，。；（、∶\n]))(?P<verb>相反|反|畏|恶|忌)(?P<list>[^。；）\n（]+)"
 )
-_AGAIN = re.compile(r"^(?P<verb>相反|反|畏|恶|忌)(?=..)")
+_AGAIN = re.compile(r"^(?P<verb>相反|反|畏|恶(?!实)|忌)(?=.)")
 _PAIRS = {"反": "opposes", "相反": "opposes", "畏": "fears", "恶": "incompatibleWith",
           "忌": "incompatibleWith"}  # fmt: skip
 _NAME = re.compile(r"[^，、和及与]+")

@@ -47,6 +47,7 @@ class Extractor(Protocol):
 
     name: str
     version: str
+    by_model: bool  # whether a model reads, whose word alone never asserts anything
 
     def trust(self, settings: IngestSettings) -> float:
         """Give the factor by which a source's weight counts where this extractor read it."""

@@ -7,7 +7,7 @@ from shiyi.ingest.extraction import patterns
 from shiyi.ingest.extraction.lexicon import CONDITIONS, PREPARED, WESTERN, Lexicon
 from shiyi.ingest.extraction.patterns import Item
 from shiyi.ingest.extraction.port import Extracted, Extraction
-from shiyi.ingest.extraction.zone import UNCLEAR, bare_title, hide_brackets, zone_end
+from shiyi.ingest.extraction.zone import DOSED, UNCLEAR, bare_title, hide_brackets, zone_end
 from shiyi.ingest.text.document import Document, Passage
 from shiyi.model.claim import Source, Tier
 from shiyi.model.rdf import Literal, NamedNode, Object, local_name
@@ -29,7 +29,8 @@ class RulesExtractor:
     """
 
     name = "rules"
-    version = "2"
+    version = "3"
+    by_model = False
 
     def __init__(self, lexicon: Lexicon) -> None:
         self._lexicon = lexicon
@@ -53,13 +54,24 @@ class RulesExtractor:
         if classic and title in UNCLEAR:
             return Extraction(unlinked=Counter({"unclear title": 1}))
         material = self._lexicon.material(title)
+        if material and len(title) == 1 and DOSED.search(passage.text):
+            return Extraction(unlinked=Counter({"unclear title": 1}))  # a recipe's, cut short
         subject = material or self._lexicon.find(title, PREPARED)
         if subject is None:
             return Extraction()
         found: dict[tuple[NamedNode, Object], Extracted] = {}
         unlinked: Counter[str] = Counter()
         conditions = CONDITIONS if classic else (*CONDITIONS, *WESTERN)
-        for item in _items(passage.text, title, is_material=material is not None):
+        items = _items(passage.text, title, is_material=material is not None)
+        mixed = False
+        for item in items:
+            mixed = mixed or self._names_another(item, subject)
+            if mixed and item.relation == "altLabel":
+                unlinked[item.relation] += 1
+                continue
+            if self._is_of_another(passage.text, item, subject):
+                unlinked["said of another"] += 1
+                continue
             meant = self._meant(item, subject, conditions)
             if meant is None:
                 unlinked[item.relation] += 1
@@ -70,6 +82,23 @@ class RulesExtractor:
                     (predicate, said), Extracted(subject, predicate, said, item.start, item.end)
                 )
         return Extraction(tuple(found.values()), unlinked)
+
+    def _is_of_another(self, text: str, item: Item, subject: NamedNode) -> bool:
+        """Tell whether the sentence begins with the name of another material: 乌骨鸡得水中之精气，味甘.
+
+        Not of pairs, which follow a helper: 半夏为之使，恶皂荚.
+        """
+        if item.relation in _PAIRS:
+            return False
+        begun = max(text.rfind(mark, 0, item.start) for mark in "。；\n") + 1
+        names = (text[begun : begun + size] for size in (4, 3, 2) if begun + size <= item.start)
+        other = next(filter(None, map(self._lexicon.material, names)), None)
+        return other is not None and other != subject
+
+    def _names_another(self, item: Item, subject: NamedNode) -> bool:
+        """Tell whether an alias is the name of another material: of it speaks what follows."""
+        other = self._lexicon.material(item.word) if item.relation == "altLabel" else None
+        return other is not None and other != subject
 
     def _meant(
         self, item: Item, subject: NamedNode, conditions: Sequence[str]
@@ -86,9 +115,10 @@ class RulesExtractor:
 
     def _object(self, relation: str, word: str, conditions: Sequence[str]) -> NamedNode | None:
         if relation in _PAIRS:
-            return self._lexicon.material(word)
+            return None if word in UNCLEAR else self._lexicon.material(word)
         if relation in _ADVICE:
-            return self._lexicon.find(word, ("Population", "Constitution", *conditions))
+            person = self._lexicon.find(word, ("Population", "Constitution"))
+            return person or self._lexicon.condition(word, conditions)
         return self._lexicon.find("甘" if word == "甜" else word, _SCHEMES[relation])
 
     def _use(self, word: str, conditions: Sequence[str]) -> tuple[NamedNode, Object] | None:
@@ -98,7 +128,7 @@ class RulesExtractor:
         # 腹满 and 湿热 are signs and causes as often as patterns, which end in 证
         if not bare.endswith("证"):
             conditions = [kind for kind in conditions if kind != "Syndrome"]
-        return _with(SHIYI.indicatedFor, self._lexicon.find(bare, conditions))
+        return _with(SHIYI.indicatedFor, self._lexicon.condition(bare, conditions))
 
 
 def _with(predicate: NamedNode, said: NamedNode | None) -> tuple[NamedNode, Object] | None:

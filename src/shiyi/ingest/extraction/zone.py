@@ -15,7 +15,8 @@ _PART = (
 _TURNS = re.compile(
     r"附方|奇方|单方|又方|验方|方∶|【发明】|【集解】|【正误】|发明|(?<=[。\n])按|案[∶:：]|谨案|谨按|《名医》|曰∶|[云曰][∶“：]|陶隐居"
     r"|\\x[^\\\n]{1,6}\\x"
-    rf"|(?:(?<=[。；\n])|(?<=\A))(?:其)?(?:{_PART})(?=[，、∶：:（\ue000 \n]|[味性主治气]|名)"
+    r"|(?<=[。；\n])[又别另更]?有?一种"
+    rf"|(?:(?<=[。；\n])|(?<=\A))(?:其)?(?:{_PART})(?=[，、∶：:（\ue000 \n]|[味性主治气煮炒捣]|名)"
     r"|(?<=[。；\n])[\u3400-\u9fff]{1,5}[∶：:]"
     r"|\n[\u3400-\u9fff]{1,6}(?=\n|\Z)"
 )
@@ -30,6 +31,9 @@ UNCLEAR = {
     "豆蔻": "what is 草豆蔻 or 草果 today as often as 白豆蔻",
     "鱼": "the rare character that said which fish is lost",
     "黄酒": "the rare character of 黄芪酒 is lost",
+    "瓜子": "the seed of the wax gourd, not of the sunflower",
+    "生菜": "anything raw, where it is to be avoided",
+    "贯众": "several ferns",
 }
 
 
@@ -56,7 +60,11 @@ def hide_brackets(text: str) -> str:
 
 
 # another thing's entry within this one: 青粱米，味甘 under 粟米
-_OTHER = re.compile(r"(?<=[。；\n])(?P<name>[\u3400-\u9fff]{2,5})，(?:气?味|性)")
+_OTHER = re.compile(r"(?<=[。；\n])(?P<name>[\u3400-\u9fff]{2,5})，(?:气?味|性|主|杀)")
+# weights and ways of a recipe: an entry with these is no material's own
+DOSED = re.compile(
+    r"各?[一二三四五六七八九十半数]+[两钱分升斤]|为末|水煎|上[一二三四五六七八九十]+味"
+)
 
 
 def zone_end(text: str, title: str) -> int:
