@@ -59,7 +59,9 @@ GROWN: Final = (("hubs", "relations", "cpu_p50_ms", "ranked paths from the hub")
                 ("ask", "claims", "cpu_p50_ms", "an answer, median"), ("ask", "claims", "cpu_p95_ms", "an answer, p95"),
                 ("reasoning", "claims", "confidence_seconds", "confidences"),
                 ("reasoning", "claims", "pagerank_seconds", "PageRank"))  # fmt: skip
-TARGETS: Final = {  # milliseconds aimed at: of the hub by relations, of an answer's p95 by base
+TARGETS: Final[
+    Mapping[str, Mapping[Any, int]]
+] = {  # milliseconds aimed at: of the hub by relations, of an answer's p95 by base
     "hubs": {29_292: 50, 334_265: 300, 3_500_000: 1500},
     "ask": {"starter": 150, "yaoshi": 150, "idisk": 500},
 }
@@ -129,11 +131,10 @@ def section(name: str, runs: Sequence[Run]) -> str:
             [head for _, head in shown], [[row.get(key, "") for key, _ in shown] for row in rows]
         )
     elif rows:
-        alike: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+        alike: dict[tuple[str, ...], list[Run]] = {}
         for row in rows:
-            flat = dict(flattened(row))
-            alike.setdefault(tuple(flat), []).append(flat)
-        body = "\n".join(together(keys, found) for keys, found in alike.items())
+            alike.setdefault(tuple(dict(flattened(row))), []).append(row)
+        body = "\n".join(together(found) for found in alike.values())
     else:
         body = (
             "\n".join(
@@ -146,11 +147,34 @@ def section(name: str, runs: Sequence[Run]) -> str:
     return f"## {title}{loud}\n\n{told}\n\n{body}" if told else f"## {title}{loud}\n\n{body}"
 
 
-def together(keys: Sequence[str], rows: Sequence[Run]) -> str:
-    """Give one table of rows that hold the same figures, upright where there is one row."""
-    if len(rows) == 1:
-        return table(("figure", ""), list(rows[0].items()))
-    return table(keys, [[row[key] for key in keys] for row in rows])
+def together(rows: Sequence[Run]) -> str:
+    """Give one table of rows that hold the same figures; of one row, a table for each kind of part."""
+    if len(rows) > 1:
+        flat = [dict(flattened(row)) for row in rows]
+        return table(tuple(flat[0]), [list(row.values()) for row in flat])
+    (row,) = rows
+    plain = [(key, value) for key, value in row.items() if not isinstance(value, dict | list)]
+    parts = {key: value for key, value in row.items() if value and isinstance(value, dict)}
+    deep = {key: value for key, value in parts.items()
+            if any(isinstance(inner, dict) for inner in value.values())}  # fmt: skip
+    shallow = {key: value for key, value in parts.items() if key not in deep}
+    several = [(key, value) for key, value in row.items() if isinstance(value, list)]
+    tables = [table(("figure", ""), plain)] if plain else []
+    kinds: dict[tuple[str, ...], dict[str, Run]] = {}
+    for key, value in shallow.items():
+        kinds.setdefault(tuple(value), {})[key] = value
+    tables += [table(("", *heads), [(key, *value.values()) for key, value in found.items()])
+               for heads, found in kinds.items()]  # fmt: skip
+    tables += [crossed(key, value) for key, value in deep.items()]
+    tables += [together(list(map(dict, map(flattened, value)))) for _, value in several if value]
+    return "\n".join(tables)
+
+
+def crossed(name: str, parts: Mapping[str, Run]) -> str:
+    """Give a table with a row for each figure and a column for each part that holds it."""
+    rows = dict.fromkeys(key for part in parts.values() for key in part)
+    shown = [(row, *(part.get(row, "") for part in parts.values())) for row in rows]
+    return table((name, *parts), shown)
 
 
 def growth(groups: Mapping[str, Sequence[Run]]) -> str:
@@ -176,7 +200,7 @@ def exponent(points: Iterable[tuple[float, float]]) -> float:
     """
     logs = [(math.log(size), math.log(cost)) for size, cost in points]
     x, y = (sum(each) / len(logs) for each in zip(*logs, strict=True))
-    return sum((a - x) * (b - y) for a, b in logs) / sum((a - x) ** 2 for a, _ in logs)
+    return float(sum((a - x) * (b - y) for a, b in logs) / sum((a - x) ** 2 for a, _ in logs))
 
 
 def limits(groups: Mapping[str, Sequence[Run]]) -> str:
