@@ -41,6 +41,7 @@ def runs(form: dict[str, int], seed: int) -> dict[str, Callable[[], dict[str, An
         form["curators"], form["decisions"], form["items"], seed
     ).to_json()
     found["hostile requests"] = lambda: hostile(form["hostile"], seed).to_json()
+    found["hostile crowd"] = lambda: hostile(form["hostile"] // 4, seed, 6, 1000).to_json()
     seeds = [seed + number for number in range(form["seeds"])]
     found["safety"] = lambda: safety(form["situations"] or None, seeds).to_json()
     found["names removed"] = lambda: namelessness(form["people"], form["cases"], seeds).to_json()

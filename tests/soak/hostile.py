@@ -1,4 +1,7 @@
-"""Hostile requests by the thousand, made from a seed, at a real server: it lives, stays small, says no."""
+"""Hostile requests by the thousand, made from a seed, at a real server: it lives, stays small, says no.
+
+They come from some addresses of this machine, good requests beside them from another.
+"""
 
 import http.client
 import json
@@ -12,9 +15,11 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from http.client import HTTPConnection
+from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -29,6 +34,8 @@ from tests import kitchen
 _DEADLINE = 0.5  # seconds that the server allows a free query here
 _PAGES = tuple(sorted(kitchen.CONCEPTS))[:20]
 _GOOD = f"/sparql?query={quote('SELECT ?s { ?s ?p ?o } LIMIT 5')}"
+_FRIEND = "127.0.2.1"
+_NOTES = 20
 
 
 @dataclass(slots=True)
@@ -37,6 +44,7 @@ class Siege:
 
     requests: int = 0
     kinds: int = 0
+    addresses: int = 0  # that the hostile ones came from
     statuses: dict[str, int] = field(default_factory=dict)
     faults: int = 0  # answers of 500, or none
     late: int = 0  # answers later than deadline + 0.5 s, counted from when they were sent
@@ -143,19 +151,23 @@ KINDS: dict[str, Callable[[random.Random], tuple[str, str, bytes, str]]] = {
 }  # fmt: skip
 
 
-def hostile(count: int, seed: int, clients: int = 3) -> Siege:
+def hostile(count: int, seed: int, clients: int = 3, addresses: int = 3) -> Siege:
     """Send ``count`` hostile requests of every kind to a server of its own, with good ones beside."""
-    found = Siege(kinds=len(KINDS))
+    found = Siege(kinds=len(KINDS), addresses=addresses)
     with TemporaryDirectory() as folder:
         kb, quads = Path(folder) / "kb", list(kitchen.quads())
         build_generation(kb, quads, {"quads": len(quads)})
         before = _held(kb)
-        with _served(kb) as (host, process):
-            _siege(host, count // 10, seed - 1, clients, Siege())  # so that what is kept is there
+        with (
+            _served(kb) as (host, process),
+            ProcessPoolExecutor(clients, get_context("spawn")) as enemies,
+        ):
+            crowd = Crowd(host, clients, addresses, enemies)
+            _siege(crowd, count // 10, seed - 1, Siege())  # so that what is kept is there
             first = _resident(process)
             parts = [count * part // 4 - count * (part - 1) // 4 for part in range(1, 5)]
             for part, share in enumerate(parts):
-                _siege(host, share, seed + 7 * part, clients, found)
+                _siege(crowd, share, seed + 7 * part, found)
                 found.grown_mib_by_quarter.append(round(_resident(process) - first, 1))
             found.grown_mib = found.grown_mib_by_quarter[-1]
             found.requests = count
@@ -166,6 +178,16 @@ def hostile(count: int, seed: int, clients: int = 3) -> Siege:
             found.faults += 1
             found.notes.append("the store has changed")
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class Crowd:
+    """Who besieges a server, from how many addresses, each client in a process of its own."""
+
+    host: str
+    clients: int
+    addresses: int
+    enemies: ProcessPoolExecutor
 
 
 @contextmanager
@@ -204,47 +226,22 @@ def _good(number: int) -> tuple[str, str]:
     )[number % 3]  # fmt: skip
 
 
-def _siege(host: str, count: int, seed: int, clients: int, found: Siege) -> None:
-    turn, statuses, stop = threading.Lock(), Counter(found.statuses), threading.Event()
-
-    def attack(which: int) -> None:
-        chance = random.Random(f"{seed} {which}")  # noqa: S311 - inputs, not secrets
-        for number in range(which, count, clients):
-            kind = list(KINDS)[number % len(KINDS)]
-            request = KINDS[kind](chance)
-            start = time.perf_counter()
-            status = _sent(host, request)
-            took = time.perf_counter() - start
-            with turn:
-                statuses[str(status)] += 1
-                found.slowest = round(max(found.slowest, took), 2)
-                found.late += took > _DEADLINE + 0.5
-                if took > _DEADLINE + 0.5 and len(found.notes) < 20:
-                    found.notes.append(f"{kind}: {status} after {took:.1f} s")
-                if status in {0, 500} and len(found.notes) < 20:
-                    found.notes.append(
-                        f"{kind}: {status} for {request[2][:120]!r} {request[1][:80]}"
-                    )
-                found.faults += status in {0, 500}
-
-    def ask() -> None:
-        while not stop.is_set():
-            kind, path = _good(found.good)
-            start = time.perf_counter()
-            status = _sent(host, ("GET", path, b"", ""))
-            found.times.setdefault(kind, []).append((time.perf_counter() - start) * 1000)
-            found.good += 1
-            found.good_failed += status != 200
-            if status != 200 and len(found.notes) < 20:
-                found.notes.append(f"good {kind}: {status}")
-            time.sleep(0.05)
-
-    asker = threading.Thread(target=ask)
-    attackers = [threading.Thread(target=attack, args=(n,)) for n in range(clients)]
-    for thread in (asker, *attackers):
-        thread.start()
-    for thread in attackers:
-        thread.join()
+def _siege(crowd: Crowd, count: int, seed: int, found: Siege) -> None:
+    stop = threading.Event()
+    asker = threading.Thread(target=_ask, args=(crowd.host, stop, found))
+    asker.start()
+    attacks = [
+        crowd.enemies.submit(_attack, crowd.host, seed, range(n, count, crowd.clients), crowd.addresses)
+        for n in range(crowd.clients)
+    ]  # fmt: skip
+    statuses = Counter(found.statuses)
+    for each in attacks:
+        part = each.result()
+        statuses.update(part.statuses)
+        found.slowest = max(found.slowest, part.slowest)
+        found.late += part.late
+        found.faults += part.faults
+        found.notes = [*found.notes, *part.notes][:_NOTES]
     stop.set()
     asker.join()
     found.statuses = dict(sorted(statuses.items()))
@@ -254,9 +251,46 @@ def _siege(host: str, count: int, seed: int, clients: int, found: Siege) -> None
     }  # fmt: skip
 
 
-def _sent(host: str, request: tuple[str, str, bytes, str]) -> int:
+def _attack(host: str, seed: int, numbers: range, addresses: int) -> Siege:
+    """Send the requests of those numbers, one after the other."""
+    found, statuses = Siege(), Counter[str]()
+    chance = random.Random(f"{seed} {numbers.start}")  # noqa: S311 - inputs, not secrets
+    for number in numbers:
+        kind = list(KINDS)[number % len(KINDS)]
+        request = KINDS[kind](chance)
+        # as many as clients or fewer: each client has its own
+        place = numbers.start if addresses <= numbers.step else chance.randrange(addresses)
+        start = time.perf_counter()
+        status = _sent(host, request, f"127.0.{3 + place // 250}.{1 + place % 250}")
+        took = time.perf_counter() - start
+        statuses[str(status)] += 1
+        found.slowest = round(max(found.slowest, took), 2)
+        late, faulty = took > _DEADLINE + 0.5, status in {0, 500}
+        found.late += late
+        found.faults += faulty
+        if (late or faulty) and len(found.notes) < _NOTES:
+            found.notes.append(f"{kind}: {status} after {took:.1f} s for {request[1][:80]} {request[2][:80]!r}")  # fmt: skip
+    found.statuses = dict(statuses)
+    return found
+
+
+def _ask(host: str, stop: threading.Event, found: Siege) -> None:
+    """Send good requests, twenty a second, until told to stop."""
+    while not stop.is_set():
+        kind, path = _good(found.good)
+        start = time.perf_counter()
+        status = _sent(host, ("GET", path, b"", ""), _FRIEND)
+        found.times.setdefault(kind, []).append((time.perf_counter() - start) * 1000)
+        found.good += 1
+        found.good_failed += status != 200
+        if status != 200 and len(found.notes) < _NOTES:
+            found.notes.append(f"good {kind}: {status}")
+        time.sleep(0.05)
+
+
+def _sent(host: str, request: tuple[str, str, bytes, str], source: str = _FRIEND) -> int:
     method, path, body, kind = request
-    connection = HTTPConnection(host, timeout=60)
+    connection = HTTPConnection(host, timeout=60, source_address=(source, 0))
     try:
         headers = {"Accept": "application/sparql-results+json, */*"}
         if kind:
