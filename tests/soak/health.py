@@ -10,6 +10,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from ahocorasick_rs import BytesAhoCorasick
+
 from shiyi.answering import Runtime, ask
 from shiyi.evaluation.held_warnings import HeldCase, held_cases
 from shiyi.evaluation.whole_answers import Case, load_safety
@@ -128,9 +130,19 @@ def _read_in(folder: Path, persons: Sequence[Person], told: Namelessness) -> Non
         if sum(letter.isdigit() for letter in each) >= 5 or "@" in each
     }  # fmt: skip
     told.searched_for, told.searched_mib = len(secrets), round(len(whole) / 2**20, 1)
-    found = [each for each in secrets if each.encode() in whole]
+    found = _standing_alone(sorted(secrets), whole)
     told.found = len(found)
     told.notes += [f"found {each}" for each in found[:20]]
+
+
+def _standing_alone(words: Sequence[str], text: bytes) -> list[str]:
+    """List the words that occur; eight digits in the midst of a hash are no record number."""
+    known = [each.encode() for each in words]
+    found = dict.fromkeys(
+        known[which] for which, start, end in BytesAhoCorasick(known).find_matches_as_indexes(text)
+        if not (text[start - 1 : start].isalnum() or text[end : end + 1].isalnum())
+    )  # fmt: skip
+    return [each.decode() for each in found]
 
 
 def _shiyi(kb: Path, *words: str) -> bytes:
