@@ -1,6 +1,7 @@
 """Health over the long run: every warning the base holds is given, nobody in a case is named."""
 
 import json
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -9,8 +10,6 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
-
-from ahocorasick_rs import BytesAhoCorasick
 
 from shiyi.answering import Runtime, ask
 from shiyi.evaluation.held_warnings import HeldCase, held_cases
@@ -137,12 +136,11 @@ def _read_in(folder: Path, persons: Sequence[Person], told: Namelessness) -> Non
 
 def _standing_alone(words: Sequence[str], text: bytes) -> list[str]:
     """List the words that occur; eight digits in the midst of a hash are no record number."""
-    known = [each.encode() for each in words]
-    found = dict.fromkeys(
-        known[which] for which, start, end in BytesAhoCorasick(known).find_matches_as_indexes(text)
-        if not (text[start - 1 : start].isalnum() or text[end : end + 1].isalnum())
-    )  # fmt: skip
-    return [each.decode() for each in found]
+    runs = set(re.findall(rb"[0-9A-Za-z]+", text))
+    return [
+        each for each in words
+        if (each.encode() in runs if each.isascii() and each.isalnum() else each.encode() in text)
+    ]  # fmt: skip
 
 
 def _shiyi(kb: Path, *words: str) -> bytes:
