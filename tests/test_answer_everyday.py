@@ -111,3 +111,41 @@ def test_of_food_that_is_not_named_only_what_is_forbidden_is_said(runtime: Runti
 
 def test_one_claim_found_through_two_names_is_told_once(runtime: Runtime) -> None:
     assert ask(runtime, "乳腺癌患者能吃大豆吗").text.count("大豆异黄酮：乳腺癌慎用") == 1
+
+
+def test_two_patterns_are_told_apart_by_what_is_seen_in_them(runtime: Runtime) -> None:
+    answer = ask(runtime, "气虚和阳虚有什么区别")
+    assert not answer.recommendations
+    assert {"气虚证 · 症状表现", "阳虚证 · 症状表现"} <= {
+        s.text.partition("：")[0] for s in answer.sentences
+    }
+
+
+@pytest.mark.parametrize(
+    ("question", "seen"), [("什么是气虚", "症状表现"), ("what is qi deficiency", "manifestation")]
+)
+def test_what_a_pattern_is_begins_with_its_signs(
+    runtime: Runtime, question: str, seen: str
+) -> None:
+    assert seen in ask(runtime, question).sentences[0].text
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["被蛇咬了吃什么", "喝了一瓶白酒又吃了头孢怎么办", "a snakebite, what herb helps?"],
+)
+def test_a_bite_and_a_mixture_that_was_taken_are_no_matter_for_food(
+    runtime: Runtime, question: str
+) -> None:
+    answer = ask(runtime, question)
+    assert answer.warnings[0].severity == "emergency"
+    assert not answer.recommendations
+
+
+def test_what_may_be_drunk_with_a_medicine_is_no_emergency(runtime: Runtime) -> None:
+    answer = ask(runtime, "吃了头孢后能喝白酒吗")
+    assert {w.severity for w in answer.warnings} == {"interaction"}
+
+
+def test_to_eat_apart_is_not_to_eat_nothing(runtime: Runtime) -> None:
+    assert ask(runtime, "风寒咳嗽和风热咳嗽分别吃什么").recommendations

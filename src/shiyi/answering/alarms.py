@@ -182,6 +182,10 @@ _TABLE: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
         rf"\b(?:numb\w*|tingl\w*)\b.{{0,20}}\b(?:after|from|since)\b.{{0,30}}\b(?:{_TOXIC_EN})\b",
         (rf"{_ATE}.{{0,15}}\b(?:whole bottle|entire bottle|bottle of|too many|a handful of|"
         r"double|triple|\d\d+\b(?! ?(?:mg|mcg|g|ml|iu|units?)\b))\b.{0,25}\b(?:pills?|tablets?|capsules?|medicines?|doses?)\b"),
+        r"(?:蛇|蝎子|蜈蚣|毒虫)[^。，]{0,2}(?:咬|蜇|蛰)|\bsnake ?bites?\b|\bbitten by an? [^.?!]{0,12}snake",
+        _near(r"(?:喝|饮)(?:了|过|完)[^。？！]{0,8}(?:酒|啤)", r"(?:吃|服|打|输)(?:了|过|完)[^。？！]{0,4}头孢", 8),
+        _near(r"\bdrank (?:\w+ ){0,4}(?:alcohol|wine|beer|liquor|vodka|whisk\w+)",
+              r"\btook (?:\w+ ){0,3}(?:cef\w+|ceph\w+|metronidazole|disulfiram)", 20),
         r"\boverdos\w*|\bpoisoned\b|(?:drank|swallowed) (?:\w+ ){0,2}(?:bleach|pesticide|cleaner)",
     )),
     ("symptom-bleeding-that-does-not-stop", (

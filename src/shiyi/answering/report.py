@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 from shiyi.answering.asked import asked_predicates
+from shiyi.answering.cues import Intent
 from shiyi.answering.draft import Line
 from shiyi.answering.facts import Fact
 from shiyi.answering.methods.claims import is_benefit, near
@@ -30,6 +31,12 @@ _WORDS: Final[Mapping[str, tuple[str, str]]] = {
     "unread": ("检索到{n}段可能相关的原文，但尚无审阅过的论断可引用",
                "{n} passages may bear on this, but no reviewed claim was read from them"),
 }  # fmt: skip
+_DESCRIBING: Final = (
+    "hasManifestation",
+    "hasCause",
+    "relatedConstitution",
+    "hasTreatmentPrinciple",
+)
 Key = tuple[str, str, str, bool]  # the end that is named, the relation, the side, and the polarity
 Group = tuple[Key, list[Fact]]
 
@@ -59,6 +66,8 @@ def report(
     asked, others = _chosen(desk, [f for f in kept if f.claim not in told])
     if profile and _wanted(desk) & {local_name(f.predicate.value) for f in profile.facts}:
         asked, others = [], [*asked, *others][:_OTHERS]
+    if desk.reading.wants(Intent.PROPERTY) and desk.reading.ailments:
+        others.sort(key=lambda group: _place(group[0]))  # what a pattern is, before what it wants
     lines = [_line(desk, key, facts) for key, facts in asked]
     lines += [profile] if profile else []
     lines += [_line(desk, key, facts) for key, facts in others]
@@ -74,6 +83,11 @@ def report(
     red_flags(desk, desk.reading.ailments, part)
     _unread(desk, retrieved, part)
     return part
+
+
+def _place(key: Key) -> int:
+    name = local_name(key[1])
+    return _DESCRIBING.index(name) if key[2] == "of" and name in _DESCRIBING else len(_DESCRIBING)
 
 
 def spoken_of(desk: Desk, retrieved: Retrieved, least: float, part: Part) -> list[Line]:

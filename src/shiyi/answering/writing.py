@@ -7,7 +7,7 @@ from typing import Final
 from shiyi.answering.advice import advise
 from shiyi.answering.candidates import choose
 from shiyi.answering.consult import consult
-from shiyi.answering.cues import Intent, asks_to_take, is_cue
+from shiyi.answering.cues import Intent, asks_difference, asks_to_take, is_cue
 from shiyi.answering.draft import Section
 from shiyi.answering.listing import alike, avoided, is_met_by, qualities
 from shiyi.answering.lookups import (
@@ -38,6 +38,8 @@ def wants_advice(reading: Reading) -> bool:
              *reading.aims)  # fmt: skip
     if reading.wants(Intent.ADVICE):
         return bool(seeds) or bool(reading.person.states)
+    if asks_difference(reading.question):
+        return False
     named = reading.materials or (reading.wants(Intent.MAY) and unheard_of(reading))
     only = reading.wants(Intent.DRINK) or not reading.intents
     return only and bool(seeds) and not named
@@ -249,6 +251,9 @@ def _main(
         return [lambda: _advice(desk, retrieved, runtime)]
     if reading.materials and (alone or not _meets(reading)):
         return [lambda: sheet(desk, reading.materials)]
+    compared = (*reading.constitutions, *reading.ailments)
+    if alone and len(compared) > 1 and asks_difference(reading.question):
+        return [lambda: sheet(desk, compared)]
     return []
 
 
@@ -278,6 +283,8 @@ def _fallback(desk: Desk) -> list[Callable[[], Part]]:
     reading = desk.reading
     if reading.emergencies:
         return [lambda: doctor(desk)]
+    if reading.ailments and reading.wants(Intent.PROPERTY) and not reading.wants(Intent.MAY):
+        return []  # what a pattern is: all that is held of it is written out
     if reading.ailments:
         return [lambda: patterns(desk)]
     if reading.wants(Intent.STOP):
