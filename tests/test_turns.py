@@ -114,6 +114,13 @@ def test_one_of_who_owes_much_may_wait_and_the_next_is_told_so(clock: Clock) -> 
     assert got
 
 
+def test_nobody_in_particular_owes_nothing_and_gets_the_last_worker(clock: Clock) -> None:
+    made = turns(2, clock)
+    for _ in range(9):
+        indebted(made, "")
+    assert len({made.take("", 0) for _ in range(2)}) == 2
+
+
 def test_the_next_worker_goes_to_who_runs_least_and_owes_least(clock: Clock) -> None:
     made, came = turns(1, clock), list[str]()
     thing = made.take("a", 0)

@@ -93,7 +93,7 @@ class Turns(Generic[Held]):
         with self._changed:
             who, now = self._known(asker), self._now()
             who.running -= 1
-            if took > MOMENT or ended:
+            if asker and (took > MOMENT or ended):  # nobody in particular owes nothing
                 who.owed = min(_MOST_OWED, who.owes(now) + took + (_ENDED if ended else 0.0))
                 who.at = now
             self._share_out()
