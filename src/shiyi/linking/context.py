@@ -11,6 +11,7 @@ STOPS = words("questions-en")
 
 # heads that name no concept by themselves
 GENERIC = words("generic")
+QUALITIES = words("qualities")  # the "red" of red wine is no red bean
 
 # kinds whose short names are parts of other words (肺热, heart attack)
 SCHEMES = frozenset(

@@ -13,11 +13,12 @@ from shiyi.linking.chunks import (
     latin_words,
     uncovered,
 )
-from shiyi.linking.context import AMBIGUOUS, GENERIC, NEVER_GUESSED
+from shiyi.linking.context import AMBIGUOUS, GENERIC, NEVER_GUESSED, QUALITIES
 from shiyi.linking.dictionary import Dictionary, Hit, Sense
 from shiyi.linking.near import NearNames
 from shiyi.linking.normalise import fold, is_cjk
 from shiyi.linking.vectors import Searching
+from shiyi.model.mapped import Mapped
 from shiyi.settings import LinkingSettings
 
 LEXICAL = "semapv:LexicalMatching"
@@ -51,8 +52,10 @@ class Guesser:
     """Tries sound and spelling, then meaning; every guess covers its whole mention."""
 
     def __init__(
-        self, dictionary: Dictionary, vectors: Searching | None, settings: LinkingSettings
-    ) -> None:
+        self, dictionary: Dictionary, vectors: Searching | None, settings: LinkingSettings,
+        made: Mapped | None = None,
+    ) -> None:  # fmt: skip
+        self._made = made
         self._dictionary, self._vectors, self._settings = dictionary, vectors, settings
         self._near: NearNames | None = None
 
@@ -60,7 +63,7 @@ class Guesser:
     def near(self) -> NearNames:
         """Give the index of spellings and sounds; it is made when first needed."""
         if self._near is None:
-            self._near = NearNames(self._dictionary)
+            self._near = NearNames(self._dictionary, self._made)
         return self._near
 
     def guess(self, text: str, covered: Sequence[Span]) -> list[Guess]:
@@ -229,7 +232,7 @@ def _windows(text: str, whole: Span) -> Iterator[Span]:
         for first in range(len(words)):
             for last in range(first, min(first + _EN_WINDOW, len(words))):
                 window = text[words[first][0] : words[last][1]]
-                if window not in GENERIC and len(window) > 2:
+                if window not in GENERIC and window not in QUALITIES and len(window) > 2:
                     yield words[first][0], words[last][1]
 
 
