@@ -18,6 +18,7 @@ import numpy as np
 from grown import SAID, SKEW, hub_paths, largest_hub
 
 from shiyi.answering.ranking import diverse, whole_scores
+from shiyi.model.mapped import Picked, Strings
 from shiyi.model.path import Hop, Path, RelationPath, Step
 from shiyi.reasoning.hub_walk import importance_of, leading, ways_along
 from shiyi.reasoning.projection import Projection
@@ -49,8 +50,8 @@ def made(relations: int, concepts: int) -> Projection:
     ends = ends.reshape(-1, 2).astype(np.int32)
     order = np.lexsort((ends[:, 1], rows[:, 1], ends[:, 0]))
     return Projection(
-        "made", tuple(f"n{node:08}" for node in used.tolist()), tuple(names),
-        tuple(f"c{n}" for n in range(len(rows))), source=ends[order, 0], target=ends[order, 1],
+        "made", Strings.of(f"n{node:08}" for node in used.tolist()), tuple(names),
+        Picked.of([f"c{n}" for n in range(len(rows))]), source=ends[order, 0], target=ends[order, 1],
         kind=rows[order, 1].astype(np.int32),
         confidence=np.round(draw.uniform(0.4, 0.95, len(rows)), 3),
     )  # fmt: skip

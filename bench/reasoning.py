@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from shiyi.model.mapped import Picked, Strings
 from shiyi.reasoning.pagerank import pagerank
 from shiyi.reasoning.projection import Edge, Projection
 from shiyi.reasoning.projection_changes import changed
@@ -27,8 +28,9 @@ def synthetic(claims: int, entities: int, relations: int, seed: int = 0) -> Proj
     kind = random.integers(0, relations, claims)
     order = np.lexsort((target, kind, source))
     return Projection(
-        "synthetic", tuple(f"urn:e{i}" for i in range(entities)),
-        tuple(f"urn:r{i}" for i in range(relations)), tuple(f"urn:c{i}" for i in range(claims)),
+        "synthetic", Strings.of(f"urn:e{i:08}" for i in range(entities)),
+        tuple(f"urn:r{i}" for i in range(relations)),
+        Picked.of([f"urn:c{i}" for i in range(claims)]),
         source=source[order].astype(np.int32), target=target[order].astype(np.int32),
         kind=kind[order].astype(np.int32), confidence=random.uniform(0.3, 0.99, claims),
     )  # fmt: skip

@@ -132,7 +132,7 @@ def test_an_index_of_another_release_is_refused(index: LabelIndex, tmp_path: Pat
 @pytest.mark.parametrize("damage", [b"", b"{}", b"\xff\xfe", b'{"format": 1, "release": "r"'])
 def test_a_damaged_index_is_refused_with_its_path(tmp_path: Path, damage: bytes) -> None:
     (tmp_path / FILE).write_bytes(damage)
-    with pytest.raises(IndexMismatchError, match=r"labels\.json"):
+    with pytest.raises(IndexMismatchError, match=r"labels\.safetensors"):
         LabelIndex.load(tmp_path, "r")
 
 

@@ -24,7 +24,8 @@ from shiyi.ingest.run import Batch, text_batches
 from shiyi.ingest.text.books import read_books
 from shiyi.ingest.text.document import Document
 from shiyi.ingest.workers import Reader, spread_batches
-from shiyi.linking.labels import LabelIndex
+from shiyi.linking.labels import FILE, LabelIndex
+from shiyi.model.mapped import Mapped
 from shiyi.settings import Settings
 
 DATASET = described("tcm-ancient-books")
@@ -57,7 +58,7 @@ def documents(books: Path) -> Iterator[Document | ShiyiError]:
 
 
 def reader_of(index: Path) -> Reader:
-    release = json.loads((index / "labels.json").read_text("utf-8"))["release"]
+    release = Mapped.open(index / FILE).about["release"]
     settings = Settings()
     return Reader(
         DATASET, index, release, replace(settings, ingest=replace(settings.ingest, batch=3))

@@ -17,7 +17,7 @@ from tests.contracts import A, B, P
 @pytest.fixture
 def kb(small_kb: Path) -> Path:
     with KnowledgeBase.open(small_kb) as base:
-        (base.folder / "index" / "labels.json").write_text("{}" * 500)
+        (base.folder / "index" / "labels.safetensors").write_text("{}" * 500)
         assert note_digests(base.folder) > 2
     with KnowledgeBase.open(small_kb, write=True) as base:
         for number in range(5):
@@ -40,7 +40,7 @@ def test_each_of_fifty_damages_to_a_live_base_is_told(kb: Path, tmp_path: Path) 
     for table in (generation / "store").glob("*.sst"):
         os.utime(table, (1, 1))
     assert scrub(kb).damages == []  # the tables that came since the build are noted now
-    files = [*(generation / "store").glob("*.sst"), generation / "index" / "labels.json",
+    files = [*(generation / "store").glob("*.sst"), generation / "index" / "labels.safetensors",
              kb / "journal.nq"]  # fmt: skip
     assert len(files) > 3
     for number in range(50):
@@ -62,6 +62,6 @@ def test_a_lost_index_is_told_and_the_command_says_so(
     assert main(["--kb", str(kb), "doctor", "--scrub"]) == 0
     assert "nothing is damaged" in capsys.readouterr().out
     generation = next((kb / "generations").iterdir())
-    shutil.move(generation / "index" / "labels.json", kb / "elsewhere")
+    shutil.move(generation / "index" / "labels.safetensors", kb / "elsewhere")
     assert main(["--kb", str(kb), "doctor", "--scrub", "--json"]) == 1
-    assert "labels.json is missing" in capsys.readouterr().out
+    assert "labels.safetensors is missing" in capsys.readouterr().out

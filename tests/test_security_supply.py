@@ -89,7 +89,7 @@ def test_a_planted_pickle_does_not_run(tmp_path: Path) -> None:
 
     with numpy.load(tmp_path / "vectors.npz") as held, pytest.raises(ValueError, match="pickle"):
         held["vectors"]
-    (tmp_path / "labels.json").write_bytes((tmp_path / "vectors.npz").read_bytes())
+    (tmp_path / "labels.safetensors").write_bytes((tmp_path / "vectors.npz").read_bytes())
     with pytest.raises(ShiyiError):
         LabelIndex.load(tmp_path, "sha256:x")
     assert not trap.exists()

@@ -1,30 +1,31 @@
 """The facts in memory after a few claims or concepts changed, mended rather than read again."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
 from shiyi.answering.facts import Fact, Facts
-from shiyi.model.names import graph
-from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, Triple, local_name, text
+from shiyi.model.listed import Changed
+from shiyi.model.names import ID, graph
+from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, Quad, Triple, local_name, text
 from shiyi.ontology.terms import PROV, RDF, RDFS, SHIYI, SKOS
 from shiyi.reasoning.projection import Edge, Projection
 from shiyi.reasoning.projection_changes import changed
 from shiyi.sparql.store import QuadStore
 
 _PLACES = ((DefaultGraph(), False), (graph("derived"), True))
-_INDEXES = ("_about", "_toward", "_joined")
-_HIERARCHIES = ("narrower", "_belongs", "_above", "_below", "_of_class")
+_CLAIM, _EVIDENCE = f"{ID}claim/", f"{ID}evidence/"
+_OF_CLAIMS = frozenset({RDF.reifies, SHIYI.status, SHIYI.confidence})
+_OF_CONCEPTS = frozenset({SKOS.prefLabel, RDFS.label, SKOS.broader, RDF.type, SHIYI.umlsCui})
+_HIERARCHIES = ("narrower", "_belongs", "_above", "_below", "_of_class", "joins")
 Value = TypeVar("Value")
 Ended = tuple[str, Fact]  # a fact, and the end it is listed under
 
 
 def with_claims(facts: Facts, old: Collection[Fact], new: Collection[Fact]) -> Facts:
-    """Give the facts without ``old`` and with ``new``, indexes included."""
-    facts.prepare()
+    """Give the facts without ``old`` and with ``new``."""
     gone = {fact.claim for fact in (*old, *new)}
-    touched = (*old, *new)
     by_subject = _side(
         facts.by_subject, gone, [(f.subject, f) for f in old], [(f.subject, f) for f in new]
     )
@@ -32,53 +33,33 @@ def with_claims(facts: Facts, old: Collection[Fact], new: Collection[Fact]) -> F
         facts.by_object, gone, [(f.object, f) for f in old if not f.language],
         [(f.object, f) for f in new if not f.language],
     )  # fmt: skip
-    made = replace(facts, by_subject=by_subject, by_object=by_object)
-    for name in _HIERARCHIES:
-        made.__dict__[name] = getattr(facts, name)
-    about = {(f.subject, f.predicate) for f in touched}
-    toward = {(f.object, f.predicate) for f in touched if not f.language}
-    made.__dict__["_about"] = _index(facts.__dict__["_about"], about, by_subject)
-    made.__dict__["_toward"] = _index(facts.__dict__["_toward"], toward, by_object)
-    joined = dict(facts.__dict__["_joined"])
-    for one, other in {(f.subject, f.object) for f in touched if not f.language}:
-        joined[one, other] = joined[other, one] = _between(by_subject, one, other)
-    made.__dict__["_joined"] = joined
+    by_claim = _side(facts.by_claim, gone, [(f.claim, f) for f in old], [(f.claim, f) for f in new])
+    made = replace(facts, by_subject=by_subject, by_object=by_object, by_claim=by_claim)
+    _keep(made, facts)
+    joins = Counter(facts.joins)
+    joins.subtract(filter(None, map(facts.joined, old)))
+    joins.update(filter(None, map(facts.joined, new)))
+    made.__dict__["joins"] = +joins
     return made
 
 
 def _side(
     side: Mapping[str, tuple[Fact, ...]], gone: set[str], old: list[Ended], new: list[Ended]
-) -> dict[str, tuple[Fact, ...]]:
+) -> Mapping[str, tuple[Fact, ...]]:
     come: dict[str, list[Fact]] = defaultdict(list)
     for end, fact in new:
         come[end].append(fact)
-    made = dict(side)
-    for end in dict.fromkeys(end for end, _ in (*old, *new)):
-        made[end] = (*(f for f in side.get(end, ()) if f.claim not in gone), *come[end])
-    return made
+    return Changed(side, {
+        end: (*(f for f in side.get(end, ()) if f.claim not in gone), *come[end]) or None
+        for end in dict.fromkeys(end for end, _ in (*old, *new))
+    })  # fmt: skip
 
 
-def _index(
-    index: Mapping[tuple[str, NamedNode], tuple[Fact, ...]],
-    touched: Iterable[tuple[str, NamedNode]],
-    side: Mapping[str, tuple[Fact, ...]],
-) -> dict[tuple[str, NamedNode], tuple[Fact, ...]]:
-    made = dict(index)
-    for end, predicate in touched:
-        fitting = (
-            f for f in side.get(end, ())
-            if f.predicate == predicate and f.positive and not f.derived
-        )  # fmt: skip
-        made[end, predicate] = tuple(sorted(fitting, key=lambda f: (-f.confidence, f.claim)))
-    return made
-
-
-def _between(by_subject: Mapping[str, tuple[Fact, ...]], one: str, other: str) -> tuple[Fact, ...]:
-    ways = ((one, other), (other, one))
-    return tuple(
-        f for at, there in ways for f in by_subject.get(at, ())
-        if f.object == there and not f.language
-    )  # fmt: skip
+def _keep(made: Facts, before: Facts) -> None:
+    """Leave what was told from classes and hierarchies, where those are the same."""
+    made.__dict__.update(
+        {name: before.__dict__[name] for name in _HIERARCHIES if name in before.__dict__}
+    )
 
 
 def facts_of(store: QuadStore, claim: str) -> tuple[Fact, ...]:
@@ -123,6 +104,18 @@ def level(projection: Projection, facts: Facts) -> Projection:
     return changed(projection, gone, come) if gone or come else projection
 
 
+def after(
+    facts: Facts, projection: Projection, store: QuadStore,
+    claims: Collection[str], concepts: Collection[str],
+) -> tuple[Facts, Projection]:  # fmt: skip
+    """Give both as the ``store`` has some claims and concepts by now."""
+    old = [fact for each in claims for fact in facts.by_claim.get(each, ())]
+    new = [fact for each in claims for fact in facts_of(store, each)]
+    made = with_premises(with_claims(facts, old, new), store, tuple(claims))
+    made = with_concepts(made, store, tuple(concepts))
+    return made, changed(projection, claims, [edge_of(f) for f in new if is_edge(f)])
+
+
 def with_premises(facts: Facts, store: QuadStore, claims: tuple[str, ...]) -> Facts:
     """Read anew what derived claims rest on."""
     found: dict[str, tuple[str, ...]] = {}
@@ -131,16 +124,21 @@ def with_premises(facts: Facts, store: QuadStore, claims: tuple[str, ...]) -> Fa
         found[claim] = tuple(sorted(text(quad.object) for quad in links))
     if all(facts.premises.get(claim, ()) == grounds for claim, grounds in found.items()):
         return facts
-    kept = {k: v for k, v in facts.premises.items() if k not in found}
-    return _same(facts, premises={**kept, **{k: v for k, v in found.items() if v}})
+    made = replace(
+        facts, premises=Changed(facts.premises, {k: v or None for k, v in found.items()})
+    )
+    _keep(made, facts)
+    return made
 
 
 def with_concepts(facts: Facts, store: QuadStore, concepts: tuple[str, ...]) -> Facts:
     """Read anew how some concepts are named, classed and placed."""
     if not concepts:
         return facts
-    labels, classes = dict(facts.labels), dict(facts.classes)
-    broader, cuis = dict(facts.broader), dict(facts.cuis)
+    labels: dict[str, Mapping[str, str] | None] = {}
+    classes: dict[str, str | None] = {}
+    broader: dict[str, tuple[str, ...] | None] = {}
+    cuis: dict[str, str | None] = {}
     default = DefaultGraph()
     for iri in concepts:
         quads = list(store.match(NamedNode(iri), None, None, default))
@@ -148,20 +146,22 @@ def with_concepts(facts: Facts, store: QuadStore, concepts: tuple[str, ...]) -> 
         labels[iri] = {
             q.object.language or "und": q.object.value
             for q in named if isinstance(q.object, Literal)
-        }  # fmt: skip
+        } or None  # fmt: skip
         kinds = {local_name(text(q.object)) for q in quads if q.predicate == RDF.type}
         ours = [k for k in kinds if k in facts.schema.parents and k not in {"Claim", "Evidence"}]
-        _set(classes, iri, _narrowest(ours, facts))
-        above = sorted(text(q.object) for q in quads if q.predicate == SKOS.broader)
-        _set(broader, iri, tuple(above))
-        _set(
-            cuis,
-            iri,
-            min((text(q.object) for q in quads if q.predicate == SHIYI.umlsCui), default=""),
+        classes[iri] = _narrowest(ours, facts) or None
+        broader[iri] = (
+            tuple(sorted(text(q.object) for q in quads if q.predicate == SKOS.broader)) or None
         )
-    made = _same(facts, labels=labels, classes=classes, broader=broader, cuis=cuis)
-    for name in _HIERARCHIES:
-        made.__dict__.pop(name, None)
+        cuis[iri] = min(
+            (text(q.object) for q in quads if q.predicate == SHIYI.umlsCui), default=None
+        )
+    made = replace(
+        facts, labels=Changed(facts.labels, labels), classes=Changed(facts.classes, classes),
+        broader=Changed(facts.broader, broader), cuis=Changed(facts.cuis, cuis),
+    )  # fmt: skip
+    if _same(facts.classes, classes) and _same(facts.broader, broader):
+        _keep(made, facts)
     return made
 
 
@@ -169,15 +169,18 @@ def _narrowest(kinds: list[str], facts: Facts) -> str:
     return max(kinds, key=lambda name: (len(facts.schema.superclasses(name)), name), default="")
 
 
-def _set(found: dict[str, Value], iri: str, value: Value) -> None:
-    found.pop(iri, None)
-    if value:
-        found[iri] = value
+def _same(held: Mapping[str, Value], changes: Mapping[str, Value | None]) -> bool:
+    return all(held.get(key) == value for key, value in changes.items())
 
 
-def _same(facts: Facts, **parts: Mapping[str, object]) -> Facts:
-    """Replace parts that no index is built from, and keep the indexes."""
-    made = replace(facts, **parts)  # type: ignore[arg-type]
-    built = (*_INDEXES, *_HIERARCHIES)
-    made.__dict__.update({name: facts.__dict__[name] for name in built if name in facts.__dict__})
-    return made
+def touched(quads: Iterable[Quad]) -> tuple[list[str], list[str]]:
+    """Tell which claims and which concepts some quads are about."""
+    claims: dict[str, None] = {}
+    concepts: dict[str, None] = {}
+    for quad in quads:
+        iri = text(quad.subject)
+        if iri.startswith(_CLAIM) or quad.predicate in _OF_CLAIMS:
+            claims[iri] = None
+        elif not iri.startswith(_EVIDENCE) and quad.predicate in _OF_CONCEPTS:
+            concepts[iri] = None
+    return list(claims), list(concepts)

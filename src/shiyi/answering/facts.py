@@ -1,10 +1,10 @@
 """What the knowledge base says, held in memory so that an answer takes milliseconds."""
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Self
+from functools import cached_property, lru_cache, partial
+from typing import Final, Self
 
 from shiyi.model.answer import Named
 from shiyi.model.names import graph
@@ -16,6 +16,7 @@ from shiyi.sparql.store import QuadStore
 
 _DEFAULT, _DERIVED = DefaultGraph(), graph("derived")
 _Graph = NamedNode | DefaultGraph
+_KEPT: Final = 16_384  # concepts whose facts stay grouped
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,7 @@ class Facts:
     broader: Mapping[str, tuple[str, ...]]
     cuis: Mapping[str, str]
     premises: Mapping[str, tuple[str, ...]]
+    by_claim: Mapping[str, tuple[Fact, ...]]
     schema: Schema = field(repr=False)
 
     @classmethod
@@ -70,7 +72,8 @@ class Facts:
             _labels(store), _classes(store, schema),
             {k: tuple(sorted(v)) for k, v in _links(store, SKOS.broader).items()},
             {k: min(v) for k, v in _links(store, SHIYI.umlsCui).items()},
-            {k: tuple(sorted(v)) for k, v in premises.items()}, schema,
+            {k: tuple(sorted(v)) for k, v in premises.items()},
+            _grouped((f.claim, f) for f in facts), schema,
         )  # fmt: skip
 
     def label(self, iri: str, language: str) -> str:
@@ -92,8 +95,9 @@ class Facts:
     def is_a(self, iri: str, *classes: NamedNode) -> bool:
         """Tell whether a concept belongs to one of the classes or to one below them."""
         own = self.classes.get(iri)
-        if own is None:
-            return False
+        return own is not None and self._lies_below(own, classes)
+
+    def _lies_below(self, own: str, classes: tuple[NamedNode, ...]) -> bool:
         key = (own, classes)
         known = self._belongs.get(key)
         if known is None:
@@ -104,13 +108,13 @@ class Facts:
 
     def of(self, subject: str, *predicates: NamedNode) -> tuple[Fact, ...]:
         """List asserted facts about ``subject``, surest first."""
-        about = self._about
-        return _merged([about.get((subject, each), ()) for each in predicates])
+        about = self._about(subject)
+        return _merged([about.get(each, ()) for each in predicates])
 
     def into(self, object_: str, *predicates: NamedNode) -> tuple[Fact, ...]:
         """List asserted facts whose object is ``object_``, surest first."""
-        toward = self._toward
-        return _merged([toward.get((object_, each), ()) for each in predicates])
+        toward = self._toward(object_)
+        return _merged([toward.get(each, ()) for each in predicates])
 
     def kin(self, iri: str) -> tuple[str, ...]:
         """List the supplements made of the organism of a material, or the materials of its."""
@@ -145,14 +149,9 @@ class Facts:
         pairs = zip(*sides, strict=False)
         return tuple((zh, en) if language == "zh" else (en, zh) for zh, en in pairs)
 
-    def prepare(self) -> None:
-        """Build the indexes now rather than at the first question."""
-        for built in (self._about, self._toward, self._joined, self.narrower, self._of_class):
-            len(built)
-
     def between(self, one: str, other: str) -> tuple[Fact, ...]:
         """List all claims, negative and derived ones too, that join two concepts."""
-        return self._joined.get((one, other), ())
+        return self._joined(one).get(other, ())
 
     def above(self, iri: str) -> tuple[str, ...]:
         """List ``iri`` and all broader concepts, nearest first."""
@@ -181,22 +180,31 @@ class Facts:
         return {}
 
     @cached_property
-    def _about(self) -> Mapping[tuple[str, NamedNode], tuple[Fact, ...]]:
-        return _indexed(self.by_subject)
+    def _about(self) -> Callable[[str], Mapping[NamedNode, tuple[Fact, ...]]]:
+        return lru_cache(_KEPT)(partial(_by_predicate, self.by_subject))
 
     @cached_property
-    def _toward(self) -> Mapping[tuple[str, NamedNode], tuple[Fact, ...]]:
-        return _indexed(self.by_object)
+    def _toward(self) -> Callable[[str], Mapping[NamedNode, tuple[Fact, ...]]]:
+        return lru_cache(_KEPT)(partial(_by_predicate, self.by_object))
 
     @cached_property
-    def _joined(self) -> Mapping[tuple[str, str], tuple[Fact, ...]]:
-        pairs: dict[tuple[str, str], list[Fact]] = defaultdict(list)
+    def _joined(self) -> Callable[[str], Mapping[str, tuple[Fact, ...]]]:
+        return lru_cache(_KEPT)(partial(_by_other, self.by_subject, self.by_object))
+
+    @cached_property
+    def joins(self) -> Mapping[tuple[str, str, str], int]:
+        """Count the accepted claims by class of the subject, property and class of the object."""
+        counted: Counter[tuple[str, str, str]] = Counter()
         for found in self.by_subject.values():
-            for fact in found:
-                if not fact.language:
-                    pairs[fact.subject, fact.object].append(fact)
-                    pairs[fact.object, fact.subject].append(fact)
-        return {pair: tuple(found) for pair, found in pairs.items()}
+            counted.update(filter(None, map(self.joined, found)))
+        return counted
+
+    def joined(self, fact: Fact) -> tuple[str, str, str] | None:
+        """Tell which classes a fact joins by which property; None where it joins none."""
+        one, other = self.classes.get(fact.subject), self.classes.get(fact.object)
+        if not (one and other and fact.positive and not fact.derived):
+            return None
+        return one, fact.predicate.value, other
 
     @cached_property
     def narrower(self) -> Mapping[str, tuple[str, ...]]:
@@ -217,20 +225,35 @@ class Facts:
 
     def members(self, *classes: NamedNode) -> tuple[str, ...]:
         """List the concepts of some classes."""
-        found = [every for every in self._of_class.values() if self.is_a(every[0], *classes)]
+        found = [every for name, every in self._of_class.items() if self._lies_below(name, classes)]
         return tuple(sorted(iri for every in found for iri in every))
 
 
-def _indexed(
-    grouped: Mapping[str, tuple[Fact, ...]],
-) -> Mapping[tuple[str, NamedNode], tuple[Fact, ...]]:
-    """Index the asserted, positive facts by one end and the predicate, surest first."""
-    found: dict[tuple[str, NamedNode], list[Fact]] = defaultdict(list)
-    for end, facts in grouped.items():
-        for fact in facts:
-            if fact.positive and not fact.derived:
-                found[end, fact.predicate].append(fact)
-    return {key: tuple(sorted(facts, key=_sureness)) for key, facts in found.items()}
+def _by_predicate(
+    side: Mapping[str, tuple[Fact, ...]], end: str
+) -> Mapping[NamedNode, tuple[Fact, ...]]:
+    """Group the asserted, positive facts at one end by predicate, surest first."""
+    found: dict[NamedNode, list[Fact]] = defaultdict(list)
+    for fact in side.get(end, ()):
+        if fact.positive and not fact.derived:
+            found[fact.predicate].append(fact)
+    return {predicate: tuple(sorted(facts, key=_sureness)) for predicate, facts in found.items()}
+
+
+def _by_other(
+    by_subject: Mapping[str, tuple[Fact, ...]],
+    by_object: Mapping[str, tuple[Fact, ...]],
+    one: str,
+) -> Mapping[str, tuple[Fact, ...]]:
+    """Group all facts between concepts by what they join one concept with, its own first."""
+    return _grouped(
+        (f.other(one), f)
+        for f in (
+            *by_subject.get(one, ()),
+            *(f for f in by_object.get(one, ()) if f.subject != one),
+        )
+        if not f.language
+    )
 
 
 def _sureness(fact: Fact) -> tuple[float, str]:
@@ -273,6 +296,11 @@ def _facts(store: QuadStore, place: _Graph, *, derived: bool) -> Iterator[Fact]:
                 text(said.subject), said.predicate, text(said.object), text(claim),
                 float(held[claim]), claim not in negative, derived, _language(said.object),
             )  # fmt: skip
+
+
+def derived_claims(store: QuadStore) -> Iterator[str]:
+    """Name the claims that the derived graph holds."""
+    return (text(quad.subject) for quad in store.match(None, RDF.reifies, None, _DERIVED))
 
 
 def _language(term: Term) -> str:

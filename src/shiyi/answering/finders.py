@@ -154,14 +154,20 @@ class ProjectionFinder:
         return importance_of(self.projection, self.rank)
 
     @cached_property
-    def _classes(self) -> tuple[str, ...]:
-        return tuple(sorted({self.facts.classes.get(n, "") for n in self.projection.nodes}))
+    def _kinds(self) -> tuple[tuple[str, ...], Ints]:
+        """Give the classes of the nodes, and for each node the place of its own among them."""
+        held = dict(self.facts.classes.items())  # all at once is much faster than one by one
+        names = [held.get(node, "") for node in self.projection.nodes]
+        place = {name: i for i, name in enumerate(sorted(set(names)))}
+        return tuple(place), np.array([place[name] for name in names], dtype=np.int32)
 
-    @cached_property
+    @property
+    def _classes(self) -> tuple[str, ...]:
+        return self._kinds[0]
+
+    @property
     def _kind(self) -> Ints:
-        place = {name: i for i, name in enumerate(self._classes)}
-        held = self.facts.classes
-        return np.array([place[held.get(n, "")] for n in self.projection.nodes], dtype=np.int32)
+        return self._kinds[1]
 
     def _kept(self, found: Sequence[Ways], sought: Sought) -> Iterator[list[int]]:
         """Choose among the paths of all errands together."""

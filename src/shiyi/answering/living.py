@@ -1,27 +1,17 @@
 """The facts in memory kept in step with a base that is written to, a few claims at a time."""
 
 import threading
-from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from shiyi.answering.changed_facts import (
-    edge_of,
-    edges_of,
-    facts_of,
-    is_edge,
-    with_claims,
-    with_concepts,
-    with_premises,
-)
+from shiyi.answering.changed_facts import after, edges_of
 from shiyi.answering.evidence import Evidences
 from shiyi.answering.facts import Fact, Facts
 from shiyi.answering.finders import ProjectionFinder
 from shiyi.answering.planning import Planner
 from shiyi.answering.runtime import Runtime
 from shiyi.answering.safety import Safety
-from shiyi.reasoning.projection import Edge
-from shiyi.reasoning.projection_changes import changed
+from shiyi.reasoning.projection import Edge, Projection
 from shiyi.reasoning.rederive import Followed
 
 
@@ -32,29 +22,19 @@ class Living:
         self.current = runtime
         self._turn = threading.Lock()
         self.refreshed = 0  # how often; it changes after ``current``
-        self._by_claim: dict[str, tuple[Fact, ...]] | None = None
 
     def refresh(self, claims: Iterable[str], concepts: Iterable[str] = ()) -> None:
         """Read some claims and concepts anew; after that every new question sees them."""
         with self._turn:
             runtime, named = self.current, tuple(dict.fromkeys(claims))
             concepts = tuple(concepts)
-            fresh = {each: facts_of(runtime.store, each) for each in named}
-            known = self._known()
-            old = [fact for each in named for fact in known.get(each, ())]
-            new = [fact for found in fresh.values() for fact in found]
-            facts = with_claims(runtime.facts, old, new)
-            facts = with_premises(facts, runtime.store, named)
-            facts = with_concepts(facts, runtime.store, concepts)
+            facts, projection = after(
+                runtime.facts, runtime.projection, runtime.store, named, concepts
+            )
+            new = [fact for each in named for fact in facts.by_claim.get(each, ())]
             runtime.shelf.follow(facts, named, (*new, *_naming(facts, concepts)))
-            self.current = _over(runtime, facts, named, new)
+            self.current = _over(runtime, facts, projection, new)
             self.refreshed += 1
-            known.update(fresh)
-
-    def prepare(self) -> None:
-        """Index the facts by claim now rather than at the first change."""
-        with self._turn:
-            self._known()
 
     def edges(self) -> list[Edge]:
         """List what the accepted view joins, as the rules of inheritance read it."""
@@ -71,15 +51,6 @@ class Living:
             for found in facts.by_subject.values() for f in found if f.derived
         }  # fmt: skip
 
-    def _known(self) -> dict[str, tuple[Fact, ...]]:
-        if self._by_claim is None:
-            found: dict[str, list[Fact]] = defaultdict(list)
-            for facts in self.current.facts.by_subject.values():
-                for fact in facts:
-                    found[fact.claim].append(fact)
-            self._by_claim = {claim: tuple(each) for claim, each in found.items()}
-        return self._by_claim
-
 
 def _naming(facts: Facts, concepts: Iterable[str]) -> Iterator[Fact]:
     """Yield the claims whose text names some concepts."""
@@ -88,10 +59,9 @@ def _naming(facts: Facts, concepts: Iterable[str]) -> Iterator[Fact]:
             yield from side.get(iri, ())
 
 
-def _over(runtime: Runtime, facts: Facts, claims: tuple[str, ...], new: list[Fact]) -> Runtime:
-    projection = changed(runtime.projection, claims, [edge_of(f) for f in new if is_edge(f)])
+def _over(runtime: Runtime, facts: Facts, projection: Projection, new: list[Fact]) -> Runtime:
     old, rank = runtime.retriever, runtime.rank
-    if projection.claims != runtime.projection.claims or any(map(is_edge, new)):
+    if projection is not runtime.projection:
         rank = projection.importance(runtime.settings.pagerank, rank)
     planner = (
         old.planner if all(_planned(old.planner, facts, f) for f in new) else Planner.over(facts)

@@ -24,13 +24,7 @@ class Planner:
     @classmethod
     def over(cls, facts: Facts) -> "Planner":
         """Count the accepted claims."""
-        joins: Counter[Signature] = Counter()
-        for subject, found in facts.by_subject.items():
-            one = facts.classes.get(subject, "")
-            for fact in found:
-                other = facts.classes.get(fact.object, "")
-                if one and other and fact.positive and not fact.derived:
-                    joins[one, fact.predicate.value, other] += 1
+        joins = facts.joins
         names = {each for joined in joins for each in (joined[0], joined[2])}
         return cls(joins, {name: facts.schema.superclasses(name) for name in names})
 

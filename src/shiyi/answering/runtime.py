@@ -1,12 +1,14 @@
 """Everything an answer needs, opened once and shared between threads."""
 
 import threading
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Self
+
+from typing_extensions import override
 
 from shiyi.answering.casebook import Casebook
 from shiyi.answering.changed_facts import level
@@ -19,6 +21,7 @@ from shiyi.answering.paths import Retriever
 from shiyi.answering.planning import Planner
 from shiyi.answering.reading import Linker
 from shiyi.answering.safety import Safety
+from shiyi.answering.standing import standing, write_standing
 from shiyi.answering.texts import units
 from shiyi.errors import FormatError, IndexMismatchError
 from shiyi.linking.embedder import Embedder
@@ -47,6 +50,7 @@ class Shelf:
     embedder: Embedder | None = None
     folder: Path | None = None
     _opened: Library | None = None
+    changed: Collection[str] | None = None  # claims since the library was written, where known
     _translations: dict[str, Translation] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _training: threading.Lock = field(default_factory=threading.Lock)
@@ -62,8 +66,10 @@ class Shelf:
         """Take the texts of claims that changed out of the library, put those held ``now`` in."""
         with self._lock:
             self.facts = facts
-            if self._opened is not None:  # otherwise it is levelled when it is opened
+            if self._opened is not None:
                 change_texts(self._opened, self.store, facts, touched, now)
+            elif self.changed is not None:  # it is levelled when it is opened
+                self.changed = {*self.changed, *touched, *(fact.claim for fact in now)}
 
     def translation(self, kind: str) -> Translation:
         """Open the TransE or RotatE of this release; where none was trained yet, train it (20 s).
@@ -95,11 +101,18 @@ class Shelf:
         if self.folder is not None:
             try:
                 library = Library.open(self.folder, self.release, self.embedder)
-                level_texts(library, self.store, self.facts)
+                self._level(library)
                 return library
             except IndexMismatchError:  # the same texts, read from the store instead
                 pass
         return Library.build(units(self.store, self.facts), self.release, self.embedder)
+
+    def _level(self, library: Library) -> None:
+        if self.changed is None:
+            level_texts(library, self.store, self.facts)
+        elif self.changed:
+            now = [f for each in self.changed for f in self.facts.by_claim.get(each, ())]
+            change_texts(library, self.store, self.facts, self.changed, now)
 
 
 @dataclass(frozen=True)
@@ -126,8 +139,7 @@ class Runtime:
     @cached_property
     def claims(self) -> Mapping[str, Fact]:
         """Give every claim that was read, by its IRI."""
-        every = (f for found in self.facts.by_subject.values() for f in found)
-        return {f.claim: f for f in every if not f.derived}
+        return Asserted(self.facts.by_claim)
 
     @cached_property
     def ratings(self) -> Mapping[str, str]:
@@ -144,22 +156,26 @@ class Runtime:
         return Casebook.read(self.store)
 
     @classmethod
-    def open(cls, base: KnowledgeBase, settings: Settings, shown: QuadStore | None = None) -> Self:
+    def open(
+        cls, base: KnowledgeBase, settings: Settings, shown: QuadStore | None = None,
+        hidden: Collection[str] = (),
+    ) -> Self:  # fmt: skip
         """Open for a knowledge base; ``base`` must stay open as long as this is used.
 
-        ``shown`` is the part of it that answers may rest on, where that is not all.
+        ``shown`` is the part of it that answers may rest on, where that is not all: without the
+        claims, evidence and passages ``hidden``.
         """
         from shiyi.linking.linker import Linker as LabelLinker
 
         linker = LabelLinker.open(base.folder, base.store, base.release, settings.linking)
-        try:
-            projection = Projection.load(base.folder / "index", base.release)
-        except IndexMismatchError:  # made from the store instead, the same edges
-            projection = Projection.from_store(base.store, base.release)
+        store = base.store if shown is None else shown
+        held = standing(base, Schema.load(), store, hidden)
         embedder = linker.vectors.embedder if linker.vectors else None
-        if shown is not None:  # the texts that were written are of the whole
-            return cls.over(shown, linker, projection, settings, embedder)
-        return cls.over(base.store, linker, projection, settings, embedder, base.folder / "index")
+        # the texts that were written are of the whole
+        folder = base.folder / "index" if shown is None else None
+        runtime = cls._of(store, linker, held.facts, held.projection, settings, embedder, folder)
+        runtime.shelf.changed = held.changed
+        return runtime
 
     @classmethod
     def over(
@@ -172,10 +188,21 @@ class Runtime:
         folder: Path | None = None,
     ) -> Self:
         """Put one together from its parts; ``folder`` may hold a library that was written."""
-        schema = Schema.load()
-        facts = Facts.read(store, schema)
-        facts.prepare()
-        projection = level(projection, facts)
+        facts = Facts.read(store, Schema.load())
+        return cls._of(store, linker, facts, level(projection, facts), settings, embedder, folder)
+
+    @classmethod
+    def _of(
+        cls,
+        store: QuadStore,
+        linker: Linker,
+        facts: Facts,
+        projection: Projection,
+        settings: Settings,
+        embedder: Embedder | None,
+        folder: Path | None,
+    ) -> Self:
+        schema = facts.schema
         evidences = Evidences(store, facts)
         known = frozenset(VOCAB + p.name for p in schema.properties.values() if p.is_object)
         rank = projection.importance(settings.pagerank)
@@ -202,6 +229,31 @@ def write_indexes(base: KnowledgeBase, settings: Settings) -> None:
 
     folder, model = base.folder / "index", embedder.shipped()
     write_index(base.folder, base.store, base.release, model)
-    Projection.from_store(base.store, base.release).save(folder)
-    facts = Facts.read(base.store, Schema.load())
+    facts = write_standing(base, Schema.load())
     Library.build(units(base.store, facts), base.release, model, folder).close()
+
+
+class Asserted(Mapping[str, Fact]):
+    """The claims that were read, by their IRI, without those derived from them."""
+
+    def __init__(self, by_claim: Mapping[str, tuple[Fact, ...]]) -> None:
+        """Look claims up in ``by_claim``."""
+        self._by_claim = by_claim
+
+    @override
+    def __getitem__(self, claim: str) -> Fact:
+        if (found := _asserted(self._by_claim.get(claim, ()))) is None:
+            raise KeyError(claim)
+        return found
+
+    @override
+    def __iter__(self) -> Iterator[str]:
+        return (claim for claim, found in self._by_claim.items() if _asserted(found))
+
+    @override
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+def _asserted(found: Iterable[Fact]) -> Fact | None:
+    return next((fact for fact in found if not fact.derived), None)

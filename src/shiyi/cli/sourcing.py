@@ -105,11 +105,12 @@ def _read(
         store = base.store if base.writes else None
         return text_batches(dataset, documents, extractor, settings, report, args.limit, store)
     from shiyi.ingest.workers import Reader, spread_batches
+    from shiyi.linking.labels import FILE
 
     if args.extractor != "rules" or args.limit:
         raise UsageError("--workers goes with the rules extractor, and without --limit")
     folder = base.folder / "index"
-    if not (folder / "labels.json").is_file():
+    if not (folder / FILE).is_file():
         extracting.index.save(folder)
     reader = Reader(dataset, folder, base.release, settings)
     return spread_batches(reader, documents, report, args.workers)

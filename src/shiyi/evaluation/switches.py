@@ -112,8 +112,10 @@ def _certain(runtime: Runtime) -> Runtime:
     def sure(found: Mapping[str, tuple[Fact, ...]]) -> dict[str, tuple[Fact, ...]]:
         return {k: tuple(replace(f, confidence=1.0) for f in v) for k, v in found.items()}
 
-    facts = replace(old, by_subject=sure(old.by_subject), by_object=sure(old.by_object))
-    facts.prepare()
+    facts = replace(
+        old, by_subject=sure(old.by_subject), by_object=sure(old.by_object),
+        by_claim=sure(old.by_claim),
+    )  # fmt: skip
     graph = replace(runtime.projection, confidence=np.ones(len(runtime.projection)))
     rank = graph.importance(runtime.settings.pagerank)
     planner = Planner.over(facts)

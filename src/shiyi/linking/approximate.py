@@ -37,7 +37,7 @@ class ApproximateVectors:
     def of(cls, vectors: LabelVectors, threads: int = 1) -> Self:
         """Make the graph; on one thread the same vectors give the same graph."""
         graph = _empty(vectors.rows.shape[1])
-        graph.add(np.arange(len(vectors.rows)), vectors.rows, threads=threads)
+        graph.add(np.arange(len(vectors.rows)), vectors.every, threads=threads)
         return cls(vectors, graph)
 
     def search(self, texts: Sequence[str], k: int) -> list[list[tuple[int, float]]]:
@@ -56,7 +56,7 @@ class ApproximateVectors:
     def nearest(self, row: Vectors, k: int) -> list[tuple[int, float]]:
         """Give about the ``k`` nearest labels to one vector, nearest first."""
         keys = self.graph.search(row, k, threads=1).keys.astype(np.int64)
-        cosines = np.clip(self.vectors.rows[keys] @ row, 0, 1)
+        cosines = np.clip(self.vectors.some(keys) @ row, 0, 1)
         return sorted(zip(keys.tolist(), cosines.tolist(), strict=True),
                         key=lambda each: (-each[1], each[0]))  # fmt: skip
 
@@ -79,7 +79,7 @@ class ApproximateVectors:
         try:
             said = json.loads(path.with_suffix(".json").read_text("utf-8"))
             if said == _stamp(vectors) | {"bytes": path.stat().st_size}:
-                graph.load(str(path))
+                graph.view(str(path))  # as it lies in the file
                 if len(graph) == len(vectors.rows):
                     return cls(vectors, graph)
             why = "is cut short, or of another model or release"

@@ -1,12 +1,14 @@
 """What a person who types may be about to write: Chinese, pinyin, initials, English."""
 
-from bisect import bisect_left
 from dataclasses import dataclass
+
+import numpy as np
 
 from shiyi.linking.context import SCHEMES
 from shiyi.linking.labels import KINDS, PREFERRED, LabelIndex
 from shiyi.linking.normalise import fold, is_cjk
 from shiyi.linking.pinyin import joined
+from shiyi.model.mapped import Array, Mapped, Strings
 
 _SCANNED = 400  # keys with one prefix that are looked at
 
@@ -26,19 +28,21 @@ class Completion:
 class Completer:
     """Sorted keys of every label: itself, its words, its pinyin, its initials."""
 
-    def __init__(self, index: LabelIndex) -> None:
+    def __init__(self, index: LabelIndex, made: Mapped | None = None) -> None:
+        """Take the keys of the names of ``index`` from what was ``made``, else make them."""
         self._index = index
-        keys: set[tuple[str, int, int]] = set()
-        for place, label in enumerate(index.labels):
-            folded = fold(label.text)
-            keys.add((folded, 0, place))
-            if label.language != "zh":
-                keys |= {(folded[at + 1 :], 2, place) for at in _starts(folded)}
-            elif label.pinyin:
-                spoken = "".join(label.pinyin)
-                keys |= {(each, 1, place) for each in (spoken, spoken.replace("v", "u"))}
-                keys.add(("".join(each[0] for each in label.pinyin), 3, place))
-        self._keys = sorted(keys)
+        if made is None:
+            found = sorted(_keys(index))
+            self._keys = Strings.of(key for key, _, _ in found)
+            self._ways = np.array([way for _, way, _ in found], np.uint8)
+            self._places = np.array([place for _, _, place in found], np.int32)
+        else:
+            self._keys = made.strings("key")
+            self._ways, self._places = made["key.way"], made["key.label"]
+
+    def arrays(self) -> dict[str, Array]:
+        """Give the keys as arrays to write."""
+        return self._keys.arrays("key") | {"key.way": self._ways, "key.label": self._places}
 
     def complete(self, prefix: str, k: int = 10) -> tuple[Completion, ...]:
         """Give up to ``k`` concepts, one entry each, the likeliest first."""
@@ -56,8 +60,10 @@ class Completer:
 
     def _collect(self, prefix: str, best: dict[int, tuple[tuple[int, ...], int]]) -> None:
         index = self._index
-        start = bisect_left(self._keys, (prefix,))
-        for key, way, place in self._keys[start : start + _SCANNED]:
+        start = self._keys.first_from(prefix)
+        end = min(start + _SCANNED, len(self._keys))
+        for at in range(start, end):
+            key, way, place = self._keys[at], int(self._ways[at]), int(self._places[at])
             if not key.startswith(prefix):
                 break
             label = index.labels[place]
@@ -75,6 +81,20 @@ class Completer:
         return Completion(
             concept.iri, label.text, concept.zh, concept.en, concept.kind, concept.cui
         )
+
+
+def _keys(index: LabelIndex) -> set[tuple[str, int, int]]:
+    keys: set[tuple[str, int, int]] = set()
+    for place, label in enumerate(index.labels):
+        folded = fold(label.text)
+        keys.add((folded, 0, place))
+        if label.language != "zh":
+            keys |= {(folded[at + 1 :], 2, place) for at in _starts(folded)}
+        elif label.pinyin:
+            spoken = "".join(label.pinyin)
+            keys |= {(each, 1, place) for each in (spoken, spoken.replace("v", "u"))}
+            keys.add(("".join(each[0] for each in label.pinyin), 3, place))
+    return keys
 
 
 def _starts(text: str) -> list[int]:

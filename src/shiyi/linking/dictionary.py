@@ -1,17 +1,20 @@
 """Exact names in running text: Aho-Corasick over characters, leftmost-longest, whole words."""
 
-from array import array
-from bisect import bisect_left
+import zlib
 from dataclasses import dataclass
+from itertools import chain
 from typing import NamedTuple
 
 import daachorse
+import numpy as np
 
+from shiyi.errors import IndexMismatchError
 from shiyi.linking.context import GENERIC, favoured, fits, needs_context, order
 from shiyi.linking.labels import LabelIndex
 from shiyi.linking.normalise import fold, is_cjk, is_latin
 from shiyi.linking.surfaces import SPOKEN, at_boundary, surfaces
 from shiyi.linking.words import phrases
+from shiyi.model.mapped import Array, Mapped, Strings
 
 # kinds whose pinyin is looked for in running text; that of others is tried on what is left
 _TYPED = frozenset({"MFHSubstance", "Food", "Herb", "Dish", "Formula", "Syndrome"})
@@ -41,39 +44,55 @@ class Hit:
 class Dictionary:
     """Every written form of every label of an index."""
 
-    def __init__(self, index: LabelIndex) -> None:
+    def __init__(self, index: LabelIndex, made: Mapped | None = None) -> None:
+        """Take the forms of the names of ``index`` from what was ``made``, else make them."""
         self.index = index
-        packed = _collected(index)
-        self.forms = sorted(packed)
-        # a number a form, and not an object: millions of forms are held
-        self._first = array("q", (_first(packed[form]) for form in self.forms))
-        self._several = {
-            place: senses
-            for place, form in enumerate(self.forms)
-            if isinstance(senses := packed[form], tuple) and senses
-        }
+        if made is None:
+            self._make()
+        else:
+            self.forms = made.strings("form")
+            self._bounds, self._packed = made["sense.bounds"], made["sense"]
+            self._gated, self._edged = made["form.gated"].data, made["form.edged"].data
+            self._automaton = _opened(made)
+
+    def _make(self) -> None:
+        packed = _collected(self.index)
+        forms = sorted(packed)
+        # numbers a form, and no object: millions of forms are held
+        self.forms = Strings.of(forms)
+        held = [_listed(packed[form]) for form in forms]
         del packed
-        self._gated = bytes(
+        self._bounds = np.cumsum([0, *map(len, held)], dtype=np.int64).astype(np.int32)
+        self._packed = np.fromiter(chain.from_iterable(held), np.int64)
+        del held
+        gated = (
             bool(kinds := self._kinds(place)) and needs_context(form, kinds)
-            for place, form in enumerate(self.forms)
+            for place, form in enumerate(forms)
         )
-        self._edged = bytes(is_latin(form[0]) or is_latin(form[-1]) for form in self.forms)
+        self._gated = memoryview(bytes(gated))
+        self._edged = memoryview(bytes(is_latin(form[0]) or is_latin(form[-1]) for form in forms))
         # by characters: over bytes, Chinese costs three times the steps and wide states
-        self._automaton = daachorse.CharwiseDoubleArrayAhoCorasick(self.forms)
+        self._automaton = daachorse.CharwiseDoubleArrayAhoCorasick(forms)
+
+    def arrays(self) -> dict[str, Array]:
+        """Give the forms as arrays to write."""
+        automaton = self._automaton.serialize()
+        return self.forms.arrays("form") | {
+            "sense.bounds": self._bounds, "sense": self._packed,
+            "form.gated": np.frombuffer(self._gated, np.uint8),
+            "form.edged": np.frombuffer(self._edged, np.uint8),
+            "automaton": np.frombuffer(automaton, np.uint8),
+            "automaton.check": np.array([zlib.crc32(automaton)], np.int64),
+        }  # fmt: skip
 
     def senses(self, form: str) -> tuple[Sense, ...]:
         """Give what a folded form means in any text, as the labels come; none: nothing known."""
-        place = bisect_left(self.forms, form)
-        if place == len(self.forms) or self.forms[place] != form:
-            return ()
-        return self._senses(place)
+        place = self.forms.place(form)
+        return () if place is None else self._senses(place)
 
     def _senses(self, place: int) -> tuple[Sense, ...]:
-        first = self._first[place]
-        if first < 0:
-            return ()
-        several = self._several.get(place)
-        return (_sense(first),) if several is None else tuple(map(_sense, several))
+        first, last = self._bounds[place : place + 2].tolist()
+        return tuple(map(_sense, self._packed[first:last].tolist()))
 
     def exact(self, form: str, text: str = "") -> tuple[Sense, ...]:
         """Give what a whole folded form means, best first, in the light of ``text``."""
@@ -142,7 +161,14 @@ def _sense(packed: int) -> Sense:
     return Sense(packed >> 2 * _BITS, packed >> _BITS & _MASK, packed & _MASK)
 
 
-_Packed = int | tuple[int, ...]  # the senses of a form; none: it is known to name nothing
+def _opened(made: Mapped) -> daachorse.CharwiseDoubleArrayAhoCorasick:
+    held = made["automaton"].tobytes()
+    if zlib.crc32(held) != int(made["automaton.check"][0]):  # reading it trusts every byte
+        raise IndexMismatchError(f"{made.path} is damaged: run `shiyi build` again")
+    return daachorse.CharwiseDoubleArrayAhoCorasick.deserialize(held)
+
+
+_Packed = int | dict[int, int] | None  # a sense, or some by concept; none: it names nothing
 
 
 def _collected(index: LabelIndex) -> dict[str, _Packed]:
@@ -155,7 +181,7 @@ def _collected(index: LabelIndex) -> dict[str, _Packed]:
                 kept = label.text if form == label.text else form  # one string, not two
                 _add(packed, kept, rank << 2 * _BITS | label.concept << _BITS | place)
     for phrase in phrases("not-names"):
-        packed.setdefault(fold(phrase), ())
+        packed.setdefault(fold(phrase), None)
     return packed
 
 
@@ -165,20 +191,20 @@ def _add(packed: dict[str, _Packed], form: str, sense: int) -> None:
     if known is None:
         packed[form] = sense
         return
-    listed = (known,) if isinstance(known, int) else known
     concept = sense >> _BITS & _MASK
-    same = next((each for each in listed if each >> _BITS & _MASK == concept), None)
-    if same is None:
-        packed[form] = (*listed, sense)
-    elif sense < same:
-        kept = tuple(sense if each == same else each for each in listed)
-        packed[form] = kept if len(kept) > 1 else sense
+    if isinstance(known, int):
+        if known >> _BITS & _MASK == concept:
+            packed[form] = min(known, sense)
+        else:
+            packed[form] = {known >> _BITS & _MASK: known, concept: sense}
+    elif known.get(concept, sense) >= sense:
+        known[concept] = sense
 
 
-def _first(packed: _Packed) -> int:
-    if isinstance(packed, int):
-        return packed
-    return packed[0] if packed else -1
+def _listed(packed: _Packed) -> tuple[int, ...]:
+    if packed is None:
+        return ()
+    return (packed,) if isinstance(packed, int) else tuple(packed.values())
 
 
 def _is_a_name(form: str) -> bool:

@@ -1,23 +1,26 @@
 """Every name of every concept: read from a store or from tables, kept beside its release."""
 
 import csv
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Final, Self
+
+import numpy as np
 
 from shiyi.errors import IndexMismatchError
 from shiyi.linking.normalise import is_cjk
 from shiyi.linking.pinyin import syllables
+from shiyi.model.listed import Rows
+from shiyi.model.mapped import Array, Mapped, Strings, words, write
 from shiyi.model.names import ID, UMLS
 from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, local_name
 from shiyi.ontology.terms import RDF, SHIYI, SKOS
 from shiyi.sparql.store import QuadStore
 
-FORMAT = 1
-FILE = "labels.json"
+FORMAT = "2"
+FILE = "labels.safetensors"
 
 # what an ambiguous name most often means, first; names of a kind not listed are not linked
 KINDS = (
@@ -59,8 +62,8 @@ class LabelIndex:
     """All labels of one release."""
 
     release: str
-    concepts: tuple[Concept, ...]
-    labels: tuple[Label, ...]
+    concepts: Sequence[Concept]
+    labels: Sequence[Label]
 
     @classmethod
     def from_store(cls, store: QuadStore, release: str) -> Self:
@@ -117,48 +120,66 @@ class LabelIndex:
         return cls(release, tuple(concepts), tuple(labels.values()))
 
     def save(self, folder: Path) -> Path:
-        """Write ``labels.json`` into ``folder``, whole or not at all."""
-        folder.mkdir(parents=True, exist_ok=True)
-        said = {
-            "format": FORMAT,
-            "release": self.release,
-            "concepts": [[c.iri, c.kind, c.zh, c.en, c.cui, c.notation] for c in self.concepts],
-            "labels": [
-                [n.text, n.language, n.concept, n.role, " ".join(n.pinyin)] for n in self.labels
-            ],
+        """Write ``labels.safetensors`` into ``folder``, whole or not at all."""
+        concepts, labels = self.concepts, self.labels
+        kinds = sorted({each.kind for each in concepts})
+        columns: dict[str, Array] = {
+            "concept.kind": np.array([kinds.index(c.kind) for c in concepts], np.int32),
+            "label.concept": np.array([n.concept for n in labels], np.int32),
+            "label.language": np.array([_LANGUAGES.index(n.language) for n in labels], np.uint8),
+            "label.role": np.array([_ROLES.index(n.role) for n in labels], np.uint8),
         }
-        path, partial = folder / FILE, folder / (FILE + ".part")
-        partial.write_text(json.dumps(said, ensure_ascii=False, separators=(",", ":")), "utf-8")
-        return partial.replace(path)
+        for name in _OF_CONCEPTS:
+            columns |= Strings.of(getattr(c, name) for c in concepts).arrays(f"concept.{name}")
+        columns |= Strings.of(n.text for n in labels).arrays("label.text")
+        columns |= Strings.of(" ".join(n.pinyin) for n in labels).arrays("label.pinyin")
+        about = {"format": FORMAT, "release": self.release, "kinds": words(kinds)}
+        return write(folder / FILE, columns, **about)
 
     @classmethod
     def load(cls, folder: Path, release: str) -> Self:
-        """Read what :meth:`save` wrote.
+        """Open what :meth:`save` wrote; a label is read when it is asked for.
 
         Raises :class:`IndexMismatchError` where it is damaged, or was made for another release.
         """
-        path = folder / FILE
-        try:
-            said = json.loads(path.read_text("utf-8"))
-            if said["format"] == FORMAT and said["release"] == release:
-                return cls(release, *_parsed(said))
-            why = f"was made for release {said['release']}, format {said['format']}"
-        except (ValueError, KeyError, TypeError) as fault:
-            why = f"is damaged ({fault!r})"
-        raise IndexMismatchError(
-            f"{path} {why}; this knowledge base is release {release}: run `shiyi build` again"
-        )
+        said = Mapped.open(folder / FILE, format=FORMAT, release=release)
+        concepts, labels = _concepts(said), _labels(said)
+        of = said["label.concept"]
+        if len(of) and not 0 <= int(of.min()) <= int(of.max()) < len(concepts):
+            raise IndexMismatchError(
+                f"{folder / FILE} is damaged, a label names no concept: run `shiyi build` again"
+            )
+        return cls(release, concepts, labels)
 
 
-def _parsed(said: dict[str, Any]) -> tuple[tuple[Concept, ...], tuple[Label, ...]]:
-    concepts = tuple(Concept(*row) for row in said["concepts"])
-    labels = tuple(
-        Label(text, language, place, role, tuple(spoken.split()))
-        for text, language, place, role, spoken in said["labels"]
+_OF_CONCEPTS: Final = ("iri", "zh", "en", "cui", "notation")
+_LANGUAGES: Final = ("zh", "en", "la")
+_ROLES: Final = (PREFERRED, ALTERNATIVE, LATIN)
+
+
+def _concepts(said: Mapped) -> Rows[Concept]:
+    kinds, kind = said.words("kinds"), said["concept.kind"].data
+    iri, zh, en, cui, notation = (said.strings(f"concept.{name}") for name in _OF_CONCEPTS)
+
+    def read(at: int) -> Concept:
+        return Concept(iri[at], kinds[kind[at]], zh[at], en[at], cui[at], notation[at])
+
+    return Rows(read, len(kind))
+
+
+def _labels(said: Mapped) -> Rows[Label]:
+    text, pinyin = said.strings("label.text"), said.strings("label.pinyin")
+    concept, language, role = (
+        said[f"label.{name}"].data for name in ("concept", "language", "role")
     )
-    if any(not 0 <= label.concept < len(concepts) for label in labels):
-        raise ValueError("a label names no concept")
-    return concepts, labels
+
+    def read(at: int) -> Label:
+        return Label(
+            text[at], _LANGUAGES[language[at]], concept[at], _ROLES[role[at]],
+            tuple(pinyin[at].split()),
+        )  # fmt: skip
+
+    return Rows(read, len(concept))
 
 
 def read_rows(folder: Path) -> Iterator[dict[str, str]]:

@@ -14,9 +14,11 @@ from shiyi.linking.embedder import Embedder
 from shiyi.linking.guess import LEXICAL, SEMANTIC, SIMILAR, Guess, Guesser
 from shiyi.linking.heads import widen
 from shiyi.linking.labels import LabelIndex
+from shiyi.linking.names import open_names, write_names
 from shiyi.linking.negation import negated
 from shiyi.linking.normalise import Normalised, fold, is_cjk, language_of, normalise
 from shiyi.linking.vectors import LabelVectors, Searching
+from shiyi.model.mapped import Mapped
 from shiyi.model.mention import Mention
 from shiyi.settings import LinkingSettings
 from shiyi.sparql.store import QuadStore
@@ -34,11 +36,13 @@ class Linker:
         index: LabelIndex,
         vectors: Searching | None = None,
         settings: LinkingSettings | None = None,
+        made: Mapped | None = None,
     ) -> None:
-        self.index, self.vectors = index, vectors
+        """Link to the names of ``index``; ``made`` are its forms, where they were written."""
+        self.index, self.vectors, self.made = index, vectors, made
         self._settings = settings or LinkingSettings()
-        self.dictionary = Dictionary(index)
-        self._guesser = Guesser(self.dictionary, vectors, self._settings)
+        self.dictionary = Dictionary(index, made)
+        self._guesser = Guesser(self.dictionary, vectors, self._settings, made)
 
     @classmethod
     def open(
@@ -59,7 +63,7 @@ class Linker:
             index = LabelIndex.load(folder, release)
         else:
             index = LabelIndex.from_store(store, release)
-        return cls(index, _vectors(folder, index, model), settings)
+        return cls(index, _vectors(folder, index, model), settings, open_names(folder, index))
 
     def link(self, text: str, language: str | None = None) -> tuple[Mention, ...]:
         """Give the mentions of ``text`` in order; those that name nothing known have no IRI.
@@ -167,6 +171,7 @@ def write_index(
     index = LabelIndex.from_store(store, release)
     folder = _index_folder(folder)
     index.save(folder)
+    write_names(index, folder)
     if (chosen := model or embedder.shipped()) is not None:
         made = LabelVectors.of(index, chosen)
         made.save(folder)

@@ -1,6 +1,10 @@
 """Names that are nearly spelt or that sound like it: typing errors, homophones, pinyin."""
 
+from array import array
 from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
@@ -9,6 +13,7 @@ from shiyi.linking.dictionary import Dictionary, Sense
 from shiyi.linking.labels import PREFERRED
 from shiyi.linking.normalise import is_cjk
 from shiyi.linking.pinyin import blurred, finals, joined, syllables
+from shiyi.model.mapped import Array, Mapped, Picked, Strings
 
 MIN_SPELT = 6  # letters; shorter words have too many neighbours
 MIN_CHANGED = 8  # letters from which a wrong or extra letter is forgiven: station is no statin
@@ -20,38 +25,23 @@ _COMMON = frozenset("子头儿花草叶根皮仁水汤药大小食用品性气")
 class NearNames:
     """Finds the forms of a dictionary that a mention was probably meant to be."""
 
-    def __init__(self, dictionary: Dictionary) -> None:
+    def __init__(self, dictionary: Dictionary, made: Mapped | None = None) -> None:
+        """Take the keys of the forms from what was ``made``, else make them."""
         self._dictionary = dictionary
-        self.forms = [
-            form for form in dictionary.forms if len(form) > 1 and dictionary.senses(form)
-        ]
-        grams: dict[str, list[int]] = defaultdict(list)
-        sizes = []
-        for place, form in enumerate(self.forms):
-            own = _grams(form)
-            sizes.append(len(own))
-            for gram in own:
-                grams[gram].append(place)
-        self._sizes = np.array(sizes, np.float32)
-        self._grams = {gram: np.array(places, np.int32) for gram, places in grams.items()}
-        self._spoken: dict[str, set[Sense]] = defaultdict(set)
-        self._rhymes: dict[tuple[str, ...], set[int]] = defaultdict(set)
-        self._sounds: dict[tuple[str, ...], set[int]] = defaultdict(set)
-        index = dictionary.index
-        for place, label in enumerate(index.labels):
-            if len(label.pinyin) < 2 or index.concepts[label.concept].kind in NEVER_GUESSED:
-                continue
-            sense = Sense(1 if label.role != PREFERRED else 0, label.concept, place)
-            for key in {"".join(label.pinyin), "".join(label.pinyin).replace("v", "u")}:
-                self._spoken[key].add(sense)
-            if len(label.pinyin) == len(label.text):
-                self._sounds[blurred(label.pinyin)].add(place)
-                if len(label.text) > 2:
-                    self._rhymes[finals(label.pinyin)].add(place)
+        self._keys = _made(dictionary) if made is None else made.arrays
+        self.forms = Picked(dictionary.forms, self._keys["near.form"])
+        self._sizes = self._keys["near.size"]
+        self._grams, self._spoken, self._sounds, self._rhymes = (
+            Groups.over(self._keys, f"near.{name}") for name in ("gram", "spoken", "sound", "rhyme")
+        )
+
+    def arrays(self) -> dict[str, Array]:
+        """Give the keys as arrays to write."""
+        return {name: held for name, held in self._keys.items() if name.startswith("near.")}
 
     def spoken(self, text: str) -> tuple[Sense, ...]:
         """Give what folded Latin letters mean as pinyin of at least two syllables."""
-        return tuple(sorted(self._spoken.get(joined(text), ())))
+        return self._senses(self._spoken.of(joined(text)))
 
     def sounding(self, text: str) -> tuple[Sense, ...]:
         """Give the Chinese names that sound like ``text`` and share characters with it.
@@ -63,15 +53,19 @@ class NearNames:
         labels, said = self._dictionary.index.labels, syllables(text)
         places = {
             place
-            for place in self._sounds.get(blurred(said), ())
+            for place in self._sounds.of(" ".join(blurred(said)))
             if _alike(labels[place].text, text)
         }
         if not places and len(text) > 2:
             places = {
                 place
-                for place in self._rhymes.get(finals(said), ())
+                for place in self._rhymes.of(" ".join(finals(said)))
                 if _shared(labels[place].text, text) == len(text) - 1
             }
+        return self._senses(places)
+
+    def _senses(self, places: Iterable[int]) -> tuple[Sense, ...]:
+        labels = self._dictionary.index.labels
         return tuple(
             sorted(
                 Sense(int(labels[place].role != PREFERRED), labels[place].concept, place)
@@ -96,7 +90,7 @@ class NearNames:
     def similar(self, text: str, k: int) -> tuple[tuple[str, float], ...]:
         """Give the ``k`` forms most alike by the Jaccard similarity of their 3-grams."""
         own = _grams(text)
-        known = [self._grams[gram] for gram in own if gram in self._grams]
+        known = [places for gram in own if len(places := self._grams.places(gram))]
         if not known:
             return ()
         shared = np.bincount(np.concatenate(known), minlength=len(self.forms))
@@ -104,6 +98,70 @@ class NearNames:
         best = np.argpartition(-alike, min(k, len(alike) - 1))[:k]
         ranked = sorted(best.tolist(), key=lambda place: (-alike[place], self.forms[place]))
         return tuple((self.forms[place], float(alike[place])) for place in ranked if shared[place])
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """Places by key, in arrays."""
+
+    keys: Strings
+    bounds: Array
+    held: Array
+
+    @classmethod
+    def over(cls, arrays: Mapping[str, Array], name: str) -> Self:
+        """Take them from arrays of that name."""
+        keys = Strings.over(arrays[f"{name}.bytes"], arrays[f"{name}.bounds"])
+        return cls(keys, arrays[f"{name}.first"], arrays[f"{name}.place"])
+
+    def places(self, key: str) -> Array:
+        """Give the places under a key, none where it is unknown."""
+        at = self.keys.place(key)
+        return self.held[:0] if at is None else self.held[self.bounds[at] : self.bounds[at + 1]]
+
+    def of(self, key: str) -> list[int]:
+        """List the places under a key."""
+        found: list[int] = self.places(key).tolist()
+        return found
+
+
+def _grouped(name: str, held: Mapping[str, Collection[int]]) -> dict[str, Array]:
+    keys = sorted(held)
+    counts = [0, *(len(held[key]) for key in keys)]
+    return Strings.of(keys).arrays(name) | {
+        f"{name}.first": np.cumsum(counts, dtype=np.int64).astype(np.int32),
+        f"{name}.place": np.fromiter((p for key in keys for p in sorted(held[key])), np.int32),
+    }
+
+
+def _made(dictionary: Dictionary) -> dict[str, Array]:
+    kept, sizes = list[int](), list[int]()
+    grams: dict[str, array[int]] = defaultdict(lambda: array("i"))
+    for place, form in enumerate(dictionary.forms):
+        if len(form) > 1 and dictionary.senses(form):
+            own = _grams(form)
+            for gram in own:
+                grams[gram].append(len(kept))
+            kept.append(place)
+            sizes.append(len(own))
+    spoken: dict[str, set[int]] = defaultdict(set)
+    sounds: dict[str, set[int]] = defaultdict(set)
+    rhymes: dict[str, set[int]] = defaultdict(set)
+    index = dictionary.index
+    for place, label in enumerate(index.labels):
+        if len(label.pinyin) < 2 or index.concepts[label.concept].kind in NEVER_GUESSED:
+            continue
+        for key in {"".join(label.pinyin), "".join(label.pinyin).replace("v", "u")}:
+            spoken[key].add(place)
+        if len(label.pinyin) == len(label.text):
+            sounds[" ".join(blurred(label.pinyin))].add(place)
+            if len(label.text) > 2:
+                rhymes[" ".join(finals(label.pinyin))].add(place)
+    return (
+        {"near.form": np.array(kept, np.int32), "near.size": np.array(sizes, np.float32)}
+        | _grouped("near.gram", grams) | _grouped("near.spoken", spoken)
+        | _grouped("near.sound", sounds) | _grouped("near.rhyme", rhymes)
+    )  # fmt: skip
 
 
 def distance(one: str, other: str, most: int) -> int:

@@ -1,6 +1,5 @@
 """One vector a label, searched exactly; tied to its model and release."""
 
-import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -8,13 +7,15 @@ from pathlib import Path
 from typing import Protocol, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shiyi.errors import IndexMismatchError
 from shiyi.linking.embedder import Embedder, Vectors
 from shiyi.linking.labels import LabelIndex
 from shiyi.linking.rounded import MANY, Rounded
+from shiyi.model.mapped import Mapped, write
 
-FILE = "vectors.npz"
+FILE = "vectors.safetensors"
 
 
 class Searching(Protocol):
@@ -33,15 +34,25 @@ class Searching(Protocol):
 
 @dataclass(frozen=True)
 class LabelVectors:
-    """The vectors of the labels of an index, in its order."""
+    """The vectors of the labels of an index, in its order; in half precision where they lie in a file."""
 
-    rows: Vectors
+    rows: Vectors | NDArray[np.float16]
     embedder: Embedder
     release: str
 
     @cached_property
     def _rounded(self) -> Rounded | None:
-        return Rounded.of(self.rows) if len(self.rows) >= MANY else None
+        return Rounded.of(self.every) if len(self.rows) >= MANY else None
+
+    @cached_property
+    def every(self) -> Vectors:
+        """Give all of them in single precision, in memory."""
+        return self.rows.astype(np.float32, copy=False)
+
+    def some(self, places: NDArray[np.integer]) -> Vectors:
+        """Give those at some places in single precision."""
+        chosen: Vectors = self.rows[places].astype(np.float32, copy=False)
+        return chosen
 
     @classmethod
     def of(cls, index: LabelIndex, embedder: Embedder) -> Self:
@@ -59,10 +70,10 @@ class LabelVectors:
         """Give the ``k`` nearest labels to one vector of length 1, nearest first."""
         k = min(k, len(self.rows))
         if self._rounded is None:
-            places, cosines = np.arange(len(self.rows)), self.rows @ row
+            places, cosines = np.arange(len(self.rows)), self.every @ row
         else:
             places = self._rounded.near(row, k)
-            cosines = self.rows[places] @ row
+            cosines = self.some(places) @ row
         best = np.argpartition(cosines, -k)[-k:].tolist()
         ranked = sorted((-float(cosines[each]), int(places[each])) for each in best)
         return [(place, float(np.clip(-less, 0, 1))) for less, place in ranked]
@@ -72,44 +83,28 @@ class LabelVectors:
         if not texts or not len(self.rows):
             return [[] for _ in texts]
         found = []
-        for row in self.embedder.encode(texts) @ self.rows.T:
+        for row in self.embedder.encode(texts) @ self.every.T:
             places = np.flatnonzero(row >= least).tolist()
             ranked = sorted(places, key=lambda place: (-row[place], place))
             found.append([(place, float(np.clip(row[place], 0, 1))) for place in ranked])
         return found
 
     def save(self, folder: Path) -> Path:
-        """Write ``vectors.npz`` in half precision, whole or not at all."""
-        folder.mkdir(parents=True, exist_ok=True)
-        path, partial = folder / FILE, folder / (FILE + ".part")
-        with partial.open("wb") as out:
-            np.savez(
-                out,
-                rows=self.rows.astype(np.float16),
-                model=np.array(self.embedder.identity),
-                release=np.array(self.release),
-            )
-        return partial.replace(path)
+        """Write the vectors in half precision, whole or not at all."""
+        rows = {"rows": self.rows.astype(np.float16)}
+        return write(folder / FILE, rows, model=self.embedder.identity, release=self.release)
 
     @classmethod
     def load(cls, folder: Path, index: LabelIndex, embedder: Embedder) -> Self:
-        """Read what :meth:`save` wrote.
+        """Open what :meth:`save` wrote.
 
         Raises :class:`IndexMismatchError` where it is damaged, or is of another model or release.
         """
-        path = folder / FILE
-        try:
-            with path.open("rb") as file, np.load(file, allow_pickle=False) as said:
-                rows = said["rows"].astype(np.float32)
-                made = str(said["model"]), str(said["release"])
-        except (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile) as fault:
+        said = Mapped.open(folder / FILE, model=embedder.identity, release=index.release)
+        rows = said["rows"]
+        if len(rows) != len(index.labels):
             raise IndexMismatchError(
-                f"{path} is damaged ({fault}): run `shiyi build` again"
-            ) from fault
-        if made != (embedder.identity, index.release) or len(rows) != len(index.labels):
-            raise IndexMismatchError(
-                f"{path} has {len(rows)} vectors of model {made[0]} for release {made[1]}, not "
-                f"{len(index.labels)} of {embedder.identity} for {index.release}: "
+                f"{said.path} has {len(rows)} vectors and not {len(index.labels)}: "
                 "run `shiyi build` again"
             )
         return cls(rows, embedder, index.release)

@@ -1,6 +1,5 @@
 """The accepted claims as a compressed adjacency, for importance and for walking from hubs."""
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path as File
@@ -9,7 +8,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from shiyi.errors import IndexMismatchError, RangeError
+from shiyi.errors import RangeError
+from shiyi.model.mapped import Mapped, Picked, Strings, words, write
 from shiyi.model.path import Hop, Path, RelationPath, Step
 from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, Triple
 from shiyi.ontology.terms import RDF, SHIYI
@@ -19,7 +19,8 @@ from shiyi.sparql.store import QuadStore
 
 Ints = NDArray[np.int32]
 _DEFAULT = DefaultGraph()
-_ARRAYS, _NAMES = "adjacency.npz", "adjacency.json"
+_FILE = "adjacency.safetensors"
+_ARRAYS = ("source", "target", "kind", "confidence")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +51,13 @@ class Projection:
     """
 
     release: str
-    nodes: tuple[str, ...]
+    nodes: Strings
     predicates: tuple[str, ...]
-    claims: tuple[str, ...]
+    claims: Picked
     source: Ints
     target: Ints
     kind: Ints
     confidence: Vector
-    _node: Mapping[str, int] = field(init=False, repr=False)
     _kind: Mapping[str, int] = field(init=False, repr=False)
     _out: Ints = field(init=False, repr=False)
     _in: Ints = field(init=False, repr=False)
@@ -73,7 +73,6 @@ class Projection:
         bounds = np.arange(len(self.nodes) + 1)
         by_target = np.argsort(self.target, kind="stable").astype(np.int32)
         for name, value in (
-            ("_node", {iri: i for i, iri in enumerate(self.nodes)}),
             ("_kind", {iri: i for i, iri in enumerate(self.predicates)}),
             ("_out", np.searchsorted(self.source, bounds).astype(np.int32)),
             ("_by_target", by_target),
@@ -94,7 +93,7 @@ class Projection:
         )
         ints = np.array([row[:3] for row in rows], dtype=np.int32).reshape(-1, 3)
         return cls(
-            release, tuple(nodes), tuple(predicates), tuple(row[3] for row in rows),
+            release, Strings.of(nodes), tuple(predicates), Picked.of([row[3] for row in rows]),
             source=ints[:, 0].copy(), kind=ints[:, 1].copy(), target=ints[:, 2].copy(),
             confidence=np.array([row[4] for row in rows], dtype=np.float64),
         )  # fmt: skip
@@ -107,33 +106,19 @@ class Projection:
     @classmethod
     def load(cls, folder: File, release: str) -> Self:
         """Read what :meth:`save` wrote; raises ``IndexMismatchError`` for another release."""
-        try:
-            names = json.loads((folder / _NAMES).read_text(encoding="utf-8"))
-            with np.load(folder / _ARRAYS, allow_pickle=False) as arrays:
-                kept = {name: arrays[name] for name in ("source", "target", "kind", "confidence")}
-        except FileNotFoundError as fault:
-            raise IndexMismatchError(f"{folder} holds no adjacency; run shiyi build") from fault
-        if names["release"] != release:
-            raise IndexMismatchError(
-                f"the adjacency in {folder} was made for {names['release']}, not {release}"
-            )
-        return cls(
-            release, tuple(names["nodes"]), tuple(names["predicates"]), tuple(names["claims"]),
-            **kept,
-        )  # fmt: skip
+        said = Mapped.open(folder / _FILE, release=release)
+        claims = Picked(said.strings("claims"), said["claim"])
+        kept = {name: said[name] for name in _ARRAYS}
+        return cls(release, said.strings("nodes"), said.words("predicates"), claims, **kept)
 
     def save(self, folder: File) -> None:
         """Write arrays and names, stamped with the release."""
-        folder.mkdir(parents=True, exist_ok=True)
-        np.savez(
-            folder / _ARRAYS, source=self.source, target=self.target, kind=self.kind,
-            confidence=self.confidence,
+        write(
+            folder / _FILE,
+            {name: getattr(self, name) for name in _ARRAYS} | self.nodes.arrays("nodes")
+            | self.claims.table.arrays("claims") | {"claim": self.claims.places},
+            release=self.release, predicates=words(self.predicates),
         )  # fmt: skip
-        names = {
-            "release": self.release, "nodes": self.nodes, "predicates": self.predicates,
-            "claims": self.claims,
-        }  # fmt: skip
-        (folder / _NAMES).write_text(json.dumps(names, ensure_ascii=False), encoding="utf-8")
 
     def __len__(self) -> int:
         """Count the claims."""
@@ -155,7 +140,7 @@ class Projection:
 
     def hops(self, node: str, step: Step) -> Iterator[Hop]:
         """Yield the claims that leave ``node`` along ``step``."""
-        place, kind = self._node.get(node), self._kind.get(step.predicate)
+        place, kind = self.nodes.place(node), self._kind.get(step.predicate)
         if place is None or kind is None:
             return
         if step.forward:
@@ -170,7 +155,7 @@ class Projection:
 
     def places(self, iris: Iterable[str]) -> Ints:
         """Give the places in ``nodes`` of the concepts that are there, each once."""
-        known = (self._node.get(iri) for iri in dict.fromkeys(iris))
+        known = map(self.nodes.place, dict.fromkeys(iris))
         return np.array([place for place in known if place is not None], dtype=np.int32)
 
     def degrees(self, nodes: Ints, step: Step) -> Ints:

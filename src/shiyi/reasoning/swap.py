@@ -1,14 +1,16 @@
 """The derived graph by sections, each swapped for a new one in one transaction."""
 
+import secrets
 from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
 from shiyi.errors import FormatError, UsageError
-from shiyi.model.rdf import Quad
-from shiyi.ontology.terms import SHIYI
+from shiyi.model.rdf import Literal, Quad, text
+from shiyi.ontology.terms import DCTERMS, SHIYI
 from shiyi.reasoning.entailment import ENTAILED
 from shiyi.reasoning.inheritance import DERIVED
 from shiyi.sparql.store import QuadStore
+from shiyi.sparql.writer import JOURNAL
 
 SECTIONS: Final = ("rules", "pagerank", "confidence", "complete", "entailed")
 PARTS: Final = (
@@ -31,8 +33,19 @@ def swap(store: QuadStore, new: Iterable[Quad], sections: Collection[str]) -> in
         raise UsageError("what is derived stands in graph:derived and graph:entailed alone")
     going = {quad for quad, section in held(store) if section in sections}
     coming = set(made)
-    store.change(add=[q for q in made if q not in going], remove=list(going - coming))
+    going |= set(_notes(store))
+    coming.add(Quad(DERIVED, DCTERMS.identifier, Literal(secrets.token_hex(8)), JOURNAL))
+    store.change(add=list(coming - going), remove=list(going - coming))
     return len(made)
+
+
+def derivation(store: QuadStore) -> str:
+    """Give the note of what was derived last; nothing where that was at the build."""
+    return " ".join(sorted(text(quad.object) for quad in _notes(store)))
+
+
+def _notes(store: QuadStore) -> Iterator[Quad]:
+    return store.match(DERIVED, DCTERMS.identifier, None, JOURNAL)
 
 
 def held(store: QuadStore) -> Iterator[tuple[Quad, str]]:

@@ -1,12 +1,18 @@
 """How much a knowledge base holds, counted once when it is opened."""
 
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
+from typing_extensions import override
+
 from shiyi.model.names import VOCAB
-from shiyi.model.rdf import DefaultGraph, NamedNode
+from shiyi.model.rdf import DefaultGraph, NamedNode, text
 from shiyi.ontology.terms import RDF, SHIYI, SKOS
 from shiyi.sparql.store import QuadStore
 
+_KINDS: Final = "SELECT ?kind (COUNT(*) AS ?n) { ?thing a ?kind } GROUP BY ?kind"
+_CONCEPTS: Final = f"SELECT (COUNT(DISTINCT ?thing) AS ?n) {{ ?thing {SKOS.prefLabel} ?name }}"
 # classes of concepts, in the order the browse page shows them
 CLASSES: Final = (
     "MFHSubstance", "Food", "Herb", "Dish", "Formula", "Constitution", "Syndrome", "Symptom",
@@ -17,18 +23,52 @@ CLASSES: Final = (
 )  # fmt: skip
 
 
+class Counts(Mapping[str, int]):
+    """What is counted while the rest is opened; who looks before that is done waits."""
+
+    def __init__(self, store: QuadStore, whole: bool) -> None:
+        """Count a store; ``whole`` tells that it shows all it holds, so that a query may count."""
+        with_one = ThreadPoolExecutor(1, "counting")
+        self._counted = with_one.submit(_queried if whole else counts_of, store)
+        with_one.shutdown(wait=False)
+
+    @override
+    def __getitem__(self, name: str) -> int:
+        return self._counted.result()[name]
+
+    @override
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._counted.result())
+
+    @override
+    def __len__(self) -> int:
+        return len(self._counted.result())
+
+
+def _queried(store: QuadStore) -> dict[str, int]:
+    kinds = {row["kind"]: int(text(row["n"])) for row in store.select(_KINDS)}
+    [concepts] = store.select(_CONCEPTS)
+    return _told(
+        lambda kind: kinds.get(kind, 0), lambda: int(text(concepts["n"])), lambda: len(store)
+    )
+
+
 def counts_of(store: QuadStore) -> dict[str, int]:
     """Count quads, claims, evidence, sources, concepts, and the concepts of each class that has any."""
-    whole = {
-        name: instances(store, kind)
-        for name, kind in (
-            ("claims", SHIYI.Claim), ("evidence", SHIYI.Evidence), ("sources", SHIYI.Source),
-        )
-    }  # fmt: skip
-    labelled = store.match(None, SKOS.prefLabel, None, DefaultGraph())
-    whole["concepts"] = len({quad.subject for quad in labelled})
-    classes = {name: instances(store, NamedNode(VOCAB + name)) for name in CLASSES}
-    whole["quads"] = len(store)
+
+    def concepts() -> int:
+        labelled = store.match(None, SKOS.prefLabel, None, DefaultGraph())
+        return len({quad.subject for quad in labelled})
+
+    return _told(lambda kind: instances(store, kind), concepts, lambda: len(store))
+
+
+def _told(
+    of: Callable[[NamedNode], int], concepts: Callable[[], int], quads: Callable[[], int]
+) -> dict[str, int]:
+    whole = {"claims": of(SHIYI.Claim), "evidence": of(SHIYI.Evidence), "sources": of(SHIYI.Source)}
+    whole |= {"concepts": concepts(), "quads": quads()}
+    classes = {name: of(NamedNode(VOCAB + name)) for name in CLASSES}
     return whole | {name: count for name, count in classes.items() if count}
 
 

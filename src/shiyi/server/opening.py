@@ -22,7 +22,7 @@ from shiyi.model.profile import Profile
 from shiyi.prompts.chat import ChatModel
 from shiyi.prompts.openai import model_from
 from shiyi.prompts.remembered import Remembered
-from shiyi.server.counting import counts_of
+from shiyi.server.counting import Counts
 from shiyi.server.curators import Curation
 from shiyi.server.query_log import QueryLog
 from shiyi.server.refreshing import Refresher
@@ -51,9 +51,10 @@ def open_site(path: Path, settings: Settings, read_only: bool = False) -> Site:
     open_to_all = settings.server.restricted
     view = AllowedStore(base.store, lambda: base.sequence, True, open_to_all, base)
     hidden = view.held.nodes
+    counts = Counts(view, whole=not hidden)
     runtime = Runtime.open(base, settings, view if hidden else None, hidden)
     living = Living(runtime)
-    completer = Completer(_labels(runtime, base))
+    completer = _completer(runtime, base)
     pool = pool_of(base, settings.query, open_to_all)
     writing = writing_to(base, pool, settings, tokens)
     named = model_from(settings.models, os.environ)
@@ -95,7 +96,7 @@ def open_site(path: Path, settings: Settings, read_only: bool = False) -> Site:
 
     return Site(
         base.store, answer, runtime.linker.link, complete, PooledQueries(pool), base.release,
-        tuple(METHODS), str(base.manifest.get("built", "")), counts_of(view), settings, close,
+        tuple(METHODS), str(base.manifest.get("built", "")), counts, settings, close,
         lambda: base.sequence + living.refreshed, writing, curation, converse=Talk(living, model),
         research=Research(living, model, pool) if model else None,
         replay=lambda said: replay(living.current, said), base=base,
@@ -161,12 +162,12 @@ class Research:
         return self.pool.query(query, accept=ResultFormat.of("json"), timeout=seconds).body
 
 
-def _labels(runtime: Runtime, base: KnowledgeBase) -> LabelIndex:
-    """Take the labels that linking already holds; making them again takes seconds."""
+def _completer(runtime: Runtime, base: KnowledgeBase) -> Completer:
+    """Complete by the labels that linking already holds; making them again takes seconds."""
     linker = runtime.linker
     if isinstance(linker, Linker):
-        return linker.index
-    return LabelIndex.from_store(base.store, base.release)
+        return Completer(linker.index, linker.made)
+    return Completer(LabelIndex.from_store(base.store, base.release))
 
 
 def writing_to(

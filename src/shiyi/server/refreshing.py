@@ -6,17 +6,15 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from typing import Final
 
+from shiyi.answering.changed_facts import touched
 from shiyi.answering.living import Living
 from shiyi.curation.changes import Changes
 from shiyi.curation.ledger import Change
 from shiyi.errors import ShiyiError
-from shiyi.model.names import ID
-from shiyi.model.rdf import Quad, Triple, text
-from shiyi.ontology.terms import RDF, SHIYI, SKOS
+from shiyi.model.rdf import Quad, Triple
+from shiyi.ontology.terms import SKOS
 from shiyi.reasoning.rederive import Rederived, matters, rederived, ways_of
 
-_CLAIM: Final = f"{ID}claim/"
-_EVIDENCE: Final = f"{ID}evidence/"
 _WHO: Final = "shiyi"
 _TRIES: Final = 4  # of an inference that others write beside
 Follow = Callable[[Iterable[str], Iterable[str]], None]
@@ -38,7 +36,6 @@ class Refresher:
         self._follow = follow
         self._turn, self._asked = threading.Lock(), threading.Event()
         changes.listeners.append(self)
-        threading.Thread(target=living.prepare, daemon=True).start()
         if changes.last:  # a server that was killed may have left the cautions behind
             self.rederive_soon()
 
@@ -99,23 +96,6 @@ class Refresher:
         except ShiyiError as fault:  # a closing server, a full disk: the next change tries again
             self._asked.clear()
             _LOG.warning("inherited cautions were not inferred anew: %s", fault)
-
-
-def touched(quads: Iterable[Quad]) -> tuple[list[str], list[str]]:
-    """Tell which claims and which concepts some quads are about."""
-    claims: dict[str, None] = {}
-    concepts: dict[str, None] = {}
-    for quad in quads:
-        iri = text(quad.subject)
-        if iri.startswith(_CLAIM) or quad.predicate in _OF_CLAIMS:
-            claims[iri] = None
-        elif not iri.startswith(_EVIDENCE) and quad.predicate in _OF_CONCEPTS:
-            concepts[iri] = None
-    return list(claims), list(concepts)
-
-
-_OF_CLAIMS: Final = frozenset({RDF.reifies, SHIYI.status, SHIYI.confidence})
-_OF_CONCEPTS: Final = frozenset({SKOS.prefLabel, SKOS.broader, RDF.type, SHIYI.umlsCui})
 
 
 def _is_premise(quad: Quad, counts: Callable[[str], bool]) -> bool:

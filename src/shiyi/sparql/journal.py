@@ -160,16 +160,22 @@ class Journal:
         self._file.close()
 
 
-def read_journal(path: Path) -> Iterator[Record]:
-    """Yield all whole records of a journal that may be absent; its file stays as it is."""
+def read_journal(path: Path, after: int = 0) -> Iterator[Record]:
+    """Yield all whole records of a journal that may be absent; its file stays as it is.
+
+    Those up to number ``after`` are passed over without a look at what they hold.
+    """
     if path.exists():
-        yield from _scan(path, Entry())
+        yield from _scan(path, Entry(), after)
 
 
-def _scan(path: Path, start: Entry) -> Iterator[Record]:
-    """Yield each whole record after ``start``."""
+def _scan(path: Path, start: Entry, after: int = 0) -> Iterator[Record]:
+    """Yield each whole record after ``start`` and after number ``after``."""
     expected = start.sequence + 1
     for at, lines in _pieces(path, start.end):
+        if expected <= after:
+            expected += 1
+            continue
         with _reading(path, at):
             record = Record.from_lines(lines)
             _check_number(record.sequence, expected)

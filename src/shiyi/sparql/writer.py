@@ -195,7 +195,9 @@ def apply(store: WritableStore, record: Record) -> None:
 
     Earlier notes go with the next change that removes something: one that only adds is much faster.
     """
-    before = tuple(store.match(graph=JOURNAL)) if record.removed else ()
+    before = (
+        tuple(store.match(JOURNAL, SHIYI.appliedThrough, None, JOURNAL)) if record.removed else ()
+    )
     now = _note(record.sequence)
     store.change((*record.added, now), (*record.removed, *before), record.graphs)
 

@@ -1,0 +1,94 @@
+"""The facts and the adjacency of a base as it stands: those of its build, and what came since."""
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from shiyi.answering.changed_facts import after, edges_of, touched
+from shiyi.answering.fact_file import Held, open_facts, save_facts
+from shiyi.answering.facts import Facts, derived_claims
+from shiyi.errors import IndexMismatchError
+from shiyi.model.names import ID
+from shiyi.ontology.vocabulary import Schema
+from shiyi.reasoning.projection import Projection
+from shiyi.reasoning.swap import derivation
+from shiyi.sparql.journal import Record, read_journal
+from shiyi.sparql.knowledge_base import KnowledgeBase
+from shiyi.sparql.store import QuadStore
+from shiyi.sparql.writer import JOURNAL_FILE, applied_through
+
+_FEW, _SHARE = 500, 8  # ours: claims read one by one, at most so many and that part of all
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Facts and adjacency, and which claims changed since the build, where that is known."""
+
+    facts: Facts
+    projection: Projection
+    changed: Collection[str] | None = None
+
+
+def standing(
+    base: KnowledgeBase, schema: Schema, shown: QuadStore, hidden: Collection[str] = ()
+) -> Standing:
+    """Give both as ``shown`` has them, which lacks the claims and passages ``hidden`` of the base.
+
+    They are opened from the files of the build, and what changed since is read from the store;
+    where there are none, or where much changed, all of it is read.
+    """
+    try:
+        return _opened(base, schema, shown, hidden)
+    except IndexMismatchError:
+        facts = Facts.read(shown, schema)
+        return Standing(facts, Projection.from_edges(edges_of(facts), base.release))
+
+
+def _opened(
+    base: KnowledgeBase, schema: Schema, shown: QuadStore, hidden: Collection[str]
+) -> Standing:
+    if base.is_remote:
+        raise IndexMismatchError("others may write to a remote store, so it is read")
+    held = open_facts(base.folder / "index", base.release, schema)
+    projection = Projection.load(base.folder / "index", base.release)
+    claims, concepts = _since(base, held, hidden)
+    if not (claims or concepts):
+        return Standing(held.facts, projection, ())
+    return Standing(*after(held.facts, projection, shown, claims, concepts), claims)
+
+
+def write_standing(base: KnowledgeBase, schema: Schema) -> Facts:
+    """Write the files that :func:`standing` opens; give the facts."""
+    folder, store = base.folder / "index", base.store
+    through, note = applied_through(store), derivation(store)
+    facts = Facts.read(store, schema)
+    Projection.from_edges(edges_of(facts), base.release).save(folder)
+    save_facts(facts, folder, base.release, through, note)
+    return facts
+
+
+def _since(base: KnowledgeBase, held: Held, hidden: Collection[str]) -> tuple[list[str], list[str]]:
+    """Name the claims and concepts to read anew; ``IndexMismatchError`` where they are too many."""
+    claims = dict.fromkeys(each for each in hidden if each.startswith(f"{ID}claim/"))
+    concepts = dict.fromkeys(each for each in hidden if each not in claims)
+    most = _FEW + len(held.facts.by_claim) // _SHARE
+    if derivation(base.store) != held.derivation:
+        claims |= dict.fromkeys((*held.derived, *derived_claims(base.store)))
+    through = applied_through(base.store)
+    if through < held.through:
+        raise IndexMismatchError("an older store was put back")
+    for record in _records(base.path / JOURNAL_FILE, held.through, through):
+        told = touched((*record.removed, *record.added))
+        claims |= dict.fromkeys(told[0])
+        concepts |= dict.fromkeys(told[1])
+        if len(claims) + len(concepts) > most:
+            raise IndexMismatchError("much changed since the build")
+    return [*claims], [*concepts]
+
+
+def _records(path: Path, after_: int, through: int) -> Iterator[Record]:
+    if after_ < through:
+        for record in read_journal(path, after_):
+            if record.sequence > through:  # came after this reader's snapshot
+                return
+            yield record
