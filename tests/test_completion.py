@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from shiyi.errors import RangeError
-from shiyi.model.names import VOCAB
+from shiyi.model.names import VOCAB, graph
+from shiyi.model.rdf import Quad
 from shiyi.ontology.terms import SHIYI
 from shiyi.ontology.vocabulary import Schema
 from shiyi.publishing.explanation import explain
@@ -105,11 +106,14 @@ def test_an_explanation_says_that_no_source_states_a_prediction(base: OxigraphSt
 
 
 def test_removing_the_predictions_restores_the_state(base: OxigraphStore) -> None:
-    before = set(base.match())
+    def said() -> set[Quad]:
+        return {quad for quad in base.match() if quad.graph_name != graph("journal")}
+
+    before = said()
     swap(base, prediction_quads(predicted(base, 0.9)), ("complete",))
-    assert set(base.match()) != before
+    assert said() != before
     swap(base, (), ("complete",))
-    assert set(base.match()) == before
+    assert said() == before
 
 
 def test_predictions_do_not_enter_the_graph_that_answers_read(base: OxigraphStore) -> None:
