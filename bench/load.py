@@ -2,7 +2,8 @@
 
 python bench/load.py [KB] [--rate 300] [--minutes 1] [--readers N] [--rush] [--json FILE]
 
-Starts its own server on a copy of KB: `shiyi serve`, or N gunicorn processes that read. 60 % are
+Starts its own server on a copy of KB: `shiyi serve`, and beside it N gunicorn processes that read,
+as docs/deployment.md has it; then those are loaded, and the first takes what is written. 60 % are
 entity pages drawn by Zipf's law from all concepts, 24 % SPARQL (half of it never asked before),
 10 % search, 5 % questions, 1 % hostile. Times count from the moment each request was due, whether
 or not the server keeps up. Every --write seconds claims come by SPARQL update. Prints a line for
@@ -64,7 +65,7 @@ _FRIENDS, _ENEMY = "127.0.2.{}", "127.0.3.1"
 _SHED: Final = frozenset({429, 503})
 _EXPECTED: Final = frozenset({504, 507})  # what a bomb gets
 _PATIENCE: Final = 30.0  # seconds that a client waits
-_MOST: Final = 600  # connections at once
+_MOST: Final = 1000  # connections at once
 
 
 class Mix:
@@ -212,7 +213,7 @@ class Clients:
         """Give a connection that nobody uses, or another."""
         idle = self._idle[hostile]
         while idle:
-            reader, writer = idle.pop()
+            reader, writer = idle.popleft()
             if not reader.at_eof():
                 return reader, writer
             writer.close()
@@ -221,31 +222,48 @@ class Clients:
         return await asyncio.open_connection("127.0.0.1", self._port, local_addr=(source, 0))
 
 
+@dataclass(frozen=True, slots=True)
+class Served:
+    """What serves a base: where it is asked and where written to, and its processes."""
+
+    port: int
+    write_port: int
+    processes: list[psutil.Process]
+
+
 @contextmanager
-def served(kb: Path, readers: int) -> Iterator[tuple[int, psutil.Process]]:
-    """Serve ``kb`` from its own process; by gunicorn where there are ``readers``."""
-    with asyncio.Runner() as runner:
-        port = runner.run(_free_port())
+def served(kb: Path, readers: int) -> Iterator[Served]:
+    """Serve ``kb`` from a process of its own; where there are ``readers``, from gunicorn beside it."""
     root = Path(__file__).parents[1]
+    with asyncio.Runner() as runner:
+        port, write_port = (runner.run(_free_port()) for _ in range(2))
+    commands = [["-m", "shiyi", "serve", "--port", str(write_port)]]
     if readers:
-        command = ["-m", "gunicorn", "-c", str(root / "server/deploy/gunicorn.py")]
-        more = {"SHIYI_BIND": f"127.0.0.1:{port}", "SHIYI_PROCESSES": str(readers)}
-    else:
-        command, more = ["-m", "shiyi", "serve", "--port", str(port)], {}
-    process = subprocess.Popen(  # noqa: S603 - our own interpreter
-        [sys.executable, *command], cwd=root, stderr=subprocess.DEVNULL,
-        env=os.environ | {"SHIYI_KB": str(kb.resolve()), "SHIYI_QUERY_LOG": "false"} | more,
-    )  # fmt: skip
+        commands.append(["-m", "gunicorn", "-c", str(root / "server/deploy/gunicorn.py")])
+    environment = os.environ | {
+        "SHIYI_KB": str(kb.resolve()), "SHIYI_QUERY_LOG": "false",
+        "SHIYI_BIND": f"127.0.0.1:{port}", "SHIYI_PROCESSES": str(readers),
+    }  # fmt: skip
+    started = [
+        subprocess.Popen(  # noqa: S603 - our own interpreter
+            [sys.executable, *command], cwd=root, stderr=subprocess.DEVNULL, env=environment
+        )
+        for command in commands
+    ]
     try:
-        for _ in range(600):
-            with suppress(OSError):
-                ask(port, "/healthz")
-                break
-            time.sleep(0.1)
-        yield port, psutil.Process(process.pid)
+        for each in (write_port, port) if readers else (write_port,):
+            for _ in range(600):
+                with suppress(OSError):
+                    ask(each, "/healthz")
+                    break
+                time.sleep(0.1)
+        processes = [psutil.Process(each.pid) for each in started]
+        yield Served(port if readers else write_port, write_port, processes)
     finally:
-        process.terminate()
-        process.wait(60)
+        for process in started:
+            process.terminate()
+        for process in started:
+            process.wait(60)
 
 
 async def _free_port() -> int:
@@ -254,17 +272,15 @@ async def _free_port() -> int:
         return int(server.sockets[0].getsockname()[1])
 
 
-def size_of(server: psutil.Process, readers: int) -> dict[str, float]:
-    """Give memory and descriptors of what serves, workers apart."""
-    serving = [server, *server.children()[:readers]] if readers else [server]
-    ours = {each.pid for each in serving}
-    workers = [each for each in server.children(recursive=True) if each.pid not in ours]
+def size_of(served: Served) -> dict[str, float]:
+    """Give memory and descriptors of what serves, and of its query workers."""
+    every = [each for top in served.processes for each in (top, *top.children(recursive=True))]
     found = {"server_mib": 0.0, "workers_mib": 0.0, "descriptors": 0.0}
-    for each in (*serving, *workers):
+    for each in every:
         with suppress(psutil.NoSuchProcess):  # a worker that was just replaced
-            name = "server_mib" if each.pid in ours else "workers_mib"
-            found[name] += each.memory_info().rss / 2**20
-            found["descriptors"] += each.num_fds() if each.pid in ours else 0
+            works = "import_module" in " ".join(each.cmdline())
+            found["workers_mib" if works else "server_mib"] += each.memory_info().rss / 2**20
+            found["descriptors"] += 0 if works else each.num_fds()
     return {name: round(value) for name, value in found.items()}
 
 
@@ -300,21 +316,21 @@ def update(port: int, token: str, body: bytes) -> None:
 
 
 async def measure(
-    port: int, server: psutil.Process, mix: Mix, chosen: argparse.Namespace, token: str
+    server: Served, mix: Mix, chosen: argparse.Namespace, token: str
 ) -> dict[str, Any]:
     """Load a server, minute by minute."""
-    clients = Clients(port, mix)
+    clients = Clients(server.port, mix)
     await clients.run(20, 5)
     written: list[float] = []
     writing = (
-        asyncio.create_task(write(port, token, chosen.write, written)) if token else None
+        asyncio.create_task(write(server.write_port, token, chosen.write, written)) if token else None
     )  # fmt: skip
-    before, every, minutes = size_of(server, chosen.readers), Seen(), list[dict[str, Any]]()
+    before, every, minutes = size_of(server), Seen(), list[dict[str, Any]]()
     left = chosen.minutes * 60
     while left > 0:
         part = await clients.run(chosen.rate, min(60, left))
         left -= 60
-        told, size = part.told(), size_of(server, chosen.readers)
+        told, size = part.told(), size_of(server)
         minutes.append(
             {
                 "p99_ms": told["all good"]["p99_ms"],
@@ -330,7 +346,7 @@ async def measure(
     found = {
         "rate": chosen.rate, "minutes": chosen.minutes, "readers": chosen.readers, "seed": chosen.seed,
         "load": round(os.getloadavg()[0], 1), "steady": every.told(), "memory_before": before,
-        "memory_after": size_of(server, chosen.readers), "writes": len(written),
+        "memory_after": size_of(server), "writes": len(written),
         "slowest_write_ms": round(max(written, default=0.0), 1), "by_minute": minutes,
     }  # fmt: skip
     if chosen.rush:
@@ -376,8 +392,8 @@ def main() -> int:
         )  # readers see what others write when started anew
         token = Tokens(copy).add("load", "write", 1) if writes else ""
         mix = Mix(copy, chosen.seed)
-        with served(copy, chosen.readers) as (port, server), asyncio.Runner() as runner:
-            found = runner.run(measure(port, server, mix, chosen, token))
+        with served(copy, chosen.readers) as server, asyncio.Runner() as runner:
+            found = runner.run(measure(server, mix, chosen, token))
     text = json.dumps(found, ensure_ascii=False, indent=1)
     print(text)
     if chosen.json:

@@ -6,6 +6,8 @@ ones finish what they answer, so a new release comes without a moment of silence
 """
 
 import os
+import sys
+from typing import Any
 
 wsgi_app = "wsgi:app"
 chdir = "server"
@@ -25,3 +27,11 @@ raw_env = [
 ]
 accesslog = None  # the query log of Shiyi keeps no personal data; neither does this
 errorlog = "-"
+
+
+def post_worker_init(worker: Any) -> None:
+    """Let each process tell those beyond ``server.queue`` to come again, as ``shiyi serve`` does."""
+    from shiyi.server.guard import admit
+
+    admit(worker.wsgi, worker.tpool._work_queue.qsize)
+    sys.setswitchinterval(0.002)  # seconds a thread keeps the others waiting
