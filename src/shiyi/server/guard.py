@@ -13,7 +13,7 @@ from flask import Flask, Response, g, request
 from werkzeug.exceptions import ServiceUnavailable, TooManyRequests
 
 from shiyi.server.metrics import Metrics
-from shiyi.server.packing import pack
+from shiyi.server.packing import Packed, pack
 from shiyi.server.shares import Shares, household
 from shiyi.server.wording import COOKIE, LANGUAGES
 
@@ -39,7 +39,7 @@ def nonce() -> str:
 
 def register(app: Flask, metrics: Metrics) -> None:
     """Dress every response of ``app``; the order matters: counted, guarded, then packed."""
-    shares = Shares()
+    shares, packed = Shares(), Packed()
 
     @app.before_request
     def started() -> None:
@@ -63,7 +63,7 @@ def register(app: Flask, metrics: Metrics) -> None:
         _policy(response)
         _remember_language(response)
         _shared(response)
-        pack(response)
+        pack(response, packed)
         seconds = time.perf_counter() - g.get("started", time.perf_counter())
         route = request.url_rule.rule if request.url_rule else "none"
         metrics.request(route, request.method, response.status_code, seconds)

@@ -2,7 +2,9 @@
 
 import gzip
 import sys
+import threading
 import zlib
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -21,6 +23,8 @@ _PACKABLE: Final = ("text/", "application/json", "application/ld+json", "image/s
                     "application/trig", "text/javascript", "application/problem+json")  # fmt: skip
 _GZIP_LEVEL: Final = 4
 _ZSTD_LEVEL: Final = 3
+_LARGEST: Final = 1 << 18  # bytes of a body that is kept packed
+_MOST: Final = 16 << 20  # bytes of all of those, packed and not
 _WATCHED: Final = ("text/event-stream", "text/html")  # each part is to be seen as it is made
 
 
@@ -50,6 +54,37 @@ _WHOLE: Final[dict[str, Callable[[bytes], bytes]]] = {
 _PACKERS: Final = {"zstd": _zstd, "gzip": _gzip}
 
 
+class Packed:
+    """Packs whole bodies; those asked for lately are kept, so that a page is packed once."""
+
+    def __init__(self, most: int = _MOST) -> None:
+        """Keep ``most`` bytes."""
+        self._most, self._size, self._lock = most, 0, threading.Lock()
+        self._kept: OrderedDict[tuple[str, bytes], bytes] = OrderedDict()
+
+    def __call__(self, name: str, body: bytes) -> bytes:
+        """Give a body in the coding of that name."""
+        key = name, body
+        with self._lock:
+            if found := self._kept.get(key):
+                self._kept.move_to_end(key)
+                return found
+        made = _WHOLE[name](body)
+        if len(body) <= _LARGEST:
+            self._keep(key, made)
+        return made
+
+    def _keep(self, key: tuple[str, bytes], made: bytes) -> None:
+        with self._lock:
+            if key in self._kept:
+                return
+            self._kept[key] = made
+            self._size += len(key[1]) + len(made)
+            while self._size > self._most:
+                (_, body), gone = self._kept.popitem(last=False)
+                self._size -= len(body) + len(gone)
+
+
 def coding() -> str:
     """Give the content coding for this client: ``zstd``, ``gzip``, or nothing.
 
@@ -65,8 +100,8 @@ def coding() -> str:
     return best if offers[best] > 0 and offers[best] >= qualities.get("identity", 0.0) else ""
 
 
-def pack(response: Response) -> None:
-    """Compress a response in place where that is worth it and wanted."""
+def pack(response: Response, packed: Packed) -> None:
+    """Compress a response in place where that is worth it and wanted; ``packed`` keeps what has an ETag."""
     if response.direct_passthrough or response.status_code in {204, 206, 304}:
         return
     kind = response.mimetype or ""
@@ -83,7 +118,8 @@ def pack(response: Response) -> None:
         response.response = _packed(response.response, _PACKERS[name](), kind in _WATCHED)
         response.headers.pop("Content-Length", None)
     else:
-        response.set_data(_WHOLE[name](response.get_data()))
+        body, kept = response.get_data(), "ETag" in response.headers  # what has one comes again
+        response.set_data(packed(name, body) if kept else _WHOLE[name](body))
     response.headers["Content-Encoding"] = name
     if (etag := response.get_etag()[0]) is not None:
         response.set_etag(etag, weak=True)  # the same content in other bytes
