@@ -2,43 +2,42 @@
 
 DIR holds the benchmark folders (default ../shared/data/benchmarks); what is not there is left out.
 Each run is kept in bench/results/runs by release, settings and files: a second call goes on where the
-first stopped. `--quick` measures 10 items a cell, into bench/results/quick.
+first stopped. `--quick` measures 10 items a cell, into bench/results/quick. `--books` names a base that
+the ancient books were read into; `make evaluate` makes one in bench/results/books where they are there.
 """
 
 import argparse
 import json
 import sys
-import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+from evaluate_bases import Asked, Bases, measured_apart
+from evaluate_tables import command, named, section, switched
 from evaluated import (
     ALL,
     ANSWERING,
+    BOOK_SWITCHES,
     CASES,
     DIAGNOSIS,
+    EXAM,
     MADE,
+    READING,
     RETRIEVING,
-    SLOW,
     SWEEPS,
     SWITCHED_RUNS,
     TRAIN,
+    WITHHELD,
 )
 
 from shiyi.cli.evaluate import Bar
-from shiyi.evaluation.bench import Request, Shared
+from shiyi.evaluation.bench import Request
 from shiyi.evaluation.drawing import bars, curves
 from shiyi.evaluation.held_warnings import FROM_CLAIMS as CLAIMS
-from shiyi.evaluation.kept import Kept
 from shiyi.evaluation.results import Report
-from shiyi.evaluation.runner import at, evaluate
-from shiyi.evaluation.statistics import paired
-from shiyi.settings import Settings
-from shiyi.sparql.knowledge_base import KnowledgeBase
 
 ROOT = Path(__file__).parents[1]
 HEAD = """# {title}
@@ -48,59 +47,6 @@ Brackets hold the 95 % bootstrap interval (1,000 resamples). `p` compares a meth
 on the same items (exact McNemar for right or wrong, else paired bootstrap). File names are relative to the
 data folder; what the columns and figures mean is said in [../evaluation.md](../evaluation.md).
 """
-
-
-@dataclass
-class Bases:
-    """An opened base and what runs over it share; one a process."""
-
-    base: KnowledgeBase
-    settings: Settings
-    known: Shared
-    runs: Path
-
-    @classmethod
-    def open(cls, kb: Path, runs: Path) -> "Bases":
-        """Open a base to read."""
-        settings = replace(Settings(), kb=kb)
-        base = KnowledgeBase.open(kb)
-        return cls(base, settings, Shared.over(base, settings), runs)
-
-    def kept(self, asked: "Asked") -> Report | None:
-        """Give the kept report of a request; None where it was not measured yet."""
-        request, settings = self._at(asked)
-        return Kept(self.runs, self.base.release, settings).get(request)
-
-    def measure(self, asked: "Asked") -> Report:
-        """Give the kept report of a request, or measure and keep it."""
-        report = self.kept(asked)
-        if report is None:
-            request, settings = self._at(asked)
-            started = time.perf_counter()
-            same = settings.linking == self.settings.linking  # else mentions are linked anew
-            report = evaluate(self.base, settings, request, known=self.known if same else None)
-            Kept(self.runs, self.base.release, settings).put(request, report)
-            said = f"{request.task} {Path(request.file).name} {','.join(request.methods)}"
-            told = f"{time.perf_counter() - started:6.1f} s  {said} {','.join(request.ablate)}"
-            print(told, *asked[1:], file=sys.stderr, flush=True)
-        return report
-
-    def _at(self, asked: "Asked") -> tuple[Request, Settings]:
-        request, name, value = asked
-        return at(request, self.settings, name, value) if name else (request, self.settings)
-
-
-Asked = tuple[Request, str, float]  # a request, and where one is swept a parameter and its value
-
-
-def measured_apart(kb: Path, runs: Path, asked: Asked) -> None:
-    """Measure one request in a process of its own, which keeps its base for the next one."""
-    if not _HERE:
-        _HERE.append(Bases.open(kb, runs))
-    _HERE[0].measure(asked)
-
-
-_HERE: list[Bases] = []
 
 
 class Writer:
@@ -152,46 +98,6 @@ class Writer:
         return f"![{name}]({name}.svg)\n"
 
 
-def command(report: Report, file: str) -> str:
-    said = report.settings
-    words = ["shiyi evaluate", report.task, "--generated" if file == CLAIMS else file]
-    words += [f"--train {name}" for name in said["train"]]
-    words += [f"--method {','.join(run.method for run in report.runs)}"]
-    words += [f"--ablate {','.join(report.ablate)}"] if report.ablate else []
-    words += [f"--holdout {said['holdout']}"] if said["holdout"] else []
-    words += [f"--limit {said['limit']}"] if said["limit"] else []
-    if said["scorer"] != "specific":
-        words += [f"--scorer {said['scorer']} --k {said['k']} --damping {said['damping']}"]
-    return f"`{' '.join(words)}`"
-
-
-def section(file: str, report: Report, only: Sequence[str] = ()) -> str:
-    """Give a table: metrics by methods, with the command and what was left out."""
-    objects = report.to_json()
-    names = list(dict.fromkeys(name for each in objects for name in each["metrics"]))
-    names = [n for n in names if not only or n in only or n.partition(":")[0] in only]
-    rows = ["| | " + " | ".join(each["method"] for each in objects) + " |"]
-    rows.append("|---|" + "---|" * len(objects))
-    for name in names:
-        cells = []
-        for each in objects:
-            m = each["metrics"].get(name)
-            cells.append(f"{m['value']:.3f} [{m['low']:.3f}, {m['high']:.3f}]" if m else "")
-        rows.append(f"| {name} | " + " | ".join(cells) + " |")
-    if len(objects) > 1:
-        ps = [each.get("against", {}) for each in objects]
-        cells = [f"{p['p']:.4f}" if "p" in p else "" for p in ps]
-        rows.append(f"| p ({objects[1].get('against', {}).get('metric', '')}) | " + " | ".join(cells) + " |")  # fmt: skip
-    rows.append("| seconds | " + " | ".join(f"{each['seconds']:.1f}" for each in objects) + " |")
-    left = "; ".join(f"{n:,} {reason}" for reason, n in sorted(report.skips.counts.items()))
-    note = f"\nLeft out: {left}.\n" if left else ""
-    return f"## {report.task}: {named(file)}\n\n{report.n:,} items. {command(report, file)}\n{note}\n" + "\n".join(rows) + "\n"  # fmt: skip
-
-
-def named(file: str) -> str:
-    return "questions made from claims" if file == CLAIMS else file
-
-
 def plotted(writer: Writer, name: str, title: str, report: Report, metric: str) -> str:
     rows = []
     for run in report.runs:
@@ -216,11 +122,36 @@ def choices(w: Writer) -> None:
             parts.append(section(file, report))
             if name in {"ed-a", "ed-b"}:
                 parts.append(plotted(w, f"mcq-{name}", file, report, "accuracy"))
-    report = w.run("mcq", "mtcmb-dev/TCM-ED-A.jsonl", ANSWERING, limit=SLOW)
+    report = w.run("mcq", "mtcmb-dev/TCM-ED-A.jsonl", ANSWERING)
     if report:
         parts.append(section("mtcmb-dev/TCM-ED-A.jsonl", report))
         parts.append(plotted(w, "mcq-answering", "TCM-ED-A", report, "accuracy"))
     w.page("choices", "Multiple choice", parts)
+
+
+def books(w: Writer) -> None:
+    """Write what passages of ingested books add; over a base of its own."""
+    parts = [
+        "Over the same release with the ancient books read into it (`shiyi ingest books`): `fused` also adds how much oftener than by chance words of option and stem stand in one passage (`passages`).\n"
+    ]
+    for name, file in (
+        ("ed-a", EXAM), ("ed-b", "mtcmb-dev/TCM-ED-B.jsonl"), ("se-b", "mtcmb-dev/TCM-SE-B.jsonl"),
+        ("cmmlu-nutrition", "cmmlu-dev/nutrition_test.csv"),
+        ("cmmlu-culture", "cmmlu-dev/chinese_food_culture_test.csv"),
+    ):  # fmt: skip
+        report = w.run("mcq", file, READING)
+        if report:
+            parts.append(section(file, report))
+            if name in {"ed-a", "ed-b"}:
+                parts.append(plotted(w, f"books-{name}", file, report, "accuracy"))
+    for file, train in ((CASES, (TRAIN,)), (DIAGNOSIS, ())):
+        report = w.run("syndrome", file, READING, train=train)
+        if report:
+            parts.append(section(file, report))
+            parts.append(plotted(w, f"books-{Path(file).stem[:9].lower()}", file, report, "top1"))
+    for task, file, metric, learnt, methods in BOOK_SWITCHES:
+        parts += switches(w, task, file, metric, learnt, methods)
+    w.page("books", "With the ancient books", parts)
 
 
 def generated(w: Writer) -> None:
@@ -228,7 +159,7 @@ def generated(w: Writer) -> None:
     only = ("accuracy", "accuracy_if_guessed", "abstained", "base_rate_true")
     for source in ("idisk1-mskcc", "zhongyaoxue-7", "chp-2020", "zhongyi-yinshi-yingyangxue"):
         for task in ("truefalse", "mcq"):
-            report = w.run(task, f"source:{source}", ("fused", "neighbourhood", "bm25", "none"), limit=100)  # fmt: skip
+            report = w.run(task, f"source:{source}", ("fused", "neighbourhood", "bm25", "none"), limit=WITHHELD)  # fmt: skip
             if report:
                 parts.append(section(f"source:{source}", report, only))
     w.page("generated", "Questions made from a source, that source withheld", parts)
@@ -256,12 +187,12 @@ def cases(w: Writer) -> None:
     report = w.run("syndrome", DIAGNOSIS, ALL)
     if report:
         parts += [section(DIAGNOSIS, report), plotted(w, "diagnosis", DIAGNOSIS, report, "top5")]
-    report = w.run("syndrome", DIAGNOSIS, ANSWERING, limit=SLOW)
+    report = w.run("syndrome", DIAGNOSIS, ANSWERING)
     if report:
         parts.append(section(DIAGNOSIS, report))
     file = "smgcn/train.txt"
     methods = ("fused", "tfidf", "nearest", "popular", "bm25", "paths", "none")
-    report = w.run("recommend", file, methods, holdout=0.13, limit=1000)
+    report = w.run("recommend", file, methods, holdout=0.13)
     if report:
         parts += [section(file, report), plotted(w, "smgcn", file, report, "p@5")]
     file = "ppi5k/val.tsv.gz"
@@ -287,30 +218,32 @@ def own(w: Writer) -> None:
 def ablations(w: Writer) -> None:
     parts = ["Each switch against the whole method on the same items: difference with its 95 % interval, and p.\n"]  # fmt: skip
     for task, file, metric, learnt, methods in SWITCHED_RUNS:
-        limit = MADE if file == CLAIMS and task != "recommend" else None
-        for method, switches in methods.items():
-            whole = w.run(task, file, (method,), train=learnt, limit=limit)
-            rows = [switched(whole, whole, metric, "whole")] if whole else []
-            for switch in switches:
-                left = w.run(task, file, (method,), train=learnt, limit=limit, ablate=(switch,))
-                if whole and left:
-                    rows.append(switched(whole, left, metric, switch))
-            if whole:
-                parts.append(f"## {task}, {named(file)}: {method}\n\n{whole.n} items. {command(whole, file)[:-1]} --ablate …`\n\n| switch | {metric} | difference | p | abstained | seconds |\n|---|---|---|---|---|---|\n" + "\n".join(rows) + "\n")  # fmt: skip
+        parts += switches(w, task, file, metric, learnt, methods)
     parts += sweeps(w)
     w.page("ablations", "Ablations and sweeps", parts)
 
 
-def switched(whole: Report, left: Report, metric: str, name: str) -> str:
-    """Give the row of one switch: its figure, and how far it lies from that of the whole method."""
-    m, gone = (left.metrics(left.runs[0])[each] for each in (metric, "abstained"))
-    told = f"| {name} | {m.value:.3f} [{m.low:.3f}, {m.high:.3f}] | "
-    if left is not whole:
-        gap = paired(left.runs[0].values[metric], whole.runs[0].values[metric], 0)
-        told += f"{gap['difference']:+.3f} [{gap['low']:+.3f}, {gap['high']:+.3f}] | {gap['p']:.4f}"
-    else:
-        told += " | "
-    return f"{told} | {gone.value:.3f} | {left.runs[0].seconds:.1f} |"
+def switches(
+    w: Writer,
+    task: str,
+    file: str,
+    metric: str,
+    learnt: tuple[str, ...],
+    methods: Mapping[str, Sequence[str]],
+) -> list[str]:
+    """Give a table a method: the whole of it, then each switch."""
+    parts = []
+    limit = MADE if file == CLAIMS and task != "recommend" else None
+    for method, names in methods.items():
+        whole = w.run(task, file, (method,), train=learnt, limit=limit)
+        rows = [switched(whole, whole, metric, "whole")] if whole else []
+        for switch in names:
+            left = w.run(task, file, (method,), train=learnt, limit=limit, ablate=(switch,))
+            if whole and left:
+                rows.append(switched(whole, left, metric, switch))
+        if whole:
+            parts.append(f"## {task}, {named(file)}: {method}\n\n{whole.n} items. {command(whole, file)[:-1]} --ablate …`\n\n| switch | {metric} | difference | p | abstained | seconds |\n|---|---|---|---|---|---|\n" + "\n".join(rows) + "\n")  # fmt: skip
+    return parts
 
 
 def sweeps(w: Writer) -> list[str]:
@@ -337,18 +270,25 @@ def sweeps(w: Writer) -> list[str]:
     return parts
 
 
-def ahead(writer: Writer, kb: Path, jobs: int) -> None:
-    """Measure what is not kept yet, in several processes, longest files first."""
-    todo = [each for each in dict.fromkeys(writer.wanted) if writer.bases.kept(each) is None]
+def ahead(writers: Sequence[Writer], jobs: int) -> None:
+    """Measure what is not kept yet, in several processes."""
+    todo = [
+        (writer.bases, each)
+        for writer in writers
+        for each in dict.fromkeys(writer.wanted)
+        if writer.bases.kept(each) is None
+    ]
     bar = Bar(sys.stderr)
-    print(f"{len(writer.wanted)} runs, {len(todo)} to measure", file=sys.stderr)
+    print(f"{sum(len(w.wanted) for w in writers)} runs, {len(todo)} to measure", file=sys.stderr)
     if jobs == 1:
-        for number, each in enumerate(todo, 1):
-            writer.bases.measure(each)
+        for number, (bases, each) in enumerate(todo, 1):
+            bases.measure(each)
             bar.show("runs", number, len(todo))
         return
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        running = [pool.submit(measured_apart, kb, writer.bases.runs, each) for each in todo]
+        running = [
+            pool.submit(measured_apart, bases.settings.kb, bases.runs, each) for bases, each in todo
+        ]
         for number, done in enumerate(as_completed(running), 1):
             done.result()
             bar.show("runs", number, len(todo))
@@ -357,6 +297,11 @@ def ahead(writer: Writer, kb: Path, jobs: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kb", type=Path, default=ROOT / "kb")
+    parser.add_argument(
+        "--books",
+        type=Path,
+        help="a base that ancient books were read into, default bench/results/books",
+    )
     parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data" / "benchmarks")
     parser.add_argument("--out", type=Path)
     parser.add_argument("--limit", type=int, help="items of a cell, at most")
@@ -373,23 +318,32 @@ def main() -> None:
     out.mkdir(parents=True, exist_ok=True)
     results.mkdir(exist_ok=True)
     limit = min((n for n in (args.limit, 10 if args.quick else None) if n), default=None)
-    writer = Writer(Bases.open(args.kb, args.runs or results / "runs"), args.data, out, limit)
-    pages = [p for p in PAGES if not args.only or p.__name__ in args.only.split(",")]
-    for write in pages:
-        write(writer)
-    writer.only_kept = args.kept
+    runs = args.runs or results / "runs"
+    said = args.only.split(",") if args.only else None
+    writers = list[tuple[Writer, Sequence[Page]]]()
+    for kb, pages in ((args.kb, PAGES), (args.books or results / "books", (books,))):
+        listed = [p for p in pages if not said or p.__name__ in said]
+        if kb == args.kb or (listed and (kb / "CURRENT").is_file()):
+            writers.append((Writer(Bases.open(kb, runs), args.data, out, limit), listed))
+    for writer, chosen in writers:
+        for write in chosen:
+            write(writer)
+        writer.only_kept = args.kept
     if not args.kept:
-        ahead(writer, args.kb, max(1, args.jobs))
-    writer.planning = False
-    for write in pages:
-        write(writer)
-    said = "".join(json.dumps(each, ensure_ascii=False) + "\n" for each in writer.lines)
+        ahead([writer for writer, _ in writers], max(1, args.jobs))
+    for writer, chosen in writers:
+        writer.planning = False
+        for write in chosen:
+            write(writer)
+        writer.bases.base.close()
+    lines = [each for writer, _ in writers for each in writer.lines]
+    told = "".join(json.dumps(each, ensure_ascii=False) + "\n" for each in lines)
     (out / "figures.jsonl" if args.quick else results / "evaluation.jsonl").write_text(
-        said, "utf-8"
+        told, "utf-8"
     )
-    writer.bases.base.close()
 
 
+Page = Callable[[Writer], None]
 PAGES = (cases, generated, claims, ablations, own, choices)
 
 if __name__ == "__main__":

@@ -7,8 +7,9 @@ from shiyi.evaluation.held_warnings import FROM_CLAIMS as CLAIMS
 ALL = ("fused", "paths", "neighbourhood", "bm25", "tfidf", "random-paths", "none")
 ANSWERING = ("fused", "spot", "layers", "therapy", "chain", "transe", "rotate", "none")
 RETRIEVING = ("fused", "neighbourhood", "spot", "layers", "therapy", "chain", "bm25", "none")  # fmt: skip
-SLOW = 40  # items where methods of answering are compared
-MADE = 80  # questions made from claims
+READING = ("fused", "passages", "paths", "bm25", "tfidf", "bm25-passages", "none")
+MADE = 120  # questions made from claims
+WITHHELD = 150  # questions made from a source
 CASES, TRAIN = "tcmeval_sdt/Validation_TCM_Data_v1.json", "tcmeval_sdt/Train_TCM_Data_v1.json"
 DIAGNOSIS, EXAM = "mtcmb-dev/TCM-Diagnosis.jsonl", "mtcmb-dev/TCM-ED-A.jsonl"
 SWITCHED_RUNS = (  # task, file, metric, then each method with the switches that are meaningful there
@@ -38,6 +39,10 @@ SWITCHED_RUNS = (  # task, file, metric, then each method with the switches that
         "fused": ("deterministic", "no-ranking", "random-paths", "spo-without-text", "keyword-only"),
     }),
 )  # fmt: skip
+BOOK_SWITCHES: tuple[tuple[str, str, str, tuple[str, ...], dict[str, tuple[str, ...]]], ...] = (
+    ("mcq", EXAM, "accuracy", (), {"fused": ("spo-without-text", "keyword-only", "no-ranking")}),
+    ("syndrome", CASES, "top1", (TRAIN,), {"fused": ("spo-without-text", "general-kg-only")}),
+)
 SWEEPS: tuple[tuple[str, tuple[float, ...], str, str, str, tuple[str, ...], dict[str, Any]], ...] = (  # name, values, task, file, method, metrics, what else the request says
     ("k", (1, 3, 5, 10, 20, 30), "syndrome", DIAGNOSIS, "paths", ("top1", "top5"), {"scorer": "mean_entities"}),
     ("damping", (0.1, 0.3, 0.5, 0.7, 0.8, 0.9), "syndrome", DIAGNOSIS, "paths", ("top1", "top5"), {"scorer": "mean_entities"}),

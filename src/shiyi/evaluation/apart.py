@@ -8,7 +8,7 @@ from pathlib import Path
 
 from shiyi.errors import UsageError
 from shiyi.evaluation.bench import Request, Shared
-from shiyi.evaluation.kept import Kept
+from shiyi.evaluation.kept import Kept, state_of
 from shiyi.evaluation.results import Report
 from shiyi.evaluation.runner import evaluate
 from shiyi.evaluation.switches import of_method
@@ -35,7 +35,7 @@ def evaluate_apart(
     """
     if jobs < 1:
         raise UsageError("--jobs is a number of processes from 1")
-    kept = Kept(keep, base.release, settings) if keep else None
+    kept = Kept(keep, state_of(base), settings) if keep else None
     asked = list(_apart(request))
     done = {each: kept.get(each) for each in asked} if kept else {}
     todo = [each for each in asked if done.get(each) is None]

@@ -10,7 +10,9 @@ from shiyi.answering.baselines import TextIndex, neighbourhoods
 from shiyi.answering.neighbourhood import Neighbourhood
 from shiyi.answering.runtime import Runtime
 from shiyi.errors import FormatError, UsageError
+from shiyi.evaluation.cooccurrence import Cooccurrence
 from shiyi.evaluation.joins import Joins, JoinSettings
+from shiyi.evaluation.passages import PassageRanker, TogetherScorer
 from shiyi.evaluation.retrieving import READERS, Retrieving
 from shiyi.evaluation.scorers import (
     Direct,
@@ -36,6 +38,7 @@ from shiyi.sparql.knowledge_base import KnowledgeBase
 METHODS: Final = (
     "fused", "paths", *READERS, "neighbourhood", "bm25", "tfidf", "random-paths", "none",
 )  # fmt: skip
+OF_PASSAGES: Final = ("passages", "bm25-passages")  # of ingested books, where options are given
 VIEWED: Final = frozenset({"deterministic", "spo-without-text"})  # switches that change the view
 
 WITHOUT_DIRECT: Final = frozenset(  # switches under which no single claim settles a question
@@ -101,6 +104,7 @@ class Shared:
     views: dict[Key, View] = field(default_factory=dict)
     indexes: dict[tuple[Key, str], TextIndex] = field(default_factory=dict)
     opened: tuple[Settings, Runtime] | None = None
+    together: TogetherScorer | None = None
 
     @classmethod
     def over(cls, base: KnowledgeBase, settings: Settings) -> Self:
@@ -201,6 +205,30 @@ class Bench:
         """Give the sentences as vectors; ``IndexMismatchError`` where the base has no embedder."""
         return MeaningIndex.of(self.linker, [said for _, _, said in self.sentences])
 
+    @property
+    def together(self) -> TogetherScorer:
+        """Give which words stand in one passage; of no passages where the base holds none."""
+        if self.shared.together is None:
+            place = self.base.folder / "index"
+            index = Cooccurrence.over(self.base.store, place, self.release)
+            self.shared.together = TogetherScorer.over(index, self.linker.index)
+        return self.shared.together
+
+    @property
+    def reads_passages(self) -> bool:
+        """Tell whether passages may be read: not where claims are withheld that they may state."""
+        asked = self.request
+        shut = asked.without or self.held or "spo-without-text" in asked.ablate
+        return not shut and bool(self.together.index.count)
+
+    def _of_passages(self, method: str) -> Scorer:
+        if not self.reads_passages:
+            raise UsageError(
+                f"{method} reads passages, and there are none to read: `shiyi ingest books FILE`; "
+                "none are read where a source is withheld"
+            )
+        return self.together if method == "passages" else PassageRanker(self.together.index)
+
     def _index(self, name: str) -> TextIndex:
         known, key = self.shared.indexes, (self._key, name)
         if key not in known:
@@ -235,23 +263,25 @@ class Bench:
         ranked = "no-ranking" not in asked.ablate
         return Retrieving(method, self.answering(method), self.linking, asked.k, seen, ranked)
 
-    def _recalls(self) -> list[Scorer]:
+    def recalls(self) -> list[Scorer]:
+        """Give what ``fused`` adds up, as the switches leave it."""
         if "vector-only" in self.request.ablate:
             return [TextScorer(self.meaning)]
         by_words = TextScorer(self.bm25)
         if "keyword-only" in self.request.ablate:
             return [by_words]
         by_paths = PathScorer(self.joins, self.linking)
+        read: list[Scorer] = [self.together] if self.reads_passages else []
         if "random-paths" in self.request.ablate:
-            return [by_paths, by_words]
+            return [by_paths, by_words, *read]
         ranked = "no-ranking" not in self.request.ablate
-        return [by_paths, SignsScorer(self.view, self.linking, ranked), by_words]
+        return [by_paths, SignsScorer(self.view, self.linking, ranked), by_words, *read]
 
     def scorer(self, method: str, learnt: Sequence[Scorer] = ()) -> Scorer:
         """Make the scorer of a method; raise ``FormatError`` for one that does not exist."""
         ranked = not set(self.request.ablate) & WITHOUT_DIRECT
         if method == "fused":
-            together = Fused([*self._recalls(), *learnt])
+            together = Fused([*self.recalls(), *learnt])
             direct = RelationScorer(self.view, self.linking)
             return Direct(direct, together) if ranked and not learnt else together
         if method == "paths":
@@ -267,8 +297,10 @@ class Bench:
             return TextScorer(self.bm25)
         if method == "tfidf":
             return TextScorer(self.tfidf)
+        if method in OF_PASSAGES:
+            return self._of_passages(method)
         if method == "none":
             return RandomScorer(self.request.seed)
         if method in READERS:
             return self.retrieving(method)
-        raise FormatError("method", method, METHODS)
+        raise FormatError("method", method, (*METHODS, *OF_PASSAGES))

@@ -10,8 +10,9 @@ from shiyi.evaluation.bench import Request
 from shiyi.evaluation.items import Skips
 from shiyi.evaluation.results import Report, Run
 from shiyi.settings import Settings
+from shiyi.sparql.knowledge_base import KnowledgeBase
 
-FORM = 2  # raised where readers or the form of a kept run change, so that old ones are not taken
+FORM = 3  # raised where readers or the form of a kept run change, so that old ones are not taken
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,13 @@ class Kept:
         half = place.with_suffix(f".{os.getpid()}")
         half.write_text(_written(report), "utf-8")
         half.replace(place)
+
+
+def state_of(base: KnowledgeBase) -> str:
+    """Name what a base holds: its release, and how much was written since."""
+    journal = base.path / "journal.nq"
+    written = journal.stat().st_size if journal.is_file() else 0
+    return f"{base.release}+{written}" if written else base.release
 
 
 _OUTSIDE = frozenset({"kb", "base", "server", "curation"})  # what no figure depends on

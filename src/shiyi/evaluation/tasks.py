@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from shiyi.answering import METHODS as RETRIEVERS
 from shiyi.errors import FormatError, UsageError
-from shiyi.evaluation.bench import METHODS, WITHOUT_DIRECT, Bench, Request
+from shiyi.evaluation.bench import METHODS, OF_PASSAGES, WITHOUT_DIRECT, Bench, Request
 from shiyi.evaluation.cases import load_cases
 from shiyi.evaluation.choices import load_choices, load_statements
 from shiyi.evaluation.claim_questions import surest_questions
@@ -29,6 +29,7 @@ from shiyi.evaluation.readers import (
 from shiyi.evaluation.results import Report, Run
 from shiyi.evaluation.retrieving import READERS, StatementByRetrieval
 from shiyi.evaluation.scorers import RelationScorer, Scorer
+from shiyi.evaluation.stacked import Stacked
 from shiyi.evaluation.switches import of_method
 from shiyi.evaluation.with_model import ModelReader
 
@@ -71,7 +72,7 @@ def check_methods(request: Request, known: Sequence[str]) -> None:
 
 def run_mcq(bench: Bench, request: Request, progress: Progress) -> Report:
     """Multiple choice from the evidence that joins options to the stem, or by a model that reads it."""
-    check_methods(request, RETRIEVERS if request.with_model else METHODS)
+    check_methods(request, RETRIEVERS if request.with_model else (*METHODS, *OF_PASSAGES))
     asked = questions(bench, request, load_choices)
     runs = []
     for method in request.methods:
@@ -168,7 +169,7 @@ def _statement_reader(bench: Bench, method: str) -> Callable[[Choice], Predictio
 
 def run_syndrome(bench: Bench, request: Request, progress: Progress) -> Report:
     """Patterns of cases: options where the file gives them, else all patterns of the base."""
-    check_methods(request, METHODS)
+    check_methods(request, (*METHODS, *OF_PASSAGES))
     asked = load_cases(_path(request), request.limit)
     training = [each for path in request.train for each in load_cases(path).items]
     training = _unseen(training, asked)
@@ -197,9 +198,9 @@ def _case_scorer(bench: Bench, method: str, training: Sequence[Choice]) -> Score
         return CaseScorer.of(training, nearest=1)
     if not training or method != "fused":
         return bench.scorer(method)
-    many = len(training) >= ENOUGH
-    learnt: Scorer = ComposedNames.of(training) if many else CaseScorer.of(training)
-    return bench.scorer(method, [learnt])
+    if len(training) < ENOUGH:
+        return bench.scorer(method, [CaseScorer.of(training)])
+    return Stacked.of(training, bench.recalls(), ComposedNames.of)
 
 
 def _usual_answers(training: Sequence[Choice]) -> int:

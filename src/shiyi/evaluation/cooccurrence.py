@@ -1,0 +1,163 @@
+"""Which passages of a base hold a word: an inverted index, made from ingested books and kept beside the base."""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import islice, pairwise
+from pathlib import Path
+from typing import Any, Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shiyi.errors import IndexMismatchError
+from shiyi.linking.normalise import fold
+from shiyi.model.rdf import NamedNode, text
+from shiyi.ontology.terms import RDF, RDFS, SHIYI
+from shiyi.sparql.store import QuadStore
+
+Places = NDArray[np.int32]
+Keys = NDArray[np.uint64]
+FOLDER: Final = "together"
+_BATCH: Final = 4096  # passages at a time; a place within a batch fits in as many bits:
+_BITS: Final = np.uint64(12)
+_CHARACTER: Final = 18  # bits of a code point
+_WORDS: Final = 1 << 39  # from here on keys are those of words in Latin script
+_LATIN: Final = re.compile(r"[a-z0-9][a-z0-9']*")
+_RUN: Final = re.compile(r"[\u3400-\u9fff\U00020000-\U0003ffff]+")
+_DEEPEST: Final = 8  # titles above a passage
+
+
+def words(said: str) -> list[int]:
+    """Give the keys of a text's words, each once: pairs of Chinese characters, words in Latin script.
+
+    >>> len(words("脾胃虚寒")), words("脾胃") == words("脾胃 脾胃")
+    (3, True)
+    """
+    folded = fold(said)
+    found = [
+        (ord(a) << _CHARACTER) | ord(b) for run in _RUN.findall(folded) for a, b in pairwise(run)
+    ]
+    return list(dict.fromkeys([*found, *map(_key, _LATIN.findall(folded))]))
+
+
+def _key(word: str) -> int:
+    short = hashlib.blake2b(word.encode(), digest_size=8).digest()
+    return _WORDS | (int.from_bytes(short) & (_WORDS - 1))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cooccurrence:
+    """The words of ``count`` passages, each with the passages that hold it, in ascending order."""
+
+    count: int
+    keys: Keys
+    starts: NDArray[np.int64]  # where the places of each word begin, one more than there are words
+    places: Places
+
+    @classmethod
+    def of(cls, passages: Iterable[str]) -> Self:
+        """Index passages, some 15,000 a second."""
+        parts = list[tuple[Keys, Places]]()
+        count = 0
+        rest = iter(passages)
+        while batch := list(islice(rest, _BATCH)):
+            both = np.unique(_held(batch))
+            parts.append(
+                (both >> _BITS, (both & np.uint64(_BATCH - 1)).astype(np.int32) + np.int32(count))
+            )
+            count += len(batch)
+        if not parts:
+            empty = np.zeros(0, np.uint64)
+            return cls(0, empty, np.zeros(1, np.int64), np.zeros(0, np.int32))
+        known = [np.unique(keys, return_index=True, return_counts=True) for keys, _ in parts]
+        keys = np.unique(np.concatenate([each for each, _, _ in known]))
+        often = np.zeros(len(keys), np.int64)
+        for each, _, times in known:
+            often[np.searchsorted(keys, each)] += times
+        starts = np.concatenate(([0], np.cumsum(often)))
+        free, places = starts[:-1].copy(), np.empty(starts[-1], np.int32)
+        for (_, held), (each, first, times) in zip(parts, known, strict=True):
+            column = np.searchsorted(keys, each)
+            places[np.repeat(free[column] - first, times) + np.arange(len(held))] = held
+            free[column] += times
+        return cls(count, keys, starts, places)
+
+    @classmethod
+    def over(cls, store: QuadStore, folder: Path, release: str) -> Self:
+        """Open the index of a base's passages; where none was kept for them, make it and keep it."""
+        stamp = {
+            "release": release,
+            "passages": sum(1 for _ in store.match(None, RDF.type, SHIYI.Passage, None)),
+        }
+        try:
+            return cls.load(folder / FOLDER, stamp)
+        except IndexMismatchError:
+            made = cls.of(passages_of(store))
+            with suppress(PermissionError):  # a base one may only read
+                made.save(folder / FOLDER, stamp)
+            return made
+
+    def save(self, folder: Path, stamp: dict[str, Any]) -> None:
+        """Write the arrays, then what they were made from."""
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in ("keys", "starts", "places"):
+            np.save(folder / f"{name}.npy", getattr(self, name))
+        said = json.dumps({"count": self.count, "of": stamp})
+        (folder / "about.json").write_text(said, "utf-8")
+
+    @classmethod
+    def load(cls, folder: Path, stamp: dict[str, Any]) -> Self:
+        """Read what :meth:`save` wrote; ``IndexMismatchError`` where it was made from something else."""
+        try:
+            about = json.loads((folder / "about.json").read_text("utf-8"))
+            if about["of"] != stamp:
+                raise IndexMismatchError(f"{folder} was made from other passages")
+            read = [np.load(folder / f"{n}.npy", mmap_mode="r") for n in ("keys", "starts", "places")]  # fmt: skip
+        except (OSError, ValueError, KeyError) as fault:
+            raise IndexMismatchError(f"{folder} holds no index of passages") from fault
+        return cls(int(about["count"]), *read)
+
+    def holding(self, key: int) -> Places:
+        """Give the passages that hold a word, none for one that no passage holds."""
+        column = int(np.searchsorted(self.keys, np.uint64(key)))
+        if column == len(self.keys) or int(self.keys[column]) != key:
+            return np.zeros(0, np.int32)
+        return np.asarray(self.places[self.starts[column] : self.starts[column + 1]])
+
+
+def _held(passages: Sequence[str]) -> Keys:
+    """Give every word of some passages, the place of its passage in the lowest bits."""
+    folded = [fold(each) for each in passages]
+    codes = np.frombuffer("\n".join(folded).encode("utf-32-le"), np.uint32).astype(np.uint64)
+    place = np.repeat(np.arange(len(folded)), [len(each) + 1 for each in folded])[:-1]
+    chinese = ((codes >= 0x3400) & (codes <= 0x9FFF)) | ((codes >= 0x20000) & (codes <= 0x3FFFF))
+    pair = chinese[:-1] & chinese[1:]
+    keys = (codes[:-1][pair] << np.uint64(_CHARACTER)) | codes[1:][pair]
+    latin = [(_key(word), i) for i, each in enumerate(folded) for word in _LATIN.findall(each)]
+    others = np.array([key << int(_BITS) | i for key, i in latin], np.uint64)
+    return np.concatenate(((keys << _BITS) | place[:-1][pair].astype(np.uint64), others))
+
+
+def passages_of(store: QuadStore) -> Iterator[str]:
+    """Yield each passage of a base below the titles it stands under, in the order of their IRIs."""
+    passages = {q.subject for q in store.match(None, RDF.type, SHIYI.Passage, None)}
+    if not passages:
+        return
+    above = {q.subject: q.object for q in store.match(None, SHIYI.partOfSection, None, None)}
+    titles = {
+        q.subject: text(q.object)
+        for q in store.match(None, RDFS.label, None, None)
+        if q.subject not in passages
+    }
+    said = {q.subject: text(q.object) for q in store.match(None, RDF.value, None, None)
+            if q.subject in passages}  # fmt: skip
+    for passage in sorted(said, key=text):
+        node, path = above.get(passage), list[str]()
+        while isinstance(node, NamedNode) and node in titles and len(path) < _DEEPEST:
+            path.append(titles[node])
+            node = above.get(node)
+        yield " ".join([*reversed(path), said[passage]])
