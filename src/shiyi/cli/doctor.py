@@ -66,7 +66,7 @@ def _versions(names: tuple[str, ...]) -> dict[str, str | None]:
 
 
 def _base(settings: Settings) -> dict[str, Any]:
-    from shiyi.publishing.statistics import coverage, disagreements, evidence, relations
+    from shiyi.publishing.statistics import coverage, disagreements, evidence, ingested, relations
     from shiyi.sparql.knowledge_base import KnowledgeBase
 
     told: dict[str, Any] = {"path": str(settings.kb)}
@@ -76,6 +76,7 @@ def _base(settings: Settings) -> dict[str, Any]:
             told["cui_coverage"] = coverage(base.store)
             told["claims_by_property"] = relations(base.store)
             told["evidence"] = evidence(base.store)
+            told["ingested"] = ingested(base.store)
             told["recorded_disagreements"] = disagreements(base.store)
     except ShiyiError as fault:
         told["problem"] = str(fault)
@@ -95,5 +96,7 @@ def _print(told: dict[str, Any]) -> None:
     print(f"knowledge base {base['path']}: {base['release']}")
     for name, count in base["counts"].items():
         print(f"  {name:<20} {count:>8,}")
+    for place, things in base["ingested"].items():
+        print(f"  {place}: " + ", ".join(f"{count:,} {name}" for name, count in things.items()))
     for name, each in base["cui_coverage"].items():
         print(f"  CUIs of {name:<12} {each['with_cui']:>5} of {each['expected']}")

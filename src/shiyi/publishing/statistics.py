@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from shiyi.model.names import resource
+from shiyi.model.names import GRAPH, resource
 from shiyi.model.rdf import DefaultGraph, Triple, local_name, text
 from shiyi.ontology.terms import RDF, SHIYI, SKOS
 from shiyi.publishing.tables import concept_rows
@@ -48,6 +48,15 @@ def relations(store: QuadStore) -> dict[str, int]:
             if isinstance(quad.object, Triple)
         ).most_common()
     )
+
+
+def ingested(store: QuadStore) -> dict[str, dict[str, int]]:
+    """Count, by graph, what was ingested: passages of each release, candidates, quarantine."""
+    found: dict[str, dict[str, int]] = {}
+    for row in store.select(Query.named("ingested").text):
+        place = text(row["graph"]).removeprefix(GRAPH)
+        found.setdefault(place, {})[local_name(text(row["class"]))] = int(text(row["things"]))
+    return found
 
 
 def disagreements(store: QuadStore) -> int:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from shiyi.model.names import ID, UMLS
-from shiyi.model.rdf import NamedNode, local_name, text
+from shiyi.model.rdf import NamedNode, Term, local_name, text
 from shiyi.publishing.biolink import biolink_terms
 from shiyi.sparql.queries import Query
 from shiyi.sparql.store import QuadStore
@@ -31,12 +31,16 @@ class Table:
 
 
 def claim_rows(store: QuadStore, licence: str | None = None) -> Iterator[Mapping[str, str]]:
-    """Yield each accepted, positive claim between concepts that may leave, as plain text."""
+    """Yield each accepted, positive claim that may leave, as plain text, by relation and subject."""
     held = withheld(store, licence).claims
-    for row in store.select(Query.named("claims").text):
+    for row in sorted(store.select(Query.named("claims").text), key=_in_order):
         given = {key: text(term) for key, term in row.items()}
         if given["claim"] not in held and given["polarity"].endswith("#positive"):
             yield given | {"literal": "" if isinstance(row["o"], NamedNode) else "1"}
+
+
+def _in_order(row: Mapping[str, Term]) -> tuple[str, ...]:
+    return tuple(text(row[key]) for key in ("p", "s", "o", "claim"))
 
 
 def concept_rows(store: QuadStore) -> dict[str, dict[str, str]]:

@@ -1,6 +1,9 @@
-"""What the first reader would wait for is made while the server starts."""
+"""What the first reader would wait for is made while the server starts, and gives way to readers."""
 
 import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 from flask import Flask
@@ -16,19 +19,59 @@ _PAGES: Final = (
     "/dishes?constitution=constitution-yin-deficiency&",
 )  # fmt: skip
 _HTML: Final = {"Accept": "text/html"}
+_QUIET: Final = 0.3  # seconds without a request, after which a page is made (ours)
+_PATIENCE: Final = 20.0  # seconds that a page waits for them at most (ours)
+
+
+class Quiet:
+    """Knows when a reader last asked for something."""
+
+    def __init__(
+        self, now: Callable[[], float] = time.monotonic, sleep: Callable[[float], None] = time.sleep
+    ) -> None:
+        """Begin as if somebody had just asked: a server starts because it is wanted."""
+        self._now, self._sleep = now, sleep
+        self._last = now()
+
+    def heard(self) -> None:
+        """Note a request."""
+        self._last = self._now()
+
+    def wait(self) -> None:
+        """Wait until nobody asks for a moment, but not for ever."""
+        until = self._now() + _PATIENCE
+        while self._now() < min(until, self._last + _QUIET):
+            self._sleep(_QUIET / 3)
 
 
 def warm(app: Flask) -> threading.Thread:
-    """Load the linker's embedding and make the slow pages in both languages, beside other work."""
-    made = threading.Thread(target=_warm, args=(app,), daemon=True)
+    """Load the linker's embedding and make the slow pages in both languages, while nobody asks."""
+    quiet = Quiet()
+    made = threading.Thread(target=_warm, args=(app, quiet), daemon=True)
+
+    @app.before_request
+    def note() -> None:
+        if threading.current_thread() is not made:
+            quiet.heard()
+
     made.start()
     return made
 
 
-def _warm(app: Flask) -> None:
+def _ask(app: Flask, number: int) -> None:
+    query = f"ASK {{}} # {number}"  # each its own, or the first reply would do for all
+    Client(app).get("/sparql", query_string={"query": query}).close()
+
+
+def _warm(app: Flask, quiet: Quiet) -> None:
     site: Site = app.extensions["shiyi"]
-    site.link("qwxz")
     reader = Client(app)
+    workers = range(site.settings.query.workers)
+    with ThreadPoolExecutor(len(workers) or 1) as pool:  # each opens the base for its first query
+        list(pool.map(lambda number: _ask(app, number), workers))
+    quiet.wait()
+    site.link("qwxz")
     for page in _PAGES:
         for language in LANGUAGES:
+            quiet.wait()
             reader.get(f"{page}lang={language}", headers=_HTML).close()
