@@ -1,8 +1,9 @@
 """How long a warm answer takes: ``python bench/ask.py [KB] [--size starter|yaoshi|idisk|chain] [--rounds N]``.
 
 The larger sizes add made-up claims with skewed degrees to the base, in a folder below ``--where``
-that is kept (``--build-only`` makes it and ends); questions about the hubs are asked besides. The last
-figures are those of relation paths from the largest hub.
+that is kept (``--build-only`` makes it and ends); questions about the hubs are asked besides. Before
+that a server is started on the base: seconds to its first page and to its first answered page, and what
+it then has resident. The last figures are those of relation paths from the largest hub.
 """
 
 import argparse
@@ -12,8 +13,11 @@ import resource
 import statistics
 import time
 from pathlib import Path as File
+from urllib.parse import quote
 
 from grown import SIZES, grown, hub_paths, largest_hub
+from serving import ask as fetch
+from serving import memory_mib, started
 
 from shiyi.answering import Runtime, ask
 from shiyi.answering.ranking import diverse
@@ -37,6 +41,7 @@ WHERE = File(__file__).parent / "results" / "grown"
 
 
 def main(kb: File, size: str, rounds: int) -> None:
+    served = _served(kb)
     with KnowledgeBase.open(kb) as base:
         started = time.perf_counter()
         runtime = Runtime.open(base, Settings())
@@ -58,8 +63,35 @@ def main(kb: File, size: str, rounds: int) -> None:
             "size": size, "claims": len(runtime.projection), "concepts": len(runtime.facts.classes),
             "open_seconds": round(opened, 2), "n": len(wall),
             **_spread("", wall), **_spread("cpu_", cpu), "slowest": worst,
-            "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024, **_hub(runtime),
+            "resident_mib": resident_mib(),
+            "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
+            **served, **_hub(runtime),
         }, ensure_ascii=False))  # fmt: skip
+
+
+def _served(kb: File) -> dict[str, float]:
+    """Start a server and ask it for its first page and its first answer."""
+    begun = time.perf_counter()
+    server, port, _ = started(str(kb))
+    try:
+        first_page = time.perf_counter() - begun
+        fetch(port, "/api/ask?question=" + quote(QUESTIONS[0]))
+        first_answer = time.perf_counter() - begun
+        for question in QUESTIONS:
+            fetch(port, "/api/ask?question=" + quote(question))
+        return {
+            "server_first_page_seconds": round(first_page, 2),
+            "server_first_answer_seconds": round(first_answer, 2), **memory_mib(server.pid),
+        }  # fmt: skip
+    finally:
+        server.terminate()
+        server.wait(30)
+
+
+def resident_mib() -> int:
+    """Give the memory this process has now, pages of files among it."""
+    pages = int(File("/proc/self/statm").read_text("ascii").split()[1])
+    return pages * resource.getpagesize() >> 20
 
 
 def _about_hubs(runtime: Runtime) -> list[str]:

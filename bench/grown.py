@@ -13,6 +13,7 @@ from typing import Final
 
 import numpy as np
 
+from shiyi.answering.fact_file import FILE
 from shiyi.answering.runtime import write_indexes
 from shiyi.model.names import ID, VOCAB, content_hash
 from shiyi.model.path import RelationPath, Step
@@ -49,6 +50,8 @@ def grown(kb: Path, relations: int, concepts: int, where: Path) -> Path:
         release = f"{base.release}+{relations}/{concepts}"
         path = where / f"{relations}-{concepts}-{base.release.removeprefix('sha256:')[:12]}"
         if (path / "CURRENT").is_file():
+            if not (path / "generations" / "grown" / "index" / FILE).is_file():
+                _index(path)  # as an earlier build left it
             return path
         shutil.rmtree(path, ignore_errors=True)
         folder = path / "generations" / "grown"
@@ -60,12 +63,16 @@ def grown(kb: Path, relations: int, concepts: int, where: Path) -> Path:
     (path / "CURRENT.part").write_text("grown\n", "utf-8")
     (path / "CURRENT.part").rename(path / "CURRENT")
     try:
-        with KnowledgeBase.open(path) as made:
-            write_indexes(made, Settings())
+        _index(path)
     except BaseException:
         (path / "CURRENT").unlink()  # half-made: the next run makes it anew
         raise
     return path
+
+
+def _index(path: Path) -> None:
+    with KnowledgeBase.open(path) as made:
+        write_indexes(made, Settings())
 
 
 def _fill(store: OxigraphStore, base: KnowledgeBase, relations: int, concepts: int) -> None:
