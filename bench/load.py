@@ -341,8 +341,8 @@ async def measure(
         )
         print(json.dumps(minutes[-1]), file=sys.stderr, flush=True)
         every.merge(part)
-    if writing:
-        writing.cancel()
+    if writing and not writing.cancel():
+        writing.result()  # it failed: say so
     found = {
         "rate": chosen.rate, "minutes": chosen.minutes, "readers": chosen.readers, "seed": chosen.seed,
         "load": round(os.getloadavg()[0], 1), "steady": every.told(), "memory_before": before,
@@ -387,10 +387,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "kb"
         shutil.copytree(chosen.kb, copy, ignore=shutil.ignore_patterns("snapshots", "lock"))
-        writes = (
-            chosen.write > 0 and not chosen.readers
-        )  # readers see what others write when started anew
-        token = Tokens(copy).add("load", "write", 1) if writes else ""
+        token = Tokens(copy).add("load", "write", 1) if chosen.write > 0 else ""
         mix = Mix(copy, chosen.seed)
         with served(copy, chosen.readers) as server, asyncio.Runner() as runner:
             found = runner.run(measure(server, mix, chosen, token))
