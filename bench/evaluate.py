@@ -132,7 +132,7 @@ def choices(w: Writer) -> None:
 def books(w: Writer) -> None:
     """Write what passages of ingested books add; over a base of its own."""
     parts = [
-        "Over the same release with the ancient books read into it (`shiyi ingest books`): `fused` also adds how much oftener than by chance words of option and stem stand in one passage (`passages`).\n"
+        "Over the same release with the ancient books read into it (`shiyi ingest books`): `fused` also adds how much oftener than by chance words of option and stem stand in one passage (`passages`); `bm25-passages` is the passage that best matches both. The commands take `--kb bench/results/books`, the base that `make evaluate` makes of the starter base and the books.\n"
     ]
     for name, file in (
         ("ed-a", EXAM), ("ed-b", "mtcmb-dev/TCM-ED-B.jsonl"), ("se-b", "mtcmb-dev/TCM-SE-B.jsonl"),
