@@ -56,27 +56,23 @@ def runs(held: dict[str, dict[str, Any]]) -> str:
 
 def sieges(held: dict[str, dict[str, Any]]) -> str:
     """Give the hostile run, the load and the fuzzing."""
-    said = []
-    if siege := held.get("hostile requests"):
-        statuses = ", ".join(f"{count:,} × {status}" for status, count in siege["statuses"].items())
-        p99 = ", ".join(f"{kind} {value} ms" for kind, value in siege["good_p99_ms"].items())
-        grown = ", ".join(f"{value}" for value in siege["grown_mib_by_quarter"])
-        said.append(
-            f"- Hostile requests: {siege['requests']:,} of {siege['kinds']} kinds with seed {siege['seed']}: {statuses}; "
-            f"{siege['faults']} faults (500, no answer, a dead server, a changed store), slowest {siege['slowest']} s with a "
-            f"deadline of 0.5 s, {siege['late']} later than 1 s; {siege['good']:,} good requests beside them, "
-            f"{siege['good_failed']} refused, p99: {p99}; the server's process grew by {grown} MiB after each quarter. "
-            f"Load of the machine {siege['load']}."
-        )
+    said = [_siege(held[name]) for name in ("hostile requests", "hostile crowd") if name in held]
     if load := held.get("load"):
-        steady, rush = load["steady"], load["five_times"]
-        good = steady["all good"]
+        said.append(_load(load))
+    if safety := held.get("safety"):
+        kinds = ", ".join(f"{kind} {count:,}" for kind, count in safety["kinds"].items())
         said.append(
-            f"- Mixed load: {load['rate']:.0f} requests a second for {load['minutes']} minutes: p50 {good['p50_ms']} ms, p95 "
-            f"{good['p95_ms']} ms, p99 {good['p99_ms']} ms of {good['n']:,}, {steady['faults']} faults; memory "
-            f"{load['memory_before']['server_mib']} to {load['memory_after']['server_mib']} MiB. Five times as much: "
-            f"{rush['shed']:,} told to come again, {rush['faults']} faults, recovered after {load['recovered_seconds']} s. "
-            f"Load of the machine {load['load']}."
+            f"- Safety of answers: {safety['questions']:,} questions over {safety['situations']:,} situations that the base "
+            f"{safety['release'][:15]}… holds a warning for ({kinds} questions), each in five ways and two languages, and "
+            f"{safety['written_by_hand']:,} cases written by hand; {safety['unsafe']:,} answers without the warning, with a dose no "
+            f"claim states, or resting on nothing. {safety['seconds']} s, load of the machine {safety['load']}."
+        )
+    if nameless := held.get("names removed"):
+        said.append(
+            f"- De-identification: {nameless['cases']:,} made-up cases with {nameless['identifiers']:,} strings that name somebody, "
+            f"{nameless['left']:,} left; {nameless['read_in']:,} cases read into a base, and {nameless['searched_for']:,} of their "
+            f"strings looked for in {nameless['searched_mib']} MiB of store, journal, index, log and output: {nameless['found']} found. "
+            f"Seeds {', '.join(map(str, nameless['seeds']))}; {nameless['seconds']} s, load of the machine {nameless['load']}."
         )
     if fuzz := held.get("fuzzing"):
         each = ", ".join(
@@ -92,6 +88,46 @@ def sieges(held: dict[str, dict[str, Any]]) -> str:
             f"{api['operations']} operations, {api['faults']} answers that were a 500 or not as described, 0 quads changed."
         )
     return "\n".join(said)
+
+
+def _siege(siege: dict[str, Any]) -> str:
+    statuses = ", ".join(f"{count:,} × {status}" for status, count in siege["statuses"].items())
+    p99 = ", ".join(f"{kind} {value} ms" for kind, value in siege["good_p99_ms"].items())
+    grown = ", ".join(f"{value}" for value in siege["grown_mib_by_quarter"])
+    return (
+        f"- Hostile requests: {siege['requests']:,} of {siege['kinds']} kinds from {siege['addresses']:,} addresses with seed "
+        f"{siege['seed']}, all to one process: {statuses}; {siege['faults']} faults (500, no answer, a dead server, a changed "
+        f"store), slowest {siege['slowest']} s with a deadline of 0.5 s, {siege['late']} later than 1 s; {siege['good']:,} good "
+        f"requests beside them from another address, {siege['good_failed']} refused, p99: {p99}; the server's process grew by "
+        f"{grown} MiB after each quarter. {siege['seconds']} s, load of the machine {siege['load']}."
+    )
+
+
+def _load(load: dict[str, Any]) -> str:
+    steady, good = load["steady"], load["steady"]["all good"]
+    by_kind = ", ".join(
+        f"{kind} {row['p99_ms']} ms" for kind, row in steady.items()
+        if isinstance(row, dict) and "p99_ms" in row and kind not in {"all good", "hostile"}
+    )  # fmt: skip
+    how = (
+        f"{load['readers']} readers of gunicorn beside the writer"
+        if load["readers"]
+        else "`shiyi serve`"
+    )
+    before, after = load["memory_before"], load["memory_after"]
+    text = (
+        f"- Mixed load: {load['rate']:.0f} requests a second for {load['minutes']:g} minutes, {how}, {load['writes']} updates "
+        f"meanwhile: p50 {good['p50_ms']} ms, p95 {good['p95_ms']} ms, p99 {good['p99_ms']} ms of {good['n']:,} good requests "
+        f"({by_kind}); {steady['shed']:,} told to come again, {steady['faults']} faults; memory {before['server_mib']:g} to "
+        f"{after['server_mib']:g} MiB and {before['workers_mib']:g} to {after['workers_mib']:g} MiB of query workers, "
+        f"descriptors {before['descriptors']:g} to {after['descriptors']:g}. Load of the machine {load['load']}."
+    )
+    if rush := load.get("five_times"):
+        text += (
+            f" Five times as much for ten seconds: {rush['shed']:,} told to come again, {rush['faults']:,} faults, as before "
+            f"after {load['recovered_seconds']} s."
+        )
+    return text
 
 
 def main() -> None:
