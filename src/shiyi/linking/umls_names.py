@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from shiyi.errors import IndexMismatchError
 from shiyi.linking.normalise import fold
+from shiyi.linking.umls_filter import hopeful
 from shiyi.linking.umls_sources import UmlsName
 from shiyi.linking.umls_words import WordIndex, write_words
 
@@ -86,7 +87,8 @@ class UmlsNames:
         if not ranked:
             return []
         lists = [self._postings[self._starts[at] : self._starts[at + 1]] for at in ranked]
-        places = np.unique(np.concatenate(lists)).tolist()
+        held = np.unique(np.concatenate(lists)).astype(np.int64)
+        places = hopeful(self._text, self._columns["ends"], held, own, THRESHOLD).tolist()
         alike = [each for each in self._all(own, places) if each.similarity >= THRESHOLD]
         more = [each for each in self.of_words(folded) if each.similarity < THRESHOLD]
         return _sorted(alike + more)
