@@ -211,7 +211,7 @@ def crowd(settings: Settings, waiting: int, folder: Path) -> Iterator[Any]:
 
 
 def test_in_a_crowd_who_had_more_than_a_share_is_told_to_come_again(tmp_path: Path) -> None:
-    with crowd(Settings(), 20, tmp_path) as client:
+    with crowd(Settings(), 40, tmp_path) as client:
         enemy, friend = ({"REMOTE_ADDR": each} for each in ("192.0.2.1", "192.0.2.2"))
         statuses = set[int]()
         until = time.monotonic() + 10

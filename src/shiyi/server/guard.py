@@ -51,7 +51,7 @@ def register(app: Flask, metrics: Metrics) -> None:
         if waiting is None or request.path.startswith(_ALWAYS):
             return
         many, limits = waiting(), app.extensions["shiyi"].settings.server
-        if many > limits.threads and shares.greedy(household(request.remote_addr)):
+        if many > limits.queue // 2 and shares.greedy(household(request.remote_addr)):
             metrics.event("shed", "share")
             raise TooManyRequests("you ask much while others wait; come again soon")
         if many > limits.queue:
