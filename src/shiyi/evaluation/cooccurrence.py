@@ -89,10 +89,10 @@ class Cooccurrence:
     @classmethod
     def over(cls, store: QuadStore, folder: Path, release: str) -> Self:
         """Open the index of a base's passages; where none was kept for them, make it and keep it."""
-        stamp = {
-            "release": release,
-            "passages": sum(1 for _ in store.match(None, RDF.type, SHIYI.Passage, None)),
-        }
+        count = sum(1 for _ in store.match(None, RDF.type, SHIYI.Passage, None))
+        if not count:
+            return cls.of(())
+        stamp = {"release": release, "passages": count}
         try:
             return cls.load(folder / FOLDER, stamp)
         except IndexMismatchError:
