@@ -1,6 +1,6 @@
 """gunicorn for readers: ``gunicorn -c server/deploy/gunicorn.py`` from the project's folder.
 
-Each process opens its own snapshot of the base (345 MiB and its query workers' 58 MiB at the size
+Each process opens its own snapshot of the base (345 MiB and its query workers' 90 MiB at the size
 of the starter base). ``kill -HUP`` starts processes on the current generation and lets the old
 ones finish what they answer, so a new release comes without a moment of silence.
 """
