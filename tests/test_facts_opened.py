@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from shiyi.answering.fact_file import FILE, open_facts
 from shiyi.answering.facts import Facts
-from shiyi.answering.standing import standing, write_standing
+from shiyi.answering.standing import freshen, standing, write_standing
 from shiyi.curation.changes import Changes
 from shiyi.curation.decisions import Decisions
 from shiyi.errors import IndexMismatchError
@@ -25,6 +25,7 @@ from shiyi.reasoning.inheritance import DERIVED
 from shiyi.reasoning.projection import Projection
 from shiyi.reasoning.swap import swap
 from shiyi.sparql.knowledge_base import KnowledgeBase
+from shiyi.sparql.scrub import note_digests, scrub
 from tests.curation_base import GOJI, HARM, INTERACTION, build
 from tests.test_curation_living import edges
 
@@ -110,6 +111,28 @@ def test_what_is_derived_anew_is_in_what_is_opened(kb: Path) -> None:
         assert not any(base.store.match(None, None, None, DERIVED))
 
 
+def test_files_are_written_again_where_much_changed(
+    kb: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with KnowledgeBase.open(kb, write=True) as base:
+        path = base.folder / "index" / FILE
+        note_digests(base.folder)
+        before = path.read_bytes()
+        swap(base.store, tuple(rule_quads(base.store)), ("rules",))
+        decisions = Decisions(Changes(base.writer))
+        decisions.review(HARM.iri.value, "accept", "li")
+        assert not freshen(base, SCHEMA)  # little changed
+        monkeypatch.setattr("shiyi.answering.standing._FEW", -9)
+        assert freshen(base, SCHEMA)
+        monkeypatch.undo()
+        assert path.read_bytes() != before
+        held = open_facts(path.parent, base.release, SCHEMA)
+        assert not held.texts
+        assert HARM.iri.value in held.facts.by_claim
+        check(base)
+    assert scrub(kb).damages == []
+
+
 def test_claims_that_stay_inside_are_not_in_what_is_opened(kb: Path) -> None:
     with KnowledgeBase.open(kb) as base:
         facts = open_facts(base.folder / "index", base.release, SCHEMA).facts
@@ -137,7 +160,7 @@ def test_a_base_without_whole_files_opens_all_the_same(kb: Path, harm: str) -> N
         elif harm == "no safetensors":
             path.write_bytes(random.Random(3).randbytes(900))  # noqa: S311
         elif harm == "another release":
-            write(path, {}, format="1", release="sha256:other")
+            write(path, {}, format="2", release="sha256:other")
         with pytest.raises(IndexMismatchError, match="build"):
             open_facts(path.parent, base.release, SCHEMA)
         check(base)

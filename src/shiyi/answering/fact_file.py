@@ -17,18 +17,19 @@ from shiyi.model.rdf import NamedNode
 from shiyi.ontology.vocabulary import Schema
 
 FILE: Final = "facts.safetensors"
-_FORMAT: Final = "1"
+_FORMAT: Final = "2"
 _POSITIVE, _DERIVED = 1, 2  # bits of a flag
 Ints = NDArray[np.int32]
 
 
 def save_facts(
-    facts: Facts, folder: Path, release: str, through: int = 0, derivation: str = ""
-) -> Path:
+    facts: Facts, folder: Path, release: str, through: int = 0, derivation: str = "",
+    *, texts: bool = True,
+) -> Path:  # fmt: skip
     """Write what :func:`open_facts` reads.
 
     ``through`` is the last change of the journal they hold, ``derivation`` the note of what was
-    derived.
+    derived, and ``texts`` tells that the library is of the same moment.
     """
     rows = list(chain.from_iterable(facts.by_subject.values()))
     ends = chain.from_iterable((f.subject, f.object) for f in rows if not f.language)
@@ -59,7 +60,7 @@ def save_facts(
         folder / FILE, arrays, format=_FORMAT, release=release, through=str(through),
         predicates=words(predicates), languages=words(languages), classes=words(kinds),
         joins=json.dumps([[*key, count] for key, count in facts.joins.items()]),
-        derivation=derivation,
+        derivation=derivation, texts=str(int(texts)),
     )  # fmt: skip
 
 
@@ -161,6 +162,7 @@ class Held:
     through: int
     derivation: str
     derived: tuple[str, ...]  # claims that were derived
+    texts: bool  # whether the library is of the same moment
 
 
 def open_facts(folder: Path, release: str, schema: Schema) -> Held:
@@ -190,7 +192,7 @@ def open_facts(folder: Path, release: str, schema: Schema) -> Held:
     derived = np.unique(said["fact.claim"][(said["fact.flags"] & _DERIVED) > 0])
     return Held(
         facts, int(said.about["through"]), said.about["derivation"],
-        tuple(claims[each] for each in derived.tolist()),
+        tuple(claims[each] for each in derived.tolist()), said.about["texts"] == "1",
     )  # fmt: skip
 
 

@@ -5,15 +5,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from shiyi.answering.changed_facts import after, edges_of, touched
-from shiyi.answering.fact_file import Held, open_facts, save_facts
+from shiyi.answering.fact_file import FILE, Held, open_facts, save_facts
 from shiyi.answering.facts import Facts, derived_claims
 from shiyi.errors import IndexMismatchError
 from shiyi.model.names import ID
 from shiyi.ontology.vocabulary import Schema
+from shiyi.reasoning.projection import FILE as ADJACENCY
 from shiyi.reasoning.projection import Projection
 from shiyi.reasoning.swap import derivation
 from shiyi.sparql.journal import Record, read_journal
 from shiyi.sparql.knowledge_base import KnowledgeBase
+from shiyi.sparql.scrub import note_again
 from shiyi.sparql.store import QuadStore
 from shiyi.sparql.writer import JOURNAL_FILE, applied_through
 
@@ -52,18 +54,35 @@ def _opened(
     held = open_facts(base.folder / "index", base.release, schema)
     projection = Projection.load(base.folder / "index", base.release)
     claims, concepts = _since(base, held, hidden)
+    changed = claims if held.texts else None
     if not (claims or concepts):
-        return Standing(held.facts, projection, ())
-    return Standing(*after(held.facts, projection, shown, claims, concepts), claims)
+        return Standing(held.facts, projection, changed)
+    return Standing(*after(held.facts, projection, shown, claims, concepts), changed)
 
 
-def write_standing(base: KnowledgeBase, schema: Schema) -> Facts:
-    """Write the files that :func:`standing` opens; give the facts."""
+def freshen(base: KnowledgeBase, schema: Schema) -> bool:
+    """Write the files anew where they no longer open, or much changed since; tell whether."""
+    try:
+        _opened(base, schema, base.store, ())
+    except IndexMismatchError:
+        if base.is_remote:
+            return False
+        write_standing(base, schema, texts=False)
+        note_again(base.folder, (FILE, ADJACENCY))
+        return True
+    return False
+
+
+def write_standing(base: KnowledgeBase, schema: Schema, *, texts: bool = True) -> Facts:
+    """Write the files that :func:`standing` opens; give the facts.
+
+    ``texts`` tells that the library is written of the same moment.
+    """
     folder, store = base.folder / "index", base.store
     through, note = applied_through(store), derivation(store)
     facts = Facts.read(store, schema)
     Projection.from_edges(edges_of(facts), base.release).save(folder)
-    save_facts(facts, folder, base.release, through, note)
+    save_facts(facts, folder, base.release, through, note, texts=texts)
     return facts
 
 

@@ -51,6 +51,8 @@ def run(args: argparse.Namespace, settings: Settings) -> int:
 
 def _recompute(args: argparse.Namespace, settings: Settings) -> dict[str, Any]:
     """Make every asked section anew, then swap them all at once."""
+    from shiyi.answering.standing import freshen
+    from shiyi.ontology.vocabulary import Schema
     from shiyi.reasoning.derive import entailment_quads, rank_quads, rule_quads
     from shiyi.reasoning.projection import Projection
     from shiyi.reasoning.swap import swap
@@ -80,6 +82,7 @@ def _recompute(args: argparse.Namespace, settings: Settings) -> dict[str, Any]:
         if args.what in ("complete", "all"):
             made("complete", _complete(args, settings, base, graph, model, said))
         said["derived_quads"] = swap(base.store, quads, sections)
+        freshen(base, Schema.load())
     return said
 
 

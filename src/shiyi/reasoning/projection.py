@@ -19,7 +19,7 @@ from shiyi.sparql.store import QuadStore
 
 Ints = NDArray[np.int32]
 _DEFAULT = DefaultGraph()
-_FILE = "adjacency.safetensors"
+FILE = "adjacency.safetensors"
 _ARRAYS = ("source", "target", "kind", "confidence")
 
 
@@ -106,7 +106,7 @@ class Projection:
     @classmethod
     def load(cls, folder: File, release: str) -> Self:
         """Read what :meth:`save` wrote; raises ``IndexMismatchError`` for another release."""
-        said = Mapped.open(folder / _FILE, release=release)
+        said = Mapped.open(folder / FILE, release=release)
         claims = Picked(said.strings("claims"), said["claim"])
         kept = {name: said[name] for name in _ARRAYS}
         return cls(release, said.strings("nodes"), said.words("predicates"), claims, **kept)
@@ -114,7 +114,7 @@ class Projection:
     def save(self, folder: File) -> None:
         """Write arrays and names, stamped with the release."""
         write(
-            folder / _FILE,
+            folder / FILE,
             {name: getattr(self, name) for name in _ARRAYS} | self.nodes.arrays("nodes")
             | self.claims.table.arrays("claims") | {"claim": self.claims.places},
             release=self.release, predicates=words(self.predicates),

@@ -34,6 +34,14 @@ def note_digests(generation: Path) -> int:
     return _note(generation, _built(generation), {})
 
 
+def note_again(generation: Path, names: Iterable[str]) -> None:
+    """Note the SHA-256 of some indexes that were written anew, where those of a build are noted."""
+    if (generation / "index" / DIGESTS).exists():
+        known = {path.relative_to(generation).as_posix(): digest
+                 for path, digest in _noted(generation, Scrubbed())}  # fmt: skip
+        _note(generation, [generation / "index" / name for name in names], known)
+
+
 def _note(generation: Path, files: Iterable[Path], known: dict[str, str]) -> int:
     said = known | {path.relative_to(generation).as_posix(): _digest(path) for path in files}
     replace_file(generation / "index" / DIGESTS, (json.dumps(said, indent=1) + "\n").encode())
