@@ -1,7 +1,9 @@
 """What a source's policy lets in: accepted at once, and never against experts or on a model's word."""
 
 import json
+import signal
 import subprocess
+import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -23,7 +25,7 @@ from shiyi.ingest.starter import vocabulary_quads
 from shiyi.ingest.tables import Faults
 from shiyi.model.claim import Claim, Evidence, Polarity, Source, Status, Tier, claim_iri
 from shiyi.model.confidence import Confidence
-from shiyi.model.names import resource
+from shiyi.model.names import graph, resource
 from shiyi.model.rdf import DefaultGraph, NamedNode, Quad, text
 from shiyi.ontology.statements import claim_quads, source_quads
 from shiyi.ontology.terms import RDF, SHIYI
@@ -32,6 +34,7 @@ from shiyi.sparql.generations import build_generation
 from shiyi.sparql.knowledge_base import KnowledgeBase
 from shiyi.sparql.quality import quality_faults
 from shiyi.sparql.store import QuadStore
+from tests.test_ingest_sweep import CHILD
 
 DEFAULT = DefaultGraph()
 SOURCE = """
@@ -276,3 +279,21 @@ def test_no_model_and_no_name_and_no_unknown_concept_is_asserted_by_policy_alone
 def test_a_policy_other_than_the_two_breaks_the_shape(tmp_path: Path) -> None:
     with pytest.raises(ConformanceError, match="candidates or accepted"):
         described_in(source(tmp_path / "hospital", "shiyi:rejected") / "source.ttl")
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 5])
+def test_killed_at_any_change_and_run_again_it_is_as_if_undisturbed(
+    kb: Path, built: Path, tmp_path: Path, ingest: Ingest, number: int
+) -> None:
+    whole = copied(built, tmp_path / "undisturbed")
+    ingest("shiyi:accepted", *ROWS, into=whole)
+    folder = tmp_path / "hospital"
+    words = ("ingest", "table", str(folder), "--mapping", str(folder / "mapping.toml"))
+    child = [sys.executable, "-c", CHILD, "after", str(number), "--kb", str(kb), *words]
+    done = subprocess.run(child, check=False, capture_output=True)  # noqa: S603 # our interpreter
+    assert done.returncode in (0, -signal.SIGKILL)
+    ingest("shiyi:accepted", *ROWS)
+    assert held(kb) == held(whole)
+    with KnowledgeBase.open(kb) as base, KnowledgeBase.open(whole) as other:
+        derived = graph("derived")
+        assert set(base.store.match(graph=derived)) == set(other.store.match(graph=derived))
