@@ -149,3 +149,42 @@ def test_what_may_be_drunk_with_a_medicine_is_no_emergency(runtime: Runtime) -> 
 
 def test_to_eat_apart_is_not_to_eat_nothing(runtime: Runtime) -> None:
     assert ask(runtime, "风寒咳嗽和风热咳嗽分别吃什么").recommendations
+
+
+@pytest.mark.parametrize(
+    ("question", "first"),
+    [
+        ("why is mung bean soup bad for a cold stomach", "stomach cold"),
+        ("孕早期能吃山楂吗", "孕妇"), ("我有蚕豆病，能吃金银花吗", "蚕豆病"),
+        ("吃了头孢能喝藿香正气水吗", "头孢"), ("Can I drink hibiscus tea? I'm 30 weeks pregnant.", "pregnant"),
+        ("牛黄解毒片孕妇能吃吗", "孕妇"), ("肾病能吃杨桃吗", "肾"),
+    ],
+)  # fmt: skip
+def test_what_must_not_be_missed_stands_in_the_first_sentence(
+    runtime: Runtime, question: str, first: str
+) -> None:
+    answer = ask(runtime, question)
+    assert first in answer.sentences[0].text
+    assert answer.sentences[0].claims
+    assert {w.severity for w in answer.warnings} & {"contraindicated", "caution", "interaction"}
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "孩子积食吃什么", "什么茶有助于睡眠", "冬至吃什么进补", "降血压的食物有哪些", "产后缺奶吃什么",
+        "how can I lower my blood sugar naturally with herbs while on metformin",
+    ],
+)  # fmt: skip
+def test_aims_and_times_as_people_name_them_are_heard(runtime: Runtime, question: str) -> None:
+    assert ask(runtime, question).recommendations
+
+
+def test_a_drink_named_in_english_is_asked_about_and_not_for(runtime: Runtime) -> None:
+    answer = ask(runtime, "Can I give my baby fennel tea for colic?")
+    assert not answer.recommendations
+    assert "Fennel" in answer.sentences[0].text
+
+
+def test_who_may_not_have_a_food_is_not_told_how_constitutions_are_scored(runtime: Runtime) -> None:
+    assert "绿茶" in ask(runtime, "什么体质不适合喝绿茶").sentences[0].text

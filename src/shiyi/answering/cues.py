@@ -74,9 +74,11 @@ EN: Final[Mapping[Intent, tuple[str, ...]]] = {
         "remedy", "remedies", "good for", "help with", "helps with", "help me", "what helps",
         "ideas for", "any drinks", "any food", "any foods", "best food", "best foods", "best tea",
         "drinks for", "tea for", "soup for", "eat for", "drink for", "something to drink",
-        "something to eat", "foods suit", "food suits", "which supplement", "which supplements",
+        "something to eat", "foods suit", "food suits", "which supplement", "which supplements", "what else",
         "what supplement", "what supplements", "what is good", "any tea", "any soup", "foods that", "drinks that",
-        "can i give", "should i give", "to give my", "can i feed", "nourish", "nourishing",
+        "what can i give", "what should i give", "to give my", "what can i feed", "nourish",
+        "nourishing", "how can i lower", "how do i lower", "how to lower", "how can i reduce",
+        "how to reduce", "how can i improve", "how do i improve", "how to improve",
     ),
     Intent.MAY: (
         "can i", "may i", "could i", "should i avoid", "is it ok", "is it okay", "is it safe",
@@ -149,6 +151,8 @@ def intents_of(text: str) -> frozenset[Intent]:
     folded, spaced = fold(text), words(text)
     found = {intent for intent, cues in ZH.items() if any(cue in folded for cue in cues)}
     found |= {i for i, cues in EN.items() if any(f" {cue} " in spaced for cue in cues)}
+    if _WHOM.search(folded):
+        found.discard(Intent.CONSTITUTION)
     if _SUITS.search(folded):
         found.add(Intent.ADVICE)
     if _GOOD_FOR.search(spaced) and not _WHICH.search(spaced):
@@ -159,6 +163,10 @@ def intents_of(text: str) -> frozenset[Intent]:
     return frozenset(found)
 
 
+# "什么体质不适合喝绿茶" asks about the tea
+_WHOM: Final = re.compile(
+    r"(?:什么|哪种|哪些|哪类|何种)体质(?:的人)?(?:不|最|更|比较|就)?(?:太|大)?(?:适合|适宜|能|可以|宜|忌)"
+)
 # "哪些食材适合气虚体质" asks for foods, "哪些人适合吃山药" for people
 _SUITS: Final = re.compile(
     r"(?:什么|哪些|哪种|哪类|啥)(?!人|体质|时候|情况)[^,，。？?]{0,12}(?:适合|适宜|有助|改善|缓解|调理)"
@@ -245,6 +253,19 @@ def asks_to_take(text: str) -> bool:
 
 
 _TAKING: Final = re.compile(r"[吃喝食饮服泡]|\b(?:eat|drink|take|have|use)\b")
+
+
+def asks_of_one(text: str) -> bool:
+    """Tell whether an English question is about what it names: "fennel tea for colic" may be had.
+
+    >>> asks_of_one("Can I have fennel tea for colic?"), asks_of_one("What tea can I have?")
+    (True, False)
+    """
+    spaced = words(text)
+    return _MAY_ONE.search(spaced) is not None and not _WHICH.search(spaced)
+
+
+_MAY_ONE: Final = re.compile(r" (?:can|may|could|should) (?:i|we|you|my|he|she|they|a|an) | is it ")
 
 
 def refuses(text: str, mention: str) -> bool:

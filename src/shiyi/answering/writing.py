@@ -7,7 +7,7 @@ from typing import Final
 from shiyi.answering.advice import advise
 from shiyi.answering.candidates import choose
 from shiyi.answering.consult import consult
-from shiyi.answering.cues import Intent, asks_difference, asks_to_take, is_cue
+from shiyi.answering.cues import Intent, asks_difference, asks_of_one, asks_to_take, is_cue
 from shiyi.answering.draft import Section
 from shiyi.answering.listing import alike, avoided, is_met_by, qualities
 from shiyi.answering.lookups import (
@@ -36,6 +36,8 @@ def wants_advice(reading: Reading) -> bool:
     """Tell whether something to eat, drink or take is asked for, and there is a reason for it."""
     seeds = (*reading.ailments, *reading.constitutions, *reading.seasons, *reading.populations,
              *reading.aims)  # fmt: skip
+    if reading.materials and asks_of_one(reading.question):
+        return False
     if reading.wants(Intent.ADVICE):
         return bool(seeds) or bool(reading.person.states)
     if asks_difference(reading.question):
