@@ -1,6 +1,6 @@
 """The facts and the adjacency of a base as it stands: those of its build, and what came since."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sized
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -90,19 +90,24 @@ def _since(base: KnowledgeBase, held: Held, hidden: Collection[str]) -> tuple[li
     """Name the claims and concepts to read anew; ``IndexMismatchError`` where they are too many."""
     claims = dict.fromkeys(each for each in hidden if each.startswith(f"{ID}claim/"))
     concepts = dict.fromkeys(each for each in hidden if each not in claims)
-    most = _FEW + len(held.facts.by_claim) // _SHARE
     if derivation(base.store) != held.derivation:
         claims |= dict.fromkeys((*held.derived, *derived_claims(base.store)))
     through = applied_through(base.store)
     if through < held.through:
         raise IndexMismatchError("an older store was put back")
+    most = _FEW + len(held.facts.by_claim) // _SHARE
+    _check_few(claims, concepts, most)
     for record in _records(base.path / JOURNAL_FILE, held.through, through):
         told = touched((*record.removed, *record.added))
         claims |= dict.fromkeys(told[0])
         concepts |= dict.fromkeys(told[1])
-        if len(claims) + len(concepts) > most:
-            raise IndexMismatchError("much changed since the build")
+        _check_few(claims, concepts, most)
     return [*claims], [*concepts]
+
+
+def _check_few(claims: Sized, concepts: Sized, most: int) -> None:
+    if len(claims) + len(concepts) > most:
+        raise IndexMismatchError("much changed since the build")
 
 
 def _records(path: Path, after_: int, through: int) -> Iterator[Record]:
