@@ -22,7 +22,7 @@ def run(args: argparse.Namespace, settings: Settings) -> int:
     with KnowledgeBase.of(settings, write=True) as base:
         gone = forget(base.writer, "tcm-ancient-books" if name == "books" else name, version)
         if gone["asserted"]:
-            infer_anew(base.store, settings)
+            infer_anew(base, settings)
     if args.json:
         emit(gone)
     else:

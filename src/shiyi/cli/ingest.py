@@ -84,7 +84,7 @@ def run(args: argparse.Namespace, settings: Settings) -> int:
             extracting.tell(report, dataset)
         extracting.close()
         if not args.dry_run and any(each.asserted for each in reports):
-            infer_anew(base.store, settings)
+            infer_anew(base, settings)
     if sys.stderr.isatty():
         sys.stderr.write("\r\x1b[K")
     if args.json:

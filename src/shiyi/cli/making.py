@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from shiyi.ingest.starter import Starter
     from shiyi.model.rdf import Quad
     from shiyi.shapes.validation import Result
+    from shiyi.sparql.knowledge_base import KnowledgeBase
     from shiyi.sparql.oxigraph import OxigraphStore
-    from shiyi.sparql.store import QuadStore
 
 
 class Steps:
@@ -119,13 +119,20 @@ def derive(store: "OxigraphStore", settings: Settings) -> int:
     return len(quads)
 
 
-def infer_anew(store: "QuadStore", settings: Settings) -> None:
-    """Make inherited cautions and importance anew, after the accepted view changed."""
+def infer_anew(base: "KnowledgeBase", settings: Settings) -> None:
+    """Make inherited cautions and importance anew, after the accepted view changed.
+
+    Where much changed, the files that answers open are written again.
+    """
+    from shiyi.answering.standing import freshen
+    from shiyi.ontology.vocabulary import Schema
     from shiyi.reasoning.derive import rank_quads, rule_quads
     from shiyi.reasoning.swap import swap
 
+    store = base.store
     found = [*rule_quads(store), *rank_quads(store, settings)]
     swap(store, found, ("rules", "pagerank"))
+    freshen(base, Schema.load())
 
 
 def index_base(settings: Settings) -> None:
