@@ -198,7 +198,7 @@ def scale(strings: int) -> dict[str, float]:
     before, held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, memory()
     dictionary, build = timed(lambda: Dictionary(index))
     after, grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, memory() - held
-    bare = daachorse.CharwiseDoubleArrayAhoCorasick(dictionary.forms)
+    bare = daachorse.CharwiseDoubleArrayAhoCorasick(list(dictionary.forms))
     return {
         "strings": len(index.labels),
         "build s": round(build, 2),
