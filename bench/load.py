@@ -6,17 +6,20 @@ Starts its own server on a copy of KB: `shiyi serve`, and beside it N gunicorn p
 as docs/deployment.md has it; then those are loaded, and the first takes what is written. 60 % are
 entity pages drawn by Zipf's law from all concepts, 24 % SPARQL (half of it never asked before),
 10 % search, 5 % questions, 1 % hostile. Times count from the moment each request was due, whether
-or not the server keeps up. Every --write seconds claims come by SPARQL update. Prints a line for
-each minute: percentiles, faults, memory and descriptors of the server. --rush sends five times the
-rate for ten seconds afterwards, and tells how it sheds and how soon it has recovered.
+or not the server keeps up, after --warm seconds at a quarter of the rate. Every --write seconds
+triples come by SPARQL update. Prints a line for each minute: percentiles, faults, memory and
+descriptors of the server. --rush sends five times the rate for ten seconds afterwards, and tells
+how it sheds and how soon it has recovered.
 """
 
 import argparse
 import asyncio
+import http.client
 import json
 import os
 import random
 import shutil
+import socket
 import statistics
 import subprocess
 import sys
@@ -235,8 +238,11 @@ class Served:
 def served(kb: Path, readers: int) -> Iterator[Served]:
     """Serve ``kb`` from a process of its own; where there are ``readers``, from gunicorn beside it."""
     root = Path(__file__).parents[1]
-    with asyncio.Runner() as runner:
-        port, write_port = (runner.run(_free_port()) for _ in range(2))
+    with (
+        socket.create_server(("127.0.0.1", 0)) as one,
+        socket.create_server(("127.0.0.1", 0)) as other,
+    ):
+        port, write_port = (int(each.getsockname()[1]) for each in (one, other))
     commands = [["-m", "shiyi", "serve", "--port", str(write_port)]]
     if readers:
         commands.append(["-m", "gunicorn", "-c", str(root / "server/deploy/gunicorn.py")])
@@ -264,12 +270,6 @@ def served(kb: Path, readers: int) -> Iterator[Served]:
             process.terminate()
         for process in started:
             process.wait(60)
-
-
-async def _free_port() -> int:
-    server = await asyncio.start_server(lambda *_: None, "127.0.0.1", 0)
-    async with server:
-        return int(server.sockets[0].getsockname()[1])
 
 
 def size_of(served: Served) -> dict[str, float]:
@@ -301,8 +301,6 @@ async def write(port: int, token: str, every: float, written: list[float]) -> No
 
 def update(port: int, token: str, body: bytes) -> None:
     """Send one SPARQL update."""
-    import http.client
-
     line = http.client.HTTPConnection(
         "127.0.0.1", port, timeout=60, source_address=("127.0.2.99", 0)
     )
@@ -320,7 +318,7 @@ async def measure(
 ) -> dict[str, Any]:
     """Load a server, minute by minute."""
     clients = Clients(server.port, mix)
-    await clients.run(20, 5)
+    await clients.run(chosen.rate / 4, chosen.warm)
     written: list[float] = []
     writing = (
         asyncio.create_task(write(server.write_port, token, chosen.write, written)) if token else None
@@ -380,6 +378,7 @@ def main() -> int:
     parser.add_argument(
         "--write", type=float, default=10.0, help="seconds between updates; 0: none"
     )
+    parser.add_argument("--warm", type=float, default=30.0, help="seconds at a quarter of the rate")
     parser.add_argument("--rush", action="store_true")
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--json", type=Path)

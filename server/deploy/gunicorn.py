@@ -35,3 +35,10 @@ def post_worker_init(worker: Any) -> None:
 
     admit(worker.wsgi, worker.tpool._work_queue.qsize)
     sys.setswitchinterval(0.002)  # seconds a thread keeps the others waiting
+
+
+def post_fork(server: Any, worker: Any) -> None:
+    """Let the threads of each process share its memory, before the base is opened."""
+    from shiyi.server.heaps import share_memory
+
+    share_memory()

@@ -6,8 +6,6 @@ from dataclasses import replace
 from shiyi.errors import UsageError
 from shiyi.settings import Settings
 
-_ARENAS = -8  # M_ARENA_MAX of malloc.h
-
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Say what ``shiyi serve`` takes."""
@@ -23,8 +21,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, settings: Settings) -> int:
     """Serve until stopped."""
     from shiyi.server import serve
+    from shiyi.server.heaps import share_memory
 
-    _share_memory()
+    share_memory()
     if args.create_admin:
         create_admin(args.create_admin, settings)
     chosen = replace(
@@ -48,13 +47,3 @@ def create_admin(name: str, settings: Settings) -> None:
         raise UsageError("there are accounts already; use `shiyi user add NAME --role ROLE`")
     people.add(name, Role.ADMINISTRATOR, read_password(name))
     Audit(settings.kb).note("first administrator made", name)
-
-
-def _share_memory() -> None:
-    """Let threads share what one of them freed: glibc keeps a heap for each, and gives none back."""
-    import ctypes
-
-    try:
-        ctypes.CDLL(None).mallopt(_ARENAS, 2)
-    except (AttributeError, OSError):  # another C library
-        return
