@@ -65,8 +65,7 @@ _HOSTILE: Final = (
     "/id/%00", "/api/complete?limit=x&q=a", "/..%2f..%2fetc/passwd",
 )  # fmt: skip
 _FRIENDS, _ENEMY = "127.0.2.{}", "127.0.3.1"
-_SHED: Final = frozenset({429, 503})
-_EXPECTED: Final = frozenset({504, 507})  # what a bomb gets
+_SHED, _EXPECTED = frozenset({429, 503}), frozenset({504, 507})  # the latter to bombs
 _PATIENCE: Final = 30.0  # seconds that a client waits
 _MOST: Final = 1000  # connections at once
 
