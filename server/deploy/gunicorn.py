@@ -17,6 +17,7 @@ worker_class = "gthread"
 threads = 8
 timeout = 90  # above the longest query (30 s) and the longest answer of a model (60 s)
 graceful_timeout = 60
+keepalive = 75  # above the 60 s of the proxy: else a line closes just as a request comes
 max_requests_jitter = 50
 preload_app = False  # an open store and its threads do not survive a fork
 raw_env = [
