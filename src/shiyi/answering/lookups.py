@@ -54,6 +54,9 @@ def sheet(desk: Desk, concepts: Iterable[str], *, first: bool = True) -> Part:
         rest = [] if poisons else [Line(((voice.say("v_others"), ()),), 1)]
         part.opening.lines[:0] = [*lead, *rest]
         cautions.clear()
+    elif first and desk.reading.wants(Intent.MAY) and desk.reading.materials:
+        said = voice.say("v_nobody", x=voice.names(named))
+        part.opening.lines.insert(0, Line(((said, ()),), 1))
     for poison in reversed(poisons):
         part.warn(desk, poison, told=first)
         if first:

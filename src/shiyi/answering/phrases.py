@@ -181,6 +181,8 @@ PHRASES: Final[Mapping[str, tuple[str, str]]] = {
     "o_rules": ("下面是知识库中与此有关的规定和通则。", "These rules and general points in the knowledge base bear on it."),
     "o_sheet": ("关于{items}，知识库的记载如下。", "This is what the knowledge base records about {items}."),
     # verdicts on pairs
+    "v_nobody": ("没有查到{x}不宜于谁或与什么同用的记载；没有记载不等于没有风险。",
+                 "Nothing is recorded of whom {x} does not suit or what it does not go with; no record does not mean no risk."),
     "v_others": ("除此之外没有查到禁忌记载，这不等于没有风险。",
                  "Nothing else is recorded against it, which does not mean that there is no risk."),
     "v_negative": ("有来源称未发现{x}与{y}有问题，但这不能说明没有风险。",
