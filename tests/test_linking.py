@@ -150,7 +150,13 @@ def test_a_name_is_not_taken_for_what_it_is_confused_with(
 
 @pytest.mark.parametrize(
     "text",
-    ["Javanese turmeric", "Curcuma xanthorrhiza", "Rubus phoenicolasius", "Lotus corniculatus", "铃兰"],
+    [
+        "Javanese turmeric",
+        "Curcuma xanthorrhiza",
+        "Rubus phoenicolasius",
+        "Lotus corniculatus",
+        "铃兰",
+    ],
 )
 def test_a_neighbour_that_the_base_lacks_is_not_taken_for_the_one_it_has(
     linker: Linker, text: str

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from shiyi.curation.columns import Columns, classes_of
+from shiyi.answering.changed_facts import touched
 from shiyi.curation.decisions import Decisions
 from shiyi.curation.ledger import Change
 from shiyi.curation.opinions import Opinions
@@ -12,7 +13,6 @@ from shiyi.curation.queue import Queue
 from shiyi.errors import KnowledgeBaseError
 from shiyi.ontology.vocabulary import Schema
 from shiyi.server.curators import Curation
-from shiyi.server.refreshing import touched
 from shiyi.sparql.store import QuadStore
 
 
