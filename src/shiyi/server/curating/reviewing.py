@@ -4,8 +4,8 @@ import threading
 from collections.abc import Sequence
 from contextlib import suppress
 
-from shiyi.curation.columns import Columns, classes_of
 from shiyi.answering.changed_facts import touched
+from shiyi.curation.columns import Columns, classes_of
 from shiyi.curation.decisions import Decisions
 from shiyi.curation.ledger import Change
 from shiyi.curation.opinions import Opinions
