@@ -7,6 +7,7 @@ import pytest
 
 from shiyi.answering import Runtime, ask
 from shiyi.answering.asked import asked_predicates, named_in
+from shiyi.answering.cues import Intent, intents_of
 from shiyi.model.rdf import local_name
 from shiyi.settings import Settings
 from shiyi.sparql.knowledge_base import KnowledgeBase
@@ -55,3 +56,10 @@ def test_what_may_warn_is_left_to_the_safety_check(runtime: Runtime) -> None:
     answer = ask(runtime, "大黄的禁忌是什么？")
     assert answer.warnings
     assert "禁忌：" not in answer.text.splitlines()[0]
+
+
+def test_a_word_of_one_clause_asks_for_nothing_in_the_next() -> None:
+    text = "什么是感冒？桂枝汤与药有相互作用"
+    assert Intent.AVOID not in intents_of(text)
+    assert Intent.AVOID in intents_of("什么和阿司匹林有相互作用")
+    assert Intent.AVOID in intents_of("高血压 which foods to avoid 呢")

@@ -157,8 +157,9 @@ def intents_of(text: str) -> frozenset[Intent]:
         found.add(Intent.ADVICE)
     if _GOOD_FOR.search(spaced) and not _WHICH.search(spaced):
         found = (found | {Intent.MAY}) - {Intent.ADVICE}
-    if _AVOID.search(spaced) or _AVOID.search(folded):
-        rest = _AVOID.sub(" ", spaced if folded.isascii() else folded)
+    here = spaced if folded.isascii() else f" {folded} "  # Chinese clauses end at their marks
+    if _AVOID.search(here):
+        rest = _AVOID.sub(" ", here)
         found = (found - {Intent.ADVICE, Intent.MAY}) | {Intent.AVOID} | intents_of(rest)
     return frozenset(found)
 
