@@ -144,11 +144,11 @@ def books(w: Writer) -> None:
             parts.append(section(file, report))
             if name in {"ed-a", "ed-b"}:
                 parts.append(plotted(w, f"books-{name}", file, report, "accuracy"))
-    for file, train in ((CASES, (TRAIN,)), (DIAGNOSIS, ())):
+    for name, file, train in (("tcmeval", CASES, (TRAIN,)), ("diagnosis", DIAGNOSIS, ())):
         report = w.run("syndrome", file, READING, train=train)
         if report:
             parts.append(section(file, report))
-            parts.append(plotted(w, f"books-{Path(file).stem[:9].lower()}", file, report, "top1"))
+            parts.append(plotted(w, f"books-{name}", file, report, "top1"))
     for task, file, metric, learnt, methods in BOOK_SWITCHES:
         parts += switches(w, task, file, metric, learnt, methods)
     w.page("books", "With the ancient books", parts)
