@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from shiyi.cli import main
 from shiyi.ingest.schools.overlay import School
 from shiyi.ingest.schools.training import training_lines
 from shiyi.model.names import ID
@@ -52,8 +53,8 @@ def test_an_answered_question_becomes_chain_text_and_claims_beside_the_general_g
     assert {local_name(each.predicate) for each in claims} >= {"hasManifestation"}
     assert {each.iri for each in claims} == set(chain.claims)
     assert all(each.confidence <= 0.4 for each in claims)  # machine text counts as little
-    [written] = {each for claim in claims for each in claim.texts}
-    gone_through = claims_in(store, written)  # what was recalled of the general graph too
+    [text] = {each for claim in claims for each in claim.texts}
+    gone_through = claims_in(store, text)  # what was recalled of the general graph too
     assert set(chain.claims) < set(gone_through)
     recalled = set(gone_through) - set(chain.claims)
     assert all(list(store.match(NamedNode(each), RDF.type, SHIYI.Claim, DefaultGraph())) for each in recalled)  # fmt: skip
@@ -63,6 +64,10 @@ def test_an_answered_question_becomes_chain_text_and_claims_beside_the_general_g
     assert [[each["role"] for each in line["messages"]] for line in lines] == [["system", "user", "assistant"]] * 2  # fmt: skip
     assert lines[0]["messages"][2]["content"] == chain.reasoning
     assert lines[1]["messages"][2]["content"].splitlines()[0].count("\t") == 2
+    written = pairs.with_name("sft.jsonl")
+    told = ["--kb", str(desk.base.path), "export", "sft", "--school", SCHOOL.name]
+    assert main([*told, "-o", str(written)]) == 0
+    assert [json.loads(line) for line in written.read_text("utf-8").splitlines()] == lines
     assert desk.forget(report)["quads"] > 0
     assert desk.held() == before
 
