@@ -107,6 +107,15 @@ def plotted(writer: Writer, name: str, title: str, report: Report, metric: str) 
     return writer.plot(name, bars(f"{title}: {metric}", rows))
 
 
+def exam(w: Writer, page: str, name: str, file: str, methods: Sequence[str]) -> list[str]:
+    """Write one file of questions with options, with a plot of the two largest."""
+    report = w.run("mcq", file, methods)
+    if not report:
+        return []
+    shown = [plotted(w, f"{page}-{name}", file, report, "accuracy")] * (name in {"ed-a", "ed-b"})
+    return [section(file, report), *shown]
+
+
 def choices(w: Writer) -> None:
     parts = []
     for name, file in (
@@ -117,11 +126,7 @@ def choices(w: Writer) -> None:
         ("cmmlu-food", "cmmlu-dev/food_science_test.csv"),
         ("cmmlu-culture", "cmmlu-dev/chinese_food_culture_test.csv"),
     ):  # fmt: skip
-        report = w.run("mcq", file, ALL)
-        if report:
-            parts.append(section(file, report))
-            if name in {"ed-a", "ed-b"}:
-                parts.append(plotted(w, f"mcq-{name}", file, report, "accuracy"))
+        parts += exam(w, "mcq", name, file, ALL)
     report = w.run("mcq", "mtcmb-dev/TCM-ED-A.jsonl", ANSWERING)
     if report:
         parts.append(section("mtcmb-dev/TCM-ED-A.jsonl", report))
@@ -139,11 +144,7 @@ def books(w: Writer) -> None:
         ("cmmlu-nutrition", "cmmlu-dev/nutrition_test.csv"),
         ("cmmlu-culture", "cmmlu-dev/chinese_food_culture_test.csv"),
     ):  # fmt: skip
-        report = w.run("mcq", file, READING)
-        if report:
-            parts.append(section(file, report))
-            if name in {"ed-a", "ed-b"}:
-                parts.append(plotted(w, f"books-{name}", file, report, "accuracy"))
+        parts += exam(w, "books", name, file, READING)
     for name, file, train in (("tcmeval", CASES, (TRAIN,)), ("diagnosis", DIAGNOSIS, ())):
         report = w.run("syndrome", file, READING, train=train)
         if report:

@@ -1,6 +1,6 @@
 """Mappings that read an entry when it is asked for, and mappings after a few entries changed."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from itertools import chain
 from typing import Any, Final, TypeVar, overload
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
-from shiyi.model.mapped import Strings
+from shiyi.model.mapped import Alike, Strings
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
@@ -18,7 +18,7 @@ Ints = NDArray[np.int32]
 _KEPT: Final = 65_536  # entries that stay as they were read last
 
 
-class Rows(Sequence[Value]):
+class Rows(Alike[Value]):
     """Rows of a file, each read when it is asked for.
 
     >>> list(Rows(lambda row: row * row, 3)), Rows(str, 3) == ("0", "1", "2")
@@ -48,14 +48,6 @@ class Rows(Sequence[Value]):
     @override
     def __iter__(self) -> Iterator[Value]:
         return map(self._read, range(self._length))
-
-    @override
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and len(self) == len(other) and all(
-            one == two for one, two in zip(self, other, strict=True)
-        )  # fmt: skip
-
-    __hash__ = None  # type: ignore[assignment] # as of a list
 
 
 class Listed(Mapping[str, Value]):

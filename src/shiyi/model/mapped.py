@@ -9,7 +9,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Self, overload
+from typing import Any, Final, Self, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from typing_extensions import override
 from shiyi.errors import IndexMismatchError, RangeError
 
 Array = NDArray[Any]
+Item = TypeVar("Item")
 _LENGTH: Final = 8  # bytes of the number that a safetensors file begins with
 _TYPES: Final = {
     "U8": np.uint8, "I8": np.int8, "I32": np.int32, "I64": np.int64, "F16": np.float16,
@@ -102,7 +103,21 @@ def _array(data: memoryview, dtype: str, shape: list[int], data_offsets: list[in
     return np.frombuffer(data[start:end], _TYPES[dtype]).reshape(shape)
 
 
-class Strings(Sequence[str]):
+class Alike(Sequence[Item]):
+    """A sequence that is the same as any other of the same items, as a list is."""
+
+    __slots__ = ()
+
+    @override
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and len(self) == len(other) and all(
+            one == two for one, two in zip(self, other, strict=True)
+        )  # fmt: skip
+
+    __hash__ = None  # type: ignore[assignment] # as of a list
+
+
+class Strings(Alike[str]):
     """Many strings in one piece of memory or of a file, the first ``ordered`` of them in order.
 
     >>> some = Strings.of(["goji", "姜"])
@@ -191,20 +206,12 @@ class Strings(Sequence[str]):
         yield from self._later
 
     @override
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and len(self) == len(other) and all(
-            one == two for one, two in zip(self, other, strict=True)
-        )  # fmt: skip
-
-    __hash__ = None  # type: ignore[assignment] # as of a list
-
-    @override
     def __reduce__(self) -> tuple[Any, ...]:
         return Strings.of, (tuple(self),)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Picked(Sequence[str]):
+class Picked(Alike[str]):
     """Some strings of a table, in any order."""
 
     table: Strings
@@ -239,11 +246,3 @@ class Picked(Sequence[str]):
     def __iter__(self) -> Iterator[str]:
         table = self.table
         return (table[each] for each in self._at)
-
-    @override
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and len(self) == len(other) and all(
-            one == two for one, two in zip(self, other, strict=True)
-        )  # fmt: skip
-
-    __hash__ = None  # type: ignore[assignment] # as of a list
