@@ -76,8 +76,8 @@ def test_passages_are_read_below_their_titles_and_their_index_is_kept(
     again = Cooccurrence.over(base.store, tmp_path, base.release)
     assert made.count == again.count == len(said)
     assert again.holding(words("理中")[0]).tolist() == made.holding(words("理中")[0]).tolist()
-    with pytest.raises(IndexMismatchError, match="other passages"):
-        Cooccurrence.load(tmp_path / "together", {"release": "another", "passages": len(said)})
+    with pytest.raises(IndexMismatchError, match="made for"):
+        Cooccurrence.load(tmp_path, release="another", passages=str(len(said)))
 
 
 def test_fused_reads_passages_unless_claims_are_withheld(base: KnowledgeBase) -> None:

@@ -29,6 +29,10 @@ def document(client: FlaskClient) -> dict[str, Any]:
 def test_the_description_is_valid(document: dict[str, Any]) -> None:
     validator = pytest.importorskip("openapi_spec_validator")
     validator.validate(document)
+    from openapi_spec_validator.validation.exceptions import OpenAPIValidationError
+
+    with pytest.raises(OpenAPIValidationError):
+        validator.validate({**document, "paths": {"/x": {"get": {"responses": 1}}}})
 
 
 def test_every_route_of_the_api_is_described(client: FlaskClient, document: dict[str, Any]) -> None:
@@ -71,6 +75,8 @@ def test_answers_fit_their_schemas(
     )
     whole = {"$ref": f"#/components/schemas/{schema}", "components": document["components"]}
     jsonschema.validate(json.loads(reply.data), whole)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({"nothing": "of it"}, whole)
 
 
 def test_no_schema_is_left_unused(document: dict[str, Any]) -> None:

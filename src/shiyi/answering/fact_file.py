@@ -40,6 +40,7 @@ def save_facts(
     claims = {f.claim for f in rows} | facts.premises.keys()
     claims |= set(chain.from_iterable(facts.premises.values()))
     packing = _Packing(sorted(named), sorted(claims))
+    cuis = Picked.of(list(facts.cuis.values()))
     kinds = sorted(set(facts.classes.values()))
     predicates = sorted({f.predicate.value for f in rows})
     languages = sorted({f.language for f in rows} | set(chain.from_iterable(facts.labels.values())))
@@ -52,8 +53,7 @@ def save_facts(
         | packing.premises(facts.premises)
         | packing.column("class", facts.classes, kinds)
         | {"cui.key": packing.terms(facts.cuis)}
-        | Picked.of(list(facts.cuis.values())).table.arrays("cui")
-        | {"cui": Picked.of(list(facts.cuis.values())).places}
+        | cuis.table.arrays("cui") | {"cui": cuis.places}
         | Strings.of(packing.named).arrays("names") | Strings.of(packing.claimed).arrays("claims")
     )  # fmt: skip
     return write(

@@ -1,27 +1,27 @@
 """Which passages of a base hold a word: an inverted index, made from ingested books and kept beside the base."""
 
 import hashlib
-import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice, pairwise
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shiyi.errors import IndexMismatchError
 from shiyi.linking.normalise import fold
+from shiyi.model.mapped import Array, Mapped, write
 from shiyi.model.rdf import NamedNode, text
 from shiyi.ontology.terms import RDF, RDFS, SHIYI
 from shiyi.sparql.store import QuadStore
 
 Places = NDArray[np.int32]
 Keys = NDArray[np.uint64]
-FOLDER: Final = "together"
+FILE: Final = "together.safetensors"
 _BATCH: Final = 4096  # passages at a time; a place within a batch fits in as many bits:
 _BITS: Final = np.uint64(12)
 _CHARACTER: Final = 18  # bits of a code point
@@ -92,34 +92,30 @@ class Cooccurrence:
         count = sum(1 for _ in store.match(None, RDF.type, SHIYI.Passage, None))
         if not count:
             return cls.of(())
-        stamp = {"release": release, "passages": count}
+        of = {"release": release, "passages": str(count)}
         try:
-            return cls.load(folder / FOLDER, stamp)
+            return cls.load(folder, **of)
         except IndexMismatchError:
             made = cls.of(passages_of(store))
             with suppress(PermissionError):  # a base one may only read
-                made.save(folder / FOLDER, stamp)
+                made.save(folder, **of)
             return made
 
-    def save(self, folder: Path, stamp: dict[str, Any]) -> None:
-        """Write the arrays, then what they were made from."""
-        folder.mkdir(parents=True, exist_ok=True)
-        for name in ("keys", "starts", "places"):
-            np.save(folder / f"{name}.npy", getattr(self, name))
-        said = json.dumps({"count": self.count, "of": stamp})
-        (folder / "about.json").write_text(said, "utf-8")
+    def save(self, folder: Path, **of: str) -> None:
+        """Write the arrays and what they were made from."""
+        arrays: dict[str, Array] = {
+            "keys": self.keys.view(np.int64),
+            "starts": self.starts,
+            "places": self.places,
+        }
+        write(folder / FILE, arrays, count=str(self.count), **of)
 
     @classmethod
-    def load(cls, folder: Path, stamp: dict[str, Any]) -> Self:
-        """Read what :meth:`save` wrote; ``IndexMismatchError`` where it was made from something else."""
-        try:
-            about = json.loads((folder / "about.json").read_text("utf-8"))
-            if about["of"] != stamp:
-                raise IndexMismatchError(f"{folder} was made from other passages")
-            read = [np.load(folder / f"{n}.npy", mmap_mode="r") for n in ("keys", "starts", "places")]  # fmt: skip
-        except (OSError, ValueError, KeyError) as fault:
-            raise IndexMismatchError(f"{folder} holds no index of passages") from fault
-        return cls(int(about["count"]), *read)
+    def load(cls, folder: Path, **of: str) -> Self:
+        """Map what :meth:`save` wrote; ``IndexMismatchError`` where it was made from something else."""
+        said = Mapped.open(folder / FILE, **of)
+        keys = said["keys"].view(np.uint64)
+        return cls(int(said.about["count"]), keys, said["starts"], said["places"])
 
     def holding(self, key: int) -> Places:
         """Give the passages that hold a word, none for one that no passage holds."""
