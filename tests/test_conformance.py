@@ -1,8 +1,12 @@
 """Conformance by the W3C's own suites, through our endpoint with authentication on."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 
-from tests.w3c import OTHERS, PROMISED, Report, expected, missing, run_suites
+from tests.w3c import ARCHIVE, OTHERS, PROMISED, ROOT, TOOLS, Report, expected, missing, run_suites
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason=missing() or "they are here")
 
@@ -30,3 +34,20 @@ def test_each_expected_failure_has_its_cause() -> None:
     known = expected()
     assert len(known) > 10
     assert [test for test, cause in known.items() if len(cause) < 20] == []
+
+
+def test_shapes_are_read_as_the_shacl_suite_has_them() -> None:
+    words = [
+        str(TOOLS / "shacl_suite.py"),
+        str(ARCHIVE),
+        "--validator",
+        "tests.w3c_shacl:report_of",
+    ]
+    done = subprocess.run(  # noqa: S603 - our own interpreter
+        [sys.executable, *words, "-v"], capture_output=True, text=True, check=False, cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": f"{ROOT}/src:{ROOT}"},
+    )  # fmt: skip
+    assert "CORE 98 of 98" in done.stdout, done.stdout + done.stderr
+    assert "SPARQL 22 of 23" in done.stdout, (
+        done.stdout
+    )  # $shapesGraph is optional, pySHACL lacks it

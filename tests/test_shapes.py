@@ -220,3 +220,28 @@ def test_validating_finds_what_the_engine_finds_by_itself() -> None:
 def _pairs(report: Graph) -> list[tuple[Node | None, Node | None]]:
     found = report.subjects(SH.resultSeverity, None)
     return [(report.value(r, SH.focusNode), report.value(r, SH.resultPath)) for r in found]
+
+
+TOGETHER = (
+    PREFIXES
+    + """
+PREFIX sh: <http://www.w3.org/ns/shacl#>
+:shape a sh:NodeShape ; sh:targetNode :x ; sh:property [ sh:path s:hasNature ; sh:minCount 1 ] {extra} .
+"""
+)
+
+
+@pytest.mark.parametrize(
+    ("extra", "broken"),
+    [
+        ("", [SH.MinCountConstraintComponent]),
+        ("; sh:deactivated true", []),
+        ("; sh:closed true", [SH.ClosedConstraintComponent, SH.MinCountConstraintComponent]),
+    ],
+)
+def test_a_property_shape_stays_with_a_node_shape_it_means_something_to(
+    extra: str, broken: list[URIRef]
+) -> None:
+    shapes = Graph().parse(data=TOGETHER.replace("{extra}", extra))
+    data = Graph().parse(data=PREFIXES + ":x s:hasFlavour :sweet .")
+    assert sorted(each.component for each in validate(data, shapes)) == sorted(map(str, broken))

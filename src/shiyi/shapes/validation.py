@@ -107,13 +107,37 @@ def validate(data: "Graph", shapes: "Graph") -> tuple[Result, ...]:
     """
     if len(data) == 0:
         raise KnowledgeBaseError("there is nothing to validate: the data graph is empty")
-    from pyshacl import validate as run_pyshacl
-    from rdflib import SH, Graph
+    from rdflib import SH
 
-    _, report, _ = run_pyshacl(data, shacl_graph=_aimed(shapes), allow_warnings=False)
+    _, report = report_of(data, shapes)
+    return tuple(_result(report, node) for node in report.subjects(SH.resultSeverity, None))
+
+
+def report_of(data: "Graph", shapes: "Graph") -> tuple[bool, "Graph"]:
+    """Say whether ``data`` conforms, with the report of results (SHACL section 3.6).
+
+    Raises :class:`KnowledgeBaseError` where the engine reports nothing: shapes that are not well formed.
+    """
+    from pyshacl import validate as run_pyshacl
+    from rdflib import Graph
+
+    conforms, report, _ = run_pyshacl(
+        data, shacl_graph=_aimed(_as_written(shapes)), allow_warnings=False
+    )
     if not isinstance(report, Graph):
         raise KnowledgeBaseError(f"the SHACL engine failed instead of reporting: {report!r}")
-    return tuple(_result(report, node) for node in report.subjects(SH.resultSeverity, None))
+    return conforms, report
+
+
+def _as_written(shapes: "Graph") -> "Graph":
+    """Leave out ``sh:uniqueLang 1``: it is asked for by ``true`` alone (SHACL section 4.4.5)."""
+    from rdflib import SH, Graph
+
+    kept = Graph() + shapes
+    for shape, said in shapes.subject_objects(SH.uniqueLang):
+        if str(said) != "true":
+            kept.remove((shape, SH.uniqueLang, said))
+    return kept
 
 
 def _aimed(shapes: "Graph") -> "Graph":
@@ -129,12 +153,32 @@ def _aimed(shapes: "Graph") -> "Graph":
     aimed = Graph() + shapes
     for shape, constraint in shapes.subject_objects(SH.property):
         targets = [(aim, target) for aim in aims for target in shapes.objects(shape, aim)]
-        for aim, target in targets:
-            aimed.add((constraint, aim, target))
-        if targets and (None, SH.node, shape) not in shapes:
+        if targets and _apart(shapes, shape, constraint):
+            for aim, target in targets:
+                aimed.add((constraint, aim, target))
             aimed.remove((shape, SH.property, constraint))
             aimed.add((constraint, RDFLIB_RDF.type, SH.PropertyShape))
     return aimed
+
+
+def _apart(shapes: "Graph", shape: "Node", constraint: "Node") -> bool:
+    """Tell whether a property shape says the same without the node shape it is of.
+
+    Not where others use the node shape, where it is switched off or also one of a class that
+    stands for its targets, or where its property shapes are counted together (SHACL sections
+    2.1.3.3, 4.7.3 and 4.8.1).
+    """
+    from rdflib import RDF as RDFLIB_RDF
+    from rdflib import RDFS, SH
+
+    together = (
+        (shape, SH.closed),
+        (shape, SH.deactivated),
+        (constraint, SH.qualifiedValueShapesDisjoint),
+    )
+    used = any(shapes.triples((None, None, shape)))
+    implicit = (shape, RDFLIB_RDF.type, RDFS.Class) in shapes
+    return not used and not implicit and all(shapes.value(*each) is None for each in together)
 
 
 def _result(report: "Graph", node: "Node") -> Result:
