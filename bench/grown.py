@@ -6,14 +6,17 @@ are written as N-Quads and loaded in bulk, then indexed as ``shiyi build`` index
 
 import io
 import json
+import resource
 import shutil
+import sys
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 
-from shiyi.answering.fact_file import FILE
 from shiyi.answering.runtime import write_indexes
 from shiyi.model.names import ID, VOCAB, content_hash
 from shiyi.model.path import RelationPath, Step
@@ -40,6 +43,7 @@ SAID: Final = (
     ("DSIngredient", "contraindicatedIn", "Disease", 2),
 )  # fmt: skip
 SKEW: Final = 3.0  # a concept at rank share r is drawn with density r**(1/SKEW - 1)
+INDEXED: Final = "indexed"  # a file of this name tells that every index was written
 _SOURCES, _CHUNK = 40, 100_000  # claims written and loaded at once
 _DECIMAL: Final = "http://www.w3.org/2001/XMLSchema#decimal"
 
@@ -49,30 +53,36 @@ def grown(kb: Path, relations: int, concepts: int, where: Path) -> Path:
     with KnowledgeBase.open(kb) as base:
         release = f"{base.release}+{relations}/{concepts}"
         path = where / f"{relations}-{concepts}-{base.release.removeprefix('sha256:')[:12]}"
-        if (path / "CURRENT").is_file():
-            if not (path / "generations" / "grown" / "index" / FILE).is_file():
-                _index(path)  # as an earlier build left it
-            return path
-        shutil.rmtree(path, ignore_errors=True)
         folder = path / "generations" / "grown"
-        (folder / "index").mkdir(parents=True)
-        store = OxigraphStore.on_disk(folder / "store")
-        _fill(store, base, relations, concepts)
-        store.close()
-    (folder / "manifest.json").write_text(json.dumps({"release": release}), "utf-8")
-    (path / "CURRENT.part").write_text("grown\n", "utf-8")
-    (path / "CURRENT.part").rename(path / "CURRENT")
-    try:
-        _index(path)
-    except BaseException:
-        (path / "CURRENT").unlink()  # half-made: the next run makes it anew
-        raise
+        if not (path / "CURRENT").is_file():
+            shutil.rmtree(path, ignore_errors=True)
+            (folder / "index").mkdir(parents=True)
+            loose = OxigraphStore.on_disk(folder / "store.part")
+            with told("load"):
+                _fill(loose, base, relations, concepts)
+            with told("pack"):
+                loose.pack(folder / "store")
+            loose.close()
+            shutil.rmtree(folder / "store.part")
+            (folder / "manifest.json").write_text(json.dumps({"release": release}), "utf-8")
+            (path / "CURRENT.part").write_text("grown\n", "utf-8")
+            (path / "CURRENT.part").rename(path / "CURRENT")
+    if not (folder / INDEXED).is_file():  # else as an earlier run left it
+        with told("index"), KnowledgeBase.open(path) as made:
+            write_indexes(made, Settings())
+        (folder / INDEXED).touch()
     return path
 
 
-def _index(path: Path) -> None:
-    with KnowledgeBase.open(path) as made:
-        write_indexes(made, Settings())
+@contextmanager
+def told(step: str) -> Iterator[None]:
+    """Say on the standard error how long a step took, and what memory was used at most so far."""
+    started = time.perf_counter()
+    yield
+    print(json.dumps({
+        "step": step, "seconds": round(time.perf_counter() - started, 1),
+        "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
+    }), file=sys.stderr, flush=True)  # fmt: skip
 
 
 def _fill(store: OxigraphStore, base: KnowledgeBase, relations: int, concepts: int) -> None:

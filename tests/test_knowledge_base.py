@@ -3,9 +3,10 @@ import json
 from pathlib import Path
 
 import pytest
+from pyoxigraph import Store
 
 from shiyi.errors import KnowledgeBaseError
-from shiyi.model.rdf import BlankNode, Quad
+from shiyi.model.rdf import BlankNode, Literal, Quad
 from shiyi.sparql.generations import build_generation, release_of
 from shiyi.sparql.knowledge_base import KnowledgeBase
 from shiyi.sparql.oxigraph import OxigraphStore
@@ -121,6 +122,21 @@ def test_what_prepare_makes_is_there_when_readers_come(small_kb: Path) -> None:
     with KnowledgeBase.open(small_kb) as kb:
         assert len(list(kb.store.match(C))) == 1
         assert (kb.folder / "index" / "labels").read_text() == "made from the store"
+
+
+def test_a_build_is_packed_with_every_quad_blank_label_and_empty_graph(small_kb: Path) -> None:
+    said = [Quad(A, P, BlankNode("x1")), *(Quad(A, P, Literal(str(n))) for n in range(300))]
+
+    def prepare(store: OxigraphStore, _: Path) -> None:
+        store.change([Quad(C, P, B, A)], said[:1], ((), (B,)))
+        store.change([Quad(B, P, BlankNode("x2"))])
+
+    build_generation(small_kb, said, {}, prepare)
+    with KnowledgeBase.open(small_kb) as kb:
+        assert set(kb.store.match()) == {*said[1:], Quad(C, P, B, A), Quad(B, P, BlankNode("x2"))}
+        assert sorted(Store.read_only(str(kb.folder / "store")).named_graphs(), key=str) == [A, B]
+        assert len(list(kb.folder.iterdir())) == 3  # store, index and manifest
+        assert sum(log.stat().st_size for log in (kb.folder / "store").glob("*.log")) < 1000
 
 
 def test_a_build_that_fails_leaves_the_old_base(small_kb: Path) -> None:

@@ -66,17 +66,19 @@ def _fill(
 ) -> str:
     (folder / "index").mkdir(parents=True)
     release = release_of(quads)
-    store = OxigraphStore.on_disk(folder / "store")
+    loose = folder / "store.part"
+    store = OxigraphStore.on_disk(loose)
     try:
         store.load_quads(quads)
         for record in read_journal(kb / JOURNAL_FILE):
             apply(store, record)
         if prepare:
             prepare(store, folder)
-        store.flush()
+        store.pack(folder / "store")
         held = len(store)
     finally:
         store.close()
+    shutil.rmtree(loose)
     manifest = {
         "release": release, "counts": dict(counts), "quads": held,
         "built": datetime.now(UTC).isoformat(timespec="seconds"),
