@@ -36,6 +36,7 @@ from shiyi.server.reference import reference
 from shiyi.server.releases import releases
 from shiyi.server.resources import resources
 from shiyi.server.restricted import for_readers, known_to
+from shiyi.server.sending import Channel
 from shiyi.server.site import Site
 from shiyi.server.sparql_protocol import sparql_protocol
 from shiyi.server.static import address, static
@@ -146,6 +147,7 @@ def serve(app: Flask, host: str, port: int, threads: int) -> None:
                 connection_limit=places(), asyncore_use_poll=True,  # the rest is shed, not kept waiting
                 clear_untrusted_proxy_headers=not site.settings.server.proxies,
             )  # fmt: skip
+            server.channel_class = Channel
             Doorkeeper(server)
             guard.admit(app, lambda: len(server.task_dispatcher.queue))
             sys.stderr.write(f"Shiyi serves {site.release[:19]} at http://{host}:{port}\n")
