@@ -15,6 +15,7 @@ from shiyi.artefacts import artefact
 from shiyi.linking.approximate import ApproximateVectors
 from shiyi.linking.embedder import Embedder, Vectors, shipped
 from shiyi.linking.labels import LabelIndex
+from shiyi.linking.rounded import Rounded
 from shiyi.linking.vectors import LabelVectors
 
 HERE = Path(__file__).parent
@@ -107,7 +108,8 @@ def measured(asked: argparse.Namespace, embedder: Embedder) -> dict[str, object]
     }
     rows = rows[asked.queries :]
     exact = min(asked.exact, asked.vectors)
-    whole, part = LabelVectors(rows, embedder, ""), LabelVectors(rows[:exact], embedder, "")
+    whole = LabelVectors(Rounded.of(rows), embedder, "")
+    part = LabelVectors(Rounded.of(rows[:exact]), embedder, "")
     rounds = {f"exact among {exact:,}, {name}": milliseconds(part.nearest, each)
               for name, each in queries.items()}  # fmt: skip
     graph, building = graph_of(whole, asked.threads, asked.keep)

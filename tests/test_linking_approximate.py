@@ -6,9 +6,10 @@ import pytest
 from typing_extensions import override
 
 from shiyi.errors import IndexMismatchError
-from shiyi.linking import approximate, rounded
+from shiyi.linking import approximate
 from shiyi.linking.embedder import Embedder, Vectors, unit
 from shiyi.linking.linker import Linker, write_index
+from shiyi.linking.rounded import Rounded
 from shiyi.linking.vectors import LabelVectors
 from shiyi.model.names import resource
 from shiyi.model.rdf import Literal, Quad
@@ -37,25 +38,28 @@ class Listed(Embedder):
 
 
 def test_the_graph_finds_nearly_all_of_the_ten_nearest() -> None:
-    exact = LabelVectors(ROWS, Listed(), "release")
+    exact = LabelVectors(Rounded.of(ROWS), Listed(), "release")
     asked = [str(place) for place in range(0, 3000, 60)]
     right = found = 0
     for near, true in zip(
         ApproximateVectors.of(exact).search(asked, 10), exact.search(asked, 10), strict=True
     ):
         assert near[0][0] == true[0][0]
-        assert near[0][1] == pytest.approx(1, abs=1e-6)
+        assert near[0][1] == pytest.approx(1, abs=1e-4)
         right += len({place for place, _ in near} & {place for place, _ in true})
         found += 10
     assert right >= 0.98 * found
 
 
 def test_no_text_is_near_nothing() -> None:
-    assert ApproximateVectors.of(LabelVectors(ROWS, Listed(), "release")).search([], 10) == []
+    assert (
+        ApproximateVectors.of(LabelVectors(Rounded.of(ROWS), Listed(), "release")).search([], 10)
+        == []
+    )
 
 
 def test_only_near_labels_above_the_threshold_are_given() -> None:
-    graph = ApproximateVectors.of(LabelVectors(ROWS, Listed(), "release"))
+    graph = ApproximateVectors.of(LabelVectors(Rounded.of(ROWS), Listed(), "release"))
     ((first, *others),) = graph.above(["7"], 0.5)
     assert first[0] == 7
     assert all(cosine >= 0.5 for _, cosine in others)
@@ -63,20 +67,20 @@ def test_only_near_labels_above_the_threshold_are_given() -> None:
 
 
 def test_a_graph_reads_back_as_it_was_written(tmp_path: Path) -> None:
-    made = ApproximateVectors.of(LabelVectors(ROWS, Listed(), "release"))
+    made = ApproximateVectors.of(LabelVectors(Rounded.of(ROWS), Listed(), "release"))
     made.save(tmp_path)
     read = ApproximateVectors.load(tmp_path, made.vectors)
     assert read.search(["1", "2"], 10) == made.search(["1", "2"], 10)
 
 
 def test_a_graph_of_other_vectors_or_a_damaged_one_is_refused(tmp_path: Path) -> None:
-    exact = LabelVectors(ROWS, Listed(), "release")
+    exact = LabelVectors(Rounded.of(ROWS), Listed(), "release")
     with pytest.raises(IndexMismatchError, match="damaged"):
         ApproximateVectors.load(tmp_path, exact)
     path = ApproximateVectors.of(exact).save(tmp_path)
     for other in (
-        LabelVectors(ROWS, Listed(), "other"),
-        LabelVectors(ROWS[:-1], Listed(), "release"),
+        LabelVectors(Rounded.of(ROWS), Listed(), "other"),
+        LabelVectors(Rounded.of(ROWS[:-1]), Listed(), "release"),
     ):
         with pytest.raises(IndexMismatchError, match="shiyi build"):
             ApproximateVectors.load(tmp_path, other)
@@ -105,25 +109,3 @@ def test_a_base_of_very_many_labels_is_linked_over_a_graph(
     linker = Linker.open(tmp_path, store, "r")
     assert isinstance(linker.vectors, ApproximateVectors)
     assert [each.iri for each in linker.candidates("berry of goji")] == [goji.value]
-
-
-@pytest.mark.parametrize("rows", [
-    ROWS, np.zeros((40, 32), np.float32), np.repeat(ROWS[:5], 30, axis=0),
-    np.concatenate([ROWS[:50], ROWS[:50] * np.float32(1e-12)]), ROWS[:3],
-], ids=["random", "zeros", "repeated", "tiny", "three"])  # fmt: skip
-def test_rounding_to_eight_bits_loses_none_of_the_nearest(
-    rows: Vectors, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    plain = LabelVectors(rows, Listed(), "release")
-    wanted = [[round(cosine, 5) for _, cosine in plain.nearest(row, 10)] for row in ROWS[:40]]
-    monkeypatch.setattr("shiyi.linking.vectors.MANY", 1)
-    quick = LabelVectors(rows, Listed(), "release")
-    found = [[round(cosine, 5) for _, cosine in quick.nearest(row, 10)] for row in ROWS[:40]]
-    assert np.allclose(found, wanted, atol=2e-5)
-    assert len(found[0]) == min(10, len(rows))
-
-
-def test_few_of_many_rounded_vectors_are_looked_at_again() -> None:
-    coarse = rounded.Rounded.of(ROWS)
-    assert coarse is not None
-    assert all(10 <= len(coarse.near(row, 10)) < 100 for row in ROWS[:40])

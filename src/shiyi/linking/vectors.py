@@ -2,20 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
-from typing import Protocol, Self
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Final, Protocol, Self
 
 from shiyi.errors import IndexMismatchError
 from shiyi.linking.embedder import Embedder, Vectors
 from shiyi.linking.labels import LabelIndex
-from shiyi.linking.rounded import MANY, Rounded
+from shiyi.linking.rounded import Near, Rounded
 from shiyi.model.mapped import Mapped, write
 
-FILE = "vectors.safetensors"
+FILE: Final = "vectors.safetensors"
+_HALVES: Final = "rows"  # what bases of before were written with
+_BATCH: Final = 16_384
 
 
 class Searching(Protocol):
@@ -32,67 +30,40 @@ class Searching(Protocol):
         """Give for each text the labels whose cosine is at least ``least``, nearest first."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class LabelVectors:
-    """The vectors of the labels of an index, in its order; in half precision where they lie in a file."""
+    """The vectors of the labels of an index, in its order."""
 
-    rows: Vectors | NDArray[np.float16]
+    rows: Rounded
     embedder: Embedder
     release: str
-
-    @cached_property
-    def _rounded(self) -> Rounded | None:
-        return Rounded.of(self.every) if len(self.rows) >= MANY else None
-
-    @cached_property
-    def every(self) -> Vectors:
-        """Give all of them in single precision, in memory."""
-        return self.rows.astype(np.float32, copy=False)
-
-    def some(self, places: NDArray[np.integer]) -> Vectors:
-        """Give those at some places in single precision."""
-        chosen: Vectors = self.rows[places].astype(np.float32, copy=False)
-        return chosen
 
     @classmethod
     def of(cls, index: LabelIndex, embedder: Embedder) -> Self:
         """Embed every label."""
-        rows = embedder.encode([label.text for label in index.labels])
-        return cls(rows, embedder, index.release)
+        labels = index.labels
+        parts = [
+            Rounded.of(embedder.encode([label.text for label in labels[at : at + _BATCH]]))
+            for at in range(0, max(1, len(labels)), _BATCH)
+        ]
+        return cls(Rounded.joined(parts), embedder, index.release)
 
     def search(self, texts: Sequence[str], k: int) -> list[list[tuple[int, float]]]:
         """Give for each text the ``k`` nearest labels and their cosines, nearest first."""
-        if not texts or not len(self.rows):
-            return [[] for _ in texts]
-        return [self.nearest(row, k) for row in self.embedder.encode(texts)]
+        return _positive(self.rows.nearest(self.embedder.encode(texts), k))
 
     def nearest(self, row: Vectors, k: int) -> list[tuple[int, float]]:
         """Give the ``k`` nearest labels to one vector of length 1, nearest first."""
-        k = min(k, len(self.rows))
-        if self._rounded is None:
-            places, cosines = np.arange(len(self.rows)), self.every @ row
-        else:
-            places = self._rounded.near(row, k)
-            cosines = self.some(places) @ row
-        best = np.argpartition(cosines, -k)[-k:].tolist()
-        ranked = sorted((-float(cosines[each]), int(places[each])) for each in best)
-        return [(place, float(np.clip(-less, 0, 1))) for less, place in ranked]
+        return _positive(self.rows.nearest(row[None], k))[0]
 
     def above(self, texts: Sequence[str], least: float) -> list[list[tuple[int, float]]]:
         """Give for each text every label whose cosine is at least ``least``, nearest first."""
-        if not texts or not len(self.rows):
-            return [[] for _ in texts]
-        found = []
-        for row in self.embedder.encode(texts) @ self.every.T:
-            places = np.flatnonzero(row >= least).tolist()
-            ranked = sorted(places, key=lambda place: (-row[place], place))
-            found.append([(place, float(np.clip(row[place], 0, 1))) for place in ranked])
-        return found
+        return _positive(self.rows.above(self.embedder.encode(texts), least))
 
     def save(self, folder: Path) -> Path:
-        """Write the vectors in half precision, whole or not at all."""
-        rows = {"rows": self.rows.astype(np.float16)}
-        return write(folder / FILE, rows, model=self.embedder.identity, release=self.release)
+        """Write the vectors, whole or not at all."""
+        about = {"model": self.embedder.identity, "release": self.release}
+        return write(folder / FILE, self.rows.arrays("label"), **about)
 
     @classmethod
     def load(cls, folder: Path, index: LabelIndex, embedder: Embedder) -> Self:
@@ -101,10 +72,15 @@ class LabelVectors:
         Raises :class:`IndexMismatchError` where it is damaged, or is of another model or release.
         """
         said = Mapped.open(folder / FILE, model=embedder.identity, release=index.release)
-        rows = said["rows"]
+        halves = said.arrays.get(_HALVES)
+        rows = Rounded.over(said, "label") if halves is None else Rounded.of(halves)
         if len(rows) != len(index.labels):
             raise IndexMismatchError(
                 f"{said.path} has {len(rows)} vectors and not {len(index.labels)}: "
                 "run `shiyi build` again"
             )
         return cls(rows, embedder, index.release)
+
+
+def _positive(found: list[Near]) -> list[Near]:
+    return [[(place, max(0.0, cosine)) for place, cosine in near] for near in found]
