@@ -1,5 +1,7 @@
 """Texts found by their words and by their meaning, in a file that stands beside its release."""
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -8,7 +10,7 @@ from shiyi.answering.library import Library, words
 from shiyi.answering.texts import CLAIM, PAIR, PASSAGE, SUMMARY, Unit, units
 from shiyi.errors import IndexMismatchError
 from shiyi.linking.embedder import shipped
-from shiyi.model.names import ID, graph
+from shiyi.model.names import ID, content_hash, graph
 from shiyi.model.rdf import Literal, NamedNode, Quad, text
 from shiyi.ontology.statements import claim_quads
 from shiyi.ontology.terms import PROV, RDF, RDFS, SHIYI
@@ -70,7 +72,7 @@ def test_kinds_and_claims_narrow_a_recall(library: Library) -> None:
 
 def test_units_keep_their_vectors_over_many_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shiyi.answering.library._BATCH", 2)
-    monkeypatch.setattr("shiyi.answering.library._ROWS", 3)
+    monkeypatch.setattr("shiyi.linking.rounded._ROWS", 3)
     library = Library.build([*UNITS, *UNITS[:3]], "r1", shipped())
     for unit in UNITS:
         assert library.by_meaning(unit.text, 1)[0].unit.text == unit.text
@@ -146,3 +148,26 @@ def test_a_base_gives_claims_once_and_passages_with_titles_claims_and_pairs() ->
             place.value, (claim.iri.value,), "食疗 > 安神",
         )  # fmt: skip
     assert by_kind[PAIR].text == "睡不着吃什么？ 百合。"
+
+
+def test_an_index_of_an_earlier_build_is_not_opened(tmp_path: Path) -> None:
+    Library.build(UNITS, "r1", None, tmp_path).close()
+    with closing(sqlite3.connect(tmp_path / "texts.sqlite")) as connection:
+        connection.execute("DELETE FROM said WHERE name = 'format'")
+        connection.commit()
+    with pytest.raises(IndexMismatchError, match="build again"):
+        Library.open(tmp_path, "r1", None)
+
+
+def test_a_claim_named_by_a_digest_comes_back_under_its_iri_from_few_bytes(tmp_path: Path) -> None:
+    claim = f"{ID}claim/{content_hash('姜', 'relieves', '感冒')}"
+    said = [
+        Unit(claim, CLAIM, "姜 缓解 感冒", (claim,)),
+        Unit("leaf", PASSAGE, "姜汤", ("c", claim)),
+    ]
+    Library.build(said, "r1", None, tmp_path).close()
+    library = Library.open(tmp_path, "r1", None)
+    assert library.claims() == {claim}
+    assert library.bearing([claim], (CLAIM, PASSAGE)) == tuple(said)
+    assert library.bearing(["c"], (CLAIM, PASSAGE)) == (said[1],)
+    assert claim.encode() not in (tmp_path / "texts.sqlite").read_bytes()

@@ -9,24 +9,26 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Self
 
-import numpy as np
-
 from shiyi.answering.texts import CLAIM, Unit
 from shiyi.errors import IndexMismatchError
-from shiyi.linking.embedder import Embedder, Vectors
+from shiyi.linking.embedder import Embedder
 from shiyi.linking.normalise import fold, is_cjk
+from shiyi.linking.rounded import Rounded
+from shiyi.model.mapped import Mapped, write
+from shiyi.model.names import iri_of, key_of
 
 WORDS_FILE: Final = "texts.sqlite"
-VECTORS_FILE: Final = "texts.npy"
+VECTORS_FILE: Final = "texts.safetensors"
+_FORMAT: Final = "2"
 _SCHEMA: Final = """
 CREATE TABLE said (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
-CREATE TABLE unit (id INTEGER PRIMARY KEY, iri TEXT, kind TEXT, section TEXT, text TEXT);
-CREATE TABLE bears (unit INTEGER, claim TEXT, PRIMARY KEY (unit, claim)) WITHOUT ROWID;
-CREATE INDEX bearing ON bears (claim);
+CREATE TABLE unit (id INTEGER PRIMARY KEY, iri BLOB, kind TEXT, section TEXT, text TEXT);
+CREATE TABLE bears (unit INTEGER, claim BLOB, PRIMARY KEY (unit, claim)) WITHOUT ROWID;
 CREATE TABLE common (word TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE VIRTUAL TABLE word USING fts5(text, content='', tokenize='unicode61 remove_diacritics 0');
 """
-_ROWS: Final = 65_536  # vectors compared at a time, which bounds the memory of a search
+# made last, so that it lies in order; the text of a claim bears that claim, which is not said again
+_INDEXES: Final = "CREATE INDEX named ON unit (iri); CREATE INDEX bearing ON bears (claim);"
 _MOST_WORDS: Final = 96  # of a question; more only slow it down
 _COMMON: Final = 0.25  # ours: words of more than this share of the units are not searched for
 _STOP: Final = frozenset((  # words that ask, and tell nothing apart
@@ -38,6 +40,8 @@ _STOP: Final = frozenset((  # words that ask, and tell nothing apart
 ))  # fmt: skip
 _FEWEST: Final = 200  # units below which no word is too common
 _BATCH: Final = 4096
+_OWN: Final = "SELECT id FROM unit WHERE iri IN (?) AND kind = 'claim'"
+_BEARING: Final = "SELECT unit FROM bears WHERE claim IN (?)"
 
 
 def words(text: str) -> list[str]:
@@ -76,9 +80,9 @@ class Library:
 
     connection: sqlite3.Connection
     embedder: Embedder | None
-    rows: Vectors | None  # in half precision, on disk where the index is
+    rows: Rounded | None  # on disk where the index is
     own: bool = False  # whether the connection is to a temporary copy, which may be changed
-    _later: Vectors | None = None  # of units that came since
+    _later: Rounded | None = None  # of units that came since
     _gone: int = 0  # units taken out since, whose words are still in the index
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -98,19 +102,21 @@ class Library:
         connection = sqlite3.connect(place, check_same_thread=False)
         connection.executescript("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;" + _SCHEMA)
         said = {"release": release, "model": embedder.identity if embedder else ""}
-        connection.executemany("INSERT INTO said VALUES (?, ?)", said.items())
-        vectors: list[Vectors] = []
+        kept = said | {"format": _FORMAT}
+        connection.executemany("INSERT INTO said VALUES (?, ?)", kept.items())
+        vectors: list[Rounded] = []
         start = 1  # a unit's number is the row of its vector, counted from 1
         for batch in _batches(units):
             _insert(connection, list(enumerate(batch, start)))
             start += len(batch)
             if embedder is not None:
-                vectors.append(embedder.encode([u.text for u in batch]).astype(np.float16))
+                vectors.append(Rounded.of(embedder.encode([u.text for u in batch])))
+        connection.executescript(_INDEXES)
         _mark_common(connection)
         connection.commit()
-        rows = np.concatenate(vectors) if vectors else None
+        rows = Rounded.joined(vectors) if vectors else None
         if folder is not None and rows is not None:
-            np.save(folder / VECTORS_FILE, rows)
+            write(folder / VECTORS_FILE, rows.arrays("text"), **said)
         return cls(connection, embedder, rows, own=folder is None)
 
     @classmethod
@@ -128,14 +134,18 @@ class Library:
             )
             said = dict(connection.execute("SELECT name, value FROM said"))
             count = connection.execute("SELECT count(*) FROM unit").fetchone()[0]
-            known = embedder is not None and said.get("model") == embedder.identity
-            rows = np.load(folder / VECTORS_FILE, mmap_mode="r") if known else None
         except (sqlite3.DatabaseError, OSError, ValueError) as fault:
             raise IndexMismatchError(f"{place} is damaged ({fault}): build again") from fault
-        if said.get("release") != release or (rows is not None and len(rows) != count):
+        if (said.get("format"), said.get("release")) != (_FORMAT, release):
             raise IndexMismatchError(
                 f"{place} was made for {said.get('release')}, not for {release}: build again"
             )
+        rows = None
+        if embedder is not None and said.get("model") == embedder.identity:
+            file = Mapped.open(folder / VECTORS_FILE, release=release, model=embedder.identity)
+            rows = Rounded.over(file, "text")
+            if len(rows) != count:
+                raise IndexMismatchError(f"{place} has {count} texts, {len(rows)} vectors")
         return cls(connection, embedder, rows)
 
     def __len__(self) -> int:
@@ -147,8 +157,8 @@ class Library:
         """List the claims that have a text of their own."""
         with self._lock:
             return frozenset(
-                iri
-                for (iri,) in self.connection.execute(
+                iri_of(key)
+                for (key,) in self.connection.execute(
                     "SELECT iri FROM unit WHERE kind = ?", (CLAIM,)
                 )
             )
@@ -160,45 +170,39 @@ class Library:
 
         ``read_in`` gives for each claim that came the passages it was read in.
         """
-        vectors: Vectors | None = None
+        vectors: Rounded | None = None
         if self.embedder is not None and self.rows is not None and come:
-            vectors = self.embedder.encode([u.text for u in come]).astype(np.float16)
+            vectors = Rounded.of(self.embedder.encode([u.text for u in come]))
         with self._lock:
             if not self.own:
                 self._take_copy()
-            asked = (json.dumps([*gone, *(u.iri for u in come)]),)
+            claims = [(key_of(each),) for each in (*gone, *(u.iri for u in come))]
             dead = [
-                (place,)
-                for (place,) in self.connection.execute(
-                    "SELECT id FROM unit JOIN bears ON unit = id WHERE kind = 'claim' "
-                    "AND claim IN (SELECT value FROM json_each(?))",
-                    asked,
+                place
+                for key in claims
+                for place in self.connection.execute(
+                    "SELECT id FROM unit WHERE iri = ? AND kind = 'claim'", key
                 )
             ]
             self.connection.executemany("DELETE FROM unit WHERE id = ?", dead)
-            self.connection.execute(
-                "DELETE FROM bears WHERE claim IN (SELECT value FROM json_each(?))", asked
-            )
+            self.connection.executemany("DELETE FROM bears WHERE claim = ?", claims)
             self._gone += len(dead)
             start = self._last() + 1
             _insert(self.connection, list(enumerate(come, start)))
-            for claim, passages in read_in.items():
-                self.connection.execute(
-                    "INSERT OR IGNORE INTO bears SELECT id, ? FROM unit "
-                    "WHERE kind <> 'claim' AND iri IN (SELECT value FROM json_each(?))",
-                    (claim, json.dumps(list(passages))),
-                )
+            self.connection.executemany(
+                "INSERT OR IGNORE INTO bears SELECT id, ? FROM unit WHERE kind <> 'claim' AND iri = ?",
+                [(key_of(claim), key_of(each)) for claim, read in read_in.items() for each in read],
+            )
             self.connection.commit()
             if vectors is not None:
-                held = self._later if self._later is not None else vectors[:0]
-                self._later = np.concatenate((held, vectors))
+                held = self._later
+                self._later = vectors if held is None else Rounded.joined((held, vectors))
 
     def _take_copy(self) -> None:
         copy = sqlite3.connect("", check_same_thread=False)  # spills to a file that goes with it
         self.connection.backup(copy)
         self.connection.close()
         self.connection, self.own = copy, True
-        self.connection.execute("CREATE INDEX named ON unit (iri)")
 
     def _last(self) -> int:
         """Give the highest number a unit ever had, which is the count of vectors."""
@@ -249,25 +253,16 @@ class Library:
             return tuple(() for _ in texts)
         asked = self.embedder.encode(texts)
         most = self._gone + (k if not kinds else 10 * k)
-        best: list[list[tuple[float, int]]] = [[] for _ in texts]
-        for start, rows in self._blocks():
-            part = asked @ np.asarray(rows, np.float32).T
-            near = np.argpartition(-part, min(most, part.shape[1]) - 1, axis=1)[:, :most]
-            for found, row, places in zip(best, part, near, strict=True):
-                found += [(-float(row[p]), start + int(p) + 1) for p in places]
+        found = self.rows.nearest(asked, most)
+        if self._later is not None:
+            start = len(self.rows)
+            for near, later in zip(found, self._later.nearest(asked, most), strict=True):
+                near += [(start + place, cosine) for place, cosine in later]
+                near.sort(key=lambda each: (-each[1], each[0]))
         return tuple(
-            self._hits([(place, -cos) for cos, place in sorted(found)[:most] if cos < 0], k, kinds)
-            for found in best
+            self._hits([(place + 1, cos) for place, cos in near[:most] if cos > 0], k, kinds)
+            for near in found
         )
-
-    def _blocks(self) -> Iterator[tuple[int, Vectors]]:
-        """Yield vectors some at a time, with the place of the first."""
-        first = 0
-        for held in (self.rows, self._later):
-            if held is not None:
-                for start in range(0, len(held), _ROWS):
-                    yield first + start, held[start : start + _ROWS]
-                first += len(held)
 
     def _hits(
         self,
@@ -288,12 +283,15 @@ class Library:
         return tuple(unit for _, unit in sorted(units.items()) if unit.kind in kinds)
 
     def _bearing(self, claims: Collection[str]) -> set[int]:
+        """Give the units that bear a claim, its own text among them."""
+        found, keys = set[int](), [key_of(each) for each in claims]
         with self._lock:
-            rows = self.connection.execute(
-                "SELECT unit FROM bears WHERE claim IN (SELECT value FROM json_each(?))",
-                (json.dumps(list(claims)),),
-            )
-            return {place for (place,) in rows}
+            for at in range(0, len(keys), _BATCH):
+                some = keys[at : at + _BATCH]
+                for query in (_OWN, _BEARING):
+                    asked = query.replace("?", ",".join("?" * len(some)))
+                    found.update(place for (place,) in self.connection.execute(asked, some))
+        return found
 
     def _units(self, places: Sequence[int]) -> Mapping[int, Unit]:
         found: dict[int, Unit] = {}
@@ -304,13 +302,15 @@ class Library:
                 "SELECT unit, claim FROM bears WHERE unit IN (SELECT value FROM json_each(?))",
                 asked,
             ):
-                bears.setdefault(place, []).append(claim)
-            for place, iri, kind, section, text in self.connection.execute(
+                bears.setdefault(place, []).append(iri_of(claim))
+            for place, key, kind, section, text in self.connection.execute(
                 "SELECT id, iri, kind, section, text FROM unit "
                 "WHERE id IN (SELECT value FROM json_each(?))",
                 asked,
             ):
-                found[place] = Unit(iri, kind, text, tuple(bears.get(place, ())), section)
+                iri = iri_of(key)
+                claims = (iri,) if kind == CLAIM else tuple(bears.get(place, ()))
+                found[place] = Unit(iri, kind, text, claims, section)
         return found
 
     def close(self) -> None:
@@ -332,11 +332,11 @@ def _batches(units: Iterable[Unit]) -> Iterator[list[Unit]]:
 def _insert(connection: sqlite3.Connection, batch: Sequence[tuple[int, Unit]]) -> None:
     connection.executemany(
         "INSERT INTO unit VALUES (?, ?, ?, ?, ?)",
-        [(place, u.iri, u.kind, u.section, u.text) for place, u in batch],
+        [(place, key_of(u.iri), u.kind, u.section, u.text) for place, u in batch],
     )
     connection.executemany(
         "INSERT OR IGNORE INTO bears VALUES (?, ?)",
-        [(place, claim) for place, u in batch for claim in u.claims],
+        [(place, key_of(c)) for place, u in batch if u.kind != CLAIM for c in u.claims],
     )
     connection.executemany(
         "INSERT INTO word (rowid, text) VALUES (?, ?)",

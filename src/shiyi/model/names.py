@@ -9,6 +9,8 @@ VOCAB: Final = "https://w3id.org/shiyi/vocab#"
 ID: Final = "https://w3id.org/shiyi/id/"
 GRAPH: Final = "https://w3id.org/shiyi/graph/"
 UMLS: Final = "http://identifiers.org/umls/"
+_CLAIM: Final = ID + "claim/"
+_DIGITS: Final = 32  # of a content hash
 
 
 def resource(name: str) -> NamedNode:
@@ -39,4 +41,21 @@ def content_hash(*parts: str) -> str:
     for part in parts:
         encoded = part.encode()
         digest.update(len(encoded).to_bytes(8, "big") + encoded)
-    return digest.hexdigest()[:32]
+    return digest.hexdigest()[:_DIGITS]
+
+
+def key_of(iri: str) -> bytes | str:
+    """Give the 16 bytes that the IRI of a claim ends in, as digits; any other IRI as it is.
+
+    >>> iri_of(key_of(f"{ID}claim/{content_hash('a')}")) == f"{ID}claim/{content_hash('a')}"
+    True
+    """
+    digits = iri.removeprefix(_CLAIM)
+    if len(digits) == _DIGITS == len(iri) - len(_CLAIM) and not digits.strip("0123456789abcdef"):
+        return bytes.fromhex(digits)
+    return iri
+
+
+def iri_of(key: bytes | str) -> str:
+    """Give the IRI of which :func:`key_of` gave the key."""
+    return key if isinstance(key, str) else f"{_CLAIM}{key.hex()}"
