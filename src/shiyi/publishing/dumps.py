@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import IO, Final
 from typing import Literal as Choice
 
@@ -12,11 +13,13 @@ from shiyi.publishing.jsonld import write_json_ld
 from shiyi.publishing.lines import allowed_lines, by_graph, in_default_graph, lowered_lines
 from shiyi.publishing.nanopublications import nanopublications, singletons
 from shiyi.publishing.skos import skos_lines
+from shiyi.publishing.turtle_lines import trig, turtle
 from shiyi.sparql.store import QuadStore
 from shiyi.sparql.withheld import withheld
 
 Profile = Choice["rdf12", "rdf11", "singleton", "nanopub", "skos"]
 PROFILES: Final[tuple[Profile, ...]] = ("rdf12", "rdf11", "singleton", "nanopub", "skos")
+_TOGETHER: Final = 10_000  # lines written at once
 _ONE_GRAPH: Final = ("ttl", "nt", "rdfxml", "jsonld")
 _NEEDS_GRAPHS: Final = ("singleton", "nanopub")
 
@@ -61,12 +64,16 @@ def write_lines(lines: Iterable[bytes], file: IO[bytes], name: str, profile: str
     if profile in _NEEDS_GRAPHS:
         made = {"singleton": singletons, "nanopub": nanopublications}[profile](lines)
         write_rdf(made, name, file, PREFIXES)
-    elif name == "nq":
-        file.writelines(line + b"\n" for line in lines)
+    elif name in {"nq", "nt"}:  # lines of one graph are N-Triples already
+        left = iter(lines)
+        while some := list(islice(left, _TOGETHER)):
+            file.write(b"\n".join(some) + b"\n")
     elif name == "jsonld":
         write_json_ld(parse_n_quads_lines(lines), file)
     elif name == "trig":
-        write_rdf(parse_n_quads_lines(by_graph(lines)), name, file, PREFIXES)
+        file.writelines(trig(by_graph(lines)))
+    elif name == "ttl":
+        file.writelines(turtle(lines))
     else:
         write_rdf(_triples(parse_n_quads_lines(lines)), name, file, PREFIXES)
 

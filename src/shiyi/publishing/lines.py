@@ -1,23 +1,20 @@
 """The base as canonical N-Quads lines: what may leave, sorted, blank nodes named by content."""
 
-import heapq
 import os
 import re
-import tempfile
 import threading
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack
-from itertools import islice
-from typing import IO, Final
+from itertools import groupby, islice
+from typing import Final
 
 from shiyi.errors import KnowledgeBaseError
 from shiyi.model.rdf import canonical_blank_nodes, serialize
 from shiyi.ontology.terms import RDF, SHIYI
+from shiyi.publishing.sorting import sorted_once
 from shiyi.sparql.oxigraph import OxigraphStore
 from shiyi.sparql.store import QuadStore
 from shiyi.sparql.withheld import PRIVATE, Withheld
 
-_RUN: Final = 1_500_000  # lines sorted at once; some hundred megabytes
 _PIPED: Final = 1 << 20  # bytes read at once
 _BATCH: Final = 50_000  # quads written at once
 _LINE: Final = re.compile(
@@ -32,7 +29,7 @@ def allowed_lines(store: QuadStore, held: Withheld) -> Iterator[bytes]:
     """Yield the lines of RDF 1.2 that may leave, sorted as RDFC-1.0 sorts, each once."""
     named: list[bytes] = []
 
-    def kept() -> Iterator[bytes]:
+    def kept() -> Iterator[list[bytes]]:
         gate = _Gate(held)
         for block in _stored(store):
             lines = block.splitlines()
@@ -42,15 +39,28 @@ def allowed_lines(store: QuadStore, held: Withheld) -> Iterator[bytes]:
                 blank = {line for line in lines if b"_:" in line and _has_blank(line)}
                 named.extend(blank)
                 lines = [line for line in lines if line not in blank]
-            yield from lines
+            yield lines
+        yield canonical_blank_nodes(named)
 
-    runs = _runs(kept())
-    return _merged([*runs, sorted(canonical_blank_nodes(named))])
+    return sorted_once(kept())
 
 
 def lowered_lines(lines: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the same claims without triple terms, sorted, each line once."""
-    return _merged(_runs(each for line in lines for each in _lowered(line)))
+    """Yield sorted lines without triple terms, sorted again, each line once."""
+    for _, about in groupby(lines, key=subject_of):
+        own = list(about)
+        if any(b"<<(" in line for line in own):  # what it becomes has the same subject
+            own = sorted({each for line in own for each in _lowered(line)})
+        yield from own
+
+
+def subject_of(line: bytes) -> bytes:
+    """Give the subject of a line.
+
+    >>> subject_of(b'<urn:s> <urn:p> "a" .')
+    b'<urn:s>'
+    """
+    return line.partition(b" ")[0]
 
 
 def split_line(line: bytes) -> tuple[bytes, bytes, bytes, bytes]:
@@ -65,16 +75,28 @@ def split_line(line: bytes) -> tuple[bytes, bytes, bytes, bytes]:
     return found[1], found[2], found[3], found[4] or b""
 
 
+def graph_of(line: bytes) -> bytes:
+    """Give the graph of a line, empty for the default graph.
+
+    >>> graph_of(b'<urn:s> <urn:p> "a . b"@en <urn:g> .'), graph_of(b"<urn:s> <urn:p> <urn:o> .")
+    (b'<urn:g>', b'')
+    """
+    # most lines are told apart by these alone: three spaces, or a text at the end
+    if line.count(b" ") == 3 or line.endswith((b'" .', b")>> .")):
+        return b""
+    return split_line(line)[3]
+
+
 def in_default_graph(lines: Iterable[bytes]) -> Iterator[bytes]:
     """Keep the accepted view."""
-    return (line for line in lines if not split_line(line)[3])
+    return (line for line in lines if not graph_of(line))
 
 
 def by_graph(lines: Iterable[bytes]) -> Iterator[bytes]:
     """Put the default graph first and every named graph together, for TriG."""
     behind: dict[bytes, list[bytes]] = {}
     for line in lines:
-        place = split_line(line)[3]
+        place = graph_of(line)
         if place:
             behind.setdefault(place, []).append(line)
         else:
@@ -173,32 +195,3 @@ class _Gate:
             return True
         said = self._asserted.get(subject + b" " + predicate, ())
         return any(rest.startswith(each + b" ") for each in said)
-
-
-def _runs(lines: Iterator[bytes]) -> list[Iterable[bytes]]:
-    """Sort lines in runs; all but the last wait in files that are gone when they are closed."""
-    found: list[Iterable[bytes]] = []
-    while run := sorted(islice(lines, _RUN)):
-        if len(run) < _RUN:
-            found.append(run)
-            break
-        file = tempfile.TemporaryFile()  # noqa: SIM115 # closed with the iterator that reads it
-        file.writelines(line + b"\n" for line in run)
-        file.seek(0)
-        found.append(_read(file))
-    return found
-
-
-def _read(file: IO[bytes]) -> Iterator[bytes]:
-    with ExitStack() as stack:
-        stack.push(file)
-        for line in file:
-            yield line.rstrip(b"\n")
-
-
-def _merged(runs: Iterable[Iterable[bytes]]) -> Iterator[bytes]:
-    last = b""
-    for line in heapq.merge(*runs):
-        if line != last:
-            yield line
-            last = line
