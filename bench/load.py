@@ -96,8 +96,9 @@ class Mix:
         if draw < 0.72:
             return "kept query", f"/sparql?query={quote(_CONFIDENT)}{chance.randrange(10, 20)}"
         if draw < 0.84:
-            self._number += 1
-            fresh = f"{_CONFIDENT}10 OFFSET {self._number}"
+            self._number += 1  # another limit, so that no two are alike and each costs the same
+            [name] = chance.choices(self._names, cum_weights=self._weights)
+            fresh = f"SELECT ?p ?o {{ <{ID}{name}> ?p ?o }} LIMIT {10_000 + self._number}"
             return "new query", f"/sparql?query={quote(fresh)}"
         if draw < 0.94:
             return "search", f"/api/complete?q={quote(chance.choice(_WORDS))}"

@@ -1,6 +1,7 @@
 """Workers and the server's time are shared out: nobody's long queries keep the others waiting."""
 
 import http.client
+import os
 import threading
 import time
 from collections.abc import Iterator
@@ -26,6 +27,8 @@ from shiyi.sparql.workers import QueryPool
 from tests.server_site import open_test_site
 
 BOMB = "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l }"
+ALL_PAIRS = "{ ?a ?b ?c . ?d ?e ?f FILTER(STRLEN(STR(?d)) > 3) }"
+SLOW = f"SELECT (COUNT(*) AS ?n) {{ {' UNION '.join([ALL_PAIRS] * 3)} }}"
 LIMITS = QuerySettings(timeout=10.0, memory_mib=512, workers=3, cache_bytes=0)
 
 
@@ -191,13 +194,54 @@ def test_bombs_of_one_address_leave_workers_to_others(shared_kb: Path) -> None:
 
 
 def test_a_query_that_takes_longer_than_a_moment_is_answered_whole(shared_kb: Path) -> None:
-    all_pairs = "{ ?a ?b ?c . ?d ?e ?f FILTER(STRLEN(STR(?d)) > 3) }"
-    slow = f"SELECT (COUNT(*) AS ?n) {{ {' UNION '.join([all_pairs] * 3)} }}"
     with KnowledgeBase.open(shared_kb) as kb, QueryPool(kb, LIMITS) as pool:
         began = time.monotonic()
-        body = pool.query(slow, asker="friend").body
+        body = pool.query(SLOW, asker="friend").body
         assert time.monotonic() - began > MOMENT
         assert b'"12000000"' in body
+
+
+def niceness(pool: QueryPool) -> list[int]:
+    return [
+        os.getpriority(os.PRIO_PROCESS, each.process.pid) for each in pool._workers if each.lives
+    ]
+
+
+def test_a_query_that_runs_on_gives_way_to_others_and_its_worker_comes_back(
+    shared_kb: Path,
+) -> None:
+    ours = os.getpriority(os.PRIO_PROCESS, 0)
+    with KnowledgeBase.open(shared_kb) as kb, QueryPool(kb, LIMITS) as pool:
+        assert niceness(pool) == [ours] * 3
+        asked = threading.Thread(target=lambda: pool.query(SLOW, asker="friend"))
+        asked.start()
+        seen = 0
+        while asked.is_alive():
+            seen = max(seen, *niceness(pool))
+        assert seen > ours
+        assert niceness(pool) == [ours] * 3
+
+
+def test_a_worker_that_the_system_keeps_back_is_replaced(
+    shared_kb: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lower = os.setpriority
+
+    def forbidden(which: int, who: int, wanted: int) -> None:
+        if wanted < os.getpriority(which, who):
+            raise PermissionError
+        lower(which, who, wanted)
+
+    monkeypatch.setattr(os, "setpriority", forbidden)  # as it is for all but the superuser
+    ours = os.getpriority(os.PRIO_PROCESS, 0)
+    with KnowledgeBase.open(shared_kb) as kb, QueryPool(kb, LIMITS) as pool:
+        before = {each.process.pid for each in pool._workers}
+        while before == {each.process.pid for each in pool._workers}:
+            pool.query(SLOW, asker="friend")
+        until = time.monotonic() + 20
+        while len(niceness(pool)) < 3 and time.monotonic() < until:
+            time.sleep(0.01)
+        assert niceness(pool) == [ours] * 3
 
 
 @contextmanager

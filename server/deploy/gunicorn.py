@@ -6,6 +6,7 @@ ones finish what they answer, so a new release comes without a moment of silence
 """
 
 import os
+import random
 import sys
 from typing import Any
 
@@ -19,6 +20,7 @@ timeout = 90  # above the longest query (30 s) and the longest answer of a model
 graceful_timeout = 60
 keepalive = 75  # above the 60 s of the proxy: else a line closes just as a request comes
 max_requests_jitter = 50
+_DEALT = 100  # replies of which one ends its connection, so that the next is dealt to who is free
 preload_app = False  # an open store and its threads do not survive a fork
 raw_env = [
     "SHIYI_READ_ONLY=1",
@@ -36,6 +38,12 @@ def post_worker_init(worker: Any) -> None:
 
     admit(worker.wsgi, worker.tpool._work_queue.qsize)
     sys.setswitchinterval(0.002)  # seconds a thread keeps the others waiting
+
+
+def pre_request(worker: Any, request: Any) -> None:
+    """Let kept connections move: they would gather at the process that took them at first."""
+    if random.random() * _DEALT < 1:  # noqa: S311 - no secret
+        request.force_close()
 
 
 def post_fork(server: Any, worker: Any) -> None:

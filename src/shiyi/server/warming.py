@@ -17,6 +17,7 @@ _PAGES: Final = (
     "/statistics?", "/vocab?", "/vocab/reference?", "/constitution?",
     "/browse?class=MFHSubstance&", "/browse?class=MFHSubstance&tier=tier-textbook&",
     "/dishes?constitution=constitution-yin-deficiency&",
+    "/api/ask?q=qwxz&",  # of something unknown: all is looked through that answers are made from
 )  # fmt: skip
 _HTML: Final = {"Accept": "text/html"}
 _QUIET: Final = 0.3  # seconds without a request, after which a page is made (ours)
@@ -47,7 +48,7 @@ class Quiet:
 def warm(app: Flask) -> threading.Thread:
     """Load the linker's embedding and make the slow pages in both languages, while nobody asks."""
     quiet = Quiet()
-    made = threading.Thread(target=_warm, args=(app, quiet), daemon=True)
+    made = threading.Thread(target=_warm, args=(app, quiet.wait), daemon=True)
 
     @app.before_request
     def note() -> None:
@@ -63,15 +64,20 @@ def _ask(app: Flask, number: int) -> None:
     Client(app).get("/sparql", query_string={"query": query}).close()
 
 
-def _warm(app: Flask, quiet: Quiet) -> None:
+def warm_first(app: Flask) -> None:
+    """Make the same before anybody asks; for a server that others stand in for meanwhile."""
+    _warm(app, lambda: None)
+
+
+def _warm(app: Flask, wait: Callable[[], None]) -> None:
     site: Site = app.extensions["shiyi"]
     reader = Client(app)
     workers = range(site.settings.query.workers)
     with ThreadPoolExecutor(len(workers) or 1) as pool:  # each opens the base for its first query
         list(pool.map(lambda number: _ask(app, number), workers))
-    quiet.wait()
+    wait()
     site.link("qwxz")
     for page in _PAGES:
         for language in LANGUAGES:
-            quiet.wait()
+            wait()
             reader.get(f"{page}lang={language}", headers=_HTML).close()

@@ -8,7 +8,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,6 +26,7 @@ _START: Final = (
 _PASSED_ON = ("PATH", "PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "LANG", "LC_ALL", "TMPDIR")
 _START_SECONDS = 20.0  # a worker takes 0.1 s; more means a machine in distress
 _CHUNK = 1 << 18  # bytes
+_LOWER: Final = 10  # steps of niceness: a ninth of the time that others want as well
 
 Reply = tuple[dict[str, Any], Spool]
 
@@ -38,22 +40,21 @@ class WorkerGoneError(Exception):
 
 @dataclass(slots=True)
 class Deadline:
-    """When a reply must be there, on the monotonic clock; ``moment`` comes before and ends nothing.
+    """When a reply must be there, on the monotonic clock; ``moments`` come before and end nothing.
 
-    ``passed`` is called once when it is over, and may raise what ends the wait.
+    Each is a time and what is called once when it is over, which may raise what ends the wait; the
+    first comes first.
     """
 
     until: float
-    moment: float = math.inf
-    passed: Callable[[], None] = lambda: None
+    moments: list[tuple[float, Callable[[], None]]] = field(default_factory=list)
 
     def left(self) -> float:
         """Give the seconds until one or the other."""
         now = time.monotonic()
-        if now >= self.moment:
-            self.moment = math.inf
-            self.passed()
-        return min(self.until, self.moment) - now
+        while self.moments and now >= self.moments[0][0]:
+            self.moments.pop(0)[1]()
+        return min(self.until, self.moments[0][0] if self.moments else math.inf) - now
 
 
 class WorkerProcess:
@@ -73,6 +74,7 @@ class WorkerProcess:
         self._poll = select.poll()
         self._poll.register(self._process.stdout, select.POLLIN)
         self._ready: dict[str, Any] | None = None
+        self._was: int | None = None  # its niceness before it gave way
 
     @property
     def pid(self) -> int:
@@ -113,6 +115,23 @@ class WorkerProcess:
         except BaseException:
             into.close()
             raise
+
+    def give_way(self) -> None:
+        """Let the process have what others leave of the processor, from now on."""
+        with suppress(OSError):  # it is gone, and whoever waits for it learns so
+            self._was = os.getpriority(os.PRIO_PROCESS, self.pid)
+            os.setpriority(os.PRIO_PROCESS, self.pid, self._was + _LOWER)
+
+    def take_part(self) -> bool:
+        """Let the process run as it did before it gave way; False where the system forbids that."""
+        if self._was is None:
+            return True
+        try:
+            os.setpriority(os.PRIO_PROCESS, self.pid, self._was)
+        except OSError:
+            return False
+        self._was = None
+        return True
 
     def kill(self) -> None:
         """Kill the process; whoever waits for its reply learns that it is gone."""

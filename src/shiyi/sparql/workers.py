@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -38,6 +39,7 @@ from shiyi.sparql.worker_process import Deadline, Reply, WorkerGoneError, Worker
 if TYPE_CHECKING:
     from shiyi.sparql.remote_pool import RemotePool
 
+_BEFORE_OTHERS = 0.2  # seconds; a query that runs on gives way, which may cost its worker (0.05 s)
 _START = 0.3  # seconds that a worker may take to start, which are not the query's
 _AGAIN = 0.2  # seconds between attempts to start a worker
 _CLOSING = 3600.0  # seconds, of which none are needed: who holds a worker finds it killed
@@ -254,8 +256,14 @@ class QueryPool:
             shared = self.seen.lowered(whole) if lowers else self.seen.latest(whole)
             try:
                 said = {**request, "snapshot": str(shared.snapshot.path)}
-                moment = time.monotonic() + min(MOMENT, seconds / 4)
-                reply = worker.process.ask(said, Deadline(until, moment, stay.sit))
+                now = time.monotonic()
+                moments = [
+                    (now + _BEFORE_OTHERS, worker.process.give_way),
+                    (now + min(MOMENT, seconds / 4), stay.sit),
+                ]
+                reply = worker.process.ask(
+                    said, Deadline(until, sorted(moments, key=itemgetter(0)))
+                )
             except TimeoutError:
                 self._dead(worker, shared)
                 waited = until - stay.begun < seconds / 2
@@ -280,6 +288,7 @@ class QueryPool:
             yield stay
         finally:
             stay.end()
+            worker.lives = worker.lives and worker.process.take_part()
             if worker.lives:
                 self._turns.put(worker)
             else:  # whoever asked need not wait until there is another
