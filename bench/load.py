@@ -5,7 +5,7 @@ python bench/load.py [KB] [--rate 300] [--minutes 1] [--readers N] [--rush] [--j
 Starts its own server on a copy of KB: `shiyi serve`, and beside it N gunicorn processes that read,
 as docs/deployment.md has it; then those are loaded, and the first takes what is written. 60 % are
 entity pages drawn by Zipf's law from all concepts, 24 % SPARQL (half of it never asked before),
-10 % search, 5 % questions, 1 % hostile. Times count from the moment each request was due, whether
+10 % search, 5 % questions (half of them of any concept, so that few come twice), 1 % hostile. Times count from the moment each request was due, whether
 or not the server keeps up, after --warm seconds at a quarter of the rate. Every --write seconds
 triples come by SPARQL update. Prints a line for each minute: percentiles, faults, memory and
 descriptors of the server. --rush sends five times the rate for ten seconds afterwards, and tells
@@ -38,26 +38,18 @@ import psutil
 from serving import QUESTIONS, ask
 
 from shiyi.model.names import ID
-from shiyi.model.rdf import DefaultGraph, NamedNode
+from shiyi.model.rdf import DefaultGraph, NamedNode, text
 from shiyi.ontology.terms import RDF, SKOS
 from shiyi.server.tokens import Tokens
 from shiyi.sparql.knowledge_base import KnowledgeBase
 
 _CONFIDENT: Final = "SELECT ?c ?n { ?c <https://w3id.org/shiyi/vocab#confidence> ?n } LIMIT "
 _WORDS: Final = (
-    "gou",
-    "枸",
-    "da",
-    "shan",
-    "renshen",
-    "黄",
-    "gin",
-    "lico",
-    "甘草",
-    "foods",
-    "失眠",
-    "vit",
-)
+    "gou", "枸", "da", "shan", "renshen", "黄", "gin", "lico", "甘草", "foods", "失眠", "vit",
+)  # fmt: skip
+_OF_ANYTHING: Final = (
+    "…有什么禁忌？", "…适合什么人吃？", "What is known about …?", "Can I have … every day?",
+)  # fmt: skip
 _HOSTILE: Final = (
     "/sparql?query=" + quote("SELECT * {" + "{" * 900 + "}" * 900 + "}"),
     "/sparql?timeout=1&query=" + quote("SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i }"),
@@ -75,6 +67,8 @@ class Mix:
 
     def __init__(self, kb: Path, seed: int) -> None:
         with KnowledgeBase.open(kb) as base:
+            labels = base.store.match(None, SKOS.prefLabel, None, DefaultGraph())
+            self._labels = sorted(text(quad.object) for quad in labels)
             names = sorted(
                 quad.subject.value.removeprefix(ID)
                 for quad in base.store.match(None, RDF.type, SKOS.Concept, DefaultGraph())
@@ -103,7 +97,9 @@ class Mix:
         if draw < 0.94:
             return "search", f"/api/complete?q={quote(chance.choice(_WORDS))}"
         if draw < 0.99:
-            return "question", f"/api/ask?q={quote(chance.choice(QUESTIONS))}"
+            asked = chance.choice((QUESTIONS, _OF_ANYTHING))
+            said = chance.choice(asked).replace("…", chance.choice(self._labels))
+            return "question", f"/api/ask?q={quote(said)}"
         return "hostile", chance.choice(_HOSTILE)
 
 
@@ -329,14 +325,8 @@ async def measure(
         part = await clients.run(chosen.rate, min(60, left))
         left -= 60
         told, size = part.told(), size_of(server)
-        minutes.append(
-            {
-                "p99_ms": told["all good"]["p99_ms"],
-                "faults": told["faults"],
-                "shed": told["shed"],
-                **size,
-            }
-        )
+        counts = {name: told[name] for name in ("faults", "shed")}
+        minutes.append({"p99_ms": told["all good"]["p99_ms"], **counts, **size})
         print(json.dumps(minutes[-1]), file=sys.stderr, flush=True)
         every.merge(part)
     if writing and not writing.cancel():
@@ -390,10 +380,10 @@ def main() -> int:
         mix = Mix(copy, chosen.seed)
         with served(copy, chosen.readers) as server, asyncio.Runner() as runner:
             found = runner.run(measure(server, mix, chosen, token))
-    text = json.dumps(found, ensure_ascii=False, indent=1)
-    print(text)
+    written = json.dumps(found, ensure_ascii=False, indent=1)
+    print(written)
     if chosen.json:
-        chosen.json.write_text(text + "\n", "utf-8")
+        chosen.json.write_text(written + "\n", "utf-8")
     return 1 if found["steady"]["faults"] else 0
 
 

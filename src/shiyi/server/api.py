@@ -29,6 +29,7 @@ from shiyi.server.wording import chosen_language
 
 _ASK_FIELDS: Final = ("question", "lang", "method", "k", "profile", "context", "history")
 _LINK_CHARS: Final = 20_000
+_OF_NOBODY: Final = frozenset({"q", "lang", "method", "k"})  # what says nothing of who asks
 _TURNS: Final = 8
 
 
@@ -46,11 +47,7 @@ def api(site: Site, metrics: Metrics, kept: Kept) -> Blueprint:
 
     @routes.get("/ask")
     def answer_json() -> Response:
-        args = request.args
-        said: dict[str, Any] = {"question": question_and_replies(site, args)}
-        said |= {key: args.get(key) for key in ("lang", "method", "k", "context")}
-        turn = _asked(site, said, profile_of_form(args))
-        return as_json(turn.answer.to_json() | {"context": turn.context.to_json()})
+        return _answer_at_address(site, kept)
 
     @routes.post("/ask/sparql")
     def in_sparql() -> Response:
@@ -140,7 +137,12 @@ def body(fields: tuple[str, ...]) -> Mapping[str, Any]:
 
 def as_json(value: object) -> Response:
     """Answer with JSON in which Chinese stays readable."""
-    return Response(json.dumps(value, ensure_ascii=False), content_type="application/json")
+    return Response(written(value), content_type="application/json")
+
+
+def written(value: object) -> str:
+    """Write JSON in which Chinese stays readable."""
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _asked(
@@ -161,6 +163,20 @@ def _asked(
         profile=profile,
         listener=listener,
     )
+
+
+def _answer_at_address(site: Site, kept: Kept) -> Response:
+    """Answer a GET; what says nothing of who asks is kept, but for what a model wrote."""
+    args = request.args
+    said: dict[str, Any] = {"question": question_and_replies(site, args)}
+    said |= {key: args.get(key) for key in ("lang", "method", "k", "context")}
+
+    def made() -> str:
+        turn = _asked(site, said, profile_of_form(args))
+        return written(turn.answer.to_json() | {"context": turn.context.to_json()})
+
+    lasts = site.research is None and args.keys() <= _OF_NOBODY
+    return Response(kept.page(made) if lasts else made(), content_type="application/json")
 
 
 def _context(site: Site, said: Mapping[str, Any]) -> Context | None:

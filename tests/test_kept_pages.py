@@ -1,0 +1,95 @@
+"""Pages and answers are made once for each state of the base, in bounded memory."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from flask import Flask
+
+from shiyi.server.app import create_app
+from shiyi.server.kept import Kept
+from shiyi.server.site import Site
+from tests.server_site import open_test_site
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    made = open_test_site(tmp_path_factory.mktemp("kept"))
+    yield made
+    made.close()
+
+
+class Counted:
+    """A site that counts what it is asked, and whose version is set by hand."""
+
+    def __init__(self, site: Site, **more: Any) -> None:
+        self.version, self.asked, self._site = 1, list[str](), site
+        self.site = replace(
+            site, version=lambda: self.version, ask=self._ask, converse=None, **more
+        )
+
+    def _ask(self, question: str, **more: Any) -> Any:
+        self.asked.append(question)
+        return self._site.ask(question, **more)
+
+
+def page(kept: Kept, address: str, text: str) -> str:
+    with Flask(__name__).test_request_context(address):
+        return kept.page(lambda: text)
+
+
+def test_a_page_is_made_once_for_each_state_of_the_base(site: Site) -> None:
+    counted = Counted(site)
+    kept = Kept(counted.site)
+    assert page(kept, "/a?lang=en", "枸杞 1") == "枸杞 1"
+    assert page(kept, "/a?lang=en", "枸杞 2") == "枸杞 1"
+    assert page(kept, "/a?lang=zh", "枸杞 3") == "枸杞 3"
+    counted.version = 2
+    assert page(kept, "/a?lang=en", "枸杞 4") == "枸杞 4"
+
+
+def test_the_pages_asked_for_least_lately_make_room(site: Site) -> None:
+    kept = Kept(site, most=100)
+    for number in range(6):
+        page(kept, f"/{number}", f"made {number}")
+        assert page(kept, "/0", "anew") == "made 0"
+    assert page(kept, "/5", "anew") == "made 5"
+    assert page(kept, "/1", "anew") == "anew"
+    assert 0 < kept._held <= 100
+
+
+def test_a_page_larger_than_all_that_is_kept_is_given_and_not_kept(site: Site) -> None:
+    kept = Kept(site, most=10)
+    assert page(kept, "/a", "first") == "first"
+    assert page(kept, "/a", "second") == "second"
+    assert kept._held == 0
+
+
+def test_an_answer_by_its_address_is_made_once(site: Site) -> None:
+    counted = Counted(site)
+    client = create_app(counted.site).test_client()
+    replies = [client.get("/api/ask?q=goji&lang=en") for _ in range(3)]
+    assert counted.asked == ["goji"]
+    assert len({reply.data for reply in replies}) == 1
+    assert replies[0].content_type == "application/json"
+    counted.version = 2
+    client.get("/api/ask?q=goji&lang=en")
+    assert counted.asked == ["goji"] * 2
+
+
+@pytest.mark.parametrize("more", ["age=34", "medicines=warfarin", "context=%7B%7D", "x=1"])
+def test_an_answer_to_somebody_in_particular_is_not_kept(site: Site, more: str) -> None:
+    counted = Counted(site)
+    client = create_app(counted.site).test_client()
+    for _ in range(2):
+        client.get(f"/api/ask?q=goji&{more}")
+    assert counted.asked == ["goji"] * 2
+
+
+def test_an_answer_that_a_model_may_have_written_is_not_kept(site: Site) -> None:
+    counted = Counted(site, research=lambda question, language: question)
+    client = create_app(counted.site).test_client()
+    for _ in range(2):
+        client.get("/api/ask?q=goji")
+    assert counted.asked == ["goji"] * 2
