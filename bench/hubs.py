@@ -18,8 +18,8 @@ import numpy as np
 from grown import SAID, SKEW, hub_paths, largest_hub
 
 from shiyi.answering.ranking import diverse, whole_scores
-from shiyi.model.mapped import Picked, Strings
 from shiyi.model.path import Hop, Path, RelationPath, Step
+from shiyi.model.strings import Picked, Strings
 from shiyi.reasoning.hub_walk import importance_of, leading, ways_along
 from shiyi.reasoning.projection import Projection
 from shiyi.settings import PageRankSettings

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from shiyi.model.mapped import Picked, Strings
+from shiyi.model.strings import Picked, Strings
 from shiyi.reasoning.pagerank import pagerank
 from shiyi.reasoning.projection import Edge, Projection
 from shiyi.reasoning.projection_changes import changed

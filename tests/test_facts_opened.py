@@ -16,8 +16,9 @@ from shiyi.curation.changes import Changes
 from shiyi.curation.decisions import Decisions
 from shiyi.errors import IndexMismatchError
 from shiyi.model.listed import Changed
-from shiyi.model.mapped import Mapped, Picked, Strings, write
+from shiyi.model.mapped import Mapped, write
 from shiyi.model.rdf import DefaultGraph, Literal, Quad
+from shiyi.model.strings import Digests, Picked, Strings
 from shiyi.ontology.terms import RDF, SHIYI, SKOS
 from shiyi.ontology.vocabulary import Schema
 from shiyi.reasoning.derive import rule_quads
@@ -166,10 +167,22 @@ def test_a_base_without_whole_files_opens_all_the_same(kb: Path, harm: str) -> N
         check(base)
 
 
-@given(st.lists(st.text(max_size=6).filter(lambda each: not has_surrogates(each))), st.text())
-def test_packed_strings_are_read_and_found_again(said: list[str], other: str) -> None:
+TEXTS = st.text(max_size=6).filter(lambda each: not has_surrogates(each))
+
+
+@given(
+    st.sampled_from(["", "https://w3id.org/shiyi/id/", "https://w3id.org/shiyi/id/claim/é"]),
+    st.lists(TEXTS) | st.lists(st.from_regex("[0-9a-f]{32}", fullmatch=True), min_size=1),
+    st.text() | st.from_regex("[0-9a-fA-F]{32}", fullmatch=True),
+)  # fmt: skip
+def test_packed_strings_are_read_and_found_again(head: str, ends: list[str], other: str) -> None:
+    said, other = [head + each for each in ends], head + other
     ordered = sorted(set(said))
     table, picked = Strings.of(ordered), Picked.of(said)
+    written = table.arrays("some")
+    assert Strings.over(written, "some") == table
+    hashed = bool(head and ends) and all(len(each) == 32 and each.isascii() for each in ends)
+    assert isinstance(table, Digests) == hashed
     assert list(table) == ordered
     assert [table[place] for place in range(len(table))] == ordered
     assert list(picked) == said
@@ -179,6 +192,7 @@ def test_packed_strings_are_read_and_found_again(said: list[str], other: str) ->
         later = table.with_more([other])
         assert later[-1] == other
         assert later.place(other) == len(ordered)
+        assert [*later[: len(ordered)]] == ordered
 
 
 def has_surrogates(text: str) -> bool:

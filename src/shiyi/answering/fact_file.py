@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from shiyi.answering.facts import Fact, Facts
 from shiyi.model.listed import Listed
-from shiyi.model.mapped import Array, Mapped, Picked, Strings, words, write
+from shiyi.model.mapped import Mapped, words, write
 from shiyi.model.rdf import NamedNode
+from shiyi.model.strings import Array, Picked, Strings
 from shiyi.ontology.vocabulary import Schema
 
 FILE: Final = "facts.safetensors"

@@ -8,7 +8,8 @@ from shiyi.linking.context import SCHEMES
 from shiyi.linking.labels import KINDS, PREFERRED, LabelIndex
 from shiyi.linking.normalise import fold, is_cjk
 from shiyi.linking.pinyin import joined
-from shiyi.model.mapped import Array, Mapped, Strings
+from shiyi.model.mapped import Mapped
+from shiyi.model.strings import Array, Strings
 
 _SCANNED = 400  # keys with one prefix that are looked at
 

@@ -13,9 +13,10 @@ from shiyi.errors import IndexMismatchError
 from shiyi.linking.normalise import is_cjk
 from shiyi.linking.pinyin import syllables
 from shiyi.model.listed import Rows
-from shiyi.model.mapped import Array, Mapped, Strings, words, write
+from shiyi.model.mapped import Mapped, words, write
 from shiyi.model.names import ID, UMLS
 from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, local_name
+from shiyi.model.strings import Array, Strings
 from shiyi.ontology.terms import RDF, SHIYI, SKOS
 from shiyi.sparql.store import QuadStore
 

@@ -13,7 +13,8 @@ from shiyi.linking.dictionary import Dictionary, Sense
 from shiyi.linking.labels import PREFERRED
 from shiyi.linking.normalise import is_cjk
 from shiyi.linking.pinyin import blurred, finals, joined, syllables
-from shiyi.model.mapped import Array, Mapped, Picked, Strings
+from shiyi.model.mapped import Mapped
+from shiyi.model.strings import Array, Picked, Strings
 
 MIN_SPELT = 6  # letters; shorter words have too many neighbours
 MIN_CHANGED = 8  # letters from which a wrong or extra letter is forgiven: station is no statin
@@ -111,7 +112,7 @@ class Groups:
     @classmethod
     def over(cls, arrays: Mapping[str, Array], name: str) -> Self:
         """Take them from arrays of that name."""
-        keys = Strings.over(arrays[f"{name}.bytes"], arrays[f"{name}.bounds"])
+        keys = Strings.over(arrays, name)
         return cls(keys, arrays[f"{name}.first"], arrays[f"{name}.place"])
 
     def places(self, key: str) -> Array:

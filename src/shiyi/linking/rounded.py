@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from shiyi.errors import IndexMismatchError
 from shiyi.linking.embedder import Vectors
-from shiyi.model.mapped import Array, Mapped
+from shiyi.model.mapped import Mapped
+from shiyi.model.strings import Array
 
 Levels = NDArray[np.int8]
 Near = list[tuple[int, float]]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
-from shiyi.model.mapped import Alike, Strings
+from shiyi.model.strings import Alike, Strings
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")

@@ -5,20 +5,16 @@ The file is a safetensors file, so other programs read it too; its metadata say 
 
 import json
 import mmap
-from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Self, TypeVar, overload
+from typing import Final, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from typing_extensions import override
 
-from shiyi.errors import IndexMismatchError, RangeError
+from shiyi.errors import IndexMismatchError
+from shiyi.model.strings import Array, Strings
 
-Array = NDArray[Any]
-Item = TypeVar("Item")
 _LENGTH: Final = 8  # bytes of the number that a safetensors file begins with
 _TYPES: Final = {
     "U8": np.uint8, "I8": np.int8, "I32": np.int32, "I64": np.int64, "F16": np.float16,
@@ -71,9 +67,14 @@ class Mapped:
                 f"{self.path} has no {name}: run `shiyi build` again"
             ) from None
 
-    def strings(self, name: str) -> "Strings":
+    def strings(self, name: str) -> Strings:
         """Give strings that were written by :meth:`Strings.arrays`."""
-        return Strings.over(self[f"{name}.bytes"], self[f"{name}.bounds"])
+        try:
+            return Strings.over(self.arrays, name)
+        except KeyError as fault:
+            raise IndexMismatchError(
+                f"{self.path} has no {fault}: run `shiyi build` again"
+            ) from None
 
     def words(self, name: str) -> tuple[str, ...]:
         """Give a few strings that stand in the metadata, as JSON."""
@@ -101,148 +102,3 @@ def _array(data: memoryview, dtype: str, shape: list[int], data_offsets: list[in
     if not 0 <= start <= end <= len(data):
         raise ValueError("the file is cut short")
     return np.frombuffer(data[start:end], _TYPES[dtype]).reshape(shape)
-
-
-class Alike(Sequence[Item]):
-    """A sequence that is the same as any other of the same items, as a list is."""
-
-    __slots__ = ()
-
-    @override
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and len(self) == len(other) and all(
-            one == two for one, two in zip(self, other, strict=True)
-        )  # fmt: skip
-
-    __hash__ = None  # type: ignore[assignment] # as of a list
-
-
-class Strings(Alike[str]):
-    """Many strings in one piece of memory or of a file, the first ``ordered`` of them in order.
-
-    >>> some = Strings.of(["goji", "姜"])
-    >>> some[1], some.place("goji"), some.place("kava"), some.with_more(["kava"]).place("kava")
-    ('姜', 0, None, 2)
-    """
-
-    __slots__ = ("_bounds", "_bytes", "_later", "_ordered", "_place")
-
-    def __init__(self, held: memoryview, bounds: memoryview, later: tuple[str, ...] = ()) -> None:
-        self._bytes, self._bounds, self._later = held, bounds, later
-        self._ordered = len(bounds) - 1
-        self._place = {each: self._ordered + i for i, each in enumerate(later)}
-
-    @classmethod
-    def of(cls, texts: Iterable[str]) -> Self:
-        """Pack some strings; :meth:`place` finds them where they come in order, each once."""
-        packed = [each.encode() for each in texts]
-        bounds = np.zeros(len(packed) + 1, np.int64)
-        np.cumsum([len(each) for each in packed], out=bounds[1:])
-        return cls(memoryview(b"".join(packed)), bounds.data)
-
-    @classmethod
-    def over(cls, held: Array, bounds: Array) -> Self:
-        """Take strings out of two arrays of a file."""
-        return cls(held.data, bounds.data)
-
-    def arrays(self, name: str) -> dict[str, Array]:
-        """Give the strings as arrays to write."""
-        if self._later:
-            raise RangeError("strings that came later are in no order, and are not written")
-        return {
-            f"{name}.bytes": np.frombuffer(self._bytes, np.uint8),
-            f"{name}.bounds": np.frombuffer(self._bounds, np.int64),
-        }
-
-    def place(self, text: str) -> int | None:
-        """Find a string, among those in order by halving."""
-        if (late := self._place.get(text)) is not None:
-            return late
-        wanted, held, bounds = text.encode("utf-8", "surrogatepass"), self._bytes, self._bounds
-        low, high = 0, self._ordered
-        while low < high:
-            middle = (low + high) // 2
-            if held[bounds[middle] : bounds[middle + 1]].tobytes() < wanted:
-                low = middle + 1
-            else:
-                high = middle
-        if low < self._ordered and held[bounds[low] : bounds[low + 1]] == wanted:
-            return low
-        return None
-
-    def first_from(self, text: str) -> int:
-        """Give the place of the first string that is not before ``text`` in order."""
-        return bisect_left(self, text, 0, self._ordered)
-
-    def with_more(self, texts: Iterable[str]) -> "Strings":
-        """Give these strings and some that are not among them, which come last."""
-        return Strings(self._bytes, self._bounds, (*self._later, *texts))
-
-    @override
-    def __len__(self) -> int:
-        return self._ordered + len(self._later)
-
-    @overload
-    def __getitem__(self, place: int) -> str: ...
-    @overload
-    def __getitem__(self, place: slice) -> tuple[str, ...]: ...
-    @override
-    def __getitem__(self, place: int | slice) -> str | tuple[str, ...]:
-        if isinstance(place, slice):
-            return tuple(self[each] for each in range(*place.indices(len(self))))
-        if place >= self._ordered:
-            return self._later[place - self._ordered]
-        if place < 0:
-            return self[len(self) + place]
-        bounds = self._bounds
-        return str(self._bytes[bounds[place] : bounds[place + 1]], "utf-8")
-
-    @override
-    def __iter__(self) -> Iterator[str]:
-        held, start = self._bytes, 0
-        for end in self._bounds[1:]:
-            yield str(held[start:end], "utf-8")
-            start = end
-        yield from self._later
-
-    @override
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Strings.of, (tuple(self),)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Picked(Alike[str]):
-    """Some strings of a table, in any order."""
-
-    table: Strings
-    places: NDArray[np.int32]
-    _at: memoryview = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_at", self.places.data)
-
-    @classmethod
-    def of(cls, texts: Sequence[str]) -> Self:
-        """Pack some strings that may come in any order, and more than once."""
-        table = sorted(set(texts))
-        place = {each: i for i, each in enumerate(table)}
-        return cls(Strings.of(table), np.fromiter((place[t] for t in texts), np.int32, len(texts)))
-
-    @override
-    def __len__(self) -> int:
-        return len(self._at)
-
-    @overload
-    def __getitem__(self, place: int) -> str: ...
-    @overload
-    def __getitem__(self, place: slice) -> tuple[str, ...]: ...
-    @override
-    def __getitem__(self, place: int | slice) -> str | tuple[str, ...]:
-        if isinstance(place, slice):
-            return tuple(self.table[each] for each in self._at[place])
-        return self.table[self._at[place]]
-
-    @override
-    def __iter__(self) -> Iterator[str]:
-        table = self.table
-        return (table[each] for each in self._at)

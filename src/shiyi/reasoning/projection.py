@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shiyi.errors import RangeError
-from shiyi.model.mapped import Mapped, Picked, Strings, words, write
+from shiyi.model.mapped import Mapped, words, write
 from shiyi.model.path import Hop, Path, RelationPath, Step
 from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, Triple
+from shiyi.model.strings import Picked, Strings
 from shiyi.ontology.terms import RDF, SHIYI
 from shiyi.reasoning.pagerank import Vector, pagerank
 from shiyi.settings import PageRankSettings

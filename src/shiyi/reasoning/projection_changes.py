@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from shiyi.model.mapped import Picked, Strings
+from shiyi.model.strings import Picked, Strings
 from shiyi.reasoning.projection import Edge, Ints, Projection
 
 
