@@ -5,7 +5,7 @@ from typing import Final
 
 from shiyi.answering.candidates import Candidate, Choice
 from shiyi.answering.cautions import caution_lines
-from shiyi.answering.cues import is_cue
+from shiyi.answering.cues import is_cue, is_meal
 from shiyi.answering.draft import Piece
 from shiyi.answering.facts import Fact
 from shiyi.answering.held import held_lines
@@ -16,6 +16,7 @@ from shiyi.answering.safety import Finding
 from shiyi.answering.thermal import Pattern, nature_of
 from shiyi.answering.undecided import branches, undecided
 from shiyi.model.answer import Recommendation
+from shiyi.model.names import resource
 from shiyi.model.path import Path
 from shiyi.model.rdf import NamedNode
 from shiyi.ontology.terms import SHIYI
@@ -46,6 +47,8 @@ def advise(desk: Desk, retrieved: Retrieved, choice: Choice, most: int) -> Part:
     ailments = desk.reading.ailments
     checks(desk, ailments, part)
     red_flags(desk, ailments, part, persist=bool(ailments))
+    if resource("population-postoperative").value in desk.reading.populations:
+        part.section("h_doctor").add(desk.voice.say("s_operation"))
     if choice.loosened and ailments:
         part.missing.append(desk.voice.say("m_season"))
     if not retrieved.paths and ailments:
@@ -56,13 +59,11 @@ def advise(desk: Desk, retrieved: Retrieved, choice: Choice, most: int) -> Part:
 def unclear(desk: Desk) -> bool:
     """Tell whether words stand where the trouble should, and none of them was recognised."""
     reading = desk.reading
-    known = (
-        *reading.ailments,
-        *reading.constitutions,
-        *reading.populations,
-        *reading.person.states,
+    known = (*reading.ailments, *reading.constitutions, *reading.aims)
+    said = reading.profile.constitution or reading.profile.conditions
+    return not (known or said) and any(
+        not m.iri and not is_cue(m.text) and not is_meal(m.text) for m in reading.mentions
     )
-    return not known and any(not m.iri and not is_cue(m.text) for m in reading.mentions)
 
 
 def _spread(desk: Desk, candidates: tuple[Candidate, ...], most: int) -> tuple[Candidate, ...]:
@@ -95,7 +96,7 @@ def _opening(desk: Desk, choice: Choice, chosen: tuple[Candidate, ...], part: Pa
         said = "o_said" if differential.words else "o_leaning"
         words = voice.quoted(differential.words[:2])
         pieces.append((voice.say(f"{said}_{differential.leaning}", words=words), ()))
-    if choice.loosened and desk.reading.ailments:
+    if choice.loosened and (desk.reading.ailments or desk.reading.constitutions):
         pieces.append((voice.say("o_loosened"), ()))
     key = "o_recommend" if chosen else "o_nothing"
     pieces.append((voice.say(key, items=items), grounds(chosen)))
@@ -219,6 +220,10 @@ def _cautions(desk: Desk, chosen: Iterable[Candidate], part: Part) -> None:
         about[candidate.iri] = found
     for pieces in caution_lines(desk, about):
         part.section("h_caution").item(*pieces)
+    person = desk.reading.person
+    diets = (s for s in person.states if desk.facts.of(s, SHIYI.excludesFoodGroup))
+    if about and (person.allergies or person.left_out or any(diets)):
+        part.section("h_caution").add(desk.voice.say("s_labels"))
 
 
 def _paths(

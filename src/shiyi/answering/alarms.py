@@ -35,6 +35,21 @@ def is_alarm(text: str) -> bool:
     return fold(text).strip() in _ALARMS
 
 
+def is_only_feared(question: str, sign: str) -> bool:
+    """Tell whether poisoning is only asked about: "会中毒吗", "is it poisonous together".
+
+    >>> is_only_feared("维生素C和海鲜一起吃会中毒吗", "symptom-suspected-poisoning")
+    True
+    """
+    return sign.endswith("suspected-poisoning") and bool(_FEARED.search(fold(question)))
+
+
+_FEARED: Final = re.compile(
+    r"(?:会不会|会|能|可能|容易|导致|引起)(?:食物)?中毒(?!了|的?(?:人|症状|怎么))|中毒(?:风险|量|吗|的风险)"
+    r"|\b(?:can|could|will|would|does|risk of|cause|causes) (?:\w+ ){0,4}poison(?:ing|ous)?\b"
+)
+
+
 def _denied(before: str) -> bool:
     return bool(_DENIAL.search(before))
 
@@ -99,6 +114,10 @@ _TABLE: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
         r"\b(?:throat|tongue|lips?|face)\b.{0,15}\b(?:swell\w*|swollen|swelled|tighten\w*)"),
         r"\bthroat\b.{0,12}\bclos(?:ing|ed|es)\b|anaphyla\w*",
     )),
+    ("symptom-swelling-of-the-face-or-throat", (
+        r"严重(?:的)?过敏|过敏性休克|过敏(?:得|到)?[^，。]{0,4}(?:休克|喘|呼吸困难)",
+        r"\bsevere(?:ly)? allerg\w*(?: reaction)?|\ballergic shock\b|\bepi-?pen\b",
+    )),
     ("symptom-fainting", (
         r"[晕昏](?:过去|倒|厥)|失去知觉|眼前一黑.{0,4}倒",
         (r"\bfaint(?:ed|s|ing)\b|\b(?:pass|black)(?:ed|es|s|ing) out\b|\bcollapsed\b|"
@@ -106,6 +125,9 @@ _TABLE: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
     )),
     ("symptom-impaired-consciousness", (
         r"[叫唤喊]不醒|没有?意识|不省人事|胡言乱语",
+        (r"(?:摔|跌|撞|磕|砸)[^。]{0,8}(?:头|脑|一跤|倒|了)[^。]{0,12}(?:头[疼痛晕]|呕吐|吐了|嗜睡|犯困|昏|迷糊|叫不醒)"),
+        (r"\b(?:fell|fall|fallen|hit (?:my|his|her|their) head|head injury|bumped (?:my|his|her) head)\b.{0,50}"
+        r"\b(?:vomit\w*|throwing up|drows\w*|sleepy|confus\w*|headache|dizzy)\b"),
         rf"(?:{_CANNOT}|{_NOT}|hard to) (?:wake|be woken|respond)|unresponsive|not responding",
     )),
     ("symptom-jaundice", (
@@ -138,13 +160,15 @@ _TABLE: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
     )),
     ("symptom-sudden-one-sided-weakness", (
         r"(?:半边|一侧|一边|左边|右边|左半|右半)[^。]{0,6}(?:发麻|麻了|动不了|没力|无力|不能动|抬不起|歪)",
-        r"嘴[角巴]?(?:突然)?歪",
+        r"(?:嘴[角巴]?|口角|面部|脸)(?:突然|有点|都)?歪|口眼歪斜|口角流涎",
+        r"\b(?:mouth|smile|face)\b.{0,12}\b(?:crooked|lopsided|drooping|twisted|droops)\b",
         _near(r"\b(?:one|left|right) side|half of", r"\b(?:numb|weak|droop\w*|paraly\w*)\b", 30),
         r"\bface\b.{0,15}\bdroop\w*",
     )),
     ("symptom-sudden-slurred-speech", (
         r"说话[^，。]{0,4}(?:不清|含糊|不利索|说不出)|大舌头了",
         r"\bslurr?(?:ed|ing|s)\b|suddenly " + _CANNOT + r" (?:speak|talk)",
+        _CANNOT + r" (?:speak|talk) (?:clearly|properly|normally)|\bspeech (?:is|has become|became) (?:unclear|garbled|slurred)",
     )),
     ("symptom-sudden-severe-headache", (
         r"头[^，。]{0,4}(?:炸开|裂开|剧痛|剧烈)|从来?没[^，。]{0,6}头[疼痛]",
@@ -171,6 +195,13 @@ _TABLE: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
         r"very sleepy)"),
     )),
     ("symptom-suspected-poisoning", (
+        r"(?:误吞|误食|误服|吞下|吞了|吞进|咽下了?)[^，。？！]{0,10}(?:电池|磁|硬币|钉|针|玻璃|干燥剂|洗衣|樟脑|药|维生素|异物|纽扣|弹珠)",
+        r"(?:毒蘑菇|野蘑菇|野生菌|见手青|野菜|四季豆|豆角|发芽)[^。？！]{0,10}(?:上吐下泻|呕吐|吐了|吐|拉肚子|腹泻|头晕|看到小人|幻觉)",
+        (r"\bswallow(?:ed|s)\b[^.?!]{0,30}\b(?:batter(?:y|ies)|magnets?|coins?|pins?|needles?|glass|mothballs?|pods?|gumm(?:y|ies)"
+        r"|pills?|tablets?|vitamins?|medicines?|beads?|buttons?)\b"),
+        r"\b(?:wild |foraged )?(?:mushrooms?|fungi)\b[^.?!]{0,40}\b(?:vomit\w*|throwing up|threw up|diarrh\w+|hallucinat\w*)\b",
+        r"(?:漂白水|漂白剂|84消毒液|消毒液|双氧水|亚氯酸钠|二氧化氯)[^。？！]{0,8}(?:喝|口服|灌肠|治)|(?:喝|口服|灌肠)[^。？！]{0,6}(?:漂白|消毒液|双氧水|二氧化氯)",
+        r"\b(?:drink\w*|drank|enema|swallow\w*|cure|treat|for)\b.{0,25}\b(?:bleach|chlorine dioxide|turpentine|mms)\b|\bbleach enema\b",
         rf"{_ATE_ZH}[^。？！]{{0,10}}(?:生的?|没煮熟的?|未炮制的?|多|\d+[颗粒个])[^。？！]{{0,4}}(?:{_TOXIC})",
         rf"[吃喝服吞嚼误][^。]{{0,8}}(?:{_TOXIC}|药酒){_AIM_ZH}{{0,12}}(?:麻木|发麻|嘴麻|舌麻|舌头麻|心慌|抽|昏)",
         rf"(?:生|没煮熟)[^。]{{0,3}}(?:{_TOXIC})[^。]{{0,8}}(?:吐|晕|头痛|心慌|难受)",

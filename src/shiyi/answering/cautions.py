@@ -129,6 +129,11 @@ def _concerns(desk: Desk, found: Finding) -> bool:
     about, name = desk.reading.profile, found.against.rpartition("/")[2]
     if name in _WOMEN:
         return bool(about.pregnant) or not (about.sex == "male" or about.pregnant is False)
+    if (
+        desk.facts.of(found.against, SHIYI.excludesFoodGroup)
+        and found.against.find("/disease-") < 0
+    ):
+        return False  # a diet is kept by choice: who keeps it says so
     grave = found.severity == "contraindicated"
     if desk.facts.is_a(found.against, SHIYI.Disease, SHIYI.Symptom):
         return grave or not desk.facts.is_a(found.against, SHIYI.EmergencySign)

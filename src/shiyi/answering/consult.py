@@ -23,9 +23,14 @@ from shiyi.answering.unopposed import (
     use_of,
 )
 from shiyi.answering.voice import closed
+from shiyi.model.names import resource
 from shiyi.ontology.terms import SHIYI
 
 _VERDICT: Final = {"contraindicated": "v_contra", "interaction": "v_inter", "caution": "v_caution"}
+_VERDICTS: Final = (
+    "v_allergy", "v_pair", "v_contra", "v_inter", "v_caution", "v_adverse", "v_diet", "v_avoided",
+)  # fmt: skip
+_NOT_EATEN: Final = frozenset({"v_allergy", "v_diet", "v_avoided"})
 _MOST, _MOST_GROUPS = 8, 4
 
 
@@ -45,11 +50,12 @@ class Case:
 def consult(desk: Desk) -> Part:
     """Write the verdict on each pair, its grounds, and what stays unknown."""
     part = Part()
-    alone: list[str] = []
+    alone, every = list[str](), list[Finding]()
     apart = asks_difference(desk.reading.question) and not desk.reading.person.drugs
     for group in desk.reading.groups[:_MOST_GROUPS]:
         case = _case(desk, group)
         met = {f.material for f in case.found}
+        every += case.found
         # ginkgo may be its leaf or its seed: what meets the medicine is told before the other's poison
         aside = [m for m in group[1:] if met and m not in met]
         _poisons(desk, [m for m in group if m not in aside], part)
@@ -66,7 +72,10 @@ def consult(desk: Desk) -> Part:
     if alone:
         part.take(sheet(desk, alone))
     part.opening.lines.sort(key=lambda line: not line.facts)  # what is recorded comes first
-    if part.warnings:
+    kept = [f for f in every if _verdict(f) in _NOT_EATEN]
+    if kept:
+        _kept_from(desk, kept, part)
+    if part.warnings and (len(kept) < len(every) or not every):
         pair = any(f.predicate in INCOMPATIBLE for f in part.facts.values())
         several = desk.reading.drugs or desk.reading.person.drugs or len(desk.reading.groups) > 1
         key = "v_ask_prescriber" if pair else "v_ask" if several else "v_ask_one"
@@ -78,6 +87,13 @@ def consult(desk: Desk) -> Part:
         part.opening.add(desk.voice.say("o_sheet", items=names))
     _closing(desk, part)
     return part
+
+
+def _kept_from(desk: Desk, kept: Iterable[Finding], part: Part) -> None:
+    """Say to read labels, and with an allergy which signs need a doctor at once."""
+    part.section("h_caution").add(desk.voice.say("s_labels"))
+    if any(_verdict(f) == "v_allergy" for f in kept):
+        red_flags(desk, [resource("disease-food-allergy").value], part)
 
 
 def _poisons(desk: Desk, materials: Iterable[str], part: Part) -> None:
@@ -136,7 +152,7 @@ def _verdicts(desk: Desk, case: Case, part: Part) -> None:
         return
     mark = "；" if desk.voice.language == "zh" else "; "
     pieces: list[Piece] = [(desk.voice.names(f.material for f in asked), ())]
-    for key in ("v_allergy", "v_pair", "v_contra", "v_inter", "v_caution", "v_adverse"):
+    for key in _VERDICTS:
         found = [f for f in asked if _verdict(f) == key]
         if found:
             facts = tuple({f.fact.claim: f.fact for f in found if f.facts}.values())
@@ -150,6 +166,11 @@ def _verdicts(desk: Desk, case: Case, part: Part) -> None:
 def _verdict(found: Finding) -> str:
     if found.facts and found.fact.predicate in ADVERSE:
         return "v_adverse"
+    rule = any(f.predicate == SHIYI.excludesFoodGroup for f in found.facts)
+    if found.left_out:
+        return "v_diet" if rule else "v_avoided"
+    if rule:
+        return "v_contra"
     if not found.facts or found.fact.predicate not in (*CAUTION, *INTERACTION, *INCOMPATIBLE,
                                                        SHIYI.unsuitableFood):  # fmt: skip
         return "v_allergy"
@@ -182,21 +203,31 @@ def _unspoken(desk: Desk, case: Case, part: Part, held: bool) -> None:
                 part.section("h_compare").add(voice.say("v_mixed", x=x, y=y), *facts[:2])
         elif good and not held:
             part.opening.add(use_of(desk, facts, x, y), *facts[:2])
-        elif not _denied(desk, case, target, part):
+        elif not (_is_diet(desk, target) or _denied(desk, case, target, part)):
             silent.append(target)
         part.paths += [f.path(f.subject) for f in facts]
         if case.met(target) or good:
             _denied(desk, case, target, part)
+    if held:  # the line on cold and heat speaks for the trouble, not for who has it
+        told = [t for t in silent if t in desk.reading.ailments]
+        part.told |= {
+            voice.say("m_pair", x=called(desk, case.materials), y=voice.name(t)) for t in told
+        }
+        silent = [t for t in silent if t not in told]
     if silent:
         values = {"x": called(desk, case.materials), "y": voice.names(silent)}
         missing = voice.say("m_pair", **values)
-        if held:
-            part.told.add(missing)
-        elif not any(f.against in case.targets for f in case.found):
+        if not any(f.against in case.targets for f in case.found):
             part.opening.add(voice.say("v_none", **values))
             part.told.add(missing)
             patterns_behind(desk, case.materials, silent, part)
         part.missing.append(missing)
+
+
+def _is_diet(desk: Desk, target: str) -> bool:
+    """Tell whether people are told by what they leave out: nothing else is recorded of them."""
+    person = desk.facts.is_a(target, SHIYI.Population)
+    return person and bool(desk.facts.of(target, SHIYI.excludesFoodGroup))
 
 
 def _denied(desk: Desk, case: Case, target: str, part: Part) -> bool:

@@ -173,7 +173,8 @@ def read_as(question: str, context: Context, runtime: Runtime) -> str:
     limit = runtime.settings.answer.max_question_chars
     if (rest := _fragment(question)) and (filled := _exchanged(rest, last, runtime)):
         return filled if len(filled) <= limit else question
-    if context.asked and not is_question(question):
+    told = stated(question, runtime.linker, runtime.facts)
+    if (context.asked or told != Profile()) and not is_question(question):
         joined = f"{last}\n{question}"
         return joined if len(joined) <= limit else question
     return _pronoun(question, last, runtime)

@@ -108,7 +108,7 @@ EN: Final[Mapping[Intent, tuple[str, ...]]] = {
         "instead of", "replace", "replacement", "substitute", "skip", "without taking", "wean",
         "reduce my dose", "lower my dose", "cut down", "taper", "discontinue", "rather than",
         "alternative to my", "give up my", "drop my", "halve", "cut my", "reduce my", "no longer need",
-        "not take my", "stop using",
+        "not take my", "stop using", "be stopped", "stop it", "stopped taking", "throw away my",
     ),
     Intent.DOSE: ("how much", "how many", "dose", "dosage", "how often", "what amount", "grams"),
     Intent.DIAGNOSIS: (
@@ -182,7 +182,8 @@ _AVOID: Final = re.compile(
     r"|(?:什么|哪些|啥)(?:食物|东西|食品)?(?:是)?(?:不能|不可以?|不宜|不要|不该|不应该?|不适合|要少|应少|得少|忌|要避免|应避免|该避免)(?:多)?(?:吃|喝|食用?|饮)?"
     r"|(?:什么|哪些|哪种|啥)[^,，。？?]{0,12}(?:相互作用|相克|冲突|犯冲)"
     r"| (?:what|which) (?:\w+ ){0,3}interacts? with "
-    r"| (?:what|which) (?:\w+ ){0,3}(?:avoid|limit|not eat|not drink|stay away from) "
+    r"| (?:what|which) (?:\w+ ){0,8}(?:avoid|limit|not eat|not drink|stay away from) "
+    r"|(?:饮食禁忌|忌口)(?:有哪些|有什么|是什么)?[？?。 ]*$"
     r"| (?:what|which) (?:\w+ ){0,2}(?:worsens?|aggravates?|triggers?|are bad for|is bad for|harms?) "
     r"| (?:what|which) (?:\w+ ){0,2}makes? (?:\w+ ){1,4}worse "
     r"| (?:what not to (?:eat|drink)|(?:foods?|drinks?|things) (?:to avoid|bad for)) "
@@ -206,6 +207,23 @@ def is_cue(text: str) -> bool:
     return plain or any(
         spaced in f" {cue} " or f" {cue} " in spaced for cues in EN.values() for cue in cues
     )
+
+
+def is_meal(text: str) -> bool:
+    """Tell whether words only say at which meal, how often or for whom something is eaten.
+
+    >>> is_meal("早餐"), is_meal("长高")
+    (True, False)
+    """
+    return _MEAL.fullmatch(fold(text).strip()) is not None
+
+
+_MEAL: Final = re.compile(
+    r"(?:一日)?[早中午晚三]?[餐饭]|早饭|午饭|晚饭|夜宵|宵夜|零食|平时|每天|日常|家常|饮食|食物|食品|水果|蔬菜|恢复|身体|健康"
+    r"|(?:for )?(?:breakfast|lunch|dinner|supper|meals?|snacks?|daily|every day|diet|family|ideas?|health|healthy|body|fruits?|vegetables?"
+    r"|(?:my )?(?:grand(?:ma|pa|mother|father)|mother|mum|mom|father|dad|wife|husband|son|daughter|sister|brother))"
+    r"|姐姐|妹妹|哥哥|弟弟|奶奶|爷爷|外婆|外公|姥姥|姥爷|男孩|女孩|妈妈|爸爸|老婆|老公"
+)
 
 
 def names_medicine(text: str) -> bool:
@@ -240,7 +258,7 @@ def asks_difference(text: str) -> bool:
 
 
 _DIFFERENCE: Final = re.compile(
-    r"不同|区别|差别|不一样|一样的?吗|是不是一样|同一[种样个]|一回事|\bthe same\b|哪个更|哪种更|\bdiffer\w*|\bcompare[ds]?\b|\bversus\b|\bvs\b|same as"
+    r"不同|区别|区分|分辨|辨别|鉴别|怎么分|差别|不一样|一样的?吗|是不是一样|同一[种样个]|一回事|\bthe same\b|哪个更|哪种更|\bdiffer\w*|\bcompare[ds]?\b|\bversus\b|\bvs\b|same as|\btell\b.{3,60}\bapart\b|\bdistinguish\b"
 )
 
 

@@ -28,11 +28,14 @@ _SIGNS: Final = (
 _ORGANS: Final = (  # said loosely of an organ: enough to warn of a thing, not to advise for a disease
     ((r"肾(?:脏|功能)?(?:一直|有点|都|太)?(?:不好|不太好|很差|较差|差|有问题|有毛病|弱)"
      r"|\b(?:bad|poor|weak|failing|damaged) kidneys?\b|\bkidney (?:disease|problems?|trouble|issues?|damage|function)\b"
+     r"|\b(?:damage|hurt|harm|bad for|strain)s? (?:the |my |your |our )?kidneys?\b|伤肾|肾损伤"
      r"|\bkidneys? (?:is|are) (?:not good|bad|weak|poor|failing|damaged)\b"),
      "disease-chronic-kidney-disease"),
-    ((r"\b(?:bad|poor|weak|damaged) liver\b|\bliver (?:problems?|trouble|issues?|damage)\b"),
+    ((r"\b(?:damage|hurt|harm|bad for)s? (?:the |my |your |our )?liver\b|伤肝|肝损伤|"
+      r"\b(?:bad|poor|weak|damaged) liver\b|\bliver (?:problems?|trouble|issues?|damage)\b"),
      "disease-hepatic-disease"),
 )  # fmt: skip
+_PARTICLE: Final = re.compile("[吗呢么吧啊]$")
 _SHORT: Final = 2  # Chinese characters; a shorter word says too little to be an emergency
 
 
@@ -42,8 +45,9 @@ def as_described(mentions: Iterable[Mention], question: str, facts: Facts) -> tu
     A short word that is only *like* the name of an emergency sign, as 大便 is like 黑便, names
     nothing; emergencies that are told in other words are found by rule (``alarms``).
     """
+    whole = (m for m in mentions if not _is_piece(m, question))
     found = [replace(m, iri="", score=0.0, alternatives=()) if _is_slight(m, facts) else m
-             for m in mentions]  # fmt: skip
+             for m in whole]  # fmt: skip
     beside = any(facts.is_a(m.iri, *MATERIAL) for m in found if m.iri)
     for words, name in (*_SIGNS, *(_ORGANS if beside else ())):
         iri = resource(name).value
@@ -58,6 +62,14 @@ def as_described(mentions: Iterable[Mention], question: str, facts: Facts) -> tu
             "semapv:ManualMappingCuration",
         ))  # fmt: skip
     return tuple(sorted(found, key=lambda m: (m.start, m.end)))
+
+
+def _is_piece(mention: Mention, question: str) -> bool:
+    """Tell whether a mention is the end of a word with the mark of a question, or of "I've"."""
+    text = mention.text.strip()
+    if question[max(0, mention.start - 1) : mention.start] in {"'", "’"} and len(text) <= _SHORT:
+        return True
+    return len(text) <= _SHORT and bool(_PARTICLE.search(text))
 
 
 def _is_slight(mention: Mention, facts: Facts) -> bool:

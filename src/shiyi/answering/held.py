@@ -30,7 +30,11 @@ def _vetoed(desk: Desk, choice: Choice, part: Part) -> int:
     own = set(desk.reading.ailments)
     told: dict[str, None] = {}
     for candidate in choice.vetoed:
-        mine = (f for f in candidate.vetoes if not f.facts or f.fact.predicate not in TOXIC)
+        mine = (
+            f for f in candidate.vetoes
+            if not (f.left_out and f.material == f.against)
+            and (not f.facts or f.fact.predicate not in TOXIC)
+        )  # fmt: skip
         found = next((f for f in mine if f.against not in own), None)
         if found is None or len(told) == 2:
             continue

@@ -1,7 +1,7 @@
 """Lists that are asked for: what to avoid in some state, and which things are of some quality."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Final
 
 from shiyi.answering.cues import Intent
@@ -36,12 +36,17 @@ def is_met_by(reading: Reading) -> tuple[str, ...]:
 
 
 def avoided(desk: Desk) -> Part:
-    """Write what is recorded against in the states, and with the medicines, that were named."""
+    """Write what is recorded against in the states, and with the medicines, that were named.
+
+    Where a group of foods is named (海鲜, nuts), only what belongs to it is listed, if anything does.
+    """
     part, voice = Part(), desk.voice
     concerned = is_met_by(desk.reading)[:_MOST_STATES]
+    groups = {low for g in named_groups(desk) for low in desk.facts.below(g)}
     for state in concerned:
         drug = desk.facts.is_a(state, SHIYI.Drug)
         found = _meeting(desk, state) if drug else _ranked(desk, against(desk, state))
+        found = [f for f in found if _is_of(desk, f.other(state), groups)] if groups else found
         if not found:
             part.missing.append(voice.say("m_avoid", x=voice.name(state)))
             continue
@@ -60,6 +65,16 @@ def avoided(desk: Desk) -> Part:
         part.section("h_caution").add(voice.say("s_avoid_rest"))
     red_flags(desk, desk.reading.ailments, part)
     return part
+
+
+def named_groups(desk: Desk) -> tuple[str, ...]:
+    """List the groups of foods a question names."""
+    return tuple(o for o in desk.reading.others if desk.facts.is_a(o, SHIYI.FoodGroup))
+
+
+def _is_of(desk: Desk, thing: str, groups: Collection[str]) -> bool:
+    kinds = desk.facts.above(thing)
+    return any(f.object in groups for k in kinds for f in desk.facts.of(k, SHIYI.hasFoodGroup))
 
 
 def each_cited(desk: Desk, key: str, sign: str, items: Iterable[tuple[str, Fact]]) -> list[Piece]:

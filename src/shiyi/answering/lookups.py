@@ -180,18 +180,24 @@ _CHILDREN: Final = frozenset(
     resource(f"population-{name}").value for name in ("infant", "young-child", "child")
 )
 _FEVER: Final = resource("symptom-fever").value
+_INFANT: Final = resource("population-infant").value
+_LOSING_WATER: Final = frozenset(
+    resource(f"symptom-{name}").value for name in ("diarrhoea", "vomiting", "loose-stools")
+)
 
 
 def is_feverish_child(reading: Reading) -> bool:
-    """Tell whether it is a child's fever that something is sought for."""
-    child = _CHILDREN.intersection((*reading.populations, *reading.person.states))
-    return bool(child) and _FEVER in reading.ailments
+    """Tell whether it is a child's fever, or an infant that loses water, that something is sought for."""
+    states = {*reading.populations, *reading.person.states}
+    infant = _INFANT in states and _LOSING_WATER.intersection(reading.ailments)
+    return bool(infant) or (bool(_CHILDREN & states) and _FEVER in reading.ailments)
 
 
 def feverish_child(desk: Desk) -> Part:
-    """Send a child with a fever to a doctor, ask what a doctor will ask, and suggest nothing."""
+    """Send a child with a fever, or an infant that loses water, to a doctor, ask what a doctor will ask, and suggest nothing."""
     part = doctor(desk)
-    part.opening.add(desk.voice.say("s_child_fever"))
+    fever = _FEVER in desk.reading.ailments
+    part.opening.add(desk.voice.say("s_child_fever" if fever else "s_infant_water"))
     question_texts(desk, desk.reading.ailments, part)
     return part
 
@@ -301,11 +307,15 @@ _COMMON: Final = frozenset(
 )
 
 
+_COMMON_ZH: Final = frozenset({"等于", "什么", "怎么", "可以", "多少", "说明", "代表"})
+
+
 @lru_cache(maxsize=1024)
 def _grams(text: str) -> frozenset[str]:
     folded = fold(text)
     pairs = {
-        a + b for a, b in itertools.pairwise(folded) if is_cjk(a) and is_cjk(b)
+        a + b for a, b in itertools.pairwise(folded)
+        if is_cjk(a) and is_cjk(b) and a + b not in _COMMON_ZH
     }  # fmt: skip
     kept = "".join(c if c.isascii() and c.isalnum() else " " for c in folded)
     return frozenset(pairs | {w for w in kept.split() if len(w) > 2 and w not in _COMMON})

@@ -5,12 +5,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
-from shiyi.answering.alarms import emergency_signs, is_alarm
+from shiyi.answering.ages import life_stages, stages_told
+from shiyi.answering.alarms import emergency_signs, is_alarm, is_only_feared
 from shiyi.answering.asked import outside_names
-from shiyi.answering.cues import Intent, intents_of, names_medicine, refuses, words
+from shiyi.answering.cues import Intent, intents_of, names_medicine, refuses
 from shiyi.answering.described import as_described
 from shiyi.answering.facts import Facts
+from shiyi.answering.leaving_out import allergens as allergens_of
+from shiyi.answering.leaving_out import not_eaten
 from shiyi.answering.roles import AILMENT, MATERIAL
+from shiyi.answering.whose import in_time, of_others
 from shiyi.linking.normalise import fold, is_cjk
 from shiyi.model.mention import Mention
 from shiyi.model.names import resource
@@ -24,6 +28,9 @@ _BELONGS: Final = (
     ("drug-immunosuppressants", "population-immunosuppressed"),
     ("disease-diabetes-mellitus", "population-diabetic"),
     ("population-diabetic", "disease-diabetes-mellitus"),
+    # a pregnancy may have begun unknown, and what bleeds in an operation bleeds after it
+    ("population-trying-to-conceive", "population-pregnant"),
+    ("population-postoperative", "population-preoperative"),
     ("disease-glucose-6-phosphate-dehydrogenase-deficiency", "population-g6pd"),
 )
 
@@ -37,16 +44,17 @@ class Linker(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """The states that are certain, the medicines taken, and allergies, all as concepts.
+    """The states that are certain, the medicines taken, allergies and foods not eaten, as concepts.
 
-    ``states`` are conditions of every kind; ``unknown`` are words of the profile that we could
-    not link.
+    ``states`` are conditions of every kind, diets among them; ``left_out`` are foods and groups
+    of foods; ``unknown`` are words of the profile that we could not link.
     """
 
     states: tuple[str, ...] = ()
     drugs: tuple[str, ...] = ()
     allergies: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +80,7 @@ class Reading:
     others: tuple[str, ...]
     person: Person
     profile: Profile
+    theirs: tuple[str, ...] = ()  # states and medicines of somebody else, told beside the question
 
     def wants(self, *intents: Intent) -> bool:
         """Tell whether any of these is asked for."""
@@ -84,11 +93,19 @@ def read_question(
     """Link the words, sort the concepts by role and add what the profile says."""
     said = (m for m in linker.link(question, language) if not is_alarm(m.text))
     whole = outside_names(_relinked(tuple(said), question, linker), question)
-    mentions = as_described(whole, question, facts)
+    mentions = in_time(as_described(whole, question, facts), question, facts)
     linked = [_as_medicine(m, facts) for m in mentions if m.iri]
+    theirs = of_others(linked, question, facts)
+    linked = [m for m in linked if m not in theirs]
     intents = set(intents_of(question))
-    allergens = [m for m in linked if _is_allergen(question, m)]
+    foods = [m for m in linked if facts.is_a(m.iri, *_TAKEN)]
+    allergens = list(allergens_of(question, foods))
     linked = [m for m in linked if m in allergens or not _is_allergy(m, allergens)]
+    left_out = [m for m in not_eaten(question, foods) if m not in allergens]
+    if Intent.ADVICE in intents or len(foods) > len(left_out) + len(allergens):
+        allergens += left_out  # what is said of them is heeded; they are not what is asked about
+    else:
+        left_out = []
     if Intent.ADVICE not in intents_of(_without_names(question, linked, facts)):
         intents.discard(Intent.ADVICE)
     drugs = [m for m in linked if facts.is_a(m.iri, SHIYI.Drug) and m not in allergens]
@@ -110,10 +127,17 @@ def read_question(
     constitutions, populations = those(SHIYI.Constitution), those(SHIYI.Population)
     named = {m.iri for m in linked}
     meant = [forms.get(m.iri) or _materials(m, facts) for m in linked if m not in allergens]
-    groups = _groups([*meant, [_TEA] if _names_tea(question) and _TEA in facts.labels else []])
+    tea = _TEA in facts.labels and _names_tea(_without_drinks(question, linked, facts))
+    groups = _groups([*meant, [_TEA] if tea else []])
     materials = [iri for group in groups for iri in group]
-    mentioned = (*ailments, *constitutions, *populations, *_ages(question, facts))
-    person = _person(profile, linker, facts, mentioned, taken, [m.iri for m in allergens])
+    ages = stages_told(question, facts)
+    if ages and not set(ages).intersection(populations):
+        populations = (*populations, ages[0])
+    mentioned = (*ailments, *constitutions, *populations, *ages)
+    person = _person(
+        profile, linker, facts, mentioned, taken, [m.iri for m in allergens if m not in left_out]
+    )
+    person = replace(person, left_out=tuple(dict.fromkeys(m.iri for m in left_out)))
     known = {*materials, *taken, *ailments, *constitutions, *populations}
     seasons, methods = those(SHIYI.Season), those(SHIYI.Method)
     aims = those(SHIYI.Therapy)
@@ -128,7 +152,7 @@ def read_question(
         materials=tuple(materials), groups=groups, drugs=tuple(dict.fromkeys(taken)),
         aims=aims, seasons=seasons, methods=methods, rules=rules, emergencies=emergencies,
         others=tuple(sorted(named - known - {*seasons, *methods, *rules, *emergencies, *aims})),
-        person=person, profile=profile,
+        person=person, profile=profile, theirs=tuple(dict.fromkeys(m.iri for m in theirs)),
     )  # fmt: skip
 
 
@@ -149,6 +173,14 @@ def _without_names(question: str, linked: list[Mention], facts: Facts) -> str:
     for m in linked:
         if facts.is_a(m.iri, *MATERIAL):
             question = question[: m.start] + "□" * (m.end - m.start) + question[m.end :]
+    return question
+
+
+def _without_drinks(question: str, linked: list[Mention], facts: Facts) -> str:
+    """Blank out drinks made of what is named before: "liquorice tea" is no tea."""
+    for m in linked:
+        if facts.is_a(m.iri, *MATERIAL) and question[m.end :].lower().startswith(" tea"):
+            question = question[: m.end] + " □□□" + question[m.end + 4 :]
     return question
 
 
@@ -177,6 +209,7 @@ def _emergencies(
         iri for m in linked if not m.negated for iri in m.alternatives
         if facts.is_a(iri, SHIYI.EmergencySign)
     ]  # fmt: skip
+    named = (iri for iri in named if not is_only_feared(question, iri))
     signs = emergency_signs(question, pregnant=bool(profile.pregnant))
     described = [resource(sign).value for sign in signs]
     known = (each for each in described if facts.is_a(each, SHIYI.EmergencySign))
@@ -197,6 +230,7 @@ def _preparations(drugs: list[Mention], linker: Linker, facts: Facts) -> dict[st
     return found
 
 
+_TAKEN: Final = (SHIYI.Drug, *MATERIAL, SHIYI.Organism, SHIYI.FoodGroup)
 _FORM: Final = re.compile(
     r"^(?:口服|补充?|oral )|(?:补充剂|制剂|剂|片|丸|胶囊|药)$"
     r"| (?:preparations?|pills?|tablets?|capsules?|supplements?|medicines?)$"
@@ -244,32 +278,6 @@ def _is_allergy(mention: Mention, allergens: list[Mention]) -> bool:
     )
 
 
-def _ages(question: str, facts: Facts) -> list[str]:
-    """Read an age from the words: "8个月", "2 years old", "宝宝"."""
-    text, ages = fold(question), list[float]()
-    for number, unit in _AGE.findall(text):
-        years = float(_DIGITS.get(number, number))
-        ages.append(years / 12 if unit.startswith(("个月", "month", "mo")) else years)
-    if not ages and any(word in text for word in ("宝宝", "婴儿", "半岁", "不满一岁", "未满一岁")):
-        ages.append(0.5)
-    if not ages and ("toddler" in text or "幼儿" in text):
-        ages.append(2.0)
-    names = [name for age in ages for name in _life_stage(Profile(age=min(age, 130.0)))]
-    iris = (resource(name).value for name in names)
-    return [iri for iri in dict.fromkeys(iris) if iri in facts.labels]
-
-
-_AGE: Final = re.compile(
-    r"(\d{1,3}|[一二两三四五六七八九十]|\b(?:one|two|three|four|five|six|seven|eight|nine|ten))[\s-]*"
-    r"(个月|岁|months?\b|years?[ -]old|yo\b|mo\b)"
-)
-_DIGITS: Final = dict(
-    zip("一二两三四五六七八九十", (1, 2, 2, 3, 4, 5, 6, 7, 8, 9, 10), strict=True)
-) | {
-    name: n for n, name in enumerate(
-        ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"), 1
-    )
-}  # fmt: skip
 _PARTS: Final = frozenset({"Food", "MFHSubstance", "Meridian", "OrganismPart"})
 _APART, _NEAR, _TURNED = 24, 4, 0.8
 
@@ -305,15 +313,6 @@ def _groups(found: Iterable[list[str]]) -> tuple[tuple[str, ...], ...]:
     return tuple(groups)
 
 
-def _is_allergen(question: str, mention: Mention) -> bool:
-    """Tell whether the words around a mention say that it brings on an allergy."""
-    after = fold(question[mention.end : mention.end + 12])
-    before = words(question[max(0, mention.start - 30) : mention.start])
-    return after.startswith(("过敏", "allerg", "intoleran", "不耐受")) or any(
-        before.endswith(f" {cue} ") for cue in ("allergic to", "allergy to", "intolerant to")
-    )
-
-
 def _person(
     profile: Profile,
     linker: Linker,
@@ -335,11 +334,11 @@ def _person(
 
     drugs = [*taken, *linked(profile.medicines, SHIYI.Drug, *MATERIAL)]
     allergies = [*allergens]
-    allergies += linked(profile.allergies, SHIYI.Drug, *MATERIAL, SHIYI.Organism)
+    allergies += linked(profile.allergies, *_TAKEN)
     typed = [profile.constitution] if profile.constitution else []
     states = [*mentioned, *linked(profile.conditions, SHIYI.Condition)]
     states += linked(typed, SHIYI.Constitution)
-    states += [resource(name).value for name in _life_stage(profile)]
+    states += [resource(name).value for name in life_stages(profile)]
     for name, belongs in _BELONGS:
         concept = resource(name).value
         if any(concept in facts.above(each) for each in (*states, *drugs)):
@@ -348,20 +347,3 @@ def _person(
         tuple(dict.fromkeys(s for s in states if s in facts.labels)),
         tuple(dict.fromkeys(drugs)), tuple(dict.fromkeys(allergies)), tuple(unknown),
     )  # fmt: skip
-
-
-def _life_stage(profile: Profile) -> list[str]:
-    stages = []
-    if profile.pregnant:
-        stages.append("population-pregnant")
-    if profile.lactating:
-        stages.append("population-lactating")
-    if profile.allergies:
-        stages.append("population-allergic")
-    if profile.age is not None:
-        for name, low, high in (
-            ("infant", 0, 1), ("young-child", 0, 3), ("child", 0, 14), ("elderly", 65, 131),
-        ):  # fmt: skip
-            if low <= profile.age < high:
-                stages.append(f"population-{name}")
-    return stages

@@ -11,7 +11,7 @@ from shiyi.answering.methods.claims import is_benefit, near
 from shiyi.answering.parts import Desk, Part, red_flags
 from shiyi.answering.paths import Retrieved
 from shiyi.answering.phrases import LANGUAGES, PROPERTY
-from shiyi.answering.roles import MATERIAL, PROFILE
+from shiyi.answering.roles import CAUTION, MATERIAL, PROFILE
 from shiyi.answering.texts import PASSAGE
 from shiyi.answering.voice import closed
 from shiyi.model.rdf import NamedNode, local_name
@@ -92,9 +92,12 @@ def _place(key: Key) -> int:
 
 def spoken_of(desk: Desk, retrieved: Retrieved, least: float, part: Part) -> list[Line]:
     """Say what texts hold of words that no concept was found for, with their notes."""
-    lines, voice = list[Line](), desk.voice
+    lines, voice, reading = list[Line](), desk.voice, desk.reading
+    mine = {*reading.person.states, *reading.ailments, *reading.constitutions, *reading.populations}
     end, space = ("。", "") if voice.language == "zh" else (".", " ")
     for fact in (each.fact for each in retrieved.beside):
+        if fact.predicate in CAUTION and fact.object not in mine:
+            continue  # whom else it does not suit is not asked
         if fact.language or (is_benefit(fact) and not _may_help(desk, fact, least, part)):
             continue
         key = (fact.subject, fact.predicate.value, "of", fact.positive)

@@ -34,6 +34,7 @@ class Finding:
     against: str
     facts: tuple[Fact, ...]
     through: str = ""
+    left_out: bool = False  # not eaten by choice: a wish, and no harm
 
     @property
     def fact(self) -> Fact:
@@ -74,7 +75,9 @@ class Safety:
             *self.against_states(material, person.states),
             *self._drugs(material, person.drugs),
             *self._materials(material, [*beside, *person.drugs]),
-            *self._allergies(material, person.allergies),
+            *self._kept_from(material, person.allergies),
+            *self._kept_from(material, person.left_out, by_choice=True),
+            *self._diets(material, person.states),
         ]
         return _gravest(found)
 
@@ -221,23 +224,54 @@ class Safety:
             for part, made_of in self._parts(material):
                 for opposite, also in self._parts(other):
                     for fact in self.facts.between(part, opposite):
-                        if fact.predicate in INCOMPATIBLE and fact.positive and not fact.derived:
+                        clash = fact.predicate in (*INCOMPATIBLE, *INTERACTION)
+                        if clash and fact.positive and not fact.derived:
+                            meets = fact.predicate in INTERACTION
+                            severity = "interaction" if meets else "contraindicated"
                             through = part if part != material else ""
-                            yield Finding(
-                                "contraindicated", material, other,
-                                (fact, *made_of, *also), through,
-                            )  # fmt: skip
+                            facts = (fact, *made_of, *also)
+                            yield Finding(severity, material, other, facts, through)
 
-    def _allergies(self, material: str, allergies: Iterable[str]) -> Iterator[Finding]:
-        for allergen in allergies:
-            known = set(self.facts.below(allergen))
+    def _kept_from(
+        self, material: str, things: Iterable[str], *, by_choice: bool = False
+    ) -> Iterator[Finding]:
+        """Find what somebody is allergic to, or leaves out, in a material, and others of its group."""
+        severity = "caution" if by_choice else "contraindicated"
+        for thing in things:
+            known = set(self.facts.below(thing))
+            groups = known if self.facts.is_a(thing, SHIYI.FoodGroup) else self._groups_of(thing)
             for part, made_of in self._parts(material):
                 origin = self.facts.of(part, SHIYI.derivedFromOrganism)
                 same = [f for f in origin if f.object in known]
+                member = next((f for f in self._memberships(part) if f.object in groups), None)
+                through = part if part != material else ""
                 if part in known or same:
                     facts = (*made_of, *same)
-                    through = part if part != material else ""
-                    yield Finding("contraindicated", material, allergen, facts, through)
+                    yield Finding(severity, material, thing, facts, through, by_choice)
+                elif member:
+                    facts = (member, *made_of)
+                    yield Finding(severity, material, thing, facts, through, by_choice)
+
+    def _diets(self, material: str, states: Iterable[str]) -> Iterator[Finding]:
+        """Find the groups of food that are left out by people of such a diet, or in a disease."""
+        for state in states:
+            by_choice = self.facts.is_a(state, SHIYI.Population)
+            severity = "caution" if by_choice else "contraindicated"
+            rules = [f for near in self.facts.above(state)
+                     for f in self.facts.of(near, SHIYI.excludesFoodGroup)]  # fmt: skip
+            groups = {group: rule for rule in rules for group in self.facts.below(rule.object)}
+            for part, made_of in self._parts(material) if groups else ():
+                for member in self._memberships(part):
+                    if rule := groups.get(member.object):
+                        through = part if part != material else ""
+                        facts = (member, rule, *made_of)
+                        yield Finding(severity, material, state, facts, through, by_choice)
+
+    def _memberships(self, material: str) -> tuple[Fact, ...]:
+        return self.facts.of(material, SHIYI.hasFoodGroup)
+
+    def _groups_of(self, material: str) -> set[str]:
+        return {group for f in self._memberships(material) for group in self.facts.below(f.object)}
 
     def _severity(self, fact: Fact) -> str:
         known = self._severities.get(fact.claim)

@@ -74,7 +74,8 @@ def stated(text: str, linker: Linker, facts: Facts, *, reply: bool = False) -> P
         allergies=tuple(a for a in dict.fromkeys(allergens) if a)[:5],
         conditions=tuple(
             m.text for m in mentions
-            if facts.is_a(m.iri, SHIYI.Disease) and not facts.is_a(m.iri, SHIYI.EmergencySign)
+            if (facts.is_a(m.iri, SHIYI.Disease) and not facts.is_a(m.iri, SHIYI.EmergencySign))
+            or facts.of(m.iri, SHIYI.excludesFoodGroup)
         )[:5],
         constitution=next((m.text for m in mentions if facts.is_a(m.iri, SHIYI.Constitution)), ""),
     )  # fmt: skip

@@ -86,8 +86,7 @@ class Voice:
     def reason(self, found: Finding) -> str:
         """Say one reason where the thing itself was just named."""
         if not found.facts or found.fact.predicate not in _SPOKEN:
-            allergen = self.name(found.against)
-            return self.say("f_bare_allergy", y=allergen)
+            return self._kept_from(found, bare=True)
         subject, other = self._ends(found.fact, found)
         values = {"y": other, "grade": self.grade(found.fact)}
         key = (
@@ -119,8 +118,7 @@ class Voice:
 
     def _stated(self, found: Finding) -> str:
         if not found.facts or found.fact.predicate not in (*_SPOKEN, SHIYI.aggravates):
-            key = "f_allergen" if found.material == found.against else "f_allergy"
-            return self.say(key, x=self.name(found.material), y=self.name(found.against))
+            return self._kept_from(found)
         subject, other = self._ends(found.fact, found)
         key = self._finding_key(found)
         text = self.say(key, x=subject, y=other, grade=self.grade(found.fact))
@@ -129,6 +127,28 @@ class Voice:
             if made_of:
                 text = self.say("f_through_part", x=self.name(found.material), part=subject) + text
         return text
+
+    def _kept_from(self, found: Finding, *, bare: bool = False) -> str:
+        """Say that a thing is, or is of the same group as, what somebody does not eat."""
+        names = {"x": self.name(found.material), "y": self.the(found.against)}
+        kind = "avoided" if found.left_out else "allergy"
+        member = next((f for f in found.facts if f.predicate == SHIYI.hasFoodGroup), None)
+        if member is None:
+            key = "f_bare" if bare else "f"
+            same = found.material == found.against and not bare
+            return self.say(f"{key}_{'itself_' if same else ''}{kind}", **names)
+        names["group"] = self.name(member.object)
+        if any(f.predicate == SHIYI.excludesFoodGroup for f in found.facts):
+            kind = "diet" if found.left_out else "diet_disease"
+        elif self.facts.is_a(found.against, SHIYI.FoodGroup):
+            kind = f"group_{kind}"
+        else:
+            kind = f"kin_{kind}"
+        said = self.say(f"f_{kind}", **names | {"x": self.name(member.subject)})
+        if member.subject != found.material:
+            part = names | {"part": self.name(member.subject)}
+            said = (self.say("f_through_part", **part) if not bare else "") + said
+        return said
 
     def grade(self, fact: Fact) -> str:
         """Give the source's own grade or rating, or our word for the relation."""

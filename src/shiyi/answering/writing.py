@@ -5,11 +5,19 @@ from functools import partial
 from typing import Final
 
 from shiyi.answering.advice import advise
+from shiyi.answering.beyond import MEDICAL, TOPICS, beyond_food, food_in
 from shiyi.answering.candidates import choose
 from shiyi.answering.consult import consult
-from shiyi.answering.cues import Intent, asks_difference, asks_of_one, asks_to_take, is_cue
+from shiyi.answering.cues import (
+    Intent,
+    asks_difference,
+    asks_of_one,
+    asks_to_take,
+    intents_of,
+    is_cue,
+)
 from shiyi.answering.draft import Section
-from shiyi.answering.listing import alike, avoided, is_met_by, qualities
+from shiyi.answering.listing import alike, avoided, is_met_by, named_groups, qualities
 from shiyi.answering.lookups import (
     constitution,
     doctor,
@@ -21,7 +29,7 @@ from shiyi.answering.lookups import (
 )
 from shiyi.answering.parts import Desk, Part
 from shiyi.answering.paths import Retrieved
-from shiyi.answering.phrases import capital, plain
+from shiyi.answering.phrases import capital, listed, plain
 from shiyi.answering.reading import Reading
 from shiyi.answering.report import asked_for, nothing, report, spoken_of
 from shiyi.answering.runtime import Runtime
@@ -32,8 +40,26 @@ _MOST_CHECKED: Final = 8
 BY_PATHS: Final = frozenset({"fused", "paths"})  # their facts are looked up beside the paths
 
 
+def only_beyond_food(reading: Reading) -> bool:
+    """Tell whether nothing is asked that has to do with food, and no two things are to meet."""
+    if not beyond_food(reading.question) or reading.wants(Intent.STOP):
+        return False
+    beside = reading.drugs or reading.ailments or reading.populations or len(reading.groups) > 1
+    if reading.materials and beside:
+        return False
+    return not intents_of(food_in(reading.question)).intersection(_OF_FOOD)
+
+
+_OF_FOOD: Final = frozenset({
+    Intent.ADVICE, Intent.MAY, Intent.AVOID, Intent.DOSE, Intent.STOP, Intent.METHOD, Intent.DRINK,
+    Intent.PROPERTY, Intent.CONSTITUTION, Intent.SUPPLEMENT,
+})  # fmt: skip
+
+
 def wants_advice(reading: Reading) -> bool:
     """Tell whether something to eat, drink or take is asked for, and there is a reason for it."""
+    if only_beyond_food(reading):
+        return False
     seeds = (*reading.ailments, *reading.constitutions, *reading.seasons, *reading.populations,
              *reading.aims)  # fmt: skip
     if reading.materials and asks_of_one(reading.question):
@@ -70,11 +96,12 @@ def write(desk: Desk, retrieved: Retrieved, runtime: Runtime, method: str) -> Pa
     _opened(desk, retrieved, runtime, method, part)
     reading, voice = desk.reading, desk.voice
     part.missing += [voice.say("m_profile", word=plain(w)) for w in reading.person.unknown][:5]
-    part.missing += [voice.say("m_unlinked", word=w) for w in unheard_of(reading)][:3]
+    unheard = () if only_beyond_food(reading) else unheard_of(reading)[:3]
+    part.missing += [voice.say("m_unlinked", word=w) for w in unheard]
     if reading.profile.pregnant and reading.profile.sex == "male":
         part.missing.append(voice.say("m_contradiction"))
     part.missing += retrieved.remarks
-    if not _rests(part):
+    if not _rests(part) and not only_beyond_food(reading):
         if not part.opening.lines:
             plain_ = voice.say("o_not_known")
             part.opening.add(nothing(voice.language) if method == "neighbourhood" else plain_)
@@ -87,7 +114,7 @@ def write(desk: Desk, retrieved: Retrieved, runtime: Runtime, method: str) -> Pa
 
 def _opened(desk: Desk, retrieved: Retrieved, runtime: Runtime, method: str, part: Part) -> None:
     """Put before all else what is held of the relation asked for, and of words not linked."""
-    if desk.reading.emergencies:
+    if desk.reading.emergencies or only_beyond_food(desk.reading):
         return
     least = runtime.settings.answer.recommend_from
     part.opening.lines[:0] = spoken_of(desk, retrieved, least, part)
@@ -97,7 +124,7 @@ def _opened(desk: Desk, retrieved: Retrieved, runtime: Runtime, method: str, par
 
 def _reports(desk: Desk, retrieved: Retrieved, part: Part, method: str) -> bool:
     """Tell whether the claims a method found are written out; ours does where all else is thin."""
-    if method == "none" or desk.reading.emergencies:
+    if method == "none" or desk.reading.emergencies or only_beyond_food(desk.reading):
         return False
     if method in BY_PATHS:
         return method == "fused" and not _rests(part)
@@ -133,6 +160,14 @@ def _first(desk: Desk, part: Part) -> None:
         text = voice.say("s_stop", drugs=drugs)
         part.warnings.append(SafetyWarning("caution", text))
         part.opening.add(text)
+    topics = beyond_food(reading.question)
+    if topics and not (_meetings(reading) and MEDICAL.issuperset(topics)):
+        said = listed(voice.language, [TOPICS[t][voice.language == "en"] for t in topics])
+        space = "" if voice.language == "zh" else " "
+        ask = space + voice.say("o_beyond_doctor") if MEDICAL.intersection(topics) else ""
+        part.opening.add(voice.say("o_beyond", topics=said) + ask)
+    if reading.theirs:
+        part.opening.add(voice.say("o_theirs", states=voice.names(reading.theirs)))
     if reading.wants(Intent.CURE):
         part.opening.add(voice.say("s_cure"))
 
@@ -140,6 +175,8 @@ def _first(desk: Desk, part: Part) -> None:
 def _writers(
     desk: Desk, retrieved: Retrieved, runtime: Runtime, method: str
 ) -> list[Callable[[], Part]]:
+    if only_beyond_food(desk.reading) and not desk.reading.emergencies:
+        return [lambda: doctor(desk)]
     if method == "none":
         return [partial(_warned_by, each, desk) for each in _checks(desk.reading)]
     if method not in BY_PATHS:
@@ -274,8 +311,13 @@ def _asks_of_unheard(reading: Reading) -> bool:
 def _of_unheard(desk: Desk) -> Part:
     """Say that nothing is known of the thing, then what is recorded against in such a state."""
     part, voice, words = avoided(desk), desk.voice, unheard_of(desk.reading)[:3]
-    said = Section("")
-    said.add(voice.say("o_unheard", words=voice.quoted(words) or voice.say("o_unheard_thing")))
+    said, groups = Section(""), named_groups(desk)
+    if groups and not words:
+        part.opening.lines.clear()
+        key = "o_group" if part.section("h_held").lines else "o_group_none"
+        said.add(voice.say(key, group=voice.names(groups), y=voice.names(is_met_by(desk.reading))))
+    else:
+        said.add(voice.say("o_unheard", words=voice.quoted(words) or voice.say("o_unheard_thing")))
     part.opening.lines[:0] = said.lines
     part.told |= {voice.say("m_unlinked", word=word) for word in words}
     return part

@@ -26,7 +26,7 @@ KINDS = {
     "Efficacy": "efficacy", "Therapy": "therapy", "Season": "season", "Population": "population",
     "Organism": "organism", "OrganismPart": "part", "ChemicalEntity": "constituent",
     "RegulatoryStatus": "status", "TherapeuticClass": "class", "SystemOrganClass": "soc",
-    "CausalFactor": "cause", "Method": "method", "Rule": "rule",
+    "CausalFactor": "cause", "Method": "method", "Rule": "rule", "FoodGroup": "foodgroup",
 }  # fmt: skip
 TCM_ONLY = "tcm-only"  # the note of a sign that Western medicine has no name for
 ID_FORM = re.compile(r"[a-z]+(-[a-z0-9]+)+")

@@ -42,6 +42,7 @@ class SHIYI(Vocabulary, base=VOCAB):
     ChemicalEntity: NamedNode
     Organism: NamedNode
     OrganismPart: NamedNode
+    FoodGroup: NamedNode
     # people and what ails them
     Condition: NamedNode
     Disease: NamedNode
@@ -86,6 +87,8 @@ class SHIYI(Vocabulary, base=VOCAB):
     hasActiveConstituent: NamedNode
     hasNutrient: NamedNode
     regulatoryStatus: NamedNode
+    hasFoodGroup: NamedNode
+    excludesFoodGroup: NamedNode
     confusedWith: NamedNode
     # composition and use
     hasIngredient: NamedNode

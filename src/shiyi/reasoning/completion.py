@@ -27,6 +27,7 @@ _WITHHELD = frozenset(
     each.value for each in (
         SHIYI.hasToxicity, SHIYI.hasRedFlag, SHIYI.warrantsCheckFor, SHIYI.confusedWith,
         SHIYI.regulatoryStatus, SHIYI.derivedCaution, SHIYI.potentiallyInteractsWith,
+        SHIYI.hasFoodGroup, SHIYI.excludesFoodGroup,
         SHIYI.hasIngredient, SHIYI.derivedFromOrganism, SHIYI.usesPart, SHIYI.impliesSyndrome,
     )
 )  # fmt: skip

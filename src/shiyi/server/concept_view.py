@@ -31,7 +31,8 @@ THEMES: dict[str, tuple[str, ...]] = {
         "questionText",
     ),
     "composition": (
-        "hasIngredient", "hasPart", "derivedFromOrganism", "usesPart", "hasActiveConstituent",
+        "hasIngredient", "hasPart", "hasFoodGroup", "excludesFoodGroup", "derivedFromOrganism",
+        "usesPart", "hasActiveConstituent",
         "hasNutrient", "preparedBy", "suitableSeason", "complementsInUse", "cookingMethod",
         "consumptionMethod", "processing", "sourceMaterial",
     ),

@@ -19,7 +19,7 @@ CLASSES: Final = (
     "Disease", "TCMDisease", "DSIngredient", "DSProduct", "Drug", "DrugClass", "Population",
     "EmergencySign", "Efficacy", "Therapy", "Nature", "Flavour", "Meridian", "Season", "Method",
     "RegulatoryStatus", "Rule", "ChemicalEntity", "Organism", "OrganismPart", "CausalFactor",
-    "TherapeuticClass", "SystemOrganClass", "ToxicityLevel",
+    "TherapeuticClass", "SystemOrganClass", "ToxicityLevel", "FoodGroup",
 )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from shiyi.server.reading import Reader, Statement, Thing
 # class -> how its nodes are coloured and shaped
 LOOKS: Final = {
     "MFHSubstance": "food", "Food": "food", "Herb": "food", "Dish": "food", "Formula": "food",
+    "FoodGroup": "food",
     "Constitution": "person", "Population": "person", "Symptom": "complaint",
     "Syndrome": "complaint", "Disease": "complaint", "TCMDisease": "complaint",
     "EmergencySign": "complaint", "Drug": "medicine", "DrugClass": "medicine",

@@ -1,0 +1,92 @@
+"""How old somebody is: told in years or months, by a profile or in the words of a question."""
+
+import re
+from typing import Final
+
+from shiyi.answering.facts import Facts
+from shiyi.linking.normalise import fold
+from shiyi.model.names import resource
+from shiyi.model.profile import Profile
+
+_STAGES: Final = (
+    ("infant", 0, 1), ("young-child", 0, 3), ("child", 0, 14), ("elderly", 65, 131),
+)  # fmt: skip
+_NUMBER: Final = (
+    r"(\d{1,3}|半|[一二两三四五六七八九十]{1,2}"
+    r"|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve))"
+)
+_AGE: Final = re.compile(
+    _NUMBER + r"[\s-]*(个半?月|周?岁|months?|weeks?|years?[ -]old|yo\b|mo\b|m/o\b|y/o\b)"
+)
+# a time that something lasts, and no age
+_SPAN_BEFORE: Final = re.compile(
+    r"(?:怀孕|孕|怀了?|术后|手术后?|产后|生完|吃了?|服了?|喝了?|用了?|病了?|持续|坚持|已经|近|每|连续|第|隔|后|出院)\s*$"
+    r"|\b(?:for|pregnant|about|past|last|every|after|within|in|since|over|next)\s+(?:the |last |past )?$"
+)
+_SPAN_AFTER: Final = re.compile(
+    r"了|前|后|以来|内|一次|没|不|的?身孕|\s+(?:ago|pregnant|along|later|now|of\b|after|before)"
+)
+_OLD: Final = re.compile(r"[ -]olds?\b|大")
+_CHILD: Final = re.compile(
+    r"宝宝|婴|娃|孩|小儿|儿子|女儿|\b(?:baby|babies|infant|newborn|child|toddler|kid|son|daughter|boy|girl)\b"
+)
+_DIGITS: Final = dict(zip("一二两三四五六七八九", (1, 2, 2, 3, 4, 5, 6, 7, 8, 9), strict=True)) | {
+    "十": 10, "半": 0.5,
+} | {
+    name: n for n, name in enumerate(
+        ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
+         "twelve"), 1,
+    )
+}  # fmt: skip
+_ADULT: Final = 18
+
+
+def life_stages(profile: Profile) -> list[str]:
+    """Name the groups of people that a profile puts somebody in."""
+    stages = []
+    if profile.pregnant:
+        stages.append("population-pregnant")
+    if profile.lactating:
+        stages.append("population-lactating")
+    if profile.allergies:
+        stages.append("population-allergic")
+    if profile.age is not None:
+        stages += [f"population-{n}" for n, low, high in _STAGES if low <= profile.age < high]
+    return stages
+
+
+def stages_told(question: str, facts: Facts) -> list[str]:
+    """Read an age from the words, the narrowest group first: "8个月大", "2 years old", "宝宝".
+
+    How long something lasts is no age: 怀孕三个月, "for three months".
+    """
+    text = fold(question)
+    ages = [age for hit in _AGE.finditer(text) if (age := _age(hit, text)) is not None]
+    if not ages and any(word in text for word in ("宝宝", "婴儿", "半岁", "不满一岁", "未满一岁")):
+        ages.append(0.5)
+    if not ages and ("toddler" in text or "幼儿" in text):
+        ages.append(2.0)
+    names = [name for age in ages for name in life_stages(Profile(age=min(age, 130.0)))]
+    iris = (resource(name).value for name in names)
+    return [iri for iri in dict.fromkeys(iris) if iri in facts.labels]
+
+
+def _age(hit: re.Match[str], text: str) -> float | None:
+    before, after = text[: hit.start()], text[hit.end() :]
+    unit, count = hit[2], _number(hit[1])
+    if "岁" in unit or unit.startswith("year") or unit in {"yo", "y/o"}:
+        return count
+    said = _OLD.match(after) or _CHILD.search(text)
+    lasting = _SPAN_BEFORE.search(before) or _SPAN_AFTER.match(after)
+    if not said or (lasting and not _OLD.match(after)):
+        return None
+    return count / (52 if unit.startswith("week") else 12)
+
+
+def _number(said: str) -> float:
+    if said in _DIGITS:
+        return float(_DIGITS[said])
+    if said.isdigit():
+        return float(said)
+    tens, _, ones = said.partition("十")
+    return 10.0 * _DIGITS.get(tens, 1) + _DIGITS.get(ones, 0)

@@ -1,0 +1,81 @@
+"""What is asked and is no matter of food: heredity, contagion, price, which doctor, how long one lives."""
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from shiyi.answering.cues import words
+from shiyi.linking.normalise import fold
+
+TOPICS: Final[Mapping[str, tuple[str, str]]] = {
+    "heredity": ("遗传", "heredity"),
+    "contagion": ("传染", "contagion"),
+    "price": ("价格和费用", "prices and costs"),
+    "purchase": ("购买和品牌", "where to buy things, and brands"),
+    "department": ("科室、医院和医生", "which doctor or hospital to go to"),
+    "outlook": ("病程和预后", "how an illness goes on and how long people live with it"),
+    "tests": ("检查和确诊", "tests and how something is diagnosed"),
+    "fertility": ("生育", "fertility"),
+    "activity": ("运动、出行和日常活动", "exercise, travel and everyday activities"),
+}
+MEDICAL: Final = frozenset(TOPICS) - {"price", "purchase"}  # what a doctor can be asked
+_MAY_ZH: Final = r"(?:会不会|是不是会?|是否会?|能不能|可不可以|还?能|还?可以|会)?"
+_ZH: Final[tuple[tuple[str, str], ...]] = (
+    ("heredity", rf"{_MAY_ZH}(?:遗传|传给(?:孩子|下一代|儿女|子女))(?:性|病)?(?:给[^，。？?]{{1,6}})?(?:吗|呢)?"),
+    ("contagion", rf"{_MAY_ZH}(?:传染|传播|过给)(?!病)(?:性|人)?(?:强不强)?(?:给[^，。？?]{{1,6}})?(?:吗|呢)?"),
+    ("price", r"多少钱|什么价|价格|价钱|贵不贵|贵吗|几块钱|要花多少|费用|医保|报销"),
+    ("purchase", r"(?:在|去|从)?哪(?:里|儿|家)?(?:能|可以)?(?:买|有卖|卖)|怎么买|买得到|(?:哪个|什么|哪种)(?:牌子|品牌)|网购"),
+    ("department", r"(?:挂|看)(?:什么|哪个?|哪一)科|(?:哪家|哪个|什么|哪种)(?:医院|医生|大夫|专家|诊所)"),
+    ("outlook", (r"(?:还?能|还?可以|还)活(?:多久|几年|多长|到)[^，。？?]{0,6}|寿命|还有多久|(?:存活|生存|治愈|死亡|复发)率|预后"
+                 r"|会不会死|会死(?:吗|么)|多(?:久|长时间)(?:才|能|会|可以)+(?:痊愈|恢复|好)|几天(?:才|能|会)+好|严重不严重|严重吗")),
+    ("tests", r"(?:怎么|如何)(?:检查|确诊|化验|查出)|(?:做|查|要做)(?:什么|哪些)(?:检查|化验|项目)?(?=[吗呢？?，。]|$)|要不要(?:做|打)[^，。？?]{1,8}"),
+    ("fertility", (r"(?:会不会|会)?影响(?:生育|怀孕|要孩子)|(?:还?能|还?可以|能不能)(?:生育|生孩子|要孩子|怀孕|怀上|生二胎)(?:吗)?")),
+    ("activity", (r"(?:能不能|可不可以|还?能|还?可以)(?:去)?(?:运动|跑步|游泳|健身|爬山|坐飞机|开车|同房|洗头|洗澡|拔牙|纹身|上班|打疫苗|接种)[^，。？?]{0,4}")),
+)  # fmt: skip
+_EN: Final[tuple[tuple[str, str], ...]] = (
+    ("heredity", (r"(?:is|are|was) (?:\w+ ){1,4}(?:hereditary|genetic|inherited|inheritable|passed down)|runs? in (?:the |my |our )?famil(?:y|ies)"
+                  r"|(?:get|inherit) it from (?:my|their|our) (?:mother|father|parents?)|(?:pass|passed) (?:it )?(?:on )?to my (?:children|kids|child)"
+                  r"|hereditary|heritable")),
+    ("contagion", r"(?:is|are) (?:\w+ ){1,4}(?:contagious|infectious|catching|transmissible)|contagious|can (?:i|you|we|my \w+) catch|spreads? (?:by|through|from person|to others)"),
+    ("price", r"how much (?:does|do|is|are|will|would) (?:\w+ ){1,5}(?:cost|costs)|how much (?:is|are) (?:a|one|the)|price|prices|cost of|costs?|covered by (?:my )?insurance|cheapest"),
+    ("purchase", r"where (?:can|could|do|should|to) (?:i |we |you )?(?:buy|get|find|order|purchase)|(?:which|what|best) brands?|buy (?:it )?online"),
+    ("department", r"(?:which|what) (?:kind of |type of )?(?:doctor|specialist|department|hospital|clinic)|who should i see|where should i go for treatment"),
+    ("outlook", (r"how long (?:do|does|will|can|have|has) (?:\w+ ){1,5}(?:live|last|got|left|survive)|life expectancy|survival(?: rate)?|prognosis|how long to live"
+                 r"|(?:will|am|is|are) (?:i|he|she|they|my \w+) (?:going to )?(?:die|dying)|(?:is|are) (?:\w+ ){1,3}(?:fatal|deadly|terminal|curable|serious)|how serious is")),
+    ("tests", r"how (?:is|are|do (?:they|doctors) ) ?(?:\w+ ){0,3}diagnosed?|(?:what|which) (?:blood )?tests?|do i need (?:a|an) (?:scan|x ray|blood test|mri|ct|vaccine)"),
+    ("fertility", r"(?:affect|affects|hurt|harm) (?:my )?fertility|can i (?:still )?(?:get pregnant|conceive|have (?:children|kids|a baby))"),
+    ("activity", r"(?:can|may|should|could) i (?:still )?(?:exercise|run|jog|swim|fly|drive|work|travel|have sex|go to work|get vaccinated|get a tattoo|shower|bathe)"),
+)  # fmt: skip
+_TABLE: Final = tuple(
+    (topic, re.compile(cues), None) for topic, cues in _ZH
+) + tuple((topic, None, re.compile(rf" (?:{cues})(?= )")) for topic, cues in _EN)  # fmt: skip
+
+
+def beyond_food(question: str) -> tuple[str, ...]:
+    """List the topics a question names that are no matter of food.
+
+    >>> beyond_food("糖尿病会不会遗传"), beyond_food("糖尿病吃什么")
+    (('heredity',), ())
+    """
+    return _read(question)[0]
+
+
+def food_in(question: str) -> str:
+    """Give the question without the words that ask about something else.
+
+    >>> food_in("糖尿病会不会遗传，吃什么好")
+    '糖尿病 ，吃什么好'
+    """
+    return _read(question)[1]
+
+
+def _read(question: str) -> tuple[tuple[str, ...], str]:
+    folded, spaced = fold(question), words(question)
+    text = spaced if folded.isascii() else folded
+    found = []
+    for topic, zh, en in _TABLE:
+        pattern = en if folded.isascii() else zh
+        if pattern is not None and pattern.search(text):
+            found.append(topic)
+            text = pattern.sub(" ", text)
+    return tuple(dict.fromkeys(found)), text if found else question

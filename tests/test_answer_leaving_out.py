@@ -1,0 +1,127 @@
+"""Diets and allergies: what people do not eat is left out, and its kin is warned of."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from shiyi.answering import Runtime, ask
+from shiyi.answering.conversation import Context, converse
+from shiyi.answering.leaving_out import allergens, not_eaten
+from shiyi.model.profile import Profile
+from shiyi.settings import Settings
+from shiyi.sparql.knowledge_base import KnowledgeBase
+
+
+@pytest.fixture(scope="module")
+def runtime(starter_kb: Path) -> Iterator[Runtime]:
+    with KnowledgeBase.open(starter_kb) as base:
+        yield Runtime.open(base, Settings())
+
+
+@pytest.mark.parametrize(
+    ("question", "without"),
+    [
+        ("素食者贫血吃什么", ("羊肉", "乌鸡", "牛肉", "猪肝")),
+        ("我吃素，气血不足怎么食补", ("鸡", "腰子", "阿胶")),
+        ("I'm vegan, what foods are good for anemia?", ("mutton", "chicken", "beef", "honey")),
+        ("我不吃羊肉和猪肉，手脚冰凉吃什么", ("羊", "猪")),
+        ("I don't eat pork or lamb, which foods help with cold hands?", ("mutton", "pork")),
+        ("我是穆斯林，肾虚腰疼吃什么", ("猪", "酒")),
+        ("I have a nut allergy, what should I eat for insomnia?", ("walnut", "peanut", "sesame paste")),
+        ("对牛奶和鸡蛋过敏的孩子便秘吃什么", ("牛奶", "鸡蛋", "牛乳")),
+        ("gluten-free foods for a weak spleen?", ("wheat", "barley", "malt")),
+    ],
+)  # fmt: skip
+def test_what_somebody_leaves_out_is_not_recommended(
+    runtime: Runtime, question: str, without: tuple[str, ...]
+) -> None:
+    answer = ask(runtime, question)
+    assert answer.recommendations
+    named = " ".join(each.label.lower() for each in answer.recommendations)
+    assert not [word for word in without if word in named]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "对海鲜过敏，能吃虾皮吗", "我对虾过敏，能吃螃蟹吗", "我对花生过敏，能吃核桃吗",
+        "I'm allergic to dairy, can I have cheese?", "milk allergy: is whey protein ok?",
+        "I am allergic to shellfish. can I take glucosamine?", "麸质过敏能喝啤酒吗",
+        "peanut and egg allergies, may I eat a century egg", "对大豆过敏，能吃腐竹吗",
+        "allergic to fish, is fish oil ok",
+    ],
+)  # fmt: skip
+def test_an_allergy_warns_of_what_is_of_the_same_group(runtime: Runtime, question: str) -> None:
+    answer = ask(runtime, question)
+    assert "contraindicated" in {w.severity for w in answer.warnings}
+    assert answer.sentences[0].claims
+    assert not answer.recommendations
+
+
+def test_with_an_allergy_labels_are_to_be_read_and_signs_of_alarm_named(runtime: Runtime) -> None:
+    text = ask(runtime, "对海鲜过敏，能吃虾皮吗").text
+    assert "配料表" in text
+    assert "呼吸困难" in text
+    assert "不要自行多用" not in text
+
+
+def test_a_diet_is_no_danger_and_its_warning_says_who_leaves_it_out(runtime: Runtime) -> None:
+    answer = ask(runtime, "vegetarian, can I take fish oil?")
+    assert {w.severity for w in answer.warnings} == {"caution"}
+    assert "vegetarians leave out" in answer.sentences[0].text
+    assert "doctor" not in answer.text.split("###")[0]
+
+
+def test_a_diet_stays_for_the_session_and_is_said_of_nobody_else(runtime: Runtime) -> None:
+    turn = converse(runtime, "我吃素", Context())
+    after = converse(runtime, "贫血吃什么", turn.context)
+    named = {r.label for r in after.answer.recommendations}
+    assert named
+    assert not named & {
+        r.label for r in ask(runtime, "贫血吃什么").recommendations if "羊肉" in r.label
+    }
+    assert "清真" not in ask(runtime, "阿胶适合孕妇吃吗").text
+
+
+def test_an_allergy_told_after_a_question_is_read_with_it(runtime: Runtime) -> None:
+    turn = converse(runtime, "能吃螃蟹吗", Context())
+    told = converse(runtime, "我对海鲜过敏", turn.context)
+    assert "过敏" in told.answer.sentences[0].text
+    assert told.answer.warnings
+
+
+def test_a_group_of_a_profile_is_kept_from(runtime: Runtime) -> None:
+    answer = ask(runtime, "失眠吃什么", profile=Profile(allergies=("坚果",)))
+    assert not [r for r in answer.recommendations if "核桃" in r.label]
+    assert not [m for m in answer.missing if "坚果" in m]
+
+
+@pytest.mark.parametrize(
+    ("question", "listed", "never"),
+    [
+        ("痛风能吃海鲜吗", "沙丁鱼", "啤酒"),
+        ("can people with gout eat seafood?", "sardine", "beer"),
+    ],
+)
+def test_of_a_group_that_is_asked_about_its_members_are_told(
+    runtime: Runtime, question: str, listed: str, never: str
+) -> None:
+    text = ask(runtime, question).text
+    assert listed in text
+    assert never not in text
+
+
+def test_lists_of_what_is_not_eaten_are_read_to_their_end(runtime: Runtime) -> None:
+    def said(question: str) -> list[str]:
+        return [m.text for m in allergens(question, runtime.linker.link(question))]
+
+    assert said("allergic to nuts, dairy and eggs") == ["nuts", "dairy", "eggs"]
+    assert said("对牛奶和鸡蛋过敏") == ["牛奶", "鸡蛋"]
+    assert said("allergic to shrimp, crab ok?") == ["shrimp"]
+    for question, names in (
+        ("我不吃羊肉和猪肉", ["羊肉", "猪肉"]),
+        ("能不能吃羊肉", []),
+        ("孕妇不能吃螃蟹吗", []),
+    ):
+        assert [m.text for m in not_eaten(question, runtime.linker.link(question))] == names
