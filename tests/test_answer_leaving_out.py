@@ -125,3 +125,39 @@ def test_lists_of_what_is_not_eaten_are_read_to_their_end(runtime: Runtime) -> N
         ("孕妇不能吃螃蟹吗", []),
     ):
         assert [m.text for m in not_eaten(question, runtime.linker.link(question))] == names
+
+
+@pytest.mark.parametrize(
+    ("question", "among"),
+    [
+        ("高血压吃什么蔬菜好", {"芹菜", "黑木耳", "菠菜", "番茄"}), ("阴虚火旺的人适合吃什么水果", {"桑椹"}),
+        ("What fruit suits yin deficiency with effulgent fire?", {"mulberry fruit"}),
+    ],
+)  # fmt: skip
+def test_foods_of_the_group_that_is_asked_for_are_named(
+    runtime: Runtime, question: str, among: set[str]
+) -> None:
+    named = {each.label for each in ask(runtime, question).recommendations}
+    assert named
+    assert named <= among
+
+
+def test_fruit_that_diabetes_forbids_is_listed_when_fruit_is_asked_about(runtime: Runtime) -> None:
+    text = ask(runtime, "糖尿病能吃水果吗").text
+    assert "荔枝" in text
+    assert "腌制食品" not in text
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("青霉素过敏能吃蘑菇吗", "没有记载不等于没有风险"), ("对芒果过敏能吃菠萝吗", "过敏体质"), ("酒精过敏能吃醪糟吗", "不要食用"),
+        ("I am lactose intolerant, is yogurt okay?", "suitability"),
+    ],
+)  # fmt: skip
+def test_an_allergy_is_always_spoken_to(runtime: Runtime, question: str, said: str) -> None:
+    assert said in ask(runtime, question).sentences[0].text
+
+
+def test_groups_of_foods_are_told_of_nobody_who_did_not_ask(runtime: Runtime) -> None:
+    assert "食物类别" not in ask(runtime, "打完疫苗能吃海鲜吗").text

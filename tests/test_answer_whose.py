@@ -182,3 +182,21 @@ def test_the_answer_speaks_of_nothing_else(runtime: Runtime, question: str, neve
     answer = ask(runtime, question)
     assert never not in answer.text
     assert not answer.recommendations or "tea" in question
+
+
+@pytest.mark.parametrize(
+    ("question", "state"),
+    [
+        ("我是糖尿病，孕24周，能吃山楂吗", "孕妇"), ("来月经可以喝苦丁茶吗", "月经期"), ("没有食欲吃什么", "食欲不振"),
+        ("剖腹产后能吃冷饮吗", "产后"), ("I'm having an operation next week, is garlic ok?", "surgery"),
+    ],
+)  # fmt: skip
+def test_states_in_everyday_words_are_heard(runtime: Runtime, question: str, state: str) -> None:
+    answer = ask(runtime, question)
+    assert state in answer.sentences[0].text
+    assert "emergency" not in {w.severity for w in answer.warnings}
+
+
+def test_a_year_names_no_rule(runtime: Runtime) -> None:
+    answer = ask(runtime, "I had my gallbladder removed in 2019, what should I eat?")
+    assert "catalogue" not in answer.text

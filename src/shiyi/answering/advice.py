@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable
 from typing import Final
 
-from shiyi.answering.candidates import Candidate, Choice
+from shiyi.answering.candidates import Candidate, Choice, asked_groups
 from shiyi.answering.cautions import caution_lines
 from shiyi.answering.cues import is_cue, is_meal
 from shiyi.answering.draft import Piece
@@ -96,6 +96,9 @@ def _opening(desk: Desk, choice: Choice, chosen: tuple[Candidate, ...], part: Pa
         said = "o_said" if differential.words else "o_leaning"
         words = voice.quoted(differential.words[:2])
         pieces.append((voice.say(f"{said}_{differential.leaning}", words=words), ()))
+    if choice.group_missed and chosen:
+        groups = desk.voice.names(asked_groups(desk.reading, desk.facts))
+        pieces.append((voice.say("o_group_missed", group=groups), ()))
     if choice.loosened and (desk.reading.ailments or desk.reading.constitutions):
         pieces.append((voice.say("o_loosened"), ()))
     key = "o_recommend" if chosen else "o_nothing"

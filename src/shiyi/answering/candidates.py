@@ -1,6 +1,6 @@
 """What may be suggested: found by paths, fitted to season and form, sorted by cold and heat."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -102,6 +102,7 @@ class Choice:
     open: tuple[Candidate, ...] = ()
     waiting: tuple[Candidate, ...] = ()
     vetoed: tuple[Candidate, ...] = ()
+    group_missed: bool = False  # nothing is of the group of foods that was asked for
     loosened: bool = False  # nothing fits the condition and the form: only the form was kept
 
 
@@ -112,6 +113,11 @@ def choose(
     ends: dict[str, list[Path]] = {}
     for path in _supported(reading, retrieved.paths, safety):
         ends.setdefault(path.hops[-1].end, []).append(path)
+    groups = asked_groups(reading, facts)
+    kin = {low for group in groups for low in facts.below(group)}
+    of_group = {iri: paths for iri, paths in ends.items() if _is_of(iri, kin, facts)}
+    if any(not safety.check(iri, reading.person) for iri in of_group):
+        ends = of_group
     asked = bool(reading.seasons or _methods(reading))
     near = _near(ends, reading, facts) if asked else _likeliest(ends)
     pool = [_candidate(iri, ends[iri], reading, facts) for iri in near]
@@ -140,7 +146,20 @@ def choose(
         tuple(c for c in ranked if _is_open(c)),
         tuple(c for c in ranked if not c.vetoes and (c.branch or c.held)),
         tuple(c for c in ranked if c.vetoes),
+        bool(groups) and ends is not of_group,
         loosened=asked and not fitting,
+    )
+
+
+def asked_groups(reading: Reading, facts: Facts) -> tuple[str, ...]:
+    """List the groups of foods that are asked for: 水果, vegetables; not those that are left out."""
+    out = {*reading.person.left_out, *reading.person.allergies}
+    return tuple(o for o in reading.others if facts.is_a(o, SHIYI.FoodGroup) and o not in out)
+
+
+def _is_of(iri: str, groups: Collection[str], facts: Facts) -> bool:
+    return any(
+        f.object in groups for near in facts.above(iri) for f in facts.of(near, SHIYI.hasFoodGroup)
     )
 
 

@@ -66,6 +66,7 @@ def consult(desk: Desk) -> Part:
         _verdicts(desk, case, part)
         _poisons(desk, aside, part)
         _unspoken(desk, case, part, held)
+        _no_allergen(desk, case, part)
         _grounds(desk, case, part)
         _identity(desk, case, part)
     told_apart(desk, part)
@@ -222,6 +223,14 @@ def _unspoken(desk: Desk, case: Case, part: Part, held: bool) -> None:
             part.told.add(missing)
             patterns_behind(desk, case.materials, silent, part)
         part.missing.append(missing)
+
+
+def _no_allergen(desk: Desk, case: Case, part: Part) -> None:
+    """Say that nothing joins a thing with an allergy, which is no promise."""
+    allergies = [a for a in desk.reading.person.allergies if a not in case.materials]
+    if allergies and not any(f.against in allergies for f in case.found):
+        values = {"x": called(desk, case.materials), "y": desk.voice.names(allergies)}
+        part.opening.add(desk.voice.say("v_no_allergen", **values))
 
 
 def _is_diet(desk: Desk, target: str) -> bool:

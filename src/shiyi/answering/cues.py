@@ -78,7 +78,8 @@ EN: Final[Mapping[Intent, tuple[str, ...]]] = {
         "what supplement", "what supplements", "what is good", "any tea", "any soup", "foods that", "drinks that",
         "what can i give", "what should i give", "to give my", "what can i feed", "nourish",
         "nourishing", "how can i lower", "how do i lower", "how to lower", "how can i reduce",
-        "how to reduce", "how can i improve", "how do i improve", "how to improve",
+        "what fruit", "which fruit", "what fruits", "which fruits", "what vegetables", "which vegetables",
+        "what snack", "what snacks", "which snacks", "what breakfast", "how to reduce", "how can i improve", "how do i improve", "how to improve",
     ),
     Intent.MAY: (
         "can i", "may i", "could i", "should i avoid", "is it ok", "is it okay", "is it safe",
@@ -219,7 +220,7 @@ def is_meal(text: str) -> bool:
 
 
 _MEAL: Final = re.compile(
-    r"(?:一日)?[早中午晚三]?[餐饭]|早饭|午饭|晚饭|夜宵|宵夜|零食|平时|每天|日常|家常|饮食|食物|食品|水果|蔬菜|恢复|身体|健康"
+    r"(?:一日)?[早中午晚三]?[餐饭]|早饭|午饭|晚饭|夜宵|宵夜|零食|平时|每天|日常|家常|饮食|食物|食品|恢复|身体|健康"
     r"|(?:for )?(?:breakfast|lunch|dinner|supper|meals?|snacks?|daily|every day|diet|family|ideas?|health|healthy|body|fruits?|vegetables?"
     r"|(?:my )?(?:grand(?:ma|pa|mother|father)|mother|mum|mom|father|dad|wife|husband|son|daughter|sister|brother))"
     r"|姐姐|妹妹|哥哥|弟弟|奶奶|爷爷|外婆|外公|姥姥|姥爷|男孩|女孩|妈妈|爸爸|老婆|老公"

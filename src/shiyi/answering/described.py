@@ -25,6 +25,10 @@ _SIGNS: Final = (
      r"|胃(?:里|部)?(?:总是?|老是?|经常)?(?:发凉|发冷|冰凉|凉凉的)"),
      "symptom-cold-pain-in-the-stomach"),
 )  # fmt: skip
+_STATES: Final = (
+    (r"孕\d{1,2}\+?周|孕[一二三四五六七八九十]{1,3}个?[周月]|怀了?[一二三四五六七八九十\d]{1,2}个月", "population-pregnant"),
+    (r"(?:没有?|缺乏|毫无)(?:什么)?(?:食欲|胃口)|(?:不|不爱|不肯|不好好|不想|不愿)吃饭", "symptom-poor-appetite"),
+)  # fmt: skip
 _ORGANS: Final = (  # said loosely of an organ: enough to warn of a thing, not to advise for a disease
     ((r"肾(?:脏|功能)?(?:一直|有点|都|太)?(?:不好|不太好|很差|较差|差|有问题|有毛病|弱)"
      r"|\b(?:bad|poor|weak|failing|damaged) kidneys?\b|\bkidney (?:disease|problems?|trouble|issues?|damage|function)\b"
@@ -49,7 +53,7 @@ def as_described(mentions: Iterable[Mention], question: str, facts: Facts) -> tu
     found = [replace(m, iri="", score=0.0, alternatives=()) if _is_slight(m, facts) else m
              for m in whole]  # fmt: skip
     beside = any(facts.is_a(m.iri, *MATERIAL) for m in found if m.iri)
-    for words, name in (*_SIGNS, *(_ORGANS if beside else ())):
+    for words, name in (*_SIGNS, *_STATES, *(_ORGANS if beside else ())):
         iri = resource(name).value
         hit = re.search(words, fold(question))
         if hit is None or iri not in facts.labels:

@@ -318,4 +318,6 @@ def _grams(text: str) -> frozenset[str]:
         if is_cjk(a) and is_cjk(b) and a + b not in _COMMON_ZH
     }  # fmt: skip
     kept = "".join(c if c.isascii() and c.isalnum() else " " for c in folded)
-    return frozenset(pairs | {w for w in kept.split() if len(w) > 2 and w not in _COMMON})
+    return frozenset(
+        pairs | {w for w in kept.split() if len(w) > 2 and w not in _COMMON and not w.isdigit()}
+    )

@@ -3,12 +3,14 @@
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from shiyi.answering.phrases_people import PEOPLE
 from shiyi.errors import FormatError
 
 LANGUAGES: Final = ("zh", "en")
 
 # every key has its Chinese sentence first, then the English one
 PHRASES: Final[Mapping[str, tuple[str, str]]] = {
+    **PEOPLE,
     # headings
     "h_warnings": ("请先看", "Please read first"),
     "h_branches": ("先分清寒热，再选", "First tell cold from heat, then choose"),
@@ -63,10 +65,6 @@ PHRASES: Final[Mapping[str, tuple[str, str]]] = {
     "b_cold_plain": ("若偏寒：可考虑温性的{items}（偏热者不宜）。",
                      "If it is cold: consider warming choices such as {items} (not if it is heat)."),
     "v_colon": ("：", ": "),
-    "v_allergy": ("含有你所说的过敏物{y}，或与之同类，不要食用{grade}",
-                  "is, comes from or is of one group with {y}, to which you say you are allergic; do not take it{grade}"),
-    "v_avoided": ("是或含有你说不吃的{y}一类{grade}", "is or contains {y} or its like, which you say you do not eat{grade}"),
-    "v_diet": ("是或含有{y}不吃的食物{grade}", "is or contains what {y} leave out{grade}"),
     "v_pair": ("与{y}属配伍禁忌，不要同用{grade}", "recorded as incompatible with {y}; do not take them together{grade}"),
     "v_contra": ("{y}有禁忌记载，不建议食用{grade}", "not advised, being recorded as contraindicated in {y}{grade}"),
     "v_inter": ("与{y}有相互作用的记载{grade}，不能当作没有风险",
@@ -88,8 +86,6 @@ PHRASES: Final[Mapping[str, tuple[str, str]]] = {
     "f_bare_contraindicated": ("{y}{grade}", "{grade} in {y}"),
     "f_bare_interaction": ("可能与{y}相互作用{grade}", "may interact with {y}{grade}"),
     "f_bare_incompatible": ("与{y}属配伍禁忌（{grade}）", "incompatible with {y} ({grade})"),
-    "f_bare_allergy": ("含有或来自你所说的过敏物{y}，不要食用",
-                       "contains or comes from {y}, to which you say you are allergic; do not take it"),
     "f_bare_part": ("含{part}，{part}{said}", "contains {part}, {said}"),
     "v_rating": ("（评级：{rating}）", " (rating: {rating})"),
     "v_good": ("{x}与{y}：有适宜或传统应用的记载，没有查到针对它的禁忌；这不等于没有风险。",
@@ -166,18 +162,6 @@ PHRASES: Final[Mapping[str, tuple[str, str]]] = {
                        "What you describe leans towards cold (a clue, not a diagnosis)."),
     "o_leaning_hot": ("你描述的情况更像偏热（仅为线索，不是诊断）。",
                       "What you describe leans towards heat (a clue, not a diagnosis)."),
-    "o_group": ("{group}是一大类，各品种不同；下面是其中与{y}有关的不宜记载。",
-                "{group}: a whole group of things that differ; below is what is recorded against among them in {y}."),
-    "o_group_none": ("{group}是一大类，知识库里没有查到其中不宜于{y}的记载；没有记载不等于没有风险，请问医生或药师。",
-                     ("{group}: nothing in this group is recorded as unsuitable in {y}. No record does not mean no risk; "
-                     "ask your doctor or pharmacist.")),
-    "o_beyond": ("这里只记食物、药膳、补充剂和它们的禁忌，不记{topics}，这一点答不了。",
-                 "Shiyi records foods, dishes, supplements and what speaks against them, not {topics}, so it cannot answer that."),
-    "o_beyond_doctor": ("请问医生。", "Please ask a doctor."),
-    "s_operation": ("术后什么时候能吃、吃什么，按手术医生和营养师的安排。",
-                    "What may be eaten after an operation, and when, is for the surgeon and the dietitian to say."),
-    "o_theirs": ("这里按吃的人是你自己来看，别人的{states}没有算在内。",
-                 "This is answered for yourself; {states}, which you say of somebody else, was left out of account."),
     "o_loosened": ("没有找到既对应你的情况、又符合所要时令或形式的记载；下面只按时令和形式列出，并去掉了有禁忌记载的。",
                    ("Nothing recorded fits both your condition and the season or form you asked for; the list "
                    "below fits season and form only, without what is recorded as unsuitable.")),
@@ -213,19 +197,6 @@ PHRASES: Final[Mapping[str, tuple[str, str]]] = {
     "f_bare_toxic": ("{y}，不要自行食用", "{y}; not to be taken on your own"),
     "f_bare_toxic_food": ("{y}，不可生食，也不可多食", "{y}; never raw, and never in quantity"),
     "f_aggravates": ("{x}可加重{y}", "{x} may aggravate {y}"),
-    "f_itself_allergy": ("{y}是你所说的过敏物，不要食用", "you say you are allergic to {y}; do not take it"),
-    "f_itself_avoided": ("{y}是你说不吃的", "you say you do not eat {y}"),
-    "f_avoided": ("{x}含有或来自你说不吃的{y}", "{x} contains or comes from {y}, which you say you do not eat"),
-    "f_bare_avoided": ("含有或来自你说不吃的{y}", "contains or comes from {y}, which you say you do not eat"),
-    "f_group_allergy": ("{x}属于你所说的过敏类别（{group}），不要食用",
-                        "{x} is of the group you say you are allergic to ({group}); do not take it"),
-    "f_kin_allergy": ("{x}与你所说的过敏物{y}同属一类（{group}），未经医生确认不要食用",
-                      "{x} is of one group with {y}, to which you say you are allergic ({group}); do not take it unless a doctor has cleared it"),
-    "f_group_avoided": ("{x}属于你说不吃的一类（{group}）", "{x} is of the group you say you do not eat ({group})"),
-    "f_kin_avoided": ("{x}与你说不吃的{y}同属一类（{group}）", "{x} is of one group with {y}, which you say you do not eat ({group})"),
-    "f_diet": ("{x}属于{group}，{y}不吃", "{x} is of the group {group}, which {y} leave out"),
-    "f_diet_disease": ("{x}属于{group}，{y}须忌食", "{x} is of the group {group}, to be left out in {y}"),
-    "f_allergy": ("{x}含有或来自你所说的过敏物{y}，不要食用", "{x} contains or comes from {y}, to which you say you are allergic; do not take it"),
     "f_through_part": ("{x}含{part}，", "{x} contains {part}; "),
     "g_contraindicated": ("忌用", "contraindicated"),
     "g_caution": ("慎用", "to be used with caution"),
@@ -265,14 +236,10 @@ PHRASES: Final[Mapping[str, tuple[str, str]]] = {
                   "A formula is medicine: it is for a practitioner to prescribe once the pattern is known, not to be made up on your own."),
     "s_child_fever": ("孩子发热，先弄清原因：请带去看医生，婴儿发热更要尽快；这里不列食物和草药。",
                       "With a fever in a child the cause comes first: see a doctor, the sooner the younger the child. No foods or herbs are listed here."),
-    "s_infant_water": ("一岁以内的婴儿腹泻或呕吐容易脱水：继续喂奶，请尽快带去看医生；这里不列食物和草药。",
-                       "An infant who vomits or has diarrhoea may soon lack water: go on feeding milk and see a doctor without delay. No foods or herbs are listed here."),
     "s_diagnosis": ("这里不能作诊断，下面只列知识库里的可能方向；请让医生当面判断。",
                     "This cannot be a diagnosis; what follows are possible directions from the knowledge base. Let a doctor judge in person."),
     "s_dose": ("知识库没有可引用的用量，这里不给出剂量；请按产品说明或遵医嘱。",
                "The knowledge base holds no amount that can be cited, so none is given; follow the label or your doctor's advice."),
-    "s_labels": ("食物类别的记载不全，没有列出的不等于不含；成品和菜肴请看配料表，或当面问清。",
-                 "What foods hold is not recorded in full here: check labels, and ask about dishes made by others."),
     "s_cure": ("食疗只能作为辅助，不能说“根治”或代替治疗。", "Food can support but cannot be said to cure, and does not replace treatment."),
     "s_composed": ("语言模型没有给出经得起核对的文字，以上由规则从所引论断写成。",
                    "The language model gave no text that stands the check; the above was composed from the cited claims by rule."),

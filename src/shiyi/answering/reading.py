@@ -135,8 +135,9 @@ def read_question(
         populations = (*populations, ages[0])
     mentioned = (*ailments, *constitutions, *populations, *ages)
     person = _person(
-        profile, linker, facts, mentioned, taken, [m.iri for m in allergens if m not in left_out]
-    )
+        profile, linker, facts, mentioned, taken,
+        [iri for m in allergens if m not in left_out for iri in _allergen(m, facts)],
+    )  # fmt: skip
     person = replace(person, left_out=tuple(dict.fromkeys(m.iri for m in left_out)))
     known = {*materials, *taken, *ailments, *constitutions, *populations}
     seasons, methods = those(SHIYI.Season), those(SHIYI.Method)
@@ -154,6 +155,12 @@ def read_question(
         others=tuple(sorted(named - known - {*seasons, *methods, *rules, *emergencies, *aims})),
         person=person, profile=profile, theirs=tuple(dict.fromkeys(m.iri for m in theirs)),
     )  # fmt: skip
+
+
+def _allergen(mention: Mention, facts: Facts) -> list[str]:
+    """Give what an allergen is, and the group of foods that may bear the same name."""
+    groups = [iri for iri in mention.alternatives if facts.is_a(iri, SHIYI.FoodGroup)]
+    return [mention.iri, *groups]
 
 
 def _as_medicine(mention: Mention, facts: Facts) -> Mention:
@@ -206,8 +213,8 @@ def _emergencies(
 ) -> tuple[str, ...]:
     """List the emergency signs named, those a name may also mean, and those described."""
     also = [
-        iri for m in linked if not m.negated for iri in m.alternatives
-        if facts.is_a(iri, SHIYI.EmergencySign)
+        iri for m in linked if not (m.negated or "Threshold" in m.justification)
+        for iri in m.alternatives if facts.is_a(iri, SHIYI.EmergencySign)
     ]  # fmt: skip
     named = (iri for iri in named if not is_only_feared(question, iri))
     signs = emergency_signs(question, pregnant=bool(profile.pregnant))
@@ -335,9 +342,10 @@ def _person(
     drugs = [*taken, *linked(profile.medicines, SHIYI.Drug, *MATERIAL)]
     allergies = [*allergens]
     allergies += linked(profile.allergies, *_TAKEN)
+    prone = [resource("population-allergic").value] if allergies else []
     typed = [profile.constitution] if profile.constitution else []
     states = [*mentioned, *linked(profile.conditions, SHIYI.Condition)]
-    states += linked(typed, SHIYI.Constitution)
+    states += [*linked(typed, SHIYI.Constitution), *prone]
     states += [resource(name).value for name in life_stages(profile)]
     for name, belongs in _BELONGS:
         concept = resource(name).value

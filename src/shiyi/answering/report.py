@@ -22,6 +22,7 @@ _OTHERS: Final = 3  # groups of other relations beside those asked for
 _TOGETHER: Final = 5
 _LOOKED_AT: Final = 60
 _BESIDE: Final = frozenset({SHIYI.confusedWith, SHIYI.derivedFromOrganism, SHIYI.usesPart})
+_GROUPING: Final = (SHIYI.hasFoodGroup, SHIYI.excludesFoodGroup)  # told where it is asked for
 _WORDS: Final[Mapping[str, tuple[str, str]]] = {
     "nothing": ("食医知识库中没有检索到与此相关的记载。",
                 "The Shiyi knowledge base holds nothing that was found for this."),
@@ -58,7 +59,11 @@ def report(
     thing for this person; what was asked about is then warned of.
     """
     part, voice = Part(), desk.voice
-    found = [f for f in (each.fact for each in retrieved.claims) if _bears(desk, f)][:_LOOKED_AT]
+    wanted = _wanted(desk)
+    found = [
+        f for f in (each.fact for each in retrieved.claims)
+        if _bears(desk, f) and (f.predicate not in _GROUPING or local_name(f.predicate.value) in wanted)
+    ][:_LOOKED_AT]  # fmt: skip
     kept = [fact for fact in found if fact.claim not in said and (
             not is_benefit(fact) or not fact.positive or _may_help(desk, fact, least, part))]  # fmt: skip
     profile = _profile(desk, kept)

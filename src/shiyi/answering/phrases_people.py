@@ -1,0 +1,46 @@
+"""Sentences about who asks: allergies and diets, whose state it is, and what is no matter of food."""
+
+from collections.abc import Mapping
+from typing import Final
+
+PEOPLE: Final[Mapping[str, tuple[str, str]]] = {
+    "v_allergy": ("含有你所说的过敏物{y}，或与之同类，不要食用{grade}",
+                  "is, comes from or is of one group with {y}, to which you say you are allergic; do not take it{grade}"),
+    "v_avoided": ("是或含有你说不吃的{y}一类{grade}", "is or contains {y} or its like, which you say you do not eat{grade}"),
+    "v_diet": ("是或含有{y}不吃的食物{grade}", "is or contains what {y} leave out{grade}"),
+    "v_no_allergen": ("没有查到{x}含有你所说的过敏物{y}或与之同类的记载；没有记载不等于没有风险，请看配料表，并问过敏科医生。",
+                      "Nothing records that {x} contains {y} or is of one group with it. No record does not mean no risk: read the label, and ask the doctor who treats the allergy."),
+    "f_bare_allergy": ("含有或来自你所说的过敏物{y}，不要食用",
+                       "contains or comes from {y}, to which you say you are allergic; do not take it"),
+    "o_group": ("{group}是一大类，各品种不同；下面是其中与{y}有关的不宜记载。",
+                "{group}: a whole group of things that differ; below is what is recorded against among them in {y}."),
+    "o_group_none": ("{group}是一大类，知识库里没有查到其中不宜于{y}的记载；没有记载不等于没有风险，请问医生或药师。",
+                     ("{group}: nothing in this group is recorded as unsuitable in {y}. No record does not mean no risk; "
+                     "ask your doctor or pharmacist.")),
+    "o_group_missed": ("没有找到属于{group}、对应你的情况又没有禁忌记载的；下面是其他食物。",
+                       "Nothing in the group {group} is recorded for your condition without a taboo; the following are other foods."),
+    "o_beyond": ("这里只记食物、药膳、补充剂和它们的禁忌，不记{topics}，这一点答不了。",
+                 "Shiyi records foods, dishes, supplements and what speaks against them, not {topics}, so it cannot answer that."),
+    "o_beyond_doctor": ("请问医生。", "Please ask a doctor."),
+    "s_operation": ("术后什么时候能吃、吃什么，按手术医生和营养师的安排。",
+                    "What may be eaten after an operation, and when, is for the surgeon and the dietitian to say."),
+    "o_theirs": ("这里按吃的人是你自己来看，别人的{states}没有算在内。",
+                 "This is answered for yourself; {states}, which you say of somebody else, was left out of account."),
+    "f_itself_allergy": ("{y}是你所说的过敏物，不要食用", "you say you are allergic to {y}; do not take it"),
+    "f_itself_avoided": ("{y}是你说不吃的", "you say you do not eat {y}"),
+    "f_avoided": ("{x}含有或来自你说不吃的{y}", "{x} contains or comes from {y}, which you say you do not eat"),
+    "f_bare_avoided": ("含有或来自你说不吃的{y}", "contains or comes from {y}, which you say you do not eat"),
+    "f_group_allergy": ("{x}属于你所说的过敏类别（{group}），不要食用",
+                        "{x} is of the group you say you are allergic to ({group}); do not take it"),
+    "f_kin_allergy": ("{x}与你所说的过敏物{y}同属一类（{group}），未经医生确认不要食用",
+                      "{x} is of one group with {y}, to which you say you are allergic ({group}); do not take it unless a doctor has cleared it"),
+    "f_group_avoided": ("{x}属于你说不吃的一类（{group}）", "{x} is of the group you say you do not eat ({group})"),
+    "f_kin_avoided": ("{x}与你说不吃的{y}同属一类（{group}）", "{x} is of one group with {y}, which you say you do not eat ({group})"),
+    "f_diet": ("{x}属于{group}，{y}不吃", "{x} is of the group {group}, which {y} leave out"),
+    "f_diet_disease": ("{x}属于{group}，{y}须忌食", "{x} is of the group {group}, to be left out in {y}"),
+    "f_allergy": ("{x}含有或来自你所说的过敏物{y}，不要食用", "{x} contains or comes from {y}, to which you say you are allergic; do not take it"),
+    "s_infant_water": ("一岁以内的婴儿腹泻或呕吐容易脱水：继续喂奶，请尽快带去看医生；这里不列食物和草药。",
+                       "An infant who vomits or has diarrhoea may soon lack water: go on feeding milk and see a doctor without delay. No foods or herbs are listed here."),
+    "s_labels": ("食物类别的记载不全，没有列出的不等于不含；成品和菜肴请看配料表，或当面问清。",
+                 "What foods hold is not recorded in full here: check labels, and ask about dishes made by others."),
+}  # fmt: skip
