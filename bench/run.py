@@ -46,6 +46,7 @@ BENCHES: Final = (
     Bench("texts-fts5", "texts.py", (KB, "fts5"), (KB, "fts5")),
     Bench("texts-arrays", "texts.py", (KB, "arrays"), (KB, "arrays")),
     Bench("build", "build.py", ()),
+    Bench("disk", "disk.py", (KB,), (KB, "--sizes", "starter,yaoshi,idisk")),
     Bench("loading", "loading.py", (KB, "--rounds", "1"), (KB,)),
     Bench("reasoning", "reasoning.py"),
     Bench("linking", "linking.py", ("--strings", "10000")),
