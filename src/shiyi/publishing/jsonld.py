@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from itertools import groupby
 from typing import IO, Any, Final
 
@@ -21,6 +22,7 @@ from shiyi.model.rdf import (
 from shiyi.ontology.terms import PREFIXES, RDF
 
 _PREFIXES: Final = ("id", "shiyi", "skos", "prov", "dcterms", "rdfs", "rdf", "owl", "umls")
+_DEFAULT: Final = DefaultGraph()
 _XSD: Final = {XSD_DECIMAL: "xsd:decimal", XSD_INTEGER: "xsd:integer", XSD_DATE: "xsd:date"}
 
 
@@ -53,7 +55,7 @@ def _nodes(quads: Iterable[Quad]) -> Iterator[dict[str, Any]]:
     for _, about in groupby(quads, key=lambda quad: str(quad.subject)):
         node: dict[str, Any] = {}
         for quad in about:
-            if quad.graph_name != DefaultGraph():
+            if quad.graph_name != _DEFAULT:
                 continue
             node.setdefault("iri", _name(quad.subject))
             if quad.predicate == RDF.type:
@@ -92,6 +94,7 @@ def _short(iri: str) -> str:
     return iri.removeprefix(VOCAB) if iri.startswith(VOCAB) else _compact(iri)
 
 
+@lru_cache(65_536)  # classes, sources and relations are named very often
 def _compact(iri: str) -> str:
     """Shorten an IRI by a prefix where what is left is a plain name."""
     for prefix in _PREFIXES:

@@ -14,12 +14,17 @@ INCOMING: Final = (
 )
 _DERIVED: Final = graph("derived")
 _LABELS: Final = (SKOS.prefLabel, RDFS.label)
+# most of what a description names, and none of it has a label of its own
+_UNNAMED: Final = (f"{ID}claim/", f"{ID}evidence/")
 _TRIPLE_FORMATS: Final = frozenset({"ttl", "nt", "rdf", "jsonld"})
 
 
 def description(store: QuadStore, node: NamedNode) -> list[Quad]:
-    """List the quads that describe ``node``; nothing where the store does not know it."""
-    own = list(store.match(node, None, None, None))
+    """List the quads that describe ``node``; nothing where the store does not know it.
+
+    Names, codes and notes are all there, statements about other things up to ``INCOMING``.
+    """
+    own = list(_bounded(store.match(node, None, None, None)))
     quads = dict.fromkeys(own)
     pointing = islice(store.match(None, None, node, DefaultGraph()), INCOMING)
     about = [*own[:INCOMING], *pointing, *islice(store.match(None, None, node, _DERIVED), INCOMING)]
@@ -39,6 +44,16 @@ def description(store: QuadStore, node: NamedNode) -> list[Quad]:
         return []
     quads.update(dict.fromkeys(_labels(store, list(quads))))
     return list(quads)
+
+
+def _bounded(own: Iterable[Quad]) -> Iterator[Quad]:
+    linked = 0
+    for quad in own:
+        if isinstance(quad.object, NamedNode) and quad.object.value.startswith(ID):
+            linked += 1
+            if linked > INCOMING:
+                continue
+        yield quad
 
 
 def is_cut(store: QuadStore, node: NamedNode) -> bool:
@@ -86,10 +101,17 @@ def _labels(store: QuadStore, quads: Iterable[Quad]) -> Iterator[Quad]:
             elif isinstance(term, NamedNode):
                 terms.add(term)
     for term in terms:
-        found = [q for p in _LABELS for q in store.match(term, p, None, DefaultGraph())]
-        if not found and term.value.startswith(ID):  # a section, or a source of an ingested text
-            found = list(store.match(term, RDFS.label))
-        yield from found
+        if not term.value.startswith(_UNNAMED):
+            yield from _labels_of(store, term)
+
+
+def _labels_of(store: QuadStore, term: NamedNode) -> list[Quad]:
+    for predicate in _LABELS:
+        if found := list(store.match(term, predicate, None, DefaultGraph())):
+            return found
+    if term.value.startswith(ID):  # a section, or a source of an ingested text
+        return list(store.match(term, RDFS.label))
+    return []
 
 
 def lowered(quads: Iterable[Quad]) -> Iterator[Quad]:
