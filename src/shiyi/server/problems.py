@@ -1,10 +1,10 @@
 """Which fault has which HTTP status, and how a client or a reader is told."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import Any
 
-from flask import Flask, Response, json, render_template, request
+from flask import Flask, Response, current_app, json, render_template, request
 from werkzeug.exceptions import HTTPException
 
 from shiyi.errors import (
@@ -23,6 +23,7 @@ from shiyi.errors import (
     TooLargeError,
     UsageError,
 )  # fmt: skip
+from shiyi.server.wording import chosen_language
 
 _PLACE = re.compile(r"\bat (\d+):(\d+)")  # how the parser names line and column
 
@@ -46,6 +47,7 @@ STATUSES: tuple[tuple[type[ShiyiError], int, str], ...] = (
 _PASSED_ON = frozenset({"Allow", "WWW-Authenticate", "Retry-After"})
 _LIMITS = {"time": 504, "memory": 507, "busy": 503, "share": 429}
 _LATER = {429, 503}
+_PAGES = 32  # that tell to come again, kept
 
 
 def status_of(fault: ShiyiError) -> tuple[int, str]:
@@ -104,10 +106,7 @@ def answered(
     """Answer with a page where a reader asked, with problem+json otherwise."""
     if _for_reader():
         wait = str((headers or {}).get("Retry-After", ""))
-        body = render_template(
-            "error.html", fault=fault, said="" if unsaid else fault["detail"],
-            wait=int(wait) if wait.isdecimal() else 0,
-        )  # fmt: skip
+        body = _page(fault, "" if unsaid else fault["detail"], int(wait) if wait.isdecimal() else 0)
         kind = "text/html; charset=utf-8"
     else:
         body, kind = json.dumps(dict(fault), ensure_ascii=False), "application/problem+json"
@@ -117,6 +116,22 @@ def answered(
         response.headers["Retry-After"] = "5"
     response.headers["Vary"] = "Accept"
     return response
+
+
+def _page(fault: Mapping[str, Any], said: str, wait: int) -> str:
+    """Write the page of a fault; where many get the same since many ask, once for all of them."""
+    if fault["status"] not in _LATER:
+        return render_template("error.html", fault=fault, said=said, wait=wait)
+    app, language = current_app, chosen_language()
+    pages: dict[Hashable, str] = app.extensions.setdefault("shiyi.later", {})
+    key = language, fault["status"], said, wait
+    if key not in pages:
+        with app.test_request_context(f"/later?lang={language}"):  # it shows nothing of who asks
+            page = render_template("error.html", fault=fault, said=said, wait=wait)
+        if len(pages) >= _PAGES:
+            return page
+        pages[key] = page
+    return pages[key]
 
 
 def _for_reader() -> bool:

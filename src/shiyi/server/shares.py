@@ -4,6 +4,7 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable
+from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
 from typing import Final
 
@@ -13,6 +14,7 @@ _LITTLE: Final = 0.5  # seconds of work that nobody is blamed for
 _HOUSE: Final = 64  # bits of an IPv6 address that one household has
 
 
+@lru_cache(maxsize=4096)
 def household(address: str | None) -> str:
     """Give what stands for everybody at an address: itself, of IPv6 its network.
 

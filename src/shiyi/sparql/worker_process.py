@@ -158,7 +158,7 @@ class WorkerProcess:
                 continue
             into.add(bytes(held[begin:needed]))
             if header_size:
-                said: dict[str, Any] = json.loads(held[FRAME.size : begin])
+                said: dict[str, Any] = json.loads(held[FRAME.size : begin].decode())
                 return said
             del held[:needed]
             needed = FRAME.size
