@@ -49,6 +49,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     merge = verb("merge", "let one concept go into another")
     merge.add_argument("source", metavar="CONCEPT")
     merge.add_argument("target", metavar="INTO")
+    retract = verb(
+        "retract", "say that a source was retracted: its vote counts half; undo takes it back"
+    )
+    retract.add_argument("source", metavar="SOURCE", help="its IRI, or what follows …/id/")
     verb("undo", "take a change back").add_argument("change", metavar="NUMBER|IRI")
     log = verb("log", "list the newest changes, or those about one thing", who=False)
     log.add_argument("thing", nargs="?", default="")
@@ -90,6 +94,7 @@ def require_right(args: argparse.Namespace, settings: Settings) -> None:
         raise RightsError(f"the account {person.name} is closed")
     rights = {
         "comment": Right.COMMENT, "edit": Right.EDIT, "merge": Right.EDIT, "import": Right.APPROVE,
+        "retract": Right.APPROVE,
     }  # fmt: skip
     require(person.role, rights.get(args.does, Right.REVIEW))
 

@@ -185,6 +185,27 @@ def merge(args: argparse.Namespace, settings: Settings, changes: Changes) -> Cha
     return changes.make(made, args.who)
 
 
+def retract(args: argparse.Namespace, settings: Settings, changes: Changes) -> Change:
+    """Say that a source was retracted; its claims stay, and its vote for them counts half."""
+    from shiyi.curation.changes import Edit
+    from shiyi.model.rdf import DefaultGraph, NamedNode, Quad
+    from shiyi.ontology.terms import RDF
+    from shiyi.reasoning.review_records import is_retracted
+
+    del settings
+    iri = full(args.source)
+    if not any(changes.store.match(NamedNode(iri), RDF.type, SHIYI.Source)):
+        raise UsageError(f"this base holds no source {iri}; sources.csv of a release lists them")
+    if not args.reason:
+        raise UsageError("a retraction says its --reason: where the source was taken back, and why")
+    if is_retracted(changes.store, iri):
+        raise UsageError(f"{iri} is retracted already; see `shiyi review log {args.source}`")
+    said = Quad(NamedNode(iri), SHIYI.status, SHIYI.retracted, DefaultGraph())
+    made = changes.make(Edit("retract", (iri,), args.reason, added=(said,)), args.who)
+    print("run `shiyi reason confidence` to weigh its claims anew", file=sys.stderr)
+    return made
+
+
 def take(args: argparse.Namespace, settings: Settings, changes: Changes) -> int:
     """Take a bundle in; 1 where some of it was refused."""
     own = public_of(signing_key(settings.kb))
@@ -217,5 +238,6 @@ READ: Final[Mapping[str, Callable[[argparse.Namespace, Settings, KnowledgeBase],
     "queue": queue, "show": show, "log": log, "export": export,
 }  # fmt: skip
 WRITE: Final[Mapping[str, Callable[[argparse.Namespace, Settings, Changes], Change | int]]] = {
-    "decide": decide, "comment": comment, "undo": undo, "edit": edit, "merge": merge, "import": take,
+    "decide": decide, "comment": comment, "undo": undo, "edit": edit, "merge": merge,
+    "retract": retract, "import": take,
 }  # fmt: skip

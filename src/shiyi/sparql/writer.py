@@ -259,8 +259,9 @@ def take_lock(kb: Path) -> int:
         holder = os.read(lock, 32).decode("ascii", "replace").strip() or "unknown"
         os.close(lock)
         raise KnowledgeBaseError(
-            f"process {holder} writes to {kb}; stop it (a running `shiyi serve`?) and try again, "
-            "or open for reading"
+            f"process {holder} writes to {kb}; stop it and try again, or open for reading. A running "
+            "`shiyi serve` takes reviews itself: at /curate, or by POST to /curate/review with a "
+            "token of `shiyi token add NAME --scope review --person ACCOUNT` (docs/curation.md)"
         ) from None
     os.ftruncate(lock, 0)
     os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
