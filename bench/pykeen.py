@@ -8,6 +8,7 @@ both are ranked by the function below; PyKEEN's own figure for the same model st
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -145,7 +146,10 @@ def theirs(
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("kb", type=Path)
-    parser.add_argument("--python", help="of an environment with pykeen; without: ours alone")
+    parser.add_argument(
+        "--python", default=os.environ.get("PYKEEN_PYTHON"),
+        help="of an environment with pykeen (or PYKEEN_PYTHON); without: ours alone",
+    )  # fmt: skip
     parser.add_argument("--epochs", type=int, default=TranslationSettings().epochs)
     parser.add_argument("--seed", type=int, default=0)
     asked = parser.parse_args()

@@ -49,6 +49,7 @@ BENCHES: Final = (
     Bench("disk", "disk.py", (KB,), (KB, "--sizes", "starter,yaoshi,idisk")),
     Bench("loading", "loading.py", (KB, "--rounds", "1"), (KB,)),
     Bench("reasoning", "reasoning.py"),
+    Bench("pykeen", "pykeen.py", (KB,), (KB, "--epochs", "60")),
     Bench("linking", "linking.py", ("--strings", "10000")),
     Bench("vectors", "vectors.py", ("--vectors", "20000", "--exact", "20000", "--queries", "200"), ()),
     Bench("umls", "umls.py", ("--lines", "100000"), ("--lines", "10000000")),

@@ -268,6 +268,11 @@ def test_a_store_without_triple_terms_is_named(tmp_path: Path) -> None:
         quads = {Quad(A, P, NamedNode(f"https://example.org/{i}")) for i in range(35)}
         store.change(quads)
         assert set(store.match(A)) == quads  # in pages of 10
+        few = {Quad(A, P, B, C), Quad(B, P, A, C)}
+        store.change(few)
+        assert sorted(map(str, store.match())) == sorted(
+            map(str, quads | few)
+        )  # by graph and relation
         cut = RemoteStore(address, replace(remote, page=0))
         with pytest.raises(OutsideError, match="cut its result"):
             list(cut.match(A))

@@ -96,6 +96,9 @@ class RemoteStore(WritableStore):
         graph: NamedNode | DefaultGraph | None = None,
     ) -> Iterator[Quad]:
         fixed = (subject, predicate, object)
+        if self.settings.page and (*fixed, graph) == (None, None, None, None):
+            yield from self._whole()
+            return
         query = self._match_query(fixed, graph)
         for rows in self._pages(query):
             for row in self._read(rows):
@@ -196,6 +199,30 @@ class RemoteStore(WritableStore):
             where = f"{{ {pattern} }} UNION {{ GRAPH ?g {{ {pattern} }} FILTER({_NOT_NOTE}) }}"
         return f"SELECT {asked} WHERE {{ {where}{hidden} }}"
 
+    def _whole(self) -> Iterator[Quad]:
+        """Read every quad, a graph or a relation of it at a time.
+
+        An engine counts each page from the beginning of what it is a page of, so one result of
+        all quads would take as long as the square of their number.
+        """
+        counted = self._match_query((None, None, None), None, select="?g ?p (COUNT(*) AS ?n)")
+        sizes: dict[NamedNode | DefaultGraph, dict[NamedNode, int]] = {}
+        for rows in self._pages(f"{counted} GROUP BY ?g ?p"):
+            for row in rows:
+                where = self._graph(incoming(row["g"]) if "g" in row else None)
+                predicate = incoming(row["p"])
+                if isinstance(predicate, NamedNode):
+                    sizes.setdefault(where, {})[predicate] = int(row["n"]["value"])
+        for where, each in sizes.items():
+            held = sum(each.values())
+            wanted = {None: held} if held < self.settings.page else each
+            for one, count in wanted.items():
+                seen = 0
+                for quad in self.match(None, one, None, where):
+                    seen += 1
+                    yield quad
+                self._check_read(seen, count)
+
     def _pages(
         self, query: str, dataset: Dataset = NO_DATASET
     ) -> Iterator[list[Mapping[str, Any]]]:
@@ -216,11 +243,14 @@ class RemoteStore(WritableStore):
         if start:  # a page may have been cut by the store, or the data have changed meanwhile
             counted = f"SELECT (COUNT(*) AS ?n) WHERE {{ {{ {query} }} }}"
             rows = self.endpoint.solutions(_hoisted(query, counted), dataset)
-            if (held := int(rows[0]["n"]["value"])) != seen:
-                raise OutsideError(
-                    f"{self.endpoint.address} gave {seen:,} of {held:,} rows: it cuts pages, or was "
-                    "changed meanwhile; lower remote.page and try again"
-                )
+            self._check_read(seen, int(rows[0]["n"]["value"]))
+
+    def _check_read(self, seen: int, held: int) -> None:
+        if held != seen:
+            raise OutsideError(
+                f"{self.endpoint.address} gave {seen:,} of {held:,} rows: it cuts pages, or was "
+                "changed meanwhile; lower remote.page and try again"
+            )
 
     def dataset(self, query: str) -> Dataset:
         """Name the graphs of a query where the engine's own data set is another."""
