@@ -1,5 +1,6 @@
 """Real SPARQL servers for the tests, on loopback: `oxigraph serve` and Virtuoso."""
 
+import random
 import shutil
 import socket
 import subprocess
@@ -44,9 +45,15 @@ MaxQueryExecutionTime = 60
 
 
 def free_port() -> int:
-    with socket.socket() as opened:
-        opened.bind(("127.0.0.1", 0))
-        return int(opened.getsockname()[1])
+    """Find a free port below those that connections get, since Virtuoso takes seconds to open its own."""
+    for port in random.sample(range(10_000, 32_000), 100):
+        with socket.socket() as opened:
+            try:
+                opened.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port
+    raise RuntimeError("no port is free")
 
 
 def program(name: str) -> str:
