@@ -8,7 +8,9 @@ import pytest
 from shiyi.answering import Runtime, ask
 from shiyi.answering.conversation import Context, converse
 from shiyi.answering.leaving_out import allergens, not_eaten
+from shiyi.model.names import resource
 from shiyi.model.profile import Profile
+from shiyi.ontology.terms import SHIYI
 from shiyi.settings import Settings
 from shiyi.sparql.knowledge_base import KnowledgeBase
 
@@ -161,3 +163,14 @@ def test_an_allergy_is_always_spoken_to(runtime: Runtime, question: str, said: s
 
 def test_groups_of_foods_are_told_of_nobody_who_did_not_ask(runtime: Runtime) -> None:
     assert "食物类别" not in ask(runtime, "打完疫苗能吃海鲜吗").text
+
+
+def test_a_harm_recorded_for_a_disease_stands_before_the_group_it_leaves_out(
+    runtime: Runtime,
+) -> None:
+    answer = ask(runtime, "我有乳糜泻，可以吃麦芽吗？")
+    harms = [
+        f.claim
+        for f in runtime.facts.of(resource("substance-maiya").value, SHIYI.contraindicatedIn)
+    ]
+    assert {c for w in answer.warnings for c in w.claims} & set(harms)

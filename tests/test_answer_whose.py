@@ -200,3 +200,8 @@ def test_states_in_everyday_words_are_heard(runtime: Runtime, question: str, sta
 def test_a_year_names_no_rule(runtime: Runtime) -> None:
     answer = ask(runtime, "I had my gallbladder removed in 2019, what should I eat?")
     assert "catalogue" not in answer.text
+
+
+def test_a_name_that_holds_the_words_of_a_state_is_kept_whole(runtime: Runtime) -> None:
+    answer = ask(runtime, "想买卡瓦胡椒，可是每天都要用伤肝的药，有没有问题")
+    assert any(w.severity == "interaction" for w in answer.warnings)

@@ -58,6 +58,8 @@ def as_described(mentions: Iterable[Mention], question: str, facts: Facts) -> tu
         hit = re.search(words, fold(question))
         if hit is None or iri not in facts.labels:
             continue
+        if any(m.iri and m.start <= hit.start() and m.end > hit.end() for m in found):
+            continue  # a longer name stands there: 伤肝的药
         found = [m for m in found if m.end <= hit.start() or m.start >= hit.end()]
         said = facts.labels[iri]
         found.append(Mention(

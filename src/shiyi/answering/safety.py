@@ -71,13 +71,14 @@ class Safety:
         self, material: str, person: Person, beside: Iterable[str] = ()
     ) -> tuple[Finding, ...]:
         """List the reasons against ``material``, gravest first, one for each thing it meets."""
+        states = self.against_states(material, person.states)
         found = [
-            *self.against_states(material, person.states),
+            *states,
             *self._drugs(material, person.drugs),
             *self._materials(material, [*beside, *person.drugs]),
             *self._kept_from(material, person.allergies),
             *self._kept_from(material, person.left_out, by_choice=True),
-            *self._diets(material, person.states),
+            *_with_harm(self._diets(material, person.states), states),
         ]
         return _gravest(found)
 
@@ -298,6 +299,18 @@ def forbids(grade: str) -> bool:
     (True, False)
     """
     return any(word in grade.lower() for word in _FORBIDS)
+
+
+def _with_harm(diets: Iterable[Finding], harms: Iterable[Finding]) -> Iterator[Finding]:
+    """Put the claims of a harm before those of the group that is left out in the same disease."""
+    known = {harm.against: harm for harm in harms}
+    for diet in diets:
+        harm = known.get(diet.against)
+        if harm is None:
+            yield diet
+        else:
+            facts = (*harm.facts, *diet.facts)
+            yield Finding(diet.severity, diet.material, diet.against, facts, harm.through)
 
 
 def _gravest(found: Iterable[Finding]) -> tuple[Finding, ...]:
