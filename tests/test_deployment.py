@@ -1,3 +1,4 @@
+import http.client
 import json
 import os
 import re
@@ -31,6 +32,12 @@ def get(address: str) -> tuple[int, bytes]:
         return response.status, response.read()
 
 
+@pytest.fixture(scope="module")
+def readers(shared_kb: Path) -> Iterator[tuple[str, int]]:
+    with gunicorn(shared_kb) as served:
+        yield served
+
+
 @contextmanager
 def gunicorn(kb: Path) -> Iterator[tuple[str, int]]:
     """Serve ``kb`` from two processes; give the address and the number of the first process."""
@@ -60,35 +67,54 @@ def children(pid: int) -> set[int]:
     return {int(each) for each in said.split()}
 
 
-def test_readers_are_started_anew_without_losing_a_request(small_kb: Path) -> None:
-    with gunicorn(small_kb) as (address, pid):
-        before, failures, served = children(pid), list[str](), 0
-        assert len(before) == 2
-        stop = threading.Event()
+def test_readers_are_started_anew_without_losing_a_request(readers: tuple[str, int]) -> None:
+    address, pid = readers
+    before, failures, served = children(pid), list[str](), 0
+    assert len(before) == 2
+    stop = threading.Event()
 
-        def keep_asking() -> None:
-            nonlocal served
-            while not stop.is_set():
-                try:
-                    served += get(f"{address}{ASK}")[0] == 200
-                except (OSError, urllib.error.URLError) as fault:
-                    failures.append(str(fault))
-                time.sleep(0.01)
+    def keep_asking() -> None:
+        nonlocal served
+        while not stop.is_set():
+            try:
+                served += get(f"{address}{ASK}")[0] == 200
+            except (OSError, urllib.error.URLError) as fault:
+                failures.append(str(fault))
+            time.sleep(0.01)
 
-        asker = threading.Thread(target=keep_asking)
-        asker.start()
-        os.kill(pid, signal.SIGHUP)
-        for _ in range(300):
-            if len(after := children(pid)) == 2 and not after & before:
-                break
-            time.sleep(0.1)
-        stop.set()
-        asker.join()
-        assert not children(pid) & before
-        assert failures == []
-        assert served >= 2
-        rows = get(f"{address}{ASK}")[1]
-        assert json.loads(rows)["boolean"] is True
+    asker = threading.Thread(target=keep_asking)
+    asker.start()
+    os.kill(pid, signal.SIGHUP)
+    for _ in range(300):
+        if len(after := children(pid)) == 2 and not after & before:
+            break
+        time.sleep(0.1)
+    stop.set()
+    asker.join()
+    assert not children(pid) & before
+    assert failures == []
+    assert served >= 2
+    rows = get(f"{address}{ASK}")[1]
+    assert json.loads(rows)["boolean"] is True
+
+
+def test_a_connection_that_is_kept_is_ended_in_the_end_and_said_to_be(
+    readers: tuple[str, int],
+) -> None:
+    """Else those of a proxy gather at one of the processes."""
+    host, _, port = readers[0].removeprefix("http://").partition(":")
+    line = http.client.HTTPConnection(host, int(port), timeout=20)
+    said = list[str | None]()
+    while (
+        "close" not in said and len(said) < 5000
+    ):  # each ends it with a chance of one in a hundred
+        line.request("GET", "/healthz")
+        reply = line.getresponse()
+        reply.read()
+        said.append(reply.headers["Connection"])
+    line.close()
+    assert said[-1] == "close"
+    assert set(said[:-1]) <= {"keep-alive"}
 
 
 @pytest.mark.parametrize(("proxies", "believed"), [(0, False), (1, True)])

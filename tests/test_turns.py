@@ -213,11 +213,12 @@ def test_a_query_that_runs_on_gives_way_to_others_and_its_worker_comes_back(
     ours = os.getpriority(os.PRIO_PROCESS, 0)
     with KnowledgeBase.open(shared_kb) as kb, QueryPool(kb, LIMITS) as pool:
         assert niceness(pool) == [ours] * 3
-        asked = threading.Thread(target=lambda: pool.query(SLOW, asker="friend"))
+        asked = threading.Thread(target=lambda: pool.query(SLOW, timeout=50.0))
         asked.start()
         seen = 0
         while asked.is_alive():
             seen = max(seen, *niceness(pool))
+            time.sleep(0.02)
         assert seen > ours
         assert niceness(pool) == [ours] * 3
 
@@ -236,12 +237,12 @@ def test_a_worker_that_the_system_keeps_back_is_replaced(
     ours = os.getpriority(os.PRIO_PROCESS, 0)
     with KnowledgeBase.open(shared_kb) as kb, QueryPool(kb, LIMITS) as pool:
         before = {each.process.pid for each in pool._workers}
-        while before == {each.process.pid for each in pool._workers}:
-            pool.query(SLOW, asker="friend")
+        assert pool.query(SLOW, timeout=50.0).rows == 1
         until = time.monotonic() + 20
         while len(niceness(pool)) < 3 and time.monotonic() < until:
             time.sleep(0.01)
         assert niceness(pool) == [ours] * 3
+        assert len(before - {each.process.pid for each in pool._workers}) == 1
 
 
 @contextmanager
