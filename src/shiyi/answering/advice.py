@@ -46,7 +46,7 @@ def advise(desk: Desk, retrieved: Retrieved, choice: Choice, most: int) -> Part:
     _ask(desk, chosen, part)
     ailments = desk.reading.ailments
     checks(desk, ailments, part)
-    red_flags(desk, ailments, part, persist=bool(ailments))
+    red_flags(desk, ailments, part, persist=bool(ailments or desk.reading.aims))
     if resource("population-postoperative").value in desk.reading.populations:
         part.section("h_doctor").add(desk.voice.say("s_operation"))
     if choice.loosened and ailments:
@@ -178,7 +178,8 @@ def _why(desk: Desk, candidate: Candidate, told: Collection[str]) -> Piece:
             rating = words.get(rating, rating)
             return voice.say("r_rated", rating=rating or "-", **values), facts
         listed = desk.facts.is_a(candidate.iri, SHIYI.DSIngredient)
-        key = "r_listed" if listed else "r_own" if mine else "r_direct"
+        effect = desk.facts.is_a(ways[0].entities[0], SHIYI.Efficacy)
+        key = "r_listed" if listed else "r_own" if mine else "r_has" if effect else "r_direct"
         return voice.say(key, **values), facts
     state = next((m for m in middles if desk.facts.is_a(m, SHIYI.Constitution)), middles[0])
     if all(path.hops[0].claim in told for path in ways) and fresh:

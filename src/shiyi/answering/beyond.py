@@ -64,7 +64,7 @@ def food_in(question: str) -> str:
     """Give the question without the words that ask about something else.
 
     >>> food_in("糖尿病会不会遗传，吃什么好")
-    '糖尿病 ，吃什么好'
+    '糖尿病 ,吃什么好'
     """
     return _read(question)[1]
 

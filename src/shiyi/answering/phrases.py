@@ -101,6 +101,7 @@ PHRASES: Final[Mapping[str, tuple[str, str]]] = {
     # why a thing is recommended
     "w_name": ("**{x}**：", "**{x}**: "),
     "r_direct": ("用于{signs}（{sure}）", "recorded for {signs} ({sure})"),
+    "r_has": ("传统功效是{signs}（{sure}）", "its traditional efficacy: {signs} ({sure})"),
     "r_fit": ("合{fits}之用", "fits {fits}"),
     "r_efficacy": ("功效{items}", "traditionally it {items}"),
     "r_how": ("用法：{text}", "use: {text}"),

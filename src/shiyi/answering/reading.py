@@ -13,7 +13,7 @@ from shiyi.answering.described import as_described
 from shiyi.answering.facts import Facts
 from shiyi.answering.leaving_out import allergens as allergens_of
 from shiyi.answering.leaving_out import not_eaten
-from shiyi.answering.roles import AILMENT, MATERIAL
+from shiyi.answering.roles import AILMENT, FOR_A_DOCTOR, MATERIAL
 from shiyi.answering.whose import in_time, of_others
 from shiyi.linking.normalise import fold, is_cjk
 from shiyi.model.mention import Mention
@@ -76,7 +76,7 @@ class Reading:
     methods: tuple[str, ...]
     rules: tuple[str, ...]
     emergencies: tuple[str, ...]
-    aims: tuple[str, ...]  # principles of treatment, such as 补气
+    aims: tuple[str, ...]  # principles of treatment and effects, such as 补气 and 安神
     others: tuple[str, ...]
     person: Person
     profile: Profile
@@ -141,7 +141,7 @@ def read_question(
     person = replace(person, left_out=tuple(dict.fromkeys(m.iri for m in left_out)))
     known = {*materials, *taken, *ailments, *constitutions, *populations}
     seasons, methods = those(SHIYI.Season), those(SHIYI.Method)
-    aims = those(SHIYI.Therapy)
+    aims = tuple(x for x in those(SHIYI.Therapy, SHIYI.Efficacy) if x not in FOR_A_DOCTOR)
     rules = those(SHIYI.Rule, SHIYI.RegulatoryStatus)
     emergencies = _emergencies(question, those(SHIYI.EmergencySign), linked, profile, facts)
     if Intent.METHOD in intents and not (materials or taken) and (ailments or constitutions):

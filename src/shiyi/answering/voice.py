@@ -144,11 +144,17 @@ class Voice:
             kind = f"group_{kind}"
         else:
             kind = f"kin_{kind}"
+            names["group"] = self.name(self._shared(member.object, found.against))
         said = self.say(f"f_{kind}", **names | {"x": self.name(member.subject)})
         if member.subject != found.material:
             part = names | {"part": self.name(member.subject)}
             said = (self.say("f_through_part", **part) if not bare else "") + said
         return said
+
+    def _shared(self, group: str, other: str) -> str:
+        """Give the nearest group above that another thing is of as well: nuts and peanuts."""
+        those = {f.object for f in self.facts.of(other, SHIYI.hasFoodGroup)}
+        return next((each for each in self.facts.above(group) if each in those), group)
 
     def grade(self, fact: Fact) -> str:
         """Give the source's own grade or rating, or our word for the relation."""

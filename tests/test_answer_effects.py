@@ -1,0 +1,77 @@
+"""Questions for what has an effect: 吃什么补血, which foods moisten the lung."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from shiyi.answering import Runtime, ask
+from shiyi.answering.pipeline import METHODS
+from shiyi.answering.roles import FOR_A_DOCTOR
+from shiyi.model.profile import Profile
+from shiyi.ontology.terms import SHIYI
+from shiyi.settings import Settings
+from shiyi.sparql.knowledge_base import KnowledgeBase
+
+
+@pytest.fixture(scope="module")
+def runtime(starter_kb: Path) -> Iterator[Runtime]:
+    with KnowledgeBase.open(starter_kb) as base:
+        yield Runtime.open(base, Settings())
+
+
+@pytest.mark.parametrize(
+    ("question", "effect"),
+    [
+        ("吃什么补血", "补血"), ("能吃什么补肾？", "益肾"), ("哪些食物润肺", "润肺"),
+        ("清热解毒的食物有哪些", "清热解毒"), ("怀孕了想吃点安神的", "安神"),
+        ("Which foods moisten the lung?", "moistens the lung"),
+        ("What can I eat to tonify the blood?", "tonifies blood"),
+    ],
+)  # fmt: skip
+def test_what_has_an_effect_is_suggested_with_the_claim_that_says_so(
+    runtime: Runtime, question: str, effect: str
+) -> None:
+    answer = ask(runtime, question)
+    assert answer.recommendations
+    for each in answer.recommendations:
+        facts = [f for claim in each.claims for f in runtime.facts.by_claim[claim]]
+        assert any(f.predicate == SHIYI.hasEfficacy and f.subject == each.iri for f in facts)
+    assert effect in answer.text
+    assert "知识库里没有足够的记载" not in answer.text
+
+
+@pytest.mark.parametrize(
+    ("method", "question"),
+    [
+        ("fused", "吃什么止血"), ("fused", "吃什么杀虫消积"),
+        *((method, "有什么安胎的食物") for method in sorted(METHODS)),
+    ],
+)  # fmt: skip
+def test_nothing_is_suggested_for_what_a_doctor_has_to_see_first(
+    runtime: Runtime, method: str, question: str
+) -> None:
+    assert not ask(runtime, question, method=method).recommendations
+
+
+def test_each_effect_left_to_doctors_is_known(runtime: Runtime) -> None:
+    assert {iri for iri in FOR_A_DOCTOR if runtime.facts.is_a(iri, SHIYI.Efficacy)} == FOR_A_DOCTOR
+
+
+def test_who_asks_for_an_effect_is_heeded(runtime: Runtime) -> None:
+    free = {each.iri for each in ask(runtime, "吃什么安神").recommendations}
+    answer = ask(runtime, "我对大枣过敏，吃什么安神")
+    kept = {each.iri for each in answer.recommendations}
+    assert kept < free
+    assert any("大枣" in each.text for each in answer.warnings)
+
+
+def test_a_group_that_is_shared_is_named_by_what_both_are_of(runtime: Runtime) -> None:
+    warned = [each.text for each in ask(runtime, "我对花生过敏，吃什么补肾").warnings]
+    assert any("同属一类（坚果和花生）" in each for each in warned)
+    assert not any("同属一类（树坚果）" in each for each in warned)
+
+
+def test_medicines_of_the_asker_are_heeded_too(runtime: Runtime) -> None:
+    answer = ask(runtime, "吃什么补气", profile=Profile(medicines=("华法林",)))
+    assert "人参" not in " ".join(each.label for each in answer.recommendations)
