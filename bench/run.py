@@ -2,7 +2,7 @@
 
 Each runs in a process of its own, for at most five minutes (`--long`: the sizes of the papers, two
 hours). What it printed is kept in bench/results/figures/NAME.json with the machine, the day, the load
-before and after and the seconds it took; `python docs/make_performance.py` writes the page from them.
+before and after, the cores that other programs took meanwhile and the seconds it took; `python docs/make_performance.py` writes the page from them.
 A benchmark that fails or runs out of time is kept as such, and the exit status is 1.
 """
 
@@ -22,7 +22,7 @@ from typing import Any, Final
 
 HERE: Final = Path(__file__).parent
 SHORT_S, LONG_S = 300, 7200
-QUIET: Final = 0.5  # load for each core, up to which a figure counts as measured in quiet
+QUIET: Final = 0.2  # cores that others took, up to which a figure counts as measured in quiet
 KB: Final = "{kb}"  # where the base's folder stands among the arguments
 
 
@@ -107,7 +107,7 @@ def main() -> int:
 
 def ran(bench: Bench, arguments: list[str], most: int) -> dict[str, Any]:
     """Run one benchmark and keep what it printed."""
-    before, started = os.getloadavg()[0], time.monotonic()
+    before, started, busy = os.getloadavg()[0], time.monotonic(), busy_seconds()
     spent = resource.getrusage(resource.RUSAGE_CHILDREN)
     # its own group, so that what it started ends with it
     process = subprocess.Popen(  # noqa: S603 - our own scripts
@@ -122,13 +122,14 @@ def ran(bench: Bench, arguments: list[str], most: int) -> dict[str, Any]:
         out, err = process.communicate()
         status = f"took more than {most} s"
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    seconds, own = time.monotonic() - started, used(after) - used(spent)
+    others = max(0.0, busy_seconds() - busy - own) / seconds
     kept: dict[str, Any] = {
         "name": bench.name, "arguments": arguments, "status": status,
         "date": datetime.now(UTC).strftime("%Y-%m-%d"), "machine": machine(),
-        "seconds": round(time.monotonic() - started, 1),
-        "cpu_seconds": round(after.ru_utime + after.ru_stime - spent.ru_utime - spent.ru_stime, 1),
+        "seconds": round(seconds, 1), "cpu_seconds": round(own, 1), "others": round(others, 2),
         "load_before": round(before, 1), "load_after": round(os.getloadavg()[0], 1),
-        "quiet": before <= QUIET * (os.cpu_count() or 1),
+        "quiet": others <= QUIET,
         "rows": list(objects(out)), "printed": out[-4000:], "complaint": err[-1000:] if status != "ran" else "",
     }  # fmt: skip
     folder = HERE / "results" / "figures"
@@ -137,6 +138,17 @@ def ran(bench: Bench, arguments: list[str], most: int) -> dict[str, Any]:
         json.dumps(kept, ensure_ascii=False, indent=1) + "\n", "utf-8"
     )
     return kept
+
+
+def used(spent: resource.struct_rusage) -> float:
+    """Give the processor seconds."""
+    return spent.ru_utime + spent.ru_stime
+
+
+def busy_seconds() -> float:
+    """Give the seconds that any processor was busy since the machine started, for whomever."""
+    user, nice, system, _idle, _wait, *rest = map(int, Path("/proc/stat").read_text().split()[1:9])
+    return (user + nice + system + sum(rest)) / os.sysconf("SC_CLK_TCK")
 
 
 def machine() -> dict[str, Any]:

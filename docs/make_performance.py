@@ -106,13 +106,22 @@ def made(runs: Sequence[Run]) -> str:
 def noted(runs: Sequence[Run]) -> str:
     """Say on what, when and how quietly each was measured."""
     rows = [(r["name"], " ".join(map(str, r["arguments"])) or "–", r["date"], r["seconds"], r["cpu_seconds"],
-             f"{r['load_before']} → {r['load_after']}", "yes" if r["quiet"] else "**no**",
+             r.get("others", f"load {r['load_before']}"), "yes" if r["quiet"] else "**no**",
              "" if r["status"] == "ran" else r["status"]) for r in runs]  # fmt: skip
     names = {tuple(r["machine"].values()) for r in runs}
     told = "; ".join(
         f"{c} cores ({p}), {m} GiB, {s}, Python {v}" for c, m, p, s, v in sorted(names)
     )
-    heads = ("benchmark", "arguments", "day", "s", "processor s", "load", "quiet", "")
+    heads = (
+        "benchmark",
+        "arguments",
+        "day",
+        "s",
+        "processor s",
+        "cores that others took",
+        "quiet",
+        "",
+    )
     loud = "" if all(r["quiet"] for r in runs) else (
         "\nWhat is marked **no** was measured beside other work and is no measure of the machine alone: read its processor time, and that as too high.\n"
     )  # fmt: skip
