@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from shiyi.errors import IndexMismatchError
 from shiyi.linking.normalise import fold
-from shiyi.model.mapped import Array, Mapped, write
+from shiyi.model.mapped import Mapped, write
 from shiyi.model.rdf import NamedNode, text
+from shiyi.model.strings import Array
 from shiyi.ontology.terms import RDF, RDFS, SHIYI
 from shiyi.sparql.store import QuadStore
 
