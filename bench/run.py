@@ -64,7 +64,7 @@ BENCHES: Final = (
     Bench("scaling", "scaling.py", ("--kb", KB, "--copies", "1,2"), ("--kb", KB)),
 )  # fmt: skip
 APART: Final = {  # these are no figures of speed, or need what is not here
-    "evaluate.py": "make evaluate", "evaluated.py": "a module", "precision.py": "judged by hand",
+    "evaluate.py": "make evaluate", "evaluated.py": "a module", "evaluate_bases.py": "a module", "evaluate_tables.py": "a module", "precision.py": "judged by hand",
     "llm_soak.py": "needs the fault server", "grown.py": "a module", "run.py": "this",
     "load.py": "needs a server under way",
     "web.py": "needs a browser", "axe.py": "needs a browser",
