@@ -205,3 +205,26 @@ def test_a_year_names_no_rule(runtime: Runtime) -> None:
 def test_a_name_that_holds_the_words_of_a_state_is_kept_whole(runtime: Runtime) -> None:
     answer = ask(runtime, "想买卡瓦胡椒，可是每天都要用伤肝的药，有没有问题")
     assert any(w.severity == "interaction" for w in answer.warnings)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "我老公说我有痛风，我能吃沙丁鱼吗？", "我和我妈都有痛风，我能吃沙丁鱼吗？", "我爸有痛风，我也有，我能吃沙丁鱼吗",
+        "My mother says I have gout. Can I eat sardines?",
+        "My husband and I both have gout. Can I eat sardines?",
+        "My father has gout and so do I. Can I eat sardines?",
+    ],
+)  # fmt: skip
+def test_what_others_share_with_the_asker_or_say_of_them_is_the_askers(
+    runtime: Runtime, question: str
+) -> None:
+    answer = ask(runtime, question)
+    assert any("痛风" in each.text or "gout" in each.text for each in answer.warnings)
+    assert "别人的" not in answer.text
+    assert "somebody else" not in answer.text
+
+
+def test_a_medicine_that_somebody_bought_for_the_asker_is_the_askers(runtime: Runtime) -> None:
+    warned = ask(runtime, "我妈给我买了华法林，我能吃枸杞子吗？").warnings
+    assert [each.severity for each in warned if "华法林" in each.text][:1] == ["interaction"]

@@ -44,11 +44,19 @@ _WEANED: Final = re.compile(
     r"(?:断奶|断母乳|不喂奶|不再喂|停止?喂|停止?哺乳|停了?母乳)"
     r"|\b(?:stopped|finished|quit|done with|no longer|not)\b[^,.?!;]{0,16}$"
 )
-_KIN: Final = re.compile(
+_KIN_ZH: Final = (
     r"(?:爸|妈|父亲|母亲|爷爷|奶奶|外公|外婆|姥姥|姥爷|妻子|老婆|太太|老公|丈夫|爱人|儿子|女儿|孩子|宝宝"
     r"|朋友|同事|哥|弟|姐|妹|叔|姑|舅|姨|邻居|同学|男友|女友|婆婆|公公|岳父|岳母|室友)"
-    r"|\bmy (?:mother|mum|mom|father|dad|wife|husband|partner|son|daughter|child|kid|baby|friend|gran\w*|aunt|uncle"
+)
+_KIN: Final = re.compile(
+    rf"{_KIN_ZH}|\bmy (?:mother|mum|mom|father|dad|wife|husband|partner|son|daughter|child|kid|baby|friend|gran\w*|aunt|uncle"
     r"|sister|brother|boyfriend|girlfriend|roommate|colleague|neighbou?r|cousin|parents?)(?:'s)?\b"
+)
+# a clause without 我爸 and "my mother" that still speaks of the asker is of both, or tells who says it
+_OWN_KIN: Final = re.compile(rf"(?:我们|我家|我|咱)?的?(?:{_KIN.pattern})")
+_ALSO_MINE: Final = re.compile(r"[我咱俺]|都有|\b(?:i|i'm|i've|me|mine|we|us|our|both|myself)\b")
+_SO_HAVE_I: Final = re.compile(
+    r"我也(?:有|是|得|患|在|吃|查)|我同样|\b(?:so (?:do|have|am) i|me too|i (?:do|have|am) too|i also (?:have|take))\b"
 )
 _MYSELF: Final = re.compile(
     r"我(?:自己|本人)?(?:现在|也|还|平时)?(?:能不能|可不可以|能|可以|该|是否|适合)(?!给|让|帮|喂|为)"
@@ -96,7 +104,7 @@ def of_others(mentions: Iterable[Mention], question: str, facts: Facts) -> tuple
     if asked is None or any(m.iri == _NURSING for m in every):
         return ()
     said = text[asked[0] : asked[1]]
-    if _KIN.search(said) or _FOR_THEM.search(said):
+    if _KIN.search(said) or _FOR_THEM.search(said) or _SO_HAVE_I.search(text):
         return ()
     return tuple(
         m for m in every
@@ -104,6 +112,7 @@ def of_others(mentions: Iterable[Mention], question: str, facts: Facts) -> tuple
         and (clause := _clause(text, m)) != asked
         and (kin := _KIN.search(text[clause[0] : clause[1]]))
         and clause[0] + kin.start() < m.start
+        and not _ALSO_MINE.search(_OWN_KIN.sub("", text[clause[0] : clause[1]]))
         and not facts.is_a(m.iri, SHIYI.EmergencySign)
     )  # fmt: skip
 

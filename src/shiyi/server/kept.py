@@ -19,9 +19,7 @@ else:
     from backports import zstd
 
 Made = TypeVar("Made")
-MOST: Final = (
-    24 << 20
-)  # bytes of packed pages: some five thousand, a tenth of what they are unpacked
+MOST: Final = 24 << 20  # bytes of packed pages: some five thousand, a tenth of them unpacked
 _LEVEL: Final = 3  # of zstd: 0.1 ms to pack a page, 0.02 ms to unpack it
 
 
@@ -29,7 +27,7 @@ class Kept:
     """Rendered pages and labels of one site, forgotten when its version changes."""
 
     def __init__(self, site: Site, known: Known | None = None, most: int = MOST) -> None:
-        """Keep ``most`` bytes of pages; who was asked for least lately goes first."""
+        """Keep ``most`` bytes of pages; what was asked for longest ago goes first."""
         self._most, self._held = most, 0
         self._site, self._known, self._lock = site, known, threading.Lock()
         self._version = site.version()
