@@ -228,3 +228,12 @@ def test_what_others_share_with_the_asker_or_say_of_them_is_the_askers(
 def test_a_medicine_that_somebody_bought_for_the_asker_is_the_askers(runtime: Runtime) -> None:
     warned = ask(runtime, "我妈给我买了华法林，我能吃枸杞子吗？").warnings
     assert [each.severity for each in warned if "华法林" in each.text][:1] == ["interaction"]
+
+
+@pytest.mark.parametrize(
+    "question", ["去年底怀孕的，现在快生了，能吃山楂吗", "去年怀的孕，现在八个月了，怀孕能吃山楂吗"]
+)
+def test_what_began_last_year_and_goes_on_is_of_the_present(
+    runtime: Runtime, question: str
+) -> None:
+    assert ask(runtime, question).text.startswith("山楂：孕妇有禁忌记载")

@@ -27,6 +27,10 @@ _LONG_AGO: Final = re.compile(
     r"|\bin (?:19|20)\d\d\b|\bused to\b|\bwhen i was (?!pregnant)|\bin the past\b|\bas a (?:child|kid)\b|\bthe year before\b"
     r"|\bwas (?:last )?pregnant\b|\bwere pregnant\b"
 )
+_STILL: Final = re.compile(  # what began long ago and goes on
+    r"快要?生了|待产|临产|预产期|还怀着|还在|至今|一直|孕?[\d一二三四五六七八九十]+个?[月周]了"
+    r"|\bdue (?:in|next|soon|this|on|date)|\b\d+ (?:weeks|months) (?:now|along|pregnant)|\bstill\b|\bever since\b"
+)
 _COMING: Final = re.compile(
     r"要|准备|打算|预约|安排|即将|马上|下[周个月星]|明天|后天"
     r"|\b(?:scheduled|planned|upcoming|coming|next|tomorrow|soon|will|going to|due|before|booked)\b"
@@ -84,7 +88,8 @@ def _timed(mention: Mention, text: str, facts: Facts) -> Mention:
     clause = text[start:end]
     over = mention.iri == _NURSING and _WEANED.search(before)
     coming = _COMING.search(before[-_NEAR:]) or _COMING.search(after) or _BEFORE.match(after)
-    if over or (_LONG_AGO.search(clause) and not coming):
+    past = _LONG_AGO.search(clause) and not _STILL.search(text)
+    if over or (past and not coming):
         return replace(mention, negated=True)
     done = _DONE_BEFORE.search(before) or _DONE_AFTER.match(after)
     if mention.iri == _SURGERY and done and not coming and _AFTER_SURGERY in facts.labels:
