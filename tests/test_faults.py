@@ -3,10 +3,8 @@
 import os
 import random
 import signal
-import socket
 import subprocess
 import sys
-import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -26,6 +24,7 @@ from shiyi.sparql.worker_process import Deadline, WorkerGoneError, WorkerProcess
 from shiyi.sparql.workers import QueryPool
 from shiyi.sparql.writer import applied_through
 from tests.batches import BATCH, base, batches
+from tests.canary import Canary
 
 SEED = 20250101
 LIMITS = QuerySettings(timeout=1.0, memory_mib=512, workers=1, cache_bytes=0)
@@ -254,31 +253,6 @@ def _request(snapshot: str, text: str) -> dict[str, object]:
         "snapshot": snapshot, "query": text, "seconds": 5.0, "solutions": "json", "graph": "ttl",
         "default_graphs": [], "named_graphs": [], "profile": "", "prefixes": {}, "base": "",
     }  # fmt: skip
-
-
-class Canary:
-    """A loopback port that counts who comes."""
-
-    def __init__(self) -> None:
-        self.visits = 0
-        self._socket = socket.create_server(("127.0.0.1", 0))
-        self.address = f"http://127.0.0.1:{self._socket.getsockname()[1]}/"
-        self._thread = threading.Thread(target=self._serve)
-        self._thread.start()
-
-    def _serve(self) -> None:
-        while True:
-            try:
-                visitor, _ = self._socket.accept()
-            except OSError:
-                return
-            self.visits += 1
-            visitor.close()
-
-    def close(self) -> None:
-        self._socket.shutdown(socket.SHUT_RDWR)
-        self._socket.close()
-        self._thread.join()
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from shiyi.server.opening import open_site
 from shiyi.server.site import Site
 from shiyi.server.tokens import Tokens
 from shiyi.settings import Settings
+from tests.canary import Canary
 
 COUNT = int(os.environ.get("SHIYI_SSRF", "400" if os.environ.get("SHIYI_NIGHTLY") else "64"))
 HOSTS = ("127.0.0.1:{0}", "localhost:{0}", "0.0.0.0:{0}", "2130706433:{0}", "0x7f000001:{0}", "127.1:{0}",
@@ -37,31 +38,6 @@ UPLOADS = (
     ("text/turtle", "@base <{0}> . <> a <x> ; <http://www.w3.org/2002/07/owl#imports> <{0}> ."),
     ("application/trig", "<{0}> {{ <{0}> <http://www.w3.org/2002/07/owl#imports> <{0}> }}"),
 )  # fmt: skip
-
-
-class Canary:
-    """A loopback port that counts who comes."""
-
-    def __init__(self) -> None:
-        self.visits = 0
-        self._socket = socket.create_server(("127.0.0.1", 0))
-        self.port = self._socket.getsockname()[1]
-        self._thread = threading.Thread(target=self._serve)
-        self._thread.start()
-
-    def _serve(self) -> None:
-        while True:
-            try:
-                visitor, _ = self._socket.accept()
-            except OSError:
-                return
-            self.visits += 1
-            visitor.close()
-
-    def close(self) -> None:
-        self._socket.shutdown(socket.SHUT_RDWR)
-        self._socket.close()
-        self._thread.join()
 
 
 @pytest.fixture

@@ -2,10 +2,8 @@
 
 import json
 import re
-import threading
 import unicodedata
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,7 +11,7 @@ from typing import Final
 
 from shiyi.curation.roles import Role
 from shiyi.errors import KnowledgeBaseError, UsageError
-from shiyi.sparql.durable import alone_in, write_private
+from shiyi.sparql.private_file import PrivateFile
 
 FILE: Final = "people.json"
 SHORTEST: Final = 10  # characters of a password
@@ -45,9 +43,8 @@ class People:
     """Accounts; what another process changes counts at once."""
 
     def __init__(self, kb: Path) -> None:
-        self._path, self._lock = kb / FILE, threading.RLock()
-        self._stamp: tuple[int, int, int] | None = None
-        self._known: dict[str, Person] = {}
+        self._path = kb / FILE
+        self._file = PrivateFile[dict[str, Person]](self._path, self._read, {})
 
     def add(
         self, name: str, role: Role, password: str = "", *, subject: str = "", school: str = ""
@@ -127,16 +124,7 @@ class People:
 
     def all(self) -> dict[str, Person]:
         """Give the accounts by name."""
-        with self._lock:
-            try:
-                found = self._path.stat()
-            except FileNotFoundError:
-                self._stamp, self._known = None, {}
-                return {}
-            stamp = (found.st_ino, found.st_mtime_ns, found.st_size)
-            if stamp != self._stamp:
-                self._known, self._stamp = self._read(), stamp
-            return dict(self._known)
+        return dict(self._file.get())
 
     def _replaced(self, name: str, make: Callable[[Person], Person]) -> Person:
         def put(known: dict[str, Person]) -> None:
@@ -150,33 +138,20 @@ class People:
         return self.get(name)
 
     def _change(self, put: Callable[[dict[str, Person]], None]) -> None:
-        with self._lock, self._alone():
+        with self._file.alone():
             known = self.all()
             put(known)
-            self._write(known)
+            self._file.put(json.dumps([asdict(each) for each in known.values()], indent=1))
 
-    def _read(self) -> dict[str, Person]:
+    def _read(self, written: bytes) -> dict[str, Person]:
         try:
-            said = json.loads(self._path.read_text(encoding="utf-8"))
-            made = [Person(**{**each, "role": Role(each["role"])}) for each in said]
+            made = [Person(**{**each, "role": Role(each["role"])}) for each in json.loads(written)]
         except (ValueError, TypeError, KeyError) as fault:
             raise KnowledgeBaseError(
                 f"{self._path} is damaged ({fault}); restore it from a backup, or delete it and "
                 "make the accounts again"
             ) from fault
         return {each.name: each for each in made}
-
-    def _write(self, known: dict[str, Person]) -> None:
-        content = json.dumps([asdict(each) for each in known.values()], indent=1)
-        write_private(self._path, content + "\n")
-
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """Keep other processes from changing the file meanwhile."""
-        if not self._path.parent.is_dir():
-            raise KnowledgeBaseError(f"{self._path.parent} does not exist; run `shiyi build`")
-        with alone_in(self._path.parent):
-            yield
 
 
 def hash_of(password: str) -> str:

@@ -4,9 +4,6 @@ import hashlib
 import json
 import re
 import secrets
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from hmac import compare_digest
@@ -15,7 +12,7 @@ from typing import Final
 
 from shiyi.errors import FormatError, KnowledgeBaseError, UsageError
 from shiyi.server import clock
-from shiyi.sparql.durable import alone_in, write_private
+from shiyi.sparql.private_file import PrivateFile
 
 SCOPES: Final = ("write", "review")
 FILE: Final = "tokens.json"
@@ -44,9 +41,8 @@ class Tokens:
     """The tokens of one knowledge base; what another process adds or revokes counts at once."""
 
     def __init__(self, kb: Path) -> None:
-        self._path, self._lock = kb / FILE, threading.Lock()
-        self._stamp: tuple[int, int, int] | None = None
-        self._known: tuple[Token, ...] = ()
+        self._path = kb / FILE
+        self._file = PrivateFile[tuple[Token, ...]](self._path, self._read, ())
 
     def add(self, name: str, scope: str, days: int, person: str = "") -> str:
         """Make a token and give its text, which is kept nowhere."""
@@ -63,7 +59,7 @@ class Tokens:
             name, _digest(text), (scope,), now.isoformat(timespec="seconds"),
             (now + timedelta(days=days)).isoformat(timespec="seconds"), person,
         )  # fmt: skip
-        with self._alone():
+        with self._file.alone():
             known = self.all()
             if any(each.name == name for each in known):
                 raise UsageError(f"there is a token {name!r}: revoke it, or choose another name")
@@ -72,7 +68,7 @@ class Tokens:
 
     def revoke(self, name: str) -> None:
         """Forget a token; UsageError where there is none of that name."""
-        with self._alone():
+        with self._file.alone():
             known = self.all()
             kept = tuple(each for each in known if each.name != name)
             if len(kept) == len(known):
@@ -81,16 +77,7 @@ class Tokens:
 
     def all(self) -> tuple[Token, ...]:
         """List the tokens."""
-        with self._lock:
-            try:
-                found = self._path.stat()
-            except FileNotFoundError:
-                self._stamp, self._known = None, ()
-                return ()
-            stamp = (found.st_ino, found.st_mtime_ns, found.st_size)
-            if stamp != self._stamp:
-                self._known, self._stamp = self._read(), stamp
-            return self._known
+        return self._file.get()
 
     def find(self, text: str) -> Token | None:
         """Give the valid token of that text."""
@@ -99,10 +86,9 @@ class Tokens:
         fitting = [each for each in self.all() if compare_digest(each.digest, digest)]
         return next((each for each in fitting if each.holds_at(now)), None)
 
-    def _read(self) -> tuple[Token, ...]:
+    def _read(self, written: bytes) -> tuple[Token, ...]:
         try:
-            said = json.loads(self._path.read_text(encoding="utf-8"))
-            made = [Token(**each) for each in said]
+            made = [Token(**each) for each in json.loads(written)]
             for each in made:
                 each.holds_at(datetime.now(UTC))
         except (ValueError, TypeError) as fault:
@@ -113,15 +99,7 @@ class Tokens:
 
     def _write(self, tokens: tuple[Token, ...]) -> None:
         text = json.dumps([asdict(each) for each in tokens], indent=1, ensure_ascii=False)
-        write_private(self._path, text + "\n")
-
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """Keep other processes from changing the file meanwhile."""
-        if not self._path.parent.is_dir():
-            raise KnowledgeBaseError(f"{self._path.parent} does not exist; run `shiyi build`")
-        with alone_in(self._path.parent):
-            yield
+        self._file.put(text)
 
 
 def _digest(text: str) -> str:

@@ -5,9 +5,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from shiyi.model.names import GRAPH
-from shiyi.model.rdf import NamedNode, Term, text
+from shiyi.model.rdf import NamedNode, text
 from shiyi.ontology.terms import PROV, RDF, RDFS, SHIYI, SKOS
 from shiyi.sparql.store import QuadStore
+from shiyi.sparql.words import word_of, words_of
 
 _CASES = f"{GRAPH}cases/"
 _MATCHES = (SKOS.exactMatch, SKOS.broadMatch, SKOS.closeMatch)
@@ -61,12 +62,12 @@ def counted(store: QuadStore, concept: str) -> CaseCount:
             found[text(quad.subject)] = place
         for quad in store.match(None, SHIYI.theReferenceOf, NamedNode(concept), place):
             if isinstance(quad.subject, NamedNode):
-                found[_one(store, quad.subject, SHIYI.mentionedIn, place)] = place
-                words[_one(store, quad.subject, RDFS.label, place)] += 1
+                found[word_of(store, quad.subject, SHIYI.mentionedIn, place)] = place
+                words[word_of(store, quad.subject, RDFS.label, place)] += 1
 
     def told(predicate: NamedNode) -> tuple[tuple[str, int], ...]:
         said = Counter(
-            _one(store, NamedNode(case), predicate, place) for case, place in found.items()
+            word_of(store, NamedNode(case), predicate, place) for case, place in found.items()
         )
         return tuple((each, n) for each, n in sorted(said.items(), key=_most) if each)
 
@@ -112,7 +113,7 @@ def referring_to(store: QuadStore, term: str) -> Iterator[tuple[str, CaseWords]]
     for place in case_graphs(store):
         for quad in store.match(None, SHIYI.theReferenceOf, NamedNode(term), place):
             if isinstance(quad.subject, NamedNode):
-                case = _one(store, quad.subject, SHIYI.mentionedIn, place)
+                case = word_of(store, quad.subject, SHIYI.mentionedIn, place)
                 yield case, _words(store, quad.subject, place)
 
 
@@ -128,33 +129,20 @@ def _case(store: QuadStore, node: NamedNode, place: NamedNode) -> PatientCase:
         if text(quad.object) in words
     ))  # fmt: skip
     return PatientCase(
-        node.value, _one(store, node, RDF.value, place), _one(store, node, SHIYI.ageGroup, place),
-        _one(store, node, SHIYI.sex, place), _all(store, node, SHIYI.medicalHistory, place),
-        _all(store, node, SHIYI.recordedIn, place),
+        node.value, word_of(store, node, RDF.value, place), word_of(store, node, SHIYI.ageGroup, place),
+        word_of(store, node, SHIYI.sex, place), words_of(store, node, SHIYI.medicalHistory, place),
+        words_of(store, node, SHIYI.recordedIn, place),
         tuple(sorted(words.values(), key=lambda each: each.iri)), steps,
-        _one(store, node, PROV.wasDerivedFrom, place),
+        word_of(store, node, PROV.wasDerivedFrom, place),
     )  # fmt: skip
 
 
 def _words(store: QuadStore, node: NamedNode, place: NamedNode) -> CaseWords:
     match = term = ""
     for predicate in _MATCHES:
-        if not term and (term := _one(store, node, predicate, place)):
+        if not term and (term := word_of(store, node, predicate, place)):
             match = predicate.value.rpartition("#")[2]
     return CaseWords(
-        node.value, _one(store, node, RDFS.label, place),
-        _one(store, node, SHIYI.mentionKind, place), term, match,
+        node.value, word_of(store, node, RDFS.label, place),
+        word_of(store, node, SHIYI.mentionKind, place), term, match,
     )  # fmt: skip
-
-
-def _all(
-    store: QuadStore, node: NamedNode, predicate: NamedNode, place: NamedNode
-) -> tuple[str, ...]:
-    return tuple(sorted(text(quad.object) for quad in store.match(node, predicate, None, place)))
-
-
-def _one(store: QuadStore, node: NamedNode, predicate: NamedNode, place: NamedNode) -> str:
-    found: Term | None = next(
-        (quad.object for quad in store.match(node, predicate, None, place)), None
-    )
-    return text(found)

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from shiyi.model.names import GRAPH
-from shiyi.model.rdf import NamedNode, Term, text
+from shiyi.model.rdf import NamedNode, text
 from shiyi.ontology.terms import PROV, RDF, RDFS, SHIYI
 from shiyi.sparql.store import QuadStore
+from shiyi.sparql.words import word_of, words_of
 
 _SCHOOLS = f"{GRAPH}schools/"
 
@@ -42,7 +43,7 @@ def schools(store: QuadStore) -> dict[str, str]:
     for place in _graphs(store, None):
         for quad in store.match(None, RDF.type, SHIYI.School, place):
             if isinstance(quad.subject, NamedNode):
-                found[quad.subject.value] = _one(store, quad.subject, RDFS.label, place)
+                found[quad.subject.value] = word_of(store, quad.subject, RDFS.label, place)
     return found
 
 
@@ -53,10 +54,10 @@ def claims_of(store: QuadStore, school: str) -> Iterator[SchoolClaim]:
             if isinstance(quad.subject, NamedNode):
                 node = quad.subject
                 said = [
-                    _one(store, node, p, place) for p in (RDF.subject, RDF.predicate, RDF.object)
+                    word_of(store, node, p, place) for p in (RDF.subject, RDF.predicate, RDF.object)
                 ]
-                confidence = float(_one(store, node, SHIYI.confidence, place) or 0)
-                texts = _all(store, node, SHIYI.reasonedIn, place)
+                confidence = float(word_of(store, node, SHIYI.confidence, place) or 0)
+                texts = words_of(store, node, SHIYI.reasonedIn, place)
                 yield SchoolClaim(node.value, said[0], said[1], said[2], confidence, texts)
 
 
@@ -81,19 +82,19 @@ def _chain(store: QuadStore, node: NamedNode, place: NamedNode) -> Chain:
     reasoning, passages = "", tuple[str, ...]()
     for quad in store.match(None, PROV.wasDerivedFrom, node, place):
         if isinstance(quad.subject, NamedNode):
-            reasoning = _one(store, quad.subject, RDF.value, place)
+            reasoning = word_of(store, quad.subject, RDF.value, place)
             passages = tuple(
-                each for each in _all(store, quad.subject, PROV.wasDerivedFrom, place)
+                each for each in words_of(store, quad.subject, PROV.wasDerivedFrom, place)
                 if each != node.value
             )  # fmt: skip
     triples = []
-    for line in _one(store, node, RDF.value, place).splitlines():
+    for line in word_of(store, node, RDF.value, place).splitlines():
         subject, predicate, said = line.split("\t")
         triples.append((subject, predicate, said))
     return Chain(
-        node.value, _one(store, node, RDFS.label, place),
-        _one(store, node, SHIYI.answerText, place), tuple(triples),
-        _all(store, node, SHIYI.hasStep, place), reasoning, passages,
+        node.value, word_of(store, node, RDFS.label, place),
+        word_of(store, node, SHIYI.answerText, place), tuple(triples),
+        words_of(store, node, SHIYI.hasStep, place), reasoning, passages,
     )  # fmt: skip
 
 
@@ -104,16 +105,3 @@ def _graphs(store: QuadStore, school: str | None) -> list[NamedNode]:
         if isinstance(quad.graph_name, NamedNode) and quad.graph_name.value.startswith(_SCHOOLS)
     }  # fmt: skip
     return sorted(found, key=lambda each: each.value)
-
-
-def _all(
-    store: QuadStore, node: NamedNode, predicate: NamedNode, place: NamedNode
-) -> tuple[str, ...]:
-    return tuple(sorted(text(quad.object) for quad in store.match(node, predicate, None, place)))
-
-
-def _one(store: QuadStore, node: NamedNode, predicate: NamedNode, place: NamedNode) -> str:
-    found: Term | None = next(
-        (quad.object for quad in store.match(node, predicate, None, place)), None
-    )
-    return text(found)
