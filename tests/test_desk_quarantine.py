@@ -8,7 +8,8 @@ import pytest
 
 from shiyi.curation.editing_claims import stored_claim
 from shiyi.ingest.extraction.lessons import lessons, told
-from shiyi.ingest.gate import Judged, Proposed, Votes, change_of
+from shiyi.ingest.gate import Judged, Proposed, change_of
+from shiyi.ingest.votes import Votes
 from shiyi.model.claim import Claim, Evidence
 from shiyi.model.confidence import Confidence
 from shiyi.model.names import ID, graph, resource

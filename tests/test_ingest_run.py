@@ -14,10 +14,11 @@ import pytest
 from shiyi.artefacts import artefact
 from shiyi.ingest.concepts import concept_quads, read_concepts
 from shiyi.ingest.datasets import described
-from shiyi.ingest.gate import CANDIDATES, QUARANTINE, Change, Gate, Proposed, Votes, change_of
+from shiyi.ingest.gate import CANDIDATES, QUARANTINE, Change, Gate, Proposed, change_of
 from shiyi.ingest.replacing import Seen, sweep
 from shiyi.ingest.starter import vocabulary_quads
 from shiyi.ingest.tables import Faults
+from shiyi.ingest.votes import Votes
 from shiyi.linking.labels import LabelIndex
 from shiyi.model.claim import Checked, Claim, Evidence, Polarity, Source, Tier
 from shiyi.model.confidence import Confidence

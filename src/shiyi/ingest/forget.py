@@ -4,8 +4,9 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from shiyi.errors import UsageError
-from shiyi.ingest.gate import ACCEPTED, CANDIDATES, QUARANTINE, sources_of, votes
+from shiyi.ingest.gate import ACCEPTED, CANDIDATES, QUARANTINE, sources_of
 from shiyi.ingest.releases import forget_key
+from shiyi.ingest.votes import votes
 from shiyi.model.confidence import Confidence, fuse
 from shiyi.model.names import content_hash, graph, resource
 from shiyi.model.rdf import NamedNode, Quad, Triple, decimal

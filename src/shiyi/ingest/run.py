@@ -14,11 +14,12 @@ from shiyi.ingest.datasets import Dataset
 from shiyi.ingest.entry import Entry
 from shiyi.ingest.extraction.parking import parked_in, parked_quads, tries_of
 from shiyi.ingest.extraction.port import Extracted, Extractor
-from shiyi.ingest.gate import Gate, Judged, Proposed, Votes, change_of
+from shiyi.ingest.gate import Gate, Judged, Proposed, change_of
 from shiyi.ingest.releases import taken_back
 from shiyi.ingest.report import Report
 from shiyi.ingest.text.document import Document, Passage, Section, Tree
 from shiyi.ingest.text.tree import passage_quads, section_quads, tree_of
+from shiyi.ingest.votes import Votes
 from shiyi.model.claim import Checked, Claim, Evidence
 from shiyi.model.confidence import Confidence
 from shiyi.model.names import content_hash

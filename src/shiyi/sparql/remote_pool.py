@@ -16,8 +16,8 @@ from shiyi.sparql.results import (
     StreamedResult,
 )
 from shiyi.sparql.spool import Spool
+from shiyi.sparql.worker_replies import past_limit, past_time, seconds_of
 from shiyi.sparql.worker_rows import RowCounter
-from shiyi.sparql.workers import past_limit, past_time, seconds_of
 
 _NAMES: Final = {kind: name for name, kind in (*SOLUTION_TYPES.items(), *GRAPH_TYPES.items())}
 

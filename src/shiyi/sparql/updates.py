@@ -15,7 +15,7 @@ from shiyi.sparql.oxigraph import NO_GRAPHS, parse_n_quads
 from shiyi.sparql.snapshots import Snapshot
 from shiyi.sparql.using import with_graphs
 from shiyi.sparql.worker_process import WorkerGoneError, WorkerProcess
-from shiyi.sparql.workers import FAULTS, death, past_limit, past_time, seconds_of
+from shiyi.sparql.worker_replies import FAULTS, death, past_limit, past_time, seconds_of
 
 _BACKUP_SECONDS = 5.0  # hard links of some files; more means a machine in distress
 

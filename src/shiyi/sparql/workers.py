@@ -1,7 +1,6 @@
 """The reading path for queries others wrote: killable workers on snapshots, never this process."""
 
 import re
-import signal
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -11,30 +10,18 @@ from operator import itemgetter
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from shiyi.errors import (
-    FormatError,
-    KnowledgeBaseError,
-    QueryError,
-    QueryLimitError,
-    QueryRefusedError,
-    UsageError,
-)
+from shiyi.errors import KnowledgeBaseError
 from shiyi.ontology.terms import PREFIXES
 from shiyi.settings import QuerySettings
 from shiyi.sparql.federation import Services
 from shiyi.sparql.guard import check_query
 from shiyi.sparql.kept_results import KeptResults
 from shiyi.sparql.knowledge_base import KnowledgeBase
-from shiyi.sparql.results import (
-    GRAPH_TYPES,
-    SOLUTION_TYPES,
-    QueryResult,
-    ResultFormat,
-    StreamedResult,
-)
+from shiyi.sparql.results import QueryResult, ResultFormat, StreamedResult
 from shiyi.sparql.seen import Seen, Shared
 from shiyi.sparql.turns import MOMENT, Turns, busy
 from shiyi.sparql.worker_process import Deadline, Reply, WorkerGoneError, WorkerProcess
+from shiyi.sparql.worker_replies import death, past_time, result_of, seconds_of
 
 if TYPE_CHECKING:
     from shiyi.sparql.remote_pool import RemotePool
@@ -45,7 +32,6 @@ _AGAIN = 0.2  # seconds between attempts to start a worker
 _CLOSING = 3600.0  # seconds, of which none are needed: who holds a worker finds it killed
 # a query that itself names triple terms or their reifiers is asked of the base as it is
 _SPEAKS_12 = re.compile(r"<<|\breifies\b")
-FAULTS = {"query": QueryError, "refused": QueryRefusedError}  # by what the worker says
 
 
 @dataclass(slots=True)
@@ -176,7 +162,7 @@ class QueryPool:
         }  # fmt: skip
         bounded = replace(self._settings, rows=request["rows"])
         reply = self._reply(request, left, whole, lowers, asker)
-        made = _result(reply, accepted, bounded)
+        made = result_of(reply, accepted, bounded)
         if self._kept and asked is text and key[0] == self.seen.level(whole):
             self._kept.keep(key, text, made)
         return made
@@ -196,7 +182,7 @@ class QueryPool:
         reply = self._reply(request, seconds, whole, asker=asker)
         if reply[0]["outcome"] == "absent":
             return None
-        return _result(reply, ResultFormat.of(form), self._settings)
+        return result_of(reply, ResultFormat.of(form), self._settings)
 
     def expire(self) -> None:
         """Let the next query see all changes made so far, as ``refresh`` does, but then only."""
@@ -314,70 +300,9 @@ class QueryPool:
         self._turns.put(worker)
 
 
-def seconds_of(settings: QuerySettings, timeout: float | None) -> float:
-    """Give the time a query may take, in seconds: what was asked for, up to the cap."""
-    if timeout is None:
-        return settings.timeout
-    if not timeout > 0:  # also refuses NaN
-        raise UsageError("the timeout of a query is a number of seconds above 0")
-    return min(timeout, settings.timeout_cap)
-
-
 def _prefixes(form: str) -> dict[str, Any]:
     """Give the prefixes to the forms that write them; small requests are soon read."""
     return {"prefixes": dict(PREFIXES)} if form in {"ttl", "trig", "rdf"} else {}
-
-
-def _result(reply: Reply, accepted: ResultFormat, settings: QuerySettings) -> StreamedResult:
-    said, body = reply
-    if said["outcome"] == "whole":
-        kind = str(said["kind"])
-        media = (
-            GRAPH_TYPES[accepted.graph] if kind == "graph" else SOLUTION_TYPES[accepted.solutions]
-        )
-        return StreamedResult(media, body, kind, int(said["rows"]))
-    body.close()
-    if said["outcome"] == "limit":
-        raise past_limit(str(said["limit"]), settings)
-    if said["outcome"] == "format":
-        graph = said["kind"] == "graph"
-        raise FormatError(
-            f"format of a {said['kind']} result",
-            accepted.solutions or accepted.graph,
-            tuple(GRAPH_TYPES if graph else SOLUTION_TYPES),
-        )
-    if said["outcome"] in FAULTS:
-        raise FAULTS[said["outcome"]](str(said["message"]))
-    raise KnowledgeBaseError(f"the snapshot cannot be read: {said['message']}")
-
-
-def past_limit(limit: str, settings: QuerySettings) -> QueryLimitError:
-    """Say which bound of the settings a result went past."""
-    allowed = {
-        "rows": f"more than {settings.rows:,} rows",
-        "bytes": f"more than {settings.bytes:,} bytes",
-        "memory": f"more than {settings.memory_mib:,} MiB of memory",
-    }[limit]
-    return QueryLimitError(
-        limit, f"the result needs {allowed}; ask for less, for example with LIMIT and OFFSET"
-    )
-
-
-def past_time(seconds: float) -> QueryLimitError:
-    """Say that a query was stopped at its deadline."""
-    return QueryLimitError(
-        "time", f"the query ran longer than {seconds:g} s and was stopped; make it more selective"
-    )
-
-
-def death(status: int, seconds: float) -> QueryLimitError:
-    """Say what killed the worker that had the query."""
-    if status == -signal.SIGALRM:
-        return past_time(seconds)
-    name = signal.Signals(-status).name if status < 0 else f"status {status}"
-    return QueryLimitError(
-        "memory", f"the query used up its memory or stack and was stopped ({name}); simplify it"
-    )
 
 
 def pool_of(
