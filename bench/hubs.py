@@ -15,7 +15,8 @@ from collections.abc import Callable
 from importlib import import_module
 
 import numpy as np
-from grown import SAID, SKEW, hub_paths, largest_hub
+from grown import hub_paths, largest_hub
+from made_up import SAID, SKEW
 
 from shiyi.answering.ranking import diverse, whole_scores
 from shiyi.model.path import Hop, Path, RelationPath, Step

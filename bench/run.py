@@ -65,7 +65,8 @@ BENCHES: Final = (
 )  # fmt: skip
 APART: Final = {  # these are no figures of speed, or need what is not here
     "evaluate.py": "make evaluate", "evaluated.py": "a module", "evaluate_bases.py": "a module", "evaluate_tables.py": "a module", "precision.py": "judged by hand",
-    "llm_soak.py": "needs the fault server", "grown.py": "a module", "run.py": "this",
+    "llm_soak.py": "needs the fault server", "grown.py": "a module", "made_up.py": "a module",
+    "run.py": "this",
     "load.py": "needs a server under way",
     "web.py": "needs a browser", "axe.py": "needs a browser",
 }  # fmt: skip
