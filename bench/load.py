@@ -5,11 +5,12 @@ python bench/load.py [KB] [--rate 300] [--minutes 1] [--readers N] [--rush] [--j
 Starts its own server on a copy of KB: `shiyi serve`, and beside it N gunicorn processes that read,
 as docs/deployment.md has it; then those are loaded, and the first takes what is written. 60 % are
 entity pages drawn by Zipf's law from all concepts, 24 % SPARQL (half of it never asked before),
-10 % search, 5 % questions (half of them of any concept, so that few come twice), 1 % hostile. Times count from the moment each request was due, whether
-or not the server keeps up, after --warm seconds at a quarter of the rate. Every --write seconds
-triples come by SPARQL update. Prints a line for each minute: percentiles, faults, memory and
-descriptors of the server. --rush sends five times the rate for ten seconds afterwards, and tells
-how it sheds and how soon it has recovered.
+10 % search, 5 % questions (half of them of any concept, so that few come twice), 1 % hostile. Times
+count from the moment each request was due, whether or not the server keeps up, after --warm seconds
+at a quarter of the rate. Every --write seconds triples come by SPARQL update. Prints a line for each
+minute: percentiles, faults, descriptors and the memory that each kind of process has for itself; at
+the end how fast that grew, and how much of the processor the clients took. --rush sends five times
+the rate for ten seconds afterwards, and tells how it sheds and how soon it has recovered.
 """
 
 import argparse
@@ -20,12 +21,10 @@ import os
 import random
 import shutil
 import socket
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter, deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -35,6 +34,8 @@ from typing import Any, Final
 from urllib.parse import quote
 
 import psutil
+from crowd import Crowd, Seen
+from footprint import Footprint, footprint, grown, growth
 from serving import QUESTIONS, ask
 
 from shiyi.model.names import ID
@@ -56,10 +57,7 @@ _HOSTILE: Final = (
     "/sparql?query=" + quote("SELECT * { SERVICE <http://127.0.0.1:9/> { ?s ?p ?o } }"),
     "/id/%00", "/api/complete?limit=x&q=a", "/..%2f..%2fetc/passwd",
 )  # fmt: skip
-_FRIENDS, _ENEMY = "127.0.2.{}", "127.0.3.1"
-_SHED, _EXPECTED = frozenset({429, 503}), frozenset({504, 507})  # the latter to bombs
-_PATIENCE: Final = 30.0  # seconds that a client waits
-_MOST: Final = 1000  # connections at once
+_EVERY: Final = 10.0  # seconds between looks at the memory
 
 
 class Mix:
@@ -103,131 +101,18 @@ class Mix:
         return "hostile", chance.choice(_HOSTILE)
 
 
-@dataclass(slots=True)
-class Seen:
-    """Times in milliseconds and statuses, by kind."""
-
-    times: dict[str, list[float]] = field(default_factory=dict)
-    statuses: dict[str, Counter[int]] = field(default_factory=dict)
-
-    def add(self, kind: str, took: float, status: int) -> None:
-        """Note one answer; 0 is none at all."""
-        self.times.setdefault(kind, []).append(took)
-        self.statuses.setdefault(kind, Counter())[status] += 1
-
-    def merge(self, other: "Seen") -> None:
-        """Take in what another saw."""
-        for kind, times in other.times.items():
-            self.times.setdefault(kind, []).extend(times)
-            self.statuses.setdefault(kind, Counter()).update(other.statuses[kind])
-
-    def told(self) -> dict[str, Any]:
-        """Give percentiles by kind, and counts by status."""
-        good = [each for kind, times in self.times.items() if kind != "hostile" for each in times]
-        said: dict[str, Any] = {}
-        for kind, times in sorted({**self.times, "all good": good}.items()):
-            cuts = (
-                statistics.quantiles(times, n=1000, method="inclusive")
-                if len(times) > 1
-                else times * 999
-            )
-            said[kind] = {"n": len(times), "p50_ms": round(cuts[499], 1), "p95_ms": round(cuts[949], 1),
-                          "p99_ms": round(cuts[989], 1), "p999_ms": round(cuts[998], 1)}  # fmt: skip
-        every = sum(self.statuses.values(), Counter[int]())
-        kinds = self.statuses.items()
-        said["statuses"] = {str(status): n for status, n in sorted(every.items())}
-        said["shed"] = sum(each[status] for _, each in kinds for status in _SHED)
-        said["faults"] = sum(
-            n for kind, each in kinds for status, n in each.items()
-            if status == 0 or (status >= 500 and status not in _SHED and (kind != "hostile" or status not in _EXPECTED))
-        )  # fmt: skip
-        return said
-
-
-class Clients:
-    """Connections that are kept; as many as there are requests under way, from some addresses."""
-
-    def __init__(self, port: int, mix: Mix) -> None:
-        self._port, self._mix, self._number = port, mix, 0
-        self._idle: dict[bool, deque[tuple[asyncio.StreamReader, asyncio.StreamWriter]]] = {
-            False: deque(), True: deque(),
-        }  # fmt: skip
-
-    async def run(self, rate: float, seconds: float) -> Seen:
-        """Send ``rate`` requests a second, evenly."""
-        seen, start, under_way = Seen(), time.perf_counter(), set[asyncio.Task[None]]()
-        for number in range(int(rate * seconds)):
-            due = start + number / rate
-            if (early := due - time.perf_counter()) > 0:
-                await asyncio.sleep(early)
-            kind, path = self._mix.draw()
-            if len(under_way) >= _MOST:
-                seen.add(kind, _PATIENCE * 1000, 0)
-                continue
-            task = asyncio.create_task(self._one(kind, path, due, seen))
-            under_way.add(task)
-            task.add_done_callback(under_way.discard)
-        if under_way:
-            await asyncio.wait(under_way)
-        return seen
-
-    def close(self) -> None:
-        """Let go of all connections."""
-        for _, writer in (*self._idle[False], *self._idle[True]):
-            writer.close()
-
-    async def _one(self, kind: str, path: str, due: float, seen: Seen) -> None:
-        hostile = kind == "hostile"
-        try:
-            async with asyncio.timeout(_PATIENCE):
-                status = await self._sent(path, kind == "page", hostile)
-        except (OSError, asyncio.IncompleteReadError, TimeoutError):
-            status = 0
-        seen.add(kind, (time.perf_counter() - due) * 1000, status)
-
-    async def _sent(self, path: str, page: bool, hostile: bool) -> int:
-        accept = "text/html" if page else "*/*"
-        asked = f"GET {path} HTTP/1.1\r\nHost: localhost\r\nAccept: {accept}\r\nAccept-Encoding: gzip, zstd\r\n\r\n"
-        line = reader, writer = await self._line(hostile)
-        try:
-            writer.write(asked.encode())
-            head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower()
-            if "content-length:" in head:
-                size = int(head.partition("content-length:")[2].partition("\r\n")[0])
-                await reader.readexactly(size)
-            else:  # in chunks
-                while size := int(await reader.readuntil(b"\r\n"), 16):
-                    await reader.readexactly(size + 2)
-                await reader.readexactly(2)
-        except BaseException:
-            writer.close()
-            raise
-        if "connection: close" in head:
-            writer.close()
-        else:
-            self._idle[hostile].append(line)
-        return int(head.split(" ", 2)[1])
-
-    async def _line(self, hostile: bool) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """Give a connection that nobody uses, or another."""
-        idle = self._idle[hostile]
-        while idle:
-            reader, writer = idle.popleft()
-            if not reader.at_eof():
-                return reader, writer
-            writer.close()
-        self._number += 1
-        source = _ENEMY if hostile else _FRIENDS.format(1 + self._number % 40)
-        return await asyncio.open_connection("127.0.0.1", self._port, local_addr=(source, 0))
-
-
 @dataclass(frozen=True, slots=True)
 class Served:
     """What serves a base: where it is asked and where written to, and its processes."""
 
     port: int
     write_port: int
-    processes: list[psutil.Process]
+    writer: psutil.Process
+    readers: psutil.Process | None
+
+    def footprint(self) -> Footprint:
+        """Look at the memory of all its processes."""
+        return footprint(self.writer, self.readers)
 
 
 @contextmanager
@@ -260,24 +145,13 @@ def served(kb: Path, readers: int) -> Iterator[Served]:
                     break
                 time.sleep(0.1)
         processes = [psutil.Process(each.pid) for each in started]
-        yield Served(port if readers else write_port, write_port, processes)
+        beneath = processes[1] if readers else None
+        yield Served(port if readers else write_port, write_port, processes[0], beneath)
     finally:
         for process in started:
             process.terminate()
         for process in started:
             process.wait(60)
-
-
-def size_of(served: Served) -> dict[str, float]:
-    """Give memory and descriptors of what serves, and of its query workers."""
-    every = [each for top in served.processes for each in (top, *top.children(recursive=True))]
-    found = {"server_mib": 0.0, "workers_mib": 0.0, "descriptors": 0.0}
-    for each in every:
-        with suppress(psutil.NoSuchProcess):  # a worker that was just replaced
-            works = "import_module" in " ".join(each.cmdline())
-            found["workers_mib" if works else "server_mib"] += each.memory_info().rss / 2**20
-            found["descriptors"] += 0 if works else each.num_fds()
-    return {name: round(value) for name, value in found.items()}
 
 
 async def write(port: int, token: str, every: float, written: list[float]) -> None:
@@ -309,41 +183,83 @@ def update(port: int, token: str, body: bytes) -> None:
         raise SystemExit(f"an update was answered with {reply.status}")
 
 
+@dataclass(slots=True)
+class Watched:
+    """The memory of a server, looked at every few seconds."""
+
+    server: Served
+    begun: float = field(default_factory=time.perf_counter)
+    seconds: list[float] = field(default_factory=list)
+    found: list[Footprint] = field(default_factory=list)
+
+    async def watch(self) -> None:
+        """Look until cancelled."""
+        while True:
+            self.look()
+            await asyncio.sleep(_EVERY)
+
+    def look(self) -> Footprint:
+        """Look once."""
+        self.seconds.append(time.perf_counter() - self.begun)
+        self.found.append(self.server.footprint())
+        return self.found[-1]
+
+    def told(self) -> dict[str, Any]:
+        """Give the first and the last size, and the growth of the servers' own memory in the last two thirds."""
+        sizes = [each.server for each in self.found]
+        third = len(sizes) // 3
+        said: dict[str, Any] = {
+            "memory_before": self.found[0].told(), "memory_after": self.found[-1].told(),
+            "looks": len(sizes),
+        }  # fmt: skip
+        if len(sizes) - third >= 3:
+            said["growth"] = growth(self.seconds[third:], sizes[third:]).told
+        if (share := grown(self.seconds, sizes)) is not None:
+            said["grown_after_5_minutes"] = round(share, 4)
+        return said
+
+
 async def measure(
     server: Served, mix: Mix, chosen: argparse.Namespace, token: str
 ) -> dict[str, Any]:
     """Load a server, minute by minute."""
-    clients = Clients(server.port, mix)
-    await clients.run(chosen.rate / 4, chosen.warm)
+    crowd = Crowd(server.port, mix.draw)
+    await crowd.run(chosen.rate / 4, chosen.warm)
     written: list[float] = []
-    writing = (
-        asyncio.create_task(write(server.write_port, token, chosen.write, written)) if token else None
-    )  # fmt: skip
-    before, every, minutes = size_of(server), Seen(), list[dict[str, Any]]()
-    left = chosen.minutes * 60
+    watched, beside = Watched(server), list[asyncio.Task[None]]()
+    beside.append(asyncio.create_task(watched.watch()))
+    if token:
+        beside.append(asyncio.create_task(write(server.write_port, token, chosen.write, written)))
+    every, minutes = Seen(), list[dict[str, Any]]()
+    left, begun, spent = chosen.minutes * 60, time.perf_counter(), time.process_time()
     while left > 0:
-        part = await clients.run(chosen.rate, min(60, left))
+        part = await crowd.run(chosen.rate, min(60, left))
         left -= 60
-        told, size = part.told(), size_of(server)
+        told, size = part.told(), watched.look()
         counts = {name: told[name] for name in ("faults", "shed")}
-        minutes.append({"p99_ms": told["all good"]["p99_ms"], **counts, **size})
+        minutes.append({"p99_ms": told["all good"]["p99_ms"], **counts, **size.told()})
         print(json.dumps(minutes[-1]), file=sys.stderr, flush=True)
         every.merge(part)
-    if writing and not writing.cancel():
-        writing.result()  # it failed: say so
+    took = time.perf_counter() - begun
+    for each in beside:
+        if not each.cancel() and (fault := each.exception()):
+            raise fault
+    steady = every.told()
     found = {
         "rate": chosen.rate, "minutes": chosen.minutes, "readers": chosen.readers, "seed": chosen.seed,
-        "load": round(os.getloadavg()[0], 1), "steady": every.told(), "memory_before": before,
-        "memory_after": size_of(server), "writes": len(written),
+        "load": round(os.getloadavg()[0], 1), "steady": steady,
+        "answered_per_second": round(steady["answered"] / took, 1),
+        "cores_of_the_clients": round((time.process_time() - spent) / took, 2),
+        **watched.told(), "writes": len(written),
         "slowest_write_ms": round(max(written, default=0.0), 1), "by_minute": minutes,
     }  # fmt: skip
     if chosen.rush:
-        found |= await rush(clients, chosen.rate)
-    clients.close()
+        found |= await rush(crowd, chosen.rate)
+    crowd.close()
     return found
 
 
-async def rush(clients: Clients, rate: float) -> dict[str, Any]:
+async def rush(clients: Crowd, rate: float) -> dict[str, Any]:
     """Send five times as much for ten seconds; then look when all is as before."""
     crowd = await clients.run(rate * 5, 10)
     ended = begun = time.perf_counter()
