@@ -55,10 +55,12 @@ def footprint(writer: psutil.Process, readers: psutil.Process | None) -> Footpri
 
 
 def _sizes(pid: int) -> tuple[float, float]:
-    """Give the resident MiB of a process: anonymous, and of files."""
+    """Give the resident MiB of a process: anonymous, and of files; ProcessLookupError where it is gone."""
     with open(f"/proc/{pid}/status", encoding="ascii") as said:  # noqa: PTH123 - no file of a folder
         held = dict(line.split(":", 1) for line in said if line.startswith("Rss"))
     size = {name: int(value.split()[0]) / _MIB for name, value in held.items()}
+    if not size:  # it has just ended
+        raise ProcessLookupError
     return size["RssAnon"], size["RssFile"] + size["RssShmem"]
 
 

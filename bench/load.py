@@ -143,7 +143,11 @@ def served(kb: Path, readers: int) -> Iterator[Served]:
                 with suppress(OSError):
                     ask(each, "/healthz")
                     break
+                if any(process.poll() is not None for process in started):
+                    raise SystemExit("a server ended before it served")
                 time.sleep(0.1)
+            else:
+                raise SystemExit("a server does not answer")
         processes = [psutil.Process(each.pid) for each in started]
         beneath = processes[1] if readers else None
         yield Served(port if readers else write_port, write_port, processes[0], beneath)

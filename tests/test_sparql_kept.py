@@ -59,11 +59,11 @@ def test_nothing_is_kept_where_the_settings_say_so(writable_kb: KnowledgeBase) -
 
 
 def test_what_is_kept_has_a_bound() -> None:
-    kept = KeptResults(1000)
+    kept = KeptResults(4000)
     for number in range(10):
         kept.keep(number, "text", made(200))
     assert [number for number in range(10) if kept.find(number)] == [6, 7, 8, 9]
-    kept.keep("large", "text", made(1001))
+    kept.keep("large", "text", made(4001))
     assert kept.find("large") is None
     KeptResults(LARGEST * 4).keep("long", "text", made(LARGEST + 1))
     again = kept.find(9)

@@ -1,7 +1,8 @@
 """Where a claim was read: evidence nodes as an answer cites them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Final
 
 from shiyi.answering.facts import Fact, Facts
 from shiyi.model.answer import Citation, CitedEvidence, Named
@@ -11,27 +12,28 @@ from shiyi.ontology.terms import DCTERMS, PROV, SHIYI
 from shiyi.sparql.store import QuadStore
 
 _DEFAULT = DefaultGraph()
+# claims whose evidence stays as it was read last (ours): as an answer cites it, and all of its quads
+# for a moment, since an answer reads most claims in two languages
+_CITED_KEPT: Final = 4096
+_READ_KEPT: Final = 256
 _NAMES = {(term, language): name for name, (term, language) in QUALIFIERS.items()}
 
 
-@dataclass(slots=True)
 class Evidences:
     """Reads evidence when it is first cited; safe to share between threads."""
 
-    store: QuadStore
-    facts: Facts
-    _known: dict[str, tuple[Mapping[NamedNode, list[Term]], ...]] = field(default_factory=dict)
-    _said: dict[tuple[str, str], tuple[CitedEvidence, ...]] = field(default_factory=dict)
+    def __init__(self, store: QuadStore, facts: Facts) -> None:
+        self.store, self.facts = store, facts
+        self._said = lru_cache(_CITED_KEPT)(self._all_cited)
+        self._known = lru_cache(_READ_KEPT)(self._nodes)
 
     def of(self, claim: str, language: str) -> tuple[CitedEvidence, ...]:
         """List the evidence of a claim, and of its premises where it was derived."""
-        known = self._said.get((claim, language))
-        if known is None:
-            sources = self.facts.premises.get(claim, (claim,))
-            known = self._said[claim, language] = tuple(
-                self._cited(node, language) for each in sources for node in self._nodes(each)
-            )
-        return known
+        return self._said(claim, language)
+
+    def _all_cited(self, claim: str, language: str) -> tuple[CitedEvidence, ...]:
+        sources = self.facts.premises.get(claim, (claim,))
+        return tuple(self._cited(node, language) for each in sources for node in self._known(each))
 
     def stands(self, claim: str) -> bool:
         """Tell whether the store still holds a claim as accepted."""
@@ -67,14 +69,9 @@ class Evidences:
         )  # fmt: skip
 
     def _nodes(self, claim: str) -> tuple[Mapping[NamedNode, list[Term]], ...]:
-        known = self._known.get(claim)
-        if known is None:
-            links = self.store.match(NamedNode(claim), SHIYI.evidence, None, _DEFAULT)
-            nodes = sorted((q.object for q in links), key=text)
-            known = self._known[claim] = tuple(
-                self._read(node) for node in nodes if isinstance(node, NamedNode)
-            )
-        return known
+        links = self.store.match(NamedNode(claim), SHIYI.evidence, None, _DEFAULT)
+        nodes = sorted((q.object for q in links), key=text)
+        return tuple(self._read(node) for node in nodes if isinstance(node, NamedNode))
 
     def _read(self, node: NamedNode) -> Mapping[NamedNode, list[Term]]:
         said: dict[NamedNode, list[Term]] = {PROV.wasGeneratedBy: [node]}

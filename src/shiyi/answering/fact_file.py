@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+from sys import intern
 from typing import Any, Final
 
 import numpy as np
@@ -20,6 +21,7 @@ from shiyi.ontology.vocabulary import Schema
 FILE: Final = "facts.safetensors"
 _FORMAT: Final = "2"
 _POSITIVE, _DERIVED = 1, 2  # bits of a flag
+_KEPT: Final = 4096  # concepts and claims whose facts stay as they were read last (ours)
 Ints = NDArray[np.int32]
 
 
@@ -184,7 +186,7 @@ def open_facts(folder: Path, release: str, schema: Schema) -> Held:
         Listed(names, said["class.key"], lambda at: kinds[held_kind[at]]),
         _links(said, "broader", names), Listed(names, said["cui.key"], cuis.__getitem__),
         _links(said, "premise", claims),
-        Listed(claims, held, _groups(np.r_[starts, len(order)], order, fact)), schema,
+        Listed(claims, held, _groups(np.r_[starts, len(order)], order, fact), _KEPT), schema,
     )  # fmt: skip
     facts.__dict__["narrower"] = _links(said, "narrower", names)
     facts.__dict__["_of_class"] = _members(said, names, kinds)
@@ -207,9 +209,9 @@ def _reader(said: Mapped, names: Strings, claims: Strings) -> Callable[[int], Fa
 
     def fact(row: int) -> Fact:
         there, flag = object_[row], flags[row]
-        return Fact(
-            names[subject[row]], predicates[predicate[row]],
-            names[there] if there >= 0 else texts[-1 - there], claims[claim[row]],
+        return Fact(  # a name is in very many facts, and a claim is listed under both of its ends
+            intern(names[subject[row]]), predicates[predicate[row]],
+            intern(names[there]) if there >= 0 else texts[-1 - there], intern(claims[claim[row]]),
             confidence[row], bool(flag & _POSITIVE), bool(flag & _DERIVED),
             languages[language[row]],
         )  # fmt: skip
@@ -228,7 +230,7 @@ def _sides(
     said: Mapped, name: str, names: Strings, fact: Callable[[int], Fact]
 ) -> Listed[tuple[Fact, ...]]:
     read = _groups(said[f"{name}.bounds"], said[f"{name}.rows"], fact)
-    return Listed(names, said[f"{name}.key"], read)
+    return Listed(names, said[f"{name}.key"], read, _KEPT)
 
 
 def _labels(said: Mapped) -> Callable[[int], Mapping[str, str]]:

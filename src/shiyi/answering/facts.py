@@ -16,7 +16,7 @@ from shiyi.sparql.store import QuadStore
 
 _DEFAULT, _DERIVED = DefaultGraph(), graph("derived")
 _Graph = NamedNode | DefaultGraph
-_KEPT: Final = 16_384  # concepts whose facts stay grouped
+_KEPT: Final = 4096  # concepts whose facts stay grouped
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,14 +54,17 @@ class Listed(Mapping[str, Value]):
     """Entries by name, in the order they were written; each is read when it is asked for.
 
     ``keys`` are the places of the names in ``names``; ``read`` gives the entry at a place in them.
+    The ``kept`` entries that were asked for last stay in memory.
     """
 
-    def __init__(self, names: Strings, keys: Ints, read: Callable[[int], Value]) -> None:
+    def __init__(
+        self, names: Strings, keys: Ints, read: Callable[[int], Value], kept: int = _KEPT
+    ) -> None:
         self._names, self._at, self._read = names, keys.data, read
         rows = np.full(len(names), -1, np.int32)
         rows[keys] = np.arange(len(keys), dtype=np.int32)
         self._rows = rows.data
-        self._known = lru_cache(_KEPT)(self._found)
+        self._known = lru_cache(kept)(self._found)
 
     def _found(self, name: str) -> Value | None:
         place = self._names.place(name)

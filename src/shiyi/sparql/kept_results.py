@@ -10,6 +10,7 @@ from shiyi.sparql.results import QueryResult, StreamedResult
 from shiyi.sparql.spool import Spool
 
 LARGEST: Final = 1 << 16  # bytes of one kept result
+_BESIDE: Final = 600  # bytes that one takes beside its body and its query (measured)
 _CHANGING: Final = re.compile(r"\b(?:NOW|RAND|UUID|STRUUID|BNODE)\s*\(|\\u", re.IGNORECASE)
 
 
@@ -41,7 +42,7 @@ class KeptResults:
         if made.body.size > min(LARGEST, self._most) or _CHANGING.search(text):
             return
         whole = QueryResult(made.media_type, made.body.read(), made.kind, made.rows)
-        size = len(whole.body) + len(text)
+        size = len(whole.body) + len(text) + _BESIDE
         with self._lock:
             if key in self._results or size > self._most:
                 return
