@@ -32,6 +32,7 @@ from shiyi.server.tokens import Tokens
 from shiyi.settings import Settings
 from shiyi.sparql.knowledge_base import KnowledgeBase
 from shiyi.sparql.remote_pool import RemotePool
+from shiyi.sparql.remote_updates import RemoteUpdater
 from shiyi.sparql.results import GRAPH_TYPES, SOLUTION_TYPES, ResultFormat
 from shiyi.sparql.spool import Spool
 from shiyi.sparql.updates import Updater
@@ -174,8 +175,10 @@ def writing_to(
     base: KnowledgeBase, pool: QueryPool | RemotePool, settings: Settings, tokens: Tokens
 ) -> Writing:
     """Give what writes over HTTP to a base that is open for it; its changes are seen at once."""
-    if not base.writes or isinstance(pool, RemotePool):  # its own endpoint takes updates
+    if not base.writes:
         return Writing(tokens)
+    if isinstance(pool, RemotePool):
+        return Writing(tokens, RemoteUpdater(base, settings.query, pool.expire))
     updater = Updater(base, settings.query, pool.expire)
     pool.seen.shortcut = updater.snapshot
     return Writing(tokens, updater)

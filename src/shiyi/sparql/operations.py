@@ -59,6 +59,7 @@ class Operation:
     delete: Block = ("", "")  # a template, with its braces
     insert: Block = ("", "")
     where: str = ""
+    bare_where: str = ""
     within: str = ""  # the graph of WITH
     using: str = ""  # the data set, in the words of a query
     graphs: tuple[str, ...] = ()
@@ -115,7 +116,8 @@ def _one(text: str, bare: str, start: int, prologue: str) -> tuple[Operation, in
         return replace(plain, insert=block) if insert else replace(plain, delete=block), end
     if found := _SHORT.match(bare, start):
         block, end = _block(text, bare, found.end())
-        return replace(made("MODIFY", end), delete=block, where=block[0]), end
+        short = made("MODIFY", end)
+        return replace(short, delete=block, where=block[0], bare_where=block[1]), end
     if found := _WHOLE.match(bare, start):
         graph = text[found.start("graph") : found.end("graph")] if found["graph"] else found["set"]
         return replace(made(found["verb"].upper(), found.end()), graphs=(graph,)), found.end()
@@ -130,11 +132,12 @@ def _one(text: str, bare: str, start: int, prologue: str) -> tuple[Operation, in
     within, delete, insert, using, where, end = _modify(text, bare, start)
     modify = made("MODIFY", end)
     return replace(
-        modify, within=within, delete=delete, insert=insert, using=using, where=where
-    ), end
+        modify, within=within, delete=delete, insert=insert, using=using, where=where[0],
+        bare_where=where[1],
+    ), end  # fmt: skip
 
 
-def _modify(text: str, bare: str, start: int) -> tuple[str, Block, Block, str, str, int]:
+def _modify(text: str, bare: str, start: int) -> tuple[str, Block, Block, str, Block, int]:
     """Read ``WITH``, the two templates, ``USING`` and ``WHERE``, and say where they end."""
     at, within, using = start, "", ""
     if found := _WITH.match(bare, at):
@@ -147,7 +150,7 @@ def _modify(text: str, bare: str, start: int) -> tuple[str, Block, Block, str, s
     found = _WHERE.match(bare, at)
     if not (delete[0] or insert[0]) or not found:
         raise NotSplitError(f"no operation begins at character {start}")
-    (where, _), end = _block(text, bare, found.end())
+    where, end = _block(text, bare, found.end())
     return within, delete, insert, using, where, end
 
 

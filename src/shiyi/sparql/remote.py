@@ -2,7 +2,7 @@
 
 import re
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from typing_extensions import override
@@ -23,8 +23,9 @@ from shiyi.settings import RemoteSettings
 from shiyi.sparql.guard import bare_text
 from shiyi.sparql.oxigraph import NO_GRAPHS, Graphs, OxigraphStore, parse_n_quads
 from shiyi.sparql.remote_http import NO_DATASET, Dataset, Endpoint
-from shiyi.sparql.remote_lowering import lowered_query
+from shiyi.sparql.remote_lowering import hoisted, lowered_query
 from shiyi.sparql.remote_terms import (
+    OWN_GRAPHS,
     PARTS,
     TRIPLE,
     by_graph,
@@ -42,18 +43,14 @@ _ASKED: Final = 200  # triple terms described in one query
 _REMEMBERED: Final = 200_000  # triple terms
 _LOADED: Final = 50_000  # quads uploaded at a time
 _VARIABLES: Final = ("s", "p", "o", "g")
-# graphs that an engine keeps for itself; only Virtuoso shows them
-_OWN_GRAPHS: Final = (
-    "http://www.openlinksw.com/", "http://localhost:8890/", "http://localuriqaserver/",
-    "http://www.w3.org/", "urn:activitystreams-owl:map", "urn:core:services:sparql",
-    "virtrdf-label", "b3s", "b3sonto", "facets", "dbprdf-label",
-)  # fmt: skip
 NOTE: Final = names.graph("remote")  # says which release the store holds; no data
 _NOT_NOTE: Final = f"?g != {NOTE}"
 _NOT_OWN: Final = " && ".join(
-    (_NOT_NOTE, *(f'!STRSTARTS(STR(?g), "{each}")' for each in _OWN_GRAPHS))
+    (_NOT_NOTE, *(f'!STRSTARTS(STR(?g), "{each}")' for each in OWN_GRAPHS))
 )
 _GRAPH: Final = re.compile(r"\bGRAPH\b", re.IGNORECASE)
+NO_GRAPH: Final = "urn:shiyi:none"  # a data set of no named graphs has to name one
+Ask = Callable[[str, Dataset], list[Mapping[str, Any]]]  # sends a SELECT
 
 
 class RemoteStore(WritableStore):
@@ -86,6 +83,47 @@ class RemoteStore(WritableStore):
             text = f"{text}\nVALUES ({names}) {{ ({values}) }}"
         for rows in self._pages(text, self.dataset(query)):
             yield from self._read(rows)
+
+    def solutions(self, query: str, dataset: Dataset, ask: Ask) -> Iterator[Solution]:
+        """Answer a SELECT over some graphs, each page by ``ask``; none of ours is the store's."""
+        text = lowered_query(query) if self._lowered else query
+        for rows in self._pages(text, dataset, ask):
+            yield from self._read(rows)
+
+    def holding(self, quads: Iterable[Quad]) -> set[Quad]:
+        """Give those quads that the store holds."""
+        found: set[Quad] = set()
+        for graph, wanted in by_graph(quads).items():
+            some = set(wanted)
+            pairs = sorted({
+                f"({outgoing(q.subject, self._lowered)} {q.predicate})" for q in some
+            })  # fmt: skip
+            for at in range(0, len(pairs), _ASKED):
+                pattern = self._in(
+                    graph, f"VALUES (?s ?p) {{ {' '.join(pairs[at : at + _ASKED])} }} ?s ?p ?o"
+                )
+                for row in self.solutions(
+                    f"SELECT ?s ?p ?o WHERE {{ {pattern} }}", NO_DATASET, self.endpoint.solutions
+                ):
+                    held = Quad(row["s"], row["p"], row["o"], graph)  # type: ignore[arg-type]
+                    if held in some:
+                        found.add(held)
+        return found
+
+    def has_graph(self, graph: NamedNode) -> bool:
+        """Tell whether there is a graph of this name; an empty one where the engine keeps those."""
+        inner = "?s ?p ?o" if self._lowered else ""
+        return self.endpoint.holds(f"ASK {{ GRAPH {graph} {{ {inner} }} }}")
+
+    def graph_names(self) -> tuple[str, ...]:
+        """List the named graphs that hold something, without those that an engine or we keep apart."""
+        with self._turn:
+            if self._graphs is None:
+                rows = self.endpoint.solutions(
+                    f"SELECT DISTINCT ?g WHERE {{ GRAPH ?g {{ ?s ?p ?o }} FILTER({_NOT_OWN}) }}"
+                )
+                self._graphs = tuple(row["g"]["value"] for row in rows)
+            return tuple(each for each in self._graphs if each != self._home)
 
     @override
     def match(
@@ -224,17 +262,17 @@ class RemoteStore(WritableStore):
                 self._check_read(seen, count)
 
     def _pages(
-        self, query: str, dataset: Dataset = NO_DATASET
+        self, query: str, dataset: Dataset = NO_DATASET, ask: Ask | None = None
     ) -> Iterator[list[Mapping[str, Any]]]:
         """Ask in pages where the settings say so; else at once."""
-        page = self.settings.page
+        page, ask = self.settings.page, ask or self.endpoint.solutions
         if not page:
-            yield self.endpoint.solutions(query, dataset)
+            yield ask(query, dataset)
             return
         start = seen = 0
         while True:
             asked = f"SELECT * WHERE {{ {{ {query} }} }} LIMIT {page} OFFSET {start}"
-            rows = self.endpoint.solutions(_hoisted(query, asked), dataset)
+            rows = ask(hoisted(query, asked), dataset)
             seen += len(rows)
             yield rows
             if len(rows) < page:
@@ -242,7 +280,7 @@ class RemoteStore(WritableStore):
             start += page
         if start:  # a page may have been cut by the store, or the data have changed meanwhile
             counted = f"SELECT (COUNT(*) AS ?n) WHERE {{ {{ {query} }} }}"
-            rows = self.endpoint.solutions(_hoisted(query, counted), dataset)
+            rows = ask(hoisted(query, counted), dataset)
             self._check_read(seen, int(rows[0]["n"]["value"]))
 
     def _check_read(self, seen: int, held: int) -> None:
@@ -258,14 +296,7 @@ class RemoteStore(WritableStore):
             return NO_DATASET
         if not _GRAPH.search(bare_text(query)):
             return (self._home,), ()
-        with self._turn:
-            if self._graphs is None:
-                rows = self.endpoint.solutions(
-                    f"SELECT DISTINCT ?g WHERE {{ GRAPH ?g {{ ?s ?p ?o }} FILTER({_NOT_OWN}) }}"
-                )
-                self._graphs = tuple(row["g"]["value"] for row in rows)
-            named = tuple(each for each in self._graphs if each != self._home)
-        return (self._home,), named or ("urn:shiyi:none",)
+        return (self._home,), self.graph_names() or (NO_GRAPH,)
 
     def _read(self, rows: Sequence[Mapping[str, Any]]) -> Iterator[Solution]:
         solutions = [{name: incoming(said) for name, said in row.items()} for row in rows]
@@ -337,14 +368,14 @@ class RemoteStore(WritableStore):
     def _data(self, verb: str, quads: Sequence[Quad]) -> Iterator[tuple[int, str]]:
         quads = [outgoing_quad(quad, self._lowered) for quad in quads]
         size = max(1, self.settings.batch)
-        for at in range(0, len(quads), size):
-            parts = []
-            for graph, found in by_graph(quads[at : at + size]).items():
+        # a request of its own for each graph: Virtuoso deletes no text with a language from several
+        for graph, found in by_graph(quads).items():
+            for at in range(0, len(found), size):
+                some = found[at : at + size]
                 lines = " ".join(
-                    f"{each.subject} {each.predicate} {written(each.object)} ." for each in found
+                    f"{each.subject} {each.predicate} {written(each.object)} ." for each in some
                 )
-                parts.append(self._in(graph, lines))
-            yield len(quads[at : at + size]), f"{verb} DATA {{ {' '.join(parts)} }}"
+                yield len(some), f"{verb} DATA {{ {self._in(graph, lines)} }}"
 
     def _in(self, graph: NamedNode | DefaultGraph, inner: str) -> str:
         if isinstance(graph, NamedNode):
@@ -364,15 +395,3 @@ def _managed(graphs: Graphs) -> Iterator[tuple[int, str]]:
     gone, come = graphs
     yield from ((1, f"DROP SILENT GRAPH {each}") for each in gone)
     yield from ((1, f"CREATE SILENT GRAPH {each}") for each in come)
-
-
-_PROLOGUE: Final = re.compile(
-    r"(?:\s*(?:#[^\n]*\n|(?:PREFIX\s+[^\s:]*:|BASE)\s*<[^>]*>))*", re.IGNORECASE
-)
-
-
-def _hoisted(query: str, around: str) -> str:
-    """Put the prologue of a query before another that holds the query as its part."""
-    found = _PROLOGUE.match(query)
-    prologue = found[0] if found else ""
-    return f"{prologue}\n{around.replace(query, query[len(prologue) :], 1)}"

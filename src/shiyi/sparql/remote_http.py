@@ -53,7 +53,26 @@ class Endpoint:
 
     def solutions(self, query: str, dataset: Dataset = NO_DATASET) -> list[Mapping[str, Any]]:
         """Give the rows of a SELECT, as SPARQL JSON has them."""
-        body = self.ask(query, dataset=dataset)
+        return self._rows(self.ask(query, dataset=dataset))
+
+    def bounded(
+        self, query: str, dataset: Dataset, seconds: float, most: int
+    ) -> list[Mapping[str, Any]]:
+        """Give the rows of a SELECT that others wrote.
+
+        It is asked once. TimeoutError after ``seconds``, OverflowError past ``most`` bytes.
+        """
+        body, until = bytearray(), time.monotonic() + seconds
+        with self.stream(query, RESULTS, dataset, seconds) as reply:
+            for part in reply.iter_bytes(1 << 16):
+                body += part
+                if len(body) > most:
+                    raise OverflowError
+                if time.monotonic() > until:
+                    raise TimeoutError
+        return self._rows(bytes(body))
+
+    def _rows(self, body: bytes) -> list[Mapping[str, Any]]:
         try:
             return list(json.loads(body)["results"]["bindings"])
         except (ValueError, KeyError, TypeError, AttributeError) as fault:

@@ -19,6 +19,9 @@ _BIND: Final = re.compile(
 _LEFT: Final = re.compile(
     r"<<|\b(?:ISTRIPLE|TRIPLE|SUBJECT|PREDICATE|OBJECT)\s*\(|\{\||~", re.IGNORECASE
 )
+_PROLOGUE: Final = re.compile(
+    r"(?:\s*(?:#[^\n]*\n|(?:PREFIX\s+[^\s:]*:|BASE)\s*<[^>]*>))*", re.IGNORECASE
+)
 _NAMES: Final = {"SUBJECT": RDF.subject, "PREDICATE": RDF.predicate, "OBJECT": RDF.object}
 
 
@@ -63,3 +66,10 @@ def _test(variable: str) -> str:
 
 def _bind(function: str, term: str, variable: str) -> str:
     return f" {term} {_NAMES[function.upper()]} {variable} . "
+
+
+def hoisted(query: str, around: str) -> str:
+    """Put the prologue of a query before another that holds the query as its part."""
+    found = _PROLOGUE.match(query)
+    prologue = found[0] if found else ""
+    return f"{prologue}\n{around.replace(query, query[len(prologue) :], 1)}"

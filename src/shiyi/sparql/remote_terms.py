@@ -26,6 +26,12 @@ from shiyi.ontology.terms import RDF
 BLANK: Final = "urn:shiyi:blank:"
 TRIPLE: Final = "urn:shiyi:triple:"
 PARTS: Final = (RDF.subject, RDF.predicate, RDF.object)
+# graphs that an engine keeps for itself; only Virtuoso shows them
+OWN_GRAPHS: Final = (
+    "http://www.openlinksw.com/", "http://localhost:8890/", "http://localuriqaserver/",
+    "http://www.w3.org/", "urn:activitystreams-owl:map", "urn:core:services:sparql",
+    "virtrdf-label", "b3s", "b3sonto", "facets", "dbprdf-label",
+)  # fmt: skip
 _BOOLEAN: Final = "http://www.w3.org/2001/XMLSchema#boolean"
 _TRUTH: Final = {"0": "false", "1": "true"}
 

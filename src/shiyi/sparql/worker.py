@@ -29,6 +29,7 @@ from shiyi.sparql.worker_frames import FRAME, packed
 from shiyi.sparql.worker_frames import part as framed
 from shiyi.sparql.worker_functions import FUNCTIONS
 from shiyi.sparql.worker_lowering import lowered
+from shiyi.sparql.worker_planning import STEPS
 from shiyi.sparql.worker_rows import RowCounter
 from shiyi.sparql.worker_updates import changed, open_copy
 
@@ -125,6 +126,8 @@ class Limits(NamedTuple):
 
 
 def _opened(request: dict[str, Any]) -> Store:
+    if not request["snapshot"]:  # what is read lies elsewhere
+        return Store()
     if request.get("writes"):
         return open_copy(request["snapshot"])
     return Store.read_only(request["snapshot"])
@@ -133,6 +136,8 @@ def _opened(request: dict[str, Any]) -> Store:
 def _done(
     store: Store, request: dict[str, Any], sent: bytes, limits: Limits
 ) -> tuple[dict[str, Any], bytes]:
+    if request.get("task") in STEPS:
+        return STEPS[request["task"]](request, sent, limits.size)
     if request.get("writes"):
         return changed(store, request, sent, limits.size)
     if request.get("task") == "dump":

@@ -64,9 +64,9 @@ def do(store: Store, operation: Operation, base: str | None) -> Moved:
 
 
 def _templated(store: Store, operation: Operation, base: str | None) -> Moved:
-    written = _graph(operation, operation.within, base) if operation.within else DefaultGraph()
-    delete = _Template(operation, operation.delete, base, written)
-    insert = _Template(operation, operation.insert, base, written)
+    written = graph_of(operation, operation.within, base) if operation.within else DefaultGraph()
+    delete = Template(operation, operation.delete, base, written)
+    insert = Template(operation, operation.insert, base, written)
     if operation.verb == "MODIFY":
         deleted: set[Quad] = set()
         inserted: set[Quad] = set()
@@ -78,12 +78,12 @@ def _templated(store: Store, operation: Operation, base: str | None) -> Moved:
         deleted, inserted = set(delete.quads), set(insert.quads)
         for name in insert.graphs:
             store.add_graph(name)
-    comes = _as_stored(inserted)
-    gone = {quad for quad in _as_stored(deleted) if quad not in comes and quad in store}
+    comes = as_stored(inserted)
+    gone = {quad for quad in as_stored(deleted) if quad not in comes and quad in store}
     return gone, {quad for quad in comes if quad not in store}
 
 
-class _Template:
+class Template:
     """The quads of a template, in which each variable is an IRI of its own while it is parsed."""
 
     def __init__(self, operation: Operation, block: Block, base: str | None, written: Any) -> None:
@@ -169,14 +169,15 @@ def _solutions(
         yield {name: term for name, each in variables if (term := row[each]) is not None}
 
 
-def _as_stored(quads: set[Quad]) -> set[Quad]:
+def as_stored(quads: set[Quad]) -> set[Quad]:
     """Give literals the form that a store keeps them in."""
     memory = Store()
     memory.extend(quads)
     return set(memory)
 
 
-def _graph(operation: Operation, name: str, base: str | None) -> Any:
+def graph_of(operation: Operation, name: str, base: str | None) -> Any:
+    """Read the name of a graph as an operation writes it."""
     if name.upper() == "DEFAULT":
         return DefaultGraph()
     memory = Store()
@@ -191,12 +192,12 @@ def _all_in(store: Store, operation: Operation, base: str | None) -> set[Quad]:
     if name.upper() in {"NAMED", "ALL"}:
         default, every = DefaultGraph(), name.upper() == "ALL"
         return {quad for quad in store if every or quad.graph_name != default}
-    return set(store.quads_for_pattern(None, None, None, _graph(operation, name, base)))
+    return set(store.quads_for_pattern(None, None, None, graph_of(operation, name, base)))
 
 
 def _transferred(store: Store, operation: Operation, base: str | None) -> Moved:
     """Do COPY, MOVE or ADD; what it fails at, and what SILENT means, is the engine's business."""
-    source, target = (_graph(operation, name, base) for name in operation.graphs)
+    source, target = (graph_of(operation, name, base) for name in operation.graphs)
     there = set(store.quads_for_pattern(None, None, None, source))
     ours = {Quad(q.subject, q.predicate, q.object, target) for q in there}
     known = {quad for quad in ours if quad in store}

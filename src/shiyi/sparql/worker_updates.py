@@ -50,7 +50,7 @@ def changed(store: Store, request: Header, body: bytes, size: int) -> tuple[Head
     }  # fmt: skip
     existed = _exists(store, request.get("target"))
     removed, added, gone, come = make[request["task"]](store, request, body)
-    _refuse_reserved((*removed, *added), gone | come)
+    refuse_reserved((*removed, *added), gone | come)
     before, after = _lines(removed), _lines(added)
     if len(before) + len(after) > size:
         return {"outcome": "limit", "limit": "bytes"}, b""
@@ -67,6 +67,16 @@ def _exists(store: Store, target: str | None) -> bool:
 
 
 def _update(store: Store, request: Header, body: bytes) -> Patch:
+    split, base = parted(request), request["base"]
+    graphs, net = _graphs(store), Net()
+    for operation in split:
+        net.take(*do(store, operation, base))
+    now = _graphs(store)
+    return list(net.removed), list(net.added), graphs - now, now - graphs
+
+
+def parted(request: Header) -> tuple[Operation, ...]:
+    """Split the update of a request into operations that a parser has read."""
     text, base = request["text"], request["base"]
     try:
         split = operations(text, request["bare"])
@@ -74,11 +84,7 @@ def _update(store: Store, request: Header, body: bytes) -> Patch:
         Store().update(text, base_iri=base)  # its parser says better what is wrong
         raise ValueError(f"the update cannot be read: {fault}") from fault
     _check(text, split, base)
-    graphs, net = _graphs(store), Net()
-    for operation in split:
-        net.take(*do(store, operation, base))
-    now = _graphs(store)
-    return list(net.removed), list(net.added), graphs - now, now - graphs
+    return split
 
 
 def _check(text: str, split: tuple[Operation, ...], base: str | None) -> None:
@@ -111,11 +117,11 @@ def _merged(store: Store, memory: Store) -> Patch:
 
 
 def _merge(store: Store, request: Header, body: bytes) -> Patch:
-    return _merged(store, _uploaded(request, body))
+    return _merged(store, uploaded(request, body))
 
 
 def _replace(store: Store, request: Header, body: bytes) -> Patch:
-    memory, target = _uploaded(request, body), request["target"]
+    memory, target = uploaded(request, body), request["target"]
     graph = NamedNode(target) if target else DefaultGraph()
     old = set(store.quads_for_pattern(None, None, None, graph))
     removed = [quad for quad in old if quad not in memory]
@@ -133,7 +139,7 @@ def _drop(store: Store, request: Header, body: bytes) -> Patch:
     return removed, [], gone, set()
 
 
-def _uploaded(request: Header, body: bytes) -> Store:
+def uploaded(request: Header, body: bytes) -> Store:
     """Read every part of an upload into the target graph, its blank nodes made new."""
     target, memory, start = request["target"], Store(), 0
     graph = NamedNode(target) if target else DefaultGraph()
@@ -156,7 +162,8 @@ def _lines(quads: Iterable[Quad]) -> bytes:
     return serialize(quads, format=RdfFormat.N_QUADS) or b""
 
 
-def _refuse_reserved(quads: Iterable[Quad], graphs: set[str]) -> None:
+def refuse_reserved(quads: Iterable[Quad], graphs: set[str]) -> None:
+    """Raise :class:`ReservedError` where a change touches the journal or nests too deeply."""
     if JOURNAL.value in graphs:
         raise ReservedError(f"{JOURNAL.value} is the journal's; use another graph")
     for quad in quads:
