@@ -15,6 +15,8 @@ from shiyi.server.app import create_app
 from shiyi.server.results_table import ResultsTable
 from shiyi.server.results_views import NODES, chart, graph
 from shiyi.server.sparql_examples import examples
+from shiyi.sparql.results import StreamedResult
+from shiyi.sparql.spool import Spool
 from tests.server_site import DENIED, GOJI, INTERACTION, SCRIPT, WARFARIN, open_test_site
 
 HEAD = (
@@ -131,3 +133,34 @@ def test_a_graph_of_too_many_things_is_cut(client: FlaskClient) -> None:
 
     assert len(graph(table, Plain()).nodes) == NODES  # type: ignore[arg-type]
     assert chart(table) is None
+
+
+def long_result(kind: str, body: bytes, rows: int) -> StreamedResult:
+    spool = Spool()
+    spool.add(body)
+    return StreamedResult("", spool, kind, rows)
+
+
+def test_of_a_long_result_the_page_reads_the_beginning() -> None:
+    row = {
+        "食": {"type": "literal", "value": "枸杞 {[" * 30},
+        "n": {"type": "uri", "value": "urn:n"},
+    }
+    said = {"head": {"vars": ["食", "n"]}, "results": {"bindings": [row] * 20_000}}
+    body = json.dumps(said, ensure_ascii=False).encode()
+    whole, table = (
+        ResultsTable.of_json(body),
+        ResultsTable.of(long_result("solutions", body, 20_000)),
+    )
+    assert (table.columns, table.rows, table.total) == (whole.columns, whole.rows, 20_000)
+    large = {"a": {"type": "literal", "value": "x" * 1_000_000}}
+    cut = json.dumps({"head": {"vars": ["a"]}, "results": {"bindings": [large] * 5}}, indent=1)
+    table = ResultsTable.of(long_result("solutions", cut.encode(), 5))
+    assert (len(table.rows), table.total) == (2, 5)
+
+
+def test_of_long_rdf_the_page_reads_the_beginning() -> None:
+    body = "# 枸杞\n<urn:a> <urn:p> <urn:b> .\n".encode() * 200_000
+    table = ResultsTable.of(long_result("graph", body, 200_000))
+    assert body.startswith(table.turtle.encode()[:-8])
+    assert 2_500_000 > len(table.turtle) > 60_000

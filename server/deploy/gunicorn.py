@@ -35,8 +35,10 @@ errorlog = "-"
 def post_worker_init(worker: Any) -> None:
     """Let each process tell those beyond ``server.queue`` to come again, as ``shiyi serve`` does."""
     from shiyi.server.guard import admit
+    from shiyi.server.heaps import give_back
 
     admit(worker.wsgi, worker.tpool._work_queue.qsize)
+    give_back()
     sys.setswitchinterval(0.002)  # seconds a thread keeps the others waiting
 
 

@@ -23,6 +23,7 @@ from shiyi.server.crawling import crawling
 from shiyi.server.curating import DESKS, curating
 from shiyi.server.curating.session import guard_desks
 from shiyi.server.exploring import exploring
+from shiyi.server.heaps import give_back
 from shiyi.server.kept import Kept
 from shiyi.server.links import href
 from shiyi.server.machine import machine
@@ -152,6 +153,7 @@ def serve(app: Flask, host: str, port: int, threads: int) -> None:
             guard.admit(app, lambda: len(server.task_dispatcher.queue))
             sys.stderr.write(f"Shiyi serves {site.release[:19]} at http://{host}:{port}\n")
             warm(app)
+            give_back()
             server.run()
     finally:
         site.close()

@@ -33,7 +33,7 @@ from shiyi.settings import Settings
 from shiyi.sparql.knowledge_base import KnowledgeBase
 from shiyi.sparql.remote_pool import RemotePool
 from shiyi.sparql.remote_updates import RemoteUpdater
-from shiyi.sparql.results import GRAPH_TYPES, SOLUTION_TYPES, ResultFormat
+from shiyi.sparql.results import GRAPH_TYPES, SOLUTION_TYPES, ResultFormat, StreamedResult
 from shiyi.sparql.spool import Spool
 from shiyi.sparql.updates import Updater
 from shiyi.sparql.workers import QueryPool, pool_of
@@ -192,10 +192,10 @@ class PooledQueries:
 
     def answer(self, query: FreeQuery) -> bytes:
         """Give the whole result in the media type asked for."""
-        with self.stream(query) as spool:
+        with self.stream(query).body as spool:
             return spool.read()
 
-    def stream(self, query: FreeQuery) -> Spool:
+    def stream(self, query: FreeQuery) -> StreamedResult:
         """Give the result in a spool, in memory or on disk."""
         return self._pool.stream(
             query.text,
@@ -208,7 +208,7 @@ class PooledQueries:
             rows=query.rows,
             whole=query.whole,
             asker=query.asker,
-        ).body
+        )
 
     def dump(
         self, graph: str, media_type: str, profile: str, whole: bool = False, asker: str = ""

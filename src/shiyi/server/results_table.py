@@ -3,13 +3,14 @@
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Self
 
 from shiyi.model.names import ID
 from shiyi.ontology.terms import PREFIXES
 from shiyi.server.links import href
+from shiyi.sparql.results import StreamedResult
 
 ROWS: Final = 500  # rows shown; the download has all
 CLAIM: Final = ID + "claim/"
@@ -18,6 +19,9 @@ _NUMBERS: Final = frozenset(
     {"xsd:integer", "xsd:decimal", "xsd:double", "xsd:float", "xsd:int", "xsd:long"}
 )
 _DIGITS: Final = 8  # of a claim's name that are shown
+_READ: Final = 2_100_000  # bytes of a long result that are read for the page
+_HEAD: Final = re.compile(r'"vars"\s*:\s*(\[[^\[\]]*\])')
+_BINDINGS: Final = re.compile(r'"bindings"\s*:\s*\[')
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +54,19 @@ class ResultsTable:
     turtle: str = ""
 
     @classmethod
+    def of(cls, result: StreamedResult) -> Self:
+        """Read what is shown of a result, in JSON or Turtle, and let go of it."""
+        with result.body as body:
+            if body.is_short:
+                whole = body.read()
+                return cls.of_turtle(whole) if result.kind == "graph" else cls.of_json(whole)
+            first = _first(body.parts())
+        if result.kind == "graph":
+            return cls.of_turtle(first)
+        columns, bindings = _beginning(first.decode("utf-8", "ignore"))
+        return cls(columns, _rows(columns, bindings), result.rows)
+
+    @classmethod
     def of_json(cls, body: bytes) -> Self:
         """Read SPARQL results in JSON."""
         said = json.loads(body)
@@ -57,16 +74,46 @@ class ResultsTable:
             return cls(truth=bool(said["boolean"]))
         columns = tuple(said["head"].get("vars", ()))
         bindings = said["results"]["bindings"]
-        rows = tuple(
-            tuple(_cell(row.get(column), bool(_SURE.search(column))) for column in columns)
-            for row in bindings[:ROWS]
-        )
-        return cls(columns, rows, len(bindings))
+        return cls(columns, _rows(columns, bindings[:ROWS]), len(bindings))
 
     @classmethod
     def of_turtle(cls, body: bytes) -> Self:
-        """Take Turtle as it is, its first part shown."""
-        return cls(turtle=body.decode("utf-8"))
+        """Take Turtle, or its beginning, as it is."""
+        return cls(turtle=body.decode("utf-8", "ignore"))
+
+
+def _first(parts: Iterable[bytes]) -> bytes:
+    """Give the beginning of a long result; all of one would take ten times its size to read."""
+    held = bytearray()
+    for part in parts:
+        held += part
+        if len(held) >= _READ:
+            break
+    return bytes(held)
+
+
+def _beginning(text: str) -> tuple[tuple[str, ...], list[Mapping[str, Any]]]:
+    """Read the columns and the rows that stand whole in the beginning of a result in JSON."""
+    head, bindings = _HEAD.search(text), _BINDINGS.search(text)
+    columns: list[str] = json.loads(head[1]) if head else []
+    rows: list[Mapping[str, Any]] = []
+    at, read = bindings.end() if bindings else len(text), json.JSONDecoder().raw_decode
+    while len(rows) < ROWS and (begin := text.find("{", at)) >= 0:
+        try:
+            row, at = read(text, begin)
+        except json.JSONDecodeError:  # it is cut here
+            break
+        rows.append(row)
+    return tuple(columns), rows
+
+
+def _rows(
+    columns: tuple[str, ...], bindings: Iterable[Mapping[str, Any]]
+) -> tuple[tuple[Cell, ...], ...]:
+    return tuple(
+        tuple(_cell(row.get(column), bool(_SURE.search(column))) for column in columns)
+        for row in bindings
+    )
 
 
 def _cell(term: Mapping[str, Any] | None, sure: bool = False) -> Cell:

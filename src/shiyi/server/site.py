@@ -19,6 +19,7 @@ from shiyi.server.query_log import QueryLog
 from shiyi.server.tokens import Tokens
 from shiyi.settings import Settings
 from shiyi.sparql.knowledge_base import KnowledgeBase
+from shiyi.sparql.results import StreamedResult
 from shiyi.sparql.spool import Spool
 from shiyi.sparql.store import QuadStore
 from shiyi.sparql.updates import Updater
@@ -58,8 +59,8 @@ class FreeQueries(Protocol):
     def answer(self, query: FreeQuery) -> bytes:
         """Give the result in the media type asked for; raises QueryError or QueryLimitError."""
 
-    def stream(self, query: FreeQuery) -> Spool:
-        """Give the same result in a spool, which the caller closes."""
+    def stream(self, query: FreeQuery) -> StreamedResult:
+        """Give the same result in a spool, which the caller closes, and how many rows it has."""
 
     def dump(
         self, graph: str, media_type: str, profile: str, whole: bool = False, asker: str = ""

@@ -35,7 +35,7 @@ _NOISE: Final = re.compile(
     r"|'(?:[^'\\\n]|\\.)*'|#[^\n]*|[?$]\w+|(?<!\w)\w*:[\w.-]*"  # from a word's start: linear
 )
 _VERB: Final = re.compile(r"\b(SELECT|ASK|CONSTRUCT|DESCRIBE)\b", re.IGNORECASE)
-_PAGE_ROWS: Final = 100_000  # of the query page, whose table is made in memory
+_PAGE_ROWS: Final = 100_000  # of the query page, which shows the first of them
 _GRAPH_FORMS: Final = frozenset({"CONSTRUCT", "DESCRIBE"})
 _GRAPH_TYPES: Final = {kind: name for name, kind in GRAPH_TYPES.items()}
 
@@ -99,7 +99,7 @@ def _queried(site: Site, metrics: Metrics, kept: Kept, door: Door, profile: str)
         return _page(site, kept, asked)
     asker, whole = door.reader()
     with noted(site.log, asked.query, query_form(asked.query)) as told:
-        body = site.free.stream(_free(asked, kind, asker, whole=whole))
+        body = site.free.stream(_free(asked, kind, asker, whole=whole)).body
         told(body.size)
     response = spooled(body, kind)
     if whole:
@@ -195,12 +195,12 @@ def _page(site: Site, kept: Kept, asked: Asked | None) -> Response:
         started = time.perf_counter()
         try:
             with noted(site.log, asked.query, query_form(asked.query)) as told:
-                body = site.free.answer(
+                found = site.free.stream(
                     _free(asked, kind, household(request.remote_addr), _PAGE_ROWS)
                 )
-                told(len(body))
+                told(found.body.size)
             seconds = time.perf_counter() - started
-            table = ResultsTable.of_turtle(body) if is_graph else ResultsTable.of_json(body)
+            table = ResultsTable.of(found)
         except ShiyiError as error:
             fault = problem_of(error)
             status = int(fault["status"])
