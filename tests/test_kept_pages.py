@@ -1,6 +1,9 @@
 """Pages and answers are made once for each state of the base, in bounded memory."""
 
+import threading
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -93,3 +96,48 @@ def test_an_answer_that_a_model_may_have_written_is_not_kept(site: Site) -> None
     for _ in range(2):
         client.get("/api/ask?q=goji")
     assert counted.asked == ["goji"] * 2
+
+
+def test_figures_are_counted_again_after_a_change_but_a_tenth_of_the_time_at_most(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted, now = Counted(site), [0.0]
+    kept = Kept(counted.site)
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    made = list[int]()
+
+    def count() -> int:
+        now[0] += 2.0
+        made.append(counted.version)
+        return counted.version
+
+    def settled() -> int:
+        for thread in threading.enumerate():
+            if "_made" in thread.name:
+                thread.join()
+        return kept.figures("n", count)
+
+    assert kept.figures("n", count) == 1
+    assert kept.is_current("n")
+    counted.version = 2
+    now[0] += 17.0  # too soon
+    assert settled() == settled() == 1
+    assert not kept.is_current("n")
+    now[0] += 2.0
+    kept.figures("n", count)  # the earlier while the new is made beside
+    assert settled() == 2
+    assert made == [1, 2]
+
+
+def test_what_takes_long_is_made_once_for_all_who_wait(site: Site) -> None:
+    kept, made, go = Kept(site), list[int](), threading.Event()
+
+    def slowly() -> int:
+        go.wait(10)
+        made.append(1)
+        return len(made)
+
+    with ThreadPoolExecutor(4) as pool:
+        found = [pool.submit(kept.figures, "n", slowly) for _ in range(4)]
+        go.set()
+        assert {each.result(10) for each in found} == {1}

@@ -84,7 +84,7 @@ def create_app(site: Site | Path, settings: Settings | None = None) -> Flask:
     guard.register(app, metrics)
     for routes in (
         pages(readers, kept), resources(readers, kept), api(site, metrics, kept),
-        sparql_protocol(site, metrics, kept), machine(readers, metrics), static(), exploring(readers, kept),
+        sparql_protocol(site, metrics, kept), machine(readers, metrics, kept), static(), exploring(readers, kept),
         reference(), releases(site), crawling(readers),
     ):  # fmt: skip
         app.register_blueprint(routes)

@@ -20,11 +20,12 @@ _FACETS: dict[str, tuple[NamedNode, NamedNode, bool]] = {
     "season": (SHIYI.suitableSeason, SHIYI.Season, True),
     "batch": (SHIYI.regulatoryStatus, SHIYI.RegulatoryStatus, True),
 }
-# a query, since going through every claim of a large base here would take seconds
+# a query, since going through every claim of a large base here would take seconds; a claim of many
+# pieces of evidence is looked up once
 _BACKED: Final = f"""SELECT DISTINCT ?thing ?tier WHERE {{
-  ?evidence <{SHIYI.sourceTier.value}> ?tier .
-  ?claim <{SHIYI.evidence.value}> ?evidence ; <{RDF.reifies.value}> ?said .
-  BIND(SUBJECT(?said) AS ?thing)
+  {{ SELECT DISTINCT ?claim ?tier {{
+    ?evidence {SHIYI.sourceTier} ?tier . ?claim {SHIYI.evidence} ?evidence }} }}
+  ?claim {RDF.reifies} <<( ?thing ?relation ?value )>>
 }}"""
 _TIER, _TIERS = "tier", resource("scheme-tier")
 FACETED = frozenset({"MFHSubstance", "Food", "Herb", "Dish", "Formula"})

@@ -4,17 +4,17 @@ from flask import Blueprint, Response
 
 from shiyi.artefacts import artefact
 from shiyi.server.api import as_json
-from shiyi.server.describe_service import Counted, void
+from shiyi.server.describe_service import counted, void
+from shiyi.server.kept import Kept
 from shiyi.server.metrics import Metrics
 from shiyi.server.negotiation import RDF_TYPES, preferred
 from shiyi.server.openapi import document
 from shiyi.server.site import Site
 
 
-def machine(site: Site, metrics: Metrics) -> Blueprint:
+def machine(site: Site, metrics: Metrics, kept: Kept) -> Blueprint:
     """Serve health, metrics, OpenAPI, VoID and the icon."""
     routes = Blueprint("machine", __name__)
-    counted = Counted(site)
 
     @routes.get("/healthz")
     def health() -> Response:
@@ -35,7 +35,8 @@ def machine(site: Site, metrics: Metrics) -> Blueprint:
     @routes.get("/.well-known/void")
     def void_description() -> Response:
         kind = preferred(list(RDF_TYPES))
-        return void(site, counted(), RDF_TYPES[kind], kind)
+        counts = kept.figures("void", lambda: counted(site))
+        return void(site, counts, RDF_TYPES[kind], kind)
 
     @routes.get("/favicon.ico")
     @routes.get("/favicon.svg")

@@ -19,6 +19,7 @@ from shiyi.server.reading import Reader, Thing
 from shiyi.server.site import Site
 from shiyi.server.wording import catalogue, chosen_language
 
+_FACETS: Final = "facets"
 _EXAMPLES: Final = (1, 2, 3, 4, 5)
 
 
@@ -54,7 +55,8 @@ def pages(site: Site, kept: Kept) -> Blueprint:
                 facets=chosen.facets if chosen else (), narrowed=left,
             )  # fmt: skip
 
-        return kept.page(made)
+        # a page of earlier counts is not kept: the next reader may have the new ones
+        return kept.page(made) if name not in FACETED or kept.is_current(_FACETS) else made()
 
     @routes.get("/concept-search")
     def search() -> str:
@@ -71,8 +73,7 @@ def pages(site: Site, kept: Kept) -> Blueprint:
 def narrowed(kept: Kept, name: str) -> Narrowing:
     """Narrow a class by the facets that the query string chooses."""
     reader = kept.reader(chosen_language())
-    # kept until the store changes
-    held = kept.value("facets", lambda: holders(reader)) if name in FACETED else {}
+    held = kept.figures(_FACETS, lambda: holders(reader)) if name in FACETED else {}
     return narrowing(reader, name, request.args, held)
 
 
