@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from shiyi.answering.library import Library, words
-from shiyi.answering.texts import CLAIM, PAIR, PASSAGE, SUMMARY, Unit, units
+from shiyi.answering.texts import CLAIM, DEFINITION, PAIR, PASSAGE, SUMMARY, Unit, units
 from shiyi.errors import IndexMismatchError
 from shiyi.linking.embedder import shipped
 from shiyi.model.names import ID, content_hash, graph
@@ -171,3 +171,25 @@ def test_a_claim_named_by_a_digest_comes_back_under_its_iri_from_few_bytes(tmp_p
     assert library.bearing([claim], (CLAIM, PASSAGE)) == tuple(said)
     assert library.bearing(["c"], (CLAIM, PASSAGE)) == (said[1],)
     assert claim.encode() not in (tmp_path / "texts.sqlite").read_bytes()
+
+
+def test_many_texts_are_packed_by_what_they_share_and_come_back(tmp_path: Path) -> None:
+    said = [
+        Unit(
+            f"urn:{n}", DEFINITION, f"第{n}味 缓解 失眠 number {n} relieves sleeplessness at night"
+        )
+        for n in range(3000)
+    ]
+    Library.build(said, "r1", None, tmp_path).close()
+    library = Library.open(tmp_path, "r1", None)
+    found = library.by_words("number 1234 at night", 1)
+    assert [hit.unit for hit in found] == [said[1234]]
+    library.change((), [Unit("urn:more", CLAIM, "砂仁 amomum", ("urn:more",))], {})
+    assert library.by_words("砂仁", 1)[0].unit.text == "砂仁 amomum"
+    with closing(sqlite3.connect(tmp_path / "texts.sqlite")) as connection:
+        held = [text for (text,) in connection.execute("SELECT text FROM unit")]
+        connection.execute("UPDATE shared SET dictionary = x'00'")
+        connection.commit()
+    assert sum(map(len, held)) < sum(len(unit.text.encode()) for unit in said) / 2
+    with pytest.raises(IndexMismatchError, match="build again"):
+        Library.open(tmp_path, "r1", None)

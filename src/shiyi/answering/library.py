@@ -16,13 +16,15 @@ from shiyi.linking.normalise import fold, is_cjk
 from shiyi.linking.rounded import Rounded
 from shiyi.model.mapped import Mapped, write
 from shiyi.model.names import iri_of, key_of
+from shiyi.model.shortened import Shortened
 
 WORDS_FILE: Final = "texts.sqlite"
 VECTORS_FILE: Final = "texts.safetensors"
-_FORMAT: Final = "2"
+_FORMAT: Final = "3"
 _SCHEMA: Final = """
 CREATE TABLE said (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
-CREATE TABLE unit (id INTEGER PRIMARY KEY, iri BLOB, kind TEXT, section TEXT, text TEXT);
+CREATE TABLE unit (id INTEGER PRIMARY KEY, iri BLOB, kind TEXT, section TEXT, text);
+CREATE TABLE shared (dictionary BLOB);
 CREATE TABLE bears (unit INTEGER, claim BLOB, PRIMARY KEY (unit, claim)) WITHOUT ROWID;
 CREATE TABLE common (word TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE VIRTUAL TABLE word USING fts5(text, content='', tokenize='unicode61 remove_diacritics 0');
@@ -40,6 +42,7 @@ _STOP: Final = frozenset((  # words that ask, and tell nothing apart
 ))  # fmt: skip
 _FEWEST: Final = 200  # units below which no word is too common
 _BATCH: Final = 4096
+_LEARNT: Final = 4  # batches from which is learnt what texts share
 _OWN: Final = "SELECT id FROM unit WHERE iri IN (?) AND kind = 'claim'"
 _BEARING: Final = "SELECT unit FROM bears WHERE claim IN (?)"
 
@@ -81,6 +84,7 @@ class Library:
     connection: sqlite3.Connection
     embedder: Embedder | None
     rows: Rounded | None  # on disk where the index is
+    shortened: Shortened  # how texts are packed
     own: bool = False  # whether the connection is to a temporary copy, which may be changed
     _later: Rounded | None = None  # of units that came since
     _gone: int = 0  # units taken out since, whose words are still in the index
@@ -106,18 +110,23 @@ class Library:
         connection.executemany("INSERT INTO said VALUES (?, ?)", kept.items())
         vectors: list[Rounded] = []
         start = 1  # a unit's number is the row of its vector, counted from 1
-        for batch in _batches(units):
-            _insert(connection, list(enumerate(batch, start)))
+        batches = _batches(units)
+        first = [*itertools.islice(batches, _LEARNT)]
+        shortened = Shortened.of([unit.text for batch in first for unit in batch])
+        connection.execute("INSERT INTO shared VALUES (?)", (shortened.written,))
+        for batch in itertools.chain(first, batches):
+            _insert(connection, list(enumerate(batch, start)), shortened)
             start += len(batch)
             if embedder is not None:
                 vectors.append(Rounded.of(embedder.encode([u.text for u in batch])))
         connection.executescript(_INDEXES)
+        connection.execute("INSERT INTO word (word) VALUES ('optimize')")  # lies in one piece
         _mark_common(connection)
         connection.commit()
         rows = Rounded.joined(vectors) if vectors else None
         if folder is not None and rows is not None:
             write(folder / VECTORS_FILE, rows.arrays("text"), **said)
-        return cls(connection, embedder, rows, own=folder is None)
+        return cls(connection, embedder, rows, shortened, own=folder is None)
 
     @classmethod
     def open(cls, folder: Path, release: str, embedder: Embedder | None) -> Self:
@@ -128,25 +137,29 @@ class Library:
         place = folder / WORDS_FILE
         if not place.is_file():
             raise IndexMismatchError(f"{folder} holds no index of texts: run `shiyi build` again")
+        count, shared = 0, b""
         try:
             connection = sqlite3.connect(
                 f"file:{place}?mode=ro&immutable=1", uri=True, check_same_thread=False
             )
             said = dict(connection.execute("SELECT name, value FROM said"))
-            count = connection.execute("SELECT count(*) FROM unit").fetchone()[0]
-        except (sqlite3.DatabaseError, OSError, ValueError) as fault:
+            if said.get("format") == _FORMAT:
+                (count,) = connection.execute("SELECT count(*) FROM unit").fetchone()
+                (shared,) = connection.execute("SELECT dictionary FROM shared").fetchone()
+        except (sqlite3.DatabaseError, OSError, ValueError, TypeError) as fault:
             raise IndexMismatchError(f"{place} is damaged ({fault}): build again") from fault
         if (said.get("format"), said.get("release")) != (_FORMAT, release):
             raise IndexMismatchError(
                 f"{place} was made for {said.get('release')}, not for {release}: build again"
             )
+        shortened = Shortened.over(shared)
         rows = None
         if embedder is not None and said.get("model") == embedder.identity:
             file = Mapped.open(folder / VECTORS_FILE, release=release, model=embedder.identity)
             rows = Rounded.over(file, "text")
             if len(rows) != count:
                 raise IndexMismatchError(f"{place} has {count} texts, {len(rows)} vectors")
-        return cls(connection, embedder, rows)
+        return cls(connection, embedder, rows, shortened)
 
     def __len__(self) -> int:
         """Count the units."""
@@ -188,7 +201,7 @@ class Library:
             self.connection.executemany("DELETE FROM bears WHERE claim = ?", claims)
             self._gone += len(dead)
             start = self._last() + 1
-            _insert(self.connection, list(enumerate(come, start)))
+            _insert(self.connection, list(enumerate(come, start)), self.shortened)
             self.connection.executemany(
                 "INSERT OR IGNORE INTO bears SELECT id, ? FROM unit WHERE kind <> 'claim' AND iri = ?",
                 [(key_of(claim), key_of(each)) for claim, read in read_in.items() for each in read],
@@ -310,7 +323,7 @@ class Library:
             ):
                 iri = iri_of(key)
                 claims = (iri,) if kind == CLAIM else tuple(bears.get(place, ()))
-                found[place] = Unit(iri, kind, text, claims, section)
+                found[place] = Unit(iri, kind, self.shortened.text(text), claims, section)
         return found
 
     def close(self) -> None:
@@ -329,10 +342,12 @@ def _batches(units: Iterable[Unit]) -> Iterator[list[Unit]]:
         yield found
 
 
-def _insert(connection: sqlite3.Connection, batch: Sequence[tuple[int, Unit]]) -> None:
+def _insert(
+    connection: sqlite3.Connection, batch: Sequence[tuple[int, Unit]], shortened: Shortened
+) -> None:
     connection.executemany(
         "INSERT INTO unit VALUES (?, ?, ?, ?, ?)",
-        [(place, key_of(u.iri), u.kind, u.section, u.text) for place, u in batch],
+        [(place, key_of(u.iri), u.kind, u.section, shortened.short(u.text)) for place, u in batch],
     )
     connection.executemany(
         "INSERT OR IGNORE INTO bears VALUES (?, ?)",

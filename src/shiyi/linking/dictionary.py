@@ -27,7 +27,7 @@ else:
 _TYPED = frozenset({"MFHSubstance", "Food", "Herb", "Dish", "Formula", "Syndrome"})
 
 
-_THOROUGH = 3  # of zstd's levels: 0.4 of the size, read 0.1 s later at a million states
+_THOROUGH = 9  # of zstd's levels: 0.4 of the size, read 0.1 s later at a million states
 _BITS = 26  # of a place, so that a sense is one small number: millions of forms are held
 _MASK = (1 << _BITS) - 1
 
