@@ -89,12 +89,16 @@ def counted(starter: Starter) -> Iterator[str]:
     yield """
 *Nameable* leaves out signs that only Chinese medicine names (tongue, pulse, what eases or worsens),
 which are right without an identifier. A CUI stands only where MONDO, HP, the Disease Ontology,
-iDISK or SUPP.AI hold it for that very concept. Why coverage stops where it does:
+iDISK or SUPP.AI hold it and a source that gives names (for medicines also PharmGKB) holds it for
+that very concept; the comment of each mapping names the row read. Why coverage stops where it does:
 
-- **Medicines**: these open files name few of them. SUPP.AI groups 6,796 drug CUIs but gives no
-  names; MONDO and the Disease Ontology hold no drugs; what is left are the 236 drug CUIs of the
-  MSKCC relations. A medicine that MSKCC does not name stays without a CUI until a licensed UMLS
-  is at hand.
+- **Medicines**: MONDO and the Disease Ontology hold no drugs, and SUPP.AI groups 6,796 drug CUIs
+  but gives no names. The names come from two sources: the 236 drug CUIs of the MSKCC relations, and
+  for the rest the table of drugs of PharmGKB (now ClinPGx, CC BY-SA 4.0), read one medicine at a
+  time; what it gave stands only if SUPP.AI knows the CUI too. Left without are combinations and
+  patent medicines, for which no row was taken; medicines newer than the copy read (apixaban,
+  empagliflozin, semaglutide); and those where it holds only a salt or an ester (fluticasone) or
+  tells drug and prodrug apart where the concept does not (dabigatran).
 - **Symptoms**: the HP–UMLS set that is open names 1,083 terms and lacks everyday complaints (chills,
   thirst, bad breath, sneezing, a blocked nose, hiccups, nocturia).
 - **Classes of Chinese medicine** (patterns, constitutions, efficacies, therapies) have none by
