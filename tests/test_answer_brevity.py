@@ -90,7 +90,7 @@ def test_every_method_keeps_its_warnings(runtime: Runtime, method: str) -> None:
 def test_a_sign_that_the_thing_itself_brings_on_is_told(runtime: Runtime) -> None:
     answer = ask(runtime, "Does ginger help with heartburn?")
     assert "unwanted reaction" in answer.text
-    assert [w.severity for w in answer.warnings] == ["caution"]
+    assert "caution" in [w.severity for w in answer.warnings]
 
 
 def test_a_rated_or_listed_use_is_no_promise_and_what_speaks_against_it_follows(

@@ -7,7 +7,6 @@ import pytest
 
 from shiyi.answering import Runtime, ask
 from shiyi.answering.pipeline import METHODS
-from shiyi.answering.roles import FOR_A_DOCTOR
 from shiyi.model.profile import Profile
 from shiyi.ontology.terms import SHIYI
 from shiyi.settings import Settings
@@ -54,8 +53,28 @@ def test_nothing_is_suggested_for_what_a_doctor_has_to_see_first(
     assert not ask(runtime, question, method=method).recommendations
 
 
-def test_each_effect_left_to_doctors_is_known(runtime: Runtime) -> None:
-    assert {iri for iri in FOR_A_DOCTOR if runtime.facts.is_a(iri, SHIYI.Efficacy)} == FOR_A_DOCTOR
+def test_effects_left_to_doctors_are_those_with_a_red_flag_in_the_tables(runtime: Runtime) -> None:
+    flagged = [
+        iri for iri in runtime.facts.members(SHIYI.Efficacy)
+        if runtime.facts.of(iri, SHIYI.hasRedFlag)
+    ]  # fmt: skip
+    assert len(flagged) >= 20
+    assert any(runtime.facts.label(iri, "zh") == "止血" for iri in flagged)
+
+
+@pytest.mark.parametrize(
+    ("question", "effect"),
+    [
+        ("活血的食物有哪些", "活血"), ("什么止咳", "止咳"), ("吃什么散寒", "散寒"), ("吃什么明目", "明目"),
+        ("疏肝吃什么好", "疏肝"),
+    ],
+)  # fmt: skip
+def test_an_effect_said_in_two_characters_finds_those_that_have_it_in_their_name(
+    runtime: Runtime, question: str, effect: str
+) -> None:
+    answer = ask(runtime, question)
+    assert len(answer.recommendations) >= 2
+    assert effect in answer.text
 
 
 def test_who_asks_for_an_effect_is_heeded(runtime: Runtime) -> None:

@@ -16,7 +16,7 @@ _NUMBER: Final = (
     r"|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve))"
 )
 _AGE: Final = re.compile(
-    _NUMBER + r"[\s-]*(个半?月|周?岁|months?|weeks?|years?[ -]old|yo\b|mo\b|m/o\b|y/o\b)"
+    _NUMBER + r"[多来几]?[\s-]*(个半?月|周?岁|months?|weeks?|years?[ -]old|yo\b|mo\b|m/o\b|y/o\b)"
 )
 # a time that something lasts, and no age
 _SPAN_BEFORE: Final = re.compile(
@@ -28,7 +28,15 @@ _SPAN_AFTER: Final = re.compile(
 )
 _OLD: Final = re.compile(r"[ -]olds?\b|大")
 _CHILD: Final = re.compile(
-    r"宝宝|婴|娃|孩|小儿|儿子|女儿|\b(?:baby|babies|infant|newborn|child|toddler|kid|son|daughter|boy|girl)\b"
+    r"宝宝|[大小二三]宝|老[大二三]|婴|娃|孩|小儿|儿子|女儿|幼|新生|\b(?:baby|babies|infants?|newborn|child|children|toddler|kids?|sons?|daughters?|boys?|girls?|twins?|eldest|youngest|little one|grand(?:son|daughter|child))\b"
+)
+_BARE: Final = re.compile(  # "my grandma is 82", 奶奶今年82了
+    r"(?:is|'s|was|turned|turning|aged?|now|just) (\d{1,3})(?=\s*(?:[,.;!?]|$|and\b|but\b|now\b|with\b|who\b|so\b))"
+    r"|(?:今年|已经|快|都|年近)(\d{2,3})(?=了|[，,。.？?]|$)"
+)
+_KIN: Final = re.compile(
+    r"爸|妈|爷|奶|公|婆|姥|老人|大爷|大妈|我|她|他"
+    r"|\b(?:i|he|she|my|mother|father|mum|mom|dad|gran\w*|aunt\w*|uncle|husband|wife|son|daughter)\b"
 )
 _DIGITS: Final = dict(zip("一二两三四五六七八九", (1, 2, 2, 3, 4, 5, 6, 7, 8, 9), strict=True)) | {
     "十": 10, "半": 0.5,
@@ -62,6 +70,8 @@ def stages_told(question: str, facts: Facts) -> list[str]:
     """
     text = fold(question)
     ages = [age for hit in _AGE.finditer(text) if (age := _age(hit, text)) is not None]
+    if not ages and _KIN.search(text):
+        ages += [float(hit[1] or hit[2]) for hit in _BARE.finditer(text)]
     if not ages and any(word in text for word in ("宝宝", "婴儿", "半岁", "不满一岁", "未满一岁")):
         ages.append(0.5)
     if not ages and ("toddler" in text or "幼儿" in text):

@@ -1,16 +1,18 @@
 """May I take X with Y: every pair the question names is checked, and said in one line."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from shiyi.answering.candidates import asked_groups
 from shiyi.answering.cues import Intent, asks_difference, names_prescription
 from shiyi.answering.draft import Piece
+from shiyi.answering.listing import is_met_by, of_group
 from shiyi.answering.lookups import sheet
 from shiyi.answering.parts import Desk, Part, question_texts, red_flags
-from shiyi.answering.phrases import RATINGS, capital
+from shiyi.answering.phrases import capital
 from shiyi.answering.reading import Person
-from shiyi.answering.roles import ADVERSE, CAUTION, INCOMPATIBLE, INTERACTION
+from shiyi.answering.roles import INCOMPATIBLE
 from shiyi.answering.safety import Finding
 from shiyi.answering.thermal import effect_of
 from shiyi.answering.unopposed import (
@@ -22,15 +24,14 @@ from shiyi.answering.unopposed import (
     told_apart,
     use_of,
 )
+from shiyi.answering.verdicts import NOT_EATEN, verdict_of, verdicts
 from shiyi.answering.voice import closed
+from shiyi.linking.normalise import fold, is_cjk
 from shiyi.model.names import resource
 from shiyi.ontology.terms import SHIYI
 
-_VERDICT: Final = {"contraindicated": "v_contra", "interaction": "v_inter", "caution": "v_caution"}
-_VERDICTS: Final = (
-    "v_allergy", "v_pair", "v_contra", "v_inter", "v_caution", "v_adverse", "v_diet", "v_avoided",
-)  # fmt: skip
-_NOT_EATEN: Final = frozenset({"v_allergy", "v_diet", "v_avoided"})
+_UNHELD: Final = (SHIYI.ChemicalEntity, SHIYI.TherapeuticClass)  # no source warns of them as such
+_ALCOHOL: Final = resource("drug-ethanol").value
 _MOST, _MOST_GROUPS = 8, 4
 
 
@@ -62,18 +63,21 @@ def consult(desk: Desk) -> Part:
         if apart and not case.found:
             alone.append(group[0])
             continue
-        held = sum(_possible(desk, material, part) for material in group) > 0
-        _verdicts(desk, case, part)
+        verdicts(desk, case.found, part)
+        barred = any(f.severity == "contraindicated" for f in case.found)  # that says enough
+        held = not barred and sum(_possible(desk, m, part) for m in group) > 0
         _poisons(desk, aside, part)
         _unspoken(desk, case, part, held)
         _no_allergen(desk, case, part)
         _grounds(desk, case, part)
         _identity(desk, case, part)
     told_apart(desk, part)
+    _beside(desk, part)
+    _implied(desk, every, part)
     if alone:
         part.take(sheet(desk, alone))
     part.opening.lines.sort(key=lambda line: not line.facts)  # what is recorded comes first
-    kept = [f for f in every if _verdict(f) in _NOT_EATEN]
+    kept = [f for f in every if verdict_of(f) in NOT_EATEN]
     if kept:
         _kept_from(desk, kept, part)
     if part.warnings and (len(kept) < len(every) or not every):
@@ -90,10 +94,39 @@ def consult(desk: Desk) -> Part:
     return part
 
 
+def _beside(desk: Desk, part: Part) -> None:
+    """Speak of what is named beside foods: groups of them, and constituents nothing is held of."""
+    states, voice = is_met_by(desk.reading), desk.voice
+    if not states:
+        return
+    if asked_groups(desk.reading, desk.facts):
+        part.take(of_group(desk))
+    meant = set(desk.reading.materials)  # 碘 is a constituent, and a supplement of that name
+    unheld = [
+        m.iri for m in desk.reading.mentions
+        if m.iri in desk.reading.others and desk.facts.is_a(m.iri, *_UNHELD)
+        and not meant.intersection(m.alternatives)
+    ]  # fmt: skip
+    if unheld:
+        part.missing.append(voice.say("m_pair", x=voice.names(unheld), y=voice.names(states)))
+
+
+def _implied(desk: Desk, every: Iterable[Finding], part: Part) -> None:
+    """Say which medicine a state was read from that nobody named: metformin is for diabetes."""
+    reading, met = desk.reading, {f.against for f in every}
+    met -= {*reading.ailments, *reading.populations, *reading.constitutions}
+    for drug in reading.person.drugs:
+        for near in desk.facts.above(drug):
+            for fact in desk.facts.of(near, SHIYI.judgedAs):
+                if fact.object in met and (note := desk.voice.note(fact)):
+                    said = desk.voice.say("f_judged", y=desk.voice.name(drug), note=note)
+                    part.section("h_compare").add(said, fact)
+
+
 def _kept_from(desk: Desk, kept: Iterable[Finding], part: Part) -> None:
     """Say to read labels, and with an allergy which signs need a doctor at once."""
     part.section("h_caution").add(desk.voice.say("s_labels"))
-    if any(_verdict(f) == "v_allergy" for f in kept):
+    if any(verdict_of(f) == "v_allergy" for f in kept):
         red_flags(desk, [resource("disease-food-allergy").value], part)
 
 
@@ -113,7 +146,7 @@ def _case(desk: Desk, group: tuple[str, ...]) -> Case:
     found += [f for m in group for f in desk.safety.reactions(m, states) if f.against not in warned]
     named = (*reading.drugs, *states)
     others = [m for later in reading.groups[place + 1 :] for m in later]
-    kin = _Kin((), (), {}) if found else _of_kin(desk, group, beside, others)
+    kin = _of_kin(desk, group, beside, others).besides({f.against for f in found})
     found, group = [*found, *kin.found], (*group, *kin.materials)
     others = [kin.instead.get(o, o) for o in others]
     if named:  # two foods of one question are compared where a source speaks of them
@@ -131,6 +164,12 @@ class _Kin:
     found: tuple[Finding, ...]
     instead: Mapping[str, str]  # the relative that a thing beside was checked as
 
+    def besides(self, met: Collection[str]) -> "_Kin":
+        """Keep what speaks of things that are not among those ``met`` already."""
+        found = tuple(f for f in self.found if f.against not in met)
+        told = {f.material for f in found}
+        return _Kin(tuple(m for m in self.materials if m in told), found, self.instead)
+
 
 def _of_kin(desk: Desk, group: tuple[str, ...], beside: list[str], later: list[str]) -> _Kin:
     """Check the relatives of a material, then the material against those of what comes later."""
@@ -144,51 +183,6 @@ def _of_kin(desk: Desk, group: tuple[str, ...], beside: list[str], later: list[s
     near = {o: other for other in later for o in desk.facts.kin(other) if o not in named}
     clashes = [f for m in group for f in desk.safety.check(m, Person(), near)]
     return _Kin((), tuple(clashes), {near[f.against]: f.against for f in clashes})
-
-
-def _verdicts(desk: Desk, case: Case, part: Part) -> None:
-    """Say in one sentence of the opening what is recorded, the gravest first."""
-    asked = [f for f in case.found if f.against in case.targets] or list(case.found)
-    if not asked:
-        return
-    mark = "；" if desk.voice.language == "zh" else "; "
-    pieces: list[Piece] = [(desk.voice.names(f.material for f in asked), ())]
-    for key in _VERDICTS:
-        found = [f for f in asked if _verdict(f) == key]
-        if found:
-            facts = tuple({f.fact.claim: f.fact for f in found if f.facts}.values())
-            values = {"y": desk.voice.these(f.against for f in found), "grade": _grade(desk, found)}
-            before = mark if len(pieces) > 1 else desk.voice.say("v_colon")
-            pieces.append((before + desk.voice.say(key, **values), facts))
-    pieces.append((end_of(desk), ()))
-    part.opening.item(*pieces)
-
-
-def _verdict(found: Finding) -> str:
-    if found.facts and found.fact.predicate in ADVERSE:
-        return "v_adverse"
-    rule = any(f.predicate == SHIYI.excludesFoodGroup for f in found.facts)
-    if found.left_out:
-        return "v_diet" if rule else "v_avoided"
-    if rule:
-        return "v_contra"
-    if not found.facts or found.fact.predicate not in (*CAUTION, *INTERACTION, *INCOMPATIBLE,
-                                                       SHIYI.unsuitableFood):  # fmt: skip
-        return "v_allergy"
-    if found.fact.predicate in INCOMPATIBLE:
-        return "v_pair"
-    return _VERDICT[found.severity]
-
-
-def _grade(desk: Desk, found: Iterable[Finding]) -> str:
-    """Give the gravest rating of some interactions, or that it rests on case reports."""
-    facts = [f.fact for f in found if f.facts and f.fact.predicate in INTERACTION]
-    rated = {desk.evidences.qualifier(f.claim, "rating") for f in facts}
-    worst = next((r for r in ("major", "moderate", "minor") if r in rated), "")
-    if not worst:
-        return ""
-    word = RATINGS.get(worst, worst) if desk.voice.language == "zh" else worst
-    return desk.voice.say("v_rating", rating=word)
 
 
 def _unspoken(desk: Desk, case: Case, part: Part, held: bool) -> None:
@@ -230,7 +224,22 @@ def _no_allergen(desk: Desk, case: Case, part: Part) -> None:
     allergies = [a for a in desk.reading.person.allergies if a not in case.materials]
     if allergies and not any(f.against in allergies for f in case.found):
         values = {"x": called(desk, case.materials), "y": desk.voice.names(allergies)}
-        part.opening.add(desk.voice.say("v_no_allergen", **values))
+        key = "v_named_after" if _named_after(desk, case.materials) else "v_no_allergen"
+        part.opening.add(desk.voice.say(key, **values))
+
+
+def _named_after(desk: Desk, materials: Iterable[str]) -> bool:
+    """Tell whether a thing bears the name of an allergen, and nothing says what it is made of."""
+    reading, text = desk.reading, desk.reading.question
+    allergens = [fold(m.text) for m in reading.mentions if m.iri in reading.person.allergies]
+    called = [
+        fold(text[m.start : m.end]) for m in reading.mentions
+        if m.iri in materials and not desk.facts.of(m.iri, SHIYI.derivedFromOrganism)
+    ]  # fmt: skip
+    return any(
+        name != known and (name in known if is_cjk(name[0]) else f" {name} " in f" {known} ")
+        for known in called for name in allergens
+    )  # fmt: skip
 
 
 def _is_diet(desk: Desk, target: str) -> bool:
@@ -280,6 +289,10 @@ def _line(desk: Desk, found: tuple[Finding, ...]) -> list[Piece]:
         if note and note not in notes:
             notes[note] = None
             text += space + capital(closed(note, end), voice.language)
+        for why in voice.judged(each):
+            if why not in notes:
+                notes[why] = None
+                text += space + why
         before = space if pieces else ""
         pieces.append((before + capital(text, voice.language), each.stated))
     return pieces
@@ -297,8 +310,8 @@ def _each_once(found: Iterable[Finding]) -> Iterator[Finding]:
 def _possible(desk: Desk, material: str, part: Part) -> bool:
     """Warn where the named trouble is, or may be, a pattern that the material does not suit."""
     differential = desk.differential
-    nature = differential.leaning
-    if not (differential.undecided or (nature and differential.patterns)):
+    nature = differential.leaning or differential.likely
+    if not (differential.undecided or nature):
         return False
     patterns = differential.of_nature(nature) if nature else differential.patterns
     reasons = desk.safety.against_states(material, [p.iri for p in patterns])
@@ -308,7 +321,8 @@ def _possible(desk: Desk, material: str, part: Part) -> bool:
     if not found and (not effect or effect != against):
         return False
     key = f"b_held_{effect}" if effect and not nature else "b_held"
-    key = f"b_wrong_{nature}" if nature and effect == against else key
+    if nature and effect == against:
+        key = f"b_wrong_{nature}" if differential.leaning else f"b_likely_{nature}"
     text = desk.voice.say("w_name", x=desk.voice.name(material)) + desk.voice.say(key)
     part.opening.add(closed(text, end_of(desk)), *because[:2])
     for each in found[:2]:
@@ -341,9 +355,9 @@ def _identity(desk: Desk, case: Case, part: Part) -> None:
 def _closing(desk: Desk, part: Part) -> None:
     reading, voice = desk.reading, desk.voice
     section = part.section("h_doctor")
-    drugs = reading.person.drugs
+    drugs = [d for d in reading.person.drugs if d != _ALCOHOL]  # nobody is told to go on drinking
     watch = "" if voice.language == "zh" else " "
-    said = watch.join(desk.watch(*drugs, *reading.person.states)[:2])
+    said = watch.join(desk.watch(*reading.person.drugs, *reading.person.states)[:2])
     if said:
         section.add(said)
     if drugs:
@@ -354,7 +368,7 @@ def _closing(desk: Desk, part: Part) -> None:
     if _prescribed(desk, part):
         section.add(voice.say("s_prescriber"))
     red_flags(desk, reading.ailments, part)
-    if not drugs and part.warnings:
+    if not reading.person.drugs and part.warnings:
         part.follow_up.append(voice.say("q_drugs"))
 
 

@@ -5,10 +5,11 @@ its profile, so that the safety check sees it in every later turn of the session
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final, Self
 
+from shiyi.answering.leaving_out import allergens, not_eaten
 from shiyi.answering.pipeline import ask
 from shiyi.answering.roles import AILMENT, MATERIAL
 from shiyi.answering.runtime import Runtime
@@ -70,6 +71,10 @@ class Context:
             "questions": list(self.questions), "asked": list(self.asked),
             "profile": self.profile.to_json(),
         }  # fmt: skip
+
+    def without(self, dropped: Collection[tuple[str, str]]) -> Self:
+        """Give the same without some of what its profile holds; see :meth:`Profile.held`."""
+        return replace(self, profile=self.profile.without(dropped))
 
     def told(self, profile: Profile) -> Self:
         """Give the same with what a profile says besides; the newer word counts."""
@@ -149,6 +154,7 @@ def merged(old: Profile, new: Profile) -> Profile:
         new.lactating if new.lactating is not None else old.lactating,
         _joined(old.medicines, new.medicines), _joined(old.allergies, new.allergies),
         _joined(old.conditions, new.conditions), new.constitution or old.constitution,
+        _joined(old.avoids, new.avoids),
     )  # fmt: skip
 
 
@@ -208,8 +214,10 @@ def _exchanged(rest: str, last: str, runtime: Runtime) -> str:
         return ""
     role, mentions = next(iter(new.items()))
     said = rest if len(mentions) > 1 else mentions[0].text
-    if role in old:
-        place = old[role][0]
+    every = old.get(role, [])
+    kept = (*allergens(last, every), *not_eaten(last, every))
+    if asked := [m for m in every if m not in kept]:  # what is not eaten stays so
+        place = asked[0]
         return last[: place.start] + said + last[place.end :]
     zh = language_of(last) == "zh"
     if role == "material":

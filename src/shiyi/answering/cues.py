@@ -106,7 +106,7 @@ EN: Final[Mapping[Intent, tuple[str, ...]]] = {
     ),
     Intent.STOP: (
         "stop taking", "stop my", "stop the", "stopping", "quit", "come off", "go off", "get off",
-        "instead of", "replace", "replacement", "substitute", "skip", "without taking", "wean",
+        "instead of", "replace", "replacement for", "replacement to", "natural replacement", "herbal replacement", "substitute for", "substitutes for", "as a substitute", "to substitute", "substitute my", "skip", "without taking", "wean",
         "reduce my dose", "lower my dose", "cut down", "taper", "discontinue", "rather than",
         "alternative to my", "give up my", "drop my", "halve", "cut my", "reduce my", "no longer need",
         "not take my", "stop using", "be stopped", "stop it", "stopped taking", "throw away my",
@@ -178,7 +178,7 @@ _SUITS: Final = re.compile(
 _AVOID: Final = re.compile(
     r"(?:什么|哪些|哪种|啥)(?:样的)?(?:食物|东西|食品|吃的)?[^,，。？?]{0,4}(?:加重|诱发|引发|恶化|有害)"
     r"|(?:什么|哪些|哪种)(?:食物|东西|食品)?对[^,，。？?]{1,10}(?:不好|有害|不利)"
-    r"|(?:不能|不可以?|不宜|不要|不该|不应该?|不适合|避免|少|忌|(?<!分)别)(?:多)?(?:吃|喝|食用?|饮)(?:点|些)?(?:什么|哪些|啥)"
+    r"|(?:不能|不可以?|不宜|不要|不该|不应该?|不适合|避免|(?<![奶乳量减缺偏过太较很汗尿血发睡变不])少|忌|(?<!分)别)(?:多)?(?:吃|喝|食用?|饮)(?:点|些)?(?:什么|哪些|啥)"
     r"|(?:忌口?|禁忌|忌食|避免|当心)(?:什么|哪些|啥)"
     r"|(?:什么|哪些|啥)(?:食物|东西|食品)?(?:是)?(?:不能|不可以?|不宜|不要|不该|不应该?|不适合|要少|应少|得少|忌|要避免|应避免|该避免)(?:多)?(?:吃|喝|食用?|饮)?"
     r"|(?:什么|哪些|哪种|啥)[^,，。？?]{0,12}(?:相互作用|相克|冲突|犯冲)"

@@ -26,6 +26,8 @@ _SIGNS: Final = (
      "symptom-cold-pain-in-the-stomach"),
 )  # fmt: skip
 _STATES: Final = (
+    (r"(?:还没有?|没|尚未|还未)(?:给[他她宝娃][^，。]{0,2})?断奶|还在(?:吃|喂)(?:母乳|奶)|亲喂|喂着奶", "population-lactating"),
+    (r"怀上|有喜了|有身孕|有了身孕|肚子里有(?:宝宝|孩子|娃)", "population-pregnant"),
     (r"孕\d{1,2}\+?周|孕[一二三四五六七八九十]{1,3}个?[周月]|怀了?[一二三四五六七八九十\d]{1,2}个月", "population-pregnant"),
     (r"(?:没有?|缺乏|毫无)(?:什么)?(?:食欲|胃口)|(?:不|不爱|不肯|不好好|不想|不愿)吃饭", "symptom-poor-appetite"),
 )  # fmt: skip

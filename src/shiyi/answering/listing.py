@@ -16,7 +16,7 @@ from shiyi.model.names import resource
 from shiyi.model.rdf import NamedNode
 from shiyi.ontology.terms import SHIYI
 
-_MOST_STATES, _MOST_AVOIDED, _MOST_MEETING, _MOST_ALIKE = 3, 8, 16, 8
+_MOST_STATES, _MOST_AVOIDED, _MOST_MEETING, _MOST_ALIKE = 5, 8, 16, 8
 _QUALITIES: Final = (  # words for the nature of a thing that name no concept by themselves
     (r"温性|性温|温热|温补|\bwarming\b|\bwarm in nature\b", ("nature-warm", "nature-hot")),
     (r"热性|性热|\bhot in nature\b|\bheating\b", ("nature-hot",)),
@@ -41,14 +41,16 @@ def avoided(desk: Desk) -> Part:
     Where a group of foods is named (海鲜, nuts), only what belongs to it is listed, if anything does.
     """
     part, voice = Part(), desk.voice
-    concerned = is_met_by(desk.reading)[:_MOST_STATES]
+    named = is_met_by(desk.reading)[:_MOST_STATES]
+    concerned = dict.fromkeys((*named, *_judged_as(desk, named)))
     groups = {low for g in named_groups(desk) for low in desk.facts.below(g)}
     for state in concerned:
         drug = desk.facts.is_a(state, SHIYI.Drug)
         found = _meeting(desk, state) if drug else _ranked(desk, against(desk, state))
         found = [f for f in found if _is_of(desk, f.other(state), groups)] if groups else found
         if not found:
-            part.missing.append(voice.say("m_avoid", x=voice.name(state)))
+            if state in named:
+                part.missing.append(voice.say("m_avoid", x=voice.name(state)))
             continue
         facts = found[: _MOST_MEETING if drug else _MOST_AVOIDED]
         person = desk.facts.is_a(state, SHIYI.Population)
@@ -60,10 +62,33 @@ def avoided(desk: Desk) -> Part:
             part.section("h_caution").add(said)
         part.paths += [f.path(state) for f in facts[:2]]
     told = bool(part.sections)
-    part.opening.add(voice.say("o_avoid" if told else "o_not_known", x=voice.names(concerned)))
+    part.opening.add(voice.say("o_avoid" if told else "o_not_known", x=voice.names(named)))
     if told:
         part.section("h_caution").add(voice.say("s_avoid_rest"))
     red_flags(desk, desk.reading.ailments, part)
+    return part
+
+
+def _judged_as(desk: Desk, states: Iterable[str]) -> list[str]:
+    """List what some states are judged as for safety: lupus as an autoimmune disease."""
+    return [
+        fact.object for state in states if not desk.facts.is_a(state, SHIYI.Drug)
+        for near in desk.facts.above(state) for fact in desk.facts.of(near, SHIYI.judgedAs)
+    ]  # fmt: skip
+
+
+def of_group(desk: Desk) -> Part:
+    """Write what is recorded against among the members of a group of foods that is asked about."""
+    part, voice = avoided(desk), desk.voice
+    part.opening.lines.clear()
+    key = "o_group" if part.section("h_held").lines else "o_group_none"
+    names = {"group": voice.names(named_groups(desk)), "y": voice.names(is_met_by(desk.reading))}
+    part.opening.add(voice.say(key, **names))
+    for fact in [f for line in part.section("h_held").lines for f in line.facts][:_MOST_AVOIDED]:
+        thing = fact.object if fact.predicate == SHIYI.unsuitableFood else fact.subject
+        if desk.facts.is_a(thing, *MATERIAL):
+            for found in desk.safety.against_states(thing, is_met_by(desk.reading))[:1]:
+                part.warn(desk, found, told=True)
     return part
 
 

@@ -30,6 +30,7 @@ _LISTS: Final = (
     SHIYI.relieves, SHIYI.isEffectiveFor, SHIYI.hasAdverseReaction, SHIYI.hasManifestation,
     SHIYI.relatedConstitution,
 )  # fmt: skip
+_HARMS: Final = frozenset({SHIYI.hasAdverseReaction, SHIYI.hasAdverseEffectOn, SHIYI.safetyNote})
 _MOST_NAMED, _MOST_LISTED, _MOST_TEXTS, _MOST_RULES = 3, 5, 4, 4
 
 
@@ -48,11 +49,13 @@ def sheet(desk: Desk, concepts: Iterable[str], *, first: bool = True) -> Part:
         listed = _listed(desk, concept, part, len(named) > 1)
         told = told or bool(text) or listed
     poisons = [p for concept in named for p in desk.safety.poisons(concept)]
-    if first and part.warnings and desk.reading.wants(Intent.MAY):
-        cautions, end = part.section("h_caution").lines, "。" if voice.language == "zh" else "."
+    cautions = part.section("h_caution").lines
+    if first and (part.warnings or cautions) and desk.reading.wants(Intent.MAY):
+        end = "。" if voice.language == "zh" else "."
         lead = [Line((*line.pieces, (end, ())), 1) for line in cautions]
-        rest = [] if poisons else [Line(((voice.say("v_others"), ()),), 1)]
-        part.opening.lines[:0] = [*lead, *rest]
+        harms = _harms(part, end)
+        rest = [] if poisons or harms else [Line(((voice.say("v_others"), ()),), 1)]
+        part.opening.lines[:0] = [*lead, *harms, *rest]
         cautions.clear()
     elif first and desk.reading.wants(Intent.MAY) and desk.reading.materials:
         said = voice.say("v_nobody", x=voice.names(named))
@@ -71,6 +74,18 @@ def sheet(desk: Desk, concepts: Iterable[str], *, first: bool = True) -> Part:
     if desk.reading.wants(Intent.DOSE):
         part.section("h_caution").add(voice.say("s_dose"))
     return part
+
+
+def _harms(part: Part, end: str) -> list[Line]:
+    """Take unwanted reactions and notes on safety out of what is recorded: they come first."""
+    lines = part.section("h_facts").lines
+    found = [line for line in lines if any(f.predicate in _HARMS for f in line.facts)]
+    lines[:] = [line for line in lines if line not in found]
+    return [
+        Line(tuple((closed(text, end) if n == 0 else text, facts)
+                   for n, (text, facts) in enumerate(reversed(line.pieces)))[::-1], 1)
+        for line in found
+    ]  # fmt: skip
 
 
 def _listed(desk: Desk, concept: str, part: Part, several: bool) -> bool:

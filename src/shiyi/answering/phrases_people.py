@@ -10,6 +10,8 @@ PEOPLE: Final[Mapping[str, tuple[str, str]]] = {
     "v_diet": ("是或含有{y}不吃的食物{grade}", "is or contains what {y} leave out{grade}"),
     "v_no_allergen": ("没有查到{x}含有你所说的过敏物{y}或与之同类的记载；没有记载不等于没有风险，请看配料表，并问过敏科医生。",
                       "Nothing records that {x} contains {y} or is of one group with it. No record does not mean no risk: read the label, and ask the doctor who treats the allergy."),
+    "v_named_after": ("{x}的名称里就有你所说的过敏物（{y}），是不是由它制成，知识库没有记载；没有弄清之前不要吃，请看配料表，并问过敏科医生。",
+                      "{x} bears the name of {y}, to which you say you are allergic; what it is made of is not recorded. Do not take it until that is clear: read the label, and ask the doctor who treats the allergy."),
     "f_bare_allergy": ("含有或来自你所说的过敏物{y}，不要食用",
                        "contains or comes from {y}, to which you say you are allergic; do not take it"),
     "o_group": ("{group}是一大类，各品种不同；下面是其中与{y}有关的不宜记载。",

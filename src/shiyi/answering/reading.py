@@ -11,28 +11,18 @@ from shiyi.answering.asked import outside_names
 from shiyi.answering.cues import Intent, intents_of, names_medicine, refuses
 from shiyi.answering.described import as_described
 from shiyi.answering.facts import Facts
+from shiyi.answering.heads_once import collective, in_lists
 from shiyi.answering.leaving_out import allergens as allergens_of
 from shiyi.answering.leaving_out import not_eaten
-from shiyi.answering.roles import AILMENT, FOR_A_DOCTOR, MATERIAL
-from shiyi.answering.whose import in_time, of_others
+from shiyi.answering.measured import as_measured
+from shiyi.answering.roles import AILMENT, MATERIAL
+from shiyi.answering.whose import affirmed, in_time, of_others
 from shiyi.linking.normalise import fold, is_cjk
 from shiyi.model.mention import Mention
 from shiyi.model.names import resource
 from shiyi.model.profile import Profile
 from shiyi.model.rdf import NamedNode
 from shiyi.ontology.terms import SHIYI
-
-# what taking a medicine or having a disease makes of a person
-_BELONGS: Final = (
-    ("drug-anticoagulants", "population-anticoagulated"),
-    ("drug-immunosuppressants", "population-immunosuppressed"),
-    ("disease-diabetes-mellitus", "population-diabetic"),
-    ("population-diabetic", "disease-diabetes-mellitus"),
-    # a pregnancy may have begun unknown, and what bleeds in an operation bleeds after it
-    ("population-trying-to-conceive", "population-pregnant"),
-    ("population-postoperative", "population-preoperative"),
-    ("disease-glucose-6-phosphate-dehydrogenase-deficiency", "population-g6pd"),
-)
 
 
 class Linker(Protocol):
@@ -93,7 +83,9 @@ def read_question(
     """Link the words, sort the concepts by role and add what the profile says."""
     said = (m for m in linker.link(question, language) if not is_alarm(m.text))
     whole = outside_names(_relinked(tuple(said), question, linker), question)
-    mentions = in_time(as_described(whole, question, facts), question, facts)
+    told = collective(in_lists(whole, question, linker.link), question, linker.link)
+    described = as_measured(as_described(told, question, facts), question, facts)
+    mentions = in_time(affirmed(described, question), question, facts)
     linked = [_as_medicine(m, facts) for m in mentions if m.iri]
     theirs = of_others(linked, question, facts)
     linked = [m for m in linked if m not in theirs]
@@ -131,6 +123,10 @@ def read_question(
     groups = _groups([*meant, [_TEA] if tea else []])
     materials = [iri for group in groups for iri in group]
     ages = stages_told(question, facts)
+    if ages:
+        loose = {m.iri for m in linked if fold(m.text) in _LOOSELY_YOUNG}
+        loose -= {m.iri for m in linked if fold(m.text) not in _LOOSELY_YOUNG}
+        populations = tuple(p for p in populations if p not in loose or p in ages)
     if ages and not set(ages).intersection(populations):
         populations = (*populations, ages[0])
     mentioned = (*ailments, *constitutions, *populations, *ages)
@@ -138,10 +134,14 @@ def read_question(
         profile, linker, facts, mentioned, taken,
         [iri for m in allergens if m not in left_out for iri in _allergen(m, facts)],
     )  # fmt: skip
-    person = replace(person, left_out=tuple(dict.fromkeys(m.iri for m in left_out)))
+    own = (*(m.iri for m in left_out), *person.left_out)
+    person = replace(person, left_out=tuple(dict.fromkeys(own)))
     known = {*materials, *taken, *ailments, *constitutions, *populations}
     seasons, methods = those(SHIYI.Season), those(SHIYI.Method)
-    aims = tuple(x for x in those(SHIYI.Therapy, SHIYI.Efficacy) if x not in FOR_A_DOCTOR)
+    # but for effects that a doctor has to see to first: against bleeding, fits, pus, collapse
+    aims = tuple(
+        x for x in those(SHIYI.Therapy, SHIYI.Efficacy) if not facts.of(x, SHIYI.hasRedFlag)
+    )
     rules = those(SHIYI.Rule, SHIYI.RegulatoryStatus)
     emergencies = _emergencies(question, those(SHIYI.EmergencySign), linked, profile, facts)
     if Intent.METHOD in intents and not (materials or taken) and (ailments or constitutions):
@@ -237,10 +237,13 @@ def _preparations(drugs: list[Mention], linker: Linker, facts: Facts) -> dict[st
     return found
 
 
+_LOOSELY_YOUNG: Final = frozenset(
+    {"宝宝", "小宝宝", "娃", "baby", "babies"}
+)  # said of any small child
 _TAKEN: Final = (SHIYI.Drug, *MATERIAL, SHIYI.Organism, SHIYI.FoodGroup)
 _FORM: Final = re.compile(
-    r"^(?:口服|补充?|oral )|(?:补充剂|制剂|剂|片|丸|胶囊|药)$"
-    r"| (?:preparations?|pills?|tablets?|capsules?|supplements?|medicines?)$"
+    r"^(?:口服|补充?|oral )|(?:补充剂|制剂|剂|片|丸|胶囊|药|盐)$"
+    r"| (?:preparations?|salts?|pills?|tablets?|capsules?|supplements?|medicines?)$"
 )
 _PAIR: Final = 2
 
@@ -265,12 +268,13 @@ def _relinked(mentions: tuple[Mention, ...], question: str, linker: Linker) -> t
 
 
 def _joined(one: Mention, other: Mention, question: str, linker: Linker) -> Mention | None:
-    if other.start - one.end > _APART:
+    if other.start - one.end > _APART or _CLAUSE.search(question, one.end, other.start):
         return None
     gap = "" if is_cjk(one.text[0]) else " "
     for phrase in (f"{other.text}{gap}{one.text}", f"{one.text}{gap}{other.text}"):
         hits = linker.link(phrase)
-        if len(hits) == 1 and hits[0].iri and hits[0].text == phrase:
+        exact = len(hits) == 1 and "Threshold" not in hits[0].justification
+        if exact and hits[0].iri and hits[0].text == phrase:
             span = question[one.start : other.end]
             return replace(hits[0], text=span, start=one.start, end=other.end, score=_TURNED)
     return None
@@ -286,6 +290,7 @@ def _is_allergy(mention: Mention, allergens: list[Mention]) -> bool:
 
 
 _PARTS: Final = frozenset({"Food", "MFHSubstance", "Meridian", "OrganismPart"})
+_CLAUSE: Final = re.compile(r"[，,。.;；!！?？、]")
 _APART, _NEAR, _TURNED = 24, 4, 0.8
 
 
@@ -342,16 +347,18 @@ def _person(
     drugs = [*taken, *linked(profile.medicines, SHIYI.Drug, *MATERIAL)]
     allergies = [*allergens]
     allergies += linked(profile.allergies, *_TAKEN)
+    avoids = linked(profile.avoids, *_TAKEN)
     prone = [resource("population-allergic").value] if allergies else []
     typed = [profile.constitution] if profile.constitution else []
     states = [*mentioned, *linked(profile.conditions, SHIYI.Condition)]
     states += [*linked(typed, SHIYI.Constitution), *prone]
     states += [resource(name).value for name in life_stages(profile)]
-    for name, belongs in _BELONGS:
-        concept = resource(name).value
-        if any(concept in facts.above(each) for each in (*states, *drugs)):
-            states.append(resource(belongs).value)
+    states += [
+        f.object for drug in drugs for near in facts.above(drug)
+        for f in facts.of(near, SHIYI.judgedAs)
+    ]  # fmt: skip
     return Person(
         tuple(dict.fromkeys(s for s in states if s in facts.labels)),
         tuple(dict.fromkeys(drugs)), tuple(dict.fromkeys(allergies)), tuple(unknown),
+        tuple(dict.fromkeys(avoids)),
     )  # fmt: skip

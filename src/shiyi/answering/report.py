@@ -22,7 +22,11 @@ _OTHERS: Final = 3  # groups of other relations beside those asked for
 _TOGETHER: Final = 5
 _LOOKED_AT: Final = 60
 _BESIDE: Final = frozenset({SHIYI.confusedWith, SHIYI.derivedFromOrganism, SHIYI.usesPart})
-_GROUPING: Final = (SHIYI.hasFoodGroup, SHIYI.excludesFoodGroup)  # told where it is asked for
+_GROUPING: Final = (
+    SHIYI.hasFoodGroup,
+    SHIYI.excludesFoodGroup,
+    SHIYI.judgedAs,
+)  # told where it is asked for
 _WORDS: Final[Mapping[str, tuple[str, str]]] = {
     "nothing": ("食医知识库中没有检索到与此相关的记载。",
                 "The Shiyi knowledge base holds nothing that was found for this."),
@@ -188,7 +192,12 @@ def _profile(desk: Desk, facts: Iterable[Fact]) -> Line | None:
 
 
 def _wanted(desk: Desk) -> frozenset[str]:
-    return asked_predicates(desk.reading.question)
+    """Give the relations the words name; the 维生素 of 维生素E names none."""
+    said = desk.reading.question
+    for m in desk.reading.mentions:
+        if m.iri and desk.facts.is_a(m.iri, SHIYI.Drug, *MATERIAL):
+            said = said[: m.start] + "□" * (m.end - m.start) + said[m.end :]
+    return asked_predicates(said)
 
 
 def _chosen(desk: Desk, facts: Iterable[Fact]) -> tuple[list[Group], list[Group]]:

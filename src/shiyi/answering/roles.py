@@ -2,7 +2,6 @@
 
 from typing import Final
 
-from shiyi.model.names import resource
 from shiyi.model.path import Step
 from shiyi.model.rdf import NamedNode
 from shiyi.ontology.terms import SHIYI
@@ -32,17 +31,6 @@ FIRST_BRIDGES: Final[tuple[tuple[NamedNode, Step, NamedNode], ...]] = (
 )
 # only where an effect is asked for: what has it, such as 补血
 FIRST_BENEFIT: Final = Step(SHIYI.hasEfficacy.value, forward=False)
-# but for effects on what a doctor has to see first: bleeding, fits, pus, worms, collapse, stones
-FOR_A_DOCTOR: Final = frozenset(
-    resource(f"efficacy-{name}").value
-    for name in (
-        "zhixue", "liangxuezhixue", "wenjingzhixue", "antai", "zhijing", "xifengzhijing", "zhili",
-        "painong", "qingrepainong", "jiedupainong", "xiaoyongpainong", "xiaozhongpainong",
-        "sanyujieduxiaoyong", "anhuizhitong", "shachongzhiyang", "shachongxiaoji", "chutanjienve",
-        "huiyangjiuni", "huiyangtongmai", "shousegutuo", "kaiqiaoxingshen", "poxuexingqi",
-        "xieshuizhuyin", "yongtufengtan", "tonglinhuashi",
-    )
-)  # fmt: skip
 CAUTION: Final = (
     SHIYI.contraindicatedIn, SHIYI.cautionIn, SHIYI.aggravates, SHIYI.derivedCaution,
 )  # fmt: skip

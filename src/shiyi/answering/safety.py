@@ -150,14 +150,14 @@ class Safety:
         )  # fmt: skip
 
     def _state_grounds(self, state: str) -> _Parts:
-        """List what else is true of who is in ``state``, with the claims that say so."""
+        """List what else is true of who is in ``state``, or judged so, with the claims that say it."""
         if state in self._implied:
             return self._implied[state]
         reached: dict[str, tuple[Fact, ...]] = dict.fromkeys(self.facts.above(state), ())
         queue = list(reached)
         while queue:
             here = queue.pop(0)
-            for link in self.facts.of(here, SHIYI.impliesSyndrome):
+            for link in self.facts.of(here, SHIYI.impliesSyndrome, SHIYI.judgedAs):
                 for above in self.facts.above(link.object):
                     if above not in reached:
                         reached[above] = (*reached[here], link)

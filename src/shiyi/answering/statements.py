@@ -4,9 +4,13 @@ import re
 from typing import Final
 
 from shiyi.answering.facts import Facts
+from shiyi.answering.leaving_out import allergens as allergens_of
+from shiyi.answering.leaving_out import not_eaten
 from shiyi.answering.reading import Linker
+from shiyi.answering.roles import MATERIAL
 from shiyi.linking.normalise import fold
 from shiyi.model.mention import Mention
+from shiyi.model.names import resource
 from shiyi.model.profile import Profile
 from shiyi.ontology.terms import SHIYI
 
@@ -25,7 +29,11 @@ _MINE: Final = re.compile(
     rf"我(?!们|的?(?:{_KIN}))|本人|自己|\bi(?:'m|'ve| am| have| take| use| was)\b|\bmy\b(?! (?:{_KIN_EN}))",
     re.IGNORECASE,
 )
-_OTHERS: Final = re.compile(rf"我的?(?:{_KIN})|\bmy (?:{_KIN_EN})\b", re.IGNORECASE)
+_OTHERS: Final = re.compile(
+    rf"我的?(?:{_KIN})|\bmy (?:{_KIN_EN})\b|\bmy (?:\d+|one|two|three|four|five|six|seven|eight|nine|ten)"
+    r"[- ](?:year|month|week)s?[- ]?olds?\b",
+    re.IGNORECASE,
+)
 _PREGNANT: Final = re.compile(
     r"怀孕|怀着|有孕|孕妇|孕期|孕[一二三四五六七八九十\d]|\bpregnan\w*|\bexpecting\b", re.IGNORECASE
 )
@@ -64,7 +72,15 @@ def stated(text: str, linker: Linker, facts: Facts, *, reply: bool = False) -> P
     if _OTHERS.search(text) or not (reply or _MINE.search(text)):
         return Profile()
     mentions = [m for m in linker.link(text) if m.iri and not m.negated]
-    allergens = [_ALLERGEN_END.sub("", hit[1] or hit[2]).strip() for hit in _ALLERGY.finditer(text)]
+    told = [_ALLERGEN_END.sub("", hit[1] or hit[2]).strip() for hit in _ALLERGY.finditer(text)]
+    foods = [
+        m for m in linker.link(text) if m.iri and facts.is_a(m.iri, *MATERIAL, SHIYI.FoodGroup)
+    ]  # with the denied ones: 不吃 denies
+    bring_on = [m for m in allergens_of(text, foods) if not _NO.search(text[: m.start])]
+    allergens = list(
+        dict.fromkeys((*told, *(m.text for m in bring_on if m.text not in "".join(told))))
+    )
+    avoids = [m.text for m in not_eaten(text, foods) if m not in bring_on]
     age = next((float(hit[1]) for hit in _AGE.finditer(text) if float(hit[1]) <= _OLDEST), None)
     return Profile(
         age=age,
@@ -78,6 +94,7 @@ def stated(text: str, linker: Linker, facts: Facts, *, reply: bool = False) -> P
             or facts.of(m.iri, SHIYI.excludesFoodGroup)
         )[:5],
         constitution=next((m.text for m in mentions if facts.is_a(m.iri, SHIYI.Constitution)), ""),
+        avoids=tuple(dict.fromkeys(avoids))[:_MOST],
     )  # fmt: skip
 
 
@@ -93,11 +110,14 @@ def _those(
     text: str, mentions: list[Mention], facts: Facts, allergens: list[str]
 ) -> tuple[str, ...]:
     """List the medicines that the words say are taken; supplements are not told apart here."""
-    found = [m for m in mentions if facts.is_a(m.iri, SHIYI.Drug, SHIYI.DrugClass)]
+    found = [
+        m for m in mentions if facts.is_a(m.iri, SHIYI.Drug, SHIYI.DrugClass) and m.iri != _ALCOHOL
+    ]
     allergic = fold(" ".join(allergens))
     return tuple(
         dict.fromkeys(m.text for m in found if fold(m.text) not in allergic)
     )[:_MOST]  # fmt: skip
 
 
+_ALCOHOL: Final = resource("drug-ethanol").value  # no medicine that somebody takes
 _MOST, _OLDEST = 10, 130

@@ -38,6 +38,16 @@ class Differential:
         """Tell whether cold and heat are both possible."""
         return not self.leaning and {"cold", "hot"} <= {p.nature for p in self.patterns}
 
+    @property
+    def likely(self) -> str:
+        """Give the nature that each pattern of the signs has: yellow phlegm is of heat.
+
+        Patterns that a disease is sorted into say nothing: gout is sorted into mostly hot ones.
+        """
+        natures = {p.nature for p in self.patterns}
+        shown = all(f.predicate == SHIYI.hasManifestation for p in self.patterns for f in p.signs)
+        return natures.pop() if len(natures) == 1 and shown else ""
+
     def of_nature(self, nature: str) -> tuple[Pattern, ...]:
         """List the patterns of cold or of heat."""
         return tuple(p for p in self.patterns if p.nature == nature)

@@ -109,7 +109,28 @@ class Voice:
             said += space + capital(closed(note, end), self.language)
         if self.mostly_cases(found.fact):
             said += space + self.say("f_case_report")
-        return said
+        return said + "".join(space + each for each in self.judged(found))
+
+    def judged(self, found: Finding) -> list[str]:
+        """Say why a state is judged as the one that is warned of, or what two groups are apart."""
+        said = []
+        for fact in found.facts:
+            note = self.note(fact) if fact.predicate == SHIYI.judgedAs else ""
+            if note:
+                y = capital(self.name(fact.subject), self.language)
+                said.append(self.say("f_judged", y=y, note=note))
+        return said + self._apart(found)
+
+    def _apart(self, found: Finding) -> list[str]:
+        """Say what is noted of why a thing is of its group, where another of the group is met."""
+        mine = [f for f in found.facts if f.predicate == SHIYI.hasFoodGroup]
+        if not mine or self.facts.is_a(found.against, SHIYI.FoodGroup, SHIYI.Condition):
+            return []
+        shared = self.facts.above(mine[0].object)
+        theirs = [f for f in self.facts.of(found.against, SHIYI.hasFoodGroup) if f.object in shared]
+        notes = dict.fromkeys(filter(None, map(self.note, theirs)))
+        end = "。" if self.language == "zh" else "."
+        return [capital(closed(note, end), self.language) for note in notes]
 
     def mostly_cases(self, fact: Fact) -> bool:
         """Tell whether at least half of a claim's evidence are case reports."""

@@ -29,7 +29,27 @@ _LONG_AGO: Final = re.compile(
 )
 _STILL: Final = re.compile(  # what began long ago and goes on
     r"快要?生了|待产|临产|预产期|还怀着|还在|至今|一直|孕?[\d一二三四五六七八九十]+个?[月周]了"
+    r"|又怀|再怀|现在(?:又|还|也|已经|正)?(?:有|是|怀|在)|还[要得会](?:再)?做|再做|又要做|要做第[二三四]次"
     r"|\bdue (?:in|next|soon|this|on|date)|\b\d+ (?:weeks|months) (?:now|along|pregnant)|\bstill\b|\bever since\b"
+    r"|\bnow (?:i|she|we) (?:am|have|is|are|do)\b|\b(?:am|is|are|now|pregnant|expecting|nursing) again\b|\banother\b"
+)
+# what is denied of the past and said of now, denied twice, or only not yet over, is so
+_NOW: Final = re.compile(
+    r"(?:现在|如今|最近|这次|后来)(?:却|又|也|已经|都|才|刚)?(?:有|得|是|查出|确诊|怀|患|变)"
+    r"|\b(?:but )?now (?:i|she|he|we) (?:do|am|have|is|has|are)\b|\b(?:am|is|have|has) now\b"
+)
+_BEFORE_NOW: Final = re.compile(
+    r"以前|从前|原来|原先|本来|过去|之前|早先|一直|\b(?:used to|previously|before|until|in the past|never)\b"
+)
+_DENIED_TWICE: Final = re.compile(
+    r"(?:不是|并非|不可能|不能|不得|没有哪天|没有一天|从来没有?|从不|不会)[^，。,.；;]{0,4}(?:没有?|不是?|未)[^，。,.；;]{0,2}$"
+    r"|\b(?:not|n't) (?:that |true that |as if )?(?:i'?m |i am |i |she'?s |she is |we're )?(?:not|never|n't|don't|haven't|isn't)"
+    r"[^,.;!?]{0,12}$"
+)
+_NOT_OVER: Final = re.compile(
+    r"(?:没有?|还未|尚未|未|不想|不打算|舍不得|不能|不敢)(?:完全|真正)?(?:断|停)[^，。,.；;]{0,3}$"
+    r"|\b(?:haven't|have not|hasn't|has not|not|never|isn't|aren't|can't|won't|yet to)(?: \w+){0,2} ?"
+    r"(?:stopp?(?:ed|ing)?|finish(?:ed)?|quit|done|through)(?: with)? ?$"
 )
 _COMING: Final = re.compile(
     r"要|准备|打算|预约|安排|即将|马上|下[周个月星]|明天|后天"
@@ -60,7 +80,7 @@ _KIN: Final = re.compile(
 _OWN_KIN: Final = re.compile(rf"(?:我们|我家|我|咱)?的?(?:{_KIN.pattern})")
 _ALSO_MINE: Final = re.compile(r"[我咱俺]|都有|\b(?:i|i'm|i've|me|mine|we|us|our|both|myself)\b")
 _SO_HAVE_I: Final = re.compile(
-    r"我也(?:有|是|得|患|在|吃|查)|我同样|\b(?:so (?:do|have|am) i|me too|i (?:do|have|am) too|i also (?:have|take))\b"
+    r"我也(?:有|是|得|患|在|吃|查)|我同样|遗传给了?我|传给了?我|我也遗传|\b(?:inherited|passed (?:it )?(?:down |on )?to me)\b|\b(?:so (?:do|have|am) i|me too|i (?:do|have|am) too|i also (?:have|take))\b"
 )
 _MYSELF: Final = re.compile(
     r"我(?:自己|本人)?(?:现在|也|还|平时)?(?:能不能|可不可以|能|可以|该|是否|适合)(?!给|让|帮|喂|为)"
@@ -69,6 +89,27 @@ _MYSELF: Final = re.compile(
 _FOR_THEM: Final = re.compile(
     r"[她他]|给|让|喂|帮|陪|我们|一起|\b(?:her|him|them|she|he|they|we|us|give|feed|cook)\b"
 )
+
+
+def affirmed(mentions: Iterable[Mention], question: str) -> tuple[Mention, ...]:
+    """Take back a denial that was none: of the past alone, made twice, or of its having ended.
+
+    >>> said = "以前没有高血压，现在有了"
+    >>> [m.negated for m in affirmed([Mention("高血压", 4, 7, negated=True)], said)]
+    [False]
+    """
+    text = _same_length(question)
+    return tuple(
+        replace(m, negated=False) if m.negated and _is_so(m, text) else m for m in mentions
+    )
+
+
+def _is_so(mention: Mention, text: str) -> bool:
+    start, end = _clause(text, mention)
+    before = text[start : mention.start]
+    if _DENIED_TWICE.search(before) or _NOT_OVER.search(before):
+        return True
+    return bool(_BEFORE_NOW.search(before)) and bool(_NOW.search(text, end - 1))
 
 
 def in_time(mentions: Iterable[Mention], question: str, facts: Facts) -> tuple[Mention, ...]:
@@ -86,13 +127,19 @@ def _timed(mention: Mention, text: str, facts: Facts) -> Mention:
     start, end = _clause(text, mention)
     before, after = text[start : mention.start], text[mention.end : end]
     clause = text[start:end]
-    over = mention.iri == _NURSING and _WEANED.search(before)
+    over = mention.iri == _NURSING and _WEANED.search(before) and not _NOT_OVER.search(before)
     coming = _COMING.search(before[-_NEAR:]) or _COMING.search(after) or _BEFORE.match(after)
     past = _LONG_AGO.search(clause) and not _STILL.search(text)
     if over or (past and not coming):
         return replace(mention, negated=True)
     done = _DONE_BEFORE.search(before) or _DONE_AFTER.match(after)
-    if mention.iri == _SURGERY and done and not coming and _AFTER_SURGERY in facts.labels:
+    again = _LONG_AGO.search(clause) and _STILL.search(text)
+    if (
+        mention.iri == _SURGERY
+        and done
+        and not (coming or again)
+        and _AFTER_SURGERY in facts.labels
+    ):
         said = facts.labels[_AFTER_SURGERY]
         zh, en = said.get("zh", ""), said.get("en", "")
         return replace(mention, iri=_AFTER_SURGERY, label_zh=zh, label_en=en, cui="")

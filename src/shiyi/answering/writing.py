@@ -17,7 +17,14 @@ from shiyi.answering.cues import (
     is_cue,
 )
 from shiyi.answering.draft import Section
-from shiyi.answering.listing import alike, avoided, is_met_by, named_groups, qualities
+from shiyi.answering.listing import (
+    alike,
+    avoided,
+    is_met_by,
+    named_groups,
+    of_group,
+    qualities,
+)
 from shiyi.answering.lookups import (
     constitution,
     doctor,
@@ -310,14 +317,11 @@ def _asks_of_unheard(reading: Reading) -> bool:
 
 def _of_unheard(desk: Desk) -> Part:
     """Say that nothing is known of the thing, then what is recorded against in such a state."""
-    part, voice, words = avoided(desk), desk.voice, unheard_of(desk.reading)[:3]
-    said, groups = Section(""), named_groups(desk)
-    if groups and not words:
-        part.opening.lines.clear()
-        key = "o_group" if part.section("h_held").lines else "o_group_none"
-        said.add(voice.say(key, group=voice.names(groups), y=voice.names(is_met_by(desk.reading))))
-    else:
-        said.add(voice.say("o_unheard", words=voice.quoted(words) or voice.say("o_unheard_thing")))
+    voice, words = desk.voice, unheard_of(desk.reading)[:3]
+    if named_groups(desk) and not words:
+        return of_group(desk)
+    part, said = avoided(desk), Section("")
+    said.add(voice.say("o_unheard", words=voice.quoted(words) or voice.say("o_unheard_thing")))
     part.opening.lines[:0] = said.lines
     part.told |= {voice.say("m_unlinked", word=word) for word in words}
     return part

@@ -122,7 +122,8 @@ class HeldCase:
         other = self._near(self.y)
         for _ in range(_IMPLIED):
             other |= {
-                above for each in [*other] for f in self.facts.of(each, SHIYI.impliesSyndrome)
+                above for each in [*other]
+                for f in self.facts.of(each, SHIYI.impliesSyndrome, SHIYI.judgedAs)
                 for above in self.facts.above(f.object)
             }  # fmt: skip
         cited = {c.claim: c for c in answer.citations}

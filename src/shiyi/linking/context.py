@@ -11,6 +11,7 @@ STOPS = words("questions-en")
 
 # heads that name no concept by themselves
 GENERIC = words("generic")
+BODIES = words("bodies")
 QUALITIES = words("qualities")  # the "red" of red wine is no red bean
 
 # kinds whose short names are parts of other words (肺热, heart attack)
@@ -33,9 +34,9 @@ _SCHEME_TALK = re.compile(
 )
 _NEAR = 200  # characters before and behind a name in which natures are spoken of
 _SCHEME_NEIGHBOURS = frozenset("性味归入经微大小有偏而寒热温凉平辛甘酸苦咸淡涩肝心脾肺肾胃胆")
-_BEFORE = frozenset("吃喝用加放煮泡炒炖熬服食买和与跟或及配同把拿是有要点些补含说了合患得")
+_BEFORE = frozenset("对吃喝用加放煮泡炒炖熬服食买和与跟或及配同把拿是有要点些补含说了合患得")
 _AFTER = frozenset(
-    "吗么呢吧啊能可以和与跟或及同会是有对的泡煮炖炒汤水茶粥好行还都要一放做时怎适不换代停"
+    "过吗么呢吧啊能可以和与跟或及同会是有对的泡煮炖炒汤水茶粥好行还都要一放做时怎适不换代停"
 )
 
 # words of a question that turn an ambiguous name towards one kind

@@ -13,7 +13,7 @@ from shiyi.linking.chunks import (
     latin_words,
     uncovered,
 )
-from shiyi.linking.context import AMBIGUOUS, GENERIC, NEVER_GUESSED, QUALITIES
+from shiyi.linking.context import AMBIGUOUS, BODIES, GENERIC, NEVER_GUESSED, QUALITIES
 from shiyi.linking.dictionary import Dictionary, Hit, Sense
 from shiyi.linking.near import NearNames
 from shiyi.linking.normalise import fold, is_cjk
@@ -34,6 +34,7 @@ _RUN = 200  # characters of Chinese, and words in Latin script, that are tried i
 _WINDOWS = 600  # windows of one text that are compared by meaning
 _GUESSED = 60  # windows looked at in one text, so that a book costs no more than a page
 
+_DENIED = re.compile("不[高低痛疼痒咳喘肿渴吐泻烧晕胀酸]$")  # 尿酸不高 is not 尿酸高
 _BRIDGE = re.compile(" [a-z']+(?: [a-z']+)? ")
 
 Span = tuple[int, int]
@@ -180,7 +181,8 @@ class Guesser:
 
     def _refused(self, window: str) -> bool:
         """Say whether this is a name that the context has refused, or one that needs a context."""
-        return window in AMBIGUOUS or bool(self._dictionary.senses(window))
+        bare = window in AMBIGUOUS or window in BODIES or _DENIED.search(window) is not None
+        return bare or bool(self._dictionary.senses(window))
 
     def _wholes(self, text: str, left: Sequence[Span]) -> dict[Span, set[int]]:
         """Give the concepts each phrase in Latin script is near to: red cedar is no red bean."""

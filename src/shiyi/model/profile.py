@@ -1,6 +1,6 @@
 """What a person says about themselves, so that the safety check can veto."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Self
 
@@ -12,7 +12,7 @@ _SEXES = ("female", "male", "other")
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """Age in years, sex, pregnancy, lactation, and named medicines, allergies and conditions.
+    """Age in years, sex, pregnancy, lactation; medicines, allergies, conditions, foods left out.
 
     ``None`` means *not said*, which is not "no".
 
@@ -32,6 +32,7 @@ class Profile:
     allergies: tuple[str, ...] = ()
     conditions: tuple[str, ...] = ()
     constitution: str = ""
+    avoids: tuple[str, ...] = ()
 
     @classmethod
     def from_json(cls, said: object) -> Self:
@@ -60,6 +61,32 @@ class Profile:
             said[key] = _from_text(key, value)
         return cls.from_json(said)
 
+    def held(self) -> tuple[tuple[str, str], ...]:
+        """List what was said, field by field and word by word.
+
+        >>> Profile(pregnant=True, avoids=("pork",)).held()
+        (('pregnant', 'true'), ('avoids', 'pork'))
+        """
+        return tuple(
+            (key, str(each).lower() if isinstance(each, bool) else f"{each}")
+            for key, said in self.to_json().items()
+            for each in (said if isinstance(said, list) else [said])
+        )
+
+    def without(self, dropped: Collection[tuple[str, str]]) -> Self:
+        """Give the same without some of what :meth:`held` lists.
+
+        >>> Profile(avoids=("pork", "beef")).without({("avoids", "pork")}).avoids
+        ('beef',)
+        """
+        kept: dict[str, Any] = {}
+        for key, said in self.to_json().items():
+            if isinstance(said, list):
+                kept[key] = [each for each in said if (key, each) not in dropped]
+            elif (key, str(said).lower() if isinstance(said, bool) else f"{said}") not in dropped:
+                kept[key] = said
+        return type(self).from_json(kept)
+
     def to_json(self) -> dict[str, Any]:
         """Give only what was said."""
         values = {each.name: getattr(self, each.name) for each in fields(self)}
@@ -78,7 +105,7 @@ def _from_text(key: str, value: str) -> object:
             return value
     if key in {"pregnant", "lactating"}:
         return {"true": True, "yes": True, "false": False, "no": False}.get(value.lower(), value)
-    if key in {"medicines", "allergies", "conditions"}:
+    if key in {"medicines", "allergies", "conditions", "avoids"}:
         return [word for word in (part.strip() for part in value.split(",")) if word]
     return value
 
@@ -115,5 +142,5 @@ def _words(name: str, value: object) -> tuple[str, ...]:
 
 _READERS = {
     "age": _age, "sex": _sex, "pregnant": _flag, "lactating": _flag, "medicines": _words,
-    "allergies": _words, "conditions": _words, "constitution": _word,
+    "allergies": _words, "conditions": _words, "constitution": _word, "avoids": _words,
 }  # fmt: skip

@@ -110,6 +110,7 @@ class SHIYI(Vocabulary, base=VOCAB):
     hasDiseaseLocation: NamedNode
     hasThermalNature: NamedNode
     impliesSyndrome: NamedNode
+    judgedAs: NamedNode
     hasRedFlag: NamedNode
     warrantsCheckFor: NamedNode
     # benefit

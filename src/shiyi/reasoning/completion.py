@@ -29,6 +29,7 @@ _WITHHELD = frozenset(
         SHIYI.regulatoryStatus, SHIYI.derivedCaution, SHIYI.potentiallyInteractsWith,
         SHIYI.hasFoodGroup, SHIYI.excludesFoodGroup,
         SHIYI.hasIngredient, SHIYI.derivedFromOrganism, SHIYI.usesPart, SHIYI.impliesSyndrome,
+        SHIYI.judgedAs,
     )
 )  # fmt: skip
 

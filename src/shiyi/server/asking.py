@@ -17,6 +17,7 @@ from shiyi.server.answer_view import answer_view
 from shiyi.server.inputs import (
     context_field,
     count_field,
+    dropped_field,
     language_field,
     method_field,
     profile_of_form,
@@ -29,7 +30,7 @@ from shiyi.server.wording import Catalogue, catalogue
 
 _FORM: Final = (
     "age", "sex", "pregnant", "lactating", "medicines", "allergies", "conditions", "constitution",
-    "method", "k", "lang",
+    "avoids", "method", "k", "lang",
 )  # fmt: skip
 _HERE: Final = "<!-- the answer -->"  # in the template
 
@@ -71,6 +72,7 @@ def answer_part(
     return render_template(
         template, view=view, answer=answer, question=answer.question, form=form,
         json_address=address, context=context, earlier=turn.context.questions[:-1],
+        held=turn.context.profile.held(),
     )  # fmt: skip
 
 
@@ -89,6 +91,7 @@ def asked(site: Site) -> partial[Turn]:
         language=language_field(args.get("lang")),
         k=count_field("k", args.get("k"), 1, 100),
         profile=profile_of_form(args),
+        dropped=dropped_field(args.getlist("drop")),
     )  # fmt: skip
 
 
@@ -105,12 +108,18 @@ def question_and_replies(site: Site, args: MultiDict[str, str]) -> str | None:
 def turn_of(
     site: Site, question: str, context: Context | None, *, method: str, language: str | None,
     k: int | None, profile: Profile, listener: Listener | None = None,
+    dropped: frozenset[tuple[str, str]] = frozenset(),
 ) -> Turn:  # fmt: skip
-    """Answer a question, in the light of what came before where a conversation is offered."""
+    """Answer a question, in the light of what came before where a conversation is offered.
+
+    What is ``dropped`` is no longer held of the asker, for this question and those after it.
+    """
+    before, profile = (context or Context()).without(dropped), profile.without(dropped)
     if site.converse is not None:
-        return site.converse(
-            question, context or Context(), method=method, language=language, k=k, profile=profile,
+        turn = site.converse(
+            question, before, method=method, language=language, k=k, profile=profile,
             listener=listener,
         )  # fmt: skip
+        return Turn(turn.answer, turn.context.without(dropped)) if dropped else turn
     answer = site.ask(question, method=method, language=language, k=k, profile=profile)
     return Turn(answer, Context((question,), answer.follow_up, profile))

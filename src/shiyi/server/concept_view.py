@@ -26,7 +26,7 @@ THEMES: dict[str, tuple[str, ...]] = {
         "dietaryBenefit", "primaryEffect", "mechanismOfAction",
     ),
     "clinical": (
-        "relatedConstitution", "hasManifestation", "hasSyndrome", "impliesSyndrome",
+        "relatedConstitution", "hasManifestation", "hasSyndrome", "impliesSyndrome", "judgedAs",
         "hasTreatmentPrinciple", "realisedBy", "hasCause", "hasDiseaseLocation", "predisposesTo",
         "questionText",
     ),

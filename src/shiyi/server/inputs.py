@@ -3,7 +3,7 @@
 import json
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from shiyi.answering.conversation import Context
@@ -11,10 +11,11 @@ from shiyi.errors import FormatError, TooLargeError, UsageError
 from shiyi.model.profile import Profile
 from shiyi.server.wording import LANGUAGES
 
-_LIST_FIELDS = ("medicines", "allergies", "conditions")
+_LIST_FIELDS = ("medicines", "allergies", "conditions", "avoids")
 _FLAGS = ("pregnant", "lactating")
 _SEPARATORS = re.compile(r"[,，、;；\n]")
 _CONTEXT_CHARS = 40_000
+_MOST_DROPPED = 50
 _ALLOWED_CONTROLS = frozenset("\t\n\r")
 
 
@@ -84,6 +85,16 @@ def context_field(value: object) -> Context | None:
         except (ValueError, RecursionError) as fault:
             raise UsageError(f"context is not JSON: {fault}") from fault
     return Context.from_json(value)
+
+
+def dropped_field(said: Iterable[str]) -> frozenset[tuple[str, str]]:
+    """Read what is no longer to be held of the asker: a field of the profile and a word.
+
+    >>> dropped_field(["avoids:pork", "nonsense"])
+    frozenset({('avoids', 'pork')})
+    """
+    pairs = (each.partition(":") for each in list(said)[:_MOST_DROPPED])
+    return frozenset((key, value) for key, found, value in pairs if found)
 
 
 def profile_of_form(form: Mapping[str, str]) -> Profile:

@@ -15,7 +15,7 @@ _PROBLEM = {
 _SPARQL = ("query", "timeout", "format", "profile", "default-graph-uri", "named-graph-uri")
 _GRAPH = ("graph", "default", "profile")
 _ASKED = ("q", "lang", "method", "k", "age", "sex", "pregnant", "lactating", "medicines",
-          "allergies", "conditions", "constitution", "reply", "context")  # fmt: skip
+          "allergies", "conditions", "constitution", "avoids", "reply", "drop", "context")  # fmt: skip
 _GRAPH_WRITES = {
     "put": "Replace a graph", "post": "Add to a graph", "delete": "Remove a graph",
 }  # fmt: skip
@@ -186,6 +186,7 @@ def _profile() -> dict[str, Any]:
             "sex": {"enum": ["female", "male", "other"]},
             "pregnant": {"type": "boolean"}, "lactating": {"type": "boolean"},
             "medicines": words, "allergies": words, "conditions": words, "constitution": _TEXT,
+            "avoids": words,
         },
     }  # fmt: skip
 
