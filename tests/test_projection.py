@@ -5,7 +5,10 @@ import pytest
 from shiyi.errors import IndexMismatchError, RangeError
 from shiyi.model.path import Step
 from shiyi.ontology.terms import SHIYI
+from shiyi.reasoning.hub_walk import importance_of
+from shiyi.reasoning.pagerank import Ranks
 from shiyi.reasoning.projection import Edge, Projection
+from shiyi.reasoning.projection_changes import changed
 from shiyi.settings import PageRankSettings
 from tests import kitchen
 
@@ -50,3 +53,21 @@ def test_texts_are_no_edges_and_importance_covers_every_node() -> None:
     assert SHIYI.ruleText.value not in made.predicates
     assert len(made) > 20
     assert sum(made.importance(PageRankSettings()).values()) == pytest.approx(len(made.nodes))
+
+
+def test_importance_that_was_written_is_that_of_the_graph_until_it_changes(tmp_path: Path) -> None:
+    made = kitchen.runtime().projection
+    settings = PageRankSettings()
+    made.save(tmp_path, settings)
+    opened = Projection.load(tmp_path, made.release)
+    rank = opened.importance(settings)
+    assert isinstance(rank, Ranks)
+    assert rank.all() == dict(rank) == made.importance(settings)
+    assert list(importance_of(opened, rank)) == list(importance_of(made, rank.all()))
+    other = PageRankSettings(damping=0.5)
+    assert opened.importance(other) == made.importance(other)
+    edge = Edge(made.nodes[0], made.predicates[0], made.nodes[-1], "urn:fresh", 0.9)
+    after = changed(opened, [made.claims[0]], [edge])
+    again = after.importance(settings, rank)
+    assert again == pytest.approx(changed(made, [made.claims[0]], [edge]).importance(settings), abs=1e-4)  # fmt: skip
+    assert again != rank.all()

@@ -229,7 +229,7 @@ def write_indexes(base: KnowledgeBase, settings: Settings) -> None:
 
     folder, model = base.folder / "index", embedder.shipped()
     write_index(base.folder, base.store, base.release, model)
-    facts = write_standing(base, Schema.load())
+    facts = write_standing(base, Schema.load(), settings.pagerank)
     Library.build(units(base.store, facts), base.release, model, folder).close()
 
 

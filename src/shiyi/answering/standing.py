@@ -13,6 +13,7 @@ from shiyi.ontology.vocabulary import Schema
 from shiyi.reasoning.projection import FILE as ADJACENCY
 from shiyi.reasoning.projection import Projection
 from shiyi.reasoning.swap import derivation
+from shiyi.settings import PageRankSettings
 from shiyi.sparql.journal import Record, read_journal
 from shiyi.sparql.knowledge_base import KnowledgeBase
 from shiyi.sparql.scrub import note_again
@@ -73,15 +74,19 @@ def freshen(base: KnowledgeBase, schema: Schema) -> bool:
     return False
 
 
-def write_standing(base: KnowledgeBase, schema: Schema, *, texts: bool = True) -> Facts:
+def write_standing(
+    base: KnowledgeBase, schema: Schema, ranking: PageRankSettings | None = None, *,
+    texts: bool = True,
+) -> Facts:  # fmt: skip
     """Write the files that :func:`standing` opens; give the facts.
 
-    ``texts`` tells that the library is written of the same moment.
+    The importance is written for the settings ``ranking``, else for the default ones. ``texts``
+    tells that the library is written of the same moment.
     """
     folder, store = base.folder / "index", base.store
     through, note = applied_through(store), derivation(store)
     facts = Facts.read(store, schema)
-    Projection.from_edges(edges_of(facts), base.release).save(folder)
+    Projection.from_edges(edges_of(facts), base.release).save(folder, ranking or PageRankSettings())
     save_facts(facts, folder, base.release, through, note, texts=texts)
     return facts
 

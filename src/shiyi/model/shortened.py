@@ -1,7 +1,7 @@
 """Short texts packed by what many of them share, each read on its own."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Self
 
@@ -14,7 +14,7 @@ else:
 
 _SHARED: Final = 65_536  # bytes of the dictionary, more than which gain little
 _FEWEST: Final = 1_000  # texts, below which there is nothing worth sharing
-_OPTIONS: Final = {
+_OPTIONS: Final[Mapping[int, int]] = {
     zstd.CompressionParameter.compression_level: 9,  # slower ones gain a twentieth
     zstd.CompressionParameter.dict_id_flag: 0,  # four bytes of each text; the dictionary is known
 }

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from shiyi.errors import RangeError
 from shiyi.model.path import Hop, Path, RelationPath
+from shiyi.reasoning.pagerank import Ranks
 from shiyi.reasoning.projection import Ints, Projection
 
 Floats = NDArray[np.float64]
@@ -68,6 +69,8 @@ class Best:
 
 def importance_of(projection: Projection, rank: Mapping[str, float]) -> Floats:
     """Give the importance of each node in the order of ``projection.nodes``."""
+    if isinstance(rank, Ranks) and rank.nodes is projection.nodes:
+        return rank.ranks
     return np.fromiter(
         (rank.get(iri, 0.0) for iri in projection.nodes), float, len(projection.nodes)
     )

@@ -1,12 +1,47 @@
 """Weighted PageRank: how important an entity is among the accepted claims."""
 
+from collections.abc import Iterator, Mapping
+
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from shiyi.errors import RangeError
+from shiyi.model.strings import Strings
 from shiyi.settings import PageRankSettings
 
 Vector = NDArray[np.float64]
+
+
+class Ranks(Mapping[str, float]):
+    """The importance of nodes as it lies in a file, read where it is asked for.
+
+    >>> some = Ranks(Strings.of(["goji", "姜"]), np.array([0.5, 1.5]))
+    >>> some["姜"], some.get("kava"), dict(some)
+    (1.5, None, {'goji': 0.5, '姜': 1.5})
+    """
+
+    def __init__(self, nodes: Strings, ranks: Vector) -> None:
+        """Take the rank of each of ``nodes``, which are in order."""
+        self.nodes, self.ranks = nodes, ranks
+
+    @override
+    def __getitem__(self, node: str) -> float:
+        if (place := self.nodes.place(node)) is None:
+            raise KeyError(node)
+        return float(self.ranks[place])
+
+    @override
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.nodes)
+
+    @override
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def all(self) -> dict[str, float]:
+        """Give the ranks of all nodes, each read once."""
+        return dict(zip(self.nodes, self.ranks.tolist(), strict=True))
 
 
 def pagerank(

@@ -14,7 +14,7 @@ from shiyi.model.path import Hop, Path, RelationPath, Step
 from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, Triple
 from shiyi.model.strings import Picked, Strings
 from shiyi.ontology.terms import RDF, SHIYI
-from shiyi.reasoning.pagerank import Vector, pagerank
+from shiyi.reasoning.pagerank import Ranks, Vector, pagerank
 from shiyi.settings import PageRankSettings
 from shiyi.sparql.store import QuadStore
 
@@ -44,6 +44,14 @@ class Walk:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Ranked:
+    """The importance of every node, as :meth:`Projection.importance` gives it for some settings."""
+
+    settings: str
+    ranks: Vector
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Projection:
     """Edges sorted by subject, then predicate; the same edges once more by object.
 
@@ -59,6 +67,7 @@ class Projection:
     target: Ints
     kind: Ints
     confidence: Vector
+    ranked: Ranked | None = None  # where it was written with the arrays
     _kind: Mapping[str, int] = field(init=False, repr=False)
     _out: Ints = field(init=False, repr=False)
     _in: Ints = field(init=False, repr=False)
@@ -110,15 +119,22 @@ class Projection:
         said = Mapped.open(folder / FILE, release=release)
         claims = Picked(said.strings("claims"), said["claim"])
         kept = {name: said[name] for name in _ARRAYS}
-        return cls(release, said.strings("nodes"), said.words("predicates"), claims, **kept)
+        ranks = said.arrays.get("rank")
+        ranked = None if ranks is None else Ranked(said.about.get("ranking", ""), ranks)
+        return cls(
+            release, said.strings("nodes"), said.words("predicates"), claims, **kept, ranked=ranked
+        )
 
-    def save(self, folder: File) -> None:
-        """Write arrays and names, stamped with the release."""
+    def save(self, folder: File, ranking: PageRankSettings | None = None) -> None:
+        """Write arrays and names, stamped with the release; with ``ranking`` the importance too."""
+        arrays = {name: getattr(self, name) for name in _ARRAYS} | self.nodes.arrays("nodes")
+        arrays |= self.claims.table.arrays("claims") | {"claim": self.claims.places}
+        if ranking is not None:
+            rank = self.importance(ranking)
+            arrays["rank"] = np.array([rank[node] for node in self.nodes], np.float64)
         write(
-            folder / FILE,
-            {name: getattr(self, name) for name in _ARRAYS} | self.nodes.arrays("nodes")
-            | self.claims.table.arrays("claims") | {"claim": self.claims.places},
-            release=self.release, predicates=words(self.predicates),
+            folder / FILE, arrays, release=self.release, predicates=words(self.predicates),
+            ranking=repr(ranking) if ranking else "",
         )  # fmt: skip
 
     def __len__(self) -> int:
@@ -130,8 +146,15 @@ class Projection:
     ) -> Mapping[str, float]:
         """Give every node that has a claim its weighted PageRank.
 
-        ``before``, the ranks of this graph before a few claims changed, makes it faster.
+        ``before``, the ranks of this graph before a few claims changed, makes it faster. Where it
+        was written for these settings, it is not made again.
         """
+        if self.ranked and self.ranked.settings == repr(settings) and (
+            len(self.ranked.ranks) == len(self.nodes)
+        ):  # fmt: skip
+            return Ranks(self.nodes, self.ranked.ranks)
+        if isinstance(before, Ranks):
+            before = before.all()
         used, ends = np.unique(np.concatenate([self.source, self.target]), return_inverse=True)
         source, target = (each.astype(np.int32) for each in np.split(ends, 2))
         nodes = [self.nodes[place] for place in used.tolist()]

@@ -32,6 +32,7 @@ def changed(projection: Projection, gone: Collection[str], come: Sequence[Edge])
     return replace(
         projection, nodes=nodes, predicates=kinds, claims=Picked(names, claim[order]),
         source=source[order], target=target[order], kind=kind[order], confidence=confidence[order],
+        ranked=None,
     )  # fmt: skip
 
 
