@@ -1,8 +1,10 @@
 """Pages and answers are made once for each state of the base, in bounded memory."""
 
+import gzip
+import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
@@ -12,8 +14,20 @@ from flask import Flask
 
 from shiyi.server.app import create_app
 from shiyi.server.kept import Kept
+from shiyi.server.kept_pages import KeptPages
 from shiyi.server.site import Site
 from tests.server_site import open_test_site
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+UNPACK: dict[str, Callable[[bytes], bytes]] = {
+    "zstd": zstd.decompress,
+    "gzip": gzip.decompress,
+    "identity": bytes,
+}
 
 
 @pytest.fixture(scope="module")
@@ -53,20 +67,50 @@ def test_a_page_is_made_once_for_each_state_of_the_base(site: Site) -> None:
 
 
 def test_the_pages_asked_for_least_lately_make_room(site: Site) -> None:
-    kept = Kept(site, most=100)
+    kept = Kept(site, most=1000)
     for number in range(6):
         page(kept, f"/{number}", f"made {number}")
         assert page(kept, "/0", "anew") == "made 0"
     assert page(kept, "/5", "anew") == "made 5"
     assert page(kept, "/1", "anew") == "anew"
-    assert 0 < kept._held <= 100
+    assert 0 < kept._pages.held <= 1000
 
 
 def test_a_page_larger_than_all_that_is_kept_is_given_and_not_kept(site: Site) -> None:
     kept = Kept(site, most=10)
     assert page(kept, "/a", "first") == "first"
     assert page(kept, "/a", "second") == "second"
-    assert kept._held == 0
+    assert kept._pages.held == 0
+
+
+def test_pages_that_are_alike_take_little_room() -> None:
+    said = [f"<p>{number} {' '.join(map(str, range(2000)))}</p>".encode() for number in range(20)]
+    kept, kind = KeptPages(), "resources.page"
+    for number, body in enumerate(said):
+        kept.keep((str(number), "zh"), kind, kept.made(kind, body))
+    found = [kept.find((str(number), "zh")) for number in range(20)]
+    assert [page.body() for page in found if page] == said
+    sizes = [len(page.packed) for page in found if page]
+    assert max(sizes[2:]) * 10 < min(sizes[:2])
+    assert len({page.digest for page in found if page}) == 20
+    assert kept.made("another", said[0]).like is None
+    kept.clear()
+    assert kept.find(("0", "zh")) is None
+    assert kept.made(kind, said[0]).body() == said[0]
+
+
+@pytest.mark.parametrize("accepts", ["zstd", "gzip", "identity"])
+def test_a_kept_page_is_sent_in_the_coding_of_each_client(site: Site, accepts: str) -> None:
+    client, seen = create_app(site).test_client(), list[bytes]()
+    for coding in (accepts, "identity", accepts):
+        reply = client.get("/page/substance-goji", headers={"Accept-Encoding": coding})
+        seen.append(UNPACK[reply.headers.get("Content-Encoding", "identity")](reply.data))
+        again = client.get("/page/substance-goji", headers={
+            "Accept-Encoding": coding, "If-None-Match": reply.headers["ETag"],
+        })  # fmt: skip
+        assert (again.status_code, again.data) == (304, b"")
+    assert len(set(seen)) == 1
+    assert b"</html>" in seen[0]
 
 
 def test_an_answer_by_its_address_is_made_once(site: Site) -> None:

@@ -176,7 +176,9 @@ def _answer_at_address(site: Site, kept: Kept) -> Response:
         return written(turn.answer.to_json() | {"context": turn.context.to_json()})
 
     lasts = site.research is None and args.keys() <= _OF_NOBODY
-    return Response(kept.page(made) if lasts else made(), content_type="application/json")
+    if lasts:
+        return kept.response(made, "application/json")
+    return Response(made(), content_type="application/json")
 
 
 def _context(site: Site, said: Mapping[str, Any]) -> Context | None:

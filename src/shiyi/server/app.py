@@ -29,6 +29,7 @@ from shiyi.server.links import href
 from shiyi.server.machine import machine
 from shiyi.server.metrics import Metrics
 from shiyi.server.opening import open_site
+from shiyi.server.packing import Packed
 from shiyi.server.pages import pages
 from shiyi.server.patience import Doorkeeper, places
 from shiyi.server.phrases import Phrases
@@ -79,9 +80,10 @@ def create_app(site: Site | Path, settings: Settings | None = None) -> Flask:
     app.extensions["shiyi"] = site
     localise(app)
     readers = for_readers(site)
-    metrics, kept = Metrics(), Kept(readers, known_to(readers))
+    metrics, packed = Metrics(), Packed()
+    kept = Kept(readers, known_to(readers), packed)
     problems.register(app)
-    guard.register(app, metrics)
+    guard.register(app, metrics, packed)
     for routes in (
         pages(readers, kept), resources(readers, kept), api(site, metrics, kept),
         sparql_protocol(site, metrics, kept), machine(readers, metrics, kept), static(), exploring(readers, kept),

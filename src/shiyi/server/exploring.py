@@ -43,10 +43,10 @@ def exploring(site: Site, kept: Kept) -> Blueprint:
                 names=[node.value.removeprefix(ID) for node in nodes],
             )  # fmt: skip
 
-        return kept.page(made)
+        return kept.response(made)
 
     @routes.get("/dishes")
-    def dishes() -> str:
+    def dishes() -> BaseResponse:
         reader = kept.reader(chosen_language())
         choices = {
             "constitution": _choices(reader, SHIYI.Constitution),
@@ -63,7 +63,7 @@ def exploring(site: Site, kept: Kept) -> Blueprint:
                 choices=choices, form=request.args,
             )  # fmt: skip
 
-        return kept.page(made)
+        return kept.response(made)
 
     @routes.get("/constitution")
     def constitution() -> str:

@@ -37,9 +37,9 @@ def nonce() -> str:
     return str(g.nonce)
 
 
-def register(app: Flask, metrics: Metrics) -> None:
+def register(app: Flask, metrics: Metrics, packed: Packed) -> None:
     """Dress every response of ``app``; the order matters: counted, guarded, then packed."""
-    shares, packed = Shares(), Packed()
+    shares = Shares()
 
     @app.before_request
     def started() -> None:

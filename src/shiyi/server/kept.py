@@ -1,29 +1,23 @@
 """What was made from the store is kept until the store changes."""
 
-import sys
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Final, TypeVar, cast
 
-from flask import request
+from flask import Response, request
 
+from shiyi.server.kept_pages import MOST, KeptPages, Page
 from shiyi.server.known import Known
+from shiyi.server.packing import Packed
 from shiyi.server.reading import Reader
 from shiyi.server.site import Site
 from shiyi.server.wording import chosen_language
 
-if sys.version_info >= (3, 14):
-    from compression import zstd
-else:
-    from backports import zstd
-
 Made = TypeVar("Made")
-MOST: Final = 24 << 20  # bytes of packed pages: some five thousand, a tenth of them unpacked
 _SELDOM: Final = 9.0  # times as long between two counts as one of them takes (ours)
-_LEVEL: Final = 3  # of zstd: 0.1 ms to pack a page, 0.02 ms to unpack it
+_HTML: Final = "text/html; charset=utf-8"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +30,13 @@ class _Value:
 class Kept:
     """Rendered pages and labels of one site, forgotten when its version changes."""
 
-    def __init__(self, site: Site, known: Known | None = None, most: int = MOST) -> None:
-        """Keep ``most`` bytes of pages; what was asked for longest ago goes first."""
-        self._most, self._held = most, 0
+    def __init__(
+        self, site: Site, known: Known | None = None, packed: Packed | None = None, most: int = MOST
+    ) -> None:
+        """Keep ``most`` bytes of pages; ``packed`` has what is sent of them."""
         self._site, self._known, self._lock = site, known, threading.Lock()
         self._version = site.version()
-        self._pages: OrderedDict[tuple[str, str], bytes] = OrderedDict()
+        self._pages, self._packed = KeptPages(most), packed or Packed()
         self._readers: dict[str, Reader] = {}
         self._values: dict[Hashable, _Value] = {}
         self._makers: dict[Hashable, threading.Lock] = {}
@@ -103,27 +98,31 @@ class Kept:
 
     def page(self, make: Callable[[], str]) -> str:
         """Give the page for this address and language, made once."""
+        return self._page(make).body().decode()
+
+    def response(self, make: Callable[[], str], content_type: str = _HTML) -> Response:
+        """Answer with the same, in the coding that the client prefers; its ETag is of what it says."""
+        page = self._page(make)
+        body, name = page.coded(self._packed)
+        response = Response(body, content_type=content_type)
+        response.vary.add("Accept-Encoding")
+        if name:
+            response.headers["Content-Encoding"] = name
+        response.set_etag(page.digest.hex(), weak=True)
+        return response
+
+    def _page(self, make: Callable[[], str]) -> Page:
         key = (request.full_path, chosen_language())
         with self._lock:
             self._forget_if_changed()
-            version, found = self._version, self._pages.get(key)
-            if found is not None:
-                self._pages.move_to_end(key)
-        if found is not None:
-            return zstd.decompress(found).decode()
-        made = make()
-        self._keep(key, zstd.compress(made.encode(), _LEVEL), version)
-        return made
-
-    def _keep(self, key: tuple[str, str], packed: bytes, version: int) -> None:
-        with self._lock:
-            if version != self._version or key in self._pages:
-                return
-            self._pages[key] = packed
-            self._held += len(packed) + len(key[0])
-            while self._held > self._most:
-                (address, _), gone = self._pages.popitem(last=False)
-                self._held -= len(gone) + len(address)
+            version, found = self._version, self._pages.find(key)
+        if found is None:
+            kind = request.endpoint or ""
+            found = self._pages.made(kind, make().encode())
+            with self._lock:
+                if version == self._version:
+                    self._pages.keep(key, kind, found)
+        return found
 
     def reader(self, language: str) -> Reader:
         """Give a reader that remembers labels."""
@@ -136,6 +135,5 @@ class Kept:
     def _forget_if_changed(self) -> None:
         if (version := self._site.version()) != self._version:
             self._pages.clear()
-            self._held = 0
             self._readers.clear()
             self._version = version

@@ -1,6 +1,7 @@
 """Compression of responses, whole or as they go, in the coding the client prefers."""
 
 import gzip
+import hashlib
 import sys
 import threading
 import zlib
@@ -17,14 +18,15 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
-_SMALL: Final = 1024  # bytes; below this, compressing gains nothing
+SMALL: Final = 1024  # bytes; below this, compressing gains nothing
 _PACKABLE: Final = ("text/", "application/json", "application/ld+json", "image/svg+xml",
                     "application/sparql-results", "application/rdf+xml", "application/n-",
                     "application/trig", "text/javascript", "application/problem+json")  # fmt: skip
 _GZIP_LEVEL: Final = 4
 _ZSTD_LEVEL: Final = 3
-_LARGEST: Final = 1 << 18  # bytes of a body that is kept packed
-_MOST: Final = 16 << 20  # bytes of all of those, packed and not
+_LARGEST: Final = 1 << 18  # bytes of a packed body that is kept
+_MOST: Final = 16 << 20  # bytes of all of those
+_BESIDE: Final = 200  # bytes that one takes beside its own
 _WATCHED: Final = ("text/event-stream", "text/html")  # each part is to be seen as it is made
 
 
@@ -60,17 +62,17 @@ class Packed:
     def __init__(self, most: int = _MOST) -> None:
         """Keep ``most`` bytes."""
         self._most, self._size, self._lock = most, 0, threading.Lock()
-        self._kept: OrderedDict[tuple[str, bytes], bytes] = OrderedDict()
+        self._kept: OrderedDict[tuple[str, bytes], bytes] = OrderedDict()  # by a digest of each
 
-    def __call__(self, name: str, body: bytes) -> bytes:
-        """Give a body in the coding of that name."""
-        key = name, body
+    def __call__(self, name: str, digest: bytes, body: Callable[[], bytes]) -> bytes:
+        """Give a body in the coding of that name; ``digest`` is a hash of it that nobody can forge."""
+        key = name, digest
         with self._lock:
             if found := self._kept.get(key):
                 self._kept.move_to_end(key)
                 return found
-        made = _WHOLE[name](body)
-        if len(body) <= _LARGEST:
+        made = _WHOLE[name](body())
+        if len(made) <= _LARGEST:
             self._keep(key, made)
         return made
 
@@ -79,10 +81,10 @@ class Packed:
             if key in self._kept:
                 return
             self._kept[key] = made
-            self._size += len(key[1]) + len(made)
+            self._size += len(made) + _BESIDE
             while self._size > self._most:
-                (_, body), gone = self._kept.popitem(last=False)
-                self._size -= len(body) + len(gone)
+                _, gone = self._kept.popitem(last=False)
+                self._size -= len(gone) + _BESIDE
 
 
 def coding() -> str:
@@ -110,7 +112,7 @@ def pack(response: Response, packed: Packed) -> None:
     if "Content-Encoding" in response.headers:
         return
     response.vary.add("Accept-Encoding")
-    if not response.is_streamed and len(response.get_data()) < _SMALL:
+    if not response.is_streamed and len(response.get_data()) < SMALL:
         return
     if not (name := coding()):
         return
@@ -119,10 +121,14 @@ def pack(response: Response, packed: Packed) -> None:
         response.headers.pop("Content-Length", None)
     else:
         body, kept = response.get_data(), "ETag" in response.headers  # what has one comes again
-        response.set_data(packed(name, body) if kept else _WHOLE[name](body))
+        response.set_data(packed(name, _digest(body), lambda: body) if kept else _WHOLE[name](body))
     response.headers["Content-Encoding"] = name
     if (etag := response.get_etag()[0]) is not None:
         response.set_etag(etag, weak=True)  # the same content in other bytes
+
+
+def _digest(body: bytes) -> bytes:
+    return hashlib.blake2b(body, digest_size=16).digest()
 
 
 def _packed(parts: Iterable[bytes | str], packer: _Packer, watched: bool) -> Iterator[bytes]:

@@ -56,7 +56,7 @@ def pages(site: Site, kept: Kept) -> Blueprint:
             )  # fmt: skip
 
         # a page of earlier counts is not kept: the next reader may have the new ones
-        return kept.page(made) if name not in FACETED or kept.is_current(_FACETS) else made()
+        return kept.response(made) if name not in FACETED or kept.is_current(_FACETS) else made()
 
     @routes.get("/concept-search")
     def search() -> str:

@@ -65,7 +65,7 @@ def resources(site: Site, kept: Kept) -> Blueprint:
         kind = preferred([HTML, *RDF_TYPES])
         if kind != HTML:
             return vocabulary(RDF_TYPES[kind])
-        response = Response(kept.page(lambda: _vocabulary_page(site, kept)))
+        response = kept.response(lambda: _vocabulary_page(site, kept))
         response.vary.add("Accept")
         return response
 
@@ -164,11 +164,8 @@ def _person(site: Site, kept: Kept, name: str) -> BaseResponse:
     if release := released(site, name):
         return redirect(f"/releases/{release.version}/", code=303)
     node = known(site, name)
-    response = Response(
-        kept.page(lambda: _page(site, kept, node)), content_type="text/html; charset=utf-8"
-    )
+    response = kept.response(lambda: _page(site, kept, node))
     _linked(response, href(node.value), node)
-    response.add_etag(weak=True)
     return response.make_conditional(request)
 
 
