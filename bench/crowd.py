@@ -18,7 +18,7 @@ from typing_extensions import override
 
 Draw = Callable[[], tuple[str, str]]
 _FRIENDS, _ENEMY = "127.0.2.{}", "127.0.3.1"
-_SHED, _EXPECTED = frozenset({429, 503}), frozenset({504, 507})  # the latter to bombs
+SHED, _EXPECTED = frozenset({429, 503}), frozenset({504, 507})  # the latter to bombs
 _PATIENCE: Final = 30.0  # seconds that a client waits
 _MOST: Final = 1000  # connections at once
 _LENGTH: Final = re.compile(rb"\r\ncontent-length: *([0-9]+)", re.IGNORECASE)
@@ -58,11 +58,11 @@ class Seen:
         every = sum(self.statuses.values(), Counter[int]())
         kinds = self.statuses.items()
         said["statuses"] = {str(status): n for status, n in sorted(every.items())}
-        said["answered"] = sum(every[status] for status in every if status and status not in _SHED)
-        said["shed"] = sum(each[status] for _, each in kinds for status in _SHED)
+        said["answered"] = sum(every[status] for status in every if status and status not in SHED)
+        said["shed"] = sum(each[status] for _, each in kinds for status in SHED)
         said["faults"] = sum(
             n for kind, each in kinds for status, n in each.items()
-            if status == 0 or (status >= 500 and status not in _SHED and (kind != "hostile" or status not in _EXPECTED))
+            if status == 0 or (status >= 500 and status not in SHED and (kind != "hostile" or status not in _EXPECTED))
         )  # fmt: skip
         return said
 
