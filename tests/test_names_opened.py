@@ -1,5 +1,6 @@
 """Forms, sounds and keys opened from a file are those that would be made."""
 
+import random
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from shiyi.linking.dictionary import Dictionary
 from shiyi.linking.labels import PREFERRED, Concept, Label, LabelIndex
 from shiyi.linking.linker import Linker
 from shiyi.linking.names import FILE, open_names, write_names
-from shiyi.linking.near import NearNames
+from shiyi.linking.near import Blocks, NearNames, blocked
 from shiyi.model.mapped import Mapped, write
 
 TEXTS = (
@@ -82,3 +83,15 @@ def test_a_form_of_very_many_concepts_keeps_every_one_once() -> None:
     dictionary = Dictionary(LabelIndex("many", concepts, labels))
     assert [sense.concept for sense in dictionary.senses("tongming")] == list(range(many))
     assert len(dictionary.senses("同名")) == many
+
+
+def test_places_beyond_sixteen_bits_come_back_under_their_key() -> None:
+    chance = random.Random(0)  # noqa: S311 - no secret
+    held = {
+        f"k{n}": sorted(chance.sample(range(400_000), chance.choice([1, 3, 500])))
+        for n in range(60)
+    }
+    blocks = Blocks.over(blocked("x", held), "x")
+    assert all(blocks.places(key).tolist() == places for key, places in held.items())
+    assert blocks.places("unknown").tolist() == []
+    assert Blocks.over(blocked("x", {}), "x").places("a").tolist() == []

@@ -2,7 +2,7 @@
 
 from array import array
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -20,6 +20,7 @@ MIN_SPELT = 6  # letters; shorter words have too many neighbours
 MIN_CHANGED = 8  # letters from which a wrong or extra letter is forgiven: station is no statin
 LONG = 12  # letters from which two errors are forgiven; prednisone is not prednisolone
 _GRAM = 3
+_LOW = 16  # bits of a place that are kept with each, under the three letters it has
 _COMMON = frozenset("子头儿花草叶根皮仁水汤药大小食用品性气")
 
 
@@ -32,9 +33,10 @@ class NearNames:
         self._keys = _made(dictionary) if made is None else made.arrays
         self.forms = Picked(dictionary.forms, self._keys["near.form"])
         self._sizes = self._keys["near.size"]
-        self._grams, self._spoken, self._sounds, self._rhymes = (
-            Groups.over(self._keys, f"near.{name}") for name in ("gram", "spoken", "sound", "rhyme")
+        self._spoken, self._sounds, self._rhymes = (
+            Groups.over(self._keys, f"near.{name}") for name in ("spoken", "sound", "rhyme")
         )
+        self._grams = Blocks.over(self._keys, "near.gram")
 
     def arrays(self) -> dict[str, Array]:
         """Give the keys as arrays to write."""
@@ -126,6 +128,44 @@ class Groups:
         return found
 
 
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """Places by key where keys have many: the low half of each, by blocks of so many places."""
+
+    keys: Strings
+    bounds: Array  # of each key, where each block begins
+    held: Array
+
+    @classmethod
+    def over(cls, arrays: Mapping[str, Array], name: str) -> Self:
+        """Take them from arrays of that name."""
+        keys = Strings.over(arrays, name)
+        return cls(keys, arrays[f"{name}.first"], arrays[f"{name}.low"])
+
+    def places(self, key: str) -> Array:
+        """Give the places under a key, none where it is unknown."""
+        at = self.keys.place(key)
+        if at is None:
+            return np.zeros(0, np.int32)
+        blocks = len(self.bounds) // max(1, len(self.keys))
+        bounds = self.bounds[at * blocks : (at + 1) * blocks + 1]
+        found = self.held[bounds[0] : bounds[-1]].astype(np.int32)
+        return found + np.repeat(np.arange(blocks, dtype=np.int32) << _LOW, np.diff(bounds))
+
+
+def blocked(name: str, held: Mapping[str, Sequence[int]]) -> dict[str, Array]:
+    """Write places under keys as :class:`Blocks` reads them; those of a key come in order."""
+    keys = sorted(held)
+    blocks = 1 + (max((held[key][-1] for key in keys), default=0) >> _LOW)
+    counts = [np.zeros(1, np.int64)]
+    counts += [np.bincount(np.array(held[key]) >> _LOW, minlength=blocks) for key in keys]
+    every = np.concatenate([np.zeros(0, np.int64), *(np.array(held[key]) for key in keys)])
+    return Strings.of(keys).arrays(name) | {
+        f"{name}.first": np.cumsum(np.concatenate(counts)).astype(np.int32),
+        f"{name}.low": (every & ((1 << _LOW) - 1)).astype(np.uint16),
+    }
+
+
 def _grouped(name: str, held: Mapping[str, Collection[int]]) -> dict[str, Array]:
     keys = sorted(held)
     counts = [0, *(len(held[key]) for key in keys)]
@@ -160,7 +200,7 @@ def _made(dictionary: Dictionary) -> dict[str, Array]:
                 rhymes[" ".join(finals(label.pinyin))].add(place)
     return (
         {"near.form": np.array(kept, np.int32), "near.size": np.array(sizes, np.float32)}
-        | _grouped("near.gram", grams) | _grouped("near.spoken", spoken)
+        | blocked("near.gram", grams) | _grouped("near.spoken", spoken)
         | _grouped("near.sound", sounds) | _grouped("near.rhyme", rhymes)
     )  # fmt: skip
 

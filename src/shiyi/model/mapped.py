@@ -17,8 +17,8 @@ from shiyi.model.strings import Array, Strings
 
 _LENGTH: Final = 8  # bytes of the number that a safetensors file begins with
 _TYPES: Final = {
-    "U8": np.uint8, "I8": np.int8, "I32": np.int32, "I64": np.int64, "F16": np.float16,
-    "F32": np.float32, "F64": np.float64,
+    "U8": np.uint8, "U16": np.uint16, "I8": np.int8, "I32": np.int32, "I64": np.int64,
+    "F16": np.float16, "F32": np.float32, "F64": np.float64,
 }  # fmt: skip
 
 
