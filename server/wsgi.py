@@ -10,7 +10,7 @@ from pathlib import Path
 
 from shiyi.server.app import create_app
 from shiyi.server.opening import open_site
-from shiyi.server.warming import warm_first
+from shiyi.server.warming import warm, warm_first
 from shiyi.settings import Settings
 
 _TOML = Path(os.environ.get("SHIYI_SETTINGS", "shiyi.toml"))
@@ -20,5 +20,8 @@ _SETTINGS = Settings.read(
 _READ_ONLY = os.environ.get("SHIYI_READ_ONLY", "") == "1"
 
 app = create_app(open_site(_SETTINGS.kb, _SETTINGS, _READ_ONLY), _SETTINGS)
-warm_first(app)  # else what is made would keep the first minutes' readers waiting
+if os.environ.get("SHIYI_STOOD_IN_FOR", "") == "1":
+    warm_first(app)  # else what is made would keep the first minutes' readers waiting
+else:
+    warm(app)  # nobody else answers: the first page comes as soon as it can
 gc.freeze()  # the facts stay: looking through millions of them would stop an answer for a second

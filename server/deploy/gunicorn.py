@@ -49,7 +49,12 @@ def pre_request(worker: Any, request: Any) -> None:
 
 
 def post_fork(server: Any, worker: Any) -> None:
-    """Let the threads of each process share its memory, before the base is opened."""
+    """Let the threads of each process share its memory, before the base is opened.
+
+    A process that comes after the first ones has others that answer until it has made all.
+    """
     from shiyi.server.heaps import share_memory
 
     share_memory()
+    if worker.age > server.cfg.workers:
+        os.environ["SHIYI_STOOD_IN_FOR"] = "1"
