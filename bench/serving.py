@@ -2,12 +2,15 @@
 
 python bench/serving.py KB [--requests 60] [--json FILE]
 
-Starts its own server on a free loopback port and asks it with two clients at once, warm.
+Starts its own server on a free loopback port and asks it with two clients at once, warm. With
+``--start N`` it only starts one N times, by ``shiyi serve`` and by two processes of gunicorn, and tells
+the seconds, on the clock and of processors, until a page is answered.
 """
 
 import argparse
 import http.client
 import json
+import os
 import socket
 import statistics
 import subprocess
@@ -90,6 +93,55 @@ def memory_mib(pid: int) -> dict[str, float]:
     }
 
 
+def first_pages(kb: Path, times: int) -> dict[str, dict[str, float]]:
+    """Give the median seconds to the first page in each form of serving, and the memory then held."""
+    root = Path(__file__).parents[1]
+    forms = {
+        "shiyi serve": ["-m", "shiyi", "serve", "--port"],
+        "gunicorn": ["-m", "gunicorn", "-c", str(root / "server/deploy/gunicorn.py"), "-b"],
+    }
+    found: dict[str, dict[str, float]] = {}
+    for form, words in forms.items():
+        rows = [_first_page(kb, root, [*words, *_at(form)]) for _ in range(times)]
+        found[form] = {name: statistics.median(row[name] for row in rows) for name in rows[0]}
+    return found
+
+
+def _at(form: str) -> list[str]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = int(free.getsockname()[1])
+    return [str(port) if form == "shiyi serve" else f"127.0.0.1:{port}"]
+
+
+def _first_page(kb: Path, root: Path, words: list[str]) -> dict[str, float]:
+    import psutil
+
+    port, begun = int(words[-1].rpartition(":")[2]), time.perf_counter()
+    environment = {**os.environ, "SHIYI_KB": str(kb.absolute())}
+    server = subprocess.Popen(  # noqa: S603 - ours
+        [sys.executable, *words], cwd=root, env=environment, stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        while server.poll() is None:
+            try:
+                ask(port, "/?lang=zh")
+                break
+            except OSError:
+                time.sleep(0.02)
+        seconds, own = time.perf_counter() - begun, psutil.Process(server.pid)
+        every = [own, *own.children(recursive=True)]
+        worked = [sum(each.cpu_times()[:2]) for each in every]
+        return {
+            "seconds": round(seconds, 2), "cpu_seconds_of_the_busiest": round(max(worked), 2),
+            "mib": round(max(each.memory_info().rss for each in every) / 2**20),
+        }  # fmt: skip
+    finally:
+        server.terminate()
+        server.wait(60)
+
+
 def started(kb: str) -> tuple[subprocess.Popen[bytes], int, float]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -111,7 +163,11 @@ def main() -> None:
     parser.add_argument("kb", nargs="?", default="kb")
     parser.add_argument("--requests", type=int, default=60)
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--start", type=int, metavar="N", help="only start it, N times")
     chosen = parser.parse_args()
+    if chosen.start:
+        print(json.dumps(first_pages(Path(chosen.kb), chosen.start)))
+        return
     server, port, seconds = started(chosen.kb)
     try:
         found: dict[str, dict[str, float]] = {"start": {"seconds": round(seconds, 1)}}
