@@ -167,7 +167,9 @@ class Claims:
         many = 1 + (luck[1] > _EVIDENCE[0]) + (luck[1] > _EVIDENCE[0] + _EVIDENCE[1])
         for turn in range(many):
             source = int(_SOURCES * ((luck[2] + turn * 0.37) % 1) ** SKEW)
-            yield from self._evidence(claim, f"{number}-{turn}", source, (one, name, other), luck[3])
+            yield from self._evidence(
+                claim, f"{number}-{turn}", source, (one, name, other), luck[3]
+            )
 
     def _evidence(
         self, claim: str, number: str, source: int, said: tuple[str, str, str], luck: float
