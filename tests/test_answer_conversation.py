@@ -212,3 +212,27 @@ def test_chat_answers_line_after_line(
     assert "枸杞子性平" in said.out
     assert "绿豆性寒" in said.out
     assert "question is empty" in said.err
+
+
+def test_chat_tells_what_it_holds_and_forgets_it(
+    starter_kb: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = "我不吃羊肉，也对花生过敏，血虚吃什么\n忘掉羊肉\n血虚吃什么\nforget all\n退出\n"
+    monkeypatch.setattr("sys.stdin", io.StringIO(lines))
+    assert main(["--kb", str(starter_kb), "chat"]) == 0
+    told = [line for line in capsys.readouterr().err.splitlines() if "held for this chat" in line]
+    assert "avoids 羊肉" in told[0]
+    assert all("羊肉" not in line and "花生" in line for line in told[1:])
+    assert len(told) == 3
+
+
+def test_the_page_shows_what_is_held_and_drops_it(client: FlaskClient) -> None:
+    said = "我不吃羊肉，血虚吃什么"
+    page = client.get("/ask", query_string={"q": said}).text
+    assert 'name="drop" value="avoids:羊肉"' in page
+    context = json.dumps({"questions": [said], "profile": {"avoids": ["羊肉"]}})
+    query = {"q": "冬天吃什么补", "context": context}
+    assert "avoids:羊肉" in client.get("/ask", query_string=query).text
+    again = client.get("/ask", query_string=query | {"drop": "avoids:羊肉"}).text
+    assert "avoids:羊肉" not in again
+    assert client.get("/ask", query_string=query | {"drop": "nonsense"}).status_code == 200

@@ -129,3 +129,35 @@ def test_what_harms_is_not_contradicted_by_the_first_line(
     text = ask(runtime, question).text
     assert there in text
     assert gone not in text
+
+
+@pytest.mark.parametrize(
+    ("question", "state", "told"),
+    [
+        ("吃二甲双胍能吃荔枝吗", "糖尿病", "用这类药的人多有糖尿病"),
+        ("is dong quai ok with tamoxifen", "hormone-sensitive", "mostly taken for breast cancer"),
+        ("吃别嘌醇能喝啤酒吗", "痛风", "用这类药的人多有痛风"),
+    ],
+)  # fmt: skip
+def test_a_medicine_tells_of_the_disease_it_is_for(
+    runtime: Runtime, question: str, state: str, told: str
+) -> None:
+    answer = ask(runtime, question)
+    assert state in " ".join(w.text for w in answer.warnings)
+    assert told in answer.text
+
+
+def test_one_allergy_does_not_forbid_every_common_allergen(runtime: Runtime) -> None:
+    answer = ask(runtime, "我对虾过敏，能喝牛奶吗")
+    assert not answer.warnings
+    assert "没有查到牛奶含有你所说的过敏物虾" in answer.text
+    assert ask(runtime, "我对虾过敏，能吃螃蟹吗").warnings
+
+
+def test_a_kind_of_what_was_asked_about_is_named(runtime: Runtime) -> None:
+    opening = ask(runtime, "how much vitamin D should a 2 year old take").sentences[0].text
+    assert "cod liver oil" in opening
+
+
+def test_little_milk_is_no_wish_to_eat_little(runtime: Runtime) -> None:
+    assert ask(runtime, "产后奶少吃什么下奶").recommendations

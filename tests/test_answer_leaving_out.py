@@ -8,6 +8,7 @@ import pytest
 from shiyi.answering import Runtime, ask
 from shiyi.answering.conversation import Context, converse
 from shiyi.answering.leaving_out import allergens, not_eaten
+from shiyi.answering.statements import stated
 from shiyi.model.names import resource
 from shiyi.model.profile import Profile
 from shiyi.ontology.terms import SHIYI
@@ -174,3 +175,43 @@ def test_a_harm_recorded_for_a_disease_stands_before_the_group_it_leaves_out(
         for f in runtime.facts.of(resource("substance-maiya").value, SHIYI.contraindicatedIn)
     ]
     assert {c for w in answer.warnings for c in w.claims} & set(harms)
+
+
+@pytest.mark.parametrize(
+    ("question", "there", "gone"),
+    [
+        ("听说糖尿病不能吃西瓜，那哈密瓜能吃吗", "西瓜：糖尿病", "你说不吃"), ("吃了螃蟹不能吃柿子是真的吗", "柿子", "你说不吃"),
+        ("为什么说服人参不能吃萝卜", "配伍禁忌", "你说不吃"), ("孕妇不能吃螃蟹，那虾呢", "虾与孕妇", "你说不吃"),
+        ("I can't have milk with doxycycline, right? what about yogurt", "Cow's milk: an interaction", "you do not eat"),
+        ("never eat bananas with kidney failure? what about oranges", "Banana: not advised", "you do not eat"),
+        ("I avoid grapefruit because of simvastatin. is pomelo ok?", "Pomelo: an interaction", "group with grapefruit"),
+        ("我没有对花生过敏，能吃花生酱吗", "花生", "过敏物花生"), ("我对芒果过敏，能吃苹果吗", "没有查到苹果", "同属一类"),
+    ],
+)  # fmt: skip
+def test_what_is_said_of_anybody_is_not_what_the_asker_leaves_out(
+    runtime: Runtime, question: str, there: str, gone: str
+) -> None:
+    text = ask(runtime, question).text
+    assert there in text
+    assert gone not in text
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("我对青霉素过敏，能吃阿莫西林吗", "阿莫西林属于你说过敏的青霉素类"),
+        ("allergic to penicillin, can I take amoxicillin with milk", "amoxicillin belongs to penicillins"),
+        ("对阿司匹林过敏能吃布洛芬吗", "可能交叉过敏"),
+    ],
+)  # fmt: skip
+def test_an_allergy_to_a_class_of_medicines_is_one_to_its_members(
+    runtime: Runtime, question: str, said: str
+) -> None:
+    answer = ask(runtime, question)
+    assert said.lower() in answer.sentences[0].text.lower()
+    assert answer.warnings[0].severity == "contraindicated"
+
+
+def test_nothing_is_held_of_who_is_allergic_to_nothing(runtime: Runtime) -> None:
+    said = "I'm not allergic to anything, can I eat royal jelly?"
+    assert stated(said, runtime.linker, runtime.facts).allergies == ()

@@ -98,3 +98,31 @@ def test_a_new_thing_takes_no_place_among_what_is_not_eaten(runtime: Runtime) ->
 def test_the_age_and_cold_of_a_child_are_not_those_of_the_asker(runtime: Runtime) -> None:
     turn = converse(runtime, "my 5 year old has a cold, elderberry ok?", Context())
     assert turn.context.profile == Profile()
+
+
+def test_what_is_held_of_a_state_is_what_it_was_read_as(runtime: Runtime) -> None:
+    low = converse(runtime, "我现在血压有点低，能喝决明子茶吗").context.profile
+    assert low.conditions == ("低血压",)
+    three = converse(runtime, "我有三高，能吃蛋黄吗").context.profile
+    assert three.conditions == ("高血压", "高脂血症", "糖尿病")
+    once = converse(runtime, "我以前怀孕的时候血糖高，现在能吃荔枝吗").context.profile
+    assert once.pregnant is None
+
+
+@pytest.mark.parametrize(
+    ("turns", "said", "so"),
+    [
+        (["我妈有糖尿病，她能吃荔枝吗", "给她做山药粥行吗"], "糖尿病有禁忌", True),
+        (["我妈有糖尿病，她能吃荔枝吗", "我呢"], "糖尿病有禁忌", False),
+        (["我妈有糖尿病，她能吃荔枝吗", "我呢", "给她做山药粥行吗"], "糖尿病有禁忌", True),
+        (["my mother takes warfarin, can she have ginkgo", "can she drink cranberry juice"],
+         "interaction with warfarin", True),
+        (["my mother takes warfarin, can she have ginkgo", "and me?"], "interaction with warfarin", False),
+    ],
+)  # fmt: skip
+def test_the_state_of_another_holds_for_them_and_for_nobody_else(
+    runtime: Runtime, turns: list[str], said: str, so: bool
+) -> None:
+    answer = converse(runtime, turns[-1], after_history(runtime, turns[:-1])).answer
+    assert (said in answer.text) is so
+    assert not answer.abstained

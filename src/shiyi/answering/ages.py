@@ -32,7 +32,7 @@ _CHILD: Final = re.compile(
 )
 _BARE: Final = re.compile(  # "my grandma is 82", 奶奶今年82了
     r"(?:is|'s|was|turned|turning|aged?|now|just) (\d{1,3})(?=\s*(?:[,.;!?]|$|and\b|but\b|now\b|with\b|who\b|so\b))"
-    r"|(?:今年|已经|快|都|年近)(\d{2,3})(?=了|[，,。.？?]|$)"
+    r"|(?:今年|已经|快|都|年近|[爸妈爷奶公婆姥])(\d{2,3})(?=了|[，,。.？?]|$)"
 )
 _KIN: Final = re.compile(
     r"爸|妈|爷|奶|公|婆|姥|老人|大爷|大妈|我|她|他"

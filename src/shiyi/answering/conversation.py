@@ -177,13 +177,16 @@ def read_as(question: str, context: Context, runtime: Runtime) -> str:
         return question
     last = context.questions[-1]
     limit = runtime.settings.answer.max_question_chars
+    spoken_of = next((q for q in reversed(context.questions) if _THEM.search(q)), "")
+    if spoken_of != last and (theirs := _of_them(question, spoken_of, runtime)):
+        return theirs if len(theirs) <= limit else question
     if (rest := _fragment(question)) and (filled := _exchanged(rest, last, runtime)):
         return filled if len(filled) <= limit else question
     told = stated(question, runtime.linker, runtime.facts)
     if (context.asked or told != Profile()) and not is_question(question):
         joined = f"{last}\n{question}"
         return joined if len(joined) <= limit else question
-    return _pronoun(question, last, runtime)
+    return _of_them(question, spoken_of, runtime) or _pronoun(question, last, runtime)
 
 
 def _fragment(question: str) -> str:
@@ -210,6 +213,10 @@ def _by_role(text: str, runtime: Runtime) -> dict[str, list[Mention]]:
 def _exchanged(rest: str, last: str, runtime: Runtime) -> str:
     """Put the new thing where one of its kind stood; else ask about it beside what was said."""
     new, old = _by_role(rest, runtime), _by_role(last, runtime)
+    if not new and _MYSELF.fullmatch(rest):  # the last thing, without the state of another
+        things = [m.text for m in old.get("material", [])]
+        zh = language_of(last) == "zh"
+        return _may(("、" if zh else ", ").join(things), {}, zh) if things else ""
     if not new:
         return ""
     role, mentions = next(iter(new.items()))
@@ -258,6 +265,24 @@ def _pronoun(question: str, last: str, runtime: Runtime) -> str:
     return question
 
 
+def _of_them(question: str, earlier: str, runtime: Runtime) -> str:
+    """Put the state of another before a question about them: "can she have …" after "my mother has …"."""
+    if not (earlier and _THEM.search(question)):
+        return ""
+    found, before = _by_role(question, runtime), _by_role(earlier, runtime)
+    told = [m.text for role in _STATES for m in before.get(role, [])]
+    if not told or any(role in found for role in _STATES):
+        return ""
+    zh = language_of(question) == "zh"
+    return f"{'、'.join(told)}：{question}" if zh else f"{', '.join(told)}: {question}"
+
+
+_STATES: Final = ("ailment", "constitution", "population", "drug")
+_THEM: Final = re.compile(
+    r"[她他]|[爸妈爷奶婆姥]|孩子|宝宝|\b(?:she|he|her|him|my (?:mother|father|mum|mom|dad|wife|husband|son|daughter|child|kid|baby|gran\w*))\b",
+    re.IGNORECASE,
+)
+_MYSELF: Final = re.compile(r"我(?:自己|本人)?|(?:for )?(?:me|myself)", re.IGNORECASE)
 _MAY: Final = re.compile(
     r"能[吃喝用]|可以[吃喝用]?(?:吗|$)|一起[吃喝用]|同[用服食]|(?:吃|喝|用)吗"
     r"|\bcan (?:i|she|he|they|we)\b.{0,12}\b(?:eat|drink|take|have)\b(?!.{0,20}\w{4,}\s\w)",

@@ -21,6 +21,25 @@ _NOT_EATEN: Final = re.compile(
     r" (?:eat|have|drink|consume|touch|tolerate|like)(?:ing)? (?:any |much )?$"
     r"|(?<!should )\bi(?: have to| must)? avoid (?:all |any )?$|\b(?:without|free of|free from|no) (?:any )?$"
 )
+# what is said of anybody (孕妇不能吃…, "never eat … with") is no word about the asker's own table
+_BARRED: Final = re.compile(
+    r"(?:不能吃|不能喝|不能碰|忌)(?:任何|各种|所有)?$"
+    r"|\b(?:can(?: ?not|'t)|could ?n't|never|without|avoid|no)\b[^,.;!?]{0,24}$"
+)
+_REPORTED: Final = re.compile(
+    r"听说|据说|都说|说是|说的|人家|网上|传言|老话|为什么|为啥|为何|如果|要是|假如|孕妇|的人|患者|病人|人群"
+    r"|\b(?:why|they say|people|patients?|heard|should|if|supposed to)\b"
+)
+_ASKER: Final = re.compile(r"[我咱俺]|\b(?:i|i'm|i've|my|me|we)\b")
+_BECAUSE: Final = re.compile(
+    r"[^,.;!?，。；！？]{0,24}(?:是真的?|是不是|对不对|真的假的|什么道理)|\s*(?:with|while|when|on|if|during)\b"
+)
+_CLAUSE_END: Final = re.compile(r"[。！？；，,.?!;\n]")
+_NOT_ALLERGIC: Final = re.compile(
+    r"(?:没有?|不是|并不是?|并没有?|从来?不|从未|不)(?:会)?对$"
+    r"|\b(?:not|n't|never|no|no known)(?: \w+)? allerg(?:ic|y|ies) (?:to|of) (?:all |any |the )?$"
+)
+_NOT_ONLY: Final = re.compile(r"不(?:只|仅|光|但)|\bnot (?:only|just)\b")
 _FREE: Final = re.compile(r"[ -]free\b")
 _ASKED: Final = re.compile(r"\s*(?:都|也)?(?:吗|么|行吗|行不行|可以吗|好吗|会怎|有什么)")
 
@@ -33,8 +52,9 @@ def allergens(question: str, mentions: Iterable[Mention]) -> tuple[Mention, ...]
         text = question.lower()
     first = [
         m for m in every
-        if _ALLERGIC_AFTER.match(text[m.end :].lstrip())
-        or _ALLERGIC_BEFORE.search(text[max(0, m.start - 40) : m.start])
+        if (_ALLERGIC_AFTER.match(text[m.end :].lstrip())
+            or _ALLERGIC_BEFORE.search(text[max(0, m.start - 40) : m.start]))
+        and not _is_denied(text, m)
     ]  # fmt: skip
     return _listed(text, every, first)
 
@@ -47,9 +67,31 @@ def not_eaten(question: str, mentions: Iterable[Mention]) -> tuple[Mention, ...]
     first = [
         m for m in every
         if (_NOT_EATEN.search(text[: m.start]) or _FREE.match(text[m.end :]))
-        and not _ASKED.match(text[m.end :])
+        and not _ASKED.match(text[m.end :]) and _is_own(text, m)
     ]  # fmt: skip
     return _listed(text, every, first)
+
+
+def _clause_before(text: str, mention: Mention) -> str:
+    return _CLAUSE_END.split(text[: mention.start])[-1]
+
+
+def _is_own(text: str, mention: Mention) -> bool:
+    """Tell whether it is the asker who leaves it out, and not what is said of anybody."""
+    before, after = _clause_before(text, mention), text[mention.end :]
+    if _BECAUSE.match(after):
+        return False
+    if _ASKER.search(before):
+        return True
+    return not (_BARRED.search(before) or _REPORTED.search(before))
+
+
+def _is_denied(text: str, mention: Mention) -> bool:
+    """Tell whether an allergy is said to be none; a rhetorical "am I not" is one."""
+    before = _clause_before(text, mention)
+    after = _CLAUSE_END.split(text[mention.end :])[0]
+    denied = _NOT_ALLERGIC.search(before) and not _NOT_ONLY.search(before)
+    return bool(denied) and "吗" not in after
 
 
 def _listed(text: str, every: Sequence[Mention], first: Iterable[Mention]) -> tuple[Mention, ...]:

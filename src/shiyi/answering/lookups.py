@@ -261,7 +261,10 @@ def _linked_rules(desk: Desk) -> list[Fact]:
 
 def _searched_rules(desk: Desk, also: str = "") -> list[Fact]:
     """Rank the rules by how many words (or Chinese pairs of characters) they share."""
-    asked = _grams(desk.reading.question) | _grams(also)
+    question = desk.reading.question
+    for word in sorted(_ASKING, key=len, reverse=True):
+        question = question.replace(word, " ")  # what every question says is shared by chance
+    asked = _grams(question) | _grams(also)
     scored = []
     for rule in desk.facts.members(SHIYI.Rule, SHIYI.RegulatoryStatus):
         for fact in desk.facts.texts(rule, SHIYI.ruleText, desk.voice.language):
@@ -322,6 +325,9 @@ _COMMON: Final = frozenset(
 )
 
 
+_ASKING: Final = (
+    "食物", "食材", "东西", "有哪些", "哪些", "有什么", "什么", "怎么", "人群", "适合", "吃", "喝", "可以", "能不能", "推荐",
+)  # fmt: skip
 _COMMON_ZH: Final = frozenset({"等于", "什么", "怎么", "可以", "多少", "说明", "代表"})
 
 

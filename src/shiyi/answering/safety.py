@@ -1,6 +1,6 @@
 """What speaks against a material for this person: asserted, inherited, or unknown."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -14,6 +14,8 @@ from shiyi.ontology.terms import SHIYI
 _Parts = tuple[tuple[str, tuple[Fact, ...]], ...]
 SEVERITIES: Final = ("emergency", "contraindicated", "interaction", "caution")
 _MOST_KEPT: Final = 256  # sets of states whose consequences are kept
+_NO_KIN: Final = frozenset(resource(f"foodgroup-{name}").value for name in ("fruit", "vegetable"))
+_PRONE: Final = resource("population-allergic").value
 _SLIGHT: Final = resource("toxicity-slight").value
 _BARRED: Final = frozenset(
     resource(f"status-{name}").value for name in ("health-food-forbidden", "toxic-medicine")
@@ -71,7 +73,9 @@ class Safety:
         self, material: str, person: Person, beside: Iterable[str] = ()
     ) -> tuple[Finding, ...]:
         """List the reasons against ``material``, gravest first, one for each thing it meets."""
-        states = self.against_states(material, person.states)
+        states = self._but_other_allergens(
+            self.against_states(material, person.states), person.allergies
+        )
         found = [
             *states,
             *self._drugs(material, person.drugs),
@@ -81,6 +85,20 @@ class Safety:
             *_with_harm(self._diets(material, person.states), states),
         ]
         return _gravest(found)
+
+    def _but_other_allergens(
+        self, found: Iterable[Finding], allergies: Sequence[str]
+    ) -> tuple[Finding, ...]:
+        """Leave out what warns allergic people of a common allergen that is none of theirs.
+
+        Who is allergic to prawns may have milk; royal jelly is warned of for its own sake.
+        """
+        theirs = {g for each in allergies for g in (each, *self._groups_of(each))}
+        return tuple(
+            f for f in found
+            if not (theirs and f.against == _PRONE and self._groups_of(f.fact.subject)
+                    and not theirs & {f.fact.subject, *self._groups_of(f.fact.subject)})
+        )  # fmt: skip
 
     def against_states(self, material: str, states: Iterable[str]) -> tuple[Finding, ...]:
         """List the conditions among ``states`` in which a source warns of ``material``."""
@@ -272,7 +290,9 @@ class Safety:
         return self.facts.of(material, SHIYI.hasFoodGroup)
 
     def _groups_of(self, material: str) -> set[str]:
-        return {group for f in self._memberships(material) for group in self.facts.below(f.object)}
+        """List the groups whose members are kin: to be a fruit, or a vegetable, is no kinship."""
+        found = (f.object for f in self._memberships(material) if f.object not in _NO_KIN)
+        return {group for each in found for group in self.facts.below(each)}
 
     def _severity(self, fact: Fact) -> str:
         known = self._severities.get(fact.claim)

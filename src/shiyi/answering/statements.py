@@ -4,11 +4,14 @@ import re
 from typing import Final
 
 from shiyi.answering.facts import Facts
+from shiyi.answering.heads_once import collective
 from shiyi.answering.leaving_out import allergens as allergens_of
 from shiyi.answering.leaving_out import not_eaten
+from shiyi.answering.measured import as_measured
 from shiyi.answering.reading import Linker
 from shiyi.answering.roles import MATERIAL
-from shiyi.linking.normalise import fold
+from shiyi.answering.whose import affirmed, in_time
+from shiyi.linking.normalise import fold, language_of
 from shiyi.model.mention import Mention
 from shiyi.model.names import resource
 from shiyi.model.profile import Profile
@@ -71,31 +74,50 @@ def stated(text: str, linker: Linker, facts: Facts, *, reply: bool = False) -> P
     """
     if _OTHERS.search(text) or not (reply or _MINE.search(text)):
         return Profile()
-    mentions = [m for m in linker.link(text) if m.iri and not m.negated]
-    told = [_ALLERGEN_END.sub("", hit[1] or hit[2]).strip() for hit in _ALLERGY.finditer(text)]
+    said = affirmed(_as_read(text, linker, facts), text)
+    every = in_time(said, text, facts)
+    mentions = [m for m in every if m.iri and not m.negated]
+    past = {m.iri for m, was in zip(every, said, strict=True) if m.negated and not was.negated}
+    over = past - {m.iri for m in mentions}
+    told = [
+        _ALLERGEN_END.sub("", hit[1] or hit[2]).strip() for hit in _ALLERGY.finditer(text)
+        if not _NO.search(text[: hit.start()])
+    ]  # fmt: skip
     foods = [
         m for m in linker.link(text) if m.iri and facts.is_a(m.iri, *MATERIAL, SHIYI.FoodGroup)
     ]  # with the denied ones: 不吃 denies
-    bring_on = [m for m in allergens_of(text, foods) if not _NO.search(text[: m.start])]
-    allergens = list(
-        dict.fromkeys((*told, *(m.text for m in bring_on if m.text not in "".join(told))))
-    )
+    bring_on = list(allergens_of(text, foods))
+    named = [m.text for m in bring_on if not any(t in m.text or m.text in t for t in told)]
+    allergens = list(dict.fromkeys((*told, *named)))
     avoids = [m.text for m in not_eaten(text, foods) if m not in bring_on]
     age = next((float(hit[1]) for hit in _AGE.finditer(text) if float(hit[1]) <= _OLDEST), None)
     return Profile(
         age=age,
         sex=next((sex for sex, said in _SEX if said.search(text)), ""),
-        pregnant=_said(_PREGNANT, text), lactating=_said(_LACTATING, text),
+        pregnant=None if _WITH_CHILD in over else _said(_PREGNANT, text),
+        lactating=_said(_LACTATING, text),
         medicines=_those(text, mentions, facts, allergens),
         allergies=tuple(a for a in dict.fromkeys(allergens) if a)[:5],
         conditions=tuple(
-            m.text for m in mentions
+            _name(m, text, linker) for m in mentions
             if (facts.is_a(m.iri, SHIYI.Disease) and not facts.is_a(m.iri, SHIYI.EmergencySign))
             or facts.of(m.iri, SHIYI.excludesFoodGroup)
         )[:5],
         constitution=next((m.text for m in mentions if facts.is_a(m.iri, SHIYI.Constitution)), ""),
         avoids=tuple(dict.fromkeys(avoids))[:_MOST],
     )  # fmt: skip
+
+
+def _as_read(text: str, linker: Linker, facts: Facts) -> tuple[Mention, ...]:
+    """Link words as a question is read: values that are low, several states in one word."""
+    return as_measured(collective(linker.link(text), text, linker.link), text, facts)
+
+
+def _name(mention: Mention, text: str, linker: Linker) -> str:
+    """Give the word, or the name of what it was read as, where the word alone says otherwise."""
+    alone = [m.iri for m in linker.link(mention.text)]
+    label = mention.label_zh if language_of(text) == "zh" else mention.label_en
+    return mention.text if alone == [mention.iri] else label or mention.text
 
 
 def _said(cue: re.Pattern[str], text: str) -> bool | None:
@@ -119,5 +141,6 @@ def _those(
     )[:_MOST]  # fmt: skip
 
 
+_WITH_CHILD: Final = resource("population-pregnant").value
 _ALCOHOL: Final = resource("drug-ethanol").value  # no medicine that somebody takes
 _MOST, _OLDEST = 10, 130

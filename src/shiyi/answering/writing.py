@@ -41,6 +41,7 @@ from shiyi.answering.reading import Reading
 from shiyi.answering.report import asked_for, nothing, report, spoken_of
 from shiyi.answering.runtime import Runtime
 from shiyi.model.answer import SafetyWarning
+from shiyi.model.names import resource
 from shiyi.ontology.terms import SHIYI
 
 _MOST_CHECKED: Final = 8
@@ -151,6 +152,34 @@ def _rests(part: Part) -> bool:
     return any(line.facts for s in (part.opening, *part.sections) for line in s.lines)
 
 
+_REACTION: Final = resource("symptom-allergic-reaction").value
+
+
+def _allergic(desk: Desk, part: Part) -> None:
+    """Warn of a medicine of a class that somebody is allergic to, or to another member of it."""
+    allergies, voice = desk.reading.person.allergies, desk.voice
+    theirs = {near: a for a in reversed(allergies) for near in desk.facts.above(a)[1:]}
+    for drug in desk.reading.drugs:
+        above = desk.facts.above(drug)
+        own = next((near for near in above if near in allergies), "")
+        reacts = {
+            f.subject: f for near in above if near in theirs
+            for f in desk.facts.of(near, SHIYI.hasAdverseReaction) if f.object == _REACTION
+        }  # fmt: skip
+        shared = next(iter(reacts), "")
+        if not (own or shared):
+            continue
+        names = {"x": voice.name(drug), "y": voice.name(own or shared)}
+        names |= {} if own else {"z": voice.name(theirs[shared])}
+        text = voice.say("v_allergic_drug" if own else "v_allergic_kin", **names)
+        text = capital(text, voice.language)
+        facts = () if own else (reacts[shared],)
+        part.warnings.append(SafetyWarning("contraindicated", text, tuple(f.claim for f in facts)))
+        part.note(*facts)
+        part.told.add(text)
+        part.opening.add(text, *facts)
+
+
 def _first(desk: Desk, part: Part) -> None:
     """Say what must come before everything: emergencies, medicines, cures."""
     reading, voice = desk.reading, desk.voice
@@ -162,6 +191,7 @@ def _first(desk: Desk, part: Part) -> None:
         part.warnings.append(SafetyWarning("emergency", text, tuple(f.claim for f in flags)))
         if not reading.drugs:
             part.opening.add(voice.say("o_doctor_first"))
+    _allergic(desk, part)
     if reading.wants(Intent.STOP):
         drugs = voice.names(reading.person.drugs) or voice.say("s_stop_any")
         text = voice.say("s_stop", drugs=drugs)

@@ -2,14 +2,20 @@
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from shiyi.cli.ask import read_profile
 from shiyi.cli.telling import Printing
 from shiyi.errors import UsageError
 from shiyi.settings import Settings
 
+if TYPE_CHECKING:
+    from shiyi.answering.conversation import Context
+
+_FORGET = re.compile(r"(?:forget|drop)\s+(.+)|(?:忘掉|忘了|不用记)(.+)", re.IGNORECASE)
 _LEAVE = frozenset({"exit", "quit", "bye", "退出", "再见"})
 
 
@@ -33,6 +39,10 @@ def run(args: argparse.Namespace, settings: Settings) -> int:
         runtime = Runtime.open(base, settings)
         model = model_from(settings.models, os.environ)
         for line in _lines():
+            if dropped := _dropped(line, context):
+                context = context.without(dropped)
+                _tell_held(context)
+                continue
             printing = Printing()
             try:
                 turn = converse(
@@ -45,7 +55,24 @@ def run(args: argparse.Namespace, settings: Settings) -> int:
             context = turn.context
             printing.finish(turn.answer)
             print(flush=True)
+            _tell_held(context)
     return 0
+
+
+def _tell_held(context: "Context") -> None:
+    """Say on standard error what is held of the asker, and how to have it dropped."""
+    if held := [f"{key} {value}" for key, value in context.profile.held()]:
+        print(f"held for this chat: {'; '.join(held)} (forget WORD / 忘掉…)", file=sys.stderr)
+
+
+def _dropped(line: str, context: "Context") -> frozenset[tuple[str, str]]:
+    """Give what is held and told to be forgotten: a word of it, or all of it."""
+    told = _FORGET.fullmatch(line.strip())
+    if told is None:
+        return frozenset()
+    word, held = (told[1] or told[2]).strip().lower(), context.profile.held()
+    every = word in {"all", "everything", "全部", "所有"}
+    return frozenset(p for p in held if every or word in (p[0].lower(), p[1].lower()))
 
 
 def _lines() -> Iterator[str]:

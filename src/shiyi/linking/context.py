@@ -34,7 +34,7 @@ _SCHEME_TALK = re.compile(
 )
 _NEAR = 200  # characters before and behind a name in which natures are spoken of
 _SCHEME_NEIGHBOURS = frozenset("性味归入经微大小有偏而寒热温凉平辛甘酸苦咸淡涩肝心脾肺肾胃胆")
-_BEFORE = frozenset("对吃喝用加放煮泡炒炖熬服食买和与跟或及配同把拿是有要点些补含说了合患得")
+_BEFORE = frozenset("那对吃喝用加放煮泡炒炖熬服食买和与跟或及配同把拿是有要点些补含说了合患得")
 _AFTER = frozenset(
     "过吗么呢吧啊能可以和与跟或及同会是有对的泡煮炖炒汤水茶粥好行还都要一放做时怎适不换代停"
 )
