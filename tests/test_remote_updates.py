@@ -286,3 +286,15 @@ def test_a_where_that_the_profile_cannot_say_is_named(
             updater.update(text, author())
     else:
         assert updater.update(text, author()).added == 1
+
+
+def test_a_large_upload_and_its_removal_go_in_parts(
+    updater: Updater, remote: KnowledgeBase
+) -> None:
+    lines = "".join(f"<urn:s{n}> <urn:p{n % 7}> <urn:o{n}>, '{n}'@en .\n" for n in range(250))
+    there = f"{G.value}/2"
+    assert updater.merge(there, [Part("ttl", lines.encode())], "", author()).added == 500
+    assert updater.merge(there, [Part("ttl", lines.encode())], "", author()).added == 0
+    text = f"DELETE {{ GRAPH <{there}> {{ ?s ?p ?o }} }} WHERE {{ GRAPH <{there}> {{ ?s ?p ?o FILTER(ISIRI(?o)) }} }}"
+    assert updater.update(text, author()).removed == 250
+    assert updater.drop(there, author()).removed == 250

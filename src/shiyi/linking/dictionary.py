@@ -4,6 +4,7 @@ import sys
 import zlib
 from dataclasses import dataclass
 from itertools import chain
+from threading import Lock
 from typing import NamedTuple
 
 import daachorse
@@ -55,13 +56,15 @@ class Dictionary:
     def __init__(self, index: LabelIndex, made: Mapped | None = None) -> None:
         """Take the forms of the names of ``index`` from what was ``made``, else make them."""
         self.index = index
+        self._sealed, self._unsealing = memoryview(b""), Lock()
+        self._made: daachorse.CharwiseDoubleArrayAhoCorasick | None = None
         if made is None:
             self._make()
         else:
             self.forms = made.strings("form")
             self._bounds, self._packed = made["sense.bounds"], made["sense"]
             self._gated, self._edged = made["form.gated"].data, made["form.edged"].data
-            self._automaton = _opened(made)
+            self._sealed = _checked(made)
 
     def _make(self) -> None:
         packed = _collected(self.index)
@@ -80,7 +83,18 @@ class Dictionary:
         self._gated = memoryview(bytes(gated))
         self._edged = memoryview(bytes(is_latin(form[0]) or is_latin(form[-1]) for form in forms))
         # by characters: over bytes, Chinese costs three times the steps and wide states
-        self._automaton = daachorse.CharwiseDoubleArrayAhoCorasick(forms)
+        self._made = daachorse.CharwiseDoubleArrayAhoCorasick(forms)
+
+    @property
+    def _automaton(self) -> daachorse.CharwiseDoubleArrayAhoCorasick:
+        """Give the automaton, read when it is first asked for: a page needs none."""
+        if self._made is None:
+            with self._unsealing:
+                if self._made is None:
+                    read = daachorse.CharwiseDoubleArrayAhoCorasick.deserialize
+                    self._made = read(zstd.decompress(self._sealed))
+                    self._sealed = memoryview(b"")
+        return self._made
 
     def arrays(self) -> dict[str, Array]:
         """Give the forms as arrays to write."""
@@ -169,11 +183,11 @@ def _sense(packed: int) -> Sense:
     return Sense(packed >> 2 * _BITS, packed >> _BITS & _MASK, packed & _MASK)
 
 
-def _opened(made: Mapped) -> daachorse.CharwiseDoubleArrayAhoCorasick:
+def _checked(made: Mapped) -> memoryview:
     held = made["automaton"].data
     if zlib.crc32(held) != int(made["automaton.check"][0]):  # reading it trusts every byte
         raise IndexMismatchError(f"{made.path} is damaged: run `shiyi build` again")
-    return daachorse.CharwiseDoubleArrayAhoCorasick.deserialize(zstd.decompress(held))
+    return held
 
 
 _Packed = int | dict[int, int] | None  # a sense, or some by concept; none: it names nothing
