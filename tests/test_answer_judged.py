@@ -161,3 +161,31 @@ def test_a_kind_of_what_was_asked_about_is_named(runtime: Runtime) -> None:
 
 def test_little_milk_is_no_wish_to_eat_little(runtime: Runtime) -> None:
     assert ask(runtime, "产后奶少吃什么下奶").recommendations
+
+
+@pytest.mark.parametrize("method", ["fused", "bm25"])
+def test_each_of_many_things_is_checked(runtime: Runtime, method: str) -> None:
+    question = "孕妇能不能吃龙眼、荔枝、樱桃、苹果、螃蟹、马齿苋、藏红花"
+    warned = " ".join(w.text for w in ask(runtime, question, method=method).warnings)
+    for each in ("螃蟹", "马齿苋", "西红花"):
+        assert each in warned
+
+
+def test_a_word_for_many_diseases_is_warned_of_as_each(runtime: Runtime) -> None:
+    assert "肝炎慎用" in " ".join(w.text for w in ask(runtime, "肝不好能吃何首乌吗").warnings)
+    assert "狼疮" not in ask(runtime, "类风湿能吃苜蓿吗").text
+
+
+@pytest.mark.parametrize(
+    ("question", "warned"),
+    [
+        ("不到一岁的宝宝能吃蜂蜜吗", True), ("一岁以内能吃蜂蜜吗", True), ("一岁宝宝能喝蜂蜜吗", True),
+        ("baby under 1 year old, honey?", True), ("新生儿能喝蜂蜜水吗", True),
+        ("一岁半的宝宝能吃蜂蜜吗", False), ("三岁宝宝能吃蜂蜜吗", False), ("my 2 year old, honey ok?", False),
+    ],
+)  # fmt: skip
+def test_honey_is_warned_of_up_to_the_first_birthday(
+    runtime: Runtime, question: str, warned: bool
+) -> None:
+    said = " ".join(w.text for w in ask(runtime, question).warnings)
+    assert ("婴儿" in said or "infants" in said) is warned

@@ -26,6 +26,10 @@ _SPAN_BEFORE: Final = re.compile(
 _SPAN_AFTER: Final = re.compile(
     r"了|前|后|以来|内|一次|没|不|的?身孕|\s+(?:ago|pregnant|along|later|now|of\b|after|before)"
 )
+_NOT_YET: Final = re.compile(
+    r"(?:不到|未满|不满|没满|还没到?|不足|没到|快|将近|差点)\s*$|\b(?:under|below|less than|not yet|almost|nearly|younger than)\s+(?:the age of )?$"
+)
+_WITHIN: Final = re.compile(r"以内|以下|之内|不到|\s+(?:or younger|or under|and under)")
 _OLD: Final = re.compile(r"[ -]olds?\b|大")
 _CHILD: Final = re.compile(
     r"宝宝|[大小二三]宝|老[大二三]|婴|娃|孩|小儿|儿子|女儿|幼|新生|\b(?:baby|babies|infants?|newborn|child|children|toddler|kids?|sons?|daughters?|boys?|girls?|twins?|eldest|youngest|little one|grand(?:son|daughter|child))\b"
@@ -85,7 +89,10 @@ def _age(hit: re.Match[str], text: str) -> float | None:
     before, after = text[: hit.start()], text[hit.end() :]
     unit, count = hit[2], _number(hit[1])
     if "岁" in unit or unit.startswith("year") or unit in {"yo", "y/o"}:
-        return count
+        count += 0.5 if after.startswith("半") else 0.0
+        # "not yet one", and "one" itself, which may be said of the first year
+        younger = _NOT_YET.search(before) or _WITHIN.match(after) or count == 1
+        return count - 0.1 if younger else count
     said = _OLD.match(after) or _CHILD.search(text)
     lasting = _SPAN_BEFORE.search(before) or _SPAN_AFTER.match(after)
     if not said or (lasting and not _OLD.match(after)):

@@ -32,7 +32,7 @@ from shiyi.ontology.terms import SHIYI
 
 _UNHELD: Final = (SHIYI.ChemicalEntity, SHIYI.TherapeuticClass)  # no source warns of them as such
 _ALCOHOL: Final = resource("drug-ethanol").value
-_MOST, _MOST_GROUPS = 8, 4
+_MOST, _DESCRIBED, _CHECKED = 12, 4, 16  # things described, and all that are checked
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +53,11 @@ def consult(desk: Desk) -> Part:
     part = Part()
     alone, every = list[str](), list[Finding]()
     apart = asks_difference(desk.reading.question) and not desk.reading.person.drugs
-    for group in desk.reading.groups[:_MOST_GROUPS]:
+    for place, group in enumerate(desk.reading.groups[:_CHECKED]):
         case = _case(desk, group)
+        if place >= _DESCRIBED and not case.found:
+            _unrecorded(desk, case, part)
+            continue
         met = {f.material for f in case.found}
         every += case.found
         # ginkgo may be its leaf or its seed: what meets the medicine is told before the other's poison
@@ -74,6 +77,10 @@ def consult(desk: Desk) -> Part:
     told_apart(desk, part)
     _beside(desk, part)
     _implied(desk, every, part)
+    if rest := desk.reading.groups[_CHECKED:]:
+        part.opening.add(
+            desk.voice.say("m_unchecked", x=desk.voice.names(g[0] for g in rest[:_MOST]))
+        )
     if alone:
         part.take(sheet(desk, alone))
     part.opening.lines.sort(key=lambda line: not line.facts)  # what is recorded comes first
@@ -92,6 +99,13 @@ def consult(desk: Desk) -> Part:
         part.opening.add(desk.voice.say("o_sheet", items=names))
     _closing(desk, part)
     return part
+
+
+def _unrecorded(desk: Desk, case: Case, part: Part) -> None:
+    """Say in a word that nothing is held of one of many things; poisons are told all the same."""
+    _poisons(desk, case.materials, part)
+    values = {"x": called(desk, case.materials), "y": desk.voice.names(case.targets)}
+    part.missing.append(desk.voice.say("m_pair", **values))
 
 
 def _beside(desk: Desk, part: Part) -> None:

@@ -45,7 +45,13 @@ def as_measured(mentions: Iterable[Mention], question: str, facts: Facts) -> tup
     text = fold(question)
     if len(text) != len(question):
         text = question.lower()
-    return tuple(_measured(m, text, facts) for m in mentions)
+    read = [_measured(m, text, facts) for m in mentions]
+    whole = [m for m in read if m.end - m.start > len(fold(m.text))]
+    read = [replace(m, text=question[m.start : m.end]) if m in whole else m for m in read]
+    return tuple(
+        m for m in read
+        if m.iri or not any(w.start <= m.start and m.end <= w.end for w in whole)
+    )  # fmt: skip
 
 
 def _measured(mention: Mention, text: str, facts: Facts) -> Mention:
@@ -54,13 +60,14 @@ def _measured(mention: Mention, text: str, facts: Facts) -> Mention:
         return mention
     after = text[mention.end :]
     low = resource(_LOW_OF[word]).value if _LOW_OF[word] else ""
-    if _LOW.match(after):
+    if low_words := _LOW.match(after):
         if low not in facts.labels:
             return replace(mention, negated=True)
         said = facts.labels[low]
         return replace(
             mention, iri=low, label_zh=said.get("zh", ""), label_en=said.get("en", ""),
             cui=facts.cuis.get(low, ""), kind=facts.classes.get(low, ""), alternatives=(),
+            end=mention.end + low_words.end(),
         )  # fmt: skip
     if _NORMAL.match(after) and not _KEPT_DOWN.search(text):
         return replace(mention, negated=True)

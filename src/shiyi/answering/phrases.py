@@ -127,6 +127,7 @@ PHRASES: Final[Mapping[str, tuple[str, str]]] = {
                   "“{word}” in the profile was not recognised and could not be checked; tell your doctor or pharmacist"),
     "m_contradiction": ("个人情况里既写了男性又写了怀孕；这里按怀孕检查，请核对",
                         "the profile says both male and pregnant; the check was made as for pregnancy, please correct it"),
+    "m_unchecked": ("一次问得太多，这几样没有核对，请另问：{x}。", "Too many things at once: these were not checked, please ask again: {x}."),
     "m_pair": ("没有{x}与{y}的记载；没有记载不等于没有风险", "no record joins {x} with {y}; that does not mean no risk"),
     "q_drugs": ("正在用哪些药或补充剂？", "Which medicines or supplements do you take?"),
     "q_drugs_pregnant": ("正在用哪些药或补充剂？是否怀孕或哺乳？",

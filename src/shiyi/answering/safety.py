@@ -13,6 +13,7 @@ from shiyi.ontology.terms import SHIYI
 
 _Parts = tuple[tuple[str, tuple[Fact, ...]], ...]
 SEVERITIES: Final = ("emergency", "contraindicated", "interaction", "caution")
+_MANY: Final = 3  # ours: kinds that make a word one for a whole group of diseases
 _MOST_KEPT: Final = 256  # sets of states whose consequences are kept
 _NO_KIN: Final = frozenset(resource(f"foodgroup-{name}").value for name in ("fruit", "vegetable"))
 _PRONE: Final = resource("population-allergic").value
@@ -172,6 +173,7 @@ class Safety:
         if state in self._implied:
             return self._implied[state]
         reached: dict[str, tuple[Fact, ...]] = dict.fromkeys(self.facts.above(state), ())
+        reached |= self._kinds_of(state)
         queue = list(reached)
         while queue:
             here = queue.pop(0)
@@ -181,6 +183,16 @@ class Safety:
                         reached[above] = (*reached[here], link)
                         queue.append(above)
         return self._implied.setdefault(state, tuple(reached.items()))
+
+    def _kinds_of(self, state: str) -> dict[str, tuple[Fact, ...]]:
+        """List the diseases that one word for many may mean: who has "a liver disease" may have hepatitis."""
+        if not self.facts.is_a(state, SHIYI.Disease):
+            return {}
+        links = [
+            f for f in self.facts.into(state, SHIYI.judgedAs)
+            if self.facts.is_a(f.subject, SHIYI.Disease)
+        ]  # fmt: skip
+        return {f.subject: (f,) for f in links} if len(links) >= _MANY else {}
 
     def _parts(self, material: str) -> _Parts:
         """List the material, what it is a kind of, its own kinds, and what it is made of."""
