@@ -80,6 +80,11 @@ _TOXIC_EN: Final = (
     r"aconite|monkshood|kernels?|ginkgo (?:nuts?|seeds?)|cassava|nux vomica|pinellia|"
     r"wild mushrooms?|puffer ?fish"
 )  # fmt: skip
+_WILD: Final = r"(?:野生?的?|山上的?|毒|不认识的?)(?:蘑菇|菌子?|果子?|菌菇)"
+_ILL: Final = r"(?:肚子|胃|腹)[^。？！]{0,4}[疼痛]|腹痛|胃痛|恶心|想吐|难受|不舒服|头晕|发麻|腹泻|拉稀|看不清"
+_ILL_EN: Final = (
+    r"\b(?:sick|nause\w*|(?:stomach|belly|tummy|abdominal)[ -]?(?:\w+ )?(?:aches?|pains?|cramps?|hurts?)|hurts|dizzy|unwell|ill)\b"
+)
 _BLACK: Final = (
     r"\b(?:tarry|tar|black(?! (?:sesame|beans?|tea|rice|peppers?|fungus|soy\w*|wolf|seeds?|dates?|plums?|"
     r"chicken|cardamom|mulberr\w+|goji|garlic|cumin|currants?|cohosh)))\b"
@@ -197,8 +202,10 @@ _TABLE: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
     ("symptom-suspected-poisoning", (
         r"(?:误吞|误食|误服|吞下|吞了|吞进|咽下了?)[^，。？！]{0,10}(?:电池|磁|硬币|钉|针|玻璃|干燥剂|洗衣|樟脑|药|维生素|异物|纽扣|弹珠)",
         r"(?:毒蘑菇|野蘑菇|野生菌|见手青|野菜|四季豆|豆角|发芽)[^。？！]{0,10}(?:上吐下泻|呕吐|吐了|吐|拉肚子|腹泻|头晕|看到小人|幻觉)",
+        _near(rf"(?:{_ATE_ZH}|误食|采了?)[^。？！]{{0,8}}{_WILD}", rf"(?<!治)(?<!缓解){_ILL}", 14),
         (r"\bswallow(?:ed|s)\b[^.?!]{0,30}\b(?:batter(?:y|ies)|magnets?|coins?|pins?|needles?|glass|mothballs?|pods?|gumm(?:y|ies)"
         r"|pills?|tablets?|vitamins?|medicines?|beads?|buttons?)\b"),
+        _near(rf"(?:{_ATE}|\bpicked\b).{{0,30}}\b(?:wild|foraged|picked|garden|forest|poisonous) (?:\w+ )?(?:mushrooms?|fungi|berr(?:y|ies))\b", _ILL_EN, 60),
         r"\b(?:wild |foraged )?(?:mushrooms?|fungi)\b[^.?!]{0,40}\b(?:vomit\w*|throwing up|threw up|diarrh\w+|hallucinat\w*)\b",
         r"(?:漂白水|漂白剂|84消毒液|消毒液|双氧水|亚氯酸钠|二氧化氯)[^。？！]{0,8}(?:喝|口服|灌肠|治)|(?:喝|口服|灌肠)[^。？！]{0,6}(?:漂白|消毒液|双氧水|二氧化氯)",
         r"\b(?:drink\w*|drank|enema|swallow\w*|cure|treat|for)\b.{0,25}\b(?:bleach|chlorine dioxide|turpentine|mms)\b|\bbleach enema\b",
@@ -214,7 +221,7 @@ _TABLE: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
         (rf"{_ATE}.{{0,15}}\b(?:whole bottle|entire bottle|bottle of|too many|a handful of|"
         r"double|triple|\d\d+\b(?! ?(?:mg|mcg|g|ml|iu|units?)\b))\b.{0,25}\b(?:pills?|tablets?|capsules?|medicines?|doses?)\b"),
         r"(?:蛇|蝎子|蜈蚣|毒虫)[^。，]{0,2}(?:咬|蜇|蛰)|\bsnake ?bites?\b|\bbitten by an? [^.?!]{0,12}snake",
-        _near(r"(?:喝|饮)(?:了|过|完)[^。？！]{0,8}(?:酒|啤)", r"(?:吃|服|打|输)(?:了|过|完)[^。？！]{0,4}头孢", 8),
+        _near(r"(?:喝|饮)(?:了|过|完)[^。？！]{0,8}(?:酒|啤|藿香正气水|十滴水)", r"(?:吃|服|打|输)(?:了|过|完)?[^。？！]{0,4}(?:头孢|甲硝唑)(?!前)", 8),
         _near(r"\bdrank (?:\w+ ){0,4}(?:alcohol|wine|beer|liquor|vodka|whisk\w+)",
               r"\btook (?:\w+ ){0,3}(?:cef\w+|ceph\w+|metronidazole|disulfiram)", 20),
         r"\boverdos\w*|\bpoisoned\b|(?:drank|swallowed) (?:\w+ ){0,2}(?:bleach|pesticide|cleaner)",

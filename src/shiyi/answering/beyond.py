@@ -16,9 +16,11 @@ TOPICS: Final[Mapping[str, tuple[str, str]]] = {
     "outlook": ("病程和预后", "how an illness goes on and how long people live with it"),
     "tests": ("检查和确诊", "tests and how something is diagnosed"),
     "fertility": ("生育", "fertility"),
+    "abortion": ("终止妊娠", "ending a pregnancy"),
+    "animals": ("动物能吃什么", "what animals may eat"),
     "activity": ("运动、出行和日常活动", "exercise, travel and everyday activities"),
 }
-MEDICAL: Final = frozenset(TOPICS) - {"price", "purchase"}  # what a doctor can be asked
+MEDICAL: Final = frozenset(TOPICS) - {"price", "purchase", "animals"}  # what a doctor can be asked
 _MAY_ZH: Final = r"(?:会不会|是不是会?|是否会?|能不能|可不可以|还?能|还?可以|会)?"
 _ZH: Final[tuple[tuple[str, str], ...]] = (
     ("heredity", rf"{_MAY_ZH}(?:遗传|传给(?:孩子|下一代|儿女|子女))(?:性|病)?(?:给[^，。？?]{{1,6}})?(?:吗|呢)?"),
@@ -30,6 +32,9 @@ _ZH: Final[tuple[tuple[str, str], ...]] = (
                  r"|会不会死|会死(?:吗|么)|多(?:久|长时间)(?:才|能|会|可以)+(?:痊愈|恢复|好)|几天(?:才|能|会)+好|严重不严重|严重吗")),
     ("tests", r"(?:怎么|如何)(?:检查|确诊|化验|查出)|(?:做|查|要做)(?:什么|哪些)(?:检查|化验|项目)?(?=[吗呢？?，。]|$)|要不要(?:做|打)[^，。？?]{1,8}"),
     ("fertility", (r"(?:会不会|会)?影响(?:生育|怀孕|要孩子)|(?:还?能|还?可以|能不能)(?:生育|生孩子|要孩子|怀孕|怀上|生二胎)(?:吗)?")),
+    ("abortion", (r"(?:打|堕)(?:掉)?胎(?:儿)?|(?:想|要|怎么|如何|怎样)(?:才能|能)?(?:自己|自然|快速)?(?:把孩子|把胎儿)?(?:流产|流掉|打掉)(?:孩子|胎儿)?"
+                  r"|(?<!别)(?:吃|喝)(?:什么|啥|哪些)(?:东西|食物|药)?(?:才|就|会|能|可以|容易)*(?:自然)?(?:流产|流掉|小产)")),
+    ("animals", r"(?:我家|给|家里的?|喂)?(?:猫咪?|狗狗|小狗|狗|宠物|仓鼠|兔子|鹦鹉)(?:能不能|可不可以|可以|能|会)?(?:吃|喝|误食|舔)(?:了|过|到)?[^，。？?]{0,8}"),
     ("activity", (r"(?:能不能|可不可以|还?能|还?可以)(?:去)?(?:运动|跑步|游泳|健身|爬山|坐飞机|开车|同房|洗头|洗澡|拔牙|纹身|上班|打疫苗|接种)[^，。？?]{0,4}")),
 )  # fmt: skip
 _EN: Final[tuple[tuple[str, str], ...]] = (
@@ -44,6 +49,9 @@ _EN: Final[tuple[tuple[str, str], ...]] = (
                  r"|(?:will|am|is|are) (?:i|he|she|they|my \w+) (?:going to )?(?:die|dying)|(?:is|are) (?:\w+ ){1,3}(?:fatal|deadly|terminal|curable|serious)|how serious is")),
     ("tests", r"how (?:is|are|do (?:they|doctors) ) ?(?:\w+ ){0,3}diagnosed?|(?:what|which) (?:blood )?tests?|do i need (?:a|an) (?:scan|x ray|blood test|mri|ct|vaccine)"),
     ("fertility", r"(?:affect|affects|hurt|harm) (?:my )?fertility|can i (?:still )?(?:get pregnant|conceive|have (?:children|kids|a baby))"),
+    ("abortion", (r"(?:have an |an |self |induce an? )?(?:abortion|miscarriage) (?:naturally|at home|herbs?|tea|pills?)|(?:end|terminate|abort) (?:my|the|this|a) (?:pregnancy|baby)"
+                  r"|(?:cause|induce|bring on|have) an? (?:abortion|miscarriage)|get rid of (?:my|the|this) (?:pregnancy|baby)")),
+    ("animals", r"my (?:\w+ )?(?:cat|dog|puppy|kitten|pet|hamster|rabbit|parrot)s? (?:ate|eat|eats|has eaten|drank|licked|swallowed|have|has|take)(?: \w+){0,3}|(?:can|may|should) (?:my )?(?:cats?|dogs?|puppies|kittens?|pets?|rabbits?) (?:eat|drink|have|take)(?: \w+){0,3}"),
     ("activity", r"(?:can|may|should|could) i (?:still )?(?:exercise|run|jog|swim|fly|drive|work|travel|have sex|go to work|get vaccinated|get a tattoo|shower|bathe)"),
 )  # fmt: skip
 _TABLE: Final = tuple(

@@ -213,9 +213,12 @@ def _syndromes(reading: Reading, runtime: Runtime) -> list[str]:
 
 
 def _profile_seeds(runtime: Runtime, reading: Reading) -> list[str]:
-    """Take the constitution of the profile for a seed, where the question names no trouble."""
+    """Take who it is for as a seed, where the question names no trouble and no effect.
+
+    Who wants to stop nursing (回奶) is not helped by what suits nursing women.
+    """
     mine = [s for s in reading.person.states if runtime.facts.is_a(s, SHIYI.Constitution)]
-    if reading.ailments:
+    if reading.ailments or reading.aims:
         return mine
     return [*mine, *reading.populations]
 

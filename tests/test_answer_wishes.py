@@ -1,0 +1,105 @@
+"""What somebody wants is read from the whole question: to stop nursing, to leave out, to end a pregnancy."""
+
+import pytest
+
+from shiyi.answering.alarms import emergency_signs
+from shiyi.answering.beyond import beyond_food
+from shiyi.answering.cues import Intent, intents_of
+from shiyi.answering.pipeline import ask
+from shiyi.answering.runtime import Runtime
+from shiyi.model.names import resource
+
+
+@pytest.mark.parametrize("question", ["哺乳期想回奶吃什么", "哺乳期回奶吃什么？炒麦芽可以吗"])
+def test_who_wants_to_stop_nursing_is_given_nothing_that_brings_milk(
+    runtime: Runtime, question: str
+) -> None:
+    told = ask(runtime, question)
+    assert "猪蹄汤" not in told.text
+    assert "回乳" in told.text
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "想打胎吃什么能流产", "吃什么东西容易流产", "怎么自己流产", "how to end my pregnancy with herbs",
+        "what tea can induce an abortion", "how do I get rid of the baby",
+    ],
+)  # fmt: skip
+def test_who_asks_how_to_end_a_pregnancy_is_sent_to_a_doctor_and_given_no_food(
+    runtime: Runtime, question: str
+) -> None:
+    assert "abortion" in beyond_food(question)
+    told = ask(runtime, question)
+    assert not any(said in told.text for said in ("可以考虑", "推荐与理由", "What to consider"))
+    assert "请问医生" in told.text or "ask a doctor" in told.text
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "容易流产吃什么保胎", "流产后吃什么补身体", "怀孕吃薏米会流产吗", "习惯性流产的人能吃山楂吗",
+        "foods after a miscarriage", "can papaya cause miscarriage", "狗肉能吃吗", "被狗咬了吃什么",
+    ],
+)  # fmt: skip
+def test_who_fears_or_has_had_a_miscarriage_is_answered(question: str) -> None:
+    assert not beyond_food(question)
+
+
+@pytest.mark.parametrize(
+    "question", ["我家猫吃了百合怎么办", "my cat ate lily", "can dogs eat grapes"]
+)
+def test_what_animals_may_eat_is_not_known_here(question: str) -> None:
+    assert beyond_food(question) == ("animals",)
+
+
+@pytest.mark.parametrize(
+    ("question", "emergency"),
+    [
+        ("吃了野生蘑菇肚子疼", True), ("采的野蘑菇吃了以后恶心想吐", True), ("误食不认识的果子后难受", True),
+        ("I ate wild mushrooms and my stomach hurts", True), ("We picked garden berries, ate some and feel sick", True),
+        ("吃头孢后喝了藿香正气水怎么办", True), ("野生菌怎么做好吃", False), ("吃野蘑菇治肚子疼吗", False),
+        ("Are wild blueberries good for you?", False),
+    ],
+)  # fmt: skip
+def test_who_feels_ill_after_a_wild_mushroom_is_an_emergency(
+    question: str, emergency: bool
+) -> None:
+    assert ("symptom-suspected-poisoning" in emergency_signs(question)) is emergency
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Which supplements should be avoided before surgery?", "手术前哪些保健品不能吃", "手术前要停哪些保健品",
+        "Which supplements should I stop before surgery next week?", "孕妇什么水果不能吃", "痛风哪些海鲜要避免",
+    ],
+)  # fmt: skip
+def test_what_is_to_be_left_out_is_no_wish_for_advice_whatever_it_is_called(question: str) -> None:
+    found = intents_of(question)
+    assert Intent.AVOID in found
+    assert Intent.ADVICE not in found
+
+
+@pytest.mark.parametrize(
+    "question", ["什么人不能吃山药", "什么体质不能喝绿茶", "什么时候不能吃人参"]
+)
+def test_who_or_when_is_asked_of_the_thing(question: str) -> None:
+    assert Intent.AVOID not in intents_of(question)
+
+
+def test_before_an_operation_more_than_a_few_supplements_are_listed(runtime: Runtime) -> None:
+    told = ask(runtime, "Which supplements should be avoided before surgery?")
+    assert len(told.citations) >= 8
+
+
+def test_milk_of_a_mother_is_no_food_of_a_cow(runtime: Runtime) -> None:
+    told = ask(runtime, "how to dry up breast milk naturally, can I drink sage tea")
+    cow = resource("substance-niunai").value
+    assert cow not in {mention.iri for mention in told.linked}
+
+
+def test_a_cramp_is_no_soy_sauce(runtime: Runtime) -> None:
+    told = ask(runtime, "晚上老抽筋补什么")
+    assert "酱油" not in told.text
+    assert resource("symptom-muscle-cramps").value in {m.iri for m in told.linked}
