@@ -173,7 +173,27 @@ def test_each_of_many_things_is_checked(runtime: Runtime, method: str) -> None:
 
 def test_a_word_for_many_diseases_is_warned_of_as_each(runtime: Runtime) -> None:
     assert "肝炎慎用" in " ".join(w.text for w in ask(runtime, "肝不好能吃何首乌吗").warnings)
-    assert "狼疮" not in ask(runtime, "类风湿能吃苜蓿吗").text
+    assert "系统性红斑狼疮" not in ask(runtime, "类风湿能吃苜蓿吗").text
+
+
+@pytest.mark.parametrize(
+    ("question", "warned"),
+    [
+        ("我有心脏病能吃麻黄汤吗", "心脏病的一种"), ("heart disease, is licorice ok", "A disease of the heart"),
+        ("甲状腺不好能吃海带吗", "甲状腺疾病的一种"),
+    ],
+)  # fmt: skip
+def test_a_loose_word_for_an_organ_is_enough_to_warn(
+    runtime: Runtime, question: str, warned: str
+) -> None:
+    assert warned in " ".join(w.text for w in ask(runtime, question).warnings)
+
+
+def test_a_formula_is_not_unopposed_where_its_parts_are_warned_of(runtime: Runtime) -> None:
+    text = ask(runtime, "麻黄汤安全吗").text
+    assert "没有查到麻黄汤不宜" not in text
+    assert "麻黄" in text
+    assert "冠心病" in text
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ _LISTS: Final = (
     SHIYI.relatedConstitution,
 )  # fmt: skip
 _HARMS: Final = frozenset({SHIYI.hasAdverseReaction, SHIYI.hasAdverseEffectOn, SHIYI.safetyNote})
-_MOST_NAMED, _MOST_LISTED, _MOST_TEXTS, _MOST_RULES = 3, 5, 4, 4
+_MOST_NAMED, _MOST_LISTED, _MOST_TEXTS, _MOST_RULES, _MOST_PARTS = 3, 5, 4, 4, 3
 
 
 def sheet(desk: Desk, concepts: Iterable[str], *, first: bool = True) -> Part:
@@ -118,7 +118,24 @@ def _listed(desk: Desk, concept: str, part: Part, several: bool) -> bool:
                     part.warn(desk, each, told=True)
         name_piece: Piece = (voice.say("w_name", x=voice.name(concept)), ())
         part.section("h_caution").item(*joined(desk, [name_piece, *pieces]))
-    return len(section.lines) > before or bool(pieces)
+    made = _of_parts(desk, concept, part)
+    return len(section.lines) > before or bool(pieces) or made
+
+
+def _of_parts(desk: Desk, concept: str, part: Part) -> bool:
+    """Write what is recorded against what a formula or a dish is made of; tell whether anything is."""
+    told = 0
+    for link in desk.facts.of(concept, SHIYI.hasIngredient):
+        against = desk.safety.conditional(link.object)
+        pieces = caution_pieces(desk, against, 6)
+        if pieces and told < _MOST_PARTS:
+            name = desk.voice.say(
+                "l_has", x=desk.voice.name(concept), part=desk.voice.name(link.object)
+            )
+            first: Piece = (desk.voice.say("w_name", x=name), (link,))
+            part.section("h_caution").item(*joined(desk, [first, *pieces]))
+            told += 1
+    return told > 0
 
 
 def rules(desk: Desk) -> Part:
