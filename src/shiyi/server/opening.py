@@ -52,7 +52,7 @@ def open_site(path: Path, settings: Settings, read_only: bool = False) -> Site:
     open_to_all = settings.server.restricted
     view = AllowedStore(base.store, lambda: base.sequence, True, open_to_all, base)
     hidden = view.held.nodes
-    counts = Counts(view, whole=not hidden)
+    counts = Counts.of(base, view, whole=not hidden)
     runtime = Runtime.open(base, settings, view if hidden else None, hidden)
     living = Living(runtime)
     completer = _completer(runtime, base)

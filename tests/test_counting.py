@@ -1,0 +1,37 @@
+"""What a base holds is counted once and kept for the moment it was counted at."""
+
+import json
+from pathlib import Path
+
+from shiyi.model.rdf import Quad
+from shiyi.ontology.terms import RDF, SHIYI
+from shiyi.server.counting import FILE, Counts
+from shiyi.sparql.knowledge_base import KnowledgeBase
+from tests.contracts import A
+
+
+def test_counts_are_kept_until_something_is_written(small_kb: Path) -> None:
+    with KnowledgeBase.open(small_kb) as base:
+        first, place = dict(Counts.of(base, base.store, whole=True)), base.folder / "index" / FILE
+        assert first["quads"] == len(base.store)
+        said = json.loads(place.read_text("utf-8"))
+        said["counts"]["quads"] = 7
+        place.write_text(json.dumps(said), "utf-8")
+        assert Counts.of(base, base.store, whole=True)["quads"] == 7  # as it was kept
+        assert Counts.of(base, base.store, whole=False)["quads"] == first["quads"]
+    with KnowledgeBase.open(small_kb, write=True) as base:
+        base.writer.write([Quad(A, RDF.type, SHIYI.Food)], key="one", who="me", why="test")
+        after = Counts.of(base, base.store, whole=True)
+        assert after["Food"] == first.get("Food", 0) + 1
+        assert after["quads"] == len(base.store)
+
+
+def test_damaged_counts_and_a_folder_that_takes_none_are_no_fault(small_kb: Path) -> None:
+    with KnowledgeBase.open(small_kb) as base:
+        place = base.folder / "index" / FILE
+        place.write_bytes(b"[1, 2")
+        assert Counts.of(base, base.store, whole=True)["quads"] == len(base.store)
+        assert json.loads(place.read_text("utf-8"))["counts"]["quads"] == len(base.store)
+        place.unlink()
+        place.mkdir()  # nothing can take its place
+        assert Counts.of(base, base.store, whole=True)["quads"] == len(base.store)
