@@ -11,12 +11,14 @@ from shiyi.errors import KnowledgeBaseError
 from shiyi.model.rdf import canonical_blank_nodes, serialize
 from shiyi.ontology.terms import RDF, SHIYI
 from shiyi.publishing.sorting import sorted_once
+from shiyi.sparql.halves import lines_of_halves
 from shiyi.sparql.oxigraph import OxigraphStore
 from shiyi.sparql.store import QuadStore
 from shiyi.sparql.withheld import PRIVATE, Withheld
 
 _PIPED: Final = 1 << 20  # bytes read at once
 _BATCH: Final = 50_000  # quads written at once
+_LARGE: Final = 1_000_000  # quads from which two processes write them, at seconds each (ours)
 _LINE: Final = re.compile(
     rb'(\S+) (\S+) (<<\( .* \)>>|<[^>]*>|_:\S+|"(?:[^"\\]|\\.)*"(?:@\S+|\^\^<[^>]*>)?) (?:(\S+) )?\.'
 )
@@ -108,7 +110,10 @@ def by_graph(lines: Iterable[bytes]) -> Iterator[bytes]:
 def _stored(store: QuadStore) -> Iterator[bytes]:
     """Yield every quad as a line, in the store's own order, very many lines at once."""
     if isinstance(store, OxigraphStore):
-        yield from _piped(store)
+        large = store.still and (os.cpu_count() or 1) > 1 and len(store) >= _LARGE
+        yield from (
+            lines_of_halves(store.still, len(store)) if store.still and large else _piped(store)
+        )
         return
     quads = iter(store.match())
     while batch := list(islice(quads, _BATCH)):

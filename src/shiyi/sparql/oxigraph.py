@@ -139,6 +139,11 @@ class OxigraphStore(WritableStore):
                     "then open it again"
                 ) from fault
 
+    @property
+    def still(self) -> Path | None:
+        """Give the folder of a store that nobody writes to; other processes may read it as well."""
+        return None if self._writable else self._path
+
     def backup(self, path: Path) -> None:
         """Put a copy of this moment into the new folder ``path``, by hard links where it can."""
         with self._turn:
