@@ -46,6 +46,33 @@ def test_every_fact_of_the_example_is_as_sure_as_it_asks_for(pool: QueryPool) ->
     assert {row["asserted"]["value"] for row in rows} >= {"true"}
 
 
+def test_pages_of_claims_fit_together(pool: QueryPool) -> None:
+    page = Query.named("claims-a-page-at-a-time").text
+    pages = [
+        pool.query(page.replace("OFFSET 0", f"OFFSET {at}"), accept=ResultFormat.of("csv"))
+        for at in (0, 1000)
+    ]
+    listed = {line for each in pages for line in each.body.splitlines()[1:]}
+    with pool.stream(Query.named("claims").text, accept=ResultFormat.of("csv")).body as spool:
+        every = set(b"".join(spool.parts()).splitlines())
+    assert len(listed) == 2000
+    assert listed <= every
+
+
+def test_a_claim_is_found_by_the_statement_it_is_asked_for(pool: QueryPool) -> None:
+    made = Query.named("statements-for-rdf11-clients").text
+    opened = (
+        f"{RDF}{VOCAB}SELECT ?p ?o ?confidence ?claim {{ ?claim rdf:reifies ?t ; "
+        "shiyi:confidence ?confidence . FILTER(SUBJECT(?t) = id:substance-shengjiang) "
+        "BIND(PREDICATE(?t) AS ?p) BIND(OBJECT(?t) AS ?o) }"
+    )
+    rows = [
+        sorted(pool.query(text, accept=ResultFormat.of("csv")).body.splitlines())
+        for text in (made, opened)
+    ]
+    assert rows[0] == rows[1]
+
+
 def test_functions_give_what_the_syntax_of_rdf_12_gives(pool: QueryPool) -> None:
     where = "?c rdf:reifies ?t ; shiyi:status shiyi:accepted . FILTER({} = id:substance-gouqizi)"
     asked = (
