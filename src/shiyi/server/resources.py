@@ -163,8 +163,9 @@ def _see_other(site: Site, name: str) -> BaseResponse:
 def _person(site: Site, kept: Kept, name: str) -> BaseResponse:
     if release := released(site, name):
         return redirect(f"/releases/{release.version}/", code=303)
-    node = known(site, name)
-    response = kept.response(lambda: _page(site, kept, node))
+    # what a kept page is about was known when it was made, and the store is as it was
+    response = kept.response(lambda: _page(site, kept, known(site, name)))
+    node = NamedNode(ID + name)
     _linked(response, href(node.value), node)
     return response.make_conditional(request)
 
