@@ -103,3 +103,32 @@ def test_a_cramp_is_no_soy_sauce(runtime: Runtime) -> None:
     told = ask(runtime, "晚上老抽筋补什么")
     assert "酱油" not in told.text
     assert resource("symptom-muscle-cramps").value in {m.iri for m in told.linked}
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "喉咙卡鱼刺喝醋行吗",
+        "被鱼刺卡住了吃什么",
+        "Fish bone stuck in my throat, should I drink vinegar?",
+    ],
+)
+def test_a_bone_in_the_throat_is_for_a_doctor_and_not_for_vinegar(
+    runtime: Runtime, question: str
+) -> None:
+    told = ask(runtime, question)
+    assert told.warnings[0].severity == "emergency"
+    assert "醋性温" not in told.text
+
+
+@pytest.mark.parametrize(
+    ("question", "severity"),
+    [
+        ("吃螺内酯能吃低钠盐吗", "interaction"), ("I take losartan, is a salt substitute ok?", "interaction"),
+        ("肾功能不全可以用低钠盐吗", "contraindicated"),
+    ],
+)  # fmt: skip
+def test_salt_with_potassium_is_warned_of_where_potassium_rises(
+    runtime: Runtime, question: str, severity: str
+) -> None:
+    assert severity in {warning.severity for warning in ask(runtime, question).warnings}

@@ -81,10 +81,10 @@ _TOXIC_EN: Final = (
     r"wild mushrooms?|puffer ?fish"
 )  # fmt: skip
 _WILD: Final = r"(?:野生?的?|山上的?|毒|不认识的?)(?:蘑菇|菌子?|果子?|菌菇)"
-_ILL: Final = r"(?:肚子|胃|腹)[^。？！]{0,4}[疼痛]|腹痛|胃痛|恶心|想吐|难受|不舒服|头晕|发麻|腹泻|拉稀|看不清"
-_ILL_EN: Final = (
-    r"\b(?:sick|nause\w*|(?:stomach|belly|tummy|abdominal)[ -]?(?:\w+ )?(?:aches?|pains?|cramps?|hurts?)|hurts|dizzy|unwell|ill)\b"
+_ILL: Final = (
+    r"(?:肚子|胃|腹)[^。？！]{0,4}[疼痛]|腹痛|胃痛|恶心|想吐|难受|不舒服|头晕|发麻|腹泻|拉稀|看不清"
 )
+_ILL_EN: Final = r"\b(?:sick|nause\w*|(?:stomach|belly|tummy|abdominal)[ -]?(?:\w+ )?(?:aches?|pains?|cramps?|hurts?)|hurts|dizzy|unwell|ill)\b"
 _BLACK: Final = (
     r"\b(?:tarry|tar|black(?! (?:sesame|beans?|tea|rice|peppers?|fungus|soy\w*|wolf|seeds?|dates?|plums?|"
     r"chicken|cardamom|mulberr\w+|goji|garlic|cumin|currants?|cohosh)))\b"
@@ -122,6 +122,10 @@ _TABLE: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
     ("symptom-swelling-of-the-face-or-throat", (
         r"严重(?:的)?过敏|过敏性休克|过敏(?:得|到)?[^，。]{0,4}(?:休克|喘|呼吸困难)",
         r"\bsevere(?:ly)? allerg\w*(?: reaction)?|\ballergic shock\b|\bepi-?pen\b",
+    )),
+    ("symptom-difficulty-swallowing", (
+        r"(?:鱼刺|骨头|鸡骨|枣核|异物|假牙)[^。？！]{0,6}(?:卡|扎|噎|堵)|(?:卡|扎|噎)(?:了|着|住|到)?[^。？！]{0,4}(?:鱼刺|鱼骨|骨头|枣核|异物)",
+        _near(r"\b(?:fish ?bones?|chicken bones?|bones?|pill|food)\b", r"\b(?:stuck|lodged|caught)\b.{0,12}\b(?:throat|gullet|oesophagus|esophagus)\b", 25),
     )),
     ("symptom-fainting", (
         r"[晕昏](?:过去|倒|厥)|失去知觉|眼前一黑.{0,4}倒",
