@@ -59,6 +59,7 @@ def sieges(held: dict[str, dict[str, Any]]) -> str:
     said = [_siege(held[name]) for name in ("hostile requests", "hostile crowd") if name in held]
     if load := held.get("load"):
         said.append(_load(load))
+    said += [_long(held[name]) for name in ("long load", "endurance") if name in held]
     if safety := held.get("safety"):
         kinds = ", ".join(f"{kind} {count:,}" for kind, count in safety["kinds"].items())
         said.append(
@@ -118,9 +119,8 @@ def _load(load: dict[str, Any]) -> str:
     text = (
         f"- Mixed load: {load['rate']:.0f} requests a second for {load['minutes']:g} minutes, {how}, {load['writes']} updates "
         f"meanwhile: p50 {good['p50_ms']} ms, p95 {good['p95_ms']} ms, p99 {good['p99_ms']} ms of {good['n']:,} good requests "
-        f"({by_kind}); {steady['shed']:,} told to come again, {steady['faults']} faults; memory {before['server_mib']:g} to "
-        f"{after['server_mib']:g} MiB and {before['workers_mib']:g} to {after['workers_mib']:g} MiB of query workers, "
-        f"descriptors {before['descriptors']:g} to {after['descriptors']:g}. Load of the machine {load['load']}."
+        f"({by_kind}); {steady['shed']:,} told to come again, {steady['faults']} faults; descriptors "
+        f"{before['descriptors']:g} to {after['descriptors']:g}. Load of the machine {load['load']}."
     )
     if rush := load.get("five_times"):
         text += (
@@ -130,12 +130,39 @@ def _load(load: dict[str, Any]) -> str:
     return text
 
 
+def _long(run: dict[str, Any]) -> str:
+    """Tell whether the memory that servers have for themselves grew in a long run."""
+    steady, grown, after = run["steady"], run["growth"], run["memory_after"]
+    sizes = [row["writer_mib"] + row["readers_mib"] for row in run["by_minute"]]
+    how = f"{run['readers']} readers beside the writer" if run["readers"] else "`shiyi serve` alone"
+    poor = [row["faults"] for row in run["by_minute"] if row["faults"]]
+    silent = steady["statuses"].get("0", 0)
+    told = f", in {len(poor)} minutes; {silent} of them no answer in 30 s" if poor else ""
+    return (
+        f"- Memory over {run['minutes']:g} minutes at {run['rate']:.0f} requests a second, {how}, with {run['writes']} updates "
+        f"and 1 % hostile, beside other work (load {run['load']}): what the servers have for themselves, without files they map, "
+        f"was {sizes[0]:.0f} MiB after the first minute, {sizes[min(4, len(sizes) - 1)]:.0f} after the fifth and {sizes[-1]:.0f} at the end: "
+        f"{run['grown_after_5_minutes']:+.1%} after the first five minutes; in the last two thirds {grown['mib_per_hour']:+.0f} "
+        f"({grown['from']:+.0f} to {grown['to']:+.0f}, 95 %) MiB an hour, at the end {sizes[-1] - sizes[-4]:+.1f} in three minutes; "
+        f"query workers {after['workers_mib']:.0f} MiB, descriptors {run['by_minute'][len(sizes) // 2]['descriptors']:g} half way "
+        f"and {after['descriptors']:g} at the end; {steady['answered']:,} answered, {steady['shed']:,} told to come again, "
+        f"{steady['faults']} faults{told}."
+    )
+
+
+def _named(run: dict[str, Any]) -> str:
+    """Name a run of bench/load.py by what it is for."""
+    if run["rate"] < 100:
+        return "endurance"
+    return "load" if "five_times" in run else "long load"
+
+
 def main() -> None:
     """Merge what was given, and fill the page."""
     held = json.loads(FIGURES.read_text("utf-8")) if FIGURES.exists() else {}
     for name in sys.argv[1:]:
         said = json.loads(Path(name).read_text("utf-8"))
-        held |= {"load": said} if "steady" in said else said
+        held |= {_named(said): said} if "steady" in said else said
     FIGURES.write_text(
         json.dumps(held, indent=1, ensure_ascii=False, sort_keys=True) + "\n", "utf-8"
     )
