@@ -67,7 +67,7 @@ APART: Final = {  # these are no figures of speed, or need what is not here
     "evaluate.py": "make evaluate", "evaluated.py": "a module", "evaluate_bases.py": "a module", "evaluate_tables.py": "a module", "precision.py": "judged by hand",
     "llm_soak.py": "needs the fault server", "grown.py": "a module", "made_up.py": "a module",
     "run.py": "this",
-    "load.py": "needs a server under way",
+    "load.py": "needs a server under way", "crowd.py": "a module", "footprint.py": "a module",
     "web.py": "needs a browser", "axe.py": "needs a browser",
 }  # fmt: skip
 
