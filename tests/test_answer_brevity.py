@@ -1,8 +1,6 @@
 """Few citations that stand for the others; nothing that warns is lost by it."""
 
 import re
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -11,8 +9,6 @@ from shiyi.answering.pipeline import METHODS
 from shiyi.model.answer import Answer
 from shiyi.model.names import VOCAB
 from shiyi.model.profile import Profile
-from shiyi.settings import Settings
-from shiyi.sparql.knowledge_base import KnowledgeBase
 
 ADVICE = (
     "失眠多梦、手脚心热，吃点什么好？", "血压高喝什么茶好", "便秘吃什么好", "夏天喝什么饮料好",
@@ -21,12 +17,6 @@ ADVICE = (
 )  # fmt: skip
 PAIRS = (("失眠吃什么好？", "What foods help with insomnia?"), ("四君子汤适合谁", "Who is Si Jun Zi Tang for?"),
          ("绿豆的性味？", "What is the nature of mung bean?"))  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def runtime(starter_kb: Path) -> Iterator[Runtime]:
-    with KnowledgeBase.open(starter_kb) as base:
-        yield Runtime.open(base, Settings())
 
 
 def marks(answer: Answer) -> list[int]:

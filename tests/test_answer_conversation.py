@@ -17,13 +17,6 @@ from shiyi.model.profile import Profile
 from shiyi.server.app import create_app
 from shiyi.server.opening import open_site
 from shiyi.settings import Settings
-from shiyi.sparql.knowledge_base import KnowledgeBase
-
-
-@pytest.fixture(scope="module")
-def runtime(starter_kb: Path) -> Iterator[Runtime]:
-    with KnowledgeBase.open(starter_kb) as base:
-        yield Runtime.open(base, Settings())
 
 
 @pytest.fixture(scope="module")

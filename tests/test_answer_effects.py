@@ -1,22 +1,11 @@
 """Questions for what has an effect: 吃什么补血, which foods moisten the lung."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from shiyi.answering import Runtime, ask
 from shiyi.answering.pipeline import METHODS
 from shiyi.model.profile import Profile
 from shiyi.ontology.terms import SHIYI
-from shiyi.settings import Settings
-from shiyi.sparql.knowledge_base import KnowledgeBase
-
-
-@pytest.fixture(scope="module")
-def runtime(starter_kb: Path) -> Iterator[Runtime]:
-    with KnowledgeBase.open(starter_kb) as base:
-        yield Runtime.open(base, Settings())
 
 
 @pytest.mark.parametrize(

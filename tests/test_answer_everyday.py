@@ -1,22 +1,11 @@
 """Questions as people put them: a thing nobody knows, a thing named beside a wish, a list wanted."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from shiyi.answering import Runtime, ask
 from shiyi.answering.pipeline import METHODS
-from shiyi.settings import Settings
-from shiyi.sparql.knowledge_base import KnowledgeBase
 
 WORT = "What helps with insomnia if I also take sertraline? St John's wort?"
-
-
-@pytest.fixture(scope="module")
-def runtime(starter_kb: Path) -> Iterator[Runtime]:
-    with KnowledgeBase.open(starter_kb) as base:
-        yield Runtime.open(base, Settings())
 
 
 @pytest.mark.parametrize("method", sorted(METHODS))

@@ -1,8 +1,5 @@
 """Diets and allergies: what people do not eat is left out, and its kin is warned of."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from shiyi.answering import Runtime, ask
@@ -12,14 +9,6 @@ from shiyi.answering.statements import stated
 from shiyi.model.names import resource
 from shiyi.model.profile import Profile
 from shiyi.ontology.terms import SHIYI
-from shiyi.settings import Settings
-from shiyi.sparql.knowledge_base import KnowledgeBase
-
-
-@pytest.fixture(scope="module")
-def runtime(starter_kb: Path) -> Iterator[Runtime]:
-    with KnowledgeBase.open(starter_kb) as base:
-        yield Runtime.open(base, Settings())
 
 
 @pytest.mark.parametrize(

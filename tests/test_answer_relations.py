@@ -1,22 +1,11 @@
 """A question that names a relation of the vocabulary is answered with that relation first."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from shiyi.answering import Runtime, ask
 from shiyi.answering.asked import asked_predicates, named_in
 from shiyi.answering.cues import Intent, intents_of
 from shiyi.model.rdf import local_name
-from shiyi.settings import Settings
-from shiyi.sparql.knowledge_base import KnowledgeBase
-
-
-@pytest.fixture(scope="module")
-def runtime(starter_kb: Path) -> Iterator[Runtime]:
-    with KnowledgeBase.open(starter_kb) as base:
-        yield Runtime.open(base, Settings())
 
 
 @pytest.mark.parametrize(

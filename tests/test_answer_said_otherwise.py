@@ -1,23 +1,11 @@
 """States that are told in roundabout words: denied of the past, denied twice, quoted, shared; warnings must stay."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from shiyi.answering import Runtime
 from shiyi.answering.reading import read_question
 from shiyi.linking.normalise import language_of
 from shiyi.model.profile import Profile
-from shiyi.settings import Settings
-from shiyi.sparql.knowledge_base import KnowledgeBase
-
-
-@pytest.fixture(scope="module")
-def runtime(starter_kb: Path) -> Iterator[Runtime]:
-    with KnowledgeBase.open(starter_kb) as base:
-        yield Runtime.open(base, Settings())
-
 
 # what is said, and what has to be held of the person: states, medicines, allergies, foods left out
 KEPT = (

@@ -24,8 +24,7 @@ from shiyi.prompts.openai import OpenAIChatModel
 from shiyi.prompts.remembered import Remembered
 from shiyi.prompts.unfolding import GrowingList
 from shiyi.server.telling import told
-from shiyi.settings import ModelSettings, Settings
-from shiyi.sparql.knowledge_base import KnowledgeBase
+from shiyi.settings import ModelSettings
 
 KEY = "sk-canary-0123456789"
 QUESTION = "枸杞子可以和华法林一起吃吗？"
@@ -90,12 +89,6 @@ def streaming() -> Iterator[Streaming]:
 def endpoint() -> Iterator[Streaming]:
     with streaming() as server:
         yield server
-
-
-@pytest.fixture(scope="module")
-def runtime(starter_kb: Path) -> Iterator[Runtime]:
-    with KnowledgeBase.open(starter_kb) as base:
-        yield Runtime.open(base, Settings())
 
 
 @pytest.fixture(scope="module")

@@ -1,22 +1,11 @@
 """Who is spoken of and when; what is no matter of food; emergencies in everyday words."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from shiyi.answering import Runtime, ask
 from shiyi.answering.ages import stages_told
 from shiyi.answering.alarms import emergency_signs
 from shiyi.answering.pipeline import METHODS
-from shiyi.settings import Settings
-from shiyi.sparql.knowledge_base import KnowledgeBase
-
-
-@pytest.fixture(scope="module")
-def runtime(starter_kb: Path) -> Iterator[Runtime]:
-    with KnowledgeBase.open(starter_kb) as base:
-        yield Runtime.open(base, Settings())
 
 
 @pytest.mark.parametrize(

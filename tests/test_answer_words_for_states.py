@@ -1,21 +1,10 @@
 """Values that are low, words for several states, parts of the body: what is read, and what is not guessed."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from shiyi.answering import Runtime, ask
 from shiyi.answering.conversation import Context, after_history, converse
 from shiyi.model.profile import Profile
-from shiyi.settings import Settings
-from shiyi.sparql.knowledge_base import KnowledgeBase
-
-
-@pytest.fixture(scope="module")
-def runtime(starter_kb: Path) -> Iterator[Runtime]:
-    with KnowledgeBase.open(starter_kb) as base:
-        yield Runtime.open(base, Settings())
 
 
 def linked(runtime: Runtime, question: str) -> set[str]:

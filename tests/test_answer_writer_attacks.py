@@ -4,7 +4,6 @@ import json
 import time
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -18,7 +17,6 @@ from shiyi.model.rdf import NamedNode
 from shiyi.ontology.terms import SHIYI
 from shiyi.prompts.remembered import Remembered
 from shiyi.settings import Settings
-from shiyi.sparql.knowledge_base import KnowledgeBase
 from tests import kitchen
 from tests.scripted_model import Endpoint, chat, serving
 
@@ -27,12 +25,6 @@ from tests.scripted_model import Endpoint, chat, serving
 def endpoint() -> Iterator[Endpoint]:
     with serving() as server:
         yield server
-
-
-@pytest.fixture(scope="module")
-def runtime(starter_kb: Path) -> Iterator[Runtime]:
-    with KnowledgeBase.open(starter_kb) as base:
-        yield Runtime.open(base, Settings())
 
 
 def said(answer: Answer) -> list[str]:

@@ -1,16 +1,11 @@
 """What people call things at home, in a shop or at a chemist's is known as that thing."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from shiyi.answering import Runtime, ask
 from shiyi.ingest.starter import Starter, load_starter
 from shiyi.linking.linker import Linker
 from shiyi.model.rdf import local_name, text
-from shiyi.settings import Settings
-from shiyi.sparql.knowledge_base import KnowledgeBase
 from tests.linkers import of_tables
 
 NAMED = {
@@ -70,12 +65,6 @@ def linker() -> Linker:
 @pytest.fixture(scope="module")
 def starter() -> Starter:
     return load_starter()
-
-
-@pytest.fixture(scope="module")
-def runtime(starter_kb: Path) -> Iterator[Runtime]:
-    with KnowledgeBase.open(starter_kb) as base:
-        yield Runtime.open(base, Settings())
 
 
 @pytest.mark.parametrize(("name", "concept"), MENTIONS)

@@ -4,7 +4,6 @@ import json
 import threading
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -15,8 +14,6 @@ from shiyi.errors import OutsideError, ReplyError
 from shiyi.model.answer import Answer
 from shiyi.prompts.chat import parse_object
 from shiyi.prompts.prompt import Prompt
-from shiyi.settings import Settings
-from shiyi.sparql.knowledge_base import KnowledgeBase
 from tests.scripted_model import KEY, Endpoint, chat, serving
 
 
@@ -24,12 +21,6 @@ from tests.scripted_model import KEY, Endpoint, chat, serving
 def endpoint() -> Iterator[Endpoint]:
     with serving() as server:
         yield server
-
-
-@pytest.fixture(scope="module")
-def runtime(starter_kb: Path) -> Iterator[Runtime]:
-    with KnowledgeBase.open(starter_kb) as base:
-        yield Runtime.open(base, Settings())
 
 
 @pytest.fixture(scope="module")
