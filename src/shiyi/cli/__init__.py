@@ -33,6 +33,7 @@ VERBS = {
     "explain": "say where a claim comes from and how its confidence was made",
     "evaluate": "measure methods, baselines and ablations on question files",
     "train": "train the shipped embedding",
+    "index": "write what answers open anew: after an upgrade, or when much was ingested",
     "backup": "copy the whole base to a new folder, also while it is served",
     "restore": "check a backup, and make a new base of it",
     "doctor": "say what is installed and what the knowledge base holds",

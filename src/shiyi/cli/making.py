@@ -1,6 +1,7 @@
 """How a knowledge base is made: tables, shapes, store, derived graph, indexes, in that order."""
 
 import gc
+import os
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -144,3 +145,26 @@ def index_base(settings: Settings) -> None:
     with KnowledgeBase.open(settings.kb) as base:
         write_indexes(base, settings)
         note_digests(base.folder)
+
+
+def index_again(settings: Settings) -> int:
+    """Write the indexes of the current generation anew, and give their bytes.
+
+    For a base whose indexes an older Shiyi wrote, or that much was ingested into since: without them
+    each server makes its own at its start. Nobody may write to the base meanwhile, so a server that
+    writes is to be stopped first (``KnowledgeBaseError`` says whose process it is).
+    """
+    from shiyi.answering.runtime import write_indexes
+    from shiyi.sparql.knowledge_base import KnowledgeBase
+    from shiyi.sparql.scrub import DIGESTS, note_again
+    from shiyi.sparql.writer import take_lock
+
+    with KnowledgeBase.open(settings.kb) as base:
+        lock = take_lock(settings.kb)
+        try:
+            write_indexes(base, settings)
+            files = [p for p in (base.folder / "index").iterdir() if p.name != DIGESTS]
+            note_again(base.folder, [each.name for each in files])
+        finally:
+            os.close(lock)
+        return sum(each.stat().st_size for each in files)
