@@ -132,3 +132,14 @@ def test_salt_with_potassium_is_warned_of_where_potassium_rises(
     runtime: Runtime, question: str, severity: str
 ) -> None:
     assert severity in {warning.severity for warning in ask(runtime, question).warnings}
+
+
+def test_an_antidepressant_of_any_class_is_warned_of_beside_st_johns_wort(runtime: Runtime) -> None:
+    told = ask(runtime, "我有抑郁症在吃米氮平，能吃贯叶连翘吗")
+    assert "interaction" in {warning.severity for warning in told.warnings}
+
+
+def test_water_is_no_water_pill(runtime: Runtime) -> None:
+    told = ask(runtime, "Can my 2-week-old have a little water with sugar?")
+    assert "diuretics" not in told.text
+    assert "diuretics" in {m.label_en for m in ask(runtime, "Bananas with a water pill?").linked}
