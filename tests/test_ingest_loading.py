@@ -86,6 +86,8 @@ OxigraphStore.load_n_quads = deadly
 base = KnowledgeBase.open(Path(sys.argv[1]), write=True)
 for at in range(0, 50, 10):
     load(base, SAID[at : at + 10], f"part {at}")
+    if not at:
+        base.writer.settle()  # so that the second part goes to the store by itself
 base.writer.settle()
 """
 
@@ -128,15 +130,19 @@ def test_what_has_no_form_is_refused_before_the_journal(
 def test_changes_that_wait_go_to_the_store_together_and_in_order(
     writable_kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plain, parts, open_gate = OxigraphStore.load_n_quads, list[int](), threading.Event()
+    plain, parts = OxigraphStore.load_n_quads, list[int]()
+    begun, open_gate = threading.Event(), threading.Event()
 
     def slow(store: OxigraphStore, written: bytes) -> None:
+        begun.set()
         open_gate.wait(10)
         parts.append(written.count(b"\n"))
         plain(store, written)
 
     monkeypatch.setattr(OxigraphStore, "load_n_quads", slow)
-    numbers = [load(writable_kb, SAID[at : at + 10], f"part {at}") for at in range(0, 50, 10)]
+    numbers = [load(writable_kb, SAID[:10], "part 0")]
+    assert begun.wait(10)  # the others come while the store is busy with the first
+    numbers += [load(writable_kb, SAID[at : at + 10], f"part {at}") for at in range(10, 50, 10)]
     assert writable_kb.writer.journal.sequence == 5  # all of it is safe before the store has any
     open_gate.set()
     writable_kb.writer.settle(through=numbers[0])

@@ -8,6 +8,7 @@ CALLS = frozenset({"select", "ask", "construct", "query", "update"})
 
 # builders whose parts are parsed terms written canonically, and never a text that somebody sent
 BUILDERS = {
+    ("sparql/half_dump.py", "query"): "a number of quads, that the process beside counted",
     ("sparql/remote.py", "update"): "operations that terms were written into, one a line",
     ("sparql/worker_patterns.py", "update"): "quads that the engine itself read",
     ("sparql/worker_patterns.py", "query"): "the WHERE clause of a checked update, in the worker",
