@@ -1,17 +1,16 @@
 """May I take X with Y: every pair the question names is checked, and said in one line."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from shiyi.answering.candidates import asked_groups
+from shiyi.answering.consulted import Case, case_of
 from shiyi.answering.cues import Intent, asks_difference, names_prescription
 from shiyi.answering.draft import Piece
 from shiyi.answering.listing import is_met_by, of_group
 from shiyi.answering.lookups import sheet
 from shiyi.answering.parts import Desk, Part, question_texts, red_flags
 from shiyi.answering.phrases import capital
-from shiyi.answering.reading import Person
 from shiyi.answering.roles import INCOMPATIBLE
 from shiyi.answering.safety import Finding
 from shiyi.answering.thermal import effect_of
@@ -35,26 +34,13 @@ _ALCOHOL: Final = resource("drug-ethanol").value
 _MOST, _DESCRIBED, _CHECKED = 12, 4, 16  # things described, and all that are checked
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
-    """What one name of the question may mean, what it is to meet, and what was found."""
-
-    materials: tuple[str, ...]
-    targets: tuple[str, ...]
-    found: tuple[Finding, ...]
-
-    def met(self, target: str) -> tuple[Finding, ...]:
-        """List what was found against one target."""
-        return tuple(f for f in self.found if f.against == target)
-
-
 def consult(desk: Desk) -> Part:
     """Write the verdict on each pair, its grounds, and what stays unknown."""
     part = Part()
     alone, every = list[str](), list[Finding]()
     apart = asks_difference(desk.reading.question) and not desk.reading.person.drugs
     for place, group in enumerate(desk.reading.groups[:_CHECKED]):
-        case = _case(desk, group)
+        case = case_of(desk, group)
         if place >= _DESCRIBED and not case.found:
             _unrecorded(desk, case, part)
             continue
@@ -148,55 +134,6 @@ def _poisons(desk: Desk, materials: Iterable[str], part: Part) -> None:
     for poison in (p for m in materials for p in desk.safety.poisons(m)):
         part.warn(desk, poison, told=True)
         part.opening.add(desk.voice.finding(poison), *poison.stated)
-
-
-def _case(desk: Desk, group: tuple[str, ...]) -> Case:
-    reading = desk.reading
-    place = reading.groups.index(group)
-    beside = [m for m in reading.materials if m not in group]
-    found = [f for m in group for f in desk.safety.check(m, reading.person, beside)]
-    states = (*reading.ailments, *reading.constitutions, *reading.populations)
-    warned = {f.against for f in found}
-    found += [f for m in group for f in desk.safety.reactions(m, states) if f.against not in warned]
-    named = (*reading.drugs, *states)
-    others = [m for later in reading.groups[place + 1 :] for m in later]
-    kin = _of_kin(desk, group, beside, others).besides({f.against for f in found})
-    found, group = [*found, *kin.found], (*group, *kin.materials)
-    others = [kin.instead.get(o, o) for o in others]
-    if named:  # two foods of one question are compared where a source speaks of them
-        others = [o for o in others if any(desk.safety.check(m, Person(), [o]) for m in group)]
-    earlier = {m for g in reading.groups[:place] for m in g}  # said from the other side
-    targets = tuple(dict.fromkeys(t for t in (*named, *others) if t not in group))[:_MOST]
-    return Case(group, targets, tuple(f for f in found if f.against not in earlier))
-
-
-@dataclass(frozen=True, slots=True)
-class _Kin:
-    """What is recorded of the herb for a supplement of one organism, or the other way round."""
-
-    materials: tuple[str, ...]
-    found: tuple[Finding, ...]
-    instead: Mapping[str, str]  # the relative that a thing beside was checked as
-
-    def besides(self, met: Collection[str]) -> "_Kin":
-        """Keep what speaks of things that are not among those ``met`` already."""
-        found = tuple(f for f in self.found if f.against not in met)
-        told = {f.material for f in found}
-        return _Kin(tuple(m for m in self.materials if m in told), found, self.instead)
-
-
-def _of_kin(desk: Desk, group: tuple[str, ...], beside: list[str], later: list[str]) -> _Kin:
-    """Check the relatives of a material, then the material against those of what comes later."""
-    person, named = desk.reading.person, desk.reading.materials
-    found: dict[str, tuple[Finding, ...]] = {}
-    for each in dict.fromkeys(o for m in group for o in desk.facts.kin(m) if o not in named):
-        if reasons := desk.safety.check(each, person, beside):
-            found[each] = reasons
-    if found:
-        return _Kin(tuple(found), tuple(f for each in found.values() for f in each), {})
-    near = {o: other for other in later for o in desk.facts.kin(other) if o not in named}
-    clashes = [f for m in group for f in desk.safety.check(m, Person(), near)]
-    return _Kin((), tuple(clashes), {near[f.against]: f.against for f in clashes})
 
 
 def _unspoken(desk: Desk, case: Case, part: Part, held: bool) -> None:
