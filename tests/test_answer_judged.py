@@ -3,6 +3,7 @@
 import pytest
 
 from shiyi.answering import Runtime, ask
+from shiyi.model.names import resource
 
 
 @pytest.mark.parametrize(
@@ -198,3 +199,12 @@ def test_honey_is_warned_of_up_to_the_first_birthday(
 ) -> None:
     said = " ".join(w.text for w in ask(runtime, question).warnings)
     assert ("婴儿" in said or "infants" in said) is warned
+
+
+def test_what_is_recorded_of_a_disease_itself_is_said_before_what_is_of_its_kinds(
+    runtime: Runtime,
+) -> None:
+    told = ask(runtime, "我有慢性肾脏病，可以吃钾吗？")
+    kidney = resource("disease-chronic-kidney-disease").value
+    assert kidney in {citation.object.iri for citation in told.citations}
+    assert "肾衰竭忌用" not in told.warnings[0].text

@@ -45,6 +45,11 @@ class Finding:
         return self.facts[0]
 
     @property
+    def of_a_kind(self) -> bool:
+        """Tell whether it is recorded of one kind of what is met only: of hepatitis, for "a liver disease"."""
+        return any(f.predicate == SHIYI.judgedAs and f.object == self.against for f in self.facts)
+
+    @property
     def stated(self) -> tuple[Fact, ...]:
         """List the claims that were read; what is derived from them is left to the premises."""
         read = tuple({f.claim: f for f in self.facts if not f.derived}.values())
@@ -111,7 +116,9 @@ class Safety:
                     through = part if part != material else there if there != state else ""
                     facts = (fact, *made_of, *grounds, *self._inherited(material, state, fact))
                     found.append(Finding(self._severity(fact), material, state, facts, through))
-        return _gravest(found)
+        # what is recorded of the state itself is said, and not what is of one of its kinds
+        own = {f.against for f in found if not f.of_a_kind}
+        return _gravest(f for f in found if not (f.of_a_kind and f.against in own))
 
     def conditional(self, material: str) -> tuple[Finding, ...]:
         """List every caution and interaction recorded for a material itself, for whoever has it."""
