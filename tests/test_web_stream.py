@@ -93,6 +93,7 @@ def test_figures_of_before_stand_until_those_of_after_are_counted(tmp_path: Path
 
     assert kept.figures("n", count) == 10
     version[0] = 2
+    threading.Event().wait(0.1)  # more than nine times what counting took
     assert kept.figures("n", count) == 10
     go.set()
     assert counted.wait(20)
