@@ -1,6 +1,7 @@
 """A store that two processes write out gives what its own dump gives."""
 
 import io
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from shiyi.publishing import lines
 from shiyi.publishing.dumps import dump
 from shiyi.sparql.halves import lines_of_halves
 from shiyi.sparql.oxigraph import OxigraphStore
+from shiyi.sparql.withheld import Withheld
 
 S, P, G = NamedNode("urn:s"), NamedNode("urn:p"), NamedNode("urn:g")
 XSD = "http://www.w3.org/2001/XMLSchema#"
@@ -68,6 +70,22 @@ def test_an_export_of_halves_is_the_same_byte_for_byte(
         whole = dump(base.store, "nq")
         monkeypatch.setattr(lines, "_LARGE", 0)
         assert dump(base.store, "nq") == whole
+
+
+def test_halves_that_lap_over_are_an_error_and_no_export(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As many lines as there are quads, but one of them twice: another reader saw another order."""
+
+    def lapping(path: Path, quads: int) -> Iterator[bytes]:
+        every = b"\n".join(lines_of_halves(path, quads)).split(b"\n")
+        plain = [line for line in every if b"_:" not in line]
+        yield b"\n".join([*(line for line in every if line != plain[3]), plain[5]])
+
+    monkeypatch.setattr(lines, "_LARGE", 0)
+    monkeypatch.setattr(lines, "lines_of_halves", lapping)
+    with pytest.raises(KnowledgeBaseError, match="twice"):
+        list(lines.allowed_lines(OxigraphStore.read_only(folder), Withheld()))
 
 
 def test_what_is_restricted_leaves_neither_half(

@@ -2,9 +2,11 @@
 
 import io
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
+from shiyi.errors import KnowledgeBaseError
 from shiyi.model.names import ID, VOCAB
 from shiyi.model.rdf import (
     XSD_DECIMAL,
@@ -61,6 +63,11 @@ def test_runs_on_the_disk_are_merged_in_order_each_line_once(blocks: list[list[b
     ]  # fmt: skip
     wanted = sorted({each for block in clean for each in block})
     assert list(sorted_once([list(block) for block in clean], run=5, stretch=4)) == wanted
+    if len(wanted) == sum(map(len, clean)):
+        assert list(sorted_once([*map(list, clean)], run=5, stretch=4, distinct=True)) == wanted
+    else:
+        with pytest.raises(KnowledgeBaseError, match="twice"):
+            list(sorted_once([*map(list, clean)], run=5, stretch=4, distinct=True))
     assert list(sorted_once(clean)) == wanted
 
 

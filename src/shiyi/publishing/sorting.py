@@ -5,17 +5,20 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from typing import IO, Final
 
+from shiyi.errors import KnowledgeBaseError
+
 _RUN: Final = 1_000_000  # lines sorted at once; some two hundred megabytes
 _STRETCH: Final = 1 << 22  # bytes read of each run at once
 
 
 def sorted_once(
-    blocks: Iterable[list[bytes]], run: int = _RUN, stretch: int = _STRETCH
+    blocks: Iterable[list[bytes]], run: int = _RUN, stretch: int = _STRETCH, distinct: bool = False
 ) -> Iterator[bytes]:
     r"""Yield the lines of all blocks in the order of their bytes, each once.
 
     Memory stays bounded by ``run`` lines, however many there are; the rest waits in files that are
-    gone when they are closed. No line may hold a line feed or a carriage return.
+    gone when they are closed. No line may hold a line feed or a carriage return. Where they are to be
+    ``distinct``, one that comes twice is a :class:`KnowledgeBaseError`.
 
     >>> list(sorted_once([[b"b", b"a"], [b"c", b"a"]], run=2))
     [b'a', b'b', b'c']
@@ -34,7 +37,13 @@ def sorted_once(
         last = b""
         for part in _merged(files, stretch) if files else [held]:
             once = dict.fromkeys(part)  # in their order
+            again = last in once or len(once) < len(part)
             once.pop(last, None)
+            if distinct and again:
+                raise KnowledgeBaseError(
+                    "a store gave a quad twice, so that another may be missing; export again, and run "
+                    "`shiyi doctor` if it comes back"
+                )
             yield from once
             last = part[-1] if part else last
     finally:
