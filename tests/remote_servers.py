@@ -138,3 +138,13 @@ def _running(command: list[str], address: str, folder: Path) -> Iterator[None]:
             except subprocess.TimeoutExpired:
                 server.kill()
                 server.wait()
+
+
+@pytest.fixture(scope="module", params=["oxigraph", "virtuoso"])
+def server(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Server]:
+    """Serve an empty store by each engine in turn."""
+    folder = tmp_path_factory.mktemp("server") / "store"
+    with oxigraph(folder) if request.param == "oxigraph" else virtuoso(folder) as found:
+        yield found

@@ -38,8 +38,9 @@ from shiyi.sparql.workers import pool_of
 from tests.contracts import A, B, C, P
 from tests.curation_base import RELIEF, build
 from tests.kitchen import stored
-from tests.remote_servers import Server, oxigraph, virtuoso
+from tests.remote_servers import Server, oxigraph, server, virtuoso
 
+__all__ = ["server"]  # the fixture
 QUESTION = "胃不舒服，喜温，吃什么好？"
 
 
@@ -51,15 +52,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with KnowledgeBase.open(kb) as base:
         write_indexes(base, Settings())
     return kb
-
-
-@pytest.fixture(scope="module", params=["oxigraph", "virtuoso"])
-def server(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Server]:
-    folder = tmp_path_factory.mktemp("server") / "store"
-    with oxigraph(folder) if request.param == "oxigraph" else virtuoso(folder) as found:
-        yield found
 
 
 @pytest.fixture(scope="module")

@@ -24,8 +24,9 @@ from shiyi.sparql.updates import Author, Part, Updater
 from shiyi.sparql.writer import JOURNAL
 from tests.contracts import A, B, C, P
 from tests.kitchen import stored
-from tests.remote_servers import Server, oxigraph, virtuoso
+from tests.remote_servers import Server, server
 
+__all__ = ["server"]  # the fixture
 G = NamedNode("https://example.org/graph")
 START = [
     Quad(A, P, B), Quad(B, P, C), Quad(A, P, C, G), Quad(A, RDF.reifies, Triple(A, P, B)),
@@ -39,15 +40,6 @@ _numbers = count()
 
 def author() -> Author:
     return Author(f"key-{next(_numbers)}", "curator", "a test")
-
-
-@pytest.fixture(scope="module", params=["oxigraph", "virtuoso"])
-def server(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Server]:
-    folder = tmp_path_factory.mktemp("server") / "store"
-    with oxigraph(folder) if request.param == "oxigraph" else virtuoso(folder) as found:
-        yield found
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,7 @@
 
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from typing_extensions import override
@@ -23,7 +23,8 @@ from shiyi.settings import RemoteSettings
 from shiyi.sparql.guard import bare_text
 from shiyi.sparql.oxigraph import NO_GRAPHS, Graphs, OxigraphStore, parse_n_quads
 from shiyi.sparql.remote_http import NO_DATASET, Dataset, Endpoint
-from shiyi.sparql.remote_lowering import hoisted, lowered_query
+from shiyi.sparql.remote_lowering import lowered_query
+from shiyi.sparql.remote_pages import Ask, check_read, pages
 from shiyi.sparql.remote_terms import (
     OWN_GRAPHS,
     PARTS,
@@ -36,6 +37,7 @@ from shiyi.sparql.remote_terms import (
     outgoing_quad,
     written,
 )
+from shiyi.sparql.remote_wording import Wording
 from shiyi.sparql.store import Solution, WritableStore
 
 PROFILES: Final = ("rdf12", "rdf11")
@@ -50,7 +52,6 @@ _NOT_OWN: Final = " && ".join(
 )
 _GRAPH: Final = re.compile(r"\bGRAPH\b", re.IGNORECASE)
 NO_GRAPH: Final = "urn:shiyi:none"  # a data set of no named graphs has to name one
-Ask = Callable[[str, Dataset], list[Mapping[str, Any]]]  # sends a SELECT
 
 
 class RemoteStore(WritableStore):
@@ -72,6 +73,7 @@ class RemoteStore(WritableStore):
         self._graphs: tuple[str, ...] | None = None  # names, until the next change
         self._turn = threading.RLock()
         self._parser = OxigraphStore.in_memory()
+        self._wording = Wording(self._lowered, self._home, max(1, self.settings.batch))
 
     @override
     def select(self, query: str, **bound: Term) -> Iterator[Solution]:
@@ -99,7 +101,7 @@ class RemoteStore(WritableStore):
                 f"({outgoing(q.subject, self._lowered)} {q.predicate})" for q in some
             })  # fmt: skip
             for at in range(0, len(pairs), _ASKED):
-                pattern = self._in(
+                pattern = self._wording.within(
                     graph, f"VALUES (?s ?p) {{ {' '.join(pairs[at : at + _ASKED])} }} ?s ?p ?o"
                 )
                 for row in self.solutions(
@@ -154,16 +156,8 @@ class RemoteStore(WritableStore):
         added, removed = tuple(add), tuple(remove)  # a failing iterable changes nothing
         with self._turn:
             self._graphs = None
-            parts = [*self._removals(removed), *_managed(graphs), *self._additions(added)]
-            sizes = 0
-            held: list[str] = []
-            for size, text in parts:
-                if held and sizes + size > self.settings.batch:
-                    self.endpoint.update(" ;\n".join(held))
-                    sizes, held = 0, []
-                sizes, held = sizes + size, [*held, text]
-            if held:
-                self.endpoint.update(" ;\n".join(held))
+            for request in self._wording.requests(removed, graphs, added):
+                self.endpoint.update(request)
 
     def load_quads(self, quads: Iterable[Quad]) -> None:
         """Load many quads; by the Graph Store Protocol where it has an address."""
@@ -259,36 +253,13 @@ class RemoteStore(WritableStore):
                 for quad in self.match(None, one, None, where):
                     seen += 1
                     yield quad
-                self._check_read(seen, count)
+                check_read(self.endpoint.address, seen, count)
 
     def _pages(
         self, query: str, dataset: Dataset = NO_DATASET, ask: Ask | None = None
     ) -> Iterator[list[Mapping[str, Any]]]:
-        """Ask in pages where the settings say so; else at once."""
-        page, ask = self.settings.page, ask or self.endpoint.solutions
-        if not page:
-            yield ask(query, dataset)
-            return
-        start = seen = 0
-        while True:
-            asked = f"SELECT * WHERE {{ {{ {query} }} }} LIMIT {page} OFFSET {start}"
-            rows = ask(hoisted(query, asked), dataset)
-            seen += len(rows)
-            yield rows
-            if len(rows) < page:
-                break
-            start += page
-        if start:  # a page may have been cut by the store, or the data have changed meanwhile
-            counted = f"SELECT (COUNT(*) AS ?n) WHERE {{ {{ {query} }} }}"
-            rows = ask(hoisted(query, counted), dataset)
-            self._check_read(seen, int(rows[0]["n"]["value"]))
-
-    def _check_read(self, seen: int, held: int) -> None:
-        if held != seen:
-            raise OutsideError(
-                f"{self.endpoint.address} gave {seen:,} of {held:,} rows: it cuts pages, or was "
-                "changed meanwhile; lower remote.page and try again"
-            )
+        asks = ask or self.endpoint.solutions
+        return pages(asks, self.endpoint.address, query, dataset, self.settings.page)
 
     def dataset(self, query: str) -> Dataset:
         """Name the graphs of a query where the engine's own data set is another."""
@@ -345,43 +316,6 @@ class RemoteStore(WritableStore):
             raise OutsideError(f"the remote store names a graph {found}, which is no IRI")
         return found
 
-    def _removals(self, quads: Sequence[Quad]) -> Iterator[tuple[int, str]]:
-        yield from self._data("DELETE", quads)
-        if not self._lowered:
-            return
-        freed: dict[Any, set[Any]] = {}
-        for quad in quads:
-            for each in descriptions(quad):
-                freed.setdefault(each.graph_name, set()).add(each.subject)
-        for graph, nodes in freed.items():
-            values = " ".join(sorted(map(str, nodes)))
-            inner = f"VALUES ?t {{ {values} }} ?t ?q ?v"
-            gone, kept = self._in(graph, "?t ?q ?v ."), "FILTER NOT EXISTS { ?c ?r ?t }"
-            where = self._in(graph, f"{inner} {kept}")
-            yield len(nodes), f"DELETE {{ {gone} }} WHERE {{ {where} }}"
-
-    def _additions(self, quads: Sequence[Quad]) -> Iterator[tuple[int, str]]:
-        described = [each for quad in quads for each in descriptions(quad)] if self._lowered else []
-        yield from self._data("INSERT", described)
-        yield from self._data("INSERT", quads)
-
-    def _data(self, verb: str, quads: Sequence[Quad]) -> Iterator[tuple[int, str]]:
-        quads = [outgoing_quad(quad, self._lowered) for quad in quads]
-        size = max(1, self.settings.batch)
-        # a request of its own for each graph: Virtuoso deletes no text with a language from several
-        for graph, found in by_graph(quads).items():
-            for at in range(0, len(found), size):
-                some = found[at : at + size]
-                lines = " ".join(
-                    f"{each.subject} {each.predicate} {written(each.object)} ." for each in some
-                )
-                yield len(some), f"{verb} DATA {{ {self._in(graph, lines)} }}"
-
-    def _in(self, graph: NamedNode | DefaultGraph, inner: str) -> str:
-        if isinstance(graph, NamedNode):
-            return f"GRAPH {graph} {{ {inner} }}"
-        return f"GRAPH <{self._home}> {{ {inner} }}" if self._home else inner
-
     def _load(self, quads: Sequence[Quad]) -> None:
         described = [each for quad in quads for each in descriptions(quad)] if self._lowered else []
         every = [*described, *(outgoing_quad(quad, self._lowered) for quad in quads)]
@@ -389,9 +323,3 @@ class RemoteStore(WritableStore):
             name = graph.value if isinstance(graph, NamedNode) else self._home
             triples = [Triple(q.subject, q.predicate, q.object) for q in found]
             self.endpoint.load(name, serialize(triples, "nt", {}))
-
-
-def _managed(graphs: Graphs) -> Iterator[tuple[int, str]]:
-    gone, come = graphs
-    yield from ((1, f"DROP SILENT GRAPH {each}") for each in gone)
-    yield from ((1, f"CREATE SILENT GRAPH {each}") for each in come)
