@@ -86,6 +86,9 @@ def _spread(desk: Desk, candidates: tuple[Candidate, ...], most: int) -> tuple[C
 def _opening(desk: Desk, choice: Choice, chosen: tuple[Candidate, ...], part: Part) -> None:
     voice, differential = desk.voice, desk.differential
     items = voice.names(c.iri for c in chosen)
+    if choice.form_missed and chosen:
+        forms = voice.names(choice.form_missed, "or")
+        part.opening.add(voice.say("o_form_missed", form=forms))
     if differential.undecided:
         undecided(desk, part)
         key = "o_open" if chosen else "o_none_open"

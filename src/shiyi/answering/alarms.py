@@ -216,18 +216,20 @@ _TABLE: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
         rf"{_ATE_ZH}[^。？！]{{0,10}}(?:生的?|没煮熟的?|未炮制的?|多|\d+[颗粒个])[^。？！]{{0,4}}(?:{_TOXIC})",
         rf"[吃喝服吞嚼误][^。]{{0,8}}(?:{_TOXIC}|药酒){_AIM_ZH}{{0,12}}(?:麻木|发麻|嘴麻|舌麻|舌头麻|心慌|抽|昏)",
         rf"(?:生|没煮熟)[^。]{{0,3}}(?:{_TOXIC})[^。]{{0,8}}(?:吐|晕|头痛|心慌|难受)",
-        r"(?:吃|吞|服)(?:了|下)(?:一整?瓶|半瓶|一大把|很多|太多|好多|几十|\d\d+)[^。，]{0,8}(?:药|片|安眠|胶囊)",
+        r"(?:吃|吞|服|喝)(?:了|下|掉)(?:一整?瓶|半瓶|一大把|很多|太多|好多|几十|\d\d+)[^。，]{0,8}(?:药|片|安眠|胶囊|糖浆|口服液)",
         r"(?:药|片)(?:吃|服|喝)(?:多了|过量|了[^。，]{0,4}倍)|[误喝](?:喝|了)[^。]{0,4}(?:农药|消毒|清洁|洗涤|百草枯)",
         (rf"{_ATE}.{{0,30}}\b(?:raw|uncooked|unprocessed|many|handful|\d+)\b.{{0,20}}"
         rf"\b(?:{_TOXIC_EN})"),
         rf"\b(?:{_TOXIC_EN})\b{_AIM_EN}{{0,50}}\b(?:numb\w*|tingl\w*|palpitat\w*|dizzy)\b",
         rf"\b(?:numb\w*|tingl\w*)\b.{{0,20}}\b(?:after|from|since)\b.{{0,30}}\b(?:{_TOXIC_EN})\b",
         (rf"{_ATE}.{{0,15}}\b(?:whole bottle|entire bottle|bottle of|too many|a handful of|"
-        r"double|triple|\d\d+\b(?! ?(?:mg|mcg|g|ml|iu|units?)\b))\b.{0,25}\b(?:pills?|tablets?|capsules?|medicines?|doses?)\b"),
+        r"double|triple|\d\d+\b(?! ?(?:mg|mcg|g|ml|iu|units?)\b))\b.{0,25}\b(?:pills?|tablets?|capsules?|medicines?|doses?|medications?|syrup|paracetamol|acetaminophen|tylenol|ibuprofen|aspirin)\b"),
         r"(?:蛇|蝎子|蜈蚣|毒虫)[^。，]{0,2}(?:咬|蜇|蛰)|\bsnake ?bites?\b|\bbitten by an? [^.?!]{0,12}snake",
         _near(r"(?:喝|饮)(?:了|过|完)[^。？！]{0,8}(?:酒|啤|藿香正气水|十滴水)", r"(?:吃|服|打|输)(?:了|过|完)?[^。？！]{0,4}(?:头孢|甲硝唑)(?!前)", 8),
         _near(r"\bdrank (?:\w+ ){0,4}(?:alcohol|wine|beer|liquor|vodka|whisk\w+)",
               r"\btook (?:\w+ ){0,3}(?:cef\w+|ceph\w+|metronidazole|disulfiram)", 20),
+        r"(?:喝|饮)(?:了|过|到|的)?(?:是)?(?:假酒|工业酒精|甲醇)|(?:假酒|工业酒精|甲醇)[^。？！]{0,10}(?:中毒|看不清|看不见|头[痛晕]|吐)",
+        r"\b(?:drank|drunk|drinking|swallowed)\b.{0,20}\b(?:methanol|bootleg|fake (?:alcohol|liquor|vodka)|moonshine|antifreeze|rubbing alcohol)\b",
         r"\boverdos\w*|\bpoisoned\b|(?:drank|swallowed) (?:\w+ ){0,2}(?:bleach|pesticide|cleaner)",
     )),
     ("symptom-bleeding-that-does-not-stop", (

@@ -77,12 +77,37 @@ def food_in(question: str) -> str:
     return _read(question)[1]
 
 
+# who fears to lose a child asks what to avoid; who wants to lose it is sent to a doctor
+_FEARED: Final = re.compile(
+    r"(?:怕|担心|害怕|避免|防止?|预防|以免|导致|史|习惯性|先兆)(?:会|要|不小心|容易|再次?|有)*(?:流产|小产|滑胎)|(?:流产|小产)(?:史|过)|流过产|保胎|保住|不小心|误[吃食]"
+    r"|\b(?:afraid|scared|worried|fear|fearing|anxious|avoid|avoiding|prevent|risk|history)\b[^.?!]{0,24}\bmiscarr\w+"
+    r"|\bmiscarr\w+[^.?!]{0,40}\b(?:afraid|scared|worried|avoid|by accident|accidentally)\b|\b(?:avoid|not) (?:having |to have )?a miscarriage\b"
+)
+_WANTED: Final = re.compile(
+    r"(?:打|堕)(?:掉)?胎|(?:想|要|怎么|如何|怎样)(?:才能|能)?(?:自己|自然|快速)?(?:流产|流掉|小产)|不想要(?:孩子|小孩|宝宝|这个|他|她|它|了)|意外怀孕|(?<!会)(?:流|打)掉|人流"
+    r"|\babort\w*|\b(?:end|terminate|get rid of) (?:my|the|this|a)\b|\bunwanted\b|\binduce\b|\b(?:don't|do not) want (?:this|the|a|to be)\b"
+)
+
+
+def fears_miscarriage(question: str) -> bool:
+    """Tell whether somebody asks in fear of a miscarriage, and none is wanted.
+
+    >>> fears_miscarriage("怀孕了怕流产，吃什么会流产"), fears_miscarriage("怕疼，吃什么能流产")
+    (True, False)
+    """
+    text = fold(question).replace("’", "'")
+    return bool(_FEARED.search(text)) and not _WANTED.search(text)
+
+
 def _read(question: str) -> tuple[tuple[str, ...], str]:
     folded, spaced = fold(question), words(question)
     text = spaced if folded.isascii() else folded
     found = []
+    feared = fears_miscarriage(question)
     for topic, zh, en in _TABLE:
         pattern = en if folded.isascii() else zh
+        if topic == "abortion" and feared:
+            continue
         if pattern is not None and pattern.search(text):
             found.append(topic)
             text = pattern.sub(" ", text)

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from shiyi.answering.adding_up import taken, together
 from shiyi.answering.cues import Intent
 from shiyi.answering.facts import Fact, Facts
 from shiyi.answering.finders import PER_HOP
@@ -103,7 +104,8 @@ class Choice:
     waiting: tuple[Candidate, ...] = ()
     vetoed: tuple[Candidate, ...] = ()
     group_missed: bool = False  # nothing is of the group of foods that was asked for
-    loosened: bool = False  # nothing fits the condition and the form: only the form was kept
+    loosened: bool = False  # nothing fits the condition and the season: only the season was kept
+    form_missed: tuple[str, ...] = ()  # the form asked for, where nothing of it may be suggested
 
 
 def choose(
@@ -138,16 +140,22 @@ def choose(
         judged = [c for c in judged if c.paths or not _is_open(c)]
     if not any(_is_open(c) for c in judged):  # better out of season than nothing
         methods = set(_methods(reading))
-        rest = [c for c in pool if not c.fits and (not methods or _made(c.iri, facts) & methods)]
-        later = _judged(sorted(rest, key=place), reading, differential, facts, safety)
-        judged += [c for c in later if _is_open(c)]
+        rest = [c for c in pool if not c.fits]
+        made = [c for c in rest if _made(c.iri, facts) & methods]
+        for those in (made, rest):
+            later = _judged(sorted(those, key=place), reading, differential, facts, safety)
+            if opened := [c for c in later if _is_open(c)]:
+                judged += opened
+                break
     ranked = sorted(judged, key=place)
+    missed = not any(c.fits for c in ranked if _is_open(c))
     return Choice(
         tuple(c for c in ranked if _is_open(c)),
         tuple(c for c in ranked if not c.vetoes and (c.branch or c.held)),
         tuple(c for c in ranked if c.vetoes),
         bool(groups) and ends is not of_group,
-        loosened=asked and not fitting,
+        loosened=bool(reading.seasons) and not fitting,
+        form_missed=() if reading.seasons or not missed else _methods(reading),
     )
 
 
@@ -199,10 +207,13 @@ def _judged(
 ) -> list[Candidate]:
     """Check the likeliest; further ones only while too few of them may be suggested."""
     judged: list[Candidate] = []
-    free = 0
+    free, beside = 0, taken(reading)
     for candidate in ordered:
         if len(judged) >= _MOST_JUDGED and free >= _ENOUGH:
             break
+        if beside and any(candidate.iri in r.end for each in together(safety, [(candidate.iri,), *beside])
+                          for r in each.records):  # fmt: skip
+            continue
         judged.append(_judge(candidate, reading, differential, facts, safety))
         free += _is_open(judged[-1])
     return judged

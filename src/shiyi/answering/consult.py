@@ -3,12 +3,13 @@
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from shiyi.answering.adding_up import Together, say_together, taken, together
 from shiyi.answering.candidates import asked_groups
 from shiyi.answering.consulted import Case, case_of
 from shiyi.answering.cues import Intent, asks_difference, names_prescription
-from shiyi.answering.draft import Piece
+from shiyi.answering.draft import Piece, Section
 from shiyi.answering.listing import is_met_by, of_group
-from shiyi.answering.lookups import sheet
+from shiyi.answering.lookups import child_first, is_feverish_child, sheet
 from shiyi.answering.parts import Desk, Part, question_texts, red_flags
 from shiyi.answering.phrases import capital
 from shiyi.answering.roles import INCOMPATIBLE
@@ -39,6 +40,7 @@ def consult(desk: Desk) -> Part:
     part = Part()
     alone, every = list[str](), list[Finding]()
     apart = asks_difference(desk.reading.question) and not desk.reading.person.drugs
+    adding = () if apart else together(desk.safety, taken(desk.reading))
     for place, group in enumerate(desk.reading.groups[:_CHECKED]):
         case = case_of(desk, group)
         if place >= _DESCRIBED and not case.found:
@@ -53,13 +55,15 @@ def consult(desk: Desk) -> Part:
             alone.append(group[0])
             continue
         verdicts(desk, case.found, part)
+        _of_kin_only(desk, case, part)
         barred = any(f.severity == "contraindicated" for f in case.found)  # that says enough
         held = not barred and sum(_possible(desk, m, part) for m in group) > 0
         _poisons(desk, aside, part)
-        _unspoken(desk, case, part, held)
+        _unspoken(desk, case, part, held, adding)
         _no_allergen(desk, case, part)
         _grounds(desk, case, part)
         _identity(desk, case, part)
+    say_together(desk, adding, part)
     told_apart(desk, part)
     _beside(desk, part)
     _implied(desk, every, part)
@@ -73,6 +77,7 @@ def consult(desk: Desk) -> Part:
     kept = [f for f in every if verdict_of(f) in NOT_EATEN]
     if kept:
         _kept_from(desk, kept, part)
+    _child_first(desk, part)
     if part.warnings and (len(kept) < len(every) or not every):
         pair = any(f.predicate in INCOMPATIBLE for f in part.facts.values())
         several = desk.reading.drugs or desk.reading.person.drugs or len(desk.reading.groups) > 1
@@ -85,6 +90,14 @@ def consult(desk: Desk) -> Part:
         part.opening.add(desk.voice.say("o_sheet", items=names))
     _closing(desk, part)
     return part
+
+
+def _child_first(desk: Desk, part: Part) -> None:
+    """Say before all else that a child with a fever, or an infant that loses water, needs a doctor."""
+    if is_feverish_child(desk.reading):
+        said = Section("")
+        said.add(desk.voice.say(child_first(desk.reading)))
+        part.opening.lines[:0] = said.lines
 
 
 def _unrecorded(desk: Desk, case: Case, part: Part) -> None:
@@ -136,10 +149,11 @@ def _poisons(desk: Desk, materials: Iterable[str], part: Part) -> None:
         part.opening.add(desk.voice.finding(poison), *poison.stated)
 
 
-def _unspoken(desk: Desk, case: Case, part: Part, held: bool) -> None:
+def _unspoken(desk: Desk, case: Case, part: Part, held: bool, adding: Iterable[Together]) -> None:
     """Say where only a use is recorded, or nothing at all."""
     voice = desk.voice
     silent: list[str] = []
+    summed = {t for t in case.targets for each in adding if each.joins(case.materials, t)}
     for target in case.targets:
         good = [(m, f) for m in case.materials for f in benefits(desk, m, target)]
         x, y = voice.names(m for m, _ in good), voice.name(target)
@@ -149,7 +163,7 @@ def _unspoken(desk: Desk, case: Case, part: Part, held: bool) -> None:
                 part.section("h_compare").add(voice.say("v_mixed", x=x, y=y), *facts[:2])
         elif good and not held:
             part.opening.add(use_of(desk, facts, x, y), *facts[:2])
-        elif not (_is_diet(desk, target) or _denied(desk, case, target, part)):
+        elif not (target in summed or _is_diet(desk, target) or _denied(desk, case, target, part)):
             silent.append(target)
         part.paths += [f.path(f.subject) for f in facts]
         if case.met(target) or good:
@@ -177,6 +191,17 @@ def _no_allergen(desk: Desk, case: Case, part: Part) -> None:
         values = {"x": called(desk, case.materials), "y": desk.voice.names(allergies)}
         key = "v_named_after" if _named_after(desk, case.materials) else "v_no_allergen"
         part.opening.add(desk.voice.say(key, **values))
+
+
+def _of_kin_only(desk: Desk, case: Case, part: Part) -> None:
+    """Say that what is told is told of a relative: of an extract, where the leaf was asked about."""
+    if not case.kin or any(f.material not in case.kin for f in case.found):
+        return
+    values = {
+        "x": called(desk, [m for m in case.materials if m not in case.kin]),
+        "y": desk.voice.names(f.against for f in case.found), "z": desk.voice.names(case.kin),
+    }  # fmt: skip
+    part.opening.add(desk.voice.say("v_kin", **values))
 
 
 def _named_after(desk: Desk, materials: Iterable[str]) -> bool:
@@ -267,6 +292,9 @@ def _possible(desk: Desk, material: str, part: Part) -> bool:
     patterns = differential.of_nature(nature) if nature else differential.patterns
     reasons = desk.safety.against_states(material, [p.iri for p in patterns])
     found = [f for f in reasons if f.severity == "contraindicated"]
+    if any(desk.facts.is_a(a, SHIYI.Syndrome) and benefits(desk, material, a)
+           for a in desk.reading.ailments):  # fmt: skip
+        return False  # it is recorded for the very pattern that was named
     effect, because = effect_of(desk.facts, material)
     against = {"cold": "cooling", "hot": "warming"}.get(nature, effect)
     if not found and (not effect or effect != against):

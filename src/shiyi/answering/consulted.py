@@ -18,6 +18,7 @@ class Case:
     materials: tuple[str, ...]
     targets: tuple[str, ...]
     found: tuple[Finding, ...]
+    kin: tuple[str, ...] = ()  # relatives among the materials, which nobody named
 
     def met(self, target: str) -> tuple[Finding, ...]:
         """List what was found against one target."""
@@ -42,7 +43,8 @@ def case_of(desk: Desk, group: tuple[str, ...]) -> Case:
         others = [o for o in others if any(desk.safety.check(m, Person(), [o]) for m in group)]
     earlier = {m for g in reading.groups[:place] for m in g}  # said from the other side
     targets = tuple(dict.fromkeys(t for t in (*named, *others) if t not in group))[:_MOST]
-    return Case(group, targets, tuple(f for f in found if f.against not in earlier))
+    told = tuple(f for f in found if f.against not in earlier)
+    return Case(group, targets, told, kin.materials)
 
 
 @dataclass(frozen=True, slots=True)

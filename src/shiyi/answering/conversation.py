@@ -15,6 +15,7 @@ from shiyi.answering.roles import AILMENT, MATERIAL
 from shiyi.answering.runtime import Runtime
 from shiyi.answering.statements import is_question, stated
 from shiyi.answering.telling import Listener
+from shiyi.answering.whose import told_of_others
 from shiyi.errors import TooLargeError, UsageError
 from shiyi.linking.normalise import language_of
 from shiyi.model.answer import Answer
@@ -270,7 +271,8 @@ def _of_them(question: str, earlier: str, runtime: Runtime) -> str:
     if not (earlier and _THEM.search(question)):
         return ""
     found, before = _by_role(question, runtime), _by_role(earlier, runtime)
-    told = [m.text for role in _STATES for m in before.get(role, [])]
+    states = [m for role in _STATES for m in before.get(role, [])]
+    told = [m.text for m in told_of_others(states, earlier)]
     if not told or any(role in found for role in _STATES):
         return ""
     zh = language_of(question) == "zh"

@@ -76,7 +76,7 @@ EN: Final[Mapping[Intent, tuple[str, ...]]] = {
         "drinks for", "tea for", "soup for", "eat for", "drink for", "something to drink",
         "something to eat", "foods suit", "food suits", "which supplement", "which supplements", "what else",
         "what supplement", "what supplements", "what is good", "any tea", "any soup", "foods that", "drinks that",
-        "what can i give", "what should i give", "to give my", "what can i feed", "nourish",
+        "what can i give", "what can i take for", "what should i take for", "what can i have for", "what can i use for", "what to take for", "what could help", "what would help", "what should i give", "to give my", "what can i feed", "nourish",
         "nourishing", "how can i lower", "how do i lower", "how to lower", "how can i reduce",
         "what fruit", "which fruit", "what fruits", "which fruits", "what vegetables", "which vegetables",
         "what snack", "what snacks", "which snacks", "what breakfast", "how to reduce", "how can i improve", "how do i improve", "how to improve",
@@ -129,7 +129,21 @@ MEDICINE: Final = (
     "药", "胰岛素", "化疗", "medicine", "medicines", "medication", "medications", "meds", "pills",
     "tablets", "insulin", "drug", "drugs", "prescription", "chemotherapy", "chemo",
 )  # fmt: skip
-NEGATED_TAKING: Final = ("不吃", "不用", "不服", "别吃", "停", "不打", "不再吃", "不再用")
+NEGATED_TAKING: Final = (
+    "不吃",
+    "不用",
+    "不服",
+    "别吃",
+    "停",
+    "不打",
+    "不再吃",
+    "不再用",
+    "不想吃",
+    "不愿吃",
+    "不肯吃",
+    "不敢吃",
+    "懒得吃",
+)
 NEGATED_TAKING_EN: Final = ("stop", "without", "off", "not take", "instead", "replace", "quit")
 
 
@@ -177,6 +191,7 @@ _SUITS: Final = re.compile(
 # what is to be left out is asked for, which is no wish to be recommended anything
 _AVOID: Final = re.compile(
     r"(?:什么|哪些|哪种|啥)(?:样的)?(?:食物|东西|食品|吃的)?[^,，。？?]{0,4}(?:加重|诱发|引发|恶化|有害)"
+    r"|(?:什么|哪些|哪种|啥)(?:食物|东西|食品|吃的)?[^,，。？?]{0,4}(?:流产|小产|滑胎)"
     r"|(?:什么|哪些|哪种)(?:食物|东西|食品)?对[^,，。？?]{1,10}(?:不好|有害|不利)"
     r"|(?:不能|不可以?|不宜|不要|不该|不应该?|不适合|避免|(?<![奶乳量减缺偏过太较很汗尿血发睡变不])少|忌|(?<!分)别)(?:多)?(?:吃|喝|食用?|饮)(?:点|些)?(?:什么|哪些|啥)"
     r"|(?:忌口?|禁忌|忌食|避免|当心)(?:什么|哪些|啥)"
@@ -188,6 +203,7 @@ _AVOID: Final = re.compile(
     r"| (?:what|which) (?:supplements?|vitamins?|herbs?|foods?) (?:\w+ ){0,5}(?:stop|stopped|skip|skipped|pause|paused|quit) "
     r"|(?:饮食禁忌|忌口)(?:有哪些|有什么|是什么)?[？?。 ]*$"
     r"| (?:what|which) (?:\w+ ){0,2}(?:worsens?|aggravates?|triggers?|are bad for|is bad for|harms?) "
+    r"| (?:what|which) (?:\w+ ){0,4}(?:causes?|leads? to|brings? on|triggers?|induces?) (?:a |an )?miscarriages? "
     r"| (?:what|which) (?:\w+ ){0,2}makes? (?:\w+ ){1,4}worse "
     r"| (?:what not to (?:eat|drink)|(?:foods?|drinks?|things) (?:to avoid|bad for)) "
 )

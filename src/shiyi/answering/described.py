@@ -24,15 +24,21 @@ _SIGNS: Final = (
     ((r"\b(?:my |the )?stomach (?:is|feels|gets|runs|always feels|is always) (?:so |very |always |a bit )?cold\b"
      r"|胃(?:里|部)?(?:总是?|老是?|经常)?(?:发凉|发冷|冰凉|凉凉的)"),
      "symptom-cold-pain-in-the-stomach"),
+    (r"(?:大便|便便)(?:总是?|老是?|有点儿?|比较|很|挺|特别|非常|发|又)?[黏粘](?!液|膜)", "symptom-sticky-stools"),
 )  # fmt: skip
 _STATES: Final = (
     (r"(?:还没有?|没|尚未|还未)(?:给[他她宝娃][^，。]{0,2})?断奶|还在(?:吃|喂)(?:母乳|奶)|亲喂|喂着奶", "population-lactating"),
+    ((r"(?:怕|担心|害怕|避免|防止?|预防)(?:会|要|再)?(?:流产|小产|滑胎)"
+      r"|\b(?:afraid|scared|worried|fear|fearing) (?:of |about )?(?:having )?(?:a |another )?miscarr\w+"),
+     "disease-threatened-miscarriage"),
+    ((r"(?:心脏|冠脉|心血管)?(?:放|装|植入?|做)(?:了|过|完|的)?(?:[一二两三四五\d]+[个根])?(?:心脏|冠脉)?支架|支架(?:手术|术后|植入)|心脏搭桥|搭过桥|冠脉搭桥"
+      r"|\b(?:coronary |heart |cardiac )?stents?\b|\b(?:heart|coronary) bypass\b"), "disease-coronary-artery-disorder"),
     (r"怀上|有喜了|有身孕|有了身孕|肚子里有(?:宝宝|孩子|娃)", "population-pregnant"),
     (r"孕\d{1,2}\+?周|孕[一二三四五六七八九十]{1,3}个?[周月]|怀了?[一二三四五六七八九十\d]{1,2}个月", "population-pregnant"),
     (r"(?:没有?|缺乏|毫无)(?:什么)?(?:食欲|胃口)|(?:不|不爱|不肯|不好好|不想|不愿)吃饭", "symptom-poor-appetite"),
 )  # fmt: skip
 _ORGANS: Final = (  # said loosely of an organ: enough to warn of a thing, not to advise for a disease
-    ((r"肾(?:脏|功能)?(?:一直|有点|都|太)?(?:不好|不太好|很差|较差|差|有问题|有毛病|弱)"
+    ((r"肾(?:脏|功能)?(?:一直|有点|都|太)?(?:不好|不太好|很差|较差|差|有问题|有毛病|弱|一般|减退|下降|受损|偏低)"
      r"|\b(?:bad|poor|weak|failing|damaged) kidneys?\b|\bkidney (?:disease|problems?|trouble|issues?|damage|function)\b"
      r"|\b(?:damage|hurt|harm|bad for|strain)s? (?:the |my |your |our )?kidneys?\b|伤肾|肾损伤"
      r"|\bkidneys? (?:is|are) (?:not good|bad|weak|poor|failing|damaged)\b"),

@@ -12,10 +12,14 @@ from shiyi.answering.parts import Desk, Part, red_flags
 from shiyi.answering.reading import Reading
 from shiyi.answering.roles import MATERIAL
 from shiyi.linking.normalise import fold
+from shiyi.model.answer import SafetyWarning
 from shiyi.model.names import resource
 from shiyi.model.rdf import NamedNode
 from shiyi.ontology.terms import SHIYI
 
+_WIDE: Final = frozenset(
+    resource(f"foodgroup-{name}").value for name in ("fruit", "vegetable", "animal")
+)
 _MOST_STATES, _MOST_AVOIDED, _MOST_MEETING, _MOST_ALIKE = 5, 8, 16, 8
 _QUALITIES: Final = (  # words for the nature of a thing that name no concept by themselves
     (r"温性|性温|温热|温补|\bwarming\b|\bwarm in nature\b", ("nature-warm", "nature-hot")),
@@ -49,7 +53,11 @@ def avoided(desk: Desk) -> Part:
         found = _meeting(desk, state) if drug else _ranked(desk, against(desk, state))
         found = [f for f in found if _is_of(desk, f.other(state), groups)] if groups else found
         if not found:
-            if state in named:
+            if (
+                state in named
+                and not groups
+                and not any(against(desk, s) for s in _judged_as(desk, [state]))
+            ):
                 part.missing.append(voice.say("m_avoid", x=voice.name(state)))
             continue
         facts = found[: _MOST_MEETING if drug else _MOST_AVOIDED]
@@ -89,6 +97,31 @@ def of_group(desk: Desk) -> Part:
         if desk.facts.is_a(thing, *MATERIAL):
             for found in desk.safety.against_states(thing, is_met_by(desk.reading))[:1]:
                 part.warn(desk, found, told=True)
+    return part
+
+
+def allergy(desk: Desk) -> Part:
+    """Write what an allergy that was named leaves out, where nothing else is asked of any complaint."""
+    part, voice = Part(), desk.voice
+    allergens = desk.reading.person.allergies
+    text = voice.say("o_allergy", y=voice.names(allergens))
+    part.opening.add(text)
+    part.told.add(text)
+    part.warnings.append(SafetyWarning("contraindicated", text))
+    things = [t for t in desk.facts.members(*MATERIAL) if t not in allergens]
+    for allergen in allergens[:_MOST_STATES]:
+        groups = {f.object for f in desk.facts.of(allergen, SHIYI.hasFoodGroup)} or {allergen}
+        kept = {low for g in groups for low in desk.facts.below(g)} - _WIDE
+        found = [
+            (t, f) for t in things
+            for f in (*desk.facts.of(t, SHIYI.hasFoodGroup), *desk.facts.of(t, SHIYI.hasIngredient))
+            if f.object in kept or f.object == allergen
+        ]  # fmt: skip
+        if found:
+            each = list({t: (t, f) for t, f in reversed(found)}.values())[::-1][:_MOST_AVOIDED]
+            part.section("h_held").item(*each_cited(desk, "a_allergy", voice.name(allergen), each))
+    part.section("h_caution").add(voice.say("s_labels"))
+    red_flags(desk, [resource("disease-food-allergy").value], part)
     return part
 
 
@@ -171,6 +204,35 @@ def qualities(reading: Reading, desk: Desk) -> tuple[tuple[str, NamedNode], ...]
     return tuple(
         (iri, predicate) for iri in dict.fromkeys((*said, *reading.others))
         for kind, predicate in _BY if desk.facts.is_a(iri, kind)
+    )  # fmt: skip
+
+
+_RICH: Final = re.compile(
+    r"补(?=[\u4e00-\u9fff]{1,4}(?:吃|喝|的?食|靠|用|该|应|好))|补(?:铁|钙|锌|钾|碘|维|叶酸|蛋白)|缺(?!血|氧|乏力)|富含|含[^,，。？?]{0,8}(?:高|多|丰富|最)|(?:高|多|丰富)的"
+    r"|\brich in\b|\b(?:high|higher|highest) in\b|\bsources? of\b|\bhigh[- ]\w+ foods?\b|\bcontain(?:s|ing)?\b|\bget (?:more |enough )?\w+ from\b|\bmore\b"
+)
+_FOODS: Final = re.compile(
+    r"吃什么|吃些什么|吃啥|什么(?:食物|吃的|东西|水果|蔬菜)|哪些(?:食物|食品|水果|蔬菜|东西)|食物有|怎么补|靠吃|\b(?:what|which)\b[^.?!]{0,30}\b(?:foods?|eat|fruits?|vegetables?)\b|\bfoods?\b|\bfrom\b"
+)
+
+
+def nutrients(reading: Reading, desk: Desk) -> tuple[tuple[str, NamedNode], ...]:
+    """List the nutrients that foods rich in them are asked for, with the property that says so.
+
+    Iron is sold as a supplement under the same name: who asks what to eat for iron asks for food.
+    """
+    text = fold(reading.question)
+    if not (_RICH.search(text) and _FOODS.search(text)):
+        return ()
+    named = {m.iri for m in reading.mentions if m.iri} | {
+        a for m in reading.mentions for a in m.alternatives
+    }
+    labels = {fold(desk.facts.label(iri, "zh")) for iri in named}
+    return tuple(
+        (iri, SHIYI.hasNutrient) for iri in desk.facts.members(SHIYI.ChemicalEntity)
+        if (iri in named or (label := fold(desk.facts.label(iri, "zh"))) in labels
+            or re.search(f"[补缺含富]{label}", text))
+        and desk.facts.into(iri, SHIYI.hasNutrient)
     )  # fmt: skip
 
 

@@ -151,6 +151,10 @@ def rules(desk: Desk) -> Part:
         part.opening.add(voice.say("o_rules"))
     for fact in found[:_MOST_RULES]:
         label = voice.name(fact.subject)
+        part.told |= {
+            voice.say("m_unlinked", word=m.text)
+            for m in desk.reading.mentions if not m.iri and m.text in label
+        }  # fmt: skip
         text = voice.say("p_text", label=label, text=fact.object) + voice.sources([fact])
         part.section("h_rules").add(text, *_twins(desk, fact))
     if not found and desk.reading.wants(Intent.MEANING):
@@ -232,6 +236,11 @@ def feverish_child(desk: Desk) -> Part:
     part.opening.add(desk.voice.say("s_child_fever" if fever else "s_infant_water"))
     question_texts(desk, desk.reading.ailments, part)
     return part
+
+
+def child_first(reading: Reading) -> str:
+    """Give the key of what is said first where something is to be given to such a child."""
+    return "v_child_fever" if _FEVER in reading.ailments else "v_infant_water"
 
 
 def patterns(desk: Desk) -> Part:

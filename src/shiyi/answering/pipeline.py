@@ -22,8 +22,9 @@ from shiyi.answering.runtime import Runtime
 from shiyi.answering.telling import Listener
 from shiyi.answering.thermal import Differential, differentiate
 from shiyi.answering.voice import Voice
+from shiyi.answering.wanted import wants_advice
 from shiyi.answering.writer import Care, write_with_model
-from shiyi.answering.writing import wants_advice, write
+from shiyi.answering.writing import write
 from shiyi.errors import FormatError, TooLargeError, UsageError
 from shiyi.linking.normalise import language_of
 from shiyi.model.answer import Answer, Recommendation, Trace

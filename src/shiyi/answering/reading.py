@@ -11,12 +11,13 @@ from shiyi.answering.asked import outside_names
 from shiyi.answering.cues import Intent, intents_of, names_medicine, refuses
 from shiyi.answering.described import as_described
 from shiyi.answering.facts import Facts
+from shiyi.answering.forms import WINE, forms_asked, is_wine, prepared
 from shiyi.answering.heads_once import collective, in_lists
 from shiyi.answering.leaving_out import allergens as allergens_of
 from shiyi.answering.leaving_out import not_eaten
 from shiyi.answering.measured import as_measured
 from shiyi.answering.roles import AILMENT, MATERIAL
-from shiyi.answering.whose import affirmed, in_time, of_others
+from shiyi.answering.whose import affirmed, in_time, of_asker, of_others
 from shiyi.linking.normalise import fold, is_cjk
 from shiyi.model.mention import Mention
 from shiyi.model.names import resource
@@ -70,7 +71,9 @@ class Reading:
     others: tuple[str, ...]
     person: Person
     profile: Profile
-    theirs: tuple[str, ...] = ()  # states and medicines of somebody else, told beside the question
+    theirs: tuple[str, ...] = ()  # states, medicines, allergens of somebody else, told beside it
+    mine: tuple[str, ...] = ()  # the asker's own, where somebody else is to eat
+    made: tuple[tuple[str, str], ...] = ()  # words such as 人参汤, and what they are read as
 
     def wants(self, *intents: Intent) -> bool:
         """Tell whether any of these is asked for."""
@@ -87,12 +90,17 @@ def read_question(
     described = as_measured(as_described(told, question, facts), question, facts)
     mentions = in_time(affirmed(described, question), question, facts)
     linked = [_as_medicine(m, facts) for m in mentions if m.iri]
-    theirs = of_others(linked, question, facts)
-    linked = [m for m in linked if m not in theirs]
+    allergens = list(allergens_of(question, [m for m in linked if facts.is_a(m.iri, *_TAKEN)]))
+    linked = [m for m in linked if m in allergens or not _is_allergy(m, allergens)]
+    theirs = of_others(linked, question, facts, allergens)
+    mine = of_asker(linked, question, facts, allergens)
+    linked = [m for m in linked if m not in (*theirs, *mine)]
+    allergens = [m for m in allergens if m in linked]
+    forms, spans = forms_asked(question, linked, facts)
+    linked = [m for m in linked if (m.start, m.end) not in spans]
+    made = prepared(question, linked, facts)
     intents = set(intents_of(question))
     foods = [m for m in linked if facts.is_a(m.iri, *_TAKEN)]
-    allergens = list(allergens_of(question, foods))
-    linked = [m for m in linked if m in allergens or not _is_allergy(m, allergens)]
     left_out = [m for m in not_eaten(question, foods) if m not in allergens]
     if Intent.ADVICE in intents or len(foods) > len(left_out) + len(allergens):
         allergens += left_out  # what is said of them is heeded; they are not what is asked about
@@ -105,10 +113,10 @@ def read_question(
         intents.discard(Intent.STOP)
     if any(refuses(question, m.text) for m in drugs):
         intents.add(Intent.STOP)
-    forms = {} if Intent.STOP in intents else _preparations(drugs, linker, facts)
+    sold_as = {} if Intent.STOP in intents else _preparations(drugs, linker, facts)
     taken = [
         m.iri for m in drugs
-        if (not m.negated or Intent.STOP in intents) and m.iri not in forms
+        if (not m.negated or Intent.STOP in intents) and m.iri not in sold_as
     ]  # fmt: skip
 
     def those(*classes: NamedNode, negated: bool = False) -> tuple[str, ...]:
@@ -118,9 +126,13 @@ def read_question(
     ailments = tuple(x for x in those(*AILMENT) if not facts.is_a(x, SHIYI.EmergencySign))
     constitutions, populations = those(SHIYI.Constitution), those(SHIYI.Population)
     named = {m.iri for m in linked}
-    meant = [forms.get(m.iri) or _materials(m, facts) for m in linked if m not in allergens]
+    meant = [sold_as.get(m.iri) or _materials(m, facts) for m in linked if m not in allergens]
     tea = _TEA in facts.labels and _names_tea(_without_drinks(question, linked, facts))
-    groups = _groups([*meant, [_TEA] if tea else []])
+    congee = _RICE in facts.labels and _CONGEE.search(fold(_without_names(question, linked, facts)))
+    wine = WINE in facts.labels and any(is_wine(word) for word, _ in made)
+    groups = _groups(
+        [*meant, [_TEA] if tea else [], [WINE] if wine else [], [_RICE] if congee else []]
+    )
     materials = [iri for group in groups for iri in group]
     ages = stages_told(question, facts)
     if ages:
@@ -137,11 +149,15 @@ def read_question(
     own = (*(m.iri for m in left_out), *person.left_out)
     person = replace(person, left_out=tuple(dict.fromkeys(own)))
     known = {*materials, *taken, *ailments, *constitutions, *populations}
-    seasons, methods = those(SHIYI.Season), those(SHIYI.Method)
+    seasons = those(SHIYI.Season)
+    methods = tuple(dict.fromkeys((*forms, *those(SHIYI.Method))))
     # but for effects that a doctor has to see to first: against bleeding, fits, pus, collapse
+    sought = those(SHIYI.Therapy, SHIYI.Efficacy)
+    also = (a for m in linked if m.iri in sought for a in m.alternatives)  # 清热 is either
     aims = tuple(
-        x for x in those(SHIYI.Therapy, SHIYI.Efficacy) if not facts.of(x, SHIYI.hasRedFlag)
-    )
+        x for x in dict.fromkeys((*sought, *(a for a in also if facts.is_a(a, SHIYI.Therapy, SHIYI.Efficacy))))
+        if not facts.of(x, SHIYI.hasRedFlag)
+    )  # fmt: skip
     rules = those(SHIYI.Rule, SHIYI.RegulatoryStatus)
     emergencies = _emergencies(question, those(SHIYI.EmergencySign), linked, profile, facts)
     if Intent.METHOD in intents and not (materials or taken) and (ailments or constitutions):
@@ -154,6 +170,7 @@ def read_question(
         aims=aims, seasons=seasons, methods=methods, rules=rules, emergencies=emergencies,
         others=tuple(sorted(named - known - {*seasons, *methods, *rules, *emergencies, *aims})),
         person=person, profile=profile, theirs=tuple(dict.fromkeys(m.iri for m in theirs)),
+        mine=tuple(dict.fromkeys(m.iri for m in mine)), made=made,
     )  # fmt: skip
 
 
@@ -186,12 +203,18 @@ def _without_names(question: str, linked: list[Mention], facts: Facts) -> str:
 def _without_drinks(question: str, linked: list[Mention], facts: Facts) -> str:
     """Blank out drinks made of what is named before: "liquorice tea" is no tea."""
     for m in linked:
-        if facts.is_a(m.iri, *MATERIAL) and question[m.end :].lower().startswith(" tea"):
+        if facts.is_a(m.iri, *MATERIAL) and m.iri != _TEA and " tea" in m.text.lower():
+            question = question[: m.start] + "□" * (m.end - m.start) + question[m.end :]
+        elif facts.is_a(m.iri, *MATERIAL) and question[m.end :].lower().startswith(" tea"):
             question = question[: m.end] + " □□□" + question[m.end + 4 :]
     return question
 
 
 _TEA: Final = resource("substance-cha").value
+_RICE: Final = resource("dish-plain-congee").value
+_CONGEE: Final = re.compile(  # congee itself is of rice; 什么粥 asks for any
+    r"[喝吃煮](?:点|些|碗)?(?:白|稀)?粥(?=[吗么呢行好可会能,，。？?]|$)|\b(?:have|eat|plain|rice|some) (?:congee|rice porridge)\b(?! with)"
+)
 _TEA_ITSELF: Final = re.compile(
     r"(?:^|[吃喝用饮和与跟同把加点说做买])茶(?=[和与跟同吗能可适不会的，,。？?]|一起|$)"
     r"|\btea (?:and|with|together|interact\w*|suitable)\b"

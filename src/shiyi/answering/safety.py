@@ -13,6 +13,7 @@ from shiyi.ontology.terms import SHIYI
 
 _Parts = tuple[tuple[str, tuple[Fact, ...]], ...]
 SEVERITIES: Final = ("emergency", "contraindicated", "interaction", "caution")
+RATINGS: Final = ("major", "moderate", "", "minor")  # gravest first; unrated ones may be grave
 _MANY: Final = 3  # ours: kinds that make a word one for a whole group of diseases
 _MOST_KEPT: Final = 256  # sets of states whose consequences are kept
 _NO_KIN: Final = frozenset(resource(f"foodgroup-{name}").value for name in ("fruit", "vegetable"))
@@ -71,6 +72,7 @@ class Safety:
     _made_of: dict[str, _Parts] = field(default_factory=dict, repr=False)
     _warned: dict[str, tuple[tuple[str, Fact], ...]] = field(default_factory=dict, repr=False)
     _severities: dict[str, str] = field(default_factory=dict, repr=False)
+    _ratings: dict[str, int] = field(default_factory=dict, repr=False)
     _closed: dict[tuple[str, ...], Mapping[str, list[tuple[str, tuple[Fact, ...]]]]] = field(
         default_factory=dict, repr=False
     )
@@ -90,7 +92,7 @@ class Safety:
             *self._kept_from(material, person.left_out, by_choice=True),
             *_with_harm(self._diets(material, person.states), states),
         ]
-        return _gravest(found)
+        return self._gravest(found)
 
     def _but_other_allergens(
         self, found: Iterable[Finding], allergies: Sequence[str]
@@ -118,7 +120,7 @@ class Safety:
                     found.append(Finding(self._severity(fact), material, state, facts, through))
         # what is recorded of the state itself is said, and not what is of one of its kinds
         own = {f.against for f in found if not f.of_a_kind}
-        return _gravest(f for f in found if not (f.of_a_kind and f.against in own))
+        return self._gravest(f for f in found if not (f.of_a_kind and f.against in own))
 
     def conditional(self, material: str) -> tuple[Finding, ...]:
         """List every caution and interaction recorded for a material itself, for whoever has it."""
@@ -142,7 +144,7 @@ class Safety:
                 *self.facts.of(material, *INCOMPATIBLE), *self.facts.into(material, *INCOMPATIBLE),
             )
         ]  # fmt: skip
-        return _gravest([*cautions, *meets, *clashes])
+        return self._gravest([*cautions, *meets, *clashes])
 
     def adverse(self, material: str) -> tuple[Fact, ...]:
         """List the recorded unwanted reactions to a material."""
@@ -313,6 +315,30 @@ class Safety:
         found = (f.object for f in self._memberships(material) if f.object not in _NO_KIN)
         return {group for each in found for group in self.facts.below(each)}
 
+    def _gravest(self, found: Iterable[Finding]) -> tuple[Finding, ...]:
+        """Keep one finding for each material and thing met: the gravest, then the most direct."""
+        ranked = sorted(
+            found,
+            key=lambda f: (
+                SEVERITIES.index(f.severity), self._rated(f), bool(f.through),
+                -f.fact.confidence if f.facts else 0.0, f.claims,
+            ),
+        )  # fmt: skip
+        kept: dict[tuple[str, str], Finding] = {}
+        for each in ranked:
+            kept.setdefault((each.material, each.against), each)
+        return tuple(kept.values())
+
+    def _rated(self, found: Finding) -> int:
+        """Order interactions by how grave a source rates them: with a diuretic before a pill for pressure."""
+        if not (found.facts and found.fact.predicate in INTERACTION):
+            return 0
+        claim = found.fact.claim
+        if claim not in self._ratings:
+            rating = self.evidences.qualifier(claim, "rating")
+            self._ratings[claim] = RATINGS.index(rating) if rating in RATINGS else len(RATINGS)
+        return self._ratings[claim]
+
     def _severity(self, fact: Fact) -> str:
         known = self._severities.get(fact.claim)
         if known is None:
@@ -350,18 +376,3 @@ def _with_harm(diets: Iterable[Finding], harms: Iterable[Finding]) -> Iterator[F
         else:
             facts = (*harm.facts, *diet.facts)
             yield Finding(diet.severity, diet.material, diet.against, facts, harm.through)
-
-
-def _gravest(found: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Keep one finding for each material and thing met: the gravest, then the most direct."""
-    ranked = sorted(
-        found,
-        key=lambda f: (
-            SEVERITIES.index(f.severity), bool(f.through),
-            -f.fact.confidence if f.facts else 0.0, f.claims,
-        ),
-    )  # fmt: skip
-    kept: dict[tuple[str, str], Finding] = {}
-    for each in ranked:
-        kept.setdefault((each.material, each.against), each)
-    return tuple(kept.values())

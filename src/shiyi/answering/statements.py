@@ -10,7 +10,7 @@ from shiyi.answering.leaving_out import not_eaten
 from shiyi.answering.measured import as_measured
 from shiyi.answering.reading import Linker
 from shiyi.answering.roles import MATERIAL
-from shiyi.answering.whose import affirmed, in_time
+from shiyi.answering.whose import KIN_ZH, affirmed, in_time
 from shiyi.linking.normalise import fold, language_of
 from shiyi.model.mention import Mention
 from shiyi.model.names import resource
@@ -33,7 +33,7 @@ _MINE: Final = re.compile(
     re.IGNORECASE,
 )
 _OTHERS: Final = re.compile(
-    rf"我的?(?:{_KIN})|\bmy (?:{_KIN_EN})\b|\bmy (?:\d+|one|two|three|four|five|six|seven|eight|nine|ten)"
+    rf"我的?(?:{_KIN})|我[^，。,.;；]{{1,12}}的{KIN_ZH}|\bmy (?:{_KIN_EN})\b|\bmy (?:\d+|one|two|three|four|five|six|seven|eight|nine|ten)"
     r"[- ](?:year|month|week)s?[- ]?olds?\b",
     re.IGNORECASE,
 )

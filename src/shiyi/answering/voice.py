@@ -102,7 +102,7 @@ class Voice:
         end = "。" if self.language == "zh" else "."
         text = self._stated(found)
         if not found.facts:
-            return text + end
+            return capital(text, self.language) + end
         said = capital(text + self.sources([found.fact]) + end, self.language)
         space = "" if self.language == "zh" else " "
         if note := self.note(found.fact):

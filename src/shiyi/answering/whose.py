@@ -15,11 +15,12 @@ from shiyi.ontology.terms import SHIYI
 _SURGERY: Final = resource("population-preoperative").value
 _AFTER_SURGERY: Final = resource("population-postoperative").value
 _NURSING: Final = resource("population-lactating").value
+_PREGNANT: Final = resource("population-pregnant").value
 _PASSING: Final = frozenset({
-    _SURGERY, _AFTER_SURGERY, _NURSING, resource("population-pregnant").value,
+    _SURGERY, _AFTER_SURGERY, _NURSING, _PREGNANT,
     resource("population-postpartum").value, resource("population-menstruating").value,
 })  # fmt: skip
-_ENDS: Final = re.compile(r"[。！？；，,.?!;\n]")
+_ENDS: Final = re.compile(r"[。！？；，,.?!;\n]|\b(?:and|but) (?=i(?:'m|'ve)? )")
 _LONG_AGO: Final = re.compile(
     r"去年|前年|以前|从前|曾经|当年|当时|那时候?|小时候|年轻时|早年|上一?胎|头胎"
     r"|(?:[多几两一二三四五六七八九十\d]|半)+年(?:多)?(?:以|之)?前|[几两三四五六七八九十\d]+个月(?:以|之)?前"
@@ -68,14 +69,15 @@ _WEANED: Final = re.compile(
     r"(?:断奶|断母乳|不喂奶|不再喂|停止?喂|停止?哺乳|停了?母乳)"
     r"|\b(?:stopped|finished|quit|done with|no longer|not)\b[^,.?!;]{0,16}$"
 )
-_KIN_ZH: Final = (
+KIN_ZH: Final = (
     r"(?:爸|妈|父亲|母亲|爷爷|奶奶|外公|外婆|姥姥|姥爷|妻子|老婆|太太|老公|丈夫|爱人|儿子|女儿|孩子|宝宝"
-    r"|朋友|同事|哥|弟|姐|妹|叔|姑|舅|姨|邻居|同学|男友|女友|婆婆|公公|岳父|岳母|室友)"
+    r"|朋友|同事|哥|弟|姐|妹|叔|姑|舅|姨|邻居|同学|男友|女友|婆婆|公公|岳父|岳母|室友|老伴|媳妇|闺女|孙子|孙女|外孙|侄)"
 )
-_KIN: Final = re.compile(
-    rf"{_KIN_ZH}|\bmy (?:mother|mum|mom|father|dad|wife|husband|partner|son|daughter|child|kid|baby|friend|gran\w*|aunt|uncle"
-    r"|sister|brother|boyfriend|girlfriend|roommate|colleague|neighbou?r|cousin|parents?)(?:'s)?\b"
+_KIN_EN: Final = (
+    r"my (?:mother|mum|mom|father|dad|wife|husband|partner|son|daughter|child|kid|baby|friend|gran\w*|aunt|uncle"
+    r"|sister|brother|boyfriend|girlfriend|roommate|colleague|neighbou?r|cousin|niece|nephew|grandchild|boss|parents?)(?:'s)?\b"
 )
+_KIN: Final = re.compile(rf"{KIN_ZH}|\b{_KIN_EN}")
 # a clause without 我爸 and "my mother" that still speaks of the asker is of both, or tells who says it
 _OWN_KIN: Final = re.compile(rf"(?:我们|我家|我|咱)?的?(?:{_KIN.pattern})")
 _ALSO_MINE: Final = re.compile(r"[我咱俺]|都有|\b(?:i|i'm|i've|me|mine|we|us|our|both|myself)\b")
@@ -85,6 +87,14 @@ _SO_HAVE_I: Final = re.compile(
 _MYSELF: Final = re.compile(
     r"我(?:自己|本人)?(?:现在|也|还|平时)?(?:能不能|可不可以|能|可以|该|是否|适合)(?!给|让|帮|喂|为)"
     r"|\b(?:can|may|could|should) i (?:still |also )?(?:eat|drink|have|take|use|try)\b"
+)
+_KIN_WITH: Final = re.compile(rf"[^，。,.;；]{{0,4}}的(?:{_KIN.pattern})")
+_THEY_EAT: Final = re.compile(
+    rf"{KIN_ZH}(?:现在|也|还|平时)?(?:能不能|可不可以|能|可以|该|是否|适合)(?:吃|喝|用|服|进补)"
+    rf"|\b(?:can|may|could|should) (?:{_KIN_EN}|she|he) (?:still |also )?(?:eat|drink|have|take|use|try)\b"
+)
+_CHILD: Final = re.compile(
+    r"孩子|宝宝|儿子|女儿|娃|胎儿|\b(?:baby|child|kid|son|daughter|she|he)\b"
 )
 _FOR_THEM: Final = re.compile(
     r"[她他]|给|让|喂|帮|陪|我们|一起|\b(?:her|him|them|she|he|they|we|us|give|feed|cook)\b"
@@ -146,12 +156,14 @@ def _timed(mention: Mention, text: str, facts: Facts) -> Mention:
     return mention
 
 
-def of_others(mentions: Iterable[Mention], question: str, facts: Facts) -> tuple[Mention, ...]:
-    """List the states and medicines of somebody else, where the asker asks for themselves.
+def of_others(
+    mentions: Iterable[Mention], question: str, facts: Facts, allergens: Iterable[Mention] = ()
+) -> tuple[Mention, ...]:
+    """List the states, medicines and allergens of somebody else, where the asker asks for themselves.
 
     Nothing is left to others where the asker breastfeeds: what they eat reaches the child.
     """
-    text, every = _same_length(question), list(mentions)
+    text, every, allergens = _same_length(question), list(mentions), list(allergens)
     asked = next((c for c in _clauses(text) if _MYSELF.search(text[c[0] : c[1]])), None)
     if asked is None or any(m.iri == _NURSING for m in every):
         return ()
@@ -160,13 +172,67 @@ def of_others(mentions: Iterable[Mention], question: str, facts: Facts) -> tuple
         return ()
     return tuple(
         m for m in every
-        if facts.is_a(m.iri, SHIYI.Condition, SHIYI.Drug)
-        and (clause := _clause(text, m)) != asked
-        and (kin := _KIN.search(text[clause[0] : clause[1]]))
-        and clause[0] + kin.start() < m.start
-        and not _ALSO_MINE.search(_OWN_KIN.sub("", text[clause[0] : clause[1]]))
+        if (m in allergens or facts.is_a(m.iri, SHIYI.Condition, SHIYI.Drug))
+        and (clause := _clause(text, m)) != asked and _is_theirs(text, m, clause)
         and not facts.is_a(m.iri, SHIYI.EmergencySign)
     )  # fmt: skip
+
+
+def _is_theirs(text: str, mention: Mention, clause: tuple[int, int]) -> bool:
+    """Tell whether a clause tells something of one person who is not the asker."""
+    if _KIN_WITH.match(text[mention.end : clause[1]]):
+        return True  # 我对花生过敏的妈妈: the allergy is hers
+    said = text[clause[0] : clause[1]]
+    kin = _KIN.search(said)
+    before = kin is not None and clause[0] + kin.start() < mention.start
+    return before and not _ALSO_MINE.search(_OWN_KIN.sub("", said))
+
+
+def of_asker(
+    mentions: Iterable[Mention], question: str, facts: Facts, allergens: Iterable[Mention] = ()
+) -> tuple[Mention, ...]:
+    """List the asker's own states, medicines and allergens, where somebody else alone is to eat.
+
+    Nothing is left out of who is pregnant or breastfeeds and asks for the child.
+    """
+    text, every, allergens = _same_length(question), list(mentions), list(allergens)
+    asked = next((c for c in _clauses(text) if _THEY_EAT.search(text[c[0] : c[1]])), None)
+    if asked is None:
+        return ()
+    if any(m.iri in (_NURSING, _PREGNANT) for m in every) and _CHILD.search(text, *asked):
+        return ()
+    if _ALSO_MINE.search(_OWN_KIN.sub("", text[asked[0] : asked[1]])):
+        return ()
+    return tuple(
+        m for m in every
+        if (m in allergens or facts.is_a(m.iri, SHIYI.Condition, SHIYI.Drug))
+        and (clause := _clause(text, m)) != asked
+        and (said := text[clause[0] : clause[1]])
+        and _ALSO_MINE.search(said) and not _KIN.search(said)
+        and not facts.is_a(m.iri, SHIYI.EmergencySign)
+    )  # fmt: skip
+
+
+def told_of_others(mentions: Iterable[Mention], text: str) -> tuple[Mention, ...]:
+    """List the mentions that stand where the words are of somebody else; a clause without a subject goes on.
+
+    >>> said = "我妈妈七十了，有糖尿病，我睡不好"
+    >>> [
+    ...     m.text
+    ...     for m in told_of_others([Mention("糖尿病", 7, 10), Mention("睡不好", 12, 15)], said)
+    ... ]
+    ['糖尿病']
+    """
+    text, mine, theirs = _same_length(text), False, list[tuple[int, int]]()
+    for start, end in _clauses(text):
+        said = text[start:end]
+        if _ALSO_MINE.search(_OWN_KIN.sub("", said)):
+            mine = True
+        elif _KIN.search(said):
+            mine = False
+        if not mine:
+            theirs.append((start, end))
+    return tuple(m for m in mentions if any(a <= m.start < b for a, b in theirs))
 
 
 def _same_length(question: str) -> str:

@@ -1,27 +1,25 @@
 """Which writers answer a question, and in which order: what is urgent first, safety for every method."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Final
 
 from shiyi.answering.advice import advise
-from shiyi.answering.beyond import MEDICAL, TOPICS, beyond_food, food_in
+from shiyi.answering.beyond import MEDICAL, TOPICS, beyond_food
 from shiyi.answering.candidates import choose
 from shiyi.answering.consult import consult
 from shiyi.answering.cues import (
     Intent,
     asks_difference,
-    asks_of_one,
-    asks_to_take,
-    intents_of,
-    is_cue,
 )
 from shiyi.answering.draft import Section
+from shiyi.answering.forms import WINE, is_wine
 from shiyi.answering.listing import (
     alike,
+    allergy,
     avoided,
-    is_met_by,
     named_groups,
+    nutrients,
     of_group,
     qualities,
 )
@@ -39,52 +37,24 @@ from shiyi.answering.paths import Retrieved
 from shiyi.answering.phrases import capital, listed, plain
 from shiyi.answering.reading import Reading
 from shiyi.answering.report import asked_for, nothing, report, spoken_of
+from shiyi.answering.roles import MATERIAL
 from shiyi.answering.runtime import Runtime
+from shiyi.answering.wanted import (
+    asks_of_unheard,
+    asks_to_avoid,
+    meets,
+    of_allergy_alone,
+    only_beyond_food,
+    unheard_of,
+    wants_advice,
+)
 from shiyi.model.answer import SafetyWarning
 from shiyi.model.names import resource
 from shiyi.ontology.terms import SHIYI
 
 _MOST_CHECKED: Final = 8
+_MOST_MADE: Final = 2
 BY_PATHS: Final = frozenset({"fused", "paths"})  # their facts are looked up beside the paths
-
-
-def only_beyond_food(reading: Reading) -> bool:
-    """Tell whether nothing is asked that has to do with food, and no two things are to meet."""
-    if not beyond_food(reading.question) or reading.wants(Intent.STOP):
-        return False
-    beside = reading.drugs or reading.ailments or reading.populations or len(reading.groups) > 1
-    if reading.materials and beside:
-        return False
-    return not intents_of(food_in(reading.question)).intersection(_OF_FOOD)
-
-
-_OF_FOOD: Final = frozenset({
-    Intent.ADVICE, Intent.MAY, Intent.AVOID, Intent.DOSE, Intent.STOP, Intent.METHOD, Intent.DRINK,
-    Intent.PROPERTY, Intent.CONSTITUTION, Intent.SUPPLEMENT,
-})  # fmt: skip
-
-
-def wants_advice(reading: Reading) -> bool:
-    """Tell whether something to eat, drink or take is asked for, and there is a reason for it."""
-    if only_beyond_food(reading):
-        return False
-    seeds = (*reading.ailments, *reading.constitutions, *reading.seasons, *reading.populations,
-             *reading.aims)  # fmt: skip
-    if reading.materials and asks_of_one(reading.question):
-        return False
-    if reading.wants(Intent.ADVICE):
-        return bool(seeds) or bool(reading.person.states)
-    if asks_difference(reading.question):
-        return False
-    named = reading.materials or (reading.wants(Intent.MAY) and unheard_of(reading))
-    only = reading.wants(Intent.DRINK) or not reading.intents
-    return only and bool(seeds) and not named
-
-
-def unheard_of(reading: Reading) -> tuple[str, ...]:
-    """List the words of a question that name something, but nothing the knowledge base holds."""
-    unlinked = (m.text for m in reading.mentions if not m.iri and not is_cue(m.text))
-    return tuple(word for word in map(plain, unlinked) if word)
 
 
 def write(desk: Desk, retrieved: Retrieved, runtime: Runtime, method: str) -> Part:
@@ -126,7 +96,7 @@ def _opened(desk: Desk, retrieved: Retrieved, runtime: Runtime, method: str, par
         return
     least = runtime.settings.answer.recommend_from
     part.opening.lines[:0] = spoken_of(desk, retrieved, least, part)
-    if method == "fused" and not (wants_advice(desk.reading) or _asks_to_avoid(desk.reading)):
+    if method == "fused" and not (wants_advice(desk.reading) or asks_to_avoid(desk.reading)):
         part.opening.lines[:0] = asked_for(desk, retrieved, _said(part))
 
 
@@ -203,17 +173,33 @@ def _first(desk: Desk, part: Part) -> None:
         space = "" if voice.language == "zh" else " "
         ask = space + voice.say("o_beyond_doctor") if MEDICAL.intersection(topics) else ""
         part.opening.add(voice.say("o_beyond", topics=said) + ask)
-    if reading.theirs:
-        part.opening.add(voice.say("o_theirs", states=voice.names(reading.theirs)))
+    for key, left in (("o_theirs", reading.theirs), ("o_mine", reading.mine)):
+        if left:
+            part.opening.add(voice.say(key, states=_states(desk, left)))
+    for word, iri in reading.made[:_MOST_MADE]:
+        made_of = (iri, WINE) if is_wine(word) else (iri,)
+        part.opening.add(voice.say("o_made", word=plain(word), x=voice.names(made_of)))
     if reading.wants(Intent.CURE):
         part.opening.add(voice.say("s_cure"))
+
+
+def _states(desk: Desk, left: Iterable[str]) -> str:
+    """Name states and medicines; a food among them is what somebody is allergic to."""
+    voice = desk.voice
+    said = [
+        voice.say("v_allergic_to", x=voice.name(iri))
+        if desk.facts.is_a(iri, *MATERIAL, SHIYI.FoodGroup, SHIYI.Organism) else voice.name(iri)
+        for iri in left
+    ]  # fmt: skip
+    return listed(voice.language, said)
 
 
 def _writers(
     desk: Desk, retrieved: Retrieved, runtime: Runtime, method: str
 ) -> list[Callable[[], Part]]:
     if only_beyond_food(desk.reading) and not desk.reading.emergencies:
-        return [lambda: doctor(desk)]
+        told = [lambda: _conditional(desk)] if desk.reading.materials else []
+        return [lambda: doctor(desk), *told]
     if method == "none":
         return [partial(_warned_by, each, desk) for each in _checks(desk.reading)]
     if method not in BY_PATHS:
@@ -242,9 +228,11 @@ def _reporters(desk: Desk, retrieved: Retrieved, runtime: Runtime) -> list[Calla
         chosen.append(lambda: patterns(desk))
     if reading.emergencies:
         return [*chosen, lambda: doctor(desk)]
-    if _asks_to_avoid(reading) and not advice:
+    if of_allergy_alone(reading):
+        return [*chosen, lambda: allergy(desk)]
+    if asks_to_avoid(reading) and not advice:
         return [*chosen, lambda: avoided(desk)]
-    if _asks_of_unheard(reading) and not advice:
+    if asks_of_unheard(reading) and not advice:
         return [*chosen, lambda: _of_unheard(desk)]
     if advice and is_feverish_child(reading):
         return [*chosen, lambda: feverish_child(desk)]
@@ -258,19 +246,10 @@ def _advice(desk: Desk, retrieved: Retrieved, runtime: Runtime) -> Part:
     return advise(desk, retrieved, choice, runtime.settings.answer.recommendations)
 
 
-def _meets(reading: Reading) -> bool:
-    """Tell whether a material of the question meets anything it may clash with."""
-    return bool(
-        reading.drugs or reading.ailments or reading.constitutions or reading.populations
-        or reading.person.states or reading.person.drugs or reading.person.allergies
-        or len(reading.materials) > 1
-    )  # fmt: skip
-
-
 def _meetings(reading: Reading) -> list[Callable[[Desk], Part]]:
     """Give what the safety check has to say of its own of the materials that were named."""
     waits = reading.emergencies and not reading.drugs  # food can wait, medicines cannot
-    if not reading.materials or not _meets(reading) or waits:
+    if not reading.materials or not meets(reading) or waits:
         return []
     return [_clashes if wants_advice(reading) and not reading.wants(Intent.MAY) else consult]
 
@@ -314,18 +293,14 @@ def _main(
     reading = desk.reading
     if reading.emergencies:
         return []  # no food before a doctor
-    advice, wanted = wants_advice(reading), qualities(reading, desk)
-    if _asks_to_avoid(reading) and not advice:
-        return [lambda: avoided(desk)]
-    if _asks_of_unheard(reading) and not advice:
-        return [lambda: _of_unheard(desk)]
-    if wanted and not advice:
-        return [lambda: alike(desk, wanted)]
+    advice = wants_advice(reading)
+    if listed_ := _list_of(desk, advice=advice):
+        return [listed_]
     if advice and is_feverish_child(reading):
         return [lambda: feverish_child(desk)]
     if advice and (reading.constitutions or not reading.wants(Intent.CONSTITUTION)):
         return [lambda: _advice(desk, retrieved, runtime)]
-    if reading.materials and (alone or not _meets(reading)):
+    if reading.materials and (alone or not meets(reading)):
         return [lambda: sheet(desk, reading.materials)]
     compared = (*reading.constitutions, *reading.ailments)
     if alone and len(compared) > 1 and asks_difference(reading.question):
@@ -333,16 +308,22 @@ def _main(
     return []
 
 
-def _asks_to_avoid(reading: Reading) -> bool:
-    """Tell whether it is asked what to leave out in a state or with a medicine."""
-    return reading.wants(Intent.AVOID) and not reading.materials and bool(is_met_by(reading))
-
-
-def _asks_of_unheard(reading: Reading) -> bool:
-    """Tell whether it is asked if something nobody here has heard of may be had in a state."""
-    if reading.materials or not reading.wants(Intent.MAY) or not is_met_by(reading):
-        return False
-    return bool(unheard_of(reading)) or asks_to_take(reading.question)
+def _list_of(desk: Desk, *, advice: bool) -> Callable[[], Part] | None:
+    """Give the writer of a list: what an allergy leaves out, what is rich in something, what to avoid."""
+    reading = desk.reading
+    if of_allergy_alone(reading):
+        return lambda: allergy(desk)
+    if rich := nutrients(reading, desk):
+        return lambda: alike(desk, rich)
+    if advice:
+        return None
+    if asks_to_avoid(reading):
+        return lambda: avoided(desk)
+    if asks_of_unheard(reading):
+        return lambda: _of_unheard(desk)
+    if wanted := qualities(reading, desk):
+        return lambda: alike(desk, wanted)
+    return None
 
 
 def _of_unheard(desk: Desk) -> Part:

@@ -1,9 +1,11 @@
 """Text as labels are compared: one width, one script, one case, with the way back."""
 
+import re
 import unicodedata
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+from typing import Final
 
 _SLOW = "\ue000"  # private use: stands for a character that folds to none or to several
 _UNKNOWN = "\ufffd"
@@ -110,6 +112,11 @@ def is_latin(character: str) -> bool:
     return character.isascii() and (character.isalnum() or character == "'")
 
 
+_PINYIN: Final = re.compile(  # words of questions that are no English
+    r"\b(?:shen ?me|zen ?me(?:yang|ban)?|ke ?yi (?:chi|he)|neng (?:bu neng )?(?:chi|he)|ke bu ke yi|chi dian|you shen)\b"
+)
+
+
 def language_of(text: str) -> str:
     """Tell ``zh`` from ``en`` by the characters: a Chinese one counts as three letters.
 
@@ -117,7 +124,11 @@ def language_of(text: str) -> str:
     ('zh', 'en')
     >>> language_of("🙂")
     'en'
+    >>> language_of("wo shi mian chi shen me"), language_of("he has a ma")
+    ('zh', 'en')
     """
+    if text.isascii() and _PINYIN.search(text.lower()):
+        return "zh"
     chinese = sum(map(is_cjk, text[:4000]))
     latin = sum(character.isascii() and character.isalpha() for character in text[:4000])
     return "zh" if chinese * 3 > latin else "en"
