@@ -48,6 +48,7 @@ BENCHES: Final = (
     Bench("build", "build.py", ()),
     Bench("disk", "disk.py", (KB,), (KB, "--sizes", "starter,yaoshi,idisk")),
     Bench("loading", "loading.py", (KB, "--rounds", "1"), (KB,)),
+    Bench("validating", "validating.py", (KB,), (KB, "--size", "idisk")),
     Bench("reasoning", "reasoning.py"),
     Bench("pykeen", "pykeen.py", (KB,), (KB, "--epochs", "60")),
     Bench("linking", "linking.py", ("--strings", "10000")),

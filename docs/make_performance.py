@@ -40,6 +40,8 @@ TITLES: Final = {
              "same claims and the same ten scores with networkx. Three hops are followed until one hop would look at 500,000 claims, then along the surest ways.")),
     "ask": ("Whole answers without a model", "Questions of several kinds, and at the larger sizes about the hubs, asked warm in one thread with `fused`."),
     "reasoning": ("Confidence and importance", "Over made-up claims."),
+    "loading": ("Loading", "N-Quads into an empty folder by `oxigraph load`, and into an empty base with its journal."),
+    "validating": ("Validation", "The accepted view against every shape, by parts as `shiyi validate` and a release do, and all at once; the reports are the same."),
     "pykeen": ("Embeddings beside PyKEEN", "TransE and RotatE on the accepted claims of the starter base: the same triples, dimension, epochs, batches, negatives, step size and loss, one thread; a tenth held out, ranked among all entities at both ends by one function, other true triples left out."),
     "methods": ("Answers by each method", "Questions of both languages on the starter base; citations are those of an answer, on average."),
     "texts-fts5": ("Keyword index of the texts", "The one that answers use."),

@@ -1,6 +1,5 @@
 """How a knowledge base is made: tables, shapes, store, derived graph, indexes, in that order."""
 
-import gc
 import os
 import time
 from collections.abc import Iterable
@@ -52,15 +51,11 @@ def prepared(
 
 def conform(quads: Iterable["Quad"]) -> tuple["Result", ...]:
     """Validate quads against every shape; nothing means that they conform."""
-    from shiyi.shapes.validation import lowered, shapes_graph, validate
+    from shiyi.shapes.parts import of_classes, validate_parts
+    from shiyi.shapes.validation import shapes_graph
 
-    collecting = gc.isenabled()
-    gc.disable()  # millions of small objects that all stay: looking through them costs a quarter
-    try:
-        return validate(lowered(quads), shapes_graph())
-    finally:
-        if collecting:
-            gc.enable()
+    held = sorted(quads, key=lambda quad: str(quad.subject))
+    return validate_parts(held, of_classes(held), shapes_graph())
 
 
 def make_base(tables: Path | None, settings: Settings, steps: Steps) -> dict[str, Any]:

@@ -107,9 +107,14 @@ def validate(data: "Graph", shapes: "Graph") -> tuple[Result, ...]:
     """
     if len(data) == 0:
         raise KnowledgeBaseError("there is nothing to validate: the data graph is empty")
+    return results_of(data, engine_form(shapes))
+
+
+def results_of(data: "Graph", shapes: "Graph") -> tuple[Result, ...]:
+    """List what is wrong with ``data``; ``shapes`` are in the form that :func:`engine_form` gives."""
     from rdflib import SH
 
-    _, report = report_of(data, shapes)
+    _, report = _reported(data, shapes)
     return tuple(_result(report, node) for node in report.subjects(SH.resultSeverity, None))
 
 
@@ -118,12 +123,19 @@ def report_of(data: "Graph", shapes: "Graph") -> tuple[bool, "Graph"]:
 
     Raises :class:`KnowledgeBaseError` where the engine reports nothing: shapes that are not well formed.
     """
+    return _reported(data, engine_form(shapes))
+
+
+def engine_form(shapes: "Graph") -> "Graph":
+    """Write shapes so that the engine gives the same results, and sooner."""
+    return _aimed(_as_written(shapes))
+
+
+def _reported(data: "Graph", shapes: "Graph") -> tuple[bool, "Graph"]:
     from pyshacl import validate as run_pyshacl
     from rdflib import Graph
 
-    conforms, report, _ = run_pyshacl(
-        data, shacl_graph=_aimed(_as_written(shapes)), allow_warnings=False
-    )
+    conforms, report, _ = run_pyshacl(data, shacl_graph=shapes, allow_warnings=False)
     if not isinstance(report, Graph):
         raise KnowledgeBaseError(f"the SHACL engine failed instead of reporting: {report!r}")
     return conforms, report

@@ -1,0 +1,79 @@
+"""Validation of a base by parts and all at once: ``python bench/validating.py [KB] [--size idisk]``.
+
+Each way has a process of its own, so that its memory is told apart; their reports must be the same.
+"""
+
+import argparse
+import gc
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from ask import WHERE
+from grown import SIZES, grown
+
+from shiyi.cli.validate import conform_base
+from shiyi.model.rdf import DefaultGraph
+from shiyi.shapes.validation import Result, lowered, shapes_graph, validate
+from shiyi.sparql.knowledge_base import KnowledgeBase
+
+WAYS = ("parts", "whole")
+
+
+def main(kb: Path, size: str) -> None:
+    """Print what each way took."""
+    reports = set[str]()
+    for way in WAYS:
+        words = [sys.executable, __file__, str(kb), "--one", way]
+        with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603
+            told = process.stdout.read() if process.stdout else ""
+            _, status, used = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            raise SystemExit(f"{way} ended with {process.returncode}")
+        said = json.loads(told)
+        reports.add(said.pop("report"))
+        print(json.dumps({
+            "size": size, "way": way, **said, "processor s": round(used.ru_utime + used.ru_stime, 1),
+            "MiB at most": used.ru_maxrss // 1024,
+        }), flush=True)  # fmt: skip
+    if len(reports) > 1:
+        raise SystemExit("the reports differ")
+
+
+def one(kb: Path, way: str) -> None:
+    """Validate in this process, and print what was found."""
+    begun = time.perf_counter()
+    with KnowledgeBase.open(kb) as base:
+        count, results = conform_base(base) if way == "parts" else at_once(base)
+    report = hashlib.sha256("\n".join(sorted(map(repr, results))).encode()).hexdigest()
+    print(json.dumps({
+        "triples": count, "results": len(results), "report": report,
+        "seconds": round(time.perf_counter() - begun, 1),
+    }))  # fmt: skip
+
+
+def at_once(base: KnowledgeBase) -> tuple[int, tuple[Result, ...]]:
+    """Validate everything as one graph."""
+    gc.disable()  # as by parts: looking through what stays costs a quarter
+    held = list(base.store.match(graph=DefaultGraph()))
+    return len(held), validate(lowered(held), shapes_graph())
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("kb", nargs="?", type=Path, default=Path("kb"))
+    parser.add_argument("--size", choices=("starter", *SIZES), default="starter")
+    parser.add_argument("--where", type=Path, default=WHERE)
+    parser.add_argument("--one", choices=WAYS, help=argparse.SUPPRESS)
+    said = parser.parse_args()
+    if said.one:
+        one(said.kb, said.one)
+    else:
+        if said.size != "starter":
+            said.kb = grown(said.kb, *SIZES[said.size], said.where)
+        main(said.kb, said.size)
