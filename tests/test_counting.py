@@ -3,9 +3,10 @@
 import json
 from pathlib import Path
 
-from shiyi.model.rdf import Quad
+from shiyi.model.rdf import DefaultGraph, Quad
 from shiyi.ontology.terms import RDF, SHIYI
-from shiyi.server.counting import FILE, Counts
+from shiyi.publishing.description import Counts as Described
+from shiyi.server.counting import FILE, VOID_FILE, Counts, keep, kept_description
 from shiyi.sparql.knowledge_base import KnowledgeBase
 from tests.contracts import A
 
@@ -35,3 +36,27 @@ def test_damaged_counts_and_a_folder_that_takes_none_are_no_fault(small_kb: Path
         place.unlink()
         place.mkdir()  # nothing can take its place
         assert Counts.of(base, base.store, whole=True)["quads"] == len(base.store)
+
+
+def test_the_counts_of_the_description_are_kept_with_the_indexes_until_something_is_written(
+    starter_kb: Path, small_kb: Path
+) -> None:
+    with KnowledgeBase.open(starter_kb) as base:
+        kept = kept_description(base)  # by the build
+        read = Described.of(base.store.match(graph=DefaultGraph()))
+        assert kept == read
+        assert kept.links
+    with KnowledgeBase.open(small_kb, write=True) as base:
+        assert kept_description(base) is None
+        keep(base)
+        assert kept_description(base) == Described.of(base.store.match(graph=DefaultGraph()))
+        base.writer.write([Quad(A, RDF.type, SHIYI.Food)], key="one", who="me", why="test")
+        assert kept_description(base) is None
+        keep(base)
+        after = kept_description(base)
+        assert after is not None
+        assert after.classes[SHIYI.Food.value] == 1
+        place = base.folder / "index" / VOID_FILE
+        for damaged in (b"[1, 2", b"{}", place.read_bytes().replace(b'"links"', b'"lines"')):
+            place.write_bytes(damaged)
+            assert kept_description(base) is None

@@ -1,7 +1,7 @@
 """Everything an answer needs, opened once and shared between threads."""
 
 import threading
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -27,6 +27,7 @@ from shiyi.errors import FormatError, IndexMismatchError
 from shiyi.linking.embedder import Embedder
 from shiyi.model.names import VOCAB
 from shiyi.model.rdf import DefaultGraph, text
+from shiyi.model.remaking import made_anew
 from shiyi.ontology.terms import SHIYI
 from shiyi.ontology.vocabulary import Schema
 from shiyi.reasoning.projection import Projection
@@ -105,7 +106,8 @@ class Shelf:
                 return library
             except IndexMismatchError:  # the same texts, read from the store instead
                 pass
-        return Library.build(units(self.store, self.facts), self.release, self.embedder)
+        with made_anew("the index of texts"):
+            return Library.build(units(self.store, self.facts), self.release, self.embedder)
 
     def _level(self, library: Library) -> None:
         if self.changed is None:
@@ -222,14 +224,22 @@ class Runtime:
         )  # fmt: skip
 
 
-def write_indexes(base: KnowledgeBase, settings: Settings) -> None:
-    """Write the label index, the adjacency and the library that :meth:`Runtime.open` reads."""
+def write_indexes(
+    base: KnowledgeBase, settings: Settings, step: Callable[[str], None] = lambda _: None
+) -> None:
+    """Write the label index, the adjacency and the library that :meth:`Runtime.open` reads.
+
+    ``step`` is told what begins.
+    """
     from shiyi.linking import embedder
     from shiyi.linking.linker import write_index
 
     folder, model = base.folder / "index", embedder.shipped()
+    step("indexing names")
     write_index(base.folder, base.store, base.release, model)
+    step("indexing claims")
     facts = write_standing(base, Schema.load(), settings.pagerank)
+    step("indexing texts")
     Library.build(units(base.store, facts), base.release, model, folder).close()
 
 

@@ -9,6 +9,7 @@ from shiyi.answering.fact_file import FILE, Held, open_facts, save_facts
 from shiyi.answering.facts import Facts, derived_claims
 from shiyi.errors import IndexMismatchError
 from shiyi.model.names import ID
+from shiyi.model.remaking import made_anew
 from shiyi.ontology.vocabulary import Schema
 from shiyi.reasoning.projection import FILE as ADJACENCY
 from shiyi.reasoning.projection import Projection
@@ -42,9 +43,10 @@ def standing(
     """
     try:
         return _opened(base, schema, shown, hidden)
-    except IndexMismatchError:
-        facts = Facts.read(shown, schema)
-        return Standing(facts, Projection.from_edges(edges_of(facts), base.release))
+    except IndexMismatchError as why:
+        with made_anew("the index of claims", why):
+            facts = Facts.read(shown, schema)
+            return Standing(facts, Projection.from_edges(edges_of(facts), base.release))
 
 
 def _opened(

@@ -15,12 +15,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, settings: Settings) -> int:
     """Write the indexes of the base anew."""
-    from shiyi.cli.making import index_again
+    from shiyi.cli.making import Steps, index_again
 
     began = time.perf_counter()
     if not args.json:
         print("indexing names, claims and texts; minutes for a large base", file=sys.stderr)
-    size = index_again(settings)
+    size = index_again(settings, Steps(sys.stderr))
     seconds = round(time.perf_counter() - began, 1)
     if args.json:
         emit({"bytes": size, "seconds": seconds})

@@ -132,17 +132,19 @@ def infer_anew(base: "KnowledgeBase", settings: Settings) -> None:
 
 
 def index_base(settings: Settings) -> None:
-    """Make the label index and the adjacency of the current generation."""
+    """Make the indexes of the current generation, and count what it holds."""
     from shiyi.answering.runtime import write_indexes
+    from shiyi.server.counting import keep
     from shiyi.sparql.knowledge_base import KnowledgeBase
     from shiyi.sparql.scrub import note_digests
 
     with KnowledgeBase.open(settings.kb) as base:
         write_indexes(base, settings)
         note_digests(base.folder)
+        keep(base)  # servers may count anew, so these have no digest
 
 
-def index_again(settings: Settings) -> int:
+def index_again(settings: Settings, steps: Steps) -> int:
     """Write the indexes of the current generation anew, and give their bytes.
 
     For a base whose indexes an older Shiyi wrote, or that much was ingested into since: without them
@@ -150,16 +152,19 @@ def index_again(settings: Settings) -> int:
     writes is to be stopped first (``KnowledgeBaseError`` says whose process it is).
     """
     from shiyi.answering.runtime import write_indexes
+    from shiyi.server.counting import keep
     from shiyi.sparql.knowledge_base import KnowledgeBase
-    from shiyi.sparql.scrub import DIGESTS, note_again
+    from shiyi.sparql.scrub import note_again
     from shiyi.sparql.writer import take_lock
 
     with KnowledgeBase.open(settings.kb) as base:
         lock = take_lock(settings.kb)
         try:
-            write_indexes(base, settings)
-            files = [p for p in (base.folder / "index").iterdir() if p.name != DIGESTS]
+            write_indexes(base, settings, steps.begin)
+            files = [p for p in (base.folder / "index").iterdir() if p.suffix != ".json"]
             note_again(base.folder, [each.name for each in files])
+            steps.begin("counting")
+            keep(base)
         finally:
             os.close(lock)
         return sum(each.stat().st_size for each in files)

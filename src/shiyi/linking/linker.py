@@ -20,6 +20,7 @@ from shiyi.linking.normalise import Normalised, fold, is_cjk, language_of, norma
 from shiyi.linking.vectors import LabelVectors, Searching
 from shiyi.model.mapped import Mapped
 from shiyi.model.mention import Mention
+from shiyi.model.remaking import made_anew
 from shiyi.settings import LinkingSettings
 from shiyi.sparql.store import QuadStore
 
@@ -62,8 +63,13 @@ class Linker:
         if (folder / labels.FILE).is_file():
             index = LabelIndex.load(folder, release)
         else:
-            index = LabelIndex.from_store(store, release)
-        return cls(index, _vectors(folder, index, model), settings, open_names(folder, index))
+            with made_anew("the index of labels"):
+                index = LabelIndex.from_store(store, release)
+        vectors = _vectors(folder, index, model)
+        if made := open_names(folder, index):
+            return cls(index, vectors, settings, made)
+        with made_anew("the forms of names"):
+            return cls(index, vectors, settings)
 
     def link(self, text: str, language: str | None = None) -> tuple[Mention, ...]:
         """Give the mentions of ``text`` in order; those that name nothing known have no IRI.
@@ -190,7 +196,8 @@ def _vectors(folder: Path, index: LabelIndex, model: Embedder | None) -> Searchi
     if model is None:
         return None
     if not (folder / vectors.FILE).is_file():
-        return LabelVectors.of(index, model)
+        with made_anew("the vectors of names"):
+            return LabelVectors.of(index, model)
     exact = LabelVectors.load(folder, index, model)
     if (folder / approximate.FILE).is_file():
         with suppress(MissingExtraError):  # every vector is searched instead

@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final, Self
+from typing import Any, Final, Self
 
 from shiyi.model.names import ID, UMLS, VOCAB, content_hash
 from shiyi.model.rdf import XSD_DATE, XSD_INTEGER, Literal, NamedNode, Quad, Triple, text
@@ -25,6 +25,8 @@ _LINKS: Final = f"""SELECT ?p ?space (COUNT(*) AS ?n) {{
   VALUES ?p {{ {" ".join(map(str, _MATCHES))} }} ?s ?p ?o FILTER isIRI(?o)
   BIND(REPLACE(STR(?o), "[^#/_]*$", "") AS ?space)
 }} GROUP BY ?p ?space"""
+_WHOLE: Final = ("triples", "subjects", "objects")
+_BY_NAME: Final = ("classes", "properties", "property_subjects")
 _DISTINCT: Final = "SELECT (COUNT(*) AS ?n) {{ SELECT DISTINCT ?{0} {{ ?s ?p ?o }} }}"
 Ask = Callable[[str], Iterable[Mapping[str, str]]]  # the rows of a query, as texts
 TITLES: Final = (
@@ -89,6 +91,21 @@ class Counts:
             [subjects], [objects] = (ask(_DISTINCT.format(each)) for each in "so")
             made.subjects, made.objects = int(subjects["n"]), int(objects["n"])
         return made
+
+    def to_json(self) -> dict[str, Any]:
+        """Write the counts for a file."""
+        counted: dict[str, Any] = {name: dict(getattr(self, name)) for name in _BY_NAME}
+        counted |= {name: getattr(self, name) for name in _WHOLE}
+        return counted | {"links": [[*key, count] for key, count in self.links.items()]}
+
+    @classmethod
+    def of_json(cls, said: Mapping[str, Any]) -> Self:
+        """Read what :meth:`to_json` wrote."""
+        links = Counter({(link, space): int(count) for link, space, count in said["links"]})
+        classes, properties, subjects = (Counter(said[name]) for name in _BY_NAME)
+        return cls(
+            said["triples"], said["subjects"], said["objects"], classes, properties, subjects, links
+        )
 
 
 @dataclass(frozen=True, slots=True)

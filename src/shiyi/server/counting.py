@@ -1,24 +1,28 @@
-"""How much a knowledge base holds, counted when it is first opened and kept beside its indexes."""
+"""How much a knowledge base holds: counted with its indexes, or when it is first opened, and kept beside them."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
-from typing import Final, Self
+from typing import Any, Final, Self
 
 from typing_extensions import override
 
 from shiyi.model.names import VOCAB
 from shiyi.model.rdf import DefaultGraph, NamedNode, text
 from shiyi.ontology.terms import RDF, SHIYI, SKOS
+from shiyi.publishing.description import Counts as Described
 from shiyi.reasoning.swap import derivation
 from shiyi.sparql.durable import replace_file
 from shiyi.sparql.knowledge_base import KnowledgeBase
 from shiyi.sparql.store import QuadStore
+from shiyi.sparql.withheld import withheld
 from shiyi.sparql.writer import applied_through
 
 FILE: Final = "counts.json"
+VOID_FILE: Final = "void.json"
+_TOLD_APART: Final = 20_000_000  # quads up to which subjects and objects are told apart (ours)
 
 _KINDS: Final = "SELECT ?kind (COUNT(*) AS ?n) { ?thing a ?kind } GROUP BY ?kind"
 _CONCEPTS: Final = f"SELECT (COUNT(DISTINCT ?thing) AS ?n) {{ ?thing {SKOS.prefLabel} ?name }}"
@@ -61,18 +65,55 @@ class Counts(Mapping[str, int]):
         return len(self._counted.result())
 
 
+def keep(base: KnowledgeBase) -> None:
+    """Count what a base holds, for its pages and for its VoID, so that no reader waits for it."""
+    quads = _kept(base)["quads"]
+    if withheld(base.store).nodes:  # those counts are of what all may see
+        return
+
+    def rows(query: str) -> Iterator[Mapping[str, str]]:
+        return (
+            {name: text(term) for name, term in row.items()} for row in base.store.select(query)
+        )
+
+    # telling equal ones apart takes memory for each; without, the description lacks three figures
+    described = Described.asked(rows, distinct=quads <= _TOLD_APART)
+    _write(base, VOID_FILE, described.to_json())
+
+
+def kept_description(base: KnowledgeBase) -> Described | None:
+    """Give the counts of the accepted view that :func:`keep` kept, if nothing changed since."""
+    with suppress(ValueError, KeyError, TypeError):
+        if (said := _read(base, VOID_FILE)) is not None:
+            return Described.of_json(said)
+    return None
+
+
 def _kept(base: KnowledgeBase) -> Mapping[str, int]:
     """Give the counts of an earlier opening of the same moment, else count and keep them."""
-    place = base.folder / "index" / FILE
-    moment = f"{base.release} {applied_through(base.store)} {derivation(base.store)}"
-    with suppress(OSError, ValueError, KeyError, TypeError):
-        said = json.loads(place.read_bytes())
-        if said["moment"] == moment:
-            return {str(name): int(count) for name, count in said["counts"].items()}
+    if (said := _read(base, FILE)) is not None:
+        return {str(name): int(count) for name, count in said.items()}
     counts = _queried(base.store)
-    with suppress(OSError):  # a folder one may only read, or a full disk
-        replace_file(place, json.dumps({"moment": moment, "counts": counts}).encode())
+    _write(base, FILE, counts)
     return counts
+
+
+def _read(base: KnowledgeBase, name: str) -> dict[str, Any] | None:
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        said = json.loads((base.folder / "index" / name).read_bytes())
+        if said["moment"] == _moment(base) and isinstance(said["counts"], dict):
+            return said["counts"]
+    return None
+
+
+def _write(base: KnowledgeBase, name: str, counts: Mapping[str, object]) -> None:
+    said = json.dumps({"moment": _moment(base), "counts": counts}).encode()
+    with suppress(OSError):  # a folder one may only read, or a full disk
+        replace_file(base.folder / "index" / name, said)
+
+
+def _moment(base: KnowledgeBase) -> str:
+    return f"{base.release} {applied_through(base.store)} {derivation(base.store)}"
 
 
 def _queried(store: QuadStore) -> dict[str, int]:

@@ -11,6 +11,7 @@ from shiyi.errors import QueryLimitError
 from shiyi.model.rdf import BlankNode, DefaultGraph, NamedNode, Triple, serialize, text
 from shiyi.ontology.terms import PREFIXES, RDF, SHIYI
 from shiyi.publishing.description import Counts, Described, Distribution, void_triples
+from shiyi.server.counting import kept_description
 from shiyi.server.releases import Release, name_of, releases_of
 from shiyi.server.site import FreeQuery, Site
 from shiyi.sparql.results import SOLUTION_TYPES
@@ -47,11 +48,14 @@ def service_description(site: Site, extension: str, kind: str) -> Response:
 
 
 def counted(site: Site) -> Counts:
-    """Let free queries count the accepted view: in a confined worker, of what all may see.
+    """Give the counts kept with the indexes, else let free queries count the accepted view.
 
-    Where the base is too large to tell equal subjects and objects apart, that is left out; raises
+    They run in a confined worker, over what all may see. Where the base is too large to tell equal subjects and objects apart, that is left out; raises
     ``QueryLimitError`` where even the rest takes too long.
     """
+    base = site.base
+    if base and not base.is_remote and (kept := kept_description(base)):
+        return kept
 
     def rows(query: str) -> list[dict[str, str]]:
         longest = site.settings.query.timeout_cap
