@@ -13,6 +13,7 @@ import resource
 import statistics
 import time
 from pathlib import Path as File
+from urllib.parse import quote
 
 import psutil
 from grown import SIZES, grown, hub_paths, largest_hub
@@ -21,12 +22,14 @@ from serving import memory_mib, started
 
 from shiyi.answering import Runtime, ask
 from shiyi.answering.ranking import diverse
+from shiyi.model.names import ID
 from shiyi.model.path import Path
 from shiyi.model.rdf import NamedNode
 from shiyi.ontology.terms import SHIYI
 from shiyi.reasoning.hub_walk import best_paths, importance_of
+from shiyi.reasoning.projection import Projection
 from shiyi.settings import Settings
-from shiyi.sparql.knowledge_base import KnowledgeBase
+from shiyi.sparql.knowledge_base import KnowledgeBase, current_generation
 
 QUESTIONS = (
     "我最近胃不舒服，能推荐几款夏天的饮品吗？", "吃着华法林，枸杞泡水可以天天喝吗？",
@@ -41,7 +44,9 @@ WHERE = File(__file__).parent / "results" / "grown"
 
 
 def main(kb: File, size: str, rounds: int) -> None:
-    served = _served(kb)
+    folder = current_generation(kb)
+    release = json.loads((folder / "manifest.json").read_bytes())["release"]
+    served = _served(kb, largest_hub(Projection.load(folder / "index", release)))
     with KnowledgeBase.open(kb) as base:
         started = time.perf_counter()
         runtime = Runtime.open(base, Settings())
@@ -69,8 +74,8 @@ def main(kb: File, size: str, rounds: int) -> None:
         }, ensure_ascii=False))  # fmt: skip
 
 
-def _served(kb: File) -> dict[str, float]:
-    """Start a server and ask it for its first page and its first answer."""
+def _served(kb: File, hub: str) -> dict[str, float]:
+    """Start a server and ask it for its first page, its first answer, other pages and queries."""
     begun = time.perf_counter()
     server, port, _ = started(str(kb))
     try:
@@ -79,15 +84,28 @@ def _served(kb: File) -> dict[str, float]:
         first_answer, answered = time.perf_counter() - begun, _worked(server.pid)
         for question in QUESTIONS:
             fetch(port, "/api/ask", _body(question))
+        seen = {name: round(fetch(port, path)[0], 1) for name, path in _asked(hub).items()}
         return {
             "server_first_page_seconds": round(first_page, 2),
             "server_first_page_cpu_seconds": round(worked, 2),
             "server_first_answer_seconds": round(first_answer, 2),
-            "server_first_answer_cpu_seconds": round(answered, 2), **memory_mib(server.pid),
+            "server_first_answer_cpu_seconds": round(answered, 2), **seen,
+            **memory_mib(server.pid),
         }  # fmt: skip
     finally:
         server.terminate()
         server.wait(30)
+
+
+def _asked(hub: str) -> dict[str, str]:
+    """Give addresses that are each asked for the first time: pages, and queries through the workers."""
+    some = f"SELECT ?p ?o {{ <{hub}> ?p ?o }} LIMIT 100"
+    all_ = f"SELECT (COUNT(*) AS ?n) {{ ?claim a {SHIYI.Claim} }}"
+    return {
+        "page_ms": "/page/substance-gouqizi?lang=zh",
+        "hub_page_ms": f"/page/{quote(hub.removeprefix(ID))}?lang=zh",
+        "query_ms": f"/sparql?query={quote(some)}", "counting_query_ms": f"/sparql?query={quote(all_)}",
+    }  # fmt: skip
 
 
 def _worked(pid: int) -> float:

@@ -33,6 +33,7 @@ from shiyi.sparql.store import QuadStore
 SIZES: Final = {
     "yaoshi": (29_292, 24_984),
     "idisk": (334_265, 174_317),
+    "double": (668_530, 348_634),  # twice that of iDISK
     "chain": (3_500_000, 1_200_000),
 }
 INDEXED: Final = "indexed"  # a file of this name tells that every index was written
@@ -42,27 +43,52 @@ _FORM: Final = 2  # of what is made up; a base made in another form is made anew
 def grown(kb: Path, relations: int, concepts: int, where: Path) -> Path:
     """Give a folder below ``where`` with the base ``kb`` and made-up claims, so many in all."""
     with KnowledgeBase.open(kb) as base:
-        release = f"{base.release}+{relations}/{concepts}"
-        path = where / f"{relations}-{concepts}-{_FORM}-{base.release.removeprefix('sha256:')[:12]}"
+        path = place_of(base, relations, concepts, where)
         folder = path / "generations" / "grown"
         if not (path / "CURRENT").is_file():
             shutil.rmtree(path, ignore_errors=True)
             (folder / "index").mkdir(parents=True)
             loose = OxigraphStore.on_disk(folder / "store.part")
             with told("load"):
-                _fill(loose, base, relations, concepts)
+                for chunk in chunks(base, relations, concepts):
+                    loose.load_n_quads(chunk)
+                loose.flush()
             with told("pack"):
                 loose.pack(folder / "store")
             loose.close()
             shutil.rmtree(folder / "store.part")
-            (folder / "manifest.json").write_text(json.dumps({"release": release}), "utf-8")
-            (path / "CURRENT.part").write_text("grown\n", "utf-8")
-            (path / "CURRENT.part").rename(path / "CURRENT")
+            _name(path, base, relations, concepts)
     if not (folder / INDEXED).is_file():  # else as an earlier run left it
         with told("index"), KnowledgeBase.open(path) as made:
             write_indexes(made, Settings())
         (folder / INDEXED).touch()
     return path
+
+
+def place_of(base: KnowledgeBase, relations: int, concepts: int, where: Path) -> Path:
+    """Give the folder that a base lies in, once it has grown."""
+    release = base.release.removeprefix("sha256:")[:12]
+    return where / f"{relations}-{concepts}-{_FORM}-{release}"
+
+
+def take(loaded: Path, base: KnowledgeBase, relations: int, concepts: int, where: Path) -> Path:
+    """Take a base into which :func:`chunks` were loaded for the grown one; its journal goes."""
+    path = place_of(base, relations, concepts, where)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    loaded.rename(path)
+    (made,) = (path / "generations").iterdir()
+    made.rename(path / "generations" / "grown")
+    for each in path.glob("journal.nq*"):
+        each.unlink()
+    _name(path, base, relations, concepts)
+    return path
+
+
+def _name(path: Path, base: KnowledgeBase, relations: int, concepts: int) -> None:
+    release = json.dumps({"release": f"{base.release}+{relations}/{concepts}"})
+    (path / "generations" / "grown" / "manifest.json").write_text(release, "utf-8")
+    (path / "CURRENT.part").write_text("grown\n", "utf-8")
+    (path / "CURRENT.part").rename(path / "CURRENT")
 
 
 @contextmanager
@@ -76,19 +102,18 @@ def told(step: str) -> Iterator[None]:
     }), file=sys.stderr, flush=True)  # fmt: skip
 
 
-def _fill(store: OxigraphStore, base: KnowledgeBase, relations: int, concepts: int) -> None:
+def chunks(base: KnowledgeBase, relations: int, concepts: int) -> Iterator[bytes]:
+    """Yield N-Quads: those of a base, then made-up ones up to so many relations and concepts."""
     written = io.BytesIO()
     if not isinstance(base.store, OxigraphStore):
         raise TypeError("the base must lie in a folder")
     base.store.dump(written)
-    store.load_n_quads(written.getvalue())
+    yield written.getvalue()
     edges = {(e.subject, local_name(e.predicate), e.object) for e in accepted_edges(base.store)}
     pools, known = pools_of(base.store)
-    for chunk in made_up.concepts(pools, max(0, concepts - known)):
-        store.load_n_quads(chunk)
-    for chunk in made_up.claims(pools, edges, max(0, relations - len(edges))):
-        store.load_n_quads(chunk)
-    store.flush()
+    yield from made_up.concepts(pools, max(0, concepts - known))
+    if relations > len(edges):
+        yield from made_up.claims(pools, edges, relations - len(edges))
 
 
 def pools_of(store: QuadStore) -> tuple[made_up.Pools, int]:

@@ -1,10 +1,12 @@
 """Loading a base with its evidence, beside `oxigraph load` of the same quads, in one run.
 
-python bench/loading.py [KB] [--rounds N]
+python bench/loading.py [KB] [--rounds N] [--size starter|yaoshi|idisk|chain]
 
-The base is written as N-Quads once. Then the program `oxigraph` loads that file into an empty folder,
-and Shiyi takes the same lines into an empty base as `shiyi ingest` does: journal first, brought to the
-disk, then the store. Each has a process and a folder of its own; the best of some rounds is kept, of both.
+The base, grown to a size, is written as N-Quads once. Then the program `oxigraph` loads that file
+into an empty folder, and Shiyi takes the same lines into an empty base as `shiyi ingest` does: journal
+first, brought to the disk, then the store. Each has a process and a folder of its own; the best of some
+rounds is kept, of both. ``--keep FOLDER`` leaves what Shiyi loaded last there as the grown base that the
+other benchmarks open.
 """
 
 import argparse
@@ -15,9 +17,13 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
+
+from grown import SIZES, chunks, take, told
 
 from shiyi.sparql.generations import build_generation
 from shiyi.sparql.knowledge_base import KnowledgeBase
@@ -42,49 +48,81 @@ def taken_in(written: Path, folder: Path) -> float:
         return time.perf_counter() - begun
 
 
-def raw(written: Path, folder: Path) -> float:
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What a process took: seconds of the work, seconds of processors, MiB at most."""
+
+    seconds: float
+    processor: float
+    peak: float
+
+
+def raw(written: Path, folder: Path) -> Spent:
     """Load the file with Oxigraph's own program."""
     program = shutil.which("oxigraph") or str(Path(sys.executable).with_name("oxigraph"))
     begun = time.perf_counter()
-    subprocess.run(  # noqa: S603
-        [program, "load", "--location", str(folder), "--file", str(written)],
-        check=True, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
-    return time.perf_counter() - begun
+    _, spent = _ran([program, "load", "--location", str(folder), "--file", str(written)])
+    return replace(spent, seconds=time.perf_counter() - begun)
 
 
-def own_process(written: Path, folder: Path) -> float:
+def own_process(written: Path, folder: Path) -> Spent:
     """Let :func:`taken_in` run in a process of its own."""
-    told = subprocess.run(  # noqa: S603
-        [sys.executable, __file__, "--one", str(written), str(folder)],
-        check=True, capture_output=True, text=True,
-    )  # fmt: skip
-    return float(told.stdout)
+    told, spent = _ran([sys.executable, __file__, "--one", str(written), str(folder)])
+    return replace(spent, seconds=float(told))
 
 
-def measure(kb: Path, rounds: int) -> dict[str, Any]:
-    """Load with both, in turn."""
-    with tempfile.TemporaryDirectory() as home:
-        written = Path(home) / "base.nq"
-        with KnowledgeBase.open(kb) as base, written.open("wb") as out:
-            if not isinstance(base.store, OxigraphStore):
-                raise SystemExit("the base must lie in a folder")
-            base.store.dump(out)
-        count = sum(1 for _ in written.open("rb"))
-        spent: dict[str, list[float]] = {"oxigraph load": [], "shiyi": []}
-        for turn in range(rounds):
-            for name, load in (("oxigraph load", raw), ("shiyi", own_process)):
+LOADERS: Final = {"oxigraph load": raw, "shiyi": own_process}
+
+
+def _ran(words: list[str]) -> tuple[str, Spent]:
+    with (
+        tempfile.TemporaryFile("w+") as out,
+        subprocess.Popen(words, stdout=out, stderr=subprocess.DEVNULL) as process,  # noqa: S603
+    ):
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            raise SystemExit(f"{words[:3]} ended with {process.returncode}")
+        out.seek(0)
+        return out.read(), Spent(0.0, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
+
+
+def measure(kb: Path, said: argparse.Namespace) -> dict[str, Any]:
+    """Load with each, in turn."""
+    relations, concepts = SIZES.get(said.size, (0, 0))
+    with tempfile.TemporaryDirectory(dir=said.keep) as home, KnowledgeBase.open(kb) as base:
+        written = said.lines or Path(home) / "base.nq"
+        if not written.exists():
+            with told("write"), written.open("wb") as out:
+                out.writelines(chunks(base, relations, concepts))
+        with written.open("rb") as lines:
+            count = sum(block.count(b"\n") for block in iter(partial(lines.read, 1 << 20), b""))
+        spent: dict[str, list[Spent]] = {name: [] for name in said.only.split(",")}
+        disk: dict[str, float] = {}
+        for turn in range(said.rounds):
+            for name, found in spent.items():
                 folder = Path(home) / f"{name.split()[0]}-{turn}"
                 folder.mkdir()
-                spent[name].append(load(written, folder))
-                shutil.rmtree(folder)
-        best = {name: min(each) for name, each in spent.items()}
+                with told(name):
+                    found.append(LOADERS[name](written, folder))
+                disk[name] = sum(each.stat().st_size for each in folder.rglob("*.sst"))
+                if name == "shiyi" and said.keep and turn == said.rounds - 1:
+                    take(folder, base, relations, concepts, said.keep)
+                else:
+                    shutil.rmtree(folder)
+        best = {name: min(each, key=lambda one: one.seconds) for name, each in spent.items()}
         return {
-            "quads": count, "n_quads_mib": round(written.stat().st_size / 2**20, 1),
-            "rounds": rounds, "load": round(os.getloadavg()[0], 1),
-            **{f"{name}, s": round(each, 2) for name, each in best.items()},
-            **{f"{name}, quads/s": round(count / each) for name, each in best.items()},
-            "shiyi / oxigraph load": round(best["oxigraph load"] / best["shiyi"], 2),
+            "size": said.size, "quads": count,
+            "n_quads_mib": round(written.stat().st_size / 2**20, 1),
+            "rounds": said.rounds, "load": round(os.getloadavg()[0], 1),
+            **{f"{name}, s": round(each.seconds, 2) for name, each in best.items()},
+            **{f"{name}, processor s": round(each.processor, 2) for name, each in best.items()},
+            **{f"{name}, quads/s": round(count / each.seconds) for name, each in best.items()},
+            **{f"{name}, MiB at most": round(each.peak) for name, each in best.items()},
+            **{f"{name}, MB of tables": round(each / 1e6) for name, each in disk.items()},
+            **({"shiyi / oxigraph load": round(
+                best["oxigraph load"].seconds / best["shiyi"].seconds, 2
+            )} if len(best) == 2 else {}),
         }  # fmt: skip
 
 
@@ -92,9 +130,13 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("kb", nargs="?", type=Path, default=Path("kb"))
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--size", choices=("starter", *SIZES), default="starter")
+    parser.add_argument("--only", default=",".join(LOADERS))
+    parser.add_argument("--lines", type=Path, help="where the lines lie, or are left")
+    parser.add_argument("--keep", type=Path)
     parser.add_argument("--one", nargs=2, type=Path, help=argparse.SUPPRESS)
     said = parser.parse_args()
     if said.one:
         print(taken_in(*said.one))
     else:
-        print(json.dumps(measure(said.kb, said.rounds)))
+        print(json.dumps(measure(said.kb, said)))
