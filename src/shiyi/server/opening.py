@@ -1,9 +1,11 @@
 """Opens a knowledge base on disk for the web face."""
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from threading import BoundedSemaphore
 
 from shiyi.answering.conversation import Context, Turn, after_history, converse
 from shiyi.answering.free_query import Written, ask_in_sparql
@@ -35,9 +37,12 @@ from shiyi.sparql.remote_pool import RemotePool
 from shiyi.sparql.remote_updates import RemoteUpdater
 from shiyi.sparql.results import GRAPH_TYPES, SOLUTION_TYPES, ResultFormat, StreamedResult
 from shiyi.sparql.spool import Spool
+from shiyi.sparql.turns import busy
 from shiyi.sparql.updates import Updater
 from shiyi.sparql.workers import QueryPool, pool_of
 
+_FOR_OTHERS = 2  # threads that never wait for the workers of free queries
+_SOON = 0.25  # seconds
 _EXTENSIONS = {kind: name for name, kind in (*SOLUTION_TYPES.items(), *GRAPH_TYPES.items())}
 
 
@@ -96,7 +101,7 @@ def open_site(path: Path, settings: Settings, read_only: bool = False) -> Site:
         base.close()
 
     return Site(
-        base.store, answer, runtime.linker.link, complete, PooledQueries(pool), base.release,
+        base.store, answer, runtime.linker.link, complete, PooledQueries(pool, settings.server.threads), base.release,
         tuple(METHODS), str(base.manifest.get("built", "")), counts, settings, close,
         lambda: base.sequence + living.refreshed, writing, curation, converse=Talk(living, model),
         research=Research(living, model, pool) if model else None,
@@ -185,10 +190,11 @@ def writing_to(
 
 
 class PooledQueries:
-    """Free queries through the contained workers."""
+    """Free queries through the contained workers; ``threads`` answer all that is asked."""
 
-    def __init__(self, pool: QueryPool | RemotePool) -> None:
+    def __init__(self, pool: QueryPool | RemotePool, threads: int = 8) -> None:
         self._pool = pool
+        self._places = BoundedSemaphore(max(1, threads - _FOR_OTHERS))
 
     def answer(self, query: FreeQuery) -> bytes:
         """Give the whole result in the media type asked for."""
@@ -197,22 +203,34 @@ class PooledQueries:
 
     def stream(self, query: FreeQuery) -> StreamedResult:
         """Give the result in a spool, in memory or on disk."""
-        return self._pool.stream(
-            query.text,
-            accept=ResultFormat.of(_EXTENSIONS[query.media_type]),
-            timeout=query.timeout,
-            default_graphs=query.default_graphs,
-            named_graphs=query.named_graphs,
-            profile=query.profile,
-            base=query.base,
-            rows=query.rows,
-            whole=query.whole,
-            asker=query.asker,
-        )
+        with self._place():
+            return self._pool.stream(
+                query.text,
+                accept=ResultFormat.of(_EXTENSIONS[query.media_type]),
+                timeout=query.timeout,
+                default_graphs=query.default_graphs,
+                named_graphs=query.named_graphs,
+                profile=query.profile,
+                base=query.base,
+                rows=query.rows,
+                whole=query.whole,
+                asker=query.asker,
+            )
 
     def dump(
         self, graph: str, media_type: str, profile: str, whole: bool = False, asker: str = ""
     ) -> Spool | None:
         """Give one graph, or None where there is none of that name."""
-        found = self._pool.dump(graph, _EXTENSIONS[media_type], profile, whole, asker)
+        with self._place():
+            found = self._pool.dump(graph, _EXTENSIONS[media_type], profile, whole, asker)
         return None if found is None else found.body
+
+    @contextmanager
+    def _place(self) -> Iterator[None]:
+        """Take one of the threads that queries may hold; QueryLimitError where none comes free soon."""
+        if not self._places.acquire(timeout=_SOON):
+            raise busy()
+        try:
+            yield
+        finally:
+            self._places.release()

@@ -88,6 +88,11 @@ class Turns(Generic[Held]):
                 raise busy()
             return ticket.held
 
+    def owes_much(self, asker: str) -> bool:
+        """Tell whether an asker's long queries took so much lately that others come first."""
+        with self._changed:
+            return bool(asker) and self._owes_much(self._known(asker))
+
     def left(self, asker: str, took: float, ended: bool) -> None:
         """Note that an asker's query is over after some seconds, and whether it ended its worker."""
         with self._changed:

@@ -1,7 +1,7 @@
 """A worker: one process that answers one free query at a time from a snapshot, confined.
 
-Imports pyoxigraph and the standard library only, since a killed worker is replaced while a
-client waits.
+Imports pyoxigraph and little of the standard library, since a killed worker is replaced while a
+client waits; what changes ask for comes with the first of them.
 """
 
 import json
@@ -29,9 +29,7 @@ from shiyi.sparql.worker_frames import FRAME, packed
 from shiyi.sparql.worker_frames import part as framed
 from shiyi.sparql.worker_functions import FUNCTIONS
 from shiyi.sparql.worker_lowering import lowered
-from shiyi.sparql.worker_planning import STEPS
 from shiyi.sparql.worker_rows import RowCounter
-from shiyi.sparql.worker_updates import changed, open_copy
 
 _GRACE = 1.0  # seconds after the deadline until a worker whose parent died ends itself
 _PART = 1 << 18  # bytes passed on at a time
@@ -129,6 +127,8 @@ def _opened(request: dict[str, Any]) -> Store:
     if not request["snapshot"]:  # what is read lies elsewhere
         return Store()
     if request.get("writes"):
+        from shiyi.sparql.worker_updates import open_copy
+
         return open_copy(request["snapshot"])
     return Store.read_only(request["snapshot"])
 
@@ -136,9 +136,13 @@ def _opened(request: dict[str, Any]) -> Store:
 def _done(
     store: Store, request: dict[str, Any], sent: bytes, limits: Limits
 ) -> tuple[dict[str, Any], bytes]:
-    if request.get("task") in STEPS:
+    if request.get("task") in {"plan", "fill", "read"}:
+        from shiyi.sparql.worker_planning import STEPS
+
         return STEPS[request["task"]](request, sent, limits.size)
     if request.get("writes"):
+        from shiyi.sparql.worker_updates import changed
+
         return changed(store, request, sent, limits.size)
     if request.get("task") == "dump":
         return _dumped(store, request, limits.size)

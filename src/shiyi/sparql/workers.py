@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from shiyi.sparql.remote_pool import RemotePool
 
 _BEFORE_OTHERS = 0.2  # seconds; a query that runs on gives way, which may cost its worker (0.05 s)
+_OF_DEBTORS = 0.02  # seconds; the same for who owes much
+_WAIT = 5.0  # seconds for a worker; there is none so late but where the machine is starved
 _START = 0.3  # seconds that a worker may take to start, which are not the query's
 _AGAIN = 0.2  # seconds between attempts to start a worker
 _CLOSING = 3600.0  # seconds, of which none are needed: who holds a worker finds it killed
@@ -243,8 +245,9 @@ class QueryPool:
             try:
                 said = {**request, "snapshot": str(shared.snapshot.path)}
                 now = time.monotonic()
+                before = _OF_DEBTORS if self._turns.owes_much(asker) else _BEFORE_OTHERS
                 moments = [
-                    (now + _BEFORE_OTHERS, worker.process.give_way),
+                    (now + before, worker.process.give_way),
                     (now + min(MOMENT, seconds / 4), stay.sit),
                 ]
                 reply = worker.process.ask(
@@ -268,7 +271,7 @@ class QueryPool:
     def _borrowed(self, asker: str, seconds: float) -> Iterator[_Stay]:
         if self._closed:
             raise KnowledgeBaseError("the query pool is closed")
-        worker = self._turns.take(asker, seconds + _START)
+        worker = self._turns.take(asker, min(seconds, _WAIT) + _START)
         stay = _Stay(worker, asker, self._turns, time.monotonic())
         try:
             yield stay
