@@ -4,11 +4,11 @@
 one that writes is ``shiyi serve``.
 """
 
-import gc
 import os
 from pathlib import Path
 
 from shiyi.server.app import create_app
+from shiyi.server.heaps import settle
 from shiyi.server.opening import open_site
 from shiyi.server.warming import warm, warm_first
 from shiyi.settings import Settings
@@ -24,4 +24,4 @@ if os.environ.get("SHIYI_STOOD_IN_FOR", "") == "1":
     warm_first(app)  # else what is made would keep the first minutes' readers waiting
 else:
     warm(app)  # nobody else answers: the first page comes as soon as it can
-gc.freeze()  # the facts stay: looking through millions of them would stop an answer for a second
+settle()

@@ -11,7 +11,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -115,6 +115,62 @@ def test_a_connection_that_is_kept_is_ended_in_the_end_and_said_to_be(
     line.close()
     assert said[-1] == "close"
     assert set(said[:-1]) <= {"keep-alive"}
+
+
+def line_to(readers: tuple[str, int]) -> socket.socket:
+    host, _, port = readers[0].removeprefix("http://").partition(":")
+    return socket.create_connection((host, int(port)), timeout=20)
+
+
+def read(line: socket.socket, until: bytes) -> bytes:
+    said = b""
+    while until not in said and (part := line.recv(65536)):
+        said += part
+    return said
+
+
+def test_requests_that_come_together_are_answered_in_turn(readers: tuple[str, int]) -> None:
+    """Unless an answer before the last ends the line, as one in a hundred does."""
+    ask, said = b"GET %s HTTP/1.1\r\nHost: a\r\n\r\n", b""
+    told = (b'"boolean"', b'"completions"', b"HTTP/1.1 404")
+    for _ in range(20):
+        with line_to(readers) as line:
+            line.sendall(
+                b"".join(ask % each for each in (ASK.encode(), b"/api/complete?q=q", b"/none"))
+            )
+            said = read(line, told[-1])
+        if told[-1] in said:
+            break
+    places = [said.index(each) for each in told]
+    assert places == sorted(places)
+
+
+def test_a_head_has_no_body_and_a_body_may_be_waited_for(readers: tuple[str, int]) -> None:
+    with line_to(readers) as line:
+        line.sendall(b"HEAD /metrics HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+        head, _, body = read(line, b"never").partition(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 200")
+        assert int(re.findall(rb"Content-Length: (\d+)", head)[0]) > 0
+        assert body == b""
+    with line_to(readers) as line:
+        asked = b'{"text": "gou"}'
+        line.sendall(
+            b"POST /api/link HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
+            b"Expect: 100-continue\r\nContent-Length: %d\r\n\r\n" % len(asked)
+        )
+        assert read(line, b"\r\n\r\n").startswith(b"HTTP/1.1 100")
+        line.sendall(asked)
+        assert read(line, b"mentions").startswith(b"HTTP/1.1 200")
+
+
+def test_who_is_told_to_go_and_stays_keeps_nobody_waiting(readers: tuple[str, int]) -> None:
+    with ExitStack() as kept:
+        for _ in range(40):  # more than there are threads
+            line = kept.enter_context(line_to(readers))
+            line.sendall(b"GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+            assert b"Connection: close" in read(line, b"\r\n\r\n")
+        for _ in range(20):
+            assert get(f"{readers[0]}{ASK}")[0] == 200
 
 
 @pytest.mark.parametrize(("proxies", "believed"), [(0, False), (1, True)])

@@ -19,7 +19,9 @@ from shiyi.errors import QueryLimitError
 from shiyi.server import guard
 from shiyi.server.app import create_app
 from shiyi.server.opening import PooledQueries
+from shiyi.server.sending import Channel
 from shiyi.server.shares import Shares, household
+from shiyi.server.site import FreeQuery
 from shiyi.settings import QuerySettings, Settings
 from shiyi.sparql.knowledge_base import KnowledgeBase
 from shiyi.sparql.turns import MOMENT, Turns
@@ -317,9 +319,60 @@ def test_over_http_a_share_that_is_used_up_is_429_with_a_time_to_wait(
     assert set(statuses) <= {(504, None), (429, "5"), (503, "5")}
 
 
+def test_some_threads_never_wait_for_the_workers_of_queries(shared_kb: Path) -> None:
+    def asked(text: str) -> FreeQuery:
+        return FreeQuery(text, "application/sparql-results+json", timeout=50.0)
+
+    with KnowledgeBase.open(shared_kb) as kb, QueryPool(kb, LIMITS) as pool:
+        free = PooledQueries(pool, threads=3)
+        slow = threading.Thread(target=free.answer, args=(asked(SLOW),))
+        slow.start()
+        while free._places._value:  # until it has begun
+            time.sleep(0.001)
+        with pytest.raises(QueryLimitError) as caught:
+            free.answer(asked("ASK {}"))
+        assert caught.value.limit == "busy"
+        slow.join()
+        assert b"true" in free.answer(asked("ASK {}"))
+
+
+def test_an_answer_tells_how_long_its_request_waited_for_a_thread(tmp_path: Path) -> None:
+    site = open_test_site(tmp_path)
+    app, go, waited = create_app(site), threading.Event(), list[float]()
+    guard.admit(app, lambda: 0, Channel.waited)
+
+    @app.get("/wait")
+    def wait() -> str:
+        waited.append(Channel.waited())
+        go.wait(10)
+        return ""
+
+    def ask(port: int) -> None:
+        line = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        line.request("GET", "/wait")
+        line.getresponse().read()
+        line.close()
+
+    with served(app) as port:
+        threads = [threading.Thread(target=ask, args=(port,)) for _ in range(9)]
+        for thread in threads:
+            thread.start()
+        until = time.monotonic() + 10
+        while len(waited) < 8 and time.monotonic() < until:
+            time.sleep(0.01)
+        time.sleep(0.2)
+        go.set()
+        for thread in threads:
+            thread.join()
+    site.close()
+    assert len(waited) == 9
+    assert waited[-1] >= 0.2
+
+
 @contextmanager
 def served(app: Flask) -> Iterator[int]:
     server = create_server(app, map={}, host="127.0.0.1", port=0, threads=8)
+    server.channel_class = Channel
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     try:

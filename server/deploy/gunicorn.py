@@ -14,13 +14,13 @@ wsgi_app = "wsgi:app"
 chdir = "server"
 bind = os.environ.get("SHIYI_BIND", "127.0.0.1:8001")
 workers = int(os.environ.get("SHIYI_PROCESSES", "2"))
-worker_class = "gthread"
+worker_class = "shiyi.server.reader_process.ReaderProcess"
 threads = 8
 timeout = 90  # above the longest query (30 s) and the longest answer of a model (60 s)
 graceful_timeout = 60
 keepalive = 75  # above the 60 s of the proxy: else a line closes just as a request comes
-max_requests_jitter = 50
 _DEALT = 100  # replies of which one ends its connection, so that the next is dealt to who is free
+control_socket_disable = True  # signals do
 preload_app = False  # an open store and its threads do not survive a fork
 raw_env = [
     "SHIYI_READ_ONLY=1",
@@ -37,14 +37,14 @@ def post_worker_init(worker: Any) -> None:
     from shiyi.server.guard import admit
     from shiyi.server.heaps import give_back
 
-    admit(worker.wsgi, worker.tpool._work_queue.qsize)
+    admit(worker.wsgi, worker.tpool.waiting, worker.tpool.waited)
     give_back()
     sys.setswitchinterval(0.002)  # seconds a thread keeps the others waiting
 
 
 def pre_request(worker: Any, request: Any) -> None:
     """Let kept connections move: they would gather at the process that took them at first."""
-    if random.random() * _DEALT < 1:  # noqa: S311 - no secret
+    if worker.is_full or random.random() * _DEALT < 1:  # noqa: S311 - no secret
         request.force_close()
 
 

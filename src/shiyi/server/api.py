@@ -11,6 +11,7 @@ from shiyi.answering.conversation import Context, Turn
 from shiyi.answering.telling import Listener
 from shiyi.errors import ShiyiError, UsageError
 from shiyi.model.profile import Profile
+from shiyi.server.again import lasts
 from shiyi.server.asking import answer_part, question_and_replies, turn_of
 from shiyi.server.inputs import (
     context_field,
@@ -99,6 +100,7 @@ def api(site: Site, metrics: Metrics, kept: Kept) -> Blueprint:
 
     @routes.get("/complete")
     def complete() -> Response:
+        lasts(site.version())
         words = request.args.get("q", "").strip()
         limit = count_field("limit", request.args.get("limit"), 1, 50) or 10
         found = (

@@ -10,26 +10,26 @@ from typing import Any, Final
 from urllib.parse import quote, urlencode
 
 from flask import Flask, request
+from typing_extensions import override
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from shiyi.artefacts import artefact
 from shiyi.errors import SettingError
 from shiyi.model.rdf import DefaultGraph
 from shiyi.ontology.terms import PREFIXES, RDF, SHIYI
-from shiyi.server import guard, problems
+from shiyi.server import guard, marks, problems
 from shiyi.server.api import api
 from shiyi.server.concept_view import heading
 from shiyi.server.crawling import crawling
 from shiyi.server.curating import DESKS, curating
 from shiyi.server.curating.session import guard_desks
 from shiyi.server.exploring import exploring
-from shiyi.server.heaps import give_back
+from shiyi.server.heaps import give_back, settle
 from shiyi.server.kept import Kept
 from shiyi.server.links import href
 from shiyi.server.machine import machine
 from shiyi.server.metrics import Metrics
 from shiyi.server.opening import open_site
-from shiyi.server.packing import Packed
 from shiyi.server.pages import pages
 from shiyi.server.patience import Doorkeeper, places
 from shiyi.server.phrases import Phrases
@@ -61,6 +61,12 @@ ORDER BY DESC(?confidence) LIMIT 50
 """
 
 
+class _Views(Flask):
+    @override
+    def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
+        return func  # none of ours is async, and to look at each takes a twentieth of a request
+
+
 def create_app(site: Site | Path, settings: Settings | None = None) -> Flask:
     """Build the web application around an open site, or the knowledge base at a path.
 
@@ -68,22 +74,23 @@ def create_app(site: Site | Path, settings: Settings | None = None) -> Flask:
     """
     if isinstance(site, Path):
         site = open_site(site, settings or Settings())
-    app = Flask(
+    app = _Views(
         "shiyi",
         template_folder=str(artefact("server/templates")),
         static_folder=None,
     )
     app.config["MAX_CONTENT_LENGTH"] = site.settings.server.max_body_bytes
-    if proxies := site.settings.server.proxies:
-        app.wsgi_app = ProxyFix(app.wsgi_app, x_for=proxies, x_proto=proxies)  # type: ignore[method-assign]
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     app.extensions["shiyi"] = site
     localise(app)
+    marks.register(app)
     readers = for_readers(site)
-    metrics, packed = Metrics(), Packed()
-    kept = Kept(readers, known_to(readers), packed)
+    metrics, limits = Metrics(), site.settings.server
+    kept = Kept(readers, known_to(readers))
     problems.register(app)
-    guard.register(app, metrics, packed)
+    guard.register(app, metrics, readers.version, limits.queue)
+    if limits.proxies:
+        app.wsgi_app = ProxyFix(app.wsgi_app, x_for=limits.proxies, x_proto=limits.proxies)  # type: ignore[method-assign]
     for routes in (
         pages(readers, kept), resources(readers, kept), api(site, metrics, kept),
         sparql_protocol(site, metrics, kept), machine(readers, metrics, kept), static(), exploring(readers, kept),
@@ -152,10 +159,11 @@ def serve(app: Flask, host: str, port: int, threads: int) -> None:
             )  # fmt: skip
             server.channel_class = Channel
             Doorkeeper(server)
-            guard.admit(app, lambda: len(server.task_dispatcher.queue))
+            guard.admit(app, lambda: len(server.task_dispatcher.queue), Channel.waited)
             sys.stderr.write(f"Shiyi serves {site.release[:19]} at http://{host}:{port}\n")
             warm(app)
             give_back()
+            settle()
             server.run()
     finally:
         site.close()

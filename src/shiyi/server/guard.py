@@ -1,20 +1,16 @@
-"""What every response carries: a strict policy for browsers, sharing rules, compression, counts.
+"""What every response carries: a strict policy for browsers, sharing rules, compression, counts."""
 
-And how many requests may wait: more are told at once to come again, so that all recover soon;
-first those whose address has had more than its share.
-"""
-
-import secrets
 import time
 from collections.abc import Callable
 from typing import Final
 
 from flask import Flask, Response, g, request
-from werkzeug.exceptions import ServiceUnavailable, TooManyRequests
 
+from shiyi.server.again import Again
 from shiyi.server.metrics import Metrics
 from shiyi.server.packing import Packed, pack
-from shiyi.server.shares import Shares, household
+from shiyi.server.policy import POLICY, new_word, policy
+from shiyi.server.turnstile import Turnstile
 from shiyi.server.wording import COOKIE, LANGUAGES
 
 _OPEN_PATHS: Final = (
@@ -26,79 +22,69 @@ _OPEN_PATHS: Final = (
     "/api/",
     "/.well-known/",
 )
+_SAME: Final = (
+    ("X-Content-Type-Options", "nosniff"), ("X-Frame-Options", "DENY"),
+    ("Referrer-Policy", "strict-origin-when-cross-origin"),
+    ("Permissions-Policy", "camera=(), microphone=(), geolocation=()"),
+    ("Cross-Origin-Opener-Policy", "same-origin"),
+)  # fmt: skip
 _YEAR: Final = 31_536_000
-_ALWAYS: Final = ("/healthz", "/metrics", "/static/")  # answered however many wait
 
 
 def nonce() -> str:
     """Give this response's word for scripts that stand in the page."""
     if "nonce" not in g:
-        g.nonce = secrets.token_urlsafe(16)
+        g.nonce = new_word()
     return str(g.nonce)
 
 
-def register(app: Flask, metrics: Metrics, packed: Packed) -> None:
-    """Dress every response of ``app``; the order matters: counted, guarded, then packed."""
-    shares = Shares()
+def register(app: Flask, metrics: Metrics, version: Callable[[], int], most: int) -> None:
+    """Dress every response of ``app``; the order matters: counted, guarded, then packed.
+
+    What is kept of a ``version`` is answered before the application; ``most`` requests may wait.
+    """
+    turnstile = app.extensions["shiyi.turnstile"] = Turnstile(metrics, most)
+    again = app.extensions["shiyi.again"] = Again(app.wsgi_app, turnstile, version)
+    app.wsgi_app, packed = again, Packed()  # type: ignore[assignment, method-assign]
 
     @app.before_request
     def started() -> None:
         g.started = time.perf_counter()
-
-    @app.before_request
-    def admitted() -> None:
-        waiting: Callable[[], int] | None = app.extensions.get("shiyi.waiting")
-        if waiting is None or request.path.startswith(_ALWAYS):
-            return
-        many, limits = waiting(), app.extensions["shiyi"].settings.server
-        if many > limits.queue // 2 and shares.greedy(household(request.remote_addr)):
-            metrics.event("shed", "share")
-            raise TooManyRequests("you ask much while others wait; come again soon")
-        if many > limits.queue:
-            metrics.event("shed", "queue")
-            raise ServiceUnavailable("too many requests wait already; come again soon")
+        turnstile.check(request.path, request.remote_addr)
 
     @app.after_request
     def finished(response: Response) -> Response:
-        _policy(response)
-        _remember_language(response)
+        is_page = response.mimetype == "text/html"
+        response.headers[POLICY] = policy(nonce() if is_page else "")  # only pages have scripts
+        response.headers.extend(_SAME)
+        if is_page:
+            _remember_language(response)
         _shared(response)
         pack(response, packed)
         seconds = time.perf_counter() - g.get("started", time.perf_counter())
         route = request.url_rule.rule if request.url_rule else "none"
-        metrics.request(route, request.method, response.status_code, seconds)
-        shares.took(household(request.remote_addr), seconds)
+        turnstile.took(route, request.method, response.status_code, request.remote_addr, seconds)
         response.headers["Server-Timing"] = f"app;dur={seconds * 1000:.1f}"
+        again.keep(response)
         return response
 
 
-def admit(app: Flask, waiting: Callable[[], int]) -> None:
-    """Let ``waiting`` say how many requests wait for a thread; 503 for those beyond the limit."""
-    app.extensions["shiyi.waiting"] = waiting
+def admit(
+    app: Flask, waiting: Callable[[], int], waited: Callable[[], float] = lambda: 0.0
+) -> None:
+    """Let a server say how many requests wait for a thread, and how long this thread's did.
+
+    503 for those beyond the limit, and for those that waited too long.
+    """
+    turnstile: Turnstile = app.extensions["shiyi.turnstile"]
+    turnstile.waiting, turnstile.waited = waiting, waited
 
 
-def _policy(response: Response) -> None:
-    headers = response.headers
-    # only pages have scripts, and the word for them is made anew for each
-    word = f" 'nonce-{nonce()}'" if response.mimetype == "text/html" else ""
-    headers["Content-Security-Policy"] = (
-        f"default-src 'none'; script-src 'self'{word}; style-src 'self'; "
-        "img-src 'self' data:; font-src 'self'; connect-src 'self'; form-action 'self'; "
-        "base-uri 'none'; frame-ancestors 'none'"
-    )
-    headers["X-Content-Type-Options"] = "nosniff"
-    headers["X-Frame-Options"] = "DENY"
-    headers["Referrer-Policy"] = "strict-origin-when-cross-origin"
-    headers["Permissions-Policy"] = "camera=(), microphone=(), geolocation=()"
-    headers["Cross-Origin-Opener-Policy"] = "same-origin"
-
-
-def _remember_language(response: Response) -> None:
+def _remember_language(page: Response) -> None:
     said = request.args.get("lang")
-    if said in LANGUAGES and response.mimetype == "text/html":
-        response.set_cookie(COOKIE, said, max_age=_YEAR, samesite="Lax", httponly=True)
-    if response.mimetype == "text/html":
-        response.vary.update({"Accept-Language", "Cookie"})
+    if said in LANGUAGES:
+        page.set_cookie(COOKIE, said, max_age=_YEAR, samesite="Lax", httponly=True)
+    page.vary.update({"Accept-Language", "Cookie"})
 
 
 def _shared(response: Response) -> None:

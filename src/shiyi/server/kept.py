@@ -8,9 +8,9 @@ from typing import Final, TypeVar, cast
 
 from flask import Response, request
 
+from shiyi.server.again import lasts
 from shiyi.server.kept_pages import MOST, KeptPages, Page
 from shiyi.server.known import Known
-from shiyi.server.packing import Packed
 from shiyi.server.reading import Reader
 from shiyi.server.site import Site
 from shiyi.server.wording import chosen_language
@@ -30,13 +30,11 @@ class _Value:
 class Kept:
     """Rendered pages and labels of one site, forgotten when its version changes."""
 
-    def __init__(
-        self, site: Site, known: Known | None = None, packed: Packed | None = None, most: int = MOST
-    ) -> None:
-        """Keep ``most`` bytes of pages; ``packed`` has what is sent of them."""
+    def __init__(self, site: Site, known: Known | None = None, most: int = MOST) -> None:
+        """Keep ``most`` bytes of pages."""
         self._site, self._known, self._lock = site, known, threading.Lock()
         self._version = site.version()
-        self._pages, self._packed = KeptPages(most), packed or Packed()
+        self._pages = KeptPages(most)
         self._readers: dict[str, Reader] = {}
         self._values: dict[Hashable, _Value] = {}
         self._makers: dict[Hashable, threading.Lock] = {}
@@ -103,9 +101,9 @@ class Kept:
     def response(self, make: Callable[[], str], content_type: str = _HTML) -> Response:
         """Answer with the same, in the coding that the client prefers; its ETag is of what it says."""
         page = self._page(make)
-        body, name = page.coded(self._packed)
+        body, name = page.coded()
         response = Response(body, content_type=content_type)
-        response.vary.add("Accept-Encoding")
+        response.headers["Vary"] = "Accept-Encoding"
         if name:
             response.headers["Content-Encoding"] = name
         response.set_etag(page.digest.hex(), weak=True)
@@ -120,8 +118,10 @@ class Kept:
             kind = request.endpoint or ""
             found = self._pages.made(kind, make().encode())
             with self._lock:
-                if version == self._version:
-                    self._pages.keep(key, kind, found)
+                if version != self._version:
+                    return found
+                self._pages.keep(key, kind, found)
+        lasts(version)
         return found
 
     def reader(self, language: str) -> Reader:

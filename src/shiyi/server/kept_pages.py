@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from shiyi.server.packing import SMALL, Packed, coding
+from shiyi.server.packing import SMALL, WHOLE, coding
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -37,10 +37,10 @@ class Page:
             return zstd.decompress(self.packed)
         return zstd.decompress(self.packed, zstd_dict=self.like)
 
-    def coded(self, packed: Packed) -> tuple[bytes, str]:
+    def coded(self) -> tuple[bytes, str]:
         """Give the bytes for this request's client, and the name of their coding, if any."""
         name = coding() if self.size >= SMALL else ""
-        return (packed(name, self.digest, self.body) if name else self.body()), name
+        return (WHOLE[name](self.body()) if name else self.body()), name
 
 
 class KeptPages:

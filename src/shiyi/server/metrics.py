@@ -8,6 +8,7 @@ from typing import Final
 
 BUCKETS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 _PAGE_BYTES: Final = 4096
+_METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"})
 
 
 class Metrics:
@@ -21,7 +22,8 @@ class Metrics:
         self._events: Counter[tuple[str, str]] = Counter()
 
     def request(self, route: str, method: str, status: int, seconds: float) -> None:
-        """Count one request."""
+        """Count one request; a method that somebody made up is ``other``."""
+        method = method if method in _METHODS else "other"
         with self._lock:
             self._requests[route, method, status] += 1
             self._buckets[route][bisect_left(BUCKETS, seconds)] += 1

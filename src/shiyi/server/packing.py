@@ -25,7 +25,7 @@ _PACKABLE: Final = ("text/", "application/json", "application/ld+json", "image/s
 _GZIP_LEVEL: Final = 4
 _ZSTD_LEVEL: Final = 3
 _LARGEST: Final = 1 << 18  # bytes of a packed body that is kept
-_MOST: Final = 16 << 20  # bytes of all of those
+_MOST: Final = 4 << 20  # bytes of all of those
 _BESIDE: Final = 200  # bytes that one takes beside its own
 _WATCHED: Final = ("text/event-stream", "text/html")  # each part is to be seen as it is made
 
@@ -49,7 +49,7 @@ def _gzip() -> _Packer:
     return _Packer(made.compress, partial(made.flush, zlib.Z_SYNC_FLUSH), made.flush)
 
 
-_WHOLE: Final[dict[str, Callable[[bytes], bytes]]] = {
+WHOLE: Final[dict[str, Callable[[bytes], bytes]]] = {
     "zstd": lambda body: zstd.compress(body, _ZSTD_LEVEL),
     "gzip": lambda body: gzip.compress(body, compresslevel=_GZIP_LEVEL, mtime=0),
 }
@@ -71,7 +71,7 @@ class Packed:
             if found := self._kept.get(key):
                 self._kept.move_to_end(key)
                 return found
-        made = _WHOLE[name](body())
+        made = WHOLE[name](body())
         if len(made) <= _LARGEST:
             self._keep(key, made)
         return made
@@ -121,7 +121,7 @@ def pack(response: Response, packed: Packed) -> None:
         response.headers.pop("Content-Length", None)
     else:
         body, kept = response.get_data(), "ETag" in response.headers  # what has one comes again
-        response.set_data(packed(name, _digest(body), lambda: body) if kept else _WHOLE[name](body))
+        response.set_data(packed(name, _digest(body), lambda: body) if kept else WHOLE[name](body))
     response.headers["Content-Encoding"] = name
     if (etag := response.get_etag()[0]) is not None:
         response.set_etag(etag, weak=True)  # the same content in other bytes

@@ -28,7 +28,8 @@ ACCEPTED = DefaultGraph()
 DERIVED = graph("derived")
 Graph = NamedNode | DefaultGraph
 MOST: Final = 100  # claims of one relation that a page shows; then it says how many there are
-REMEMBERED: Final = 100_000  # labels
+REMEMBERED: Final = 20_000  # labels
+_LONG: Final = 200  # characters of a name that is not remembered: nobody fills the memory with such
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,10 +163,11 @@ class Reader:
         """Name a term in the reader's language."""
         if (known := self._things.get(term)) is not None:
             return known
-        if len(self._things) > REMEMBERED:
-            self._things.clear()
         made = self._named(term)
-        self._things[term] = made
+        if made.iri and len(made.iri) <= _LONG:
+            if len(self._things) >= REMEMBERED:
+                self._things.clear()
+            self._things[term] = made
         return made
 
     def _named(self, term: Term) -> Thing:

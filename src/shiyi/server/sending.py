@@ -6,12 +6,15 @@ fifths of the processor's time of a busy server (measured). Here the buffer is f
 does not take at once.
 """
 
+import threading
+import time
 from typing import Any, Final
 
 from typing_extensions import override
 from waitress.channel import HTTPChannel
 from waitress.task import ErrorTask, Task, WSGITask
 
+_TAKEN = threading.local()
 _JOINED: Final = 1 << 16  # bytes of a part that goes with the head; a longer one is not copied
 
 
@@ -42,6 +45,24 @@ class Channel(HTTPChannel):  # type: ignore[misc]
 
     task_class, error_task_class = _Answer, _Refusal
     head = b""  # of an answer whose body has not begun
+    asked = 0.0  # when its client last said something, on the steady clock
+
+    @override
+    def received(self, data: bytes) -> bool:
+        """Take in what a client says."""
+        self.asked = time.monotonic()
+        return bool(super().received(data))
+
+    @override
+    def service(self) -> None:
+        """Answer a request, from a thread."""
+        _TAKEN.waited = time.monotonic() - self.asked
+        super().service()
+
+    @staticmethod
+    def waited() -> float:
+        """Give the seconds that the request of this thread waited for it."""
+        return float(getattr(_TAKEN, "waited", 0.0))
 
     @override
     def write_soon(self, data: Any) -> int:

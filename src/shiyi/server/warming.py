@@ -4,7 +4,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Final
+from typing import Any, Final
 
 from flask import Flask
 from werkzeug.test import Client
@@ -50,11 +50,14 @@ def warm(app: Flask) -> threading.Thread:
     quiet = Quiet()
     made = threading.Thread(target=_warm, args=(app, quiet.wait), daemon=True)
 
-    @app.before_request
-    def note() -> None:
+    answer = app.wsgi_app
+
+    def heard(environ: Any, start: Any) -> Any:
         if threading.current_thread() is not made:
             quiet.heard()
+        return answer(environ, start)
 
+    app.wsgi_app = heard  # type: ignore[assignment, method-assign]
     made.start()
     return made
 
