@@ -21,7 +21,7 @@ def address(starter_kb: Path) -> Iterator[str]:
     thread = threading.Thread(target=server.run)
     thread.start()
     yield f"127.0.0.1:{server.effective_port}"
-    server.close()
+    server.trigger.pull_trigger(server.close)  # in its own thread, which may be waiting
     thread.join(timeout=10)
     app.extensions["shiyi"].close()
 
