@@ -9,13 +9,11 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import numpy as np
-
 from shiyi.artefacts import artefact
 from shiyi.linking.approximate import ApproximateVectors
 from shiyi.linking.embedder import Embedder, Vectors, shipped
 from shiyi.linking.labels import LabelIndex
-from shiyi.linking.rounded import Rounded
+from shiyi.linking.summed import Summed
 from shiyi.linking.vectors import LabelVectors
 
 HERE = Path(__file__).parent
@@ -62,21 +60,6 @@ def misspelt(texts: Sequence[str]) -> list[str]:
     return [text[:at] + text[at + 1 :] for text, at in zip(texts, places, strict=True)]
 
 
-def rows_of(embedder: Embedder, texts: Sequence[str], keep: Path | None) -> Vectors:
-    """Embed the texts, or read what an earlier run kept."""
-    kept = keep / "rows.npy" if keep else None
-    if kept and kept.is_file():
-        rows: Vectors = np.load(kept)
-        if len(rows) == len(texts):
-            return rows
-    rows = np.concatenate(
-        [embedder.encode(texts[at : at + 20_000]) for at in range(0, len(texts), 20_000)]
-    )
-    if kept:
-        np.save(kept, rows)
-    return rows
-
-
 def graph_of(
     vectors: LabelVectors, threads: int, keep: Path | None
 ) -> tuple[ApproximateVectors, dict[str, float]]:
@@ -99,18 +82,24 @@ def measured(asked: argparse.Namespace, embedder: Embedder) -> dict[str, object]
     """Search exactly among ``asked.exact`` vectors, and by HNSW among ``asked.vectors``."""
     texts = made_up(asked.vectors + asked.queries)
     random.Random(5).shuffle(texts)  # noqa: S311
-    rows = rows_of(embedder, texts, asked.keep)
     queries = {
-        "other names": list(rows[: asked.queries]),
+        "other names": list(embedder.encode(texts[: asked.queries])),
         "the names, misspelt": list(
             embedder.encode(misspelt(texts[asked.queries : 2 * asked.queries]))
         ),
     }
-    rows = rows[asked.queries :]
-    exact = min(asked.exact, asked.vectors)
-    whole = LabelVectors(Rounded.of(rows), embedder, "")
-    part = LabelVectors(Rounded.of(rows[:exact]), embedder, "")
-    rounds = {f"exact among {exact:,}, {name}": milliseconds(part.nearest, each)
+    texts = texts[asked.queries :]
+    whole, part = (
+        LabelVectors(
+            Summed.of(
+                embedder, (texts[at : min(at + 20_000, most)] for at in range(0, most, 20_000))
+            ),
+            embedder,
+            "",
+        )
+        for most in (asked.vectors, min(asked.exact, asked.vectors))
+    )
+    rounds = {f"exact among {len(part.rows):,}, {name}": milliseconds(part.nearest, each)
               for name, each in queries.items()}  # fmt: skip
     graph, building = graph_of(whole, asked.threads, asked.keep)
     found = {}
@@ -123,7 +112,7 @@ def measured(asked: argparse.Namespace, embedder: Embedder) -> dict[str, object]
                 "recall@10": recall(whole.nearest, graph.nearest, each[:300]),
             }
     return {
-        "dimensions": rows.shape[1], **rounds, f"HNSW among {asked.vectors:,}": found, **building,
+        "dimensions": whole.rows.table.shape[1], **rounds, f"HNSW among {asked.vectors:,}": found, **building,
         "graph MB": round(graph.graph.memory_usage / 1e6),
         "peak MB": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
     }  # fmt: skip
@@ -137,7 +126,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1, help="of building the graph")
     parser.add_argument("--expansions", type=lambda said: [int(each) for each in said.split(",")],
                         default=[], metavar="N,…", help="how widely the graph is searched")  # fmt: skip
-    parser.add_argument("--keep", type=Path, metavar="DIR", help="keep vectors and graph there")
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="keep the graph there")
     asked = parser.parse_args()
     model = shipped()
     if model is None:

@@ -138,7 +138,7 @@ def test_the_file_of_the_build_is_never_written_to(
     base: KnowledgeBase, desk: tuple[Living, Decisions]
 ) -> None:
     living, decisions = desk
-    place = base.folder / "index" / "texts.sqlite"
+    place = base.folder / "index" / "texts.safetensors"
     before = place.read_bytes()
     assert len(living.current.library)
     decided(decisions, RELIEF.iri, "accept")

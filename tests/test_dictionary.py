@@ -183,3 +183,14 @@ def test_the_ending_of_an_unknown_medicine_is_not_the_class(tmp_path: Path) -> N
     mabs = Dictionary(LabelIndex.from_tables(tmp_path))
     assert found(mabs, "打阿达木单抗") == []
     assert found(mabs, "单抗") == [("单抗", "drug-mab")]
+
+
+def test_very_many_texts_are_read_as_one_is(dictionary: Dictionary, index: LabelIndex) -> None:
+    hasty = Dictionary(index)
+    hasty.hasten()
+    for text in (
+        "姜糖和生姜，肺热证", "ginger candies in autumn, gingerbread, ginger's", "gou qi zi gouqizi gou qi",
+        "失眠 insomnia disorder 睡不着", "vitamins vitaminc lycium barbarum l.", "", "秋 寒 甘 fall",
+    ):  # fmt: skip
+        folded = normalise(text).text
+        assert hasty.find(folded) == dictionary.find(folded)

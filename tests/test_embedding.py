@@ -12,7 +12,6 @@ from shiyi.linking.labels import Concept, Label, LabelIndex
 from shiyi.linking.pairs import Pair, batches
 from shiyi.linking.train import train_embeddings
 from shiyi.linking.vectors import FILE, LabelVectors
-from shiyi.model.mapped import write
 
 
 class StubEmbedder(Embedder):
@@ -49,15 +48,6 @@ def test_vectors_read_back_as_they_were_written(tmp_path: Path) -> None:
     made.save(tmp_path)
     read = LabelVectors.load(tmp_path, INDEX, StubEmbedder())
     assert read.search(["pear", "apple"], 2) == made.search(["pear", "apple"], 2)
-
-
-def test_vectors_in_half_precision_of_an_earlier_build_are_opened(tmp_path: Path) -> None:
-    made = LabelVectors.of(INDEX, StubEmbedder())
-    halves = StubEmbedder().encode(["pear", "apple"]).astype(np.float16)
-    write(tmp_path / FILE, {"rows": halves}, model="stub", release="r1")
-    read = LabelVectors.load(tmp_path, INDEX, StubEmbedder())
-    for one, other in zip(made.search(["apple"], 2)[0], read.search(["apple"], 2)[0], strict=True):
-        assert one == pytest.approx(other, abs=1e-3)
 
 
 def test_vectors_of_another_model_are_refused(tmp_path: Path) -> None:

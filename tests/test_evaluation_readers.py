@@ -17,7 +17,6 @@ from shiyi.evaluation.signs import SignsScorer
 from shiyi.evaluation.view import View
 from shiyi.linking.labels import Concept, Label, LabelIndex
 from shiyi.linking.linker import Linker
-from shiyi.linking.pinyin import syllables
 from shiyi.settings import Settings
 from shiyi.sparql.generations import build_generation
 from shiyi.sparql.knowledge_base import KnowledgeBase
@@ -92,7 +91,7 @@ def test_a_denied_mention_is_no_seed(base: KnowledgeBase) -> None:
 
 
 def test_a_rare_character_without_a_reading_does_not_stop_linking() -> None:
-    label = Label("五汁露", "zh", 0, "preferred", syllables("五汁露"))
+    label = Label("五汁露", "zh", 0, "preferred")
     index = LabelIndex("x", (Concept("https://example.org/x", "Dish", "五汁露", ""),), (label,))
     assert not any(each.iri for each in Linker(index).link("诸气𪱥郁"))
 

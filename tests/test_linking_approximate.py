@@ -9,7 +9,7 @@ from shiyi.errors import IndexMismatchError
 from shiyi.linking import approximate
 from shiyi.linking.embedder import Embedder, Vectors, unit
 from shiyi.linking.linker import Linker, write_index
-from shiyi.linking.rounded import Rounded
+from shiyi.linking.summed import Summed
 from shiyi.linking.vectors import LabelVectors
 from shiyi.model.names import resource
 from shiyi.model.rdf import Literal, Quad
@@ -38,7 +38,7 @@ class Listed(Embedder):
 
 
 def test_the_graph_finds_nearly_all_of_the_ten_nearest() -> None:
-    exact = LabelVectors(Rounded.of(ROWS), Listed(), "release")
+    exact = LabelVectors(Summed.alone(ROWS), Listed(), "release")
     asked = [str(place) for place in range(0, 3000, 60)]
     right = found = 0
     for near, true in zip(
@@ -53,13 +53,13 @@ def test_the_graph_finds_nearly_all_of_the_ten_nearest() -> None:
 
 def test_no_text_is_near_nothing() -> None:
     assert (
-        ApproximateVectors.of(LabelVectors(Rounded.of(ROWS), Listed(), "release")).search([], 10)
+        ApproximateVectors.of(LabelVectors(Summed.alone(ROWS), Listed(), "release")).search([], 10)
         == []
     )
 
 
 def test_only_near_labels_above_the_threshold_are_given() -> None:
-    graph = ApproximateVectors.of(LabelVectors(Rounded.of(ROWS), Listed(), "release"))
+    graph = ApproximateVectors.of(LabelVectors(Summed.alone(ROWS), Listed(), "release"))
     ((first, *others),) = graph.above(["7"], 0.5)
     assert first[0] == 7
     assert all(cosine >= 0.5 for _, cosine in others)
@@ -67,20 +67,20 @@ def test_only_near_labels_above_the_threshold_are_given() -> None:
 
 
 def test_a_graph_reads_back_as_it_was_written(tmp_path: Path) -> None:
-    made = ApproximateVectors.of(LabelVectors(Rounded.of(ROWS), Listed(), "release"))
+    made = ApproximateVectors.of(LabelVectors(Summed.alone(ROWS), Listed(), "release"))
     made.save(tmp_path)
     read = ApproximateVectors.load(tmp_path, made.vectors)
     assert read.search(["1", "2"], 10) == made.search(["1", "2"], 10)
 
 
 def test_a_graph_of_other_vectors_or_a_damaged_one_is_refused(tmp_path: Path) -> None:
-    exact = LabelVectors(Rounded.of(ROWS), Listed(), "release")
+    exact = LabelVectors(Summed.alone(ROWS), Listed(), "release")
     with pytest.raises(IndexMismatchError, match="damaged"):
         ApproximateVectors.load(tmp_path, exact)
     path = ApproximateVectors.of(exact).save(tmp_path)
     for other in (
-        LabelVectors(Rounded.of(ROWS), Listed(), "other"),
-        LabelVectors(Rounded.of(ROWS[:-1]), Listed(), "release"),
+        LabelVectors(Summed.alone(ROWS), Listed(), "other"),
+        LabelVectors(Summed.alone(ROWS[:-1]), Listed(), "release"),
     ):
         with pytest.raises(IndexMismatchError, match="shiyi build"):
             ApproximateVectors.load(tmp_path, other)

@@ -14,7 +14,7 @@ TEXTS = ["吃枸杞子", "goji berries and 枸杞子", "没有关系", "", "🙂
 def small() -> Linker:
     concepts = (Concept("https://example.org/id/goji", "Food", "枸杞子", "goji berry"),)
     labels = (
-        Label("枸杞子", "zh", 0, "preferred", ("gou", "qi", "zi")),
+        Label("枸杞子", "zh", 0, "preferred"),
         Label("goji berry", "en", 0, "preferred"),
     )
     return Linker(LabelIndex("test", concepts, labels))

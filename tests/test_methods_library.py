@@ -1,15 +1,17 @@
 """Texts found by their words and by their meaning, in a file that stands beside its release."""
 
-import sqlite3
-from contextlib import closing
+import math
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from shiyi.answering.library import Library, words
+from shiyi.answering.text_index import FILE
 from shiyi.answering.texts import CLAIM, DEFINITION, PAIR, PASSAGE, SUMMARY, Unit, units
 from shiyi.errors import IndexMismatchError
 from shiyi.linking.embedder import shipped
+from shiyi.model.mapped import Mapped, write
 from shiyi.model.names import ID, content_hash, graph
 from shiyi.model.rdf import Literal, NamedNode, Quad, text
 from shiyi.ontology.statements import claim_quads
@@ -71,8 +73,7 @@ def test_kinds_and_claims_narrow_a_recall(library: Library) -> None:
 
 
 def test_units_keep_their_vectors_over_many_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shiyi.answering.library._BATCH", 2)
-    monkeypatch.setattr("shiyi.linking.rounded._ROWS", 3)
+    monkeypatch.setattr("shiyi.linking.summed._ROWS", 3)
     library = Library.build([*UNITS, *UNITS[:3]], "r1", shipped())
     for unit in UNITS:
         assert library.by_meaning(unit.text, 1)[0].unit.text == unit.text
@@ -81,7 +82,7 @@ def test_units_keep_their_vectors_over_many_batches(monkeypatch: pytest.MonkeyPa
 
 
 def test_an_index_opens_again_and_only_for_its_release(tmp_path: Path) -> None:
-    Library.build(UNITS, "r1", shipped(), tmp_path).close()
+    Library.build(UNITS, "r1", shipped(), tmp_path)
     opened = Library.open(tmp_path, "r1", shipped())
     assert [h.unit.iri for h in opened.by_words("失眠", 2)] == ["claim/3"]
     assert opened.by_meaning("insomnia", 1)[0].unit.iri == "claim/3"
@@ -92,13 +93,13 @@ def test_an_index_opens_again_and_only_for_its_release(tmp_path: Path) -> None:
 
 
 def test_a_damaged_index_is_told(tmp_path: Path) -> None:
-    (tmp_path / "texts.sqlite").write_bytes(b"no database at all" * 100)
+    (tmp_path / FILE).write_bytes(b"no index at all" * 100)
     with pytest.raises(IndexMismatchError, match="damaged"):
         Library.open(tmp_path, "r1", None)
 
 
 def test_without_a_model_words_alone_are_searched(tmp_path: Path) -> None:
-    Library.build(UNITS, "r1", None, tmp_path).close()
+    Library.build(UNITS, "r1", None, tmp_path)
     opened = Library.open(tmp_path, "r1", shipped())
     assert opened.by_words("失眠", 1)
     assert opened.by_meaning("失眠", 1) == ()
@@ -151,45 +152,96 @@ def test_a_base_gives_claims_once_and_passages_with_titles_claims_and_pairs() ->
 
 
 def test_an_index_of_an_earlier_build_is_not_opened(tmp_path: Path) -> None:
-    Library.build(UNITS, "r1", None, tmp_path).close()
-    with closing(sqlite3.connect(tmp_path / "texts.sqlite")) as connection:
-        connection.execute("DELETE FROM said WHERE name = 'format'")
-        connection.commit()
-    with pytest.raises(IndexMismatchError, match="build again"):
+    Library.build(UNITS, "r1", None, tmp_path)
+    held = Mapped.open(tmp_path / FILE)
+    write(tmp_path / FILE, held.arrays, **{**held.about, "format": "4"})
+    with pytest.raises(IndexMismatchError, match="build"):
         Library.open(tmp_path, "r1", None)
 
 
 def test_a_claim_named_by_a_digest_comes_back_under_its_iri_from_few_bytes(tmp_path: Path) -> None:
-    claim = f"{ID}claim/{content_hash('姜', 'relieves', '感冒')}"
+    claim, other = (f"{ID}claim/{content_hash('姜', 'relieves', end)}" for end in ("感冒", "咳"))
     said = [
         Unit(claim, CLAIM, "姜 缓解 感冒", (claim,)),
-        Unit("leaf", PASSAGE, "姜汤", ("c", claim)),
+        Unit("leaf", PASSAGE, "姜汤", (other, claim)),
     ]
-    Library.build(said, "r1", None, tmp_path).close()
+    Library.build(said, "r1", None, tmp_path)
     library = Library.open(tmp_path, "r1", None)
     assert library.claims() == {claim}
     assert library.bearing([claim], (CLAIM, PASSAGE)) == tuple(said)
-    assert library.bearing(["c"], (CLAIM, PASSAGE)) == (said[1],)
-    assert claim.encode() not in (tmp_path / "texts.sqlite").read_bytes()
+    assert library.bearing([other], (CLAIM, PASSAGE)) == (said[1],)
+    assert claim.encode() not in (tmp_path / FILE).read_bytes()
 
 
 def test_many_texts_are_packed_by_what_they_share_and_come_back(tmp_path: Path) -> None:
+    night = "relieves sleeplessness at night and all that comes of it in the morning"
     said = [
-        Unit(
-            f"urn:{n}", DEFINITION, f"第{n}味 缓解 失眠 number {n} relieves sleeplessness at night"
-        )
-        for n in range(3000)
+        Unit(f"urn:{n}", DEFINITION, f"第{n}味 缓解 失眠 number {n} {night}") for n in range(3000)
     ]
-    Library.build(said, "r1", None, tmp_path).close()
+    Library.build(said, "r1", None, tmp_path)
     library = Library.open(tmp_path, "r1", None)
     found = library.by_words("number 1234 at night", 1)
     assert [hit.unit for hit in found] == [said[1234]]
     library.change((), [Unit("urn:more", CLAIM, "砂仁 amomum", ("urn:more",))], {})
     assert library.by_words("砂仁", 1)[0].unit.text == "砂仁 amomum"
-    with closing(sqlite3.connect(tmp_path / "texts.sqlite")) as connection:
-        held = [text for (text,) in connection.execute("SELECT text FROM unit")]
-        connection.execute("UPDATE shared SET dictionary = x'00'")
-        connection.commit()
-    assert sum(map(len, held)) < sum(len(unit.text.encode()) for unit in said) / 2
+    held = Mapped.open(tmp_path / FILE)
+    assert held["long"].nbytes < sum(len(unit.text.encode()) for unit in said) / 2
+    write(tmp_path / FILE, {**held.arrays, "long.shared": np.zeros(9, np.uint8)}, **held.about)
     with pytest.raises(IndexMismatchError, match="build again"):
         Library.open(tmp_path, "r1", None)
+
+
+def test_what_texts_share_is_kept_once(tmp_path: Path) -> None:
+    ends = [(f"药物 number {n}", f"症状 number {n}") for n in range(60)]
+    said = [
+        Unit.of(f"urn:{one}{other}", CLAIM, (one, "缓解", other, "relieves"), (f"urn:{one}{other}",))
+        for one, _ in ends for _, other in ends
+    ]  # fmt: skip
+    Library.build(said, "r1", shipped(), tmp_path)
+    opened = Library.open(tmp_path, "r1", shipped())
+    assert (tmp_path / FILE).stat().st_size < sum(len(unit.text) for unit in said)
+    for unit in said[::700]:
+        assert opened.by_meaning(unit.text, 1)[0].score == pytest.approx(1, abs=1e-4)
+        (hit,) = opened.by_words(unit.text, 1)
+        assert {*words(hit.unit.text)} == {*words(unit.text)}
+
+
+def test_words_weigh_what_okapi_says() -> None:
+    texts = ["姜 姜 枣", "姜 枣 茶 ginger tea", "枣 茶", "梨 茶", "梨 膏"]
+    library = Library.build([Unit(f"u{i}", DEFINITION, t) for i, t in enumerate(texts)], "r1", None)
+    lengths = [len(words(text)) for text in texts]
+    usual = sum(lengths) / len(texts)
+
+    def weigh(place: int) -> float:
+        total = 0.0
+        for word in ("姜", "茶"):
+            times, holding = words(texts[place]).count(word), sum(word in words(t) for t in texts)
+            rarity = max(1e-6, math.log((len(texts) - holding + 0.5) / (holding + 0.5)))
+            length = 0.25 + 0.75 * lengths[place] / usual
+            total += rarity * times * 2.2 / (times + 1.2 * length)
+        return total
+
+    found = {hit.unit.iri: hit.score for hit in library.by_words("姜 茶", 9)}
+    assert found == pytest.approx({f"u{i}": weigh(i) for i in range(4)})
+
+
+def test_many_changes_one_after_another_are_found_and_join(tmp_path: Path) -> None:
+    Library.build(UNITS, "r1", shipped(), tmp_path)
+    library = Library.open(tmp_path, "r1", shipped())
+    for n in range(40):
+        claim = f"claim/new{n}"
+        library.change(
+            (), [Unit(claim, CLAIM, f"第{n}味 remedy{n}", (claim,))], {claim: ["passage/1"]}
+        )
+    assert len(library) == 44
+    assert len(library.state.shown) < 8
+    for n in range(40):
+        assert library.by_words(f"remedy{n}", 1)[0].unit.iri == f"claim/new{n}"
+    assert library.by_meaning("第7味 remedy7", 1)[0].unit.iri == "claim/new7"
+    (passage,) = library.bearing(["claim/new9"], (PASSAGE,))
+    assert passage.claims == ("claim/3", *(f"claim/new{n}" for n in range(40)))
+    library.change([f"claim/new{n}" for n in range(39)] + ["claim/3"], [], {})
+    assert len(library) == 4
+    assert library.bearing(["claim/3"], (PASSAGE, CLAIM)) == ()
+    assert library.bearing(["claim/new39"], (PASSAGE,))[0].claims == ("claim/new39",)
+    assert library.by_words("remedy7 百合", 3, claims=["claim/new7", "claim/3"]) == ()

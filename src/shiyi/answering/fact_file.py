@@ -1,12 +1,12 @@
 """The facts of a build as one file: a base of any size opens at once, each fact is read when asked for."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from sys import intern
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +15,20 @@ from shiyi.answering.facts import Fact, Facts
 from shiyi.model.listed import Listed
 from shiyi.model.mapped import Mapped, words, write
 from shiyi.model.rdf import NamedNode
-from shiyi.model.strings import Array, Picked, Strings
+from shiyi.model.strings import (
+    Array,
+    Picked,
+    Strings,
+    bounds_of,
+    ends,
+    narrow,
+    told_apart,
+)  # fmt: skip
 from shiyi.ontology.vocabulary import Schema
 
 FILE: Final = "facts.safetensors"
-_FORMAT: Final = "2"
-_POSITIVE, _DERIVED = 1, 2  # bits of a flag
+_FORMAT: Final = "3"
+_POSITIVE, _DERIVED, _LANGUAGE = 1, 2, 4  # bits of a flag, above which the language is counted
 _KEPT: Final = 4096  # concepts and claims whose facts stay as they were read last (ours)
 Ints = NDArray[np.int32]
 
@@ -49,14 +57,14 @@ def save_facts(
     languages = sorted({f.language for f in rows} | set(chain.from_iterable(facts.labels.values())))
     arrays = (
         packing.rows(rows, predicates, languages)
-        | packing.groups("subject", facts.by_subject, rows)
-        | packing.groups("object", facts.by_object, rows)
+        | packing.ends("subject", facts.by_subject)
+        | packing.ends("object", facts.by_object)
+        | packing.among("object", facts.by_object, rows)
         | packing.labels(facts.labels, languages)
         | packing.links("broader", facts.broader) | packing.links("narrower", facts.narrower)
         | packing.premises(facts.premises)
         | packing.column("class", facts.classes, kinds)
-        | {"cui.key": packing.terms(facts.cuis)}
-        | cuis.table.arrays("cui") | {"cui": cuis.places}
+        | {"cui.key": packing.terms(facts.cuis), "cui": cuis.places} | cuis.table.arrays("cui")
         | Strings.of(packing.named).arrays("names") | Strings.of(packing.claimed).arrays("claims")
     )  # fmt: skip
     return write(
@@ -91,33 +99,32 @@ class _Packing:
         below = iter(range(-1, -len(texts) - 1, -1))
         predicate = {each: i for i, each in enumerate(predicates)}
         language = {each: i for i, each in enumerate(languages)}
-        order = np.argsort(self.claims(f.claim for f in rows), kind="stable").astype(np.int32)
         columns: dict[str, Array] = {
-            "fact.subject": self.terms(f.subject for f in rows),
-            "fact.predicate": np.array([predicate[f.predicate.value] for f in rows], np.int32),
+            "fact.predicate": narrow([predicate[f.predicate.value] for f in rows]),
             "fact.object": np.array(
                 [next(below) if f.language else self._name[f.object] for f in rows], np.int32
             ),
             "fact.claim": self.claims(f.claim for f in rows),
-            "fact.confidence": np.array([f.confidence for f in rows], np.float64),
-            "fact.flags": np.array(
-                [_POSITIVE * f.positive + _DERIVED * f.derived for f in rows], np.uint8
-            ),
-            "fact.language": np.array([language[f.language] for f in rows], np.int32),
-            "fact.by_claim": order,
+            "fact.flags": narrow([
+                _POSITIVE * f.positive + _DERIVED * f.derived + _LANGUAGE * language[f.language]
+                for f in rows
+            ]),
         }  # fmt: skip
+        columns |= told_apart("fact.confidence", np.array([f.confidence for f in rows], np.float64))
         return columns | Strings.of(texts).arrays("texts")
 
-    def groups(
+    def ends(self, name: str, groups: Mapping[str, Sized]) -> dict[str, Array]:
+        """Give the concepts that have groups, and how many are in each."""
+        bounds = np.cumsum([0, *map(len, groups.values())])
+        return {f"{name}.key": self.terms(groups), f"{name}.ends": ends(bounds)}
+
+    def among(
         self, name: str, side: Mapping[str, tuple[Fact, ...]], rows: Sequence[Fact]
     ) -> dict[str, Array]:
-        """Give which rows each end has."""
+        """Give which rows each end has; those of a subject lie together."""
         place = {fact: i for i, fact in enumerate(rows)}
         held = (place[fact] for found in side.values() for fact in found)
-        return {
-            f"{name}.key": self.terms(side), f"{name}.bounds": _bounds(side.values()),
-            f"{name}.rows": np.fromiter(held, np.int32),
-        }  # fmt: skip
+        return {f"{name}.rows": np.fromiter(held, np.int32)}
 
     def labels(
         self, labels: Mapping[str, Mapping[str, str]], languages: list[str]
@@ -125,22 +132,19 @@ class _Packing:
         """Give the labels of each concept."""
         language = {each: i for i, each in enumerate(languages)}
         said = [pair for each in labels.values() for pair in each.items()]
-        return {
-            "label.key": self.terms(labels), "label.bounds": _bounds(labels.values()),
-            "label.language": np.array([language[each] for each, _ in said], np.int32),
-        } | Strings.of(value for _, value in said).arrays("label.text")  # fmt: skip
+        texts = Strings.of(value for _, value in said).arrays("label.text")
+        languages_ = {"label.language": narrow([language[each] for each, _ in said])}
+        return self.ends("label", labels) | languages_ | texts
 
     def links(self, name: str, links: Mapping[str, tuple[str, ...]]) -> dict[str, Array]:
         """Give what each concept leads to."""
-        return {
-            f"{name}.key": self.terms(links), f"{name}.bounds": _bounds(links.values()),
-            name: self.terms(chain.from_iterable(links.values())),
-        }  # fmt: skip
+        return self.ends(name, links) | {name: self.terms(chain.from_iterable(links.values()))}
 
     def premises(self, links: Mapping[str, tuple[str, ...]]) -> dict[str, Array]:
         """Give what each derived claim rests on."""
         return {
-            "premise.key": self.claims(links), "premise.bounds": _bounds(links.values()),
+            "premise.key": self.claims(links),
+            "premise.ends": ends(np.cumsum([0, *map(len, links.values())])),
             "premise": self.claims(chain.from_iterable(links.values())),
         }  # fmt: skip
 
@@ -149,12 +153,8 @@ class _Packing:
         place = {each: i for i, each in enumerate(values)}
         return {
             f"{name}.key": self.terms(held),
-            name: np.array([place[each] for each in held.values()], np.int32),
+            name: narrow([place[each] for each in held.values()]),
         }
-
-
-def _bounds(groups: Iterable[Any]) -> Ints:
-    return np.cumsum([0, *map(len, groups)]).astype(np.int32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +178,7 @@ def open_facts(folder: Path, release: str, schema: Schema) -> Held:
     fact = _reader(said, names, claims)
     kinds, held_kind = said.words("classes"), said["class"].data
     cuis = Picked(said.strings("cui"), said["cui"])
-    order = said["fact.by_claim"]
+    order = np.argsort(said["fact.claim"], kind="stable").astype(np.int32)
     held, starts = np.unique(said["fact.claim"][order], return_index=True)
     facts = Facts(
         _sides(said, "subject", names, fact), _sides(said, "object", names, fact),
@@ -202,18 +202,20 @@ def open_facts(folder: Path, release: str, schema: Schema) -> Held:
 def _reader(said: Mapped, names: Strings, claims: Strings) -> Callable[[int], Fact]:
     predicates = [NamedNode(each) for each in said.words("predicates")]
     languages, texts = said.words("languages"), said.strings("texts")
-    subject, predicate, object_, claim, confidence, flags, language = (
+    subject = np.repeat(said["subject.key"], np.diff(bounds_of(said["subject.ends"]))).data
+    predicate, object_, claim, confidence, flags = (
         said[f"fact.{name}"].data
-        for name in ("subject", "predicate", "object", "claim", "confidence", "flags", "language")
+        for name in ("predicate", "object", "claim", "confidence", "flags")
     )
+    sure = said["fact.confidence.values"].data
 
     def fact(row: int) -> Fact:
         there, flag = object_[row], flags[row]
         return Fact(  # a name is in very many facts, and a claim is listed under both of its ends
             intern(names[subject[row]]), predicates[predicate[row]],
             intern(names[there]) if there >= 0 else texts[-1 - there], intern(claims[claim[row]]),
-            confidence[row], bool(flag & _POSITIVE), bool(flag & _DERIVED),
-            languages[language[row]],
+            sure[confidence[row]], bool(flag & _POSITIVE), bool(flag & _DERIVED),
+            languages[flag // _LANGUAGE],
         )  # fmt: skip
 
     return fact
@@ -229,20 +231,22 @@ def _groups(
 def _sides(
     said: Mapped, name: str, names: Strings, fact: Callable[[int], Fact]
 ) -> Listed[tuple[Fact, ...]]:
-    read = _groups(said[f"{name}.bounds"], said[f"{name}.rows"], fact)
+    bounds = bounds_of(said[f"{name}.ends"])
+    rows = said.arrays.get(f"{name}.rows", np.arange(bounds[-1], dtype=np.int32))
+    read = _groups(bounds, rows, fact)
     return Listed(names, said[f"{name}.key"], read, _KEPT)
 
 
 def _labels(said: Mapped) -> Callable[[int], Mapping[str, str]]:
     languages, texts = said.words("languages"), said.strings("label.text")
-    bounds, language = said["label.bounds"].data, said["label.language"].data
+    bounds, language = bounds_of(said["label.ends"]).data, said["label.language"].data
     return lambda at: {
         languages[language[each]]: texts[each] for each in range(bounds[at], bounds[at + 1])
     }
 
 
 def _links(said: Mapped, name: str, names: Strings) -> Listed[tuple[str, ...]]:
-    bounds, held = said[f"{name}.bounds"].data, said[name].data
+    bounds, held = bounds_of(said[f"{name}.ends"]).data, said[name].data
 
     def read(at: int) -> tuple[str, ...]:
         return tuple(names[each] for each in held[bounds[at] : bounds[at + 1]])

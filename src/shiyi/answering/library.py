@@ -1,38 +1,23 @@
 """Claims, definitions and passages as texts, found by their words and by their meaning."""
 
-import itertools
-import json
-import sqlite3
+import math
 import threading
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Self
 
+import numpy as np
+from numpy.typing import NDArray
+
+from shiyi.answering.text_index import FILE, TextIndex, words
 from shiyi.answering.texts import CLAIM, Unit
 from shiyi.errors import IndexMismatchError
 from shiyi.linking.embedder import Embedder
-from shiyi.linking.normalise import fold, is_cjk
-from shiyi.linking.rounded import Rounded
-from shiyi.model.mapped import Mapped, write
-from shiyi.model.names import iri_of, key_of
-from shiyi.model.shortened import Shortened
 
-WORDS_FILE: Final = "texts.sqlite"
-VECTORS_FILE: Final = "texts.safetensors"
-_FORMAT: Final = "3"
-_SCHEMA: Final = """
-CREATE TABLE said (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
-CREATE TABLE unit (id INTEGER PRIMARY KEY, iri BLOB, kind TEXT, section TEXT, text);
-CREATE TABLE shared (dictionary BLOB);
-CREATE TABLE bears (unit INTEGER, claim BLOB, PRIMARY KEY (unit, claim)) WITHOUT ROWID;
-CREATE TABLE common (word TEXT PRIMARY KEY) WITHOUT ROWID;
-CREATE VIRTUAL TABLE word USING fts5(text, content='', tokenize='unicode61 remove_diacritics 0');
-"""
-# made last, so that it lies in order; the text of a claim bears that claim, which is not said again
-_INDEXES: Final = "CREATE INDEX named ON unit (iri); CREATE INDEX bearing ON bears (claim);"
+__all__ = ["Hit", "Library", "words"]
+
 _MOST_WORDS: Final = 96  # of a question; more only slow it down
-_COMMON: Final = 0.25  # ours: words of more than this share of the units are not searched for
 _STOP: Final = frozenset((  # words that ask, and tell nothing apart
     "a", "an", "the", "and", "or", "of", "for", "in", "on", "to", "with", "is", "are", "was",
     "be", "do", "does", "did", "can", "may", "should", "could", "would", "i", "my", "me", "you",
@@ -40,33 +25,9 @@ _STOP: Final = frozenset((  # words that ask, and tell nothing apart
     "if", "as", "at", "by", "from", "not", "any", "some", "什么", "是什", "可以", "怎么", "哪些", "如何",
     "能不", "不能", "以吗", "么好", "吗", "的", "了", "呢", "吃什", "喝什", "请问", "我的",
 ))  # fmt: skip
-_FEWEST: Final = 200  # units below which no word is too common
-_BATCH: Final = 4096
-_LEARNT: Final = 4  # batches from which is learnt what texts share
-_OWN: Final = "SELECT id FROM unit WHERE iri IN (?) AND kind = 'claim'"
-_BEARING: Final = "SELECT unit FROM bears WHERE claim IN (?)"
-
-
-def words(text: str) -> list[str]:
-    """Part a text into words; Chinese runs into pairs, a lone character into itself.
-
-    >>> words("枸杞子, 姜 goji-berry")
-    ['枸杞', '杞子', '姜', 'goji', 'berry']
-    """
-    found: list[str] = []
-    for kind, run in itertools.groupby(fold(text), _script):
-        said = "".join(run)
-        if kind == "cjk":
-            found += [a + b for a, b in itertools.pairwise(said)] or [said]
-        elif kind == "word":
-            found.append(said)
-    return found
-
-
-def _script(character: str) -> str:
-    if is_cjk(character):
-        return "cjk"
-    return "word" if character.isalnum() else ""
+_OFTEN, _LONG = 1.2, 0.75  # k1 and b of BM25: how much repetition and length of a text count
+_LEAST: Final = 1e-6  # that a word weighs which more than half of the texts hold
+Wanted = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,17 +38,61 @@ class Hit:
     score: float
 
 
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """An index of texts, and which of them are there still."""
+
+    index: TextIndex
+    there: Wanted
+
+    @classmethod
+    def of(cls, index: TextIndex) -> Self:
+        """Show all of an index."""
+        there = np.ones(index.last, bool)
+        there[index.absent] = False
+        return cls(index, there)
+
+    def without(self, claims: Iterable[str]) -> Self:
+        """Take out the texts of some claims."""
+        gone = self.index.own(claims)
+        if not gone:
+            return self
+        there = self.there.copy()
+        there[gone] = False
+        return replace(self, there=there)
+
+    def units(self) -> list[Unit]:
+        """List the units that are there."""
+        return [self.index.unit(place) for place in np.flatnonzero(self.there).tolist()]
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What is shown at a moment; ``read`` tells in which passages claims that came were read."""
+
+    shown: tuple[Shown, ...]
+    touched: frozenset[str] = frozenset()  # claims which passages of the build bear no more
+    read: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+    def unit(self, number: int, place: int) -> Unit:
+        """Give a unit with the claims it bears by now."""
+        unit = self.shown[number].index.unit(place)
+        if unit.kind == CLAIM or not self.touched:
+            return unit
+        come = (claim for claim, read in self.read.items() if unit.iri in read)
+        kept = (claim for claim in unit.claims if claim not in self.touched)
+        return replace(unit, claims=(*kept, *come))
+
+
 @dataclass(slots=True)
 class Library:
-    """A full-text index (SQLite FTS5, BM25) and vectors of the same units; safe between threads."""
+    """Units searched by their words (BM25) and as vectors; safe between threads.
 
-    connection: sqlite3.Connection
+    What came since is in small indexes of its own, which are joined as they become as many.
+    """
+
+    state: State
     embedder: Embedder | None
-    rows: Rounded | None  # on disk where the index is
-    shortened: Shortened  # how texts are packed
-    own: bool = False  # whether the connection is to a temporary copy, which may be changed
-    _later: Rounded | None = None  # of units that came since
-    _gone: int = 0  # units taken out since, whose words are still in the index
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @classmethod
@@ -98,85 +103,33 @@ class Library:
         embedder: Embedder | None,
         folder: Path | None = None,
     ) -> Self:
-        """Index ``units`` below ``folder``, or in a temporary file that goes when it is closed."""
+        """Index ``units``, and write them below ``folder`` where one is given."""
+        index = TextIndex.of(units, embedder)
         if folder is not None:
-            folder.mkdir(parents=True, exist_ok=True)
-            (folder / WORDS_FILE).unlink(missing_ok=True)
-        place = str(folder / WORDS_FILE) if folder is not None else ""
-        connection = sqlite3.connect(place, check_same_thread=False)
-        connection.executescript("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;" + _SCHEMA)
-        said = {"release": release, "model": embedder.identity if embedder else ""}
-        kept = said | {"format": _FORMAT}
-        connection.executemany("INSERT INTO said VALUES (?, ?)", kept.items())
-        vectors: list[Rounded] = []
-        start = 1  # a unit's number is the row of its vector, counted from 1
-        batches = _batches(units)
-        first = [*itertools.islice(batches, _LEARNT)]
-        shortened = Shortened.of([unit.text for batch in first for unit in batch])
-        connection.execute("INSERT INTO shared VALUES (?)", (shortened.written,))
-        for batch in itertools.chain(first, batches):
-            _insert(connection, list(enumerate(batch, start)), shortened)
-            start += len(batch)
-            if embedder is not None:
-                vectors.append(Rounded.of(embedder.encode([u.text for u in batch])))
-        connection.executescript(_INDEXES)
-        connection.execute("INSERT INTO word (word) VALUES ('optimize')")  # lies in one piece
-        _mark_common(connection)
-        connection.commit()
-        if folder is not None:
-            connection.execute("VACUUM")  # what was sorted left a fifth of its room empty
-        rows = Rounded.joined(vectors) if vectors else None
-        if folder is not None and rows is not None:
-            write(folder / VECTORS_FILE, rows.arrays("text"), **said)
-        return cls(connection, embedder, rows, shortened, own=folder is None)
+            index.write(folder, release, embedder.identity if embedder else "")
+        return cls(State((Shown.of(index),)), embedder)
 
     @classmethod
     def open(cls, folder: Path, release: str, embedder: Embedder | None) -> Self:
         """Open what :meth:`build` wrote.
 
-        Raises ``IndexMismatchError`` where there is none, or one of another release or model.
+        Raises ``IndexMismatchError`` where there is none, or one of another release.
         """
-        place = folder / WORDS_FILE
-        if not place.is_file():
+        if not (folder / FILE).is_file():
             raise IndexMismatchError(f"{folder} holds no index of texts: run `shiyi build` again")
-        count, shared = 0, b""
-        try:
-            connection = sqlite3.connect(
-                f"file:{place}?mode=ro&immutable=1", uri=True, check_same_thread=False
-            )
-            said = dict(connection.execute("SELECT name, value FROM said"))
-            if said.get("format") == _FORMAT:
-                (count,) = connection.execute("SELECT count(*) FROM unit").fetchone()
-                (shared,) = connection.execute("SELECT dictionary FROM shared").fetchone()
-        except (sqlite3.DatabaseError, OSError, ValueError, TypeError) as fault:
-            raise IndexMismatchError(f"{place} is damaged ({fault}): build again") from fault
-        if (said.get("format"), said.get("release")) != (_FORMAT, release):
-            raise IndexMismatchError(
-                f"{place} was made for {said.get('release')}, not for {release}: build again"
-            )
-        shortened = Shortened.over(shared)
-        rows = None
-        if embedder is not None and said.get("model") == embedder.identity:
-            file = Mapped.open(folder / VECTORS_FILE, release=release, model=embedder.identity)
-            rows = Rounded.over(file, "text")
-            if len(rows) != count:
-                raise IndexMismatchError(f"{place} has {count} texts, {len(rows)} vectors")
-        return cls(connection, embedder, rows, shortened)
+        return cls(State((Shown.of(TextIndex.open(folder, release, embedder)),)), embedder)
 
     def __len__(self) -> int:
         """Count the units."""
-        with self._lock:
-            return int(self.connection.execute("SELECT count(*) FROM unit").fetchone()[0])
+        return sum(int(each.there.sum()) for each in self.state.shown)
 
     def claims(self) -> frozenset[str]:
         """List the claims that have a text of their own."""
-        with self._lock:
-            return frozenset(
-                iri_of(key)
-                for (key,) in self.connection.execute(
-                    "SELECT iri FROM unit WHERE kind = ?", (CLAIM,)
-                )
-            )
+        return frozenset(
+            each.index.claims[place]
+            for each in self.state.shown
+            for place in np.flatnonzero(each.there[: len(each.index.claims)]).tolist()
+        )
 
     def change(
         self, gone: Collection[str], come: Sequence[Unit], read_in: Mapping[str, Collection[str]]
@@ -185,45 +138,17 @@ class Library:
 
         ``read_in`` gives for each claim that came the passages it was read in.
         """
-        vectors: Rounded | None = None
-        if self.embedder is not None and self.rows is not None and come:
-            vectors = Rounded.of(self.embedder.encode([u.text for u in come]))
+        fresh = [Shown.of(TextIndex.of(come, self.embedder))] if come else []
         with self._lock:
-            if not self.own:
-                self._take_copy()
-            claims = [(key_of(each),) for each in (*gone, *(u.iri for u in come))]
-            dead = [
-                place
-                for key in claims
-                for place in self.connection.execute(
-                    "SELECT id FROM unit WHERE iri = ? AND kind = 'claim'", key
-                )
-            ]
-            self.connection.executemany("DELETE FROM unit WHERE id = ?", dead)
-            self.connection.executemany("DELETE FROM bears WHERE claim = ?", claims)
-            self._gone += len(dead)
-            start = self._last() + 1
-            _insert(self.connection, list(enumerate(come, start)), self.shortened)
-            self.connection.executemany(
-                "INSERT OR IGNORE INTO bears SELECT id, ? FROM unit WHERE kind <> 'claim' AND iri = ?",
-                [(key_of(claim), key_of(each)) for claim, read in read_in.items() for each in read],
-            )
-            self.connection.commit()
-            if vectors is not None:
-                held = self._later
-                self._later = vectors if held is None else Rounded.joined((held, vectors))
-
-    def _take_copy(self) -> None:
-        copy = sqlite3.connect("", check_same_thread=False)  # spills to a file that goes with it
-        self.connection.backup(copy)
-        self.connection.close()
-        self.connection, self.own = copy, True
-
-    def _last(self) -> int:
-        """Give the highest number a unit ever had, which is the count of vectors."""
-        if self.rows is None:
-            return int(self.connection.execute("SELECT max(rowid) FROM word_docsize").fetchone()[0])
-        return len(self.rows) + (0 if self._later is None else len(self._later))
+            state = self.state
+            touched = {*gone, *(unit.iri for unit in come)}
+            shown = [*(each.without(touched) for each in state.shown), *fresh]
+            while len(shown) > 2 and len(shown[-2].index) <= len(shown[-1].index):
+                later = [unit for each in shown[-2:] for unit in each.units()]
+                shown[-2:] = [Shown.of(TextIndex.of(later, self.embedder))]
+            read = {claim: each for claim, each in state.read.items() if claim not in touched}
+            read |= {claim: frozenset(each) for claim, each in read_in.items()}
+            self.state = State(tuple(shown), state.touched | touched, read)
 
     def by_words(
         self, text: str, k: int, kinds: Collection[str] = (), claims: Collection[str] = ()
@@ -232,29 +157,31 @@ class Library:
 
         ``kinds`` and ``claims`` leave only units of these kinds, or that bear one of these claims.
         """
-        said = dict.fromkeys(words(text))
+        state, said = self.state, dict.fromkeys(words(text))
         asked = [each for each in said if each not in _STOP][:_MOST_WORDS] or list(said)
+        asked = [w for w in asked if not state.shown[0].index.is_common(w)] or asked
         if not asked or k < 1:
             return ()
-        most = self._gone + (k if not (kinds or claims) else 100 * k)
-        own = self._bearing(claims) if claims else set[int]()
-        with self._lock:
-            common = {
-                word
-                for (word,) in self.connection.execute(
-                    "SELECT word FROM common WHERE word IN (SELECT value FROM json_each(?))",
-                    (json.dumps(asked),),
-                )
-            }
-            rare = [each for each in asked if each not in common] or asked
-            match = " OR ".join(f'"{each}"' for each in rare)
-            found = self.connection.execute(
-                "SELECT rowid, -rank FROM word WHERE word MATCH ? ORDER BY rank LIMIT ?",
-                (match, most),
-            ).fetchall()
-        if claims:
-            found = [each for each in found if each[0] in own]
-        return self._hits(found[: self._gone + k if not kinds else most], k, kinds)
+        every = [each.index for each in state.shown]
+        count = sum(map(len, every))
+        usual = sum(float(each.lengths.sum()) for each in every) / max(1, count)
+        scores = [np.zeros(each.last) for each in every]
+        for word in asked:
+            held = [each.holding(word) for each in every]
+            holding = sum(len(places) for places, _ in held)
+            rarity = max(_LEAST, math.log((count - holding + 0.5) / (holding + 0.5)))
+            for index, score, (places, times) in zip(every, scores, held, strict=True):
+                length = 1 - _LONG + _LONG * index.lengths[places] / usual
+                score[places] += rarity * times * (_OFTEN + 1) / (times + _OFTEN * length)
+        found = list[tuple[float, int, int]]()
+        for number, (each, score) in enumerate(zip(state.shown, scores, strict=True)):
+            score[~self._wanted(state, each, kinds, claims)] = 0
+            places = np.flatnonzero(score)
+            if len(places) > k:
+                least = np.partition(score[places], -k)[-k]
+                places = places[score[places] >= least]
+            found += [(-float(score[place]), number, place) for place in places.tolist()]
+        return self._hits(state, found, k)
 
     def by_meaning(self, text: str, k: int, kinds: Collection[str] = ()) -> tuple[Hit, ...]:
         """Give the ``k`` units nearest to a text by cosine; none where there are no vectors."""
@@ -264,109 +191,44 @@ class Library:
         self, texts: Sequence[str], k: int, kinds: Collection[str] = ()
     ) -> tuple[tuple[Hit, ...], ...]:
         """Give for each text the ``k`` nearest units, nearest first."""
-        if self.rows is None or self.embedder is None or not texts or k < 1:
+        state = self.state
+        found: list[list[tuple[float, int, int]]] = [[] for _ in texts]
+        if self.embedder is None or not texts or k < 1:
             return tuple(() for _ in texts)
         asked = self.embedder.encode(texts)
-        most = self._gone + (k if not kinds else 10 * k)
-        found = self.rows.nearest(asked, most)
-        if self._later is not None:
-            start = len(self.rows)
-            for near, later in zip(found, self._later.nearest(asked, most), strict=True):
-                near += [(start + place, cosine) for place, cosine in later]
-                near.sort(key=lambda each: (-each[1], each[0]))
-        return tuple(
-            self._hits([(place + 1, cos) for place, cos in near[:most] if cos > 0], k, kinds)
-            for near in found
-        )
-
-    def _hits(
-        self,
-        found: Sequence[tuple[int, float]],
-        k: int,
-        kinds: Collection[str],
-    ) -> tuple[Hit, ...]:
-        units = self._units([place for place, _ in found])
-        fitting = (
-            Hit(units[place], score) for place, score in found
-            if place in units and (not kinds or units[place].kind in kinds)
-        )  # fmt: skip
-        return tuple(itertools.islice(fitting, k))
+        for number, each in enumerate(state.shown):
+            if each.index.vectors is not None:
+                wanted = self._wanted(state, each, kinds, ())
+                for held, near in zip(
+                    found, each.index.vectors.nearest(asked, k, wanted), strict=True
+                ):
+                    held += [(-cosine, number, place) for place, cosine in near if cosine > 0]
+        return tuple(self._hits(state, held, k) for held in found)
 
     def bearing(self, claims: Collection[str], kinds: Collection[str]) -> tuple[Unit, ...]:
         """Give the texts of some kinds that bear any of these claims."""
-        units = self._units(sorted(self._bearing(claims)))
-        return tuple(unit for _, unit in sorted(units.items()) if unit.kind in kinds)
+        state = self.state
+        return tuple(
+            state.unit(number, place)
+            for number, each in enumerate(state.shown)
+            for place in np.flatnonzero(self._wanted(state, each, kinds, claims)).tolist()
+        )
 
-    def _bearing(self, claims: Collection[str]) -> set[int]:
-        """Give the units that bear a claim, its own text among them."""
-        found, keys = set[int](), [key_of(each) for each in claims]
-        with self._lock:
-            for at in range(0, len(keys), _BATCH):
-                some = keys[at : at + _BATCH]
-                for query in (_OWN, _BEARING):
-                    asked = query.replace("?", ",".join("?" * len(some)))
-                    found.update(place for (place,) in self.connection.execute(asked, some))
-        return found
+    def _wanted(
+        self, state: State, shown: Shown, kinds: Collection[str], claims: Collection[str]
+    ) -> Wanted:
+        """Tell which units are there, of some kinds and bear some claims, where any are named."""
+        index = shown.index
+        found = shown.there & index.of_kinds(kinds) if kinds else shown.there
+        if not claims:
+            return found
+        bearing = np.zeros(len(found), bool)
+        bearing[index.own(claims)] = True
+        bearing[index.bearing(each for each in claims if each not in state.touched)] = True
+        bearing[index.named({iri for each in claims for iri in state.read.get(each, ())})] = True
+        return found & bearing
 
-    def _units(self, places: Sequence[int]) -> Mapping[int, Unit]:
-        found: dict[int, Unit] = {}
-        bears: dict[int, list[str]] = {}
-        asked = (json.dumps(list(places)),)
-        with self._lock:
-            for place, claim in self.connection.execute(
-                "SELECT unit, claim FROM bears WHERE unit IN (SELECT value FROM json_each(?))",
-                asked,
-            ):
-                bears.setdefault(place, []).append(iri_of(claim))
-            for place, key, kind, section, text in self.connection.execute(
-                "SELECT id, iri, kind, section, text FROM unit "
-                "WHERE id IN (SELECT value FROM json_each(?))",
-                asked,
-            ):
-                iri = iri_of(key)
-                claims = (iri,) if kind == CLAIM else tuple(bears.get(place, ()))
-                found[place] = Unit(iri, kind, self.shortened.text(text), claims, section)
-        return found
-
-    def close(self) -> None:
-        """Close the index."""
-        self.connection.close()
-
-
-def _batches(units: Iterable[Unit]) -> Iterator[list[Unit]]:
-    found: list[Unit] = []
-    for unit in units:
-        found.append(unit)
-        if len(found) == _BATCH:
-            yield found
-            found = []
-    if found:
-        yield found
-
-
-def _insert(
-    connection: sqlite3.Connection, batch: Sequence[tuple[int, Unit]], shortened: Shortened
-) -> None:
-    connection.executemany(
-        "INSERT INTO unit VALUES (?, ?, ?, ?, ?)",
-        [(place, key_of(u.iri), u.kind, u.section, shortened.short(u.text)) for place, u in batch],
-    )
-    connection.executemany(
-        "INSERT OR IGNORE INTO bears VALUES (?, ?)",
-        [(place, key_of(c)) for place, u in batch if u.kind != CLAIM for c in u.claims],
-    )
-    connection.executemany(
-        "INSERT INTO word (rowid, text) VALUES (?, ?)",
-        [(place, " ".join(words(u.text))) for place, u in batch],
-    )
-
-
-def _mark_common(connection: sqlite3.Connection) -> None:
-    """Note the words that so many units hold that they tell nothing apart."""
-    count = connection.execute("SELECT count(*) FROM unit").fetchone()[0]
-    if count < _FEWEST:
-        return
-    connection.execute("CREATE VIRTUAL TABLE temp.often USING fts5vocab('main', 'word', 'row')")
-    connection.execute(
-        "INSERT INTO common SELECT term FROM temp.often WHERE doc > ?", (int(_COMMON * count),)
-    )
+    def _hits(self, state: State, found: list[tuple[float, int, int]], k: int) -> tuple[Hit, ...]:
+        return tuple(
+            Hit(state.unit(number, place), -score) for score, number, place in sorted(found)[:k]
+        )

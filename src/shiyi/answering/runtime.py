@@ -240,7 +240,7 @@ def write_indexes(
     step("indexing claims")
     facts = write_standing(base, Schema.load(), settings.pagerank)
     step("indexing texts")
-    Library.build(units(base.store, facts), base.release, model, folder).close()
+    Library.build(units(base.store, facts), base.release, model, folder)
 
 
 class Asserted(Mapping[str, Fact]):

@@ -1,9 +1,9 @@
 """What a base says as texts: a claim with its notes, a definition, a passage on its leaf (SPO-T)."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final, Self
 
 from shiyi.answering.facts import Fact, Facts
 from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, text
@@ -25,7 +25,8 @@ class Unit:
     """A text and the claims it bears: subject, predicate, object and text (TOSRR's SPO-T).
 
     ``iri`` is the claim, the concept defined, or the passage, also where the text is a summary of
-    it or a question it answers; ``section`` is the titles above it.
+    it or a question it answers; ``section`` is the titles above it. ``parts`` are what the text is
+    put together of, with spaces, where many texts share them.
     """
 
     iri: str
@@ -33,6 +34,24 @@ class Unit:
     text: str
     claims: tuple[str, ...] = ()
     section: str = ""
+    parts: tuple[str, ...] = field(default=(), compare=False, repr=False)
+
+    @classmethod
+    def of(
+        cls,
+        iri: str,
+        kind: str,
+        parts: Iterable[str],
+        claims: tuple[str, ...] = (),
+        section: str = "",
+    ) -> Self:
+        """Put a text together, cut where it is too long."""
+        kept, left = list[str](), _LONGEST
+        for each in parts:
+            if left > 0:
+                kept.append(each[:left])
+                left -= len(each) + 1
+        return cls(iri, kind, " ".join(kept), claims, section, tuple(kept))
 
 
 def units(store: QuadStore, facts: Facts) -> Iterator[Unit]:
@@ -44,13 +63,12 @@ def units(store: QuadStore, facts: Facts) -> Iterator[Unit]:
     for found in facts.by_subject.values():
         for fact in found:
             if not fact.derived:
-                said = " ".join((verbalised(facts, fact), *notes.get(fact.claim, ())))
-                yield Unit(fact.claim, CLAIM, said[:_LONGEST], (fact.claim,))
+                said = (*_said(facts, fact), *notes.get(fact.claim, ()))
+                yield Unit.of(fact.claim, CLAIM, said, (fact.claim,))
     for quad in store.match(None, SKOS.definition, None, _DEFAULT):
         iri = text(quad.subject)
         if isinstance(quad.object, Literal) and iri in facts.classes:
-            names = " ".join(facts.labels.get(iri, {}).values())
-            yield Unit(iri, DEFINITION, f"{names} {quad.object.value}"[:_LONGEST])
+            yield Unit.of(iri, DEFINITION, (*facts.labels.get(iri, {}).values(), quad.object.value))
     yield from _passages(store)
 
 
@@ -62,8 +80,8 @@ def unit_of(store: QuadStore, facts: Facts, fact: Fact) -> tuple[Unit, tuple[str
     notes = [text(q.object) for p in (SHIYI.quote, SHIYI.noteText) for q in held
              if q.predicate == p]  # fmt: skip
     read = [text(q.object) for q in held if q.predicate == PROV.wasDerivedFrom]
-    said = " ".join((verbalised(facts, fact), *dict.fromkeys(notes)))
-    return Unit(fact.claim, CLAIM, said[:_LONGEST], (fact.claim,)), tuple(read)
+    said = (*_said(facts, fact), *dict.fromkeys(notes))
+    return Unit.of(fact.claim, CLAIM, said, (fact.claim,)), tuple(read)
 
 
 def verbalised(facts: Facts, fact: Fact) -> str:
@@ -71,12 +89,14 @@ def verbalised(facts: Facts, fact: Fact) -> str:
 
     A text is written in its own language only.
     """
-    languages = (fact.language,) if fact.language in {"zh", "en"} else ("zh", "en")
-    return " ".join(
-        f"{facts.label(fact.subject, each)} {facts.property_label(fact.predicate, each)} "
-        f"{fact.object if fact.language else facts.label(fact.object, each)}"
-        for each in languages
-    )
+    return " ".join(_said(facts, fact))
+
+
+def _said(facts: Facts, fact: Fact) -> Iterator[str]:
+    for each in (fact.language,) if fact.language in {"zh", "en"} else ("zh", "en"):
+        yield facts.label(fact.subject, each)
+        yield facts.property_label(fact.predicate, each)
+        yield fact.object if fact.language else facts.label(fact.object, each)
 
 
 def _notes(store: QuadStore) -> Mapping[str, list[str]]:

@@ -37,10 +37,10 @@ class ApproximateVectors:
     @classmethod
     def of(cls, vectors: LabelVectors, threads: int = 1) -> Self:
         """Make the graph; on one thread the same vectors give the same graph."""
-        rows, graph = vectors.rows, _empty(vectors.rows.levels.shape[1])
+        rows, graph = vectors.rows, _empty(vectors.rows.table.shape[1])
         for at in range(0, len(rows), _ADDED):
-            part = rows.some(slice(at, at + _ADDED))
-            graph.add(np.arange(at, at + len(part)), part, threads=threads)
+            places = np.arange(at, min(at + _ADDED, len(rows)))
+            graph.add(places, rows.some(places), threads=threads)
         return cls(vectors, graph)
 
     def search(self, texts: Sequence[str], k: int) -> list[list[tuple[int, float]]]:
@@ -78,7 +78,7 @@ class ApproximateVectors:
         Raises :class:`IndexMismatchError` where it is damaged, or is of other vectors.
         """
         path = folder / FILE
-        graph = _empty(vectors.rows.levels.shape[1])
+        graph = _empty(vectors.rows.table.shape[1])
         try:
             said = json.loads(path.with_suffix(".json").read_text("utf-8"))
             if said == _stamp(vectors) | {"bytes": path.stat().st_size}:

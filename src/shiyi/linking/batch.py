@@ -79,7 +79,7 @@ def _workers(
     make: Callable[[], Linker], processes: int
 ) -> Iterator[Callable[[Iterator[Piece]], Iterable[list[str]]]]:
     if processes == 1:
-        linker = make()
+        linker = _hastened(make)
         yield lambda pieces: (_answers(linker, piece) for piece in pieces)
         return
     spawn = multiprocessing.get_context("spawn")  # a fork would copy locks of other threads
@@ -99,7 +99,13 @@ def _in_order(
 
 def _open(make: Callable[[], Linker]) -> None:
     global _linker
-    _linker = make()
+    _linker = _hastened(make)
+
+
+def _hastened(make: Callable[[], Linker]) -> Linker:
+    linker = make()
+    linker.dictionary.hasten()
+    return linker
 
 
 def _work(piece: Piece) -> list[str]:

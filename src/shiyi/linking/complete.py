@@ -1,17 +1,21 @@
 """What a person who types may be about to write: Chinese, pinyin, initials, English."""
 
+from collections import defaultdict
 from dataclasses import dataclass
-
-import numpy as np
+from itertools import islice
 
 from shiyi.linking.context import SCHEMES
+from shiyi.linking.groups import Groups
 from shiyi.linking.labels import KINDS, PREFERRED, LabelIndex
 from shiyi.linking.normalise import fold, is_cjk
 from shiyi.linking.pinyin import joined
 from shiyi.model.mapped import Mapped
-from shiyi.model.strings import Array, Strings
+from shiyi.model.strings import Array
 
 _SCANNED = 400  # keys with one prefix that are looked at
+_PLACES = (
+    30  # bits of a label's place, below the way a key finds it by: itself, pinyin, words, initials
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,17 +37,13 @@ class Completer:
         """Take the keys of the names of ``index`` from what was ``made``, else make them."""
         self._index = index
         if made is None:
-            found = sorted(_keys(index))
-            self._keys = Strings.of(key for key, _, _ in found)
-            self._ways = np.array([way for _, way, _ in found], np.uint8)
-            self._places = np.array([place for _, _, place in found], np.int32)
+            self._keys = Groups.of(_keys(index))
         else:
-            self._keys = made.strings("key")
-            self._ways, self._places = made["key.way"], made["key.label"]
+            self._keys = Groups.over(made, "key")
 
     def arrays(self) -> dict[str, Array]:
         """Give the keys as arrays to write."""
-        return self._keys.arrays("key") | {"key.way": self._ways, "key.label": self._places}
+        return self._keys.arrays("key")
 
     def complete(self, prefix: str, k: int = 10) -> tuple[Completion, ...]:
         """Give up to ``k`` concepts, one entry each, the likeliest first."""
@@ -61,12 +61,8 @@ class Completer:
 
     def _collect(self, prefix: str, best: dict[int, tuple[tuple[int, ...], int]]) -> None:
         index = self._index
-        start = self._keys.first_from(prefix)
-        end = min(start + _SCANNED, len(self._keys))
-        for at in range(start, end):
-            key, way, place = self._keys[at], int(self._ways[at]), int(self._places[at])
-            if not key.startswith(prefix):
-                break
+        for key, packed in islice(self._keys.starting(prefix), _SCANNED):
+            way, place = packed >> _PLACES, packed & (1 << _PLACES) - 1
             label = index.labels[place]
             kind = index.concepts[label.concept].kind
             rank = (
@@ -84,17 +80,20 @@ class Completer:
         )
 
 
-def _keys(index: LabelIndex) -> set[tuple[str, int, int]]:
-    keys: set[tuple[str, int, int]] = set()
+def _keys(index: LabelIndex) -> dict[str, set[int]]:
+    """Give the places of labels by key, each with the way it is found by."""
+    keys: dict[str, set[int]] = defaultdict(set)
     for place, label in enumerate(index.labels):
         folded = fold(label.text)
-        keys.add((folded, 0, place))
+        keys[folded].add(place)
         if label.language != "zh":
-            keys |= {(folded[at + 1 :], 2, place) for at in _starts(folded)}
+            for at in _starts(folded):
+                keys[folded[at + 1 :]].add(2 << _PLACES | place)
         elif label.pinyin:
             spoken = "".join(label.pinyin)
-            keys |= {(each, 1, place) for each in (spoken, spoken.replace("v", "u"))}
-            keys.add(("".join(each[0] for each in label.pinyin), 3, place))
+            for each in {spoken, spoken.replace("v", "u")}:
+                keys[each].add(1 << _PLACES | place)
+            keys["".join(each[0] for each in label.pinyin)].add(3 << _PLACES | place)
     return keys
 
 

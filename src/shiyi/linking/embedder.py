@@ -3,6 +3,7 @@
 import hashlib
 import tempfile
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -35,6 +36,15 @@ class Embedder(Protocol):
     def known(self, texts: Sequence[str]) -> list[float]:
         """Give the share of each text that the vector is of; a whole one by default."""
         return [1.0] * len(texts)
+
+    @property
+    def table(self) -> Vectors | None:
+        """Give the rows of which every vector is a sum, scaled to length 1; None by default."""
+        return None
+
+    def pieces(self, texts: Sequence[str]) -> list[list[int]]:
+        """Give the rows of the table each text is the sum of; none where there is no table."""
+        return [[] for _ in texts]
 
 
 class StaticEmbedder(Embedder):
@@ -78,6 +88,17 @@ class StaticEmbedder(Embedder):
             )
             shares.append(1 - lost / letters if letters else 0.0)
         return shares
+
+    @cached_property
+    @override
+    def table(self) -> Vectors:
+        """Give the vector of every piece."""
+        return np.asarray(self._opened().embedding, np.float32)
+
+    @override
+    def pieces(self, texts: Sequence[str]) -> list[list[int]]:
+        """Give the known pieces of each folded text."""
+        return self._opened().tokenize([fold(text) for text in texts])
 
     def _opened(self) -> "StaticModel":
         if self._model is None:

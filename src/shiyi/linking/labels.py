@@ -1,26 +1,28 @@
 """Every name of every concept: read from a store or from tables, kept beside its release."""
 
 import csv
+from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Final, Self
 
 import numpy as np
 
-from shiyi.errors import IndexMismatchError
+from shiyi.errors import IndexMismatchError, RangeError
 from shiyi.linking.normalise import is_cjk
 from shiyi.linking.pinyin import syllables
 from shiyi.model.listed import Rows
 from shiyi.model.mapped import Mapped, words, write
 from shiyi.model.names import ID, UMLS
 from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, local_name
-from shiyi.model.strings import Array, Strings
+from shiyi.model.strings import Array, Strings, bounds_of, ends, least
 from shiyi.ontology.terms import RDF, SHIYI, SKOS
 from shiyi.sparql.store import QuadStore
 
-FORMAT = "2"
+FORMAT = "3"
 FILE = "labels.safetensors"
 
 # what an ambiguous name most often means, first; names of a kind not listed are not linked
@@ -47,15 +49,19 @@ class Concept:
     notation: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Label:
-    """One name: ``concept`` is the place of what it names; ``pinyin`` its syllables, no tones."""
+    """One name: ``concept`` is the place of what it names."""
 
     text: str
     language: str  # zh, en or la
     concept: int
     role: str  # preferred, alternative or latin
-    pinyin: tuple[str, ...] = ()
+
+    @cached_property
+    def pinyin(self) -> tuple[str, ...]:
+        """Give the syllables of a Chinese name, no tones."""
+        return syllables(self.text) if self.language == "zh" else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,25 +121,32 @@ class LabelIndex:
             zh, en = main.get("zh", ""), main.get("en", "")
             concepts.append(Concept(iri, kind, zh, en, cui, notation))
             for value, language, role in names:
-                spoken = syllables(value) if language == "zh" else ()
                 key = (value, language, place)
-                labels.setdefault(key, Label(value, language, place, role, spoken))
+                labels.setdefault(key, Label(value, language, place, role))
         return cls(release, tuple(concepts), tuple(labels.values()))
 
     def save(self, folder: Path) -> Path:
         """Write ``labels.safetensors`` into ``folder``, whole or not at all."""
         concepts, labels = self.concepts, self.labels
         kinds = sorted({each.kind for each in concepts})
+        said = [_LANGUAGES.index(n.language) + _ROLE * _ROLES.index(n.role) for n in labels]
+        of = np.array([n.concept for n in labels], np.int64)
+        if np.any(np.diff(of) < 0):
+            raise RangeError("labels come in the order of their concepts")
         columns: dict[str, Array] = {
-            "concept.kind": np.array([kinds.index(c.kind) for c in concepts], np.int32),
-            "label.concept": np.array([n.concept for n in labels], np.int32),
-            "label.language": np.array([_LANGUAGES.index(n.language) for n in labels], np.uint8),
-            "label.role": np.array([_ROLES.index(n.role) for n in labels], np.uint8),
+            "concept.kind": np.array([kinds.index(c.kind) for c in concepts], least(len(kinds))),
+            "label.said": np.array(said, np.uint8),
+            "label.ends": ends(np.searchsorted(of, np.arange(len(concepts) + 1))),
         }
-        for name in _OF_CONCEPTS:
-            columns |= Strings.of(getattr(c, name) for c in concepts).arrays(f"concept.{name}")
+        columns |= Strings.of(c.iri for c in concepts).arrays("concept.iri")
         columns |= Strings.of(n.text for n in labels).arrays("label.text")
-        columns |= Strings.of(" ".join(n.pinyin) for n in labels).arrays("label.pinyin")
+        for name in ("cui", "notation"):
+            columns |= _few(name, {i: v for i, c in enumerate(concepts) if (v := getattr(c, name))})
+        for name in _MAIN:  # mostly the first preferred label, which is not said again
+            first = _first_preferred(labels, name)
+            columns |= _few(name, {
+                i: v for i, c in enumerate(concepts) if (v := getattr(c, name)) != first.get(i, "")
+            })  # fmt: skip
         about = {"format": FORMAT, "release": self.release, "kinds": words(kinds)}
         return write(folder / FILE, columns, **about)
 
@@ -144,41 +157,68 @@ class LabelIndex:
         Raises :class:`IndexMismatchError` where it is damaged, or was made for another release.
         """
         said = Mapped.open(folder / FILE, format=FORMAT, release=release)
-        concepts, labels = _concepts(said), _labels(said)
-        of = said["label.concept"]
-        if len(of) and not 0 <= int(of.min()) <= int(of.max()) < len(concepts):
+        bounds = bounds_of(said["label.ends"])
+        if len(bounds) - 1 != len(said["concept.kind"]) or bounds[-1] != len(said["label.said"]):
             raise IndexMismatchError(
                 f"{folder / FILE} is damaged, a label names no concept: run `shiyi build` again"
             )
-        return cls(release, concepts, labels)
+        labels = _labels(said, bounds)
+        return cls(release, _concepts(said, bounds, labels), labels)
 
 
-_OF_CONCEPTS: Final = ("iri", "zh", "en", "cui", "notation")
+_MAIN: Final = ("zh", "en")
 _LANGUAGES: Final = ("zh", "en", "la")
+_ROLE: Final = 4  # by which the number of a role is multiplied, beside that of a language
 _ROLES: Final = (PREFERRED, ALTERNATIVE, LATIN)
 
 
-def _concepts(said: Mapped) -> Rows[Concept]:
-    kinds, kind = said.words("kinds"), said["concept.kind"].data
-    iri, zh, en, cui, notation = (said.strings(f"concept.{name}") for name in _OF_CONCEPTS)
+def _first_preferred(labels: Sequence[Label], language: str) -> dict[int, str]:
+    return {
+        n.concept: n.text
+        for n in reversed(labels) if n.role == PREFERRED and n.language == language
+    }  # fmt: skip
+
+
+def _few(name: str, held: Mapping[int, str]) -> dict[str, Array]:
+    """Write what few concepts have."""
+    texts = Strings.of(held.values()).arrays(f"concept.{name}")
+    return {f"concept.{name}.at": np.array([*held], np.uint32)} | texts
+
+
+def _held(said: Mapped, name: str) -> Callable[[int], str | None]:
+    texts, places = said.strings(f"concept.{name}"), said[f"concept.{name}.at"].data
+
+    def held(place: int) -> str | None:
+        row = bisect_left(places, place)
+        return texts[row] if row < len(places) and places[row] == place else None
+
+    return held
+
+
+def _concepts(said: Mapped, bounds: Array, labels: Sequence[Label]) -> Rows[Concept]:
+    kinds, kind, iri = said.words("kinds"), said["concept.kind"].data, said.strings("concept.iri")
+    zh, en, cui, notation = (_held(said, name) for name in (*_MAIN, "cui", "notation"))
 
     def read(at: int) -> Concept:
-        return Concept(iri[at], kinds[kind[at]], zh[at], en[at], cui[at], notation[at])
+        own = labels[bounds[at] : bounds[at + 1]]
+        main = [
+            found if (found := few(at)) is not None else _first_preferred(own, name).get(at, "")
+            for few, name in zip((zh, en), _MAIN, strict=True)
+        ]
+        return Concept(
+            iri[at], kinds[kind[at]], main[0], main[1], cui(at) or "", notation(at) or ""
+        )
 
     return Rows(read, len(kind))
 
 
-def _labels(said: Mapped) -> Rows[Label]:
-    text, pinyin = said.strings("label.text"), said.strings("label.pinyin")
-    concept, language, role = (
-        said[f"label.{name}"].data for name in ("concept", "language", "role")
-    )
+def _labels(said: Mapped, bounds: Array) -> Rows[Label]:
+    texts, how = said.strings("label.text"), said["label.said"].data
+    concept = np.repeat(np.arange(len(bounds) - 1, dtype=np.int32), np.diff(bounds)).data
 
     def read(at: int) -> Label:
-        return Label(
-            text[at], _LANGUAGES[language[at]], concept[at], _ROLES[role[at]],
-            tuple(pinyin[at].split()),
-        )  # fmt: skip
+        role, language = divmod(how[at], _ROLE)
+        return Label(texts[at], _LANGUAGES[language], concept[at], _ROLES[role])
 
     return Rows(read, len(concept))
 

@@ -18,7 +18,7 @@ from shiyi.linking.names import open_names, write_names
 from shiyi.linking.negation import negated
 from shiyi.linking.normalise import Normalised, fold, is_cjk, language_of, normalise
 from shiyi.linking.vectors import LabelVectors, Searching
-from shiyi.model.mapped import Mapped
+from shiyi.model.mapped import Mapped, is_of_form
 from shiyi.model.mention import Mention
 from shiyi.model.remaking import made_anew
 from shiyi.settings import LinkingSettings
@@ -54,13 +54,13 @@ class Linker:
         settings: LinkingSettings | None = None,
         model: Embedder | None = None,
     ) -> Self:
-        """Load the index in a generation's folder; read ``store`` where none was made.
+        """Load the index in a generation's folder; read ``store`` where none was made, or by an older Shiyi.
 
         ``model`` defaults to the shipped one. Raises :class:`IndexMismatchError` where the index
         was made for another release or by another model.
         """
         folder, model = _index_folder(folder), model or embedder.shipped()
-        if (folder / labels.FILE).is_file():
+        if is_of_form(folder / labels.FILE, labels.FORMAT):
             index = LabelIndex.load(folder, release)
         else:
             with made_anew("the index of labels"):
@@ -195,7 +195,7 @@ def _chance(guess: Guess, text: str) -> bool:
 def _vectors(folder: Path, index: LabelIndex, model: Embedder | None) -> Searching | None:
     if model is None:
         return None
-    if not (folder / vectors.FILE).is_file():
+    if not is_of_form(folder / vectors.FILE, vectors.FORMAT):
         with made_anew("the vectors of names"):
             return LabelVectors.of(index, model)
     exact = LabelVectors.load(folder, index, model)

@@ -14,9 +14,10 @@ from shiyi.linking.near import NearNames
 from shiyi.model.mapped import Mapped, write
 
 FILE: Final = "names.safetensors"
+_FORMAT: Final = "2"
 # what the forms are made by; where one of them changes, they are made again
 _MAKERS: Final = (
-    "chunks", "complete", "context", "dictionary", "labels", "near", "normalise", "pinyin",
+    "chunks", "complete", "context", "dictionary", "groups", "labels", "near", "normalise", "pinyin",
     "surfaces",
 )  # fmt: skip
 
@@ -25,13 +26,13 @@ def write_names(index: LabelIndex, folder: Path) -> Path:
     """Write what :func:`open_names` opens."""
     dictionary = Dictionary(index)
     arrays = dictionary.arrays() | NearNames(dictionary).arrays() | Completer(index).arrays()
-    return write(folder / FILE, arrays, release=index.release, makers=_makers())
+    return write(folder / FILE, arrays, format=_FORMAT, release=index.release, makers=_makers())
 
 
 def open_names(folder: Path, index: LabelIndex) -> Mapped | None:
     """Open what was written for an index; None where there is none, or of other making."""
     try:
-        made = Mapped.open(folder / FILE, release=index.release, makers=_makers())
+        made = Mapped.open(folder / FILE, format=_FORMAT, release=index.release, makers=_makers())
     except IndexMismatchError:
         return None
     return made

@@ -2,25 +2,26 @@
 
 from array import array
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Self
+from collections.abc import Iterable
 
 import numpy as np
 
 from shiyi.linking.context import NEVER_GUESSED
 from shiyi.linking.dictionary import Dictionary, Sense
-from shiyi.linking.labels import PREFERRED
+from shiyi.linking.groups import Groups
+from shiyi.linking.labels import PREFERRED, LabelIndex
 from shiyi.linking.normalise import is_cjk
 from shiyi.linking.pinyin import blurred, finals, joined, syllables
 from shiyi.model.mapped import Mapped
-from shiyi.model.strings import Array, Picked, Strings
+from shiyi.model.steps import Steps
+from shiyi.model.strings import Array, least
+from shiyi.model.trie import Trie
 
 MIN_SPELT = 6  # letters; shorter words have too many neighbours
 MIN_CHANGED = 8  # letters from which a wrong or extra letter is forgiven: station is no statin
 LONG = 12  # letters from which two errors are forgiven; prednisone is not prednisolone
 _GRAM = 3
-_LOW = 16  # bits of a place that are kept with each, under the three letters it has
+_SPOKEN = ("spoken", "sound", "rhyme")
 _COMMON = frozenset("子头儿花草叶根皮仁水汤药大小食用品性气")
 
 
@@ -30,21 +31,32 @@ class NearNames:
     def __init__(self, dictionary: Dictionary, made: Mapped | None = None) -> None:
         """Take the keys of the forms from what was ``made``, else make them."""
         self._dictionary = dictionary
-        self._keys = _made(dictionary) if made is None else made.arrays
-        self.forms = Picked(dictionary.forms, self._keys["near.form"])
-        self._sizes = self._keys["near.size"]
-        self._spoken, self._sounds, self._rhymes = (
-            Groups.over(self._keys, f"near.{name}") for name in ("spoken", "sound", "rhyme")
-        )
-        self._grams = Blocks.over(self._keys, "near.gram")
+        if made is None:
+            self._make()
+        else:
+            self._sizes = made["near.size"]
+            self._spoken, self._sounds, self._rhymes = (
+                Groups.over(made, f"near.{name}") for name in _SPOKEN
+            )
+            self._grams = made.trie("near.gram"), Steps.over(made.arrays, "near.gram")
+
+    def _make(self) -> None:
+        self._grams, self._sizes = _spelt(self._dictionary)
+        self._spoken, self._sounds, self._rhymes = map(Groups.of, _said(self._dictionary.index))
 
     def arrays(self) -> dict[str, Array]:
         """Give the keys as arrays to write."""
-        return {name: held for name, held in self._keys.items() if name.startswith("near.")}
+        said = zip(_SPOKEN, (self._spoken, self._sounds, self._rhymes), strict=True)
+        arrays = {"near.size": self._sizes}
+        for each in self._grams:
+            arrays |= each.arrays("near.gram")
+        for name, groups in said:
+            arrays |= groups.arrays(f"near.{name}")
+        return arrays
 
     def spoken(self, text: str) -> tuple[Sense, ...]:
         """Give what folded Latin letters mean as pinyin of at least two syllables."""
-        return self._senses(self._spoken.of(joined(text)))
+        return self._senses(self._spoken.under(joined(text)))
 
     def sounding(self, text: str) -> tuple[Sense, ...]:
         """Give the Chinese names that sound like ``text`` and share characters with it.
@@ -56,13 +68,13 @@ class NearNames:
         labels, said = self._dictionary.index.labels, syllables(text)
         places = {
             place
-            for place in self._sounds.of(" ".join(blurred(said)))
+            for place in self._sounds.under(" ".join(blurred(said)))
             if _alike(labels[place].text, text)
         }
         if not places and len(text) > 2:
             places = {
                 place
-                for place in self._rhymes.of(" ".join(finals(said)))
+                for place in self._rhymes.under(" ".join(finals(said)))
                 if _shared(labels[place].text, text) == len(text) - 1
             }
         return self._senses(places)
@@ -92,103 +104,38 @@ class NearNames:
 
     def similar(self, text: str, k: int) -> tuple[tuple[str, float], ...]:
         """Give the ``k`` forms most alike by the Jaccard similarity of their 3-grams."""
-        own = _grams(text)
-        known = [places for gram in own if len(places := self._grams.places(gram))]
+        own, forms = _grams(text), self._dictionary.forms
+        grams, held = self._grams
+        known = [held.under(gram) for each in own if (gram := grams.place(each)) is not None]
         if not known:
             return ()
-        shared = np.bincount(np.concatenate(known), minlength=len(self.forms))
-        alike = shared / (len(own) + self._sizes - shared)
+        shared = np.bincount(np.concatenate(known), minlength=len(forms)).astype(np.float32)
+        alike = shared / (len(own) - shared + self._sizes)
         best = np.argpartition(-alike, min(k, len(alike) - 1))[:k]
-        ranked = sorted(best.tolist(), key=lambda place: (-alike[place], self.forms[place]))
-        return tuple((self.forms[place], float(alike[place])) for place in ranked if shared[place])
+        found = [(forms[place], float(alike[place])) for place in best.tolist() if shared[place]]
+        return tuple(sorted(found, key=lambda each: (-each[1], each[0])))
 
 
-@dataclass(frozen=True, slots=True)
-class Groups:
-    """Places by key, in arrays."""
-
-    keys: Strings
-    bounds: Array
-    held: Array
-
-    @classmethod
-    def over(cls, arrays: Mapping[str, Array], name: str) -> Self:
-        """Take them from arrays of that name."""
-        keys = Strings.over(arrays, name)
-        return cls(keys, arrays[f"{name}.first"], arrays[f"{name}.place"])
-
-    def places(self, key: str) -> Array:
-        """Give the places under a key, none where it is unknown."""
-        at = self.keys.place(key)
-        return self.held[:0] if at is None else self.held[self.bounds[at] : self.bounds[at + 1]]
-
-    def of(self, key: str) -> list[int]:
-        """List the places under a key."""
-        found: list[int] = self.places(key).tolist()
-        return found
-
-
-@dataclass(frozen=True, slots=True)
-class Blocks:
-    """Places by key where keys have many: the low half of each, by blocks of so many places."""
-
-    keys: Strings
-    bounds: Array  # of each key, where each block begins
-    held: Array
-
-    @classmethod
-    def over(cls, arrays: Mapping[str, Array], name: str) -> Self:
-        """Take them from arrays of that name."""
-        keys = Strings.over(arrays, name)
-        return cls(keys, arrays[f"{name}.first"], arrays[f"{name}.low"])
-
-    def places(self, key: str) -> Array:
-        """Give the places under a key, none where it is unknown."""
-        at = self.keys.place(key)
-        if at is None:
-            return np.zeros(0, np.int32)
-        blocks = len(self.bounds) // max(1, len(self.keys))
-        bounds = self.bounds[at * blocks : (at + 1) * blocks + 1]
-        found = self.held[bounds[0] : bounds[-1]].astype(np.int32)
-        return found + np.repeat(np.arange(blocks, dtype=np.int32) << _LOW, np.diff(bounds))
-
-
-def blocked(name: str, held: Mapping[str, Sequence[int]]) -> dict[str, Array]:
-    """Write places under keys as :class:`Blocks` reads them; those of a key come in order."""
-    keys = sorted(held)
-    blocks = 1 + (max((held[key][-1] for key in keys), default=0) >> _LOW)
-    counts = [np.zeros(1, np.int64)]
-    counts += [np.bincount(np.array(held[key]) >> _LOW, minlength=blocks) for key in keys]
-    every = np.concatenate([np.zeros(0, np.int64), *(np.array(held[key]) for key in keys)])
-    return Strings.of(keys).arrays(name) | {
-        f"{name}.first": np.cumsum(np.concatenate(counts)).astype(np.int32),
-        f"{name}.low": (every & ((1 << _LOW) - 1)).astype(np.uint16),
-    }
-
-
-def _grouped(name: str, held: Mapping[str, Collection[int]]) -> dict[str, Array]:
-    keys = sorted(held)
-    counts = [0, *(len(held[key]) for key in keys)]
-    return Strings.of(keys).arrays(name) | {
-        f"{name}.first": np.cumsum(counts, dtype=np.int64).astype(np.int32),
-        f"{name}.place": np.fromiter((p for key in keys for p in sorted(held[key])), np.int32),
-    }
-
-
-def _made(dictionary: Dictionary) -> dict[str, Array]:
-    kept, sizes = list[int](), list[int]()
+def _spelt(dictionary: Dictionary) -> tuple[tuple[Trie, Steps], Array]:
+    """Give the forms that have each gram, and how many grams each form has; none: it is not sought."""
+    sizes = np.zeros(len(dictionary.forms), np.uint16)
     grams: dict[str, array[int]] = defaultdict(lambda: array("i"))
     for place, form in enumerate(dictionary.forms):
-        if len(form) > 1 and dictionary.senses(form):
+        if len(form) > 1 and dictionary.names(place):
             own = _grams(form)
             for gram in own:
-                grams[gram].append(len(kept))
-            kept.append(place)
-            sizes.append(len(own))
+                grams[gram].append(place)
+            sizes[place] = len(own)
+    keys = Trie.of(grams)
+    held = Steps.of(grams[each] for each in keys)
+    return (keys, held), sizes.astype(least(int(sizes.max(initial=0))))
+
+
+def _said(index: LabelIndex) -> tuple[dict[str, set[int]], ...]:
+    """Give the labels by their pinyin, by what is heard of it, and by its rhyme."""
     spoken: dict[str, set[int]] = defaultdict(set)
     sounds: dict[str, set[int]] = defaultdict(set)
     rhymes: dict[str, set[int]] = defaultdict(set)
-    index = dictionary.index
     for place, label in enumerate(index.labels):
         if len(label.pinyin) < 2 or index.concepts[label.concept].kind in NEVER_GUESSED:
             continue
@@ -198,11 +145,7 @@ def _made(dictionary: Dictionary) -> dict[str, Array]:
             sounds[" ".join(blurred(label.pinyin))].add(place)
             if len(label.text) > 2:
                 rhymes[" ".join(finals(label.pinyin))].add(place)
-    return (
-        {"near.form": np.array(kept, np.int32), "near.size": np.array(sizes, np.float32)}
-        | blocked("near.gram", grams) | _grouped("near.spoken", spoken)
-        | _grouped("near.sound", sounds) | _grouped("near.rhyme", rhymes)
-    )  # fmt: skip
+    return spoken, sounds, rhymes
 
 
 def distance(one: str, other: str, most: int) -> int:

@@ -8,11 +8,11 @@ from typing import Final, Protocol, Self
 from shiyi.errors import IndexMismatchError
 from shiyi.linking.embedder import Embedder, Vectors
 from shiyi.linking.labels import LabelIndex
-from shiyi.linking.rounded import Near, Rounded
+from shiyi.linking.summed import Near, Summed
 from shiyi.model.mapped import Mapped, write
 
 FILE: Final = "vectors.safetensors"
-_HALVES: Final = "rows"  # what bases of before were written with
+FORMAT: Final = "2"
 _BATCH: Final = 16_384
 
 
@@ -34,7 +34,7 @@ class Searching(Protocol):
 class LabelVectors:
     """The vectors of the labels of an index, in its order."""
 
-    rows: Rounded
+    rows: Summed
     embedder: Embedder
     release: str
 
@@ -42,11 +42,11 @@ class LabelVectors:
     def of(cls, index: LabelIndex, embedder: Embedder) -> Self:
         """Embed every label."""
         labels = index.labels
-        parts = [
-            Rounded.of(embedder.encode([label.text for label in labels[at : at + _BATCH]]))
-            for at in range(0, max(1, len(labels)), _BATCH)
-        ]
-        return cls(Rounded.joined(parts), embedder, index.release)
+        batches = (
+            [label.text for label in labels[at : at + _BATCH]]
+            for at in range(0, len(labels), _BATCH)
+        )
+        return cls(Summed.of(embedder, batches), embedder, index.release)
 
     def search(self, texts: Sequence[str], k: int) -> list[list[tuple[int, float]]]:
         """Give for each text the ``k`` nearest labels and their cosines, nearest first."""
@@ -62,7 +62,7 @@ class LabelVectors:
 
     def save(self, folder: Path) -> Path:
         """Write the vectors, whole or not at all."""
-        about = {"model": self.embedder.identity, "release": self.release}
+        about = {"format": FORMAT, "model": self.embedder.identity, "release": self.release}
         return write(folder / FILE, self.rows.arrays("label"), **about)
 
     @classmethod
@@ -71,9 +71,10 @@ class LabelVectors:
 
         Raises :class:`IndexMismatchError` where it is damaged, or is of another model or release.
         """
-        said = Mapped.open(folder / FILE, model=embedder.identity, release=index.release)
-        halves = said.arrays.get(_HALVES)
-        rows = Rounded.over(said, "label") if halves is None else Rounded.of(halves)
+        said = Mapped.open(
+            folder / FILE, format=FORMAT, model=embedder.identity, release=index.release
+        )
+        rows = Summed.over(said, "label", embedder)
         if len(rows) != len(index.labels):
             raise IndexMismatchError(
                 f"{said.path} has {len(rows)} vectors and not {len(index.labels)}: "

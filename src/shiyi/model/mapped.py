@@ -14,10 +14,11 @@ import numpy as np
 
 from shiyi.errors import IndexMismatchError
 from shiyi.model.strings import Array, Strings
+from shiyi.model.trie import Trie
 
 _LENGTH: Final = 8  # bytes of the number that a safetensors file begins with
 _TYPES: Final = {
-    "U8": np.uint8, "U16": np.uint16, "I8": np.int8, "I32": np.int32, "I64": np.int64,
+    "U8": np.uint8, "U16": np.uint16, "U32": np.uint32, "U64": np.uint64, "I8": np.int8, "I32": np.int32, "I64": np.int64,
     "F16": np.float16, "F32": np.float32, "F64": np.float64,
 }  # fmt: skip
 
@@ -76,9 +77,26 @@ class Mapped:
                 f"{self.path} has no {fault}: run `shiyi build` again"
             ) from None
 
+    def trie(self, name: str) -> Trie:
+        """Give a trie that was written by :meth:`Trie.arrays`."""
+        try:
+            return Trie.over(self.arrays, name)
+        except (IndexMismatchError, KeyError, ValueError) as fault:
+            raise IndexMismatchError(
+                f"{self.path} is damaged ({fault!r}): run `shiyi build` again"
+            ) from fault
+
     def words(self, name: str) -> tuple[str, ...]:
         """Give a few strings that stand in the metadata, as JSON."""
         return tuple(json.loads(self.about.get(name, "[]")))
+
+
+def is_of_form(path: Path, form: str) -> bool:
+    """Tell whether there is a file of this form, which older versions wrote in others.
+
+    Raises ``IndexMismatchError`` where it is damaged.
+    """
+    return path.is_file() and Mapped.open(path).about.get("format") == form
 
 
 def write(path: Path, arrays: Mapping[str, Array], **about: str) -> Path:

@@ -19,6 +19,58 @@ _DIGITS: Final = "0123456789abcdef"
 _NONE: Final = memoryview(b"")
 
 
+def least(most: int) -> type[np.unsignedinteger[Any]]:
+    """Give the smallest whole numbers that reach ``most``."""
+    every = np.uint8, np.uint16, np.uint32, np.uint64
+    return next(each for each in every if most <= np.iinfo(each).max)
+
+
+def narrow(numbers: Sequence[int]) -> Array:
+    """Give whole numbers in as few bytes as they need."""
+    return np.array(numbers, least(max(numbers, default=0)))
+
+
+def ends(bounds: Array) -> Array:
+    """Pack where each of some runs ends: a bit an item and one a run, or its size, as is shorter.
+
+    >>> bounds_of(ends(np.array([0, 2, 2, 5]))).tolist()
+    [0, 2, 2, 5]
+    """
+    sizes = np.diff(bounds)
+    width = max(2, np.dtype(least(int(sizes.max(initial=0)))).itemsize)
+    if width * len(sizes) < (int(bounds[-1]) + len(sizes)) // 8:
+        return sizes.astype(f"u{width}")
+    bits = np.ones(int(bounds[-1]) + len(sizes), np.uint8)
+    bits[bounds[1:] + np.arange(len(sizes))] = 0
+    return np.packbits(np.concatenate([bits, np.ones(-len(bits) % 8, np.uint8)]))
+
+
+def bounds_of(packed: Array) -> Array:
+    """Give the bounds that :func:`ends` packed."""
+    if packed.dtype != np.uint8:
+        return np.concatenate([[0], np.cumsum(packed, dtype=np.int64)])
+    found = np.flatnonzero(np.unpackbits(packed) == 0)
+    bounds = np.zeros(len(found) + 1, np.int64 if len(packed) > _SHORT // 8 else np.int32)
+    bounds[1:] = found - np.arange(len(found))
+    return bounds
+
+
+def told_apart(name: str, values: Array) -> dict[str, Array]:
+    """Write numbers of which many are alike: the different ones, and which of them each is."""
+    different, which = np.unique(values, return_inverse=True)
+    return {f"{name}.values": different, name: which.astype(least(len(different)))}
+
+
+def told(arrays: Mapping[str, Array], name: str) -> Array:
+    """Give the numbers that :func:`told_apart` wrote.
+
+    >>> told(told_apart("x", np.array([0.5, 0.9, 0.5])), "x").tolist()
+    [0.5, 0.9, 0.5]
+    """
+    found: Array = arrays[f"{name}.values"][arrays[name]]
+    return found
+
+
 class Alike(Sequence[Item]):
     """A sequence that is the same as any other of the same items, as a list is."""
 
@@ -73,7 +125,10 @@ class Strings(Alike[str]):
         head = str(arrays[f"{name}.head"].data, "utf-8") if f"{name}.head" in arrays else ""
         if (digests := arrays.get(f"{name}.digests")) is not None:
             return Digests(digests.reshape(-1).data, _NONE, head)
-        return Strings(arrays[f"{name}.bytes"].data, arrays[f"{name}.bounds"].data, head)
+        held, sizes = arrays[f"{name}.bytes"], arrays[f"{name}.sizes"]
+        bounds = np.zeros(len(sizes) + 1, np.int32 if len(held) <= _SHORT else np.int64)
+        np.cumsum(sizes, out=bounds[1:])
+        return Strings(held.data, bounds.data, head)
 
     def arrays(self, name: str) -> dict[str, Array]:
         """Give the strings as arrays to write."""
@@ -83,8 +138,12 @@ class Strings(Alike[str]):
         return head | self._arrays(name)
 
     def _arrays(self, name: str) -> dict[str, Array]:
-        bounds = np.asarray(self._bounds)
-        return {f"{name}.bytes": np.frombuffer(self._bytes, np.uint8), f"{name}.bounds": bounds}
+        held = np.frombuffer(self._bytes, np.uint8)
+        sizes = np.diff(np.asarray(self._bounds))
+        return {
+            f"{name}.bytes": held,
+            f"{name}.sizes": sizes.astype(least(int(sizes.max(initial=0)))),
+        }
 
     def _count(self) -> int:
         return len(self._bounds) - 1

@@ -12,7 +12,7 @@ from shiyi.errors import RangeError
 from shiyi.model.mapped import Mapped, words, write
 from shiyi.model.path import Hop, Path, RelationPath, Step
 from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, Triple
-from shiyi.model.strings import Picked, Strings
+from shiyi.model.strings import Picked, Strings, least, told, told_apart
 from shiyi.ontology.terms import RDF, SHIYI
 from shiyi.reasoning.pagerank import Ranks, Vector, pagerank
 from shiyi.settings import PageRankSettings
@@ -21,7 +21,7 @@ from shiyi.sparql.store import QuadStore
 Ints = NDArray[np.int32]
 _DEFAULT = DefaultGraph()
 FILE = "adjacency.safetensors"
-_ARRAYS = ("source", "target", "kind", "confidence")
+_FORMAT = "2"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +116,15 @@ class Projection:
     @classmethod
     def load(cls, folder: File, release: str) -> Self:
         """Read what :meth:`save` wrote; raises ``IndexMismatchError`` for another release."""
-        said = Mapped.open(folder / FILE, release=release)
+        said = Mapped.open(folder / FILE, format=_FORMAT, release=release)
         claims = Picked(said.strings("claims"), said["claim"])
-        kept = {name: said[name] for name in _ARRAYS}
+        kept = {
+            "source": np.repeat(
+                np.arange(len(said["source"]), dtype=np.int32), said["source"]
+            ),
+            "target": said["target"], "kind": said["kind"].astype(np.int32),
+            "confidence": told(said.arrays, "confidence"),
+        }  # fmt: skip
         ranks = said.arrays.get("rank")
         ranked = None if ranks is None else Ranked(said.about.get("ranking", ""), ranks)
         return cls(
@@ -127,13 +133,18 @@ class Projection:
 
     def save(self, folder: File, ranking: PageRankSettings | None = None) -> None:
         """Write arrays and names, stamped with the release; with ``ranking`` the importance too."""
-        arrays = {name: getattr(self, name) for name in _ARRAYS} | self.nodes.arrays("nodes")
+        leaving = np.bincount(self.source, minlength=len(self.nodes))
+        arrays = told_apart("confidence", self.confidence) | {
+            "source": leaving.astype(least(int(leaving.max(initial=0)))), "target": self.target,
+            "kind": self.kind.astype(least(len(self.predicates))),
+        }  # fmt: skip
+        arrays |= self.nodes.arrays("nodes")
         arrays |= self.claims.table.arrays("claims") | {"claim": self.claims.places}
         if ranking is not None:
             rank = self.importance(ranking)
             arrays["rank"] = np.array([rank[node] for node in self.nodes], np.float64)
         write(
-            folder / FILE, arrays, release=self.release, predicates=words(self.predicates),
+            folder / FILE, arrays, format=_FORMAT, release=self.release, predicates=words(self.predicates),
             ranking=repr(ranking) if ranking else "",
         )  # fmt: skip
 

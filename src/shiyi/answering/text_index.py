@@ -1,0 +1,354 @@
+"""Texts as what they are put together of: parts, which many share, are kept, read and compared once.
+
+A claim says the names of its ends and of its property again in both languages, as a thousand others
+do. So a text is a list of parts; words lead to the parts that hold them, and parts to their texts.
+"""
+
+import itertools
+from array import array
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Final, Self, overload
+
+import numpy as np
+from numpy.typing import NDArray
+from typing_extensions import override
+
+from shiyi.answering.texts import CLAIM, Unit
+from shiyi.errors import IndexMismatchError
+from shiyi.linking.embedder import Embedder
+from shiyi.linking.normalise import fold, is_cjk
+from shiyi.linking.summed import Summed, Sums
+from shiyi.model.mapped import Mapped, write
+from shiyi.model.mapped import words as listed
+from shiyi.model.shortened import Shortened
+from shiyi.model.steps import Steps
+from shiyi.model.strings import Alike, Array, Strings, bounds_of, ends, narrow
+from shiyi.model.trie import Trie
+
+FILE: Final = "texts.safetensors"
+_FORMAT: Final = "5"
+_EARLIER: Final = "texts.sqlite"  # where older versions kept the words
+_COMMON: Final = 0.25  # ours: words of more than this share of the units are not searched for
+_FEWEST: Final = 200  # units below which no word is too common
+_SHORT: Final = 48  # bytes of a part, up to which it is kept in the trie
+_LEARNT: Final = 16_384  # long parts from which is learnt what they share
+
+Ints = NDArray[np.int64]
+
+
+def words(text: str) -> list[str]:
+    """Part a text into words; Chinese runs into pairs, a lone character into itself.
+
+    >>> words("枸杞子, 姜 goji-berry")
+    ['枸杞', '杞子', '姜', 'goji', 'berry']
+    """
+    found: list[str] = []
+    for kind, run in itertools.groupby(fold(text), _script):
+        said = "".join(run)
+        if kind == "cjk":
+            found += [a + b for a, b in itertools.pairwise(said)] or [said]
+        elif kind == "word":
+            found.append(said)
+    return found
+
+
+def _script(character: str) -> str:
+    if is_cjk(character):
+        return "cjk"
+    return "word" if character.isalnum() else ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Parts(Alike[str]):
+    """Strings by number: short ones in a trie, then long ones, packed by what they share."""
+
+    short: Trie
+    long: NDArray[np.uint8]
+    bounds: Array
+    shortened: Shortened
+
+    @classmethod
+    def of(cls, texts: Iterable[str]) -> Self:
+        """Pack different strings; :meth:`numbers` tells which number each has."""
+        short, long = list[str](), list[str]()
+        for each in texts:
+            fits = len(each) <= _SHORT and len(each.encode("utf-8", "replace")) <= _SHORT
+            (short if fits and "\0" not in each else long).append(each)
+        shortened = Shortened.of(long[:_LEARNT])
+        packed = [_bytes(shortened.short(each)) for each in long]
+        bounds = np.cumsum([0, *map(len, packed)])
+        return cls(Trie.of(short), np.frombuffer(b"".join(packed), np.uint8), bounds, shortened)
+
+    @classmethod
+    def over(cls, said: Mapped) -> Self:
+        """Take them from a file."""
+        shortened = Shortened.over(said["long.shared"].tobytes())
+        return cls(said.trie("short"), said["long"], bounds_of(said["long.ends"]), shortened)
+
+    def arrays(self) -> dict[str, Array]:
+        """Give them as arrays to write."""
+        shared = np.frombuffer(self.shortened.written, np.uint8)
+        return self.short.arrays("short") | {
+            "long": self.long, "long.ends": ends(self.bounds), "long.shared": shared,
+        }  # fmt: skip
+
+    @override
+    def __len__(self) -> int:
+        return len(self.short) + len(self.bounds) - 1
+
+    @overload
+    def __getitem__(self, number: int) -> str: ...
+    @overload
+    def __getitem__(self, number: slice) -> tuple[str, ...]: ...
+    @override
+    def __getitem__(self, number: int | slice) -> str | tuple[str, ...]:
+        if isinstance(number, slice):
+            return tuple(self[each] for each in range(*number.indices(len(self))))
+        at = number - len(self.short)
+        if at < 0:
+            return self.short[number]
+        held = self.long[self.bounds[at] : self.bounds[at + 1]].tobytes()
+        return self.shortened.text(held if self.shortened.shared else held.decode())
+
+
+def _bytes(held: str | bytes) -> bytes:
+    return held if isinstance(held, bytes) else held.encode("utf-8", "replace")
+
+
+@dataclass(frozen=True, slots=True)
+class Others:
+    """What is known of units that are not the text of a claim, in their order."""
+
+    iris: Strings
+    kinds: Sequence[str]
+    sections: Sequence[str]
+    kind: Array
+    section: Array
+    bounds: Array
+    borne: Array  # places of the claims that each bears
+
+    @classmethod
+    def of(cls, units: Sequence[Unit], place: Mapping[str, int]) -> Self:
+        """Take them from units, which bear claims at some places."""
+        kinds = sorted({each.kind for each in units})
+        sections = sorted({each.section for each in units})
+        section = {each: i for i, each in enumerate(sections)}
+        return cls(
+            Strings.of(each.iri for each in units), kinds, sections,
+            narrow([kinds.index(each.kind) for each in units]),
+            narrow([section[each.section] for each in units]),
+            np.cumsum([0, *(len(each.claims) for each in units)]),
+            narrow([place[claim] for each in units for claim in each.claims]),
+        )  # fmt: skip
+
+    @classmethod
+    def over(cls, said: Mapped) -> Self:
+        """Take them from a file."""
+        return cls(
+            said.strings("other"), said.words("kinds"), said.strings("section"),
+            said["other.kind"], said["other.section"], bounds_of(said["borne.ends"]), said["borne"],
+        )  # fmt: skip
+
+    def arrays(self) -> dict[str, Array]:
+        """Give them as arrays to write, but for ``kinds``."""
+        return self.iris.arrays("other") | Strings.of(self.sections).arrays("section") | {
+            "other.kind": self.kind, "other.section": self.section, "borne": self.borne,
+            "borne.ends": ends(self.bounds),
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class TextIndex:
+    """The units of a moment, found by their words and their meaning; it never changes.
+
+    The first units are the texts of ``claims``, in their order; ``absent`` ones have none.
+    """
+
+    claims: Strings
+    absent: Array
+    others: Others
+    parts: Parts
+    sums: Sums  # of the parts of each unit
+    where: Steps  # the units of each part
+    terms: Trie
+    held: Steps  # the parts that hold each term
+    sizes: Array  # words of each part
+    common: Array  # terms that very many units hold
+    vectors: Summed | None = None
+
+    @classmethod
+    def of(cls, units: Iterable[Unit], embedder: Embedder | None) -> Self:
+        """Index some units."""
+        number: dict[str, int] = {}
+        numbers, counts, every = array("i"), array("i"), list[Unit]()
+        for unit in units:
+            parts = unit.parts or (unit.text,)
+            numbers.extend(number.setdefault(each, len(number)) for each in parts)
+            counts.append(len(parts))
+            every.append(unit)
+        own = [i for i, unit in enumerate(every) if unit.kind == CLAIM]
+        other = [i for i, unit in enumerate(every) if unit.kind != CLAIM]
+        claims = [every[i].iri for i in own]
+        borne = {claim for i in other for claim in every[i].claims}
+        rows = sorted(
+            [*zip(claims, own, strict=True), *((c, -1) for c in borne.difference(claims))]
+        )
+        table = [iri for iri, _ in rows]
+        place = {iri: i for i, iri in reversed([*enumerate(table)])}
+        packed = Parts.of(number)
+        turned = np.zeros(len(number), np.int64)
+        for i in range(len(packed)):
+            turned[number[packed[i]]] = i
+        firsts = np.cumsum([0, *counts])
+        flat = turned[np.frombuffer(numbers, np.int32)] if numbers else np.zeros(0, np.int64)
+        every_row = [*(i for _, i in rows), *other]
+        lists = [flat[firsts[i] : firsts[i + 1]].tolist() if i >= 0 else [] for i in every_row]
+        sums = Sums.of(lists, max(1, len(packed)))
+        where = _turned(lists, len(packed))
+        terms, held, sizes = _terms(packed)
+        made = cls(
+            Strings.of(table), narrow([at for at, (_, i) in enumerate(rows) if i < 0]),
+            Others.of([every[i] for i in other], place), packed, sums, where, terms, held, sizes,
+            np.zeros(0, np.uint32),
+            None if embedder is None else Summed.of_parts(embedder, packed, sums),
+        )  # fmt: skip
+        return replace(made, common=made._too_common())
+
+    def write(self, folder: Path, release: str, model: str) -> Path:
+        """Write what :meth:`open` opens."""
+        arrays = self.claims.arrays("claim") | {"absent": self.absent} | self.others.arrays()
+        arrays |= self.parts.arrays() | self.where.arrays("where") | self.terms.arrays("term")
+        arrays |= self.held.arrays("held") | {"part.words": self.sizes, "common": self.common}
+        arrays |= self.sums.arrays("text") if self.vectors is None else self.vectors.arrays("text")
+        about = {"format": _FORMAT, "release": release, "model": model}
+        (folder / _EARLIER).unlink(missing_ok=True)
+        return write(folder / FILE, arrays, **about, kinds=listed(self.others.kinds))
+
+    @classmethod
+    def open(cls, folder: Path, release: str, embedder: Embedder | None) -> Self:
+        """Open what :meth:`write` wrote; IndexMismatchError where it is damaged or of another release."""
+        said = Mapped.open(folder / FILE, format=_FORMAT, release=release)
+        try:
+            meant = embedder is not None and said.about.get("model") == embedder.identity
+            vectors = (
+                Summed.over(said, "text", embedder) if embedder is not None and meant else None
+            )
+            sums = vectors.sums if vectors else Sums.over(said, "text")
+            return cls(
+                said.strings("claim"), said["absent"], Others.over(said), Parts.over(said), sums,
+                Steps.over(said.arrays, "where"), said.trie("term"),
+                Steps.over(said.arrays, "held"), said["part.words"], said["common"], vectors,
+            )  # fmt: skip
+        except (KeyError, ValueError) as fault:
+            raise IndexMismatchError(f"{said.path} is damaged ({fault!r}): build again") from fault
+
+    def __len__(self) -> int:
+        """Count the units."""
+        return len(self.sums) - len(self.absent)
+
+    @property
+    def last(self) -> int:
+        """Count the places of units, of which some may be empty."""
+        return len(self.sums)
+
+    def unit(self, place: int) -> Unit:
+        """Give the unit at a place."""
+        text = " ".join(self.parts[each] for each in self.sums.numbers_of(place))
+        if place < len(self.claims):
+            iri = self.claims[place]
+            return Unit(iri, CLAIM, text, (iri,))
+        others, at = self.others, place - len(self.claims)
+        borne = others.borne[others.bounds[at] : others.bounds[at + 1]].tolist()
+        return Unit(
+            others.iris[at], others.kinds[others.kind[at]], text,
+            tuple(self.claims[each] for each in borne), others.sections[others.section[at]],
+        )  # fmt: skip
+
+    def own(self, claims: Iterable[str]) -> list[int]:
+        """List the places of the texts of some claims."""
+        found = list[int]()
+        for claim in claims:
+            place = self.claims.place(claim)
+            while place is not None and place < len(self.claims) and self.claims[place] == claim:
+                found.append(place)
+                place += 1
+        return found
+
+    def bearing(self, claims: Iterable[str]) -> list[int]:
+        """List the other units that bear some claims."""
+        there = [place for place in map(self.claims.place, claims) if place is not None]
+        found = np.flatnonzero(np.isin(self.others.borne, there))
+        rows = np.searchsorted(self.others.bounds, found, side="right") - 1
+        return (len(self.claims) + rows).tolist()  # type: ignore[no-any-return]
+
+    def named(self, iris: Collection[str]) -> list[int]:
+        """List the other units of some names."""
+        if not iris:
+            return []
+        return [len(self.claims) + at for at, iri in enumerate(self.others.iris) if iri in iris]
+
+    def of_kinds(self, kinds: Collection[str]) -> NDArray[np.bool_]:
+        """Tell for every place whether the unit there is of one of some kinds."""
+        found = np.zeros(self.last, bool)
+        found[: len(self.claims)] = CLAIM in kinds
+        meant = [self.others.kinds.index(each) for each in kinds if each in self.others.kinds]
+        found[len(self.claims) :] = np.isin(self.others.kind, meant)
+        return found
+
+    def holding(self, word: str) -> tuple[Ints, Array]:
+        """Give the places of the units that hold a word, and how often each does."""
+        term = self.terms.place(word)
+        times = np.bincount(self._units(term)) if term is not None else np.zeros(0, np.int64)
+        found = np.flatnonzero(times)
+        return found, times[found]
+
+    def is_common(self, word: str) -> bool:
+        """Tell whether so many units hold a word that it tells nothing apart."""
+        return self.terms.place(word) in self._common
+
+    def _units(self, term: int) -> Array:
+        return self.where.among(self.held.under(term))
+
+    @cached_property
+    def _common(self) -> frozenset[int]:
+        return frozenset(self.common.tolist())
+
+    @cached_property
+    def lengths(self) -> NDArray[np.float32]:
+        """Give the words of every unit."""
+        return self.sums.every(self.sizes.astype(np.float32)[:, None])[:, 0]
+
+    def _too_common(self) -> NDArray[np.uint32]:
+        """List the words that so many units hold that they tell nothing apart."""
+        if len(self) < _FEWEST:
+            return np.zeros(0, np.uint32)
+        used = np.bincount(self.sums.numbers, minlength=len(self.parts))
+        most = int(_COMMON * len(self))
+        maybe = (t for t in range(len(self.terms)) if used[self.held.under(t)].sum() > most)
+        return np.array([t for t in maybe if len(np.unique(self._units(t))) > most], np.uint32)
+
+
+def _turned(lists: Sequence[Sequence[int]], most: int) -> Steps:
+    """Give the places of the lists that hold each number below ``most``."""
+    sizes = np.fromiter(map(len, lists), np.int64, len(lists))
+    flat = np.fromiter(itertools.chain.from_iterable(lists), np.int64, int(sizes.sum()))
+    order = np.argsort(flat, kind="stable")
+    places = np.repeat(np.arange(len(lists)), sizes)[order]
+    return Steps.flat(places, np.cumsum([0, *np.bincount(flat, minlength=most)]))
+
+
+def _terms(parts: Parts) -> tuple[Trie, Steps, Array]:
+    """Give the words of some parts, the parts that hold each, and how many words each part has."""
+    held: dict[str, array[int]] = defaultdict(lambda: array("i"))
+    sizes = list[int]()
+    for place in range(len(parts)):
+        found = words(parts[place])
+        for each in found:
+            held[each].append(place)
+        sizes.append(len(found))
+    terms = Trie.of(held)
+    return terms, Steps.of(held[each] for each in terms), narrow(sizes)
