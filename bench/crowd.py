@@ -19,6 +19,7 @@ from typing_extensions import override
 Draw = Callable[[], tuple[str, str]]
 _FRIENDS, _ENEMY = "127.0.2.{}", "127.0.3.1"
 SHED, _EXPECTED = frozenset({429, 503}), frozenset({504, 507})  # the latter to bombs
+_NONE: Final = SHED | {0}  # no answer
 _PATIENCE: Final = 30.0  # seconds that a client waits
 _STEP: Final = 0.002  # seconds that the clients rest at least, where nothing is due
 _MOST: Final = 1000  # connections at once
@@ -32,6 +33,8 @@ class Seen:
 
     times: dict[str, list[float]] = field(default_factory=dict)
     statuses: dict[str, Counter[int]] = field(default_factory=dict)
+    until: float = 0.0  # when sending ends, on the clock of performance
+    in_time: int = 0  # answers that came before that
 
     def add(self, kind: str, took: float, status: int) -> None:
         """Note one answer; 0 is none at all."""
@@ -43,6 +46,7 @@ class Seen:
         for kind, times in other.times.items():
             self.times.setdefault(kind, []).extend(times)
             self.statuses.setdefault(kind, Counter()).update(other.statuses[kind])
+        self.in_time += other.in_time
 
     def told(self) -> dict[str, Any]:
         """Give percentiles by kind, and counts by status."""
@@ -161,7 +165,8 @@ class Crowd:
 
     async def run(self, rate: float, seconds: float) -> Seen:
         """Send ``rate`` requests a second, evenly, and wait for the answers; times count from when each was due."""
-        seen, start = Seen(), time.perf_counter()
+        start = time.perf_counter()
+        seen = Seen(until=start + seconds)
         for number in range(int(rate * seconds)):
             due = start + number / rate
             if (early := due - time.perf_counter()) > 0:
@@ -186,7 +191,9 @@ class Crowd:
     def answered(self, asked: _Request, status: int) -> None:
         """Note an answer."""
         self._under_way -= 1
-        asked.seen.add(asked.kind, (time.perf_counter() - asked.due) * 1000, status)
+        now, seen = time.perf_counter(), asked.seen
+        seen.in_time += now <= seen.until and status not in _NONE
+        seen.add(asked.kind, (now - asked.due) * 1000, status)
 
     def free(self, line: _Line) -> None:
         """Let a connection be used again."""

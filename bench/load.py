@@ -259,7 +259,7 @@ async def measure(
     found = {
         "rate": chosen.rate, "minutes": chosen.minutes, "readers": chosen.readers, "seed": chosen.seed,
         "load": round(os.getloadavg()[0], 1), "steady": steady,
-        "answered_per_second": round(steady["answered"] / took, 1),
+        "answered_per_second": round(every.in_time / chosen.minutes / 60, 1),
         "cores_of_the_clients": round((time.process_time() - spent) / took, 2),
         **watched.told(), "writes": len(written),
         "slowest_write_ms": round(max(written, default=0.0), 1), "by_minute": minutes,
