@@ -60,31 +60,37 @@ class Spent:
 def raw(written: Path, folder: Path) -> Spent:
     """Load the file with Oxigraph's own program."""
     program = shutil.which("oxigraph") or str(Path(sys.executable).with_name("oxigraph"))
-    begun = time.perf_counter()
-    _, spent = _ran([program, "load", "--location", str(folder), "--file", str(written)])
-    return replace(spent, seconds=time.perf_counter() - begun)
+    return ran([program, "load", "--location", str(folder), "--file", str(written)])[1]
 
 
 def own_process(written: Path, folder: Path) -> Spent:
     """Let :func:`taken_in` run in a process of its own."""
-    told, spent = _ran([sys.executable, __file__, "--one", str(written), str(folder)])
+    told, spent = ran([sys.executable, __file__, "--one", str(written), str(folder)])
     return replace(spent, seconds=float(told))
 
 
 LOADERS: Final = {"oxigraph load": raw, "shiyi": own_process}
 
 
-def _ran(words: list[str]) -> tuple[str, Spent]:
+def ran(words: list[str]) -> tuple[str, Spent]:
+    """Run a program; give what it printed and what it took."""
+    begun, peak = time.perf_counter(), 0.0
     with (
         tempfile.TemporaryFile("w+") as out,
         subprocess.Popen(words, stdout=out, stderr=subprocess.DEVNULL) as process,  # noqa: S603
     ):
-        _, status, used = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
+        status = Path(f"/proc/{process.pid}/status")  # what the system tells at the end is ours too
+        while not (ended := os.wait4(process.pid, os.WNOHANG))[0]:
+            held = [line for line in status.read_text().splitlines() if line.startswith("VmHWM")]
+            peak = max(peak, *(int(line.split()[1]) / 1024 for line in held), 0.0)
+            time.sleep(0.05)
+        _, code, used = ended
+        process.returncode = os.waitstatus_to_exitcode(code)
         if process.returncode:
             raise SystemExit(f"{words[:3]} ended with {process.returncode}")
         out.seek(0)
-        return out.read(), Spent(0.0, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
+        seconds = time.perf_counter() - begun
+        return out.read(), Spent(seconds, used.ru_utime + used.ru_stime, peak)
 
 
 def measure(kb: Path, said: argparse.Namespace) -> dict[str, Any]:

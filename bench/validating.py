@@ -7,14 +7,13 @@ import argparse
 import gc
 import hashlib
 import json
-import os
-import subprocess
 import sys
 import time
 from pathlib import Path
 
 from ask import WHERE
 from grown import SIZES, grown
+from loading import ran
 
 from shiyi.cli.validate import conform_base
 from shiyi.model.rdf import DefaultGraph
@@ -29,17 +28,12 @@ def main(kb: Path, size: str) -> None:
     reports = set[str]()
     for way in WAYS:
         words = [sys.executable, __file__, str(kb), "--one", way]
-        with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603
-            told = process.stdout.read() if process.stdout else ""
-            _, status, used = os.wait4(process.pid, 0)
-            process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode:
-            raise SystemExit(f"{way} ended with {process.returncode}")
+        told, spent = ran(words)
         said = json.loads(told)
         reports.add(said.pop("report"))
         print(json.dumps({
-            "size": size, "way": way, **said, "processor s": round(used.ru_utime + used.ru_stime, 1),
-            "MiB at most": used.ru_maxrss // 1024,
+            "size": size, "way": way, **said, "processor s": round(spent.processor, 1),
+            "MiB at most": round(spent.peak),
         }), flush=True)  # fmt: skip
     if len(reports) > 1:
         raise SystemExit("the reports differ")
