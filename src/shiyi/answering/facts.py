@@ -7,9 +7,9 @@ from functools import cached_property, lru_cache, partial
 from typing import Final, Self
 
 from shiyi.model.answer import Named
-from shiyi.model.names import graph
+from shiyi.model.names import VOCAB, graph
 from shiyi.model.path import Hop, Path
-from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, Quad, Term, Triple, local_name, text
+from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, Term, Triple, local_name, text
 from shiyi.ontology.terms import PROV, RDF, RDFS, SHIYI, SKOS
 from shiyi.ontology.vocabulary import Schema
 from shiyi.sparql.store import QuadStore
@@ -319,14 +319,12 @@ def _labels(store: QuadStore) -> dict[str, dict[str, str]]:
 def _classes(store: QuadStore, schema: Schema) -> dict[str, str]:
     """Give each concept its most specific class of ours."""
     found: dict[str, str] = {}
-    quads: Iterator[Quad] = store.match(None, RDF.type, None, _DEFAULT)
-    for quad in quads:
-        name, iri = local_name(text(quad.object)), text(quad.subject)
-        if name not in schema.parents or name in {"Claim", "Evidence"}:
-            continue
-        known = found.get(iri)
-        if known is None or known in schema.superclasses(name):
-            found[iri] = name
+    for name in sorted(schema.parents.keys() - {"Claim", "Evidence"}):  # those are very many
+        for quad in store.match(None, RDF.type, NamedNode(VOCAB + name), _DEFAULT):
+            iri = text(quad.subject)
+            known = found.get(iri)
+            if known is None or known in schema.superclasses(name):
+                found[iri] = name
     return found
 
 
