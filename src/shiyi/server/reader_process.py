@@ -126,6 +126,7 @@ class ReaderProcess(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
             self.alive = False
         if not self.alive:
             answer.force_close()
+        is_whole = False
         try:
             parts = self.wsgi(environ, answer.start_response)
             try:
@@ -136,13 +137,10 @@ class ReaderProcess(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
                 if hasattr(parts, "close"):
                     parts.close()
             joined.flush()
-        except OSError:
-            raise
-        except Exception:
-            if not joined.has_sent:
-                raise  # and a page of gunicorn's own says so
-            self.log.exception("a fault in the middle of an answer")
-            return False
+            is_whole = True
+        finally:
+            if joined.has_sent and not is_whole:  # no page of a fault may follow half an answer
+                util.close_graceful(conn.sock, _LINGERS)
         return not answer.should_close()
 
     @override
