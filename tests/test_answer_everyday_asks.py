@@ -105,3 +105,46 @@ def test_driving_after_a_remedy_tells_what_is_recorded_of_the_remedy(runtime: Ru
     answer = ask(runtime, "喝了藿香正气水能开车吗")
     assert "藿香正气水" in answer.text
     assert "慎用" in answer.text
+
+
+@pytest.mark.parametrize(
+    ("question", "thing"),
+    [
+        ("is raw milk ok when pregnant", "raw milk"), ("孕妇能吃溏心蛋吗", "生鸡蛋"),
+        ("Can I eat brie when pregnant?", "cheese"), ("孕妇能吃剑鱼吗", "汞"),
+        ("宝宝辅食什么时候加盐", "食盐"), ("吃碳酸锂要少吃盐吗", "食盐"),
+        ("阿仑膦酸钠能用牛奶送服吗", "牛奶"), ("糖尿病能喝粥吗", "白粥"),
+    ],
+)  # fmt: skip
+def test_foods_of_risk_that_people_ask_about_are_warned_of(
+    runtime: Runtime, question: str, thing: str
+) -> None:
+    answer = ask(runtime, question)
+    assert any(thing in w.text.lower() for w in answer.warnings)
+
+
+@pytest.mark.parametrize(
+    "question", ["孕妇能喝牛奶吗", "Can pregnant women drink milk?", "孕妇能吃鸡蛋吗"]
+)
+def test_the_plain_food_is_not_warned_of_for_its_raw_kind(runtime: Runtime, question: str) -> None:
+    assert not ask(runtime, question).warnings
+
+
+@pytest.mark.parametrize(
+    "question", ["阿莫西林过敏能吃头孢吗", "I'm allergic to penicillin. Can I take cephalexin?"]
+)
+def test_an_allergy_to_penicillin_warns_of_cephalosporins(runtime: Runtime, question: str) -> None:
+    answer = ask(runtime, question)
+    assert "contraindicated" in {w.severity for w in answer.warnings}
+
+
+@pytest.mark.parametrize(
+    ("question", "absent"),
+    [
+        ("癌症晚期病人没胃口吃什么", "孕妇"),
+        ("女儿第一次来月经要补什么", "益肾"),
+        ("牙龈出血缺什么维生素", "维生素E"),
+    ],
+)
+def test_a_piece_of_a_word_names_nothing(runtime: Runtime, question: str, absent: str) -> None:
+    assert absent not in {m.label_zh for m in ask(runtime, question).linked}

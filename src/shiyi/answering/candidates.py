@@ -141,8 +141,8 @@ def choose(
     if not any(_is_open(c) for c in judged):  # better out of season than nothing
         methods = set(_methods(reading))
         rest = [c for c in pool if not c.fits]
-        made = [c for c in rest if _made(c.iri, facts) & methods]
-        for those in (made, rest):
+        made = [c for c in rest if not methods or _made(c.iri, facts) & methods]
+        for those in (made,) if reading.seasons else (made, rest):
             later = _judged(sorted(those, key=place), reading, differential, facts, safety)
             if opened := [c for c in later if _is_open(c)]:
                 judged += opened

@@ -332,6 +332,8 @@ def _of_unheard(desk: Desk) -> Part:
     if named_groups(desk) and not words:
         return of_group(desk)
     part, said = avoided(desk), Section("")
+    if desk.reading.drugs and not words:
+        return part  # it is the medicine that is asked about
     said.add(voice.say("o_unheard", words=voice.quoted(words) or voice.say("o_unheard_thing")))
     part.opening.lines[:0] = said.lines
     part.told |= {voice.say("m_unlinked", word=word) for word in words}
