@@ -151,13 +151,7 @@ def read_question(
     known = {*materials, *taken, *ailments, *constitutions, *populations}
     seasons = those(SHIYI.Season)
     methods = tuple(dict.fromkeys((*forms, *those(SHIYI.Method))))
-    # but for effects that a doctor has to see to first: against bleeding, fits, pus, collapse
-    sought = those(SHIYI.Therapy, SHIYI.Efficacy)
-    also = (a for m in linked if m.iri in sought for a in m.alternatives)  # 清热 is either
-    aims = tuple(
-        x for x in dict.fromkeys((*sought, *(a for a in also if facts.is_a(a, SHIYI.Therapy, SHIYI.Efficacy))))
-        if not facts.of(x, SHIYI.hasRedFlag)
-    )  # fmt: skip
+    aims = _aims(linked, facts)
     rules = those(SHIYI.Rule, SHIYI.RegulatoryStatus)
     emergencies = _emergencies(question, those(SHIYI.EmergencySign), linked, profile, facts)
     if Intent.METHOD in intents and not (materials or taken) and (ailments or constitutions):
@@ -172,6 +166,19 @@ def read_question(
         person=person, profile=profile, theirs=tuple(dict.fromkeys(m.iri for m in theirs)),
         mine=tuple(dict.fromkeys(m.iri for m in mine)), made=made,
     )  # fmt: skip
+
+
+def _aims(linked: list[Mention], facts: Facts) -> tuple[str, ...]:
+    """List the principles and effects sought: 清热 is either; none that a doctor has to see to first."""
+    found: list[str] = []
+    for m in linked:
+        meant = [
+            x for x in (m.iri, *m.alternatives) if facts.is_a(x, SHIYI.Therapy, SHIYI.Efficacy)
+        ]
+        sought = m.iri in meant and not m.negated
+        if sought and not any(facts.of(x, SHIYI.hasRedFlag) for x in meant):
+            found += meant  # against bleeding, fits, pus, collapse nothing is suggested
+    return tuple(dict.fromkeys(found))
 
 
 def _allergen(mention: Mention, facts: Facts) -> list[str]:

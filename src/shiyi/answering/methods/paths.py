@@ -36,7 +36,8 @@ def retrieve(query: Query, runtime: Runtime, model: ChatModel | None) -> Retriev
 def _nearby(runtime: Runtime, seed: str) -> tuple[str, ...]:
     """List the broader symptoms of a symptom, and the effects below an effect; a path says so by its start."""
     if runtime.facts.is_a(seed, SHIYI.Efficacy):
-        return runtime.facts.below(seed)[1:]
+        below = runtime.facts.below(seed)[1:]
+        return tuple(each for each in below if not runtime.facts.of(each, SHIYI.hasRedFlag))
     if not runtime.facts.is_a(seed, SHIYI.Symptom):
         return ()
     return runtime.facts.above(seed)[1:]
