@@ -30,7 +30,7 @@ def measured(size: str, generation: Path) -> dict[str, object]:
     files = {
         path.name: megabytes(path)
         for path in sorted((generation / "index").iterdir())
-        if path.suffix in {".safetensors", ".sqlite", ".usearch"}
+        if path.suffix in {".safetensors", ".usearch"}
     }
     store, indexes = megabytes(generation / "store"), round(sum(files.values()), 1)
     return {

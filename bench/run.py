@@ -43,7 +43,7 @@ BENCHES: Final = (
     Bench("ask-yaoshi", "ask.py", (KB, "--size", "yaoshi", "--rounds", "2"), (KB, "--size", "yaoshi")),
     Bench("ask-idisk", "ask.py", None, (KB, "--size", "idisk", "--rounds", "4")),
     Bench("methods", "methods.py", (KB, "fused", "paths", "spot"), (KB,)),
-    Bench("texts-fts5", "texts.py", (KB, "fts5"), (KB, "fts5")),
+    Bench("texts-parts", "texts.py", (KB, "parts"), (KB, "parts")),
     Bench("texts-arrays", "texts.py", (KB, "arrays"), (KB, "arrays")),
     Bench("build", "build.py", ()),
     Bench("disk", "disk.py", (KB,), (KB, "--sizes", "starter,yaoshi,idisk")),

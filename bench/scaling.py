@@ -33,9 +33,9 @@ from shiyi.settings import PageRankSettings
 SIZES: Final = (10**7, 10**8, 10**9)
 MACHINE_BYTES: Final = 48 * 2**30  # of 64 GiB, what an index may take beside the page cache
 VECTOR_BYTES, GRAPH_BYTES = (
-    196,
-    1065,
-)  # a label: 192 numbers in eight bits and a step; with HNSW as bench/vectors.py weighs it
+    14,
+    883,
+)  # a label: the pieces it is the sum of; with HNSW as bench/vectors.py weighs it
 CONCEPTS_PER_CLAIM: Final = 174_317 / 334_265  # iDISK 2.0
 HOP_MS: Final = (0.5, 0.35)  # round trip in a data centre: median, and spread of its logarithm
 WORKERS: Final = (1, 2, 8, 32, 128)

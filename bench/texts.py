@@ -1,6 +1,6 @@
 """Keyword indexes over the texts of a base: time, memory, and claims found; ``python bench/texts.py KB NAME``.
 
-NAME is ``fts5`` (SQLite, what answers use), ``arrays`` (the TextIndex of the evaluation) or ``bm25s``
+NAME is ``parts`` (what answers use), ``arrays`` (the TextIndex of the evaluation) or ``bm25s``
 where that package is installed. Each is to be run in a process of its own, since memory is measured.
 """
 
@@ -60,7 +60,7 @@ def _question(facts: Facts, fact: Fact, language: str) -> str:
     return f"{name}的{relation}是什么？" if language == "zh" else f"{name} {relation} what?"
 
 
-def _fts5(texts: Sequence[Unit]) -> Search:
+def _parts(texts: Sequence[Unit]) -> Search:
     library = Library.build(texts, "bench", None, Path(tempfile.mkdtemp()))
     return lambda question: [hit.unit.iri for hit in library.by_words(question, K)]
 
@@ -92,11 +92,11 @@ def bm25_over(texts: Sequence[str], names: Sequence[str]) -> Search:
 
 
 INDEXES: dict[str, Callable[[Sequence[Unit]], Search]] = {
-    "fts5": _fts5, "arrays": _arrays, "bm25s": _bm25s,
+    "parts": _parts, "arrays": _arrays, "bm25s": _bm25s,
 }  # fmt: skip
 
 if __name__ == "__main__":
     main(
         Path(sys.argv[1] if len(sys.argv) > 1 else "kb"),
-        sys.argv[2] if len(sys.argv) > 2 else "fts5",
+        sys.argv[2] if len(sys.argv) > 2 else "parts",
     )

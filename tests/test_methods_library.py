@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from shiyi.answering.library import Library, words
-from shiyi.answering.text_index import FILE
 from shiyi.answering.texts import CLAIM, DEFINITION, PAIR, PASSAGE, SUMMARY, Unit, units
+from shiyi.answering.unit_index import FILE
 from shiyi.errors import IndexMismatchError
 from shiyi.linking.embedder import shipped
 from shiyi.model.mapped import Mapped, write

@@ -36,8 +36,8 @@ Ints = NDArray[np.int32]
 def save_facts(
     facts: Facts, folder: Path, release: str, through: int = 0, derivation: str = "",
     *, texts: bool = True,
-) -> Path:  # fmt: skip
-    """Write what :func:`open_facts` reads.
+) -> Strings:  # fmt: skip
+    """Write what :func:`open_facts` reads; give every claim that is in it, in order.
 
     ``through`` is the last change of the journal they hold, ``derivation`` the note of what was
     derived, and ``texts`` tells that the library is of the same moment.
@@ -55,6 +55,7 @@ def save_facts(
     kinds = sorted(set(facts.classes.values()))
     predicates = sorted({f.predicate.value for f in rows})
     languages = sorted({f.language for f in rows} | set(chain.from_iterable(facts.labels.values())))
+    table = Strings.of(packing.claimed)
     arrays = (
         packing.rows(rows, predicates, languages)
         | packing.ends("subject", facts.by_subject)
@@ -65,14 +66,15 @@ def save_facts(
         | packing.premises(facts.premises)
         | packing.column("class", facts.classes, kinds)
         | {"cui.key": packing.terms(facts.cuis), "cui": cuis.places} | cuis.table.arrays("cui")
-        | Strings.of(packing.named).arrays("names") | Strings.of(packing.claimed).arrays("claims")
+        | Strings.of(packing.named).arrays("names") | table.arrays("claims")
     )  # fmt: skip
-    return write(
+    write(
         folder / FILE, arrays, format=_FORMAT, release=release, through=str(through),
         predicates=words(predicates), languages=words(languages), classes=words(kinds),
         joins=json.dumps([[*key, count] for key, count in facts.joins.items()]),
         derivation=derivation, texts=str(int(texts)),
     )  # fmt: skip
+    return table
 
 
 class _Packing:
@@ -166,6 +168,7 @@ class Held:
     derivation: str
     derived: tuple[str, ...]  # claims that were derived
     texts: bool  # whether the library is of the same moment
+    claims: Strings  # every claim of theirs, in order
 
 
 def open_facts(folder: Path, release: str, schema: Schema) -> Held:
@@ -195,7 +198,7 @@ def open_facts(folder: Path, release: str, schema: Schema) -> Held:
     derived = np.unique(said["fact.claim"][(said["fact.flags"] & _DERIVED) > 0])
     return Held(
         facts, int(said.about["through"]), said.about["derivation"],
-        tuple(claims[each] for each in derived.tolist()), said.about["texts"] == "1",
+        tuple(claims[each] for each in derived.tolist()), said.about["texts"] == "1", claims,
     )  # fmt: skip
 
 

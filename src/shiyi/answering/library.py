@@ -10,8 +10,9 @@ from typing import Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from shiyi.answering.text_index import FILE, TextIndex, words
+from shiyi.answering.text_parts import words
 from shiyi.answering.texts import CLAIM, Unit
+from shiyi.answering.unit_index import FILE, UnitIndex
 from shiyi.errors import IndexMismatchError
 from shiyi.linking.embedder import Embedder
 
@@ -42,11 +43,11 @@ class Hit:
 class Shown:
     """An index of texts, and which of them are there still."""
 
-    index: TextIndex
+    index: UnitIndex
     there: Wanted
 
     @classmethod
-    def of(cls, index: TextIndex) -> Self:
+    def of(cls, index: UnitIndex) -> Self:
         """Show all of an index."""
         there = np.ones(index.last, bool)
         there[index.absent] = False
@@ -104,7 +105,7 @@ class Library:
         folder: Path | None = None,
     ) -> Self:
         """Index ``units``, and write them below ``folder`` where one is given."""
-        index = TextIndex.of(units, embedder)
+        index = UnitIndex.of(units, embedder)
         if folder is not None:
             index.write(folder, release, embedder.identity if embedder else "")
         return cls(State((Shown.of(index),)), embedder)
@@ -117,7 +118,7 @@ class Library:
         """
         if not (folder / FILE).is_file():
             raise IndexMismatchError(f"{folder} holds no index of texts: run `shiyi build` again")
-        return cls(State((Shown.of(TextIndex.open(folder, release, embedder)),)), embedder)
+        return cls(State((Shown.of(UnitIndex.open(folder, release, embedder)),)), embedder)
 
     def __len__(self) -> int:
         """Count the units."""
@@ -138,14 +139,14 @@ class Library:
 
         ``read_in`` gives for each claim that came the passages it was read in.
         """
-        fresh = [Shown.of(TextIndex.of(come, self.embedder))] if come else []
+        fresh = [Shown.of(UnitIndex.of(come, self.embedder))] if come else []
         with self._lock:
             state = self.state
             touched = {*gone, *(unit.iri for unit in come)}
             shown = [*(each.without(touched) for each in state.shown), *fresh]
             while len(shown) > 2 and len(shown[-2].index) <= len(shown[-1].index):
                 later = [unit for each in shown[-2:] for unit in each.units()]
-                shown[-2:] = [Shown.of(TextIndex.of(later, self.embedder))]
+                shown[-2:] = [Shown.of(UnitIndex.of(later, self.embedder))]
             read = {claim: each for claim, each in state.read.items() if claim not in touched}
             read |= {claim: frozenset(each) for claim, each in read_in.items()}
             self.state = State(tuple(shown), state.touched | touched, read)

@@ -55,7 +55,7 @@ def _opened(
     if base.is_remote:
         raise IndexMismatchError("others may write to a remote store, so it is read")
     held = open_facts(base.folder / "index", base.release, schema)
-    projection = Projection.load(base.folder / "index", base.release)
+    projection = Projection.load(base.folder / "index", base.release, held.claims)
     claims, concepts = _since(base, held, hidden)
     changed = claims if held.texts else None
     if not (claims or concepts):
@@ -88,8 +88,9 @@ def write_standing(
     folder, store = base.folder / "index", base.store
     through, note = applied_through(store), derivation(store)
     facts = Facts.read(store, schema)
-    Projection.from_edges(edges_of(facts), base.release).save(folder, ranking or PageRankSettings())
-    save_facts(facts, folder, base.release, through, note, texts=texts)
+    claims = save_facts(facts, folder, base.release, through, note, texts=texts)
+    projection = Projection.from_edges(edges_of(facts), base.release)
+    projection.save(folder, ranking or PageRankSettings(), claims)
     return facts
 
 

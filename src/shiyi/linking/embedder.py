@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 Vectors = NDArray[np.float32]
 SHIPPED = Path(__file__).parent / "model"
 WEIGHTS = "model.safetensors"
+_TABLE = "embeddings"  # of its arrays
 
 
 class Embedder(Protocol):
@@ -92,8 +93,10 @@ class StaticEmbedder(Embedder):
     @cached_property
     @override
     def table(self) -> Vectors:
-        """Give the vector of every piece."""
-        return np.asarray(self._opened().embedding, np.float32)
+        """Give the vector of every piece; the model itself is not opened for it."""
+        from safetensors.numpy import load_file
+
+        return load_file(self._folder / WEIGHTS)[_TABLE].astype(np.float32)
 
     @override
     def pieces(self, texts: Sequence[str]) -> list[list[int]]:

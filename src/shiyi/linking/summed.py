@@ -5,6 +5,7 @@ are kept, in a twentieth of the room of a rounded vector, and a question is mult
 piece once instead of with each text.
 """
 
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
@@ -18,9 +19,16 @@ from shiyi.linking.embedder import Embedder, Vectors, unit
 from shiyi.model.mapped import Mapped
 from shiyi.model.strings import Array, least
 
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
 Near = list[tuple[int, float]]
 _ROWS: Final = 8_192  # sums made at a time, that stay in the cache
+_FEW: Final = 4_096  # numbers of a group, below which it is summed at once
 _AT_ONCE: Final = 16  # vectors sought at a time: nearly as quick as one
+_THOROUGH: Final = 9  # of zstd's levels
 _OFF: Final = 6e-4  # of a cosine, whose length is kept in half precision
 
 
@@ -45,6 +53,11 @@ class Sums:
         """Lay out the numbers, below ``most``, of the rows each is the sum of."""
         counts = np.fromiter(map(len, rows), np.int64, len(rows))
         flat = np.fromiter(chain.from_iterable(rows), least(most), int(counts.sum()))
+        return cls.flat(counts, flat)
+
+    @classmethod
+    def flat(cls, counts: Array, flat: Array) -> Self:
+        """Lay out numbers that come one sum after the other, so many of each."""
         ends = np.cumsum(counts)
         laid = [np.zeros(0, flat.dtype)]
         for count in np.unique(counts[counts > 0]).tolist():
@@ -63,6 +76,43 @@ class Sums:
     def arrays(self, name: str) -> dict[str, Array]:
         """Give them as arrays to write."""
         return {f"{name}.counts": self.counts, f"{name}.numbers": self.numbers}
+
+    @classmethod
+    def unpacked(cls, said: Mapped, name: str) -> Self:
+        """Take what :meth:`packed` gave from a file; ``IndexMismatchError`` where it is damaged."""
+        width = f"u{int(said[f'{name}.width'][0])}"
+        try:
+            flat = np.frombuffer(zstd.decompress(said[f"{name}.packed"].data), width)
+            return cls.flat(said[f"{name}.counts"].astype(np.int64), flat)
+        except (zstd.ZstdError, ValueError, IndexError) as fault:
+            raise IndexMismatchError(f"{said.path} is damaged: run `shiyi build` again") from fault
+
+    def packed(self, name: str) -> dict[str, Array]:
+        """Give them as arrays to write of what is seldom read: a third of the room."""
+        counts = self.counts.astype(np.int64)
+        firsts = np.cumsum(counts) - counts
+        flat = np.empty(int(counts.sum()), self.numbers.dtype)
+        for count, rows, columns in self._groups():
+            flat[firsts[rows] + np.arange(count)[:, None]] = columns
+        held = zstd.compress(flat.tobytes(), _THOROUGH)
+        return {
+            f"{name}.counts": self.counts, f"{name}.packed": np.frombuffer(held, np.uint8),
+            f"{name}.width": np.array([flat.itemsize], np.uint8),
+        }  # fmt: skip
+
+    def _groups(self) -> Iterator[tuple[int, NDArray[np.int32], Array]]:
+        """Yield how many rows some are the sum of, their places, and the numbers in columns."""
+        for count in np.flatnonzero(self._sizes[1:]) + 1:
+            size, first, start = self._sizes[count], self._firsts[count], self._starts[count]
+            columns = self.numbers[start : start + count * size].reshape(count, size)
+            yield int(count), self._order[first : first + size], columns
+
+    def holding(self, most: int) -> tuple[Array, NDArray[np.int32]]:
+        """Give for each row below ``most`` where the places begin of the sums it is in, and these."""
+        places = [np.tile(rows, count) for count, rows, _ in self._groups()]
+        order = np.argsort(self.numbers)
+        found = np.concatenate([np.zeros(0, np.int32), *places])[order]
+        return np.cumsum([0, *np.bincount(self.numbers, minlength=most).tolist()]), found
 
     def __len__(self) -> int:
         """Count the sums."""
@@ -88,15 +138,20 @@ class Sums:
 
     def blocks(self, table: Vectors) -> Iterator[tuple[NDArray[np.int32], Vectors]]:
         """Yield places and their sums of rows of ``table``; a sum of none is left out."""
-        for count in np.flatnonzero(self._sizes).tolist():
-            size, first, start = self._sizes[count], self._firsts[count], self._starts[count]
-            columns = self.numbers[start : start + count * size].reshape(count, size)
-            for at in range(0, size if count else 0, _ROWS):
+        few = [(np.zeros(0, np.int32), np.zeros((0, table.shape[1]), table.dtype))]
+        for _, rows, columns in self._groups():
+            if (
+                columns.size < _FEW
+            ):  # the long ones, one after the other, would take most of the time
+                few.append((rows, table.take(columns, axis=0).sum(axis=0)))
+                continue
+            for at in range(0, len(rows), _ROWS):
                 some = columns[:, at : at + _ROWS]
                 sums = table.take(some[0], axis=0)
                 for each in some[1:]:
                     sums += table.take(each, axis=0)
-                yield self._order[first + at : first + at + some.shape[1]], sums
+                yield rows[at : at + _ROWS], sums
+        yield np.concatenate([rows for rows, _ in few]), np.concatenate([sums for _, sums in few])
 
     def some(self, table: Vectors, places: NDArray[np.integer]) -> Vectors:
         """Give the sums at some places."""
@@ -169,7 +224,8 @@ class Summed:
         """Take them from a file; ``IndexMismatchError`` where it does not hold so many."""
         own, sums, scale = embedder.table is None, Sums.over(said, name), said[f"{name}.scale"]
         table = embedder.table if embedder.table is not None else said[f"{name}.table"]
-        parts = Sums.over(said, f"{name}.part") if f"{name}.part.counts" in said.arrays else None
+        held = f"{name}.part.counts" in said.arrays
+        parts = Sums.unpacked(said, f"{name}.part") if held else None
         if scale.shape != (len(sums),) or not (
             sums.below(len(table))
             if parts is None
@@ -183,7 +239,7 @@ class Summed:
         arrays: dict[str, Array] = {f"{name}.scale": self.scale} | self.sums.arrays(name)
         if self.own:
             arrays |= {f"{name}.table": self.table}
-        return arrays if self.parts is None else arrays | self.parts.arrays(f"{name}.part")
+        return arrays if self.parts is None else arrays | self.parts.packed(f"{name}.part")
 
     def __len__(self) -> int:
         """Count the vectors."""
@@ -226,13 +282,14 @@ class Summed:
         if self.parts is not None:
             scores = self.parts.every(scores)
         for places, sums in self.sums.blocks(scores):
-            sums *= self.scale[places, None]
-            close = sums >= low
+            sums *= self.scale[places].astype(np.float32)[:, None]
             if wanted is not None:
-                close &= wanted[places, None]
-            if not close.any():
+                sums[~wanted[places]] = -np.inf
+            if k < len(sums) and not len(best[0]):
+                low = np.maximum(low, np.partition(sums, -k, axis=0)[-k] - 2 * _OFF)
+            at, who = divmod(np.flatnonzero(sums >= low), len(asked))
+            if not len(at):
                 continue
-            at, who = np.nonzero(close)
             for row in np.unique(who).tolist():
                 near = at[who == row]
                 cosines = sums[near, row]

@@ -70,12 +70,25 @@ class Steps:
             return self.under(int(groups[0])) if len(groups) else np.zeros(0, np.int32)
         firsts = self.bounds[groups]
         sizes = self.bounds[groups + 1] - firsts
-        ended = np.cumsum(sizes)
-        within = np.arange(ended[-1]) - np.repeat(ended - sizes, sizes)
-        last, summed = _summed(self.held[np.repeat(firsts, sizes) + within])
-        before = np.concatenate([[0], summed])[ended - sizes]  # what the groups before come to
+        last, summed = _summed(self.held[ranges(firsts, sizes)])
+        before = np.concatenate([[0], summed])[
+            np.cumsum(sizes) - sizes
+        ]  # what the groups before come to
         found: Ints = (summed - np.repeat(before, sizes))[last].astype(np.int32) - 1
         return found
+
+
+def ranges(firsts: Array, sizes: Array) -> NDArray[np.int64]:
+    """Give the places of so many items from each first one on.
+
+    >>> ranges(np.array([7, 2]), np.array([2, 3])).tolist()
+    [7, 8, 2, 3, 4]
+    """
+    ended = np.cumsum(sizes)
+    found: NDArray[np.int64] = np.arange(int(sizes.sum())) + np.repeat(
+        firsts - ended + sizes, sizes
+    )
+    return found
 
 
 def _summed(held: NDArray[np.uint8]) -> tuple[NDArray[np.bool_], Array]:

@@ -1,5 +1,6 @@
 """Strings in one piece of memory or of a file, without an object each."""
 
+import zlib
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -136,6 +137,11 @@ class Strings(Alike[str]):
             raise RangeError("strings that came later are in no order, and are not written")
         head = {f"{name}.head": np.frombuffer(self._head.encode(), np.uint8)} if self._head else {}
         return head | self._arrays(name)
+
+    @property
+    def check(self) -> str:
+        """Give a checksum of the strings as they lie here."""
+        return f"{zlib.crc32(self._bytes):08x}"
 
     def _arrays(self, name: str) -> dict[str, Array]:
         held = np.frombuffer(self._bytes, np.uint8)

@@ -114,10 +114,15 @@ class Projection:
         return cls.from_edges(list(accepted_edges(store)), release)
 
     @classmethod
-    def load(cls, folder: File, release: str) -> Self:
-        """Read what :meth:`save` wrote; raises ``IndexMismatchError`` for another release."""
-        said = Mapped.open(folder / FILE, format=_FORMAT, release=release)
-        claims = Picked(said.strings("claims"), said["claim"])
+    def load(cls, folder: File, release: str, claims: Strings | None = None) -> Self:
+        """Read what :meth:`save` wrote; raises ``IndexMismatchError`` for another release.
+
+        ``claims`` are those that it was saved with.
+        """
+        said = Mapped.open(
+            folder / FILE, format=_FORMAT, release=release, claims=claims.check if claims else ""
+        )
+        places = Picked(said.strings("claims") if claims is None else claims, said["claim"])
         kept = {
             "source": np.repeat(
                 np.arange(len(said["source"]), dtype=np.int32), said["source"]
@@ -128,23 +133,32 @@ class Projection:
         ranks = said.arrays.get("rank")
         ranked = None if ranks is None else Ranked(said.about.get("ranking", ""), ranks)
         return cls(
-            release, said.strings("nodes"), said.words("predicates"), claims, **kept, ranked=ranked
+            release, said.strings("nodes"), said.words("predicates"), places, **kept, ranked=ranked
         )
 
-    def save(self, folder: File, ranking: PageRankSettings | None = None) -> None:
-        """Write arrays and names, stamped with the release; with ``ranking`` the importance too."""
+    def save(
+        self, folder: File, ranking: PageRankSettings | None = None, claims: Strings | None = None
+    ) -> None:
+        """Write arrays and names, stamped with the release; with ``ranking`` the importance too.
+
+        With ``claims``, a table that holds every claim, theirs are the places there.
+        """
         leaving = np.bincount(self.source, minlength=len(self.nodes))
         arrays = told_apart("confidence", self.confidence) | {
             "source": leaving.astype(least(int(leaving.max(initial=0)))), "target": self.target,
             "kind": self.kind.astype(least(len(self.predicates))),
         }  # fmt: skip
         arrays |= self.nodes.arrays("nodes")
-        arrays |= self.claims.table.arrays("claims") | {"claim": self.claims.places}
+        if claims is None:
+            arrays |= self.claims.table.arrays("claims") | {"claim": self.claims.places}
+        else:
+            place = {claim: at for at, claim in enumerate(claims)}
+            arrays["claim"] = np.fromiter((place[each] for each in self.claims), np.int32)
         if ranking is not None:
             rank = self.importance(ranking)
             arrays["rank"] = np.array([rank[node] for node in self.nodes], np.float64)
         write(
-            folder / FILE, arrays, format=_FORMAT, release=self.release, predicates=words(self.predicates),
+            folder / FILE, arrays, format=_FORMAT, release=self.release, claims=claims.check if claims else "", predicates=words(self.predicates),
             ranking=repr(ranking) if ranking else "",
         )  # fmt: skip
 

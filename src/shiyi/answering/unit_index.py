@@ -4,29 +4,26 @@ A claim says the names of its ends and of its property again in both languages, 
 do. So a text is a list of parts; words lead to the parts that hold them, and parts to their texts.
 """
 
-import itertools
 from array import array
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Final, Self, overload
+from typing import Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from typing_extensions import override
 
+from shiyi.answering.text_parts import Parts, words
 from shiyi.answering.texts import CLAIM, Unit
 from shiyi.errors import IndexMismatchError
 from shiyi.linking.embedder import Embedder
-from shiyi.linking.normalise import fold, is_cjk
 from shiyi.linking.summed import Summed, Sums
 from shiyi.model.mapped import Mapped, write
 from shiyi.model.mapped import words as listed
-from shiyi.model.shortened import Shortened
-from shiyi.model.steps import Steps
-from shiyi.model.strings import Alike, Array, Strings, bounds_of, ends, narrow
+from shiyi.model.steps import Steps, ranges
+from shiyi.model.strings import Array, Strings, bounds_of, ends, least, narrow
 from shiyi.model.trie import Trie
 
 FILE: Final = "texts.safetensors"
@@ -34,89 +31,8 @@ _FORMAT: Final = "5"
 _EARLIER: Final = "texts.sqlite"  # where older versions kept the words
 _COMMON: Final = 0.25  # ours: words of more than this share of the units are not searched for
 _FEWEST: Final = 200  # units below which no word is too common
-_SHORT: Final = 48  # bytes of a part, up to which it is kept in the trie
-_LEARNT: Final = 16_384  # long parts from which is learnt what they share
 
 Ints = NDArray[np.int64]
-
-
-def words(text: str) -> list[str]:
-    """Part a text into words; Chinese runs into pairs, a lone character into itself.
-
-    >>> words("枸杞子, 姜 goji-berry")
-    ['枸杞', '杞子', '姜', 'goji', 'berry']
-    """
-    found: list[str] = []
-    for kind, run in itertools.groupby(fold(text), _script):
-        said = "".join(run)
-        if kind == "cjk":
-            found += [a + b for a, b in itertools.pairwise(said)] or [said]
-        elif kind == "word":
-            found.append(said)
-    return found
-
-
-def _script(character: str) -> str:
-    if is_cjk(character):
-        return "cjk"
-    return "word" if character.isalnum() else ""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Parts(Alike[str]):
-    """Strings by number: short ones in a trie, then long ones, packed by what they share."""
-
-    short: Trie
-    long: NDArray[np.uint8]
-    bounds: Array
-    shortened: Shortened
-
-    @classmethod
-    def of(cls, texts: Iterable[str]) -> Self:
-        """Pack different strings; :meth:`numbers` tells which number each has."""
-        short, long = list[str](), list[str]()
-        for each in texts:
-            fits = len(each) <= _SHORT and len(each.encode("utf-8", "replace")) <= _SHORT
-            (short if fits and "\0" not in each else long).append(each)
-        shortened = Shortened.of(long[:_LEARNT])
-        packed = [_bytes(shortened.short(each)) for each in long]
-        bounds = np.cumsum([0, *map(len, packed)])
-        return cls(Trie.of(short), np.frombuffer(b"".join(packed), np.uint8), bounds, shortened)
-
-    @classmethod
-    def over(cls, said: Mapped) -> Self:
-        """Take them from a file."""
-        shortened = Shortened.over(said["long.shared"].tobytes())
-        return cls(said.trie("short"), said["long"], bounds_of(said["long.ends"]), shortened)
-
-    def arrays(self) -> dict[str, Array]:
-        """Give them as arrays to write."""
-        shared = np.frombuffer(self.shortened.written, np.uint8)
-        return self.short.arrays("short") | {
-            "long": self.long, "long.ends": ends(self.bounds), "long.shared": shared,
-        }  # fmt: skip
-
-    @override
-    def __len__(self) -> int:
-        return len(self.short) + len(self.bounds) - 1
-
-    @overload
-    def __getitem__(self, number: int) -> str: ...
-    @overload
-    def __getitem__(self, number: slice) -> tuple[str, ...]: ...
-    @override
-    def __getitem__(self, number: int | slice) -> str | tuple[str, ...]:
-        if isinstance(number, slice):
-            return tuple(self[each] for each in range(*number.indices(len(self))))
-        at = number - len(self.short)
-        if at < 0:
-            return self.short[number]
-        held = self.long[self.bounds[at] : self.bounds[at + 1]].tobytes()
-        return self.shortened.text(held if self.shortened.shared else held.decode())
-
-
-def _bytes(held: str | bytes) -> bytes:
-    return held if isinstance(held, bytes) else held.encode("utf-8", "replace")
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +78,7 @@ class Others:
 
 
 @dataclass(frozen=True, eq=False)
-class TextIndex:
+class UnitIndex:
     """The units of a moment, found by their words and their meaning; it never changes.
 
     The first units are the texts of ``claims``, in their order; ``absent`` ones have none.
@@ -173,57 +89,57 @@ class TextIndex:
     others: Others
     parts: Parts
     sums: Sums  # of the parts of each unit
-    where: Steps  # the units of each part
     terms: Trie
     held: Steps  # the parts that hold each term
     sizes: Array  # words of each part
     common: Array  # terms that very many units hold
-    vectors: Summed | None = None
+    compared: Callable[[], Summed] | None = None  # their vectors, where there are any
 
     @classmethod
     def of(cls, units: Iterable[Unit], embedder: Embedder | None) -> Self:
         """Index some units."""
         number: dict[str, int] = {}
-        numbers, counts, every = array("i"), array("i"), list[Unit]()
-        for unit in units:
+        numbers, counts = array("i"), array("i")
+        own, others = list[tuple[str, int]](), dict[int, Unit]()
+        for place, unit in enumerate(units):
             parts = unit.parts or (unit.text,)
             numbers.extend(number.setdefault(each, len(number)) for each in parts)
             counts.append(len(parts))
-            every.append(unit)
-        own = [i for i, unit in enumerate(every) if unit.kind == CLAIM]
-        other = [i for i, unit in enumerate(every) if unit.kind != CLAIM]
-        claims = [every[i].iri for i in own]
-        borne = {claim for i in other for claim in every[i].claims}
-        rows = sorted(
-            [*zip(claims, own, strict=True), *((c, -1) for c in borne.difference(claims))]
-        )
+            if unit.kind == CLAIM:
+                own.append((unit.iri, place))
+            else:
+                others[place] = replace(unit, text="", parts=())
+        borne = {claim for unit in others.values() for claim in unit.claims}
+        rows = sorted([*own, *((each, -1) for each in borne.difference(iri for iri, _ in own))])
         table = [iri for iri, _ in rows]
-        place = {iri: i for i, iri in reversed([*enumerate(table)])}
+        place_of = {iri: i for i, iri in reversed([*enumerate(table)])}
         packed = Parts.of(number)
         turned = np.zeros(len(number), np.int64)
         for i in range(len(packed)):
             turned[number[packed[i]]] = i
-        firsts = np.cumsum([0, *counts])
-        flat = turned[np.frombuffer(numbers, np.int32)] if numbers else np.zeros(0, np.int64)
-        every_row = [*(i for _, i in rows), *other]
-        lists = [flat[firsts[i] : firsts[i + 1]].tolist() if i >= 0 else [] for i in every_row]
-        sums = Sums.of(lists, max(1, len(packed)))
-        where = _turned(lists, len(packed))
-        terms, held, sizes = _terms(packed)
+        flat = turned[np.array(numbers, np.int64)]
+        sizes = np.array([*counts, 0], np.int64)  # that of what has no text is last
+        order = np.array([*(i for _, i in rows), *others], np.int64)
+        firsts = np.cumsum(sizes) - sizes
+        laid = flat[ranges(firsts[order], sizes[order])]
+        sums = Sums.flat(sizes[order], laid.astype(least(len(packed))))
+        terms, held, spoken = _terms(packed)
         made = cls(
             Strings.of(table), narrow([at for at, (_, i) in enumerate(rows) if i < 0]),
-            Others.of([every[i] for i in other], place), packed, sums, where, terms, held, sizes,
+            Others.of([*others.values()], place_of), packed, sums, terms, held, spoken,
             np.zeros(0, np.uint32),
-            None if embedder is None else Summed.of_parts(embedder, packed, sums),
+            None if embedder is None else partial(Summed.of_parts, embedder, packed, sums),
         )  # fmt: skip
-        return replace(made, common=made._too_common())
+        made.__dict__["common"] = made._too_common()
+        return made
 
     def write(self, folder: Path, release: str, model: str) -> Path:
         """Write what :meth:`open` opens."""
         arrays = self.claims.arrays("claim") | {"absent": self.absent} | self.others.arrays()
-        arrays |= self.parts.arrays() | self.where.arrays("where") | self.terms.arrays("term")
+        arrays |= self.parts.arrays() | self.terms.arrays("term")
         arrays |= self.held.arrays("held") | {"part.words": self.sizes, "common": self.common}
-        arrays |= self.sums.arrays("text") if self.vectors is None else self.vectors.arrays("text")
+        vectors = self.vectors
+        arrays |= self.sums.arrays("text") if vectors is None else vectors.arrays("text")
         about = {"format": _FORMAT, "release": release, "model": model}
         (folder / _EARLIER).unlink(missing_ok=True)
         return write(folder / FILE, arrays, **about, kinds=listed(self.others.kinds))
@@ -233,14 +149,13 @@ class TextIndex:
         """Open what :meth:`write` wrote; IndexMismatchError where it is damaged or of another release."""
         said = Mapped.open(folder / FILE, format=_FORMAT, release=release)
         try:
-            meant = embedder is not None and said.about.get("model") == embedder.identity
-            vectors = (
-                Summed.over(said, "text", embedder) if embedder is not None and meant else None
-            )
-            sums = vectors.sums if vectors else Sums.over(said, "text")
+            vectors = None
+            if embedder is not None and said.about.get("model") == embedder.identity:
+                vectors = partial(Summed.over, said, "text", embedder)
+            sums = Sums.over(said, "text")
             return cls(
                 said.strings("claim"), said["absent"], Others.over(said), Parts.over(said), sums,
-                Steps.over(said.arrays, "where"), said.trie("term"),
+                said.trie("term"),
                 Steps.over(said.arrays, "held"), said["part.words"], said["common"], vectors,
             )  # fmt: skip
         except (KeyError, ValueError) as fault:
@@ -249,6 +164,11 @@ class TextIndex:
     def __len__(self) -> int:
         """Count the units."""
         return len(self.sums) - len(self.absent)
+
+    @cached_property
+    def vectors(self) -> Summed | None:
+        """Give the vectors of the units, read when they are first asked for; None without a model."""
+        return None if self.compared is None else self.compared()
 
     @property
     def last(self) -> int:
@@ -310,8 +230,15 @@ class TextIndex:
         """Tell whether so many units hold a word that it tells nothing apart."""
         return self.terms.place(word) in self._common
 
-    def _units(self, term: int) -> Array:
-        return self.where.among(self.held.under(term))
+    def _units(self, term: int) -> NDArray[np.int32]:
+        bounds, units = self._where
+        parts = self.held.under(term)
+        return units[ranges(bounds[parts], bounds[parts + 1] - bounds[parts])]
+
+    @cached_property
+    def _where(self) -> tuple[Array, NDArray[np.int32]]:
+        """Give the units of each part, which takes a tenth of a second for two million."""
+        return self.sums.holding(len(self.parts))
 
     @cached_property
     def _common(self) -> frozenset[int]:
@@ -330,15 +257,6 @@ class TextIndex:
         most = int(_COMMON * len(self))
         maybe = (t for t in range(len(self.terms)) if used[self.held.under(t)].sum() > most)
         return np.array([t for t in maybe if len(np.unique(self._units(t))) > most], np.uint32)
-
-
-def _turned(lists: Sequence[Sequence[int]], most: int) -> Steps:
-    """Give the places of the lists that hold each number below ``most``."""
-    sizes = np.fromiter(map(len, lists), np.int64, len(lists))
-    flat = np.fromiter(itertools.chain.from_iterable(lists), np.int64, int(sizes.sum()))
-    order = np.argsort(flat, kind="stable")
-    places = np.repeat(np.arange(len(lists)), sizes)[order]
-    return Steps.flat(places, np.cumsum([0, *np.bincount(flat, minlength=most)]))
 
 
 def _terms(parts: Parts) -> tuple[Trie, Steps, Array]:
