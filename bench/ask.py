@@ -21,11 +21,13 @@ from serving import ask as fetch
 from serving import memory_mib, started
 
 from shiyi.answering import Runtime, ask
+from shiyi.answering.fact_file import open_facts
 from shiyi.answering.ranking import diverse
 from shiyi.model.names import ID
 from shiyi.model.path import Path
 from shiyi.model.rdf import NamedNode
 from shiyi.ontology.terms import SHIYI
+from shiyi.ontology.vocabulary import Schema
 from shiyi.reasoning.hub_walk import best_paths, importance_of
 from shiyi.reasoning.projection import Projection
 from shiyi.settings import Settings
@@ -46,7 +48,8 @@ WHERE = File(__file__).parent / "results" / "grown"
 def main(kb: File, size: str, rounds: int) -> None:
     folder = current_generation(kb)
     release = json.loads((folder / "manifest.json").read_bytes())["release"]
-    served = _served(kb, largest_hub(Projection.load(folder / "index", release)))
+    held = open_facts(folder / "index", release, Schema.load())
+    served = _served(kb, largest_hub(Projection.load(folder / "index", release, held.claims)))
     with KnowledgeBase.open(kb) as base:
         started = time.perf_counter()
         runtime = Runtime.open(base, Settings())
