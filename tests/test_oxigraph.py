@@ -96,7 +96,7 @@ def test_n_quads_read_back_are_the_same_quads() -> None:
 
 
 def test_the_engine_keeps_derived_integers_as_integers_everywhere() -> None:
-    """Why one W3C test of result formats cannot pass: where this fails, docs/conformance.md is out of date."""
+    """Why written forms are kept beside their quads: where this fails, shiyi.sparql.written may go."""
     xsd = "http://www.w3.org/2001/XMLSchema#"
     minus = Literal("-3", datatype=NamedNode(f"{xsd}negativeInteger"))
     store = Store()

@@ -62,7 +62,8 @@ def both(update: str) -> tuple[Store, Store]:
     said, patch = changed(ours, request, b"", 1 << 30)
     theirs.update(update, base_iri="urn:base")
     again = Store()
-    removed, added = patch[: said["removed"]], patch[said["removed"] :]
+    first, second = said["removed"], said["removed"] + said["added"]
+    removed, added = patch[:first], patch[first:second]
     gone = set(read(removed))
     again.extend(quad for quad in before if quad not in gone)
     again.extend(read(added))

@@ -86,11 +86,13 @@ def put_remote(settings: Settings) -> bool:
     from shiyi.sparql.knowledge_base import KnowledgeBase
     from shiyi.sparql.remote import RemoteStore
     from shiyi.sparql.remote_base import push
+    from shiyi.sparql.written import WRITTEN
 
     with KnowledgeBase.open(settings.kb) as base:
         store = RemoteStore(settings.store, settings.remote)
         try:
-            return push(store, base.store.match(), base.release)
+            quads = (quad for quad in base.store.match() if quad.graph_name != WRITTEN)
+            return push(store, quads, base.release)
         finally:
             store.close()
 

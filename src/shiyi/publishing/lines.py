@@ -15,6 +15,7 @@ from shiyi.sparql.halves import lines_of_halves
 from shiyi.sparql.oxigraph import OxigraphStore
 from shiyi.sparql.store import QuadStore
 from shiyi.sparql.withheld import PRIVATE, Withheld
+from shiyi.sparql.written import written_lines
 
 _PIPED: Final = 1 << 20  # bytes read at once
 _BATCH: Final = 50_000  # quads written at once
@@ -28,15 +29,21 @@ _PARTS: Final = tuple(str(each).encode() for each in (RDF.subject, RDF.predicate
 
 
 def allowed_lines(store: QuadStore, held: Withheld) -> Iterator[bytes]:
-    """Yield the lines of RDF 1.2 that may leave, sorted as RDFC-1.0 sorts, each once."""
+    """Yield the lines of RDF 1.2 that may leave, sorted as RDFC-1.0 sorts, each once.
+
+    Literals are as they were written, and so is then the hash of a release.
+    """
     named: list[bytes] = []
 
     def kept() -> Iterator[list[bytes]]:
         gate = _Gate(held)
+        forms = written_lines(store.match) if isinstance(store, OxigraphStore) else {}
         for block in _stored(store):
             lines = block.splitlines()
             if gate.watches(block):
                 lines = [line for line in lines if not gate.hides(line)]
+            if forms:
+                lines = [forms.get(line, line) for line in lines]
             if b"_:" in block:
                 blank = {line for line in lines if b"_:" in line and _has_blank(line)}
                 named.extend(blank)
@@ -178,17 +185,19 @@ class _Gate:
         self._asserted: dict[bytes, list[bytes]] = {}
         for subject, predicate, said in held.triples:
             self._asserted.setdefault(f"{subject} {predicate}".encode(), []).append(said.encode())
-        self._journal, self._cases = (f" <{each}".encode() for each in PRIVATE)
+        self._journal, self._written, self._cases = (f" <{each}".encode() for each in PRIVATE)
 
     def watches(self, block: bytes) -> bool:
         """Tell whether a line of a block may stay inside; mostly none does."""
         return bool(self._nodes) or any(
-            each in block for each in (_BOOKKEEPING, self._journal, self._cases)
+            each in block for each in (_BOOKKEEPING, self._journal, self._written, self._cases)
         )
 
     def hides(self, line: bytes) -> bool:
         # spelt out, since it is asked of every line of a base that holds anything back
-        if _BOOKKEEPING in line or self._journal in line or self._cases in line:
+        if _BOOKKEEPING in line or self._journal in line:
+            return True
+        if self._written in line or self._cases in line:
             return True
         if not self._nodes:
             return False

@@ -32,8 +32,9 @@ from shiyi.sparql.worker_planning import VARIABLE
 from shiyi.sparql.worker_process import WorkerGoneError, WorkerProcess
 from shiyi.sparql.worker_replies import FAULTS, death, past_limit, past_time
 from shiyi.sparql.writer import JOURNAL
+from shiyi.sparql.written import WRITTEN
 
-_RESERVED: Final = frozenset({JOURNAL.value, NOTE.value})
+_RESERVED: Final = frozenset({JOURNAL.value, NOTE.value, WRITTEN.value})
 Step = Mapping[str, Any]
 
 

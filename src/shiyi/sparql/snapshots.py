@@ -81,6 +81,8 @@ class Snapshot:
         for file in self.path.iterdir():
             if file.suffix in {".sst", ".blob"}:  # these never change
                 os.link(file, copy.path / file.name)
+            elif file.is_dir():
+                shutil.copytree(file, copy.path / file.name)
             elif file.name != "LOCK":
                 shutil.copyfile(file, copy.path / file.name)
         return copy

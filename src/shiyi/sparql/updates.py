@@ -16,6 +16,7 @@ from shiyi.sparql.snapshots import Snapshot
 from shiyi.sparql.using import with_graphs
 from shiyi.sparql.worker_process import WorkerGoneError, WorkerProcess
 from shiyi.sparql.worker_replies import FAULTS, death, past_limit, past_time, seconds_of
+from shiyi.sparql.written import any_form, forms_moved
 
 _BACKUP_SECONDS = 5.0  # hard links of some files; more means a machine in distress
 
@@ -95,8 +96,11 @@ class Updater:
         return self._upload("drop", graph, (), "", author)
 
     def snapshot(self, sequence: int) -> Snapshot | None:
-        """Give a snapshot of the worker's copy where it is level with ``sequence`` and idle."""
-        if not self._turn.acquire(blocking=False):
+        """Give a snapshot of the worker's copy where it is level with ``sequence`` and idle.
+
+        None also where the store has literals in other forms: the copy has not.
+        """
+        if any_form(self._kb.store.match) or not self._turn.acquire(blocking=False):
             return None
         try:
             if self._process is None or self._copy is None or self._sequence != sequence:
@@ -139,7 +143,8 @@ class Updater:
             if self._kb.writer.journal.find(author.key) is not None:
                 return Change(0, 0)  # done before
             try:
-                said, patch = self._tried(request, body, seconds)
+                asked = {**request, "forms": any_form(self._kb.store.match)}
+                said, patch = self._tried(asked, body, seconds)
                 change, moved = self._written(said, patch, author)
             except BaseException:
                 self._discard()  # the copy may hold what was not written
@@ -173,13 +178,15 @@ class Updater:
     def _written(
         self, said: dict[str, Any], patch: bytes, author: Author
     ) -> tuple[Change, tuple[Quad, ...]]:
-        removed = parse_n_quads(patch[: said["removed"]])
-        added = parse_n_quads(patch[said["removed"] :])
+        first, second = said["removed"], said["removed"] + said["added"]
+        removed, added = parse_n_quads(patch[:first]), parse_n_quads(patch[first:second])
+        gone, come = forms_moved(self._kb.store.match, parse_n_quads(patch[second:]))
         graphs = (tuple(map(NamedNode, said["gone"])), tuple(map(NamedNode, said["come"])))
-        if removed or added or graphs != NO_GRAPHS:
+        if removed or added or gone or come or graphs != NO_GRAPHS:
             self._sequence = self._kb.writer.write(
-                added, removed, key=author.key, who=author.who, why=author.why, graphs=graphs
-            )
+                (*added, *come), (*removed, *gone), key=author.key, who=author.who, why=author.why,
+                graphs=graphs,
+            )  # fmt: skip
         return Change(len(removed), len(added), bool(said["existed"])), (*removed, *added)
 
     def _ready(self) -> tuple[WorkerProcess, Snapshot]:

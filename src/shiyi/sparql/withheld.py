@@ -12,10 +12,12 @@ from shiyi.ontology.terms import DCTERMS, PROV, RDF, SHIYI
 from shiyi.sparql.oxigraph import OxigraphStore
 from shiyi.sparql.snapshots import Snapshot
 from shiyi.sparql.store import QuadStore
+from shiyi.sparql.written import ASIDE, WRITTEN, any_form
 
 RESTRICTED: Final = "restricted"  # the first word of a licence that forbids passing facts on
-# graphs that are nobody's business: what the journal keeps, and patients' cases
-PRIVATE: Final = (graph("journal").value, graph("cases").value)
+_CASES: Final = graph("cases").value
+# graphs that are nobody's business: what the writer keeps, and patients' cases
+PRIVATE: Final = (graph("journal").value, WRITTEN.value, _CASES)
 _BOOKKEEPING: Final = SHIYI.appliedThrough
 _NAMED: Final = "SELECT ?graph { GRAPH ?graph { } }"
 _TERMS: Final = f"?said ?p ?term FILTER(?p != <{RDF.reifies.value}> && isTRIPLE(?term))"
@@ -98,17 +100,24 @@ def withheld(store: QuadStore, licence: str | None = None) -> Withheld:
 def hide(snapshot: Snapshot, whole: bool = False, open_to_all: bool = False) -> bool:
     """Take out of a snapshot what stays inside; tell whether it held any of that.
 
-    From a ``whole`` one, for those who may read all, only the journal's own note goes;
-    ``open_to_all`` leaves what restricted sources say.
+    From a ``whole`` one, for those who may read all, only the writer's own notes go;
+    ``open_to_all`` leaves what restricted sources say. Literals as they were written lie in a store
+    of their own inside it then.
     KnowledgeBaseError where something stays inside and the snapshot cannot be changed.
     """
     store = OxigraphStore.read_only(snapshot.path)
     try:  # of the snapshot, and not of what it was made of: that may have changed since
         held = Withheld() if whole or open_to_all else withheld(store)
         private = private_graphs(store)
+        if WRITTEN.value in private and not snapshot.is_original and any_form(store.match):
+            aside = OxigraphStore.on_disk(snapshot.path / ASIDE)
+            aside.load_quads(store.match(None, None, None, WRITTEN))
+            aside.flush()
+            aside.close()
     finally:
         store.close()
-    journal, cases = {PRIVATE[0]} & private, private - {PRIVATE[0]}
+    cases = {each for each in private if each.startswith(_CASES)}
+    notes = private - cases
     differs = bool(held.nodes or cases) and not whole
     if snapshot.is_original:
         if differs:
@@ -117,8 +126,8 @@ def hide(snapshot: Snapshot, whole: bool = False, open_to_all: bool = False) -> 
                 "make the folder of the knowledge base writable"
             )
         return False
-    if differs or journal:
-        strip(snapshot.path, held, journal if whole else private)
+    if differs or notes:
+        strip(snapshot.path, held, notes if whole else private)
     return differs
 
 

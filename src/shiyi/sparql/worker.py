@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterable, Iterator
-from typing import IO, Any, NamedTuple, cast
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, cast
 
 from pyoxigraph import (
     DefaultGraph,
@@ -31,6 +31,10 @@ from shiyi.sparql.worker_functions import FUNCTIONS
 from shiyi.sparql.worker_lowering import lowered
 from shiyi.sparql.worker_rows import RowCounter
 
+if TYPE_CHECKING:
+    from shiyi.sparql.worker_written import Restorer
+
+_ASIDE = "written"  # as shiyi.sparql.written says, which only few workers need
 _GRACE = 1.0  # seconds after the deadline until a worker whose parent died ends itself
 _PART = 1 << 18  # bytes passed on at a time
 _MESSAGE = 400  # characters; the parser lists all of Unicode's letters
@@ -91,17 +95,19 @@ def main(memory_mib: str, rows: str, size: str) -> None:
     """Answer requests from standard input until it ends."""
     blocked = confine(int(memory_mib))
     _send({"outcome": "ready", "network_blocked": blocked}, b"")
-    path, store = "", None
+    path, store, forms = "", None, None
     while (received := _receive()) is not None:
         request, sent = received
         signal.setitimer(signal.ITIMER_REAL, request["seconds"] + _GRACE)
         try:
             if request["snapshot"] != path or store is None:
-                store = None  # a copy that is written to is open once at most
+                store = forms = None  # a copy that is written to is open once at most
                 store = _opened(request)
                 path = request["snapshot"]
+                forms = _aside(path)
             limits = Limits(request.get("rows") or int(rows), request.get("bytes") or int(size))
-            header, body = _done(store, request, sent, limits)
+            restorer = _restorer(store, forms, request) if forms else None
+            header, body = _done(store, restorer, request, sent, limits)
         except _PastLimit as past:
             header, body = {"outcome": "limit", "limit": past.limit}, b""
         except MemoryError:
@@ -133,8 +139,20 @@ def _opened(request: dict[str, Any]) -> Store:
     return Store.read_only(request["snapshot"])
 
 
+def _aside(snapshot: str) -> Store | None:
+    """Open the literals as they were written that lie in a snapshot; mostly there are none."""
+    folder = os.path.join(snapshot, _ASIDE)  # noqa: PTH118 # a worker needs no pathlib else
+    return Store.read_only(folder) if snapshot and os.path.isdir(folder) else None  # noqa: PTH112
+
+
+def _restorer(store: Store, forms: Store, request: dict[str, Any]) -> "Restorer":
+    from shiyi.sparql.worker_written import Restorer
+
+    return Restorer(store, forms, request)
+
+
 def _done(
-    store: Store, request: dict[str, Any], sent: bytes, limits: Limits
+    store: Store, restorer: "Restorer | None", request: dict[str, Any], sent: bytes, limits: Limits
 ) -> tuple[dict[str, Any], bytes]:
     if request.get("task") in {"plan", "fill", "read"}:
         from shiyi.sparql.worker_planning import STEPS
@@ -145,22 +163,25 @@ def _done(
 
         return changed(store, request, sent, limits.size)
     if request.get("task") == "dump":
-        return _dumped(store, request, limits.size)
-    return _answer(store, request, *limits)
+        return _dumped(store, restorer, request, limits.size)
+    return _answer(store, restorer, request, *limits)
 
 
-def _dumped(store: Store, request: dict[str, Any], size: int) -> tuple[dict[str, Any], bytes]:
+def _dumped(
+    store: Store, restorer: "Restorer | None", request: dict[str, Any], size: int
+) -> tuple[dict[str, Any], bytes]:
     """Write one whole graph; its size is bounded, its rows are not."""
     target = request["target"]
     graph = NamedNode(target) if target else DefaultGraph()
     if target and not store.contains_named_graph(graph):
         return {"outcome": "absent"}, b""
     quads = store.quads_for_pattern(None, None, None, graph)
-    return _written((quad.triple for quad in quads), request, Limits(1 << 62, size))
+    triples = (restorer.quad(quad) if restorer else quad.triple for quad in quads)
+    return _written(triples, request, Limits(1 << 62, size))
 
 
 def _answer(
-    store: Store, request: dict[str, Any], rows: int, size: int
+    store: Store, restorer: "Restorer | None", request: dict[str, Any], rows: int, size: int
 ) -> tuple[dict[str, Any], bytes]:
     found = store.query(
         request["query"], base_iri=request["base"] or None, custom_functions=FUNCTIONS,
@@ -173,7 +194,10 @@ def _answer(
     if not form:
         return {"outcome": "format", "kind": kind}, b""
     if isinstance(found, QueryTriples):
-        return _written(found, request, Limits(rows, size))
+        triples = restorer.triples(found) if restorer else found
+        return _written(triples, request, Limits(rows, size))
+    if restorer and isinstance(found, QuerySolutions):
+        found = restorer.solutions(found)
     sink = _Sink(form, rows, size)
     found.serialize(cast("IO[bytes]", sink), format=_SOLUTIONS[form])
     body = sink.rest()

@@ -46,7 +46,8 @@ def fill(request: Header, body: bytes, size: int) -> tuple[Header, bytes]:
 
 def read(request: Header, body: bytes, size: int) -> tuple[Header, bytes]:
     """Give the quads of an upload."""
-    return _moved(set(), set(uploaded(request, body)), set(), size)
+    memory, _ = uploaded(request, body)
+    return _moved(set(), set(memory), set(), size)
 
 
 STEPS: Final[Mapping[str, Callable[[Header, bytes, int], tuple[Header, bytes]]]] = {

@@ -17,8 +17,10 @@ from pyoxigraph import (
 
 from shiyi.sparql.operations import NotSplitError, Operation, operations
 from shiyi.sparql.worker_patterns import Net, do
+from shiyi.sparql.written import WRITTEN, Said, forms, note
 
-JOURNAL: Final = NamedNode("https://w3id.org/shiyi/graph/journal")  # the writer's own
+JOURNAL: Final = NamedNode("https://w3id.org/shiyi/graph/journal")
+_RESERVED: Final = (JOURNAL, WRITTEN)  # the writer's own
 DEEPEST: Final = 8  # levels of triple terms; a parser follows them on its stack
 
 _FORMATS = {
@@ -26,7 +28,8 @@ _FORMATS = {
     "trig": RdfFormat.TRIG, "rdf": RdfFormat.RDF_XML, "jsonld": RdfFormat.JSON_LD,
 }  # fmt: skip
 Header = dict[str, Any]
-Patch = tuple[list[Quad], list[Quad], set[str], set[str]]  # quads gone and come, graphs likewise
+# quads gone and come, graphs likewise, and how some quads are written
+Patch = tuple[list[Quad], list[Quad], set[str], set[str], Said]
 
 
 class ReservedError(ValueError):
@@ -34,14 +37,15 @@ class ReservedError(ValueError):
 
 
 def open_copy(path: str) -> Store:
-    """Open a private copy, without the writer's own note in it."""
+    """Open a private copy, without the writer's own notes in it."""
     store = Store(path)
-    store.remove_graph(JOURNAL)
+    for graph in _RESERVED:
+        store.remove_graph(graph)
     return store
 
 
 def changed(store: Store, request: Header, body: bytes, size: int) -> tuple[Header, bytes]:
-    """Make the change in the copy; give the N-Quads that go, those that come, and the graphs."""
+    """Make the change in the copy; give the N-Quads that go and that come, the graphs, and forms."""
     if request["task"] == "backup":
         store.backup(request["to"])
         return {"outcome": "made"}, b""
@@ -49,16 +53,16 @@ def changed(store: Store, request: Header, body: bytes, size: int) -> tuple[Head
         "update": _update, "merge": _merge, "replace": _replace, "drop": _drop,
     }  # fmt: skip
     existed = _exists(store, request.get("target"))
-    removed, added, gone, come = make[request["task"]](store, request, body)
+    removed, added, gone, come, said = make[request["task"]](store, request, body)
     refuse_reserved((*removed, *added), gone | come)
-    before, after = _lines(removed), _lines(added)
-    if len(before) + len(after) > size:
+    before, after, beside = _lines(removed), _lines(added), _lines(forms(said))
+    if len(before) + len(after) + len(beside) > size:
         return {"outcome": "limit", "limit": "bytes"}, b""
     header = {
-        "outcome": "changed", "removed": len(before), "gone": sorted(gone), "come": sorted(come),
-        "existed": existed,
+        "outcome": "changed", "removed": len(before), "added": len(after), "gone": sorted(gone),
+        "come": sorted(come), "existed": existed,
     }  # fmt: skip
-    return header, before + after
+    return header, before + after + beside
 
 
 def _exists(store: Store, target: str | None) -> bool:
@@ -68,11 +72,11 @@ def _exists(store: Store, target: str | None) -> bool:
 
 def _update(store: Store, request: Header, body: bytes) -> Patch:
     split, base = parted(request), request["base"]
-    graphs, net = _graphs(store), Net()
+    graphs, net = _graphs(store), Net(request.get("forms", False))
     for operation in split:
-        net.take(*do(store, operation, base))
+        net.take(*do(store, operation, base, net))
     now = _graphs(store)
-    return list(net.removed), list(net.added), graphs - now, now - graphs
+    return list(net.removed), list(net.added), graphs - now, now - graphs, net.said
 
 
 def parted(request: Header) -> tuple[Operation, ...]:
@@ -106,28 +110,30 @@ def _check(text: str, split: tuple[Operation, ...], base: str | None) -> None:
         labels |= each.labels
 
 
-def _merged(store: Store, memory: Store) -> Patch:
+def _merged(store: Store, memory: Store) -> tuple[list[Quad], set[str]]:
     """Add to the copy what stands in ``memory``, whose literals are in the store's own form."""
     added = [quad for quad in memory if quad not in store]
     come = _graphs(memory) - _graphs(store)
     store.extend(added)
     for name in come:
         store.add_graph(NamedNode(name))
-    return [], added, set(), come
+    return added, come
 
 
 def _merge(store: Store, request: Header, body: bytes) -> Patch:
-    return _merged(store, uploaded(request, body))
+    memory, said = uploaded(request, body)
+    added, come = _merged(store, memory)
+    return [], added, set(), come, {quad: said[quad] for quad in added if quad in said}
 
 
 def _replace(store: Store, request: Header, body: bytes) -> Patch:
-    memory, target = uploaded(request, body), request["target"]
+    (memory, said), target = uploaded(request, body), request["target"]
     graph = NamedNode(target) if target else DefaultGraph()
     old = set(store.quads_for_pattern(None, None, None, graph))
     removed = [quad for quad in old if quad not in memory]
     store.clear_graph(graph)
-    _, added, _, come = _merged(store, memory)
-    return removed, [quad for quad in added if quad not in old], set(), come
+    added, come = _merged(store, memory)
+    return removed, [quad for quad in added if quad not in old], set(), come, said
 
 
 def _drop(store: Store, request: Header, body: bytes) -> Patch:
@@ -136,12 +142,13 @@ def _drop(store: Store, request: Header, body: bytes) -> Patch:
     removed = list(store.quads_for_pattern(None, None, None, graph))
     gone = {target} if target and store.contains_named_graph(graph) else set()
     store.remove_graph(graph)
-    return removed, [], gone, set()
+    return removed, [], gone, set(), {}
 
 
-def uploaded(request: Header, body: bytes) -> Store:
+def uploaded(request: Header, body: bytes) -> tuple[Store, Said]:
     """Read every part of an upload into the target graph, its blank nodes made new."""
     target, memory, start = request["target"], Store(), 0
+    said: Said = {}
     graph = NamedNode(target) if target else DefaultGraph()
     if target:
         memory.add_graph(graph)
@@ -150,8 +157,10 @@ def uploaded(request: Header, body: bytes) -> Store:
         for quad in parse(part, _FORMATS[form], base_iri=request["base"], rename_blank_nodes=True):
             if quad.graph_name != DefaultGraph():
                 raise ReservedError("this is a graph, so the upload must not name other graphs")
-            memory.add(Quad(quad.subject, quad.predicate, quad.object, graph))
-    return memory
+            moved = Quad(quad.subject, quad.predicate, quad.object, graph)
+            memory.add(moved)
+            note(said, moved, request.get("forms", False))
+    return memory, said
 
 
 def _graphs(store: Store) -> set[str]:
@@ -163,12 +172,13 @@ def _lines(quads: Iterable[Quad]) -> bytes:
 
 
 def refuse_reserved(quads: Iterable[Quad], graphs: set[str]) -> None:
-    """Raise :class:`ReservedError` where a change touches the journal or nests too deeply."""
-    if JOURNAL.value in graphs:
-        raise ReservedError(f"{JOURNAL.value} is the journal's; use another graph")
+    """Raise :class:`ReservedError` where a change touches the writer's own or nests too deeply."""
+    for graph in _RESERVED:
+        if graph.value in graphs:
+            raise ReservedError(f"{graph.value} is the store's own; use another graph")
     for quad in quads:
-        if quad.graph_name == JOURNAL:
-            raise ReservedError(f"{JOURNAL.value} is the journal's; use another graph")
+        if quad.graph_name in _RESERVED:
+            raise ReservedError(f"{quad.graph_name} is the store's own; use another graph")
         if isinstance(quad.graph_name, BlankNode):
             raise ReservedError("a graph is named by an IRI")
         if _depth(quad.object) > DEEPEST:

@@ -17,6 +17,7 @@ from shiyi.sparql.journal import Journal, Record
 from shiyi.sparql.loading import Loader
 from shiyi.sparql.oxigraph import NO_GRAPHS, Graphs, OxigraphStore, n_quads, parse_n_quads
 from shiyi.sparql.store import QuadStore, WritableStore
+from shiyi.sparql.written import any_form, of_quads
 
 JOURNAL_FILE = "journal.nq"
 JOURNAL = graph("journal")
@@ -90,6 +91,9 @@ class Writer:
             self._finish_earlier()
             if (known := self.journal.find(key)) is not None:
                 return known
+            match = self.store.match
+            if removed and isinstance(self.store, OxigraphStore) and any_form(match):
+                removed = (*removed, *of_quads(match, removed))
             record = self._record(key, who, why, removed, added, graphs)
             self.journal.append(record, _rehearsed(record))
             with suppress(KnowledgeBaseError):
