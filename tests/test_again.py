@@ -82,7 +82,7 @@ def test_the_word_for_scripts_is_another_each_time(site: Site) -> None:
     "headers",
     [
         {"Accept_Language": "zh"}, {"Accept_Encoding": "gzip"}, {"Cookie": "lang=zh"},
-        {"Accept": "text/turtle"},
+        {"Accept": "text/turtle"}, {"Host": "elsewhere.example"},
     ],
 )  # fmt: skip
 def test_who_asks_otherwise_is_answered_apart(site: Site, headers: dict[str, str]) -> None:

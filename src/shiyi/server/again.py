@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 MOST: Final = 24 << 20  # bytes of all answers
 _LARGEST: Final = 1 << 18  # bytes of one
 _BESIDE: Final = 2500  # bytes that one takes beside its body, its head above all
-_ALIKE: Final = (
+_ALIKE: Final = (  # with where it came to, which an answer's addresses may name
     "PATH_INFO", "QUERY_STRING", "HTTP_ACCEPT", "HTTP_ACCEPT_ENCODING", "HTTP_ACCEPT_LANGUAGE",
-    "HTTP_COOKIE",
+    "HTTP_COOKIE", "HTTP_HOST", "SCRIPT_NAME", "wsgi.url_scheme",
 )  # fmt: skip
 _OTHERWISE: Final = ("HTTP_AUTHORIZATION", "HTTP_IF_NONE_MATCH", "HTTP_IF_MODIFIED_SINCE", "HTTP_RANGE")  # fmt: skip
 _COOKIES: Final = frozenset({"", "lang=zh", "lang=en"})
