@@ -1,5 +1,6 @@
 """Effects that add to each other: each is recorded of one thing alone, and none of the two together."""
 
+import heapq
 import itertools
 import re
 from collections.abc import Iterable
@@ -57,12 +58,8 @@ EFFECTS: Final = (
 # the note leaves open which way it goes: it counts only beside a record that does not
 _OPEN: Final = re.compile("或改变|或血药|或诱发|可能影响")
 _MOST: Final = 16  # things of one question
-_MINOR, _UNSURE, _SURE, _MAJOR = (
-    -1,
-    0,
-    1,
-    2,
-)  # how far a record counts; two together have to be sure
+_MOST_NOTED: Final = 256  # interactions of one thing whose notes are read, each from the store
+_MINOR, _UNSURE, _SURE, _MAJOR = range(-1, 3)  # how far a record counts; two have to be sure
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +134,9 @@ def effect_of(safety: Safety, effect: Effect, thing: str) -> Fact | None:
         told = facts.of(each, SHIYI.hasAdverseReaction, SHIYI.hasTherapeuticClass)
         if own := next((f for f in told if effect.is_reaction(f)), None):
             return own
-    met = [f for each in near for f in facts.of(each, SHIYI.interactsWith)]
-    noted = [f for f in met if effect.noted.search(_note(safety, f))]
+    met = (f for each in near for f in facts.of(each, SHIYI.interactsWith))
+    surest = heapq.nsmallest(_MOST_NOTED, met, key=lambda f: (-f.confidence, f.claim))
+    noted = [f for f in surest if effect.noted.search(_note(safety, f))]
     return min(noted, key=lambda f: (-_weight(safety, f), -f.confidence, f.claim), default=None)
 
 
