@@ -57,9 +57,8 @@ def runs(held: dict[str, dict[str, Any]]) -> str:
 def sieges(held: dict[str, dict[str, Any]]) -> str:
     """Give the hostile run, the load and the fuzzing."""
     said = [_siege(held[name]) for name in ("hostile requests", "hostile crowd") if name in held]
-    if load := held.get("load"):
-        said.append(_load(load))
-    said += [_long(held[name]) for name in ("long load", "endurance") if name in held]
+    said += [_load(held[name]) for name in ("load", "peak") if name in held]
+    said += [_long(held[name]) for name in ("load", "endurance") if name in held]
     if safety := held.get("safety"):
         kinds = ", ".join(f"{kind} {count:,}" for kind, count in safety["kinds"].items())
         said.append(
@@ -122,6 +121,8 @@ def _load(load: dict[str, Any]) -> str:
         f"({by_kind}); {steady['shed']:,} told to come again, {steady['faults']} faults; descriptors "
         f"{before['descriptors']:g} to {after['descriptors']:g}. Load of the machine {load['load']}."
     )
+    if "answered_per_second" in load:
+        text += f" {load['answered_per_second']:,.0f} answered a second."
     if rush := load.get("five_times"):
         text += (
             f" Five times as much for ten seconds: {rush['shed']:,} told to come again, {rush['faults']:,} faults, as before "
@@ -140,7 +141,7 @@ def _long(run: dict[str, Any]) -> str:
     told = f", in {len(poor)} minutes; {silent} of them no answer in 30 s" if poor else ""
     return (
         f"- Memory over {run['minutes']:g} minutes at {run['rate']:.0f} requests a second, {how}, with {run['writes']} updates "
-        f"and 1 % hostile, beside other work (load {run['load']}): what the servers have for themselves, without files they map, "
+        f"and 1 % hostile (load of the machine {run['load']}): what the servers have for themselves, without files they map, "
         f"was {sizes[0]:.0f} MiB after the first minute, {sizes[min(4, len(sizes) - 1)]:.0f} after the fifth and {sizes[-1]:.0f} at the end: "
         f"{run['grown_after_5_minutes']:+.1%} after the first five minutes; in the last two thirds {grown['mib_per_hour']:+.0f} "
         f"({grown['from']:+.0f} to {grown['to']:+.0f}, 95 %) MiB an hour, at the end {sizes[-1] - sizes[-4]:+.1f} in three minutes; "
@@ -154,7 +155,7 @@ def _named(run: dict[str, Any]) -> str:
     """Name a run of bench/load.py by what it is for."""
     if run["rate"] < 100:
         return "endurance"
-    return "load" if "five_times" in run else "long load"
+    return "peak" if run["rate"] >= 1000 else "load"
 
 
 def main() -> None:
