@@ -68,7 +68,7 @@ APART: Final = {  # these are no figures of speed, or need what is not here
     "evaluate.py": "make evaluate", "evaluated.py": "a module", "evaluate_bases.py": "a module", "evaluate_tables.py": "a module", "precision.py": "judged by hand",
     "llm_soak.py": "needs the fault server", "grown.py": "a module", "made_up.py": "a module",
     "run.py": "this",
-    "load.py": "needs a server under way", "crowd.py": "a module", "footprint.py": "a module",
+    "load.py": "needs a server under way", "costs.py": "like load.py, by kind of request", "crowd.py": "a module", "footprint.py": "a module",
     "web.py": "needs a browser", "axe.py": "needs a browser",
 }  # fmt: skip
 
@@ -115,6 +115,7 @@ def ran(bench: Bench, arguments: list[str], most: int) -> dict[str, Any]:
     process = subprocess.Popen(  # noqa: S603 - our own scripts
         [sys.executable, str(HERE / bench.script), *arguments], stdout=subprocess.PIPE,
         stderr=subprocess.PIPE, text=True, start_new_session=True,
+        env={"OPENBLAS_NUM_THREADS": "1", **os.environ},  # as `shiyi` and its processes have it
     )  # fmt: skip
     try:
         out, err = process.communicate(timeout=most)
