@@ -117,7 +117,7 @@ def choose(
         ends.setdefault(path.hops[-1].end, []).append(path)
     groups = asked_groups(reading, facts)
     kin = {low for group in groups for low in facts.below(group)}
-    of_group = {iri: paths for iri, paths in ends.items() if _is_of(iri, kin, facts)}
+    of_group = {iri: paths for iri, paths in ends.items() if kin and _is_of(iri, kin, facts)}
     if any(not safety.check(iri, reading.person) for iri in of_group):
         ends = of_group
     asked = bool(reading.seasons or _methods(reading))
@@ -221,10 +221,14 @@ def _judged(
 
 def _supported(reading: Reading, paths: Iterable[Path], safety: Safety) -> list[Path]:
     """Leave out effects rated insufficient or absent; supplements need a rated effect if any has."""
-    kept = [p for p in paths if safety.evidences.supports(p.hops[-1].claim)]
+    effect = SHIYI.isEffectiveFor.value  # the only property whose evidence is so rated
+    kept = [
+        p for p in paths
+        if p.hops[-1].predicate != effect or safety.evidences.supports(p.hops[-1].claim)
+    ]  # fmt: skip
     if not reading.wants(Intent.SUPPLEMENT):
         return kept
-    rated = [p for p in kept if p.hops[-1].predicate == SHIYI.isEffectiveFor.value]
+    rated = [p for p in kept if p.hops[-1].predicate == effect]
     return rated or kept
 
 
