@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import count
 from pathlib import Path
 
 import pytest
@@ -20,12 +19,13 @@ from shiyi.sparql.generations import build_generation
 from shiyi.sparql.journal import Record, read_journal
 from shiyi.sparql.knowledge_base import KnowledgeBase
 from shiyi.sparql.remote_updates import RemoteUpdater
-from shiyi.sparql.updates import Author, Part, Updater
+from shiyi.sparql.updates import Part, Updater
 from shiyi.sparql.writer import JOURNAL
 from shiyi.sparql.written import WRITTEN
 from tests.contracts import A, B, C, P
 from tests.kitchen import stored
 from tests.remote_servers import Server, server
+from tests.updating import author
 
 __all__ = ["server"]  # the fixture
 G = NamedNode("https://example.org/graph")
@@ -36,11 +36,6 @@ START = [
 AGAIN = f"""DROP ALL ; INSERT DATA {{ {A} {P} {B} . {B} {P} {C}, '甘'@zh . {A} {RDF.reifies} <<( {A} {P} {B} )>> .
 GRAPH {G} {{ {A} {P} {C} }} }}"""
 LIMITS = QuerySettings(timeout=10, bytes=200_000)
-_numbers = count()
-
-
-def author() -> Author:
-    return Author(f"key-{next(_numbers)}", "curator", "a test")
 
 
 @pytest.fixture(scope="module")

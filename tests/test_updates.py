@@ -1,8 +1,6 @@
 """Updates and uploads: tried on a copy in a confined worker, journaled, then done at once."""
 
 from collections.abc import Iterator
-from itertools import count
-from pathlib import Path
 
 import pytest
 
@@ -12,31 +10,15 @@ from shiyi.settings import QuerySettings
 from shiyi.sparql.generations import build_generation
 from shiyi.sparql.journal import read_journal
 from shiyi.sparql.knowledge_base import KnowledgeBase
-from shiyi.sparql.updates import Author, Part, Updater
+from shiyi.sparql.updates import Part, Updater
 from shiyi.sparql.using import with_graphs
 from shiyi.sparql.workers import QueryPool
 from tests.contracts import A, B, C, P
+from tests.updating import author, kb, pool
 
+__all__ = ["kb", "pool"]  # the fixtures
 ALL = "SELECT * { { ?s ?p ?o } UNION { GRAPH ?g { ?s ?p ?o } } }"
 INSERT = "INSERT DATA { <urn:a> <urn:p> 01 . GRAPH <urn:g> { <urn:a> <urn:p> _:b } }"
-_numbers = count()
-
-
-def author() -> Author:
-    return Author(f"key-{next(_numbers)}", "curator", "a test")
-
-
-@pytest.fixture
-def kb(tmp_path: Path) -> Iterator[KnowledgeBase]:
-    build_generation(tmp_path / "kb", [], {})
-    with KnowledgeBase.open(tmp_path / "kb", write=True) as opened:
-        yield opened
-
-
-@pytest.fixture
-def pool(kb: KnowledgeBase) -> Iterator[QueryPool]:
-    with QueryPool(kb, QuerySettings(workers=1)) as opened:
-        yield opened
 
 
 @pytest.fixture

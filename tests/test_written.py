@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Iterable, Iterator
-from itertools import count
 from pathlib import Path
 
 import pytest
@@ -20,10 +19,12 @@ from shiyi.sparql.backups import back_up, restore
 from shiyi.sparql.generations import build_generation
 from shiyi.sparql.knowledge_base import KnowledgeBase
 from shiyi.sparql.results import ResultFormat
-from shiyi.sparql.updates import Author, Part, Updater
+from shiyi.sparql.updates import Part, Updater
 from shiyi.sparql.workers import QueryPool
 from shiyi.sparql.written import WRITTEN, any_form, by_value, folded, kept, written_lines
+from tests.updating import author, kb, pool
 
+__all__ = ["kb", "pool"]  # the fixtures
 XSD = "http://www.w3.org/2001/XMLSchema#"
 HEAD = f"PREFIX xsd: <{XSD}> PREFIX : <https://e.org/> "
 A, P = NamedNode("https://e.org/a"), NamedNode("https://e.org/p")
@@ -38,7 +39,6 @@ BY_FORM = (
     "string", "normalizedString", "token", "language", "Name", "NCName", "NMTOKEN", "anyURI",
     "hexBinary", "base64Binary", "QName", "NOTATION", "anySimpleType", "precisionDecimal",
 )  # fmt: skip
-_numbers = count()
 
 
 def literals() -> st.SearchStrategy[Literal]:
@@ -86,28 +86,11 @@ def test_what_shiyi_itself_writes_costs_no_question_to_the_engine(kind: str, for
 
 
 @pytest.fixture
-def kb(tmp_path: Path) -> Iterator[KnowledgeBase]:
-    build_generation(tmp_path / "kb", [], {})
-    with KnowledgeBase.open(tmp_path / "kb", write=True) as opened:
-        yield opened
-
-
-@pytest.fixture
-def pool(kb: KnowledgeBase) -> Iterator[QueryPool]:
-    with QueryPool(kb, QuerySettings(workers=1)) as opened:
-        yield opened
-
-
-@pytest.fixture
 def updater(kb: KnowledgeBase, pool: QueryPool) -> Iterator[Updater]:
     made = Updater(kb, QuerySettings(timeout=20), pool.expire)
     pool.seen.shortcut = made.snapshot
     yield made
     made.close()
-
-
-def author() -> Author:
-    return Author(f"key-{next(_numbers)}", "curator", "a test")
 
 
 def put(updater: Updater, graph: str, turtle: str) -> None:

@@ -1,0 +1,35 @@
+"""What tests of updates share: an empty base that is written to, its workers, and an author."""
+
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from shiyi.settings import QuerySettings
+from shiyi.sparql.generations import build_generation
+from shiyi.sparql.knowledge_base import KnowledgeBase
+from shiyi.sparql.updates import Author
+from shiyi.sparql.workers import QueryPool
+
+_numbers = count()
+
+
+def author() -> Author:
+    """Give a curator with a key of its own."""
+    return Author(f"key-{next(_numbers)}", "curator", "a test")
+
+
+@pytest.fixture
+def kb(tmp_path: Path) -> Iterator[KnowledgeBase]:
+    """An empty base, open for writing."""
+    build_generation(tmp_path / "kb", [], {})
+    with KnowledgeBase.open(tmp_path / "kb", write=True) as opened:
+        yield opened
+
+
+@pytest.fixture
+def pool(kb: KnowledgeBase) -> Iterator[QueryPool]:
+    """One confined worker over it."""
+    with QueryPool(kb, QuerySettings(workers=1)) as opened:
+        yield opened
