@@ -67,6 +67,13 @@ def children(pid: int) -> set[int]:
     return {int(each) for each in said.split()}
 
 
+def test_who_asks_does_not_say_where_pages_lie(readers: tuple[str, int]) -> None:
+    line = http.client.HTTPConnection(readers[0].removeprefix("http://"), timeout=20)
+    line.request("GET", "/elsewhere/browse", headers={"SCRIPT_NAME": "/elsewhere"})
+    assert line.getresponse().status == 404
+    line.close()
+
+
 def test_readers_are_started_anew_without_losing_a_request(readers: tuple[str, int]) -> None:
     address, pid = readers
     before, failures, served = children(pid), list[str](), 0

@@ -21,6 +21,9 @@ graceful_timeout = 60
 keepalive = 75  # above the 60 s of the proxy: else a line closes just as a request comes
 _DEALT = 100  # replies of which one ends its connection, so that the next is dealt to who is free
 control_socket_disable = True  # signals do
+forwarder_headers = (
+    ""  # else who asks from this machine says by SCRIPT_NAME where pages' links lead
+)
 preload_app = False  # an open store and its threads do not survive a fork
 raw_env = [
     "SHIYI_READ_ONLY=1",

@@ -27,7 +27,10 @@ _ALIKE: Final = (  # with where it came to, which an answer's addresses may name
     "PATH_INFO", "QUERY_STRING", "HTTP_ACCEPT", "HTTP_ACCEPT_ENCODING", "HTTP_ACCEPT_LANGUAGE",
     "HTTP_COOKIE", "HTTP_HOST", "SCRIPT_NAME", "wsgi.url_scheme",
 )  # fmt: skip
-_OTHERWISE: Final = ("HTTP_AUTHORIZATION", "HTTP_IF_NONE_MATCH", "HTTP_IF_MODIFIED_SINCE", "HTTP_RANGE")  # fmt: skip
+_OTHERWISE: Final = (
+    "HTTP_AUTHORIZATION", "HTTP_IF_MATCH", "HTTP_IF_NONE_MATCH", "HTTP_IF_MODIFIED_SINCE",
+    "HTTP_RANGE",
+)  # fmt: skip
 _COOKIES: Final = frozenset({"", "lang=zh", "lang=en"})
 _OF_EACH: Final = frozenset({POLICY, "Server-Timing", "Date"})
 Key = tuple[str, ...]

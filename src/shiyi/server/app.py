@@ -136,7 +136,7 @@ def _other_language() -> str:
     """Give this page's address in the other language."""
     pairs = [(key, value) for key, value in request.args.items(multi=True) if key != "lang"]
     pairs.append(("lang", "en" if chosen_language() == "zh" else "zh"))
-    path = request.path if request.method == "GET" and request.endpoint else "/"
+    path = request.path if request.method in {"GET", "HEAD"} and request.endpoint else "/"
     # two slashes in front would name another host
     return "/" + quote(path.lstrip("/")) + "?" + urlencode(pairs)
 

@@ -110,7 +110,8 @@ class Kept:
         return response
 
     def _page(self, make: Callable[[], str]) -> Page:
-        key = (request.full_path, chosen_language())
+        asked = request.query_string.decode("latin-1")
+        key = (request.root_path, request.path, asked, chosen_language())
         with self._lock:
             self._forget_if_changed()
             version, found = self._version, self._pages.find(key)

@@ -19,7 +19,7 @@ _LEVEL: Final = 3  # of zstd: 0.05 ms to pack a page, 0.02 ms to unpack it
 _MODELS: Final = 2  # pages of a kind, after which the next are packed by what they say alike
 _LONGEST: Final = 1 << 16  # bytes of a model
 _BESIDE: Final = 300  # bytes that a page takes beside its own and its address
-Key = tuple[str, str]  # address and language
+Key = tuple[str, ...]  # the parts of an address, and the language
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,4 +97,4 @@ class KeptPages:
 
 
 def _size(key: Key, page: Page) -> int:
-    return len(page.packed) + len(key[0]) + _BESIDE
+    return len(page.packed) + sum(map(len, key)) + _BESIDE
