@@ -11,7 +11,7 @@ import json
 import resource
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 
 import numpy as np
@@ -21,7 +21,7 @@ from made_up import SAID, SKEW
 from shiyi.answering.ranking import diverse, whole_scores
 from shiyi.model.path import Hop, Path, RelationPath, Step
 from shiyi.model.strings import Picked, Strings
-from shiyi.reasoning.hub_walk import importance_of, leading, ways_along
+from shiyi.reasoning.hub_walk import best_through, importance_of, ways_along
 from shiyi.reasoning.projection import Projection
 from shiyi.settings import PageRankSettings
 
@@ -58,27 +58,25 @@ def made(relations: int, concepts: int) -> Projection:
     )  # fmt: skip
 
 
-Retrieve = Callable[[list[RelationPath], str], list[Path]]
+Retrieve = Callable[[list[RelationPath], str], Iterable[Path]]  # best first
 
 
 def ours(projection: Projection, rank: dict[str, float]) -> Retrieve:
-    """Score every path over arrays; make values of those that may be among the ten."""
+    """Score every path over arrays; make values of those that are looked at for the ten."""
     importance = importance_of(projection, rank)
 
-    def retrieve(plans: list[RelationPath], start: str) -> list[Path]:
+    def retrieve(plans: list[RelationPath], start: str) -> Iterator[Path]:
         found = [ways_along(projection, plan, (start,)) for plan in plans]
         score = np.concatenate([
             whole_scores("mean_entities", ways.held(), tuple(importance[c] for c in ways.nodes[1:]))
             for ways in found
         ])  # fmt: skip
         middle = np.concatenate([ways.nodes[-2] for ways in found])
-        best = leading(middle, np.argsort(-score, kind="stable"), THROUGH)[:KEPT].tolist()
+        best = best_through(middle, score, THROUGH, KEPT).tolist()
         first = np.cumsum([0, *map(len, found)])
         of = (np.searchsorted(first, best, side="right") - 1).tolist()
-        return [
-            found[i].path(row - int(first[i]), float(score[row]))
-            for i, row in zip(of, best, strict=True)
-        ]
+        for i, row in zip(of, best, strict=True):
+            yield from found[i].paths([row - int(first[i])], [float(score[row])])
 
     return retrieve
 
@@ -108,7 +106,11 @@ def with_networkx(projection: Projection, rank: dict[str, float]) -> Retrieve:
             for path in walk(plan, (*taken, hop), (*seen, hop.end), score + hop.confidence * rank[hop.end])
         ]  # fmt: skip
 
-    return lambda plans, start: [p for plan in plans for p in walk(plan, (), (start,), 0.0)]
+    def retrieve(plans: list[RelationPath], start: str) -> list[Path]:
+        every = [path for plan in plans for path in walk(plan, (), (start,), 0.0)]
+        return sorted(every, key=lambda path: -path.score)
+
+    return retrieve
 
 
 def timed(
@@ -118,8 +120,7 @@ def timed(
     spent, scores = list[float](), list[list[float]]()
     for start, plans in asked:
         started = time.process_time()
-        every = sorted(retrieve(plans, start), key=lambda path: -path.score)
-        shown = diverse(every, SHOWN)
+        shown = diverse(retrieve(plans, start), SHOWN)
         spent.append((time.process_time() - started) * 1000)
         scores.append([round(path.score, 9) for path in shown])
     return spent, scores

@@ -8,7 +8,14 @@ import pytest
 from shiyi.answering.ranking import SCORERS, mean_entities, whole_scores
 from shiyi.errors import RangeError
 from shiyi.model.path import Step
-from shiyi.reasoning.hub_walk import Bools, best_paths, importance_of, leading, ways_along
+from shiyi.reasoning.hub_walk import (
+    Bools,
+    best_paths,
+    best_through,
+    importance_of,
+    leading,
+    ways_along,
+)
 from shiyi.reasoning.projection import Edge, Ints, Projection
 
 STEPS = [Step(name, forward) for name in ("p", "q") for forward in (True, False)]
@@ -74,7 +81,9 @@ def test_a_hop_may_be_refused_by_where_it_starts_and_ends(seed: int) -> None:
         for path in walked
         if path.weakest >= 0.1 and int(path.hops[0].end[1:]) % 2 == 0
     }
-    assert {tuple(h.claim for h in found.path(i).hops) for i in range(len(found))} == expected
+    assert {
+        tuple(h.claim for h in path.hops) for path in found.paths(range(len(found)))
+    } == expected
     assert not found.cut
 
 
@@ -86,8 +95,8 @@ def test_three_hops_from_a_hub_are_bounded_and_keep_the_surest() -> None:
     whole, cut = (ways_along(projection, plan, ("n0",), widest=w) for w in (10**7, 2000))
     assert (whole.cut, cut.cut) == (False, True)
     assert 0 < len(cut) <= 2000 < len(whole)
-    product = [cut.path(row).hops[0].confidence for row in range(len(cut))]
-    every = [whole.path(row).hops[0].confidence for row in range(len(whole))]
+    product = [path.hops[0].confidence for path in cut.paths(range(len(cut)))]
+    every = [path.hops[0].confidence for path in whole.paths(range(len(whole)))]
     assert sum(product) / len(product) > sum(every) / len(every)
 
 
@@ -99,10 +108,37 @@ def test_scores_over_columns_are_those_of_each_path(name: str) -> None:
     importance = importance_of(projection, rank)
     ranks = tuple(importance[column] for column in ways.nodes[1:])
     scores = whole_scores(name, ways.held(), ranks)
-    each = [SCORERS[name](ways.path(row), rank) for row in range(len(ways))]
+    each = [SCORERS[name](path, rank) for path in ways.paths(range(len(ways)))]
     assert scores.tolist() == pytest.approx(each)
 
 
 def test_the_first_of_each_group_are_taken_in_order() -> None:
     groups = np.array([7, 7, 3, 7, 3, 3])
     assert leading(groups, np.array([5, 0, 3, 1, 2, 4]), 2).tolist() == [5, 0, 3, 2]
+
+
+@pytest.mark.parametrize("groups", [2, 40, 4000])
+def test_the_best_rows_are_those_of_all_put_in_order(groups: int) -> None:
+    draw = np.random.default_rng(groups)
+    group, score = draw.integers(0, groups, 9000), np.round(draw.random(9000), 2)  # many are equal
+    for through, most in ((3, 50), (12, 300), (1, 9000)):
+        expected = leading(group, np.argsort(-score, kind="stable"), through)[:most]
+        assert best_through(group, score, through, most).tolist() == expected.tolist()
+
+
+def test_claims_are_listed_by_node_and_property_on_either_side() -> None:
+    projection = graph(4)
+    ends = {
+        True: (projection.source, projection.target),
+        False: (projection.target, projection.source),
+    }
+    every = np.arange(len(projection.nodes), dtype=np.int32)
+    for forward, (near, _) in ends.items():
+        for kind, name in enumerate(projection.predicates):
+            origin, edges = projection.leaving(every, Step(name, forward))
+            expected = [
+                (n, e)
+                for n in every
+                for e in np.flatnonzero((near == n) & (projection.kind == kind))
+            ]
+            assert list(zip(origin.tolist(), edges.tolist(), strict=True)) == expected

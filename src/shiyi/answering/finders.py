@@ -13,7 +13,16 @@ from shiyi.answering.planning import Planner
 from shiyi.answering.ranking import whole_scores
 from shiyi.model.path import Path, RelationPath, Step
 from shiyi.model.rdf import NamedNode, local_name
-from shiyi.reasoning.hub_walk import Bools, Floats, Ways, importance_of, leading, ways_along
+from shiyi.reasoning.hub_walk import (
+    Bools,
+    Floats,
+    Places,
+    Ways,
+    best_through,
+    importance_of,
+    leading,
+    ways_along,
+)
 from shiyi.reasoning.projection import Ints, Projection
 from shiyi.sparql.path_query import find_paths, path_query
 from shiyi.sparql.store import QuadStore
@@ -111,11 +120,11 @@ class ProjectionFinder:
         """Give all paths where they are few, else those that may be suggested or shown."""
         found = [self._ways(path, seeds, sought) for path, seeds in errands]
         if sum(map(len, found)) <= _ALL:
-            kept: Iterable[Iterable[int]] = [range(len(ways)) for ways in found]
+            kept: Iterable[Sequence[int] | Places] = [range(len(ways)) for ways in found]
         else:
             kept = self._kept(found, sought)
         return [
-            Gathered(tuple(ways.path(row) for row in rows), len(ways), ways.cut)
+            Gathered(tuple(ways.paths(rows)), len(ways), ways.cut)
             for ways, rows in zip(found, kept, strict=True)
         ]
 
@@ -169,15 +178,14 @@ class ProjectionFinder:
     def _kind(self) -> Ints:
         return self._kinds[1]
 
-    def _kept(self, found: Sequence[Ways], sought: Sought) -> Iterator[list[int]]:
+    def _kept(self, found: Sequence[Ways], sought: Sought) -> Iterator[Places]:
         """Choose among the paths of all errands together."""
         first, middle, end, score, worth = (
             np.concatenate(column)
             for column in zip(*(self._columns(ways, sought) for ways in found), strict=True)
         )
         favoured = np.isin(end, self.projection.places(sought.favoured))
-        kept = leading(middle, np.argsort(-score, kind="stable"), _THROUGH)[:_BEST]
-        parts = [kept]
+        parts = [best_through(middle, score, _THROUGH, _BEST)]
         for group in (favoured, ~favoured):
             rows = np.flatnonzero(group)
             rows = rows[np.argsort(-worth[rows], kind="stable")]
@@ -188,8 +196,7 @@ class ProjectionFinder:
         chosen = np.unique(np.concatenate(parts))
         bounds = np.cumsum([0, *map(len, found)])
         for low, high in pairwise(bounds.tolist()):
-            inside = chosen[(chosen >= low) & (chosen < high)] - low
-            yield [int(row) for row in inside]
+            yield chosen[(chosen >= low) & (chosen < high)] - low
 
     def _columns(self, ways: Ways, sought: Sought) -> tuple[Ints, Ints, Ints, Floats, Floats]:
         held = ways.held()

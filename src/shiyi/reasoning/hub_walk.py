@@ -4,8 +4,9 @@ Only the paths that are kept become values; the score is that of Yaoshi-RAG, (1/
 importance over the n entities of a path.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Final
 
 import numpy as np
@@ -20,6 +21,7 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Places = NDArray[np.int64]
 Admits = Callable[[int, Ints, Ints], Bools]  # which claims the hop at a place may take
+_AMONG: Final = 4  # times as many rows as are wanted, among which they are sought
 WIDEST: Final = 500_000  # ours: claims looked at for one hop; three hops from a hub have no bound
 
 
@@ -45,18 +47,22 @@ class Ways:
         """Give the confidence of each hop, a column for each."""
         return tuple(self.projection.confidence[column] for column in self.claims)
 
-    def path(self, row: int, score: float = 0.0) -> Path:
-        """Make one of them a value."""
-        known = self.projection
-        edges = [int(column[row]) for column in self.claims]
-        hops = tuple(
-            Hop(
-                known.nodes[known.source[e]], step.predicate, known.nodes[known.target[e]],
-                known.claims[e], float(known.confidence[e]), step.forward,
-            )
-            for e, step in zip(edges, self.plan, strict=True)
-        )  # fmt: skip
-        return Path(hops, score)
+    def paths(
+        self, rows: Sequence[int] | Places, scores: Iterable[float] = repeat(0.0)
+    ) -> list[Path]:
+        """Make some of them values, each with its score."""
+        known, hops = self.projection, []
+        for column, step in zip(self.claims, self.plan, strict=True):
+            edges = column[rows].tolist()
+            made = {
+                e: Hop(
+                    known.nodes[known.source[e]], step.predicate, known.nodes[known.target[e]],
+                    known.claims[e], float(known.confidence[e]), step.forward,
+                )
+                for e in {*edges}  # a hop is on many paths
+            }  # fmt: skip
+            hops.append([made[e] for e in edges])
+        return [Path(*made) for made in zip(zip(*hops, strict=True), scores, strict=False)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,16 +94,15 @@ def ways_along(
         raise RangeError("least lies in [0, 1], a path has a hop, and widest is at least 1")
     nodes: list[Ints] = [projection.places(seeds)]
     taken: list[Ints] = []
-    product, cut = np.ones(len(nodes[0])), False
+    cut = False
     for place, step in enumerate(plan):
         counts = projection.degrees(nodes[-1], step)
         if counts.sum() > widest:
-            rows = _likeliest(product, counts, widest)
-            nodes, taken = [c[rows] for c in nodes], [c[rows] for c in taken]
-            product, cut = product[rows], True
+            rows = _likeliest([projection.confidence[c] for c in taken], counts, widest)
+            nodes, taken, cut = [c[rows] for c in nodes], [c[rows] for c in taken], True
         origin, edges = projection.leaving(nodes[-1], step)
         ends = projection.target[edges] if step.forward else projection.source[edges]
-        fresh = projection.confidence[edges] >= least
+        fresh = np.ones(len(edges), bool) if least == 0 else projection.confidence[edges] >= least
         for column in nodes:
             fresh &= column[origin] != ends
         if admits is not None:
@@ -105,13 +110,13 @@ def ways_along(
         origin, edges, ends = origin[fresh], edges[fresh], ends[fresh]
         nodes = [*(column[origin] for column in nodes), ends]
         taken = [*(column[origin] for column in taken), edges]
-        product = product[origin] * projection.confidence[edges]
     return Ways(projection, plan, tuple(nodes), tuple(taken), cut)
 
 
-def _likeliest(product: Floats, counts: Ints, widest: int) -> Ints:
+def _likeliest(held: Sequence[Floats], counts: Ints, widest: int) -> Ints:
     """Take the surest rows that together have no more than ``widest`` claims, in their order."""
-    order = np.argsort(-product, kind="stable")
+    surest = np.prod(held, axis=0) if held else np.ones(len(counts))
+    order = np.argsort(-surest, kind="stable")
     fitting = np.cumsum(counts[order]) <= widest
     fitting[0] = True
     return np.sort(order[fitting]).astype(np.int32)
@@ -133,7 +138,7 @@ def best_paths(
         score += held * importance[ends]
     score /= len(plan) + 1
     kept = _top(score, ways.claims, most)
-    return Best(tuple(ways.path(row, float(score[row])) for row in kept), len(ways))
+    return Best(tuple(ways.paths(kept, score[kept].tolist())), len(ways))
 
 
 def _top(score: Floats, taken: tuple[Ints, ...], most: int) -> list[int]:
@@ -143,6 +148,22 @@ def _top(score: Floats, taken: tuple[Ints, ...], most: int) -> list[int]:
         chosen = np.flatnonzero(score >= least)
     order = np.lexsort([column[chosen] for column in reversed(taken)] + [-score[chosen]])
     return [int(i) for i in chosen[order][:most]]
+
+
+def best_through(groups: NDArray[np.integer], score: Floats, through: int, most: int) -> Places:
+    """Take the ``most`` best rows, best first, no more than ``through`` of one group."""
+    kept, left = np.empty(0, np.int64), np.arange(len(score))
+    while len(left) and len(kept) < most:
+        there, least = score[left], -np.inf
+        if len(left) > (some := _AMONG * most):  # only the best of them are put in order
+            least = np.partition(there, len(left) - some)[len(left) - some]
+        best = left[there >= least]
+        order = best[np.argsort(-score[best], kind="stable")]
+        kept = leading(groups, np.concatenate((kept, order)), through)
+        named, counts = np.unique(groups[kept], return_counts=True)
+        left = left[there < least]
+        left = left[~np.isin(groups[left], named[counts >= through])]
+    return kept[:most]
 
 
 def leading(groups: NDArray[np.integer], order: Places, most: int) -> Places:

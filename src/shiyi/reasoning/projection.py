@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path as File
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from shiyi.errors import RangeError
 from shiyi.model.mapped import Mapped, words, write
 from shiyi.model.path import Hop, Path, RelationPath, Step
 from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, Triple
+from shiyi.model.steps import ranges
 from shiyi.model.strings import Picked, Strings, least, told, told_apart
 from shiyi.ontology.terms import RDF, SHIYI
 from shiyi.reasoning.pagerank import Ranks, Vector, pagerank
@@ -69,9 +70,8 @@ class Projection:
     confidence: Vector
     ranked: Ranked | None = None  # where it was written with the arrays
     _kind: Mapping[str, int] = field(init=False, repr=False)
-    _out: Ints = field(init=False, repr=False)
-    _in: Ints = field(init=False, repr=False)
-    _by_target: Ints = field(init=False, repr=False)
+    _out: "_Sides" = field(init=False, repr=False)
+    _in: "_Sides" = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.confidence.size and not bool(
@@ -80,13 +80,11 @@ class Projection:
             raise RangeError("a claim's confidence lies in [0, 1]")
         if len({len(self.claims), *map(len, (self.source, self.target, self.kind))}) != 1:
             raise RangeError("an adjacency has one source, target and predicate a claim")
-        bounds = np.arange(len(self.nodes) + 1)
-        by_target = np.argsort(self.target, kind="stable").astype(np.int32)
+        size = len(self.nodes), len(self.predicates)
         for name, value in (
             ("_kind", {iri: i for i, iri in enumerate(self.predicates)}),
-            ("_out", np.searchsorted(self.source, bounds).astype(np.int32)),
-            ("_by_target", by_target),
-            ("_in", np.searchsorted(self.target[by_target], bounds).astype(np.int32)),
+            ("_out", _Sides.of(self.source, self.kind, *size)),
+            ("_in", _Sides.of(self.target, self.kind, *size)),
         ):
             object.__setattr__(self, name, value)
 
@@ -189,14 +187,7 @@ class Projection:
 
     def hops(self, node: str, step: Step) -> Iterator[Hop]:
         """Yield the claims that leave ``node`` along ``step``."""
-        place, kind = self.nodes.place(node), self._kind.get(step.predicate)
-        if place is None or kind is None:
-            return
-        if step.forward:
-            edges: Ints = np.arange(self._out[place], self._out[place + 1], dtype=np.int32)
-        else:
-            edges = self._by_target[self._in[place] : self._in[place + 1]]
-        for i in edges[self.kind[edges] == kind].tolist():
+        for i in self.leaving(self.places((node,)), step)[1].tolist():
             yield Hop(
                 self.nodes[self.source[i]], step.predicate, self.nodes[self.target[i]],
                 self.claims[i], float(self.confidence[i]), step.forward,
@@ -209,7 +200,7 @@ class Projection:
 
     def degrees(self, nodes: Ints, step: Step) -> Ints:
         """Count the claims of each node on the side that ``step`` leaves it by, of any property."""
-        bounds = self._out if step.forward else self._in
+        bounds = (self._out if step.forward else self._in).bounds
         return bounds[nodes + 1] - bounds[nodes]
 
     def leaving(self, nodes: Ints, step: Step) -> tuple[Ints, Ints]:
@@ -218,15 +209,7 @@ class Projection:
         if kind is None or not len(nodes):
             empty = np.empty(0, dtype=np.int32)
             return empty, empty
-        bounds = self._out if step.forward else self._in
-        first, counts = bounds[nodes], bounds[nodes + 1] - bounds[nodes]
-        origin = np.repeat(np.arange(len(nodes), dtype=np.int32), counts)
-        within = np.arange(len(origin)) - np.repeat(np.cumsum(counts) - counts, counts)
-        edges = (np.repeat(first, counts) + within).astype(np.int32)
-        if not step.forward:
-            edges = self._by_target[edges]
-        meant = self.kind[edges] == kind
-        return origin[meant], edges[meant]
+        return (self._out if step.forward else self._in).along(nodes, kind)
 
     def walk(self, path: RelationPath, seeds: Sequence[str], limit: int) -> Walk:
         """Follow ``path`` from ``seeds``, through no node twice; at most ``limit`` paths."""
@@ -249,6 +232,45 @@ class Projection:
                 continue
             for rest in self._follow(path[1:], hop.end, (*seen, hop.end)):
                 yield (hop, *rest)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Sides:
+    """The edges by the node at one side, then by property: those of one property lie together.
+
+    ``keys`` are pairs of a node and a property as one number, ascending, and ``starts`` where the
+    edges of each begin in ``edges``; where that is None, the edges lie so themselves.
+    """
+
+    bounds: Ints
+    keys: NDArray[np.signedinteger[Any]]
+    starts: Ints
+    edges: Ints | None
+    kinds: int
+
+    @classmethod
+    def of(cls, nodes: Ints, kind: Ints, most: int, kinds: int) -> Self:
+        beyond = (most + 1) * kinds  # a pair that no node has, so that one is always found
+        every = nodes.astype(np.min_scalar_type(-beyond)) * kinds + kind
+        edges = None
+        if np.any(np.diff(every) < 0):
+            edges = np.argsort(every, kind="stable").astype(np.int32)
+            every = every[edges]
+        starts = np.flatnonzero(np.diff(every, prepend=-1))
+        bounds = np.cumsum(np.bincount(nodes + 1, minlength=most + 1))
+        keys = np.append(every[starts], every.dtype.type(beyond))
+        starts = np.append(starts, [len(every)] * 2)
+        return cls(bounds.astype(np.int32), keys, starts.astype(np.int32), edges, kinds)
+
+    def along(self, nodes: Ints, kind: int) -> tuple[Ints, Ints]:
+        """List the edges of some nodes by one property: place in ``nodes``, and edge."""
+        wanted = nodes.astype(self.keys.dtype) * self.kinds + kind
+        at = np.searchsorted(self.keys, wanted)
+        first = self.starts[at]
+        counts = (self.starts[at + 1] - first) * (self.keys[at] == wanted)
+        origin = np.repeat(np.arange(len(nodes), dtype=np.int32), counts)
+        found = ranges(first, counts)
+        return origin, found.astype(np.int32) if self.edges is None else self.edges[found]
 
 
 def accepted_edges(store: QuadStore) -> Iterator[Edge]:
