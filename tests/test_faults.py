@@ -5,6 +5,7 @@ import random
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -113,7 +114,25 @@ def test_builds_killed_at_random_leave_a_whole_base(tmp_path: Path) -> None:
     assert len(list((tmp_path / "generations").iterdir())) == 2
 
 
-def test_readers_beside_a_busy_writer_see_one_whole_moment(tmp_path: Path) -> None:
+ELSEWHERE = Path("/dev/shm")  # noqa: S108 - a file system of its own, where it is there
+
+
+@pytest.fixture(params=["beside the store", "on another file system"])
+def snapshots(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[bool]:
+    """Let the snapshots of ``tmp_path`` lie somewhere; tell whether they can be links."""
+    if request.param == "beside the store":
+        yield True
+        return
+    if not ELSEWHERE.is_dir() or ELSEWHERE.stat().st_dev == tmp_path.stat().st_dev:
+        pytest.skip("there is no other file system")
+    with tempfile.TemporaryDirectory(dir=ELSEWHERE) as folder:
+        (tmp_path / "snapshots").symlink_to(folder)
+        yield False
+
+
+def test_readers_beside_a_busy_writer_see_one_whole_moment(
+    tmp_path: Path, snapshots: bool, caplog: pytest.LogCaptureFixture
+) -> None:
     build_generation(tmp_path, [], {})
     process = child(WRITER, str(tmp_path))
     assert process.stdout is not None
@@ -128,6 +147,10 @@ def test_readers_beside_a_busy_writer_see_one_whole_moment(tmp_path: Path) -> No
     finally:
         process.kill()
         process.communicate()
+    assert list((tmp_path / "snapshots").iterdir()) == []
+    told = [each.getMessage() for each in caplog.records if "whole copy" in each.getMessage()]
+    assert len(told) == (0 if snapshots else 1)
+    assert all("one file system" in each for each in told)
 
 
 def test_a_killed_reader_leaves_nothing_behind_for_long(small_kb: Path) -> None:

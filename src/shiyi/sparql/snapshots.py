@@ -2,13 +2,15 @@
 
 import errno
 import fcntl
+import logging
 import os
 import secrets
 import shutil
 import time
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import Self
+from typing import Final, Self
 
 from shiyi.errors import KnowledgeBaseError
 from shiyi.sparql.durable import alone_in
@@ -17,6 +19,11 @@ from shiyi.sparql.oxigraph import OxigraphStore
 _TRIES = 20  # a writer may delete a file between two of our links; then we look again
 _PAUSE = 0.05  # seconds
 _UNWRITABLE = {errno.EACCES, errno.EPERM, errno.EROFS}
+_UNLINKABLE = {errno.EXDEV, errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
+_FULL = {errno.ENOSPC, errno.EDQUOT}
+_CHANGING = "*.log"  # which a writer appends to; other files of a store never change
+_KINDS = (_CHANGING, "*.sst", "*.blob")
+_LOG: Final = logging.getLogger("shiyi")
 
 
 @dataclass(slots=True)
@@ -59,6 +66,11 @@ class Snapshot:
                 return snapshot._filled(folder)
             except (KnowledgeBaseError, OSError) as fault:
                 shutil.rmtree(snapshot.path, ignore_errors=True)
+                if isinstance(fault, OSError) and fault.errno in _FULL:
+                    snapshot.remove()
+                    raise KnowledgeBaseError(
+                        f"no snapshot could be made in {home}: {fault}; make room there"
+                    ) from fault
                 if not left:
                     snapshot.remove()
                     raise KnowledgeBaseError(
@@ -80,7 +92,7 @@ class Snapshot:
         copy.path.mkdir()
         for file in self.path.iterdir():
             if file.suffix in {".sst", ".blob"}:  # these never change
-                os.link(file, copy.path / file.name)
+                _bring(file, copy.path / file.name)
             elif file.is_dir():
                 shutil.copytree(file, copy.path / file.name)
             elif file.name != "LOCK":
@@ -127,24 +139,58 @@ def _copy_store(folder: Path, copy: Path) -> None:
     stands in the log alone.
     """
     copy.mkdir()
-    _link(folder, copy, ("*.log", "*.sst", "*.blob"))
+    linked = _bring_all(folder, copy)
     manifest = (folder / "CURRENT").read_text(encoding="ascii").strip()
     for name in (manifest, "CURRENT", "IDENTITY", *(p.name for p in folder.glob("OPTIONS-*"))):
         shutil.copyfile(folder / name, copy / name)
-    _link(folder, copy, ("*.log", "*.sst", "*.blob"))
-    for log in copy.glob("*.log"):
+    linked = _bring_all(folder, copy) and linked
+    for log in copy.glob(_CHANGING):
         frozen = log.with_suffix(".copy")
-        shutil.copyfile(log, frozen)
+        shutil.copyfile(log if linked else folder / log.name, frozen)
         frozen.replace(log)
     if (folder / "CURRENT").read_text(encoding="ascii").strip() != manifest:
         raise FileNotFoundError("the store was opened anew while it was copied")
 
 
-def _link(folder: Path, copy: Path, kinds: tuple[str, ...]) -> None:
-    for kind in kinds:
+def _bring_all(folder: Path, copy: Path) -> bool:
+    """Bring what is not in the copy yet, or has grown since; tell whether all were links."""
+    linked = True
+    for kind in _KINDS:
         for file in folder.glob(kind):
-            if not (copy / file.name).exists():
-                os.link(file, copy / file.name)
+            if not _is_there(file, copy / file.name):
+                linked = _bring(file, copy / file.name) and linked
+    return linked
+
+
+def _is_there(file: Path, there: Path) -> bool:
+    if not there.exists():
+        return False
+    return there.samefile(file) or there.stat().st_size == file.stat().st_size
+
+
+def _bring(file: Path, there: Path) -> bool:
+    """Link a file, or copy it where there are no links; tell whether it is a link."""
+    try:
+        os.link(file, there)
+    except FileExistsError:  # an earlier copy that is shorter
+        pass
+    except OSError as fault:
+        if fault.errno not in _UNLINKABLE:
+            raise
+        _tell(there.parent.parent, str(fault.strerror))
+    else:
+        return True
+    shutil.copyfile(file, there)
+    return False
+
+
+@cache
+def _tell(home: Path, why: str) -> None:
+    """Say once what is slower and larger than it need be."""
+    _LOG.warning(
+        "no file of the store can be linked to %s (%s): each snapshot is a whole copy; "
+        "let both lie on one file system that has hard links", home, why,
+    )  # fmt: skip
 
 
 def remove_leftovers(home: Path) -> int:
