@@ -9,6 +9,7 @@ from pathlib import Path
 
 from shiyi.server.app import create_app
 from shiyi.server.heaps import settle
+from shiyi.server.logs import speak
 from shiyi.server.opening import open_site
 from shiyi.server.warming import warm, warm_first
 from shiyi.settings import Settings
@@ -19,6 +20,7 @@ _SETTINGS = Settings.read(
 )
 _READ_ONLY = os.environ.get("SHIYI_READ_ONLY", "") == "1"
 
+speak(_SETTINGS.server.log)
 app = create_app(open_site(_SETTINGS.kb, _SETTINGS, _READ_ONLY), _SETTINGS)
 if os.environ.get("SHIYI_STOOD_IN_FOR", "") == "1":
     warm_first(app)  # else what is made would keep the first minutes' readers waiting

@@ -212,6 +212,8 @@ class ServerSettings:
     queue: int = 64  # requests that may wait for a thread; more are told to come again (ours)
     max_body_bytes: int = 1_000_000
     proxies: int = 0  # reverse proxies before the server; what they say of the asker is believed
+    log: str = "text"  # what the server says on standard error; json: an object a line
+    slow: float = 2.0  # seconds from which a request and a query are noted as slow; 0: none
     releases: str = ""  # folder of the releases served; empty: releases/ in the knowledge base
     restricted: bool = False  # whether others than this machine may read restricted sources
 

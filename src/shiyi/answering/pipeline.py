@@ -30,6 +30,7 @@ from shiyi.linking.normalise import language_of
 from shiyi.model.answer import Answer, Recommendation, Trace
 from shiyi.model.path import Path
 from shiyi.model.profile import Profile
+from shiyi.model.tally import TALLY
 from shiyi.ontology.terms import SHIYI
 from shiyi.prompts.chat import ChatModel
 from shiyi.prompts.recording import Recorder
@@ -52,6 +53,7 @@ class Clock:
         """Book the time since the last lap."""
         now = time.perf_counter()
         self.spent[name] = self.spent.get(name, 0.0) + (now - self._since) * 1000
+        TALLY.took("answer_seconds", name, now - self._since)
         self._since = now
 
 
@@ -100,6 +102,7 @@ def ask(
         not composed.citations and not part.warnings, tuple(part.missing), None,
         _trace(reading, differential, retrieved, composed, clock, asked),
     )  # fmt: skip
+    TALLY.add("answers", "abstained" if answer.abstained else method)
     if listener is not None:
         listener.drafted(answer)
     if recorder is None:

@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from shiyi.errors import BusyError, OutsideError, ReplyError
+from shiyi.model.tally import TALLY
 from shiyi.prompts.chat import Completion, Heard
 from shiyi.prompts.unfolding import StreamedCompletion
 from shiyi.settings import ModelSettings
@@ -75,6 +76,25 @@ class OpenAIChatModel:
             self._idle.pop().close()
 
     def _within(self, client: "OpenAI", prompt: str, heard: Heard | None = None) -> Completion:
+        """Ask, and count how it ended, how long it took and what it cost."""
+        began, ended = time.monotonic(), "answered"
+        try:
+            said = self._in_time(client, prompt, heard)
+        except OutsideError as fault:
+            ended = type(fault).__name__
+            raise
+        finally:
+            TALLY.add("model_calls", ended)
+            TALLY.took("model_seconds", ended, time.monotonic() - began)
+        for kind, tokens, price in (
+            ("prompt", said.prompt_tokens, self.settings.price_prompt),
+            ("completion", said.completion_tokens, self.settings.price_completion),
+        ):
+            TALLY.add("model_tokens", kind, tokens)
+            TALLY.add("model_cost", kind, tokens * price / 1_000_000)
+        return said
+
+    def _in_time(self, client: "OpenAI", prompt: str, heard: Heard | None) -> Completion:
         outcome: list[Completion | OutsideError] = []
         over = threading.Event()
 

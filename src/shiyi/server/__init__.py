@@ -15,10 +15,12 @@ def serve(settings: Settings, read_only: bool = False) -> None:
     """
     from shiyi.server.app import create_app
     from shiyi.server.app import serve as serve_app
+    from shiyi.server.logs import speak
     from shiyi.server.opening import open_site
     from shiyi.server.restricted import check_audience
 
     chosen = settings.server
+    speak(chosen.log)
     site = open_site(settings.kb, settings, read_only)
     try:
         check_audience(site.store, chosen)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from flask import Response, g, request
 
+from shiyi.model.tally import TALLY
 from shiyi.server.policy import POLICY, new_word, policy
 from shiyi.server.turnstile import Turnstile
 
@@ -62,6 +63,7 @@ class Again:
         found = self._find(key) if key else None
         if found is None:
             return self._app(environ, start)
+        TALLY.add("cache_hits", "answers")
         seconds = time.perf_counter() - began
         head = [
             *found.head,

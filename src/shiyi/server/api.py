@@ -42,9 +42,7 @@ def api(site: Site, metrics: Metrics, kept: Kept) -> Blueprint:
     def ask() -> Response:
         said = body(_ASK_FIELDS)
         turn = _asked(site, said)
-        answer = turn.answer
-        metrics.event("answers", "abstained" if answer.abstained else answer.method)
-        return as_json(answer.to_json() | {"context": turn.context.to_json()})
+        return as_json(turn.answer.to_json() | {"context": turn.context.to_json()})
 
     @routes.get("/ask")
     def answer_json() -> Response:

@@ -46,6 +46,7 @@ from shiyi.server.warming import warm
 from shiyi.server.wording import catalogue, chosen_language, localise
 from shiyi.settings import Settings
 
+_LOG: Final = logging.getLogger("shiyi")
 _SWITCH: Final = 0.002  # seconds a thread keeps the others waiting: 5 ms show at the slow end, less costs many clients
 DEFAULT_QUERY: Final = """PREFIX shiyi: <https://w3id.org/shiyi/vocab#>
 PREFIX skos: <http://www.w3.org/2004/02/skos/core#>
@@ -88,7 +89,7 @@ def create_app(site: Site | Path, settings: Settings | None = None) -> Flask:
     metrics, limits = Metrics(), site.settings.server
     kept = Kept(readers, known_to(readers))
     problems.register(app)
-    guard.register(app, metrics, readers.version, limits.queue)
+    guard.register(app, metrics, readers.version, limits)
     if limits.proxies:
         app.wsgi_app = ProxyFix(app.wsgi_app, x_for=limits.proxies, x_proto=limits.proxies)  # type: ignore[method-assign]
     for routes in (
@@ -160,7 +161,7 @@ def serve(app: Flask, host: str, port: int, threads: int) -> None:
             server.channel_class = Channel
             Doorkeeper(server)
             guard.admit(app, lambda: len(server.task_dispatcher.queue), Channel.waited)
-            sys.stderr.write(f"Shiyi serves {site.release[:19]} at http://{host}:{port}\n")
+            _LOG.info("Shiyi serves %s at http://%s:%d", site.release[:19], host, port)
             warm(app)
             give_back()
             settle()

@@ -1,5 +1,6 @@
 """What every response carries: a strict policy for browsers, sharing rules, compression, counts."""
 
+import logging
 import time
 from collections.abc import Callable
 from typing import Final
@@ -12,6 +13,7 @@ from shiyi.server.packing import Packed, pack
 from shiyi.server.policy import POLICY, new_word, policy
 from shiyi.server.turnstile import Turnstile
 from shiyi.server.wording import COOKIE, LANGUAGES
+from shiyi.settings import ServerSettings
 
 _OPEN_PATHS: Final = (
     "/sparql",
@@ -29,6 +31,7 @@ _SAME: Final = (
     ("Cross-Origin-Opener-Policy", "same-origin"),
 )  # fmt: skip
 _YEAR: Final = 31_536_000
+_LOG: Final = logging.getLogger("shiyi")
 
 
 def nonce() -> str:
@@ -38,12 +41,14 @@ def nonce() -> str:
     return str(g.nonce)
 
 
-def register(app: Flask, metrics: Metrics, version: Callable[[], int], most: int) -> None:
+def register(
+    app: Flask, metrics: Metrics, version: Callable[[], int], settings: ServerSettings
+) -> None:
     """Dress every response of ``app``; the order matters: counted, guarded, then packed.
 
-    What is kept of a ``version`` is answered before the application; ``most`` requests may wait.
+    What is kept of a ``version`` is answered before the application; ``server.queue`` requests may wait.
     """
-    turnstile = app.extensions["shiyi.turnstile"] = Turnstile(metrics, most)
+    turnstile = app.extensions["shiyi.turnstile"] = Turnstile(metrics, settings.queue)
     again = app.extensions["shiyi.again"] = Again(app.wsgi_app, turnstile, version)
     app.wsgi_app, packed = again, Packed()  # type: ignore[assignment, method-assign]
 
@@ -64,6 +69,12 @@ def register(app: Flask, metrics: Metrics, version: Callable[[], int], most: int
         seconds = time.perf_counter() - g.get("started", time.perf_counter())
         route = request.url_rule.rule if request.url_rule else "none"
         turnstile.took(route, request.method, response.status_code, request.remote_addr, seconds)
+        if 0 < settings.slow <= seconds:
+            metrics.event("slow", "request")
+            _LOG.warning("slow request", extra={
+                "route": route, "method": request.method, "status": response.status_code,
+                "ms": round(seconds * 1000),
+            })  # fmt: skip
         response.headers["Server-Timing"] = f"app;dur={seconds * 1000:.1f}"
         again.keep(response)
         return response

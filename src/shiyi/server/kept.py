@@ -8,6 +8,7 @@ from typing import Final, TypeVar, cast
 
 from flask import Response, request
 
+from shiyi.model.tally import TALLY
 from shiyi.server.again import lasts
 from shiyi.server.kept_pages import MOST, KeptPages, Page
 from shiyi.server.known import Known
@@ -115,6 +116,7 @@ class Kept:
         with self._lock:
             self._forget_if_changed()
             version, found = self._version, self._pages.find(key)
+        TALLY.add("cache_misses" if found is None else "cache_hits", "pages")
         if found is None:
             kind = request.endpoint or ""
             found = self._pages.made(kind, make().encode())

@@ -66,7 +66,7 @@ def open_site(path: Path, settings: Settings, read_only: bool = False) -> Site:
     named = model_from(settings.models, os.environ)
     model = Remembered(named) if named else None
     curation = Curation.open(base, settings)
-    log = QueryLog(path) if settings.query.log else None
+    log = QueryLog(path, slow=settings.server.slow) if settings.query.log else None
     if curation.changes:
         refresher = _kept_in_step(base, settings, curation.changes, living, view, pool.expire)
         if writing.updater:

@@ -5,6 +5,7 @@ out, and so are IRIs that are not of the vocabularies used here. The time is tha
 """
 
 import json
+import logging
 import re
 import time
 from collections.abc import Callable, Iterator
@@ -17,7 +18,8 @@ from queue import Empty, SimpleQueue
 from threading import Event, Lock, Thread
 from typing import Final
 
-from shiyi.errors import QueryError, ShiyiError
+from shiyi.errors import QueryError, QueryLimitError, ShiyiError
+from shiyi.model.tally import TALLY
 from shiyi.ontology.terms import PREFIXES
 
 FILE: Final = "queries.jsonl"
@@ -25,6 +27,7 @@ LARGEST: Final = 10_000_000  # bytes; then it begins anew, and the last one is k
 _LONGEST: Final = 2_000  # characters of one query
 _PAUSE: Final = 0.5  # seconds
 _MOST_WAITING: Final = 10_000  # lines
+_WHILE_RUNNING: Final = frozenset({"time", "memory", "rows", "bytes"})  # limits that end a query
 _TOKENS: Final = re.compile(
     r"""(?P<text>'''(?:[^'\\]|\\.|'(?!''))*(?:'''|\Z)|\"\"\"(?:[^"\\]|\\.|"(?!""))*(?:\"\"\"|\Z)
         |'(?:[^'\\\n\r]|\\.)*'?|"(?:[^"\\\n\r]|\\.)*"?)
@@ -35,6 +38,7 @@ _TOKENS: Final = re.compile(
       |(?P<other>[A-Za-z]+:[^\s<>{}()]*@[^\s<>{}()]*)""",
     re.VERBOSE | re.DOTALL,
 )
+_LOG: Final = logging.getLogger("shiyi")
 _OURS: Final = tuple(f"<{base}" for base in PREFIXES.values())
 _PREFIX: Final = re.compile(r"\bPREFIX\s+([\w.-]*):\s*(<[^<>\s]*>)", re.IGNORECASE)
 
@@ -42,14 +46,16 @@ _PREFIX: Final = re.compile(r"\bPREFIX\s+([\w.-]*):\s*(<[^<>\s]*>)", re.IGNORECA
 class QueryLog:
     """Appends a line of JSON for each free query; a folder that cannot be written to keeps none.
 
+    Those that took ``slow`` seconds or more are told in the log of the server as well; 0 tells none.
     Lines wait up to half a second and are written together by a thread of their own: many queries
     at once would else wait for each other at the file.
     """
 
     def __init__(
-        self, folder: Path, now: Callable[[], datetime] = lambda: datetime.now(UTC)
-    ) -> None:
-        self._now = now
+        self, folder: Path, now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        slow: float = 0.0,
+    ) -> None:  # fmt: skip
+        self._now, self._slow = now, slow
         self._waiting: SimpleQueue[str] = SimpleQueue()
         self._ended = Event()
         self._writing = Lock()
@@ -68,10 +74,14 @@ class QueryLog:
         """
         if self._waiting.qsize() >= _MOST_WAITING:
             return
-        said = {
-            "hour": f"{self._now():%Y-%m-%dT%HZ}", "form": form, "outcome": outcome,
-            "ms": round(seconds * 1000, 1), "bytes": size, "query": shape(text),
+        facts = {
+            "form": form, "outcome": outcome, "ms": round(seconds * 1000, 1), "bytes": size,
+            "query": shape(text),
         }  # fmt: skip
+        if 0 < self._slow <= seconds:
+            TALLY.add("slow", "query")
+            _LOG.warning("slow query", extra=facts)
+        said = {"hour": f"{self._now():%Y-%m-%dT%HZ}", **facts}
         self._waiting.put(json.dumps(said, ensure_ascii=False))
         if self._writer is None:
             self._start()
@@ -111,11 +121,17 @@ def noted(log: QueryLog | None, text: str, form: str) -> Iterator[Callable[[int]
     try:
         yield sizes.append
     except ShiyiError as fault:
-        outcome, said = type(fault).__name__, "" if isinstance(fault, QueryError) else text
+        outcome, said = type(fault).__name__, text if _was_parsed(fault) else ""
         raise
     finally:
         if log:
             log.note(said, form, outcome, time.perf_counter() - began, sizes[-1])
+
+
+def _was_parsed(fault: ShiyiError) -> bool:
+    if isinstance(fault, QueryLimitError):
+        return fault.limit in _WHILE_RUNNING
+    return not isinstance(fault, QueryError)
 
 
 def shape(text: str) -> str:

@@ -128,5 +128,5 @@ class Site:
         found = any(True for _ in self.store.match(None, RDF.type, SHIYI.Claim, DefaultGraph()))
         return {
             "status": "ok" if found else "empty", "release": self.release, "built": self.built,
-            "counts": dict(self.counts), "methods": list(self.methods), "model": None,
+            "counts": dict(self.counts), "methods": list(self.methods), "model": self.settings.models.answer or None,
         }  # fmt: skip

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from shiyi.errors import KnowledgeBaseError
+from shiyi.model.tally import TALLY
 from shiyi.ontology.terms import PREFIXES
 from shiyi.settings import QuerySettings
 from shiyi.sparql.federation import Services
@@ -152,8 +153,11 @@ class QueryPool:
             self.seen.level(whole), lowers, text, accepted, tuple(default_graphs), tuple(named_graphs), profile,
             base, rows,
         )  # fmt: skip
-        if self._kept and (known := self._kept.find(key)):
-            return known
+        if self._kept:
+            known = self._kept.find(key)
+            TALLY.add("cache_hits" if known else "cache_misses", "results")
+            if known:
+                return known
         asked, left = self._with_services(text, seconds)
         request = {
             "query": asked, "seconds": left, "solutions": accepted.solutions,
@@ -254,14 +258,14 @@ class QueryPool:
                     said, Deadline(until, sorted(moments, key=itemgetter(0)))
                 )
             except TimeoutError:
-                self._dead(worker, shared)
+                self._dead(worker, shared, "time")
                 waited = until - stay.begun < seconds / 2
                 raise (busy() if waited else past_time(seconds)) from None
             except WorkerGoneError as gone:
-                self._dead(worker, shared)
+                self._dead(worker, shared, "died")
                 raise death(gone.status, seconds) from None
             except BaseException:
-                self._dead(worker, shared)
+                self._dead(worker, shared, "share")
                 raise
             self.seen.release(worker.reads)
             worker.reads = shared
@@ -283,7 +287,8 @@ class QueryPool:
             else:  # whoever asked need not wait until there is another
                 threading.Thread(target=self._revive, args=(worker,), daemon=True).start()
 
-    def _dead(self, worker: _Worker, shared: Shared) -> None:
+    def _dead(self, worker: _Worker, shared: Shared, why: str) -> None:
+        TALLY.add("worker_kills", why)
         worker.process.kill()
         worker.lives = False
         self.seen.release(shared)
