@@ -50,35 +50,55 @@ class _UnknownError(Exception):
     """The algebra has something whose meaning for forms is not known here."""
 
 
+class _Reading:
+    """Ends where rdflib cannot read a query, which it says by many faults, bare ones among them."""
+
+    def __enter__(self) -> None:
+        """Begin."""
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> bool:
+        from pyparsing import ParseBaseException
+        from rdflib.plugins.sparql.sparql import SPARQLError
+
+        known = (
+            ParseBaseException, SPARQLError, _UnknownError, RecursionError, NotImplementedError,
+            ValueError, TypeError, LookupError, AttributeError, AssertionError, ArithmeticError,
+        )  # fmt: skip
+        return kind is Exception or (kind is not None and issubclass(kind, known))
+
+
 @lru_cache(maxsize=256)
 def plan_of(text: str, base: str, own_graphs: bool = False) -> Plan:
     """Read which patterns bind the variables of a query that the engine has read before.
 
     An empty plan where rdflib cannot read it, or only slowly. With ``own_graphs`` its data set is not the store's.
     """
-    from pyparsing import ParseBaseException
+    escaped = (
+        "\\u" in text or "\\U" in text
+    )  # which rdflib takes for what they stand for, even quotes
+    if escaped or len(text) > _LONGEST:
+        return Plan()
+    with _Reading():
+        return _read(text, base, own_graphs)
+    return Plan()
+
+
+def _read(text: str, base: str, own_graphs: bool) -> Plan:
     from rdflib.plugins.sparql.algebra import translateQuery
     from rdflib.plugins.sparql.parser import parseQuery
-    from rdflib.plugins.sparql.sparql import SPARQLError
 
     plan = Plan()
-    if len(text) > _LONGEST:
+    algebra = translateQuery(parseQuery(text), base=base or None).algebra
+    plan.describes = algebra.name == "DescribeQuery"
+    if plan.describes:
         return plan
-    try:
-        algebra = translateQuery(parseQuery(text), base=base or None).algebra
-        plan.describes = algebra.name == "DescribeQuery"
-        if plan.describes:
-            return plan
-        own = own_graphs or bool(algebra.datasetClause)
-        _walk(algebra.p, plan, None if own else DefaultGraph(), None)
-        if algebra.name == "ConstructQuery":
-            plan.template = [
-                (_term(subject, None), _term(predicate, None), _term(end, None))
-                for subject, predicate, end in algebra.template or _triples(algebra.p)
-            ]
-    except (ParseBaseException, SPARQLError, RecursionError, ValueError, TypeError, KeyError,
-            AttributeError, NotImplementedError, _UnknownError):  # fmt: skip
-        return Plan()
+    own = own_graphs or bool(algebra.datasetClause)
+    _walk(algebra.p, plan, None if own else DefaultGraph(), None)
+    if algebra.name == "ConstructQuery":
+        plan.template = [
+            (_term(subject, None), _term(predicate, None), _term(end, None))
+            for subject, predicate, end in algebra.template or _triples(algebra.p)
+        ]
     return plan
 
 
