@@ -30,8 +30,8 @@ def main() -> None:
     pins = _PIN.findall((ROOT / "requirements.lock").read_text("utf-8"))
     rows = [f"| {name} | {version} | {licence_of(name)} |" for name, version, _ in pins]
     head = (
-        "# Licences of what Shiyi stands on\n\nWhat `requirements.lock` pins for the base installation, and the "
-        "licence its own metadata states; written by\n`make supply`. Extras and development tools are not in it.\n\n"
+        "# Licences of what Shiyi stands on\n\nWhat `requirements.lock` pins for the base installation and the "
+        "extra `serve`, and the licence its own metadata states; written by\n`make supply`. Other extras and development tools are not in it.\n\n"
         "| part | version | licence |\n|---|---|---|\n"
     )
     PAGE.write_text(head + "\n".join(rows) + "\n", "utf-8")

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+import tomllib
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -74,7 +75,9 @@ def test_who_asks_does_not_say_where_pages_lie(readers: tuple[str, int]) -> None
     line.close()
 
 
-def test_readers_are_started_anew_without_losing_a_request(readers: tuple[str, int]) -> None:
+def test_readers_are_started_anew_without_losing_a_request(
+    readers: tuple[str, int], shared_kb: Path
+) -> None:
     address, pid = readers
     before, failures, served = children(pid), list[str](), 0
     assert len(before) == 2
@@ -103,6 +106,9 @@ def test_readers_are_started_anew_without_losing_a_request(readers: tuple[str, i
     assert served >= 2
     rows = get(f"{address}{ASK}")[1]
     assert json.loads(rows)["boolean"] is True
+    kept = {int(each.name.partition("-")[0]) for each in (shared_kb / "snapshots").iterdir()}
+    assert children(pid) <= kept
+    assert not before & kept  # else a whole generation stays on the disk
 
 
 def test_a_connection_that_is_kept_is_ended_in_the_end_and_said_to_be(
@@ -202,8 +208,20 @@ def test_the_image_copies_files_that_are_there_and_runs_as_nobody_in_particular(
     said = (DEPLOY / "Dockerfile").read_text("utf-8")
     copied = [line.split()[1:-1] for line in said.splitlines() if line.startswith("COPY ")]
     sources = [name for each in copied for name in each if not name.startswith(("--", "/opt"))]
+    let_in = {line[1:] for line in (DEPLOY / "Dockerfile.dockerignore").read_text("utf-8").splitlines()
+              if line.startswith("!")}  # fmt: skip
     assert sources
     assert all((ROOT / name).exists() for name in sources)
+    assert {name.partition("/")[0] for name in sources} - {"."} <= let_in
+    wheel = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["hatch"]["build"]
+    assert {
+        *wheel["targets"]["wheel"]["force-include"],
+        "src",
+        "pyproject.toml",
+        "README.md",
+    } <= let_in
+    assert not {"kb", "build", ".venv", ".git", "bench", "tests"} & let_in
+    assert "--require-hashes" in said
     assert re.search(r"^USER \d+$", said, re.MULTILINE)
     assert "HEALTHCHECK" in said
 
@@ -231,3 +249,4 @@ def test_the_proxy_sends_whoever_writes_to_the_process_that_writes() -> None:
     assert where("GET", "/ask") == where("POST", "/api/ask") == "readers"
     assert where("GET", "/curate/queue") == where("POST", "/curate/claim") == "writer"
     assert where("PUT", "/rdf-graph-store") == where("POST", "/sparql") == "writer"
+    assert "proxy_set_header Host $http_host;" in said  # $host leaves the port out of addresses

@@ -61,3 +61,9 @@ def post_fork(server: Any, worker: Any) -> None:
     share_memory()
     if worker.age > server.cfg.workers:
         os.environ["SHIYI_STOOD_IN_FOR"] = "1"
+
+
+def worker_exit(server: Any, worker: Any) -> None:
+    """Remove the snapshots of a process that ends: they keep a whole generation on the disk."""
+    if worker.wsgi is not None:
+        worker.wsgi.extensions["shiyi"].close()

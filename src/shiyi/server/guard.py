@@ -12,6 +12,7 @@ from shiyi.server.metrics import Metrics
 from shiyi.server.packing import Packed, pack
 from shiyi.server.policy import POLICY, new_word, policy
 from shiyi.server.turnstile import Turnstile
+from shiyi.server.warming import OF_OURSELVES
 from shiyi.server.wording import COOKIE, LANGUAGES
 from shiyi.settings import ServerSettings
 
@@ -69,7 +70,7 @@ def register(
         seconds = time.perf_counter() - g.get("started", time.perf_counter())
         route = request.url_rule.rule if request.url_rule else "none"
         turnstile.took(route, request.method, response.status_code, request.remote_addr, seconds)
-        if 0 < settings.slow <= seconds:
+        if 0 < settings.slow <= seconds and not OF_OURSELVES.items() <= request.environ.items():
             metrics.event("slow", "request")
             _LOG.warning("slow request", extra={
                 "route": route, "method": request.method, "status": response.status_code,

@@ -20,6 +20,7 @@ _PAGES: Final = (
     "/api/ask?q=qwxz&",  # of something unknown: all is looked through that answers are made from
 )  # fmt: skip
 _HTML: Final = {"Accept": "text/html"}
+OF_OURSELVES: Final = {"shiyi.warming": True}  # what marks a request that nobody waits for
 _QUIET: Final = 0.3  # seconds without a request, after which a page is made (ours)
 _PATIENCE: Final = 20.0  # seconds that a page waits for them at most (ours)
 
@@ -83,4 +84,4 @@ def _warm(app: Flask, wait: Callable[[], None]) -> None:
     for page in _PAGES:
         for language in LANGUAGES:
             wait()
-            reader.get(f"{page}lang={language}", headers=_HTML).close()
+            reader.get(f"{page}lang={language}", headers=_HTML, environ_base=OF_OURSELVES).close()
