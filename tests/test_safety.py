@@ -2,7 +2,7 @@ import pytest
 
 from shiyi.answering import Runtime, ask
 from shiyi.answering.alarms import emergency_signs
-from shiyi.answering.reading import Person
+from shiyi.answering.person import Person
 from shiyi.model.claim import Polarity
 from shiyi.model.names import resource
 from shiyi.model.profile import Profile

@@ -10,8 +10,9 @@ from typing import Final
 from shiyi.answering.draft import Piece
 from shiyi.answering.facts import Fact
 from shiyi.answering.parts import Desk, Part
+from shiyi.answering.person import Person
 from shiyi.answering.phrases import capital, listed
-from shiyi.answering.reading import Person, Reading
+from shiyi.answering.reading import Reading
 from shiyi.answering.safety import Safety
 from shiyi.model.answer import SafetyWarning
 from shiyi.model.names import resource

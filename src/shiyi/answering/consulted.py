@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from shiyi.answering.parts import Desk
-from shiyi.answering.reading import Person
+from shiyi.answering.person import Person
 from shiyi.answering.safety import Finding
 
 _MOST: Final = 12  # things that a material is checked with

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from shiyi.answering.heard import Linker
 from shiyi.answering.methods.consulting import consulted
-from shiyi.answering.reading import Linker
 from shiyi.model.answer import Answer, Sentence
 from shiyi.prompts.chat import ChatModel
 

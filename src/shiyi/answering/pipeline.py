@@ -10,13 +10,14 @@ from typing import Any, Final
 
 from shiyi.answering.composer import Composed, compose, ranked
 from shiyi.answering.cues import Intent
+from shiyi.answering.heard import Linker
 from shiyi.answering.leanings import leaning_of
 from shiyi.answering.memory import from_memory
 from shiyi.answering.methods import METHODS, RETRIEVE, Query
 from shiyi.answering.parts import Desk, Part
 from shiyi.answering.paths import Retrieved
 from shiyi.answering.phrases import check_language
-from shiyi.answering.reading import Linker, Reading, read_question
+from shiyi.answering.reading import Reading, read_question
 from shiyi.answering.roles import EDIBLE, SUPPLEMENT
 from shiyi.answering.runtime import Runtime
 from shiyi.answering.telling import Listener

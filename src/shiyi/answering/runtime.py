@@ -15,11 +15,11 @@ from shiyi.answering.changed_facts import level
 from shiyi.answering.evidence import Evidences
 from shiyi.answering.facts import Fact, Facts
 from shiyi.answering.finders import ENGINES, PathFinder, ProjectionFinder, SparqlFinder
+from shiyi.answering.heard import Linker
 from shiyi.answering.library import Library
 from shiyi.answering.library_changes import change_texts, level_texts
 from shiyi.answering.paths import Retriever
 from shiyi.answering.planning import Planner
-from shiyi.answering.reading import Linker
 from shiyi.answering.safety import Safety
 from shiyi.answering.standing import standing, write_standing
 from shiyi.answering.texts import units

@@ -6,7 +6,7 @@ from typing import Final
 
 from shiyi.answering.evidence import Evidences
 from shiyi.answering.facts import Fact, Facts
-from shiyi.answering.reading import Person
+from shiyi.answering.person import Person
 from shiyi.answering.roles import ADVERSE, CAUTION, INCOMPATIBLE, INTERACTION, MATERIAL
 from shiyi.model.names import resource
 from shiyi.ontology.terms import SHIYI

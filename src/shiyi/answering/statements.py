@@ -5,10 +5,10 @@ from typing import Final
 
 from shiyi.answering.facts import Facts
 from shiyi.answering.heads_once import collective
+from shiyi.answering.heard import Linker
 from shiyi.answering.leaving_out import allergens as allergens_of
 from shiyi.answering.leaving_out import not_eaten
 from shiyi.answering.measured import as_measured
-from shiyi.answering.reading import Linker
 from shiyi.answering.roles import MATERIAL
 from shiyi.answering.whose import KIN_ZH, affirmed, in_time
 from shiyi.linking.normalise import fold, language_of
