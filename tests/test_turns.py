@@ -14,14 +14,17 @@ from urllib.parse import quote
 import pytest
 from flask import Flask
 from waitress.server import create_server
+from werkzeug.exceptions import TooManyRequests
 
 from shiyi.errors import QueryLimitError
 from shiyi.server import guard
 from shiyi.server.app import create_app
+from shiyi.server.metrics import Metrics
 from shiyi.server.opening import PooledQueries
 from shiyi.server.sending import Channel
 from shiyi.server.shares import Shares, household
 from shiyi.server.site import FreeQuery
+from shiyi.server.turnstile import Turnstile
 from shiyi.settings import QuerySettings, Settings
 from shiyi.sparql.knowledge_base import KnowledgeBase
 from shiyi.sparql.turns import MOMENT, Turns
@@ -256,6 +259,16 @@ def crowd(settings: Settings, waiting: int, folder: Path) -> Iterator[Any]:
         yield app.test_client()
     finally:
         site.close()
+
+
+def test_a_household_is_one_to_the_turnstile_however_many_addresses_it_has() -> None:
+    entrance = Turnstile(Metrics(), 10)
+    entrance.waiting = lambda: 8
+    entrance.took("/", "GET", 200, "192.0.2.1", 0.1)
+    entrance.took("/", "GET", 200, "2001:db8::1", 9.0)
+    entrance.check("/page/x", "192.0.2.1")
+    with pytest.raises(TooManyRequests):
+        entrance.check("/page/x", "2001:db8::2")
 
 
 def test_in_a_crowd_who_had_more_than_a_share_is_told_to_come_again(tmp_path: Path) -> None:
