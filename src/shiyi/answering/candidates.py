@@ -1,7 +1,8 @@
 """What may be suggested: found by paths, fitted to season and form, sorted by cold and heat."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from shiyi.answering.adding_up import taken, together
@@ -25,6 +26,7 @@ _STRONG: Final = frozenset(
     resource(f"nature-{name}").value for name in ("cold", "very-cold", "hot", "very-hot")
 )
 _OPPOSITE: Final = {"cold": "cooling", "hot": "warming"}
+_MENDS: Final = {"cold": "warming", "hot": "cooling"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,51 +114,79 @@ def choose(
     reading: Reading, retrieved: Retrieved, differential: Differential, facts: Facts, safety: Safety
 ) -> Choice:
     """Sort what the paths reached by what speaks against it."""
-    ends: dict[str, list[Path]] = {}
+    reached: dict[str, list[Path]] = {}
     for path in _supported(reading, retrieved.paths, safety):
-        ends.setdefault(path.hops[-1].end, []).append(path)
-    groups = asked_groups(reading, facts)
-    kin = {low for group in groups for low in facts.below(group)}
-    of_group = {iri: paths for iri, paths in ends.items() if kin and _is_of(iri, kin, facts)}
-    if any(not safety.check(iri, reading.person) for iri in of_group):
-        ends = of_group
-    asked = bool(reading.seasons or _methods(reading))
-    near = _near(ends, reading, facts) if asked else _likeliest(ends)
-    pool = [_candidate(iri, ends[iri], reading, facts) for iri in near]
-    fitting = [c for c in pool if c.fits]
-    extra = [
-        _candidate(iri, [], reading, facts)
-        for iri in _fitting_only(reading, facts) if iri not in ends
-    ] if asked else []  # fmt: skip
-    chosen = (fitting + extra) if asked and (fitting or extra) else pool
-    wanted = {"cold": "warming", "hot": "cooling"}.get(differential.leaning, "")
-    wanted = wanted if differential.words else ""
+        reached.setdefault(path.hops[-1].end, []).append(path)
+    of_group = _of_asked_group(reached, reading, facts, safety)
+    ends = of_group or reached
+    pool, extra = _pool(ends, reading, facts)
+    fitting = [*(c for c in pool if c.fits), *extra]
+    place = partial(_place, _wanted(differential))
 
-    def place(each: Candidate) -> tuple[object, ...]:
-        return not each.fits, bool(wanted) and each.effect != wanted, *_worth(each)
+    def judged_of(those: list[Candidate]) -> list[Candidate]:
+        return _judged(sorted(those, key=place), reading, differential, facts, safety)
 
-    judged = _judged(sorted(chosen, key=place), reading, differential, facts, safety)
+    judged = judged_of(fitting or pool)
     if reading.ailments:  # what only fits the season is no answer to a complaint
         judged = [c for c in judged if c.paths or not _is_open(c)]
     if not any(_is_open(c) for c in judged):  # better out of season than nothing
-        methods = set(_methods(reading))
-        rest = [c for c in pool if not c.fits]
-        made = [c for c in rest if not methods or _made(c.iri, facts) & methods]
-        for those in (made,) if reading.seasons else (made, rest):
-            later = _judged(sorted(those, key=place), reading, differential, facts, safety)
-            if opened := [c for c in later if _is_open(c)]:
-                judged += opened
-                break
+        further = (filter(_is_open, judged_of(c)) for c in _loosened(pool, reading, facts))
+        judged += next((some for each in further if (some := list(each))), [])
     ranked = sorted(judged, key=place)
-    missed = not any(c.fits for c in ranked if _is_open(c))
+    opened = [c for c in ranked if _is_open(c)]
     return Choice(
-        tuple(c for c in ranked if _is_open(c)),
+        tuple(opened),
         tuple(c for c in ranked if not c.vetoes and (c.branch or c.held)),
         tuple(c for c in ranked if c.vetoes),
-        bool(groups) and ends is not of_group,
-        loosened=bool(reading.seasons) and not fitting,
-        form_missed=() if reading.seasons or not missed else _methods(reading),
+        bool(asked_groups(reading, facts)) and not of_group,
+        loosened=bool(reading.seasons) and not any(c.fits for c in pool),
+        form_missed=() if reading.seasons or any(c.fits for c in opened) else _methods(reading),
     )
+
+
+def _of_asked_group(
+    ends: Mapping[str, list[Path]], reading: Reading, facts: Facts, safety: Safety
+) -> dict[str, list[Path]]:
+    """Keep what is of the group of foods asked for; nothing where none of that may be suggested."""
+    kin = {low for group in asked_groups(reading, facts) for low in facts.below(group)}
+    kept = {iri: paths for iri, paths in ends.items() if kin and _is_of(iri, kin, facts)}
+    return kept if any(not safety.check(iri, reading.person) for iri in kept) else {}
+
+
+def _pool(
+    ends: Mapping[str, list[Path]], reading: Reading, facts: Facts
+) -> tuple[list[Candidate], list[Candidate]]:
+    """Give the likeliest of what paths reach, and what only fits the season and form asked for."""
+    if not (reading.seasons or _methods(reading)):
+        return [_candidate(iri, ends[iri], reading, facts) for iri in _likeliest(ends)], []
+    others = (iri for iri in _fitting_only(reading, facts) if iri not in ends)
+    return (
+        [_candidate(iri, ends[iri], reading, facts) for iri in _near(ends, reading, facts)],
+        [_candidate(iri, [], reading, facts) for iri in others],
+    )
+
+
+def _wanted(differential: Differential) -> str:
+    """Name the effect that goes first, where the words tell of cold or heat."""
+    return _MENDS.get(differential.leaning, "") if differential.words else ""
+
+
+def _place(wanted: str, each: Candidate) -> tuple[object, ...]:
+    """Order candidates: what fits, what has the effect wanted, what is worth most."""
+    return not each.fits, bool(wanted) and each.effect != wanted, *_worth(each)
+
+
+def _loosened(
+    pool: Iterable[Candidate], reading: Reading, facts: Facts
+) -> Iterator[list[Candidate]]:
+    """Give what may stand in where nothing that fits is left: of the form first, then of another.
+
+    Where a season was asked for too, the form is kept.
+    """
+    methods, rest = set(_methods(reading)), [c for c in pool if not c.fits]
+    yield [c for c in rest if not methods or _made(c.iri, facts) & methods]
+    if not reading.seasons:
+        yield rest
 
 
 def asked_groups(reading: Reading, facts: Facts) -> tuple[str, ...]:

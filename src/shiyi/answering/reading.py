@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from shiyi.answering.ages import stages_told
@@ -62,7 +63,7 @@ def read_question(
 ) -> Reading:
     """Link the words, sort the concepts by role and add what the profile says."""
     heard = hear(question, language, linker, facts)
-    linked, those = heard.linked, _Roles(heard.linked, facts).of
+    linked, those = heard.linked, partial(_of, heard.linked, facts)
     left_out = _left_out(question, heard, facts)
     heeded = (*heard.allergens, *left_out)  # not what is asked about
     drugs = [m for m in linked if facts.is_a(m.iri, SHIYI.Drug) and m not in heeded]
@@ -102,20 +103,12 @@ def read_question(
     )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class _Roles:
-    """The concepts of a question by what they are."""
-
-    linked: Sequence[Mention]
-    facts: Facts
-
-    def of(self, *classes: NamedNode, negated: bool = False) -> tuple[str, ...]:
-        """List those of some classes, or those of them that are denied, each once."""
-        found = (
-            m.iri for m in self.linked
-            if m.negated == negated and self.facts.is_a(m.iri, *classes)
-        )  # fmt: skip
-        return tuple(dict.fromkeys(found))
+def _of(
+    linked: Iterable[Mention], facts: Facts, *classes: NamedNode, negated: bool = False
+) -> tuple[str, ...]:
+    """List the concepts of some classes, or those of them that are denied, each once."""
+    found = (m.iri for m in linked if m.negated == negated and facts.is_a(m.iri, *classes))
+    return tuple(dict.fromkeys(found))
 
 
 def _left_out(question: str, heard: Heard, facts: Facts) -> list[Mention]:
