@@ -1,18 +1,23 @@
 """The facts in memory after decisions are those that reading the whole base again would give."""
 
+import gc
 import random
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
 
 from shiyi.answering.changed_facts import level
+from shiyi.answering.evidence import Evidences
 from shiyi.answering.facts import Facts
 from shiyi.answering.living import Living
 from shiyi.answering.runtime import Runtime
 from shiyi.curation.changes import Changes
 from shiyi.curation.decisions import Decisions
+from shiyi.model.answer import CitedEvidence
 from shiyi.model.claim import Claim, Status
+from shiyi.model.listed import Changed
 from shiyi.model.names import graph, resource
 from shiyi.model.rdf import DefaultGraph, Quad
 from shiyi.ontology.statements import claim_quads
@@ -128,3 +133,27 @@ def test_an_adjacency_from_the_build_is_brought_level(
     decisions.review(HARM.iri.value, "accept", "li")
     decisions.review(HARM.iri.value, "accept", "wang")
     assert edges(level(old, living.current.facts)) == edges(Projection.from_store(base.store, ""))
+
+
+def test_what_was_held_before_a_change_goes_with_it(
+    base: KnowledgeBase, parts: tuple[Living, Refresher, Decisions]
+) -> None:
+    living = parts[0]
+    claims = [claim for claim, _ in zip(living.current.facts.by_claim, range(3), strict=False)]
+    living.refresh(claims)
+    gc.collect()
+    gc.disable()  # a server looks for rings of old objects hardly ever
+    try:
+        before = held_now()
+        for _ in range(40):
+            for each in claims:
+                assert living.current.evidences.of(each, "zh")
+            living.refresh(claims)
+        assert held_now() == before
+    finally:
+        gc.enable()
+
+
+def held_now() -> Counter[str]:
+    kinds = (Runtime, Facts, Evidences, CitedEvidence, Changed, Projection)
+    return Counter(type(each).__name__ for each in gc.get_objects() if isinstance(each, kinds))

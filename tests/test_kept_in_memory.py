@@ -5,9 +5,11 @@ from pathlib import Path
 import pytest
 
 from shiyi.answering import evidence
+from shiyi.answering import facts as facts_of_answers
 from shiyi.answering.evidence import Evidences
 from shiyi.answering.fact_file import open_facts
 from shiyi.answering.facts import Facts
+from shiyi.model.listed import Changed, Listed
 from shiyi.ontology.vocabulary import Schema
 from shiyi.sparql.knowledge_base import KnowledgeBase
 
@@ -41,3 +43,42 @@ def test_a_name_is_in_memory_once_however_many_claims_have_it(starter_kb: Path) 
             [other] = [f for f in facts.by_object[fact.object] if f.claim == fact.claim]
             assert other.claim is fact.claim
             assert other.subject is fact.subject
+
+
+def test_names_that_nobody_has_are_not_remembered(starter_kb: Path) -> None:
+    with KnowledgeBase.open(starter_kb) as base:
+        labels = opened(base).labels
+        assert isinstance(labels, Listed)
+        name = next(iter(labels))
+        assert labels[name]
+        before = labels._known.cache_info().currsize
+        for number in range(100):
+            asked = f"{name}-{number}"
+            assert asked not in labels
+            assert labels.get(asked, {}) == {}
+            with pytest.raises(KeyError):
+                labels[asked]
+        assert labels._known.cache_info().currsize == before
+
+
+def test_hierarchies_stay_in_memory_up_to_a_number_of_concepts(
+    starter_kb: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(facts_of_answers, "_KEPT", 20)
+    with KnowledgeBase.open(starter_kb) as base:
+        facts = opened(base)
+        concepts = [iri for iri, _ in zip(facts.broader, range(100), strict=False)]
+        said = [(facts.above(each), facts.below(each)) for each in concepts]
+        for kept in (facts._above, facts._below):
+            assert kept.cache_info().currsize == 20  # type: ignore[attr-defined] # of lru_cache
+        assert said == [(facts.above(each), facts.below(each)) for each in concepts]
+        assert any(len(above) > 1 for above, _ in said)
+
+
+def test_an_entry_that_came_and_went_leaves_nothing_behind() -> None:
+    entries: Changed[str, int] = Changed({"a": 1, "b": 2}, {"b": None})
+    for number in range(1000):
+        entries = Changed(Changed(entries, {f"c{number}": 3}), {f"c{number}": None})
+    assert dict(entries) == {"a": 1}
+    assert len(entries) == 1
+    assert entries.changes == {"b": None}

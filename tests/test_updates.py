@@ -5,8 +5,9 @@ from collections.abc import Iterator
 import pytest
 
 from shiyi.errors import QueryError, QueryLimitError, QueryRefusedError
-from shiyi.model.rdf import DefaultGraph
+from shiyi.model.rdf import DefaultGraph, NamedNode
 from shiyi.settings import QuerySettings
+from shiyi.sparql import updates, writer
 from shiyi.sparql.generations import build_generation
 from shiyi.sparql.journal import read_journal
 from shiyi.sparql.knowledge_base import KnowledgeBase
@@ -160,3 +161,29 @@ def test_a_data_set_of_the_request_stands_in_every_where_clause() -> None:
         with_graphs("DELETE {} WHERE {}", "DELETE {} WHERE {}", ["urn:a> } ; DROP ALL #"], [])
     with pytest.raises(QueryError, match="in full"):
         with_graphs("DELETE WHERE {}", "DELETE WHERE {}", ["urn:a"], [])
+
+
+def test_much_that_comes_in_small_changes_goes_to_the_disk_and_not_on_in_memory(
+    updater: Updater, kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (updates, writer):
+        monkeypatch.setattr(module, "UNFLUSHED", 100)
+
+    def unflushed() -> list[int]:  # a store keeps a log of what it holds in memory alone
+        assert updater._copy is not None
+        return [
+            sum(log.stat().st_size for log in folder.glob("*.log"))
+            for folder in (kb.folder / "store", updater._copy.path)
+        ]
+
+    def change(verb: str, number: int) -> None:
+        triples = " ".join(f"<urn:s{number}> <urn:p> {each} ." for each in range(20))
+        updater.update(f"{verb} DATA {{ {triples} }}", author())
+
+    change("INSERT", 0)
+    first = unflushed()
+    for number in range(1, 21):
+        change("INSERT", number)
+        change("DELETE", number)
+    assert all(now < 15 * once for now, once in zip(unflushed(), first, strict=True))
+    assert len(list(kb.store.match(None, NamedNode("urn:p")))) == 20

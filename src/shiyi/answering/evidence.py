@@ -1,8 +1,9 @@
 """Where a claim was read: evidence nodes as an answer cites them."""
 
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Final
+from weakref import proxy
 
 from shiyi.answering.facts import Fact, Facts
 from shiyi.model.answer import Citation, CitedEvidence, Named
@@ -24,8 +25,10 @@ class Evidences:
 
     def __init__(self, store: QuadStore, facts: Facts) -> None:
         self.store, self.facts = store, facts
-        self._said = lru_cache(_CITED_KEPT)(self._all_cited)
-        self._known = lru_cache(_READ_KEPT)(self._nodes)
+        # what is kept must not hold its keeper: each change makes another, and this one goes at once
+        cited, nodes, me = Evidences._all_cited, Evidences._nodes, proxy(self)
+        self._said = lru_cache(_CITED_KEPT)(partial(cited, me))
+        self._known = lru_cache(_READ_KEPT)(partial(nodes, me))
 
     def of(self, claim: str, language: str) -> tuple[CitedEvidence, ...]:
         """List the evidence of a claim, and of its premises where it was derived."""

@@ -155,29 +155,23 @@ class Facts:
 
     def above(self, iri: str) -> tuple[str, ...]:
         """List ``iri`` and all broader concepts, nearest first."""
-        known = self._above.get(iri)
-        if known is None:
-            known = self._above[iri] = _reach(iri, self.broader)
-        return known
+        return self._above(iri)
 
     def below(self, iri: str) -> tuple[str, ...]:
         """List ``iri`` and all narrower concepts, nearest first."""
-        known = self._below.get(iri)
-        if known is None:
-            known = self._below[iri] = _reach(iri, self.narrower)
-        return known
+        return self._below(iri)
 
     @cached_property
     def _belongs(self) -> dict[tuple[str, tuple[NamedNode, ...]], bool]:
         return {}
 
     @cached_property
-    def _above(self) -> dict[str, tuple[str, ...]]:
-        return {}
+    def _above(self) -> Callable[[str], tuple[str, ...]]:
+        return lru_cache(_KEPT)(partial(_reach, self.broader))
 
     @cached_property
-    def _below(self) -> dict[str, tuple[str, ...]]:
-        return {}
+    def _below(self) -> Callable[[str], tuple[str, ...]]:
+        return lru_cache(_KEPT)(partial(_reach, self.narrower))
 
     @cached_property
     def _about(self) -> Callable[[str], Mapping[NamedNode, tuple[Fact, ...]]]:
@@ -267,7 +261,7 @@ def _merged(lists: list[tuple[Fact, ...]]) -> tuple[Fact, ...]:
     return tuple(sorted((fact for each in lists for fact in each), key=_sureness))
 
 
-def _reach(iri: str, links: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+def _reach(links: Mapping[str, tuple[str, ...]], iri: str) -> tuple[str, ...]:
     seen = dict.fromkeys([iri])
     queue = [iri]
     while queue:

@@ -67,8 +67,10 @@ class Listed(Mapping[str, Value]):
         self._known = lru_cache(kept)(self._found)
 
     def _found(self, name: str) -> Value | None:
-        place = self._names.place(name)
-        row = -1 if place is None else self._rows[place]
+        """Give the entry at a name, if it has one; what is no name at all is not remembered."""
+        if (place := self._names.place(name)) is None:
+            raise KeyError(name)
+        row = self._rows[place]
         return None if row < 0 else self._read(row)
 
     @override
@@ -83,12 +85,15 @@ class Listed(Mapping[str, Value]):
     def get(self, name: str, default: Value | Other, /) -> Value | Other: ...
     @override
     def get(self, name: str, default: Any = None, /) -> Any:
-        found = self._known(name)
+        try:
+            found = self._known(name)
+        except KeyError:
+            return default
         return default if found is None else found
 
     @override
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and self._known(name) is not None
+        return isinstance(name, str) and self.get(name) is not None
 
     @override
     def __iter__(self) -> Iterator[str]:
@@ -146,9 +151,11 @@ class Changed(Mapping[Key, Value]):
             earlier: Changed[Key, Value] = held
             held, changes = earlier.held, {**earlier.changes, **changes}
         self.held: Mapping[Key, Value] = held
-        self.changes: Mapping[Key, Value | None] = changes
+        self.changes: Mapping[Key, Value | None] = {  # what came and went leaves nothing behind
+            k: v for k, v in changes.items() if v is not None or k in held
+        }
         self._new = [k for k, v in changes.items() if v is not None and k not in held]
-        self._gone = sum(v is None and k in held for k, v in changes.items())
+        self._gone = sum(v is None for v in self.changes.values())
 
     @override
     def __getitem__(self, key: Key) -> Value:

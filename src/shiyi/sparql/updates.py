@@ -16,6 +16,7 @@ from shiyi.sparql.snapshots import Snapshot
 from shiyi.sparql.using import with_graphs
 from shiyi.sparql.worker_process import WorkerGoneError, WorkerProcess
 from shiyi.sparql.worker_replies import FAULTS, death, past_limit, past_time, seconds_of
+from shiyi.sparql.writer import UNFLUSHED
 from shiyi.sparql.written import any_form, forms_moved
 
 _BACKUP_SECONDS = 5.0  # hard links of some files; more means a machine in distress
@@ -64,6 +65,7 @@ class Updater:
         self._process: WorkerProcess | None = None
         self._copy: Snapshot | None = None
         self._sequence = -1
+        self._unflushed = 0  # quads moved that the copy holds in memory
 
     def update(
         self,
@@ -159,7 +161,10 @@ class Updater:
     ) -> tuple[dict[str, Any], bytes]:
         process, copy = self._ready()
         process.greeting()
-        asked = {**request, "snapshot": str(copy.path), "seconds": seconds, "writes": True}
+        asked = {
+            **request, "snapshot": str(copy.path), "seconds": seconds, "writes": True,
+            "flush": self._unflushed >= UNFLUSHED,
+        }  # fmt: skip
         try:
             said, spool = process.ask(asked, time.monotonic() + seconds, body)
         except TimeoutError:
@@ -172,6 +177,8 @@ class Updater:
             raise FAULTS[said["outcome"]](str(said["message"]))
         if said["outcome"] != "changed":
             raise KnowledgeBaseError(f"no copy could be changed: {said.get('message')}")
+        if asked["flush"]:
+            self._unflushed = 0
         with spool:
             return said, spool.read()
 
@@ -187,6 +194,7 @@ class Updater:
                 (*added, *come), (*removed, *gone), key=author.key, who=author.who, why=author.why,
                 graphs=graphs,
             )  # fmt: skip
+        self._unflushed += len(removed) + len(added)
         return Change(len(removed), len(added), bool(said["existed"])), (*removed, *added)
 
     def _ready(self) -> tuple[WorkerProcess, Snapshot]:
@@ -196,6 +204,7 @@ class Updater:
             self._copy = self._kb.take_snapshot()
             self._sequence = self._kb.sequence
             self._process = WorkerProcess(self._settings)
+            self._unflushed = 0
         return self._process, self._copy
 
     def _discard(self) -> None:

@@ -22,7 +22,7 @@ from shiyi.sparql.written import any_form, of_quads
 JOURNAL_FILE = "journal.nq"
 JOURNAL = graph("journal")
 _BULK = 20_000  # quads from which past the store's own log is faster than through it (measured)
-_UNFLUSHED = 250_000  # quads that the store may hold in memory before they go to the disk (ours)
+UNFLUSHED = 10_000  # quads that a store may hold in memory before they go to the disk (ours)
 
 
 class Writer:
@@ -188,8 +188,8 @@ class Writer:
     def _apply(self, record: Record) -> None:
         apply(self.store, record)
         self._applied = record.sequence
-        self._unflushed += len(record.added)
-        if self._unflushed >= _UNFLUSHED:
+        self._unflushed += len(record.added) + len(record.removed)
+        if self._unflushed >= UNFLUSHED:
             self.store.flush()
             self._unflushed = 0
 
