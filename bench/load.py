@@ -7,9 +7,11 @@ as docs/deployment.md has it; then those are loaded, and the first takes what is
 entity pages drawn by Zipf's law from all concepts, 24 % SPARQL (half of it never asked before),
 10 % search, 5 % questions (half of them of any concept, so that few come twice), 1 % hostile. Times
 count from the moment each request was due, whether or not the server keeps up, after --warm seconds
-at a quarter of the rate. Every --write seconds triples come by SPARQL update. Prints a line for each
-minute: percentiles, faults, descriptors and the memory that each kind of process has for itself; at
-the end how fast that grew, and how much of the processor the clients took. --rush sends five times
+at a quarter of the rate. Every --write seconds triples come by SPARQL update, and a name that answers
+have to follow; with --back the next update takes both away again. Prints a line for each minute:
+percentiles, faults, descriptors, the memory that each kind of process has for itself, and the disk;
+at the end how fast memory grew, and how much of the processor the clients took. The updates of a day
+of one each ten seconds, in half an hour: --rate 50 --minutes 30 --write 0.2. --rush sends five times
 the rate for ten seconds afterwards, and tells how it sheds and how soon it has recovered.
 """
 
@@ -40,7 +42,7 @@ from serving import QUESTIONS, ask
 
 from shiyi.model.names import ID
 from shiyi.model.rdf import DefaultGraph, NamedNode, text
-from shiyi.ontology.terms import RDF, SKOS
+from shiyi.ontology.terms import RDF, RDFS, SKOS
 from shiyi.server.tokens import Tokens
 from shiyi.sparql.knowledge_base import KnowledgeBase
 
@@ -58,6 +60,7 @@ _HOSTILE: Final = (
     "/id/%00", "/api/complete?limit=x&q=a", "/..%2f..%2fetc/passwd",
 )  # fmt: skip
 _EVERY: Final = 10.0  # seconds between looks at the memory
+_BEHIND: Final = 60.0  # seconds that updates may be late and still all be sent
 
 
 class Mix:
@@ -109,10 +112,24 @@ class Served:
     write_port: int
     writer: psutil.Process
     readers: psutil.Process | None
+    kb: Path
 
     def footprint(self) -> Footprint:
         """Look at the memory of all its processes."""
         return footprint(self.writer, self.readers)
+
+    def disk(self) -> dict[str, float]:
+        """Give the MiB of all files of the base, linked ones once, of the journal, and how many copies there are."""
+        sizes, journal = dict[int, int](), 0
+        for each in self.kb.rglob("*"):
+            with suppress(FileNotFoundError):
+                found = each.stat()
+                if each.is_file():
+                    sizes[found.st_ino] = found.st_size
+                journal += found.st_size if each.name == "journal.nq" else 0
+        copies = len(list((self.kb / "snapshots").glob("*.lock")))
+        mib = {"disk_mib": sum(sizes.values()), "journal_mib": journal}
+        return {**{name: round(size / 2**20, 1) for name, size in mib.items()}, "copies": copies}
 
 
 @contextmanager
@@ -150,7 +167,7 @@ def served(kb: Path, readers: int) -> Iterator[Served]:
                 raise SystemExit("a server does not answer")
         processes = [psutil.Process(each.pid) for each in started]
         beneath = processes[1] if readers else None
-        yield Served(port if readers else write_port, write_port, processes[0], beneath)
+        yield Served(port if readers else write_port, write_port, processes[0], beneath, kb)
     finally:
         for process in started:
             process.terminate()
@@ -158,19 +175,28 @@ def served(kb: Path, readers: int) -> Iterator[Served]:
             process.wait(60)
 
 
-async def write(port: int, token: str, every: float, written: list[float]) -> None:
-    """Add some triples in a graph of their own now and then, until cancelled."""
-    loop, number = asyncio.get_running_loop(), 0
+async def write(
+    port: int, token: str, every: float, written: list[float], back: bool = False
+) -> None:
+    """Change some triples now and then, until cancelled; late ones follow at once."""
+    loop, due = asyncio.get_running_loop(), time.perf_counter()
     while True:
-        await asyncio.sleep(every)
-        number += 1
-        triples = " ".join(
-            f"<https://example.org/load/{number}> <https://example.org/p> {n} ." for n in range(50)
-        )
-        body = f"INSERT DATA {{ GRAPH <https://example.org/load> {{ {triples} }} }}".encode()
+        due = max(due + every, time.perf_counter() - _BEHIND)
+        await asyncio.sleep(max(0.0, due - time.perf_counter()))
+        body = change(len(written), back).encode()
         began = time.perf_counter()
         await loop.run_in_executor(None, update, port, token, body)
         written.append((time.perf_counter() - began) * 1000)
+
+
+def change(number: int, back: bool = False) -> str:
+    """Give an update: triples in a graph of their own, and a name; ``back``: each second one takes them away."""
+    verb, number = ("DELETE", number - 1) if back and number % 2 else ("INSERT", number)
+    triples = " ".join(
+        f"<https://example.org/load/{number}> <https://example.org/p> {n} ." for n in range(50)
+    )
+    named = f'<{ID}load-{number}> <{RDFS.label.value}> "load {number}"@en .'
+    return f"{verb} DATA {{ {named} GRAPH <https://example.org/load> {{ {triples} }} }}"
 
 
 def update(port: int, token: str, body: bytes) -> None:
@@ -240,7 +266,9 @@ async def measure(
     watched, beside = Watched(server), list[asyncio.Task[None]]()
     beside.append(asyncio.create_task(watched.watch()))
     if token:
-        beside.append(asyncio.create_task(write(server.write_port, token, chosen.write, written)))
+        beside.append(
+            asyncio.create_task(write(server.write_port, token, chosen.write, written, chosen.back))
+        )
     every, minutes = Seen(), list[dict[str, Any]]()
     left, begun, spent = chosen.minutes * 60, time.perf_counter(), time.process_time()
     while left > 0:
@@ -248,7 +276,9 @@ async def measure(
         left -= 60
         told, size = part.told(), watched.look()
         counts = {name: told[name] for name in ("answered", "faults", "shed")}
-        minutes.append({"p99_ms": told["all good"]["p99_ms"], **counts, **size.told()})
+        minutes.append({
+            "p99_ms": told["all good"]["p99_ms"], **counts, "writes": len(written), **size.told(), **server.disk(),
+        })  # fmt: skip
         print(json.dumps(minutes[-1]), file=sys.stderr, flush=True)
         every.merge(part)
     took = time.perf_counter() - begun
@@ -294,6 +324,9 @@ def main() -> int:
     )
     parser.add_argument(
         "--write", type=float, default=10.0, help="seconds between updates; 0: none"
+    )
+    parser.add_argument(
+        "--back", action="store_true", help="each second update takes away what the first brought"
     )
     parser.add_argument("--warm", type=float, default=30.0, help="seconds at a quarter of the rate")
     parser.add_argument("--rush", action="store_true")
