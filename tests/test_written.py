@@ -256,6 +256,16 @@ def numbers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[QueryPool]:
         # rdflib takes the escape for a quote, and the rest of the line for a comment
         ("SELECT ?o { { :a :p ?o FILTER('\\u0027 != \"\") } #' != '') } UNION { :c :p ?o } \n}", ["1", "1"]),
         ("PREFIX same: <https://e.org/> SELECT ?o { :a :p ?o }", ["1"]),  # rdflib forgets the other
+        ("CONSTRUCT { ?s :said ?x } { ?s :p ?o FILTER(?s = :a) BIND(?o AS ?x) }",  # of no pattern
+         [f'<https://e.org/a> <https://e.org/said> "1"^^<{XSD}integer> .']),
+        ("CONSTRUCT { ?s :said ?o , ?x } { ?s :p ?o FILTER(?s = :a) BIND(?o AS ?x) }",
+         [f'<https://e.org/a> <https://e.org/said> "1"^^<{XSD}integer> .']),
+        ("SELECT ?o { { :a :p ?o } UNION { BIND(1 AS ?o) } }", ["1", "1"]),
+        ("SELECT ?o { { :a :p ?o } UNION { VALUES ?o { 1 } } }", ["1", "1"]),
+        ("SELECT ?o { { :a :p ?o } UNION { :a :q|:none ?o } }", ["1", "1"]),
+        ("SELECT ?o FROM <urn:none> { { :a :p ?o } UNION { VALUES ?o { 1 } } }", ["1"]),
+        ("SELECT ?s ?o { { :b :p ?s ; :q ?o } UNION { ?s :none ?o } }",  # a literal is no subject
+         [f'"-3"^^<{XSD}negativeInteger>\t1.50']),
         ("DESCRIBE :a", [f'<https://e.org/a> <https://e.org/p> "01"^^<{XSD}integer> .',
                          f'<https://e.org/a> <https://e.org/q> "1"^^<{XSD}integer> .']),
     ],
@@ -283,6 +293,30 @@ def test_long_results_stream_and_end_at_the_limit_of_rows(
     assert all(line.endswith(".0") for line in lines)
     with pytest.raises(QueryLimitError):
         pool.query("SELECT ?s ?o { ?s <urn:p> ?o }", rows=100)
+
+
+def test_a_form_of_one_graph_is_not_given_of_another(updater: Updater, pool: QueryPool) -> None:
+    put(updater, "", "<urn:a> <urn:p> 01 .")
+    put(updater, "urn:g", "<urn:a> <urn:p> 1 .")
+    said = "{ <urn:a> <urn:p> ?o }"
+    assert rows(pool, "SELECT ?o " + said) == ["01"]
+    for query in ("SELECT ?o FROM <urn:g> " + said, "SELECT ?o { GRAPH <urn:g> " + said + " }"):
+        assert rows(pool, query) == ["1"]
+    made = pool.query(
+        "SELECT ?o " + said, accept=ResultFormat("tsv", "nt"), default_graphs=["urn:g"]
+    )
+    assert made.body.split() == [b"?o", b"1"]
+
+
+def test_what_many_quads_say_otherwise_is_given_by_its_value(
+    updater: Updater, pool: QueryPool
+) -> None:
+    put(updater, "", "<urn:a> <urn:p> 01 ; <urn:q> 001 .")
+    twice = "CONSTRUCT { ?s <urn:r> ?x . ?s <urn:r> ?y } { ?s <urn:p> ?x ; <urn:q> ?y }"
+    assert set(rows(pool, twice)) == {f'<urn:a> <urn:r> "1"^^<{XSD}integer> .'}
+    put(updater, "", "".join(f"<urn:{n}> <urn:p> 01 .\n" for n in range(150)))
+    assert rows(pool, "SELECT ?o { ?s <urn:p> ?o }") == ["1"] * 150
+    assert rows(pool, "SELECT ?o { <urn:7> <urn:p> ?o }") == ["01"]
 
 
 def test_updates_compare_by_value_and_a_form_goes_with_its_quad(
