@@ -298,13 +298,11 @@ def test_long_results_stream_and_end_at_the_limit_of_rows(
 def test_a_form_of_one_graph_is_not_given_of_another(updater: Updater, pool: QueryPool) -> None:
     put(updater, "", "<urn:a> <urn:p> 01 .")
     put(updater, "urn:g", "<urn:a> <urn:p> 1 .")
-    said = "{ <urn:a> <urn:p> ?o }"
-    assert rows(pool, "SELECT ?o " + said) == ["01"]
-    for query in ("SELECT ?o FROM <urn:g> " + said, "SELECT ?o { GRAPH <urn:g> " + said + " }"):
-        assert rows(pool, query) == ["1"]
-    made = pool.query(
-        "SELECT ?o " + said, accept=ResultFormat("tsv", "nt"), default_graphs=["urn:g"]
-    )
+    asked = "SELECT ?o { <urn:a> <urn:p> ?o }"
+    assert rows(pool, asked) == ["01"]
+    assert rows(pool, "SELECT ?o FROM <urn:g> { <urn:a> <urn:p> ?o }") == ["1"]
+    assert rows(pool, "SELECT ?o { GRAPH <urn:g> { <urn:a> <urn:p> ?o } }") == ["1"]
+    made = pool.query(asked, accept=ResultFormat("tsv", "nt"), default_graphs=["urn:g"])
     assert made.body.split() == [b"?o", b"1"]
 
 
