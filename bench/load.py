@@ -287,7 +287,7 @@ async def measure(
             raise fault
     steady = every.told()
     found = {
-        "rate": chosen.rate, "minutes": chosen.minutes, "readers": chosen.readers, "seed": chosen.seed,
+        "rate": chosen.rate, "minutes": chosen.minutes, "readers": chosen.readers, "seed": chosen.seed, "back": chosen.back,
         "load": round(os.getloadavg()[0], 1), "steady": steady,
         "answered_per_second": round(every.in_time / chosen.minutes / 60, 1),
         "cores_of_the_clients": round((time.process_time() - spent) / took, 2),

@@ -59,6 +59,7 @@ def sieges(held: dict[str, dict[str, Any]]) -> str:
     said = [_siege(held[name]) for name in ("hostile requests", "hostile crowd") if name in held]
     said += [_load(held[name]) for name in ("load", "peak") if name in held]
     said += [_long(held[name]) for name in ("load", "endurance") if name in held]
+    said += [_day(held[name]) for name in ("day", "day and back") if name in held]
     if safety := held.get("safety"):
         kinds = ", ".join(f"{kind} {count:,}" for kind, count in safety["kinds"].items())
         said.append(
@@ -151,8 +152,35 @@ def _long(run: dict[str, Any]) -> str:
     )
 
 
+def _day(run: dict[str, Any]) -> str:
+    """Tell what the updates of a day, one each ten seconds, leave in memory and on the disk."""
+    rows, steady = run["by_minute"], run["steady"]
+    quarters = [rows[round(len(rows) * part / 4) - 1] for part in range(1, 5)]
+    sizes = ", ".join(f"{row['writer_mib']:.0f}" for row in quarters)
+    done = ", ".join(f"{row['writes']:,}" for row in quarters)
+    first, last = rows[0], rows[-1]
+    writes = last["writes"] - first["writes"]
+    disk, journal = (
+        (last[name] - first[name]) * 1024 / writes for name in ("disk_mib", "journal_mib")
+    )
+    how = (
+        "of 51 quads, each second one taking away what the one before brought"
+        if run["back"]
+        else "that add 51 quads each"
+    )
+    return (
+        f"- Updates of {last['writes'] / 360:.0f} hours at one in ten seconds, in {run['minutes']:g} minutes beside {run['rate']:.0f} requests a second, "
+        f"`shiyi serve` alone (load of the machine {run['load']}): after {done} updates {how}, the server had {sizes} MiB for itself, "
+        f"query workers {last['workers_mib']:.0f} MiB at the end; descriptors {quarters[1]['descriptors']:g} half way and "
+        f"{last['descriptors']:g} at the end, {last['copies']} copies of the store that somebody reads; the folder grew by {disk:.1f} KB an update, of which "
+        f"the journal is {journal:.1f}. {steady['answered']:,} answered, {steady['shed']:,} told to come again, {steady['faults']} faults."
+    )
+
+
 def _named(run: dict[str, Any]) -> str:
     """Name a run of bench/load.py by what it is for."""
+    if run["writes"] > 60 * run["minutes"]:
+        return "day and back" if run["back"] else "day"
     if run["rate"] < 100:
         return "endurance"
     return "peak" if run["rate"] >= 1000 else "load"

@@ -51,5 +51,5 @@ def test_what_is_made_at_the_start_is_no_reader() -> None:
 
     warming.warm(app).join(30)
     workers = Settings().query.workers
-    assert asked[: workers + 1] == [*["sparql"] * workers, "qwxz"]
+    assert asked[: workers + 1] == [*["sparql"] * workers, "qwxz 枳枸芪"]
     assert len(asked) == workers + 1 + 2 * len(warming._PAGES)

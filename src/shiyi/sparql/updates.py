@@ -65,7 +65,7 @@ class Updater:
         self._process: WorkerProcess | None = None
         self._copy: Snapshot | None = None
         self._sequence = -1
-        self._unflushed = 0  # quads moved that the copy holds in memory
+        self._moved = 0  # quads that the copy was changed by
 
     def update(
         self,
@@ -161,10 +161,7 @@ class Updater:
     ) -> tuple[dict[str, Any], bytes]:
         process, copy = self._ready()
         process.greeting()
-        asked = {
-            **request, "snapshot": str(copy.path), "seconds": seconds, "writes": True,
-            "flush": self._unflushed >= UNFLUSHED,
-        }  # fmt: skip
+        asked = {**request, "snapshot": str(copy.path), "seconds": seconds, "writes": True}
         try:
             said, spool = process.ask(asked, time.monotonic() + seconds, body)
         except TimeoutError:
@@ -177,8 +174,6 @@ class Updater:
             raise FAULTS[said["outcome"]](str(said["message"]))
         if said["outcome"] != "changed":
             raise KnowledgeBaseError(f"no copy could be changed: {said.get('message')}")
-        if asked["flush"]:
-            self._unflushed = 0
         with spool:
             return said, spool.read()
 
@@ -194,17 +189,18 @@ class Updater:
                 (*added, *come), (*removed, *gone), key=author.key, who=author.who, why=author.why,
                 graphs=graphs,
             )  # fmt: skip
-        self._unflushed += len(removed) + len(added)
+        self._moved += len(removed) + len(added)
         return Change(len(removed), len(added), bool(said["existed"])), (*removed, *added)
 
     def _ready(self) -> tuple[WorkerProcess, Snapshot]:
-        """Give a worker and a copy that is level with the store."""
-        if self._process is None or self._copy is None or self._sequence != self._kb.sequence:
+        """Give a worker and a copy that is level with the store, and has not taken in much."""
+        level = self._sequence == self._kb.sequence and self._moved < UNFLUSHED
+        if self._process is None or self._copy is None or not level:
             self._discard()
             self._copy = self._kb.take_snapshot()
             self._sequence = self._kb.sequence
             self._process = WorkerProcess(self._settings)
-            self._unflushed = 0
+            self._moved = 0
         return self._process, self._copy
 
     def _discard(self) -> None:

@@ -52,8 +52,6 @@ def changed(store: Store, request: Header, body: bytes, size: int) -> tuple[Head
     make: dict[str, Callable[[Store, Header, bytes], Patch]] = {
         "update": _update, "merge": _merge, "replace": _replace, "drop": _drop,
     }  # fmt: skip
-    if request["flush"]:  # or the copy would hold all changes in memory
-        store.flush()
     existed = _exists(store, request.get("target"))
     removed, added, gone, come, said = make[request["task"]](store, request, body)
     refuse_reserved((*removed, *added), gone | come)

@@ -22,7 +22,7 @@ from shiyi.sparql.written import any_form, of_quads
 JOURNAL_FILE = "journal.nq"
 JOURNAL = graph("journal")
 _BULK = 20_000  # quads from which past the store's own log is faster than through it (measured)
-UNFLUSHED = 10_000  # quads that a store may hold in memory before they go to the disk (ours)
+UNFLUSHED = 10_000  # quads that a store may hold in memory alone before they go to the disk (ours)
 
 
 class Writer:
