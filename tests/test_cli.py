@@ -100,6 +100,8 @@ def test_the_doctor_counts_what_the_base_holds(starter_kb: Path) -> None:
     told = json.loads(done.stdout)
     assert told["base"]["counts"]["claims"] >= 6000
     assert told["base"]["cui_coverage"]["Disease"]["with_cui"] > 0
+    assert "workers" in told["base"]["queries"]
+    assert told["base"]["free_mib"] > 0
 
 
 def test_export_writes_n_quads_that_can_be_read_again(starter_kb: Path, tmp_path: Path) -> None:

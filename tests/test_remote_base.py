@@ -238,7 +238,12 @@ def _other(tmp_path: Path) -> Path:
     return tmp_path / "other"
 
 
-def test_a_read_only_store_is_named_at_the_start_of_writing(folder: Path, tmp_path: Path) -> None:
+def test_a_read_only_store_is_named_at_the_start_of_writing(
+    folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     with oxigraph(tmp_path / "store") as (address, remote):
         chosen = replace(Settings(), kb=folder, store=address, remote=remote)
         put_remote(chosen)
@@ -246,8 +251,12 @@ def test_a_read_only_store_is_named_at_the_start_of_writing(folder: Path, tmp_pa
         chosen = replace(chosen, store=address, remote=remote)
         with KnowledgeBase.of(chosen) as base:  # reading goes on
             assert len(base.store) > 100
-        with pytest.raises(OutsideError, match="read-only"):
+        with pytest.raises(OutsideError, match="serve --read-only"):
             KnowledgeBase.of(chosen, write=True)
+        for name, said in (("STORE", address), ("REMOTE_UPDATE", remote.update)):
+            monkeypatch.setenv(f"SHIYI_{name}", said)
+        assert main(["--kb", str(folder), "doctor"]) == 0
+        assert "can be read alone" in capsys.readouterr().out
 
 
 def test_a_store_without_triple_terms_is_named(tmp_path: Path) -> None:

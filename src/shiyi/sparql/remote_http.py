@@ -175,8 +175,9 @@ class Endpoint:
             )
         if what != "query" and status in {403, 404, 405, 415, 501}:
             raise OutsideError(
-                f"{address} takes no {what} ({status} {said}): it is read-only, or remote.update "
-                "and remote.graph_store name the wrong address"
+                f"{address} takes no {what} ({status} {said}): it is read-only, so that only "
+                "reading (`shiyi serve --read-only`) goes on, or remote.update and "
+                "remote.graph_store name the wrong address"
             )
         if status == 400 and what != "upload":
             raise QueryError(f"the remote store refuses the {what}: {said}")
