@@ -37,40 +37,26 @@ _MOST, _DESCRIBED, _CHECKED = 12, 4, 16  # things described, and all that are ch
 
 def consult(desk: Desk) -> Part:
     """Write the verdict on each pair, its grounds, and what stays unknown."""
-    part = Part()
-    alone, every = list[str](), list[Finding]()
+    part, alone = Part(), list[str]()
     apart = asks_difference(desk.reading.question) and not desk.reading.person.drugs
     adding = () if apart else together(desk.safety, taken(desk.reading))
-    for place, group in enumerate(desk.reading.groups[:_CHECKED]):
-        case = case_of(desk, group)
+    cases = [case_of(desk, group) for group in desk.reading.groups[:_CHECKED]]
+    for place, case in enumerate(cases):
         if place >= _DESCRIBED and not case.found:
             _unrecorded(desk, case, part)
-            continue
-        met = {f.material for f in case.found}
-        every += case.found
-        # ginkgo may be its leaf or its seed: what meets the medicine is told before the other's poison
-        aside = [m for m in group[1:] if met and m not in met]
-        _poisons(desk, [m for m in group if m not in aside], part)
-        if apart and not case.found:
-            alone.append(group[0])
-            continue
-        verdicts(desk, case.found, part)
-        _of_kin_only(desk, case, part)
-        barred = any(f.severity == "contraindicated" for f in case.found)  # that says enough
-        held = not barred and sum(_possible(desk, m, part) for m in group) > 0
-        _poisons(desk, aside, part)
-        _unspoken(desk, case, part, held, adding)
-        _no_allergen(desk, case, part)
-        _grounds(desk, case, part)
-        _identity(desk, case, part)
+        elif apart and not case.found:
+            _poisons(desk, case.named, part)
+            alone.append(case.named[0])
+        else:
+            _described(desk, case, adding, part)
+    every = [finding for case in cases for finding in case.found]
     say_together(desk, adding, part)
     told_apart(desk, part)
     _beside(desk, part)
     _implied(desk, every, part)
     if rest := desk.reading.groups[_CHECKED:]:
-        part.opening.add(
-            desk.voice.say("m_unchecked", x=desk.voice.names(g[0] for g in rest[:_MOST]))
-        )
+        names = desk.voice.names(group[0] for group in rest[:_MOST])
+        part.opening.add(desk.voice.say("m_unchecked", x=names))
     if alone:
         part.take(sheet(desk, alone))
     part.opening.lines.sort(key=lambda line: not line.facts)  # what is recorded comes first
@@ -79,10 +65,7 @@ def consult(desk: Desk) -> Part:
         _kept_from(desk, kept, part)
     _child_first(desk, part)
     if part.warnings and (len(kept) < len(every) or not every):
-        pair = any(f.predicate in INCOMPATIBLE for f in part.facts.values())
-        several = desk.reading.drugs or desk.reading.person.drugs or len(desk.reading.groups) > 1
-        key = "v_ask_prescriber" if pair else "v_ask" if several else "v_ask_one"
-        part.opening.add(desk.voice.say(key))
+        _ask_whom(desk, part)
     if desk.reading.wants(Intent.DOSE):
         part.section("h_caution").add(desk.voice.say("s_dose"))
     if not part.opening.lines:
@@ -90,6 +73,33 @@ def consult(desk: Desk) -> Part:
         part.opening.add(desk.voice.say("o_sheet", items=names))
     _closing(desk, part)
     return part
+
+
+def _described(desk: Desk, case: Case, adding: Iterable[Together], part: Part) -> None:
+    """Say of one thing what it does with all that was named, on what grounds, and what is unknown."""
+    met = {f.material for f in case.found}
+    # ginkgo may be its leaf or its seed: what meets the medicine is told before the other's poison
+    aside = [m for m in case.named[1:] if met and m not in met]
+    _poisons(desk, [m for m in case.named if m not in aside], part)
+    verdicts(desk, case.found, part)
+    _of_kin_only(desk, case, part)
+    barred = any(f.severity == "contraindicated" for f in case.found)  # that says enough
+    held = not barred and sum(_possible(desk, m, part) for m in case.named) > 0
+    _poisons(desk, aside, part)
+    _unspoken(desk, case, part, held, adding)
+    _no_allergen(desk, case, part)
+    _grounds(desk, case, part)
+    _identity(desk, case, part)
+
+
+def _ask_whom(desk: Desk, part: Part) -> None:
+    """Say whom to ask first: who prescribed, or a doctor or pharmacist, of one thing or of several."""
+    reading = desk.reading
+    pair = any(f.predicate in INCOMPATIBLE for f in part.facts.values())
+    several = reading.drugs or reading.person.drugs or len(reading.groups) > 1
+    part.opening.add(
+        desk.voice.say("v_ask_prescriber" if pair else "v_ask" if several else "v_ask_one")
+    )
 
 
 def _child_first(desk: Desk, part: Part) -> None:

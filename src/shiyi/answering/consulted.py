@@ -20,6 +20,11 @@ class Case:
     found: tuple[Finding, ...]
     kin: tuple[str, ...] = ()  # relatives among the materials, which nobody named
 
+    @property
+    def named(self) -> tuple[str, ...]:
+        """List the materials that the name may mean, without their relatives."""
+        return tuple(m for m in self.materials if m not in self.kin)
+
     def met(self, target: str) -> tuple[Finding, ...]:
         """List what was found against one target."""
         return tuple(f for f in self.found if f.against == target)
