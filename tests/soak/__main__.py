@@ -1,6 +1,6 @@
 """The long runs: ``python -m tests.soak short|whole``; prints a table and writes JSON.
 
-``--only`` picks runs, ``--scale`` makes a form smaller. Everything is made in a temporary folder.
+``--only`` picks runs, ``--kills`` takes another number of kills. Everything is made in a temporary folder.
 """
 
 import argparse
