@@ -3,7 +3,9 @@
 import pytest
 
 from shiyi.answering import Runtime, ask
+from shiyi.answering.adding_up import EFFECTS, Record, _unsaid, effect_of, together
 from shiyi.model.answer import Answer
+from shiyi.model.names import resource
 from shiyi.model.profile import Profile
 
 _ADDS = ("同用时作用可能相加", "taken together, this may add up")
@@ -107,3 +109,48 @@ def test_nothing_is_suggested_that_adds_to_what_is_taken(runtime: Runtime) -> No
     for answer in (beside, by_profile):
         assert answer.recommendations
         assert not any(seed in r.label for r in answer.recommendations)
+
+
+_OF = {each.phrase.removeprefix("e_"): each for each in EFFECTS}
+_MINOR, _SURE, _MAJOR = -1, 1, 2
+
+
+def _of(thing: str, weight: int = _SURE, end: str = "") -> Record:
+    """Give a record of a thing that the question names as ``end``."""
+    ends = tuple(resource(each).value for each in (end or thing).split())
+    return Record(resource(thing).value, None, ends, weight)  # type: ignore[arg-type] # the claim is not looked at
+
+
+@pytest.mark.parametrize(
+    ("effect", "one", "other", "unsaid"),
+    [
+        ("sedation", _of("substance-gouqizi"), _of("substance-shanzha"), False),  # a meal
+        ("sedation", _of("substance-gouqizi", _MAJOR), _of("substance-shanzha"), True),
+        ("bleeding", _of("substance-gouqizi", _MAJOR), _of("substance-shanzha"), False),
+        ("sugar", _of("drug-warfarin"), _of("drug-metformin"), False),  # a prescription
+        ("sedation", _of("supplement-melatonin"), _of("supplement-valerian"), True),
+        ("sedation", _of("supplement-melatonin", end="supplement-melatonin supplement-valerian"),
+         _of("supplement-valerian"), False),  # one name may mean both
+        ("bleeding", _of("supplement-st-johns-wort"), _of("drug-warfarin"), False),
+        ("bleeding", _of("drug-warfarin"), _of("supplement-st-johns-wort"), False),
+        ("bleeding", _of("supplement-st-johns-wort", end="substance-shanyao"), _of("drug-warfarin"),
+         False),  # recorded of what the name stands for
+        ("bleeding", _of("substance-shanyao"), _of("drug-warfarin"), True),
+        ("bleeding", _of("supplement-pelargonium"), _of("drug-warfarin"), False),  # none was found
+        ("bleeding", _of("drug-warfarin"), _of("supplement-pelargonium"), False),
+    ],
+)  # fmt: skip
+def test_what_is_eaten_prescribed_or_recorded_together_is_left_to_that(
+    runtime: Runtime, effect: str, one: Record, other: Record, unsaid: bool
+) -> None:
+    assert _unsaid(runtime.safety, _OF[effect], one, other) is unsaid
+
+
+def test_what_is_rated_minor_adds_up_with_what_is_rated_major_alone(runtime: Runtime) -> None:
+    danshen, policosanol = (
+        (resource(name).value,) for name in ("substance-danshen", "supplement-policosanol")
+    )
+    assert all(
+        effect_of(runtime.safety, _OF["bleeding"], each[0]) for each in (danshen, policosanol)
+    )
+    assert together(runtime.safety, (danshen, policosanol)) == ()

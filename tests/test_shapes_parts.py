@@ -87,6 +87,16 @@ def test_an_instance_of_a_class_below_is_held_to_its_shape_and_taken_as_a_value(
     assert len(found) == 3
 
 
+def test_a_value_without_a_name_is_of_its_classes_too() -> None:
+    shapes = Graph().parse(data=FAR.replace("{said}", "sh:path s:hasNature ; sh:class s:Nature"))
+    sound = ":a a s:Food ; s:hasNature _:hot . _:hot a s:Nature ."
+    faulty = ":b a s:Food ; s:hasNature _:bitter . _:bitter a s:Flavour ."
+    quads = list(parse(PREFIXES + sound + faulty, "x.ttl"))
+    [found] = in_parts(quads, shapes, 1)
+    assert [found] == told(validate(lowered(quads), shapes))
+    assert f"{EXAMPLE}b" in found
+
+
 @pytest.mark.parametrize(
     "said",
     [

@@ -263,6 +263,7 @@ def numbers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[QueryPool]:
         ("SELECT ?o { { :a :p ?o } UNION { BIND(1 AS ?o) } }", ["1", "1"]),
         ("SELECT ?o { { :a :p ?o } UNION { VALUES ?o { 1 } } }", ["1", "1"]),
         ("SELECT ?o { { :a :p ?o } UNION { :a :q|:none ?o } }", ["1", "1"]),
+        ("SELECT ?o { :a :p ?o MINUS { :c :p ?o ; :none ?x } }", ["01"]),  # what is taken away gives nothing
         ("SELECT ?o FROM <urn:none> { { :a :p ?o } UNION { VALUES ?o { 1 } } }", ["1"]),
         ("SELECT ?s ?o { { :b :p ?s ; :q ?o } UNION { ?s :none ?o } }",  # a literal is no subject
          [f'"-3"^^<{XSD}negativeInteger>\t1.50']),
@@ -304,6 +305,17 @@ def test_a_form_of_one_graph_is_not_given_of_another(updater: Updater, pool: Que
     assert rows(pool, "SELECT ?o { GRAPH <urn:g> { <urn:a> <urn:p> ?o } }") == ["1"]
     made = pool.query(asked, accept=ResultFormat("tsv", "nt"), default_graphs=["urn:g"])
     assert made.body.split() == [b"?o", b"1"]
+
+
+def test_a_form_is_that_of_its_value_and_the_first(
+    updater: Updater, pool: QueryPool, kb: KnowledgeBase
+) -> None:
+    put(updater, "urn:g", "<urn:a> <urn:p> 01 , 002 , 0001 .")
+    updater.update("COPY <urn:g> TO <urn:h>", author())
+    assert rows(pool, "SELECT ?o { GRAPH <urn:h> { <urn:a> <urn:p> ?o } }") == ["002", "01"]
+    updater.update("DROP GRAPH <urn:g>", author())
+    put(updater, "urn:h", "<urn:a> <urn:p> 1 , 2 .")  # as they come back anyhow
+    assert not any_form(kb.store.match)
 
 
 def test_what_many_quads_say_otherwise_is_given_by_its_value(
