@@ -87,6 +87,15 @@ def test_an_instance_of_a_class_below_is_held_to_its_shape_and_taken_as_a_value(
     assert len(found) == 3
 
 
+def test_a_value_is_of_every_class_that_is_looked_for() -> None:
+    said = "sh:path s:hasNature ; sh:class s:Nature , s:Flavour"
+    shapes = Graph().parse(data=FAR.replace("{said}", said))
+    both = (
+        ":v a :Both . :Both rdfs:subClassOf s:Nature , s:Flavour . :a a s:Food ; s:hasNature :v ."
+    )
+    assert in_parts(parse(PREFIXES + both, "x.ttl"), shapes, 1) == []
+
+
 def test_a_value_without_a_name_is_of_its_classes_too() -> None:
     shapes = Graph().parse(data=FAR.replace("{said}", "sh:path s:hasNature ; sh:class s:Nature"))
     sound = ":a a s:Food ; s:hasNature _:hot . _:hot a s:Nature ."

@@ -1,0 +1,53 @@
+"""Effects that were rated: what was found wanting recommends nothing, and a supplement needs a rated one."""
+
+from dataclasses import replace
+
+import pytest
+
+from shiyi.answering import Runtime
+from shiyi.answering.candidates import _supported
+from shiyi.answering.cues import Intent
+from shiyi.answering.reading import Reading, read_question
+from shiyi.model.path import Hop, Path
+from shiyi.model.profile import Profile
+from shiyi.ontology.terms import SHIYI
+
+_RATED = SHIYI.isEffectiveFor.value
+
+
+@pytest.fixture(scope="module")
+def reading(runtime: Runtime) -> Reading:
+    return read_question("insomnia", "en", Profile(), runtime.linker, runtime.facts)
+
+
+def _ways(runtime: Runtime) -> tuple[Path, Path, Path]:
+    """Give ways along an effect rated well, one found wanting, and what is nowhere rated."""
+    facts = [f for found in runtime.facts.by_subject.values() for f in found]
+    rated = [f for f in facts if f.predicate.value == _RATED]
+    supports = runtime.safety.evidences.supports
+    chosen = (
+        next(f for f in rated if supports(f.claim)),
+        next(f for f in rated if not supports(f.claim)),
+        next(f for f in facts if f.predicate == SHIYI.hasEfficacy),
+    )
+    first, second, third = (
+        Path((Hop(f.subject, f.predicate.value, f.object, f.claim, 0.8),), 0.8) for f in chosen
+    )
+    return first, second, third
+
+
+def test_a_supplement_needs_a_rated_effect_where_one_has_it(
+    runtime: Runtime, reading: Reading
+) -> None:
+    well, wanting, plain = _ways(runtime)
+    asked = replace(reading, intents=frozenset({Intent.SUPPLEMENT}))
+    assert _supported(asked, (well, wanting, plain), runtime.safety) == [well]
+    assert _supported(asked, (wanting, plain), runtime.safety) == [plain]
+
+
+def test_whatever_else_is_asked_for_needs_none_but_nothing_found_wanting(
+    runtime: Runtime, reading: Reading
+) -> None:
+    well, wanting, plain = _ways(runtime)
+    asked = replace(reading, intents=frozenset[Intent]())
+    assert _supported(asked, (well, wanting, plain), runtime.safety) == [well, plain]
