@@ -177,3 +177,17 @@ def test_a_base_that_nobody_may_write_to_is_read_where_it_lies(
         assert kb.take_snapshot().path == kb.folder / "store"
     with KnowledgeBase.open(small_kb) as kb:
         assert len(kb.store) == len(small_quads)
+
+
+def test_a_full_disk_is_named_where_a_snapshot_is_made_and_leaves_nothing(
+    small_kb: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as full:
+        full.setattr("shiyi.sparql.snapshots.shutil.copyfile", refuse)
+        with pytest.raises(KnowledgeBaseError, match="make room"):
+            KnowledgeBase.open(small_kb)
+    assert list((small_kb / "snapshots").iterdir()) == []
+    KnowledgeBase.open(small_kb).close()
