@@ -4,6 +4,8 @@ import pytest
 
 from shiyi.answering import Runtime, ask
 from shiyi.answering.adding_up import EFFECTS, Record, _unsaid, effect_of, together
+from shiyi.answering.reading import Person
+from shiyi.answering.safety import Safety
 from shiyi.model.answer import Answer
 from shiyi.model.names import resource
 from shiyi.model.profile import Profile
@@ -144,6 +146,21 @@ def test_what_is_eaten_prescribed_or_recorded_together_is_left_to_that(
     runtime: Runtime, effect: str, one: Record, other: Record, unsaid: bool
 ) -> None:
     assert _unsaid(runtime.safety, _OF[effect], one, other) is unsaid
+
+
+def test_a_source_that_found_nothing_or_a_record_of_what_is_meant_settles_it_alone(
+    runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    safety, bleeding = runtime.safety, _OF["bleeding"]
+    warfarin = resource("drug-warfarin").value
+    found = safety.check(resource("supplement-st-johns-wort").value, Person(drugs=(warfarin,)))
+    assert any(f.against == warfarin for f in found)
+    shanyao, pelargonium = _of("substance-shanyao"), _of("supplement-pelargonium")
+    monkeypatch.setattr(Safety, "check", lambda *_: ())
+    assert _unsaid(safety, bleeding, shanyao, _of("drug-warfarin"))
+    assert not _unsaid(safety, bleeding, pelargonium, _of("drug-warfarin"))
+    monkeypatch.setattr(Safety, "check", lambda *_: found)
+    assert not _unsaid(safety, bleeding, shanyao, _of("drug-warfarin", end="supplement-valerian"))
 
 
 def test_what_is_rated_minor_adds_up_with_what_is_rated_major_alone(runtime: Runtime) -> None:
