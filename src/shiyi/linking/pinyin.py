@@ -1,10 +1,8 @@
 """Chinese names as they are typed in Latin letters."""
 
 import re
-from functools import cache
-from itertools import chain
 
-from shiyi.linking.normalise import has_cjk, is_cjk
+from shiyi.linking.normalise import is_cjk
 
 _LETTERS = re.compile("[a-z]+")
 
@@ -15,21 +13,12 @@ def syllables(text: str) -> tuple[str, ...]:
     >>> syllables("枸杞子")
     ('gou', 'qi', 'zi')
     """
-    if not has_cjk(text):
-        return ()
     chinese = "".join(filter(is_cjk, text))
-    from pypinyin.contrib.mmseg import seg
-
-    return tuple(chain.from_iterable(map(_said, seg.cut(chinese))))
-
-
-@cache
-def _said(word: str) -> list[str]:
-    """Give the pinyin of a character, or of a word that is said as its dictionary says."""
+    if not chinese:
+        return ()
     from pypinyin import lazy_pinyin
 
-    found: list[str] = lazy_pinyin([word], errors="ignore", v_to_u=False)
-    return found
+    return tuple(lazy_pinyin(chinese, errors="ignore", v_to_u=False))
 
 
 def joined(text: str) -> str:
@@ -47,12 +36,9 @@ def blurred(spoken: tuple[str, ...]) -> tuple[str, ...]:
     >>> blurred(("shan", "zheng"))
     ('san', 'zen')
     """
-    return tuple(map(_blurred, spoken))
-
-
-@cache
-def _blurred(syllable: str) -> str:
-    return re.sub("^l", "n", re.sub("^([zcs])h", r"\1", re.sub("ng$", "n", syllable)))
+    return tuple(
+        re.sub("^l", "n", re.sub("^([zcs])h", r"\1", re.sub("ng$", "n", each))) for each in spoken
+    )
 
 
 def finals(spoken: tuple[str, ...]) -> tuple[str, ...]:
