@@ -1,11 +1,16 @@
 import random
 
 import numpy as np
+import pytest
 
 from shiyi.model.steps import Steps
 
 
-def test_numbers_come_back_in_their_groups_however_far_apart() -> None:
+@pytest.mark.parametrize("at_once", [1, 700, 1 << 22])
+def test_numbers_come_back_in_their_groups_however_far_apart(
+    at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shiyi.model.steps._AT_ONCE", at_once)
     chance = random.Random(0)  # noqa: S311 - no secret
     groups = [
         sorted(chance.choices(range(most), k=chance.choice([0, 1, 3, 500])))

@@ -1,13 +1,12 @@
 """What a person who types may be about to write: Chinese, pinyin, initials, English."""
 
-from collections import defaultdict
 from dataclasses import dataclass
 from itertools import islice
 
 from shiyi.linking.context import SCHEMES
-from shiyi.linking.groups import Groups
+from shiyi.linking.groups import Gathered, Groups
 from shiyi.linking.labels import KINDS, PREFERRED, LabelIndex
-from shiyi.linking.normalise import fold, is_cjk
+from shiyi.linking.normalise import fold, has_cjk
 from shiyi.linking.pinyin import joined
 from shiyi.model.mapped import Mapped
 from shiyi.model.strings import Array
@@ -37,7 +36,7 @@ class Completer:
         """Take the keys of the names of ``index`` from what was ``made``, else make them."""
         self._index = index
         if made is None:
-            self._keys = Groups.of(_keys(index))
+            self._keys = _keys(index)
         else:
             self._keys = Groups.over(made, "key")
 
@@ -51,7 +50,7 @@ class Completer:
         if not folded or k < 1:
             return ()
         asked = {folded}
-        if not any(map(is_cjk, folded)):
+        if not has_cjk(folded):
             asked.add(joined(folded))
         best: dict[int, tuple[tuple[int, ...], int]] = {}
         for each in asked - {""}:
@@ -64,7 +63,7 @@ class Completer:
         for key, packed in islice(self._keys.starting(prefix), _SCANNED):
             way, place = packed >> _PLACES, packed & (1 << _PLACES) - 1
             label = index.labels[place]
-            kind = index.concepts[label.concept].kind
+            kind = index.kinds[label.concept]
             rank = (
                 key != prefix, way, kind in SCHEMES, label.role != PREFERRED,
                 len(key), KINDS.index(kind),
@@ -80,21 +79,21 @@ class Completer:
         )
 
 
-def _keys(index: LabelIndex) -> dict[str, set[int]]:
+def _keys(index: LabelIndex) -> Groups:
     """Give the places of labels by key, each with the way it is found by."""
-    keys: dict[str, set[int]] = defaultdict(set)
+    keys = Gathered()
     for place, label in enumerate(index.labels):
         folded = fold(label.text)
-        keys[folded].add(place)
+        keys.add(folded, place)
         if label.language != "zh":
             for at in _starts(folded):
-                keys[folded[at + 1 :]].add(2 << _PLACES | place)
-        elif label.pinyin:
-            spoken = "".join(label.pinyin)
+                keys.add(folded[at + 1 :], 2 << _PLACES | place)
+        elif said := label.pinyin:
+            spoken = "".join(said)
             for each in {spoken, spoken.replace("v", "u")}:
-                keys[each].add(1 << _PLACES | place)
-            keys["".join(each[0] for each in label.pinyin)].add(3 << _PLACES | place)
-    return keys
+                keys.add(each, 1 << _PLACES | place)
+            keys.add("".join(each[0] for each in said), 3 << _PLACES | place)
+    return keys.groups()
 
 
 def _starts(text: str) -> list[int]:

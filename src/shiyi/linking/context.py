@@ -51,13 +51,11 @@ _TURNS = (
 )  # fmt: skip
 
 
-def needs_context(surface: str, kinds: Sequence[str]) -> bool:
-    """Say whether a written form is linked in some surroundings only."""
+def needs_context(surface: str, scheme: bool) -> bool:
+    """Say whether a written form is linked in some surroundings only; ``scheme``: it means a scheme's."""
     if len(surface) == 1 or surface in AMBIGUOUS or surface in _ENDINGS:
         return True
-    if not SCHEMES.issuperset(kinds):
-        return False
-    return len(surface) <= 2 if is_cjk(surface[0]) else " " not in surface
+    return scheme and (len(surface) <= 2 if is_cjk(surface[0]) else " " not in surface)
 
 
 def fits(text: str, start: int, end: int, kinds: Sequence[str]) -> bool:

@@ -1,28 +1,27 @@
 """Exact names in running text: a trie of all forms, leftmost-longest, whole words."""
 
+from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain
 from typing import NamedTuple
 
 import daachorse
 import numpy as np
 
-from shiyi.linking.context import GENERIC, favoured, fits, needs_context, order
+from shiyi.linking.context import GENERIC, SCHEMES, favoured, fits, needs_context, order
+from shiyi.linking.groups import Gathered, Groups
 from shiyi.linking.labels import LabelIndex
-from shiyi.linking.normalise import fold, is_cjk, is_latin
+from shiyi.linking.normalise import fold, has_cjk, is_cjk, is_latin
 from shiyi.linking.surfaces import SPOKEN, at_boundary, surfaces
 from shiyi.linking.words import phrases
 from shiyi.model.mapped import Mapped
 from shiyi.model.strings import Array, bounds_of, ends
-from shiyi.model.trie import Trie
 
 # kinds whose pinyin is looked for in running text; that of others is tried on what is left
 _TYPED = frozenset({"MFHSubstance", "Food", "Herb", "Dish", "Formula", "Syndrome"})
 
 _RANKS = 3  # bits of a rank, below the place of a label
-_BITS = 26  # of a place, so that a sense is one small number: millions of forms are held
-_MASK = (1 << _BITS) - 1
+_BITS = 29  # of a place, so that a sense is one small number: millions of forms are held
 
 
 class Sense(NamedTuple):
@@ -59,20 +58,21 @@ class Dictionary:
             self._longest = int(made["form.longest"][0])
 
     def _make(self) -> None:
-        packed = _collected(self.index)
-        self._longest = max(map(len, packed), default=0)
-        self.forms = Trie.of(packed)
-        # numbers a form, and no object: millions of forms are held
-        held = [_listed(packed[form]) for form in self.forms]
-        del packed
-        self._bounds = np.cumsum([0, *map(len, held)], dtype=np.int64).astype(np.int32)
-        self._packed = np.fromiter(chain.from_iterable(held), np.uint32)
-        del held
-        gated = (
-            bool(kinds := self._kinds(place)) and needs_context(form, kinds)
-            for place, form in enumerate(self.forms)
+        found, concepts = _gathered(self.index)
+        self.forms = found.keys
+        self._bounds, self._packed = _most_direct(found, concepts)
+        schemes = np.fromiter(
+            (each in SCHEMES for each in self.index.kinds), bool, len(self.index.kinds)
         )
-        self._gated = memoryview(bytes(gated))
+        among = np.concatenate([[0], np.cumsum(schemes[concepts[self._packed >> _RANKS]])])
+        named = np.diff(self._bounds)
+        scheme = (np.diff(among[self._bounds]) == named).data
+        gated = np.zeros(len(self.forms), np.uint8)
+        self._longest = 0
+        for place, form in enumerate(self.forms):
+            gated[place] = needs_context(form, scheme[place])
+            self._longest = max(self._longest, len(form))
+        self._gated = (gated * (named > 0)).data
 
     def arrays(self) -> dict[str, Array]:
         """Give the forms as arrays to write."""
@@ -173,60 +173,42 @@ class Dictionary:
         return False
 
     def _kinds(self, place: int) -> list[str]:
-        return [self.index.concepts[sense.concept].kind for sense in self._senses(place)]
+        return [self.index.kinds[sense.concept] for sense in self._senses(place)]
 
     def _sorted(self, senses: tuple[Sense, ...], turned: frozenset[str]) -> tuple[Sense, ...]:
         if len(senses) < 2:
             return senses
-        concepts = self.index.concepts
+        kinds = self.index.kinds
         return tuple(
-            sorted(
-                senses,
-                key=lambda each: (*order(concepts[each.concept].kind, each.rank, turned), each),
-            )
+            sorted(senses, key=lambda each: (*order(kinds[each.concept], each.rank, turned), each))
         )
 
 
-_Packed = int | dict[int, int] | None  # a sense, or some by concept; none: it names nothing
-
-
-def _collected(index: LabelIndex) -> dict[str, _Packed]:
-    packed: dict[str, _Packed] = {}
+def _gathered(index: LabelIndex) -> tuple[Groups, Array]:
+    """Give the labels and ranks of each form, as one number, and the concept of each label."""
+    forms, concepts = Gathered(), array("I")
     for place, label in enumerate(index.labels):
+        concepts.append(label.concept)
+        typed = index.kinds[label.concept] in _TYPED
         for form, rank in surfaces(label):
-            if rank == SPOKEN and index.concepts[label.concept].kind not in _TYPED:
-                continue
-            if form not in GENERIC and _is_a_name(form):
-                kept = label.text if form == label.text else form  # one string, not two
-                _add(packed, kept, rank << 2 * _BITS | label.concept << _BITS | place)
+            if (typed or rank != SPOKEN) and form not in GENERIC and _is_a_name(form):
+                forms.add(form, place << _RANKS | rank)
     for phrase in phrases("not-names"):
-        packed.setdefault(fold(phrase), None)
-    return packed
+        forms.know(fold(phrase))
+    return forms.groups(), np.asarray(concepts)
 
 
-def _add(packed: dict[str, _Packed], form: str, sense: int) -> None:
-    """Keep one sense a concept, the most direct."""
-    known = packed.get(form)
-    if known is None:
-        packed[form] = sense
-        return
-    concept = sense >> _BITS & _MASK
-    if isinstance(known, int):
-        if known >> _BITS & _MASK == concept:
-            packed[form] = min(known, sense)
-        else:
-            packed[form] = {known >> _BITS & _MASK: known, concept: sense}
-    elif known.get(concept, sense) >= sense:
-        known[concept] = sense
-
-
-def _listed(packed: _Packed) -> tuple[int, ...]:
-    if packed is None:
-        return ()
-    every = (packed,) if isinstance(packed, int) else packed.values()
-    return tuple((each & _MASK) << _RANKS | each >> 2 * _BITS for each in every)
+def _most_direct(found: Groups, concepts: Array) -> tuple[Array, Array]:
+    """Keep one label a concept of each form, the most direct: bounds, and labels with their ranks."""
+    label, rank = found.held >> _RANKS, found.held & (1 << _RANKS) - 1
+    form = np.repeat(np.arange(len(found.keys)), np.diff(found.bounds))
+    meant = form << _BITS | concepts[label]
+    starts = np.flatnonzero(np.diff(meant, prepend=-1))
+    best = np.minimum.reduceat(rank << _BITS | label, starts) if len(starts) else label
+    bounds = np.searchsorted(form[starts], np.arange(len(found.keys) + 1)).astype(np.int32)
+    return bounds, (best & (1 << _BITS) - 1) << _RANKS | best >> _BITS
 
 
 def _is_a_name(form: str) -> bool:
     """Drop what iDISK2.0 drops: digits, punctuation, single letters; 姜 and 藕 are names."""
-    return any(map(is_cjk, form)) or (len(form) > 1 and any(map(str.isalpha, form)))
+    return has_cjk(form) or (len(form) > 1 and any(map(str.isalpha, form)))

@@ -2,10 +2,8 @@
 
 import csv
 from bisect import bisect_left
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Self
 
@@ -49,7 +47,7 @@ class Concept:
     notation: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Label:
     """One name: ``concept`` is the place of what it names."""
 
@@ -58,7 +56,7 @@ class Label:
     concept: int
     role: str  # preferred, alternative or latin
 
-    @cached_property
+    @property
     def pinyin(self) -> tuple[str, ...]:
         """Give the syllables of a Chinese name, no tones."""
         return syllables(self.text) if self.language == "zh" else ()
@@ -66,30 +64,35 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class LabelIndex:
-    """All labels of one release."""
+    """All labels of one release, in the order of their concepts; ``kinds`` are the classes of these."""
 
     release: str
     concepts: Sequence[Concept]
     labels: Sequence[Label]
+    kinds: Sequence[str] = field(default=(), compare=False)
+
+    def __post_init__(self) -> None:
+        if not self.kinds:
+            object.__setattr__(self, "kinds", tuple(each.kind for each in self.concepts))
 
     @classmethod
     def from_store(cls, store: QuadStore, release: str) -> Self:
         """Read the labels of the accepted view."""
         kinds = _kinds(store)
-        names = defaultdict(list)
+        names: dict[str, list[tuple[str, str, str]]] = {iri: [] for iri in kinds}
         for written, role in (
             (SKOS.prefLabel, PREFERRED), (SKOS.altLabel, ALTERNATIVE),
             (SKOS.hiddenLabel, ALTERNATIVE), (SHIYI.latinName, LATIN),
         ):  # fmt: skip
             for iri, value in _literals(store, written):
-                language = "la" if role == LATIN else _language(value)
-                names[iri].append((value.value, language, role))
+                if (own := names.get(iri)) is not None:
+                    own.append((value.value, "la" if role == LATIN else _language(value), role))
         cuis = _cuis(store)
         notations = {iri: value.value for iri, value in _literals(store, SKOS.notation)}
         rows = (
-            (iri, kinds[iri], sorted(names[iri], key=_order), cuis.get(iri, ""),
+            (iri, kinds[iri], sorted(names.pop(iri), key=_order), cuis.get(iri, ""),
              notations.get(iri, ""))
-            for iri in sorted(names.keys() & kinds.keys())
+            for iri in sorted(iri for iri, own in names.items() if own)
         )  # fmt: skip
         return cls._made(rows, release)
 
@@ -112,7 +115,7 @@ class LabelIndex:
         release: str,
     ) -> Self:
         concepts: list[Concept] = []
-        labels: dict[tuple[str, str, int], Label] = {}
+        labels: list[Label] = []
         for iri, kind, names, cui, notation in rows:
             place = len(concepts)
             main = {
@@ -120,10 +123,11 @@ class LabelIndex:
             }
             zh, en = main.get("zh", ""), main.get("en", "")
             concepts.append(Concept(iri, kind, zh, en, cui, notation))
+            own: dict[tuple[str, str], Label] = {}
             for value, language, role in names:
-                key = (value, language, place)
-                labels.setdefault(key, Label(value, language, place, role))
-        return cls(release, tuple(concepts), tuple(labels.values()))
+                own.setdefault((value, language), Label(value, language, place, role))
+            labels += own.values()
+        return cls(release, tuple(concepts), tuple(labels))
 
     def save(self, folder: Path) -> Path:
         """Write ``labels.safetensors`` into ``folder``, whole or not at all."""
@@ -162,8 +166,9 @@ class LabelIndex:
             raise IndexMismatchError(
                 f"{folder / FILE} is damaged, a label names no concept: run `shiyi build` again"
             )
-        labels = _labels(said, bounds)
-        return cls(release, _concepts(said, bounds, labels), labels)
+        labels, names, kind = _labels(said, bounds), said.words("kinds"), said["concept.kind"].data
+        kinds = Rows(lambda at: names[kind[at]], len(kind))
+        return cls(release, _concepts(said, bounds, labels, kinds), labels, kinds)
 
 
 _MAIN: Final = ("zh", "en")
@@ -195,8 +200,10 @@ def _held(said: Mapped, name: str) -> Callable[[int], str | None]:
     return held
 
 
-def _concepts(said: Mapped, bounds: Array, labels: Sequence[Label]) -> Rows[Concept]:
-    kinds, kind, iri = said.words("kinds"), said["concept.kind"].data, said.strings("concept.iri")
+def _concepts(
+    said: Mapped, bounds: Array, labels: Sequence[Label], kinds: Sequence[str]
+) -> Rows[Concept]:
+    iri = said.strings("concept.iri")
     zh, en, cui, notation = (_held(said, name) for name in (*_MAIN, "cui", "notation"))
 
     def read(at: int) -> Concept:
@@ -205,11 +212,9 @@ def _concepts(said: Mapped, bounds: Array, labels: Sequence[Label]) -> Rows[Conc
             found if (found := few(at)) is not None else _first_preferred(own, name).get(at, "")
             for few, name in zip((zh, en), _MAIN, strict=True)
         ]
-        return Concept(
-            iri[at], kinds[kind[at]], main[0], main[1], cui(at) or "", notation(at) or ""
-        )
+        return Concept(iri[at], kinds[at], main[0], main[1], cui(at) or "", notation(at) or "")
 
-    return Rows(read, len(kind))
+    return Rows(read, len(kinds))
 
 
 def _labels(said: Mapped, bounds: Array) -> Rows[Label]:

@@ -174,9 +174,11 @@ def write_index(
     folder: Path, store: QuadStore, release: str, model: Embedder | None = None
 ) -> LabelIndex:
     """Write the label index and its vectors below a generation's folder; give the index."""
-    index = LabelIndex.from_store(store, release)
     folder = _index_folder(folder)
-    index.save(folder)
+    LabelIndex.from_store(store, release).save(folder)
+    index = LabelIndex.load(
+        folder, release
+    )  # of millions of labels none lies in memory from here on
     write_names(index, folder)
     if (chosen := model or embedder.shipped()) is not None:
         made = LabelVectors.of(index, chosen)

@@ -25,7 +25,9 @@ _MAKERS: Final = (
 def write_names(index: LabelIndex, folder: Path) -> Path:
     """Write what :func:`open_names` opens."""
     dictionary = Dictionary(index)
-    arrays = dictionary.arrays() | NearNames(dictionary).arrays() | Completer(index).arrays()
+    arrays = dictionary.arrays() | NearNames(dictionary).arrays()
+    del dictionary
+    arrays |= Completer(index).arrays()
     return write(folder / FILE, arrays, format=_FORMAT, release=index.release, makers=_makers())
 
 

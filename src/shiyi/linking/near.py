@@ -2,15 +2,15 @@
 
 from array import array
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
 from shiyi.linking.context import NEVER_GUESSED
 from shiyi.linking.dictionary import Dictionary, Sense
-from shiyi.linking.groups import Groups
+from shiyi.linking.groups import Gathered, Groups
 from shiyi.linking.labels import PREFERRED, LabelIndex
-from shiyi.linking.normalise import is_cjk
+from shiyi.linking.normalise import has_cjk, is_cjk
 from shiyi.linking.pinyin import blurred, finals, joined, syllables
 from shiyi.model.mapped import Mapped
 from shiyi.model.steps import Steps
@@ -21,6 +21,8 @@ MIN_SPELT = 6  # letters; shorter words have too many neighbours
 MIN_CHANGED = 8  # letters from which a wrong or extra letter is forgiven: station is no statin
 LONG = 12  # letters from which two errors are forgiven; prednisone is not prednisolone
 _GRAM = 3
+_POINT = 21  # bits of a character
+_AT_ONCE = 1 << 15  # forms whose grams are put in order together
 _SPOKEN = ("spoken", "sound", "rhyme")
 _COMMON = frozenset("子头儿花草叶根皮仁水汤药大小食用品性气")
 
@@ -42,7 +44,7 @@ class NearNames:
 
     def _make(self) -> None:
         self._grams, self._sizes = _spelt(self._dictionary)
-        self._spoken, self._sounds, self._rhymes = map(Groups.of, _said(self._dictionary.index))
+        self._spoken, self._sounds, self._rhymes = _said(self._dictionary.index)
 
     def arrays(self) -> dict[str, Array]:
         """Give the keys as arrays to write."""
@@ -90,7 +92,7 @@ class NearNames:
 
     def spelt(self, text: str) -> tuple[tuple[str, float], ...]:
         """Give the forms within one letter of ``text`` (two from 12 letters on), and how near."""
-        if len(text) < MIN_SPELT or any(map(is_cjk, text)):
+        if len(text) < MIN_SPELT or has_cjk(text):
             return ()
         found = []
         for form, _ in self.similar(text, 20):
@@ -118,34 +120,69 @@ class NearNames:
 
 def _spelt(dictionary: Dictionary) -> tuple[tuple[Trie, Steps], Array]:
     """Give the forms that have each gram, and how many grams each form has; none: it is not sought."""
-    sizes = np.zeros(len(dictionary.forms), np.uint16)
-    grams: dict[str, array[int]] = defaultdict(lambda: array("i"))
-    for place, form in enumerate(dictionary.forms):
-        if len(form) > 1 and dictionary.names(place):
-            own = _grams(form)
-            for gram in own:
-                grams[gram].append(place)
-            sizes[place] = len(own)
-    keys = Trie.of(grams)
-    held = Steps.of(grams[each] for each in keys)
-    return (keys, held), sizes.astype(least(int(sizes.max(initial=0))))
+    forms, sizes = dictionary.forms, np.zeros(len(dictionary.forms), np.uint16)
+    grams: dict[int, array[int]] = defaultdict(lambda: array("i"))
+    for at in range(0, len(forms), _AT_ONCE):
+        some = range(at, min(at + _AT_ONCE, len(forms)))
+        codes, places = _coded(
+            {n: form for n in some if dictionary.names(n) and len(form := forms[n]) > 1}
+        )
+        sizes[some.start : some.stop] = np.bincount(places - at, minlength=len(some))
+        starts = np.flatnonzero(np.diff(codes, prepend=-1))
+        runs = np.split(places, starts[1:])
+        for code, run in zip(codes[starts].tolist(), runs, strict=False):  # no codes leave one run
+            grams[code].frombytes(run.tobytes())
+    held = {_written(code): places for code, places in grams.items()}
+    keys = Trie.of(held)
+    packed = Steps.of(held[each] for each in keys)
+    return (keys, packed), sizes.astype(least(int(sizes.max(initial=0))))
 
 
-def _said(index: LabelIndex) -> tuple[dict[str, set[int]], ...]:
+def _coded(forms: Mapping[int, str]) -> tuple[Array, Array]:
+    """Give the grams of forms as numbers, ascending, each with the places that have it, ascending.
+
+    A gram is up to three characters of 21 bits, one more than each is; 0 is none.
+    """
+    found = [(np.zeros(0, np.int64), np.zeros(0, np.int32))]
+    chinese = {place: form for place, form in forms.items() if has_cjk(form)}
+    latin = {place: f"\x02{form}\x03" for place, form in forms.items() if place not in chinese}
+    for some, sizes in ((chinese, (1, 2)), (latin, (_GRAM,))):
+        text = "".join(some.values()).encode("utf-32-le")
+        points = np.frombuffer(text, np.uint32).astype(np.int64) + 1
+        place = np.repeat(np.array([*some], np.int32), [*map(len, some.values())])
+        for size in sizes:
+            count = max(0, len(points) - size + 1)
+            code = np.zeros(count, np.int64)
+            for n in range(size):
+                code |= points[n : n + count] << _POINT * (_GRAM - 1 - n)
+            whole = place[:count] == place[size - 1 :]
+            found.append((code[whole], place[:count][whole]))
+    code, place = (np.concatenate(each) for each in zip(*found, strict=True))
+    order = np.lexsort((place, code))
+    code, place = code[order], place[order]
+    fresh = (np.diff(code, prepend=-1) != 0) | (np.diff(place, prepend=-1) != 0)
+    return code[fresh], place[fresh]
+
+
+def _written(code: int) -> str:
+    every = (code >> _POINT * n & (1 << _POINT) - 1 for n in reversed(range(_GRAM)))
+    return "".join(chr(each - 1) for each in every if each)
+
+
+def _said(index: LabelIndex) -> tuple[Groups, Groups, Groups]:
     """Give the labels by their pinyin, by what is heard of it, and by its rhyme."""
-    spoken: dict[str, set[int]] = defaultdict(set)
-    sounds: dict[str, set[int]] = defaultdict(set)
-    rhymes: dict[str, set[int]] = defaultdict(set)
+    spoken, sounds, rhymes = Gathered(), Gathered(), Gathered()
     for place, label in enumerate(index.labels):
-        if len(label.pinyin) < 2 or index.concepts[label.concept].kind in NEVER_GUESSED:
+        said = label.pinyin
+        if len(said) < 2 or index.kinds[label.concept] in NEVER_GUESSED:
             continue
-        for key in {"".join(label.pinyin), "".join(label.pinyin).replace("v", "u")}:
-            spoken[key].add(place)
-        if len(label.pinyin) == len(label.text):
-            sounds[" ".join(blurred(label.pinyin))].add(place)
-            if len(label.text) > 2:
-                rhymes[" ".join(finals(label.pinyin))].add(place)
-    return spoken, sounds, rhymes
+        for key in {"".join(said), "".join(said).replace("v", "u")}:
+            spoken.add(key, place)
+        if len(said) == len(label.text):
+            sounds.add(" ".join(blurred(said)), place)
+            if len(said) > 2:
+                rhymes.add(" ".join(finals(said)), place)
+    return spoken.groups(), sounds.groups(), rhymes.groups()
 
 
 def distance(one: str, other: str, most: int) -> int:
@@ -172,7 +209,7 @@ def distance(one: str, other: str, most: int) -> int:
 
 def _grams(form: str) -> set[str]:
     """Give character 3-grams of a Latin form, 1- and 2-grams of a Chinese one."""
-    if any(map(is_cjk, form)):
+    if has_cjk(form):
         return set(form) | {form[i : i + 2] for i in range(len(form) - 1)}
     padded = f"\x02{form}\x03"
     return {padded[i : i + _GRAM] for i in range(len(padded) - _GRAM + 1)}

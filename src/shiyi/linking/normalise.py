@@ -107,6 +107,15 @@ def is_cjk(character: str) -> bool:
     return "\u3400" <= character <= "\u9fff" or "\U00020000" <= character <= "\U0003ffff"
 
 
+def has_cjk(text: str) -> bool:
+    """Say whether a Chinese character is in a text.
+
+    >>> has_cjk("vc片"), has_cjk("goji")
+    (True, False)
+    """
+    return not text.isascii() and any(map(is_cjk, text))
+
+
 def is_latin(character: str) -> bool:
     """Say whether this folded character belongs to a word in Latin script, or a number."""
     return character.isascii() and (character.isalnum() or character == "'")

@@ -1,8 +1,10 @@
 """Chinese names as they are typed in Latin letters."""
 
 import re
+from functools import cache
+from itertools import chain
 
-from shiyi.linking.normalise import is_cjk
+from shiyi.linking.normalise import has_cjk, is_cjk
 
 _LETTERS = re.compile("[a-z]+")
 
@@ -13,12 +15,21 @@ def syllables(text: str) -> tuple[str, ...]:
     >>> syllables("枸杞子")
     ('gou', 'qi', 'zi')
     """
-    chinese = "".join(filter(is_cjk, text))
-    if not chinese:
+    if not has_cjk(text):
         return ()
+    chinese = "".join(filter(is_cjk, text))
+    from pypinyin.contrib.mmseg import seg
+
+    return tuple(chain.from_iterable(map(_said, seg.cut(chinese))))
+
+
+@cache
+def _said(word: str) -> list[str]:
+    """Give the pinyin of a character, or of a word that is said as its dictionary says."""
     from pypinyin import lazy_pinyin
 
-    return tuple(lazy_pinyin(chinese, errors="ignore", v_to_u=False))
+    found: list[str] = lazy_pinyin([word], errors="ignore", v_to_u=False)
+    return found
 
 
 def joined(text: str) -> str:
@@ -36,9 +47,12 @@ def blurred(spoken: tuple[str, ...]) -> tuple[str, ...]:
     >>> blurred(("shan", "zheng"))
     ('san', 'zen')
     """
-    return tuple(
-        re.sub("^l", "n", re.sub("^([zcs])h", r"\1", re.sub("ng$", "n", each))) for each in spoken
-    )
+    return tuple(map(_blurred, spoken))
+
+
+@cache
+def _blurred(syllable: str) -> str:
+    return re.sub("^l", "n", re.sub("^([zcs])h", r"\1", re.sub("ng$", "n", syllable)))
 
 
 def finals(spoken: tuple[str, ...]) -> tuple[str, ...]:

@@ -66,6 +66,18 @@ class Sums:
         return cls(counts.astype(least(int(counts.max(initial=0)))), np.concatenate(laid))
 
     @classmethod
+    def joined(cls, every: Sequence["Sums"]) -> Self:
+        """Lay out some, one after the other, together."""
+        laid: dict[int, list[Array]] = {}
+        for each in every:
+            for count, _, columns in each._groups():
+                laid.setdefault(count, []).append(columns)
+        numbers = [np.concatenate(laid[count], axis=1).ravel() for count in sorted(laid)]
+        counts = np.concatenate([each.counts for each in every])
+        return cls(counts.astype(least(int(counts.max(initial=0)))),
+                   np.concatenate([every[0].numbers[:0], *numbers]))  # fmt: skip
+
+    @classmethod
     def over(cls, said: Mapped, name: str) -> Self:
         """Take them from a file; ``IndexMismatchError`` where they do not fit together."""
         try:
@@ -183,12 +195,11 @@ class Summed:
         """Make those of the texts of some batches."""
         if (table := embedder.table) is None:
             return cls.alone(np.concatenate([embedder.encode([]), *map(embedder.encode, batches)]))
-        numbers, scales = list[list[int]](), [np.zeros(0, np.float16)]
+        every, scales = [Sums.of([], len(table))], [np.zeros(0, np.float16)]
         for texts in batches:
-            pieces = embedder.pieces(texts)
-            numbers += pieces
-            scales.append(_scale(Sums.of(pieces, len(table)).some(table, np.arange(len(pieces)))))
-        return cls(table, Sums.of(numbers, len(table)), np.concatenate(scales))
+            every.append(Sums.of(embedder.pieces(texts), len(table)))
+            scales.append(_scale(every[-1].some(table, np.arange(len(texts)))))
+        return cls(table, Sums.joined(every), np.concatenate(scales))
 
     @classmethod
     def of_parts(cls, embedder: Embedder, parts: Sequence[str], sums: Sums) -> Self:

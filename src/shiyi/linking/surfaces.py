@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from shiyi.linking.labels import LATIN, PREFERRED, Label
-from shiyi.linking.normalise import fold, is_cjk, is_latin
+from shiyi.linking.normalise import fold, has_cjk, is_latin
 
 _BRACKETS = re.compile(r"\s*[(（\[][^()（）\[\]]*[)）\]]")
 _HYPHEN = re.compile(r"(?<=[a-z])[-‐‑](?=[a-z])", re.IGNORECASE)
@@ -33,9 +33,9 @@ def surfaces(label: Label) -> Iterator[tuple[str, int]]:
         yield from _forms(bare, label.language, SHORTENED)
         if label.language == "en":
             yield from _forms(f"{bare} syndrome", "en", SHORTENED)
-    if len(label.pinyin) > 1:
+    if len(said := label.pinyin) > 1:
         for between in (" ", ""):
-            spoken = between.join(label.pinyin)
+            spoken = between.join(said)
             yield from ((each, SPOKEN) for each in {spoken, spoken.replace("v", "u")})
     if label.role == LATIN:
         for binomial in _BINOMIAL.findall(label.text):
@@ -47,9 +47,11 @@ def _forms(text: str, language: str, rank: int) -> Iterator[tuple[str, int]]:
     if not folded:
         return
     yield folded, rank
-    if language == "zh" and any(map(is_cjk, folded)):
+    if language == "zh" and has_cjk(folded):
         return
-    plain = {folded, fold(_HYPHEN.sub("", text))}
+    plain = {folded}
+    if (joined := _HYPHEN.sub("", text)) != text:
+        plain.add(fold(joined))
     plain |= {" ".join(_STOPS.sub("", form).split()) for form in plain}
     for form in sorted(plain):
         yield form, rank

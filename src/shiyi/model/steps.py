@@ -12,6 +12,7 @@ from shiyi.model.strings import Array, bounds_of, ends
 Ints = NDArray[np.int32]
 _BITS: Final = 7  # of a step that a byte holds
 _MOST: Final = 127
+_AT_ONCE: Final = 1 << 22  # numbers packed together, since that takes some ten times their room
 _SHIFTS: Final = (_BITS, 2 * _BITS, 3 * _BITS)
 
 
@@ -30,9 +31,21 @@ class Steps:
     @classmethod
     def of(cls, groups: Iterable[Sequence[int] | Array]) -> Self:
         """Pack some groups; the numbers of a group come in order, and may come twice."""
-        every = [np.asarray(each, np.int64) for each in groups]
-        flat = np.concatenate([np.zeros(0, np.int64), *every])
-        return cls.flat(flat, np.cumsum([0, *map(len, every)]))
+        packed, some, count = [], list[Array](), 0
+        for group in groups:
+            some.append(np.asarray(group, np.int64))
+            if (count := count + len(group)) >= _AT_ONCE:
+                packed.append(cls._together(some))
+                some, count = [], 0
+        packed.append(cls._together(some))
+        before = np.cumsum([0, *(len(each.held) for each in packed)])
+        bounds = [each.bounds[1:] + start for each, start in zip(packed, before, strict=False)]
+        return cls(np.concatenate([[0], *bounds]), np.concatenate([each.held for each in packed]))
+
+    @classmethod
+    def _together(cls, groups: Sequence[Array]) -> Self:
+        flat = np.concatenate([np.zeros(0, np.int64), *groups])
+        return cls.flat(flat, np.cumsum([0, *map(len, groups)]))
 
     @classmethod
     def flat(cls, numbers: Array, bounds: Array) -> Self:
