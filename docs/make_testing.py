@@ -158,22 +158,15 @@ def _day(run: dict[str, Any]) -> str:
     quarters = [rows[round(len(rows) * part / 4) - 1] for part in range(1, 5)]
     sizes = ", ".join(f"{row['writer_mib']:.0f}" for row in quarters)
     done = ", ".join(f"{row['writes']:,}" for row in quarters)
-    first, last = rows[0], rows[-1]
-    writes = last["writes"] - first["writes"]
-    disk, journal = (
-        (last[name] - first[name]) * 1024 / writes for name in ("disk_mib", "journal_mib")
-    )
-    how = (
-        "of 51 quads, each second one taking away what the one before brought"
-        if run["back"]
-        else "that add 51 quads each"
-    )
+    last, disk = rows[-1], [row["disk_mib"] for row in rows[len(rows) // 2 :]]
+    does = "take back what the one before brought, or add" if run["back"] else "add"
     return (
         f"- Updates of {last['writes'] / 360:.0f} hours at one in ten seconds, in {run['minutes']:g} minutes beside {run['rate']:.0f} requests a second, "
-        f"`shiyi serve` alone (load of the machine {run['load']}): after {done} updates {how}, the server had {sizes} MiB for itself, "
+        f"`shiyi serve` alone (load of the machine {run['load']}): after {done} updates that {does} 51 quads each, the server had {sizes} MiB for itself, "
         f"query workers {last['workers_mib']:.0f} MiB at the end; descriptors {quarters[1]['descriptors']:g} half way and "
-        f"{last['descriptors']:g} at the end, {last['copies']} copies of the store that somebody reads; the folder grew by {disk:.1f} KB an update, of which "
-        f"the journal is {journal:.1f}. {steady['answered']:,} answered, {steady['shed']:,} told to come again, {steady['faults']} faults."
+        f"{last['descriptors']:g} at the end, with those of connections; {last['copies']} copies of the store that somebody reads; the folder had "
+        f"{min(disk):.0f} to {max(disk):.0f} MiB in the second half, of which the journal, that keeps all, had {last['journal_mib']:.0f} at the end "
+        f"({last['journal_mib'] * 1024 / last['writes']:.1f} KB an update). {steady['answered']:,} answered, {steady['shed']:,} told to come again, {steady['faults']} faults."
     )
 
 
