@@ -9,6 +9,7 @@ from shiyi.answering import facts as facts_of_answers
 from shiyi.answering.evidence import Evidences
 from shiyi.answering.fact_file import open_facts
 from shiyi.answering.facts import Facts
+from shiyi.linking import normalise
 from shiyi.model.listed import Changed, Listed
 from shiyi.ontology.vocabulary import Schema
 from shiyi.sparql.knowledge_base import KnowledgeBase
@@ -82,3 +83,16 @@ def test_an_entry_that_came_and_went_leaves_nothing_behind() -> None:
     assert dict(entries) == {"a": 1}
     assert len(entries) == 1
     assert entries.changes == {"b": None}
+
+
+def test_whoever_sends_every_character_there_is_leaves_few_in_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    text = "".join(map(chr, range(0x4E00, 0x4E00 + 1000)))
+    said = normalise.fold(text)
+    monkeypatch.setattr(normalise, "_REMEMBERED", 100)
+    assert normalise.fold(text[::-1]) == said[::-1]
+    normalise._table().clear()
+    assert normalise.fold(text) == said
+    assert len(normalise._table()) <= 100
+    assert normalise._fold_character.cache_info().maxsize == 1 << 16

@@ -3,12 +3,13 @@
 import re
 import unicodedata
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from typing import Final
 
 _SLOW = "\ue000"  # private use: stands for a character that folds to none or to several
 _UNKNOWN = "\ufffd"
+_REMEMBERED = 1 << 16  # characters, of the million that somebody may send
 _GREEK = [
     "alpha",
     "beta",
@@ -148,6 +149,8 @@ class _Table(dict[int, str]):
 
     def __missing__(self, point: int) -> str:
         folded = _fold_character(chr(point))
+        if len(self) >= _REMEMBERED:
+            self.clear()
         self[point] = folded if len(folded) == 1 else _SLOW
         return self[point]
 
@@ -165,7 +168,7 @@ def _simplified() -> dict[str, str]:
     return {row[0]: row[1].split(" ")[0] for row in rows}
 
 
-@cache
+@lru_cache(_REMEMBERED)
 def _fold_character(character: str) -> str:
     category = unicodedata.category(character)
     if category in {"Cs", "Co"}:
