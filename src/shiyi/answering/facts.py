@@ -62,7 +62,10 @@ class Facts:
     @classmethod
     def read(cls, store: QuadStore, schema: Schema) -> Self:
         """Read the accepted view and the derived graph."""
-        facts = [*_facts(store, _DEFAULT, derived=False), *_facts(store, _DERIVED, derived=True)]
+        once = dict[str, str]()  # each name is in memory once, however many claims have it
+        facts = [
+            fact for place in (_DEFAULT, _DERIVED) for fact in _facts(store, place, once)
+        ]  # fmt: skip
         premises: dict[str, list[str]] = defaultdict(list)
         for quad in store.match(None, PROV.wasDerivedFrom, None, _DERIVED):
             premises[text(quad.subject)].append(text(quad.object))
@@ -279,17 +282,34 @@ def _grouped(pairs: Iterable[tuple[str, Fact]]) -> dict[str, tuple[Fact, ...]]:
     return {key: tuple(found) for key, found in grouped.items()}
 
 
-def _facts(store: QuadStore, place: _Graph, *, derived: bool) -> Iterator[Fact]:
-    accepted = {q.subject for q in store.match(None, SHIYI.status, SHIYI.accepted, place)}
-    negative = {q.subject for q in store.match(None, SHIYI.polarity, SHIYI.negative, place)}
-    held = {q.subject: text(q.object) for q in store.match(None, SHIYI.confidence, None, place)}
+def _facts(store: QuadStore, place: _Graph, once: dict[str, str]) -> Iterator[Fact]:
+    sure = _accepted(store, place)
+    negative = {
+        text(q.subject) for q in store.match(None, SHIYI.polarity, SHIYI.negative, place)
+    }  # fmt: skip
     for quad in store.match(None, RDF.reifies, None, place):
-        claim, said = quad.subject, quad.object
-        if isinstance(said, Triple) and claim in accepted and claim in held:
-            yield Fact(
-                text(said.subject), said.predicate, text(said.object), text(claim),
-                float(held[claim]), claim not in negative, derived, _language(said.object),
-            )  # fmt: skip
+        claim, said = text(quad.subject), quad.object
+        if not isinstance(said, Triple) or (held := sure.get(claim)) is None:
+            continue
+        subject, object_ = text(said.subject), text(said.object)
+        language = _language(said.object)
+        yield Fact(
+            once.setdefault(subject, subject), said.predicate,
+            object_ if language else once.setdefault(object_, object_), claim, held,
+            claim not in negative, place == _DERIVED, language,
+        )  # fmt: skip
+
+
+def _accepted(store: QuadStore, place: _Graph) -> dict[str, float]:
+    """Give the confidence of each accepted claim."""
+    held = {
+        text(q.subject): text(q.object) for q in store.match(None, SHIYI.confidence, None, place)
+    }  # fmt: skip
+    sure = dict[str, float]()
+    for quad in store.match(None, SHIYI.status, SHIYI.accepted, place):
+        if (said := held.pop(claim := text(quad.subject), None)) is not None:
+            sure[claim] = float(said)
+    return sure
 
 
 def derived_claims(store: QuadStore) -> Iterator[str]:

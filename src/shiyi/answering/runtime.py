@@ -13,6 +13,7 @@ from typing_extensions import override
 from shiyi.answering.casebook import Casebook
 from shiyi.answering.changed_facts import level
 from shiyi.answering.evidence import Evidences
+from shiyi.answering.fact_file import open_facts
 from shiyi.answering.facts import Fact, Facts
 from shiyi.answering.finders import ENGINES, PathFinder, ProjectionFinder, SparqlFinder
 from shiyi.answering.heard import Linker
@@ -26,9 +27,7 @@ from shiyi.answering.texts import units
 from shiyi.errors import FormatError, IndexMismatchError
 from shiyi.linking.embedder import Embedder
 from shiyi.model.names import VOCAB
-from shiyi.model.rdf import DefaultGraph, text
 from shiyi.model.remaking import made_anew
-from shiyi.ontology.terms import SHIYI
 from shiyi.ontology.vocabulary import Schema
 from shiyi.reasoning.projection import Projection
 from shiyi.reasoning.translation import Translation, train_translation
@@ -144,15 +143,6 @@ class Runtime:
         return Asserted(self.facts.by_claim)
 
     @cached_property
-    def ratings(self) -> Mapping[str, str]:
-        """Give the rating of interaction or effectiveness of each claim that has one."""
-        return {
-            text(link.subject): text(rated.object)
-            for rated in self.store.match(None, SHIYI.rating, None, DefaultGraph())
-            for link in self.store.match(None, SHIYI.evidence, rated.subject, DefaultGraph())
-        }
-
-    @cached_property
     def casebook(self) -> Casebook:
         """Give the cases and reasoning chains of the base."""
         return Casebook.read(self.store)
@@ -238,8 +228,10 @@ def write_indexes(
     step("indexing names")
     write_index(base.folder, base.store, base.release, model)
     step("indexing claims")
-    facts = write_standing(base, Schema.load(), settings.pagerank)
+    schema = Schema.load()
+    write_standing(base, schema, settings.pagerank)
     step("indexing texts")
+    facts = open_facts(folder, base.release, schema).facts  # as they lie in the file
     Library.build(units(base.store, facts), base.release, model, folder)
 
 

@@ -79,8 +79,8 @@ def freshen(base: KnowledgeBase, schema: Schema) -> bool:
 def write_standing(
     base: KnowledgeBase, schema: Schema, ranking: PageRankSettings | None = None, *,
     texts: bool = True,
-) -> Facts:  # fmt: skip
-    """Write the files that :func:`standing` opens; give the facts.
+) -> None:  # fmt: skip
+    """Write the files that :func:`standing` opens.
 
     The importance is written for the settings ``ranking``, else for the default ones. ``texts``
     tells that the library is written of the same moment.
@@ -91,7 +91,6 @@ def write_standing(
     claims = save_facts(facts, folder, base.release, through, note, texts=texts)
     projection = Projection.from_edges(edges_of(facts), base.release)
     projection.save(folder, ranking or PageRankSettings(), claims)
-    return facts
 
 
 def _since(base: KnowledgeBase, held: Held, hidden: Collection[str]) -> tuple[list[str], list[str]]:

@@ -99,17 +99,19 @@ def _said(facts: Facts, fact: Fact) -> Iterator[str]:
         yield fact.object if fact.language else facts.label(fact.object, each)
 
 
-def _notes(store: QuadStore) -> Mapping[str, list[str]]:
+def _notes(store: QuadStore) -> Mapping[str, tuple[str, ...]]:
     """Give the quotes and notes of the evidence of each claim."""
-    said: dict[str, list[str]] = defaultdict(list)
+    said, once = dict[str, tuple[str, ...]](), dict[str, str]()
     for predicate in (SHIYI.quote, SHIYI.noteText):
         for quad in store.match(None, predicate, None, _DEFAULT):
-            said[text(quad.subject)].append(text(quad.object))
-    found: dict[str, list[str]] = defaultdict(list)
+            node, note = text(quad.subject), text(quad.object)
+            said[node] = (*said.get(node, ()), once.setdefault(note, note))
+    found = dict[str, tuple[str, ...]]()
     for quad in store.match(None, SHIYI.evidence, None, _DEFAULT):
-        for note in said.get(text(quad.object), ()):
-            if note not in found[text(quad.subject)]:
-                found[text(quad.subject)].append(note)
+        if notes := said.get(text(quad.object)):
+            claim = text(quad.subject)
+            known = found.get(claim, ())
+            found[claim] = (*known, *(each for each in notes if each not in known))
     return found
 
 

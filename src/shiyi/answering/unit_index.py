@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import repeat
 from pathlib import Path
 from typing import Final, Self
 
@@ -100,32 +101,37 @@ class UnitIndex:
         """Index some units."""
         number: dict[str, int] = {}
         numbers, counts = array("i"), array("i")
-        own, others = list[tuple[str, int]](), dict[int, Unit]()
+        own, at, others = list[str](), array("i"), dict[int, Unit]()
         for place, unit in enumerate(units):
             parts = unit.parts or (unit.text,)
             numbers.extend(number.setdefault(each, len(number)) for each in parts)
             counts.append(len(parts))
             if unit.kind == CLAIM:
-                own.append((unit.iri, place))
+                own.append(unit.iri)
+                at.append(place)
             else:
                 others[place] = replace(unit, text="", parts=())
         borne = {claim for unit in others.values() for claim in unit.claims}
-        rows = sorted([*own, *((each, -1) for each in borne.difference(iri for iri, _ in own))])
-        table = [iri for iri, _ in rows]
-        place_of = {iri: i for i, iri in reversed([*enumerate(table)])}
+        own += borne.difference(own)  # these have no text
+        rows = sorted(range(len(own)), key=own.__getitem__)
+        table = [own[each] for each in rows]
+        place_of = {
+            table[i]: i for i in range(len(table) - 1, -1, -1) if table[i] in borne
+        }  # fmt: skip
+        there = np.array([*at, *repeat(-1, len(own) - len(at))], np.int64)[rows]
         packed = Parts.of(number)
         turned = np.zeros(len(number), np.int64)
         for i in range(len(packed)):
             turned[number[packed[i]]] = i
         flat = turned[np.array(numbers, np.int64)]
         sizes = np.array([*counts, 0], np.int64)  # that of what has no text is last
-        order = np.array([*(i for _, i in rows), *others], np.int64)
+        order = np.concatenate([there, np.array([*others], np.int64)])
         firsts = np.cumsum(sizes) - sizes
         laid = flat[ranges(firsts[order], sizes[order])]
         sums = Sums.flat(sizes[order], laid.astype(least(len(packed))))
         terms, held, spoken = _terms(packed)
         made = cls(
-            Strings.of(table), narrow([at for at, (_, i) in enumerate(rows) if i < 0]),
+            Strings.of(table), narrow(np.flatnonzero(there < 0).tolist()),
             Others.of([*others.values()], place_of), packed, sums, terms, held, spoken,
             np.zeros(0, np.uint32),
             None if embedder is None else partial(Summed.of_parts, embedder, packed, sums),

@@ -210,10 +210,13 @@ class Summed:
                 for place in range(len(sums))
             )])  # fmt: skip
             return cls.alone(rows)
-        pieces = list[list[int]]()
-        for at in range(0, len(parts), _ROWS):
-            pieces += embedder.pieces(parts[at : at + _ROWS])
-        inner = Sums.of(pieces, len(table))
+        inner = Sums.joined([
+            Sums.of([], len(table)),
+            *(
+                Sums.of(embedder.pieces(parts[at : at + _ROWS]), len(table))
+                for at in range(0, len(parts), _ROWS)
+            ),
+        ])  # fmt: skip
         scales = [np.zeros(0, np.float16)]
         for at in range(0, len(sums), _ROWS):
             every = [sums.numbers_of(place) for place in range(at, min(at + _ROWS, len(sums)))]
