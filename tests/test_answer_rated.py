@@ -51,3 +51,18 @@ def test_whatever_else_is_asked_for_needs_none_but_nothing_found_wanting(
     well, wanting, plain = _ways(runtime)
     asked = replace(reading, intents=frozenset[Intent]())
     assert _supported(asked, (well, wanting, plain), runtime.safety) == [well, plain]
+
+
+def test_a_rating_is_the_first_that_the_evidence_of_a_claim_or_of_its_premises_has(
+    runtime: Runtime,
+) -> None:
+    evidences, facts = runtime.safety.evidences, runtime.facts
+    kinds = {SHIYI.isEffectiveFor, SHIYI.interactsWith}
+    claims = [
+        claim for claim, found in facts.by_claim.items()
+        if found[0].predicate in kinds or found[0].derived
+    ][::10]  # fmt: skip
+    rated = {claim: evidences.rating(claim) for claim in claims}
+    assert rated == {claim: evidences.qualifier(claim, "rating") for claim in claims}
+    assert len([each for each in rated.values() if each]) > 20
+    assert len(claims) > 100

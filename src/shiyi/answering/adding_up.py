@@ -149,7 +149,7 @@ def _weight(safety: Safety, fact: Fact) -> int:
     """Tell how far a record counts: what is rated minor only beside what is rated major."""
     if fact.predicate != SHIYI.interactsWith:
         return _SURE
-    rated = {"minor": _MINOR, "major": _MAJOR}.get(safety.evidences.qualifier(fact.claim, "rating"))
+    rated = {"minor": _MINOR, "major": _MAJOR}.get(safety.evidences.rating(fact.claim))
     return rated or (_UNSURE if _OPEN.search(_note(safety, fact)) else _SURE)
 
 

@@ -176,7 +176,7 @@ def _why(desk: Desk, candidate: Candidate, told: Collection[str]) -> Piece:
         mine = desk.facts.is_a(ways[0].entities[0], SHIYI.Constitution, SHIYI.Syndrome)
         values["signs"] = voice.these(path.entities[0] for path in ways)
         if any(path.hops[-1].predicate == SHIYI.isEffectiveFor.value for path in ways):
-            rating = desk.evidences.qualifier(ways[0].hops[-1].claim, "rating")
+            rating = desk.evidences.rating(ways[0].hops[-1].claim)
             words = RATINGS if voice.language == "zh" else RATED
             rating = words.get(rating, rating)
             return voice.say("r_rated", rating=rating or "-", **values), facts

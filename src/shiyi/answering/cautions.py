@@ -113,12 +113,12 @@ def _drugs(desk: Desk, found: Iterable[Finding]) -> list[Finding]:
 
 
 def _matters(desk: Desk, found: Finding) -> bool:
-    return desk.evidences.qualifier(found.fact.claim, "rating") != "minor"
+    return desk.evidences.rating(found.fact.claim) != "minor"
 
 
 def _weight(desk: Desk, found: Finding) -> tuple[object, ...]:
     ratings = ("major", "moderate", "")
-    rating = desk.evidences.qualifier(found.fact.claim, "rating")
+    rating = desk.evidences.rating(found.fact.claim)
     place = ratings.index(rating) if rating in ratings else len(ratings)
     wide = len(desk.facts.below(found.against))
     return place, -wide, -found.fact.confidence, found.fact.claim

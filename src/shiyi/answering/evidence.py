@@ -17,6 +17,7 @@ _DEFAULT = DefaultGraph()
 # for a moment, since an answer reads most claims in two languages
 _CITED_KEPT: Final = 4096
 _READ_KEPT: Final = 256
+_RATED_KEPT: Final = 65_536  # claims whose rating stays: a hub has tens of thousands to rank
 _NAMES = {(term, language): name for name, (term, language) in QUALIFIERS.items()}
 
 
@@ -26,9 +27,12 @@ class Evidences:
     def __init__(self, store: QuadStore, facts: Facts) -> None:
         self.store, self.facts = store, facts
         # what is kept must not hold its keeper: each change makes another, and this one goes at once
-        cited, nodes, me = Evidences._all_cited, Evidences._nodes, proxy(self)
+        cited, nodes, rated, me = (
+            Evidences._all_cited, Evidences._nodes, Evidences._rated, proxy(self),
+        )  # fmt: skip
         self._said = lru_cache(_CITED_KEPT)(partial(cited, me))
         self._known = lru_cache(_READ_KEPT)(partial(nodes, me))
+        self._rating = lru_cache(_RATED_KEPT)(partial(rated, me))
 
     def of(self, claim: str, language: str) -> tuple[CitedEvidence, ...]:
         """List the evidence of a claim, and of its premises where it was derived."""
@@ -55,9 +59,13 @@ class Evidences:
                     return value
         return ""
 
+    def rating(self, claim: str) -> str:
+        """Give the first rating of interaction or effectiveness of a claim, without all else of it."""
+        return self._rating(claim)
+
     def supports(self, claim: str) -> bool:
         """Tell whether a rated effect may recommend: not if evidence is insufficient or against."""
-        return self.qualifier(claim, "rating") not in {"insufficient", "ineffective"}
+        return self.rating(claim) not in {"insufficient", "ineffective"}
 
     def citation(self, number: int, fact: Fact, language: str) -> Citation:
         """Give the claim as the answer's JSON holds it."""
@@ -72,9 +80,19 @@ class Evidences:
         )  # fmt: skip
 
     def _nodes(self, claim: str) -> tuple[Mapping[NamedNode, list[Term]], ...]:
+        return tuple(self._read(node) for node in self._links(claim))
+
+    def _links(self, claim: str) -> list[NamedNode]:
         links = self.store.match(NamedNode(claim), SHIYI.evidence, None, _DEFAULT)
-        nodes = sorted((q.object for q in links), key=text)
-        return tuple(self._read(node) for node in nodes if isinstance(node, NamedNode))
+        return sorted((q.object for q in links if isinstance(q.object, NamedNode)), key=text)
+
+    def _rated(self, claim: str) -> str:
+        nodes = (n for each in self.facts.premises.get(claim, (claim,)) for n in self._links(each))
+        said = (
+            min((text(q.object) for q in self.store.match(node, SHIYI.rating, None, _DEFAULT)), default="")
+            for node in nodes
+        )  # fmt: skip
+        return next(filter(None, said), "")
 
     def _read(self, node: NamedNode) -> Mapping[NamedNode, list[Term]]:
         said: dict[NamedNode, list[Term]] = {PROV.wasGeneratedBy: [node]}

@@ -175,7 +175,7 @@ def _meeting(desk: Desk, drug: str) -> list[Fact]:
     ratings = ("major", "moderate", "")
 
     def weight(fact: Fact) -> tuple[int, float, str]:
-        rating = desk.evidences.qualifier(fact.claim, "rating")
+        rating = desk.evidences.rating(fact.claim)
         return (
             ratings.index(rating) if rating in ratings else len(ratings),
             -fact.confidence,

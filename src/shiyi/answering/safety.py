@@ -72,7 +72,6 @@ class Safety:
     _made_of: dict[str, _Parts] = field(default_factory=dict, repr=False)
     _warned: dict[str, tuple[tuple[str, Fact], ...]] = field(default_factory=dict, repr=False)
     _severities: dict[str, str] = field(default_factory=dict, repr=False)
-    _ratings: dict[str, int] = field(default_factory=dict, repr=False)
     _closed: dict[tuple[str, ...], Mapping[str, list[tuple[str, tuple[Fact, ...]]]]] = field(
         default_factory=dict, repr=False
     )
@@ -333,11 +332,8 @@ class Safety:
         """Order interactions by how grave a source rates them: with a diuretic before a pill for pressure."""
         if not (found.facts and found.fact.predicate in INTERACTION):
             return 0
-        claim = found.fact.claim
-        if claim not in self._ratings:
-            rating = self.evidences.qualifier(claim, "rating")
-            self._ratings[claim] = RATINGS.index(rating) if rating in RATINGS else len(RATINGS)
-        return self._ratings[claim]
+        rating = self.evidences.rating(found.fact.claim)
+        return RATINGS.index(rating) if rating in RATINGS else len(RATINGS)
 
     def _severity(self, fact: Fact) -> str:
         known = self._severities.get(fact.claim)

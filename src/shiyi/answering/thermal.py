@@ -78,7 +78,7 @@ def differentiate(
     most = max((len({f.other(iri) for f in found}) for iri, found in met.items()), default=0)
     best = [iri for iri, found in met.items() if len({f.other(iri) for f in found}) == most]
     best.sort(key=lambda iri: (-len(facts.by_object.get(iri, ())), iri))  # the best known first
-    patterns = tuple(_pattern(facts, iri, tuple(met[iri])) for iri in best)
+    patterns = tuple(_pattern(facts, iri, tuple(met[iri])) for iri in best[:_MOST])
     decided = {nature_of(facts, each)[0] for each in known} | {said.nature}
     decided -= {""}
     if decided:
@@ -134,6 +134,7 @@ def _leaning(facts: Facts, signs: list[str], patterns: tuple[Pattern, ...]) -> s
 
 
 _ENOUGH: Final = 2  # one sign alone decides nothing
+_MOST: Final = 256  # ours: patterns looked at; signs that as many share tell hardly any apart
 
 
 def _origins(facts: Facts, signs: Iterable[str]) -> list[list[str]]:

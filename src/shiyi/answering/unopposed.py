@@ -36,7 +36,7 @@ def called(desk: Desk, materials: Iterable[str]) -> str:
 def use_of(desk: Desk, facts: tuple[Fact, ...], x: str, y: str) -> str:
     """Say that a use is recorded, and how far a source trusts it."""
     voice, words = desk.voice, RATINGS if desk.voice.language == "zh" else RATED
-    rated = (desk.evidences.qualifier(f.claim, "rating") for f in facts
+    rated = (desk.evidences.rating(f.claim) for f in facts
              if f.predicate == SHIYI.isEffectiveFor)  # fmt: skip
     if rating := next((r for r in rated if r), ""):
         return voice.say("v_rated", x=x, y=y, rating=words.get(rating, rating))

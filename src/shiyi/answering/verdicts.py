@@ -78,7 +78,7 @@ def verdict_of(found: Finding) -> str:
 def _grade(desk: Desk, found: Iterable[Finding]) -> str:
     """Give the gravest rating of some interactions, or that it rests on case reports."""
     facts = [f.fact for f in found if f.facts and f.fact.predicate in INTERACTION]
-    rated = {desk.evidences.qualifier(f.claim, "rating") for f in facts}
+    rated = {desk.evidences.rating(f.claim) for f in facts}
     worst = next((r for r in ("major", "moderate", "minor") if r in rated), "")
     if not worst:
         return ""

@@ -180,7 +180,7 @@ class Voice:
     def grade(self, fact: Fact) -> str:
         """Give the source's own grade or rating, or our word for the relation."""
         if fact.predicate in INTERACTION:
-            rating = self.evidences.qualifier(fact.claim, "rating")
+            rating = self.evidences.rating(fact.claim)
             if self.language == "zh":
                 rating = RATINGS.get(rating, rating)
             return self.say("f_rating", rating=rating) if rating else ""

@@ -83,7 +83,7 @@ def _meant(query: Query, runtime: Runtime, mention: Mention) -> str:
 
 
 def _weight(query: Query, runtime: Runtime, fact: Fact, seeds: tuple[str, ...]) -> float:
-    weight = fact.confidence * RATING.get(runtime.ratings.get(fact.claim, ""), _UNRATED)
+    weight = fact.confidence * RATING.get(runtime.evidences.rating(fact.claim), _UNRATED)
     if query.predicates and local_name(fact.predicate.value) not in query.predicates:
         weight *= _OTHER_RELATION
     if fact.subject in seeds and fact.object in seeds:
