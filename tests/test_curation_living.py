@@ -155,5 +155,5 @@ def test_what_was_held_before_a_change_goes_with_it(
 
 
 def held_now() -> Counter[str]:
-    kinds = (Runtime, Facts, Evidences, CitedEvidence, Changed, Projection)
-    return Counter(type(each).__name__ for each in gc.get_objects() if isinstance(each, kinds))
+    kinds = {Runtime, Facts, Evidences, CitedEvidence, Changed, Projection}
+    return Counter(type(each).__name__ for each in gc.get_objects() if type(each) in kinds)
