@@ -25,6 +25,7 @@ from shiyi.model.rdf import DefaultGraph, Literal, local_name, text
 from shiyi.ontology.terms import RDF, SKOS
 from shiyi.ontology.vocabulary import Schema
 from shiyi.reasoning.projection import Projection, accepted_edges
+from shiyi.server.counting import keep
 from shiyi.settings import Settings
 from shiyi.sparql.knowledge_base import KnowledgeBase
 from shiyi.sparql.oxigraph import OxigraphStore
@@ -61,6 +62,7 @@ def grown(kb: Path, relations: int, concepts: int, where: Path) -> Path:
     if not (folder / INDEXED).is_file():  # else as an earlier run left it
         with told("index"), KnowledgeBase.open(path) as made:
             write_indexes(made, Settings())
+            keep(made)
         (folder / INDEXED).touch()
     return path
 

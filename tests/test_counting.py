@@ -6,7 +6,16 @@ from pathlib import Path
 from shiyi.model.rdf import DefaultGraph, Quad
 from shiyi.ontology.terms import RDF, SHIYI
 from shiyi.publishing.description import Counts as Described
-from shiyi.server.counting import FILE, VOID_FILE, Counts, keep, kept_description
+from shiyi.server.counting import (
+    FILE,
+    SPREAD_FILE,
+    VOID_FILE,
+    Counts,
+    keep,
+    kept_description,
+    kept_spread,
+)
+from shiyi.server.spread import Spread
 from shiyi.sparql.knowledge_base import KnowledgeBase
 from tests.contracts import A
 
@@ -60,3 +69,25 @@ def test_the_counts_of_the_description_are_kept_with_the_indexes_until_something
         for damaged in (b"[1, 2", b"{}", place.read_bytes().replace(b'"links"', b'"lines"')):
             place.write_bytes(damaged)
             assert kept_description(base) is None
+
+
+def test_how_a_base_is_spread_is_kept_with_the_indexes_until_something_is_written(
+    starter_kb: Path, small_kb: Path
+) -> None:
+    with KnowledgeBase.open(starter_kb) as base:
+        kept = kept_spread(base)  # by the build
+        assert kept == Spread.of(base.store)
+        assert sum(kept.confidence) == sum(kept.relations.values()) > 10_000
+        assert {"classic", "textbook"} <= kept.tiers.keys()
+        assert kept.checked
+    with KnowledgeBase.open(small_kb, write=True) as base:
+        keep(base)
+        place = base.folder / "index" / SPREAD_FILE
+        whole = place.read_bytes()
+        assert kept_spread(base) == Spread.of(base.store)
+        for damaged in (b"[1, 2", b"{}", whole.replace(b'"tiers"', b'"tears"')):
+            place.write_bytes(damaged)
+            assert kept_spread(base) is None
+        place.write_bytes(whole)
+        base.writer.write([Quad(A, RDF.type, SHIYI.Food)], key="one", who="me", why="test")
+        assert kept_spread(base) is None

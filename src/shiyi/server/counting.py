@@ -14,6 +14,7 @@ from shiyi.model.rdf import DefaultGraph, NamedNode, text
 from shiyi.ontology.terms import RDF, SHIYI, SKOS
 from shiyi.publishing.description import Counts as Described
 from shiyi.reasoning.swap import derivation
+from shiyi.server.spread import Spread
 from shiyi.sparql.durable import replace_file
 from shiyi.sparql.knowledge_base import KnowledgeBase
 from shiyi.sparql.store import QuadStore
@@ -22,6 +23,7 @@ from shiyi.sparql.writer import applied_through
 
 FILE: Final = "counts.json"
 VOID_FILE: Final = "void.json"
+SPREAD_FILE: Final = "spread.json"
 _TOLD_APART: Final = 20_000_000  # quads up to which subjects and objects are told apart (ours)
 
 _KINDS: Final = "SELECT ?kind (COUNT(*) AS ?n) { ?thing a ?kind } GROUP BY ?kind"
@@ -66,7 +68,7 @@ class Counts(Mapping[str, int]):
 
 
 def keep(base: KnowledgeBase) -> None:
-    """Count what a base holds, for its pages and for its VoID, so that no reader waits for it."""
+    """Count what a base holds, for its pages and its VoID, so that no reader waits for it."""
     quads = _kept(base)["quads"]
     if withheld(base.store).nodes:  # those counts are of what all may see
         return
@@ -79,6 +81,7 @@ def keep(base: KnowledgeBase) -> None:
     # telling equal ones apart takes memory for each; without, the description lacks three figures
     described = Described.asked(rows, distinct=quads <= _TOLD_APART)
     _write(base, VOID_FILE, described.to_json())
+    _write(base, SPREAD_FILE, Spread.of(base.store).to_json())
 
 
 def kept_description(base: KnowledgeBase) -> Described | None:
@@ -86,6 +89,14 @@ def kept_description(base: KnowledgeBase) -> Described | None:
     with suppress(ValueError, KeyError, TypeError):
         if (said := _read(base, VOID_FILE)) is not None:
             return Described.of_json(said)
+    return None
+
+
+def kept_spread(base: KnowledgeBase) -> Spread | None:
+    """Give how the accepted view is spread as :func:`keep` kept it, if nothing changed since."""
+    with suppress(ValueError, KeyError, TypeError, AttributeError):
+        if (said := _read(base, SPREAD_FILE)) is not None:
+            return Spread.of_json(said)
     return None
 
 

@@ -11,11 +11,13 @@ from shiyi.model.rdf import NamedNode
 from shiyi.ontology.terms import RDF, SHIYI
 from shiyi.server.comparing import MOST, comparison, named
 from shiyi.server.constitutions import field, items, scores
+from shiyi.server.counting import kept_spread
 from shiyi.server.dishes import Wish, fitting, linked, menu
 from shiyi.server.inputs import text_field
 from shiyi.server.kept import Kept
 from shiyi.server.reading import ACCEPTED, Reader, Thing
 from shiyi.server.site import Site
+from shiyi.server.spread import Spread
 from shiyi.server.statistics import classes, statistics
 from shiyi.server.wording import catalogue, chosen_language
 
@@ -76,14 +78,19 @@ def exploring(site: Site, kept: Kept) -> Blueprint:
 
     @routes.get("/statistics")
     def numbers() -> str:
-        language, words = chosen_language(), catalogue()
-        seen = kept.figures(
-            ("statistics", language), lambda: statistics(kept.reader(language), words)
-        )  # fmt: skip
-        largest = classes(kept.reader(language), site.counts)
+        reader = kept.reader(chosen_language())
+        seen = statistics(kept.figures("spread", lambda: spread(site)), reader, catalogue())
+        largest = classes(reader, site.counts)
         return render_template("statistics.html", seen=seen, classes=largest)
 
     return routes
+
+
+def spread(site: Site) -> Spread:
+    """Give what was counted with the indexes, else count what the site shows."""
+    base = site.base
+    kept = kept_spread(base) if base and not base.is_remote else None
+    return kept or Spread.of(site.store)
 
 
 def _choices(reader: Reader, kind: NamedNode) -> dict[str, Thing]:

@@ -1,14 +1,14 @@
-"""How the claims and their evidence are distributed, counted once for each release."""
+"""How the claims and their evidence are spread, as labelled bars."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from shiyi.model.names import VOCAB
-from shiyi.model.rdf import NamedNode, Term, Triple, local_name, text
-from shiyi.ontology.terms import DCTERMS, RDF, SHIYI
+from shiyi.model.rdf import NamedNode
 from shiyi.server.counting import CLASSES
-from shiyi.server.reading import ACCEPTED, Reader
+from shiyi.server.reading import Reader
+from shiyi.server.spread import Spread
 from shiyi.server.wording import Catalogue
 
 Bars = tuple[tuple[str, int], ...]
@@ -25,35 +25,20 @@ class Statistics:
     relations: Bars
 
 
-def statistics(reader: Reader, words: Catalogue) -> Statistics:
-    """Count the accepted view."""
-    steps = Counter(
-        min(int(float(text(quad.object)) * 10), 9)
-        for quad in reader.store.match(None, SHIYI.confidence, None, ACCEPTED)
-    )
-    tier_of: dict[Term, str] = {
-        quad.subject: local_name(text(quad.object)).removeprefix("tier-")
-        for quad in reader.store.match(None, SHIYI.sourceTier, None, ACCEPTED)
-    }
-    cited = reader.store.match(None, DCTERMS.source, None, ACCEPTED)
-    tiers = Counter(tier_of[quad.object] for quad in cited if quad.object in tier_of)
-    checks = Counter(
-        text(quad.object) for quad in reader.store.match(None, SHIYI.checked, None, ACCEPTED)
-    )
-    relations = Counter(
-        quad.object.predicate
-        for quad in reader.store.match(None, RDF.reifies, None, ACCEPTED)
-        if isinstance(quad.object, Triple)
-    )
+def statistics(spread: Spread, reader: Reader, words: Catalogue) -> Statistics:
+    """Name what was counted, in the language of a reader."""
+    first = next((n for n, count in enumerate(spread.confidence) if count), 0)
+    most = Counter(spread.relations).most_common(_RELATIONS)
     return Statistics(
         tuple(
-            (f"{n / 10:.1f}–{(n + 1) / 10:.1f}", steps[n]) for n in range(min(steps, default=0), 10)
+            (f"{n / 10:.1f}–{(n + 1) / 10:.1f}", spread.confidence[n])
+            for n in range(first, len(spread.confidence))
         ),
-        _ranked((words.get(f"tier.{name}", name), count) for name, count in tiers.items()),
-        _ranked((words.get(f"checked.{name}", name), count) for name, count in checks.items()),
+        _ranked((words.get(f"tier.{name}", name), count) for name, count in spread.tiers.items()),
         _ranked(
-            (reader.thing(node).label, count) for node, count in relations.most_common(_RELATIONS)
+            (words.get(f"checked.{name}", name), count) for name, count in spread.checked.items()
         ),
+        _ranked((reader.thing(NamedNode(name)).label, count) for name, count in most),
     )
 
 
