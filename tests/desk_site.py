@@ -24,6 +24,7 @@ from shiyi.server.site import Site
 from shiyi.settings import Settings
 from shiyi.sparql.generations import build_generation
 from tests import kitchen
+from tests.stopping import stop
 
 PASSWORD = "correct horse battery"  # noqa: S105 - of accounts that live for one test
 PEOPLE = {"reader": Role.READER, "cont": Role.CONTRIBUTOR, "cura": Role.CURATOR,
@@ -142,6 +143,6 @@ def serving(kb: Path, **settings: Any) -> Iterator[Desks]:
     try:
         yield Desks(f"http://127.0.0.1:{server.effective_port}", site)
     finally:
-        server.trigger.pull_trigger(server.close)  # in its own thread, which may be waiting in poll
+        stop(server)
         thread.join(timeout=10)
         site.close()

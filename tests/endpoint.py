@@ -16,6 +16,7 @@ from shiyi.sparql.generations import build_generation
 from shiyi.sparql.knowledge_base import KnowledgeBase
 from shiyi.sparql.workers import QueryPool
 from tests.server_site import ask, complete, link, quads
+from tests.stopping import stop
 
 
 @contextmanager
@@ -51,6 +52,6 @@ def endpoint(folder: Path) -> Iterator[tuple[str, str]]:
         try:
             yield f"http://127.0.0.1:{server.effective_port}", secret
         finally:
-            server.trigger.pull_trigger(server.close)  # in its own thread, which may be waiting
+            stop(server)
             thread.join(10)
             thread.join(10)

@@ -28,6 +28,7 @@ from shiyi.server.site import FreeQueries, FreeQuery, Site
 from shiyi.settings import ServerSettings, Settings
 from shiyi.sparql.oxigraph import OxigraphStore
 from tests.server_site import GOJI, ask, complete, link
+from tests.stopping import stop
 from tests.test_export import HIDDEN, OPEN, PASSAGE, PEAR, SHUT_CLAIM, WARFARIN, planted
 
 SAMPLE = 300
@@ -68,7 +69,7 @@ def serving(site: Site) -> Iterator[str]:
     try:
         yield f"http://127.0.0.1:{server.effective_port}"
     finally:
-        server.trigger.pull_trigger(server.close)  # in its own thread, which may be waiting
+        stop(server)
         thread.join(10)
 
 

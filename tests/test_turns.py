@@ -30,6 +30,7 @@ from shiyi.sparql.knowledge_base import KnowledgeBase
 from shiyi.sparql.turns import MOMENT, Turns
 from shiyi.sparql.workers import QueryPool
 from tests.server_site import open_test_site
+from tests.stopping import stop
 
 BOMB = "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l }"
 ALL_PAIRS = "{ ?a ?b ?c . ?d ?e ?f FILTER(STRLEN(STR(?d)) > 3) }"
@@ -391,5 +392,5 @@ def served(app: Flask) -> Iterator[int]:
     try:
         yield server.effective_port
     finally:
-        server.trigger.pull_trigger(server.close)  # in its own thread, which may be waiting
+        stop(server)
         thread.join(10)

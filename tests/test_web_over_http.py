@@ -12,6 +12,7 @@ from waitress.server import create_server
 
 from shiyi.server.app import create_app
 from shiyi.settings import Settings
+from tests.stopping import stop
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +22,7 @@ def address(starter_kb: Path) -> Iterator[str]:
     thread = threading.Thread(target=server.run)
     thread.start()
     yield f"127.0.0.1:{server.effective_port}"
-    server.trigger.pull_trigger(server.close)  # in its own thread, which may be waiting
+    stop(server)
     thread.join(timeout=10)
     app.extensions["shiyi"].close()
 
