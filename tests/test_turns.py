@@ -380,7 +380,7 @@ def test_an_answer_tells_how_long_its_request_waited_for_a_thread(tmp_path: Path
             thread.join()
     site.close()
     assert len(waited) == 9
-    assert waited[-1] >= 0.2
+    assert waited[-1] >= 0.1  # the ninth may come a little after the eighth was let in
 
 
 @contextmanager
