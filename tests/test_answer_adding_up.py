@@ -4,7 +4,7 @@ import pytest
 
 from shiyi.answering import Runtime, ask
 from shiyi.answering.adding_up import EFFECTS, Record, _unsaid, effect_of, together
-from shiyi.answering.reading import Person
+from shiyi.answering.person import Person
 from shiyi.answering.safety import Safety
 from shiyi.model.answer import Answer
 from shiyi.model.names import resource
