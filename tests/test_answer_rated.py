@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from shiyi.answering import Runtime
+from shiyi.answering import Runtime, ask
 from shiyi.answering.candidates import _supported
 from shiyi.answering.cues import Intent
 from shiyi.answering.reading import Reading, read_question
@@ -53,16 +53,43 @@ def test_whatever_else_is_asked_for_needs_none_but_nothing_found_wanting(
     assert _supported(asked, (well, wanting, plain), runtime.safety) == [well, plain]
 
 
-def test_a_rating_is_the_first_that_the_evidence_of_a_claim_or_of_its_premises_has(
-    runtime: Runtime,
-) -> None:
+def test_of_sources_that_differ_the_most_careful_rating_counts(runtime: Runtime) -> None:
     evidences, facts = runtime.safety.evidences, runtime.facts
     kinds = {SHIYI.isEffectiveFor, SHIYI.interactsWith}
     claims = [
-        claim for claim, found in facts.by_claim.items()
-        if found[0].predicate in kinds or found[0].derived
-    ][::10]  # fmt: skip
-    rated = {claim: evidences.rating(claim) for claim in claims}
-    assert rated == {claim: evidences.qualifier(claim, "rating") for claim in claims}
-    assert len([each for each in rated.values() if each]) > 20
-    assert len(claims) > 100
+        claim for claim, found in facts.by_claim.items() if found[0].predicate in kinds or found[0].derived
+    ]  # fmt: skip
+    said = {
+        claim: {value for each in evidences.of(claim, "en") for name, value in each.qualifiers if name == "rating"}
+        for claim in claims
+    }  # fmt: skip
+    gravest = [
+        "major",
+        "moderate",
+        "minor",
+        "ineffective",
+        "insufficient",
+        "possible",
+        "likely",
+        "effective",
+    ]
+    differing = [claim for claim, ratings in said.items() if len(ratings) > 1]
+    for claim, ratings in said.items():
+        assert evidences.rating(claim) == min(ratings, key=gravest.index, default="")
+    assert len(differing) > 10
+    assert len([each for each in said.values() if each]) > 200
+
+
+@pytest.mark.parametrize(
+    ("question", "rating"),
+    [
+        ("Can I take goji with warfarin?", "major"),
+        ("Can I take iron with levothyroxine?", "major"),
+        ("Can I take iron with antacids?", "moderate"),
+    ],
+)
+def test_a_grave_rating_is_told_beside_milder_ones_of_other_sources(
+    runtime: Runtime, question: str, rating: str
+) -> None:
+    first = ask(runtime, question).text.partition("\n")[0]
+    assert f"rating: {rating}" in first

@@ -18,6 +18,10 @@ _DEFAULT = DefaultGraph()
 _CITED_KEPT: Final = 4096
 _READ_KEPT: Final = 256
 _RATED_KEPT: Final = 65_536  # claims whose rating stays: a hub has tens of thousands to rank
+# where sources differ the most careful one counts: graver interactions, effects that are not borne out
+_CAREFUL: Final = (
+    "major", "moderate", "minor", "ineffective", "insufficient", "possible", "likely", "effective",
+)  # fmt: skip
 _NAMES = {(term, language): name for name, (term, language) in QUALIFIERS.items()}
 
 
@@ -60,7 +64,7 @@ class Evidences:
         return ""
 
     def rating(self, claim: str) -> str:
-        """Give the first rating of interaction or effectiveness of a claim, without all else of it."""
+        """Give the most careful rating of interaction or effectiveness that a source gives a claim, or ""."""
         return self._rating(claim)
 
     def supports(self, claim: str) -> bool:
@@ -88,11 +92,10 @@ class Evidences:
 
     def _rated(self, claim: str) -> str:
         nodes = (n for each in self.facts.premises.get(claim, (claim,)) for n in self._links(each))
-        said = (
-            min((text(q.object) for q in self.store.match(node, SHIYI.rating, None, _DEFAULT)), default="")
-            for node in nodes
-        )  # fmt: skip
-        return next(filter(None, said), "")
+        said = {
+            text(q.object) for n in nodes for q in self.store.match(n, SHIYI.rating, None, _DEFAULT)
+        }
+        return next((rating for rating in _CAREFUL if rating in said), "")
 
     def _read(self, node: NamedNode) -> Mapping[NamedNode, list[Term]]:
         said: dict[NamedNode, list[Term]] = {PROV.wasGeneratedBy: [node]}
