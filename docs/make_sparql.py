@@ -8,6 +8,7 @@ from pathlib import Path
 from shiyi.errors import QueryLimitError
 from shiyi.ontology.terms import PREFIXES
 from shiyi.settings import Settings
+from shiyi.sparql.free_query import FreeQuery
 from shiyi.sparql.knowledge_base import KnowledgeBase
 from shiyi.sparql.queries import Query, query_names
 from shiyi.sparql.results import ResultFormat
@@ -45,10 +46,10 @@ def section(pool: QueryPool, name: str) -> str:
     text = "\n".join(query.text.splitlines()[1:]).strip()
     form = ResultFormat("csv", "ttl")
     try:
-        result = pool.query(query.text, accept=form)
+        result = pool.query(FreeQuery(query.text, form))
         found = table(result.body, f"{result.rows:,} rows in all.")
     except QueryLimitError as limit:
-        result = pool.query(f"{query.text}\nLIMIT {ROWS}", accept=form)
+        result = pool.query(FreeQuery(f"{query.text}\nLIMIT {ROWS}", form))
         found = table(result.body, f"Without LIMIT it is refused: {limit}.")
     return (
         f"\n### {name}\n\n{query.question_en}  \n{query.question_zh}\n\n"

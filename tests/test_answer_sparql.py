@@ -13,6 +13,7 @@ from shiyi.errors import OutsideError, QueryError
 from shiyi.server.app import create_app
 from shiyi.server.opening import open_site
 from shiyi.settings import QuerySettings, Settings
+from shiyi.sparql.free_query import FreeQuery
 from shiyi.sparql.knowledge_base import KnowledgeBase
 from shiyi.sparql.patterns import patterns_of
 from shiyi.sparql.queries import Query, query_names
@@ -56,7 +57,7 @@ def asked(
     runtime, pool = opened
 
     def run(query: str, _: float) -> bytes:
-        return pool.query(query, accept=ResultFormat.of("json"), timeout=seconds).body
+        return pool.query(FreeQuery(query, accept=ResultFormat.of("json"), timeout=seconds)).body
 
     return ask_in_sparql(runtime, QUESTION, chat(endpoint), run)
 

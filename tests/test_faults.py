@@ -17,6 +17,7 @@ import pytest
 import shiyi
 from shiyi.errors import KnowledgeBaseError, QueryError, QueryLimitError
 from shiyi.settings import QuerySettings
+from shiyi.sparql.free_query import FreeQuery
 from shiyi.sparql.generations import build_generation, release_of
 from shiyi.sparql.knowledge_base import KnowledgeBase
 from shiyi.sparql.oxigraph import OxigraphStore
@@ -234,8 +235,8 @@ def pool(shared_kb: Path) -> Iterator[QueryPool]:
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_query_is_refused_and_the_next_is_answered(pool: QueryPool, name: str) -> None:
     with pytest.raises(QueryError):
-        pool.query(HOSTILE[name])
-    assert pool.query("SELECT * { ?s ?p ?o }").rows == 2000
+        pool.query(FreeQuery(HOSTILE[name]))
+    assert pool.query(FreeQuery("SELECT * { ?s ?p ?o }")).rows == 2000
 
 
 @pytest.mark.parametrize("name", ["nested braces", "nested EXISTS", "many negations", "doubling"])
@@ -244,17 +245,17 @@ def test_what_passes_the_guard_kills_a_worker_and_nothing_else(
 ) -> None:
     monkeypatch.setattr("shiyi.sparql.workers.check_query", lambda *_: None)
     with pytest.raises(QueryLimitError):
-        pool.query(HOSTILE[name])
-    assert pool.query("SELECT * { ?s ?p ?o }").rows == 2000
+        pool.query(FreeQuery(HOSTILE[name]))
+    assert pool.query(FreeQuery("SELECT * { ?s ?p ?o }")).rows == 2000
 
 
 def test_a_worker_killed_from_outside_is_replaced(pool: QueryPool) -> None:
     for _ in range(3):
-        pool.query("ASK {}")
+        pool.query(FreeQuery("ASK {}"))
         os.kill(pool._workers[0].process.pid, signal.SIGKILL)
         with pytest.raises(QueryLimitError):
-            pool.query("ASK {}")
-        assert pool.query("SELECT * { ?s ?p ?o }").rows == 2000
+            pool.query(FreeQuery("ASK {}"))
+        assert pool.query(FreeQuery("SELECT * { ?s ?p ?o }")).rows == 2000
 
 
 def test_a_worker_whose_parent_is_gone_ends_itself(shared_kb: Path) -> None:
@@ -310,7 +311,7 @@ def test_no_query_of_the_pool_reaches_another_address(pool: QueryPool, canary: C
     refused = 0
     for query in SSRF:
         try:
-            pool.query(query.format(canary.address))
+            pool.query(FreeQuery(query.format(canary.address)))
         except QueryError:
             refused += 1
     assert refused == len(SSRF) - 2  # FROM names a graph that is empty here
@@ -341,4 +342,4 @@ def test_where_sockets_cannot_be_taken_away_the_pool_says_so(
     with KnowledgeBase.open(shared_kb) as kb, QueryPool(kb, LIMITS) as pool:
         assert pool.network_blocked is False
         with pytest.raises(QueryError, match="SERVICE"):
-            pool.query("SELECT * { SERVICE ?e }")
+            pool.query(FreeQuery("SELECT * { SERVICE ?e }"))

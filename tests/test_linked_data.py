@@ -24,8 +24,9 @@ from shiyi.publishing.release import Order, publish
 from shiyi.server.app import create_app
 from shiyi.server.describe_service import counted
 from shiyi.server.opening import open_site
-from shiyi.server.site import FreeQueries, FreeQuery, Site
+from shiyi.server.site import FreeQueries, Site
 from shiyi.settings import ServerSettings, Settings
+from shiyi.sparql.free_query import FreeQuery
 from shiyi.sparql.oxigraph import OxigraphStore
 from tests.server_site import GOJI, ask, complete, link
 from tests.stopping import stop

@@ -28,6 +28,7 @@ from shiyi.publishing.dumps import write_dump
 from shiyi.server.app import create_app
 from shiyi.settings import QuerySettings, Settings
 from shiyi.sparql.backups import back_up, restore
+from shiyi.sparql.free_query import FreeQuery
 from shiyi.sparql.generations import build_generation
 from shiyi.sparql.knowledge_base import KnowledgeBase
 from shiyi.sparql.quality import quality_faults, quality_queries
@@ -121,8 +122,8 @@ def test_a_result_past_its_limit_is_an_error(settings: Settings) -> None:
         for limits in (QuerySettings(rows=5), QuerySettings(bytes=2000)):
             pool = pool_of(base, limits)
             with pytest.raises(QueryLimitError):
-                pool.query("SELECT * { ?s ?p ?o }", accept=ResultFormat.of("csv"))
-            assert pool.query("SELECT * { ?s ?p ?o } LIMIT 2").rows == 2
+                pool.query(FreeQuery("SELECT * { ?s ?p ?o }", accept=ResultFormat.of("csv")))
+            assert pool.query(FreeQuery("SELECT * { ?s ?p ?o } LIMIT 2")).rows == 2
 
 
 def test_reasoning_and_writing_go_to_the_store_and_to_the_journal(settings: Settings) -> None:

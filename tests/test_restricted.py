@@ -27,6 +27,7 @@ from shiyi.server.restricted import check_audience, for_readers
 from shiyi.server.site import Site
 from shiyi.server.tokens import Tokens
 from shiyi.settings import QuerySettings, ServerSettings, Settings
+from shiyi.sparql.free_query import FreeQuery
 from shiyi.sparql.generations import build_generation
 from shiyi.sparql.knowledge_base import KnowledgeBase
 from shiyi.sparql.oxigraph import OxigraphStore
@@ -249,15 +250,15 @@ def test_a_claim_shows_once_an_open_source_supports_it_and_not_before(tmp_path: 
         KnowledgeBase.open(tmp_path / "kb", write=True) as base,
         QueryPool(base, QuerySettings(workers=1)) as pool,
     ):
-        assert b"false" in pool.query(asked).body
-        assert b"true" in pool.query(asked, whole=True).body
+        assert b"false" in pool.query(FreeQuery(asked)).body
+        assert b"true" in pool.query(FreeQuery(asked, whole=True)).body
         evidence = NamedNode(f"{ID}evidence/open")
         base.writer.write([
             Quad(SHUT_CLAIM.iri, SHIYI.evidence, evidence),
             Quad(evidence, DCTERMS.source, NamedNode(f"{ID}source-open")),
         ], key="1", who="a", why="b")  # fmt: skip
         pool.refresh()
-        assert b"true" in pool.query(asked).body
+        assert b"true" in pool.query(FreeQuery(asked)).body
 
 
 def test_a_base_that_is_open_to_all_keeps_patients_to_itself(tmp_path: Path) -> None:
@@ -266,7 +267,7 @@ def test_a_base_that_is_open_to_all_keeps_patients_to_itself(tmp_path: Path) -> 
         KnowledgeBase.open(tmp_path / "kb") as base,
         QueryPool(base, QuerySettings(workers=1), open_to_all=True) as pool,
     ):
-        found = pool.query(ALL).body
+        found = pool.query(FreeQuery(ALL)).body
     assert set(told(found)) == {*SECRETS} - {"a case"}
 
 

@@ -21,6 +21,7 @@ PLANTED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ('def f(store, name):\n    text = f"SELECT * {{ <{name}> ?p ?o }}"\n    return store.select(text)',
          'def f(store, name):\n    return store.ask("ASK { <" + name + "> ?p ?o }")',
          'def f(store, name):\n    return store.query("ASK { <%s> ?p ?o }" % name)',
+         'def f(free, name):\n    return free.stream(FreeQuery("ASK { <%s> ?p ?o }" % name, whole=True))',
          'def f(store, name):\n    store.update("DELETE WHERE {{ <{0}> ?p ?o }}".format(name))'),
         ('def f(store, name):\n    return store.select(Query.named("claims").text, s=name)',
          'def f(digest, name):\n    digest.update(f"{name}".encode())',

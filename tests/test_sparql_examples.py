@@ -8,6 +8,7 @@ import pytest
 from rdflib.plugins.sparql import prepareQuery
 
 from shiyi.settings import QuerySettings
+from shiyi.sparql.free_query import FreeQuery
 from shiyi.sparql.knowledge_base import KnowledgeBase
 from shiyi.sparql.queries import Query, query_names
 from shiyi.sparql.results import ResultFormat
@@ -33,13 +34,13 @@ def test_there_are_thirty_examples() -> None:
 def test_each_example_has_rows(pool: QueryPool, name: str) -> None:
     text = Query.named(name).text
     few = text if "LIMIT" in text.rpartition("}")[2] else f"{text}\nLIMIT 5"
-    made = pool.stream(few, accept=ResultFormat("csv", "nt"))
+    made = pool.stream(FreeQuery(few, accept=ResultFormat("csv", "nt")))
     with made.body:
         assert made.rows > 0
 
 
 def test_every_fact_of_the_example_is_as_sure_as_it_asks_for(pool: QueryPool) -> None:
-    said = pool.query(Query.named("facts-of-goji").text).body
+    said = pool.query(FreeQuery(Query.named("facts-of-goji").text)).body
     rows = json.loads(said)["results"]["bindings"]
     assert len(rows) > 10
     assert all(float(row["confidence"]["value"]) >= 0.85 for row in rows)
@@ -49,11 +50,15 @@ def test_every_fact_of_the_example_is_as_sure_as_it_asks_for(pool: QueryPool) ->
 def test_pages_of_claims_fit_together(pool: QueryPool) -> None:
     page = Query.named("claims-a-page-at-a-time").text
     pages = [
-        pool.query(page.replace("OFFSET 0", f"OFFSET {at}"), accept=ResultFormat.of("csv"))
+        pool.query(
+            FreeQuery(page.replace("OFFSET 0", f"OFFSET {at}"), accept=ResultFormat.of("csv"))
+        )
         for at in (0, 1000)
     ]
     listed = {line for each in pages for line in each.body.splitlines()[1:]}
-    with pool.stream(Query.named("claims").text, accept=ResultFormat.of("csv")).body as spool:
+    with pool.stream(
+        FreeQuery(Query.named("claims").text, accept=ResultFormat.of("csv"))
+    ).body as spool:
         every = set(b"".join(spool.parts()).splitlines())
     assert len(listed) == 2000
     assert listed <= every
@@ -67,7 +72,7 @@ def test_a_claim_is_found_by_the_statement_it_is_asked_for(pool: QueryPool) -> N
         "BIND(PREDICATE(?t) AS ?p) BIND(OBJECT(?t) AS ?o) }"
     )
     rows = [
-        sorted(pool.query(text, accept=ResultFormat.of("csv")).body.splitlines())
+        sorted(pool.query(FreeQuery(text, accept=ResultFormat.of("csv"))).body.splitlines())
         for text in (made, opened)
     ]
     assert rows[0] == rows[1]
@@ -82,22 +87,26 @@ def test_functions_give_what_the_syntax_of_rdf_12_gives(pool: QueryPool) -> None
         + where
         + " BIND({} AS ?p) BIND({} AS ?o) }} ORDER BY ?c"
     )
-    new = pool.query(asked.format("SUBJECT(?t)", "PREDICATE(?t)", "OBJECT(?t)"))
-    old = pool.query(asked.format("shiyi:subject(?t)", "shiyi:predicate(?t)", "shiyi:object(?t)"))
+    new = pool.query(FreeQuery(asked.format("SUBJECT(?t)", "PREDICATE(?t)", "OBJECT(?t)")))
+    old = pool.query(
+        FreeQuery(asked.format("shiyi:subject(?t)", "shiyi:predicate(?t)", "shiyi:object(?t)"))
+    )
     assert new.rows > 10
     assert new.body == old.body
     made = "BIND(shiyi:triple(id:substance-gouqizi, shiyi:hasNature, ?n) AS ?t)"
     assert (
         b"true"
         in pool.query(
-            f"{RDF}{VOCAB}ASK {{ id:substance-gouqizi shiyi:hasNature ?n {made} ?c rdf:reifies ?t }}"
+            FreeQuery(
+                f"{RDF}{VOCAB}ASK {{ id:substance-gouqizi shiyi:hasNature ?n {made} ?c rdf:reifies ?t }}"
+            )
         ).body
     )
 
 
 def test_functions_of_what_is_no_statement_leave_the_variable_unbound(pool: QueryPool) -> None:
     for wrong in ("shiyi:subject(1)", 'shiyi:triple("x", <a:b>, 1)', "shiyi:object()"):
-        rows = json.loads(pool.query(f"{VOCAB}SELECT ?x {{ BIND({wrong} AS ?x) }}").body)
+        rows = json.loads(pool.query(FreeQuery(f"{VOCAB}SELECT ?x {{ BIND({wrong} AS ?x) }}")).body)
         assert rows["results"]["bindings"] == [{}]
 
 

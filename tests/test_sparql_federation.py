@@ -15,6 +15,7 @@ from shiyi.model.rdf import Literal, NamedNode, Quad
 from shiyi.settings import QuerySettings
 from shiyi.sparql.federation import ROWS
 from shiyi.sparql.federation import solutions as read_answer
+from shiyi.sparql.free_query import FreeQuery
 from shiyi.sparql.generations import build_generation
 from shiyi.sparql.knowledge_base import KnowledgeBase
 from shiyi.sparql.results import ResultFormat
@@ -93,7 +94,9 @@ def asking(served: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Qu
 
 
 def rows(pool: QueryPool, query: str) -> list[str]:
-    return sorted(pool.query(query, accept=ResultFormat.of("csv")).body.decode().split()[1:])
+    return sorted(
+        pool.query(FreeQuery(query, accept=ResultFormat.of("csv"))).body.decode().split()[1:]
+    )
 
 
 def test_our_service_asks_endpoints_that_are_allowed(asking: QueryPool, served: str) -> None:
@@ -123,12 +126,12 @@ def test_no_other_address_is_asked(asking: QueryPool, served: str) -> None:
         f"SELECT * {{ SERVICE <{served}/> {{ ?s ?p ?o }} }}",
     ):
         with pytest.raises(QueryRefusedError):
-            asking.query(query)
+            asking.query(FreeQuery(query))
 
 
 def test_a_service_that_fails_is_an_error_unless_the_query_says_silent(asking: QueryPool) -> None:
     with pytest.raises(OutsideError):
-        asking.query(f"SELECT * {{ SERVICE <{NOBODY}> {{ ?s ?p ?o }} }}")
+        asking.query(FreeQuery(f"SELECT * {{ SERVICE <{NOBODY}> {{ ?s ?p ?o }} }}"))
     silent = f"SELECT ?x {{ ?x <urn:mine> ?y . SERVICE SILENT <{NOBODY}> {{ ?s ?p ?o }} }}"
     assert rows(asking, silent) == [A]
 
@@ -139,7 +142,7 @@ def test_what_a_service_answers_never_becomes_part_of_the_query(
     """Texts that look like syntax stay texts."""
     text = '"} } DROP ALL # \\\\ \\"x" AS ?o'
     block = f"SERVICE <{served}> {{ BIND({text.replace(' AS ?o', '')} AS ?o) }}"
-    assert b"DROP ALL" in asking.query(f"SELECT ?o {{ {block} }}").body
+    assert b"DROP ALL" in asking.query(FreeQuery(f"SELECT ?o {{ {block} }}")).body
 
 
 @pytest.mark.parametrize("name", ["o) { } #", "", "o o", "?o"])

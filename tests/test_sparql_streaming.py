@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from shiyi.errors import QueryLimitError
 from shiyi.settings import QuerySettings
+from shiyi.sparql.free_query import FreeQuery
 from shiyi.sparql.knowledge_base import KnowledgeBase
 from shiyi.sparql.results import SOLUTION_TYPES, ResultFormat
 from shiyi.sparql.spool import Spool
@@ -43,7 +44,7 @@ def pool(shared_kb: Path) -> Iterator[QueryPool]:
 
 @pytest.mark.parametrize("form", SOLUTION_TYPES)
 def test_a_long_result_is_whole(pool: QueryPool, form: str) -> None:
-    made = pool.stream(LONG, accept=ResultFormat.of(form))
+    made = pool.stream(FreeQuery(LONG, accept=ResultFormat.of(form)))
     with made.body as body:
         assert made.rows == 150_000
         assert not body.is_short
@@ -58,7 +59,7 @@ def test_a_longer_result_needs_no_more_memory(pool: QueryPool) -> None:
 
     def after(rows: int) -> tuple[int, int]:
         text = LONG.replace("150000", str(rows))
-        with pool.stream(text, accept=ResultFormat.of("json")).body as body:
+        with pool.stream(FreeQuery(text, accept=ResultFormat.of("json"))).body as body:
             assert body.size > 100 * rows
             for _ in body.parts():
                 pass
@@ -75,15 +76,15 @@ def test_a_long_result_past_its_limit_is_an_error_though_parts_were_passed_on(
 ) -> None:
     with KnowledgeBase.open(shared_kb) as kb, QueryPool(kb, CUT[limit]) as pool:
         with pytest.raises(QueryLimitError) as caught:
-            pool.stream(LONG)
+            pool.stream(FreeQuery(LONG))
         assert caught.value.limit == limit
-        assert pool.query("ASK { ?s ?p ?o }").rows == 1
+        assert pool.query(FreeQuery("ASK { ?s ?p ?o }")).rows == 1
 
 
 def test_a_request_may_lower_the_rows_and_not_raise_them(pool: QueryPool) -> None:
     with pytest.raises(QueryLimitError, match="more than 10 rows"):
-        pool.query(LONG, rows=10)
-    assert pool.query("SELECT * { ?s ?p ?o }", rows=10_000_000).rows == 2000
+        pool.query(FreeQuery(LONG, rows=10))
+    assert pool.query(FreeQuery("SELECT * { ?s ?p ?o }", rows=10_000_000)).rows == 2000
 
 
 @given(st.binary(max_size=60).map(lambda tail: b'a\r\n"x\r\n' + tail), st.integers(1, 7))

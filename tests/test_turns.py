@@ -23,10 +23,11 @@ from shiyi.server.metrics import Metrics
 from shiyi.server.opening import PooledQueries
 from shiyi.server.sending import Channel
 from shiyi.server.shares import Shares, household
-from shiyi.server.site import FreeQuery
 from shiyi.server.turnstile import Turnstile
 from shiyi.settings import QuerySettings, Settings
+from shiyi.sparql.free_query import FreeQuery
 from shiyi.sparql.knowledge_base import KnowledgeBase
+from shiyi.sparql.results import ResultFormat
 from shiyi.sparql.turns import MOMENT, Turns
 from shiyi.sparql.workers import QueryPool
 from tests.server_site import open_test_site
@@ -181,7 +182,7 @@ def test_bombs_of_one_address_leave_workers_to_others(shared_kb: Path) -> None:
 
         def attack() -> None:
             try:
-                pool.query(BOMB, timeout=3.0, asker="enemy")
+                pool.query(FreeQuery(BOMB, timeout=3.0, asker="enemy"))
             except QueryLimitError as fault:
                 limits.append(fault.limit)
 
@@ -192,7 +193,7 @@ def test_bombs_of_one_address_leave_workers_to_others(shared_kb: Path) -> None:
             time.sleep(0.01)
         for number in range(20):
             asked = f"ASK {{ ?s ?p {number} }}"
-            assert pool.query(asked, timeout=2.0, asker="friend").rows == 1
+            assert pool.query(FreeQuery(asked, timeout=2.0, asker="friend")).rows == 1
         for thread in threads:
             thread.join()
     assert limits.count("time") == 1
@@ -202,7 +203,7 @@ def test_bombs_of_one_address_leave_workers_to_others(shared_kb: Path) -> None:
 def test_a_query_that_takes_longer_than_a_moment_is_answered_whole(shared_kb: Path) -> None:
     with KnowledgeBase.open(shared_kb) as kb, QueryPool(kb, LIMITS) as pool:
         began = time.monotonic()
-        body = pool.query(SLOW, asker="friend").body
+        body = pool.query(FreeQuery(SLOW, asker="friend")).body
         assert time.monotonic() - began > MOMENT
         assert b'"12000000"' in body
 
@@ -219,7 +220,7 @@ def test_a_query_that_runs_on_gives_way_to_others_and_its_worker_comes_back(
     ours = os.getpriority(os.PRIO_PROCESS, 0)
     with KnowledgeBase.open(shared_kb) as kb, QueryPool(kb, LIMITS) as pool:
         assert niceness(pool) == [ours] * 3
-        asked = threading.Thread(target=lambda: pool.query(SLOW, timeout=50.0))
+        asked = threading.Thread(target=lambda: pool.query(FreeQuery(SLOW, timeout=50.0)))
         asked.start()
         seen = 0
         while asked.is_alive():
@@ -243,7 +244,7 @@ def test_a_worker_that_the_system_keeps_back_is_replaced(
     ours = os.getpriority(os.PRIO_PROCESS, 0)
     with KnowledgeBase.open(shared_kb) as kb, QueryPool(kb, LIMITS) as pool:
         before = {each.process.pid for each in pool._workers}
-        assert pool.query(SLOW, timeout=50.0).rows == 1
+        assert pool.query(FreeQuery(SLOW, timeout=50.0)).rows == 1
         until = time.monotonic() + 20
         while len(niceness(pool)) < 3 and time.monotonic() < until:
             time.sleep(0.01)
@@ -335,7 +336,7 @@ def test_over_http_a_share_that_is_used_up_is_429_with_a_time_to_wait(
 
 def test_some_threads_never_wait_for_the_workers_of_queries(shared_kb: Path) -> None:
     def asked(text: str) -> FreeQuery:
-        return FreeQuery(text, "application/sparql-results+json", timeout=50.0)
+        return FreeQuery(text, ResultFormat.of("json"), 50.0)
 
     with KnowledgeBase.open(shared_kb) as kb, QueryPool(kb, LIMITS) as pool:
         free = PooledQueries(pool, threads=3)

@@ -8,6 +8,7 @@ from shiyi.errors import QueryError, QueryLimitError, QueryRefusedError
 from shiyi.model.rdf import DefaultGraph, NamedNode
 from shiyi.settings import QuerySettings
 from shiyi.sparql import updates, writer
+from shiyi.sparql.free_query import FreeQuery
 from shiyi.sparql.generations import build_generation
 from shiyi.sparql.journal import read_journal
 from shiyi.sparql.knowledge_base import KnowledgeBase
@@ -35,14 +36,14 @@ def test_an_update_is_seen_at_once_and_only_its_data(
 ) -> None:
     if shortcut:
         pool.seen.shortcut = updater.snapshot
-    assert pool.query(ALL).rows == 0
+    assert pool.query(FreeQuery(ALL)).rows == 0
     assert updater.update(INSERT, author()).added == 2
-    assert pool.query(ALL).rows == 2  # the writer's own note is not among them
+    assert pool.query(FreeQuery(ALL)).rows == 2  # the writer's own note is not among them
     changed = updater.update("DELETE { ?s ?p 1 } INSERT { ?s ?p 2 } WHERE { ?s ?p 1 }", author())
     assert (changed.removed, changed.added) == (1, 1)
-    assert b'"2"' in pool.query(ALL).body
+    assert b'"2"' in pool.query(FreeQuery(ALL)).body
     assert updater.update("DROP ALL", author()).removed == 2
-    assert pool.query("SELECT ?g { GRAPH ?g {} }").rows == 0
+    assert pool.query(FreeQuery("SELECT ?g { GRAPH ?g {} }")).rows == 0
 
 
 def test_the_journal_has_what_an_update_moved_and_replays_it(

@@ -16,6 +16,7 @@ from shiyi.model.rdf import Literal, NamedNode, Quad, text
 from shiyi.publishing.dumps import dump
 from shiyi.settings import QuerySettings
 from shiyi.sparql.backups import back_up, restore
+from shiyi.sparql.free_query import FreeQuery
 from shiyi.sparql.generations import build_generation
 from shiyi.sparql.knowledge_base import KnowledgeBase
 from shiyi.sparql.results import ResultFormat
@@ -109,7 +110,9 @@ def test_what_is_put_comes_back_as_it_was_written(
     lines = [f"<https://e.org/{n}> <https://e.org/p> {each} ." for n, each in enumerate(terms)]
     put(updater, "https://e.org/g", "\n".join(lines))
     assert told(pool, "https://e.org/g") == sorted(lines)
-    made = pool.query("SELECT ?s ?o { GRAPH ?g { ?s ?p ?o } }", accept=ResultFormat.of("json"))
+    made = pool.query(
+        FreeQuery("SELECT ?s ?o { GRAPH ?g { ?s ?p ?o } }", accept=ResultFormat.of("json"))
+    )
     found = {each["s"]["value"]: each["o"] for each in json.loads(made.body)["results"]["bindings"]}
     for n, term in enumerate(terms):
         said = found[f"https://e.org/{n}"]
@@ -170,7 +173,7 @@ def test_no_form_is_given_that_the_data_do_not_have_there(
     updater.update(f"{HEAD} DROP ALL ; INSERT DATA {{ {' '.join(said)} }}", author())
     exact = as_written(parse(f"{HEAD} {' '.join(said)}", format=RdfFormat.TRIG))
     for query in QUERIES:
-        made = pool.query(HEAD + query, accept=ResultFormat.of("json"))
+        made = pool.query(FreeQuery(HEAD + query, accept=ResultFormat.of("json")))
         answer = json.loads(made.body)
         found = exact.query(HEAD + re.sub("ORDER BY.*", "", query)).serialize(format="json")
         theirs = [_terms(row) for row in json.loads(found or b"")["results"]["bindings"]]
@@ -202,12 +205,12 @@ def test_long_results_stream_and_end_at_the_limit_of_rows(
     updater: Updater, pool: QueryPool
 ) -> None:
     put(updater, "", "".join(f"<urn:{n}> <urn:p> {n}.0 .\n" for n in range(4000)))
-    made = pool.query("SELECT ?s ?o { ?s <urn:p> ?o }", accept=ResultFormat.of("csv"))
+    made = pool.query(FreeQuery("SELECT ?s ?o { ?s <urn:p> ?o }", accept=ResultFormat.of("csv")))
     assert made.rows == 4000
     lines = made.body.decode().split()[1:]
     assert all(line.endswith(".0") for line in lines)
     with pytest.raises(QueryLimitError):
-        pool.query("SELECT ?s ?o { ?s <urn:p> ?o }", rows=100)
+        pool.query(FreeQuery("SELECT ?s ?o { ?s <urn:p> ?o }", rows=100))
 
 
 def test_a_form_of_one_graph_is_not_given_of_another(updater: Updater, pool: QueryPool) -> None:
@@ -217,7 +220,7 @@ def test_a_form_of_one_graph_is_not_given_of_another(updater: Updater, pool: Que
     assert rows(pool, asked) == ["01"]
     assert rows(pool, "SELECT ?o FROM <urn:g> { <urn:a> <urn:p> ?o }") == ["1"]
     assert rows(pool, "SELECT ?o { GRAPH <urn:g> { <urn:a> <urn:p> ?o } }") == ["1"]
-    made = pool.query(asked, accept=ResultFormat("tsv", "nt"), default_graphs=["urn:g"])
+    made = pool.query(FreeQuery(asked, accept=ResultFormat("tsv", "nt"), default_graphs=("urn:g",)))
     assert made.body.split() == [b"?o", b"1"]
 
 
@@ -292,9 +295,11 @@ def test_nobody_sees_where_the_forms_lie(
     assert rows(pool, count) == ["6"]
     assert rows(pool, "SELECT ?g { GRAPH ?g { } }") == ["<https://e.org/g>"]
     assert rows(pool, "SELECT * FROM <https://w3id.org/shiyi/graph/written> { ?s ?p ?o }") == []
-    assert pool.query(count, whole=True).body.count(b'"6"') == 1
+    assert pool.query(FreeQuery(count, whole=True)).body.count(b'"6"') == 1
     assert pool.dump(WRITTEN.value, "nt") is None
-    plain = pool.query("SELECT ?p ?o { GRAPH ?g { <https://e.org/a> ?p ?o } }", profile="rdf11")
+    plain = pool.query(
+        FreeQuery("SELECT ?p ?o { GRAPH ?g { <https://e.org/a> ?p ?o } }", profile="rdf11")
+    )
     assert b'"01"' in plain.body
     updater.update(
         "DELETE { GRAPH ?g { ?s ?p ?o } } INSERT { ?s ?p ?o } WHERE { GRAPH ?g { ?s ?p ?o } }",

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from shiyi.settings import QuerySettings
+from shiyi.sparql.free_query import FreeQuery
 from shiyi.sparql.generations import build_generation
 from shiyi.sparql.knowledge_base import KnowledgeBase
 from shiyi.sparql.results import ResultFormat
@@ -77,5 +78,5 @@ def test_a_form_is_given_back_where_it_is_certain(
 @pytest.mark.parametrize("form", ["json", "xml", "csv", "tsv"])
 def test_every_format_of_results_says_it(numbers: QueryPool, form: str) -> None:
     asked = f"{HEAD} SELECT ?o {{ :b :q ?o }}"
-    body = numbers.query(asked, accept=ResultFormat.of(form)).body.decode()
+    body = numbers.query(FreeQuery(asked, accept=ResultFormat.of(form))).body.decode()
     assert re.search(r"\b1\.50\b", body)

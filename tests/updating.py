@@ -8,6 +8,7 @@ from typing import Final
 import pytest
 
 from shiyi.settings import QuerySettings
+from shiyi.sparql.free_query import FreeQuery
 from shiyi.sparql.generations import build_generation
 from shiyi.sparql.knowledge_base import KnowledgeBase
 from shiyi.sparql.results import ResultFormat
@@ -51,5 +52,5 @@ def put(updater: Updater, graph: str, turtle: str) -> None:
 
 def rows(pool: QueryPool, query: str) -> list[str]:
     """Give the rows of a result as sorted lines of TSV."""
-    made = pool.query(HEAD + query, accept=ResultFormat("tsv", "nt"))
+    made = pool.query(FreeQuery(HEAD + query, accept=ResultFormat("tsv", "nt")))
     return sorted(made.body.decode().splitlines()[0 if made.kind == "graph" else 1 :])

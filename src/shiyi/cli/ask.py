@@ -78,6 +78,7 @@ def _in_sparql(args: argparse.Namespace, settings: Settings) -> int:
     from shiyi.answering import Runtime
     from shiyi.answering.free_query import ask_in_sparql
     from shiyi.prompts.openai import model_from
+    from shiyi.sparql.free_query import FreeQuery
     from shiyi.sparql.knowledge_base import KnowledgeBase
     from shiyi.sparql.results import ResultFormat
     from shiyi.sparql.workers import QueryPool
@@ -88,7 +89,7 @@ def _in_sparql(args: argparse.Namespace, settings: Settings) -> int:
     with KnowledgeBase.of(settings) as base, QueryPool(base, settings.query) as pool:
 
         def answered(query: str, seconds: float) -> bytes:
-            return pool.query(query, accept=ResultFormat.of("json"), timeout=seconds).body
+            return pool.query(FreeQuery(query, ResultFormat.of("json"), seconds)).body
 
         runtime = Runtime.open(base, settings)
         written = ask_in_sparql(runtime, args.question, model, answered, args.lang)

@@ -19,7 +19,6 @@ INSTRUCTIONS: Final = (
     "evidence: cite the IRIs. Repeat every warning. That nothing is on record does not mean that "
     "something is safe. It diagnoses nothing, and nobody should stop a medicine because of it."
 )
-_JSON: Final = "application/sparql-results+json"
 _MOST: Final = 50
 
 
@@ -128,10 +127,11 @@ class Tools:
         A claim is ?c a shiyi:Claim ; shiyi:confidence ?n ; rdf:reifies <<( ?s ?p ?o )>> with
         PREFIX shiyi: <https://w3id.org/shiyi/vocab#>; labels are skos:prefLabel in zh and en.
         """
-        from shiyi.server.site import FreeQuery
+        from shiyi.sparql.free_query import FreeQuery
+        from shiyi.sparql.results import ResultFormat
 
         with _Telling():
-            body = self._site.free.answer(FreeQuery(sparql, _JSON, timeout))
+            body = self._site.free.answer(FreeQuery(sparql, ResultFormat.of("json"), timeout))
         found: dict[str, Any] = json.loads(body)
         return found
 

@@ -30,6 +30,7 @@ def read_text(name: str) -> str:
 
 def run(args: argparse.Namespace, settings: Settings) -> int:
     """Run the query in a contained worker and print its result."""
+    from shiyi.sparql.free_query import FreeQuery
     from shiyi.sparql.knowledge_base import KnowledgeBase
     from shiyi.sparql.results import ResultFormat
     from shiyi.sparql.workers import pool_of
@@ -38,7 +39,7 @@ def run(args: argparse.Namespace, settings: Settings) -> int:
     accepted = ResultFormat.of(args.format) if args.format else ResultFormat("tsv", "ttl")
     with KnowledgeBase.of(settings) as base, pool_of(base, settings.query) as pool:
         # who may read the folder may read all of it
-        result = pool.stream(text, accept=accepted, timeout=args.timeout, whole=True)
+        result = pool.stream(FreeQuery(text, accepted, args.timeout, whole=True))
     last = b""
     with result.body as body:
         for last in body.parts():

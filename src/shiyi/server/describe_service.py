@@ -13,15 +13,16 @@ from shiyi.ontology.terms import PREFIXES, RDF, SHIYI
 from shiyi.publishing.description import Counts, Described, Distribution, void_triples
 from shiyi.server.counting import kept_description
 from shiyi.server.releases import Release, name_of, releases_of
-from shiyi.server.site import FreeQuery, Site
-from shiyi.sparql.results import SOLUTION_TYPES
+from shiyi.server.site import Site
+from shiyi.sparql.free_query import FreeQuery
+from shiyi.sparql.results import ResultFormat
 
 _SD = "http://www.w3.org/ns/sparql-service-description#"
 _FORMATS = "http://www.w3.org/ns/formats/"
 _RESULTS = ("SPARQL_Results_JSON", "SPARQL_Results_XML", "SPARQL_Results_CSV",
             "SPARQL_Results_TSV", "Turtle", "N-Triples", "N-Quads", "TriG", "RDF_XML", "JSON-LD")  # fmt: skip
 _WRITERS = {"rdf": "rdfxml"}
-_JSON: Final = SOLUTION_TYPES["json"]
+_JSON: Final = ResultFormat.of("json")
 
 
 def service_description(site: Site, extension: str, kind: str) -> Response:
@@ -50,8 +51,9 @@ def service_description(site: Site, extension: str, kind: str) -> Response:
 def counted(site: Site) -> Counts:
     """Give the counts kept with the indexes, else let free queries count the accepted view.
 
-    They run in a confined worker, over what all may see. Where the base is too large to tell equal subjects and objects apart, that is left out; raises
-    ``QueryLimitError`` where even the rest takes too long.
+    They run in a confined worker, over what all may see. Where the base is too large to tell equal
+    subjects and objects apart, that is left out; raises ``QueryLimitError`` where even the rest
+    takes too long.
     """
     base = site.base
     if base and not base.is_remote and (kept := kept_description(base)):

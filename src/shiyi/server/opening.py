@@ -29,13 +29,14 @@ from shiyi.server.curators import Curation
 from shiyi.server.query_log import QueryLog
 from shiyi.server.refreshing import Refresher
 from shiyi.server.restricted import AllowedStore
-from shiyi.server.site import FreeQuery, Site, Suggestion, Writing
+from shiyi.server.site import Site, Suggestion, Writing
 from shiyi.server.tokens import Tokens
 from shiyi.settings import Settings
+from shiyi.sparql.free_query import FreeQuery
 from shiyi.sparql.knowledge_base import KnowledgeBase
 from shiyi.sparql.remote_pool import RemotePool
 from shiyi.sparql.remote_updates import RemoteUpdater
-from shiyi.sparql.results import GRAPH_TYPES, SOLUTION_TYPES, ResultFormat, StreamedResult
+from shiyi.sparql.results import ResultFormat, StreamedResult
 from shiyi.sparql.spool import Spool
 from shiyi.sparql.turns import busy
 from shiyi.sparql.updates import Updater
@@ -43,7 +44,6 @@ from shiyi.sparql.workers import QueryPool, pool_of
 
 _FOR_OTHERS = 2  # threads that never wait for the workers of free queries
 _SOON = 0.25  # seconds
-_EXTENSIONS = {kind: name for name, kind in (*SOLUTION_TYPES.items(), *GRAPH_TYPES.items())}
 
 
 def open_site(path: Path, settings: Settings, read_only: bool = False) -> Site:
@@ -165,7 +165,7 @@ class Research:
         return ask_in_sparql(self.living.current, question, self.model, self._run, language)
 
     def _run(self, query: str, seconds: float) -> bytes:
-        return self.pool.query(query, accept=ResultFormat.of("json"), timeout=seconds).body
+        return self.pool.query(FreeQuery(query, ResultFormat.of("json"), seconds)).body
 
 
 def _completer(runtime: Runtime, base: KnowledgeBase) -> Completer:
@@ -197,32 +197,22 @@ class PooledQueries:
         self._places = BoundedSemaphore(max(1, threads - _FOR_OTHERS))
 
     def answer(self, query: FreeQuery) -> bytes:
-        """Give the whole result in the media type asked for."""
+        """Give the whole result."""
         with self.stream(query).body as spool:
             return spool.read()
 
     def stream(self, query: FreeQuery) -> StreamedResult:
         """Give the result in a spool, in memory or on disk."""
         with self._place():
-            return self._pool.stream(
-                query.text,
-                accept=ResultFormat.of(_EXTENSIONS[query.media_type]),
-                timeout=query.timeout,
-                default_graphs=query.default_graphs,
-                named_graphs=query.named_graphs,
-                profile=query.profile,
-                base=query.base,
-                rows=query.rows,
-                whole=query.whole,
-                asker=query.asker,
-            )
+            return self._pool.stream(query)
 
     def dump(
         self, graph: str, media_type: str, profile: str, whole: bool = False, asker: str = ""
     ) -> Spool | None:
         """Give one graph, or None where there is none of that name."""
         with self._place():
-            found = self._pool.dump(graph, _EXTENSIONS[media_type], profile, whole, asker)
+            form = ResultFormat.of_type(media_type).graph
+            found = self._pool.dump(graph, form, profile, whole, asker)
         return None if found is None else found.body
 
     @contextmanager

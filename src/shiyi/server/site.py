@@ -18,27 +18,12 @@ from shiyi.server.curators import Curation
 from shiyi.server.query_log import QueryLog
 from shiyi.server.tokens import Tokens
 from shiyi.settings import Settings
+from shiyi.sparql.free_query import FreeQuery
 from shiyi.sparql.knowledge_base import KnowledgeBase
 from shiyi.sparql.results import StreamedResult
 from shiyi.sparql.spool import Spool
 from shiyi.sparql.store import QuadStore
 from shiyi.sparql.updates import Updater
-
-
-@dataclass(frozen=True, slots=True)
-class FreeQuery:
-    """A query someone else wrote, and how it is to be answered; ``timeout`` in seconds."""
-
-    text: str
-    media_type: str
-    timeout: float | None = None
-    default_graphs: tuple[str, ...] = ()
-    named_graphs: tuple[str, ...] = ()
-    base: str = ""  # what relative IRIs are resolved against
-    profile: str = ""  # rdf11: graphs without triple terms
-    rows: int | None = None  # fewer than the settings allow
-    whole: bool = False  # asked by who may see what stays inside
-    asker: str = ""  # for whose share it counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +42,7 @@ class FreeQueries(Protocol):
     """Answers free SPARQL in contained workers."""
 
     def answer(self, query: FreeQuery) -> bytes:
-        """Give the result in the media type asked for; raises QueryError or QueryLimitError."""
+        """Give the result; raises QueryError or QueryLimitError."""
 
     def stream(self, query: FreeQuery) -> StreamedResult:
         """Give the same result in a spool, which the caller closes, and how many rows it has."""

@@ -23,12 +23,13 @@ from shiyi.server.reading_requests import FORM, profile_of, timeout_of, utf8_bod
 from shiyi.server.results_table import ResultsTable
 from shiyi.server.results_views import chart, graph
 from shiyi.server.shares import household
-from shiyi.server.site import FreeQuery, Site
+from shiyi.server.site import Site
 from shiyi.server.sparql_examples import examples
 from shiyi.server.sparql_update import ordered, updated
 from shiyi.server.spooled import spooled
 from shiyi.server.wording import chosen_language
-from shiyi.sparql.results import GRAPH_TYPES
+from shiyi.sparql.free_query import FreeQuery
+from shiyi.sparql.results import GRAPH_TYPES, ResultFormat
 
 _NOISE: Final = re.compile(
     r"<[^<>\s\"{}|^`\\]*>|\"\"\"[\s\S]*?\"\"\"|'''[\s\S]*?'''|\"(?:[^\"\\\n]|\\.)*\""
@@ -42,14 +43,10 @@ _GRAPH_TYPES: Final = {kind: name for name, kind in GRAPH_TYPES.items()}
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a request to the endpoint says."""
+    """What a request to the endpoint says: a query, and the extension of a format, if it names one."""
 
-    query: str
-    default_graphs: tuple[str, ...] = ()
-    named_graphs: tuple[str, ...] = ()
-    timeout: float | None = None
+    query: FreeQuery
     format: str = ""
-    profile: str = ""
 
 
 def query_form(query: str) -> str:
@@ -87,19 +84,19 @@ def sparql_protocol(site: Site, metrics: Metrics, kept: Kept) -> Blueprint:
 
 def _queried(site: Site, metrics: Metrics, kept: Kept, door: Door, profile: str) -> BaseResponse:
     """Answer a query; ``profile`` is that of the address."""
-    asked = _read(site)
+    asked = _read(site, profile)
     if asked is None:
         return _without_query(site, kept)
-    if profile:
-        asked = replace(asked, profile=profile)
-    offered = _offered(asked)
+    form = query_form(asked.query.text)
+    offered = _offered(form, asked.format)
     kind = offered[0] if asked.format else preferred([*offered, HTML])
-    metrics.event("sparql", query_form(asked.query) or "unknown")
+    metrics.event("sparql", form or "unknown")
     if kind == HTML:
-        return _page(site, kept, asked)
+        return _page(site, kept, asked.query)
     asker, whole = door.reader()
-    with noted(site.log, asked.query, query_form(asked.query)) as told:
-        body = site.free.stream(_free(asked, kind, asker, whole=whole)).body
+    query = replace(asked.query, accept=ResultFormat.of_type(kind), whole=whole, asker=asker)
+    with noted(site.log, query.text, form) as told:
+        body = site.free.stream(query).body
         told(body.size)
     response = spooled(body, kind)
     if whole:
@@ -110,29 +107,22 @@ def _queried(site: Site, metrics: Metrics, kept: Kept, door: Door, profile: str)
     return response
 
 
-def _free(
-    asked: Asked, kind: str, asker: str, rows: int | None = None, whole: bool = False
-) -> FreeQuery:
-    return FreeQuery(
-        asked.query, kind, asked.timeout, asked.default_graphs, asked.named_graphs,
-        request.base_url, asked.profile, rows, whole, asker,
-    )  # fmt: skip
-
-
-def _offered(asked: Asked) -> list[str]:
-    """List the media types for this form of query; only one where ``format=`` names it."""
-    graph = query_form(asked.query) in _GRAPH_FORMS
-    types = _GRAPH_TYPES if graph else RESULT_TYPES
-    if not asked.format:
+def _offered(form: str, extension: str) -> list[str]:
+    """List the media types for a form of query; only one where ``format=`` names its extension."""
+    types = _GRAPH_TYPES if form in _GRAPH_FORMS else RESULT_TYPES
+    if not extension:
         return list(types)
-    by_extension = {extension: kind for kind, extension in types.items()}
-    if asked.format not in by_extension:
-        raise FormatError("format", asked.format, list(by_extension))
-    return [by_extension[asked.format]]
+    by_extension = {known: kind for kind, known in types.items()}
+    if extension not in by_extension:
+        raise FormatError("format", extension, list(by_extension))
+    return [by_extension[extension]]
 
 
-def _read(site: Site) -> Asked | None:
-    """Read the request by the three forms of the protocol; nothing where it holds no query."""
+def _read(site: Site, profile: str) -> Asked | None:
+    """Read the request by the three forms of the protocol; nothing where it holds no query.
+
+    A ``profile`` of the address counts before that of the request.
+    """
     readers = {FORM: _posted_form, "application/sparql-query": _posted_query}
     if request.method in {"GET", "HEAD"}:
         _only(request.args.getlist("query"))
@@ -148,9 +138,15 @@ def _read(site: Site) -> Asked | None:
         raise TooLargeError("query", size, limit, "bytes")
     if not query.strip():
         raise QueryError("the query is empty; begin with SELECT, ASK, CONSTRUCT or DESCRIBE")
+    said = profile_of(source)
     return Asked(
-        query, tuple(source.getlist("default-graph-uri")), tuple(source.getlist("named-graph-uri")),
-        timeout_of(site, source.get("timeout")), source.get("format", ""), profile_of(source),
+        FreeQuery(
+            query, timeout=timeout_of(site, source.get("timeout")),
+            default_graphs=tuple(source.getlist("default-graph-uri")),
+            named_graphs=tuple(source.getlist("named-graph-uri")),
+            base=request.base_url, profile=profile or said,
+        ),
+        source.get("format", ""),
     )  # fmt: skip
 
 
@@ -187,17 +183,16 @@ def _without_query(site: Site, kept: Kept) -> Response:
     return response
 
 
-def _page(site: Site, kept: Kept, asked: Asked | None) -> Response:
+def _page(site: Site, kept: Kept, asked: FreeQuery | None) -> Response:
     table, fault, status, seconds = None, None, 200, 0.0
     if asked is not None:
-        is_graph = query_form(asked.query) in _GRAPH_FORMS
-        kind = "text/turtle" if is_graph else "application/sparql-results+json"
-        started = time.perf_counter()
+        form, started = query_form(asked.text), time.perf_counter()
+        accept = ResultFormat.of("ttl" if form in _GRAPH_FORMS else "json")
+        asker = household(request.remote_addr)
         try:
-            with noted(site.log, asked.query, query_form(asked.query)) as told:
-                found = site.free.stream(
-                    _free(asked, kind, household(request.remote_addr), _PAGE_ROWS)
-                )
+            with noted(site.log, asked.text, form) as told:
+                query = replace(asked, accept=accept, rows=_PAGE_ROWS, asker=asker)
+                found = site.free.stream(query)
                 told(found.body.size)
             seconds = time.perf_counter() - started
             table = ResultsTable.of(found)

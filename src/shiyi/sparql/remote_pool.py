@@ -1,11 +1,11 @@
 """Free queries where the store is remote: passed on to its engine, bounded here, never updates."""
 
-from collections.abc import Sequence
 from typing import Any, Final, Self
 
 from shiyi.errors import FormatError, OutsideError, QueryLimitError
 from shiyi.model.rdf import NamedNode
 from shiyi.settings import QuerySettings
+from shiyi.sparql.free_query import FreeQuery
 from shiyi.sparql.guard import check_query
 from shiyi.sparql.remote import RemoteStore
 from shiyi.sparql.results import (
@@ -34,35 +34,22 @@ class RemotePool:
     def __init__(self, store: RemoteStore, settings: QuerySettings) -> None:
         self._store, self._settings = store, settings
 
-    def query(self, text: str, **how: Any) -> QueryResult:
-        """Answer a query whole and in memory; arguments as of :meth:`stream`."""
-        made = self.stream(text, **how)
+    def query(self, query: FreeQuery) -> QueryResult:
+        """Give a result whole and in memory; errors as of :meth:`stream`."""
+        made = self.stream(query)
         with made.body as body:
             return QueryResult(made.media_type, body.read(), made.kind, made.rows)
 
-    def stream(
-        self,
-        text: str,
-        *,
-        accept: ResultFormat | None = None,
-        timeout: float | None = None,
-        default_graphs: Sequence[str] = (),
-        named_graphs: Sequence[str] = (),
-        profile: str = "",
-        base: str = "",
-        rows: int | None = None,
-        whole: bool = False,
-        asker: str = "",
-    ) -> StreamedResult:
-        """Answer one SELECT, ASK, CONSTRUCT or DESCRIBE; errors as of ``QueryPool.stream``."""
+    def stream(self, query: FreeQuery) -> StreamedResult:
+        """Give a result at constant memory; errors as of ``QueryPool.stream``."""
+        text, accepted = query.text, query.accept
         check_query(text, self._settings.max_query_bytes, network_blocked=False)
-        accepted, seconds = accept or ResultFormat(), seconds_of(self._settings, timeout)
-        most = min(rows or self._settings.rows, self._settings.rows)
+        seconds = seconds_of(self._settings, query.timeout)
+        most = min(query.rows or self._settings.rows, self._settings.rows)
         wanted = [SOLUTION_TYPES[accepted.solutions]] if accepted.solutions else []
         wanted += [GRAPH_TYPES[accepted.graph]] if accepted.graph else []
-        dataset = self._store.dataset(text)
-        if default_graphs or named_graphs:
-            dataset = (tuple(default_graphs), tuple(named_graphs))
+        named = query.default_graphs, query.named_graphs
+        dataset = named if any(named) else self._store.dataset(text)
         spool = Spool()
         try:
             media, count = self._taken(text, ", ".join(wanted), dataset, seconds, most, spool)
@@ -82,7 +69,7 @@ class RemotePool:
         if graph and not self._store.endpoint.holds(f"ASK {{ {where} }}"):
             return None
         text = f"CONSTRUCT {{ ?s ?p ?o }} WHERE {{ {where} }}"
-        return self.stream(text, accept=ResultFormat.of(form), profile=profile)
+        return self.stream(FreeQuery(text, ResultFormat.of(form), profile=profile))
 
     def expire(self) -> None:
         """Do nothing: every query sees what the store holds."""

@@ -22,6 +22,9 @@ GRAPH_TYPES: Final[Mapping[str, str]] = MappingProxyType({
     "rdf": "application/rdf+xml",
     "jsonld": "application/ld+json",
 })  # fmt: skip
+_NAMES: Final[Mapping[str, str]] = MappingProxyType({
+    media_type: name for name, media_type in (*SOLUTION_TYPES.items(), *GRAPH_TYPES.items())
+})  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,15 @@ class ResultFormat:
         if name in SOLUTION_TYPES:
             return cls(name, "")
         raise FormatError("format", name, (*SOLUTION_TYPES, *GRAPH_TYPES))
+
+    @classmethod
+    def of_type(cls, media_type: str) -> "ResultFormat":
+        """Take results of one media type and nothing else.
+
+        >>> ResultFormat.of_type("text/csv")
+        ResultFormat(solutions='csv', graph='')
+        """
+        return cls.of(_NAMES.get(media_type, media_type))
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 import re
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from operator import itemgetter
@@ -15,6 +15,7 @@ from shiyi.model.tally import TALLY
 from shiyi.ontology.terms import PREFIXES
 from shiyi.settings import QuerySettings
 from shiyi.sparql.federation import Services
+from shiyi.sparql.free_query import FreeQuery
 from shiyi.sparql.guard import check_query
 from shiyi.sparql.kept_results import KeptResults
 from shiyi.sparql.knowledge_base import KnowledgeBase
@@ -94,83 +95,41 @@ class QueryPool:
         greeting = self._workers[0].process.greeting()
         self.network_blocked = bool(greeting["network_blocked"])
 
-    def query(
-        self,
-        text: str,
-        *,
-        accept: ResultFormat | None = None,
-        timeout: float | None = None,
-        default_graphs: Sequence[str] = (),
-        named_graphs: Sequence[str] = (),
-        profile: str = "",
-        base: str = "",
-        rows: int | None = None,
-        whole: bool = False,
-        asker: str = "",
-    ) -> QueryResult:
-        """Answer one SELECT, ASK, CONSTRUCT or DESCRIBE, whole and in memory.
-
-        As ``stream``, and the same for the same arguments.
-        """
-        made = self.stream(
-            text, accept=accept, timeout=timeout, default_graphs=default_graphs,
-            named_graphs=named_graphs, profile=profile, base=base, rows=rows, whole=whole, asker=asker,
-        )  # fmt: skip
+    def query(self, query: FreeQuery) -> QueryResult:
+        """Give a result whole and in memory; errors as of :meth:`stream`."""
+        made = self.stream(query)
         with made.body as body:
             return QueryResult(made.media_type, body.read(), made.kind, made.rows)
 
-    def stream(
-        self,
-        text: str,
-        *,
-        accept: ResultFormat | None = None,
-        timeout: float | None = None,
-        default_graphs: Sequence[str] = (),
-        named_graphs: Sequence[str] = (),
-        profile: str = "",
-        base: str = "",
-        rows: int | None = None,
-        whole: bool = False,
-        asker: str = "",
-    ) -> StreamedResult:
-        """Answer one SELECT, ASK, CONSTRUCT or DESCRIBE at constant memory.
+    def stream(self, query: FreeQuery) -> StreamedResult:
+        """Give a result at constant memory.
 
-        A long result lies in a file without a name until it is whole, so that one past a limit is
-        an error from the first byte. The ``profile`` ``rdf11`` asks the base as RDF 1.1 says it
-        (:mod:`shiyi.sparql.lowered_view`), but for queries that themselves speak RDF 1.2: of those
-        only graphs are written so. The copy for it is made when it is first asked for after a change.
-        Relative IRIs are resolved against ``base``; ``rows`` lowers the limit of the settings.
-        A ``whole`` query sees what stays inside too. The ``asker`` is any text that tells askers
-        apart, so that workers are shared out fairly (:mod:`shiyi.sparql.turns`).
+        A long one lies in a file without a name until it is whole, so that one past a limit is an
+        error from the first byte. The copy for the profile ``rdf11`` is made when it is first asked
+        for after a change.
 
-        ``default_graphs`` and ``named_graphs`` are the IRIs of the protocol and replace what the
-        query says. QueryError where the query is wrong, QueryLimitError where it ran past
-        ``timeout`` seconds, memory, rows, bytes or its asker's share, FormatError where ``accept`` has no fit.
+        QueryError where the query is wrong, QueryLimitError where it ran past its time, memory,
+        rows, bytes or its asker's share, FormatError where ``accept`` has no fit.
         """
-        accepted, seconds = accept or ResultFormat(), seconds_of(self._settings, timeout)
-        lowers = profile == "rdf11" and not _SPEAKS_12.search(text)
-        key = (
-            self.seen.level(whole), lowers, text, accepted, tuple(default_graphs), tuple(named_graphs), profile,
-            base, rows,
-        )  # fmt: skip
+        seconds, state = seconds_of(self._settings, query.timeout), self.seen.level(query.whole)
         if self._kept:
-            known = self._kept.find(key)
+            known = self._kept.find(state, query)
             TALLY.add("cache_hits" if known else "cache_misses", "results")
             if known:
                 return known
-        asked, left = self._with_services(text, seconds)
+        text, left = self._with_services(query.text, seconds)
         request = {
-            "query": asked, "seconds": left, "solutions": accepted.solutions,
-            "graph": accepted.graph, "default_graphs": list(default_graphs),
-            "named_graphs": list(named_graphs), "profile": profile, "base": base,
-            "rows": min(rows or self._settings.rows, self._settings.rows),
-            **_prefixes(accepted.graph),
+            "query": text, "seconds": left, "solutions": query.accept.solutions,
+            "graph": query.accept.graph, "default_graphs": query.default_graphs,
+            "named_graphs": query.named_graphs, "profile": query.profile, "base": query.base,
+            "rows": min(query.rows or self._settings.rows, self._settings.rows),
+            **_prefixes(query.accept.graph),
         }  # fmt: skip
-        bounded = replace(self._settings, rows=request["rows"])
-        reply = self._reply(request, left, whole, lowers, asker)
-        made = result_of(reply, accepted, bounded)
-        if self._kept and asked is text and key[0] == self.seen.level(whole):
-            self._kept.keep(key, text, made)
+        lowers = query.profile == "rdf11" and not _SPEAKS_12.search(query.text)
+        reply = self._reply(request, left, query.whole, lowers, query.asker)
+        made = result_of(reply, query.accept, replace(self._settings, rows=request["rows"]))
+        if self._kept and text is query.text and state == self.seen.level(query.whole):
+            self._kept.keep(state, query, made)
         return made
 
     def dump(
