@@ -117,11 +117,8 @@ def _matters(desk: Desk, found: Finding) -> bool:
 
 
 def _weight(desk: Desk, found: Finding) -> tuple[object, ...]:
-    ratings = ("major", "moderate", "")
-    rating = desk.evidences.rating(found.fact.claim)
-    place = ratings.index(rating) if rating in ratings else len(ratings)
     wide = len(desk.facts.below(found.against))
-    return place, -wide, -found.fact.confidence, found.fact.claim
+    return desk.evidences.gravity(found.fact.claim), -wide, -found.fact.confidence, found.fact.claim
 
 
 def _concerns(desk: Desk, found: Finding) -> bool:

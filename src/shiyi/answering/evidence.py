@@ -1,6 +1,6 @@
 """Where a claim was read: evidence nodes as an answer cites them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache, partial
 from typing import Final
 from weakref import proxy
@@ -22,6 +22,8 @@ _RATED_KEPT: Final = 65_536  # claims whose rating stays: a hub has tens of thou
 _CAREFUL: Final = (
     "major", "moderate", "minor", "ineffective", "insufficient", "possible", "likely", "effective",
 )  # fmt: skip
+_GRAVITY: Final = ("major", "moderate", "", "minor")  # of interactions; unrated ones may be grave
+_FORBIDS: Final = ("忌", "禁", "避免", "勿", "不应", "contraindicat", "avoid", "prohibit")
 _NAMES = {(term, language): name for name, (term, language) in QUALIFIERS.items()}
 
 
@@ -56,16 +58,25 @@ class Evidences:
         return frozenset(each.source for each in self.of(claim, "en"))
 
     def qualifier(self, claim: str, name: str) -> str:
-        """Give the first value of a qualifier (``note_zh``, ``rating`` …) of a claim."""
+        """Give the first value of a qualifier (``note_zh``, ``amount`` …) of a claim, or ""."""
+        return next(self._values(claim, name), "")
+
+    def _values(self, claim: str, name: str) -> Iterator[str]:
         for each in self.of(claim, "en"):
-            for key, value in each.qualifiers:
-                if key == name:
-                    return value
-        return ""
+            yield from (value for key, value in each.qualifiers if key == name)
+
+    def grade(self, claim: str) -> str:
+        """Give a source's own grade of a caution, one that forbids before milder ones of others, or ""."""
+        return min(self._values(claim, "grade"), key=lambda grade: not forbids(grade), default="")
 
     def rating(self, claim: str) -> str:
         """Give the most careful rating of interaction or effectiveness that a source gives a claim, or ""."""
         return self._rating(claim)
+
+    def gravity(self, claim: str) -> int:
+        """Give how grave an interaction is rated: 0 the gravest, 3 a minor one, which comes after unrated ones."""
+        rating = self.rating(claim)
+        return _GRAVITY.index(rating) if rating in _GRAVITY else len(_GRAVITY)
 
     def supports(self, claim: str) -> bool:
         """Tell whether a rated effect may recommend: not if evidence is insufficient or against."""
@@ -124,6 +135,15 @@ class Evidences:
             year=one(DCTERMS.date),
             qualifiers=_qualifiers(said),
         )
+
+
+def forbids(grade: str) -> bool:
+    """Tell whether a source's own grade of a caution forbids.
+
+    >>> [forbids(grade) for grade in ("忌用", "避免", "慎用", "不推荐")]
+    [True, True, False, False]
+    """
+    return any(word in grade.lower() for word in _FORBIDS)
 
 
 def _qualifiers(said: Mapping[NamedNode, list[Term]]) -> tuple[tuple[str, str], ...]:

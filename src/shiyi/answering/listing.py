@@ -172,15 +172,9 @@ def _ranked(desk: Desk, found: Iterable[Fact]) -> list[Fact]:
 def _meeting(desk: Desk, drug: str) -> list[Fact]:
     """List what interacts with a medicine or its classes, the gravest first."""
     every = [f for d in desk.facts.above(drug) for f in _ends(desk, d)]
-    ratings = ("major", "moderate", "")
 
     def weight(fact: Fact) -> tuple[int, float, str]:
-        rating = desk.evidences.rating(fact.claim)
-        return (
-            ratings.index(rating) if rating in ratings else len(ratings),
-            -fact.confidence,
-            fact.claim,
-        )
+        return desk.evidences.gravity(fact.claim), -fact.confidence, fact.claim
 
     kept: dict[str, Fact] = {}
     for fact in sorted(every, key=weight):

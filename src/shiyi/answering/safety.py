@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from shiyi.answering.evidence import Evidences
+from shiyi.answering.evidence import Evidences, forbids
 from shiyi.answering.facts import Fact, Facts
 from shiyi.answering.person import Person
 from shiyi.answering.roles import ADVERSE, CAUTION, INCOMPATIBLE, INTERACTION, MATERIAL
@@ -13,7 +13,6 @@ from shiyi.ontology.terms import SHIYI
 
 _Parts = tuple[tuple[str, tuple[Fact, ...]], ...]
 SEVERITIES: Final = ("emergency", "contraindicated", "interaction", "caution")
-RATINGS: Final = ("major", "moderate", "", "minor")  # gravest first; unrated ones may be grave
 _MANY: Final = 3  # ours: kinds that make a word one for a whole group of diseases
 _MOST_KEPT: Final = 256  # sets of states whose consequences are kept
 _NO_KIN: Final = frozenset(resource(f"foodgroup-{name}").value for name in ("fruit", "vegetable"))
@@ -22,7 +21,6 @@ _SLIGHT: Final = resource("toxicity-slight").value
 _BARRED: Final = frozenset(
     resource(f"status-{name}").value for name in ("health-food-forbidden", "toxic-medicine")
 )
-_FORBIDS: Final = ("忌", "禁", "contraindicat", "avoid", "prohibit")
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +114,7 @@ class Safety:
                 for state, grounds in met.get(there, ()):
                     through = part if part != material else there if there != state else ""
                     facts = (fact, *made_of, *grounds, *self._inherited(material, state, fact))
-                    found.append(Finding(self._severity(fact), material, state, facts, through))
+                    found.append(Finding(self.severity(fact), material, state, facts, through))
         # what is recorded of the state itself is said, and not what is of one of its kinds
         own = {f.against for f in found if not f.of_a_kind}
         return self._gravest(f for f in found if not (f.of_a_kind and f.against in own))
@@ -124,11 +122,11 @@ class Safety:
     def conditional(self, material: str) -> tuple[Finding, ...]:
         """List every caution and interaction recorded for a material itself, for whoever has it."""
         cautions = [
-            Finding(self._severity(f), material, f.object, (f,))
+            Finding(self.severity(f), material, f.object, (f,))
             for f in self.facts.of(material, *CAUTION)
         ]
         cautions += [
-            Finding(self._severity(f), material, f.subject, (f,))
+            Finding(self.severity(f), material, f.subject, (f,))
             for f in self.facts.into(material, SHIYI.unsuitableFood)
         ]
         meets = [
@@ -332,10 +330,10 @@ class Safety:
         """Order interactions by how grave a source rates them: with a diuretic before a pill for pressure."""
         if not (found.facts and found.fact.predicate in INTERACTION):
             return 0
-        rating = self.evidences.rating(found.fact.claim)
-        return RATINGS.index(rating) if rating in RATINGS else len(RATINGS)
+        return self.evidences.gravity(found.fact.claim)
 
-    def _severity(self, fact: Fact) -> str:
+    def severity(self, fact: Fact) -> str:
+        """Give ``contraindicated`` or ``caution`` for a fact against somebody, by its relation and its sources' grades."""
         known = self._severities.get(fact.claim)
         if known is None:
             known = self._severities[fact.claim] = self._graded(fact)
@@ -346,20 +344,11 @@ class Safety:
             return "contraindicated"
         if fact.predicate not in (SHIYI.unsuitableFood, SHIYI.cautionIn):
             return "caution"
-        grade = self.evidences.qualifier(fact.claim, "grade")
+        grade = self.evidences.grade(fact.claim)
         if forbids(grade):
             return "contraindicated"
         silent = fact.predicate == SHIYI.unsuitableFood and not grade
         return "contraindicated" if silent else "caution"
-
-
-def forbids(grade: str) -> bool:
-    """Tell whether a source's own grade of a caution forbids.
-
-    >>> forbids("忌用"), forbids("慎用")
-    (True, False)
-    """
-    return any(word in grade.lower() for word in _FORBIDS)
 
 
 def _with_harm(diets: Iterable[Finding], harms: Iterable[Finding]) -> Iterator[Finding]:

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
-from shiyi.answering.evidence import Evidences
+from shiyi.answering.evidence import Evidences, forbids
 from shiyi.answering.facts import Fact, Facts
 from shiyi.answering.phrases import (
     LANGUAGES,
@@ -16,10 +17,18 @@ from shiyi.answering.phrases import (
     say,
 )
 from shiyi.answering.roles import ADVERSE, INCOMPATIBLE, INTERACTION, PROFILE, TOXIC
-from shiyi.answering.safety import Finding, forbids
+from shiyi.answering.safety import Finding
 from shiyi.model.path import Path
 from shiyi.model.rdf import NamedNode, local_name
 from shiyi.ontology.terms import SHIYI
+
+# words that sources' own grades begin with, and how they are said in English: none milder than it is
+_GRADES: Final = (
+    (("避免", "勿", "不应", "avoid"), "g_unsuitable"),
+    (("不宜", "不适宜"), "g_unfit"),
+    (("不推荐", "不建议"), "g_discouraged"),
+    (("限",), "g_limited"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,13 +195,15 @@ class Voice:
             return self.say("f_rating", rating=rating) if rating else ""
         if fact.predicate in INCOMPATIBLE:
             return self.facts.property_label(fact.predicate, self.language)
-        own = self.evidences.qualifier(fact.claim, "grade")
+        own = self.evidences.grade(fact.claim)
         if own and self.language == "zh":
             return own if len(own) > 1 else f"{own}用"
-        key = {
-            SHIYI.contraindicatedIn: "g_contraindicated", SHIYI.unsuitableFood: "g_unsuitable",
-        }.get(fact.predicate, "g_contraindicated" if forbids(own) else "g_caution")  # fmt: skip
-        return self.say(key)
+        if fact.predicate == SHIYI.contraindicatedIn:
+            return self.say("g_contraindicated")
+        if fact.predicate == SHIYI.unsuitableFood:
+            return self.say("g_unsuitable")
+        plain = "g_contraindicated" if forbids(own) else "g_caution"
+        return self.say(next((key for words, key in _GRADES if own.startswith(words)), plain))
 
     def quoted(self, words: Iterable[str]) -> str:
         """Put words of the asker in quotation marks."""
