@@ -5,6 +5,7 @@ import pytest
 from shiyi.answering import Runtime, ask
 from shiyi.answering.conversation import Context, converse
 from shiyi.answering.statements import stated
+from shiyi.model.profile import Profile
 
 
 def _barred(runtime: Runtime, question: str) -> bool:
@@ -57,12 +58,15 @@ def test_an_illness_counts_for_who_is_to_eat(runtime: Runtime, question: str, co
 
 
 @pytest.mark.parametrize(
-    "words", ["我对花生过敏的妈妈想吃点心", "我有糖尿病的爸爸想吃西瓜", "我妈妈对花生过敏"]
-)
+    "words",
+    [
+        "我对花生过敏的妈妈想吃点心", "我有糖尿病的爸爸想吃西瓜", "我妈妈对花生过敏", "我姐怀孕了",
+        "我姐姐在吃华法林", "我闺女对花生过敏", "My cousin is pregnant", "My neighbour takes warfarin",
+        "My niece is allergic to peanuts",
+    ],
+)  # fmt: skip
 def test_what_is_told_of_another_does_not_enter_the_profile(runtime: Runtime, words: str) -> None:
-    profile = stated(words, runtime.linker, runtime.facts)
-    assert not profile.allergies
-    assert not profile.conditions
+    assert stated(words, runtime.linker, runtime.facts) == Profile()
 
 
 def test_what_the_asker_told_of_themselves_is_not_put_on_another(runtime: Runtime) -> None:

@@ -17,7 +17,7 @@ def emergency_signs(question: str, *, pregnant: bool = False) -> tuple[str, ...]
     >>> emergency_signs("I never blacked out")
     ()
     """
-    text = fold(question).replace("’", "'")
+    text = fold(question)
     if pregnant:
         text = f"怀孕 pregnant: {text}"
     return tuple(

@@ -21,6 +21,7 @@ TOPICS: Final[Mapping[str, tuple[str, str]]] = {
     "activity": ("运动、出行和日常活动", "exercise, travel and everyday activities"),
 }
 MEDICAL: Final = frozenset(TOPICS) - {"price", "purchase", "animals"}  # what a doctor can be asked
+_HOW_TO_ZH: Final = r"(?:想|要|怎么|如何|怎样)(?:才能|能)?(?:自己|自然|快速)?"
 _MAY_ZH: Final = r"(?:会不会|是不是会?|是否会?|能不能|可不可以|还?能|还?可以|会)?"
 _ZH: Final[tuple[tuple[str, str], ...]] = (
     ("heredity", rf"{_MAY_ZH}(?:遗传|传给(?:孩子|下一代|儿女|子女))(?:性|病)?(?:给[^，。？?]{{1,6}})?(?:吗|呢)?"),
@@ -32,7 +33,7 @@ _ZH: Final[tuple[tuple[str, str], ...]] = (
                  r"|会不会死|会死(?:吗|么)|多(?:久|长时间)(?:才|能|会|可以)+(?:痊愈|恢复|好)|几天(?:才|能|会)+好|严重不严重|严重吗")),
     ("tests", r"(?:怎么|如何)(?:检查|确诊|化验|查出)|(?:做|查|要做)(?:什么|哪些)(?:检查|化验|项目)?(?=[吗呢？?，。]|$)|要不要(?:做|打)[^，。？?]{1,8}"),
     ("fertility", (r"(?:会不会|会)?影响(?:生育|怀孕|要孩子)|(?:还?能|还?可以|能不能)(?:生育|生孩子|要孩子|怀孕|怀上|生二胎)(?:吗)?")),
-    ("abortion", (r"(?:打|堕)(?:掉)?胎(?:儿)?|(?:想|要|怎么|如何|怎样)(?:才能|能)?(?:自己|自然|快速)?(?:把孩子|把胎儿)?(?:流产|流掉|打掉)(?:孩子|胎儿)?"
+    ("abortion", (rf"(?:打|堕)(?:掉)?胎(?:儿)?|{_HOW_TO_ZH}(?:把孩子|把胎儿)?(?:流产|流掉|打掉)(?:孩子|胎儿)?"
                   r"|(?<!别)(?:吃|喝)(?:什么|啥|哪些)(?:东西|食物|药)?(?:才|就|会|能|可以|容易)*(?:自然)?(?:流产|流掉|小产)")),
     ("animals", r"(?:我家|给|家里的?|喂)?(?:猫咪?|狗狗|小狗|狗|宠物|仓鼠|兔子|鹦鹉)(?:能不能|可不可以|可以|能|会)?(?:吃|喝|误食|舔)(?:了|过|到)?[^，。？?]{0,8}"),
     ("activity", (r"(?:能不能|可不可以|还?能|还?可以)(?:去)?(?:运动|跑步|游泳|健身|爬山|坐飞机|开车|同房|洗头|洗澡|拔牙|纹身|上班|打疫苗|接种)[^，。？?]{0,4}")),
@@ -54,9 +55,8 @@ _EN: Final[tuple[tuple[str, str], ...]] = (
     ("animals", r"my (?:\w+ )?(?:cat|dog|puppy|kitten|pet|hamster|rabbit|parrot)s? (?:ate|eat|eats|has eaten|drank|licked|swallowed|have|has|take)(?: \w+){0,3}|(?:can|may|should) (?:my )?(?:cats?|dogs?|puppies|kittens?|pets?|rabbits?) (?:eat|drink|have|take)(?: \w+){0,3}"),
     ("activity", r"(?:can|may|should|could) i (?:still )?(?:exercise|run|jog|swim|fly|drive|work|travel|have sex|go to work|get vaccinated|get a tattoo|shower|bathe)"),
 )  # fmt: skip
-_TABLE: Final = tuple(
-    (topic, re.compile(cues), None) for topic, cues in _ZH
-) + tuple((topic, None, re.compile(rf" (?:{cues})(?= )")) for topic, cues in _EN)  # fmt: skip
+_CUES_ZH: Final = tuple((topic, re.compile(cues)) for topic, cues in _ZH)
+_CUES_EN: Final = tuple((topic, re.compile(rf" (?:{cues})(?= )")) for topic, cues in _EN)
 
 
 def beyond_food(question: str) -> tuple[str, ...]:
@@ -84,7 +84,7 @@ _FEARED: Final = re.compile(
     r"|\bmiscarr\w+[^.?!]{0,40}\b(?:afraid|scared|worried|avoid|by accident|accidentally)\b|\b(?:avoid|not) (?:having |to have )?a miscarriage\b"
 )
 _WANTED: Final = re.compile(
-    r"(?:打|堕)(?:掉)?胎|(?:想|要|怎么|如何|怎样)(?:才能|能)?(?:自己|自然|快速)?(?:流产|流掉|小产)|不想要(?:孩子|小孩|宝宝|这个|他|她|它|了)|意外怀孕|(?<!会)(?:流|打)掉|人流"
+    rf"(?:打|堕)(?:掉)?胎|{_HOW_TO_ZH}(?:流产|流掉|小产)|不想要(?:孩子|小孩|宝宝|这个|他|她|它|了)|意外怀孕|(?<!会)(?:流|打)掉|人流"
     r"|\babort\w*|\b(?:end|terminate|get rid of) (?:my|the|this|a)\b|\bunwanted\b|\binduce\b|\b(?:don't|do not) want (?:this|the|a|to be)\b"
 )
 
@@ -95,20 +95,15 @@ def fears_miscarriage(question: str) -> bool:
     >>> fears_miscarriage("怀孕了怕流产，吃什么会流产"), fears_miscarriage("怕疼，吃什么能流产")
     (True, False)
     """
-    text = fold(question).replace("’", "'")
+    text = fold(question)
     return bool(_FEARED.search(text)) and not _WANTED.search(text)
 
 
 def _read(question: str) -> tuple[tuple[str, ...], str]:
-    folded, spaced = fold(question), words(question)
-    text = spaced if folded.isascii() else folded
-    found = []
-    feared = fears_miscarriage(question)
-    for topic, zh, en in _TABLE:
-        pattern = en if folded.isascii() else zh
-        if topic == "abortion" and feared:
-            continue
-        if pattern is not None and pattern.search(text):
+    folded, feared, found = fold(question), fears_miscarriage(question), []
+    text, cues = (words(question), _CUES_EN) if folded.isascii() else (folded, _CUES_ZH)
+    for topic, cue in cues:
+        if cue.search(text) and not (topic == "abortion" and feared):
             found.append(topic)
-            text = pattern.sub(" ", text)
-    return tuple(dict.fromkeys(found)), text if found else question
+            text = cue.sub(" ", text)
+    return tuple(found), text if found else question

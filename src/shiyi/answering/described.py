@@ -5,9 +5,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
+from shiyi.answering.clauses import in_place
 from shiyi.answering.facts import Facts
 from shiyi.answering.roles import MATERIAL
-from shiyi.linking.normalise import fold, is_cjk
+from shiyi.linking.normalise import is_cjk
 from shiyi.model.mention import Mention
 from shiyi.model.names import resource
 from shiyi.ontology.terms import SHIYI
@@ -61,9 +62,10 @@ def as_described(mentions: Iterable[Mention], question: str, facts: Facts) -> tu
     found = [replace(m, iri="", score=0.0, alternatives=()) if _is_slight(m, facts) else m
              for m in whole]  # fmt: skip
     beside = any(facts.is_a(m.iri, *MATERIAL) for m in found if m.iri)
+    text = in_place(question)
     for words, name in (*_SIGNS, *_STATES, *(_ORGANS if beside else ())):
         iri = resource(name).value
-        hit = re.search(words, fold(question))
+        hit = re.search(words, text)
         if hit is None or iri not in facts.labels:
             continue
         if any(m.iri and m.start <= hit.start() and m.end > hit.end() for m in found):

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
+from shiyi.answering.clauses import in_place
 from shiyi.answering.facts import Facts
 from shiyi.answering.roles import MATERIAL
-from shiyi.linking.normalise import fold
 from shiyi.model.mention import Mention
 from shiyi.model.names import resource
 from shiyi.ontology.terms import SHIYI
@@ -38,9 +38,7 @@ def forms_asked(
 
     A tea that is asked for (清热的茶有哪些) is a form; tea that somebody drinks is a food.
     """
-    text = fold(question)
-    if len(text) != len(question):
-        text = question.lower()
+    text = in_place(question)
     ends = [m.end for m in mentions if m.iri and facts.is_a(m.iri, *_SOUGHT)]
     found: dict[str, None] = {}
     spans: list[tuple[int, int]] = []
@@ -77,9 +75,9 @@ def prepared(
     question: str, mentions: Iterable[Mention], facts: Facts
 ) -> tuple[tuple[str, str], ...]:
     """List things named as prepared (人参汤), as word and thing, where nothing has that very name."""
-    found = []
+    text, found = in_place(question), []
     for m in mentions:
-        hit = _IN_FORM.match(question.lower(), m.end) if m.iri else None
+        hit = _IN_FORM.match(text, m.end) if m.iri else None
         if (
             hit
             and facts.is_a(m.iri, *MATERIAL)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from shiyi.linking.normalise import fold
+from shiyi.answering.clauses import in_place
 from shiyi.linking.words import phrases
 from shiyi.model.mention import Mention
 
@@ -14,16 +14,12 @@ _NEXT: Final = re.compile(
     r"\s*(?:,\s*(?:and\b)?|、|/|\+|&|和|与|及|跟|还有|\band\b|\bor\b|\bplus\b)\s*(?:vitamins? )?([a-k]\d{0,2})(?![a-z0-9])"
 )
 _MOST: Final = 6
-
-
 Link = Callable[[str], tuple[Mention, ...]]
 
 
 def in_lists(mentions: Sequence[Mention], question: str, link: Link) -> tuple[Mention, ...]:
     """Add the names of a list that stand without their head."""
-    text, found = fold(question), list(mentions)
-    if len(text) != len(question):
-        return tuple(mentions)
+    text, found = in_place(question), list(mentions)
     for mention in mentions:
         head = _HEAD.search(text[: mention.end])
         if head is None or head.start() < mention.start:
@@ -43,9 +39,7 @@ def in_lists(mentions: Sequence[Mention], question: str, link: Link) -> tuple[Me
 
 def collective(mentions: Iterable[Mention], question: str, link: Link) -> tuple[Mention, ...]:
     """Put several states in the place of one word for all of them: 三高, "the three highs"."""
-    text, found = fold(question), list(mentions)
-    if len(text) != len(question):
-        return tuple(found)
+    text, found = in_place(question), list(mentions)
     for word, states in _collective():
         for hit in re.finditer(word, text):
             start, end = hit.span()

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from shiyi.answering.clauses import CLAUSE_END, in_place
 from shiyi.linking.normalise import fold
 from shiyi.model.mention import Mention
 
@@ -34,7 +35,7 @@ _ASKER: Final = re.compile(r"[我咱俺]|\b(?:i|i'm|i've|my|me|we)\b")
 _BECAUSE: Final = re.compile(
     r"[^,.;!?，。；！？]{0,24}(?:是真的?|是不是|对不对|真的假的|什么道理)|\s*(?:with|while|when|on|if|during)\b"
 )
-_CLAUSE_END: Final = re.compile(r"[。！？；，,.?!;\n]")
+_CLAUSE_END: Final = re.compile(CLAUSE_END)
 _NOT_ALLERGIC: Final = re.compile(
     r"(?:没有?|不是|并不是?|并没有?|从来?不|从未|不)(?:会)?对$"
     r"|\b(?:not|n't|never|no|no known)(?: \w+)? allerg(?:ic|y|ies) (?:to|of) (?:all |any |the )?$"
@@ -46,10 +47,8 @@ _ASKED: Final = re.compile(r"\s*(?:都|也)?(?:吗|么|行吗|行不行|可以�
 
 def allergens(question: str, mentions: Iterable[Mention]) -> tuple[Mention, ...]:
     """List the mentions that the words around them say to bring on an allergy."""
-    text = fold(question)
+    text = in_place(question)
     every = [m for m in mentions if not fold(m.text).startswith(("过敏", "allerg"))]
-    if len(text) != len(question):
-        text = question.lower()
     first = [
         m for m in every
         if (_ALLERGIC_AFTER.match(text[m.end :].lstrip())
@@ -61,9 +60,7 @@ def allergens(question: str, mentions: Iterable[Mention]) -> tuple[Mention, ...]
 
 def not_eaten(question: str, mentions: Iterable[Mention]) -> tuple[Mention, ...]:
     """List the mentions of what the words say is not eaten, where this is stated and not asked."""
-    text, every = fold(question), list(mentions)
-    if len(text) != len(question):
-        text = question.lower()
+    text, every = in_place(question), list(mentions)
     first = [
         m for m in every
         if (_NOT_EATEN.search(text[: m.start]) or _FREE.match(text[m.end :]))

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
+from shiyi.answering.clauses import in_place
 from shiyi.answering.facts import Facts
 from shiyi.linking.normalise import fold
 from shiyi.model.mention import Mention
@@ -42,9 +43,7 @@ def as_measured(mentions: Iterable[Mention], question: str, facts: Facts) -> tup
 
     What is only asked (血压高不高), and what a medicine keeps normal, stays as it was linked.
     """
-    text = fold(question)
-    if len(text) != len(question):
-        text = question.lower()
+    text = in_place(question)
     read = [_measured(m, text, facts) for m in mentions]
     whole = [m for m in read if m.end - m.start > len(fold(m.text))]
     read = [replace(m, text=question[m.start : m.end]) if m in whole else m for m in read]

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
+from shiyi.answering.clauses import blanked
 from shiyi.answering.facts import Facts
 from shiyi.answering.forms import WINE, is_wine
 from shiyi.answering.heard import Heard, Linker
@@ -64,20 +65,16 @@ def preparations(drugs: Sequence[Mention], linker: Linker, facts: Facts) -> dict
 
 def without_names(question: str, linked: Sequence[Mention], facts: Facts) -> str:
     """Blank out dishes and materials: a name such as 药膳 is no wish for one."""
-    for m in linked:
-        if facts.is_a(m.iri, *MATERIAL):
-            question = question[: m.start] + "□" * (m.end - m.start) + question[m.end :]
-    return question
+    return blanked(question, ((m.start, m.end) for m in linked if facts.is_a(m.iri, *MATERIAL)))
 
 
 def _without_drinks(question: str, linked: Sequence[Mention], facts: Facts) -> str:
     """Blank out drinks made of what is named before: "liquorice tea" is no tea."""
-    for m in linked:
-        if facts.is_a(m.iri, *MATERIAL) and m.iri != _TEA and " tea" in m.text.lower():
-            question = question[: m.start] + "□" * (m.end - m.start) + question[m.end :]
-        elif facts.is_a(m.iri, *MATERIAL) and question[m.end :].lower().startswith(" tea"):
-            question = question[: m.end] + " □□□" + question[m.end + 4 :]
-    return question
+    materials = [m for m in linked if facts.is_a(m.iri, *MATERIAL)]
+    drinks = [(m.start, m.end) for m in materials if m.iri != _TEA and " tea" in m.text.lower()]
+    behind = [(m.end + 1, m.end + len(" tea")) for m in materials
+              if question[m.end :].lower().startswith(" tea")]  # fmt: skip
+    return blanked(question, (*drinks, *behind))
 
 
 def _names_tea(question: str) -> bool:

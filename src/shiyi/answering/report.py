@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 from shiyi.answering.asked import asked_predicates
+from shiyi.answering.clauses import blanked
 from shiyi.answering.cues import Intent
 from shiyi.answering.draft import Line
 from shiyi.answering.facts import Fact
@@ -193,11 +194,12 @@ def _profile(desk: Desk, facts: Iterable[Fact]) -> Line | None:
 
 def _wanted(desk: Desk) -> frozenset[str]:
     """Give the relations the words name; the 维生素 of 维生素E names none."""
-    said = desk.reading.question
-    for m in desk.reading.mentions:
-        if m.iri and desk.facts.is_a(m.iri, SHIYI.Drug, *MATERIAL):
-            said = said[: m.start] + "□" * (m.end - m.start) + said[m.end :]
-    return asked_predicates(said)
+    reading = desk.reading
+    names = (
+        (m.start, m.end) for m in reading.mentions
+        if m.iri and desk.facts.is_a(m.iri, SHIYI.Drug, *MATERIAL)
+    )  # fmt: skip
+    return asked_predicates(blanked(reading.question, names))
 
 
 def _chosen(desk: Desk, facts: Iterable[Fact]) -> tuple[list[Group], list[Group]]:

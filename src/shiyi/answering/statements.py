@@ -10,7 +10,7 @@ from shiyi.answering.leaving_out import allergens as allergens_of
 from shiyi.answering.leaving_out import not_eaten
 from shiyi.answering.measured import as_measured
 from shiyi.answering.roles import MATERIAL
-from shiyi.answering.whose import KIN_ZH, affirmed, in_time
+from shiyi.answering.whose import KIN_EN, KIN_ZH, affirmed, in_time
 from shiyi.linking.normalise import fold, language_of
 from shiyi.model.mention import Mention
 from shiyi.model.names import resource
@@ -23,17 +23,13 @@ _QUESTION: Final = re.compile(
     r"|\b(?:recommend|suggest)\b",
     re.IGNORECASE,
 )
-_KIN: Final = r"妈|爸|爷|奶|外公|外婆|妻|老婆|老公|丈夫|孩子|女儿|儿子|宝宝|朋友|同事|家|父|母"
-_KIN_EN: Final = (
-    r"mother|mum|mom|father|dad|wife|husband|partner|son|daughter|child|kid|baby|friend|"
-    r"gran\w*|aunt|uncle|sister|brother"
-)
+_KIN: Final = rf"{KIN_ZH}|[爷奶妻家父母]"
 _MINE: Final = re.compile(
-    rf"我(?!们|的?(?:{_KIN}))|本人|自己|\bi(?:'m|'ve| am| have| take| use| was)\b|\bmy\b(?! (?:{_KIN_EN}))",
+    rf"我(?!们|的?(?:{_KIN}))|本人|自己|\bi(?:'m|'ve| am| have| take| use| was)\b|\bmy\b(?! (?:{KIN_EN}))",
     re.IGNORECASE,
 )
 _OTHERS: Final = re.compile(
-    rf"我的?(?:{_KIN})|我[^，。,.;；]{{1,12}}的{KIN_ZH}|\bmy (?:{_KIN_EN})\b|\bmy (?:\d+|one|two|three|four|five|six|seven|eight|nine|ten)"
+    rf"我的?(?:{_KIN})|我[^，。,.;；]{{1,12}}的{KIN_ZH}|\bmy (?:{KIN_EN})\b|\bmy (?:\d+|one|two|three|four|five|six|seven|eight|nine|ten)"
     r"[- ](?:year|month|week)s?[- ]?olds?\b",
     re.IGNORECASE,
 )

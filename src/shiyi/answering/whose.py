@@ -1,13 +1,12 @@
 """Whose state a question speaks of, and when: an operation that is over, a family member's illness."""
 
-import itertools
 import re
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
+from shiyi.answering.clauses import clause_of, clauses, in_place
 from shiyi.answering.facts import Facts
-from shiyi.linking.normalise import fold
 from shiyi.model.mention import Mention
 from shiyi.model.names import resource
 from shiyi.ontology.terms import SHIYI
@@ -20,7 +19,6 @@ _PASSING: Final = frozenset({
     _SURGERY, _AFTER_SURGERY, _NURSING, _PREGNANT,
     resource("population-postpartum").value, resource("population-menstruating").value,
 })  # fmt: skip
-_ENDS: Final = re.compile(r"[。！？；，,.?!;\n]|\b(?:and|but) (?=i(?:'m|'ve)? )")
 _LONG_AGO: Final = re.compile(
     r"去年|前年|以前|从前|曾经|当年|当时|那时候?|小时候|年轻时|早年|上一?胎|头胎"
     r"|(?:[多几两一二三四五六七八九十\d]|半)+年(?:多)?(?:以|之)?前|[几两三四五六七八九十\d]+个月(?:以|之)?前"
@@ -73,25 +71,25 @@ KIN_ZH: Final = (
     r"(?:爸|妈|父亲|母亲|爷爷|奶奶|外公|外婆|姥姥|姥爷|妻子|老婆|太太|老公|丈夫|爱人|儿子|女儿|孩子|宝宝"
     r"|朋友|同事|哥|弟|姐|妹|叔|姑|舅|姨|邻居|同学|男友|女友|婆婆|公公|岳父|岳母|室友|老伴|媳妇|闺女|孙子|孙女|外孙|侄)"
 )
-_KIN_EN: Final = (
-    r"my (?:mother|mum|mom|father|dad|wife|husband|partner|son|daughter|child|kid|baby|friend|gran\w*|aunt|uncle"
+KIN_EN: Final = (
+    r"(?:mother|mum|mom|father|dad|wife|husband|partner|son|daughter|child|kid|baby|friend|gran\w*|aunt|uncle"
     r"|sister|brother|boyfriend|girlfriend|roommate|colleague|neighbou?r|cousin|niece|nephew|grandchild|boss|parents?)(?:'s)?\b"
 )
-_KIN: Final = re.compile(rf"{KIN_ZH}|\b{_KIN_EN}")
+_KIN: Final = re.compile(rf"{KIN_ZH}|\bmy {KIN_EN}")
 # a clause without 我爸 and "my mother" that still speaks of the asker is of both, or tells who says it
 _OWN_KIN: Final = re.compile(rf"(?:我们|我家|我|咱)?的?(?:{_KIN.pattern})")
 _ALSO_MINE: Final = re.compile(r"[我咱俺]|都有|\b(?:i|i'm|i've|me|mine|we|us|our|both|myself)\b")
 _SO_HAVE_I: Final = re.compile(
     r"我也(?:有|是|得|患|在|吃|查)|我同样|遗传给了?我|传给了?我|我也遗传|\b(?:inherited|passed (?:it )?(?:down |on )?to me)\b|\b(?:so (?:do|have|am) i|me too|i (?:do|have|am) too|i also (?:have|take))\b"
 )
+_MAY_ZH: Final = r"(?:现在|也|还|平时)?(?:能不能|可不可以|能|可以|该|是否|适合)"
+_EAT_EN: Final = r"(?:still |also )?(?:eat|drink|have|take|use|try)\b"
 _MYSELF: Final = re.compile(
-    r"我(?:自己|本人)?(?:现在|也|还|平时)?(?:能不能|可不可以|能|可以|该|是否|适合)(?!给|让|帮|喂|为)"
-    r"|\b(?:can|may|could|should) i (?:still |also )?(?:eat|drink|have|take|use|try)\b"
+    rf"我(?:自己|本人)?{_MAY_ZH}(?!给|让|帮|喂|为)|\b(?:can|may|could|should) i {_EAT_EN}"
 )
 _KIN_WITH: Final = re.compile(rf"[^，。,.;；]{{0,4}}的(?:{_KIN.pattern})")
 _THEY_EAT: Final = re.compile(
-    rf"{KIN_ZH}(?:现在|也|还|平时)?(?:能不能|可不可以|能|可以|该|是否|适合)(?:吃|喝|用|服|进补)"
-    rf"|\b(?:can|may|could|should) (?:{_KIN_EN}|she|he) (?:still |also )?(?:eat|drink|have|take|use|try)\b"
+    rf"{KIN_ZH}{_MAY_ZH}(?:吃|喝|用|服|进补)|\b(?:can|may|could|should) (?:my {KIN_EN}|she|he) {_EAT_EN}"
 )
 _CHILD: Final = re.compile(
     r"孩子|宝宝|儿子|女儿|娃|胎儿|\b(?:baby|child|kid|son|daughter|she|he)\b"
@@ -108,14 +106,14 @@ def affirmed(mentions: Iterable[Mention], question: str) -> tuple[Mention, ...]:
     >>> [m.negated for m in affirmed([Mention("高血压", 4, 7, negated=True)], said)]
     [False]
     """
-    text = _same_length(question)
+    text = in_place(question)
     return tuple(
         replace(m, negated=False) if m.negated and _is_so(m, text) else m for m in mentions
     )
 
 
 def _is_so(mention: Mention, text: str) -> bool:
-    start, end = _clause(text, mention)
+    start, end = clause_of(text, mention)
     before = text[start : mention.start]
     if _DENIED_TWICE.search(before) or _NOT_OVER.search(before):
         return True
@@ -127,14 +125,14 @@ def in_time(mentions: Iterable[Mention], question: str, facts: Facts) -> tuple[M
 
     A disease somebody had stays; so does what was lately: safety is judged for the present.
     """
-    text = _same_length(question)
+    text = in_place(question)
     return tuple(
         _timed(m, text, facts) if m.iri in _PASSING and not m.negated else m for m in mentions
     )
 
 
 def _timed(mention: Mention, text: str, facts: Facts) -> Mention:
-    start, end = _clause(text, mention)
+    start, end = clause_of(text, mention)
     before, after = text[start : mention.start], text[mention.end : end]
     clause = text[start:end]
     over = mention.iri == _NURSING and _WEANED.search(before) and not _NOT_OVER.search(before)
@@ -163,8 +161,8 @@ def of_others(
 
     Nothing is left to others where the asker breastfeeds: what they eat reaches the child.
     """
-    text, every, allergens = _same_length(question), list(mentions), list(allergens)
-    asked = next((c for c in _clauses(text) if _MYSELF.search(text[c[0] : c[1]])), None)
+    text, every, allergens = in_place(question), list(mentions), list(allergens)
+    asked = next((c for c in clauses(text) if _MYSELF.search(text[c[0] : c[1]])), None)
     if asked is None or any(m.iri == _NURSING for m in every):
         return ()
     said = text[asked[0] : asked[1]]
@@ -173,7 +171,7 @@ def of_others(
     return tuple(
         m for m in every
         if (m in allergens or facts.is_a(m.iri, SHIYI.Condition, SHIYI.Drug))
-        and (clause := _clause(text, m)) != asked and _is_theirs(text, m, clause)
+        and (clause := clause_of(text, m)) != asked and _is_theirs(text, m, clause)
         and not facts.is_a(m.iri, SHIYI.EmergencySign)
     )  # fmt: skip
 
@@ -195,8 +193,8 @@ def of_asker(
 
     Nothing is left out of who is pregnant or breastfeeds and asks for the child.
     """
-    text, every, allergens = _same_length(question), list(mentions), list(allergens)
-    asked = next((c for c in _clauses(text) if _THEY_EAT.search(text[c[0] : c[1]])), None)
+    text, every, allergens = in_place(question), list(mentions), list(allergens)
+    asked = next((c for c in clauses(text) if _THEY_EAT.search(text[c[0] : c[1]])), None)
     if asked is None:
         return ()
     if any(m.iri in (_NURSING, _PREGNANT) for m in every) and _CHILD.search(text, *asked):
@@ -206,7 +204,7 @@ def of_asker(
     return tuple(
         m for m in every
         if (m in allergens or facts.is_a(m.iri, SHIYI.Condition, SHIYI.Drug))
-        and (clause := _clause(text, m)) != asked
+        and (clause := clause_of(text, m)) != asked
         and (said := text[clause[0] : clause[1]])
         and _ALSO_MINE.search(said) and not _KIN.search(said)
         and not facts.is_a(m.iri, SHIYI.EmergencySign)
@@ -223,8 +221,8 @@ def told_of_others(mentions: Iterable[Mention], text: str) -> tuple[Mention, ...
     ... ]
     ['糖尿病']
     """
-    text, mine, theirs = _same_length(text), False, list[tuple[int, int]]()
-    for start, end in _clauses(text):
+    text, mine, theirs = in_place(text), False, list[tuple[int, int]]()
+    for start, end in clauses(text):
         said = text[start:end]
         if _ALSO_MINE.search(_OWN_KIN.sub("", said)):
             mine = True
@@ -233,17 +231,3 @@ def told_of_others(mentions: Iterable[Mention], text: str) -> tuple[Mention, ...
         if not mine:
             theirs.append((start, end))
     return tuple(m for m in mentions if any(a <= m.start < b for a, b in theirs))
-
-
-def _same_length(question: str) -> str:
-    text = fold(question).replace("’", "'")
-    return text if len(text) == len(question) else question.lower()
-
-
-def _clauses(text: str) -> list[tuple[int, int]]:
-    marks = [0, *(m.end() for m in _ENDS.finditer(text)), len(text)]
-    return list(itertools.pairwise(marks))
-
-
-def _clause(text: str, mention: Mention) -> tuple[int, int]:
-    return next(c for c in reversed(_clauses(text)) if c[0] <= mention.start)

@@ -1,0 +1,58 @@
+"""What is said beside a name is heard however it is typed: spaces, scripts, curly marks, fractions."""
+
+import pytest
+
+from shiyi.answering import Runtime, ask
+from shiyi.answering.clauses import in_place
+from shiyi.answering.reading import Reading, read_question
+from shiyi.linking.normalise import fold, language_of
+from shiyi.model.names import resource
+from shiyi.model.profile import Profile
+
+
+def read(runtime: Runtime, question: str) -> Reading:
+    return read_question(
+        question, language_of(question), Profile(), runtime.linker, runtime.facts
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "我对花生过敏,能吃核桃吗", "i don't eat pork or lamb, which foods help with cold hands",
+        "血压有点低,能喝人参汤吗", "vitamin c and e together", "我没有胃口,能吃西瓜吗",
+        "i haven't stopped breastfeeding, can i have ginseng", "三高能吃红曲吗",
+        "肾不好,能吃杨桃吗", "my mother is diabetic, can i eat lychee",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("before", [" ", "½ ", "\u200b", "\ufb01 "])
+def test_a_question_says_the_same_where_folding_changes_its_length(
+    runtime: Runtime, question: str, before: str
+) -> None:
+    plain, typed = (read(runtime, each) for each in (question, before + question))
+    assert typed.person == plain.person
+    assert typed.theirs == plain.theirs
+    assert typed.made == plain.made
+    words = [(m.text, m.iri, m.negated) for m in plain.mentions]
+    assert [
+        (m.text, m.iri, m.negated) for m in typed.mentions if m.iri or m.text in question
+    ] == words
+
+
+def test_an_allergy_is_heard_in_the_other_script_and_across_two_spaces(runtime: Runtime) -> None:
+    answer = ask(runtime, "我對花生過敏，  可以吃花生嗎")
+    assert "contraindicated" in {w.severity for w in answer.warnings}
+    assert (
+        resource("substance-huasheng").value
+        in read(runtime, "我對花生過敏，  可以吃核桃嗎").person.allergies
+    )
+
+
+@pytest.mark.parametrize(
+    "text", ["我不吃猪肉", "I don’t eat", "ＶＣ片，好吗？", "", "🙂", "β-胡萝卜素"]
+)
+def test_every_character_stays_where_it_is(text: str) -> None:
+    folded = in_place(text)
+    assert len(folded) == len(text)
+    if len(fold(text)) == len(text):
+        assert folded == fold(text)
