@@ -100,6 +100,24 @@ def test_a_snapshot_of_nothing_is_an_error(tmp_path: Path) -> None:
     assert list((tmp_path / "snapshots").iterdir()) == []
 
 
+def test_a_copy_that_fails_half_way_leaves_nothing(small_kb: Path) -> None:
+    home = small_kb / "snapshots"
+    with KnowledgeBase.open(small_kb) as kb:
+        whole = kb.take_snapshot()
+        before = sorted(home.iterdir())
+        copy = whole.copied(home)
+        assert sorted(each.name for each in copy.path.iterdir()) == sorted(
+            each.name for each in whole.path.iterdir() if each.name != "LOCK"
+        )
+        copy.remove()
+        (whole.path / "zz.sst").symlink_to(small_kb / "nowhere")
+        (whole.path / "zz.log").symlink_to(small_kb / "nowhere")
+        with pytest.raises(KnowledgeBaseError, match="no snapshot could be made"):
+            whole.copied(home)
+        assert sorted(home.iterdir()) == before
+        whole.remove()
+
+
 def test_a_new_generation_repeats_the_journal_on_the_new_base(small_kb: Path) -> None:
     with KnowledgeBase.open(small_kb, write=True) as kb:
         kb.writer.write([Quad(A, P, B)], key="k", who="me", why="test")

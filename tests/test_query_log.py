@@ -13,7 +13,7 @@ from flask.testing import FlaskClient
 from shiyi.server import query_log
 from shiyi.server.app import create_app
 from shiyi.server.opening import open_site
-from shiyi.server.query_log import FILE, QueryLog, shape
+from shiyi.server.query_log import FILE, QueryLog, noted, shape
 from shiyi.settings import QuerySettings, Settings
 from shiyi.sparql.generations import build_generation
 from tests.server_site import quads
@@ -103,3 +103,15 @@ def test_no_log_is_kept_where_the_settings_say_so(tmp_path: Path) -> None:
         assert not (tmp_path / "kb" / FILE).exists()
     finally:
         site.close()
+
+
+def test_a_fault_of_ours_is_told_as_one_and_without_the_query(tmp_path: Path) -> None:
+    log = QueryLog(tmp_path)
+    with pytest.raises(ZeroDivisionError), noted(log, f"SELECT {NAME}", "SELECT"):
+        _ = 1 / 0
+    with noted(log, "ASK {}", "ASK") as told:
+        told(5)
+    log.close()
+    assert [(each["outcome"], each["query"]) for each in lines(tmp_path / FILE)] == [
+        ("fault", ""), ("whole", "ASK {}"),
+    ]  # fmt: skip

@@ -12,11 +12,13 @@ from pathlib import Path
 import pytest
 from flask.testing import FlaskClient
 
+import shiyi
 from shiyi.errors import OutsideError, SettingError
+from shiyi.model.tally import Tally
 from shiyi.prompts.openai import OpenAIChatModel
 from shiyi.server.app import create_app
 from shiyi.server.logs import speak
-from shiyi.server.metrics import Metrics
+from shiyi.server.metrics import _HELP, Metrics
 from shiyi.server.opening import open_site
 from shiyi.settings import ModelSettings, QuerySettings, ServerSettings, Settings
 from shiyi.sparql.generations import build_generation
@@ -25,6 +27,7 @@ from tests.server_site import quads
 
 LONG = "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l }"
 SHORT = "ASK { ?s ?p 'nobody says this' }"
+SOURCE = Path(shiyi.__file__).parent
 SAMPLE = re.compile(r'(\w+)(?:\{((?:\w+="[^"]*",?)+)\})? (-?[\d.e+-]+)')
 
 
@@ -133,6 +136,24 @@ def test_calls_of_a_model_are_counted_with_their_tokens_and_price() -> None:
     )
 
 
+def test_what_is_counted_here_and_below_adds_up() -> None:
+    below = Tally()
+    metrics = Metrics(below)
+    below.add("answers", "abstained", 2)
+    metrics.event("answers", "abstained")
+    assert 'shiyi_answers_total{kind="abstained"} 3' in metrics.text().splitlines()
+
+
+def test_everything_that_is_counted_is_explained() -> None:
+    calls = re.compile(r"\b(?:TALLY\.(?:add|took)|metrics\.event)\(\s*([^,]+),")
+    named = {
+        name for path in SOURCE.rglob("*.py") for said in calls.findall(path.read_text("utf-8"))
+        for name in re.findall(r'"(\w+)"', said)
+    }  # fmt: skip
+    assert len(named) > 10
+    assert named <= set(_HELP), named - set(_HELP)
+
+
 SPEAKER = """
 import logging, sys
 from shiyi.server.logs import speak
@@ -178,3 +199,18 @@ def test_health_names_the_model_that_is_set(tmp_path: Path) -> None:
         assert create_app(site).test_client().get("/healthz").get_json()["model"] == "some-model"
     finally:
         site.close()
+
+
+def test_nobody_forges_a_line_of_the_log() -> None:
+    speaker = """
+import logging
+from shiyi.server.logs import speak
+speak("text")
+logging.getLogger("shiyi").warning("gone: %s", "x\\n2026-11-22 INFO shiyi: 枸杞\\u2028\\x1b[2J", extra={"a": "1\\r2"})
+"""
+    said = subprocess.run(  # noqa: S603 - our own program
+        [sys.executable, "-c", speaker], capture_output=True, text=True, check=True
+    ).stderr
+    assert len(said.splitlines()) == 1
+    assert "枸杞" in said
+    assert "\x1b" not in said

@@ -2,7 +2,7 @@
 
 import threading
 from bisect import bisect_left
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
@@ -29,18 +29,18 @@ class Tally:
     >>> tally = Tally()
     >>> tally.add("worker_kills", "time")
     >>> tally.counts()
-    {('worker_kills', 'time'): 1}
+    {('worker_kills', 'time'): 1.0}
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._counts: Counter[tuple[str, str]] = Counter()
+        self._counts: defaultdict[tuple[str, str], float] = defaultdict(float)
         self._times: defaultdict[tuple[str, str], Times] = defaultdict(Times)
 
     def add(self, name: str, kind: str, amount: float = 1) -> None:
         """Count something of a kind that happened."""
         with self._lock:
-            self._counts[name, kind] += amount  # type: ignore[assignment] # money has cents
+            self._counts[name, kind] += amount
 
     def took(self, name: str, kind: str, seconds: float) -> None:
         """Count what something of a kind took."""

@@ -77,9 +77,10 @@ class OpenAIChatModel:
 
     def _within(self, client: "OpenAI", prompt: str, heard: Heard | None = None) -> Completion:
         """Ask, and count how it ended, how long it took and what it cost."""
-        began, ended = time.monotonic(), "answered"
+        began, ended = time.monotonic(), "fault"
         try:
             said = self._in_time(client, prompt, heard)
+            ended = "answered"
         except OutsideError as fault:
             ended = type(fault).__name__
             raise
@@ -166,11 +167,8 @@ class OpenAIChatModel:
         return said
 
     def _blocks(self, response: "APIResponse[Any]") -> Iterator[bytes]:
-        ends, limit, read = (
-            time.monotonic() + self.settings.timeout,
-            self.settings.max_reply_bytes,
-            0,
-        )
+        ends, limit = time.monotonic() + self.settings.timeout, self.settings.max_reply_bytes
+        read = 0
         for block in response.iter_bytes():
             read += len(block)
             if read > limit:

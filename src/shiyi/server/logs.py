@@ -5,6 +5,7 @@ Who asks, and what, is never in it: of a request only its route, of a query its 
 
 import json
 import logging
+import re
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -13,16 +14,20 @@ from typing_extensions import override
 from shiyi.errors import SettingError
 
 FORMS: Final = ("text", "json")
+_UNPRINTABLE: Final = re.compile(
+    r"[\x00-\x1f\x7f-\x9f\u2028\u2029]"
+)  # some begin a line of their own
 _OWN: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime"}
 
 
 class _Lines(logging.Formatter):
-    """Writes a record as one line of text, its facts behind it as ``name=value``."""
+    """Writes a record as one line of text, its facts behind it as ``name=value``; a trace below it."""
 
     @override
     def format(self, record: logging.LogRecord) -> str:
         facts = "".join(f" {name}={value}" for name, value in _facts(record).items())
-        said = f"{_time(record)} {record.levelname} {record.name}: {record.getMessage()}{facts}"
+        told = f"{record.levelname} {record.name}: {record.getMessage()}{facts}"
+        said = f"{_time(record)} {_UNPRINTABLE.sub(lambda mark: ascii(mark[0])[1:-1], told)}"
         return f"{said}\n{self.formatException(record.exc_info)}" if record.exc_info else said
 
 

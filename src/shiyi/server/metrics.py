@@ -51,7 +51,9 @@ class Metrics:
 
     def text(self) -> str:
         """Give the Prometheus text exposition."""
-        counts = self._own.counts() | self._tally.counts()
+        counts = self._own.counts()
+        for key, count in self._tally.counts().items():  # some, as answers, are counted by both
+            counts[key] = counts.get(key, 0) + count
         return "\n".join([
             *self._request_lines(), *_time_lines(self._own.times(), "route"),
             *_time_lines(self._tally.times(), "kind"), *_count_lines(counts), *_process_lines(), "",

@@ -115,11 +115,12 @@ class QueryLog:
 def noted(log: QueryLog | None, text: str, form: str) -> Iterator[Callable[[int], None]]:
     """Note a query when it is answered or fails; what is given is told the answer's size.
 
-    What cannot be parsed may be anything, so of that only the fault is noted.
+    What cannot be parsed may be anything, so of that only the fault is noted, and of a fault of ours.
     """
-    began, sizes, outcome, said = time.perf_counter(), [0], "whole", text
+    began, sizes, outcome, said = time.perf_counter(), [0], "fault", ""
     try:
         yield sizes.append
+        outcome, said = "whole", text
     except ShiyiError as fault:
         outcome, said = type(fault).__name__, text if _was_parsed(fault) else ""
         raise

@@ -30,7 +30,7 @@ from shiyi.sparql.store import Solution
 from shiyi.sparql.updates import Author, Change, Updater
 from shiyi.sparql.worker_planning import VARIABLE
 from shiyi.sparql.worker_process import WorkerGoneError, WorkerProcess
-from shiyi.sparql.worker_replies import FAULTS, death, past_limit, past_time
+from shiyi.sparql.worker_replies import death, past_limit, past_time, raise_if_refused
 from shiyi.sparql.writer import JOURNAL
 from shiyi.sparql.written import WRITTEN
 
@@ -86,11 +86,8 @@ class RemoteUpdater(Updater):
         except WorkerGoneError as gone:
             self._discard()
             raise death(gone.status, seconds) from None
-        if said["outcome"] == "limit":
-            raise past_limit(str(said["limit"]), self._settings)
-        if said["outcome"] in FAULTS:
-            raise FAULTS[said["outcome"]](str(said["message"]))
         with spool:
+            raise_if_refused(said, self._settings)
             return said, spool.read()
 
 

@@ -45,7 +45,7 @@ class Snapshot:
             store.backup(snapshot.path)
         except OSError as fault:
             snapshot.remove()
-            raise KnowledgeBaseError(f"no snapshot could be made in {home}: {fault}") from fault
+            raise _unmade(home, fault) from fault
         return snapshot
 
     @classmethod
@@ -68,9 +68,7 @@ class Snapshot:
                 shutil.rmtree(snapshot.path, ignore_errors=True)
                 if isinstance(fault, OSError) and fault.errno in _FULL:
                     snapshot.remove()
-                    raise KnowledgeBaseError(
-                        f"no snapshot could be made in {home}: {fault}; make room there"
-                    ) from fault
+                    raise _unmade(home, fault) from fault
                 if not left:
                     snapshot.remove()
                     raise KnowledgeBaseError(
@@ -89,14 +87,11 @@ class Snapshot:
         if self.is_original:
             return type(self)(self.path, None, -1)
         copy = self._new(home)
-        copy.path.mkdir()
-        for file in self.path.iterdir():
-            if file.suffix in {".sst", ".blob"}:  # these never change
-                _bring(file, copy.path / file.name)
-            elif file.is_dir():
-                shutil.copytree(file, copy.path / file.name)
-            elif file.name != "LOCK":
-                shutil.copyfile(file, copy.path / file.name)
+        try:
+            _copy_frozen(self.path, copy.path)
+        except OSError as fault:
+            copy.remove()
+            raise _unmade(home, fault) from fault
         return copy
 
     def _filled(self, folder: Path) -> Self:
@@ -150,6 +145,23 @@ def _copy_store(folder: Path, copy: Path) -> None:
         frozen.replace(log)
     if (folder / "CURRENT").read_text(encoding="ascii").strip() != manifest:
         raise FileNotFoundError("the store was opened anew while it was copied")
+
+
+def _copy_frozen(folder: Path, copy: Path) -> None:
+    """Copy a snapshot, whose files stay as they are."""
+    copy.mkdir()
+    for file in folder.iterdir():
+        if file.suffix in {".sst", ".blob"}:  # nobody writes to these, in the copy neither
+            _bring(file, copy / file.name)
+        elif file.is_dir():
+            shutil.copytree(file, copy / file.name)
+        elif file.name != "LOCK":
+            shutil.copyfile(file, copy / file.name)
+
+
+def _unmade(home: Path, fault: OSError) -> KnowledgeBaseError:
+    room = "; make room there" if fault.errno in _FULL else ""
+    return KnowledgeBaseError(f"no snapshot could be made in {home}: {fault}{room}")
 
 
 def _bring_all(folder: Path, copy: Path) -> bool:

@@ -15,7 +15,7 @@ from shiyi.sparql.oxigraph import NO_GRAPHS, parse_n_quads
 from shiyi.sparql.snapshots import Snapshot
 from shiyi.sparql.using import with_graphs
 from shiyi.sparql.worker_process import WorkerGoneError, WorkerProcess
-from shiyi.sparql.worker_replies import FAULTS, death, past_limit, past_time, seconds_of
+from shiyi.sparql.worker_replies import death, past_time, raise_if_refused, seconds_of
 from shiyi.sparql.writer import UNFLUSHED
 from shiyi.sparql.written import any_form, forms_moved
 
@@ -168,13 +168,10 @@ class Updater:
             raise past_time(seconds) from None
         except WorkerGoneError as gone:
             raise death(gone.status, seconds) from None
-        if said["outcome"] == "limit":
-            raise past_limit(str(said["limit"]), self._settings)
-        if said["outcome"] in FAULTS:
-            raise FAULTS[said["outcome"]](str(said["message"]))
-        if said["outcome"] != "changed":
-            raise KnowledgeBaseError(f"no copy could be changed: {said.get('message')}")
         with spool:
+            raise_if_refused(said, self._settings)
+            if said["outcome"] != "changed":
+                raise KnowledgeBaseError(f"no copy could be changed: {said.get('message')}")
             return said, spool.read()
 
     def _written(

@@ -1,6 +1,8 @@
 """What a worker's reply, or its death, means to who asked: a result, or an error that says why not."""
 
 import signal
+from collections.abc import Mapping
+from typing import Any, Final
 
 from shiyi.errors import (
     FormatError,
@@ -14,7 +16,7 @@ from shiyi.settings import QuerySettings
 from shiyi.sparql.results import GRAPH_TYPES, SOLUTION_TYPES, ResultFormat, StreamedResult
 from shiyi.sparql.worker_process import Reply
 
-FAULTS = {"query": QueryError, "refused": QueryRefusedError}  # by what the worker says
+_FAULTS: Final = {"query": QueryError, "refused": QueryRefusedError}  # by what the worker says
 
 
 def seconds_of(settings: QuerySettings, timeout: float | None) -> float:
@@ -39,8 +41,7 @@ def result_of(reply: Reply, accepted: ResultFormat, settings: QuerySettings) -> 
         )
         return StreamedResult(media, body, kind, int(said["rows"]))
     body.close()
-    if said["outcome"] == "limit":
-        raise past_limit(str(said["limit"]), settings)
+    raise_if_refused(said, settings)
     if said["outcome"] == "format":
         graph = said["kind"] == "graph"
         raise FormatError(
@@ -48,9 +49,15 @@ def result_of(reply: Reply, accepted: ResultFormat, settings: QuerySettings) -> 
             accepted.solutions or accepted.graph,
             tuple(GRAPH_TYPES if graph else SOLUTION_TYPES),
         )
-    if said["outcome"] in FAULTS:
-        raise FAULTS[said["outcome"]](str(said["message"]))
     raise KnowledgeBaseError(f"the snapshot cannot be read: {said['message']}")
+
+
+def raise_if_refused(said: Mapping[str, Any], settings: QuerySettings) -> None:
+    """Raise QueryError, QueryRefusedError or QueryLimitError where a reply says one of them."""
+    if said["outcome"] == "limit":
+        raise past_limit(str(said["limit"]), settings)
+    if said["outcome"] in _FAULTS:
+        raise _FAULTS[said["outcome"]](str(said["message"]))
 
 
 def past_limit(limit: str, settings: QuerySettings) -> QueryLimitError:
