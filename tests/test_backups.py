@@ -1,6 +1,7 @@
 import os
 import random
 import signal
+import stat
 import subprocess
 import sys
 import threading
@@ -8,12 +9,19 @@ from pathlib import Path
 
 import pytest
 
+from shiyi.curation.audit import Audit
+from shiyi.curation.bundle import public_of, signing_key
+from shiyi.curation.citations import Citations
+from shiyi.curation.people import People, matches
+from shiyi.curation.roles import Role
 from shiyi.errors import KnowledgeBaseError, UsageError
 from shiyi.model.rdf import Quad
+from shiyi.server.tokens import Tokens
 from shiyi.sparql.backups import LISTING, back_up, damages, read_listing, restore
 from shiyi.sparql.knowledge_base import KnowledgeBase
 from shiyi.sparql.oxigraph import n_quads
 from tests.contracts import A, B, C, P
+from tests.curation_site import PASSWORD, open_desks
 
 
 def held(kb: Path) -> tuple[int, list[bytes]]:
@@ -31,6 +39,28 @@ def test_a_restored_base_holds_the_same_as_the_one_backed_up(
     restore(tmp_path / "backup", tmp_path / "again")
     assert held(tmp_path / "again") == held(small_kb)
     assert held(small_kb)[0] == 1
+
+
+def test_accounts_tokens_and_what_they_did_come_back_with_the_base(tmp_path: Path) -> None:
+    with open_desks(tmp_path / "desks") as desks:
+        desks.client(Role.CURATOR)  # which the audit log tells of
+        assert desks.curation.citations
+        desks.curation.citations.count(["urn:claim"])
+        desks.curation.citations.save()
+        kb, write = desks.kb, desks.tokens["write"]
+        public, told = public_of(signing_key(kb)), desks.curation.audit.last()
+        back_up(kb, tmp_path / "backup")
+    restore(tmp_path / "backup", tmp_path / "again")
+    again = tmp_path / "again"
+    assert matches(People(again).get(Role.CURATOR).hashed, PASSWORD)
+    assert Tokens(again).find(write)
+    assert Audit(again).last() == told != []
+    assert public_of(signing_key(again)) == public
+    assert Citations(again).counts["urn:claim"] == 1
+    for name in ("people.json", "tokens.json", "audit.jsonl", "signing.key"):
+        assert stat.S_IMODE((again / name).stat().st_mode) == 0o600
+    left = {each.name for each in kb.iterdir()} - {each.name for each in again.iterdir()}
+    assert left <= {"session.key", "queries.jsonl", "snapshots"}  # all else is wanted
 
 
 def test_what_is_written_after_a_backup_is_not_in_it(small_kb: Path, tmp_path: Path) -> None:

@@ -17,7 +17,8 @@ from shiyi.sparql.snapshots import Snapshot
 from shiyi.sparql.writer import JOURNAL_FILE
 
 LISTING: Final = "backup.json"
-_BESIDE: Final = ("tokens.json", "accounts.json", "audit.jsonl")  # who may write, and who did
+# who may write, who did, whose bundles these are, and what answers cite
+_BESIDE: Final = ("tokens.json", "people.json", "audit.jsonl", "signing.key", "citations.json")
 _BLOCK: Final = 1 << 20
 
 

@@ -46,6 +46,7 @@ def write_private(path: Path, content: str) -> None:
         file.flush()
         os.fsync(file.fileno())
     written.replace(path)
+    sync_folder(path.parent)
 
 
 @contextmanager

@@ -91,7 +91,7 @@ def _fill(
 
 def _current_name(kb: Path) -> str:
     try:
-        return (kb / "CURRENT").read_text(encoding="utf-8").strip()
+        return (kb / "CURRENT").read_text(encoding="utf-8", errors="replace").strip()
     except FileNotFoundError:
         return ""
 

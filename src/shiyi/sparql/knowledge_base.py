@@ -118,7 +118,7 @@ class KnowledgeBase:
 def current_generation(path: Path) -> Path:
     """Give the folder that ``CURRENT`` names."""
     try:
-        name = (path / "CURRENT").read_text(encoding="utf-8").strip()
+        name = (path / "CURRENT").read_text(encoding="utf-8", errors="replace").strip()
     except FileNotFoundError:
         raise KnowledgeBaseError(f"{path} holds no knowledge base; run `shiyi build`") from None
     folder = path / "generations" / name

@@ -64,7 +64,7 @@ class Snapshot:
         for left in reversed(range(_TRIES)):
             try:
                 return snapshot._filled(folder)
-            except (KnowledgeBaseError, OSError) as fault:
+            except (KnowledgeBaseError, OSError, ValueError) as fault:  # a name that is no text
                 shutil.rmtree(snapshot.path, ignore_errors=True)
                 if isinstance(fault, OSError) and fault.errno in _FULL:
                     snapshot.remove()
