@@ -21,6 +21,7 @@ from shiyi.linking.labels import LabelIndex
 from shiyi.linking.linker import Linker
 from shiyi.model.answer import Answer
 from shiyi.model.profile import Profile
+from shiyi.prompts.breaker import Breaker
 from shiyi.prompts.chat import ChatModel
 from shiyi.prompts.openai import model_from
 from shiyi.prompts.remembered import Remembered
@@ -64,7 +65,8 @@ def open_site(path: Path, settings: Settings, read_only: bool = False) -> Site:
     pool = pool_of(base, settings.query, open_to_all)
     writing = writing_to(base, pool, settings, tokens)
     named = model_from(settings.models, os.environ)
-    model = Remembered(named) if named else None
+    places = max(1, settings.server.threads // 2)  # the other threads never wait for a model
+    model = Remembered(Breaker(named, places)) if named else None
     curation = Curation.open(base, settings)
     log = QueryLog(path, slow=settings.server.slow) if settings.query.log else None
     if curation.changes:
