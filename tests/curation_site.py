@@ -1,5 +1,6 @@
 """The real server over the small base of claims, with one account for each role."""
 
+import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ from shiyi.curation.roles import Role
 from shiyi.server.app import create_app
 from shiyi.server.curators import Curation
 from shiyi.server.site import Site
-from shiyi.server.tokens import Tokens
+from shiyi.server.tokens import FILE, Tokens
 from shiyi.settings import Settings
 from tests.curation_base import build
 
@@ -70,6 +71,23 @@ def token_of(page: str) -> str:
     return found[1]
 
 
+def _spent(kb: Path, tokens: Tokens) -> dict[str, str]:
+    """Make tokens of either scope that were revoked, or have expired."""
+    found = {
+        f"{end} {scope}": tokens.add(f"{end}-{scope}", scope, 1, person)
+        for end in ("revoked", "expired")
+        for scope, person in (("write", ""), ("review", Role.CURATOR))
+    }
+    for scope in ("write", "review"):
+        tokens.revoke(f"revoked-{scope}")
+    held = json.loads((kb / FILE).read_text("utf-8"))
+    for each in held:
+        if each["name"].startswith("expired"):
+            each["expires"] = "2020-01-01T00:00:00+00:00"
+    (kb / FILE).write_text(json.dumps(held), "utf-8")
+    return found
+
+
 @contextmanager
 def open_desks(folder: Path, settings: Settings | None = None) -> Iterator[Desks]:
     """Open the server; people are called after their roles."""
@@ -85,6 +103,7 @@ def open_desks(folder: Path, settings: Settings | None = None) -> Iterator[Desks
         "review-admin": tokens.add("high", "review", 1, first.name),
         "review-reader": tokens.add("low", "review", 1, Role.READER),
         "unknown": "shiyi_" + "x" * 43,
+        **_spent(kb, tokens),
     }
     app = create_app(kb, settings)
     try:

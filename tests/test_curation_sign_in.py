@@ -6,19 +6,23 @@ import json
 import secrets
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any, Self
 from urllib.parse import parse_qs, urlsplit
 
 import pyotp
 import pytest
 from typing_extensions import override
+from werkzeug.exceptions import TooManyRequests
 
 from shiyi.curation.people import People, code_step, matches
 from shiyi.curation.roles import Role
 from shiyi.errors import UsageError
-from shiyi.server.curating.lockout import TRIES
+from shiyi.server.curating import sign_in
+from shiyi.server.curating.lockout import TRIES, Lockout
 from shiyi.settings import CurationSettings, Settings
 from tests.curation_site import HTML, PASSWORD, Desks, open_desks, token_of
 
@@ -77,6 +81,32 @@ def test_after_some_wrong_tries_even_the_right_password_waits(desks: Desks) -> N
     assert int(answer.headers["Retry-After"]) > 0
 
 
+def test_ten_thousand_guesses_are_a_few_passwords_that_are_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[str] = []
+
+    def proved(found: Any, people: Any) -> bool:
+        looked.append(found.name)
+        return False
+
+    monkeypatch.setattr(sign_in, "_proved", proved)
+    names = [str(role) for role in Role]
+    with open_desks(tmp_path) as desks:
+        client = desks.client()
+        said = {"csrf": token_of(client.get("/curate/sign-in", headers=HTML).text)}
+        seen = Counter(
+            client.post(
+                "/curate/sign-in", headers=HTML,
+                data=said | {"name": names[i % len(names)], "password": f"guess {i}"},
+                environ_base={"REMOTE_ADDR": f"2001:db8:9:{i % 1000:x}::{i:x}"},
+            ).status_code
+            for i in range(10_000)
+        )  # fmt: skip
+    assert seen == {403: len(looked), 429: 10_000 - len(looked)}
+    assert len(looked) == TRIES * len(names)
+
+
 @pytest.mark.parametrize(
     "elsewhere",
     ["https://evil.example/", "//evil.example", "/curate/../ask", "/curate\\@evil", "x"],
@@ -120,6 +150,16 @@ def test_accounts_are_kept_as_argon2_hashes_that_only_the_owner_reads(desks: Des
     text = path.read_text("utf-8")
     assert text.count("$argon2id$") == len(Role)
     assert PASSWORD not in text
+
+
+def test_an_address_that_guesses_many_names_rests_and_so_do_its_neighbours() -> None:
+    lockout = Lockout()
+    for number in range(8 * TRIES):
+        lockout.check(f"name {number}", f"2001:db8::{number:x}")
+        lockout.wrong(f"name {number}", f"2001:db8::{number:x}")
+    with pytest.raises(TooManyRequests):
+        lockout.check("another", "2001:db8::ffff")
+    lockout.check("another", "2001:db8:0:1::1")
 
 
 def test_the_last_administrator_stays_and_short_passwords_go(desks: Desks) -> None:

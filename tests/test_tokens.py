@@ -2,6 +2,7 @@
 
 import json
 import stat
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from shiyi.cli import main
 from shiyi.errors import FormatError, KnowledgeBaseError, UsageError
 from shiyi.server.app import create_app
 from shiyi.server.site import Site
-from shiyi.server.tokens import FILE, Tokens
+from shiyi.server.tokens import FILE, Token, Tokens
 from tests.endpoint import writable_site
 
 INSERT = "INSERT DATA { <urn:a> <urn:p> 1 }"
@@ -153,6 +154,28 @@ def test_guessing_is_stopped_for_a_while(opened: tuple[Flask, Site, str]) -> Non
         "/sparql", headers=bearer(opened[2]), environ_base={"REMOTE_ADDR": "10.0.0.9"}, **UPDATE
     )
     assert other.status_code == 204
+
+
+def test_ten_thousand_guesses_from_a_network_are_twenty_that_are_looked_at(
+    opened: tuple[Flask, Site, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, looked = create_app(opened[1]).test_client(), list[str]()
+    find = Tokens.find
+
+    def counted(self: Tokens, text: str) -> Token | None:
+        looked.append(text)
+        return find(self, text)
+
+    monkeypatch.setattr(Tokens, "find", counted)
+    said = Counter(
+        client.get(
+            "/sparql?query=ASK%7B%7D", headers=bearer(f"shiyi_{i:043}"),
+            environ_base={"REMOTE_ADDR": f"2001:db8:7:7::{i:x}"},
+        ).status_code
+        for i in range(10_000)
+    )  # fmt: skip
+    assert said == {401: 20, 429: 9_980}
+    assert len(looked) == 20
 
 
 def test_a_server_that_does_not_write_says_so_to_holders(

@@ -23,26 +23,26 @@ _KEY = re.compile(r"[\x21-\x7e]{1,200}")
 
 
 class Guesses:
-    """Counts wrong tokens by address, so that guessing is slow."""
+    """Counts wrong tokens by address, of IPv6 by household, so that guessing is slow."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._wrong: OrderedDict[str, tuple[int, float]] = OrderedDict()
 
-    def check(self, address: str) -> None:
+    def check(self, address: str | None) -> None:
         """Raise 429 where too many wrong tokens came from there."""
         with self._lock:
-            count, last = self._wrong.get(address, (0, 0.0))
+            count, last = self._wrong.get(household(address), (0, 0.0))
         wait = last + _SECONDS - time.monotonic()
         if count >= _GUESSES and wait > 0:
             raise TooManyRequests("too many wrong tokens; wait", retry_after=int(wait) + 1)
 
-    def wrong(self, address: str) -> None:
+    def wrong(self, address: str | None) -> None:
         """Count one wrong token."""
-        now = time.monotonic()
+        now, home = time.monotonic(), household(address)
         with self._lock:
-            count, last = self._wrong.pop(address, (0, 0.0))
-            self._wrong[address] = (count + 1 if now - last < _SECONDS else 1, now)
+            count, last = self._wrong.pop(home, (0, 0.0))
+            self._wrong[home] = (count + 1 if now - last < _SECONDS else 1, now)
             while len(self._wrong) > _ADDRESSES:
                 self._wrong.popitem(last=False)
 
@@ -82,11 +82,10 @@ class Door:
         return f"token {token.name}", "write" in token.scopes
 
     def _known(self, text: str) -> Token:
-        address = household(request.remote_addr)
-        self._guesses.check(address)
+        self._guesses.check(request.remote_addr)
         token = self._writing.tokens.find(text) if self._writing else None
         if token is None:
-            self._guesses.wrong(address)
+            self._guesses.wrong(request.remote_addr)
             challenge = WWWAuthenticate("bearer", {"realm": "shiyi", "error": "invalid_token"})
             raise Unauthorized("the token is unknown, revoked or expired", None, challenge)
         return token

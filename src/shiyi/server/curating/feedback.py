@@ -20,6 +20,7 @@ from shiyi.server.curators import Curation
 from shiyi.server.inputs import text_field
 from shiyi.server.kept import Kept
 from shiyi.server.restricted import for_readers
+from shiyi.server.shares import household
 from shiyi.server.site import Site
 from shiyi.server.wording import catalogue, chosen_language
 
@@ -84,7 +85,7 @@ def feedback_routes(site: Site, kept: Kept, curation: Curation) -> Blueprint:
             catalogue()("feedback.words"), request.form.get("words"), feedback.LONGEST
         )
         writing = curation.writing
-        patience.take(request.remote_addr or "")
+        patience.take(household(request.remote_addr))
         feedback.filed(writing, about.value, request.form.get("kind", "other"), words)
         return render_template("curate/reported.html", thing=thing)
 

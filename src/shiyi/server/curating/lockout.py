@@ -7,6 +7,8 @@ from typing import Final
 
 from werkzeug.exceptions import TooManyRequests
 
+from shiyi.server.shares import household
+
 TRIES: Final = 8  # wrong ones of one account, or from one address of eight times as many
 MINUTES: Final = 15  # until another try is heard
 _REMEMBERED: Final = 20_000
@@ -23,7 +25,7 @@ class Lockout:
         """Raise 429 while the account or the address rests; right passwords are not heard then."""
         now = time.monotonic()
         with self._lock:
-            for key, most in ((f"n {name}", TRIES), (f"a {address}", 8 * TRIES)):
+            for key, most in ((f"n {name}", TRIES), (f"a {household(address)}", 8 * TRIES)):
                 count, last = self._wrong.get(key, (0, 0.0))
                 wait = last + MINUTES * 60 - now
                 if count >= most and wait > 0:
@@ -35,7 +37,7 @@ class Lockout:
         """Count one wrong try."""
         now = time.monotonic()
         with self._lock:
-            for key in (f"n {name}", f"a {address}"):
+            for key in (f"n {name}", f"a {household(address)}"):
                 count, last = self._wrong.pop(key, (0, 0.0))
                 self._wrong[key] = (count + 1 if now - last < MINUTES * 60 else 1, now)
             while len(self._wrong) > _REMEMBERED:

@@ -161,11 +161,10 @@ def _by_token(
     said: str, curation: Curation, tokens: Tokens | None, guesses: Guesses
 ) -> Person | None:
     """Give the person a token of scope ``review`` stands for, with a curator's rights at most."""
-    address = request.remote_addr or ""
-    guesses.check(address)
+    guesses.check(request.remote_addr)
     token = tokens.find(said) if tokens and said else None
     if token is None:
-        guesses.wrong(address)
+        guesses.wrong(request.remote_addr)
         challenge = WWWAuthenticate("bearer", {"realm": "shiyi", "error": "invalid_token"})
         raise Unauthorized("the token is unknown, revoked or expired", None, challenge)
     if "review" not in token.scopes:
