@@ -1,6 +1,7 @@
 """What a remote store may do wrong, and how each is named."""
 
 import http.server
+import json
 import socket
 import threading
 from collections.abc import Iterator
@@ -136,3 +137,22 @@ def test_credentials_go_where_the_settings_say_and_are_not_shown() -> None:
             RemoteStore(wrong)
     with pytest.raises(SettingError, match=r"remote\.profile"):
         RemoteStore("http://127.0.0.1/", replace(FAST, profile="rdf10"))
+
+
+@pytest.mark.parametrize(
+    "term",
+    [
+        {"type": "uri", "value": "http://x.org/> } ; DROP ALL #"}, {"type": "uri", "value": "a b"},
+        {"type": "literal", "value": "x", "xml:lang": "no language at all"}, {"type": "bnode", "value": "-"},
+        {"type": "literal", "value": "x", "datatype": "> {"}, {"type": "else", "value": "x"},
+    ],
+)  # fmt: skip
+def test_what_is_no_term_is_never_taken_for_one(term: dict[str, str]) -> None:
+    said = {"head": {"vars": ["s", "g"]}, "results": {"bindings": [{"s": term, "g": term}]}}
+    with answering(200, JSON, json.dumps(said).encode()) as (address, _):
+        store = RemoteStore(address, FAST)
+        with pytest.raises(OutsideError, match=r"no term|unknown kind"):
+            list(store.select("SELECT ?s ?g { GRAPH ?g { ?s ?p ?o } }"))
+        with pytest.raises(OutsideError, match=r"no term|unknown kind"):
+            store.clear()  # which drops graphs by the names it was told
+        store.close()

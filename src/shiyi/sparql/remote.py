@@ -207,7 +207,7 @@ class RemoteStore(WritableStore):
                 f"CLEAR SILENT {f'GRAPH <{self._home}>' if self._home else 'DEFAULT'}"
             )
             for row in rows:
-                self.endpoint.update(f"DROP SILENT GRAPH <{row['g']['value']}>")
+                self.endpoint.update(f"DROP SILENT GRAPH {incoming(row['g'])}")
 
     def _match_query(
         self, fixed: Sequence[Term | None], graph: NamedNode | DefaultGraph | None, select: str = ""

@@ -99,14 +99,21 @@ def is_triple_name(term: Term) -> bool:
 
 
 def incoming(said: Mapping[str, Any]) -> Term:
-    """Read one binding of SPARQL JSON results.
+    """Read one binding of SPARQL JSON results; OutsideError for what is no term of RDF.
 
     >>> incoming({"type": "literal", "value": "甘", "xml:lang": "zh"}).language
     'zh'
     """
+    try:
+        return _term(said)
+    except ValueError as fault:
+        raise OutsideError(f"the remote store sent no term: {fault}: {str(said)[:120]}") from fault
+
+
+def _term(said: Mapping[str, Any]) -> Term:
     kind, value = said.get("type"), said.get("value")
     if kind == "triple" and isinstance(value, Mapping):
-        parts = (incoming(value[name]) for name in ("subject", "predicate", "object"))
+        parts = (_term(value[name]) for name in ("subject", "predicate", "object"))
         subject, predicate, object_ = parts
         if isinstance(predicate, NamedNode):
             return Triple(_node(subject), predicate, object_)
