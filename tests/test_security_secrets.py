@@ -4,24 +4,33 @@ import io
 import json
 import logging
 import os
+import socket
 import subprocess
 import sys
 import threading
+import time
+import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from urllib.error import HTTPError
+from urllib.parse import quote
 
 import pytest
 from flask.testing import FlaskClient
 from typing_extensions import override
 
+from shiyi.curation.people import People
+from shiyi.curation.roles import Role
 from shiyi.errors import ShiyiError
 from shiyi.prompts.openai import model_from
 from shiyi.server.app import create_app
 from shiyi.server.opening import open_site
+from shiyi.server.tokens import Tokens
 from shiyi.settings import ModelSettings, Settings
 from tests.curation_base import build
+from tests.desk_site import PASSWORD, Visitor, csrf_in
 
 CANARY = "sk-canary-4f1d0c3b9a77e6"
 FAULTS = ("401 echo", "500 echo", "200 echo", "200 malformed", "302", "cut")
@@ -161,7 +170,8 @@ def test_no_page_log_or_file_holds_the_key(
 def test_no_command_prints_the_key(endpoint: Endpoint, tmp_path: Path, words: list[str]) -> None:
     endpoint.fault = "401 echo"
     build(tmp_path / "kb")
-    env = os.environ | {"OPENAI_BASE_URL": endpoint.url, "OPENAI_API_KEY": CANARY,
+    address = endpoint.url.replace("//", f"//me:{CANARY}@") + f"?key={CANARY}"
+    env = os.environ | {"OPENAI_BASE_URL": address, "OPENAI_API_KEY": CANARY,
                         "SHIYI_MODELS_ANSWER": "m", "SHIYI_MODELS_RETRIES": "0"}  # fmt: skip
     done = subprocess.run(  # noqa: S603 - our own interpreter
         [sys.executable, "-m", "shiyi", "--kb", str(tmp_path / "kb"), *words],
@@ -169,3 +179,93 @@ def test_no_command_prints_the_key(endpoint: Endpoint, tmp_path: Path, words: li
     )  # fmt: skip
     assert done.stdout + done.stderr
     assert CANARY.encode() not in done.stdout + done.stderr
+
+
+PERSON = ("张三丰", "13800138000", "li.si@example.org", "fulan-8842")
+QUESTION = f"我叫{PERSON[0]}，电话{PERSON[1]}，{PERSON[2]}，枸杞和华法林能一起吃吗？{PERSON[3]}"
+UPDATE = "INSERT DATA { GRAPH <urn:g> { <urn:a> <urn:b> 1 } }"
+
+
+def asked(address: str, path: str, data: bytes | None = None, **headers: str) -> int:
+    wanted = urllib.request.Request(address + path, data, {"Accept": "*/*", **headers})  # noqa: S310 - our own server
+    try:
+        with urllib.request.urlopen(wanted, timeout=60) as reply:  # noqa: S310 - our own server
+            reply.read()
+            return int(reply.status)
+    except HTTPError as fault:
+        with fault:
+            return fault.code
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_the_log_of_a_server_names_nobody_and_nothing_that_was_asked(
+    endpoint: Endpoint, tmp_path: Path, form: str
+) -> None:
+    """Every request counts as slow here, so that each is told of; passwords and tokens are sent too."""
+    endpoint.fault = "200 malformed"
+    kb = build(tmp_path / "kb")
+    People(kb).add("curator", Role.CURATOR, PASSWORD)
+    write, guess, wrong = (
+        Tokens(kb).add("writer", "write", 1),
+        "shiyi_" + "g" * 43,
+        "a wrong phrase",
+    )
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    env = os.environ | {
+        "OPENAI_BASE_URL": endpoint.url, "OPENAI_API_KEY": CANARY, "SHIYI_MODELS_ANSWER": "m",
+        "SHIYI_CURATION_OIDC_SECRET": CANARY, "SHIYI_MODELS_RETRIES": "0", "SHIYI_SERVER_LOG": form,
+        "SHIYI_SERVER_SLOW": "0.000001", "SHIYI_QUERY_TIMEOUT": "2",
+    }  # fmt: skip
+    with (tmp_path / "log").open("wb") as told:
+        server = subprocess.Popen(  # noqa: S603 - our own interpreter
+            [sys.executable, "-m", "shiyi", "--kb", str(kb), "serve", "--port", str(port)],
+            env=env, stdout=told, stderr=told,
+        )  # fmt: skip
+    address, secrets, statuses = (
+        f"http://127.0.0.1:{port}",
+        [CANARY, PASSWORD, wrong, write, guess],
+        set(),
+    )
+    try:
+        until = time.monotonic() + 60
+        while time.monotonic() < until:
+            with suppress(OSError):
+                asked(address, "/healthz")
+                break
+            time.sleep(0.1)
+        visitor = Visitor(address)
+        page = visitor.get("/curate/sign-in")
+        said = {"csrf": csrf_in(page.body), "name": "curator"}
+        for each in (wrong, PASSWORD):
+            visitor.post("/curate/sign-in", said | {"password": each})
+        assert visitor.get("/curate/account").status == 200
+        secrets += [said["csrf"], *(f"{each.value}" for each in visitor.cookies)]
+        question, text = quote(QUESTION), f"SELECT * {{ ?s ?p '{QUESTION}' }} # {QUESTION}"
+        for path in (f"/ask?q={question}", f"/api/ask?q={question}", f"/api/ask/stream?q={question}",
+                     f"/api/complete?q={question}", f"/concept-search?q={question}", f"/page/{question}", f"/id/{question}",
+                     f"/data/{question}", f"/{question}", f"/sparql?query={quote(text)}", f"/sparql?query={question}",
+                     f"/sparql?query={quote(text)}&default-graph-uri={question}", f"/rdf-graph-store?graph={question}"):  # fmt: skip
+            statuses.add(asked(address, path))
+        body = json.dumps(
+            {"question": QUESTION, "text": QUESTION, "profile": {"conditions": [QUESTION]}}
+        ).encode()
+        for path in ("/api/ask", "/api/ask/sparql", "/api/ask/replay", "/api/link"):
+            statuses.add(asked(address, path, body, **{"Content-Type": "application/json"}))
+        for token in (write, guess):
+            statuses.add(asked(address, "/sparql", UPDATE.encode(), Authorization=f"Bearer {token}",
+                               **{"Content-Type": "application/sparql-update", "User-Agent": PERSON[3]}))  # fmt: skip
+        with urllib.request.urlopen(f"{address}/metrics", timeout=60) as reply:  # noqa: S310 - our own server
+            seen = reply.read()
+    finally:
+        server.terminate()
+        server.wait(30)
+    log = (tmp_path / "log").read_bytes()
+    assert {200, 204, 400, 401, 404} <= statuses
+    assert log.count(b"slow request") > 20
+    assert b"slow query" in log
+    files = [each.read_bytes() for each in kb.rglob("*") if each.is_file()]
+    for each in (*secrets, *PERSON):
+        for way in {each, quote(each), json.dumps(each)[1:-1]}:
+            assert way.encode() not in log + seen, way
+            assert not [1 for held in files if way.encode() in held], way

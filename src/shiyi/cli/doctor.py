@@ -6,6 +6,7 @@ import shutil
 import sys
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from shiyi.cli import emit
 from shiyi.errors import ShiyiError
@@ -40,7 +41,7 @@ def run(args: argparse.Namespace, settings: Settings) -> int:
     told: dict[str, Any] = {
         "shiyi": version("shiyi"), "python": sys.version.split()[0],
         "installed": {name: _versions(parts) for name, parts in PARTS.items()},
-        "model_endpoint": os.environ.get("OPENAI_BASE_URL") or None,
+        "model_endpoint": _bare(os.environ.get("OPENAI_BASE_URL", "")) or None,
         "base": _base(settings),
     }  # fmt: skip
     if args.json:
@@ -62,6 +63,12 @@ def _scrub(args: argparse.Namespace, settings: Settings) -> int:
         print(f"read {found.quads:,} quads, {found.records:,} journal records, {found.files} files")
         print("\n".join(found.damages) or "nothing is damaged")
     return 1 if found.damages else 0
+
+
+def _bare(address: str) -> str:
+    """Give an address without what may be a secret in it: user, password, query."""
+    parts = urlsplit(address)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}" if address else ""
 
 
 def _versions(names: tuple[str, ...]) -> dict[str, str | None]:
