@@ -188,6 +188,11 @@ PHRASES: Final[Mapping[str, tuple[str, str]]] = {
                  "Nothing is recorded of whom {x} does not suit or what it does not go with; no record does not mean no risk."),
     "v_others": ("除此之外没有查到禁忌记载，这不等于没有风险。",
                  "Nothing else is recorded against it, which does not mean that there is no risk."),
+    "v_for_long": ("天天或长期用：", "Every day or for long: "),
+    "w_noted": ("{x}——", "{x} – "),
+    "v_for_long_none": ("{x}能否天天用、能用多久：知识库没有记载；没有记载不等于没有风险，打算长期用先问医生或药师。",
+                        ("Whether {x} may be taken every day, or how long: the knowledge base holds no record. No record "
+                         "does not mean no risk; ask your doctor or pharmacist before long use.")),
     "v_negative": ("有来源称未发现{x}与{y}有问题，但这不能说明没有风险。",
                    "A source reports that no effect of {x} with {y} was found; that does not rule out a risk."),
     # findings

@@ -13,6 +13,7 @@ from shiyi.answering.cues import (
     asks_difference,
 )
 from shiyi.answering.draft import Section
+from shiyi.answering.for_long import say_for_long
 from shiyi.answering.forms import WINE, is_wine
 from shiyi.answering.listing import (
     alike,
@@ -71,6 +72,8 @@ def write(desk: Desk, retrieved: Retrieved, runtime: Runtime, method: str) -> Pa
         p for m in desk.reading.materials[:_MOST_CHECKED] for p in desk.safety.poisons(m)
     ):
         part.warn(desk, poison)  # whoever wrote, and whatever was asked; once
+    if method != "none" and not (desk.reading.emergencies or only_beyond_food(desk.reading)):
+        say_for_long(desk, part)
     _opened(desk, retrieved, runtime, method, part)
     reading, voice = desk.reading, desk.voice
     part.missing += [voice.say("m_profile", word=plain(w)) for w in reading.person.unknown][:5]
