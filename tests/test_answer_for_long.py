@@ -51,6 +51,8 @@ def test_long_or_daily_use_is_heard(runtime: Runtime, question: str) -> None:
         "喝绿茶多久见效",
         "I take warfarin every day, can I eat goji berries?",
         "I take warfarin daily and want goji berries",
+        "How long should I wait between iron and levothyroxine?",
+        "吃完螃蟹多久能吃柿子",
         "I have had headaches for months, may I take feverfew?",
     ],
 )

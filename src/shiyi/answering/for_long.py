@@ -20,7 +20,8 @@ _ASKED: Final = re.compile(
     rf"|{_EATEN}(?:太久|很久|久了|几个月|半年|[一两几]年|一辈子)|久[服用吃喝饮食]|常[服吃喝饮]|当[水茶][喝饮]"
     rf"|{_EATEN}多久(?!.{{0,3}}(?:见效|有效|起效|好转))"
     r"|\b(?:every ?day|daily|each day|every (?:morning|night|evening)|long[- ]term|regularly|indefinitely"
-    r"|all the time|for (?:a )?long(?: time)?|for (?:(?:\w+ )?(?:weeks|months|years)|ever|good)|how long)\b",
+    r"|all the time|for (?:a )?long(?: time)?|for (?:(?:\w+ )?(?:weeks|months|years)|ever|good)"
+    r"|how long(?![^.?!]*\b(?:wait|apart|between|before|after)\b))\b",
     re.IGNORECASE,
 )
 _CLAUSE: Final = re.compile(r"[，,。.;；!！?？]")

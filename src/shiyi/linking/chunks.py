@@ -72,6 +72,15 @@ def is_grammar(text: str) -> bool:
     return not any(True for _ in chinese_words(text, 0, len(text)))
 
 
+def cuts_grammar(text: str, start: int, end: int) -> bool:
+    """Say whether ``[start, end)`` cuts a word of questions in two.
+
+    >>> cuts_grammar("多久可以吃", 1, 3), cuts_grammar("久壳可以吃", 0, 2)
+    (True, False)
+    """
+    return text[max(start - 1, 0) : start + 1] in _ZH_STOP or text[end - 1 : end + 1] in _ZH_STOP
+
+
 def is_content(text: str) -> bool:
     """Say whether a left-over chunk is worth telling that it is unknown.
 

@@ -8,6 +8,7 @@ from itertools import pairwise
 from shiyi.linking.chunks import (
     chinese_runs,
     chinese_words,
+    cuts_grammar,
     is_content,
     is_grammar,
     latin_words,
@@ -108,6 +109,7 @@ class Guesser:
             window = text[place : place + width]
             if width == 2 and (
                 end - start > _RUN
+                or cuts_grammar(text, place, place + width)
                 or not (is_grammar(text[start:place]) and is_grammar(text[place + width : end]))
             ):
                 continue  # two characters amid others are seldom one word
