@@ -25,6 +25,7 @@ def _asks(runtime: Runtime, question: str) -> bool:
     "question",
     [
         "番泻叶可以长期喝吗",
+        "番瀉葉可以長期喝嗎",
         "枸杞能天天泡水喝吗",
         "老人便秘能天天喝番泻叶吗",
         "每天早上一杯西柚汁行吗",

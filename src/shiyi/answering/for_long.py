@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Final
 
+from shiyi.answering.clauses import clauses, in_place
 from shiyi.answering.draft import Piece, Section
 from shiyi.answering.facts import Fact
 from shiyi.answering.parts import Desk, Part
@@ -24,7 +25,6 @@ _ASKED: Final = re.compile(
     r"|how long(?![^.?!]*\b(?:wait|apart|between|before|after)\b))\b",
     re.IGNORECASE,
 )
-_CLAUSE: Final = re.compile(r"[，,。.;；!！?？]")
 # in the Chinese note, which every claim of ours has, or in a text; what is boiled long is not meant
 _NOTED: Final = re.compile(
     rf"(?<!非)长期|(?:长时间|持续){_EATEN}|久[服用吃喝饮食]|常[服吃喝食]|[吃喝服用]久|成瘾|依赖(?!性?(?:凝血|因子|蛋白))"
@@ -50,16 +50,14 @@ def asks_for_long(reading: Reading) -> bool:
     """
     theirs = {*reading.drugs, *reading.ailments} - {*reading.materials}
     named = [m for m in reading.mentions if m.iri in theirs or m.iri in reading.materials]
-    for found in _ASKED.finditer(reading.question):
-        ends = [0, *(m.end() for m in _CLAUSE.finditer(reading.question)), len(reading.question)]
-        first = max(e for e in ends if e <= found.start())
-        last = min(e for e in ends if e >= found.end())
-        clause = [m for m in named if first <= m.start < last]
-        before = [m for m in clause if m.start < found.start()]
+    text = in_place(reading.question)
+    for found in _ASKED.finditer(text):
+        first, last = next(c for c in reversed(clauses(text)) if c[0] <= found.start())
+        clause = [m for m in named if first <= m.start < max(last, found.end())]
+        before = [m for m in reversed(clause) if m.start < found.start()]
         after = [m for m in clause if m.start >= found.start()]
-        turn = (before[::-1], after) if reading.language == "en" else (after, before[::-1])
-        near = next(iter((*turn[0], *turn[1])), None)
-        if near is None or near.iri not in theirs:
+        near = [*before, *after] if reading.language == "en" else [*after, *before]
+        if not near or near[0].iri not in theirs:
             return True
     return False
 
