@@ -4,11 +4,12 @@ import gc
 import random
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from typing import Any
 
 import pytest
 
-from shiyi.answering.changed_facts import level
+from shiyi.answering.changed_facts import level, touched
 from shiyi.answering.evidence import Evidences
 from shiyi.answering.facts import Facts
 from shiyi.answering.living import Living
@@ -29,9 +30,21 @@ from shiyi.reasoning.rederive import held_in
 from shiyi.server.refreshing import Refresher
 from shiyi.settings import Settings
 from shiyi.sparql.knowledge_base import KnowledgeBase
-from tests.curation_base import CLAIMS, GOJI, HARM, INTERACTION, WARFARIN, build, claim
+from tests.curation_base import (
+    CLAIMS,
+    DATE,
+    GOJI,
+    HARM,
+    INTERACTION,
+    NAMES,
+    TIRED,
+    WARFARIN,
+    build,
+    claim,
+)
 
 STEW, CLASS_ = resource("dish-stew"), resource("drug-class")
+KINDS = (SHIYI.Dish, SHIYI.Symptom, SHIYI.Food, SHIYI.MFHSubstance, SHIYI.Drug)
 MORE = (
     claim(STEW, SHIYI.hasIngredient, GOJI, 0.9),
     claim(GOJI, SHIYI.interactsWith, CLASS_, 0.6, status=Status.CANDIDATE),
@@ -74,16 +87,63 @@ def edges(projection: Projection) -> list[Any]:
     )
 
 
-def check(living: Living, base: KnowledgeBase) -> None:
+def check_facts(living: Living, base: KnowledgeBase) -> None:
     read = Facts.read(base.store, Schema.load())
     held = living.current.facts
     assert held.joins == read.joins
-    for name in ("by_subject", "by_object", "by_claim", "premises"):
+    for name in (
+        "by_subject", "by_object", "by_claim", "premises", "classes", "broader", "narrower",
+        "_of_class",
+    ):  # fmt: skip
         assert flat(getattr(held, name)) == flat(getattr(read, name)), name
     assert edges(living.current.projection) == edges(Projection.from_store(base.store, ""))
+
+
+def check(living: Living, base: KnowledgeBase) -> None:
+    check_facts(living, base)
     derived = {q for q in base.store.match(graph=graph("derived")) if q.predicate != SHIYI.pageRank}
     assert derived == set(rule_quads(base.store))
     assert living.derived() == held_in(base.store)
+
+
+def retrieved(runtime: Runtime) -> list[Any]:
+    """Walk from every concept to each class."""
+    walk = runtime.retriever.retrieve
+    return [
+        [path.hops for path in walk([node], [kind], 9, 0.0).paths]
+        for node in sorted(runtime.facts.classes) for kind in KINDS
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_facts_and_walks_follow_any_course_of_classes_and_hierarchies(
+    base: KnowledgeBase, parts: tuple[Living, Refresher, Decisions], seed: int
+) -> None:
+    living = parts[0]
+    chance = random.Random(seed)  # noqa: S311
+    concepts = [*NAMES, STEW, CLASS_]
+    eased = [claim(each, SHIYI.relieves, TIRED, 0.7) for each in (GOJI, DATE, STEW)]
+    said = [quad for each in eased for quad in claim_quads(each, DefaultGraph())]
+    base.writer.write(said, key="eased", who="test", why="test")
+    living.refresh(*touched(said))
+    walked = retrieved(living.current)
+    seen = [walked]
+    for step in range(8):
+        node, default = chance.choice(concepts), DefaultGraph()
+        old = [
+            *base.store.match(node, RDF.type, None, default),
+            *base.store.match(node, SKOS.broader, None, default),
+        ]
+        new = [Quad(node, RDF.type, chance.choice(KINDS), default)] if chance.random() < 0.9 else []
+        above = [each for each in concepts if each != node and each.value > node.value]
+        new += [Quad(node, SKOS.broader, each, default) for each in above if chance.random() < 0.2]
+        base.writer.write(new, old, key=f"{seed}-{step}", who="test", why="test")
+        living.refresh(*touched((*old, *new)))
+        check_facts(living, base)
+        walked = retrieved(living.current)
+        assert walked == retrieved(Runtime.open(base, Settings()))
+        seen.append(walked)
+    assert any(one != other for one, other in pairwise(seen))
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -3,7 +3,6 @@
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
-from typing import TypeVar
 
 from shiyi.answering.facts import Fact, Facts
 from shiyi.model.listed import Changed
@@ -18,8 +17,9 @@ _PLACES = ((DefaultGraph(), False), (graph("derived"), True))
 _CLAIM, _EVIDENCE = f"{ID}claim/", f"{ID}evidence/"
 _OF_CLAIMS = frozenset({RDF.reifies, SHIYI.status, SHIYI.confidence})
 _OF_CONCEPTS = frozenset({SKOS.prefLabel, RDFS.label, SKOS.broader, RDF.type, SHIYI.umlsCui})
-_HIERARCHIES = ("narrower", "_belongs", "_above", "_below", "_of_class", "joins")
-Value = TypeVar("Value")
+_HIERARCHIES = ("narrower", "_above", "_below")
+_CLASSES = ("_of_class", "joins")
+Joined = tuple[str, str, str]
 Ended = tuple[str, Fact]  # a fact, and the end it is listed under
 
 
@@ -35,11 +35,8 @@ def with_claims(facts: Facts, old: Collection[Fact], new: Collection[Fact]) -> F
     )  # fmt: skip
     by_claim = _side(facts.by_claim, gone, [(f.claim, f) for f in old], [(f.claim, f) for f in new])
     made = replace(facts, by_subject=by_subject, by_object=by_object, by_claim=by_claim)
-    _keep(made, facts)
-    joins = Counter(facts.joins)
-    joins.subtract(filter(None, map(facts.joined, old)))
-    joins.update(filter(None, map(facts.joined, new)))
-    made.__dict__["joins"] = +joins
+    _keep(made, facts, *_HIERARCHIES, *_CLASSES)
+    made.__dict__["joins"] = _joins(facts, old, made, new)
     return made
 
 
@@ -55,11 +52,18 @@ def _side(
     })  # fmt: skip
 
 
-def _keep(made: Facts, before: Facts) -> None:
-    """Leave what was told from classes and hierarchies, where those are the same."""
+def _keep(made: Facts, before: Facts, *names: str) -> None:
+    """Leave what was told from the vocabulary, and what was told under some names."""
     made.__dict__.update(
-        {name: before.__dict__[name] for name in _HIERARCHIES if name in before.__dict__}
+        {name: before.__dict__[name] for name in ("_belongs", *names) if name in before.__dict__}
     )
+
+
+def _joins(before: Facts, old: Iterable[Fact], made: Facts, new: Iterable[Fact]) -> Counter[Joined]:
+    joins = Counter(before.joins)
+    joins.subtract(filter(None, map(before.joined, old)))
+    joins.update(filter(None, map(made.joined, new)))
+    return +joins
 
 
 def facts_of(store: QuadStore, claim: str) -> tuple[Fact, ...]:
@@ -127,7 +131,7 @@ def with_premises(facts: Facts, store: QuadStore, claims: tuple[str, ...]) -> Fa
     made = replace(
         facts, premises=Changed(facts.premises, {k: v or None for k, v in found.items()})
     )
-    _keep(made, facts)
+    _keep(made, facts, *_HIERARCHIES, *_CLASSES)
     return made
 
 
@@ -160,17 +164,49 @@ def with_concepts(facts: Facts, store: QuadStore, concepts: tuple[str, ...]) -> 
         facts, labels=Changed(facts.labels, labels), classes=Changed(facts.classes, classes),
         broader=Changed(facts.broader, broader), cuis=Changed(facts.cuis, cuis),
     )  # fmt: skip
-    if _same(facts.classes, classes) and _same(facts.broader, broader):
-        _keep(made, facts)
+    _follow_hierarchy(made, facts, broader)
+    _follow_classes(made, facts, classes)
     return made
+
+
+def _follow_hierarchy(
+    made: Facts, before: Facts, broader: Mapping[str, tuple[str, ...] | None]
+) -> None:
+    if all(before.broader.get(iri) == above for iri, above in broader.items()):
+        _keep(made, before, *_HIERARCHIES)
+    elif "narrower" in before.__dict__:
+        made.__dict__["narrower"] = _turned(before.narrower, before.broader, broader)
+
+
+def _follow_classes(made: Facts, before: Facts, classes: Mapping[str, str | None]) -> None:
+    _keep(made, before, *_CLASSES)
+    moved = [iri for iri, name in classes.items() if name != before.classes.get(iri)]
+    if not moved:
+        return
+    around = {
+        f for iri in moved for side in (made.by_subject, made.by_object) for f in side.get(iri, ())
+    }
+    made.__dict__["joins"] = _joins(before, around, made, around)
+    if "_of_class" in before.__dict__:
+        old = {iri: (name,) for iri in moved if (name := before.classes.get(iri))}
+        new = {iri: (name,) if (name := classes[iri]) else None for iri in moved}
+        made.__dict__["_of_class"] = _turned(before._of_class, old, new)
+
+
+def _turned(
+    held: Mapping[str, tuple[str, ...]], old: Mapping[str, tuple[str, ...]],
+    new: Mapping[str, tuple[str, ...] | None],
+) -> Mapping[str, tuple[str, ...]]:  # fmt: skip
+    """Give what was turned round after some entries changed from ``old`` to ``new``."""
+    changes: dict[str, set[str]] = {}
+    for key, ends in new.items():
+        for end in {*old.get(key, ())} ^ {*(ends or ())}:
+            changes.setdefault(end, {*held.get(end, ())}).symmetric_difference_update((key,))
+    return Changed(held, {end: tuple(sorted(keys)) or None for end, keys in changes.items()})
 
 
 def _narrowest(kinds: list[str], facts: Facts) -> str:
     return max(kinds, key=lambda name: (len(facts.schema.superclasses(name)), name), default="")
-
-
-def _same(held: Mapping[str, Value], changes: Mapping[str, Value | None]) -> bool:
-    return all(held.get(key) == value for key, value in changes.items())
 
 
 def touched(quads: Iterable[Quad]) -> tuple[list[str], list[str]]:

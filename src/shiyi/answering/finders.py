@@ -9,6 +9,7 @@ from typing import Final, Protocol
 import numpy as np
 
 from shiyi.answering.facts import Facts
+from shiyi.answering.node_classes import NodeClasses
 from shiyi.answering.planning import Planner
 from shiyi.answering.ranking import whole_scores
 from shiyi.model.path import Path, RelationPath, Step
@@ -112,6 +113,18 @@ class ProjectionFinder:
     planner: Planner
     rank: Mapping[str, float]
 
+    def after(
+        self, projection: Projection, facts: Facts, planner: Planner, rank: Mapping[str, float],
+        concepts: Collection[str],
+    ) -> "ProjectionFinder":  # fmt: skip
+        """Give one that walks a changed adjacency; of what was read, ``concepts`` are read anew."""
+        made = ProjectionFinder(projection, facts, planner, rank)
+        classes = self._classes.after(projection.nodes, facts.classes, concepts)
+        made.__dict__["_classes"] = classes
+        if planner is self.planner:
+            made.__dict__["_leading_on"] = self._leading_on
+        return made
+
     def follow(self, path: RelationPath, seeds: tuple[str, ...], limit: int) -> Walked:
         """Give at most ``limit`` paths."""
         return self.projection.walk(path, seeds, limit)
@@ -129,14 +142,14 @@ class ProjectionFinder:
         ]
 
     def _ways(self, path: RelationPath, seeds: tuple[str, ...], sought: Sought) -> Ways:
-        known = {name: place for place, name in enumerate(self._classes)}
-        wanted = np.array([self._fits(name, sought.wanted) for name in known], dtype=bool)
+        classes = self._classes
+        wanted = np.array([self._fits(name, sought.wanted) for name in classes.names], dtype=bool)
 
         def admits(place: int, starts: Ints, ends: Ints) -> Bools:
-            there = self._kind[ends]
+            there = classes.at(ends)
             if place == len(path) - 1:
                 return np.asarray(wanted[there])
-            return np.asarray(self._leads(path[place], place == 0)[self._kind[starts], there])
+            return np.asarray(self._leads(path[place], place == 0)[classes.at(starts), there])
 
         return ways_along(self.projection, path, seeds, sought.least, admits)
 
@@ -148,7 +161,7 @@ class ProjectionFinder:
         """Tell between which classes advice may be looked for along a step."""
         known = self._leading_on.get((step, first))
         if known is None:
-            names = self._classes
+            names = self._classes.names
             leads = partial(self.planner.leads, first=first)
             rows = [[leads(one, step, other) for other in names] for one in names]
             known = self._leading_on[step, first] = np.array(rows, dtype=bool)
@@ -163,20 +176,9 @@ class ProjectionFinder:
         return importance_of(self.projection, self.rank)
 
     @cached_property
-    def _kinds(self) -> tuple[tuple[str, ...], Ints]:
-        """Give the classes of the nodes, and for each node the place of its own among them."""
-        held = dict(self.facts.classes.items())  # all at once is much faster than one by one
-        names = [held.get(node, "") for node in self.projection.nodes]
-        place = {name: i for i, name in enumerate(sorted(set(names)))}
-        return tuple(place), np.array([place[name] for name in names], dtype=np.int32)
-
-    @property
-    def _classes(self) -> tuple[str, ...]:
-        return self._kinds[0]
-
-    @property
-    def _kind(self) -> Ints:
-        return self._kinds[1]
+    def _classes(self) -> NodeClasses:
+        names = self.facts.schema.parents
+        return NodeClasses.of(self.projection.nodes, self.facts.classes, names)
 
     def _kept(self, found: Sequence[Ways], sought: Sought) -> Iterator[Places]:
         """Choose among the paths of all errands together."""

@@ -1,7 +1,7 @@
 """The facts in memory kept in step with a base that is written to, a few claims at a time."""
 
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
 from shiyi.answering.changed_facts import after, edges_of
@@ -33,7 +33,7 @@ class Living:
             )
             new = [fact for each in named for fact in facts.by_claim.get(each, ())]
             runtime.shelf.follow(facts, named, (*new, *_naming(facts, concepts)))
-            self.current = _over(runtime, facts, projection, new)
+            self.current = _over(runtime, facts, projection, concepts)
             self.refreshed += 1
 
     def edges(self) -> list[Edge]:
@@ -59,15 +59,16 @@ def _naming(facts: Facts, concepts: Iterable[str]) -> Iterator[Fact]:
             yield from side.get(iri, ())
 
 
-def _over(runtime: Runtime, facts: Facts, projection: Projection, new: list[Fact]) -> Runtime:
+def _over(
+    runtime: Runtime, facts: Facts, projection: Projection, concepts: Collection[str]
+) -> Runtime:
     old, rank = runtime.retriever, runtime.rank
     if projection is not runtime.projection:
         rank = projection.importance(runtime.settings.pagerank, rank)
-    planner = (
-        old.planner if all(_planned(old.planner, facts, f) for f in new) else Planner.over(facts)
-    )
+    same = facts.joins.keys() == old.planner.joins.keys()
+    planner = old.planner if same else Planner.over(facts)
     finder = (
-        ProjectionFinder(projection, facts, planner, rank)
+        old.finder.after(projection, facts, planner, rank, concepts)
         if isinstance(old.finder, ProjectionFinder)
         else old.finder
     )
@@ -77,8 +78,3 @@ def _over(runtime: Runtime, facts: Facts, projection: Projection, new: list[Fact
         projection=projection, rank=rank,
         retriever=replace(old, facts=facts, planner=planner, finder=finder, rank=rank),
     )  # fmt: skip
-
-
-def _planned(planner: Planner, facts: Facts, fact: Fact) -> bool:
-    one, other = facts.classes.get(fact.subject), facts.classes.get(fact.object)
-    return not (one and other) or (one, fact.predicate.value, other) in planner.joins
