@@ -6,7 +6,6 @@ from shiyi.errors import IndexMismatchError, RangeError
 from shiyi.model.path import Step
 from shiyi.ontology.terms import SHIYI
 from shiyi.reasoning.hub_walk import importance_of
-from shiyi.reasoning.pagerank import Ranks
 from shiyi.reasoning.projection import Edge, Projection
 from shiyi.reasoning.projection_changes import changed
 from shiyi.settings import PageRankSettings
@@ -61,7 +60,6 @@ def test_importance_that_was_written_is_that_of_the_graph_until_it_changes(tmp_p
     made.save(tmp_path, settings)
     opened = Projection.load(tmp_path, made.release)
     rank = opened.importance(settings)
-    assert isinstance(rank, Ranks)
     assert rank.all() == dict(rank) == made.importance(settings)
     assert list(importance_of(opened, rank)) == list(importance_of(made, rank.all()))
     other = PageRankSettings(damping=0.5)

@@ -37,5 +37,5 @@ def entailment_quads(store: QuadStore) -> Iterator[Quad]:
 def rank_quads(store: QuadStore, settings: Settings) -> Iterator[Quad]:
     """Yield each concept's importance."""
     rank = Projection.from_store(store, release="").importance(settings.pagerank)
-    for iri, value in sorted(rank.items()):
+    for iri, value in sorted(rank.all().items()):
         yield Quad(NamedNode(iri), SHIYI.pageRank, decimal(value), DERIVED)

@@ -1,6 +1,9 @@
 """Weighted PageRank: how important an entity is among the accepted claims."""
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from itertools import compress
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,37 +14,41 @@ from shiyi.model.strings import Strings
 from shiyi.settings import PageRankSettings
 
 Vector = NDArray[np.float64]
+_KEPT: Final = 65_536  # places of nodes that were asked for last (ours)
 
 
 class Ranks(Mapping[str, float]):
-    """The importance of nodes as it lies in a file, read where it is asked for.
+    """The importance of nodes, each read where it is asked for; one of 0 is none.
 
-    >>> some = Ranks(Strings.of(["goji", "姜"]), np.array([0.5, 1.5]))
+    >>> some = Ranks(Strings.of(["goji", "kava", "姜"]), np.array([0.5, 0.0, 1.5]))
     >>> some["姜"], some.get("kava"), dict(some)
     (1.5, None, {'goji': 0.5, '姜': 1.5})
     """
 
     def __init__(self, nodes: Strings, ranks: Vector) -> None:
-        """Take the rank of each of ``nodes``, which are in order."""
+        """Take the rank of each of ``nodes``."""
         self.nodes, self.ranks = nodes, ranks
+        self._place = lru_cache(_KEPT)(nodes.place)
 
     @override
     def __getitem__(self, node: str) -> float:
-        if (place := self.nodes.place(node)) is None:
+        place = self._place(node)
+        if place is None or not (rank := float(self.ranks[place])):
             raise KeyError(node)
-        return float(self.ranks[place])
+        return rank
 
     @override
     def __iter__(self) -> Iterator[str]:
-        return iter(self.nodes)
+        return compress(self.nodes, self.ranks)
 
     @override
     def __len__(self) -> int:
-        return len(self.nodes)
+        return int(np.count_nonzero(self.ranks))
 
     def all(self) -> dict[str, float]:
-        """Give the ranks of all nodes, each read once."""
-        return dict(zip(self.nodes, self.ranks.tolist(), strict=True))
+        """Give the importance of all nodes, each read once."""
+        ranks = zip(self.nodes, self.ranks.tolist(), strict=True)
+        return {node: rank for node, rank in ranks if rank}
 
 
 def pagerank(

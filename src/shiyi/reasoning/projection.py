@@ -153,8 +153,7 @@ class Projection:
             place = {claim: at for at, claim in enumerate(claims)}
             arrays["claim"] = np.fromiter((place[each] for each in self.claims), np.int32)
         if ranking is not None:
-            rank = self.importance(ranking)
-            arrays["rank"] = np.array([rank[node] for node in self.nodes], np.float64)
+            arrays["rank"] = self.importance(ranking).ranks
         write(
             folder / FILE, arrays, format=_FORMAT, release=self.release, claims=claims.check if claims else "", predicates=words(self.predicates),
             ranking=repr(ranking) if ranking else "",
@@ -166,24 +165,31 @@ class Projection:
 
     def importance(
         self, settings: PageRankSettings, before: Mapping[str, float] | None = None
-    ) -> Mapping[str, float]:
+    ) -> Ranks:
         """Give every node that has a claim its weighted PageRank.
 
         ``before``, the ranks of this graph before a few claims changed, makes it faster. Where it
         was written for these settings, it is not made again.
         """
+        size = len(self.nodes)
         if self.ranked and self.ranked.settings == repr(settings) and (
-            len(self.ranked.ranks) == len(self.nodes)
+            len(self.ranked.ranks) == size
         ):  # fmt: skip
             return Ranks(self.nodes, self.ranked.ranks)
+        used = np.zeros(size, bool)
+        used[self.source] = used[self.target] = True
+        place = np.cumsum(used, dtype=np.int32) - 1
+        start = None
         if isinstance(before, Ranks):
-            before = before.all()
-        used, ends = np.unique(np.concatenate([self.source, self.target]), return_inverse=True)
-        source, target = (each.astype(np.int32) for each in np.split(ends, 2))
-        nodes = [self.nodes[place] for place in used.tolist()]
-        start = np.array([before.get(node, 1.0) for node in nodes]) if before else None
-        rank = pagerank(len(nodes), source, target, self.confidence, settings, start)
-        return dict(zip(nodes, rank.tolist(), strict=True))
+            start = np.ones(size)
+            start[: len(before.ranks)] = np.where(before.ranks, before.ranks, 1.0)
+            start = start[used]
+        ranks = np.zeros(size)
+        ranks[used] = pagerank(
+            int(used.sum()), place[self.source], place[self.target], self.confidence, settings,
+            start,
+        )  # fmt: skip
+        return Ranks(self.nodes, ranks)
 
     def hops(self, node: str, step: Step) -> Iterator[Hop]:
         """Yield the claims that leave ``node`` along ``step``."""

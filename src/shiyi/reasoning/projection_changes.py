@@ -1,9 +1,10 @@
 """The adjacency after a few claims changed, without reading the store again."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shiyi.model.strings import Picked, Strings
 from shiyi.reasoning.projection import Edge, Ints, Projection
@@ -18,7 +19,7 @@ def changed(projection: Projection, gone: Collection[str], come: Sequence[Edge])
     table, held = projection.claims.table, projection.claims.places
     left = _places(table, {*gone, *(edge.claim for edge in come)})
     keep = ~np.isin(held, left)
-    if keep.all() and not come:
+    if {*come} == {*_edges(projection, np.flatnonzero(~keep))}:
         return projection
     nodes = _extended(projection.nodes, [end for e in come for end in (e.subject, e.object)])
     names = _extended(table, [edge.claim for edge in come])
@@ -34,6 +35,14 @@ def changed(projection: Projection, gone: Collection[str], come: Sequence[Edge])
         source=source[order], target=target[order], kind=kind[order], confidence=confidence[order],
         ranked=None,
     )  # fmt: skip
+
+
+def _edges(of: Projection, rows: NDArray[np.intp]) -> Iterator[Edge]:
+    for row in rows.tolist():
+        yield Edge(
+            of.nodes[of.source[row]], of.predicates[of.kind[row]], of.nodes[of.target[row]],
+            of.claims[row], float(of.confidence[row]),
+        )  # fmt: skip
 
 
 def _places(names: Strings, wanted: Collection[str]) -> list[int]:
