@@ -10,9 +10,11 @@ from typing import Any, Self
 from shiyi.errors import KnowledgeBaseError
 from shiyi.settings import Settings
 from shiyi.sparql.oxigraph import OxigraphStore
+from shiyi.sparql.set_aside import SetAside
 from shiyi.sparql.snapshots import Snapshot
 from shiyi.sparql.store import WritableStore
 from shiyi.sparql.writer import Writer
+from shiyi.sparql.written import any_form
 
 
 @dataclass(slots=True)
@@ -28,6 +30,7 @@ class KnowledgeBase:
     store: WritableStore
     snapshot: Snapshot | None = None
     _writer: Writer | None = field(default=None, repr=False)
+    _set_aside: SetAside | None = field(default=None, repr=False)
 
     @classmethod
     def open(cls, path: Path, write: bool = False) -> Self:
@@ -91,17 +94,33 @@ class KnowledgeBase:
         """Make a snapshot of this moment, for processes that only read."""
         if not isinstance(self.store, OxigraphStore):
             raise KnowledgeBaseError("a remote store has no snapshots; ask it through RemotePool")
+        home = self.path / "snapshots"
         if self.snapshot:
-            return Snapshot.of_folder(self.snapshot.path, self.path / "snapshots")
-        return Snapshot.of_store(self.store, self.path / "snapshots")
+            return Snapshot.of_folder(self.snapshot.path, home)
+        with self.writer.turn():
+            if not any_form(self.store.match):
+                self._let_go()
+                return Snapshot.of_store(self.store, home)
+            try:
+                self._set_aside = self._set_aside or SetAside(self.writer, self.store, home)
+                return self._set_aside.snapshot()
+            except BaseException:
+                self._let_go()
+                raise
 
     def close(self) -> None:
         """Let go of files and locks; closing twice does no harm."""
+        self._let_go()
         self.store.close()
         if self._writer:
             self._writer.close()
         if self.snapshot:
             self.snapshot.remove()
+
+    def _let_go(self) -> None:
+        if self._set_aside:
+            self._set_aside.close()
+            self._set_aside = None
 
     def __enter__(self) -> Self:
         return self

@@ -104,7 +104,7 @@ def main(memory_mib: str, rows: str, size: str) -> None:
                 store = forms = None  # a copy that is written to is open once at most
                 store = _opened(request)
                 path = request["snapshot"]
-                forms = _aside(path)
+                forms = None if request.get("writes") else _aside(path)
             limits = Limits(request.get("rows") or int(rows), request.get("bytes") or int(size))
             restorer = _restorer(store, forms, request) if forms else None
             header, body = _done(store, restorer, request, sent, limits)
