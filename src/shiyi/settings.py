@@ -207,7 +207,7 @@ class ServerSettings:
     """Where and how the server listens."""
 
     host: str = "127.0.0.1"
-    port: int = 8000
+    port: int = 8000  # 0: a free one, which the log says
     threads: int = 8
     queue: int = 64  # requests that may wait for a thread; more are told to come again (ours)
     max_body_bytes: int = 1_000_000

@@ -10,7 +10,9 @@ from shiyi.settings import Settings
 def configure(parser: argparse.ArgumentParser) -> None:
     """Say what ``shiyi serve`` takes."""
     parser.add_argument("--host", metavar="H", help="default 127.0.0.1")
-    parser.add_argument("--port", type=int, metavar="P", help="default 8000")
+    parser.add_argument(
+        "--port", type=int, metavar="P", help="default 8000; 0: a free one, which the log says"
+    )
     parser.add_argument("--read-only", action="store_true", help="take no writes")
     parser.add_argument(
         "--create-admin", metavar="NAME",
@@ -29,7 +31,7 @@ def run(args: argparse.Namespace, settings: Settings) -> int:
     chosen = replace(
         settings.server,
         host=args.host or settings.server.host,
-        port=args.port or settings.server.port,
+        port=settings.server.port if args.port is None else args.port,
     )
     serve(replace(settings, server=chosen), read_only=args.read_only)
     return 0

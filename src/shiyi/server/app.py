@@ -143,7 +143,10 @@ def _other_language() -> str:
 
 
 def serve(app: Flask, host: str, port: int, threads: int) -> None:
-    """Serve until interrupted or told to end; SettingError where the address cannot be used."""
+    """Serve until interrupted or told to end, for port 0 at a free one, which the log says.
+
+    SettingError where the address cannot be used.
+    """
     from waitress.server import create_server
 
     site: Site = app.extensions["shiyi"]
@@ -161,7 +164,11 @@ def serve(app: Flask, host: str, port: int, threads: int) -> None:
             server.channel_class = Channel
             Doorkeeper(server)
             guard.admit(app, lambda: len(server.task_dispatcher.queue), Channel.waited)
-            _LOG.info("Shiyi serves %s at http://%s:%d", site.release[:19], host, port)
+            shown = f"[{host}]" if ":" in host else host
+            _LOG.info(
+                "Shiyi serves %s at http://%s:%d", site.release[:19], shown,
+                listener.getsockname()[1],
+            )  # fmt: skip
             warm(app)
             give_back()
             settle()
@@ -174,5 +181,5 @@ def _listening(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family, backlog=1024)
-    except OSError as fault:
+    except (OSError, OverflowError) as fault:  # the latter for a number that is no port
         raise SettingError("server.port", f"cannot listen at {host}:{port} ({fault})") from fault
