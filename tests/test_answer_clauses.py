@@ -4,7 +4,9 @@ import pytest
 
 from shiyi.answering import Runtime, ask
 from shiyi.answering.clauses import in_place
+from shiyi.answering.conversation import Context, converse
 from shiyi.answering.reading import Reading, read_question
+from shiyi.answering.statements import is_question, stated
 from shiyi.linking.normalise import fold, language_of
 from shiyi.model.names import resource
 from shiyi.model.profile import Profile
@@ -46,6 +48,32 @@ def test_an_allergy_is_heard_in_the_other_script_and_across_two_spaces(runtime: 
         resource("substance-huasheng").value
         in read(runtime, "我對花生過敏，  可以吃核桃嗎").person.allergies
     )
+
+
+@pytest.mark.parametrize(
+    ("typed", "plain"),
+    [
+        ("我懷孕了，65歲，對花生過敏", "我怀孕了，65岁，对花生过敏"), ("我在餵奶  我不吃豬肉", "我在喂奶  我不吃猪肉"),
+        ("Ｉ’ｍ pregnant,  allergic to  Peanuts", "I'm pregnant, allergic to Peanuts"),
+    ],
+)  # fmt: skip
+def test_what_somebody_tells_of_themselves_is_the_same_however_it_is_typed(
+    runtime: Runtime, typed: str, plain: str
+) -> None:
+    said, expected = (stated(each, runtime.linker, runtime.facts) for each in (typed, plain))
+    assert (said.pregnant, said.lactating, said.age) == (
+        expected.pregnant, expected.lactating, expected.age,
+    )  # fmt: skip
+    assert said != Profile()
+    for one, other in ((said.allergies, expected.allergies), (said.avoids, expected.avoids)):
+        assert [*map(fold, one)] == [*map(fold, other)]
+
+
+def test_a_follow_up_is_read_in_either_script(runtime: Runtime) -> None:
+    assert is_question("可以吃嗎")
+    first = converse(runtime, "枸杞能和华法林一起吃吗", Context())
+    for said in ("那綠豆可以嗎", "那绿豆可以吗"):
+        assert "华法林" in converse(runtime, said, first.context).answer.text
 
 
 @pytest.mark.parametrize(

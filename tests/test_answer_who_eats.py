@@ -61,7 +61,7 @@ def test_an_illness_counts_for_who_is_to_eat(runtime: Runtime, question: str, co
     "words",
     [
         "我对花生过敏的妈妈想吃点心", "我有糖尿病的爸爸想吃西瓜", "我妈妈对花生过敏", "我姐怀孕了",
-        "我姐姐在吃华法林", "我闺女对花生过敏", "My cousin is pregnant", "My neighbour takes warfarin",
+        "我姐姐在吃华法林", "我媽媽對花生過敏", "我們家孩子懷孕了", "我闺女对花生过敏", "My cousin is pregnant", "My neighbour takes warfarin",
         "My niece is allergic to peanuts",
     ],
 )  # fmt: skip

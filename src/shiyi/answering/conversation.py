@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final, Self
 
+from shiyi.answering.clauses import in_place
 from shiyi.answering.leaving_out import allergens, not_eaten
 from shiyi.answering.pipeline import ask
 from shiyi.answering.roles import AILMENT, MATERIAL
@@ -178,7 +179,7 @@ def read_as(question: str, context: Context, runtime: Runtime) -> str:
         return question
     last = context.questions[-1]
     limit = runtime.settings.answer.max_question_chars
-    spoken_of = next((q for q in reversed(context.questions) if _THEM.search(q)), "")
+    spoken_of = next((q for q in reversed(context.questions) if _THEM.search(in_place(q))), "")
     if spoken_of != last and (theirs := _of_them(question, spoken_of, runtime)):
         return theirs if len(theirs) <= limit else question
     if (rest := _fragment(question)) and (filled := _exchanged(rest, last, runtime)):
@@ -192,8 +193,8 @@ def read_as(question: str, context: Context, runtime: Runtime) -> str:
 
 def _fragment(question: str) -> str:
     said = question.strip()
-    found = next((m for m in (shape.match(said) for shape in _ELLIPSIS) if m), None)
-    return found["rest"].strip() if found else ""
+    found = next((m for m in (shape.match(in_place(said)) for shape in _ELLIPSIS) if m), None)
+    return said[slice(*found.span("rest"))].strip() if found else ""
 
 
 def _role(mention: Mention, runtime: Runtime) -> str:
@@ -258,17 +259,18 @@ def _pronoun(question: str, last: str, runtime: Runtime) -> str:
         return question
     zh = language_of(question) == "zh"
     names = ("、" if zh else ", ").join(m.text for m in things[:3])
-    if word := _PRONOUN.search(question):
+    folded = in_place(question)
+    if word := _PRONOUN.search(folded):
         said = f"{names} is" if word["is"] else names
         return question[: word.start()] + said + question[word.end() :]
-    if found and _MAY.search(question):
+    if found and _MAY.search(folded):
         return f"{names}：{question}" if zh else f"{names}: {question}"
     return question
 
 
 def _of_them(question: str, earlier: str, runtime: Runtime) -> str:
     """Put the state of another before a question about them: "can she have …" after "my mother has …"."""
-    if not (earlier and _THEM.search(question)):
+    if not (earlier and _THEM.search(in_place(question))):
         return ""
     found, before = _by_role(question, runtime), _by_role(earlier, runtime)
     states = [m for role in _STATES for m in before.get(role, [])]

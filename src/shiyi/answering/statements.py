@@ -1,8 +1,10 @@
 """What a person says about themselves in passing: "怀孕了", "I take warfarin", "65岁"."""
 
 import re
+from collections.abc import Iterable
 from typing import Final
 
+from shiyi.answering.clauses import in_place
 from shiyi.answering.facts import Facts
 from shiyi.answering.heads_once import collective
 from shiyi.answering.heard import Linker
@@ -60,7 +62,7 @@ def is_question(text: str) -> bool:
     >>> is_question("怕冷，大便稀"), is_question("那绿豆呢？"), is_question("yes, pregnant")
     (False, True, False)
     """
-    return _QUESTION.search(text) is not None
+    return _QUESTION.search(in_place(text)) is not None
 
 
 def stated(text: str, linker: Linker, facts: Facts, *, reply: bool = False) -> Profile:
@@ -68,30 +70,26 @@ def stated(text: str, linker: Linker, facts: Facts, *, reply: bool = False) -> P
 
     ``reply`` takes words without "I" for the asker's own, as in a reply to what was asked back.
     """
-    if _OTHERS.search(text) or not (reply or _MINE.search(text)):
+    folded = in_place(text)
+    if _OTHERS.search(folded) or not (reply or _MINE.search(folded)):
         return Profile()
     said = affirmed(_as_read(text, linker, facts), text)
     every = in_time(said, text, facts)
     mentions = [m for m in every if m.iri and not m.negated]
     past = {m.iri for m, was in zip(every, said, strict=True) if m.negated and not was.negated}
     over = past - {m.iri for m in mentions}
-    told = [
-        _ALLERGEN_END.sub("", hit[1] or hit[2]).strip() for hit in _ALLERGY.finditer(text)
-        if not _NO.search(text[: hit.start()])
-    ]  # fmt: skip
     foods = [
         m for m in linker.link(text) if m.iri and facts.is_a(m.iri, *MATERIAL, SHIYI.FoodGroup)
     ]  # with the denied ones: 不吃 denies
-    bring_on = list(allergens_of(text, foods))
-    named = [m.text for m in bring_on if not any(t in m.text or m.text in t for t in told)]
-    allergens = list(dict.fromkeys((*told, *named)))
+    bring_on = allergens_of(text, foods)
+    allergens = _allergens(text, folded, bring_on)
     avoids = [m.text for m in not_eaten(text, foods) if m not in bring_on]
-    age = next((float(hit[1]) for hit in _AGE.finditer(text) if float(hit[1]) <= _OLDEST), None)
+    age = next((float(hit[1]) for hit in _AGE.finditer(folded) if float(hit[1]) <= _OLDEST), None)
     return Profile(
         age=age,
-        sex=next((sex for sex, said in _SEX if said.search(text)), ""),
-        pregnant=None if _WITH_CHILD in over else _said(_PREGNANT, text),
-        lactating=_said(_LACTATING, text),
+        sex=next((sex for sex, said in _SEX if said.search(folded)), ""),
+        pregnant=None if _WITH_CHILD in over else _said(_PREGNANT, folded),
+        lactating=_said(_LACTATING, folded),
         medicines=_those(text, mentions, facts, allergens),
         allergies=tuple(a for a in dict.fromkeys(allergens) if a)[:5],
         conditions=tuple(
@@ -102,6 +100,16 @@ def stated(text: str, linker: Linker, facts: Facts, *, reply: bool = False) -> P
         constitution=next((m.text for m in mentions if facts.is_a(m.iri, SHIYI.Constitution)), ""),
         avoids=tuple(dict.fromkeys(avoids))[:_MOST],
     )  # fmt: skip
+
+
+def _allergens(text: str, folded: str, linked: Iterable[Mention]) -> list[str]:
+    """List the words for what brings on an allergy: as told, and those linked that are no part of these."""
+    told = [
+        _ALLERGEN_END.sub("", text[slice(*hit.span(hit.lastindex or 0))]).strip()
+        for hit in _ALLERGY.finditer(folded) if not _NO.search(folded[: hit.start()])
+    ]  # fmt: skip
+    named = [m.text for m in linked if not any(t in m.text or m.text in t for t in told)]
+    return list(dict.fromkeys((*told, *named)))
 
 
 def _as_read(text: str, linker: Linker, facts: Facts) -> tuple[Mention, ...]:
