@@ -241,12 +241,17 @@ def _judged(
     for candidate in ordered:
         if len(judged) >= _MOST_JUDGED and free >= _ENOUGH:
             break
-        if beside and any(candidate.iri in r.end for each in together(safety, [(candidate.iri,), *beside])
-                          for r in each.records):  # fmt: skip
+        if beside and _adds_up(candidate.iri, beside, safety):
             continue
         judged.append(_judge(candidate, reading, differential, facts, safety))
         free += _is_open(judged[-1])
     return judged
+
+
+def _adds_up(iri: str, beside: Iterable[tuple[str, ...]], safety: Safety) -> bool:
+    """Tell whether a thing adds to an effect of what is taken beside it."""
+    adding = together(safety, [(iri,), *beside])
+    return any(iri in record.end for each in adding for record in each.records)
 
 
 def _supported(reading: Reading, paths: Iterable[Path], safety: Safety) -> list[Path]:

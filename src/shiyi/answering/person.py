@@ -53,14 +53,12 @@ def person_of(
         return found
 
     drugs = [*taken, *linked(profile.medicines, SHIYI.Drug, *MATERIAL)]
-    allergies = [*allergens]
-    allergies += linked(profile.allergies, *TAKEN)
+    allergies = [*allergens, *linked(profile.allergies, *TAKEN)]
     avoids = linked(profile.avoids, *TAKEN)
     prone = [resource("population-allergic").value] if allergies else []
-    typed = [profile.constitution] if profile.constitution else []
     states = [*mentioned, *linked(profile.conditions, SHIYI.Condition)]
-    states += [*linked(typed, SHIYI.Constitution), *prone]
-    states += [resource(name).value for name in life_stages(profile)]
+    states += linked(filter(None, [profile.constitution]), SHIYI.Constitution)
+    states += [*prone, *(resource(name).value for name in life_stages(profile))]
     states += [
         f.object for drug in drugs for near in facts.above(drug)
         for f in facts.of(near, SHIYI.judgedAs)

@@ -21,9 +21,8 @@ from shiyi.model.profile import Profile
 from shiyi.model.rdf import NamedNode
 from shiyi.ontology.terms import SHIYI
 
-_LOOSELY_YOUNG: Final = frozenset(
-    {"宝宝", "小宝宝", "娃", "baby", "babies"}
-)  # said of any small child
+# said of any small child
+_LOOSELY_YOUNG: Final = frozenset({"宝宝", "小宝宝", "娃", "baby", "babies"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +64,12 @@ def read_question(
     heard = hear(question, language, linker, facts)
     linked, those = heard.linked, partial(_of, heard.linked, facts)
     left_out = _left_out(question, heard, facts)
-    heeded = (*heard.allergens, *left_out)  # not what is asked about
-    drugs = [m for m in linked if facts.is_a(m.iri, SHIYI.Drug) and m not in heeded]
+    asked_about = [m for m in linked if m not in (*heard.allergens, *left_out)]
+    drugs = [m for m in asked_about if facts.is_a(m.iri, SHIYI.Drug)]
     intents = _intents(question, linked, drugs, profile, facts)
     stops = Intent.STOP in intents
     sold_as = {} if stops else preparations(drugs, linker, facts)
     taken = [m.iri for m in drugs if (not m.negated or stops) and m.iri not in sold_as]
-    asked_about = [m for m in linked if m not in heeded]
     groups = material_groups(question, heard, asked_about, sold_as, facts)
     materials = [iri for group in groups for iri in group]
     ailments = tuple(x for x in those(*AILMENT) if not facts.is_a(x, SHIYI.EmergencySign))
@@ -87,17 +85,16 @@ def read_question(
     emergencies = _emergencies(question, those(SHIYI.EmergencySign), linked, profile, facts)
     if Intent.METHOD in intents and not (materials or taken) and (ailments or constitutions):
         intents.add(Intent.ADVICE)  # how to eat with some trouble, not how to eat some food
-    known = {
-        *materials, *taken, *ailments, *constitutions, *populations, *seasons, *methods, *rules,
-        *emergencies, *aims,
-    }  # fmt: skip
+    others = {m.iri for m in linked}.difference(
+        materials, taken, ailments, constitutions, populations, seasons, methods, rules, emergencies, aims
+    )  # fmt: skip
     return Reading(
         question, language, heard.mentions, frozenset(intents), ailments,
         absent=those(*AILMENT, SHIYI.Population, negated=True),
         constitutions=constitutions, populations=populations,
         materials=tuple(materials), groups=groups, drugs=tuple(dict.fromkeys(taken)),
         aims=aims, seasons=seasons, methods=methods, rules=rules, emergencies=emergencies,
-        others=tuple(sorted({m.iri for m in linked} - known)), person=person, profile=profile,
+        others=tuple(sorted(others)), person=person, profile=profile,
         theirs=tuple(dict.fromkeys(m.iri for m in heard.theirs)),
         mine=tuple(dict.fromkeys(m.iri for m in heard.mine)), made=heard.made,
     )  # fmt: skip

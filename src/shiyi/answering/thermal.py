@@ -13,6 +13,8 @@ COLD: Final = resource("nature-cold").value
 HOT: Final = resource("nature-hot").value
 _COOLING: Final = tuple(resource(f"nature-{name}").value for name in ("cold", "cool"))
 _WARMING: Final = tuple(resource(f"nature-{name}").value for name in ("hot", "warm"))
+_ENOUGH: Final = 2  # one sign alone decides nothing
+_MOST: Final = 256  # ours: patterns looked at; signs that as many share tell hardly any apart
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,10 +133,6 @@ def _leaning(facts: Facts, signs: list[str], patterns: tuple[Pattern, ...]) -> s
     if len(cast) == 1:
         return cast.pop()
     return "" if cast else _vote(facts, [p.iri for p in patterns])
-
-
-_ENOUGH: Final = 2  # one sign alone decides nothing
-_MOST: Final = 256  # ours: patterns looked at; signs that as many share tell hardly any apart
 
 
 def _origins(facts: Facts, signs: Iterable[str]) -> list[list[str]]:

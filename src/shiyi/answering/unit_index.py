@@ -115,9 +115,7 @@ class UnitIndex:
         own += borne.difference(own)  # these have no text
         rows = sorted(range(len(own)), key=own.__getitem__)
         table = [own[each] for each in rows]
-        place_of = {
-            table[i]: i for i in range(len(table) - 1, -1, -1) if table[i] in borne
-        }  # fmt: skip
+        place_of = {table[i]: i for i in reversed(range(len(table))) if table[i] in borne}
         there = np.array([*at, *repeat(-1, len(own) - len(at))], np.int64)[rows]
         packed = Parts.of(number)
         turned = np.zeros(len(number), np.int64)
@@ -136,8 +134,7 @@ class UnitIndex:
             np.zeros(0, np.uint32),
             None if embedder is None else partial(Summed.of_parts, embedder, packed, sums),
         )  # fmt: skip
-        made.__dict__["common"] = made._too_common()
-        return made
+        return replace(made, common=made._too_common())
 
     def write(self, folder: Path, release: str, model: str) -> Path:
         """Write what :meth:`open` opens."""

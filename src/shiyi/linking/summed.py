@@ -154,7 +154,7 @@ class Sums:
         for _, rows, columns in self._groups():
             if (
                 columns.size < _FEW
-            ):  # the long ones, one after the other, would take most of the time
+            ):  # one after the other, the long ones would take most of the time
                 few.append((rows, table.take(columns, axis=0).sum(axis=0)))
                 continue
             for at in range(0, len(rows), _ROWS):

@@ -71,12 +71,11 @@ class _Reading:
 def plan_of(text: str, base: str, own_graphs: bool = False) -> Plan:
     """Read which patterns bind the variables of a query that the engine has read before.
 
-    An empty plan where rdflib cannot read it, or only slowly. With ``own_graphs`` its data set is not the store's.
+    An empty plan where rdflib cannot read it, or only slowly. With ``own_graphs`` its data set is
+    not the store's.
     """
-    escaped = (
-        "\\u" in text or "\\U" in text
-    )  # which rdflib takes for what they stand for, even quotes
-    if escaped or len(text) > _LONGEST:
+    # rdflib takes escapes for what they stand for, even quotes
+    if "\\u" in text or "\\U" in text or len(text) > _LONGEST:
         return Plan()
     with _Reading():
         return _read(text, base, own_graphs)

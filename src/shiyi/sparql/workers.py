@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from operator import itemgetter
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from shiyi.errors import KnowledgeBaseError
@@ -175,12 +174,7 @@ class QueryPool:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        fault: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *fault: object) -> None:
         self.close()
 
     def _with_services(self, text: str, seconds: float) -> tuple[str, float]:
