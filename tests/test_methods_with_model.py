@@ -147,13 +147,13 @@ def test_memory_is_labelled_in_every_sentence_and_cites_nothing(
     endpoint: Endpoint, runtime: Runtime
 ) -> None:
     model = scripted(endpoint, answer_from_memory={"sentences": [
-        "百合常用来安神。", "每天吃15克。", "完全安全，放心吃。", "可以停药。", "Lily bulb is calming.", 7,
+        "百合常用来安神。", "每天吃15克。", "完全安全，放心吃。", "可以停药。", "可以停藥。", "每天①碗百合。", "Lily bulb is calming.", 7,
     ]})  # fmt: skip
     answer = ask(runtime, ADVICE, method="none", model=model)
     assert [s.text for s in answer.sentences if "百合" in s.text] == [
         "【模型记忆，未经知识库核对】百合常用来安神。"
     ]
-    for wrong in ("15", "放心", "停药", "calming"):
+    for wrong in ("15", "放心", "停药", "停藥", "①", "calming"):
         assert wrong not in answer.text
     assert answer.citations == ()
     assert answer.model == "scripted"

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from shiyi.answering.heard import Linker
 from shiyi.answering.methods.consulting import consulted
+from shiyi.answering.sentence_check import unhidden
 from shiyi.model.answer import Answer, Sentence
 from shiyi.prompts.chat import ChatModel
 
@@ -64,4 +65,4 @@ def _sentences(said: Mapping[str, Any] | None) -> list[str]:
 
 def _may_stand(text: str, *, zh: bool) -> bool:
     whole = bool(text) and len(text) <= _LONGEST and "\n" not in text
-    return whole and bool(_CJK.search(text)) == zh and not _NEVER.search(text)
+    return whole and bool(_CJK.search(text)) == zh and not _NEVER.search(unhidden(text))

@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterable
 from typing import Final, Protocol
 
-from shiyi.model.answer import Answer, Citation
+from shiyi.linking.normalise import fold
+from shiyi.model.answer import Answer, Citation, Named
 from shiyi.model.mention import Mention
 from shiyi.ontology.vocabulary import Schema
 
@@ -78,9 +79,18 @@ def check(text: str, cited: Iterable[Citation], answer: Answer, linker: Linker) 
         return "holds markup or an address"
     if not _is_spoken(text, answer.language):
         return "is in another language"
-    if _NEVER.search(text):
+    if _NEVER.search(unhidden(text)):
         return "promises safety, diagnoses or changes a medicine"
-    return _unstated(text, cited) or _uncovered(text, cited, answer, linker)
+    return _unstated(unhidden(text), cited) or _uncovered(text, cited, answer, linker)
+
+
+def unhidden(text: str) -> str:
+    """Give a text, and again as it is folded: no script, width or mark hides a word from a pattern.
+
+    >>> "停药" in unhidden("可以停藥"), "safe" in unhidden("ｓａ\u200bｆｅ")
+    (True, True)
+    """
+    return f"{text} .\n{fold(text)}"  # no pattern goes on past the full stop
 
 
 def _is_spoken(text: str, language: str) -> bool:
@@ -117,13 +127,18 @@ def _harms() -> frozenset[str]:
 
 def _foreign_numbers(text: str, cited: tuple[Citation, ...]) -> str:
     allowed = " ".join(
-        (f"{c.confidence:.2f} {c.object.label} {c.object.iri} {c.subject.label} "
+        (f"{c.confidence:.2f} {_text(c.object)} {c.subject.label} "
          + " ".join(value for e in c.evidence for _, value in e.qualifiers))
         for c in cited
     )  # fmt: skip
-    known = set(_NUMBER.findall(allowed))
+    known = set(_NUMBER.findall(unhidden(allowed)))
     written = {hit[0] for hit in _WRITTEN_NUMBER.finditer(text) if hit[0] not in allowed}
     return ", ".join(sorted((set(_NUMBER.findall(text)) - known) | written))
+
+
+def _text(thing: Named) -> str:
+    """Give the whole text that a claim states, else the name of a concept: an IRI states no number."""
+    return thing.iri if thing.iri.startswith(thing.label) else thing.label
 
 
 def _uncovered(text: str, cited: tuple[Citation, ...], answer: Answer, linker: Linker) -> str:
@@ -137,7 +152,8 @@ def _uncovered(text: str, cited: tuple[Citation, ...], answer: Answer, linker: L
     named = {m.iri for m in mentions}
     if not named & ends and not any(label.lower() in text.lower() for label in labels):
         return "names nothing its claims speak of"
-    asserts = bool(_GOOD.search(text) or _MEETING.search(text) or _CARE.search(text))
+    said = unhidden(text)
+    asserts = bool(_GOOD.search(said) or _MEETING.search(said) or _CARE.search(said))
     asked = set() if asserts else {m.iri for m in answer.linked if m.iri}
     told = " ".join(value for c in cited for e in c.evidence for _, value in e.qualifiers).lower()
     for mention in mentions:
