@@ -23,11 +23,8 @@ _OTHERS: Final = 3  # groups of other relations beside those asked for
 _TOGETHER: Final = 5
 _LOOKED_AT: Final = 60
 _BESIDE: Final = frozenset({SHIYI.confusedWith, SHIYI.derivedFromOrganism, SHIYI.usesPart})
-_GROUPING: Final = (
-    SHIYI.hasFoodGroup,
-    SHIYI.excludesFoodGroup,
-    SHIYI.judgedAs,
-)  # told where it is asked for
+# told where it is asked for
+_GROUPING: Final = (SHIYI.hasFoodGroup, SHIYI.excludesFoodGroup, SHIYI.judgedAs)
 _WORDS: Final[Mapping[str, tuple[str, str]]] = {
     "nothing": ("食医知识库中没有检索到与此相关的记载。",
                 "The Shiyi knowledge base holds nothing that was found for this."),

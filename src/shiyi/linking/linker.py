@@ -176,9 +176,7 @@ def write_index(
     """Write the label index and its vectors below a generation's folder; give the index."""
     folder = _index_folder(folder)
     LabelIndex.from_store(store, release).save(folder)
-    index = LabelIndex.load(
-        folder, release
-    )  # of millions of labels none lies in memory from here on
+    index = LabelIndex.load(folder, release)  # of millions of labels none lies in memory then
     write_names(index, folder)
     if (chosen := model or embedder.shipped()) is not None:
         made = LabelVectors.of(index, chosen)

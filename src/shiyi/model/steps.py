@@ -84,8 +84,8 @@ class Steps:
         firsts = self.bounds[groups]
         sizes = self.bounds[groups + 1] - firsts
         last, summed = _summed(self.held[ranges(firsts, sizes)])
-        firsts = np.cumsum(sizes) - sizes
-        before = np.concatenate([[0], summed])[firsts]  # what the groups before come to
+        starts = np.cumsum(sizes) - sizes
+        before = np.concatenate([[0], summed])[starts]  # what the groups before come to
         found: Ints = (summed - np.repeat(before, sizes))[last].astype(np.int32) - 1
         return found
 

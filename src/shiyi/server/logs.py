@@ -14,9 +14,8 @@ from typing_extensions import override
 from shiyi.errors import SettingError
 
 FORMS: Final = ("text", "json")
-_UNPRINTABLE: Final = re.compile(
-    r"[\x00-\x1f\x7f-\x9f\u2028\u2029]"
-)  # some begin a line of their own
+# some begin a line of their own
+_UNPRINTABLE: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _OWN: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime"}
 
 

@@ -80,9 +80,8 @@ def _warm(app: Flask, wait: Callable[[], None]) -> None:
     with ThreadPoolExecutor(len(workers) or 1) as pool:  # each opens the base for its first query
         list(pool.map(lambda number: _ask(app, number), workers))
     wait()
-    site.link(
-        "qwxz 枳枸芪"
-    )  # to guess at Latin letters and at characters: vectors, and how each is spoken
+    # to guess at Latin letters and at characters: vectors, and how each is spoken
+    site.link("qwxz 枳枸芪")
     for page in _PAGES:
         for language in LANGUAGES:
             wait()
