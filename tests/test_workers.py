@@ -127,6 +127,20 @@ def test_a_query_past_its_time_is_stopped_and_the_next_is_answered(pool: QueryPo
     assert pool.query(FreeQuery(EVERYTHING)).rows == 2000
 
 
+def test_a_worker_is_replaced_where_the_machine_has_no_thread_for_it(
+    shared_kb: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with KnowledgeBase.open(shared_kb) as kb, QueryPool(kb, replace(LIMITS, workers=1)) as pool:
+        with monkeypatch.context() as full:
+            full.setattr(threading.Thread, "start", refuse)
+            with pytest.raises(QueryLimitError, match="longer"):
+                pool.query(FreeQuery("SELECT * { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i }", timeout=0.1))
+        assert pool.query(FreeQuery("ASK {}")).rows == 1
+
+
 @pytest.mark.parametrize("seconds", [0.0, -1.0, float("nan")])
 def test_a_timeout_is_above_nothing(pool: QueryPool, seconds: float) -> None:
     with pytest.raises(UsageError):

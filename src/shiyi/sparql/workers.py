@@ -238,7 +238,11 @@ class QueryPool:
             if worker.lives:
                 self._turns.put(worker)
             else:  # whoever asked need not wait until there is another
-                threading.Thread(target=self._revive, args=(worker,), daemon=True).start()
+                reviver = threading.Thread(target=self._revive, args=(worker,), daemon=True)
+                try:
+                    reviver.start()
+                except RuntimeError:  # no thread now
+                    self._revive(worker)
 
     def _dead(self, worker: _Worker, shared: Shared, why: str) -> None:
         TALLY.add("worker_kills", why)
