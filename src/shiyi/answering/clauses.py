@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from typing import Final
 
 from shiyi.linking.normalise import normalise
-from shiyi.model.mention import Mention
 
 CLAUSE_END: Final = r"[。！？；，,.?!;\n]"
 _ENDS: Final = re.compile(rf"{CLAUSE_END}|\b(?:and|but) (?=i(?:'m|'ve)? )")
@@ -40,9 +39,9 @@ def clauses(text: str) -> list[tuple[int, int]]:
     return list(itertools.pairwise([0, *ends, len(text)]))
 
 
-def clause_of(text: str, mention: Mention) -> tuple[int, int]:
-    """Give where the clause that a mention begins in begins and ends."""
-    return next(c for c in reversed(clauses(text)) if c[0] <= mention.start)
+def clause_at(text: str, place: int) -> tuple[int, int]:
+    """Give where the clause that holds a place of a folded text begins and ends."""
+    return next(clause for clause in reversed(clauses(text)) if clause[0] <= place)
 
 
 def blanked(text: str, spans: Iterable[tuple[int, int]]) -> str:

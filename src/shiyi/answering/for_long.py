@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Final
 
-from shiyi.answering.clauses import clauses, in_place
+from shiyi.answering.clauses import clause_at, in_place
 from shiyi.answering.draft import Piece, Section
 from shiyi.answering.facts import Fact
 from shiyi.answering.parts import Desk, Part
@@ -52,7 +52,7 @@ def asks_for_long(reading: Reading) -> bool:
     named = [m for m in reading.mentions if m.iri in theirs or m.iri in reading.materials]
     text = in_place(reading.question)
     for found in _ASKED.finditer(text):
-        first, last = next(c for c in reversed(clauses(text)) if c[0] <= found.start())
+        first, last = clause_at(text, found.start())
         clause = [m for m in named if first <= m.start < max(last, found.end())]
         before = [m for m in reversed(clause) if m.start < found.start()]
         after = [m for m in clause if m.start >= found.start()]

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
-from shiyi.answering.clauses import clause_of, clauses, in_place
+from shiyi.answering.clauses import clause_at, clauses, in_place
 from shiyi.answering.facts import Facts
 from shiyi.model.mention import Mention
 from shiyi.model.names import resource
@@ -113,7 +113,7 @@ def affirmed(mentions: Iterable[Mention], question: str) -> tuple[Mention, ...]:
 
 
 def _is_so(mention: Mention, text: str) -> bool:
-    start, end = clause_of(text, mention)
+    start, end = clause_at(text, mention.start)
     before = text[start : mention.start]
     if _DENIED_TWICE.search(before) or _NOT_OVER.search(before):
         return True
@@ -132,7 +132,7 @@ def in_time(mentions: Iterable[Mention], question: str, facts: Facts) -> tuple[M
 
 
 def _timed(mention: Mention, text: str, facts: Facts) -> Mention:
-    start, end = clause_of(text, mention)
+    start, end = clause_at(text, mention.start)
     before, after = text[start : mention.start], text[mention.end : end]
     clause = text[start:end]
     over = mention.iri == _NURSING and _WEANED.search(before) and not _NOT_OVER.search(before)
@@ -171,7 +171,7 @@ def of_others(
     return tuple(
         m for m in every
         if (m in allergens or facts.is_a(m.iri, SHIYI.Condition, SHIYI.Drug))
-        and (clause := clause_of(text, m)) != asked and _is_theirs(text, m, clause)
+        and (clause := clause_at(text, m.start)) != asked and _is_theirs(text, m, clause)
         and not facts.is_a(m.iri, SHIYI.EmergencySign)
     )  # fmt: skip
 
@@ -204,7 +204,7 @@ def of_asker(
     return tuple(
         m for m in every
         if (m in allergens or facts.is_a(m.iri, SHIYI.Condition, SHIYI.Drug))
-        and (clause := clause_of(text, m)) != asked
+        and (clause := clause_at(text, m.start)) != asked
         and (said := text[clause[0] : clause[1]])
         and _ALSO_MINE.search(said) and not _KIN.search(said)
         and not facts.is_a(m.iri, SHIYI.EmergencySign)
