@@ -41,6 +41,24 @@ def test_a_question_says_the_same_where_folding_changes_its_length(
     ] == words
 
 
+@pytest.mark.parametrize(
+    ("simplified", "traditional"),
+    [
+        ("当归的归经是什么？", "當歸的歸經是什麼？"), ("我对花生过敏，便秘吃什么", "我對花生過敏，便秘吃什麼"),
+        ("术后能喝鸡汤吗", "術後能喝雞湯嗎"), ("夏天喝什么茶清热", "夏天喝什麼茶清熱"),
+        ("胸口像压了块石头，喘不上气，吃什么", "胸口像壓了塊石頭，喘不上氣，吃什麼"),
+        ("我儿子8个月大，能吃蜂蜜吗", "我兒子8個月大，能吃蜂蜜嗎"), ("高血压能停药吗", "高血壓能停藥嗎"),
+        ("血压有点低，能喝人参汤吗", "血壓有點低，能喝人參湯嗎"), ("维生素B6和12能一起吃吗", "維生素B6和12能一起吃嗎"),
+    ],
+)  # fmt: skip
+def test_an_answer_is_the_same_in_either_script(
+    runtime: Runtime, simplified: str, traditional: str
+) -> None:
+    one, other = (ask(runtime, each) for each in (simplified, traditional))
+    assert fold(one.text) == fold(other.text)
+    assert [w.claims for w in one.warnings] == [w.claims for w in other.warnings]
+
+
 def test_an_allergy_is_heard_in_the_other_script_and_across_two_spaces(runtime: Runtime) -> None:
     answer = ask(runtime, "我對花生過敏，  可以吃花生嗎")
     assert "contraindicated" in {w.severity for w in answer.warnings}
