@@ -1,5 +1,6 @@
 """Hostile texts of our own making: each class of trouble, in each wrapping; the same ones every time."""
 
+from functools import cache
 from itertools import product
 
 ENDINGS = (
@@ -30,16 +31,37 @@ NAMES = (
 )  # fmt: skip
 
 
+ELEMENTS = (
+    "img", "svg", "body", "video", "audio", "iframe", "object", "embed", "details", "marquee", "input", "form", "select",
+    "textarea", "style", "link", "meta", "base", "math", "table", "a", "button", "template", "noscript", "xss",
+)  # fmt: skip
+EVENTS = (
+    "onerror", "onload", "onclick", "onmouseover", "onfocus", "ontoggle", "onstart", "onpointerenter", "onanimationend",
+    "onbegin", "OnErRoR", "on\nerror", "on\x00load",
+)  # fmt: skip
+WRITTEN = (
+    "<{0} {1}=alert(1)>", '<{0} src=x {1}="alert(1)">', "<{0}/{1}='alert(1)'/>", '"><{0} {1}=alert`1`>', "'><{0}\t{1}=alert(1) x=",
+    "</title><{0} {1}=alert(1)>", "</script><{0} {1}=alert(1)//", "--><{0} {1}=alert(1)>", "]]><{0} {1}=alert(1)>",
+    "＜{0} {1}=alert(1)＞", "&lt;{0} {1}=alert(1)&gt;", "%3C{0}%20{1}=alert(1)%3E", "+ADw-{0} {1}=alert(1)+AD4-",
+    "<<{0} {1}=alert(1)//<", "<{0} {1}=&#97;lert(1)>", "<{0} {1}=\\u0061lert(1)>", "` {1}=alert(1) <{0}", "\u2028<{0} {1}=alert(1)>",
+)  # fmt: skip
+BROKEN = ("%s", "[x]", "a>b", "x y")  # with one of our namespaces in front no IRI
+PLACES = ("https://w3id.org/shiyi/id/", "https://w3id.org/shiyi/vocab#", "http://e.org/", "urn:x:")
+
+
+@cache
 def texts() -> tuple[str, ...]:
     """Give every text, each once."""
     wrapped = [ending + payload for ending, payload in product(ENDINGS, PAYLOADS)]
     around = [f"goji{name}枸杞" for name in (*LETTERS, *CONTROLS)]
-    return tuple(
-        dict.fromkeys((*wrapped, *PAYLOADS, *ENDINGS[1:], *LETTERS, *CONTROLS, *NAMES, *around))
-    )
+    named = [place + payload for place, payload in product(PLACES, (*PAYLOADS, *ENDINGS))]
+    marked = [each.format(*pair) for each in WRITTEN for pair in product(ELEMENTS, EVENTS)]
+    return tuple(dict.fromkeys((
+        *wrapped, *PAYLOADS, *ENDINGS[1:], *LETTERS, *CONTROLS, *NAMES, *around, *named, *marked, *BROKEN,
+    )))  # fmt: skip
 
 
 def sample(start: int, count: int) -> list[str]:
     """Give some of them, others for each start; strides are coprime to their number."""
     every = texts()
-    return [every[(start * 97 + at * 389) % len(every)] for at in range(count)]
+    return [every[(start * 97 + at * 2389) % len(every)] for at in range(count)]

@@ -1,22 +1,27 @@
 """Hostile labels, notes and IRIs in a real browser: no script of theirs runs, no rule is broken."""
 
+import os
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote
 
 import pytest
 
-from shiyi.model.names import resource
+from shiyi.model.names import ID, resource
 from shiyi.model.rdf import Literal, NamedNode, Quad
 from shiyi.ontology.terms import RDF, RDFS, SHIYI, SKOS
+from tests import hostile_base
 from tests.browsing import chromium
 from tests.desk_site import served
-from tests.hostile_texts import PAYLOADS
+from tests.hostile_base import TOGETHER, quoting
+from tests.hostile_texts import PAYLOADS, texts
 
 pytestmark = pytest.mark.browser
 pytest.importorskip("selenium", reason="selenium is not installed")
 SIGNS = ("alert", "script", "onerror", "javascript:", "{{", "<")
 CHOSEN = [each for each in PAYLOADS if any(sign in each for sign in SIGNS)]
+NIGHTLY = bool(os.environ.get("SHIYI_NIGHTLY"))
+MANY = [each for each in texts() if "<" in each or "alert" in each][:: 1 if NIGHTLY else 5]
 WATCH = """
 window.ran = []; window.alert = function (x) { window.ran.push('alert ' + x); };
 document.addEventListener('securitypolicyviolation', function (e) { window.ran.push('policy ' + e.blockedURI); });
@@ -34,6 +39,7 @@ def planted() -> Iterator[Quad]:
         yield Quad(node, SHIYI.latinName, Literal(text))
         for scheme in ("javascript:alert(1)", "data:text/html,<script>alert(1)</script>"):
             yield Quad(node, SKOS.exactMatch, NamedNode(quote(scheme, safe=":,/()")))
+    yield from hostile_base.planted(MANY)
 
 
 @pytest.fixture(scope="module")
@@ -57,11 +63,18 @@ def test_no_label_note_or_link_runs(driver: Any, address: str) -> None:
     pages += [
         f"/sparql?query={quote('SELECT ?n { ?s <http://www.w3.org/2004/02/skos/core#prefLabel> ?n } LIMIT 60')}"
     ]
+    pages += [f"/page/food-many-{at}" for at in range(0, len(MANY), TOGETHER)]
+    claims = [quoting(resource("food-many-0"), text) for text in MANY[:TOGETHER:9]]
+    for claim in claims:
+        pages += [f"/page/{each.value.removeprefix(ID)}"
+                  for each in (claim.iri, claim.evidence[0].source.iri)]  # fmt: skip
     looked = 0
     for page in pages:
         driver.get(address + page)
         ran = driver.execute_script("return window.ran")
         assert ran == [], (page, ran)
+        if "food-many" in page:  # names, notes and quotes are all there to be seen
+            assert driver.page_source.count("lert") > TOGETHER // 5, page
         links = driver.execute_script(
             "return [...document.querySelectorAll('a[href],form[action],iframe,object,embed')]"
             ".map(e => e.href || e.action || e.tagName)"

@@ -103,7 +103,9 @@ class UnitIndex:
         numbers, counts = array("i"), array("i")
         own, at, others = list[str](), array("i"), dict[int, Unit]()
         for place, unit in enumerate(units):
-            parts = unit.parts or (unit.text,)
+            parts = [
+                each.replace("\0", "\ufffd") for each in unit.parts or (unit.text,)
+            ]  # as packed
             numbers.extend(number.setdefault(each, len(number)) for each in parts)
             counts.append(len(parts))
             if unit.kind == CLAIM:

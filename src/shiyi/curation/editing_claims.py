@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from shiyi.curation.ledger import REJECTED
+from shiyi.curation.ledger import named as node_of
 from shiyi.ingest.gate import CANDIDATES, QUARANTINE
 from shiyi.model.claim import Checked, Claim, Evidence, Polarity, Source, Status, Tier
 from shiyi.model.confidence import Confidence
@@ -130,7 +131,7 @@ def named(store: QuadStore, words: str, kinds: tuple[str, ...] = ()) -> list[str
         found = [resource(words).value]
     else:
         found = []
-    found = [each for each in found if any(store.match(NamedNode(each), RDF.type, SKOS.Concept))]
+    found = [each for each in found if any(store.match(node_of(each), RDF.type, SKOS.Concept))]
     return found or [
         each for each in _labelled(store, words)
         if not kinds or classes_of(store, each) & frozenset(kinds)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from shiyi.curation.changes import Edit
+from shiyi.curation.ledger import named
 from shiyi.curation.mappings_sssom import MappingSet, Row
 from shiyi.errors import FormatError, UsageError
 from shiyi.ingest.mappings import (
@@ -76,7 +77,7 @@ def waiting(
         raise FormatError("status of mappings", status, _STATUSES)
     wanted: NamedNode = getattr(SHIYI, status)
     if about:
-        nodes = (q.subject for q in store.match(None, DCTERMS.subject, NamedNode(about), MAPPINGS))
+        nodes = (q.subject for q in store.match(None, DCTERMS.subject, named(about), MAPPINGS))
     else:
         nodes = (q.subject for q in store.match(None, SHIYI.status, wanted, MAPPINGS))
     found = (read_mapping(store, node) for node in nodes if isinstance(node, NamedNode))
@@ -134,7 +135,7 @@ def exported(store: QuadStore, status: str = "accepted", mapping_set: str = "") 
     rows = tuple(sorted((each.row for each in found), key=lambda row: row.cells))
     if not mapping_set:
         return MappingSet(rows)
-    heads = store.match(NamedNode(mapping_set), _HEAD, None, MAPPINGS)
+    heads = store.match(named(mapping_set), _HEAD, None, MAPPINGS)
     head = next((text(quad.object) for quad in heads), "")
     return MappingSet(rows, tuple(head.split("\n")) if head else ())
 

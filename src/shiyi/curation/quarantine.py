@@ -11,7 +11,7 @@ from itertools import islice
 
 from shiyi.curation.changes import Edit
 from shiyi.curation.editing_claims import StoredClaim, passage_text, quads_of, stored_claim
-from shiyi.curation.ledger import REJECTED
+from shiyi.curation.ledger import REJECTED, named
 from shiyi.errors import UsageError
 from shiyi.ingest.gate import QUARANTINE
 from shiyi.model.names import VOCAB
@@ -99,7 +99,7 @@ def rejected(store: QuadStore, iri: str, reason: str, version: str = "", key: st
 
 def _names(store: QuadStore, relation: str, reason: str) -> Iterator[str]:
     if relation:
-        pattern = store.match(None, RDF.predicate, NamedNode(VOCAB + relation), QUARANTINE)
+        pattern = store.match(None, RDF.predicate, named(VOCAB + relation), QUARANTINE)
     else:
         pattern = store.match(None, RDF.type, SHIYI.Claim, QUARANTINE)
     for quad in pattern:

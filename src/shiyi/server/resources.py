@@ -41,7 +41,6 @@ _SCHEMA_ORG: Final = {
 }  # fmt: skip
 _LICENCE: Final = "https://creativecommons.org/licenses/by/4.0/"
 _REFERRED: Final = 50  # statements about others shown on a plain page
-_ILLEGAL: Final = frozenset('<>"{}|\\^` \t\r\n')
 
 
 def resources(site: Site, kept: Kept) -> Blueprint:
@@ -96,9 +95,12 @@ def known(site: Site, name: str) -> NamedNode:
 
     What was merged into another resource leads there by 301, what was split to its parts by 300.
     """
-    if not name or _ILLEGAL & set(name) or not name.isprintable():
+    try:
+        node = NamedNode(ID + name)
+    except ValueError:
+        node = None
+    if node is None or not name or not name.isprintable():
         raise NotFound("no resource has such a name")
-    node = NamedNode(ID + name)
     if is_hidden(site, node):
         raise UnavailableForLegalReasons(
             f"the licence of its source forbids passing {node.value} on"

@@ -147,7 +147,10 @@ def _named(reader: Reader, claims: tuple[str, ...]) -> tuple[Thing, ...]:
 
 
 def _ours(iri: str) -> bool:
-    return iri.startswith(ID) and iri.isprintable() and not set(iri) & set('<>"{}|\\^` ')
+    try:
+        return NamedNode(iri).value.startswith(ID)
+    except ValueError:
+        return False
 
 
 def answers_citing(

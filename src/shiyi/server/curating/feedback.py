@@ -11,6 +11,7 @@ from werkzeug.exceptions import NotFound, TooManyRequests
 from werkzeug.wrappers import Response as BaseResponse
 
 from shiyi.curation import feedback
+from shiyi.curation.ledger import named
 from shiyi.curation.roles import Right
 from shiyi.errors import UsageError
 from shiyi.model.names import ID
@@ -122,8 +123,10 @@ def feedback_routes(site: Site, kept: Kept, curation: Curation) -> Blueprint:
 
 def _about(site: Site, name: str) -> NamedNode:
     iri = name if name.startswith(ID) else ID + name
-    if len(iri) > 300 or not iri.isprintable() or set(iri) & set('<>"{}|\\^` '):
-        raise NotFound("nothing has such a name")
+    try:
+        node = named(iri)
+    except UsageError as fault:
+        raise NotFound("nothing has such a name") from fault
     if iri == ID or not feedback.is_known(site.store, iri):
         raise NotFound("there is nothing of that name to report on")
-    return NamedNode(iri)
+    return node

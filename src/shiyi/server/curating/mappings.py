@@ -63,7 +63,7 @@ def mapping_routes(site: Site, kept: Kept, curation: Curation) -> Blueprint:
     def desk() -> str:
         page = count_field("page", request.args.get("page"), 1, 100_000) or 1
         status, about = request.args.get("status", "candidate"), request.args.get("about", "")
-        iri = ID + about if about and about.isprintable() and " " not in about else ""
+        iri = ID + about if about else ""
         found = mappings.waiting(store, status, (page - 1) * SHOWN, SHOWN + 1, iri)
         reader = kept.reader(chosen_language())
         return render_template(
