@@ -2,7 +2,10 @@
 
 import itertools
 import os
+import shutil
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +20,7 @@ from shiyi.server.site import Site
 from shiyi.server.tokens import Tokens
 from shiyi.settings import Settings
 from tests.canary import Canary
+from tests.curation_base import build
 
 COUNT = int(os.environ.get("SHIYI_SSRF", "400" if os.environ.get("SHIYI_NIGHTLY") else "64"))
 HOSTS = ("127.0.0.1:{0}", "localhost:{0}", "0.0.0.0:{0}", "2130706433:{0}", "0x7f000001:{0}", "127.1:{0}",
@@ -133,3 +137,26 @@ def test_no_prose_makes_a_connection(
             assert client.post("/api/ask", json=body).status_code in {200, 400, 413, 422, 503}
         assert client.post("/api/link", json={"text": address}).status_code == 200
     assert canary.visits == 0
+
+
+COMMANDS = (
+    ("ask", "Can I take goji with warfarin?"), ("link", "枸杞和华法林"), ("query", "{query}"), ("doctor",), ("doctor", "--scrub"),
+    ("export", "-o", "{out}/all.nq"), ("index",), ("reason", "pagerank"), ("review", "queue"),
+    ("token", "add", "me"), ("backup", "-o", "{out}/backup"), ("restore", "{out}/backup", "--check"),
+)  # fmt: skip
+
+
+def test_no_command_needs_a_network(tmp_path: Path) -> None:
+    """Each runs, with its workers, in a network of its own that has no other machine in it."""
+    alone = ["unshare", "--map-root-user", "--net", "--"]
+    if shutil.which(alone[0]) is None or subprocess.run([*alone, "true"], check=False).returncode:  # noqa: S603 - a program of the system
+        pytest.skip("there is no unshare, or it may not be used here")
+    kb, query = build(tmp_path / "kb"), tmp_path / "one.rq"
+    query.write_text("SELECT * { ?s ?p ?o } LIMIT 3", "utf-8")
+    for words in COMMANDS:
+        said = [each.format(query=query, out=tmp_path) for each in words]
+        done = subprocess.run(  # noqa: S603 - our own interpreter
+            [*alone, sys.executable, "-m", "shiyi", "--kb", str(kb), *said],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, (said, done.stdout, done.stderr)
