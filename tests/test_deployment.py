@@ -186,6 +186,25 @@ def test_who_is_told_to_go_and_stays_keeps_nobody_waiting(readers: tuple[str, in
             assert get(f"{readers[0]}{ASK}")[0] == 200
 
 
+def test_who_says_nothing_or_half_a_head_holds_no_thread(readers: tuple[str, int]) -> None:
+    begun = f"GET {ASK} HTTP/1.1\r\nHost: a\r\nX-Slow: ".encode()
+    with ExitStack() as kept:
+        slow = [kept.enter_context(line_to(readers)) for _ in range(60)]
+        for line in slow[::2]:
+            line.sendall(begun)
+        for _ in range(20):
+            assert get(f"{readers[0]}{ASK}")[0] == 200
+        for line in slow[1::2]:
+            line.sendall(begun)
+        for line in slow:
+            line.settimeout(0.05)
+            with pytest.raises(TimeoutError):
+                line.recv(1)
+            line.settimeout(20)
+            line.sendall(b"1\r\n\r\n")
+            assert read(line, b"\r\n\r\n").startswith(b"HTTP/1.1 200")
+
+
 @pytest.mark.parametrize(("proxies", "believed"), [(0, False), (1, True)])
 def test_a_proxy_is_believed_only_where_settings_say_there_is_one(
     small_kb: Path, proxies: int, believed: bool

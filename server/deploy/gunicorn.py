@@ -10,12 +10,15 @@ import random
 import sys
 from typing import Any
 
+from shiyi.server.patience import places
+
 wsgi_app = "wsgi:app"
 chdir = "server"
 bind = os.environ.get("SHIYI_BIND", "127.0.0.1:8001")
 workers = int(os.environ.get("SHIYI_PROCESSES", "2"))
 worker_class = "shiyi.server.reader_process.ReaderProcess"
 threads = 8
+worker_connections = threads + places()  # what the descriptors allow, as of `shiyi serve`
 timeout = 90  # above the longest query (30 s) and the longest answer of a model (60 s)
 graceful_timeout = 60
 keepalive = 75  # above the 60 s of the proxy: else a line closes just as a request comes

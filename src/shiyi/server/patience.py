@@ -12,7 +12,7 @@ from typing import Any, Final
 
 MOST: Final = 512  # connections; a quarter of the descriptors where those are fewer
 _EVERY: Final = 0.5  # seconds between looks
-_CROWDED: Final = 0.75  # share of the places, beyond which patience is short
+CROWDED: Final = 0.75  # share of the places, beyond which patience is short
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Doorkeeper:
         """Let go who took too long at ``now``; give how many."""
         server, gone = self._server, 0
         channels = list(server.active_channels.values())
-        crowded = len(channels) > _CROWDED * server.adj.connection_limit
+        crowded = len(channels) > CROWDED * server.adj.connection_limit
         allowed = SHORT if crowded else CALM
         seen: dict[Any, tuple[object, float]] = {}
         for channel in channels:

@@ -3,10 +3,13 @@
 gunicorn's own has its main thread take each connection back from the thread that answered, put it
 among those it waits for, and see a client off that is told to leave, for up to two seconds. Here a
 thread does that; the system tells the main thread of the next request (epoll(7), EPOLLONESHOT).
+Nor does a thread wait for a client that says nothing, or half the head of a request: it takes what
+came, and the connection waits among the others until the rest does.
 """
 
 import select
 import selectors
+import socket
 import threading
 import time
 from collections.abc import Callable
@@ -20,10 +23,15 @@ from gunicorn.http import wsgi
 from gunicorn.workers.gthread import TConn, ThreadWorker
 from typing_extensions import override
 
+from shiyi.server.patience import CALM, CROWDED, SHORT
+
 _AT_ONCE: Final = 64  # requests handed out before others of the main thread's duties
 _OFTEN: Final = 1.0  # seconds between looks for connections that are silent for too long
 _COPIED: Final = 1 << 16  # bytes of a part that goes with the head
 _LINGERS: Final = 0.2  # seconds for a client that is told to go to do so
+_ASKED: Final = 8192  # bytes read at once
+_LONGEST: Final = 1 << 16  # bytes of a head
+_END: Final = b"\r\n\r\n"
 _WAITS: Final = select.EPOLLIN | select.EPOLLONESHOT
 
 
@@ -145,7 +153,10 @@ class ReaderProcess(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
 
     @override
     def enqueue_req(self, conn: TConn) -> None:
-        self.tpool.put(conn)
+        if conn.initialized:
+            self.tpool.put(conn)
+        else:  # it is new
+            self._keep(conn, time.monotonic() + CALM.head)
 
     def _hand_out(self, lines: Any) -> None:
         for descriptor, _ in lines.poll(0, _AT_ONCE):
@@ -154,12 +165,15 @@ class ReaderProcess(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
 
     def _answer(self, conn: TConn) -> None:
         """Answer one request in a thread; then let the connection wait for the next, or end it."""
+        if not self._is_asked(conn):
+            self._keep(conn, min(conn.timeout, time.monotonic() + CALM.head))
+            return
         said = self.handle(conn)
         if said is True and self.alive:
             if conn.parser.unreader.buf.getbuffer().nbytes:
                 self.tpool.put(conn)  # the next request came with this one
             else:
-                self._keep(conn)
+                self._keep(conn, time.monotonic() + self.cfg.keepalive)
             return
         if said is False:
             util.close_graceful(conn.sock, _LINGERS)
@@ -167,8 +181,33 @@ class ReaderProcess(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
         done.set_result(said)
         self.method_queue.defer(self.finish_request, conn, done)
 
-    def _keep(self, conn: TConn) -> None:
-        conn.set_timeout()
+    def _is_asked(self, conn: TConn) -> bool:
+        """Take what came, and tell whether the parser will not have to wait for a head."""
+        if self.cfg.is_ssl:
+            return True
+        heard = getattr(conn, "heard", b"")
+        if conn.initialized:
+            heard += conn.parser.unreader.take_buffered()
+        conn.sock.setblocking(False)
+        try:
+            while _END not in (heard := heard.lstrip(b"\r\n")):
+                part = conn.sock.recv(_ASKED) if len(heard) < _LONGEST else b""
+                if not part:
+                    conn.sock.shutdown(socket.SHUT_RD)  # the parser says what is wrong with it
+                    break
+                heard += part
+        except BlockingIOError:
+            conn.heard = heard
+            return False
+        except OSError:  # as the parser will find
+            pass
+        conn.init()
+        conn.parser.unreader.unread(heard)
+        conn.heard = b""
+        return True
+
+    def _keep(self, conn: TConn, until: float) -> None:
+        conn.timeout = until
         descriptor = conn.sock.fileno()
         self._silent[descriptor] = conn  # before its next request can come
         with suppress(OSError, ValueError):  # the process ends, and has closed it
@@ -185,8 +224,10 @@ class ReaderProcess(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
         if now < self._next_look and not force:
             return
         self._next_look = now + _OFTEN
+        crowded = len(self._silent) > CROWDED * self.worker_connections
+        sooner = CALM.head - SHORT.head if crowded else 0.0
         for descriptor, conn in list(self._silent.items()):
-            if force or conn.timeout <= now:
+            if force or conn.timeout - (0.0 if conn.initialized else sooner) <= now:
                 del self._silent[descriptor]
                 self.nr_conns -= 1
                 conn.close()
