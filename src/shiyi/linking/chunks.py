@@ -73,12 +73,12 @@ def is_grammar(text: str) -> bool:
 
 
 def cuts_grammar(text: str, start: int, end: int) -> bool:
-    """Say whether ``[start, end)`` cuts a word of questions in two.
+    """Say whether ``[start, end)`` lies between the halves of two words of questions.
 
     >>> cuts_grammar("多久可以吃", 1, 3), cuts_grammar("久壳可以吃", 0, 2)
     (True, False)
     """
-    return text[max(start - 1, 0) : start + 1] in _ZH_STOP or text[end - 1 : end + 1] in _ZH_STOP
+    return text[max(start - 1, 0) : start + 1] in _ZH_STOP and text[end - 1 : end + 1] in _ZH_STOP
 
 
 def is_content(text: str) -> bool:
