@@ -50,7 +50,6 @@ _DIGITS: Final = dict(zip("一二两三四五六七八九", (1, 2, 2, 3, 4, 5, 6
          "twelve"), 1,
     )
 }  # fmt: skip
-_ADULT: Final = 18
 
 
 def life_stages(profile: Profile) -> list[str]:

@@ -48,4 +48,3 @@ MATERIAL: Final = (
 EDIBLE: Final = (SHIYI.Food, SHIYI.Dish)
 SUPPLEMENT: Final = (SHIYI.DSIngredient,)
 AILMENT: Final = (SHIYI.Disease, SHIYI.TCMDisease, SHIYI.Syndrome, SHIYI.Symptom)
-STATE: Final = (SHIYI.Condition,)

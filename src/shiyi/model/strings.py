@@ -1,7 +1,6 @@
 """Strings in one piece of memory or of a file, without an object each."""
 
 import zlib
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Self, TypeVar, overload
@@ -181,10 +180,6 @@ class Strings(Alike[str]):
             else:
                 high = middle
         return low if low < self._ordered and kept(low) == wanted else None
-
-    def first_from(self, text: str) -> int:
-        """Give the place of the first string that is not before ``text`` in order."""
-        return bisect_left(self, text, 0, self._ordered)
 
     def with_more(self, texts: Iterable[str]) -> "Strings":
         """Give these strings and some that are not among them, which come last."""

@@ -13,7 +13,6 @@ from shiyi.reasoning.profiles import Values
 from shiyi.reasoning.projection import Projection
 from shiyi.reasoning.triples import Longs
 
-LEVELS = ("entity", "relation", "path")
 _EDGE = 0.02  # parts are kept this far from 0 and 1, so that no one level decides alone
 _RIDGE = 1.0
 _BINS = 10
