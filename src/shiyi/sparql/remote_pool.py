@@ -26,7 +26,8 @@ class RemotePool:
     """Does what ``QueryPool`` does, with the remote engine in the place of workers.
 
     The engine's own limits protect it; SERVICE is refused here, and its query address takes no
-    updates.
+    updates. It resolves relative IRIs against its own address, and shows all it holds as it is
+    held: ``base``, ``profile`` and ``whole`` of a query say nothing to it.
     """
 
     network_blocked = False
@@ -53,12 +54,12 @@ class RemotePool:
         spool = Spool()
         try:
             media, count = self._taken(text, ", ".join(wanted), dataset, seconds, most, spool)
+            if media not in wanted:
+                raise FormatError("format of this result", media, wanted)
         except BaseException:
             spool.close()
             raise
         kind = "graph" if media in GRAPH_TYPES.values() else "solutions"
-        if media not in wanted:
-            raise FormatError("format of this result", media, wanted)
         return StreamedResult(media, spool, kind, count)
 
     def dump(
