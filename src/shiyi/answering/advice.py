@@ -184,6 +184,8 @@ def _why(desk: Desk, candidate: Candidate, told: Collection[str]) -> Piece:
         effect = desk.facts.is_a(ways[0].entities[0], SHIYI.Efficacy)
         key = "r_listed" if listed else "r_own" if mine else "r_has" if effect else "r_direct"
         return voice.say(key, **values), facts
+    if desk.facts.is_a(middles[0], SHIYI.Efficacy):
+        return voice.say("r_for", effect=voice.name(middles[0]), **values), facts
     state = next((m for m in middles if desk.facts.is_a(m, SHIYI.Constitution)), middles[0])
     if all(path.hops[0].claim in told for path in ways) and fresh:
         return voice.say("r_state_again", state=voice.the(state)), fresh

@@ -20,7 +20,7 @@ from shiyi.ontology.terms import SHIYI
 DRINKS: Final = tuple(
     resource(f"method-{name}").value for name in ("infusion", "decoction-tea", "juice")
 )
-_BESIDE: Final = 0.5  # ours: what a way from a broader symptom weighs
+_BESIDE: Final = 0.5  # ours: what a way from a broader symptom, or by what an effect is for, weighs
 _MOST_NEAR, _MOST_JUDGED, _ENOUGH = 400, 150, 12  # ours: more are never shown
 _STRONG: Final = frozenset(
     resource(f"nature-{name}").value for name in ("cold", "very-cold", "hot", "very-hot")
@@ -58,7 +58,7 @@ class Candidate:
         for path in self.paths:
             key = (path.hops[0].start, path.hops[-1].start)
             worth = path.product * PER_HOP ** (len(path.hops) - 1)
-            if path.hops[0].start in self.beside:
+            if path.hops[0].start in self.beside or _by_effect(path):
                 worth *= _BESIDE
             ways[key] = max(ways.get(key, 0.0), worth)
         missed: dict[str, float] = {}
@@ -70,7 +70,7 @@ class Candidate:
         """Give the ways that explain it best, one from each concept of the question.
 
         All run through the same pattern (or through none): the one that most of what was asked
-        leads to, then the shortest, then the surest.
+        leads to, then the shortest, then the surest. What an effect is for comes last.
         """
         ways: dict[tuple[str, ...], dict[str, Path]] = {}
         for path in sorted(self.paths, key=_plainest):
@@ -81,11 +81,17 @@ class Candidate:
         asked = {start: path for start, path in best.items() if start not in self.beside}
         return tuple((asked or best).values())
 
-    def _rank(self, way: Mapping[str, Path]) -> tuple[int, int, bool, float]:
+    def _rank(self, way: Mapping[str, Path]) -> tuple[bool, int, int, bool, float]:
         asked = sum(start not in self.beside for start in way)
         hops = min(len(path.hops) for path in way.values())
         related = any(p.hops[0].predicate == SHIYI.relatedConstitution.value for p in way.values())
-        return -asked, hops, not related, -max(path.product for path in way.values())
+        surest = max(path.product for path in way.values())
+        return all(map(_by_effect, way.values())), -asked, hops, not related, -surest
+
+
+def _by_effect(path: Path) -> bool:
+    """Tell whether a way rests on what an effect is for by its name: 止咳 is for cough."""
+    return path.hops[0].predicate == SHIYI.directedAt.value
 
 
 def _plainest(path: Path) -> tuple[object, ...]:

@@ -16,13 +16,15 @@ from shiyi.answering.roles import INCOMPATIBLE
 from shiyi.answering.safety import Finding
 from shiyi.answering.thermal import effect_of
 from shiyi.answering.unopposed import (
+    aims,
     benefits,
+    by_effect,
     called,
     end_of,
     patterns_behind,
     should_it_apply,
     told_apart,
-    use_of,
+    used,
 )
 from shiyi.answering.verdicts import NOT_EATEN, verdict_of, verdicts
 from shiyi.answering.voice import closed
@@ -83,8 +85,7 @@ def _described(desk: Desk, case: Case, adding: Iterable[Together], part: Part) -
     _poisons(desk, [m for m in case.named if m not in aside], part)
     verdicts(desk, case.found, part)
     _of_kin_only(desk, case, part)
-    barred = any(f.severity == "contraindicated" for f in case.found)  # that says enough
-    held = not barred and sum(_possible(desk, m, part) for m in case.named) > 0
+    held = not case.barred and sum(_possible(desk, m, part) for m in case.named) > 0
     _poisons(desk, aside, part)
     _unspoken(desk, case, part, held, adding)
     _no_allergen(desk, case, part)
@@ -163,21 +164,21 @@ def _unspoken(desk: Desk, case: Case, part: Part, held: bool, adding: Iterable[T
     """Say where only a use is recorded, or nothing at all."""
     voice = desk.voice
     silent: list[str] = []
+    aimed, beside = aims(desk, case), held or bool(case.found)
     summed = {t for t in case.targets for each in adding if each.joins(case.materials, t)}
     for target in case.targets:
-        good = [(m, f) for m in case.materials for f in benefits(desk, m, target)]
-        x, y = voice.names(m for m, _ in good), voice.name(target)
-        facts = tuple(f for _, f in good)
-        if case.found and (good or case.met(target)):  # beside a warning a use is no headline
-            if good:
-                part.section("h_compare").add(voice.say("v_mixed", x=x, y=y), *facts[:2])
-        elif good and not held:
-            part.opening.add(use_of(desk, facts, x, y), *facts[:2])
-        elif not (target in summed or _is_diet(desk, target) or _denied(desk, case, target, part)):
+        good = tuple(f for m in case.materials for f in benefits(desk, m, target))
+        if good:
+            used(desk, good, target, part, beside)
+        elif not (
+            case.met(target) or target in aimed or target in summed or _is_diet(desk, target)
+            or _denied(desk, case, target, part)
+        ):  # fmt: skip
             silent.append(target)
-        part.paths += [f.path(f.subject) for f in facts]
         if case.met(target) or good:
             _denied(desk, case, target, part)
+    if aimed:
+        by_effect(desk, case, aimed, part, beside)
     if held:  # the line on cold and heat speaks for the trouble, not for who has it
         told = [t for t in silent if t in desk.reading.ailments]
         part.told |= {

@@ -25,6 +25,11 @@ class Case:
         """List the materials that the name may mean, without their relatives."""
         return tuple(m for m in self.materials if m not in self.kin)
 
+    @property
+    def barred(self) -> bool:
+        """Tell whether it is not to be taken, which says enough."""
+        return any(f.severity == "contraindicated" for f in self.found)
+
     def met(self, target: str) -> tuple[Finding, ...]:
         """List what was found against one target."""
         return tuple(f for f in self.found if f.against == target)

@@ -95,6 +95,9 @@ PHRASES: Final[Mapping[str, tuple[str, str]]] = {
                ("{x} and {y}: suitability or traditional use is recorded, and no taboo was found; that does not mean "
                "there is no risk.")),
     "v_mixed": ("同时也有{x}用于{y}的记载，两说并存。", "A use of {x} for {y} is recorded too; both are shown."),
+    "v_effect": ("{x}与{y}：没有直接的记载，只有传统功效{effects}，所对的是{signs}；这不证明有效，也不等于没有风险，请问医生或药师。",
+                 ("{x} and {y}: nothing is recorded of them directly, only the traditional efficacy {effects}, which is "
+                 "directed at {signs}. That is no proof that it works and does not mean no risk; ask your doctor or pharmacist.")),
     "v_none": ("{x}与{y}：知识库没有相关记载；没有记载不等于没有风险，请问医生或药师。",
                ("{x} and {y}: the knowledge base holds no record. No record does not mean no risk; ask your doctor or "
                "pharmacist.")),
@@ -105,6 +108,8 @@ PHRASES: Final[Mapping[str, tuple[str, str]]] = {
     "w_name": ("**{x}**：", "**{x}**: "),
     "r_direct": ("用于{signs}（{sure}）", "recorded for {signs} ({sure})"),
     "r_has": ("传统功效是{signs}（{sure}）", "its traditional efficacy: {signs} ({sure})"),
+    "r_for": ("传统功效“{effect}”，所对的是{signs}（{sure}）",
+              "its traditional efficacy “{effect}” is directed at {signs} ({sure})"),
     "r_fit": ("合{fits}之用", "fits {fits}"),
     "r_efficacy": ("功效{items}", "traditionally it {items}"),
     "r_how": ("用法：{text}", "use: {text}"),

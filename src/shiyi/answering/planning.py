@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from shiyi.answering.facts import Facts
-from shiyi.answering.roles import BENEFIT, BRIDGES, FIRST_BENEFIT, FIRST_BRIDGES
+from shiyi.answering.roles import BENEFIT, BRIDGES, FIRST_BRIDGES, WITH_EFFECT
 from shiyi.model.path import Path, RelationPath, Step
 from shiyi.model.rdf import NamedNode, local_name
 
@@ -48,7 +48,7 @@ class Planner:
     def _grow(
         self, start: str, ends: set[str], hops: int, seen: frozenset[str] = frozenset()
     ) -> Iterator[tuple[RelationPath, int]]:
-        for step, there, support in self._benefits(start, first=not seen):
+        for step, there, support in self._benefits(start):
             if self.schema_fits[there] & ends:
                 yield (step,), support
         if hops == 1:
@@ -59,15 +59,15 @@ class Planner:
             for rest, further in self._grow(there, ends, hops - 1, seen | {start}):
                 yield (step, *rest), min(support, further)
 
-    def _benefits(self, here: str, *, first: bool) -> Iterator[tuple[Step, str, int]]:
+    def _benefits(self, here: str) -> Iterator[tuple[Step, str, int]]:
         names = {each.value for each in BENEFIT}
         for (subject, predicate, object_), support in self.joins.items():
             if predicate in names and subject == here:
                 yield Step(predicate), object_, support
             if predicate in names and object_ == here:
                 yield Step(predicate, forward=False), subject, support
-            if first and predicate == FIRST_BENEFIT.predicate and object_ == here:
-                yield FIRST_BENEFIT, subject, support
+            if predicate == WITH_EFFECT.predicate and object_ == here:
+                yield WITH_EFFECT, subject, support
 
     def _bridges(self, here: str, *, first: bool) -> Iterator[tuple[Step, str, int]]:
         steps = {step for _, step, _ in (*BRIDGES, *FIRST_BRIDGES)}

@@ -13,12 +13,14 @@ _RELATED: Final = Step(SHIYI.relatedConstitution.value)
 _SHOWN_BY: Final = Step(SHIYI.hasManifestation.value, forward=False)
 _SYNDROME: Final = Step(SHIYI.hasSyndrome.value)
 _PRINCIPLE: Final = Step(SHIYI.hasTreatmentPrinciple.value)
+_SOUGHT: Final = Step(SHIYI.directedAt.value, forward=False)
 # the only directions that lead to advice: from a sign to the patterns it may belong to, never
 # from a sign, a syndrome or a constitution to a disease, which would make a patient of the asker
 BRIDGES: Final[tuple[tuple[NamedNode, Step, NamedNode], ...]] = (
     (SHIYI.Symptom, _RELATED, SHIYI.Constitution),
     (SHIYI.Symptom, _SHOWN_BY, SHIYI.Syndrome),
     (SHIYI.Symptom, _SHOWN_BY, SHIYI.Constitution),
+    (SHIYI.Symptom, _SOUGHT, SHIYI.Efficacy),
     (SHIYI.Disease, _RELATED, SHIYI.Constitution),
     (SHIYI.Disease, _SYNDROME, SHIYI.Syndrome),
     (SHIYI.TCMDisease, _RELATED, SHIYI.Constitution),
@@ -29,8 +31,8 @@ BRIDGES: Final[tuple[tuple[NamedNode, Step, NamedNode], ...]] = (
 FIRST_BRIDGES: Final[tuple[tuple[NamedNode, Step, NamedNode], ...]] = (
     (SHIYI.Therapy, Step(SHIYI.hasTreatmentPrinciple.value, forward=False), SHIYI.Syndrome),
 )
-# only where an effect is asked for: what has it, such as 补血
-FIRST_BENEFIT: Final = Step(SHIYI.hasEfficacy.value, forward=False)
+# from an effect that is asked for, such as 补血, or that is for the sign asked about: what has it
+WITH_EFFECT: Final = Step(SHIYI.hasEfficacy.value, forward=False)
 CAUTION: Final = (
     SHIYI.contraindicatedIn, SHIYI.cautionIn, SHIYI.aggravates, SHIYI.derivedCaution,
 )  # fmt: skip

@@ -7,6 +7,7 @@ from typing import Final, Protocol
 from shiyi.linking.normalise import fold
 from shiyi.model.answer import Answer, Citation, Named
 from shiyi.model.mention import Mention
+from shiyi.ontology.terms import SHIYI
 from shiyi.ontology.vocabulary import Schema
 
 _MAX_CHARS: Final = 400
@@ -146,6 +147,8 @@ def _uncovered(text: str, cited: tuple[Citation, ...], answer: Answer, linker: L
 
     What was asked about may be named beside them, unless the sentence says a use or a harm of it.
     """
+    if _GOOD.search(text):  # what an effect is for by its name is no use of what has it
+        cited = tuple(c for c in cited if c.predicate.iri != SHIYI.directedAt.value)
     ends = {iri for c in cited for iri in (c.subject.iri, c.object.iri)}
     labels = [label for c in cited for label in (c.subject.label, c.object.label)]
     mentions = [m for m in linker.link(text, answer.language) if m.iri]

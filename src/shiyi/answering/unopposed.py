@@ -1,13 +1,15 @@
 """Where nothing speaks against a pair: uses on record, patterns behind, what is mistaken for what."""
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from shiyi.answering.advice import joined
 from shiyi.answering.cautions import caution_pieces
+from shiyi.answering.consulted import Case
 from shiyi.answering.cues import asks_difference
 from shiyi.answering.draft import Line, Piece
 from shiyi.answering.facts import Fact
+from shiyi.answering.lookups import is_feverish_child
 from shiyi.answering.parts import Desk, Part
 from shiyi.answering.phrases import RATED, RATINGS, capital
 from shiyi.answering.roles import BENEFIT, MATERIAL
@@ -33,7 +35,55 @@ def called(desk: Desk, materials: Iterable[str]) -> str:
     return desk.voice.names([each for each in every if each not in groups] or every)
 
 
-def use_of(desk: Desk, facts: tuple[Fact, ...], x: str, y: str) -> str:
+def used(desk: Desk, good: tuple[Fact, ...], target: str, part: Part, beside: bool) -> None:
+    """Say that a use is recorded; ``beside`` a warning it is no headline."""
+    voice, y = desk.voice, desk.voice.name(target)
+    x = voice.names(f.other(target) for f in good)
+    if beside:
+        part.section("h_compare").add(voice.say("v_mixed", x=x, y=y), *good[:2])
+    else:
+        part.opening.add(_use_of(desk, good, x, y), *good[:2])
+    part.paths += [f.path(f.subject) for f in good]
+
+
+def aims(desk: Desk, case: Case) -> dict[str, list[Fact]]:
+    """List for each symptom the efficacies that are for it, or for a broader one, and what says so.
+
+    There is none where a use of the thing or a harm is recorded, or the thing is not to be taken.
+    """
+    found: dict[str, list[Fact]] = {}
+    if case.barred or is_feverish_child(desk.reading):
+        return found
+    for target in case.targets:
+        near = desk.facts.above(target)
+        if not case.met(target) and not any(benefits(desk, m, target) for m in case.materials):
+            pairs = (
+                (has, aim) for m in case.materials for has in desk.facts.of(m, SHIYI.hasEfficacy)
+                for aim in desk.facts.of(has.object, SHIYI.directedAt) if aim.object in near
+            )  # fmt: skip
+            if facts := [each for pair in pairs for each in pair]:
+                found[target] = facts
+    return found
+
+
+def by_effect(
+    desk: Desk, case: Case, aimed: Mapping[str, list[Fact]], part: Part, beside: bool
+) -> None:
+    """Say that efficacies are for some symptoms, and no more; ``beside`` it is no headline."""
+    voice, facts = desk.voice, [f for found in aimed.values() for f in found]
+    has = [f for f in facts if f.predicate == SHIYI.hasEfficacy]
+    said = voice.say(
+        "v_effect", x=voice.names(f.subject for f in has), y=voice.names(aimed),
+        effects=voice.quoted(dict.fromkeys(voice.name(f.object) for f in has)),
+        signs=voice.names(f.object for f in facts if f not in has),
+    )  # fmt: skip
+    place = part.section("h_compare") if beside else part.opening
+    place.add(said, *facts)
+    if not beside:
+        patterns_behind(desk, case.materials, aimed, part)
+
+
+def _use_of(desk: Desk, facts: tuple[Fact, ...], x: str, y: str) -> str:
     """Say that a use is recorded, and how far a source trusts it."""
     voice, words = desk.voice, RATINGS if desk.voice.language == "zh" else RATED
     rated = (desk.evidences.rating(f.claim) for f in facts

@@ -82,6 +82,7 @@ class SHIYI(Vocabulary, base=VOCAB):
     hasMeridianTropism: NamedNode
     hasToxicity: NamedNode
     hasEfficacy: NamedNode
+    directedAt: NamedNode
     derivedFromOrganism: NamedNode
     usesPart: NamedNode
     hasActiveConstituent: NamedNode

@@ -22,7 +22,7 @@ THEMES: dict[str, tuple[str, ...]] = {
     ),
     "nature": ("hasNature", "hasFlavour", "hasMeridianTropism", "hasThermalNature"),
     "benefit": (
-        "hasEfficacy", "indicatedFor", "isEffectiveFor", "relieves", "suitableFood",
+        "hasEfficacy", "directedAt", "indicatedFor", "isEffectiveFor", "relieves", "suitableFood",
         "dietaryBenefit", "primaryEffect", "mechanismOfAction",
     ),
     "clinical": (

@@ -7,7 +7,7 @@ from shiyi.answering.candidates import seasonal
 from shiyi.answering.methods.consulting import consulted
 from shiyi.answering.methods.port import Query
 from shiyi.answering.paths import Plans, Retrieved
-from shiyi.answering.roles import BENEFIT, BRIDGES
+from shiyi.answering.roles import BENEFIT, BRIDGES, WITH_EFFECT
 from shiyi.answering.runtime import Runtime
 from shiyi.model.names import VOCAB
 from shiyi.model.path import RelationPath, Step
@@ -15,7 +15,7 @@ from shiyi.model.rdf import local_name
 from shiyi.ontology.terms import SHIYI
 from shiyi.prompts.chat import ChatModel
 
-_BENEFITS = tuple(local_name(each.value) for each in BENEFIT)
+_BENEFITS = tuple(map(local_name, (*(each.value for each in BENEFIT), WITH_EFFECT.predicate)))
 
 
 def retrieve(query: Query, runtime: Runtime, model: ChatModel | None) -> Retrieved:
