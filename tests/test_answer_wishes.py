@@ -21,6 +21,47 @@ def test_who_wants_to_stop_nursing_is_given_nothing_that_brings_milk(
 
 @pytest.mark.parametrize(
     "question",
+    ["How can I dry up my breast milk?", "What can I take to stop lactation?", "怎么退奶"],
+)
+def test_a_wish_to_stop_lactation_is_understood(runtime: Runtime, question: str) -> None:
+    told = ask(runtime, question)
+    assert [each.iri for each in told.recommendations] == [resource("substance-maiya").value]
+    assert "乳汁不足" in told.text or "insufficient breast milk" in told.text
+
+
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [
+        ("大枣能缓解乏力吗？", "同时也有大枣用于疲倦乏力的记载"),
+        ("枇杷叶能缓解干咳吗", "枇杷叶**：偏寒凉"),
+        ("Can ginger help with nausea?", "A use of fresh ginger for nausea is recorded too"),
+    ],
+)  # fmt: skip
+def test_whether_one_thing_helps_is_answered_of_that_thing(
+    runtime: Runtime, question: str, told: str
+) -> None:
+    answer = ask(runtime, question)
+    assert told in answer.text
+    assert not answer.recommendations
+
+
+def test_what_helps_asks_for_anything() -> None:
+    for question in (
+        "有没有能缓解咳嗽的食物吗",
+        "喝什么能缓解咳嗽",
+        "Can you help me with a cough?",
+    ):
+        assert Intent.ADVICE in intents_of(question)
+
+
+def test_a_dish_is_known_by_what_people_call_it(runtime: Runtime) -> None:
+    answer = ask(runtime, "川贝炖雪梨怎么做")
+    assert resource("dish-fritillaria-stewed-pear").value in {m.iri for m in answer.linked}
+    assert "隔水炖" in answer.text
+
+
+@pytest.mark.parametrize(
+    "question",
     [
         "想打胎吃什么能流产", "吃什么东西容易流产", "怎么自己流产", "how to end my pregnancy with herbs",
         "what tea can induce an abortion", "how do I get rid of the baby",

@@ -76,7 +76,7 @@ EN: Final[Mapping[Intent, tuple[str, ...]]] = {
         "drinks for", "tea for", "soup for", "eat for", "drink for", "something to drink",
         "something to eat", "foods suit", "food suits", "which supplement", "which supplements", "what else",
         "what supplement", "what supplements", "what is good", "any tea", "any soup", "foods that", "drinks that",
-        "what can i give", "what can i take for", "what should i take for", "what can i have for", "what can i use for", "what to take for", "what could help", "what would help", "what should i give", "to give my", "what can i feed", "nourish",
+        "what can i give", "what can i take for", "what can i take to", "dry up", "what should i take for", "what can i have for", "what can i use for", "what to take for", "what could help", "what would help", "what should i give", "to give my", "what can i feed", "nourish",
         "nourishing", "how can i lower", "how do i lower", "how to lower", "how can i reduce",
         "what fruit", "which fruit", "what fruits", "which fruits", "what vegetables", "which vegetables",
         "what snack", "what snacks", "which snacks", "what breakfast", "how to reduce", "how can i improve", "how do i improve", "how to improve",
@@ -170,7 +170,7 @@ def intents_of(text: str) -> frozenset[Intent]:
         found.discard(Intent.CONSTITUTION)
     if _SUITS.search(folded):
         found.add(Intent.ADVICE)
-    if _GOOD_FOR.search(spaced) and not _WHICH.search(spaced):
+    if _EASES.search(folded) or (_GOOD_FOR.search(spaced) and not _WHICH.search(spaced)):
         found = (found | {Intent.MAY}) - {Intent.ADVICE}
     here = spaced if folded.isascii() else f" {folded} "  # Chinese clauses end at their marks
     if _AVOID.search(here):
@@ -209,9 +209,10 @@ _AVOID: Final = re.compile(
 )
 # "is X good for Y" asks about X; "what is good for Y" asks for anything
 _GOOD_FOR: Final = re.compile(
-    r" (?:is|are|does|do|will|would) .{2,60} "
+    r" (?:is|are|does|do|will|would|can(?! (?:i|you|we|anyone|someone) )) .{2,60} "
     r"(?:good|help|helps|helpful|beneficial|suitable|useful|recommended) "
 )
+_EASES: Final = re.compile(r"^(?!.*(?:什么|哪|啥|怎))[^,，。]+能缓解[^的]{1,12}吗")
 _WHICH: Final = re.compile(r" (?:what|which|recommend|suggest|any|some|anything|something) ")
 
 
