@@ -50,7 +50,10 @@ def runs(held: dict[str, dict[str, Any]]) -> str:
         rows.append(f"| {name} | {much}{more} | {done:,} | {row.get('lost', 0)} | {row.get('torn', '–')} | {row.get('doubled', '–')} "
                     f"| {row['seconds']} | {row['day']}, {row['load']} |")  # fmt: skip
     total = sum(row.get("kills", 0) for row in held.values())
-    rows.append(f"\nKills in all: {total:,}.")
+    slowest = max((row.get("slowest_check", 0.0) for row in held.values()), default=0.0)
+    rows.append(
+        f"\nKills in all: {total:,}; the base was open again and looked through after {slowest} s at most."
+    )
     return "\n".join(rows)
 
 
@@ -60,6 +63,13 @@ def sieges(held: dict[str, dict[str, Any]]) -> str:
     said += [_load(held[name]) for name in ("load", "peak") if name in held]
     said += [_long(held[name]) for name in ("load", "endurance") if name in held]
     said += [_day(held[name]) for name in ("day", "day and back") if name in held]
+    if back := held.get("way back"):
+        said.append(
+            f"- The way back: of a base of {back['quads']:,} quads all was lost but a backup and the journal, which had 100 changes "
+            f"more; {back['lost']} of those were missing afterwards, and the hash of every quad was {'another' if back['torn'] else 'the same'}. The "
+            f"backup took {back['backup_seconds']} s; restored, every byte checked, the journal repeated and open to write after "
+            f"{back['back_seconds']} s. Load of the machine {back['load']}."
+        )
     if safety := held.get("safety"):
         kinds = ", ".join(f"{kind} {count:,}" for kind, count in safety["kinds"].items())
         said.append(

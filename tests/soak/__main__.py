@@ -16,15 +16,17 @@ from typing import Any
 
 FORMS = {
     "short": {"kills": 5, "cuts": 8, "curators": 4, "decisions": 25, "items": 10, "hostile": 200,
-              "situations": 40, "seeds": 1, "people": 1000, "cases": 50},
+              "situations": 40, "seeds": 1, "people": 1000, "cases": 50, "quads": 20_000},
     "whole": {"kills": 200, "cuts": 500, "curators": 8, "decisions": 1000, "items": 100,
-              "hostile": 10_000, "situations": 0, "seeds": 3, "people": 20_000, "cases": 2000},
+              "hostile": 10_000, "situations": 0, "seeds": 3, "people": 20_000, "cases": 2000,
+              "quads": 1_000_000},
 }  # fmt: skip
 
 
 def runs(form: dict[str, int], seed: int) -> dict[str, Callable[[], dict[str, Any]]]:
     """Give every run by its name."""
     from tests.soak.deciding import rush
+    from tests.soak.drill import drill
     from tests.soak.health import namelessness, safety
     from tests.soak.hostile import hostile
     from tests.soak.killing import soak
@@ -40,6 +42,7 @@ def runs(form: dict[str, int], seed: int) -> dict[str, Callable[[], dict[str, An
     found["curators at once"] = lambda: rush(
         form["curators"], form["decisions"], form["items"], seed
     ).to_json()
+    found["way back"] = lambda: drill(form["quads"]).to_json()
     found["hostile requests"] = lambda: hostile(form["hostile"], seed).to_json()
     found["hostile crowd"] = lambda: hostile(form["hostile"] // 4, seed, 6, 1000).to_json()
     seeds = [seed + number for number in range(form["seeds"])]

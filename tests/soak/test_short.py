@@ -8,6 +8,7 @@ import signal
 import pytest
 
 from tests.soak.deciding import rush
+from tests.soak.drill import drill
 from tests.soak.hostile import KINDS, hostile
 from tests.soak.killing import Nursery, Stage, soak
 from tests.soak.power import power_cuts
@@ -32,6 +33,11 @@ def test_a_power_cut_loses_nothing_that_was_acknowledged() -> None:
     row = power_cuts(3, SEED)
     assert row.acknowledged > 40
     assert (row.cuts, row.lost, row.torn) == (3, 0, 0)
+
+
+def test_a_backup_and_the_journal_bring_back_all_that_was_written() -> None:
+    row = drill(20_000)
+    assert (row.lost, row.torn) == (0, 0)
 
 
 def test_many_curators_at_once_are_as_one_after_the_other() -> None:
