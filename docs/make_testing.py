@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parent.parent
+_DAY = 50 * 86_400  # requests (R7)
 PAGE, FIGURES = ROOT / "docs" / "TESTING.md", ROOT / "docs" / "testing-figures.json"
 
 
@@ -63,6 +64,7 @@ def sieges(held: dict[str, dict[str, Any]]) -> str:
     said += [_load(held[name]) for name in ("load", "peak") if name in held]
     said += [_long(held[name]) for name in ("load", "endurance") if name in held]
     said += [_day(held[name]) for name in ("day", "day and back") if name in held]
+    said += [_whole_day(held["whole day"])] if "whole day" in held else []
     if back := held.get("way back"):
         said.append(
             f"- The way back: of a base of {back['quads']:,} quads all was lost but a backup and the journal, which had 100 changes "
@@ -162,6 +164,24 @@ def _long(run: dict[str, Any]) -> str:
     )
 
 
+def _whole_day(run: dict[str, Any]) -> str:
+    """Tell what the requests and updates of a day at 50 a second, sent in an hour or so, leave in memory."""
+    rows, steady, good = run["by_minute"], run["steady"], run["steady"]["all good"]
+    sizes = [row["writer_mib"] + row["readers_mib"] for row in rows]
+    step = len(rows) // 6
+    parts = ", ".join(
+        f"{sum(part) / step:.0f}"
+        for part in (sizes[n : n + step] for n in range(0, 6 * step, step))
+    )
+    return (
+        f"- A day's requests, {sum(steady['statuses'].values()):,}, as many as 50 a second are in 24 hours, and {run['writes']:,} updates, one for each "
+        f"500, in {run['minutes']:g} minutes at {run['rate']:.0f} a second to {run['readers']} readers beside the writer (load of the machine {run['load']}): "
+        f"p50 {good['p50_ms']} ms, p95 {good['p95_ms']} ms, p99 {good['p99_ms']} ms; {steady['shed']:,} told to come again, {steady['faults']} faults. "
+        f"What the servers have for themselves was {parts} MiB in the sixths of the run, {run['grown_after_5_minutes']:+.1%} after its first five "
+        f"minutes; descriptors {rows[len(rows) // 2]['descriptors']:g} half way and {rows[-1]['descriptors']:g} at the end, with those of connections."
+    )
+
+
 def _day(run: dict[str, Any]) -> str:
     """Tell what the updates of a day, one each ten seconds, leave in memory and on the disk."""
     rows, steady = run["by_minute"], run["steady"]
@@ -182,6 +202,8 @@ def _day(run: dict[str, Any]) -> str:
 
 def _named(run: dict[str, Any]) -> str:
     """Name a run of bench/load.py by what it is for."""
+    if run["rate"] * run["minutes"] * 60 >= _DAY:
+        return "whole day"
     if run["writes"] > 60 * run["minutes"]:
         return "day and back" if run["back"] else "day"
     if run["rate"] < 100:
