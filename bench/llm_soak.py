@@ -2,10 +2,12 @@
 
 Served by ../shared/tools/llm_fault_server.py at --rate (30 % over all its faults). At the end every
 passage is read or parked with a reason, and the claims are those of a run without faults.
+docs/make_testing.py takes what it prints.
 """
 
 import argparse
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -87,6 +89,7 @@ def measure(calls: int, rate: float, seed: int, rounds: int) -> dict[str, Any]:
         served.kill()
         served.communicate()
     return {
+        "rate": rate, "seed": seed, "load": round(os.getloadavg()[0], 1),
         "passages": len(made), "calls": asker.usage.calls, "faults": dict(asker.usage.faults),
         "facts": sum(facts.values()), "twice": sum(n > 1 for n in facts.values()),
         "lost": len(made) - len(waiting) - len(facts), **counts,
@@ -104,7 +107,8 @@ def main() -> None:
     asked = parser.parse_args()
     if not SERVER.is_file():
         raise SystemExit(f"{SERVER} is not here")
-    print(json.dumps(measure(asked.calls, asked.rate, asked.seed, asked.rounds), ensure_ascii=False, indent=1))  # fmt: skip
+    found = {"model faults": measure(asked.calls, asked.rate, asked.seed, asked.rounds)}
+    print(json.dumps(found, ensure_ascii=False, indent=1))
 
 
 if __name__ == "__main__":

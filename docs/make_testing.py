@@ -80,6 +80,17 @@ def sieges(held: dict[str, dict[str, Any]]) -> str:
             f"{safety['written_by_hand']:,} cases written by hand; {safety['unsafe']:,} answers without the warning, with a dose no "
             f"claim states, or resting on nothing. {safety['seconds']} s, load of the machine {safety['load']}."
         )
+    if model := held.get("model faults"):
+        kinds = ", ".join(f"{kind} {count:,}" for kind, count in sorted(model["faults"].items()))
+        bad = sum(
+            model.get(name, 0)
+            for name in ("twice", "not verbatim", "parked with facts", "reason with the key")
+        )
+        said.append(
+            f"- A model that fails: {model['calls']:,} calls of which {model['rate']:.0%} fail ({kinds}), seed {model['seed']}: of "
+            f"{model['passages']:,} passages {model['facts']:,} facts, {model['lost']} lost, {bad} twice, not verbatim, of a passage that was parked, "
+            f"or with the key in a reason; {model['seconds']} s, {model['peak_mib']} MiB at most, load of the machine {model['load']}."
+        )
     if nameless := held.get("names removed"):
         said.append(
             f"- De-identification: {nameless['cases']:,} made-up cases with {nameless['identifiers']:,} strings that name somebody, "
