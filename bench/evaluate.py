@@ -8,6 +8,7 @@ the ancient books were read into; `make evaluate` makes one in bench/results/boo
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -42,7 +43,7 @@ from shiyi.evaluation.results import Report
 ROOT = Path(__file__).parents[1]
 HEAD = """# {title}
 
-Development figures of release `{release}`, seed 0, no language model; written by `make evaluate`.
+Development figures of release `{release}`, seed 0, no language model; written by `make evaluate`, the load of the machine {load}.
 Brackets hold the 95 % bootstrap interval (1,000 resamples). `p` compares a method with the first column
 on the same items (exact McNemar for right or wrong, else paired bootstrap). File names are relative to the
 data folder; what the columns and figures mean is said in [../evaluation.md](../evaluation.md).
@@ -89,7 +90,11 @@ class Writer:
         """Write one page of sections."""
         if self.planning:
             return
-        text = HEAD.format(title=title, release=self.release) + "\n" + "\n".join(parts)
+        text = (
+            HEAD.format(title=title, release=self.release, load=round(os.getloadavg()[2], 1))
+            + "\n"
+            + "\n".join(parts)
+        )
         (self.out / f"{name}.md").write_text(text.rstrip() + "\n", "utf-8")
 
     def plot(self, name: str, svg: str) -> str:
