@@ -105,8 +105,8 @@ def test_every_herb_of_the_favism_list_is_to_be_avoided_without_the_enzyme(
 @pytest.mark.parametrize(
     ("question", "severity"),
     [
-        ("我有蚕豆病，能喝金银花茶吗", "caution"),
-        ("G6PD缺乏能吃牛黄解毒片吗", "caution"),
+        ("我有蚕豆病，能喝金银花茶吗", "contraindicated"),
+        ("G6PD缺乏能吃牛黄解毒片吗", "contraindicated"),
         ("怀孕能吃安宫牛黄丸吗", "contraindicated"),
         ("怀孕能吃牛黄解毒片吗", "contraindicated"),
         ("高血压能吃连花清瘟吗", "caution"),
@@ -123,10 +123,10 @@ def test_every_herb_of_the_favism_list_is_to_be_avoided_without_the_enzyme(
         ("Can I take CBD oil with clobazam?", "interaction"),
         ("CBD and Depakote together?", "interaction"),
         ("Is hibiscus tea fine with blood pressure pills?", "interaction"),
-        ("Can I drink hibiscus tea while pregnant?", "caution"),
+        ("Can I drink hibiscus tea while pregnant?", "contraindicated"),
         ("Can I take thuja while pregnant?", "contraindicated"),
         ("Is barberry fine in pregnancy?", "contraindicated"),
-        ("Can I drink coltsfoot tea with liver disease?", "caution"),
+        ("Can I drink coltsfoot tea with liver disease?", "contraindicated"),
         ("thuja and epilepsy", "contraindicated"),
     ],
 )
