@@ -62,6 +62,25 @@ def test_who_was_silent_is_left_alone_and_tried_by_one_call(
     assert len(server.asked) == 5
 
 
+def test_one_that_has_not_answered_is_not_waited_for_and_one_that_has_is(
+    endpoint: tuple[Endpoint, Silent], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(breaker, "_PATIENCE", 0.2)
+    server, silent = endpoint
+    model = Breaker(chat(server, timeout=30))
+    asks(model, 9)  # one of them asks it, and is told so long before its 30 s
+    assert len(server.asked) == 1
+    silent.go.set()  # it answers after all, too late for who asked
+    until = time.monotonic() + 30
+    while model._calls and time.monotonic() < until:
+        time.sleep(0.01)
+    silent.go.clear()
+    threading.Timer(1.0, silent.go.set).start()
+    heard: list[str] = []
+    assert model.reply_aloud("hello", heard.append) == "word"  # five times as long
+    assert heard[-1:] == ["word"]
+
+
 def test_short_faults_and_nonsense_do_not_make_it_so(endpoint: tuple[Endpoint, Silent]) -> None:
     server, _ = endpoint
     model = Breaker(chat(server))
