@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import pytest
 from waitress.server import create_server
 
 from shiyi.server.sending import Channel
@@ -94,10 +95,22 @@ def test_an_answer_in_parts_comes_whole() -> None:
     assert said == b"one " + LONG + b" end"
 
 
-def test_head_and_body_of_a_short_answer_are_sent_together() -> None:
-    with serving() as (port, _), line_to(port) as line:
-        line.sendall(get("/short"))
-        assert line.recv(65536).endswith(b"\r\n\r\n/short")
+def test_head_and_body_of_a_short_answer_are_sent_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sent, send = list[bytes](), Channel.send
+
+    def noted(channel: Channel, data: bytes, do_close: bool = True) -> Any:
+        sent.append(bytes(data))
+        return send(channel, data, do_close)
+
+    monkeypatch.setattr(Channel, "send", noted)
+    with serving() as (port, _), line_to(port) as line, line.makefile("rb") as file:
+        for path, method in (("/short", "GET"), ("/b", "HEAD"), ("/nothing", "GET")):
+            line.sendall(get(path, method))
+            head = head_of(file)
+            assert method == "HEAD" or b"304" in head or file.read(6) == b"/short"
+    assert [each.partition(b"\r\n\r\n")[2] for each in sent] == [b"/short", b"", b""]
 
 
 def test_a_fault_in_the_midst_of_a_body_cuts_the_connection() -> None:

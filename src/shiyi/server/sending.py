@@ -29,7 +29,7 @@ class _HeadWithBody(Task):  # type: ignore[misc] # waitress has no types
     @override
     def finish(self) -> None:
         super().finish()
-        self.channel.write_soon(b"")
+        self.channel.send_head()  # of an answer without a body
 
 
 class _Answer(_HeadWithBody, WSGITask):  # type: ignore[misc]
@@ -68,15 +68,20 @@ class Channel(HTTPChannel):  # type: ignore[misc]
     def write_soon(self, data: Any) -> int:
         """Send ``data`` after the head that waits, and keep what the client does not take yet."""
         asked = len(data)
-        if self.head:
-            head, self.head = self.head, b""
+        if asked:  # waitress writes a head before the body, and the one that waits is none yet
             if isinstance(data, bytes) and asked <= _JOINED:
+                head, self.head = self.head, b""
                 data = head + data
             else:
-                self._send_or_keep(head)
-        if data:
+                self.send_head()
             self._send_or_keep(data)
         return asked
+
+    def send_head(self) -> None:
+        """Send the head that waits, if one does."""
+        head, self.head = self.head, b""
+        if head:
+            self._send_or_keep(head)
 
     def _send_or_keep(self, data: Any) -> None:
         if isinstance(data, bytes):
