@@ -1,7 +1,7 @@
 """How long a warm answer takes: ``python bench/ask.py [KB] [--size starter|yaoshi|idisk|chain] [--rounds N]``.
 
 The larger sizes add made-up claims with skewed degrees to the base, in a folder below ``--where``
-that is kept (``--build-only`` makes it and ends); questions about the hubs are asked besides. Before
+that is stored (``--build-only`` makes it and ends); questions about the hubs are asked besides. Before
 that a server is started on the base: seconds to its first page and to its first answered page, and what
 it then has resident. The last figures are those of relation paths from the largest hub.
 """
@@ -20,23 +20,25 @@ from grown import SIZES, grown, hub_paths, largest_hub
 from serving import ask as fetch
 from serving import memory_mib, started
 
-from shiyi.answering import Runtime, ask
-from shiyi.answering.fact_file import open_facts
-from shiyi.answering.ranking import diverse
-from shiyi.model.names import ID
+from shiyi.answering.knowledge.fact_file import open_facts
+from shiyi.answering.pipeline import AskRequest, Runtime, ask
+from shiyi.answering.retrieval.planning import diverse
+from shiyi.model.iris import ID
 from shiyi.model.path import Path
 from shiyi.model.rdf import NamedNode
+from shiyi.ontology.schema import Schema
 from shiyi.ontology.terms import SHIYI
-from shiyi.ontology.vocabulary import Schema
-from shiyi.reasoning.hub_walk import best_paths, importance_of
-from shiyi.reasoning.projection import Projection
+from shiyi.reasoning.adjacency import Projection
+from shiyi.reasoning.path_search import best_paths, importance_of
 from shiyi.settings import Settings
-from shiyi.sparql.knowledge_base import KnowledgeBase, current_generation
+from shiyi.sparql.base.knowledge_base import KnowledgeBase, current_generation
 
 QUESTIONS = (
     "我最近胃不舒服，能推荐几款夏天的饮品吗？", "吃着华法林，枸杞泡水可以天天喝吗？",
-    "失眠多梦、手脚心热，吃点什么好？", "血糖高的人能用蜂蜜吗？", "便秘吃什么好", "阴虚体质吃什么好",
-    "Can I take ginkgo biloba with warfarin?", "Which constitution do I have if I always feel cold?",
+    "失眠多梦、手脚心热，吃点什么好？", "血糖高的人能用蜂蜜吗？", "便秘吃什么好",
+    "阴虚体质吃什么好",
+    "Can I take ginkgo biloba with warfarin?",
+    "Which constitution do I have if I always feel cold?",
     "What is the nature of mung bean?", "What does the medicine-food catalogue mean?",
     "头晕乏力，能推荐什么汤？",
 )  # fmt: skip
@@ -56,25 +58,36 @@ def main(kb: File, size: str, rounds: int) -> None:
         opened = time.perf_counter() - started
         asked = (*QUESTIONS, *(_about_hubs(runtime) if size != "starter" else ()))
         for question in asked:
-            ask(runtime, question)
+            ask(runtime, AskRequest(question))
         gc.freeze()  # as the server does
         wall, cpu, slowest = list[float](), list[float](), dict[str, float]()
         for _ in range(rounds):
             for question in asked:
                 started, worked = time.perf_counter(), time.process_time()
-                ask(runtime, question)
+                ask(runtime, AskRequest(question))
                 wall.append((time.perf_counter() - started) * 1000)
                 cpu.append((time.process_time() - worked) * 1000)
                 slowest[question] = max(slowest.get(question, 0.0), cpu[-1])
         worst = max(slowest, key=lambda each: slowest[each])
-        print(json.dumps({
-            "size": size, "claims": len(runtime.projection), "concepts": len(runtime.facts.classes),
-            "open_seconds": round(opened, 2), "n": len(wall),
-            **_spread("", wall), **_spread("cpu_", cpu), "slowest": worst,
-            "resident_mib": resident_mib(),
-            "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
-            **served, **_hub(runtime),
-        }, ensure_ascii=False))  # fmt: skip
+        print(
+            json.dumps(
+                {
+                    "size": size,
+                    "claims": len(runtime.projection),
+                    "concepts": len(runtime.facts.classes),
+                    "open_seconds": round(opened, 2),
+                    "n": len(wall),
+                    **_spread("", wall),
+                    **_spread("cpu_", cpu),
+                    "slowest": worst,
+                    "resident_mib": resident_mib(),
+                    "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
+                    **served,
+                    **_hub(runtime),
+                },
+                ensure_ascii=False,
+            )
+        )
 
 
 def _served(kb: File, hub: str) -> dict[str, float]:
@@ -92,27 +105,29 @@ def _served(kb: File, hub: str) -> dict[str, float]:
             "server_first_page_seconds": round(first_page, 2),
             "server_first_page_cpu_seconds": round(worked, 2),
             "server_first_answer_seconds": round(first_answer, 2),
-            "server_first_answer_cpu_seconds": round(answered, 2), **seen,
+            "server_first_answer_cpu_seconds": round(answered, 2),
+            **seen,
             **memory_mib(server.pid),
-        }  # fmt: skip
+        }
     finally:
         server.terminate()
         server.wait(30)
 
 
 def _asked(hub: str) -> dict[str, str]:
-    """Give addresses that are each asked for the first time: pages, and queries through the workers."""
+    """Return addresses that are each asked for the first time: pages, and queries through the workers."""
     some = f"SELECT ?p ?o {{ <{hub}> ?p ?o }} LIMIT 100"
     all_ = f"SELECT (COUNT(*) AS ?n) {{ ?claim a {SHIYI.Claim} }}"
     return {
         "page_ms": "/page/substance-gouqizi?lang=zh",
         "hub_page_ms": f"/page/{quote(hub.removeprefix(ID))}?lang=zh",
-        "query_ms": f"/sparql?query={quote(some)}", "counting_query_ms": f"/sparql?query={quote(all_)}",
-    }  # fmt: skip
+        "query_ms": f"/sparql?query={quote(some)}",
+        "counting_query_ms": f"/sparql?query={quote(all_)}",
+    }
 
 
 def _worked(pid: int) -> float:
-    """Give the processor seconds of a process, which other programs leave as they are."""
+    """Return the processor seconds of a process, which other programs leave as they are."""
     spent = psutil.Process(pid).cpu_times()
     return float(spent.user + spent.system)
 
@@ -122,7 +137,7 @@ def _body(question: str) -> bytes:
 
 
 def resident_mib() -> int:
-    """Give the memory this process has now, pages of files among it."""
+    """Return the memory this process has now, pages of files among it."""
     pages = int(File("/proc/self/statm").read_text("ascii").split()[1])
     return pages * resource.getpagesize() >> 20
 
@@ -137,12 +152,21 @@ def _about_hubs(runtime: Runtime) -> list[str]:
         return max(members, key=lambda iri: sum(len(side.get(iri, ())) for side in ends))
 
     symptom, supplement, drug = map(widest, (SHIYI.Symptom, SHIYI.DSIngredient, SHIYI.Drug))
-    names = {"s": facts.label(symptom, "zh"), "x": facts.label(supplement, "en"),
-             "d": facts.label(drug, "en")}  # fmt: skip
-    return [each.format(**names) for each in (
-        "有{s}吃什么好？", "有{s}喝什么好，我在吃华法林", "Can I take {x} with {d}?",
-        "What is {x} good for?", "{x}",
-    )]  # fmt: skip
+    names = {
+        "s": facts.label(symptom, "zh"),
+        "x": facts.label(supplement, "en"),
+        "d": facts.label(drug, "en"),
+    }
+    return [
+        each.format(**names)
+        for each in (
+            "有{s}吃什么好？",
+            "有{s}喝什么好，我在吃华法林",
+            "Can I take {x} with {d}?",
+            "What is {x} good for?",
+            "{x}",
+        )
+    ]
 
 
 def _hub(runtime: Runtime) -> dict[str, float | int]:
@@ -163,9 +187,9 @@ def _hub(runtime: Runtime) -> dict[str, float | int]:
 
 
 def _spread(name: str, spent: list[float]) -> dict[str, float]:
-    """Give median, 95th percentile and maximum in milliseconds.
+    """Return median, 95th percentile and maximum in milliseconds.
 
-    Wall time holds what other programs take; processor time holds only ours.
+    Wall time holds what other programs take; processor time holds only Shiyi's.
     """
     ranked = sorted(spent)
     return {

@@ -15,8 +15,18 @@ from urllib.parse import quote
 from web import PAGES, browser, pages
 
 AXE = Path(__file__).parent.parent / "tests" / "data" / "vendor" / "axe.min.js"
-DESKS = ("queue", "mappings", "vocabulary", "quarantine", "feedback", "history", "people", "progress",
-         "audit", "account")  # fmt: skip
+DESKS = (
+    "queue",
+    "mappings",
+    "vocabulary",
+    "quarantine",
+    "feedback",
+    "history",
+    "people",
+    "progress",
+    "audit",
+    "account",
+)
 MORE = (
     "/ask",
     "/ask?q=" + quote("capital of France"),
@@ -43,9 +53,10 @@ def looked(driver: Any, address: str, width: int) -> list[str]:
         found.append(f"serious: {headings} headings of the first level")
     said = driver.get_log("browser")
     return found + [
-        f"serious: {each['message']}" for each in said
+        f"serious: {each['message']}"
+        for each in said
         if each["level"] == "SEVERE" and " 404 " not in each["message"]
-    ]  # fmt: skip
+    ]
 
 
 def themed(driver: Any, width: int, scheme: str) -> None:
@@ -71,9 +82,13 @@ def main() -> None:
         paths += [f"/curate/{desk}" for desk in DESKS]
     serious = looks = 0
     for width, scheme, language in (
-        (1280, "light", "zh"), (1280, "light", "en"), (1280, "dark", "zh"), (1280, "dark", "en"),
-        (320, "light", "en"), (390, "dark", "zh"),
-    ):  # fmt: skip
+        (1280, "light", "zh"),
+        (1280, "light", "en"),
+        (1280, "dark", "zh"),
+        (1280, "dark", "en"),
+        (320, "light", "en"),
+        (390, "dark", "zh"),
+    ):
         themed(driver, width, scheme)
         for path in dict.fromkeys(
             path.replace("lang=zh", "").replace("lang=en", "") for path in paths

@@ -1,4 +1,4 @@
-"""What a user would pick instead, beside ours, in one run over one base.
+"""What a user would pick instead, beside Shiyi's, in one run over one base.
 
 python bench/beside.py [KB] [--only NAME,…] [--focus 300] [--asked 200]
 
@@ -28,20 +28,19 @@ import pyoxigraph
 from texts import _question as question_on
 from texts import bm25_over
 
-from shiyi.answering import Runtime
-from shiyi.answering.facts import Fact, Facts
+from shiyi.answering.knowledge.facts import EDIBLE, Fact, Facts
 from shiyi.answering.methods import RETRIEVE, Query
-from shiyi.answering.reading import read_question
-from shiyi.answering.roles import EDIBLE
-from shiyi.linking import embedder
-from shiyi.linking.normalise import language_of
-from shiyi.model.names import VOCAB
+from shiyi.answering.pipeline import Runtime
+from shiyi.answering.understanding.question import parse_question
+from shiyi.answering.understanding.text import QuestionText
+from shiyi.linking.embedding import embedder
+from shiyi.model.iris import VOCAB
 from shiyi.model.profile import Profile
 from shiyi.model.rdf import DefaultGraph
-from shiyi.ontology.vocabulary import Schema
+from shiyi.ontology.schema import Schema
 from shiyi.settings import Settings
 from shiyi.shapes.validation import lowered, shapes_graph, validate
-from shiyi.sparql.knowledge_base import KnowledgeBase
+from shiyi.sparql.base.knowledge_base import KnowledgeBase
 
 PREFIX: Final = f"PREFIX s: <{VOCAB}> PREFIX skos: <http://www.w3.org/2004/02/skos/core#> "
 QUERIES: Final = {
@@ -53,12 +52,12 @@ ROUNDS, K = 15, 10
 
 
 def peak_mib() -> int:
-    """Give the most memory this process has had."""
+    """Return the most memory this process has had."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 
 
 def asked(ask: Callable[[str], Any]) -> dict[str, float | int]:
-    """Ask each query, warm; give the median milliseconds and the rows."""
+    """Ask each query, warm; return the median milliseconds and the rows."""
     found: dict[str, float | int] = {}
     for name, query in QUERIES.items():
         rows = sum(1 for _ in ask(PREFIX + query))
@@ -73,11 +72,14 @@ def asked(ask: Callable[[str], Any]) -> dict[str, float | int]:
 
 
 def accepted(base: Path) -> bytes:
-    """Give the default graph as N-Triples, without what is said of claims."""
+    """Return the default graph as N-Triples, without what is stated of claims."""
     with KnowledgeBase.open(base) as opened:
         quads = opened.store.match(None, None, None, DefaultGraph())
-        return "".join(f"{q.subject} {q.predicate} {q.object} .\n" for q in quads
-                       if not isinstance(q.object, pyoxigraph.Triple)).encode()  # fmt: skip
+        return "".join(
+            f"{q.subject} {q.predicate} {q.object} .\n"
+            for q in quads
+            if not isinstance(q.object, pyoxigraph.Triple)
+        ).encode()
 
 
 def stored(base: Path, name: str) -> dict[str, Any]:
@@ -128,12 +130,19 @@ def validated(base: Path, name: str, focus: int) -> dict[str, Any]:
         result = importlib.import_module("rdflib").namespace.SH.result
         results = sum(1 for _ in report.objects(None, result))
     seconds = time.perf_counter() - started
-    return {"validation": name, "claims": focus, "triples": len(data), "results": results,
-            "seconds": round(seconds, 2), "claims/s": round(focus / seconds), "peak MiB": peak_mib()}  # fmt: skip
+    return {
+        "validation": name,
+        "claims": focus,
+        "triples": len(data),
+        "results": results,
+        "seconds": round(seconds, 2),
+        "claims/s": round(focus / seconds),
+        "peak MiB": peak_mib(),
+    }
 
 
 def described(base: KnowledgeBase, node: Any, depth: int = 1) -> Iterable[Any]:
-    """Give what is said of a claim and of what it names."""
+    """Yield what is stated of a claim and of what it names."""
     for quad in base.store.match(node, None, None, None):
         yield quad
         if depth and isinstance(quad.object, pyoxigraph.NamedNode):
@@ -144,8 +153,12 @@ def retrieved(base: Path, name: str, questions: int) -> dict[str, Any]:
     """Ask made questions on known claims; a hit is a claim of that subject and relation among ten."""
     with KnowledgeBase.open(base) as opened:
         facts = Facts.read(opened.store, Schema.load())
-        known = {f.claim: f for each in facts.by_subject.values() for f in each
-                 if not f.derived and not f.language}  # fmt: skip
+        known = {
+            f.claim: f
+            for each in facts.by_subject.values()
+            for f in each
+            if not f.derived and not f.language
+        }
         drawn = random.Random(1).sample(sorted(known.values(), key=lambda f: f.claim), questions)  # noqa: S311
         started = time.perf_counter()
         search = RETRIEVERS[name](opened, facts, known)
@@ -156,12 +169,20 @@ def retrieved(base: Path, name: str, questions: int) -> dict[str, Any]:
             started = time.perf_counter()
             found = search(text)[:K]
             spent.append((time.perf_counter() - started) * 1000)
-            hits += any((known[c].subject, known[c].predicate) == (fact.subject, fact.predicate)
-                        for c in found if c in known)  # fmt: skip
-    return {"retrieval": name, "questions": questions, "to build, s": round(building, 2),
-            "p50 ms": round(statistics.median(spent), 2),
-            "p95 ms": round(sorted(spent)[int(0.95 * questions)], 2),
-            "hit@10": round(hits / questions, 3), "peak MiB": peak_mib()}  # fmt: skip
+            hits += any(
+                (known[c].subject, known[c].predicate) == (fact.subject, fact.predicate)
+                for c in found
+                if c in known
+            )
+    return {
+        "retrieval": name,
+        "questions": questions,
+        "to build, s": round(building, 2),
+        "p50 ms": round(statistics.median(spent), 2),
+        "p95 ms": round(sorted(spent)[int(0.95 * questions)], 2),
+        "hit@10": round(hits / questions, 3),
+        "peak MiB": peak_mib(),
+    }
 
 
 Known = dict[str, Fact]
@@ -173,7 +194,7 @@ def fused(base: KnowledgeBase, facts: Facts, known: Known) -> Search:
     runtime = Runtime.open(base, Settings())
 
     def search(text: str) -> list[str]:
-        reading = read_question(text, language_of(text), Profile(), runtime.linker, runtime.facts)
+        reading = parse_question(QuestionText.of(text), Profile(), runtime.linker, runtime.facts)
         query = Query(reading, (), EDIBLE, advice=False, k=K, least=0.0)
         return [found.fact.claim for found in RETRIEVE["fused"](query, runtime, None).claims]
 
@@ -185,9 +206,12 @@ def told(facts: Facts, fact: Fact) -> str:
     return " ".join(
         each
         for language in ("zh", "en")
-        for each in (facts.label(fact.subject, language), facts.property_label(fact.predicate, language),
-                     facts.label(fact.object, language))
-    )  # fmt: skip
+        for each in (
+            facts.label(fact.subject, language),
+            facts.property_label(fact.predicate, language),
+            facts.label(fact.object, language),
+        )
+    )
 
 
 def bm25s(base: KnowledgeBase, facts: Facts, known: Known) -> Search:
@@ -236,15 +260,37 @@ def main() -> None:
     said = parser.parse_args()
     if said.one:
         part, _, name = said.one.partition(":")
-        found = (stored(said.kb, name) if part == "store" else
-                 validated(said.kb, name, said.focus) if part == "validate" else
-                 retrieved(said.kb, name, said.asked))  # fmt: skip
+        found = (
+            stored(said.kb, name)
+            if part == "store"
+            else validated(said.kb, name, said.focus)
+            if part == "validate"
+            else retrieved(said.kb, name, said.asked)
+        )
         print(json.dumps(found, ensure_ascii=False))
         return
-    for one in ("store:shiyi", "store:pyoxigraph", "store:rdflib", "validate:shiyi", "validate:pyshacl",
-                *(f"retrieve:{name}" for name in RETRIEVERS)):  # fmt: skip
-        subprocess.run([sys.executable, __file__, str(said.kb), "--one", one,  # noqa: S603
-                        "--focus", str(said.focus), "--asked", str(said.asked)], check=True)  # fmt: skip
+    for one in (
+        "store:shiyi",
+        "store:pyoxigraph",
+        "store:rdflib",
+        "validate:shiyi",
+        "validate:pyshacl",
+        *(f"retrieve:{name}" for name in RETRIEVERS),
+    ):
+        subprocess.run(  # noqa: S603 - this program
+            [
+                sys.executable,
+                __file__,
+                str(said.kb),
+                "--one",
+                one,
+                "--focus",
+                str(said.focus),
+                "--asked",
+                str(said.asked),
+            ],
+            check=True,
+        )
 
 
 if __name__ == "__main__":

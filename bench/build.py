@@ -14,14 +14,14 @@ ROOT = Path(__file__).parents[1]
 
 
 def shiyi(*words: str) -> float:
-    """Run one command; give its seconds."""
+    """Run one command; return its seconds."""
     started = time.perf_counter()
     subprocess.run([sys.executable, "-m", "shiyi", *words], check=True, cwd=ROOT)  # noqa: S603
     return time.perf_counter() - started
 
 
 def main() -> None:
-    """Measure once; print a table and keep JSON in bench/results/."""
+    """Measure once; print a table, and each row as JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.parse_args()
     folder = Path(tempfile.mkdtemp())
@@ -42,9 +42,6 @@ def main() -> None:
     for name, value in figures.items():
         print(f"{name:<18} {value:10.2f}")
     print(json.dumps(figures))
-    results = ROOT / "bench" / "results"
-    results.mkdir(parents=True, exist_ok=True)
-    (results / "build.json").write_text(json.dumps(figures, indent=2) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

@@ -42,14 +42,14 @@ class Seen:
         self.statuses.setdefault(kind, Counter())[status] += 1
 
     def merge(self, other: "Seen") -> None:
-        """Take in what another saw."""
+        """Accept what another saw."""
         for kind, times in other.times.items():
             self.times.setdefault(kind, []).extend(times)
             self.statuses.setdefault(kind, Counter()).update(other.statuses[kind])
         self.in_time += other.in_time
 
     def told(self) -> dict[str, Any]:
-        """Give percentiles by kind, and counts by status."""
+        """Return percentiles by kind, and counts by status."""
         good = [each for kind, times in self.times.items() if kind != "hostile" for each in times]
         said: dict[str, Any] = {}
         for kind, times in sorted({**self.times, **({"all good": good} if good else {})}.items()):
@@ -58,17 +58,29 @@ class Seen:
                 if len(times) > 1
                 else times * 999
             )
-            said[kind] = {"n": len(times), "p50_ms": round(cuts[499], 1), "p95_ms": round(cuts[949], 1),
-                          "p99_ms": round(cuts[989], 1), "p999_ms": round(cuts[998], 1)}  # fmt: skip
+            said[kind] = {
+                "n": len(times),
+                "p50_ms": round(cuts[499], 1),
+                "p95_ms": round(cuts[949], 1),
+                "p99_ms": round(cuts[989], 1),
+                "p999_ms": round(cuts[998], 1),
+            }
         every = sum(self.statuses.values(), Counter[int]())
         kinds = self.statuses.items()
         said["statuses"] = {str(status): n for status, n in sorted(every.items())}
         said["answered"] = sum(every[status] for status in every if status and status not in SHED)
         said["shed"] = sum(each[status] for _, each in kinds for status in SHED)
         said["faults"] = sum(
-            n for kind, each in kinds for status, n in each.items()
-            if status == 0 or (status >= 500 and status not in SHED and (kind != "hostile" or status not in _EXPECTED))
-        )  # fmt: skip
+            n
+            for kind, each in kinds
+            for status, n in each.items()
+            if status == 0
+            or (
+                status >= 500
+                and status not in SHED
+                and (kind != "hostile" or status not in _EXPECTED)
+            )
+        )
         return said
 
 
@@ -145,7 +157,7 @@ class _Line(asyncio.Protocol):
 
 
 def _whole(held: bytes, at: int) -> bool:
-    """Tell whether an answer in chunks has come to its end."""
+    """Return whether an answer in chunks has come to its end."""
     while (end := held.find(b"\r\n", at)) >= 0:
         if not (size := int(held[at:end], 16)):
             return len(held) >= end + 4
@@ -154,7 +166,7 @@ def _whole(held: bytes, at: int) -> bool:
 
 
 class Crowd:
-    """Connections that are kept; as many as there are requests under way, from some addresses."""
+    """Connections that are stored; as many as there are requests under way, from some addresses."""
 
     def __init__(self, port: int, draw: Draw) -> None:
         self._port, self._draw, self._number = port, draw, 0
@@ -170,7 +182,9 @@ class Crowd:
         for number in range(int(rate * seconds)):
             due = start + number / rate
             if (early := due - time.perf_counter()) > 0:
-                await asyncio.sleep(max(early, _STEP))  # what is due meanwhile goes together, late
+                await asyncio.sleep(
+                    max(early, _STEP)
+                )  # what is due in the meantime goes together, late
             elif not number % 50:
                 await asyncio.sleep(0)  # it runs late: let answers be read
             self._ask(due, seen)
@@ -184,7 +198,7 @@ class Crowd:
         return seen
 
     def close(self) -> None:
-        """Let go of all connections."""
+        """Release all connections."""
         for line in self._lines:
             line.drop()
 

@@ -18,19 +18,16 @@ from uuid import uuid4
 
 from flask.testing import FlaskClient
 
-from shiyi.curation.bundle import _said, import_bundle, public_of, read_bundle, signing_key
-from shiyi.curation.changes import Changes
-from shiyi.curation.ledger import Change
-from shiyi.curation.people import People
-from shiyi.curation.roles import Role
-from shiyi.model.names import content_hash, graph, resource
+from shiyi.curation.accounts import People, Role
+from shiyi.curation.bundles import _as_json, import_bundle, public_of, read_bundle, signing_key
+from shiyi.curation.changes import Change, Changes
+from shiyi.model.iris import content_hash, graph, resource
 from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, Quad, Triple, canonical, decimal
 from shiyi.ontology.terms import DCTERMS, RDF, SHIYI, SKOS
 from shiyi.server.app import create_app
-from shiyi.sparql.knowledge_base import KnowledgeBase
-from shiyi.sparql.oxigraph import OxigraphStore
+from shiyi.sparql.base.knowledge_base import KnowledgeBase
+from shiyi.sparql.store.oxigraph import OxigraphStore
 
-OUT = Path(__file__).parent / "results" / "curation.json"
 RELATIONS = (
     SHIYI.hasEfficacy,
     SHIYI.relieves,
@@ -53,9 +50,10 @@ def claims(count: int) -> Iterator[tuple[str, list[Quad]]]:
         *((e, SHIYI.Symptom) for e in ends),
     ):
         name = node.value.rpartition("/")[2]
-        yield "", [
-            Quad(node, RDF.type, kind), Quad(node, SKOS.prefLabel, Literal(name, language="en")),
-        ]  # fmt: skip
+        yield (
+            "",
+            [Quad(node, RDF.type, kind), Quad(node, SKOS.prefLabel, Literal(name, language="en"))],
+        )
     yield (
         "",
         [Quad(source, SHIYI.lineage, Literal("generated")), Quad(source, RDF.type, SHIYI.Source)],
@@ -82,12 +80,17 @@ def _quads(
     status = SHIYI.candidate if candidate else SHIYI.accepted
     s, p, o = parts
     said: list[tuple[NamedNode, NamedNode, Any]] = [
-        (claim, RDF.reifies, Triple(*parts)), (claim, RDF.type, SHIYI.Claim),
-        (claim, SHIYI.status, status), (claim, SHIYI.polarity, SHIYI.positive),
-        (claim, SHIYI.confidence, sure), (claim, SHIYI.evidence, node),
-        (node, DCTERMS.source, source), (node, SHIYI.extractionConfidence, sure),
-        (node, SHIYI.sourceTier, resource("tier-textbook")), (node, RDF.type, SHIYI.Evidence),
-    ]  # fmt: skip
+        (claim, RDF.reifies, Triple(*parts)),
+        (claim, RDF.type, SHIYI.Claim),
+        (claim, SHIYI.status, status),
+        (claim, SHIYI.polarity, SHIYI.positive),
+        (claim, SHIYI.confidence, sure),
+        (claim, SHIYI.evidence, node),
+        (node, DCTERMS.source, source),
+        (node, SHIYI.extractionConfidence, sure),
+        (node, SHIYI.sourceTier, resource("tier-textbook")),
+        (node, RDF.type, SHIYI.Evidence),
+    ]
     said += (
         [(claim, RDF.subject, s), (claim, RDF.predicate, p), (claim, RDF.object, o)]
         if candidate
@@ -123,10 +126,16 @@ def bundle(kb: Path, names: list[str], count: int) -> bytes:
         kind = chance.choice(("accept", "accept", "reject"))
         notes = ((SHIYI.agreement, decimal(1.0 if kind == "accept" else -1.0)),)
         made = Change(
-            resource(f"change/{uuid4().hex}").value, i + 1, kind, chance.choice(("li", "wang")),
-            "2026-01-01T00:00:00Z", "", (chance.choice(names),), notes=notes,
-        )  # fmt: skip
-        lines.append(json.dumps(_said(made)).encode() + b"\n")
+            resource(f"change/{uuid4().hex}").value,
+            i + 1,
+            kind,
+            chance.choice(("li", "wang")),
+            "2026-01-01T00:00:00Z",
+            "",
+            (chance.choice(names),),
+            notes=notes,
+        )
+        lines.append(json.dumps(_as_json(made)).encode() + b"\n")
     signed = key.sign(hashlib.sha256(b"".join(lines)).digest())
     return b"".join(lines) + json.dumps({"signature": base64.b64encode(signed).decode()}).encode()
 
@@ -137,7 +146,7 @@ def expect(holds: bool, why: str) -> None:
 
 
 def timed(ask: Callable[[], object]) -> tuple[float, float]:
-    """Give milliseconds of wall clock and of this process's own work."""
+    """Return milliseconds of wall clock and of this process's own work."""
     began, worked = time.perf_counter(), time.process_time()
     ask()
     return (time.perf_counter() - began) * 1000, (time.process_time() - worked) * 1000
@@ -160,22 +169,31 @@ def serve(kb: Path, count: int) -> dict[str, float]:
         expect(answer.status_code == 200, answer.text[:500])
 
     first, _ = timed(lambda: page(""))
-    queries = ["", "status=candidate", "relation=interactsWith", "harm=yes", "tier=textbook&from=500",
-               "whose=all&from=10000", "shape=MFHSubstance"]  # fmt: skip
+    queries = [
+        "",
+        "status=candidate",
+        "relation=interactsWith",
+        "harm=yes",
+        "tier=textbook&from=500",
+        "whose=all&from=10000",
+        "shape=MFHSubstance",
+    ]
     each = [timed(lambda q=q: page(q)) for q in queries * (PAGES // len(queries))]  # type: ignore[misc]
     pages, work = (sorted(column) for column in zip(*each, strict=True))
     decisions = [decided(client, headers, i) for i in range(20)]
     took, own = (sorted(column) for column in zip(*decisions, strict=True))
     site.close()
     return {
-        "claims": count, "open_s": round(opened, 1), "first_page_ms": round(first),
+        "claims": count,
+        "open_s": round(opened, 1),
+        "first_page_ms": round(first),
         "page_p50_ms": round(statistics.median(pages), 1),
         "page_p95_ms": round(pages[int(len(pages) * 0.95)], 1),
         "page_p95_cpu_ms": round(work[int(len(work) * 0.95)], 1),
         "decision_to_answer_p50_ms": round(statistics.median(took), 1),
         "decision_to_answer_max_ms": round(took[-1], 1),
         "decision_to_answer_max_cpu_ms": round(own[-1], 1),
-    }  # fmt: skip
+    }
 
 
 def decided(client: FlaskClient, headers: dict[str, str], i: int) -> tuple[float, float]:
@@ -184,9 +202,7 @@ def decided(client: FlaskClient, headers: dict[str, str], i: int) -> tuple[float
 
     def cited() -> set[str]:
         said: Any = client.post("/api/ask", json={"question": question, "lang": "en"}).json
-        return {
-            each["claim"] for each in said["citations"] if each["predicate"]["iri"] not in HARM
-        }  # fmt: skip
+        return {each["claim"] for each in said["citations"] if each["predicate"]["iri"] not in HARM}
 
     before = sorted(cited())
     if not before:
@@ -214,11 +230,13 @@ def main() -> None:
             began, worked = time.perf_counter(), time.process_time()
             found = read_bundle(content, [public_of(signing_key(kb))])
             result = import_bundle(Changes(base.writer), found)
-            said |= {"reviews": reviews, "import_s": round(time.perf_counter() - began, 1),
-                     "import_cpu_s": round(time.process_time() - worked, 1),
-                     "made": result.made, "refused": len(result.refused)}  # fmt: skip
-    OUT.parent.mkdir(exist_ok=True)
-    OUT.write_text(json.dumps(said, indent=1) + "\n")
+            said |= {
+                "reviews": reviews,
+                "import_s": round(time.perf_counter() - began, 1),
+                "import_cpu_s": round(time.process_time() - worked, 1),
+                "made": result.made,
+                "refused": len(result.refused),
+            }
     for name, value in said.items():
         print(f"{name:28} {value:>12}")
 

@@ -28,25 +28,23 @@ class Footprint:
 
     @property
     def server(self) -> float:
-        """Give the anonymous memory of what answers; query workers are replaced all the time."""
+        """Return the anonymous memory of what answers; query workers are replaced all the time."""
         return sum(size for kind, size in self.anonymous.items() if kind != "workers")
 
     def told(self) -> dict[str, float]:
-        """Give whole MiB, and descriptors."""
+        """Return whole MiB, and descriptors."""
         kinds = {f"{kind}_mib": round(size, 1) for kind, size in self.anonymous.items()}
         return {**kinds, "mapped_mib": round(self.mapped), "descriptors": self.descriptors}
 
 
-def footprint(writer: psutil.Process, readers: psutil.Process | None) -> Footprint:
-    """Look at the process that writes, at those that read beneath another, and at all their workers."""
+def footprint(writer: psutil.Process, readers: Sequence[psutil.Process]) -> Footprint:
+    """Return the sizes of the process that writes, those that read, and all their workers."""
     found = Footprint({"writer": 0.0, "readers": 0.0, "workers": 0.0}, 0.0, 0)
     anonymous, mapped, descriptors = found.anonymous, 0.0, 0
-    for top, kind in ((writer, "writer"), (readers, "readers")):
-        if top is None:
-            continue
+    for top, kind in ((writer, "writer"), *((reader, "readers") for reader in readers)):
         for each in (top, *top.children(recursive=True)):
             with suppress(psutil.NoSuchProcess, FileNotFoundError, ProcessLookupError):
-                works = "shiyi.sparql.worker" in each.cmdline()  # one may just be replaced
+                works = "shiyi.sparql.sandbox.worker" in each.cmdline()  # one may just be replaced
                 own, files = _sizes(each.pid)
                 anonymous["workers" if works else kind] += own
                 mapped += files
@@ -55,7 +53,7 @@ def footprint(writer: psutil.Process, readers: psutil.Process | None) -> Footpri
 
 
 def _sizes(pid: int) -> tuple[float, float]:
-    """Give the resident MiB of a process: anonymous, and of files; ProcessLookupError where it is gone."""
+    """Return the resident MiB of a process: anonymous, and of files; ProcessLookupError where it is gone."""
     with open(f"/proc/{pid}/status", encoding="ascii") as said:  # noqa: PTH123 - no file of a folder
         held = dict(line.split(":", 1) for line in said if line.startswith("Rss"))
     size = {name: int(value.split()[0]) / _MIB for name, value in held.items()}
@@ -73,7 +71,7 @@ class Growth:
 
     @property
     def told(self) -> dict[str, float]:
-        """Give the slope and the ends of its interval."""
+        """Return the slope and the ends of its interval."""
         return {
             "mib_per_hour": round(self.per_hour, 1),
             "from": round(self.per_hour - self.error, 1),
@@ -93,9 +91,7 @@ def growth(seconds: Sequence[float], sizes: Sequence[float]) -> Growth:
     middle, level = sum(seconds) / many, sum(sizes) / many
     spread = sum((at - middle) ** 2 for at in seconds)
     slope = sum((at - middle) * size for at, size in zip(seconds, sizes, strict=True)) / spread
-    left = [
-        size - level - slope * (at - middle) for at, size in zip(seconds, sizes, strict=True)
-    ]  # fmt: skip
+    left = [size - level - slope * (at - middle) for at, size in zip(seconds, sizes, strict=True)]
     squares = sum(each * each for each in left)
     alike = sum(one * other for one, other in pairwise(left)) / squares if squares else 0.0
     alike = min(max(alike, 0.0), 0.99)
@@ -104,7 +100,7 @@ def growth(seconds: Sequence[float], sizes: Sequence[float]) -> Growth:
 
 
 def grown(seconds: Sequence[float], sizes: Sequence[float], since: float = 300.0) -> float | None:
-    """Give the share by which a size rose after ``since``: the mean of the last tenth over a tenth from then.
+    """Return the share by which a size rose after ``since``: the mean of the last tenth over a tenth from then.
 
     None where the run was hardly longer than that.
     """

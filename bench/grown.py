@@ -1,4 +1,4 @@
-"""A base grown with made-up claims to the size of a paper's, with hubs, in a folder that is kept.
+"""A base grown with made-up claims to the size of a paper's, with hubs, in a folder that is stored.
 
 ``grown(kb, relations, concepts, where)`` builds it once, some minutes at the size of iDISK 2.0: quads
 are written as N-Quads and loaded in bulk, then indexed as ``shiyi build`` indexes. Later runs open it.
@@ -19,17 +19,17 @@ import made_up
 import numpy as np
 
 from shiyi.answering.runtime import write_indexes
-from shiyi.model.names import VOCAB
+from shiyi.model.iris import VOCAB
 from shiyi.model.path import RelationPath, Step
 from shiyi.model.rdf import DefaultGraph, Literal, local_name, text
+from shiyi.ontology.schema import Schema
 from shiyi.ontology.terms import RDF, SKOS
-from shiyi.ontology.vocabulary import Schema
-from shiyi.reasoning.projection import Projection, accepted_edges
-from shiyi.server.counting import keep
+from shiyi.reasoning.adjacency import Projection, accepted_edges
+from shiyi.server.site.counts import keep
 from shiyi.settings import Settings
-from shiyi.sparql.knowledge_base import KnowledgeBase
-from shiyi.sparql.oxigraph import OxigraphStore
-from shiyi.sparql.store import QuadStore
+from shiyi.sparql.base.knowledge_base import KnowledgeBase
+from shiyi.sparql.store.oxigraph import OxigraphStore
+from shiyi.sparql.store.port import QuadStore
 
 SIZES: Final = {
     "yaoshi": (29_292, 24_984),
@@ -38,11 +38,11 @@ SIZES: Final = {
     "chain": (3_500_000, 1_200_000),
 }
 INDEXED: Final = "indexed"  # a file of this name tells that every index was written
-_FORM: Final = 2  # of what is made up; a base made in another form is made anew
+_FORM: Final = 2  # of what is made up; a base made in another form is made again
 
 
 def grown(kb: Path, relations: int, concepts: int, where: Path) -> Path:
-    """Give a folder below ``where`` with the base ``kb`` and made-up claims, so many in all."""
+    """Return a folder below ``where`` with the base ``kb`` and made-up claims, so many in all."""
     with KnowledgeBase.open(kb) as base:
         path = place_of(base, relations, concepts, where)
         folder = path / "generations" / "grown"
@@ -68,13 +68,13 @@ def grown(kb: Path, relations: int, concepts: int, where: Path) -> Path:
 
 
 def place_of(base: KnowledgeBase, relations: int, concepts: int, where: Path) -> Path:
-    """Give the folder that a base lies in, once it has grown."""
+    """Return the folder that a base lies in, once it has grown."""
     release = base.release.removeprefix("sha256:")[:12]
     return where / f"{relations}-{concepts}-{_FORM}-{release}"
 
 
 def take(loaded: Path, base: KnowledgeBase, relations: int, concepts: int, where: Path) -> Path:
-    """Take a base into which :func:`chunks` were loaded for the grown one; its journal goes."""
+    """Accept a base into which :func:`chunks` were loaded for the grown one; its journal goes."""
     path = place_of(base, relations, concepts, where)
     path.parent.mkdir(parents=True, exist_ok=True)
     loaded.rename(path)
@@ -95,13 +95,20 @@ def _name(path: Path, base: KnowledgeBase, relations: int, concepts: int) -> Non
 
 @contextmanager
 def told(step: str) -> Iterator[None]:
-    """Say on the standard error how long a step took, and what memory was used at most so far."""
+    """State on the standard error how long a step took, and what memory was used at most so far."""
     started = time.perf_counter()
     yield
-    print(json.dumps({
-        "step": step, "seconds": round(time.perf_counter() - started, 1),
-        "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
-    }), file=sys.stderr, flush=True)  # fmt: skip
+    print(
+        json.dumps(
+            {
+                "step": step,
+                "seconds": round(time.perf_counter() - started, 1),
+                "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
+            }
+        ),
+        file=sys.stderr,
+        flush=True,
+    )
 
 
 def chunks(base: KnowledgeBase, relations: int, concepts: int) -> Iterator[bytes]:
@@ -119,7 +126,7 @@ def chunks(base: KnowledgeBase, relations: int, concepts: int) -> Iterator[bytes
 
 
 def pools_of(store: QuadStore) -> tuple[made_up.Pools, int]:
-    """Give the concepts of a base that made-up claims may join, and count all its concepts."""
+    """Return the concepts of a base that made-up claims may join, and count all its concepts."""
     pools, known = made_up.Pools(), set[str]()
     parents = Schema.load().parents.keys() - {"Claim", "Evidence", "Source", "Passage"}
     for quad in store.match(None, RDF.type, None, DefaultGraph()):
@@ -142,7 +149,7 @@ def pools_of(store: QuadStore) -> tuple[made_up.Pools, int]:
 
 
 def largest_hub(projection: Projection) -> str:
-    """Give the concept with the most claims."""
+    """Return the concept with the most claims."""
     ends = np.concatenate((projection.source, projection.target))
     return projection.nodes[int(np.bincount(ends).argmax())]
 

@@ -2,7 +2,7 @@
 
 python bench/hubs.py [--sizes 29292,334265,3500000] [--rounds 9] [--networkx 334265]
 
-Beside ours, up to the size of `--networkx`, the same retrieval over a networkx.MultiDiGraph: the same
+Beside Shiyi's, up to the size of `--networkx`, the same retrieval over a networkx.MultiDiGraph: the same
 claims, the same score, the same ten paths. Three hops from the hub, both ways, show the bound.
 """
 
@@ -18,11 +18,11 @@ import numpy as np
 from grown import hub_paths, largest_hub
 from made_up import SAID, SKEW
 
-from shiyi.answering.ranking import diverse, whole_scores
+from shiyi.answering.retrieval.planning import diverse, whole_scores
+from shiyi.columnar.strings import Picked, Strings
 from shiyi.model.path import Hop, Path, RelationPath, Step
-from shiyi.model.strings import Picked, Strings
-from shiyi.reasoning.hub_walk import best_through, importance_of, ways_along
-from shiyi.reasoning.projection import Projection
+from shiyi.reasoning.adjacency import Projection
+from shiyi.reasoning.path_search import best_through, importance_of, ways_along
 from shiyi.settings import PageRankSettings
 
 SIZES = {29_292: 24_984, 334_265: 174_317, 3_500_000: 1_200_000}  # relations: concepts drawn from
@@ -30,13 +30,14 @@ ROUNDS, KEPT, THROUGH, SHOWN, ORDINARY = 9, 300, 12, 10, 50
 
 
 def made(relations: int, concepts: int) -> Projection:
-    """Give a graph in which few concepts have many claims."""
+    """Return a graph in which few concepts have many claims."""
     draw = np.random.default_rng(0)
     kinds = sorted({kind for said in SAID for kind in (said[0], said[2])})
     names = sorted({said[1] for said in SAID})
     each = concepts // len(kinds)
-    said = np.array([(kinds.index(a), names.index(p), kinds.index(b))
-                     for a, p, b, n in SAID for _ in range(n)])  # fmt: skip
+    said = np.array(
+        [(kinds.index(a), names.index(p), kinds.index(b)) for a, p, b, n in SAID for _ in range(n)]
+    )
     rows = np.empty((0, 3), dtype=np.int64)
     while len(rows) < relations:
         drawn = said[draw.integers(0, len(said), relations)]
@@ -51,11 +52,15 @@ def made(relations: int, concepts: int) -> Projection:
     ends = ends.reshape(-1, 2).astype(np.int32)
     order = np.lexsort((ends[:, 1], rows[:, 1], ends[:, 0]))
     return Projection(
-        "made", Strings.of(f"n{node:08}" for node in used.tolist()), tuple(names),
-        Picked.of([f"c{n}" for n in range(len(rows))]), source=ends[order, 0], target=ends[order, 1],
+        "made",
+        Strings.of(f"n{node:08}" for node in used.tolist()),
+        tuple(names),
+        Picked.of([f"c{n}" for n in range(len(rows))]),
+        source=ends[order, 0],
+        target=ends[order, 1],
         kind=rows[order, 1].astype(np.int32),
         confidence=np.round(draw.uniform(0.4, 0.95, len(rows)), 3),
-    )  # fmt: skip
+    )
 
 
 Retrieve = Callable[[list[RelationPath], str], Iterable[Path]]  # best first
@@ -67,10 +72,16 @@ def ours(projection: Projection, rank: dict[str, float]) -> Retrieve:
 
     def retrieve(plans: list[RelationPath], start: str) -> Iterator[Path]:
         found = [ways_along(projection, plan, (start,)) for plan in plans]
-        score = np.concatenate([
-            whole_scores("mean_entities", ways.held(), tuple(importance[c] for c in ways.nodes[1:]))
-            for ways in found
-        ])  # fmt: skip
+        score = np.concatenate(
+            [
+                whole_scores(
+                    "mean_entities",
+                    ways.confidences(),
+                    tuple(importance[c] for c in ways.nodes[1:]),
+                )
+                for ways in found
+            ]
+        )
         middle = np.concatenate([ways.nodes[-2] for ways in found])
         best = best_through(middle, score, THROUGH, KEPT).tolist()
         first = np.cumsum([0, *map(len, found)])
@@ -84,17 +95,30 @@ def ours(projection: Projection, rank: dict[str, float]) -> Retrieve:
 def with_networkx(projection: Projection, rank: dict[str, float]) -> Retrieve:
     """Walk a MultiDiGraph, its claims by property beside each node, as one would write it."""
     graph = import_module("networkx").MultiDiGraph()  # without types of its own
-    rows = zip(projection.source.tolist(), projection.target.tolist(), projection.kind.tolist(),
-               projection.confidence.tolist(), projection.claims, strict=True)  # fmt: skip
+    rows = zip(
+        projection.source.tolist(),
+        projection.target.tolist(),
+        projection.kind.tolist(),
+        projection.confidence.tolist(),
+        projection.claims,
+        strict=True,
+    )
     for one, other, kind, held, claim in rows:
-        graph.add_edge(projection.nodes[one], projection.nodes[other], key=claim,
-                       predicate=projection.predicates[kind], confidence=held)  # fmt: skip
+        graph.add_edge(
+            projection.nodes[one],
+            projection.nodes[other],
+            key=claim,
+            predicate=projection.predicates[kind],
+            confidence=held,
+        )
 
     def hops(node: str, step: Step) -> list[Hop]:
         edges = graph.out_edges if step.forward else graph.in_edges
-        return [Hop(s, step.predicate, o, claim, said["confidence"], step.forward)
-                for s, o, claim, said in edges(node, keys=True, data=True)
-                if said["predicate"] == step.predicate]  # fmt: skip
+        return [
+            Hop(s, step.predicate, o, claim, said["confidence"], step.forward)
+            for s, o, claim, said in edges(node, keys=True, data=True)
+            if said["predicate"] == step.predicate
+        ]
 
     def walk(
         plan: RelationPath, taken: tuple[Hop, ...], seen: tuple[str, ...], score: float
@@ -102,9 +126,13 @@ def with_networkx(projection: Projection, rank: dict[str, float]) -> Retrieve:
         if len(taken) == len(plan):
             return [Path(taken, score / len(seen))]
         return [
-            path for hop in hops(seen[-1], plan[len(taken)]) if hop.end not in seen
-            for path in walk(plan, (*taken, hop), (*seen, hop.end), score + hop.confidence * rank[hop.end])
-        ]  # fmt: skip
+            path
+            for hop in hops(seen[-1], plan[len(taken)])
+            if hop.end not in seen
+            for path in walk(
+                plan, (*taken, hop), (*seen, hop.end), score + hop.confidence * rank[hop.end]
+            )
+        ]
 
     def retrieve(plans: list[RelationPath], start: str) -> list[Path]:
         every = [path for plan in plans for path in walk(plan, (), (start,), 0.0)]
@@ -116,7 +144,7 @@ def with_networkx(projection: Projection, rank: dict[str, float]) -> Retrieve:
 def timed(
     retrieve: Retrieve, asked: list[tuple[str, list[RelationPath]]]
 ) -> tuple[list[float], list[list[float]]]:
-    """Give milliseconds of processor time, and the scores of the paths that were shown."""
+    """Return milliseconds of processor time, and the scores of the paths that were shown."""
     spent, scores = list[float](), list[list[float]]()
     for start, plans in asked:
         started = time.process_time()
@@ -148,8 +176,11 @@ def three_hops(projection: Projection, hub: str) -> dict[str, float | int | bool
     started = time.process_time()
     ways = [ways_along(projection, plan, (hub,)) for plan in plans]
     spent = (time.process_time() - started) * 1000
-    return {"three_hop_paths": sum(map(len, ways)), "three_hop_cut": any(w.cut for w in ways),
-            "three_hop_cpu_ms": round(spent, 1)}  # fmt: skip
+    return {
+        "three_hop_paths": sum(map(len, ways)),
+        "three_hop_cut": any(w.cut for w in ways),
+        "three_hop_cpu_ms": round(spent, 1),
+    }
 
 
 def measured(relations: int, rounds: int, compare: bool) -> dict[str, object]:
@@ -162,19 +193,24 @@ def measured(relations: int, rounds: int, compare: bool) -> dict[str, object]:
     plain, _ = timed(retrieve, common)
     steps = [Step(name, forward) for name in projection.predicates for forward in (True, False)]
     found: dict[str, object] = {
-        "relations": relations, "concepts": len(projection.nodes), "hub_claims": sum(1 for step in steps for _ in projection.hops(hub, step)),
+        "relations": relations,
+        "concepts": len(projection.nodes),
+        "hub_claims": sum(1 for step in steps for _ in projection.hops(hub, step)),
         "paths": sum(len(ways_along(projection, plan, (hub,))) for plan in plans),
-        "cpu_p50_ms": round(statistics.median(spent), 1), "cpu_max_ms": round(max(spent), 1),
+        "cpu_p50_ms": round(statistics.median(spent), 1),
+        "cpu_max_ms": round(max(spent), 1),
         "ordinary_p50_ms": round(statistics.median(plain), 2),
         "ordinary_p95_ms": round(sorted(plain)[int(len(plain) * 0.95)], 2),
         **three_hops(projection, hub),
         "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
-    }  # fmt: skip
+    }
     if compare:
         theirs, same = timed(with_networkx(projection, rank), [(hub, plans)] * 3)
-        found |= {"networkx_p50_ms": round(statistics.median(theirs), 1),
-                  "times_faster": round(statistics.median(theirs) / statistics.median(spent), 1),
-                  "same_scores": scores[0] == same[0]}  # fmt: skip
+        found |= {
+            "networkx_p50_ms": round(statistics.median(theirs), 1),
+            "times_faster": round(statistics.median(theirs) / statistics.median(spent), 1),
+            "same_scores": scores[0] == same[0],
+        }
     return found
 
 

@@ -14,15 +14,14 @@ from typing import Any
 
 from shiyi.artefacts import artefact
 from shiyi.errors import ShiyiError
-from shiyi.ingest.datasets import described
-from shiyi.ingest.extraction.lexicon import Lexicon
+from shiyi.ingest.datasets.dataset import load_dataset
+from shiyi.ingest.datasets.lexicon import Lexicon
+from shiyi.ingest.documents.document import tree_of
+from shiyi.ingest.documents.files import read_books
 from shiyi.ingest.extraction.rules import RulesExtractor, relation_of
-from shiyi.ingest.text.books import read_books
-from shiyi.ingest.text.tree import tree_of
 from shiyi.linking.labels import LabelIndex
 from shiyi.settings import IngestSettings
 
-HERE = Path(__file__).parent
 ENTRY = (
     "<目录>卷{chapter}\r\r\n\n<篇名>{herb}\r\n\r\n内容：味甘、辛，性温，无毒。入脾、胃二经。主头痛，"
     "咳嗽，腹痛，治香港脚， \r\n水肿。反甘遂、海藻。孕妇忌服。"
@@ -48,7 +47,7 @@ def made(folder: Path, books: int) -> Path:
 
 
 def measure(path: Path, books: int) -> dict[str, Any]:
-    settings, dataset = IngestSettings(), described("tcm-ancient-books")
+    settings, dataset = IngestSettings(), load_dataset("tcm-ancient-books")
     lexicon = Lexicon(LabelIndex.from_tables(artefact("ontology/concepts")))
     rules, claims, repaired = RulesExtractor(lexicon), Counter[str](), Counter[str]()
     counts, spent = Counter[str](), Counter[str]()
@@ -62,9 +61,11 @@ def measure(path: Path, books: int) -> dict[str, Any]:
         tree = tree_of(book, settings.passage_least, settings.passage_most)
         repaired += tree.repaired
         counts += Counter(
-            books=1, characters=len(book.text), sections=len(tree.sections),
+            books=1,
+            characters=len(book.text),
+            sections=len(tree.sections),
             passages=len(tree.passages),
-        )  # fmt: skip
+        )
         before = time.process_time()
         for passage in tree.passages:
             claims.update(map(relation_of, rules.extract(passage, book.source).found))
@@ -72,12 +73,15 @@ def measure(path: Path, books: int) -> dict[str, Any]:
     seconds, used = time.perf_counter() - started, time.process_time() - cpu
     in_rules = spent["rules"] / 1e6
     return {
-        **counts, "claims": dict(claims.most_common()), "repaired": dict(repaired),
-        "wall_seconds": round(seconds, 1), "cpu_seconds": round(used, 1),
+        **counts,
+        "claims": dict(claims.most_common()),
+        "repaired": dict(repaired),
+        "wall_seconds": round(seconds, 1),
+        "cpu_seconds": round(used, 1),
         "tree_cpu_seconds": round(used - in_rules, 1),
         "rules_passages_per_cpu_second": round(counts["passages"] / max(in_rules, 1e-9)),
         "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
-    }  # fmt: skip
+    }
 
 
 def main() -> None:
@@ -89,10 +93,6 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         found = measure(args.books or made(Path(folder), args.made), args.limit)
     print(json.dumps(found, ensure_ascii=False, indent=1))
-    (HERE / "results").mkdir(exist_ok=True)
-    (HERE / "results" / "ingest.json").write_text(
-        json.dumps(found, ensure_ascii=False, indent=1) + "\n", "utf-8"
-    )
 
 
 if __name__ == "__main__":

@@ -17,33 +17,33 @@ from typing import Any
 
 from shiyi.artefacts import artefact
 from shiyi.ingest import run as running
-from shiyi.ingest.concepts import concept_quads, read_concepts
-from shiyi.ingest.datasets import described
-from shiyi.ingest.extraction.lexicon import Lexicon
+from shiyi.ingest.batches import Batch, Report
+from shiyi.ingest.datasets.dataset import load_dataset
+from shiyi.ingest.datasets.lexicon import Lexicon
+from shiyi.ingest.datasets.mapped_tables import table_batches
 from shiyi.ingest.gate import Gate
-from shiyi.ingest.mapped import table_batches
-from shiyi.ingest.replacing import Seen, sweep
-from shiyi.ingest.report import Report
-from shiyi.ingest.run import Batch, Options, ingest
-from shiyi.ingest.starter import vocabulary_quads
-from shiyi.ingest.tables import Faults
+from shiyi.ingest.retraction import SeenNodes, sweep
+from shiyi.ingest.run import Options, ingest
+from shiyi.ingest.tables.concepts import concept_quads, read_concepts
+from shiyi.ingest.tables.starter import vocabulary_quads
+from shiyi.ingest.tables.tsv import Faults
 from shiyi.linking.labels import LabelIndex
-from shiyi.ontology.vocabulary import Schema
+from shiyi.ontology.schema import Schema
 from shiyi.settings import Settings
-from shiyi.sparql.generations import build_generation
-from shiyi.sparql.journal import Journal
-from shiyi.sparql.knowledge_base import KnowledgeBase
-from shiyi.sparql.oxigraph import OxigraphStore
-
-HERE = Path(__file__).parent
+from shiyi.sparql.base.journal import Journal
+from shiyi.sparql.base.knowledge_base import KnowledgeBase, build_generation
+from shiyi.sparql.store.oxigraph import OxigraphStore
 
 
 def made(folder: Path, rows: int) -> None:
     (folder / "dsp_dsi.csv").write_text(
         "DSP,Relation,DSI,Source\n"
-        + "".join(f"DSP{n // 2:06d},has_ingredient,DSI{n * 7919 % 8000:06d},{('DSLD', 'LNHPD')[n % 2]}\n"
-                  for n in range(rows)), "utf-8",
-    )  # fmt: skip
+        + "".join(
+            f"DSP{n // 2:06d},has_ingredient,DSI{n * 7919 % 8000:06d},{('DSLD', 'LNHPD')[n % 2]}\n"
+            for n in range(rows)
+        ),
+        "utf-8",
+    )
 
 
 def base(kb: Path) -> None:
@@ -72,7 +72,7 @@ def timed(owner: Any, name: str, spent: Counter[str]) -> None:
 def measure(folder: Path, rows: int) -> dict[str, Any]:
     made(folder, rows)
     base(folder / "kb")
-    settings, dataset, report = Settings(), described("idisk2"), Report()
+    settings, dataset, report = Settings(), load_dataset("idisk2"), Report()
     index = LabelIndex.from_tables(artefact("ontology/concepts"))
     lexicons = {"zh": Lexicon(index), "en": Lexicon(index, "en")}
     gate, spent = Gate(index), Counter[str]()
@@ -93,7 +93,7 @@ def measure(folder: Path, rows: int) -> dict[str, Any]:
     with KnowledgeBase.open(folder / "kb", write=True) as opened:
         started, cpu, own = time.perf_counter(), time.process_time(), time.thread_time()
         batches = table_batches(dataset, folder, lexicons, settings, report)
-        seen = Seen()
+        seen = SeenNodes()
         ingest(
             dataset, map(watched, batches), report, gate, opened.writer, Options(watch=seen.take)
         )
@@ -102,15 +102,18 @@ def measure(folder: Path, rows: int) -> dict[str, Any]:
         own = time.thread_time() - own
     claims = sum(report.claims.values())
     return {
-        "rows": rows, "claims": claims, "quarantined": sum(report.quarantined.values()),
-        "wall_seconds": round(wall, 1), "cpu_seconds": round(used, 1),
+        "rows": rows,
+        "claims": claims,
+        "quarantined": sum(report.quarantined.values()),
+        "wall_seconds": round(wall, 1),
+        "cpu_seconds": round(used, 1),
         "claims_per_second": round(claims / wall),
         "claims_per_cpu_second": round(claims / used),
         "claims_per_cpu_second_of_the_main_thread": round(claims / own),
         "stages": {name: round(each / 1e6, 2) for name, each in sorted(spent.items())},
         "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
         "journal_mib": (folder / "kb" / "journal.nq").stat().st_size >> 20,
-    }  # fmt: skip
+    }
 
 
 def main() -> None:
@@ -120,10 +123,6 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         found = measure(Path(folder), args.rows)
     print(json.dumps(found, indent=1))
-    (HERE / "results").mkdir(exist_ok=True)
-    (HERE / "results" / "ingest-tables.json").write_text(
-        json.dumps(found, indent=1) + "\n", "utf-8"
-    )
 
 
 if __name__ == "__main__":

@@ -17,17 +17,15 @@ import daachorse
 import numpy as np
 
 from shiyi.artefacts import artefact
-from shiyi.linking.complete import Completer
+from shiyi.linking.completion import Completer
 from shiyi.linking.dictionary import Dictionary
-from shiyi.linking.embedder import shipped
+from shiyi.linking.embedding.embedder import SentenceTransformersEmbedder, shipped
+from shiyi.linking.embedding.index import LabelVectors
 from shiyi.linking.labels import Concept, Label, LabelIndex
 from shiyi.linking.linker import Linker
-from shiyi.linking.normalise import fold, normalise
-from shiyi.linking.sbert import SentenceTransformersEmbedder
-from shiyi.linking.vectors import LabelVectors
+from shiyi.linking.normalization import fold, normalise
 
-HERE = Path(__file__).parent
-GOLD = HERE.parent / "tests" / "data" / "linking.tsv"
+GOLD = Path(__file__).parents[1] / "tests" / "data" / "linking.tsv"
 
 
 def gold() -> list[dict[str, str]]:
@@ -69,7 +67,7 @@ def ours(linker: Linker) -> Callable[[dict[str, str]], str]:
 
 
 def among_ten(linker: Linker) -> float:
-    """Give the share of known mentions whose concept is among the ten candidates."""
+    """Return the share of known mentions whose concept is among the ten candidates."""
     found = []
     for row in gold():
         if expected := set(filter(None, row["expected"].split("|"))):
@@ -88,9 +86,11 @@ def beside_model(
     systems = {
         "whole linker": ours(linker),
         "shipped model, 0.75": embedding_alone(LabelVectors.of(part, vectors.embedder), part),
-        **{f"{Path(name).name}, {least}": embedding_alone(theirs, part, least)
-           for least in (0.75, 0.6)},
-    }  # fmt: skip
+        **{
+            f"{Path(name).name}, {least}": embedding_alone(theirs, part, least)
+            for least in (0.75, 0.6)
+        },
+    }
     rows = [row for row in gold() if row["mention"].isascii()]
     return {title: accuracy(system, rows) for title, system in systems.items()}
 
@@ -189,7 +189,7 @@ def cpu_rate(call: Callable[[str], Any], texts: Sequence[str]) -> int:
 
 
 def memory() -> float:
-    """Give the resident memory of this process in MB."""
+    """Return the resident memory of this process in MB."""
     pages = int(Path("/proc/self/statm").read_text("ascii").split()[1])
     return pages * resource.getpagesize() / 2**20
 
@@ -237,10 +237,14 @@ def main() -> None:
     texts = [row["text"] for row in gold()]
     prefixes = ["枸", "枸杞", "gou", "gqz", "g", "s", "high b", "阴", "xue"]
     measured = {
-        "labels": len(index.labels), "concepts": len(index.concepts),
-        "read tables s": round(reading, 2), "embed all labels s": round(embedding, 2),
-        "index MB": round(size / 1e6, 2), "load labels s": round(loading, 3),
-        "load vectors s": round(loading_vectors, 3), "make forms s": round(opening, 2),
+        "labels": len(index.labels),
+        "concepts": len(index.concepts),
+        "read tables s": round(reading, 2),
+        "embed all labels s": round(embedding, 2),
+        "index MB": round(size / 1e6, 2),
+        "load labels s": round(loading, 3),
+        "load vectors s": round(loading_vectors, 3),
+        "make forms s": round(opening, 2),
         "make completion s": round(keys, 2),
         "link": latency(linker.link, texts, 3),
         "complete": latency(completer.complete, prefixes, 10),
@@ -254,14 +258,12 @@ def main() -> None:
             "TF-IDF 1-3-grams, 0.5": accuracy(tfidf(index, 0.5)),
         },
         "right concept among ten": among_ten(linker),
-        "English mentions": beside_model(asked.model, linker, index, vectors) if asked.model else {},
+        "English mentions": beside_model(asked.model, linker, index, vectors)
+        if asked.model
+        else {},
         "scale": scale(asked.strings),
-    }  # fmt: skip
-    text = json.dumps(measured, ensure_ascii=False, indent=1)
-    print(text)
-    results = HERE / "results"
-    results.mkdir(exist_ok=True)
-    (results / "linking.json").write_text(text + "\n", encoding="utf-8")
+    }
+    print(json.dumps(measured, ensure_ascii=False, indent=1))
 
 
 def _dictionary_alone(linker: Linker) -> Callable[[dict[str, str]], str]:

@@ -19,21 +19,22 @@ from pathlib import Path
 from typing import Any
 
 from shiyi.artefacts import artefact
-from shiyi.ingest.datasets import own_text
+from shiyi.ingest.datasets.dataset import describe_text
+from shiyi.ingest.documents.document import Document, Passage, Section
 from shiyi.ingest.extraction.llm import LlmExtractor
 from shiyi.ingest.gate import Gate
-from shiyi.ingest.text.document import Document, Passage, Section
 from shiyi.linking.labels import LabelIndex
-from shiyi.model.names import resource as named
-from shiyi.prompts.asking import Asker
+from shiyi.model.iris import resource as named
+from shiyi.prompts.caching import Replies
 from shiyi.prompts.openai import OpenAIChatModel
-from shiyi.prompts.replies import Replies
+from shiyi.prompts.resilience import Asker
 from shiyi.settings import ModelSettings, Settings
 
 SERVER = Path(__file__).parents[2] / "shared/tools/llm_fault_server.py"
 KEY = "sk-soak-secret-key"
 GOOD = json.dumps({
-    "relations": ["hasNature"], "attributes": [], "repairs": [], "summary": "性味。", "questions": [],
+    "relations": ["hasNature"], "attributes": [], "repairs": [], "summary": "性味。",
+    "questions": [],
     "entities": [], "statements": [{"subject": "山楂", "relation": "hasNature", "object": "平",
                                     "quote": "性平", "confidence": 0.9}],
 }, ensure_ascii=False)  # fmt: skip
@@ -42,8 +43,10 @@ GOOD = json.dumps({
 def passages(count: int) -> list[Passage]:
     section = Section(named("section/soak").value, ("本草", "山楂"))
     texts = [f"第{number}条。味甘，性平。" for number in range(count)]
-    return [Passage(named(f"passage/soak-{n}").value, section, 0, len(t), t, True)
-            for n, t in enumerate(texts)]  # fmt: skip
+    return [
+        Passage(named(f"passage/soak-{n}").value, section, 0, len(t), t, True)
+        for n, t in enumerate(texts)
+    ]
 
 
 def measure(calls: int, rate: float, seed: int, rounds: int) -> dict[str, Any]:
@@ -52,16 +55,30 @@ def measure(calls: int, rate: float, seed: int, rounds: int) -> dict[str, Any]:
     settings = replace(Settings(), models=model)
     made, counts, reasons = passages(calls // 5), Counter[str](), Counter[str]()
     served = subprocess.Popen(  # noqa: S603 - our own interpreter
-        [sys.executable, str(SERVER), "--port", "0", "--rate", str(rate), "--seed", str(seed),
-         "--sleep", "4", "--good", GOOD], stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        [
+            sys.executable,
+            str(SERVER),
+            "--port",
+            "0",
+            "--rate",
+            str(rate),
+            "--seed",
+            str(seed),
+            "--sleep",
+            "4",
+            "--good",
+            GOOD,
+        ],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     try:
         url = served.stdout.readline().split()[0] if served.stdout else ""
         chat = OpenAIChatModel("soak", url, KEY, model)
         with tempfile.TemporaryDirectory() as folder:
             page = Path(folder) / "soak.txt"
             page.write_text("soak", "utf-8")
-            document = Document("soak", own_text(page, "本草").source, "zh", "")
+            document = Document("soak", describe_text(page, "本草").source, "zh", "")
             replies = Replies.open(Path(folder))
             asker = Asker(chat, replies, model, "soak@1")
             extractor = LlmExtractor(asker, index, Gate(index), settings)
@@ -89,13 +106,20 @@ def measure(calls: int, rate: float, seed: int, rounds: int) -> dict[str, Any]:
         served.kill()
         served.communicate()
     return {
-        "rate": rate, "seed": seed, "load": round(os.getloadavg()[0], 1),
-        "passages": len(made), "calls": asker.usage.calls, "faults": dict(asker.usage.faults),
-        "facts": sum(facts.values()), "twice": sum(n > 1 for n in facts.values()),
-        "lost": len(made) - len(waiting) - len(facts), **counts,
-        "reasons": dict(reasons.most_common(8)), "seconds": round(seconds, 1),
+        "rate": rate,
+        "seed": seed,
+        "load": round(os.getloadavg()[0], 1),
+        "passages": len(made),
+        "calls": asker.usage.calls,
+        "faults": dict(asker.usage.faults),
+        "facts": sum(facts.values()),
+        "twice": sum(n > 1 for n in facts.values()),
+        "lost": len(made) - len(waiting) - len(facts),
+        **counts,
+        "reasons": dict(reasons.most_common(8)),
+        "seconds": round(seconds, 1),
         "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
-    }  # fmt: skip
+    }
 
 
 def main() -> None:

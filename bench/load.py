@@ -2,8 +2,9 @@
 
 python bench/load.py [KB] [--rate 300] [--minutes 1] [--readers N] [--rush] [--json FILE]
 
-Starts its own server on a copy of KB: `shiyi serve`, and beside it N gunicorn processes that read,
-as docs/deployment.md has it; then those are loaded, and the first takes what is written. 60 % are
+Starts its own server on a copy of KB: `shiyi serve`, and with --readers also N `shiyi serve
+--read-only` behind nginx, as docs/deployment.md has it; then nginx is loaded, and updates go to the
+first. 60 % are
 entity pages drawn by Zipf's law from all concepts, 24 % SPARQL (half of it never asked before),
 10 % search, 5 % questions (half of them of any concept, so that few come twice), 1 % hostile. Times
 count from the moment each request was due, whether or not the server keeps up, after --warm seconds
@@ -21,6 +22,7 @@ import http.client
 import json
 import os
 import random
+import re
 import shutil
 import socket
 import subprocess
@@ -28,7 +30,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import accumulate
 from pathlib import Path
@@ -40,11 +42,11 @@ from crowd import SHED, Crowd, Seen
 from footprint import Footprint, footprint, grown, growth
 from serving import QUESTIONS, ask
 
-from shiyi.model.names import ID
+from shiyi.model.iris import ID
 from shiyi.model.rdf import DefaultGraph, NamedNode, text
 from shiyi.ontology.terms import RDF, RDFS, SKOS
-from shiyi.server.tokens import Tokens
-from shiyi.sparql.knowledge_base import KnowledgeBase
+from shiyi.server.site.tokens import Tokens
+from shiyi.sparql.base.knowledge_base import KnowledgeBase
 
 _CONFIDENT: Final = "SELECT ?c ?n { ?c <https://w3id.org/shiyi/vocab#confidence> ?n } LIMIT "
 _WORDS: Final = (
@@ -82,7 +84,7 @@ class Mix:
         self._number = 0
 
     def draw(self) -> tuple[str, str]:
-        """Give the kind of the next request, and its path."""
+        """Return the kind of the next request, and its path."""
         chance = self._chance
         draw, language = chance.random(), chance.choice(("zh", "en"))
         if draw < 0.60:
@@ -111,7 +113,7 @@ class Served:
     port: int
     write_port: int
     writer: psutil.Process
-    readers: psutil.Process | None
+    readers: tuple[psutil.Process, ...]
     kb: Path
 
     def footprint(self) -> Footprint:
@@ -119,7 +121,7 @@ class Served:
         return footprint(self.writer, self.readers)
 
     def disk(self) -> dict[str, float]:
-        """Give the MiB of all files of the base, linked ones once, of the journal, and how many copies there are."""
+        """Return the MiB of all files of the base, linked ones once, of the journal, and how many copies there are."""
         sizes, journal = dict[int, int](), 0
         for each in self.kb.rglob("*"):
             with suppress(FileNotFoundError):
@@ -132,30 +134,58 @@ class Served:
         return {**{name: round(size / 2**20, 1) for name, size in mib.items()}, "copies": copies}
 
 
+_NGINX: Final = """
+daemon off; pid {folder}/nginx.pid; error_log {folder}/error.log; {user}
+events {{ worker_connections 2048; }}
+http {{
+  access_log off;
+  client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy;
+  fastcgi_temp_path {folder}/fastcgi; uwsgi_temp_path {folder}/uwsgi; scgi_temp_path {folder}/scgi;
+  include {folder}/shiyi.conf;
+}}
+"""
+
+
+def nginx_command(folder: Path, port: int, write_port: int, ports: list[int]) -> list[str]:
+    """Write the configuration of server/deploy for these ports; return nginx's command line."""
+    text = (Path(__file__).parents[1] / "server/deploy/nginx.conf").read_text("utf-8")
+    rest = "max_fails=2 fail_timeout=2s;"
+    servers = "".join(f"  server 127.0.0.1:{each} {rest}\n" for each in ports)
+    text = re.sub(r"(  server reader-\d:8000 .*\n)+", servers, text)
+    text = text.replace("writer:8000", f"127.0.0.1:{write_port}")
+    text = text.replace("listen 8080", f"listen 127.0.0.1:{port}")
+    text = text.replace("/var/cache/nginx/shiyi", str(folder / "cache"))
+    (folder / "shiyi.conf").write_text(text, "utf-8")
+    user = "user root;" if os.geteuid() == 0 else ""
+    (folder / "nginx.conf").write_text(_NGINX.format(folder=folder, user=user), "utf-8")
+    return ["nginx", "-c", str(folder / "nginx.conf")]
+
+
 @contextmanager
 def served(kb: Path, readers: int) -> Iterator[Served]:
-    """Serve ``kb`` from a process of its own; where there are ``readers``, from gunicorn beside it."""
-    root = Path(__file__).parents[1]
-    with (
-        socket.create_server(("127.0.0.1", 0)) as one,
-        socket.create_server(("127.0.0.1", 0)) as other,
-    ):
-        port, write_port = (int(each.getsockname()[1]) for each in (one, other))
-    commands = [["-m", "shiyi", "serve", "--port", str(write_port)]]
-    if readers:
-        commands.append(["-m", "gunicorn", "-c", str(root / "server/deploy/gunicorn.py")])
+    """Serve ``kb`` from one process; where there are ``readers``, also from those behind nginx."""
+    with ExitStack() as free:
+        made = [
+            free.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(readers + 2)
+        ]
+        port, write_port, *ports = (int(each.getsockname()[1]) for each in made)
+    serve = [sys.executable, "-m", "shiyi", "serve", "--port"]
+    commands = [[*serve, str(write_port)], *([*serve, str(each), "--read-only"] for each in ports)]
     environment = os.environ | {
         "SHIYI_KB": str(kb.resolve()), "SHIYI_QUERY_LOG": "false",
-        "SHIYI_BIND": f"127.0.0.1:{port}", "SHIYI_PROCESSES": str(readers),
+        "SHIYI_SERVER_PROXIES": "1" if readers else "0",
+        "MALLOC_ARENA_MAX": "2", "OPENBLAS_NUM_THREADS": "1",
     }  # fmt: skip
+    if readers:
+        commands.append(nginx_command(kb.parent, port, write_port, ports))
     started = [
-        subprocess.Popen(  # noqa: S603 - our own interpreter
-            [sys.executable, *command], cwd=root, stderr=subprocess.DEVNULL, env=environment
+        subprocess.Popen(  # noqa: S603 - our own programs
+            command, cwd=Path(__file__).parents[1], stderr=subprocess.DEVNULL, env=environment
         )
         for command in commands
     ]
     try:
-        for each in (write_port, port) if readers else (write_port,):
+        for each in (write_port, *ports, *([port] if readers else [])):
             for _ in range(600):
                 with suppress(OSError):
                     ask(each, "/healthz")
@@ -165,9 +195,8 @@ def served(kb: Path, readers: int) -> Iterator[Served]:
                 time.sleep(0.1)
             else:
                 raise SystemExit("a server does not answer")
-        processes = [psutil.Process(each.pid) for each in started]
-        beneath = processes[1] if readers else None
-        yield Served(port if readers else write_port, write_port, processes[0], beneath, kb)
+        processes = tuple(psutil.Process(each.pid) for each in started[: 1 + readers])
+        yield Served(port if readers else write_port, write_port, processes[0], processes[1:], kb)
     finally:
         for process in started:
             process.terminate()
@@ -190,7 +219,7 @@ async def write(
 
 
 def change(number: int, back: bool = False) -> str:
-    """Give an update: triples in a graph of their own, and a name; ``back``: each second one takes them away."""
+    """Return an update: triples in a graph of their own, and a name; ``back``: each second one takes them away."""
     verb, number = ("DELETE", number - 1) if back and number % 2 else ("INSERT", number)
     triples = " ".join(
         f"<https://example.org/load/{number}> <https://example.org/p> {n} ." for n in range(50)
@@ -200,7 +229,7 @@ def change(number: int, back: bool = False) -> str:
 
 
 def update(port: int, token: str, body: bytes) -> None:
-    """Send one SPARQL update, again where it is told to come again."""
+    """Send one SPARQL update, again where it is instructed to come again."""
     while (status := sent(port, token, body)) in SHED:
         time.sleep(1.0)
     if status != 204:
@@ -242,13 +271,14 @@ class Watched:
         return self.found[-1]
 
     def told(self) -> dict[str, Any]:
-        """Give the first and the last size, and the growth of the servers' own memory in the last two thirds."""
+        """Return the first and the last size, and the growth of the servers' own memory in the last two thirds."""
         sizes = [each.server for each in self.found]
         third = len(sizes) // 3
         said: dict[str, Any] = {
-            "memory_before": self.found[0].told(), "memory_after": self.found[-1].told(),
+            "memory_before": self.found[0].told(),
+            "memory_after": self.found[-1].told(),
             "looks": len(sizes),
-        }  # fmt: skip
+        }
         if len(sizes) - third >= 3:
             said["growth"] = growth(self.seconds[third:], sizes[third:]).told
         if (share := grown(self.seconds, sizes)) is not None:
@@ -276,9 +306,15 @@ async def measure(
         left -= 60
         told, size = part.told(), watched.look()
         counts = {name: told[name] for name in ("answered", "faults", "shed")}
-        minutes.append({
-            "p99_ms": told["all good"]["p99_ms"], **counts, "writes": len(written), **size.told(), **server.disk(),
-        })  # fmt: skip
+        minutes.append(
+            {
+                "p99_ms": told["all good"]["p99_ms"],
+                **counts,
+                "writes": len(written),
+                **size.told(),
+                **server.disk(),
+            }
+        )
         print(json.dumps(minutes[-1]), file=sys.stderr, flush=True)
         every.merge(part)
     took = time.perf_counter() - begun
@@ -287,13 +323,20 @@ async def measure(
             raise fault
     steady = every.told()
     found = {
-        "rate": chosen.rate, "minutes": chosen.minutes, "readers": chosen.readers, "seed": chosen.seed, "back": chosen.back,
-        "load": round(os.getloadavg()[0], 1), "steady": steady,
+        "rate": chosen.rate,
+        "minutes": chosen.minutes,
+        "readers": chosen.readers,
+        "seed": chosen.seed,
+        "back": chosen.back,
+        "load": round(os.getloadavg()[0], 1),
+        "steady": steady,
         "answered_per_second": round(every.in_time / chosen.minutes / 60, 1),
         "cores_of_the_clients": round((time.process_time() - spent) / took, 2),
-        **watched.told(), "writes": len(written),
-        "slowest_write_ms": round(max(written, default=0.0), 1), "by_minute": minutes,
-    }  # fmt: skip
+        **watched.told(),
+        "writes": len(written),
+        "slowest_write_ms": round(max(written, default=0.0), 1),
+        "by_minute": minutes,
+    }
     if chosen.rush:
         found |= await rush(crowd, chosen.rate)
     crowd.close()
@@ -319,9 +362,7 @@ def main() -> int:
     parser.add_argument("kb", nargs="?", default="kb", type=Path)
     parser.add_argument("--rate", type=float, default=300.0)
     parser.add_argument("--minutes", type=float, default=1.0)
-    parser.add_argument(
-        "--readers", type=int, default=0, help="gunicorn processes, instead of shiyi serve"
-    )
+    parser.add_argument("--readers", type=int, default=0, help="processes that read, behind nginx")
     parser.add_argument(
         "--write", type=float, default=10.0, help="seconds between updates; 0: none"
     )
@@ -336,7 +377,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "kb"
         shutil.copytree(chosen.kb, copy, ignore=shutil.ignore_patterns("snapshots", "lock"))
-        token = Tokens(copy).add("load", "write", 1) if chosen.write > 0 else ""
+        token = Tokens(copy).add("load", "maintain", 1) if chosen.write > 0 else ""
         mix = Mix(copy, chosen.seed)
         with served(copy, chosen.readers) as server, asyncio.Runner() as runner:
             found = runner.run(measure(server, mix, chosen, token))

@@ -5,7 +5,7 @@ python bench/loading.py [KB] [--rounds N] [--size starter|yaoshi|idisk|chain]
 The base, grown to a size, is written as N-Quads once. Then the program `oxigraph` loads that file
 into an empty folder, and Shiyi takes the same lines into an empty base as `shiyi ingest` does: journal
 first, brought to the disk, then the store. Each has a process and a folder of its own; the best of some
-rounds is kept, of both. ``--keep FOLDER`` leaves what Shiyi loaded last there as the grown base that the
+rounds is stored, of both. ``--keep FOLDER`` leaves what Shiyi loaded last there as the grown base that the
 other benchmarks open.
 """
 
@@ -25,15 +25,14 @@ from typing import Any, Final
 
 from grown import SIZES, chunks, take, told
 
-from shiyi.sparql.generations import build_generation
-from shiyi.sparql.knowledge_base import KnowledgeBase
-from shiyi.sparql.oxigraph import OxigraphStore
+from shiyi.sparql.base.knowledge_base import KnowledgeBase, build_generation
+from shiyi.sparql.store.oxigraph import OxigraphStore
 
 CHUNK = 250_000  # lines taken in as one change
 
 
 def taken_in(written: Path, folder: Path) -> float:
-    """Load the lines through the writer; give the seconds until the store holds and keeps them all."""
+    """Load the lines through the writer; return the seconds until the store holds and keeps them all."""
     build_generation(folder, (), {})
     with KnowledgeBase.open(folder, write=True) as base, written.open(encoding="utf-8") as lines:
         begun = time.perf_counter()
@@ -73,13 +72,15 @@ LOADERS: Final = {"oxigraph load": raw, "shiyi": own_process}
 
 
 def ran(words: list[str]) -> tuple[str, Spent]:
-    """Run a program; give what it printed and what it took."""
+    """Run a program; return what it printed and what it took."""
     begun, peak = time.perf_counter(), 0.0
     with (
         tempfile.TemporaryFile("w+") as out,
         subprocess.Popen(words, stdout=out, stderr=subprocess.DEVNULL) as process,  # noqa: S603
     ):
-        status = Path(f"/proc/{process.pid}/status")  # what the system tells at the end is ours too
+        status = Path(
+            f"/proc/{process.pid}/status"
+        )  # what the system tells at the end is Shiyi's too
         while not (ended := os.wait4(process.pid, os.WNOHANG))[0]:
             held = [line for line in status.read_text().splitlines() if line.startswith("VmHWM")]
             peak = max(peak, *(int(line.split()[1]) / 1024 for line in held), 0.0)
@@ -118,18 +119,26 @@ def measure(kb: Path, said: argparse.Namespace) -> dict[str, Any]:
                     shutil.rmtree(folder)
         best = {name: min(each, key=lambda one: one.seconds) for name, each in spent.items()}
         return {
-            "size": said.size, "quads": count,
+            "size": said.size,
+            "quads": count,
             "n_quads_mib": round(written.stat().st_size / 2**20, 1),
-            "rounds": said.rounds, "load": round(os.getloadavg()[0], 1),
+            "rounds": said.rounds,
+            "load": round(os.getloadavg()[0], 1),
             **{f"{name}, s": round(each.seconds, 2) for name, each in best.items()},
             **{f"{name}, processor s": round(each.processor, 2) for name, each in best.items()},
             **{f"{name}, quads/s": round(count / each.seconds) for name, each in best.items()},
             **{f"{name}, MiB at most": round(each.peak) for name, each in best.items()},
             **{f"{name}, MB of tables": round(each / 1e6) for name, each in disk.items()},
-            **({"shiyi / oxigraph load": round(
-                best["oxigraph load"].seconds / best["shiyi"].seconds, 2
-            )} if len(best) == 2 else {}),
-        }  # fmt: skip
+            **(
+                {
+                    "shiyi / oxigraph load": round(
+                        best["oxigraph load"].seconds / best["shiyi"].seconds, 2
+                    )
+                }
+                if len(best) == 2
+                else {}
+            ),
+        }
 
 
 if __name__ == "__main__":

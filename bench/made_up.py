@@ -1,6 +1,6 @@
 """Made-up concepts, claims, evidence and passages in the form of real ones, as N-Quads, by a seed.
 
-Nothing is held but what tells a claim from those before it, so millions are written as a stream. A claim
+Nothing is stored but what tells a claim from those before it, so millions are written as a stream. A claim
 has what a real one has: its triple, its reifier, one to three pieces of evidence of several sources, each
 with its tier, its strength, its place in the source; some with a note, a rating, a severity or a passage
 and the quote from it. Concepts and passages are in Chinese and English.
@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from shiyi.model.names import GRAPH, ID, VOCAB, content_hash
+from shiyi.model.iris import GRAPH, ID, VOCAB, content_hash
 from shiyi.ontology.terms import DCTERMS, PROV, RDF, RDFS, SHIYI, SKOS
 
 # what the made-up claims say, and how often out of 30
@@ -21,7 +21,8 @@ SAID: Final = (
     ("DSIngredient", "isEffectiveFor", "Symptom", 3), ("Food", "relieves", "Symptom", 3),
     ("Syndrome", "hasManifestation", "Symptom", 3), ("Syndrome", "suitableFood", "Food", 3),
     ("Constitution", "suitableFood", "Food", 1), ("Food", "contraindicatedIn", "Syndrome", 1),
-    ("Symptom", "relatedConstitution", "Constitution", 1), ("MFHSubstance", "relieves", "Symptom", 2),
+    ("Symptom", "relatedConstitution", "Constitution", 1), ("MFHSubstance", "relieves", "Symptom",
+     2),
     ("DSIngredient", "contraindicatedIn", "Disease", 2),
 )  # fmt: skip
 SKEW: Final = 3.0  # a concept at rank share r is drawn with density r**(1/SKEW - 1)
@@ -32,12 +33,13 @@ _SECTION: Final = 20  # passages of one section
 _EVIDENCE: Final = (0.8, 0.15, 0.05)  # shares of claims with one, two and three
 _READ, _NOTED, _GRADED = 0.3, 0.4, 0.1  # shares of evidence with a passage, a note, a grade
 _TIERS: Final = (
-    ("textbook", 0.6), ("monograph", 0.75), ("classic", 0.6), ("pharmacopoeia", 0.9), ("review", 0.7),
+    ("textbook", 0.6), ("monograph", 0.75), ("classic", 0.6), ("pharmacopoeia", 0.9), ("review",
+     0.7),
     ("paper", 0.5), ("trial", 0.65), ("standard", 0.8), ("webpage", 0.3), ("case-report", 0.35),
 )  # fmt: skip
 _RATINGS: Final = ("effective", "likely", "possible", "insufficient", "ineffective")
 _SEVERITIES: Final = ("contraindicated", "caution", "monitor")
-_CHECKED: Final = ("source", "secondary", "unchecked")
+_KINDS: Final = ("Read", "Row")
 _DECIMAL: Final = "http://www.w3.org/2001/XMLSchema#decimal"
 _PLACE: Final = f"{GRAPH}source/made@1"  # the graph of passages, as of a read data set
 _SYLLABLES: Final = [a + b for a in "bcdfglmnprst" for b in "aeiou"]
@@ -52,11 +54,15 @@ _WAYS: Final = {
     "relatedConstitution": ("{a}多与{b}相关", "{a} goes with {b}"),
 }  # fmt: skip
 _FILLING: Final = (
-    ("古人所述与今人所见略有出入，宜合参。", "Old and new records differ in some points and are read together."),
-    ("用时当辨其寒热虚实，不可一概而论。", "Cold and heat, want and excess are told apart before it is used."),
+    ("古人所述与今人所见略有出入，宜合参。",
+     "Old and new records differ in some points and are read together."),
+    ("用时当辨其寒热虚实，不可一概而论。",
+     "Cold and heat, want and excess are told apart before it is used."),
     ("煎煮之法，先浸后煎，去滓温服。", "It is soaked, then simmered, strained, and taken warm."),
-    ("此说见于多家笔记，未见对照之研究。", "Several notebooks report this, without a controlled study."),
-    ("产地与采收时令不同，其性味亦有差别。", "Place and season of harvest change its nature and flavour."),
+    ("此说见于多家笔记，未见对照之研究。",
+     "Several notebooks report this, without a controlled study."),
+    ("产地与采收时令不同，其性味亦有差别。",
+     "Place and season of harvest change its nature and flavour."),
 )  # fmt: skip
 
 
@@ -70,12 +76,12 @@ class Pools:
     names: dict[str, tuple[str, str]] = field(default_factory=dict)
 
     def named(self, iri: str) -> tuple[str, str]:
-        """Give the Chinese and the English name."""
+        """Return the Chinese and the English name."""
         return self.names.get(iri) or made_names(int(iri.rpartition("-")[2]))
 
 
 def made_names(number: int) -> tuple[str, str]:
-    """Give the Chinese and the English name of a made-up concept, of a sound few others share.
+    """Return the Chinese and the English name of a made-up concept, of a sound few others share.
 
     >>> made_names(7) == made_names(7)
     True
@@ -175,7 +181,7 @@ class Claims:
         self, claim: str, number: str, source: int, said: tuple[str, str, str], luck: float
     ) -> Iterator[str]:
         node, (tier, weight) = f"{ID}evidence/made-{number}", _TIERS[source % len(_TIERS)]
-        checked = _CHECKED[int(luck * 997) % 3]
+        kind = _KINDS[int(luck * 997) % 2]
         yield (
             f"<{claim}> <{SHIYI.evidence.value}> <{node}> .\n"
             f"<{node}> <{RDF.type.value}> <{SHIYI.Evidence.value}> .\n"
@@ -184,7 +190,7 @@ class Claims:
             f"<{node}> <{PROV.wasGeneratedBy.value}> <{ID}activity-curation> .\n"
             f"<{node}> <{SHIYI.sourceTier.value}> <{ID}tier-{tier}> .\n"
             f'<{node}> <{SHIYI.extractionConfidence.value}> "{round(weight * (0.6 + 0.4 * luck), 3)}"^^<{_DECIMAL}> .\n'
-            f'<{node}> <{SHIYI.checked.value}> "{checked}" .\n'
+            f"<{node}> <{SHIYI.evidenceKind.value}> <{VOCAB}{kind}> .\n"
             f'<{node}> <{SHIYI.sourceLocator.value}> "{int(luck * 613)}页" .\n'
         )
         zh, en = _sentences(self.pools, said)

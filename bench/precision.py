@@ -14,19 +14,18 @@ from pathlib import Path
 
 from shiyi.artefacts import artefact
 from shiyi.errors import ShiyiError
-from shiyi.ingest.datasets import described
-from shiyi.ingest.extraction.lexicon import Lexicon
-from shiyi.ingest.extraction.port import Extracted
+from shiyi.ingest.datasets.dataset import load_dataset
+from shiyi.ingest.datasets.lexicon import Lexicon
+from shiyi.ingest.documents.document import Document, Passage, tree_of
+from shiyi.ingest.documents.files import read_books
+from shiyi.ingest.extraction.extractor import ExtractedStatement
 from shiyi.ingest.extraction.rules import RulesExtractor, relation_of
-from shiyi.ingest.text.books import read_books
-from shiyi.ingest.text.document import Document, Passage
-from shiyi.ingest.text.tree import tree_of
 from shiyi.linking.labels import LabelIndex
 from shiyi.model.rdf import Literal, NamedNode
 from shiyi.settings import IngestSettings
 
 SHEET = Path(__file__).parent / "judged" / "rules.tsv"
-Read = tuple[Extracted, Passage, Document]
+Read = tuple[ExtractedStatement, Passage, Document]
 VERDICTS = ("right", "doubtful", "wrong")
 
 
@@ -48,7 +47,7 @@ def draw(books: Path, seed: int, each: int) -> None:
 
 
 def _read(books: Path, rules: RulesExtractor) -> dict[str, list[Read]]:
-    settings, dataset = IngestSettings(), described("tcm-ancient-books")
+    settings, dataset = IngestSettings(), load_dataset("tcm-ancient-books")
     found: dict[str, list[Read]] = defaultdict(list)
     for book in read_books(books, dataset, settings.max_text_bytes):
         if isinstance(book, ShiyiError):
@@ -85,7 +84,7 @@ def _line(name: str, found: Counter[str]) -> str:
 
 
 def wilson(right: int, total: int, z: float = 1.96) -> tuple[float, float]:
-    """Give the 95 % interval of a share (Wilson 1927)."""
+    """Return the 95 % interval of a share (Wilson 1927)."""
     share, square = right / total, z * z
     middle = (share + square / (2 * total)) / (1 + square / total)
     root = math.sqrt(share * (1 - share) / total + square / (4 * total * total))

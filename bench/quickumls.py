@@ -20,11 +20,10 @@ from pathlib import Path
 from shiyi.artefacts import artefact
 from shiyi.linking.labels import Concept, Label, LabelIndex
 from shiyi.linking.linker import Linker
-from shiyi.linking.umls import UmlsLinker
-from shiyi.linking.umls_names import UmlsNames
-from shiyi.linking.umls_sources import UmlsName
+from shiyi.linking.umls.index import UmlsNames
+from shiyi.linking.umls.linker import UmlsLinker
+from shiyi.linking.umls.sources import UmlsName
 
-HERE = Path(__file__).parent
 FILLER = (
     "the",
     "patient",
@@ -68,8 +67,10 @@ def made_up(count: int) -> dict[str, str]:
     chance = random.Random(3)  # noqa: S311
     labels = LabelIndex.from_tables(artefact("ontology/concepts")).labels
     english = " ".join(label.text for label in labels if label.language == "en").lower()
-    words = sorted({word for word in english.split() if word.isascii() and word.isalpha()
-                    and len(word) > 3} - set(FILLER))  # fmt: skip
+    words = sorted(
+        {word for word in english.split() if word.isascii() and word.isalpha() and len(word) > 3}
+        - set(FILLER)
+    )
     names: dict[str, str] = {}
     while len(names) < count:
         name = " ".join(chance.sample(words, chance.randint(2, 3)))
@@ -78,14 +79,15 @@ def made_up(count: int) -> dict[str, str]:
 
 
 def sentences_of(names: dict[str, str], count: int) -> list[tuple[str, list[str]]]:
-    """Put two names into each sentence of about twenty-five words."""
+    """Place two names into each sentence of about twenty-five words."""
     chance, listed = random.Random(4), list(names)  # noqa: S311
     made = []
     for _ in range(count):
         two = chance.sample(listed, 2)
         parts = [" ".join(chance.choices(FILLER, k=7)) for _ in range(3)]
-        made.append((f"{parts[0]} {two[0]} {parts[1]} {two[1]} {parts[2]}.",
-                     [names[each] for each in two]))  # fmt: skip
+        made.append(
+            (f"{parts[0]} {two[0]} {parts[1]} {two[1]} {parts[2]}.", [names[each] for each in two])
+        )
     return made
 
 
@@ -115,13 +117,15 @@ def ours(
 def timed(
     find: Callable[[str], set[str]], sentences: list[tuple[str, list[str]]]
 ) -> dict[str, float]:
-    """Give sentences a second of processor time, and the share of names found."""
+    """Return sentences a second of processor time, and the share of names found."""
     find(sentences[0][0])
     started = time.process_time()
     found = sum(len(find(text) & set(cuis)) for text, cuis in sentences)
     taken = time.process_time() - started
-    return {"sentences/s": round(len(sentences) / taken, 1),
-            "recall": round(found / 2 / len(sentences), 4)}  # fmt: skip
+    return {
+        "sentences/s": round(len(sentences) / taken, 1),
+        "recall": round(found / 2 / len(sentences), 4),
+    }
 
 
 def theirs(
@@ -162,8 +166,11 @@ def theirs(
         text=True,
     )
     said = json.loads(done.stdout.splitlines()[-1])
-    return {"system": "QuickUMLS 1.4 (threshold 0.7, window 5)", "sentences/s": said["sentences/s"],
-            "recall": round(said["found"] / 2 / len(sentences), 4)}  # fmt: skip
+    return {
+        "system": "QuickUMLS 1.4 (threshold 0.7, window 5)",
+        "sentences/s": said["sentences/s"],
+        "recall": round(said["found"] / 2 / len(sentences), 4),
+    }
 
 
 def main() -> None:
@@ -180,10 +187,7 @@ def main() -> None:
             rows.append(theirs(asked.python, names, sentences, Path(name)))
         else:
             print("no --python of an environment with quickumls: ours alone", file=sys.stderr)
-    text = json.dumps({"names": len(names), "sentences": len(sentences), "rows": rows}, indent=1)
-    print(text)
-    (HERE / "results").mkdir(exist_ok=True)
-    (HERE / "results" / "quickumls.json").write_text(text + "\n", encoding="utf-8")
+    print(json.dumps({"names": len(names), "sentences": len(sentences), "rows": rows}, indent=1))
 
 
 if __name__ == "__main__":

@@ -3,18 +3,14 @@
 import argparse
 import json
 import time
-from pathlib import Path
 
 import numpy as np
 
-from shiyi.model.strings import Picked, Strings
-from shiyi.reasoning.pagerank import pagerank
-from shiyi.reasoning.projection import Edge, Projection
-from shiyi.reasoning.projection_changes import changed
-from shiyi.reasoning.weigh import weigh
+from shiyi.columnar.strings import Picked, Strings
+from shiyi.reasoning.adjacency import Edge, Projection, changed, pagerank
+from shiyi.reasoning.confidence.fusion import weigh
 from shiyi.settings import PageRankSettings
 
-ROOT = Path(__file__).parents[1]
 # claims, entities, relations: Yaoshi-RAG's graph; iDISK 2.0's
 SIZES = ((29_292, 24_984, 22), (334_265, 174_317, 30))
 LARGE = (5_000_000, 1_000_000)  # edges and nodes, for importance alone
@@ -28,12 +24,15 @@ def synthetic(claims: int, entities: int, relations: int, seed: int = 0) -> Proj
     kind = random.integers(0, relations, claims)
     order = np.lexsort((target, kind, source))
     return Projection(
-        "synthetic", Strings.of(f"urn:e{i:08}" for i in range(entities)),
+        "synthetic",
+        Strings.of(f"urn:e{i:08}" for i in range(entities)),
         tuple(f"urn:r{i}" for i in range(relations)),
         Picked.of([f"urn:c{i}" for i in range(claims)]),
-        source=source[order].astype(np.int32), target=target[order].astype(np.int32),
-        kind=kind[order].astype(np.int32), confidence=random.uniform(0.3, 0.99, claims),
-    )  # fmt: skip
+        source=source[order].astype(np.int32),
+        target=target[order].astype(np.int32),
+        kind=kind[order].astype(np.int32),
+        confidence=random.uniform(0.3, 0.99, claims),
+    )
 
 
 def measured(claims: int, entities: int, relations: int) -> dict[str, float]:
@@ -46,14 +45,16 @@ def measured(claims: int, entities: int, relations: int) -> dict[str, float]:
     ended, cpu = time.perf_counter(), time.process_time() - used
     reviewed(graph, claims // 2).importance(PageRankSettings(), rank)
     return {
-        "claims": claims, "confidence_seconds": weighed - started,
-        "pagerank_seconds": ended - weighed, "cpu_seconds": cpu,
+        "claims": claims,
+        "confidence_seconds": weighed - started,
+        "pagerank_seconds": ended - weighed,
+        "cpu_seconds": cpu,
         "review_seconds": time.perf_counter() - ended,
-    }  # fmt: skip
+    }
 
 
 def reviewed(graph: Projection, place: int) -> Projection:
-    """Give a graph whose claim at a place was held with another confidence by a reviewer."""
+    """Return a graph whose claim at a place was stored with another confidence by a reviewer."""
     ends = graph.nodes[graph.source[place]], graph.nodes[graph.target[place]]
     kind, claim = graph.predicates[graph.kind[place]], graph.claims[place]
     return changed(graph, [], [Edge(ends[0], kind, ends[1], claim, 0.99)])
@@ -77,16 +78,13 @@ def large(edges: int, nodes: int, seed: int = 0) -> dict[str, float]:
 
 
 def main() -> None:
-    """Measure once; print a table and keep JSON in bench/results/."""
+    """Measure once; print a table, and each row as JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.parse_args()
     figures = [*(measured(*size) for size in SIZES), large(*LARGE)]
     for row in figures:
         print("  ".join(f"{name} {value:,.2f}" for name, value in row.items()))
     print("\n".join(map(json.dumps, figures)))
-    results = ROOT / "bench" / "results"
-    results.mkdir(parents=True, exist_ok=True)
-    (results / "reasoning.json").write_text(json.dumps(figures, indent=2) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

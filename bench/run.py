@@ -1,9 +1,9 @@
 """Run every benchmark in its small form: `python bench/run.py [--kb kb] [--only NAME,…] [--long] [--list]`.
 
 Each runs in a process of its own, for at most five minutes (`--long`: the sizes of the papers, two
-hours). What it printed is kept in bench/results/figures/NAME.json with the machine, the day, the load
-before and after, the cores that other programs took meanwhile and the seconds it took; `python docs/make_performance.py` writes the page from them.
-A benchmark that fails or runs out of time is kept as such, and the exit status is 1.
+hours). What it printed is stored in bench/results/figures/NAME.json with the machine, the day, the load
+before and after, the cores that other programs took in the meantime and the seconds it took; `python docs/make_performance.py` writes the page from them.
+A benchmark that fails or runs out of time is stored as such, and the exit status is 1.
 """
 
 import argparse
@@ -40,35 +40,34 @@ BENCHES: Final = (
     Bench("hubs", "hubs.py", ("--sizes", "29292,334265", "--rounds", "5"),
           ("--sizes", "29292,334265,3500000")),
     Bench("ask", "ask.py", (KB, "--rounds", "3"), (KB,)),
-    Bench("ask-yaoshi", "ask.py", (KB, "--size", "yaoshi", "--rounds", "2"), (KB, "--size", "yaoshi")),
+    Bench("ask-yaoshi", "ask.py", (KB, "--size", "yaoshi", "--rounds", "2"), (KB, "--size",
+    "yaoshi")),
     Bench("ask-idisk", "ask.py", None, (KB, "--size", "idisk", "--rounds", "4")),
     Bench("methods", "methods.py", (KB, "fused", "paths", "spot"), (KB,)),
-    Bench("texts-parts", "texts.py", (KB, "parts"), (KB, "parts")),
-    Bench("texts-arrays", "texts.py", (KB, "arrays"), (KB, "arrays")),
+    Bench("texts", "texts.py", (KB,), (KB,)),
     Bench("build", "build.py", ()),
-    Bench("disk", "disk.py", (KB,), (KB, "--sizes", "starter,yaoshi,idisk")),
     Bench("loading", "loading.py", (KB, "--rounds", "1"), (KB,)),
     Bench("validating", "validating.py", (KB,), (KB, "--size", "idisk")),
     Bench("reasoning", "reasoning.py"),
-    Bench("pykeen", "pykeen.py", (KB,), (KB, "--epochs", "60")),
     Bench("linking", "linking.py", ("--strings", "10000")),
-    Bench("vectors", "vectors.py", ("--vectors", "20000", "--exact", "20000", "--queries", "200"), ()),
+    Bench("vectors", "vectors.py", ("--vectors", "20000", "--exact", "20000", "--queries", "200"),
+    ()),
     Bench("umls", "umls.py", ("--lines", "100000"), ("--lines", "10000000")),
     Bench("quickumls", "quickumls.py", ("--names", "20000", "--sentences", "100"), ()),
     Bench("ingest", "ingest.py", ("--made", "3")),
     Bench("ingest-tables", "ingest_tables.py", ("--rows", "20000"), ()),
     Bench("sparql", "sparql.py", (KB, "--seconds", "2"), (KB,)),
     Bench("serving", "serving.py", (KB, "--requests", "30"), (KB,)),
-    Bench("publishing", "publishing.py", ("--claims", "5000"), ()),
+    Bench("publishing", "publishing.py", (KB,), (KB, "--size", "idisk")),
     Bench("curation", "curation.py", ("5000", "200"), ()),
     Bench("beside", "beside.py", (KB, "--focus", "100", "--asked", "100"), (KB,)),
     Bench("scaling", "scaling.py", ("--kb", KB, "--copies", "1,2"), ("--kb", KB)),
 )  # fmt: skip
 APART: Final = {  # these are no figures of speed, or need what is not here
-    "evaluate.py": "make evaluate", "evaluated.py": "a module", "evaluate_bases.py": "a module", "evaluate_tables.py": "a module", "precision.py": "judged by hand",
+    "precision.py": "judged by hand",
     "llm_soak.py": "needs the fault server", "grown.py": "a module", "made_up.py": "a module",
     "run.py": "this",
-    "load.py": "needs a server under way", "costs.py": "like load.py, by kind of request", "crowd.py": "a module", "footprint.py": "a module",
+    "load.py": "needs a server under way", "crowd.py": "a module", "footprint.py": "a module",
     "web.py": "needs a browser", "axe.py": "needs a browser",
 }  # fmt: skip
 
@@ -113,10 +112,13 @@ def ran(bench: Bench, arguments: list[str], most: int) -> dict[str, Any]:
     spent = resource.getrusage(resource.RUSAGE_CHILDREN)
     # its own group, so that what it started ends with it
     process = subprocess.Popen(  # noqa: S603 - our own scripts
-        [sys.executable, str(HERE / bench.script), *arguments], stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE, text=True, start_new_session=True,
+        [sys.executable, str(HERE / bench.script), *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
         env={"OPENBLAS_NUM_THREADS": "1", **os.environ},  # as `shiyi` and its processes have it
-    )  # fmt: skip
+    )
     try:
         out, err = process.communicate(timeout=most)
         status = "ran" if process.returncode == 0 else f"failed with {process.returncode}"
@@ -128,13 +130,21 @@ def ran(bench: Bench, arguments: list[str], most: int) -> dict[str, Any]:
     seconds, own = time.monotonic() - started, used(after) - used(spent)
     others = max(0.0, busy_seconds() - busy - own) / seconds
     kept: dict[str, Any] = {
-        "name": bench.name, "arguments": arguments, "status": status,
-        "date": datetime.now(UTC).strftime("%Y-%m-%d"), "machine": machine(),
-        "seconds": round(seconds, 1), "cpu_seconds": round(own, 1), "others": round(others, 2),
-        "load_before": round(before, 1), "load_after": round(os.getloadavg()[0], 1),
+        "name": bench.name,
+        "arguments": arguments,
+        "status": status,
+        "date": datetime.now(UTC).strftime("%Y-%m-%d"),
+        "machine": machine(),
+        "seconds": round(seconds, 1),
+        "cpu_seconds": round(own, 1),
+        "others": round(others, 2),
+        "load_before": round(before, 1),
+        "load_after": round(os.getloadavg()[0], 1),
         "quiet": others <= QUIET,
-        "rows": list(objects(out)), "printed": out[-4000:], "complaint": err[-1000:] if status != "ran" else "",
-    }  # fmt: skip
+        "rows": list(objects(out)),
+        "printed": out[-4000:],
+        "complaint": err[-1000:] if status != "ran" else "",
+    }
     folder = HERE / "results" / "figures"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{bench.name}.json").write_text(
@@ -144,21 +154,26 @@ def ran(bench: Bench, arguments: list[str], most: int) -> dict[str, Any]:
 
 
 def used(spent: resource.struct_rusage) -> float:
-    """Give the processor seconds."""
+    """Return the processor seconds."""
     return spent.ru_utime + spent.ru_stime
 
 
 def busy_seconds() -> float:
-    """Give the seconds that any processor was busy since the machine started, for whomever."""
+    """Return the seconds that any processor was busy since the machine started, for whomever."""
     user, nice, system, _idle, _wait, *rest = map(int, Path("/proc/stat").read_text().split()[1:9])
     return (user + nice + system + sum(rest)) / os.sysconf("SC_CLK_TCK")
 
 
 def machine() -> dict[str, Any]:
-    """Say what the figures were measured on."""
+    """Return what the figures were measured on."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    return {"cores": os.cpu_count(), "memory_gib": round(memory), "processor": platform.machine(),
-            "system": platform.system(), "python": platform.python_version()}  # fmt: skip
+    return {
+        "cores": os.cpu_count(),
+        "memory_gib": round(memory),
+        "processor": platform.machine(),
+        "system": platform.system(),
+        "python": platform.python_version(),
+    }
 
 
 def objects(text: str) -> Iterator[dict[str, Any]]:

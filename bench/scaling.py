@@ -27,15 +27,13 @@ import pyoxigraph
 from hubs import made, ordinary, ours, timed
 from numpy.typing import NDArray
 
-from shiyi.model.names import ID
+from shiyi.model.iris import ID
 from shiyi.settings import PageRankSettings
 
 SIZES: Final = (10**7, 10**8, 10**9)
 MACHINE_BYTES: Final = 48 * 2**30  # of 64 GiB, what an index may take beside the page cache
-VECTOR_BYTES, GRAPH_BYTES = (
-    14,
-    883,
-)  # a label: the pieces it is the sum of; with HNSW as bench/vectors.py weighs it
+VECTOR_BYTES = 768  # a label: 192 numbers in single precision
+GRAPH_BYTES = 883  # a label with HNSW, as bench/vectors.py weighs it
 CONCEPTS_PER_CLAIM: Final = 174_317 / 334_265  # iDISK 2.0
 HOP_MS: Final = (0.5, 0.35)  # round trip in a data centre: median, and spread of its logarithm
 WORKERS: Final = (1, 2, 8, 32, 128)
@@ -43,7 +41,7 @@ DOCUMENTS, SPREAD = 20_000, 1.2  # of the corpus, and the spread of the logarith
 
 
 def store_costs(base: Path, copies: Sequence[int]) -> list[dict[str, float]]:
-    """Load the base so many times over; give the quads, bytes on disk and seconds of each."""
+    """Load the base so many times over; return the quads, bytes on disk and seconds of each."""
     quads = _quads(base)
     rows = []
     for times in copies:
@@ -71,7 +69,7 @@ def _quads(base: Path) -> bytes:
 
 
 def adjacency_cost(relations: int) -> tuple[float, list[float]]:
-    """Give the bytes of one claim in the adjacency, and milliseconds of ordinary retrievals."""
+    """Return the bytes of one claim in the adjacency, and milliseconds of ordinary retrievals."""
     graph = made(relations, relations // 2)
     arrays = sum(each.nbytes for each in (graph.source, graph.target, graph.kind, graph.confidence))
     names = sum(sys.getsizeof(each) for each in (*graph.nodes, *graph.claims))
@@ -81,21 +79,21 @@ def adjacency_cost(relations: int) -> tuple[float, list[float]]:
 
 
 def fan_out(spent: Sequence[float], shards: int, draw: np.random.Generator) -> float:
-    """Give the p95 in milliseconds of waiting for the slowest of so many shards."""
+    """Return the p95 in milliseconds of waiting for the slowest of so many shards."""
     own = draw.choice(np.array(spent), (2000, shards))
     trip = draw.lognormal(math.log(HOP_MS[0]), HOP_MS[1], (2000, shards)) if shards > 1 else 0.0
     return float(np.quantile((own + trip).max(axis=1), 0.95))
 
 
 def merged_recall(shards: int, kept: int, wanted: int, draw: np.random.Generator) -> float:
-    """Give the share of the true ``wanted`` that are there when each shard gives its ``kept`` best."""
+    """Return the share of the true ``wanted`` that are there when each shard gives its ``kept`` best."""
     homes = draw.integers(0, shards, (2000, wanted))
     found = [np.minimum(np.bincount(row, minlength=shards), kept).sum() for row in homes]
     return float(np.mean(found)) / wanted
 
 
 def makespan(lengths: NDArray[np.float64], workers: int, writing: float) -> float:
-    """Give the hours until the last document is read and written, given out as workers come free."""
+    """Return the hours until the last document is read and written, given out as workers come free."""
     free = [0.0] * workers
     written = 0.0
     for length in lengths.tolist():
@@ -106,15 +104,19 @@ def makespan(lengths: NDArray[np.float64], workers: int, writing: float) -> floa
 
 
 def needs(claims: int, quads: float, disk: float, load: float, edge: float) -> dict[str, float]:
-    """Say what so many claims need: quads, disk, hours of loading, bytes of memory by part."""
+    """Return what so many claims need: quads, disk, hours of loading, bytes of memory by part."""
     labels = 2 * claims * CONCEPTS_PER_CLAIM
     return {
-        "claims": claims, "quads": claims * quads, "disk_gib": claims * quads * disk / 2**30,
-        "load_hours": claims * quads / load / 3600, "adjacency_gib": claims * edge / 2**30,
-        "vectors_gib": labels * VECTOR_BYTES / 2**30, "hnsw_gib": labels * GRAPH_BYTES / 2**30,
+        "claims": claims,
+        "quads": claims * quads,
+        "disk_gib": claims * quads * disk / 2**30,
+        "load_hours": claims * quads / load / 3600,
+        "adjacency_gib": claims * edge / 2**30,
+        "vectors_gib": labels * VECTOR_BYTES / 2**30,
+        "hnsw_gib": labels * GRAPH_BYTES / 2**30,
         "adjacency_shards": math.ceil(claims * edge / MACHINE_BYTES),
         "vector_shards": math.ceil(labels * GRAPH_BYTES / MACHINE_BYTES),
-    }  # fmt: skip
+    }
 
 
 def main() -> None:
@@ -123,8 +125,12 @@ def main() -> None:
     parser.add_argument("--kb", type=Path, default=Path("kb"))
     parser.add_argument("--copies", default="1,2,4")
     parser.add_argument("--relations", type=int, default=334_265)
-    parser.add_argument("--write-share", type=float, default=0.02,
-                        help="seconds the one writer spends for a second of reading")  # fmt: skip
+    parser.add_argument(
+        "--write-share",
+        type=float,
+        default=0.02,
+        help="seconds the one writer spends for a second of reading",
+    )
     parser.add_argument("--seed", type=int, default=0)
     said = parser.parse_args()
     loaded = store_costs(said.kb, [int(each) for each in said.copies.split(",")])
@@ -134,9 +140,18 @@ def main() -> None:
     last = loaded[-1]
     quads, disk = loaded[0]["quads"] / claims, last["disk_bytes"] / last["quads"]
     draw = np.random.default_rng(said.seed)
-    print(json.dumps({"loaded": loaded, "quads_per_claim": round(quads, 1), "bytes_per_quad": round(disk, 1),
-                      "quads_per_s": round(last["quads"] / last["seconds"]), "adjacency_bytes": round(edge),
-                      "retrieval_p50_ms": round(statistics.median(spent), 2)}))  # fmt: skip
+    print(
+        json.dumps(
+            {
+                "loaded": loaded,
+                "quads_per_claim": round(quads, 1),
+                "bytes_per_quad": round(disk, 1),
+                "quads_per_s": round(last["quads"] / last["seconds"]),
+                "adjacency_bytes": round(edge),
+                "retrieval_p50_ms": round(statistics.median(spent), 2),
+            }
+        )
+    )
     for size in SIZES:
         need = needs(size, quads, disk, last["quads"] / last["seconds"], edge)
         shards = int(need["adjacency_shards"])
@@ -148,8 +163,15 @@ def main() -> None:
     alone = makespan(lengths, 1, said.write_share)
     for workers in WORKERS:
         hours = makespan(lengths, workers, said.write_share)
-        print(json.dumps({"workers": workers, "times_faster": round(alone / hours, 1),
-                          "of_ideal": round(alone / hours / workers, 2)}))  # fmt: skip
+        print(
+            json.dumps(
+                {
+                    "workers": workers,
+                    "times_faster": round(alone / hours, 1),
+                    "of_ideal": round(alone / hours / workers, 2),
+                }
+            )
+        )
 
 
 def _generation(base: Path) -> Path:

@@ -3,8 +3,8 @@
 python bench/serving.py KB [--requests 60] [--json FILE]
 
 Starts its own server on a free loopback port and asks it with two clients at once, warm. With
-``--start N`` it only starts one N times, by ``shiyi serve`` and by two processes of gunicorn, and tells
-the seconds, on the clock and of processors, until a page is answered.
+``--start N`` it only starts ``shiyi serve`` N times, and prints the seconds, on the clock and of
+processors, until a page is answered.
 """
 
 import argparse
@@ -21,9 +21,9 @@ from pathlib import Path
 from urllib.parse import quote
 
 _START = (
-    "import sys; from pathlib import Path; from shiyi.server.app import create_app, serve; "
+    "import sys; from pathlib import Path; from shiyi.server.app import create_app, run_server; "
     "from shiyi.settings import Settings; "
-    "serve(create_app(Path(sys.argv[1]), Settings()), '127.0.0.1', int(sys.argv[2]), 8)"
+    "run_server(create_app(Path(sys.argv[1]), Settings()), '127.0.0.1', int(sys.argv[2]), 8)"
 )
 _QUERY = "SELECT ?c ?n { ?c <https://w3id.org/shiyi/vocab#confidence> ?n } LIMIT 10"
 QUESTIONS = (
@@ -77,10 +77,13 @@ def measure(port: int, calls: list[tuple[str, bytes | None]], clients: int = 2) 
         thread.join()
     cuts = statistics.quantiles(times, n=100, method="inclusive")
     return {
-        "n": len(times), "p50_ms": round(cuts[49], 1), "p95_ms": round(cuts[94], 1),
-        "p99_ms": round(cuts[98], 1), "per_second": round(len(times) / (time.perf_counter() - start)),
+        "n": len(times),
+        "p50_ms": round(cuts[49], 1),
+        "p95_ms": round(cuts[94], 1),
+        "p99_ms": round(cuts[98], 1),
+        "per_second": round(len(times) / (time.perf_counter() - start)),
         "bytes_gzip": max(sizes),
-    }  # fmt: skip
+    }
 
 
 def memory_mib(pid: int) -> dict[str, float]:
@@ -93,36 +96,26 @@ def memory_mib(pid: int) -> dict[str, float]:
     }
 
 
-def first_pages(kb: Path, times: int) -> dict[str, dict[str, float]]:
-    """Give the median seconds to the first page in each form of serving, and the memory then held."""
-    root = Path(__file__).parents[1]
-    forms = {
-        "shiyi serve": ["-m", "shiyi", "serve", "--port"],
-        "gunicorn": ["-m", "gunicorn", "-c", str(root / "server/deploy/gunicorn.py"), "-b"],
-    }
-    found: dict[str, dict[str, float]] = {}
-    for form, words in forms.items():
-        rows = [_first_page(kb, root, [*words, *_at(form)]) for _ in range(times)]
-        found[form] = {name: statistics.median(row[name] for row in rows) for name in rows[0]}
-    return found
+def first_pages(kb: Path, times: int) -> dict[str, float]:
+    """Return the median seconds to the first page, and the memory at that time."""
+    rows = [_first_page(kb) for _ in range(times)]
+    return {name: statistics.median(row[name] for row in rows) for name in rows[0]}
 
 
-def _at(form: str) -> list[str]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = int(free.getsockname()[1])
-    return [str(port) if form == "shiyi serve" else f"127.0.0.1:{port}"]
-
-
-def _first_page(kb: Path, root: Path, words: list[str]) -> dict[str, float]:
+def _first_page(kb: Path) -> dict[str, float]:
     import psutil
 
-    port, begun = int(words[-1].rpartition(":")[2]), time.perf_counter()
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = int(free.getsockname()[1])
+    begun = time.perf_counter()
     environment = {**os.environ, "SHIYI_KB": str(kb.absolute())}
     server = subprocess.Popen(  # noqa: S603 - ours
-        [sys.executable, *words], cwd=root, env=environment, stdout=subprocess.DEVNULL,
+        [sys.executable, "-m", "shiyi", "serve", "--port", str(port)],
+        cwd=Path(__file__).parents[1],
+        env=environment,
+        stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+    )
     try:
         while server.poll() is None:
             try:
@@ -134,9 +127,10 @@ def _first_page(kb: Path, root: Path, words: list[str]) -> dict[str, float]:
         every = [own, *own.children(recursive=True)]
         worked = [sum(each.cpu_times()[:2]) for each in every]
         return {
-            "seconds": round(seconds, 2), "cpu_seconds_of_the_busiest": round(max(worked), 2),
+            "seconds": round(seconds, 2),
+            "cpu_seconds_of_the_busiest": round(max(worked), 2),
             "mib": round(max(each.memory_info().rss for each in every) / 2**20),
-        }  # fmt: skip
+        }
     finally:
         server.terminate()
         server.wait(60)

@@ -1,8 +1,8 @@
 """Small queries, long results and updates through our contained workers, beside stock `oxigraph`.
 
-python bench/sparql.py [KB] [--oxigraph PROGRAM] [--seconds 5] [--json FILE]
+python bench/sparql.py [KB] [--oxigraph PROGRAM] [--seconds 5]
 
-`ours` asks a worker each time, `kept` may answer from what is kept; `stock` is `oxigraph
+`ours` asks a worker each time, `kept` may answer from what is stored; `stock` is `oxigraph
 serve-read-only`. CPU is that of the server with its workers, for each request. Updates run on a
 copy of the base.
 
@@ -14,7 +14,6 @@ begins when the server has made the pages it makes at its start.
 import argparse
 import contextlib
 import http.client
-import json
 import os
 import shutil
 import socket
@@ -30,8 +29,8 @@ from urllib.parse import urlencode
 import psutil
 
 from shiyi.settings import QuerySettings
-from shiyi.sparql.knowledge_base import KnowledgeBase
-from shiyi.sparql.updates import Author, Updater
+from shiyi.sparql.base.knowledge_base import KnowledgeBase
+from shiyi.sparql.updates.update import Author, Updater
 
 _CHANGE = (
     "DELETE { ?c s:confidence ?o } INSERT { ?c s:confidence 0.NUMBER } WHERE { "
@@ -96,7 +95,7 @@ def client(port: int, path: str, query: str, until: float, times: list[float]) -
 
 
 def _missing(reply: bytes) -> bool:
-    """Tell whether there is more of a reply to come: of a known length, or in chunks."""
+    """Return whether there is more of a reply to come: of a known length, or in chunks."""
     head, ends, body = reply.partition(b"\r\n\r\n")
     _, known, size = head.lower().partition(b"content-length:")
     if known:
@@ -138,14 +137,16 @@ def measure(
         thread.join()
     cut = statistics.quantiles(times, n=100)
     return {
-        "per_second": round(len(times) / seconds), "p50_ms": round(cut[49], 2),
-        "p99_ms": round(cut[98], 2), "count": len(times),
+        "per_second": round(len(times) / seconds),
+        "p50_ms": round(cut[49], 2),
+        "p99_ms": round(cut[98], 2),
+        "count": len(times),
         "cpu_ms": round((cpu_seconds(pid) - used) / len(times) * 1000, 2),
-    }  # fmt: skip
+    }
 
 
 def stream(port: int, pid: int, query: str) -> dict[str, float]:
-    """Take a long result and look at the memory of the server and its workers meanwhile."""
+    """Accept a long result and look at the memory of the server and its workers in the meantime."""
     most, done = [0.0, 0.0], threading.Event()
 
     def watch() -> None:
@@ -169,11 +170,14 @@ def stream(port: int, pid: int, query: str) -> dict[str, float]:
     done.set()
     watcher.join()
     return {
-        "status": reply.status, "rows": rows, "bytes": size, "first_byte_s": round(first, 2),
+        "status": reply.status,
+        "rows": rows,
+        "bytes": size,
+        "first_byte_s": round(first, 2),
         "seconds": round(time.perf_counter() - start, 2),
         "server_grew_mib": round((most[0] - before) / 2**20, 1),
         "largest_worker_mib": round(most[1] / 2**20, 1),
-    }  # fmt: skip
+    }
 
 
 def update(kb: Path, home: Path) -> dict[str, dict[str, float]]:
@@ -190,9 +194,11 @@ def update(kb: Path, home: Path) -> dict[str, dict[str, float]]:
                 times.append((time.perf_counter() - start) * 1000)
                 moved = max(moved, change.removed + change.added)
             found[name] = {
-                "first_ms": round(times[0], 1), "p50_ms": round(statistics.median(times), 1),
-                "quads": moved, "base": len(base.store),
-            }  # fmt: skip
+                "first_ms": round(times[0], 1),
+                "p50_ms": round(statistics.median(times), 1),
+                "quads": moved,
+                "base": len(base.store),
+            }
         updater.close()
     return found
 
@@ -210,8 +216,9 @@ def servers(kb: Path, program: str | None, home: Path) -> dict[str, tuple[list[s
         shutil.copytree(kb / "generations" / current / "store", copy)
         found["stock"] = (
             [program, "serve-read-only", "--location", str(copy), "--bind", f"127.0.0.1:{other}"],
-            other, "/query",
-        )  # fmt: skip
+            other,
+            "/query",
+        )
     return found
 
 
@@ -220,7 +227,6 @@ def main() -> None:
     parser.add_argument("kb", nargs="?", type=Path, default=Path("kb"))
     parser.add_argument("--oxigraph", default=shutil.which("oxigraph"))
     parser.add_argument("--seconds", type=float, default=5.0)
-    parser.add_argument("--json", type=Path, default=Path("bench/results/sparql.json"))
     args = parser.parse_args()
     result: dict[str, dict[str, dict[str, float]]] = {}
     long: dict[str, dict[str, float]] = {}
@@ -261,10 +267,6 @@ def main() -> None:
         print(f"{name}:", ", ".join(f"{key} {value:,}" for key, value in took.items()))
     if not args.oxigraph:
         print("no ratio: pip install oxigraph==0.5.13 brings the stock server")
-    args.json.parent.mkdir(parents=True, exist_ok=True)
-    args.json.write_text(
-        json.dumps({**result, "long": long, "updates": updates}, indent=1), encoding="utf-8"
-    )
 
 
 if __name__ == "__main__":

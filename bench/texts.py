@@ -1,7 +1,7 @@
 """Keyword indexes over the texts of a base: time, memory, and claims found; ``python bench/texts.py KB NAME``.
 
-NAME is ``parts`` (what answers use), ``arrays`` (the TextIndex of the evaluation) or ``bm25s``
-where that package is installed. Each is to be run in a process of its own, since memory is measured.
+NAME is ``shiyi`` (what answers use) or ``bm25s`` where that package is installed. Each is to be run
+in a process of its own, since memory is measured.
 """
 
 import importlib
@@ -15,12 +15,11 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from shiyi.answering.baselines import TextIndex
-from shiyi.answering.facts import Fact, Facts
-from shiyi.answering.library import Library, words
-from shiyi.answering.texts import Unit, units
-from shiyi.ontology.vocabulary import Schema
-from shiyi.sparql.knowledge_base import KnowledgeBase
+from shiyi.answering.knowledge.facts import Fact, Facts
+from shiyi.answering.retrieval.library import Library, words
+from shiyi.answering.retrieval.passages import Unit, units
+from shiyi.ontology.schema import Schema
+from shiyi.sparql.base.knowledge_base import KnowledgeBase
 
 Search = Callable[[str], list[str]]
 ASKED, K = 400, 10
@@ -43,11 +42,19 @@ def main(kb: Path, name: str) -> None:
         spent.append((time.perf_counter() - started) * 1000)
         asked = fact.subject, fact.predicate
         hits += any((f.subject, f.predicate) == asked for f in found)
-    print(json.dumps({
-        "index": name, "texts": len(texts), "build_seconds": round(built, 2),
-        "memory_mb": grown // 1024, "p50_ms": round(statistics.median(spent), 2),
-        "p95_ms": round(sorted(spent)[int(0.95 * ASKED)], 2), "hit@10": round(hits / ASKED, 3),
-    }))  # fmt: skip
+    print(
+        json.dumps(
+            {
+                "index": name,
+                "texts": len(texts),
+                "build_seconds": round(built, 2),
+                "memory_mb": grown // 1024,
+                "p50_ms": round(statistics.median(spent), 2),
+                "p95_ms": round(sorted(spent)[int(0.95 * ASKED)], 2),
+                "hit@10": round(hits / ASKED, 3),
+            }
+        )
+    )
 
 
 def _peak() -> int:
@@ -60,14 +67,9 @@ def _question(facts: Facts, fact: Fact, language: str) -> str:
     return f"{name}的{relation}是什么？" if language == "zh" else f"{name} {relation} what?"
 
 
-def _parts(texts: Sequence[Unit]) -> Search:
+def _shiyi(texts: Sequence[Unit]) -> Search:
     library = Library.build(texts, "bench", None, Path(tempfile.mkdtemp()))
     return lambda question: [hit.unit.iri for hit in library.by_words(question, K)]
-
-
-def _arrays(texts: Sequence[Unit]) -> Search:
-    index = TextIndex.bm25([unit.text for unit in texts])
-    return lambda question: [texts[place].iri for place, _ in index.top(question, K)]
 
 
 def _bm25s(texts: Sequence[Unit]) -> Search:
@@ -92,11 +94,9 @@ def bm25_over(texts: Sequence[str], names: Sequence[str]) -> Search:
 
 
 INDEXES: dict[str, Callable[[Sequence[Unit]], Search]] = {
-    "parts": _parts, "arrays": _arrays, "bm25s": _bm25s,
+    "shiyi": _shiyi, "bm25s": _bm25s,
 }  # fmt: skip
 
 if __name__ == "__main__":
-    main(
-        Path(sys.argv[1] if len(sys.argv) > 1 else "kb"),
-        sys.argv[2] if len(sys.argv) > 2 else "parts",
-    )
+    kb, name = (*sys.argv[1:], "shiyi")[:2] if len(sys.argv) > 1 else ("kb", "shiyi")
+    main(Path(kb), name)

@@ -1,7 +1,7 @@
 """How a release of UMLS of any size is read: `python bench/umls.py [--lines 10000000]`.
 
 Writes a synthetic MRCONSO.RRF with MRSTY, MRREL, MRDEF and MRCUI beside it (no content of UMLS),
-then makes the index of names and streams what is said of 5,000 CUIs; gives seconds and peak memory.
+then makes the index of names and streams what is stated of 5,000 CUIs; gives seconds and peak memory.
 """
 
 import argparse
@@ -13,10 +13,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from shiyi.ingest.report import Report
-from shiyi.ingest.umls import Release, index_names, linker_of, umls_batches
+from shiyi.ingest.batches import Report
+from shiyi.ingest.datasets.umls import Release, index_names, linker_of, umls_batches
 
-HERE = Path(__file__).parent
 SYLLABLES = [a + b for a in "bcdfghklmnprstvz" for b in ("a", "e", "i", "o", "u", "an", "or", "in")]
 
 
@@ -43,14 +42,18 @@ def made(folder: Path, lines: int) -> None:
                 f"||M{number}||MSH|PT|D{number}|{name}|0|N|256|\n"
             )
     with (folder / "MRSTY.RRF").open("w", encoding="utf-8") as sty:
-        sty.writelines(f"C{n:07d}|T{(47, 121, 184)[n % 3]:03d}|A1.2|x|AT{n}|256|\n"
-                       for n in range(concepts))  # fmt: skip
+        sty.writelines(
+            f"C{n:07d}|T{(47, 121, 184)[n % 3]:03d}|A1.2|x|AT{n}|256|\n" for n in range(concepts)
+        )
     with (folder / "MRREL.RRF").open("w", encoding="utf-8") as rel:
-        rel.writelines(f"C{n:07d}|A1|AUI|PAR|C{n // 2:07d}|A2|AUI|isa|R{n}||MSH|MSH||Y|N||\n"
-                       for n in range(concepts))  # fmt: skip
+        rel.writelines(
+            f"C{n:07d}|A1|AUI|PAR|C{n // 2:07d}|A2|AUI|isa|R{n}||MSH|MSH||Y|N||\n"
+            for n in range(concepts)
+        )
     with (folder / "MRDEF.RRF").open("w", encoding="utf-8") as definitions:
-        definitions.writelines(f"C{n:07d}|A1|AT1||MSH|A made-up meaning.|N||\n"
-                               for n in range(0, concepts, 20))  # fmt: skip
+        definitions.writelines(
+            f"C{n:07d}|A1|AT1||MSH|A made-up meaning.|N||\n" for n in range(0, concepts, 20)
+        )
     with (folder / "MRCUI.RRF").open("w", encoding="utf-8") as cui_file:
         cui_file.writelines(f"C{9_000_000 + n:07d}|2020AA|SY|||C{n:07d}|Y|\n" for n in range(1000))
 
@@ -67,8 +70,9 @@ def measure(folder: Path, lines: int, lookups: int) -> dict[str, Any]:
     known = {f"C{n:07d}" for n in range(0, int(lines / 2.5), max(1, lines // 12_500))}
     started = time.perf_counter()
     report = Report()
-    quads = sum(len(batch.make().quads)
-                for batch in umls_batches(release, release.dataset(), known, report))  # fmt: skip
+    quads = sum(
+        len(batch.make().quads) for batch in umls_batches(release, release.dataset(), known, report)
+    )
     laps["known"] = time.perf_counter() - started
     linker = linker_of(folder / "kb")
     if linker is None:
@@ -79,10 +83,15 @@ def measure(folder: Path, lines: int, lookups: int) -> dict[str, Any]:
     laps["link_ms"] = (time.perf_counter() - started) * 1000 / lookups
     size = sum(each.stat().st_size for each in (folder / "kb" / "umls").iterdir())
     return {
-        "lines": lines, "names": names, "known_cuis": len(known), "quads": quads, "lookups": lookups,
-        **{key: round(each, 2) for key, each in laps.items()}, "index_mib": size >> 20,
+        "lines": lines,
+        "names": names,
+        "known_cuis": len(known),
+        "quads": quads,
+        "lookups": lookups,
+        **{key: round(each, 2) for key, each in laps.items()},
+        "index_mib": size >> 20,
         "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
-    }  # fmt: skip
+    }
 
 
 def main() -> None:
@@ -93,9 +102,6 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         found = measure(Path(folder), args.lines, args.lookups)
     print(json.dumps(found, indent=1))
-    (HERE / "results").mkdir(exist_ok=True)
-    text = json.dumps(found, indent=1) + "\n"
-    (HERE / "results" / f"umls-{args.lines}.json").write_text(text, "utf-8")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Validation of a base by parts and all at once: ``python bench/validating.py [KB] [--size idisk]``.
 
-Each way has a process of its own, so that its memory is told apart; their reports must be the same.
+Each way has a process of its own, so that its memory is distinguished; their reports must be the same.
 """
 
 import argparse
@@ -15,10 +15,10 @@ from ask import WHERE
 from grown import SIZES, grown
 from loading import ran
 
-from shiyi.cli.validate import conform_base
+from shiyi.cli.build import conform_base
 from shiyi.model.rdf import DefaultGraph
 from shiyi.shapes.validation import Result, lowered, shapes_graph, validate
-from shiyi.sparql.knowledge_base import KnowledgeBase
+from shiyi.sparql.base.knowledge_base import KnowledgeBase
 
 WAYS = ("parts", "whole")
 
@@ -31,10 +31,18 @@ def main(kb: Path, size: str) -> None:
         told, spent = ran(words)
         said = json.loads(told)
         reports.add(said.pop("report"))
-        print(json.dumps({
-            "size": size, "way": way, **said, "processor s": round(spent.processor, 1),
-            "MiB at most": round(spent.peak),
-        }), flush=True)  # fmt: skip
+        print(
+            json.dumps(
+                {
+                    "size": size,
+                    "way": way,
+                    **said,
+                    "processor s": round(spent.processor, 1),
+                    "MiB at most": round(spent.peak),
+                }
+            ),
+            flush=True,
+        )
     if len(reports) > 1:
         raise SystemExit("the reports differ")
 
@@ -45,10 +53,16 @@ def one(kb: Path, way: str) -> None:
     with KnowledgeBase.open(kb) as base:
         count, results = conform_base(base) if way == "parts" else at_once(base)
     report = hashlib.sha256("\n".join(sorted(map(repr, results))).encode()).hexdigest()
-    print(json.dumps({
-        "triples": count, "results": len(results), "report": report,
-        "seconds": round(time.perf_counter() - begun, 1),
-    }))  # fmt: skip
+    print(
+        json.dumps(
+            {
+                "triples": count,
+                "results": len(results),
+                "report": report,
+                "seconds": round(time.perf_counter() - begun, 1),
+            }
+        )
+    )
 
 
 def at_once(base: KnowledgeBase) -> tuple[int, tuple[Result, ...]]:

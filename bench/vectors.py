@@ -9,14 +9,13 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from shiyi.artefacts import artefact
-from shiyi.linking.approximate import ApproximateVectors
-from shiyi.linking.embedder import Embedder, Vectors, shipped
-from shiyi.linking.labels import LabelIndex
-from shiyi.linking.summed import Summed
-from shiyi.linking.vectors import LabelVectors
+import numpy as np
 
-HERE = Path(__file__).parent
+from shiyi.artefacts import artefact
+from shiyi.linking.embedding.embedder import Embedder, Vectors, shipped
+from shiyi.linking.embedding.index import ApproximateVectors, LabelVectors
+from shiyi.linking.labels import LabelIndex
+
 _SAME = 1e-3  # of cosine: half precision tells no finer, so such neighbours are as good
 _K = 10
 
@@ -40,12 +39,14 @@ def milliseconds(search: Search, queries: Sequence[Vectors]) -> dict[str, float]
         started = time.perf_counter()
         search(row, _K)
         taken.append((time.perf_counter() - started) * 1e3)
-    return {"p50 ms": round(statistics.median(taken), 2),
-            "p95 ms": round(sorted(taken)[int(len(taken) * 0.95)], 2)}  # fmt: skip
+    return {
+        "p50 ms": round(statistics.median(taken), 2),
+        "p95 ms": round(sorted(taken)[int(len(taken) * 0.95)], 2),
+    }
 
 
 def recall(exact: Search, near: Search, queries: Sequence[Vectors]) -> float:
-    """Give the share of the ten found that are as near as the ten nearest."""
+    """Return the share of the ten found that are as near as the ten nearest."""
     shares = []
     for row in queries:
         least = exact(row, _K)[-1][1] - _SAME
@@ -63,15 +64,16 @@ def misspelt(texts: Sequence[str]) -> list[str]:
 def graph_of(
     vectors: LabelVectors, threads: int, keep: Path | None
 ) -> tuple[ApproximateVectors, dict[str, float]]:
-    """Make the graph, or read the one an earlier run kept, and say what making it took."""
+    """Make the graph, or read the one an earlier run stored, and say what making it took."""
     note = keep / "building.json" if keep else None
     if keep and note and note.is_file():
         return ApproximateVectors.load(keep, vectors), json.loads(note.read_text("utf-8"))
     started = time.perf_counter()
     graph = ApproximateVectors.of(vectors, threads)
     building: dict[str, float] = {
-        "build s": round(time.perf_counter() - started), "build threads": threads,
-    }  # fmt: skip
+        "build s": round(time.perf_counter() - started),
+        "build threads": threads,
+    }
     if keep and note:
         graph.save(keep)
         note.write_text(json.dumps(building), encoding="utf-8")
@@ -91,16 +93,21 @@ def measured(asked: argparse.Namespace, embedder: Embedder) -> dict[str, object]
     texts = texts[asked.queries :]
     whole, part = (
         LabelVectors(
-            Summed.of(
-                embedder, (texts[at : min(at + 20_000, most)] for at in range(0, most, 20_000))
+            np.concatenate(
+                [
+                    embedder.encode(texts[at : min(at + 20_000, most)])
+                    for at in range(0, most, 20_000)
+                ]
             ),
             embedder,
             "",
         )
         for most in (asked.vectors, min(asked.exact, asked.vectors))
     )
-    rounds = {f"exact among {len(part.rows):,}, {name}": milliseconds(part.nearest, each)
-              for name, each in queries.items()}  # fmt: skip
+    rounds = {
+        f"exact among {len(part.rows):,}, {name}": milliseconds(part.nearest, each)
+        for name, each in queries.items()
+    }
     graph, building = graph_of(whole, asked.threads, asked.keep)
     found = {}
     for expansion in asked.expansions or [graph.graph.expansion_search]:
@@ -112,10 +119,13 @@ def measured(asked: argparse.Namespace, embedder: Embedder) -> dict[str, object]
                 "recall@10": recall(whole.nearest, graph.nearest, each[:300]),
             }
     return {
-        "dimensions": whole.rows.table.shape[1], **rounds, f"HNSW among {asked.vectors:,}": found, **building,
+        "dimensions": whole.rows.shape[1],
+        **rounds,
+        f"HNSW among {asked.vectors:,}": found,
+        **building,
         "graph MB": round(graph.graph.memory_usage / 1e6),
         "peak MB": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
-    }  # fmt: skip
+    }
 
 
 def main() -> None:
@@ -124,18 +134,19 @@ def main() -> None:
     parser.add_argument("--exact", type=int, default=175_000)
     parser.add_argument("--queries", type=int, default=1_000)
     parser.add_argument("--threads", type=int, default=1, help="of building the graph")
-    parser.add_argument("--expansions", type=lambda said: [int(each) for each in said.split(",")],
-                        default=[], metavar="N,…", help="how widely the graph is searched")  # fmt: skip
+    parser.add_argument(
+        "--expansions",
+        type=lambda said: [int(each) for each in said.split(",")],
+        default=[],
+        metavar="N,…",
+        help="how widely the graph is searched",
+    )
     parser.add_argument("--keep", type=Path, metavar="DIR", help="keep the graph there")
     asked = parser.parse_args()
     model = shipped()
     if model is None:
         parser.error("no model is shipped; run `shiyi train embeddings`")
-    found = measured(asked, model)
-    text = json.dumps(found, ensure_ascii=False, indent=1)
-    print(text)
-    (HERE / "results").mkdir(exist_ok=True)
-    (HERE / "results" / "vectors.json").write_text(text + "\n", encoding="utf-8")
+    print(json.dumps(measured(asked, model), ensure_ascii=False, indent=1))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """How the pages feel: time to the first byte, weight, paint, shifts, blocking, and a graph of 300 things.
 
-python bench/web.py KB [--requests 40] [--json FILE]
+python bench/web.py KB [--requests 40]
 
 Starts its own server on a free loopback port. The first byte is timed over plain HTTP, once at the
 first visit and then warm. Headless Chromium loads each page with an empty cache, once as a desktop
@@ -11,12 +11,10 @@ paint, layout shifts, and blocking time (what tasks take beyond 50 ms).
 import argparse
 import html
 import http.client
-import json
 import re
 import shutil
 import statistics
 import time
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -27,7 +25,8 @@ SUBSTANCE = "/page/substance-gouqizi?lang=zh"
 # the page of a claim and the table of claims are found on the page of the substance
 LINKED = {"claim": r'href="(/page/claim/[^"]*)"', "claims table": r'href="(/sparql\?query=[^"]*)"'}
 PAGES = {
-    "home": "/?lang=zh", "ask, answered": "/ask?lang=zh&q=" + quote("失眠多梦、手脚心热，吃点什么好？"),
+    "home": "/?lang=zh",
+    "ask, answered": "/ask?lang=zh&q=" + quote("失眠多梦、手脚心热，吃点什么好？"),
     "ask, warned": "/ask?lang=en&q=" + quote("Can I take ginkgo biloba with warfarin?"),
     "substance": SUBSTANCE, "hub": "/page/population-pregnant?lang=en", "claim": "",
     "claims table": "", "browse": "/browse?lang=zh", "class": "/browse?class=MFHSubstance&lang=zh",
@@ -38,7 +37,8 @@ PAGES = {
     "dishes": "/dishes?lang=zh&with=" + quote("百合"),
     "dishes for one": "/dishes?lang=en&constitution=constitution-yin-deficiency",
     "constitution": "/constitution?lang=zh", "statistics": "/statistics?lang=zh",
-    "query page": "/sparql?lang=zh", "vocabulary": "/vocab?lang=en", "releases": "/releases/?lang=zh",
+    "query page": "/sparql?lang=zh", "vocabulary": "/vocab?lang=en",
+    "releases": "/releases/?lang=zh",
     "sign in": "/curate/sign-in?lang=zh", "not found": "/nothing?lang=zh",
 }  # fmt: skip
 WATCH = """window.seen = {shift: 0, paint: 0, blocked: 0};
@@ -57,7 +57,7 @@ NODES = "return document.querySelector('.graph-stage')._cyreg.cy.nodes().length"
 
 
 def fetched(port: int, path: str) -> tuple[float, float, str]:
-    """Give the milliseconds to the first byte, those to the last, and the text."""
+    """Return the milliseconds to the first byte, those to the last, and the text."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     begun = time.perf_counter()
     connection.request("GET", path, headers={"Accept": "text/html"})
@@ -78,9 +78,10 @@ def timed(port: int, path: str, requests: int) -> dict[str, float]:
         return round(statistics.quantiles(times, n=20, method="inclusive")[-1], 1)
 
     return {
-        "first_visit_ms": round(first, 1), "ttfb_p95_ms": most([each[0] for each in found]),
+        "first_visit_ms": round(first, 1),
+        "ttfb_p95_ms": most([each[0] for each in found]),
         "whole_p95_ms": most([each[1] for each in found]),
-    }  # fmt: skip
+    }
 
 
 def browser() -> Any:
@@ -116,8 +117,12 @@ def loaded(driver: Any, address: str) -> dict[str, float]:
     driver.execute_script("scrollTo({top: document.body.scrollHeight, behavior: 'instant'})")
     time.sleep(0.6)
     size, *_ = driver.execute_script(WEIGHT)
-    return {"KB": round(size / 1000), "lcp_ms": round(paint), "cls": round(shift, 3),
-            "tbt_ms": round(blocked)}  # fmt: skip
+    return {
+        "KB": round(size / 1000),
+        "lcp_ms": round(paint),
+        "cls": round(shift, 3),
+        "tbt_ms": round(blocked),
+    }
 
 
 def drawn(driver: Any, base: str) -> dict[str, float]:
@@ -129,9 +134,12 @@ def drawn(driver: Any, base: str) -> dict[str, float]:
         time.sleep(0.02)
     seconds = time.perf_counter() - begun
     frames = sorted(driver.execute_async_script(PANNED))
-    return {"nodes": driver.execute_script(NODES), "drawn_ms": round(seconds * 1000),
-            "frame_p50_ms": round(frames[len(frames) // 2], 1),
-            "frame_p95_ms": round(frames[int(len(frames) * 0.95)], 1)}  # fmt: skip
+    return {
+        "nodes": driver.execute_script(NODES),
+        "drawn_ms": round(seconds * 1000),
+        "frame_p50_ms": round(frames[len(frames) // 2], 1),
+        "frame_p95_ms": round(frames[int(len(frames) * 0.95)], 1),
+    }
 
 
 def pages(port: int) -> dict[str, str]:
@@ -145,7 +153,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("kb", nargs="?", default="kb")
     parser.add_argument("--requests", type=int, default=40)
-    parser.add_argument("--json", type=Path)
     chosen = parser.parse_args()
     server, port, _ = started(chosen.kb)
     base = f"http://127.0.0.1:{port}"
@@ -168,8 +175,6 @@ def main() -> None:
         server.wait(timeout=20)
     for name, values in found.items():
         print(f"{name:15}", "  ".join(f"{key} {value:g}" for key, value in values.items()))
-    if chosen.json:
-        chosen.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ def rows(folder: str) -> str:
 
 
 def between(text: str, start: str, end: str, body: str) -> str:
-    """Put ``body`` after the line that begins the table and before ``end``."""
+    """Place ``body`` after the line that begins the table and before ``end``."""
     pattern = re.compile(
         f"({re.escape(start)}\n\\|---\\|---\\|\n).*?(\n\n{re.escape(end)})", re.DOTALL
     )
@@ -25,7 +25,7 @@ def between(text: str, start: str, end: str, body: str) -> str:
 
 
 def main() -> None:
-    """Write the page anew."""
+    """Write the page again."""
     text = PAGE.read_text("utf-8")
     text = between(text, "| query | question |", "Quality queries", rows("sparql"))
     text = between(text, "| query | fault |", "## Shapes", rows("sparql/qc"))

@@ -15,9 +15,10 @@ STOCK = {
 }  # fmt: skip
 HEAD = """# Conformance
 
-Written by `python docs/make_conformance.py` from a run of the W3C's suites; `make test` runs them too and fails on any other
-failure, and on a pass that is not expected. Queries, updates and the Graph Store Protocol go through `/sparql` and
-`/rdf-graph-store` with tokens on, each query in a confined worker, each update tried on a copy, journaled and then written.
+Written by `python docs/make_conformance.py` from a run of the W3C suites. `make test` runs them and
+fails on any other failure, and on an unexpected pass. Queries, updates and the Graph Store Protocol
+go through `/sparql` and `/rdf-graph-store` with tokens; each query runs in a confined worker, each
+update is tried on a copy, written to the journal, then applied.
 Engine: pyoxigraph {version}. Stock is `oxigraph serve` of the same version on the same tests.
 
 | suite | passed | of | stock |
@@ -26,25 +27,30 @@ Engine: pyoxigraph {version}. Stock is `oxigraph serve` of the same version on t
 KEPT_BY_VALUE = """
 ## Literals
 
-The engine keeps numbers, booleans, dates and durations by value: loaded, `"01"^^xsd:integer`, `1.50` and `"-3"^^xsd:negativeInteger` are `1`, `1.5` and `-3` of `xsd:integer` to it (`test_oxigraph.py` holds the minimal
-case). What uploads and updates write otherwise than it would be given back is kept beside its quad, and given back where it is certain ([Literals](sparql.md#literals)): so `sparql11-results` is whole and the casts pass.
-What is left of this cause compares by value what the tests compare by form: `"01"` and `"1"` are one to joins, FILTER, DISTINCT and GROUP BY.
+The engine stores numbers, booleans, dates and durations by value: `"01"^^xsd:integer`, `1.50` and
+`"-3"^^xsd:negativeInteger` become `1`, `1.5` and `-3` of `xsd:integer`
+(`tests/sparql/store/test_oxigraph.py` has the minimal case; [Literals](sparql.md#literals)).
+The tests of this cause compare lexical forms: `"01"` and `"1"` are one literal to joins, FILTER,
+DISTINCT and GROUP BY, and come back as `1`.
 """
 
 
 def tool(name: str, *words: str) -> str:
-    """Run one of the suites that need no server; give the line of its total."""
-    w3c = importlib.import_module("tests.w3c")
+    """Run one of the suites that need no server; return the line of its total."""
+    w3c = importlib.import_module("tests.conformance.suites")
     done = subprocess.run(  # noqa: S603 - our own interpreter
         [sys.executable, str(w3c.TOOLS / name), str(w3c.ARCHIVE), *words],
-        capture_output=True, text=True, check=False, env={"PYTHONPATH": f"{ROOT}/src:{ROOT}"},
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+        env={"PYTHONPATH": f"{ROOT}/src:{ROOT}"},
+    )
     return done.stdout
 
 
 def main() -> None:
     """Run the suites and write the page."""
-    w3c = importlib.import_module("tests.w3c")
+    w3c = importlib.import_module("tests.conformance.suites")
     if gone := w3c.missing():
         sys.exit(gone)
     reports = w3c.run_suites((*w3c.PROMISED, *w3c.OTHERS))
@@ -65,7 +71,7 @@ def main() -> None:
         ("RDF syntaxes (uploads are parsed by the same parsers)", tool("rdf_parser_suite.py")),
         (
             "SHACL core and SPARQL",
-            tool("shacl_suite.py", "--validator", "tests.w3c_shacl:report_of"),
+            tool("shacl_suite.py", "--validator", "tests.conformance.suites:report_of"),
         ),
     ):
         lines.append(f"\n## {title}\n\n```\n{text.strip()}\n```\n")

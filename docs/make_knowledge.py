@@ -2,7 +2,7 @@
 
 ``python docs/make_knowledge.py [DATA]``: DATA, or the environment variable SHIYI_DATA, is a folder
 with ``chp/`` and ``idisk1/`` as public repositories hold them; without it the cross-checks of the
-page before are kept as they stand.
+page before are stored as they stand.
 """
 
 import csv
@@ -13,13 +13,15 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from shiyi.ingest.concepts import KINDS, TabledConcept
-from shiyi.ingest.starter import Starter, load_starter
+from shiyi.ingest.tables.concepts import KINDS, Concept
+from shiyi.ingest.tables.starter import Starter, load_starter
+from shiyi.model.claim import Claim
 from shiyi.model.rdf import local_name, text
-from shiyi.ontology.vocabulary import Schema
+from shiyi.ontology.schema import Schema
 
 PAGE = Path(__file__).parent / "knowledge.md"
 CROSS = "## Cross-checks"
+VERIFICATION = "\n## Verification\n"  # written by hand, with the figures of the last run
 BOOKS = ("zhongyaoxue-7", "zhongyi-yinshi-yingyangxue", "chp-2020")  # never the table compared with
 THE_TABLE = "tcm-mkg-chp"
 CLASSES = {
@@ -62,7 +64,7 @@ def percent(part: int, whole: int) -> str:
 
 
 def counted(starter: Starter) -> Iterator[str]:
-    """Say what the tables hold."""
+    """Return what the tables hold."""
     counts = starter.counts()
     yield (
         f"{counts['claims']:,} claims with {counts['evidence']:,} pieces of evidence on "
@@ -73,18 +75,25 @@ def counted(starter: Starter) -> Iterator[str]:
     yield "\n## Concepts and UMLS identifiers\n"
     mapped = {each.subject for each in starter.mappings if each.cui}
     exact = {
-        each.subject for each in starter.mappings
+        each.subject
+        for each in starter.mappings
         if each.cui and each.predicate.value.endswith("exactMatch")
-    }  # fmt: skip
+    }
     rows = []
     for name in sorted(classes):
         concepts = [c for c in starter.concepts.by_id.values() if c.class_name == name]
         hoped = [c for c in concepts if not c.tcm_only]
         held = sum(c.id in mapped for c in hoped)
-        rows.append((
-            name, len(concepts), len(hoped), held, sum(c.id in exact for c in hoped),
-            percent(held, len(hoped)) if held else "–",
-        ))  # fmt: skip
+        rows.append(
+            (
+                name,
+                len(concepts),
+                len(hoped),
+                held,
+                sum(c.id in exact for c in hoped),
+                percent(held, len(hoped)) if held else "–",
+            )
+        )
     yield table(("class", "concepts", "nameable", "with CUI", "of these exact", "coverage"), rows)
     yield """
 *Nameable* leaves out signs that only Chinese medicine names (tongue, pulse, what eases or worsens),
@@ -106,7 +115,7 @@ that very concept; the comment of each mapping names the row read. Why coverage 
 
 
 def claimed(starter: Starter) -> Iterator[str]:
-    """Say what is claimed and on what ground."""
+    """Return what is claimed and on what ground."""
     yield "\n## Claims by relation\n"
     found = Counter(local_name(each.predicate.value) for each in starter.claims)
     labels = Schema.load().properties
@@ -114,21 +123,51 @@ def claimed(starter: Starter) -> Iterator[str]:
         ("relation", "zh", "claims"),
         [(f"`{name}`", labels[name].label_zh, n) for name, n in found.most_common()],
     )
-    yield "\n## Evidence by tier and by how it was checked\n"
+    yield "\n## Evidence by tier and kind\n"
     pieces = [evidence for claim in starter.claims for evidence in claim.evidence]
-    by = Counter((e.source.tier.value, e.checked.value) for e in pieces)
-    tiers = sorted({tier for tier, _ in by}, key=lambda t: -sum(by[t, c] for c in CHECKED))
+    by = Counter((e.source.tier.value, e.kind.value) for e in pieces)
+    tiers = sorted({tier for tier, _ in by}, key=lambda t: -sum(by[t, c] for c in HOW_KNOWN))
     yield table(
-        ("tier", *CHECKED, "all"),
-        [(t, *(by[t, c] for c in CHECKED), sum(by[t, c] for c in CHECKED)) for t in tiers],
+        ("tier", *HOW_KNOWN, "all"),
+        [(t, *(by[t, c] for c in HOW_KNOWN), sum(by[t, c] for c in HOW_KNOWN)) for t in tiers],
     )
     yield """
-`source`: read in the work itself. `secondary`: read in an open table or page that restates it.
-`unchecked`: common professional knowledge; the work named is where an editor should look, and the
-confidence is lowered for it."""
+`read`: read in the work, or in a named page that restates it. `row`: taken from a row of an open
+table. `inferred`: by an editor's rule. `recalled`: common professional knowledge for which no work
+was opened; it may name a work in which to look, counts least, and all of it is one vote.
+"""
+    yield "| claims | opened | all | share | mean confidence opened | not opened |\n|---|---|---|---|---|---|"
+    for name, properties in SHARES.items():
+        some = [
+            c
+            for c in starter.claims
+            if not properties or local_name(c.predicate.value) in properties
+        ]
+        sure = {
+            opened: [c.confidence.value for c in some if is_opened(c) is opened]
+            for opened in (True, False)
+        }
+        means = (f"{sum(v) / len(v):.2f}" if v else "–" for v in sure.values())
+        share = f"{100 * len(sure[True]) / len(some):.1f} %"
+        yield f"| {name} | {len(sure[True])} | {len(some)} | {share} | {' | '.join(means)} |"
 
 
-CHECKED = ("source", "secondary", "unchecked")
+def is_opened(claim: Claim) -> bool:
+    """Return whether a work or a table was opened for a claim."""
+    return any(each.kind.opened for each in claim.evidence)
+
+
+SHARES = {
+    "all": (),
+    "safety": (
+        "interactsWith", "contraindicatedIn", "cautionIn", "hasToxicity", "incompatibleWith",
+        "opposes",
+    ),
+    "nature, flavour, channels": ("hasNature", "hasFlavour", "hasMeridianTropism"),
+}  # fmt: skip
+
+
+HOW_KNOWN = ("read", "row", "inferred", "recalled")
 
 
 class Chp:
@@ -146,8 +185,8 @@ class Chp:
             for name in (row["Chinese_synonyms"] or "").split("|"):
                 self.synonym.setdefault(name.strip(), row["CHP_ID"])
 
-    def find(self, concept: TabledConcept) -> str:
-        """Give the row of a concept, by its name, a synonym of theirs or an alias of ours."""
+    def find(self, concept: Concept) -> str:
+        """Return the row of a concept, by its name, a synonym of theirs or an alias of Shiyi's."""
         for name in (concept.zh, *concept.alt_zh):
             if row := self.preferred.get(name) or self.synonym.get(name):
                 return row
@@ -167,7 +206,9 @@ def against_chp(starter: Starter, chp: Chp) -> Iterator[str]:
     for claim in starter.claims:
         if (name := local_name(claim.predicate.value)) in CLASSES:
             key = local_name(claim.subject.value), name
-            said[key][zh[local_name(text(claim.object))]] |= {e.source.id for e in claim.evidence}
+            said[key][zh[local_name(text(claim.object))]] |= {
+                (e.suggested or e.source).id for e in claim.evidence
+            }
     compared, rows, totals = 0, [], {name: Counter[str]() for name in CLASSES}
     for concept in catalogue(starter):
         found = chp.find(concept)
@@ -207,7 +248,7 @@ def count(total: Counter[str], ours: set[str], theirs: set[str]) -> None:
 
 
 def explained(ours: set[str], theirs: set[str], said: dict[str, set[str]]) -> str:
-    """Say why the two differ."""
+    """Return why the two differ."""
     told = []
     if theirs and all(THE_TABLE in said.get(value, ()) for value in theirs):
         told.append(f"{'、'.join(sorted(theirs))} stands as a claim of the table beside the book's")
@@ -226,26 +267,43 @@ def agreement(
     """Write the figures, then every disagreement."""
     yield f"### Nature, flavour and channels of the catalogue against the CHP table\n\n{compared} materials were found in the table. Degrees (微寒, 大热) count as their base value: the table has none.\n"
     yield table(
-        ("", "compared", "overlap", "the same set", "values of both", "books only", "table only", "agreement"),
+        (
+            "",
+            "compared",
+            "overlap",
+            "the same set",
+            "values of both",
+            "books only",
+            "table only",
+            "agreement",
+        ),
         [
-            (CLASSES[name][1], t["compared"], percent(t["overlapping"], t["compared"]),
-             percent(t["same"], t["compared"]), t["both"], t["books only"], t["table only"],
-             percent(2 * t["both"], 2 * t["both"] + t["books only"] + t["table only"]))
+            (
+                CLASSES[name][1],
+                t["compared"],
+                percent(t["overlapping"], t["compared"]),
+                percent(t["same"], t["compared"]),
+                t["both"],
+                t["books only"],
+                t["table only"],
+                percent(2 * t["both"], 2 * t["both"] + t["books only"] + t["table only"]),
+            )
             for name, t in totals.items()
         ],
-    )  # fmt: skip
+    )
     whole = sum(totals.values(), Counter[str]())
     twice = 2 * whole["both"]
     yield f"\nOver all values the two agree on {percent(twice, twice + whole['books only'] + whole['table only'])} (Dice). Every disagreement:\n"
     yield table(("material", "of what", "books", "table", "how it stands"), rows)
 
 
-def catalogue(starter: Starter) -> list[TabledConcept]:
+def catalogue(starter: Starter) -> list[Concept]:
     """List the catalogue names and the named parts of those that are groups."""
     numbered = [
-        each for each in starter.concepts.by_id.values()
+        each
+        for each in starter.concepts.by_id.values()
         if any(re.fullmatch(r"MFH-\d{3}", code) for code in each.notation)
-    ]  # fmt: skip
+    ]
     return sorted(numbered, key=lambda each: (each.notation, each.id))
 
 
@@ -264,12 +322,12 @@ class Names:
                 self._cuis[mapping.cui].add(mapping.subject)
 
     def herbs(self, row: dict[str, str]) -> set[str]:
-        """Give the supplements and materials of the row's herb, by name or CUI."""
+        """Return the supplements and materials of the row's herb, by name or CUI."""
         found = self._labels[plain(row["mskcc_name"])] | self._cuis[row["idisk2_cui"]]
         return {each for each in found if self._kinds.get(each) in ("supplement", "substance")}
 
     def drugs(self, row: dict[str, str]) -> set[str]:
-        """Give the medicines the row's own words name, or its CUI where linked to those words."""
+        """Return the medicines the row's own words name, or its CUI where linked to those words."""
         found = {c for c in self._labels[plain(row["original_string"])] if self._kinds[c] == "drug"}
         if not found and plain(row["term"]) in plain(row["original_string"]):
             return {c for c in self._cuis[row["id"]] if self._kinds.get(c) == "drug"}
@@ -277,7 +335,7 @@ class Names:
 
 
 def against_mskcc(starter: Starter, path: Path) -> Iterator[str]:
-    """Tell how many MSKCC interactions whose both ends we have stand in the base."""
+    """Return how many MSKCC interactions whose both ends we have stand in the base."""
     names, held = Names(starter), interacting(starter)
     pairs: dict[tuple[str, str], bool] = {}
     for row in read(path):
@@ -323,7 +381,7 @@ def interacting(starter: Starter) -> set[tuple[str, str]]:
 def incompatible(starter: Starter) -> Iterator[str]:
     """Count the eighteen incompatibilities and the nineteen fears."""
     found = Counter(local_name(each.predicate.value) for each in starter.claims)
-    yield f"\n### Incompatible pairs\n\n{found['opposes']} of 52 pairs of the eighteen incompatibilities and their two supplements; {found['fears']} of 10 pairs of the nineteen fears. `tests/test_starter.py` names each."
+    yield f"\n### Incompatible pairs\n\n{found['opposes']} of 52 pairs of the eighteen incompatibilities and their two supplements; {found['fears']} of 10 pairs of the nineteen fears. `tests/ingest/tables/test_starter.py` names each."
 
 
 def main() -> None:
@@ -334,12 +392,13 @@ def main() -> None:
         "# What the starter base holds\n\nWritten by `make docs` from the tables of `ontology/`.\n"
     ]
     parts += [*counted(starter), *claimed(starter), ""]
+    written = PAGE.read_text("utf-8") if PAGE.is_file() else ""
     if given and (data := Path(given)).is_dir():
         parts += [CROSS, "", *against_chp(starter, Chp(data / "chp"))]
         parts += [*against_mskcc(starter, data / "idisk1" / "mskcc_relations.tsv")]
-        parts += [*incompatible(starter)]
-    elif PAGE.is_file():
-        parts.append(CROSS + PAGE.read_text("utf-8").partition(CROSS)[2].rstrip())
+        parts += [*incompatible(starter), VERIFICATION + written.partition(VERIFICATION)[2]]
+    elif written:
+        parts.append(CROSS + written.partition(CROSS)[2].rstrip())
     PAGE.write_text("\n".join(parts).rstrip() + "\n", "utf-8")
 
 

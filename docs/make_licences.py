@@ -1,4 +1,4 @@
-"""List what requirements.lock pins, with the licence each part states: docs/licences-of-dependencies.md."""
+"""Write docs/licences-of-dependencies.md: the licences of the pinned dependencies."""
 
 import re
 from importlib.metadata import PackageNotFoundError, metadata
@@ -11,7 +11,7 @@ _TROVE = "License :: OSI Approved :: "
 
 
 def licence_of(name: str) -> str:
-    """Give the licence that an installed distribution states, its expression first."""
+    """Return the licence that an installed distribution states, its expression first."""
     try:
         said = metadata(name)
     except PackageNotFoundError:
@@ -30,8 +30,9 @@ def main() -> None:
     pins = _PIN.findall((ROOT / "requirements.lock").read_text("utf-8"))
     rows = [f"| {name} | {version} | {licence_of(name)} |" for name, version, _ in pins]
     head = (
-        "# Licences of what Shiyi stands on\n\nWhat `requirements.lock` pins for the base installation and the "
-        "extra `serve`, and the licence its own metadata states; written by\n`make supply`. Other extras and development tools are not in it.\n\n"
+        "# Licences of the dependencies\n\n"
+        "The packages that `requirements.lock` pins for the base installation, with the licence in "
+        "their\nmetadata; written by `make supply`. Extras and development tools are not included.\n\n"
         "| part | version | licence |\n|---|---|---|\n"
     )
     PAGE.write_text(head + "\n".join(rows) + "\n", "utf-8")

@@ -1,4 +1,4 @@
-"""Write docs/performance.md from bench/results/figures: `python docs/make_performance.py [--check]`.
+"""Write docs/performance.md from bench/results/figures.
 
 `--check` says whether the page is the one that the figures make; nothing is measured here.
 """
@@ -18,9 +18,10 @@ Run = Mapping[str, Any]
 
 HEAD: Final = """# Performance
 
-Written by `make bench`: each benchmark runs alone in its small form (`python bench/run.py`), and `docs/make_performance.py` makes this page of what they
-printed. `python bench/run.py --long` takes the sizes of the papers. The larger graphs are made up, with a few hubs and many leaves. Processor time
-is what the work itself took; time on the clock also holds what other programs took of a shared machine.
+Written by `make bench`: each benchmark runs alone in its small form (`python bench/run.py`), and
+`docs/make_performance.py` makes this page from the results. `python bench/run.py --long` takes the
+sizes of the papers. The larger graphs are synthetic, with a few hubs and many leaves. Processor
+time is that of the work itself; wall-clock time includes other work on a shared machine.
 """
 COLUMNS: Final = {  # of the tables that are made by hand: what is shown, and its name
     "hubs": (("relations", "relations"), ("concepts", "concepts"), ("hub_claims", "claims of the hub"),
@@ -36,26 +37,74 @@ COLUMNS: Final = {  # of the tables that are made by hand: what is shown, and it
                   ("review_seconds", "PageRank after a review, s")),
 }  # fmt: skip
 TITLES: Final = {
-    "hubs": ("Ranked paths", ("Ten relation paths of two hops from the largest hub, every path scored, the ten best kept, at most four of them through one middle; the "
-             "same claims and the same ten scores with networkx. Three hops are followed until one hop would look at 500,000 claims, then along the surest ways.")),
-    "ask": ("Whole answers without a model", "Questions of several kinds, and at the larger sizes about the hubs, asked warm in one thread with `fused`."),
-    "reasoning": ("Confidence and importance", "Over made-up claims."),
-    "loading": ("Loading", "N-Quads into an empty folder by `oxigraph load`, and into an empty base with its journal."),
-    "validating": ("Validation", "The accepted view against every shape, by parts as `shiyi validate` and a release do, and all at once; the reports are the same."),
-    "pykeen": ("Embeddings beside PyKEEN", "TransE and RotatE on the accepted claims of the starter base: the same triples, dimension, epochs, batches, negatives, step size and loss, one thread; a tenth held out, ranked among all entities at both ends by one function, other true triples left out."),
-    "methods": ("Answers by each method", "Questions of both languages on the starter base; citations are those of an answer, on average."),
-    "texts-parts": ("Keyword index of the texts", "The one that answers use."),
+    "hubs": (
+        "Ranked paths",
+        (
+            "Relation paths of two hops from the largest hub: every path is scored, the ten "
+            "best are returned, at most four through one middle concept; networkx gives the "
+            "same ten scores from the same claims. Three hops are followed until one would "
+            "look at 500,000 claims, then along the most confident claims."
+        ),
+    ),
+    "ask": (
+        "Whole answers without a model",
+        (
+            "Questions of several kinds, at the larger sizes also about hubs, warm, in one "
+            "thread, with `fused`."
+        ),
+    ),
+    "reasoning": ("Confidence and importance", "Over synthetic claims."),
+    "loading": (
+        "Loading",
+        (
+            "N-Quads into an empty folder by `oxigraph load`, and into an empty base with its"
+            " journal."
+        ),
+    ),
+    "validating": (
+        "Validation",
+        (
+            "The accepted view against every shape, in parts as `shiyi validate` and a "
+            "release do, and at once; the reports are the same."
+        ),
+    ),
+    "methods": (
+        "Answers by each method",
+        "Questions of both languages on the starter base, with the mean number of citations.",
+    ),
+    "texts": ("Keyword index of the texts", "The index that answers use."),
     "linking": ("Linking", "From words to concepts, over the labels of the starter base."),
-    "vectors": ("Nearest vectors", "Exact, and HNSW; ten nearest of names made of real labels."),
-    "umls": ("UMLS", "A made-up Metathesaurus: reading, indexing, linking."),
-    "ingest-tables": ("Tables to claims", "A wide table in the form of iDISK 2.0, read by its mapping, validated and written with its journal."),
+    "vectors": ("Nearest vectors", "Exact and HNSW; ten nearest of names made of real labels."),
+    "umls": ("UMLS", "A synthetic Metathesaurus: reading, indexing, linking."),
+    "ingest-tables": (
+        "Tables to claims",
+        (
+            "A wide table in the form of iDISK 2.0, read by its mapping, validated and "
+            "written with its journal."
+        ),
+    ),
     "build": ("The starter base from nothing", ""),
-    "disk": ("Disk", "Megabytes of the store and of each index beside pyoxigraph alone, loaded in bulk with the same quads and without any index."),
-    "sparql": ("SPARQL", "Through contained workers, beside stock `oxigraph` where it is there."),
-    "beside": ("What a user would pick instead", "Stores with the same accepted view and the same queries; pySHACL alone with the same shapes over the same claims; other ways to find the claims that answer a made question."),
-    "scaling": ("What a statement costs", "The starter base under several names, loaded; then the sizes beyond, simulated ([scaling.md](scaling.md))."),
+    "sparql": (
+        "SPARQL",
+        "Through confined workers, beside stock `oxigraph` where it is installed.",
+    ),
+    "beside": (
+        "Alternatives",
+        (
+            "Stores with the same accepted view and the same queries; pySHACL with the same "
+            "shapes over the same claims; other ways to find the claims that answer a "
+            "question."
+        ),
+    ),
+    "scaling": (
+        "Costs of a statement",
+        (
+            "The starter base under several names, loaded; larger sizes are simulated "
+            "([scaling.md](scaling.md))."
+        ),
+    ),
     "serving": ("The server", "Two clients at once, warm."),
-}  # fmt: skip
+}
 GROWN: Final = (("hubs", "relations", "cpu_p50_ms", "ranked paths from the hub"),
                 ("hubs", "relations", "ordinary_p50_ms", "ranked paths from an ordinary node"),
                 ("hubs", "relations", "networkx_p50_ms", "ranked paths from the hub with networkx"),
@@ -88,17 +137,14 @@ def main() -> int:
 
 
 def made(runs: Sequence[Run]) -> str:
-    """Give the page for some runs."""
+    """Return the page for some runs."""
     groups: dict[str, list[Run]] = {}
     for run in runs:
         groups.setdefault(
             run["name"].partition("-")[0] if run["name"].startswith("ask") else run["name"], []
         ).append(run)
     parts = [HEAD, noted(runs)]
-    names = (
-        *(n for n in TITLES if n in groups),
-        *(n for n in sorted(groups) if n not in TITLES),
-    )
+    names = (*(n for n in TITLES if n in groups), *(n for n in sorted(groups) if n not in TITLES))
     parts += [section(name, groups[name]) for name in names]
     parts.append(growth(groups))
     parts.append(limits(groups))
@@ -106,10 +152,20 @@ def made(runs: Sequence[Run]) -> str:
 
 
 def noted(runs: Sequence[Run]) -> str:
-    """Say on what, when and how quietly each was measured."""
-    rows = [(r["name"], " ".join(map(str, r["arguments"])) or "–", r["date"], r["seconds"], r["cpu_seconds"],
-             r.get("others", f"load {r['load_before']}"), "yes" if r["quiet"] else "**no**",
-             "" if r["status"] == "ran" else r["status"]) for r in runs]  # fmt: skip
+    """State on what, when and how quietly each was measured."""
+    rows = [
+        (
+            r["name"],
+            " ".join(map(str, r["arguments"])) or "–",
+            r["date"],
+            r["seconds"],
+            r["cpu_seconds"],
+            r.get("others", f"load {r['load_before']}"),
+            "yes" if r["quiet"] else "**no**",
+            "" if r["status"] == "ran" else r["status"],
+        )
+        for r in runs
+    ]
     names = {tuple(r["machine"].values()) for r in runs}
     told = "; ".join(
         f"{c} cores ({p}), {m} GiB, {s}, Python {v}" for c, m, p, s, v in sorted(names)
@@ -124,14 +180,19 @@ def noted(runs: Sequence[Run]) -> str:
         "quiet",
         "",
     )
-    loud = "" if all(r["quiet"] for r in runs) else (
-        "\nWhat is marked **no** was measured beside other work and is no measure of the machine alone: read its processor time, and that as too high.\n"
-    )  # fmt: skip
+    loud = (
+        ""
+        if all(r["quiet"] for r in runs)
+        else (
+            "\nRows marked **no** were measured beside other work: their processor time is an "
+            "upper bound.\n"
+        )
+    )
     return f"Measured on: {told}.\n\n{table(heads, rows)}\n{loud}"
 
 
 def section(name: str, runs: Sequence[Run]) -> str:
-    """Give the table of one benchmark."""
+    """Return the table of one benchmark."""
     title, told = TITLES.get(name, (name, ""))
     loud = "" if all(r["quiet"] for r in runs) else " (not measured in quiet)"
     rows = [row for run in runs for row in run["rows"]]
@@ -161,30 +222,35 @@ def section(name: str, runs: Sequence[Run]) -> str:
 
 
 def together(rows: Sequence[Run]) -> str:
-    """Give one table of rows that hold the same figures; of one row, a table for each kind of part."""
+    """Return one table of rows with the same figures; of one row, one table per kind of part."""
     if len(rows) > 1:
         flat = [dict(flattened(row)) for row in rows]
         return table(tuple(flat[0]), [list(row.values()) for row in flat])
     (row,) = rows
     plain = [(key, value) for key, value in row.items() if not isinstance(value, dict | list)]
     parts = {key: value for key, value in row.items() if value and isinstance(value, dict)}
-    deep = {key: value for key, value in parts.items()
-            if any(isinstance(inner, dict) for inner in value.values())}  # fmt: skip
+    deep = {
+        key: value
+        for key, value in parts.items()
+        if any(isinstance(inner, dict) for inner in value.values())
+    }
     shallow = {key: value for key, value in parts.items() if key not in deep}
     several = [(key, value) for key, value in row.items() if isinstance(value, list)]
     tables = [table(("figure", ""), plain)] if plain else []
     kinds: dict[tuple[str, ...], dict[str, Run]] = {}
     for key, value in shallow.items():
         kinds.setdefault(tuple(value), {})[key] = value
-    tables += [table(("", *heads), [(key, *value.values()) for key, value in found.items()])
-               for heads, found in kinds.items()]  # fmt: skip
+    tables += [
+        table(("", *heads), [(key, *value.values()) for key, value in found.items()])
+        for heads, found in kinds.items()
+    ]
     tables += [crossed(key, value) for key, value in deep.items()]
     tables += [together(list(map(dict, map(flattened, value)))) for _, value in several if value]
     return "\n".join(tables)
 
 
 def crossed(name: str, parts: Mapping[str, Run]) -> str:
-    """Give a table with a row for each figure and a column for each part that holds it."""
+    """Return a table with a row for each figure and a column for each part that holds it."""
     rows = dict.fromkeys(key for part in parts.values() for key in part)
     shown = [(row, *(part.get(row, "") for part in parts.values())) for row in rows]
     return table((name, *parts), shown)
@@ -194,19 +260,31 @@ def growth(groups: Mapping[str, Sequence[Run]]) -> str:
     """Fit cost = a · size^b over the sizes that were measured."""
     rows = []
     for name, size, cost, told in GROWN:
-        found = sorted({(float(row[size]), float(row[cost])) for run in groups.get(name, ())
-                        for row in run["rows"] if row.get(size) and row.get(cost)})  # fmt: skip
+        found = sorted(
+            {
+                (float(row[size]), float(row[cost]))
+                for run in groups.get(name, ())
+                for row in run["rows"]
+                if row.get(size) and row.get(cost)
+            }
+        )
         if len(found) > 1:
-            rows.append((told, " → ".join(f"{s:,.0f}" for s, _ in found),
-                         " → ".join(cell(c) for _, c in found), f"{exponent(found):.2f}"))  # fmt: skip
+            rows.append(
+                (
+                    told,
+                    " → ".join(f"{s:,.0f}" for s, _ in found),
+                    " → ".join(cell(c) for _, c in found),
+                    f"{exponent(found):.2f}",
+                )
+            )
     return (
-        "## How cost grows\n\nLeast squares of log cost on log size; 1 is linear. Two sizes give a slope, no fit.\n\n"
-        + table(("what", "sizes", "cost", "exponent"), rows)
+        "## Growth of costs\n\nLeast squares of log cost on log size; 1 is linear. Two sizes give a slope, no "
+        "fit.\n\n" + table(("what", "sizes", "cost", "exponent"), rows)
     )
 
 
 def exponent(points: Iterable[tuple[float, float]]) -> float:
-    """Give b of cost = a · size^b.
+    """Return b of cost = a · size^b.
 
     >>> round(exponent([(10, 100), (100, 10_000), (1000, 1_000_000)]), 6)
     2.0
@@ -217,32 +295,51 @@ def exponent(points: Iterable[tuple[float, float]]) -> float:
 
 
 def limits(groups: Mapping[str, Sequence[Run]]) -> str:
-    """Hold what was measured against what is aimed at."""
+    """Keep what was measured against what is aimed at."""
     rows = []
     for run in groups.get("hubs", ()):
         for row in run["rows"]:
             aim = TARGETS["hubs"].get(row["relations"])
             if aim:
-                rows.append((f"ten best paths from the hub, {row['relations']:,} relations", f"{aim} ms",
-                             f"{row['cpu_max_ms']} ms", "yes" if row["cpu_max_ms"] <= aim else "**no**"))  # fmt: skip
+                rows.append(
+                    (
+                        f"ten best paths from the hub, {row['relations']:,} relations",
+                        f"{aim} ms",
+                        f"{row['cpu_max_ms']} ms",
+                        "yes" if row["cpu_max_ms"] <= aim else "**no**",
+                    )
+                )
             if "times_faster" in row:
-                rows.append((f"beside networkx, {row['relations']:,} relations", "5 times",
-                             f"{row['times_faster']} times", "yes" if row["times_faster"] >= 5 else "**no**"))  # fmt: skip
+                rows.append(
+                    (
+                        f"beside networkx, {row['relations']:,} relations",
+                        "5 times",
+                        f"{row['times_faster']} times",
+                        "yes" if row["times_faster"] >= 5 else "**no**",
+                    )
+                )
     for run in groups.get("ask", ()):
         for row in run["rows"]:
             aim = TARGETS["ask"].get(row["size"])
             if aim:
-                rows.append((f"an answer, p95, {row['claims']:,} relations", f"{aim} ms",
-                             f"{row['cpu_p95_ms']} ms", "yes" if row["cpu_p95_ms"] <= aim else "**no**"))  # fmt: skip
+                rows.append(
+                    (
+                        f"an answer, p95, {row['claims']:,} relations",
+                        f"{aim} ms",
+                        f"{row['cpu_p95_ms']} ms",
+                        "yes" if row["cpu_p95_ms"] <= aim else "**no**",
+                    )
+                )
     return (
         "## Where the limit lies\n\nProcessor time against what is aimed at on two cores.\n\n"
         + table(("what", "aim", "measured", "holds"), rows)
-        + "\nOne process holds the accepted claims as values; memory, not time, ends what one machine carries (the peaks above, with the store of the larger bases in memory too). What lies beyond is in [scaling.md](scaling.md).\n"
+        + "\nMemory, not time, limits what one machine can hold (the peaks above include the store of "
+        "the larger bases). [scaling.md](scaling.md) covers larger sizes.\n"
     )
 
 
 def flattened(value: Any, name: str = "") -> Iterable[tuple[str, Any]]:
-    """Give the figures of nested objects, each by its whole name."""
+    """Yield the figures of nested objects, each by its whole name."""
     if isinstance(value, dict):
         for key, inner in value.items():
             yield from flattened(inner, f"{name} {key}".strip())

@@ -3,17 +3,17 @@
 import argparse
 from pathlib import Path
 
-from shiyi.reasoning.evidence import Structure
-from shiyi.reasoning.fusion import Calibration, calibrated
-from shiyi.reasoning.projection import Projection
-from shiyi.sparql.knowledge_base import KnowledgeBase
+from shiyi.reasoning.adjacency import Projection
+from shiyi.reasoning.confidence.evidence import Structure
+from shiyi.reasoning.confidence.fusion import Calibration, calibrated
+from shiyi.sparql.base.knowledge_base import KnowledgeBase
 
 PAGE = Path(__file__).parent / "reliability.svg"
 SIDE, EDGE = 320, 48
 
 
 def drawn(found: Calibration) -> str:
-    """Give the diagram as SVG; a point's area is its count."""
+    """Return the diagram as SVG; a point's area is its count."""
 
     def place(x: float, y: float) -> tuple[float, float]:
         return EDGE + x * SIDE, EDGE + (1 - y) * SIDE

@@ -96,7 +96,7 @@ def browser() -> webdriver.Chrome:
 
 
 def take(driver: webdriver.Chrome, base: str, name: str) -> None:
-    """Take one picture of the first screen, or of the graph or the card of a claim."""
+    """Accept one picture of the first screen, or of the graph or the card of a claim."""
     path, (width, height), action = (SHOTS | DESKS)[name]
     metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
     driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
@@ -137,7 +137,7 @@ def sign_in(driver: webdriver.Chrome, base: str, name: str, password: str) -> No
 
 
 def main() -> None:
-    """Take every picture."""
+    """Accept every picture."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("base", nargs="?", default="http://127.0.0.1:8000")
     parser.add_argument("--sign-in", nargs=2, metavar=("NAME", "PASSWORD"))

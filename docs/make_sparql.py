@@ -8,16 +8,20 @@ from pathlib import Path
 from shiyi.errors import QueryLimitError
 from shiyi.ontology.terms import PREFIXES
 from shiyi.settings import Settings
-from shiyi.sparql.free_query import FreeQuery
-from shiyi.sparql.knowledge_base import KnowledgeBase
-from shiyi.sparql.queries import Query, query_names
-from shiyi.sparql.results import ResultFormat
-from shiyi.sparql.workers import QueryPool
+from shiyi.sparql.base.knowledge_base import KnowledgeBase
+from shiyi.sparql.queries.named import Query, query_names
+from shiyi.sparql.queries.requests import FreeQuery
+from shiyi.sparql.queries.results import ResultFormat
+from shiyi.sparql.sandbox.pool import QueryPool
 
 ROOT = Path(__file__).parents[1]
 ROWS, WIDTH = 3, 60  # shown of each result; characters of a cell
-FIRST = ("facts-of-goji", "insomnia-constitution-food", "nature-conflicts",
-         "catalogue-dishes-pregnancy")  # fmt: skip
+FIRST = (
+    "facts-of-goji",
+    "insomnia-constitution-food",
+    "nature-conflicts",
+    "catalogue-dishes-pregnancy",
+)
 HEAD = ROOT / "docs" / "sparql-intro.md"
 
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from shiyi.publishing.vocabulary import reference_html
+from shiyi.publishing.vocabulary_page import reference_html
 
 FOLDER = Path(__file__).parent / "vocabulary"
 

@@ -1,17 +1,16 @@
-"""What a WSGI server loads: ``flask --app server/wsgi.py run`` or ``gunicorn -c server/deploy/gunicorn.py``.
+"""The WSGI application, for ``flask --app server/wsgi.py run`` or a WSGI server of your own.
 
-``SHIYI_READ_ONLY=1`` opens the base for reading, which any number of processes may do at once; the
-one that writes is ``shiyi serve``.
+``SHIYI_READ_ONLY=1`` opens the base for reading, which any number of processes may do at once.
 """
 
 import os
 from pathlib import Path
 
+from shiyi.server.logs import configure_logging
+
 from shiyi.server.app import create_app
-from shiyi.server.heaps import settle
-from shiyi.server.logs import speak
-from shiyi.server.opening import open_site
-from shiyi.server.warming import warm, warm_first
+from shiyi.server.http.warmup import warm_up
+from shiyi.server.site.opening import open_site
 from shiyi.settings import Settings
 
 _TOML = Path(os.environ.get("SHIYI_SETTINGS", "shiyi.toml"))
@@ -20,10 +19,6 @@ _SETTINGS = Settings.read(
 )
 _READ_ONLY = os.environ.get("SHIYI_READ_ONLY", "") == "1"
 
-speak(_SETTINGS.server.log)
+configure_logging(_SETTINGS.server.log)
 app = create_app(open_site(_SETTINGS.kb, _SETTINGS, _READ_ONLY), _SETTINGS)
-if os.environ.get("SHIYI_STOOD_IN_FOR", "") == "1":
-    warm_first(app)  # else what is made would keep the first minutes' readers waiting
-else:
-    warm(app)  # nobody else answers: the first page comes as soon as it can
-settle()
+warm_up(app)

@@ -1,4 +1,4 @@
-"""The language-neutral half of the project: vocabulary, tables, shapes, queries, prompts, pages."""
+"""Paths of the files that are not Python: vocabulary, tables, shapes, queries, prompts, pages."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ _CHECKOUT = Path(__file__).parents[2]
 
 
 def artefact(path: str) -> Path:
-    """Find ``path`` where the wheel put it, or in the checkout we run from.
+    """Return the place of ``path`` in the installed wheel, or in the checkout.
 
     >>> artefact("ontology/shiyi.ttl").name
     'shiyi.ttl'

@@ -1,24 +1,25 @@
-"""What can go wrong, as a tree.
+"""The tree of errors that Shiyi raises on purpose.
 
 ShiyiError
 ├── SettingError          the operator must change a setting
 ├── RangeError            a value is outside its definition
-├── FormatError           a format, method or name that we do not offer was asked for
-├── UsageError            a request cannot be understood as it stands
-├── TooLargeError         a request is larger than we take
-├── QueryError            a SPARQL query cannot be parsed, or asks what we do not allow
-│   ├── QueryRefusedError a query or update asks for what is never offered: SERVICE, LOAD
+├── FormatError           a format, method or name is not offered
+├── UsageError            a request cannot be understood
+├── TooLargeError         a request is too large
+├── QueryError            a SPARQL query cannot be parsed, or is not allowed
+│   ├── QueryRefusedError a query or update has what is never offered: SERVICE, LOAD
 │   └── QueryLimitError   a query ran past its time, memory, rows or bytes
 ├── TableError            a knowledge table has faults
-├── ConformanceError      data break their shapes
-├── StaleError            what is to be changed is not as it was when it was read
-├── RightsError           a person may not do what they ask
+├── ConformanceError      data violate their shapes
+├── StaleError            something changed since it was read
+├── KeyReuseError         an idempotency key was used for another request
+├── RightsError           an account lacks the right
 ├── KnowledgeBaseError    the knowledge base is missing, half-built, locked or damaged
 ├── IndexMismatchError    an index or model was made for something else
-├── UnboundVariableError  a prompt or query was not given all it asks for
+├── UnboundVariableError  a prompt or query lacks a value
 ├── MissingExtraError     an optional part is not installed
 └── OutsideError          something outside (a model endpoint, a remote store) failed
-    ├── BusyError         it may do better when asked again later
+    ├── BusyError         it is overloaded; a later attempt may succeed
     └── ReplyError        a model's reply is malformed
 """
 
@@ -28,18 +29,18 @@ from typing_extensions import override
 
 
 class ShiyiError(Exception):
-    """Base of every error this package raises on purpose: what, where and what to do."""
+    """Base of every error that this package raises on purpose: what, where and what to do."""
 
 
 class SettingError(ShiyiError):
     """A setting is missing or malformed."""
 
-    def __init__(self, name: str, why: str) -> None:
-        self.name, self.why = name, why
+    def __init__(self, name: str, reason: str) -> None:
+        self.name, self.reason = name, reason
 
     @override
     def __str__(self) -> str:
-        return f"setting {self.name}: {self.why}"
+        return f"setting {self.name}: {self.reason}"
 
 
 class RangeError(ShiyiError, ValueError):
@@ -47,22 +48,22 @@ class RangeError(ShiyiError, ValueError):
 
 
 class FormatError(ShiyiError, ValueError):
-    """A name outside a closed list was asked for."""
+    """A name is not in a closed list."""
 
-    def __init__(self, what: str, asked: str, known: Sequence[str]) -> None:
-        self.what, self.asked, self.known = what, asked, tuple(known)
+    def __init__(self, what: str, name: str, known: Sequence[str]) -> None:
+        self.what, self.name, self.known = what, name, tuple(known)
 
     @override
     def __str__(self) -> str:
-        return f"{self.what} {self.asked[:80]!r} is not among {', '.join(self.known)}"
+        return f"{self.what} {self.name[:80]!r} is not among {', '.join(self.known)}"
 
 
 class UsageError(ShiyiError, ValueError):
-    """A request cannot be understood as it stands; the message says what to send instead."""
+    """A request cannot be understood; the message says what to send instead."""
 
 
 class TooLargeError(ShiyiError, ValueError):
-    """A request is larger than we take."""
+    """A request is too large."""
 
     def __init__(self, what: str, size: int, limit: int, unit: str = "characters") -> None:
         self.what, self.size, self.limit, self.unit = what, size, limit, unit
@@ -76,15 +77,15 @@ class TooLargeError(ShiyiError, ValueError):
 
 
 class QueryError(ShiyiError, ValueError):
-    """A SPARQL query cannot be parsed, or asks for what we do not allow."""
+    """A SPARQL query cannot be parsed, or is not allowed."""
 
 
 class QueryRefusedError(QueryError):
-    """A query or update is well-formed as far as we looked, and asks for what is never offered."""
+    """A query or update is well-formed as far as it was parsed, and has what is never offered."""
 
 
 class QueryLimitError(QueryError):
-    """A query ran past a limit; ``limit`` is ``time``, ``memory``, ``rows``, ``bytes``, ``busy`` or ``share``."""
+    """A query exceeded a limit: time, memory, rows, bytes, busy or share."""
 
     def __init__(self, limit: str, message: str) -> None:
         super().__init__(message)
@@ -92,7 +93,7 @@ class QueryLimitError(QueryError):
 
 
 class TableError(ShiyiError, ValueError):
-    """Knowledge tables have faults; ``faults`` holds every one found, as sentences."""
+    """Knowledge tables have faults; ``faults`` holds each as a sentence."""
 
     def __init__(self, faults: Sequence[str]) -> None:
         self.faults = tuple(faults)
@@ -103,7 +104,7 @@ class TableError(ShiyiError, ValueError):
 
 
 class ConformanceError(ShiyiError):
-    """Data break their shapes; ``results`` holds each violation as a sentence."""
+    """Data violate their shapes; ``results`` holds each violation as a sentence."""
 
     def __init__(self, results: Sequence[str]) -> None:
         self.results = tuple(results)
@@ -114,24 +115,26 @@ class ConformanceError(ShiyiError):
 
 
 class StaleError(ShiyiError):
-    """What is to be changed is not as it was when it was read; nothing was written.
+    """Something changed since it was read; nothing was written.
 
-    ``things`` names what changed since, by IRI; read it again, and decide anew.
+    ``things`` holds the IRIs of what changed: read them again before another attempt.
     """
 
-    def __init__(self, things: Sequence[str], why: str = "") -> None:
-        self.things, self.why = tuple(things), why
+    def __init__(self, things: Sequence[str], reason: str = "") -> None:
+        self.things, self.reason = tuple(things), reason
 
     @override
     def __str__(self) -> str:
-        what = self.why or "somebody changed this since you read it"
-        return (
-            f"{what}: {', '.join(self.things)}; nothing was written, so look again and decide anew"
-        )
+        reason = self.reason or "somebody changed this since you read it"
+        return f"{reason}: {', '.join(self.things)}; nothing was written, so look again first"
+
+
+class KeyReuseError(ShiyiError):
+    """An idempotency key was used for another request before; nothing was written."""
 
 
 class RightsError(ShiyiError):
-    """A person may not do what they ask; the message names the role that may."""
+    """An account lacks a right; the message names the role that has it."""
 
 
 class KnowledgeBaseError(ShiyiError):
@@ -143,7 +146,7 @@ class IndexMismatchError(ShiyiError):
 
 
 class UnboundVariableError(ShiyiError):
-    """A prompt or query was not given all it asks for."""
+    """A prompt or query lacks a value for a variable."""
 
     def __init__(self, artefact: str, names: frozenset[str]) -> None:
         self.artefact, self.names = artefact, names
@@ -169,7 +172,7 @@ class OutsideError(ShiyiError):
 
 
 class BusyError(OutsideError):
-    """Something outside is busy or broken for now; ``after`` is how long it asks one to wait."""
+    """Something outside is overloaded; ``after`` is the time that it asks to wait."""
 
     def __init__(self, message: str, after: float = 0.0) -> None:
         super().__init__(message)

@@ -1,4 +1,4 @@
-"""One server, asked over HTTP with the standard library alone."""
+"""A client of one server, over HTTP, with the standard library only."""
 
 import hashlib
 import json
@@ -25,7 +25,7 @@ _FORMS: Final = ("ttl", "nt", "nq", "trig", "jsonld", "rdf")
 
 
 class Shiyi:
-    """A server at ``url``; ``timeout`` in seconds holds for every request.
+    """A server at ``url``; ``timeout`` in seconds applies to every request.
 
     Raises :class:`UnreachableError` where nothing answers, and the fitting
     :class:`ServerError` where the server says no.
@@ -42,7 +42,7 @@ class Shiyi:
         self, question: str, *, lang: str | None = None, method: str | None = None,
         k: int | None = None, profile: Mapping[str, Any] | None = None,
     ) -> Answer:  # fmt: skip
-        """Answer a question with citations; ``profile`` says who asks, for the warnings.
+        """Answer a question with citations; ``profile`` describes the person, for warnings.
 
         A profile is such as ``{"age": 34, "pregnant": True, "medicines": ["warfarin"]}``.
         """
@@ -64,7 +64,7 @@ class Shiyi:
         ]
 
     def query(self, sparql: str, *, timeout: float | None = None) -> list[Row]:
-        """Run a SELECT query; numbers come as numbers, everything else as text."""
+        """Run a SELECT query; numbers are returned as numbers, everything else as text."""
         form = {"query": sparql} | ({"timeout": str(timeout)} if timeout else {})
         with self._open(
             "/sparql", urlencode(form).encode(), "application/x-www-form-urlencoded",
@@ -82,7 +82,7 @@ class Shiyi:
         self, subject: str = "", predicate: str = "", object: str = "", *,
         min_confidence: float = 0.0, limit: int = 100,
     ) -> list[Claim]:  # fmt: skip
-        """List accepted claims, the surest first; ends are IRIs, the predicate also a local name."""
+        """List accepted claims by confidence; ends are IRIs, the predicate also a local name."""
         where = [
             f"VALUES ?{name} {{ {_iri(value)} }}"
             for name, value in (("s", subject), ("p", _term(predicate)), ("o", object))
@@ -95,7 +95,8 @@ class Shiyi:
             + " ".join(where)
             + (" ?s ?p ?o . " if subject or object else " ")
             + "?c rdf:reifies <<( ?s ?p ?o )>> ; shiyi:status shiyi:accepted ; "
-            f"shiyi:polarity ?polarity ; shiyi:confidence ?n FILTER(?n >= {float(min_confidence)}) }} "
+            "shiyi:polarity ?polarity ; shiyi:confidence ?n "
+            f"FILTER(?n >= {float(min_confidence)}) }} "
             f"ORDER BY DESC(?n) ?c LIMIT {int(limit)}"
         )
         return [
@@ -105,7 +106,7 @@ class Shiyi:
         ]  # fmt: skip
 
     def claim(self, iri: str) -> Claim:
-        """Give one claim with the IRIs of its evidence, whatever its status."""
+        """Return one claim of any status, with the IRIs of its evidence."""
         nodes = json.loads(self.describe(iri, "jsonld"))["@graph"]
         short = iri.replace(_ID, "id:")
         named = (each for each in nodes if each["iri"] in {iri, short})
@@ -113,13 +114,18 @@ class Shiyi:
         if "rdf:predicate" not in node:
             raise ShiyiClientError(f"{iri} is no claim; describe() tells what it is")
         return Claim(
-            iri, _long(node["rdf:subject"]), _long(node["rdf:predicate"]), _long(node["rdf:object"]),
-            float(node["confidence"]["@value"]), _name(node["polarity"]), _name(node["status"]),
+            iri,
+            _long(node["rdf:subject"]),
+            _long(node["rdf:predicate"]),
+            _long(node["rdf:object"]),
+            float(node["confidence"]["@value"]),
+            _name(node["polarity"]),
+            _name(node["status"]),
             tuple(sorted(_long(each) for each in _list(node.get("evidence", [])))),
-        )  # fmt: skip
+        )
 
     def describe(self, iri: str, form: str = "ttl") -> str:
-        """Give the data about any IRI of the server as text: ttl, nt, nq, trig, jsonld or rdf."""
+        """Return the data about any IRI of the server as text: ttl, nt, nq, trig, jsonld or rdf."""
         if form not in _FORMS:
             raise ShiyiClientError(f"{form!r} is no form; there are {', '.join(_FORMS)}")
         name = iri.removeprefix(_ID)
@@ -129,15 +135,15 @@ class Shiyi:
             return str(reply.read().decode("utf-8"))
 
     def releases(self) -> list[Release]:
-        """List what was published, the newest first."""
+        """List the published releases, the newest first."""
         return [_release(each) for each in self._json("/releases/")["releases"]]
 
     def release(self, version: str = "latest") -> Release:
-        """Give one release with the checksums of its files."""
+        """Return one release with the checksums of its files."""
         return _release(self._json(f"/releases/{quote(version)}/"))
 
     def download(self, name: str, folder: Path | str = ".", version: str = "latest") -> Path:
-        """Download one file of a release and check its SHA-256; gives where it was put."""
+        """Download one file of a release and check its SHA-256; return its path."""
         release = self.release(version)
         if name not in release.files:
             raise ShiyiClientError(f"release {release.version} has no {name}; it has "
@@ -157,7 +163,7 @@ class Shiyi:
         return part.replace(target)
 
     def health(self) -> dict[str, Any]:
-        """Tell which release the server holds, and how much."""
+        """Return the release of the server, and its counts."""
         return self._json("/healthz")
 
     def _json(self, path: str, **parameters: str) -> dict[str, Any]:
@@ -172,8 +178,12 @@ class Shiyi:
 
     @contextmanager
     def _open(
-        self, path: str, body: bytes | None = None, kind: str = "", accept: str = "application/json, */*;q=0.5"
-    ) -> Iterator[IO[bytes]]:  # fmt: skip
+        self,
+        path: str,
+        body: bytes | None = None,
+        kind: str = "",
+        accept: str = "application/json, */*;q=0.5",
+    ) -> Iterator[IO[bytes]]:
         headers = {"Accept": accept} | ({"Content-Type": kind} if kind else {})
         request = urllib.request.Request(self.url + path, body, headers)  # noqa: S310 # http alone
         try:
@@ -220,7 +230,7 @@ def _term(name: str) -> str:
 
 
 def _iri(value: str) -> str:
-    """Write an IRI for a query; refuse what could end it and go on with something else."""
+    """Return an IRI for a query; refuse characters that could end it."""
     if any(mark in value for mark in '<>"{}|\\^`') or any(ord(mark) <= 32 for mark in value):
         raise RefusedError(400, {"detail": f"{value!r} is no IRI"})
     return f"<{value}>"

@@ -1,4 +1,4 @@
-"""What can go wrong, and what to do about it."""
+"""Errors of the client."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -24,39 +24,39 @@ class ServerError(ShiyiClientError):
 
 
 class RefusedError(ServerError):
-    """The request cannot be understood, or is not allowed as it stands."""
+    """The request is malformed or not allowed."""
 
 
 class QueryError(RefusedError):
-    """A SPARQL query is wrong, or ran past a limit; ``line`` and ``column`` where they are known."""
+    """A SPARQL query is wrong or exceeded a limit; ``line`` and ``column`` if known."""
 
     hint = "try the query at /sparql; docs/sparql.md shows the shape of the data"
 
     @property
     def line(self) -> int | None:
-        """Give the line of the mistake."""
+        """Return the line of the mistake."""
         return self.problem.get("line")
 
     @property
     def column(self) -> int | None:
-        """Give the column of the mistake."""
+        """Return the column of the mistake."""
         return self.problem.get("column")
 
 
 class NotFoundError(ServerError):
-    """Nothing is known by that name."""
+    """There is nothing of that name."""
 
     hint = "search() finds IRIs, releases() finds versions"
 
 
 class GoneError(ServerError):
-    """It was retracted or taken out of use."""
+    """The resource was retracted."""
 
     hint = "earlier releases still hold it; see releases()"
 
 
 class BusyError(ServerError):
-    """The server has too much to do, or asks for patience; ``retry_after`` in seconds."""
+    """The server is overloaded; ``retry_after`` in seconds."""
 
     hint = "wait and try again"
     retry_after: float = 5.0
@@ -70,7 +70,7 @@ _KINDS: Final[Mapping[int, type[ServerError]]] = {
 
 
 def error_of(status: int, problem: Mapping[str, Any], retry_after: str | None) -> ServerError:
-    """Give the error that fits a status."""
+    """Return the error for a status."""
     kind = str(problem.get("type", "")).rpartition("/")[2]
     if kind.startswith("query"):
         return QueryError(status, problem)

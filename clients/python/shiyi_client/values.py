@@ -1,4 +1,4 @@
-"""What a server tells, as values that do not change."""
+"""Replies of a server as immutable values."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -48,7 +48,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A claim that an answer stands on, with labels in the answer's language."""
+    """A claim that an answer cites, with labels in the answer's language."""
 
     number: int
     claim: str
@@ -62,7 +62,7 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class Caution:
-    """What must not be overlooked: severity, words, claims."""
+    """A warning: severity, text, claims."""
 
     severity: str
     text: str
@@ -71,7 +71,7 @@ class Caution:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer; ``raw`` is everything the server said. Where ``abstained``, see ``missing``."""
+    """An answer; ``raw`` is the whole reply. Where ``abstained``, see ``missing``."""
 
     question: str
     text: str

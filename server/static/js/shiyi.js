@@ -32,6 +32,7 @@ class Completion {
     this.field = field;
     this.opens = field.dataset.complete === "open";
     this.names = field.dataset.complete === "id"; // the field takes one identifier
+    this.whole = this.opens || field.dataset.complete === "whole"; // the field takes one name
     this.kinds = field.dataset.kinds?.split(" ");
     this.list = document.createElement("ul");
     this.list.className = "suggestions";
@@ -48,7 +49,7 @@ class Completion {
     field.addEventListener("blur", () => setTimeout(() => this.close(), 150));
   }
   async ask() {
-    const words = (this.names ? this.field.value.trim() : lastWord(this.field.value)).slice(-40);
+    const words = (this.names || this.whole ? this.field.value.trim() : lastWord(this.field.value)).slice(-40);
     if (words.length < (/[^\x00-\x7f]/.test(words) ? 1 : 3)) return this.close();
     this.request?.abort();
     this.request = new AbortController();
@@ -68,6 +69,7 @@ class Completion {
       item.setAttribute("role", "option");
       const more = document.createElement("span");
       more.textContent = [each.matched !== each.label && each.matched, each.label === each.label_zh ? each.label_en : each.label_zh].filter(Boolean).join(" · ");
+      if (each.approximate) more.prepend(`${document.body.dataset.meant} `);
       item.append(each.label, more);
       item.addEventListener("mousedown", (event) => { event.preventDefault(); this.take(index); });
       return item;
@@ -86,6 +88,7 @@ class Completion {
     const each = this.found[index];
     if (this.opens) { location.href = each.iri.replace("https://w3id.org/shiyi/id/", "/page/"); return; }
     if (this.names) { this.field.value = each.iri.split("/id/").pop(); this.close(); this.field.dispatchEvent(new Event("change", { bubbles: true })); return; }
+    if (this.whole) { this.field.value = each.label; this.close(); this.field.dispatchEvent(new Event("taken")); return; }
     const word = lastWord(this.field.value);
     this.field.value = this.field.value.slice(0, this.field.value.length - word.length) + each.label;
     this.close();
@@ -151,6 +154,11 @@ async function* eventsOf(reply) {
   }
 }
 
+const PERSONAL = ["age", "sex", "pregnant", "lactating", "medicines", "allergies", "conditions", "constitution", "avoids", "context", "reply", "drop"];
+const addressOf = (said) => PERSONAL.some((name) => said.has(name)) ? "/ask" : `/ask?${said}`;
+const addressed = new URLSearchParams(location.search);
+if (location.pathname === "/ask" && PERSONAL.some((name) => addressed.has(name))) history.replaceState({}, "", addressed.has("q") ? `/ask?${new URLSearchParams({ q: addressed.get("q") })}` : "/ask"); // an old address
+
 const words = () => document.body.dataset;
 const line = (className, text) => {
   const made = document.createElement("p");
@@ -177,7 +185,7 @@ class Asking {
   }
   async run() {
     try {
-      const reply = await fetch(`/api/ask/stream?page=1&${this.said}`, { signal: this.stop.signal });
+      const reply = await fetch("/api/ask/stream?page=1", { method: "POST", body: this.said, signal: this.stop.signal });
       if (!reply.ok) return this.fail((await reply.json()).detail);
       this.answered = true;
       for await (const [name, value] of eventsOf(reply)) {
@@ -215,7 +223,7 @@ class Asking {
     const main = document.getElementById("main");
     main.innerHTML = html; // nosemgrep: html-from-a-text - our own page, made from the same template as /ask
     document.title = title;
-    history.pushState({}, "", `/ask?${this.said}`);
+    history.pushState({}, "", addressOf(this.said)); // a question alone, and nothing of a person
     shown = location.pathname + location.search;
     remember(this.said.get("q"));
     enhance(main);
@@ -292,7 +300,18 @@ const onCite = (mark) => {
 const copied = async (button, text) => {
   try { await navigator.clipboard.writeText(text); button.textContent = button.dataset.done; } catch { button.textContent = words().refused; }
 };
-const answerText = () => [...$$(".answer .asked, .answer .warning, .answer .prose"), ...$$(".citation .spo")].map((each) => each.innerText.trim()).join("\n\n");
+const linkTo = (question) => `${location.origin}/ask?${new URLSearchParams({ q: question })}`;
+const answerText = () => {
+  const text = (each) => each.textContent.replace(/\s+/g, " ").trim();
+  const body = $$(".answer .verdict-band h2, .answer .verdict-band p, .answer .warning, .answer .prose").map((each) => {
+    const copy = each.cloneNode(true);
+    for (const mark of $$("a.cite", copy)) mark.replaceWith(` [${mark.textContent}]`);
+    return text(copy);
+  });
+  const sources = $$(".citation").map((each) => `[${text(each.querySelector(".cite-number"))}] ${text(each.querySelector(".spo"))} — ${$$(".sources > li > :is(a, .tag + *)", each).map(text).join("; ")} ${each.querySelector(".links a").href}`);
+  const question = document.querySelector("[data-copy-link]").dataset.copyLink;
+  return [question, ...body, ...sources, `${linkTo(question)} ${new Date().toISOString().slice(0, 10)}`].filter(Boolean).join("\n\n");
+};
 
 // the server writes moments in UTC; here they are the reader's own
 const ownTime = (each) => {
@@ -311,9 +330,17 @@ const enhance = (root) => {
   for (const figure of $$("[data-graph]", root)) { figure.hidden = false; graphs.observe(figure); const list = figure.parentElement.querySelector(".drawn-too"); if (list) { list.open = false; list.classList.remove("drawn-too"); } }
   for (const button of $$("[data-print]", root)) { button.hidden = false; button.addEventListener("click", () => print()); }
   if (!navigator.clipboard) return;
-  for (const button of $$("[data-copy-link]", root)) { button.hidden = false; button.addEventListener("click", () => copied(button, location.href)); }
+  for (const button of $$("[data-copy-link]", root)) { button.hidden = false; button.addEventListener("click", () => copied(button, linkTo(button.dataset.copyLink))); }
   for (const button of $$("[data-copy-text]", root)) { button.hidden = false; button.addEventListener("click", () => copied(button, answerText())); }
-  for (const button of $$("[data-copy-json]", root)) { button.hidden = false; button.addEventListener("click", async () => copied(button, await (await fetch(button.dataset.copyJson)).text())); }
+  for (const button of $$("[data-copy-post]", root)) { button.hidden = false; button.addEventListener("click", async () => copied(button, await (await fetch(button.dataset.copyPost, { method: "POST", headers: { "Content-Type": button.dataset.type }, body: button.dataset.body })).text())); }
 };
 enhance(document);
+// the other language: the same question, its profile and what came before, in the body again
+for (const link of $$("[data-language]")) link.addEventListener("click", (event) => {
+  const form = document.querySelector("form#again");
+  if (!form || addressOf(new URLSearchParams(new FormData(form))) !== "/ask") return;
+  event.preventDefault();
+  form.action = `/ask?lang=${link.lang.slice(0, 2)}`;
+  form.submit();
+});
 addEventListener("beforeprint", () => { for (const each of $$(".answer details, .behind details, .theme details")) each.open = true; });

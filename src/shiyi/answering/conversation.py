@@ -1,43 +1,35 @@
-"""A second turn: "那绿豆呢？", "it", a reply to what was asked back; nothing is kept between calls.
+"""Follow-up questions in the client's own context.
 
 The context is a value that the asker holds and sends again. What they say of themselves goes into
 its profile, so that the safety check sees it in every later turn of the session.
 """
 
-import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final, Self
 
-from shiyi.answering.clauses import in_place
-from shiyi.answering.leaving_out import allergens, not_eaten
-from shiyi.answering.pipeline import ask
-from shiyi.answering.roles import AILMENT, MATERIAL
+from shiyi.answering.generation.rewriter import Listener
+from shiyi.answering.knowledge.facts import AILMENT, MATERIAL
+from shiyi.answering.pipeline import AskRequest, ask
 from shiyi.answering.runtime import Runtime
-from shiyi.answering.statements import is_question, stated
-from shiyi.answering.telling import Listener
-from shiyi.answering.whose import told_of_others
+from shiyi.answering.understanding.attribution import allergens, foods_not_eaten, mentions_of_others
+from shiyi.answering.understanding.frames.frame import Frame
+from shiyi.answering.understanding.frames.reader import read_frame
+from shiyi.answering.understanding.person import is_question, profile_in
+from shiyi.answering.understanding.text import QuestionText
+from shiyi.answering.wording.verbalization import verbalize
 from shiyi.errors import TooLargeError, UsageError
-from shiyi.linking.normalise import language_of
+from shiyi.linking.normalization import language_of
 from shiyi.model.answer import Answer
 from shiyi.model.mention import Mention
 from shiyi.model.profile import Profile
+from shiyi.ontology.lexicon import Cues
 from shiyi.ontology.terms import SHIYI
 from shiyi.prompts.chat import ChatModel
 
+_CUES: Final = Cues("conversation")
+
 _MOST_TURNS, _MOST_CHARS, _MOST_ASKED = 8, 4000, 5
-_ELLIPSIS: Final = (
-    re.compile(r"^(?:那么?|如果是|如果|换成|要是|还有|再问)?[，,\s]*(?P<rest>.{1,30}?)"
-               r"(?:呢|怎么样|如何|行吗|行不行|可以吗|也可以吗|也行吗|好吗)[？?。!！\s]*$"),
-    re.compile(r"^(?:ok(?:ay)?,? |so,? |and |then |but )*(?:what about|how about|and|what if it(?:'s| is)"
-               r"|what if i (?:use|take|have|am)|or)\s+(?P<rest>.{1,80}?)(?: (?:then|instead|too))?[?.!\s]*$",
-               re.IGNORECASE),
-)  # fmt: skip
-_PRONOUN: Final = re.compile(
-    r"它们?|[这那]种?个?东西|这个(?=能|可|和|跟|与|怎|是|有)"
-    r"|\b(?:it|them|that one|this one|those)(?P<is>['’]s)?\b",
-    re.IGNORECASE,
-)
 _ROLES: Final = (
     ("material", (*MATERIAL, SHIYI.Organism)), ("drug", (SHIYI.Drug, SHIYI.DrugClass)),
     ("constitution", (SHIYI.Constitution,)), ("population", (SHIYI.Population,)),
@@ -52,46 +44,50 @@ class Context:
     questions: tuple[str, ...] = ()
     asked: tuple[str, ...] = ()
     profile: Profile = field(default_factory=Profile)
+    frame: Frame | None = None
 
     @classmethod
-    def from_json(cls, said: object) -> Self:
+    def from_json(cls, payload: object) -> Self:
         """Read an untrusted object, such as ``context`` of an earlier answer."""
-        if not isinstance(said, Mapping):
+        if not isinstance(payload, Mapping):
             raise UsageError('context is the object that an earlier answer gave as "context"')
         known = [each.name for each in fields(cls)]
-        if unknown := sorted(str(key)[:40] for key in said if key not in known):
+        if unknown := sorted(str(key)[:40] for key in payload if key not in known):
             raise UsageError(f"context has no field {unknown[0]!r}; it has {', '.join(known)}")
         return cls(
-            _texts("questions", said.get("questions"))[-_MOST_TURNS:],
-            _texts("asked", said.get("asked"))[:_MOST_ASKED],
-            Profile.from_json(said.get("profile") or {}),
+            _texts("questions", payload.get("questions"))[-_MOST_TURNS:],
+            _texts("asked", payload.get("asked"))[:_MOST_ASKED],
+            Profile.from_json(payload.get("profile") or {}),
+            Frame.from_json(payload["frame"]) if payload.get("frame") is not None else None,
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Give what the asker sends with the next question."""
+        """Return what the asker sends with the next question."""
         return {
-            "questions": list(self.questions), "asked": list(self.asked),
+            "questions": list(self.questions),
+            "asked": list(self.asked),
             "profile": self.profile.to_json(),
-        }  # fmt: skip
+            "frame": self.frame.to_json() if self.frame else None,
+        }
 
     def without(self, dropped: Collection[tuple[str, str]]) -> Self:
-        """Give the same without some of what its profile holds; see :meth:`Profile.held`."""
+        """Return the same without some of what its profile holds; see :meth:`Profile.held`."""
         return replace(self, profile=self.profile.without(dropped))
 
     def told(self, profile: Profile) -> Self:
-        """Give the same with what a profile says besides; the newer word counts."""
+        """Return the same with what a profile says besides; the newer word counts."""
         return replace(self, profile=merged(self.profile, profile))
 
 
-def _texts(name: str, said: object) -> tuple[str, ...]:
-    if said is None:
+def _texts(name: str, values: object) -> tuple[str, ...]:
+    if values is None:
         return ()
-    if not isinstance(said, list | tuple) or not all(isinstance(each, str) for each in said):
+    if not isinstance(values, list | tuple) or not all(isinstance(each, str) for each in values):
         raise UsageError(f"context.{name} is a list of texts")
-    size = sum(map(len, said))
+    size = sum(map(len, values))
     if size > _MOST_TURNS * _MOST_CHARS:
         raise TooLargeError(f"context.{name}", size, _MOST_TURNS * _MOST_CHARS)
-    return tuple(each[:_MOST_CHARS] for each in said if each.strip())
+    return tuple(each[:_MOST_CHARS] for each in values if each.strip())
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,13 +100,8 @@ class Turn:
 
 def converse(
     runtime: Runtime,
-    question: str,
+    request: AskRequest,
     context: Context = Context(),
-    *,
-    method: str = "fused",
-    language: str | None = None,
-    k: int | None = None,
-    profile: Profile = Profile(),  # noqa: B008 - frozen
     model: ChatModel | None = None,
     listener: Listener | None = None,
 ) -> Turn:
@@ -118,29 +109,34 @@ def converse(
 
     The answer keeps the asker's words; its trace notes how they were read.
     """
-    context = context.told(profile)
-    said = _last_words(question, context)
-    whole = read_as(said, context, runtime)
-    spoken = language or language_of(question)
-    reply = whole != said
-    told = stated(said, runtime.linker, runtime.facts, reply=reply and not is_question(said))
-    profile = merged(context.profile, told)
-    answer = ask(
-        runtime, whole, method=method, language=spoken, k=k, profile=profile, model=model,
-        listener=listener,
-    )  # fmt: skip
+    question = request.question
+    context = context.told(request.profile)
+    earlier_words = _last_words(question, context)
+    text = QuestionText.of(earlier_words)
+    whole = read_as(text, context, runtime)
+    reply = whole != earlier_words
+    reported = profile_in(
+        text, runtime.linker, runtime.facts, reply=reply and not is_question(text)
+    )
+    profile = merged(context.profile, reported)
+    language = request.language or language_of(question)
+    read = replace(
+        request, question=whole, language=language, profile=profile, before=context.frame
+    )
+    answer = ask(runtime, read, model, listener)
     if whole != question:
         notes = (*answer.trace.notes, f"read as {whole}")
         answer = replace(answer, question=question, trace=replace(answer.trace, notes=notes))
     questions = (*context.questions, whole)[-_MOST_TURNS:]
-    return Turn(answer, Context(questions, answer.follow_up[:_MOST_ASKED], profile))
+    frame = Frame.from_json(answer.trace.frame) if answer.trace.frame else None
+    return Turn(answer, Context(questions, answer.follow_up[:_MOST_ASKED], profile, frame))
 
 
 def after_history(runtime: Runtime, history: Iterable[str]) -> Context:
-    """Give the context after some earlier questions, asked again in turn."""
+    """Return the context after some earlier questions, asked again in turn."""
     context = Context()
     for question in _texts("history", list(history))[-_MOST_TURNS:]:
-        context = converse(runtime, question, context).context
+        context = converse(runtime, AskRequest(question), context).context
     return context
 
 
@@ -151,13 +147,16 @@ def merged(old: Profile, new: Profile) -> Profile:
     ('warfarin',)
     """
     return Profile(
-        new.age if new.age is not None else old.age, new.sex or old.sex,
+        new.age if new.age is not None else old.age,
+        new.sex or old.sex,
         new.pregnant if new.pregnant is not None else old.pregnant,
         new.lactating if new.lactating is not None else old.lactating,
-        _joined(old.medicines, new.medicines), _joined(old.allergies, new.allergies),
-        _joined(old.conditions, new.conditions), new.constitution or old.constitution,
+        _joined(old.medicines, new.medicines),
+        _joined(old.allergies, new.allergies),
+        _joined(old.conditions, new.conditions),
+        new.constitution or old.constitution,
         _joined(old.avoids, new.avoids),
-    )  # fmt: skip
+    )
 
 
 def _joined(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
@@ -165,7 +164,7 @@ def _joined(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _last_words(question: str, context: Context) -> str:
-    """Take off the last question where a form sent it again above the reply."""
+    """Remove the last question where a form sent it again above the reply."""
     for last in context.questions[-1:]:
         rest = question.removeprefix(last)
         if rest != question and rest.startswith(("\n", "\r\n")) and rest.strip():
@@ -173,28 +172,51 @@ def _last_words(question: str, context: Context) -> str:
     return question
 
 
-def read_as(question: str, context: Context, runtime: Runtime) -> str:
-    """Give the question with what it leaves out filled in from the last one."""
+def read_as(text: QuestionText, context: Context, runtime: Runtime) -> str:
+    """Return the question with what it leaves out filled in from the last one."""
     if not context.questions:
-        return question
-    last = context.questions[-1]
+        return text.raw
+    earlier = [QuestionText.of(each) for each in context.questions]
+    spoken_of = next((q for q in reversed(earlier) if _CUES["them"].search(q.aligned)), None)
+    filled = _filled(text, earlier, spoken_of, bool(context.asked), runtime)
     limit = runtime.settings.answer.max_question_chars
-    spoken_of = next((q for q in reversed(context.questions) if _THEM.search(in_place(q))), "")
-    if spoken_of != last and (theirs := _of_them(question, spoken_of, runtime)):
-        return theirs if len(theirs) <= limit else question
-    if (rest := _fragment(question)) and (filled := _exchanged(rest, last, runtime)):
-        return filled if len(filled) <= limit else question
-    told = stated(question, runtime.linker, runtime.facts)
-    if (context.asked or told != Profile()) and not is_question(question):
-        joined = f"{last}\n{question}"
-        return joined if len(joined) <= limit else question
-    return _of_them(question, spoken_of, runtime) or _pronoun(question, last, runtime)
+    return filled if len(filled) <= limit else text.raw
 
 
-def _fragment(question: str) -> str:
-    said = question.strip()
-    found = next((m for m in (shape.match(in_place(said)) for shape in _ELLIPSIS) if m), None)
-    return said[slice(*found.span("rest"))].strip() if found else ""
+def _filled(
+    text: QuestionText,
+    earlier: Sequence[QuestionText],
+    spoken_of: QuestionText | None,
+    asked_back: bool,
+    runtime: Runtime,
+) -> str:
+    last = earlier[-1]
+    theirs = _of_them(text, spoken_of, runtime) if spoken_of else ""
+    if theirs and spoken_of is not last:
+        return theirs
+    if (rest := _fragment(text)) and (filled := _exchanged(rest, last, runtime)):
+        return filled
+    profile = profile_in(text, runtime.linker, runtime.facts)
+    if (asked_back or profile != Profile()) and not is_question(text):
+        return f"{last.raw}\n{text.raw}"
+    filled = theirs or _pronoun(text, last, runtime)
+    return filled if filled != text.raw else _carried(text, earlier, runtime)
+
+
+def _fragment(text: QuestionText) -> str:
+    begins = len(text.raw) - len(text.raw.lstrip())
+    words = text.aligned[begins : len(text.raw.rstrip())]
+    found = next(
+        (
+            m
+            for m in (
+                shape.match(words) for shape in (_CUES["what-about-zh"], _CUES["what-about-en"])
+            )
+            if m
+        ),
+        None,
+    )
+    return text.raw[begins:][slice(*found.span("rest"))].strip() if found else ""
 
 
 def _role(mention: Mention, runtime: Runtime) -> str:
@@ -212,83 +234,87 @@ def _by_role(text: str, runtime: Runtime) -> dict[str, list[Mention]]:
     return found
 
 
-def _exchanged(rest: str, last: str, runtime: Runtime) -> str:
-    """Put the new thing where one of its kind stood; else ask about it beside what was said."""
-    new, old = _by_role(rest, runtime), _by_role(last, runtime)
-    if not new and _MYSELF.fullmatch(rest):  # the last thing, without the state of another
+def _exchanged(rest: str, last: QuestionText, runtime: Runtime) -> str:
+    """Place the new thing where one of its kind stood; else ask about it beside what was stated."""
+    new, old = _by_role(rest, runtime), _by_role(last.raw, runtime)
+    comma = verbalize(last.language, "v_comma")
+    if not new and _CUES["myself"].fullmatch(rest):  # the last thing, without the state of another
         things = [m.text for m in old.get("material", [])]
-        zh = language_of(last) == "zh"
-        return _may(("、" if zh else ", ").join(things), {}, zh) if things else ""
+        return _may(comma.join(things), {}, last.language) if things else ""
     if not new:
         return ""
     role, mentions = next(iter(new.items()))
-    said = rest if len(mentions) > 1 else mentions[0].text
+    name = rest if len(mentions) > 1 else mentions[0].text
     every = old.get(role, [])
-    kept = (*allergens(last, every), *not_eaten(last, every))
-    if asked := [m for m in every if m not in kept]:  # what is not eaten stays so
+    excluded = (*allergens(last, every), *foods_not_eaten(last, every))
+    if asked := [m for m in every if m not in excluded]:  # what is not eaten stays so
         place = asked[0]
-        return last[: place.start] + said + last[place.end :]
-    zh = language_of(last) == "zh"
+        return last.raw[: place.start] + name + last.raw[place.end :]
     if role == "material":
-        return _may(said, old, zh)
+        return _may(name, old, last.language)
     if role == "drug":
-        return f"在吃{said}，{last}" if zh else f"I take {said}. {last}"
-    return f"{said}：{last}" if zh else f"For {said}: {last}"
+        return verbalize(last.language, "d_taking", x=name, question=last.raw)
+    return verbalize(last.language, "d_for", x=name, question=last.raw)
 
 
-def _may(said: str, old: Mapping[str, list[Mention]], zh: bool) -> str:
+def _may(thing: str, old: Mapping[str, list[Mention]], language: str) -> str:
     """Ask whether a thing may be eaten in the state that was spoken of."""
-    begins = {
-        "ailment": ("有", "I have"), "constitution": ("属于", "I am of"),
-        "population": ("是", "among"), "drug": ("在吃", "I take"),
-    }  # fmt: skip
-    parts = [
-        (f"{zh_word}{m.text}" if zh else f"{en_word} {m.text}")
-        for role, (zh_word, en_word) in begins.items() for m in old.get(role, [])
-    ]  # fmt: skip
-    if zh:
-        return "，".join([*parts, f"可以吃{said}吗？"])
-    return ". ".join([*parts, f"Can I have {said}?"])
+    states = [
+        verbalize(language, f"d_{role}", x=m.text) for role in _STATED for m in old.get(role, [])
+    ]
+    return verbalize(language, "d_clause").join([*states, verbalize(language, "d_may", x=thing)])
 
 
-def _pronoun(question: str, last: str, runtime: Runtime) -> str:
-    """Put the last thing spoken of for "it", or name it where a question names none."""
-    found = _by_role(question, runtime)
-    things = _by_role(last, runtime).get("material", [])
+def _pronoun(text: QuestionText, last: QuestionText, runtime: Runtime) -> str:
+    """Place the last thing spoken of for "it", or name it where a question names none."""
+    question, found = text.raw, _by_role(text.raw, runtime)
+    things = _by_role(last.raw, runtime).get("material", [])
     if not things or "material" in found:
         return question
-    zh = language_of(question) == "zh"
-    names = ("、" if zh else ", ").join(m.text for m in things[:3])
-    folded = in_place(question)
-    if word := _PRONOUN.search(folded):
-        said = f"{names} is" if word["is"] else names
-        return question[: word.start()] + said + question[word.end() :]
-    if found and _MAY.search(folded):
-        return f"{names}：{question}" if zh else f"{names}: {question}"
+    names = verbalize(text.language, "v_comma").join(m.text for m in things[:3])
+    if word := _CUES["pronoun"].search(text.aligned):
+        name = f"{names} is" if word["is"] else names
+        return question[: word.start()] + name + question[word.end() :]
+    if found and _CUES["may"].search(text.aligned):
+        return verbalize(text.language, "d_of", x=names, question=question)
     return question
 
 
-def _of_them(question: str, earlier: str, runtime: Runtime) -> str:
-    """Put the state of another before a question about them: "can she have …" after "my mother has …"."""
-    if not (earlier and _THEM.search(in_place(question))):
-        return ""
-    found, before = _by_role(question, runtime), _by_role(earlier, runtime)
-    states = [m for role in _STATES for m in before.get(role, [])]
-    told = [m.text for m in told_of_others(states, earlier)]
-    if not told or any(role in found for role in _STATES):
-        return ""
-    zh = language_of(question) == "zh"
-    return f"{'、'.join(told)}：{question}" if zh else f"{', '.join(told)}: {question}"
+def _carried(text: QuestionText, earlier: Sequence[QuestionText], runtime: Runtime) -> str:
+    """Name what was last spoken of where a short question names nothing: "why", "how much"."""
+    if not any(c.isalnum() for c in text.raw):
+        return text.raw
+    frame = read_frame(text, runtime.settings.understanding)
+    roles = _CARRIED.get(frame.ask, ()) if frame else ()
+    if not roles or len(text.raw) > _SHORT or _by_role(text.raw, runtime):
+        return text.raw
+    turns = [_by_role(each.raw, runtime) for each in reversed(earlier)]
+    before = next((found for found in turns if not found.keys().isdisjoint(roles[:1])), turns[0])
+    names = [m.text for role in roles for m in before.get(role, [])]
+    if not names:
+        return text.raw
+    listed = verbalize(text.language, "v_comma").join(dict.fromkeys(names))
+    return verbalize(text.language, "d_of", x=listed, question=text.raw)
 
 
-_STATES: Final = ("ailment", "constitution", "population", "drug")
-_THEM: Final = re.compile(
-    r"[她他]|[爸妈爷奶婆姥]|孩子|宝宝|\b(?:she|he|her|him|my (?:mother|father|mum|mom|dad|wife|husband|son|daughter|child|kid|baby|gran\w*))\b",
-    re.IGNORECASE,
-)
-_MYSELF: Final = re.compile(r"我(?:自己|本人)?|(?:for )?(?:me|myself)", re.IGNORECASE)
-_MAY: Final = re.compile(
-    r"能[吃喝用]|可以[吃喝用]?(?:吗|$)|一起[吃喝用]|同[用服食]|(?:吃|喝|用)吗"
-    r"|\bcan (?:i|she|he|they|we)\b.{0,12}\b(?:eat|drink|take|have)\b(?!.{0,20}\w{4,}\s\w)",
-    re.IGNORECASE,
-)
+_STATED: Final = ("ailment", "constitution", "population", "drug")
+_CARRIED: Final = {  # what a follow-up takes from the question before, by what it asks
+    "why": ("material", *_STATED), "may": ("material", *_STATED), "avoid": _STATED,
+    "evidence": ("material", "ailment"), "compare": ("material",), "regulation": ("material",),
+    "how": ("material",), "dose": ("material", "population"), "property": ("material",),
+    "advice": _STATED,
+}  # fmt: skip
+_SHORT: Final = 60  # characters of a question that may leave out what it is about
+
+
+def _of_them(text: QuestionText, earlier: QuestionText, runtime: Runtime) -> str:
+    """Return a question about somebody else with their state before it: "can she have …"."""
+    if not _CUES["them"].search(text.aligned):
+        return ""
+    found, before = _by_role(text.raw, runtime), _by_role(earlier.raw, runtime)
+    states = [m for role in _STATED for m in before.get(role, [])]
+    states_of_them = [m.text for m in mentions_of_others(states, earlier)]
+    if not states_of_them or any(role in found for role in _STATED):
+        return ""
+    names = verbalize(text.language, "v_comma").join(states_of_them)
+    return verbalize(text.language, "d_of", x=names, question=text.raw)

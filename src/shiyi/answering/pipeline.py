@@ -1,4 +1,4 @@
-"""From a question to an answer: link, retrieve by a method, check, compose, and keep a trace."""
+"""Question to answer, its trace, and its replay."""
 
 import hashlib
 import json
@@ -6,40 +6,54 @@ import time
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, Literal
 
-from shiyi.answering.composer import Composed, compose, ranked
-from shiyi.answering.cues import Intent
-from shiyi.answering.heard import Linker
-from shiyi.answering.leanings import leaning_of
-from shiyi.answering.memory import from_memory
+from shiyi.answering.generation.rewriter import Care, Listener, from_memory, write_with_model
+from shiyi.answering.knowledge.facts import EDIBLE, SUPPLEMENT
 from shiyi.answering.methods import METHODS, RETRIEVE, Query
-from shiyi.answering.parts import Desk, Part
-from shiyi.answering.paths import Retrieved
-from shiyi.answering.phrases import check_language
-from shiyi.answering.reading import Reading, read_question
-from shiyi.answering.roles import EDIBLE, SUPPLEMENT
+from shiyi.answering.retrieval.paths import Retrieved
 from shiyi.answering.runtime import Runtime
-from shiyi.answering.telling import Listener
-from shiyi.answering.thermal import Differential, differentiate
-from shiyi.answering.voice import Voice
-from shiyi.answering.wanted import wants_advice
-from shiyi.answering.writer import Care, write_with_model
-from shiyi.answering.writing import write
+from shiyi.answering.sections.conclusion import conclude
+from shiyi.answering.sections.plan import write
+from shiyi.answering.understanding.differentiation import Differential, differentiate, leaning_of
+from shiyi.answering.understanding.frames.frame import Frame
+from shiyi.answering.understanding.frames.reader import read_frame
+from shiyi.answering.understanding.frames.roles import focus_of
+from shiyi.answering.understanding.intents import Intent
+from shiyi.answering.understanding.question import (
+    ParsedQuestion,
+    heed,
+    parse_question,
+    wants_advice,
+)
+from shiyi.answering.understanding.text import QuestionText
+from shiyi.answering.wording.draft import (
+    AnswerContext,
+    Composed,
+    Contribution,
+    compose,
+    leave_unopened_out,
+    ranked,
+)
+from shiyi.answering.wording.verbalization import Verbalizer, check_language
 from shiyi.errors import FormatError, TooLargeError, UsageError
-from shiyi.linking.normalise import language_of
+from shiyi.linking.linker import Linker
+from shiyi.linking.normalization import language_of
+from shiyi.metrics import ANSWER_SECONDS, ANSWERS
 from shiyi.model.answer import Answer, Recommendation, Trace
 from shiyi.model.path import Path
 from shiyi.model.profile import Profile
-from shiyi.model.tally import TALLY
 from shiyi.ontology.terms import SHIYI
+from shiyi.prompts.caching import Recorded, Recorder
 from shiyi.prompts.chat import ChatModel
-from shiyi.prompts.recording import Recorder
 from shiyi.settings import Settings
 
-__all__ = ["METHODS", "ask"]
+__all__ = ["METHODS", "AskRequest", "Runtime", "ask"]
+
+
 _SECTIONS: Final = (  # of the settings: what changes an answer
     "answer", "baselines", "chain", "linking", "pagerank", "paths", "recall", "reflection", "terms",
+    "understanding",
 )  # fmt: skip
 
 
@@ -54,18 +68,31 @@ class Clock:
         """Book the time since the last lap."""
         now = time.perf_counter()
         self.spent[name] = self.spent.get(name, 0.0) + (now - self._since) * 1000
-        TALLY.took("answer_seconds", name, now - self._since)
+        ANSWER_SECONDS.labels(name).observe(now - self._since)
         self._since = now
+
+
+@dataclass(frozen=True, slots=True)
+class AskRequest:
+    """A question, how to look for its answer, and the person it is for.
+
+    ``language`` is that of the answer, by default the question's; ``k`` bounds the paths shown.
+    ``evidence`` overrides the setting ``answer.evidence``; ``before`` is the frame of the turn
+    before.
+    """
+
+    question: str
+    method: str = "fused"
+    language: str | None = None
+    k: int | None = None
+    profile: Profile = field(default_factory=Profile)
+    evidence: Literal["any", "opened"] | None = None
+    before: Frame | None = None
 
 
 def ask(
     runtime: Runtime,
-    question: str,
-    *,
-    method: str = "fused",
-    language: str | None = None,
-    k: int | None = None,
-    profile: Profile = Profile(),  # noqa: B008 - frozen
+    request: AskRequest,
     model: ChatModel | None = None,
     listener: Listener | None = None,
 ) -> Answer:
@@ -78,32 +105,60 @@ def ask(
     Raises ``FormatError`` for an unknown method or language, ``UsageError`` for an empty or
     unreadable question, ``TooLargeError`` for one that is too long.
     """
-    _check(question, method, k, runtime)
-    spoken = check_language(language) if language else language_of(question)
-    most = k or runtime.settings.paths.top_k
+    _check(request, runtime)
+    question, method, profile = request.question, request.method, request.profile
+    spoken = check_language(request.language) if request.language else language_of(question)
+    most = request.k or runtime.settings.paths.top_k
     recorder = Recorder(model) if model else None
     clock = Clock()
-    reading = read_question(question, spoken, profile, runtime.linker, runtime.facts)
-    known = (*reading.constitutions, *_syndromes(reading, runtime), *reading.person.states)
-    differential = differentiate(runtime.facts, reading.ailments, known, leaning_of(question))
-    voice = Voice(spoken, runtime.facts, runtime.evidences)
-    desk = Desk(reading, runtime.facts, runtime.evidences, runtime.safety, voice, differential)
+    settings = runtime.settings
+    opened = (request.evidence or settings.answer.evidence) == "opened"
+    if opened:  # nothing recalled is sure enough to recommend
+        least = max(settings.answer.recommend_from, settings.confidence.recalled + 0.01)
+        answering = replace(settings.answer, recommend_from=least)
+        runtime = replace(runtime, settings=replace(settings, answer=answering))
+    text = QuestionText.of(question, spoken)
+    parsed = parse_question(text, profile, runtime.linker, runtime.facts)
+    frame = read_frame(text, runtime.settings.understanding, request.before)
+    if frame is not None:
+        frame = replace(frame, focus=focus_of(parsed, runtime.facts))
+        parsed = heed(parsed, frame, runtime.settings.understanding)
+    known = (*parsed.constitutions, *_syndromes(parsed, runtime), *parsed.person.states)
+    differential = differentiate(runtime.facts, parsed.ailments, known, leaning_of(text))
+    verbalizer = Verbalizer(spoken, runtime.facts, runtime.evidences)
+    context = AnswerContext(
+        parsed, runtime.facts, runtime.evidences, runtime.safety, verbalizer, differential
+    )
     clock.lap("link")
-    retrieved = RETRIEVE[method](_query(runtime, reading, most), runtime, recorder)
+    query = _query(runtime, parsed, most)
+    retrieved = replace(RETRIEVE[method](query, runtime, recorder), k=most)
     clock.lap("retrieve")
-    part = write(desk, retrieved, runtime, method)
+    part = write(context, retrieved, runtime, method)
     clock.lap("rank")
+    if opened:
+        leave_unopened_out(part, verbalizer)
     composed = compose(part, runtime.evidences, spoken)
     clock.lap("answer")
-    asked = _asked(question, language, k, profile, runtime.settings)
     answer = Answer(
-        question, spoken, method, runtime.release, composed.sentences, composed.text,
-        composed.citations, _paths(part, most), reading.mentions,
-        _grounded(part, composed), ranked(part.warnings), tuple(part.follow_up[:3]),
-        not composed.citations and not part.warnings, tuple(part.missing), None,
-        _trace(reading, differential, retrieved, composed, clock, asked),
-    )  # fmt: skip
-    TALLY.add("answers", "abstained" if answer.abstained else method)
+        question,
+        spoken,
+        method,
+        runtime.release,
+        composed.sentences,
+        composed.text,
+        composed.citations,
+        _paths(part, most),
+        parsed.mentions,
+        _grounded(part, composed),
+        ranked(part.warnings),
+        tuple(part.follow_up[:3]),
+        not composed.citations and not part.warnings,
+        tuple(part.missing),
+        None,
+        conclude(parsed, frame, part, composed, runtime.evidences),
+        _trace(parsed, differential, retrieved, composed, clock, request, settings, frame),
+    )
+    ANSWERS.labels("abstained" if answer.abstained else method).inc()
     if listener is not None:
         listener.drafted(answer)
     if recorder is None:
@@ -116,23 +171,19 @@ def ask(
 
 
 def _written(
-    answer: Answer,
-    composed: Composed,
-    model: ChatModel,
-    linker: Linker,
-    listener: Listener | None,
+    answer: Answer, composed: Composed, model: ChatModel, linker: Linker, listener: Listener | None
 ) -> Answer:
-    """Let a model write from all that the text rests on; keep what it cites."""
+    """Write with a model from all that the text rests on; keep what it cites."""
     every = replace(answer, citations=(*answer.citations, *composed.more))
     care = Care(composed.care, composed.care_sentences)
     written = write_with_model(every, model, linker, listener, care)
-    said = {claim for sentence in written.sentences for claim in sentence.claims}
-    used = tuple(c for c in composed.more if c.claim in said)
+    claims = {claim for sentence in written.sentences for claim in sentence.claims}
+    used = tuple(c for c in composed.more if c.claim in claims)
     return replace(written, citations=(*answer.citations, *used))
 
 
-def _grounded(part: Part, composed: Composed) -> tuple[Recommendation, ...]:
-    """Give the recommendations with those of their claims that are cited."""
+def _grounded(part: Contribution, composed: Composed) -> tuple[Recommendation, ...]:
+    """Return the recommendations with those of their claims that are cited."""
     cited = {each.claim for each in composed.citations}
     return tuple(
         replace(each, claims=tuple(c for c in each.claims if c in cited))
@@ -141,12 +192,14 @@ def _grounded(part: Part, composed: Composed) -> tuple[Recommendation, ...]:
 
 
 def _trace(
-    reading: Reading,
+    parsed: ParsedQuestion,
     differential: Differential,
     retrieved: Retrieved,
     composed: Composed,
     clock: Clock,
-    asked: Mapping[str, Any],
+    request: AskRequest,
+    settings: Settings,
+    frame: Frame | None,
 ) -> Trace:
     leaning = (f"leaning {differential.leaning}",) if differential.leaning else ()
     return Trace(
@@ -154,51 +207,60 @@ def _trace(
         relation_paths=tuple(tuple(map(str, p)) for p in retrieved.relation_paths),
         rounds=retrieved.rounds,
         milliseconds=tuple(clock.spent.items()),
-        notes=(*sorted(str(i) for i in reading.intents), *leaning, *retrieved.notes),
-        asked=asked,
+        notes=(*sorted(str(i) for i in parsed.intents), *leaning, *retrieved.notes),
+        asked=_asked(request, settings),
         steps=retrieved.steps,
         claims=tuple((each.fact.claim, each.score) for each in retrieved.claims),
         texts=tuple({"iri": u.iri, "kind": u.kind, "section": u.section} for u in retrieved.texts),
         more=tuple(each.claim for each in composed.more),
+        frame=frame.to_json() if frame else {},
+        engine=retrieved.engine,
     )
 
 
 def _recorded(answer: Answer, recorder: Recorder) -> Answer:
-    """Put what was said to the model into the trace."""
-    said = tuple(each.to_json() for each in recorder.exchanges)
-    return replace(answer, trace=replace(answer.trace, exchanges=said))
+    """Place what was stated to the model into the trace."""
+    exchanges = tuple(each.to_json() for each in recorder.exchanges)
+    return replace(answer, trace=replace(answer.trace, exchanges=exchanges))
 
 
-def _asked(
-    question: str, language: str | None, k: int | None, profile: Profile, settings: Settings
-) -> dict[str, Any]:
-    """Give what must be said again to have the same answer."""
-    return {"question": question, "language": language, "k": k, "profile": profile.to_json(),
-            "settings": settings_digest(settings)}  # fmt: skip
+def _asked(request: AskRequest, settings: Settings) -> dict[str, Any]:
+    """Return what a replay needs to make the same answer."""
+    return {
+        "question": request.question,
+        "language": request.language,
+        "k": request.k,
+        "profile": request.profile.to_json(),
+        "evidence": request.evidence,
+        "settings": settings_digest(settings),
+    }
 
 
 def settings_digest(settings: Settings) -> str:
-    """Give a digest of the settings that change an answer."""
+    """Return a digest of the settings that change an answer."""
     chosen = {name: asdict(getattr(settings, name)) for name in _SECTIONS}
-    said = json.dumps(chosen, sort_keys=True, ensure_ascii=False)
-    return hashlib.sha256(said.encode()).hexdigest()[:16]
+    text = json.dumps(chosen, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _query(runtime: Runtime, reading: Reading, k: int) -> Query:
-    """Say what is to be looked for: advice starts from the trouble, and from the person."""
-    advice, seeds = wants_advice(reading), tuple[str, ...]()
+def _query(runtime: Runtime, parsed: ParsedQuestion, k: int) -> Query:
+    """Return what is to be looked for: advice starts from the trouble, and from the person."""
+    advice, seeds = wants_advice(parsed), tuple[str, ...]()
     if advice:
         seeds = (
-            *reading.ailments, *reading.constitutions, *reading.aims,
-            *_profile_seeds(runtime, reading),
-        )  # fmt: skip
-    wanted = SUPPLEMENT if reading.wants(Intent.SUPPLEMENT) else EDIBLE
-    return Query(reading, seeds, wanted, advice, k, runtime.settings.answer.recommend_from)
+            *parsed.ailments,
+            *parsed.constitutions,
+            *parsed.aims,
+            *_profile_seeds(runtime, parsed),
+        )
+    wanted = SUPPLEMENT if parsed.wants(Intent.SUPPLEMENT) else EDIBLE
+    return Query(parsed, seeds, wanted, advice, k, runtime.settings.answer.recommend_from)
 
 
-def _check(question: str, method: str, k: int | None, runtime: Runtime) -> None:
-    if method not in METHODS:
-        raise FormatError("method", method, METHODS)
+def _check(request: AskRequest, runtime: Runtime) -> None:
+    question, k = request.question, request.k
+    if request.method not in METHODS:
+        raise FormatError("method", request.method, METHODS)
     if k is not None and not 1 <= k <= _MOST_PATHS:
         raise UsageError(f"k is a number of paths from 1 to {_MOST_PATHS}")
     limit = runtime.settings.answer.max_question_chars
@@ -213,22 +275,105 @@ def _check(question: str, method: str, k: int | None, runtime: Runtime) -> None:
 _MOST_PATHS: Final = 200
 
 
-def _syndromes(reading: Reading, runtime: Runtime) -> list[str]:
-    return [a for a in reading.ailments if runtime.facts.is_a(a, SHIYI.Syndrome)]
+def _syndromes(parsed: ParsedQuestion, runtime: Runtime) -> list[str]:
+    return [a for a in parsed.ailments if runtime.facts.is_a(a, SHIYI.Syndrome)]
 
 
-def _profile_seeds(runtime: Runtime, reading: Reading) -> list[str]:
-    """Take who it is for as a seed, where the question names no trouble and no effect.
+def _profile_seeds(runtime: Runtime, parsed: ParsedQuestion) -> list[str]:
+    """Accept who it is for as a seed, where the question names no trouble and no effect.
 
-    Who wants to stop nursing (回奶) is not helped by what suits nursing women.
+    Who wants to stop nursing is not helped by what suits nursing women.
     """
-    mine = [s for s in reading.person.states if runtime.facts.is_a(s, SHIYI.Constitution)]
-    if reading.ailments or reading.aims:
+    mine = [s for s in parsed.person.states if runtime.facts.is_a(s, SHIYI.Constitution)]
+    if parsed.ailments or parsed.aims:
         return mine
-    return [*mine, *reading.populations]
+    return [*mine, *parsed.populations]
 
 
-def _paths(part: Part, k: int) -> tuple[Path, ...]:
+def _paths(part: Contribution, k: int) -> tuple[Path, ...]:
     """Keep ``k`` paths, those the text rests on first; the best stand first."""
-    kept = list({tuple(h.claim for h in path.hops): path for path in part.paths}.values())[:k]
-    return tuple(sorted(kept, key=lambda path: -path.score))
+    distinct = list({tuple(h.claim for h in path.hops): path for path in part.paths}.values())[:k]
+    return tuple(sorted(distinct, key=lambda path: -path.score))
+
+
+_COMPARED: Final = (
+    "method", "language", "model", "answer", "sentences", "citations", "paths", "linked",
+    "recommendations", "warnings", "follow_up", "abstained", "missing",
+)  # fmt: skip
+_TRACED: Final = ("queries", "relation_paths", "rounds", "notes", "steps", "claims", "texts")
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """The answer as it is made now, and the names of what is no longer the same."""
+
+    answer: Answer
+    differences: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the answer's object with what differs."""
+        payload = {"same": not self.differences, "differences": list(self.differences)}
+        return self.answer.to_json() | {"replayed": payload}
+
+
+def replay(runtime: Runtime, earlier: Mapping[str, Any]) -> Replayed:
+    """Ask again what an answer's JSON says was asked; a model's replies are taken from its trace.
+
+    No model is asked. Another release or other settings are named among the differences. Raises
+    ``UsageError`` for what is no answer with a trace.
+    """
+    trace = _mapping(earlier.get("trace"), "trace")
+    asked = _mapping(trace.get("asked"), "trace.asked")
+    question, method, language = (
+        asked.get("question"),
+        earlier.get("method"),
+        earlier.get("language"),
+    )
+    k = asked.get("k")
+    if not (isinstance(question, str) and isinstance(method, str) and isinstance(language, str)):
+        raise UsageError("an answer to replay has a question, a method and a language")
+    if k is not None and (isinstance(k, bool) or not isinstance(k, int)):
+        raise UsageError("trace.asked.k is a whole number or null")
+    exchanges = trace.get("exchanges") or []
+    model = Recorded.from_json(str(earlier.get("model") or "recorded"), exchanges)
+    request = AskRequest(
+        question,
+        method,
+        language,
+        k,
+        Profile.from_json(asked.get("profile") or {}),
+        "opened" if asked.get("evidence") == "opened" else None,
+    )
+    answer = ask(runtime, request, model if exchanges else None)
+    return Replayed(answer, tuple(_differences(runtime, answer.to_json(), earlier, trace, asked)))
+
+
+def _mapping(value: object, name: str) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise UsageError(f"{name} is missing: replay the JSON that `shiyi ask --json` printed")
+    return value
+
+
+def _differences(
+    runtime: Runtime,
+    now: Mapping[str, Any],
+    earlier: Mapping[str, Any],
+    trace: Mapping[str, Any],
+    asked: Mapping[str, Any],
+) -> list[str]:
+    found = []
+    if earlier.get("release") != runtime.release:
+        found.append(f"release: {earlier.get('release')} then, {runtime.release} now")
+    if asked.get("settings") != settings_digest(runtime.settings):
+        found.append("settings: others than then")
+    found += [name for name in _COMPARED if now.get(name) != earlier.get(name)]
+    found += [f"trace.{name}" for name in _TRACED if _own(now["trace"], name) != _own(trace, name)]
+    return found
+
+
+def _own(trace: Mapping[str, Any], name: str) -> Any:
+    """Return a part of a trace; how a conversation read the question is stated in ``asked`` too."""
+    value = trace.get(name)
+    if name != "notes" or not isinstance(value, list):
+        return value
+    return [each for each in value if not str(each).startswith("read as ")]

@@ -1,47 +1,52 @@
-"""Everything an answer needs, opened once and shared between threads."""
+"""Everything opened once; replaced after each change."""
 
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Self
 
 from typing_extensions import override
 
-from shiyi.answering.casebook import Casebook
-from shiyi.answering.changed_facts import level
-from shiyi.answering.evidence import Evidences
-from shiyi.answering.fact_file import open_facts
-from shiyi.answering.facts import Fact, Facts
-from shiyi.answering.finders import ENGINES, PathFinder, ProjectionFinder, SparqlFinder
-from shiyi.answering.heard import Linker
-from shiyi.answering.library import Library
-from shiyi.answering.library_changes import change_texts, level_texts
-from shiyi.answering.paths import Retriever
-from shiyi.answering.planning import Planner
+from shiyi.answering.knowledge.evidence import Evidences
+from shiyi.answering.knowledge.fact_file import open_facts
+from shiyi.answering.knowledge.facts import Fact, Facts
+from shiyi.answering.knowledge.updates import after, edges_of, level, standing, write_standing
+from shiyi.answering.retrieval.casebook import Casebook
+from shiyi.answering.retrieval.library import Library, change_texts, level_texts
+from shiyi.answering.retrieval.passages import units
+from shiyi.answering.retrieval.paths import (
+    ENGINES,
+    SPARQL,
+    PathFinder,
+    ProjectionFinder,
+    Retriever,
+    SparqlFinder,
+)
+from shiyi.answering.retrieval.planning import Planner
 from shiyi.answering.safety import Safety
-from shiyi.answering.standing import standing, write_standing
-from shiyi.answering.texts import units
+from shiyi.columnar.mapped_file import log_rebuild
 from shiyi.errors import FormatError, IndexMismatchError
-from shiyi.linking.embedder import Embedder
-from shiyi.model.names import VOCAB
-from shiyi.model.remaking import made_anew
-from shiyi.ontology.vocabulary import Schema
-from shiyi.reasoning.projection import Projection
-from shiyi.reasoning.translation import Translation, train_translation
+from shiyi.linking.embedding.embedder import Embedder
+from shiyi.linking.linker import Linker
+from shiyi.model.iris import VOCAB
+from shiyi.ontology.schema import Schema
+from shiyi.reasoning.adjacency import Edge, Projection
+from shiyi.reasoning.derivation import Followed
+from shiyi.reasoning.embeddings.baselines import Translation, train_translation
 from shiyi.settings import Settings
-from shiyi.sparql.knowledge_base import KnowledgeBase
-from shiyi.sparql.store import QuadStore
+from shiyi.sparql.base.knowledge_base import KnowledgeBase
+from shiyi.sparql.store.port import QuadStore
 
 
 @dataclass(slots=True)
-class Shelf:
+class LibraryHandle:
     """Where the library lies; it is opened when it is first asked for.
 
     Where none was written for this release it is made again, in a temporary file. What was accepted
-    or withdrawn since the build is put in and taken out when it is opened, and from then on at once.
+    or withdrawn since the build is applied when it is opened, and from then on at once.
     """
 
     store: QuadStore
@@ -63,7 +68,7 @@ class Shelf:
             return self._opened
 
     def follow(self, facts: Facts, touched: Collection[str], now: Iterable[Fact]) -> None:
-        """Take the texts of claims that changed out of the library, put those held ``now`` in."""
+        """Remove the texts of claims that changed, and add those of the claims stored ``now``."""
         with self._lock:
             self.facts = facts
             if self._opened is not None:
@@ -105,7 +110,7 @@ class Shelf:
                 return library
             except IndexMismatchError:  # the same texts, read from the store instead
                 pass
-        with made_anew("the index of texts"):
+        with log_rebuild("the index of texts"):
             return Library.build(units(self.store, self.facts), self.release, self.embedder)
 
     def _level(self, library: Library) -> None:
@@ -130,28 +135,31 @@ class Runtime:
     retriever: Retriever
     release: str
     settings: Settings
-    shelf: Shelf
+    shelf: LibraryHandle
 
     @property
     def library(self) -> Library:
-        """Give what the base says as texts."""
+        """Return what the base says as texts."""
         return self.shelf.library()
 
     @cached_property
     def claims(self) -> Mapping[str, Fact]:
-        """Give every claim that was read, by its IRI."""
+        """Return every claim that was read, by its IRI."""
         return Asserted(self.facts.by_claim)
 
     @cached_property
     def casebook(self) -> Casebook:
-        """Give the cases and reasoning chains of the base."""
+        """Return the cases and reasoning chains of the base."""
         return Casebook.read(self.store)
 
     @classmethod
     def open(
-        cls, base: KnowledgeBase, settings: Settings, shown: QuadStore | None = None,
+        cls,
+        base: KnowledgeBase,
+        settings: Settings,
+        shown: QuadStore | None = None,
         hidden: Collection[str] = (),
-    ) -> Self:  # fmt: skip
+    ) -> Self:
         """Open for a knowledge base; ``base`` must stay open as long as this is used.
 
         ``shown`` is the part of it that answers may rest on, where that is not all: without the
@@ -161,12 +169,20 @@ class Runtime:
 
         linker = LabelLinker.open(base.folder, base.store, base.release, settings.linking)
         store = base.store if shown is None else shown
-        held = standing(base, Schema.load(), store, hidden)
+        standing_facts = standing(base, Schema.load(), store, hidden)
         embedder = linker.vectors.embedder if linker.vectors else None
         # the texts that were written are of the whole
         folder = base.folder / "index" if shown is None else None
-        runtime = cls._of(store, linker, held.facts, held.projection, settings, embedder, folder)
-        runtime.shelf.changed = held.changed
+        runtime = cls._of(
+            store,
+            linker,
+            standing_facts.facts,
+            standing_facts.projection,
+            settings,
+            embedder,
+            folder,
+        )
+        runtime.shelf.changed = standing_facts.changed
         return runtime
 
     @classmethod
@@ -179,7 +195,7 @@ class Runtime:
         embedder: Embedder | None = None,
         folder: Path | None = None,
     ) -> Self:
-        """Put one together from its parts; ``folder`` may hold a library that was written."""
+        """Assemble one from its parts; ``folder`` may hold a library that was written."""
         facts = Facts.read(store, Schema.load())
         return cls._of(store, linker, facts, level(projection, facts), settings, embedder, folder)
 
@@ -199,19 +215,27 @@ class Runtime:
         known = frozenset(VOCAB + p.name for p in schema.properties.values() if p.is_object)
         rank = projection.importance(settings.pagerank)
         paths, planner = settings.paths, Planner.over(facts)
-        engines: Mapping[str, PathFinder] = {
-            "projection": ProjectionFinder(projection, facts, planner, rank),
-            "sparql": SparqlFinder(store, known, paths.max_hops),
-        }
-        if paths.engine not in engines:
+        if paths.engine not in ENGINES:
             raise FormatError("path engine", paths.engine, ENGINES)
+        adjacency = ProjectionFinder(projection, facts, planner, rank)
+        finder: PathFinder = adjacency
+        if paths.engine == SPARQL:
+            finder = SparqlFinder(store, known, paths.max_hops, adjacency, paths.sparql_hops)
         ranking = settings.pagerank
-        retriever = Retriever(facts, planner, engines[paths.engine], rank, paths, known, ranking)
+        retriever = Retriever(facts, planner, finder, rank, paths, known, ranking)
         return cls(
-            store, facts, evidences, Safety(facts, evidences), linker, projection, rank, retriever,
-            projection.release, settings,
-            Shelf(store, facts, projection.release, embedder, folder),
-        )  # fmt: skip
+            store,
+            facts,
+            evidences,
+            Safety(facts, evidences),
+            linker,
+            projection,
+            rank,
+            retriever,
+            projection.release,
+            settings,
+            LibraryHandle(store, facts, projection.release, embedder, folder),
+        )
 
 
 def write_indexes(
@@ -219,9 +243,9 @@ def write_indexes(
 ) -> None:
     """Write the label index, the adjacency and the library that :meth:`Runtime.open` reads.
 
-    ``step`` is told what begins.
+    ``step`` is reported what begins.
     """
-    from shiyi.linking import embedder
+    from shiyi.linking.embedding import embedder
     from shiyi.linking.linker import write_index
 
     folder, model = base.folder / "index", embedder.shipped()
@@ -259,3 +283,73 @@ class Asserted(Mapping[str, Fact]):
 
 def _asserted(found: Iterable[Fact]) -> Fact | None:
     return next((fact for fact in found if not fact.derived), None)
+
+
+class RuntimeHolder:
+    """The runtime of this moment; a question keeps the one it began with to its end."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self.current = runtime
+        self._turn = threading.Lock()
+        self.refreshed = 0  # how often; it changes after ``current``
+
+    def refresh(self, claims: Iterable[str], concepts: Iterable[str] = ()) -> None:
+        """Read some claims and concepts again; after that every new question sees them."""
+        with self._turn:
+            runtime, named = self.current, tuple(dict.fromkeys(claims))
+            concepts = tuple(concepts)
+            facts, projection = after(
+                runtime.facts, runtime.projection, runtime.store, named, concepts
+            )
+            new = [fact for each in named for fact in facts.by_claim.get(each, ())]
+            runtime.shelf.follow(facts, named, (*new, *_naming(facts, concepts)))
+            self.current = _over(runtime, facts, projection, concepts)
+            self.refreshed += 1
+
+    def edges(self) -> list[Edge]:
+        """List what the accepted view joins, as the rules of inheritance read it."""
+        return edges_of(self.current.facts)
+
+    def derived(self) -> dict[str, Followed]:
+        """Return what the derived graph holds, as this moment's facts have it."""
+        facts = self.current.facts
+        return {
+            f.claim: Followed(
+                f.subject,
+                f.predicate.value,
+                f.object,
+                f.confidence,
+                frozenset(facts.premises.get(f.claim, ())),
+            )
+            for found in facts.by_subject.values()
+            for f in found
+            if f.derived
+        }
+
+
+def _naming(facts: Facts, concepts: Iterable[str]) -> Iterator[Fact]:
+    """Yield the claims whose text names some concepts."""
+    for iri in concepts:
+        for side in (facts.by_subject, facts.by_object):
+            yield from side.get(iri, ())
+
+
+def _over(
+    runtime: Runtime, facts: Facts, projection: Projection, concepts: Collection[str]
+) -> Runtime:
+    old, rank = runtime.retriever, runtime.rank
+    if projection is not runtime.projection:
+        rank = projection.importance(runtime.settings.pagerank, rank)
+    same = facts.joins.keys() == old.planner.joins.keys()
+    planner = old.planner if same else Planner.over(facts)
+    finder = old.finder.after(projection, facts, planner, rank, concepts)
+    evidences = Evidences(runtime.store, facts)
+    return replace(
+        runtime,
+        facts=facts,
+        evidences=evidences,
+        safety=Safety(facts, evidences),
+        projection=projection,
+        rank=rank,
+        retriever=replace(old, facts=facts, planner=planner, finder=finder, rank=rank),
+    )

@@ -1,20 +1,27 @@
-"""What speaks against a material for this person: asserted, inherited, or unknown."""
+"""Contraindications, interactions and allergies of a person."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from shiyi.answering.evidence import Evidences, forbids
-from shiyi.answering.facts import Fact, Facts
-from shiyi.answering.person import Person
-from shiyi.answering.roles import ADVERSE, CAUTION, INCOMPATIBLE, INTERACTION, MATERIAL
-from shiyi.model.names import resource
+from shiyi.answering.knowledge.evidence import Evidences, forbids
+from shiyi.answering.knowledge.facts import (
+    ADVERSE,
+    CAUTION,
+    INCOMPATIBLE,
+    INTERACTION,
+    MATERIAL,
+    Fact,
+    Facts,
+)
+from shiyi.answering.understanding.person import Person
+from shiyi.model.iris import resource
 from shiyi.ontology.terms import SHIYI
 
 _Parts = tuple[tuple[str, tuple[Fact, ...]], ...]
 SEVERITIES: Final = ("emergency", "contraindicated", "interaction", "caution")
-_MANY: Final = 3  # ours: kinds that make a word one for a whole group of diseases
-_MOST_KEPT: Final = 256  # sets of states whose consequences are kept
+_MANY: Final = 3  # Shiyi's: kinds that make a word one for a whole group of diseases
+_MOST_KEPT: Final = 256  # sets of states whose consequences are stored
 _NO_KIN: Final = frozenset(resource(f"foodgroup-{name}").value for name in ("fruit", "vegetable"))
 _PRONE: Final = resource("population-allergic").value
 _SLIGHT: Final = resource("toxicity-slight").value
@@ -40,12 +47,12 @@ class Finding:
 
     @property
     def fact(self) -> Fact:
-        """Give the claim that says it."""
+        """Return the claim that says it."""
         return self.facts[0]
 
     @property
     def of_a_kind(self) -> bool:
-        """Tell whether it is recorded of one kind of what is met only: of hepatitis, for "a liver disease"."""
+        """Return whether only a kind of the state is recorded: hepatitis for "a liver disease"."""
         return any(f.predicate == SHIYI.judgedAs and f.object == self.against for f in self.facts)
 
     @property
@@ -100,10 +107,15 @@ class Safety:
         """
         theirs = {g for each in allergies for g in (each, *self._groups_of(each))}
         return tuple(
-            f for f in found
-            if not (theirs and f.against == _PRONE and self._groups_of(f.fact.subject)
-                    and not theirs & {f.fact.subject, *self._groups_of(f.fact.subject)})
-        )  # fmt: skip
+            f
+            for f in found
+            if not (
+                theirs
+                and f.against == _PRONE
+                and self._groups_of(f.fact.subject)
+                and not theirs & {f.fact.subject, *self._groups_of(f.fact.subject)}
+            )
+        )
 
     def against_states(self, material: str, states: Iterable[str]) -> tuple[Finding, ...]:
         """List the conditions among ``states`` in which a source warns of ``material``."""
@@ -115,12 +127,12 @@ class Safety:
                     through = part if part != material else there if there != state else ""
                     facts = (fact, *made_of, *grounds, *self._inherited(material, state, fact))
                     found.append(Finding(self.severity(fact), material, state, facts, through))
-        # what is recorded of the state itself is said, and not what is of one of its kinds
+        # what is recorded of the state itself is stated, and not what is of one of its kinds
         own = {f.against for f in found if not f.of_a_kind}
         return self._gravest(f for f in found if not (f.of_a_kind and f.against in own))
 
     def conditional(self, material: str) -> tuple[Finding, ...]:
-        """List every caution and interaction recorded for a material itself, for whoever has it."""
+        """List every caution and interaction recorded for a material, of whatever state."""
         cautions = [
             Finding(self.severity(f), material, f.object, (f,))
             for f in self.facts.of(material, *CAUTION)
@@ -132,15 +144,17 @@ class Safety:
         meets = [
             Finding("interaction", material, f.other(material), (f,))
             for f in (
-                *self.facts.of(material, *INTERACTION), *self.facts.into(material, *INTERACTION),
+                *self.facts.of(material, *INTERACTION),
+                *self.facts.into(material, *INTERACTION),
             )
-        ]  # fmt: skip
+        ]
         clashes = [
             Finding("contraindicated", material, f.other(material), (f,))
             for f in (
-                *self.facts.of(material, *INCOMPATIBLE), *self.facts.into(material, *INCOMPATIBLE),
+                *self.facts.of(material, *INCOMPATIBLE),
+                *self.facts.into(material, *INCOMPATIBLE),
             )
-        ]  # fmt: skip
+        ]
         return self._gravest([*cautions, *meets, *clashes])
 
     def adverse(self, material: str) -> tuple[Fact, ...]:
@@ -148,7 +162,7 @@ class Safety:
         return self.facts.of(material, *ADVERSE)
 
     def poisons(self, material: str) -> tuple[Finding, ...]:
-        """Tell that ``material`` itself is toxic, or is kept from food by regulation; once."""
+        """State that ``material`` itself is toxic, or is excluded from food by regulation; once."""
         known = self.facts.of(material, SHIYI.hasToxicity)
         barred = [f for f in self.facts.of(material, SHIYI.regulatoryStatus) if f.object in _BARRED]
         found = (*known, *barred)
@@ -164,18 +178,21 @@ class Safety:
         known = {f.object: f for f in self.facts.of(material, SHIYI.hasAdverseReaction)}
         return tuple(
             Finding("caution", material, state, (known[state],))
-            for state in states if state in known
-        )  # fmt: skip
+            for state in states
+            if state in known
+        )
 
     def denials(self, one: str, other: str) -> tuple[Fact, ...]:
         """List the claims that no such effect was found; they do not make a thing harmless."""
         return tuple(
-            f for near in self.facts.above(other) for f in self.facts.between(one, near)
-            if not f.positive
-        )  # fmt: skip
+            f
+            for near in self.facts.above(other)
+            for f in self.facts.between(one, near)
+            if not f.positive and f.predicate != SHIYI.isEffectiveFor
+        )
 
     def _state_grounds(self, state: str) -> _Parts:
-        """List what else is true of who is in ``state``, or judged so, with the claims that say it."""
+        """List the states that ``state`` implies, with the claims that say so."""
         if state in self._implied:
             return self._implied[state]
         reached: dict[str, tuple[Fact, ...]] = dict.fromkeys(self.facts.above(state), ())
@@ -191,13 +208,14 @@ class Safety:
         return self._implied.setdefault(state, tuple(reached.items()))
 
     def _kinds_of(self, state: str) -> dict[str, tuple[Fact, ...]]:
-        """List the diseases that one word for many may mean: who has "a liver disease" may have hepatitis."""
+        """List the diseases a collective word may mean: "a liver disease" may be hepatitis."""
         if not self.facts.is_a(state, SHIYI.Disease):
             return {}
         links = [
-            f for f in self.facts.into(state, SHIYI.judgedAs)
+            f
+            for f in self.facts.into(state, SHIYI.judgedAs)
             if self.facts.is_a(f.subject, SHIYI.Disease)
-        ]  # fmt: skip
+        ]
         return {f.subject: (f,) for f in links} if len(links) >= _MANY else {}
 
     def _parts(self, material: str) -> _Parts:
@@ -223,7 +241,7 @@ class Safety:
         return known
 
     def _met(self, states: tuple[str, ...]) -> Mapping[str, list[tuple[str, tuple[Fact, ...]]]]:
-        """Give, for each thing true of who is in ``states``, the state it comes from and why."""
+        """Return, for each thing true of who is in ``states``, the state it comes from and why."""
         known = self._closed.get(states)
         if known is None:
             met: dict[str, list[tuple[str, tuple[Fact, ...]]]] = {}
@@ -272,7 +290,7 @@ class Safety:
     def _kept_from(
         self, material: str, things: Iterable[str], *, by_choice: bool = False
     ) -> Iterator[Finding]:
-        """Find what somebody is allergic to, or leaves out, in a material, and others of its group."""
+        """Find allergens and foods left out in a material, and others of their group."""
         severity = "caution" if by_choice else "contraindicated"
         for thing in things:
             known = set(self.facts.below(thing))
@@ -294,8 +312,11 @@ class Safety:
         for state in states:
             by_choice = self.facts.is_a(state, SHIYI.Population)
             severity = "caution" if by_choice else "contraindicated"
-            rules = [f for near in self.facts.above(state)
-                     for f in self.facts.of(near, SHIYI.excludesFoodGroup)]  # fmt: skip
+            rules = [
+                f
+                for near in self.facts.above(state)
+                for f in self.facts.of(near, SHIYI.excludesFoodGroup)
+            ]
             groups = {group: rule for rule in rules for group in self.facts.below(rule.object)}
             for part, made_of in self._parts(material) if groups else ():
                 for member in self._memberships(part):
@@ -317,23 +338,26 @@ class Safety:
         ranked = sorted(
             found,
             key=lambda f: (
-                SEVERITIES.index(f.severity), self._rated(f), bool(f.through),
-                -f.fact.confidence if f.facts else 0.0, f.claims,
+                SEVERITIES.index(f.severity),
+                self._rated(f),
+                bool(f.through),
+                -f.fact.confidence if f.facts else 0.0,
+                f.claims,
             ),
-        )  # fmt: skip
-        kept: dict[tuple[str, str], Finding] = {}
+        )
+        gravest: dict[tuple[str, str], Finding] = {}
         for each in ranked:
-            kept.setdefault((each.material, each.against), each)
-        return tuple(kept.values())
+            gravest.setdefault((each.material, each.against), each)
+        return tuple(gravest.values())
 
     def _rated(self, found: Finding) -> int:
-        """Order interactions by how grave a source rates them: with a diuretic before a pill for pressure."""
+        """Order interactions by rating: with a diuretic before a tablet for blood pressure."""
         if not (found.facts and found.fact.predicate in INTERACTION):
             return 0
         return self.evidences.gravity(found.fact.claim)
 
     def severity(self, fact: Fact) -> str:
-        """Give ``contraindicated`` or ``caution`` for a fact against somebody, by its relation and its sources' grades."""
+        """Return ``contraindicated`` or ``caution``, by the relation and the sources' grades."""
         known = self._severities.get(fact.claim)
         if known is None:
             known = self._severities[fact.claim] = self._graded(fact)
@@ -352,7 +376,7 @@ class Safety:
 
 
 def _with_harm(diets: Iterable[Finding], harms: Iterable[Finding]) -> Iterator[Finding]:
-    """Put the claims of a harm before those of the group that is left out in the same disease."""
+    """Place the claims of a harm before those of the group that is left out in the same disease."""
     known = {harm.against: harm for harm in harms}
     for diet in diets:
         harm = known.get(diet.against)

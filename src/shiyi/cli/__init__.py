@@ -1,70 +1,167 @@
-"""``shiyi``, the command: one module per verb, each over the package that does it."""
+"""``shiyi``, the command line: one module for each group of related commands."""
 
-import argparse
-import json
 import os
 import sys
+from collections.abc import Sequence
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+from typer import Context, Option
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command
+from typing_extensions import override
 
 from shiyi.errors import ConformanceError, OutsideError, SettingError, ShiyiError
-from shiyi.settings import Settings
 
+if TYPE_CHECKING:
+    from shiyi.settings import Settings
+
+
+class Verb(NamedTuple):
+    """A command: its panel in the help, its module in this package, and its line in the help."""
+
+    panel: str
+    module: str
+    help: str
+
+
+ASK, MAKE, CURATE, PUBLISH, SERVE, MEASURE = (
+    "Questions", "Knowledge base", "Curation", "Publishing", "Service", "Models and evaluation"
+)  # fmt: skip
 VERBS = {
-    "build": "make the starter knowledge base from the project's own tables",
-    "ask": "ask one question; get an answer with citations",
-    "chat": "ask question after question, each in the light of those before",
-    "ingest": "read books, texts or tables into passages and candidate claims",
-    "forget": "remove an ingested source and what stood on it alone",
-    "serve": "serve pages, API, SPARQL endpoint and linked data",
-    "mcp": "serve assistants over the Model Context Protocol",
-    "token": "say who may write over HTTP: add, list, revoke",
-    "review": "curate without a browser: queue, show, accept, reject, edit, merge, undo, log",
-    "user": "say who may curate: add, role, password, disable, list",
-    "sync": "carry what curators changed to the tables, and what the tables changed to the base",
-    "query": "run a SPARQL 1.2 query, read-only",
-    "link": "find the concepts a text mentions",
-    "validate": "check the knowledge base, or files, against the shapes",
-    "export": "write the knowledge base in another form",
-    "release": "write a hashed, documented release of everything that may leave",
-    "diff": "say what changed between two releases, claim by claim",
-    "reason": "check the ontology, or recompute importance and inherited cautions",
-    "explain": "say where a claim comes from and how its confidence was made",
-    "evaluate": "measure methods, baselines and ablations on question files",
-    "train": "train the shipped embedding",
-    "index": "write what answers open anew: after an upgrade, or when much was ingested",
-    "backup": "copy the whole base to a new folder, also while it is served",
-    "restore": "check a backup, and make a new base of it",
-    "doctor": "say what is installed and what the knowledge base holds",
-}
+    "ask": Verb(ASK, "ask", "Answer one question with citations."),
+    "chat": Verb(ASK, "ask", "Answer question after question, each in the context of the last."),
+    "check": Verb(ASK, "ask", "Check medicines, supplements and foods against one another."),
+    "frame": Verb(ASK, "ask", "Show how a question is understood."),
+    "audit": Verb(ASK, "query", "Check the sentences of a text against the claims."),
+    "link": Verb(ASK, "query", "Find the concepts that a text mentions."),
+    "query": Verb(ASK, "query", "Run a SPARQL 1.2 query, read-only."),
+    "explain": Verb(ASK, "publish", "Show the sources and the confidence of a claim."),
+    "build": Verb(MAKE, "build", "Build the starter knowledge base from the project's tables."),
+    "ingest": Verb(MAKE, "ingest", "Read books, texts or tables into claims."),
+    "forget": Verb(MAKE, "ingest", "Delete an ingested source and what rests on it alone."),
+    "corpus": Verb(MAKE, "ingest", "Install texts and tables to which evidence points."),
+    "verify": Verb(MAKE, "ingest", "Re-read pointers of evidence; find evidence of claims."),
+    "validate": Verb(MAKE, "build", "Validate the knowledge base, or files, against the shapes."),
+    "reason": Verb(MAKE, "reason", "Check the ontology, or recompute the derived graph."),
+    "index": Verb(MAKE, "build", "Rebuild the indexes, after an upgrade or a large ingest."),
+    "review": Verb(CURATE, "review", "Review claims: queue, show, accept, reject, edit, undo, …"),
+    "sync": Verb(CURATE, "review", "Carry changes between the knowledge base and the tables."),
+    "user": Verb(CURATE, "accounts", "Manage curator accounts."),
+    "export": Verb(PUBLISH, "publish", "Export the knowledge base as RDF or tables."),
+    "release": Verb(PUBLISH, "publish", "Write a hashed, documented release."),
+    "diff": Verb(PUBLISH, "publish", "Compare two releases, claim by claim."),
+    "serve": Verb(SERVE, "serve", "Serve pages, API, SPARQL endpoint and linked data."),
+    "mcp": Verb(SERVE, "serve", "Serve assistants over the Model Context Protocol."),
+    "token": Verb(SERVE, "accounts", "Manage API tokens: add, list, revoke."),
+    "doctor": Verb(SERVE, "operate", "Check the installation and the knowledge base."),
+    "backup": Verb(SERVE, "operate", "Copy the base to a new folder, also while it is served."),
+    "restore": Verb(SERVE, "operate", "Verify a backup and restore it to a new folder."),
+    "undo": Verb(SERVE, "operate", "Take a journal record back, as a new record."),
+    "evaluate": Verb(MEASURE, "evaluate", "Measure methods and baselines on question files."),
+    "train": Verb(MEASURE, "reason", "Train an embedding, or the reader of questions."),
+}  # fmt: skip
 
 
-def main(argv: list[str] | None = None) -> int:
-    """Run one verb; return 0, or 1 for a finding, 2 for bad input, 3 for a fault outside."""
+def command(verb: str) -> TyperCommand | TyperGroup:
+    """Return the command of a verb, importing its module alone.
+
+    >>> command("link").name
+    'link'
+    """
+    part = getattr(import_module(f"shiyi.cli.{VERBS[verb].module}"), verb)
+    app = part if isinstance(part, typer.Typer) else typer.Typer(add_completion=False)
+    if app is not part:
+        app.command(verb)(part)
+    built = get_command(app)
+    if not isinstance(built, TyperCommand | TyperGroup):
+        raise TypeError(f"{verb} is no command")
+    built.name, built.help = verb, VERBS[verb].help
+    return built
+
+
+class LazyGroup(TyperGroup):
+    """All verbs by name and help; the module of one is imported when it is called."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        for name, verb in VERBS.items():
+            self.add_command(TyperCommand(name, help=verb.help, rich_help_panel=verb.panel))
+
+    @override
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        name, _, rest = super().resolve_command(ctx, args)
+        return name, command(str(name)), rest
+
+    @override
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:  # the reader of a pipe went away
+            sys.stderr.close()
+            return 0
+        except KeyboardInterrupt:
+            print("stopped; run the same command again to continue", file=sys.stderr)
+            return 130
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; return 0, or 1 for a finding, 2 for bad input, 3 for an outside fault."""
     # measured: on busy cores a product of one vector waits up to 30 ms for a second BLAS thread
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    arguments = sys.argv[1:] if argv is None else argv
-    args = _parser(arguments).parse_args(arguments)
+    app = typer.Typer(
+        cls=LazyGroup,
+        no_args_is_help=True,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    )
+    app.callback()(shiyi)
+    arguments = None if argv is None else list(argv)
     try:
-        settings = read_settings(args.kb)
-        return int(import_module(f"shiyi.cli.{args.verb}").run(args, settings))
+        status = get_command(app).main(arguments, prog_name="shiyi", standalone_mode=False)
+        return int(status or 0)
+    except typer.Abort:
+        return _fail("stopped at the end of the input", 2)
     except ConformanceError as fault:
         return _fail(fault, 1)
     except OutsideError as fault:
         return _fail(fault, 3)
     except ShiyiError as fault:
         return _fail(fault, 2)
-    except BrokenPipeError:  # the reader of a pipe went away
-        sys.stderr.close()
-        return 0
-    except KeyboardInterrupt:
-        print("stopped; run the same command again to go on", file=sys.stderr)
-        return 130
+    except typer.TyperException as fault:
+        context = getattr(fault, "ctx", None)
+        message = " ".join(fault.format_message().split()) or "Missing command."
+        where = context.command_path if context else "shiyi"
+        return _fail(f"{message} See `{where} --help`.", 2)
 
 
-def read_settings(kb: str | None) -> Settings:
-    """Read ``shiyi.toml`` where ``SHIYI_SETTINGS`` or the working folder has one."""
+def print_version(requested: bool) -> None:
+    """Print the version and exit, where it is requested."""
+    from importlib.metadata import version
+
+    if requested:
+        print(version("shiyi"))
+        raise typer.Exit
+
+
+def shiyi(
+    ctx: Context,
+    kb: Annotated[str | None, Option(metavar="DIR", help="Default: kb/, or SHIYI_KB.")] = None,
+    show_version: Annotated[
+        bool, Option("--version", help="Print the version.", is_eager=True, callback=print_version)
+    ] = False,
+) -> None:
+    """Run Shiyi 食医, an open knowledge platform for medicine-food homology."""
+    del show_version
+    ctx.obj = cache(partial(read_settings, kb))
+
+
+def read_settings(kb: str | None) -> "Settings":
+    """Read ``shiyi.toml``, or the file of ``SHIYI_SETTINGS``, and the environment."""
+    from shiyi.settings import Settings
+
     env = dict(os.environ)
     if kb:
         env["SHIYI_KB"] = kb
@@ -76,27 +173,9 @@ def read_settings(kb: str | None) -> Settings:
         toml = path.read_text(encoding="utf-8") if path.is_file() else ""
     except UnicodeDecodeError as fault:
         raise SettingError(str(path), "is not UTF-8") from fault
-    return Settings.read(toml, env)
+    return Settings.read(toml, env, str(path))
 
 
-def emit(value: Any) -> None:
-    """Print one JSON object for programs."""
-    print(json.dumps(value, ensure_ascii=False, indent=2))
-
-
-def _parser(arguments: list[str]) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="shiyi", description="An open knowledge platform for medicine-food homology 食医."
-    )
-    parser.add_argument("--kb", metavar="DIR", help="the knowledge base (default kb/, or SHIYI_KB)")
-    verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
-    for verb, does in VERBS.items():
-        sub = verbs.add_parser(verb, help=does, description=f"{does[0].upper()}{does[1:]}.")
-        if verb in arguments:  # only the verb at hand is imported
-            import_module(f"shiyi.cli.{verb}").configure(sub)
-    return parser
-
-
-def _fail(fault: ShiyiError, status: int) -> int:
+def _fail(fault: object, status: int) -> int:
     print(f"shiyi: {fault}", file=sys.stderr)
     return status

@@ -1,167 +1,348 @@
-"""``shiyi ask``."""
+"""``shiyi ask`` and ``shiyi chat``."""
 
-import argparse
-import json
 import os
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
-from shiyi.cli import emit
-from shiyi.cli.telling import Printing
+from typer import Argument, Context, Option
+
+from shiyi.cli.terminal import (
+    Json,
+    configured_model,
+    emit,
+    print_table,
+    read_object,
+    settings_of,
+    warn,
+)
 from shiyi.errors import UsageError
-from shiyi.model.profile import Profile
-from shiyi.settings import Settings
+from shiyi.ontology.lexicon import Cues
 
 if TYPE_CHECKING:
-    from shiyi.answering.conversation import Context
+    from shiyi.answering.conversation import Context as Conversation
+    from shiyi.answering.pipeline import Runtime
+    from shiyi.model.answer import Answer, Sentence
+    from shiyi.model.profile import Profile
+    from shiyi.settings import Settings
+    from shiyi.sparql.base.knowledge_base import KnowledgeBase
+
+Language = Annotated[
+    Literal["zh", "en"] | None, Option("--lang", help="Default: that of the question.")
+]
+Method = Annotated[
+    str,
+    Option(
+        metavar="M",
+        help="fused, paths, spot, layers, therapy, chain, neighbourhood; "
+        "none, bm25, transe, rotate, random-paths to compare with.",
+    ),
+]
+ProfileWords = Annotated[
+    list[str] | None,
+    Option(
+        "--profile",
+        metavar="FILE|key=value",
+        help="Who asks: a JSON file, or age=34, pregnant=true, medicines=warfarin; repeatable.",
+    ),
+]
+_ANSWER = "name what `shiyi ask --json` printed"
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Say what ``shiyi ask`` takes."""
-    parser.add_argument("question", metavar="QUESTION", nargs="?")
-    parser.add_argument("--lang", choices=("zh", "en"), help="default: the question's language")
-    parser.add_argument("--method", default="fused", metavar="M",
-                        help="fused (default), paths, spot, layers, therapy, chain, neighbourhood; "
-                             "none, bm25, random-paths to compare with")  # fmt: skip
-    parser.add_argument("--k", type=int, metavar="N", help="how many paths to keep")
-    parser.add_argument("--profile", action="append", default=[], metavar="FILE|key=value",
-                        help="who asks: a JSON file, or age=34 pregnant=true medicines=warfarin")  # fmt: skip
-    parser.add_argument("--after", metavar="FILE", type=Path,
-                        help="what --json printed for the question before: this one follows it")  # fmt: skip
-    parser.add_argument("--replay", metavar="FILE", type=Path,
-                        help="make the answer again that --json printed; say what differs")  # fmt: skip
-    parser.add_argument("--sparql", action="store_true",
-                        help="let the configured model write SPARQL; show it, checked, and its rows")  # fmt: skip
-    parser.add_argument("--json", action="store_true", help="the whole answer as JSON")
-
-
-def run(args: argparse.Namespace, settings: Settings) -> int:
-    """Answer one question, or make an answer again."""
-    if args.replay:
-        if args.question:
-            raise UsageError("--replay takes no question: it is in the file")
-        return _replayed(args, settings)
-    if not args.question:
+def ask(
+    ctx: Context,
+    question: Annotated[str, Argument(metavar="QUESTION")] = "",
+    language: Language = None,
+    method: Method = "fused",
+    k: Annotated[int | None, Option("--k", metavar="N", help="Paths to keep.")] = None,
+    profile: ProfileWords = None,
+    evidence: Annotated[
+        Literal["any", "opened"] | None,
+        Option(help="opened: from works and tables that were opened alone."),
+    ] = None,
+    after: Annotated[
+        Path | None,
+        Option(metavar="FILE", help="The --json output of the question that this follows."),
+    ] = None,
+    replay: Annotated[
+        Path | None, Option(metavar="FILE", help="Repeat a --json output, and show what differs.")
+    ] = None,
+    sparql: Annotated[
+        bool, Option("--sparql", help="Let the configured model write a query; show it, and rows.")
+    ] = False,
+    as_json: Json = False,
+) -> int:
+    """Answer one question; status 1 where a repeated answer differs or no query could be run."""
+    settings = settings_of(ctx)
+    if replay and question:
+        raise UsageError("--replay takes no question: it is in the file")
+    if replay:
+        return _repeat(replay, settings, as_json)
+    if not question:
         raise UsageError("the question is empty; ask something, such as: shiyi ask 枸杞的性味？")
-    if args.sparql:
-        return _in_sparql(args, settings)
-    from shiyi.answering import Runtime
+    if sparql:
+        return _ask_in_sparql(question, language, settings, as_json)
+    from shiyi.answering.conversation import Context as Conversation
     from shiyi.answering.conversation import converse
+    from shiyi.answering.pipeline import AskRequest
     from shiyi.prompts.openai import model_from
-    from shiyi.sparql.knowledge_base import KnowledgeBase
 
-    profile, printing = read_profile(args.profile), None if args.json else Printing()
-    with KnowledgeBase.of(settings) as base:
-        runtime = Runtime.open(base, settings)
+    context = Conversation()
+    if after:
+        earlier = read_object(after, _ANSWER)
+        if "context" not in earlier:
+            raise UsageError(f"{after} holds no context: {_ANSWER}")
+        context = Conversation.from_json(earlier["context"])
+    printer = None if as_json else SentencePrinter()
+    person = read_profile(profile or [])
+    with _opened(settings) as (_, runtime):
         turn = converse(
-            runtime, args.question, _context(args.after), method=args.method, language=args.lang,
-            k=args.k, profile=profile, model=model_from(settings.models, os.environ),
-            listener=printing,
-        )  # fmt: skip
-        answer = turn.answer
-    if printing is None:
-        emit(answer.to_json() | {"context": turn.context.to_json()})
-    else:
-        printing.finish(answer)
-        if answer.citations:
-            print("\n" + "\n".join(
-                f"[{c.number}] {c.subject.label} · {c.predicate.label} · {c.object.label} "
-                f"({c.confidence:.2f}; {', '.join(e.source for e in c.evidence)}) {c.claim}"
-                for c in answer.citations
-            ))  # fmt: skip
+            runtime,
+            AskRequest(question, method, language, k, person, evidence),
+            context,
+            model_from(settings.models, os.environ),
+            printer,
+        )
+    if printer is None:
+        emit(turn.answer.to_json() | {"context": turn.context.to_json()})
+        return 0
+    printer.finish(turn.answer)
+    from shiyi.answering.wording.verbalization import known_words
+    from shiyi.model.claim import EvidenceKind
+
+    if turn.answer.citations:
+        print()
+    for each in turn.answer.citations:
+        known = known_words(turn.answer.language, [EvidenceKind(each.kind)])
+        sources = ", ".join(dict.fromkeys(e.source for e in each.evidence if e.opened))
+        print(
+            f"[{each.number}] {each.subject.label} · {each.predicate.label} · {each.object.label} "
+            f"({known}; {each.confidence:.2f}{sources and '; ' + sources}) {each.claim}"
+        )
     return 0
 
 
-def _in_sparql(args: argparse.Namespace, settings: Settings) -> int:
-    """Print each round, the query that ran and its rows; 1 where none could be run."""
-    from shiyi.answering import Runtime
-    from shiyi.answering.free_query import ask_in_sparql
+def check(
+    ctx: Context,
+    things: Annotated[list[str] | None, Argument(metavar="THING…", help="2 to 20 names.")] = None,
+    language: Language = None,
+    profile: ProfileWords = None,
+    as_json: Json = False,
+) -> int:
+    """Print what is on record of each pair of things; status 1 where a name is not recognised."""
+    from shiyi.answering.sections.cabinet import NONE, check_things
+    from shiyi.linking.normalization import language_of
+
+    names = things or []
+    person = read_profile(profile or [])
+    with _opened(settings_of(ctx)) as (_, runtime):
+        found = check_things(runtime, names, person, language or language_of(" ".join(names)))
+    unknown = [each for each in found.things if not each.meanings]
+    if as_json:
+        emit(found.to_json())
+        return 1 if unknown else 0
+    for thing in unknown:
+        offered = ", ".join(each.label for each in thing.suggestions)
+        warn(f"not recognised: {thing.text}" + (f"; did you mean {offered}?" if offered else ""))
+    for pair in found.pairs:
+        added = " (+)" if pair.adds else ""
+        print(f"{pair.severity.replace('_', ' ')}{added}: {pair.a} × {pair.b}")
+        for reason in pair.reasons if pair.severity != NONE else ():
+            print(f"    {reason.text}\n    {' '.join(reason.claims)}".rstrip())
+    for effect in found.effects:
+        print(f"adds up: {effect.effect}: {', '.join(effect.things)}")
+    for twice in found.duplicates:
+        print(f"twice: {twice.ingredient.label}: {', '.join(twice.things)}")
+    for each in found.conditions:
+        print(f"{each.reason.severity}: {each.reason.text}\n    {' '.join(each.reason.claims)}")
+    return 1 if unknown else 0
+
+
+def frame(
+    ctx: Context,
+    text: Annotated[str, Argument(metavar="TEXT")] = "",
+    context: Annotated[
+        Path | None, Option(metavar="FILE", help="The --json output of the turn before.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Print what a question asks, for whom, and how sure the reader is."""
+    from shiyi.answering.understanding.frames.frame import Frame
+    from shiyi.answering.understanding.frames.reader import open_reader
+
+    before = None
+    if context:
+        before = Frame.from_json(read_object(context, "name what `shiyi frame --json` printed"))
+    found = open_reader(settings_of(ctx)).read(text, before).to_json()
+    if as_json:
+        emit(found)
+        return
+    person = found["patient"]
+    states = (f"{each['label']} ({each['assertion']})" for each in person["states"])
+    rows = [(f"ask: {each['type']}", f"{each['p']:.2f}") for each in found["ask"]]
+    rows += [("polarity", found["polarity"]), ("who", person["who"])]
+    rows += [("age", f"{person['age']:g}")] if person["age"] is not None else []
+    rows += [("state", each) for each in states]
+    for name, value in rows:
+        print(f"{name}: {value}")
+
+
+_CUES: Final = Cues("conversation")
+
+
+def chat(
+    ctx: Context, language: Language = None, method: Method = "fused", profile: ProfileWords = None
+) -> None:
+    """Answer line after line, each in the context of those before; nothing is stored."""
+    from shiyi.answering.conversation import Context as Conversation
+    from shiyi.answering.conversation import converse
+    from shiyi.answering.pipeline import AskRequest
     from shiyi.prompts.openai import model_from
-    from shiyi.sparql.free_query import FreeQuery
-    from shiyi.sparql.knowledge_base import KnowledgeBase
-    from shiyi.sparql.results import ResultFormat
-    from shiyi.sparql.workers import QueryPool
 
-    model = model_from(settings.models, os.environ)
-    if model is None:
-        raise UsageError("no model is configured: name one in models.answer of shiyi.toml")
-    with KnowledgeBase.of(settings) as base, QueryPool(base, settings.query) as pool:
+    settings = settings_of(ctx)
+    context = Conversation(profile=read_profile(profile or []))
+    with _opened(settings) as (_, runtime):
+        model = model_from(settings.models, os.environ)
+        for line in _read_lines():
+            if items := _items_to_forget(line, context):
+                context = context.without(items)
+                _show_profile(context)
+                continue
+            printer = SentencePrinter()
+            try:
+                request = AskRequest(line, method, language)
+                turn = converse(runtime, request, context, model, printer)
+            except UsageError as fault:
+                warn(str(fault))
+                continue
+            context = turn.context
+            printer.finish(turn.answer)
+            print(flush=True)
+            _show_profile(context)
 
-        def answered(query: str, seconds: float) -> bytes:
+
+class SentencePrinter:
+    """Prints each sentence as it passes the check, and at the end the rest of the answer.
+
+    In an emergency nothing is printed before the whole answer, which begins with the warning.
+    """
+
+    def __init__(self) -> None:
+        self._draft: Answer | None = None
+        self._printed = ""
+
+    def drafted(self, answer: "Answer") -> None:
+        """Wait for sentences of a model."""
+        urgent = any(warning.severity == "emergency" for warning in answer.warnings)
+        self._draft = None if urgent else answer
+
+    def written(self, sentence: "Sentence") -> None:
+        """Print a sentence with its marks."""
+        from shiyi.answering.generation.rewriter import marked
+
+        if self._draft is None:
+            return
+        gap = " " if self._printed and self._draft.language != "zh" else ""
+        piece = gap + marked(sentence, self._draft)
+        self._printed += piece
+        print(piece, end="", flush=True)
+
+    def finish(self, answer: "Answer") -> None:
+        """Print the rest; where the model failed midway, the composed answer that replaces it."""
+        if answer.text.startswith(self._printed):
+            print(answer.text.removeprefix(self._printed))
+        else:
+            print(f"\n\n{answer.text}")
+
+
+def read_profile(words: list[str]) -> "Profile":
+    """Parse ``key=value`` words, or one JSON file."""
+    from shiyi.model.profile import Profile
+
+    if len(words) == 1 and "=" not in words[0]:
+        return Profile.from_json(read_object(Path(words[0]), "a profile has keys such as age"))
+    return Profile.from_pairs([pair for word in words for pair in word.split()])
+
+
+@contextmanager
+def _opened(settings: "Settings") -> "Iterator[tuple[KnowledgeBase, Runtime]]":
+    from shiyi.answering.pipeline import Runtime
+    from shiyi.sparql.base.knowledge_base import KnowledgeBase
+
+    with KnowledgeBase.of(settings) as base:
+        yield base, Runtime.open(base, settings)
+
+
+def _ask_in_sparql(question: str, language: str | None, settings: "Settings", as_json: bool) -> int:
+    """Print each round, the query that ran and its rows; 1 where none could be run."""
+    from shiyi.answering.generation.text_to_sparql import ask_in_sparql
+    from shiyi.sparql.queries.requests import FreeQuery
+    from shiyi.sparql.queries.results import ResultFormat
+    from shiyi.sparql.sandbox.pool import QueryPool
+
+    model = configured_model(settings)
+    with _opened(settings) as (base, runtime), QueryPool(base, settings.query) as pool:
+
+        def run(query: str, seconds: float) -> bytes:
             return pool.query(FreeQuery(query, ResultFormat.of("json"), seconds)).body
 
-        runtime = Runtime.open(base, settings)
-        written = ask_in_sparql(runtime, args.question, model, answered, args.lang)
-    if args.json:
-        emit(written.to_json())
-        return 0 if written.answered else 1
-    for number, each in enumerate(written.rounds, 1):
+        result = ask_in_sparql(runtime, question, model, run, language)
+    if as_json:
+        emit(result.to_json())
+        return 0 if result.answered else 1
+    for number, each in enumerate(result.rounds, 1):
         print(f"# {number}. {model.name}\n{each.written}")
         print(f"# -> {each.fault or 'ran'}\n")
-    if written.answered:
-        print(f"# as run: {written.explanation}\n{written.query}\n")
-        print("\t".join(written.columns))
-        for row in written.rows:
-            print("\t".join(cell.replace("\t", " ").replace("\n", " ") for cell in row))
-    return 0 if written.answered else 1
+    if not result.answered:
+        return 1
+    print(f"# as run: {result.explanation}\n{result.query}\n")
+    if not sys.stdout.isatty():
+        print("\t".join(result.columns))
+    print_table(result.columns, result.rows)
+    return 0
 
 
-def _context(path: Path | None) -> "Context":
-    """Read the context that an earlier answer gave; an empty one where there was none."""
-    from shiyi.answering.conversation import Context
+def _repeat(path: Path, settings: "Settings", as_json: bool) -> int:
+    """Print the answer of today; return 1 where it differs."""
+    from shiyi.answering.pipeline import replay
 
-    if path is None:
-        return Context()
-    try:
-        said = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as fault:
-        raise UsageError(f"the earlier answer {path} cannot be read: {fault.strerror}") from fault
-    except (ValueError, RecursionError) as fault:
-        raise UsageError(f"the earlier answer {path} is not JSON: {fault}") from fault
-    if not isinstance(said, dict) or "context" not in said:
-        raise UsageError(f"{path} holds no context: write it with shiyi ask … --json > {path}")
-    return Context.from_json(said["context"])
-
-
-def _replayed(args: argparse.Namespace, settings: Settings) -> int:
-    """Print the answer as it is made now; 1 where it is another one."""
-    from shiyi.answering import Runtime
-    from shiyi.answering.replay import replay
-    from shiyi.sparql.knowledge_base import KnowledgeBase
-
-    said = _read_object(args.replay)
-    with KnowledgeBase.of(settings) as base:
-        again = replay(Runtime.open(base, settings), said)
-    if args.json:
-        emit(again.to_json())
+    earlier = read_object(path, _ANSWER)
+    with _opened(settings) as (_, runtime):
+        repeated = replay(runtime, earlier)
+    if as_json:
+        emit(repeated.to_json())
     else:
-        print(again.answer.text)
-        told = "\n".join(f"differs: {each}" for each in again.differences)
-        print(f"\n{told or 'the same answer'}")
-    return 1 if again.differences else 0
+        print(repeated.answer.text)
+        lines = "\n".join(f"differs: {each}" for each in repeated.differences)
+        print(f"\n{lines or 'the same answer'}")
+    return 1 if repeated.differences else 0
 
 
-def _read_object(path: Path) -> Mapping[str, Any]:
-    try:
-        said = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as fault:
-        raise UsageError(f"{path} cannot be read: {fault.strerror}") from fault
-    except (ValueError, RecursionError) as fault:
-        raise UsageError(f"{path} is not JSON: {fault}") from fault
-    if not isinstance(said, dict):
-        raise UsageError(f"{path} holds no answer: give it what `shiyi ask --json` printed")
-    return said
+def _show_profile(context: "Conversation") -> None:
+    """Show on standard error what is remembered of the asker, and how to have it forgotten."""
+    if items := [f"{key} {value}" for key, value in context.profile.entries()]:
+        warn(f"remembered for this chat: {'; '.join(items)} (forget WORD / 忘掉…)")
 
 
-def read_profile(words: list[str]) -> Profile:
-    """Read ``key=value`` words, or one JSON file."""
-    if len(words) == 1 and "=" not in words[0]:
-        path = Path(words[0])
-        try:
-            return Profile.from_json(json.loads(path.read_text(encoding="utf-8")))
-        except OSError as fault:
-            raise UsageError(f"profile file {path} cannot be read: {fault.strerror}") from fault
-        except (ValueError, RecursionError) as fault:
-            raise UsageError(f"profile file {path} is not a JSON object: {fault}") from fault
-    return Profile.from_pairs([pair for word in words for pair in word.split()])
+def _items_to_forget(line: str, context: "Conversation") -> frozenset[tuple[str, str]]:
+    """Return the remembered items that a line names: by a word, or all."""
+    match = _CUES["forget"].fullmatch(line.strip())
+    if match is None:
+        return frozenset()
+    word, items = (match[1] or match[2]).strip().lower(), context.profile.entries()
+    every = _CUES["everything"].fullmatch(word) is not None
+    return frozenset(p for p in items if every or word in (p[0].lower(), p[1].lower()))
+
+
+def _read_lines() -> Iterator[str]:
+    """Yield typed lines, until the end of input or a word of leaving."""
+    while True:
+        if sys.stdin.isatty():
+            print("? ", end="", file=sys.stderr, flush=True)
+        line = sys.stdin.readline()
+        if not line or _CUES["leave"].fullmatch(line.strip().lower()):
+            return
+        if line.strip():
+            yield line.strip()

@@ -1,102 +1,173 @@
 """``shiyi evaluate``."""
 
-import argparse
 import json
-import sys
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Annotated
 
-from shiyi.settings import Settings
+from typer import Argument, Context, Option
+
+from shiyi.cli.terminal import Json, ProgressBar, settings_of
+from shiyi.errors import UsageError
 
 if TYPE_CHECKING:
     from shiyi.evaluation.bench import Request
-    from shiyi.evaluation.results import Report
-    from shiyi.sparql.knowledge_base import KnowledgeBase
+    from shiyi.evaluation.report import Report
+    from shiyi.settings import Settings
+    from shiyi.sparql.base.knowledge_base import KnowledgeBase
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Say what ``shiyi evaluate`` takes."""
-    parser.add_argument("task", metavar="TASK",
-                        help="mcq, truefalse, recommend, syndrome, linking, extraction, confidence, retrieval, safety or dialogue; kit (sheets for human raters) or agreement (what they say)")  # fmt: skip
-    parser.add_argument("file", metavar="FILE", nargs="?", default="",
-                        help="a question file, or source:NAME for questions made from a source")  # fmt: skip
-    parser.add_argument("--generated", action="store_true",
-                        help="safety, mcq, retrieval, recommend: questions made from the base's claims (--limit N of them)")  # fmt: skip
-    parser.add_argument("--keep", type=Path, metavar="DIR",
-                        help="keep the run of each method here, and go on after those that are kept")  # fmt: skip
-    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes that measure")
-    parser.add_argument("--train", action="append", default=[], metavar="FILE", type=Path,
-                        help="may be learnt from, for this run alone")  # fmt: skip
-    parser.add_argument("--known", action="append", default=[], metavar="FILE", type=Path,
-                        help="confidence: facts to leave out of ranked tails, never learnt from")  # fmt: skip
-    parser.add_argument("--method", action="append", default=[], metavar="M", help="default fused, or the one that --ablate changes; several are compared")  # fmt: skip
-    parser.add_argument("--ablate", action="append", default=[], metavar="A", help="switch a part off")  # fmt: skip
-    parser.add_argument("--sweep", metavar="NAME=V,V…",
-                        help="measure at each value: k, damping, hops, rounds, beam, delta, threshold, chunk, …")  # fmt: skip
-    parser.add_argument("--without-source", action="append", default=[], metavar="NAME",
-                        help="withhold what stands on this source alone (source:NAME does so)")  # fmt: skip
-    parser.add_argument("--holdout", type=float, default=0.0, metavar="SHARE",
-                        help="ask this share of FILE and learn from the rest")  # fmt: skip
-    parser.add_argument("--limit", type=int, metavar="N")
-    parser.add_argument("--seed", type=int, default=0, metavar="S")
-    parser.add_argument("--k", type=int, default=None, metavar="N", help="paths kept")
-    parser.add_argument("--damping", type=float, default=None, metavar="D", help="of PageRank")
-    parser.add_argument("--hops", type=int, default=2, metavar="N")
-    parser.add_argument("--scorer", default="specific", help="specific, or mean_entities (Yaoshi-RAG)")  # fmt: skip
-    parser.add_argument("--with-model", action="store_true",
-                        help="let the model of models.answer read what each method retrieves")  # fmt: skip
-    parser.add_argument("--limit-seconds", type=float, default=900.0, metavar="S",
-                        help="confidence: of training")  # fmt: skip
-    parser.add_argument("-o", "--output", type=Path, metavar="PATH",
-                        help="kit: folder to write; agreement: table of all ratings")  # fmt: skip
-    parser.add_argument("--raters", type=int, default=2, metavar="N", help="kit: sheets to write")
-    parser.add_argument("--sheet", action="append", default=[], metavar="CSV", type=Path,
-                        help="agreement: filled sheets; default: those in the folder")  # fmt: skip
-    parser.add_argument("--json", action="store_true", help="one JSON object a line and method")
-
-
-def run(args: argparse.Namespace, settings: Settings) -> int:
-    """Measure, and print a table or JSON."""
-    from shiyi.errors import UsageError
-    from shiyi.evaluation.apart import evaluate_apart
+def evaluate(
+    ctx: Context,
+    task: Annotated[
+        str,
+        Argument(
+            help="mcq, truefalse, recommend, syndrome, linking, extraction, confidence, retrieval, "
+            "safety, dialogue, sentences, frames or reading; kit (rating sheets) or agreement "
+            "(of ratings)."
+        ),
+    ],
+    file: Annotated[
+        str, Argument(help="A question file, or source:NAME for questions made from a source.")
+    ] = "",
+    generated: Annotated[
+        bool,
+        Option(
+            "--generated", help="safety, mcq, retrieval, recommend: questions made from claims."
+        ),
+    ] = False,
+    keep: Annotated[
+        Path | None,
+        Option(metavar="DIR", help="Keep the run of each method here, and continue there."),
+    ] = None,
+    jobs: Annotated[int, Option(metavar="N", help="Processes that measure.")] = 1,
+    train: Annotated[
+        list[Path] | None, Option(metavar="FILE", help="May be learnt from, for this run alone.")
+    ] = None,
+    known: Annotated[
+        list[Path] | None,
+        Option(
+            metavar="FILE",
+            help="confidence: facts to leave out of ranked tails, never learnt from.",
+        ),
+    ] = None,
+    method: Annotated[
+        list[str] | None,
+        Option(metavar="M", help="Default fused, or the one that --ablate changes; repeatable."),
+    ] = None,
+    ablate: Annotated[list[str] | None, Option(metavar="A", help="Switch a part off.")] = None,
+    sweep: Annotated[
+        str | None,
+        Option(
+            metavar="NAME=V,V…",
+            help="Measure at each value: k, damping, hops, rounds, beam, delta, threshold, …",
+        ),
+    ] = None,
+    without_source: Annotated[
+        list[str] | None,
+        Option(
+            metavar="NAME",
+            help="Withhold what rests on this source alone (source:NAME does so too).",
+        ),
+    ] = None,
+    holdout: Annotated[
+        float, Option(metavar="SHARE", help="Ask this share, learn from the rest.")
+    ] = 0.0,
+    limit: Annotated[int | None, Option(metavar="N", help="First N questions.")] = None,
+    seed: Annotated[int, Option(metavar="S", help="Of random choices.")] = 0,
+    k: Annotated[int | None, Option("--k", metavar="N", help="Paths to keep.")] = None,
+    damping: Annotated[float | None, Option(metavar="D", help="Of PageRank.")] = None,
+    hops: Annotated[int, Option(metavar="N", help="Of a path, at most.")] = 2,
+    scorer: Annotated[str, Option(help="specific, or mean_entities (Yaoshi-RAG).")] = "specific",
+    with_model: Annotated[
+        bool,
+        Option(
+            "--with-model", help="Let the model of models.answer read what each method retrieves."
+        ),
+    ] = False,
+    limit_seconds: Annotated[float, Option(metavar="S", help="confidence: of training.")] = 900.0,
+    corpus: Annotated[
+        Path | None, Option(metavar="PATH", help="reading: the collection of old books.")
+    ] = None,
+    output: Annotated[
+        Path | None,
+        Option(
+            "--output",
+            "-o",
+            metavar="PATH",
+            help="kit: folder to write; agreement: table of all ratings.",
+        ),
+    ] = None,
+    raters: Annotated[int, Option(metavar="N", help="kit: sheets to write.")] = 2,
+    sheet: Annotated[
+        list[Path] | None,
+        Option(metavar="CSV", help="agreement: filled sheets; default: those in the folder."),
+    ] = None,
+    as_json: Json = False,
+) -> int:
+    """Measure, and print a table, or one JSON object a line and method."""
+    from shiyi.evaluation.ablations import Sweep, usual_method
     from shiyi.evaluation.bench import Request
-    from shiyi.evaluation.held_warnings import FROM_CLAIMS
-    from shiyi.evaluation.runner import swept
-    from shiyi.evaluation.switches import Sweep, usual_method
-    from shiyi.sparql.knowledge_base import KnowledgeBase
+    from shiyi.evaluation.questions.safety import FROM_CLAIMS
+    from shiyi.evaluation.raters import read_kit
+    from shiyi.evaluation.runner import evaluate_apart, swept
+    from shiyi.evaluation.tasks.frames import measure_frames
+    from shiyi.evaluation.tasks.reading import measure_reading
+    from shiyi.evaluation.tasks.sentences import measure_sentences
+    from shiyi.sparql.base.knowledge_base import KnowledgeBase
 
-    if args.generated:
-        args.file = FROM_CLAIMS
-    if not args.file:
-        raise UsageError("name a question file, or give --generated")
-    without = tuple(args.without_source)
-    if args.file.startswith("source:") and not without:
-        without = (args.file.removeprefix("source:"),)
-    ablate = _words(args.ablate)
-    sweep = Sweep.read(args.sweep) if args.sweep else None
+    file = FROM_CLAIMS if generated else file
+    if not file:
+        raise UsageError("name a question file, or use --generated")
+    if task == "agreement":
+        report, ratings = read_kit(Path(file), sheet or [], seed)
+        if output is not None:
+            output.write_text(ratings, "utf-8")
+        return _print(report, as_json)
+    settings = settings_of(ctx)
+    if task == "frames":
+        return _print(measure_frames(Path(file), settings), as_json)
+    if task == "reading":
+        return _print(measure_reading(Path(file), corpus), as_json)
+    without = tuple(without_source or ())
+    if file.startswith("source:") and not without:
+        without = (file.removeprefix("source:"),)
+    switches = _words(ablate)
     request = Request(
-        args.task, args.file, tuple(args.train), _words(args.method) or (usual_method(ablate),),
-        ablate, without, args.limit, args.seed, args.k or settings.paths.top_k,
-        args.damping if args.damping is not None else settings.pagerank.damping, args.hops,
-        args.scorer, args.holdout, args.limit_seconds,
-        with_model=args.with_model, known=tuple(args.known),
-    )  # fmt: skip
-    bar = Bar(sys.stderr)
-    if args.task == "agreement":
-        return _agreement(args)
-    if args.task == "kit":
-        return _kit(args, settings, request, bar)
-    with KnowledgeBase.of(settings) as base:
+        task,
+        file,
+        tuple(train or ()),
+        _words(method) or (usual_method(switches),),
+        switches,
+        without,
+        limit,
+        seed,
+        k or settings.paths.top_k,
+        damping if damping is not None else settings.pagerank.damping,
+        hops,
+        scorer,
+        holdout,
+        limit_seconds,
+        with_model=with_model,
+        known=tuple(known or ()),
+    )
+    values = Sweep.read(sweep) if sweep else None
+    with ProgressBar() as bar, KnowledgeBase.of(settings) as base:
+        if task == "kit":
+            return _write_kit(base, settings, request, bar, output, raters, as_json)
         report = (
-            _extraction(base, settings, request, bar) if args.task == "extraction"
-            else swept(base, settings, request, sweep, bar.show) if sweep
-            else evaluate_apart(base, settings, request, args.keep, args.jobs, bar.show)
-        )  # fmt: skip
-    bar.clear()
-    return _shown(report, args.json)
+            _measure_extraction(base, settings, request, bar)
+            if task == "extraction"
+            else measure_sentences(Path(file), base.store, base.release, bar.show)
+            if task == "sentences"
+            else swept(base, settings, request, values, bar.show)
+            if values
+            else evaluate_apart(base, settings, request, keep, jobs, bar.show)
+        )
+    return _print(report, as_json)
 
 
-def _shown(report: "Report", as_json: bool) -> int:
+def _print(report: "Report", as_json: bool) -> int:
     if as_json:
         for each in report.to_json():
             print(json.dumps(each, ensure_ascii=False))
@@ -107,83 +178,64 @@ def _shown(report: "Report", as_json: bool) -> int:
     return 0
 
 
-def _kit(args: argparse.Namespace, settings: Settings, request: "Request", bar: "Bar") -> int:
-    from shiyi.errors import UsageError
+def _write_kit(
+    base: "KnowledgeBase",
+    settings: "Settings",
+    request: "Request",
+    bar: ProgressBar,
+    output: Path | None,
+    raters: int,
+    as_json: bool,
+) -> int:
     from shiyi.evaluation.bench import Bench
-    from shiyi.evaluation.people import make_kit
-    from shiyi.sparql.knowledge_base import KnowledgeBase
+    from shiyi.evaluation.raters import make_kit
 
-    if args.output is None:
-        raise UsageError("say with -o DIR where the sheets go")
-    with KnowledgeBase.of(settings) as base:
-        bench = Bench(base, settings, request)
-        made = make_kit(bench, request, args.output, args.raters, bar.show)
+    if output is None:
+        raise UsageError("name with -o DIR the folder for the sheets")
+    kit = make_kit(Bench(base, settings, request), request, output, raters, bar.show)
     bar.clear()
-    if args.json:
-        said = {"folder": str(made.folder), "items": made.items, "sheets": made.sheets,
-                "skipped": made.skips.to_json()}  # fmt: skip
-        print(json.dumps(said, ensure_ascii=False))
+    if as_json:
+        values = {
+            "folder": str(kit.folder),
+            "items": kit.items,
+            "sheets": kit.sheets,
+            "skipped": kit.skips.to_json(),
+        }
+        print(json.dumps(values, ensure_ascii=False))
         return 0
-    print(f"{made.folder}: {made.items:,} answers, {made.sheets} sheets and pages; key.json is not for raters")  # fmt: skip
-    for reason, count in sorted(made.skips.counts.items()):
-        print(f"left out: {count:,} {reason} (first: {made.skips.first[reason]})")
+    print(
+        f"{kit.folder}: {kit.items:,} answers, {kit.sheets} sheets and pages; "
+        "key.json is not for raters"
+    )
+    for reason, count in sorted(kit.skips.counts.items()):
+        print(f"left out: {count:,} {reason} (first: {kit.skips.first[reason]})")
     return 0
 
 
-def _agreement(args: argparse.Namespace) -> int:
-    from shiyi.evaluation.people import read_kit
-
-    report, ratings = read_kit(Path(args.file), args.sheet, args.seed)
-    if args.output is not None:
-        args.output.write_text(ratings, "utf-8")
-    return _shown(report, args.json)
-
-
-def _extraction(
-    base: "KnowledgeBase", settings: Settings, request: "Request", bar: "Bar"
+def _measure_extraction(
+    base: "KnowledgeBase", settings: "Settings", request: "Request", bar: ProgressBar
 ) -> "Report":
-    """Measure the extractors of ``shiyi ingest``; a model's replies are kept in the base's folder."""
-    from dataclasses import replace
-
-    from shiyi.cli.extracting import EXTRACTORS, Extracting
-    from shiyi.evaluation.extraction import measure_extraction
-    from shiyi.ingest.datasets import Dataset
+    """Measure the extractors of ``shiyi ingest``; a model's replies are stored with the base."""
+    from shiyi.evaluation.tasks.extraction import measure_extraction
+    from shiyi.ingest.datasets.dataset import Dataset
     from shiyi.ingest.gate import Gate
+    from shiyi.ingest.sources import EXTRACTORS, ExtractorFactory
     from shiyi.linking.labels import LabelIndex
     from shiyi.model.claim import Source, Tier
 
     index = LabelIndex.from_store(base.store, base.release)
-    gate, held = Gate(index), Dataset("held", "1", Source("held", "评测", "held", Tier.CLASSIC))
-    made = {name: Extracting(name, index, gate, settings, base.path) for name in EXTRACTORS}
-    makers = {name: lambda each=each: each.extractor(held) for name, each in made.items()}
+    gate = Gate(index)
+    questions = Dataset("held", "1", Source("held", "评测", "held", Tier.CLASSIC))
+    ways = {name: ExtractorFactory(name, index, gate, settings, base.path) for name in EXTRACTORS}
+    makers = {name: lambda each=each: each.extractor(questions) for name, each in ways.items()}
     chosen = request if request.methods != ("fused",) else replace(request, methods=("rules",))
     try:
         return measure_extraction(index, base.release, chosen, makers, bar.show)
     finally:
-        for each in made.values():
+        for each in ways.values():
             each.close()
 
 
-def _words(given: list[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(w for each in given for w in each.split(",") if w))
-
-
-class Bar:
-    """A progress bar on a terminal, nothing elsewhere."""
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream, self._live, self._shown = stream, stream.isatty(), ""
-
-    def show(self, method: str, done: int, of: int) -> None:
-        """Draw how far a method is."""
-        if not self._live or (done % max(1, of // 100) and done != of):
-            return
-        filled = 30 * done // of
-        self._shown = f"\r{method:<14} [{'#' * filled}{'.' * (30 - filled)}] {done:,}/{of:,}"
-        self._stream.write(self._shown)
-        self._stream.flush()
-
-    def clear(self) -> None:
-        """Wipe the bar."""
-        if self._shown:
-            self._stream.write("\r" + " " * len(self._shown) + "\r")
+def _words(values: list[str] | None) -> tuple[str, ...]:
+    """Return the words of a repeatable option, each of which may hold several after commas."""
+    return tuple(dict.fromkeys(w for each in values or () for w in each.split(",") if w))

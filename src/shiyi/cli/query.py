@@ -1,49 +1,201 @@
-"""``shiyi query``."""
+"""``shiyi query``, ``shiyi audit`` and ``shiyi link``."""
 
-import argparse
+import json
 import sys
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from typer import Argument, Context, Option
+
+from shiyi.cli.terminal import (
+    Json,
+    configured_model,
+    emit,
+    print_table,
+    read_text,
+    settings_of,
+    warn,
+)
 from shiyi.errors import UsageError
-from shiyi.settings import Settings
 
-FORMATS = ("json", "xml", "csv", "tsv", "ttl", "nt", "nq", "trig", "rdf")
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Say what ``shiyi query`` takes."""
-    parser.add_argument("file", metavar="FILE", help="a file with one SPARQL query, or - for stdin")
-    parser.add_argument("--format", choices=FORMATS, help="default: tsv for rows, ttl for graphs")
-    parser.add_argument("--timeout", type=float, metavar="S", help="seconds, up to the cap")
+if TYPE_CHECKING:
+    from shiyi.linking.linker import Linker
+    from shiyi.model.mention import Mention
+    from shiyi.settings import Settings
 
 
-def read_text(name: str) -> str:
-    """Read a file, or standard input for ``-``; complain by name."""
-    try:
-        data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
-        return data.decode("utf-8")
-    except OSError as fault:
-        raise UsageError(f"{name} cannot be read: {fault.strerror}") from fault
-    except UnicodeDecodeError as fault:
-        raise UsageError(f"{name} is not UTF-8 text: save it as UTF-8") from fault
+def query(
+    ctx: Context,
+    file: Annotated[str, Argument(help="A file with one SPARQL query, or - for stdin.")],
+    form: Annotated[
+        Literal["json", "xml", "csv", "tsv", "ttl", "nt", "nq", "trig", "rdf"] | None,
+        Option("--format", help="Default: tsv for rows, ttl for graphs."),
+    ] = None,
+    timeout: Annotated[float | None, Option(metavar="S", help="Seconds, up to the cap.")] = None,
+) -> None:
+    """Run the query in a confined worker and print its result."""
+    from shiyi.sparql.base.knowledge_base import KnowledgeBase
+    from shiyi.sparql.queries.requests import FreeQuery
+    from shiyi.sparql.queries.results import ResultFormat
+    from shiyi.sparql.sandbox.pool import pool_of
 
-
-def run(args: argparse.Namespace, settings: Settings) -> int:
-    """Run the query in a contained worker and print its result."""
-    from shiyi.sparql.free_query import FreeQuery
-    from shiyi.sparql.knowledge_base import KnowledgeBase
-    from shiyi.sparql.results import ResultFormat
-    from shiyi.sparql.workers import pool_of
-
-    text = read_text(args.file)
-    accepted = ResultFormat.of(args.format) if args.format else ResultFormat("tsv", "ttl")
+    settings, text = settings_of(ctx), read_text(file)
+    accepted = ResultFormat.of(form) if form else ResultFormat("tsv", "ttl")
     with KnowledgeBase.of(settings) as base, pool_of(base, settings.query) as pool:
-        # who may read the folder may read all of it
-        result = pool.stream(FreeQuery(text, accepted, args.timeout, whole=True))
+        # a reader of the folder may read all of it
+        result = pool.stream(FreeQuery(text, accepted, timeout, whole=True))
     last = b""
     with result.body as body:
         for last in body.parts():
             sys.stdout.buffer.write(last)
     if not last.endswith(b"\n"):
         sys.stdout.buffer.write(b"\n")
+
+
+def audit(
+    ctx: Context,
+    file: Annotated[str, Argument(metavar="FILE|-", help="A text, or - for standard input.")],
+    language: Annotated[
+        Literal["zh", "en"] | None, Option("--lang", help="Of labels; default: the text's.")
+    ] = None,
+    as_json: Json = False,
+) -> int:
+    """Print a verdict on each sentence; status 1 where one is dangerous or contradicted."""
+    from shiyi.answering.generation.audit import CONTRADICTED, DANGEROUS, Auditor, count_verdicts
+    from shiyi.answering.generation.premises import Premises
+    from shiyi.answering.runtime import Runtime
+    from shiyi.sparql.base.knowledge_base import KnowledgeBase
+
+    settings, text = settings_of(ctx), read_text(file)
+    with KnowledgeBase.of(settings) as base:
+        runtime = Runtime.open(base, settings)
+        auditor = Auditor(runtime.facts, runtime.evidences, runtime.linker, Premises(runtime.store))
+        sentences = auditor.audit(text, language or "")
+    counts = count_verdicts(sentences)
+    if as_json:
+        emit({"sentences": [each.to_json() for each in sentences], "counts": counts})
+    else:
+        for each in sentences:
+            print(f"{each.verdict.replace('_', ' ')}: {each.text}")
+            print("".join(f"    {reason}\n" for reason in each.reasons), end="")
+            for c in each.claims:
+                print(f"    {c.subject.label} · {c.predicate.label} · {c.object.label}  {c.claim}")
+        print(", ".join(f"{n} {verdict.replace('_', ' ')}" for verdict, n in counts.items()))
+    return 1 if counts[DANGEROUS] or counts[CONTRADICTED] else 0
+
+
+def link(
+    ctx: Context,
+    text: Annotated[str, Argument(metavar="TEXT|-", help="A text, or - for standard input.")] = "",
+    passages: Annotated[
+        str,
+        Option(
+            metavar="FILE|SOURCE",
+            help='Link many: JSON Lines of {"id", "text"}, or an ingested source.',
+        ),
+    ] = "",
+    out: Annotated[
+        Path | None, Option(metavar="FILE", help="With --passages: written, or continued, here.")
+    ] = None,
+    workers: Annotated[int, Option(metavar="N", help="Processes.")] = 1,
+    pick: Annotated[bool, Option("--pick", help="Let the model choose candidates.")] = False,
+    kind: Annotated[
+        str, Option(metavar="CLASS", help="With --pick: the class to prefer, such as Syndrome.")
+    ] = "",
+    as_json: Json = False,
+    sssom: Annotated[bool, Option("--sssom", help="Print SSSOM rows.")] = False,
+) -> int:
+    """Print the mentions of a text and their concepts; status 1 where there is none."""
+    from shiyi.linking.linker import write_mentions
+
+    settings = settings_of(ctx)
+    if as_json and sssom:
+        raise UsageError("choose one of --json and --sssom")
+    if passages:
+        if pick:
+            raise UsageError("--pick is for one TEXT, not for --passages")
+        if out is None:
+            raise UsageError("--passages needs --out, the file for the mentions")
+        return _link_passages(passages, out, workers, settings)
+    if not text:
+        raise UsageError("name a TEXT, - for standard input, or --passages")
+    text = read_text("-") if text == "-" else text
+    linker = open_linker(settings)
+    mentions, notices = _pick(text, linker, settings, kind) if pick else (linker.link(text), ())
+    for notice in notices:
+        warn(notice)
+    if as_json:
+        values: dict[str, Any] = {"mentions": [each.to_json() for each in mentions]}
+        emit(values | {"notices": list(notices)} if pick else values)
+    elif sssom:
+        write_mentions(mentions, sys.stdout)
+    else:
+        print_table(("mention", "concept", "score"), map(_row, mentions))
+    if not mentions:
+        warn("no mention found")
+    return 0 if mentions else 1
+
+
+def _row(mention: "Mention") -> tuple[str, str, str]:
+    concept = f"{mention.label_zh} / {mention.label_en}  {mention.cui or 'no CUI'}"
+    negated = "  negated" if mention.negated else ""
+    return mention.text, concept if mention.iri else "—", f"{mention.score:.2f}{negated}"
+
+
+def _pick(
+    text: str, linker: "Linker", settings: "Settings", kind: str
+) -> "tuple[tuple[Mention, ...], tuple[str, ...]]":
+    from shiyi.linking.labels import KINDS
+    from shiyi.linking.reranking import pick
+
+    if kind and kind not in KINDS:
+        raise UsageError(f"there is no class {kind}; there are {', '.join(KINDS)}")
+    result = pick(text, linker, configured_model(settings), settings.linking.pick_from, kind)
+    return result.mentions, result.notices
+
+
+def _link_passages(name: str, out: Path, workers: int, settings: "Settings") -> int:
+    from shiyi.linking.linker import link_passages
+
+    source = Path(name)
+    if not source.is_file():
+        source = out.with_name(out.name + ".passages")
+        _write_passages(name, source, settings)
+    count = link_passages(source, out, partial(open_linker, settings), workers)
+    print(f"{count:,} passages linked now; {out} has all that are done")
     return 0
+
+
+def open_linker(settings: "Settings") -> "Linker":
+    """Open the linker of a knowledge base, once in each process."""
+    from shiyi.linking.linker import Linker
+    from shiyi.sparql.base.knowledge_base import KnowledgeBase
+
+    with KnowledgeBase.of(settings) as base:
+        return Linker.open(base.folder, base.store, base.release, settings.linking)
+
+
+def _write_passages(name: str, path: Path, settings: "Settings") -> None:
+    """Write the passages of a source, in the order of their names, for linking."""
+    from shiyi.model.rdf import NamedNode, text
+    from shiyi.ontology.terms import RDF, SHIYI
+    from shiyi.sparql.base.knowledge_base import KnowledgeBase
+
+    with KnowledgeBase.of(settings) as base:
+        store = base.store
+        passages = {
+            text(quad.subject)
+            for quad in store.match(None, RDF.type, SHIYI.Passage)
+            if f"/source/{name}@" in str(quad.graph_name)
+        }
+        if not passages:
+            raise UsageError(f"{name} is no file, and no source of this base that has passages")
+        partial_file = path.with_name(path.name + ".part")
+        with partial_file.open("w", encoding="utf-8") as out:
+            for iri in sorted(passages):
+                value = next(iter(store.match(NamedNode(iri), RDF.value)), None)
+                if value is not None:
+                    row = {"id": iri, "text": text(value.object)}
+                    out.write(json.dumps(row, ensure_ascii=False) + "\n")
+        partial_file.replace(path)

@@ -1,138 +1,182 @@
-"""``shiyi reason``."""
+"""``shiyi reason`` and ``shiyi train``."""
 
-import argparse
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from shiyi.cli import emit
+from typer import Argument, Context, Option
+
+from shiyi.cli.terminal import Json, emit, settings_of
 from shiyi.errors import IndexMismatchError
-from shiyi.settings import Settings
 
 if TYPE_CHECKING:
     from shiyi.model.rdf import Quad
-    from shiyi.reasoning.embedding import Model
-    from shiyi.reasoning.projection import Projection
-    from shiyi.sparql.knowledge_base import KnowledgeBase
-
-WHAT = ("owl", "confidence", "complete", "pagerank", "derived", "entailed", "all")
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Say what ``shiyi reason`` takes."""
-    parser.add_argument(
-        "what", choices=WHAT,
-        help="owl: consistency; confidence: its parts; complete: predictions; pagerank: importance; "
-        "derived: cautions and importance; entailed: what OWL RL lets follow",
-    )  # fmt: skip
-    parser.add_argument("--seed", type=int, default=0, metavar="S")
-    parser.add_argument(
-        "--held-out", action="store_true", help="complete: measure on hidden claims"
-    )
-    parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
+    from shiyi.reasoning.adjacency import Projection
+    from shiyi.reasoning.embeddings.model import Model
+    from shiyi.settings import Settings
+    from shiyi.sparql.base.knowledge_base import KnowledgeBase
 
 
-def run(args: argparse.Namespace, settings: Settings) -> int:
+def reason(
+    ctx: Context,
+    part: Annotated[
+        Literal["owl", "confidence", "complete", "pagerank", "derived", "entailed", "all"],
+        Argument(
+            help="owl: consistency and defined classes; confidence: its parts; "
+            "complete: predictions; pagerank: "
+            "importance; derived: cautions and importance; entailed: OWL RL."
+        ),
+    ],
+    seed: Annotated[int, Option(metavar="S", help="Of random choices.")] = 0,
+    held_out: Annotated[bool, Option("--held-out", help="Measure on hidden claims.")] = False,
+    as_json: Json = False,
+) -> int:
     """Check or recompute; status 1 where the ontology is inconsistent."""
-    said: dict[str, Any] = {}
-    if args.what in ("owl", "all"):
-        from shiyi.ontology.reasoner import check_vocabulary
-
-        checked = check_vocabulary()
-        said |= {"consistent": checked.consistent, "unsatisfiable": list(checked.unsatisfiable)}
-    if args.what != "owl":
-        said |= _recompute(args, settings)
-    if args.json:
-        emit(said)
+    report: dict[str, Any] = {}
+    settings = settings_of(ctx)
+    if part in ("owl", "all"):
+        _check(settings, report)
+    if part != "owl":
+        _recompute(part, seed, held_out, settings, report)
+    if as_json:
+        emit(report)
     else:
-        for key, value in said.items():
+        for key, value in report.items():
             print(f"{key}: {value}")
-    return 0 if said.get("consistent", True) and not said.get("unsatisfiable") else 1
+    wrong = report.get("unsatisfiable") or report.get("differing")
+    return 0 if report.get("consistent", True) and not wrong else 1
 
 
-def _recompute(args: argparse.Namespace, settings: Settings) -> dict[str, Any]:
-    """Make every asked section anew, then swap them all at once."""
-    from shiyi.answering.standing import freshen
-    from shiyi.ontology.vocabulary import Schema
-    from shiyi.reasoning.derive import entailment_quads, rank_quads, rule_quads
-    from shiyi.reasoning.projection import Projection
-    from shiyi.reasoning.swap import swap
-    from shiyi.sparql.knowledge_base import KnowledgeBase
+def _check(settings: "Settings", report: dict[str, Any]) -> None:
+    """Reason over the vocabulary and the accepted view; write the class hierarchy that follows."""
+    from shiyi.model.rdf import DefaultGraph, NamedNode, Quad, text
+    from shiyi.ontology.reasoner import check_ontology
+    from shiyi.ontology.terms import RDFS
+    from shiyi.reasoning.classification import class_quads, defined_classes
+    from shiyi.reasoning.derivation import swap
+    from shiyi.reasoning.rules import ENTAILED
+    from shiyi.sparql.base.knowledge_base import KnowledgeBase
 
-    said: dict[str, Any] = {}
+    with KnowledgeBase.of(settings, write=True) as base:
+        checked = check_ontology(base.store.match(None, None, None, DefaultGraph()))
+        report |= {
+            "individuals": checked.individuals,
+            "statements": checked.statements,
+            "consistent": checked.consistent,
+            "unsatisfiable": list(checked.unsatisfiable),
+        }
+        if not checked.consistent:
+            report["explanation"] = list(checked.explanation)
+            return
+        above = (
+            Quad(NamedNode(one), RDFS.subClassOf, NamedNode(other), ENTAILED)
+            for one, other in checked.hierarchy
+        )
+        swap(base.store, [*class_quads(base.store), *above], ("classes",))
+        found = {
+            text(name): frozenset(text(each) for each in members)
+            for name, members in defined_classes(base.store).items()
+        }
+        report["members"] = {
+            name.rpartition("#")[2]: len(each) for name, each in sorted(found.items())
+        }
+        report["differing"] = sorted(
+            name for name, each in (checked.members or {}).items() if each != found.get(name)
+        )
+
+
+def _recompute(
+    part: str, seed: int, held_out: bool, settings: "Settings", report: dict[str, Any]
+) -> None:
+    """Recompute each requested section, then swap them all at once."""
+    from shiyi.answering.knowledge.updates import freshen
+    from shiyi.ontology.schema import Schema
+    from shiyi.reasoning.adjacency import Projection
+    from shiyi.reasoning.derivation import entailment_quads, rank_quads, rule_quads, swap
+    from shiyi.sparql.base.knowledge_base import KnowledgeBase
+
     quads: list[Quad] = []
     sections: list[str] = []
 
-    def made(section: str, found: Iterable["Quad"]) -> None:
+    def add(section: str, derived: Iterable["Quad"]) -> None:
         before = len(quads)
-        quads.extend(found)
+        quads.extend(derived)
         sections.append(section)
-        said[f"{section}_quads"] = len(quads) - before
+        report[f"{section}_quads"] = len(quads) - before
 
     with KnowledgeBase.of(settings, write=True) as base:
-        if args.what in ("derived", "all"):
-            made("rules", rule_quads(base.store))
-        if args.what in ("derived", "pagerank", "all"):
-            made("pagerank", rank_quads(base.store, settings))
-        if args.what in ("entailed", "all"):
-            made("entailed", entailment_quads(base.store))
-        graph, model = Projection.from_store(base.store, base.release), _embedding(base)
-        said["embedding"] = model.kind if model else "none"
-        if args.what in ("confidence", "all"):
-            made("confidence", _confidence(args, base, graph, model, said))
-        if args.what in ("complete", "all"):
-            made("complete", _complete(args, settings, base, graph, model, said))
-        said["derived_quads"] = swap(base.store, quads, sections)
+        if part in ("derived", "all"):
+            add("rules", rule_quads(base.store))
+        if part in ("derived", "pagerank", "all"):
+            add("pagerank", rank_quads(base.store, settings))
+        if part in ("entailed", "all"):
+            add("entailed", entailment_quads(base.store))
+        graph, model = Projection.from_store(base.store, base.release), _load_embedding(base)
+        report["embedding"] = model.kind if model else "none"
+        if part in ("confidence", "all"):
+            add("confidence", _weigh(base, graph, model, seed, report))
+        if part in ("complete", "all"):
+            add("complete", _complete(base, graph, model, seed, held_out, settings, report))
+        report["derived_quads"] = swap(base.store, quads, sections)
         freshen(base, Schema.load())
-    return said
 
 
-def _confidence(
-    args: argparse.Namespace,
+def _weigh(
     base: "KnowledgeBase",
     graph: "Projection",
     model: "Model | None",
-    said: dict[str, Any],
+    seed: int,
+    report: dict[str, Any],
 ) -> Iterable["Quad"]:
-    from shiyi.reasoning.review_records import decayed_claims, reviewed_claims
-    from shiyi.reasoning.weigh import disputes, refused, weigh
+    from shiyi.reasoning.confidence.fusion import disputes, refused, weigh
+    from shiyi.reasoning.confidence.reviews import decayed_claims, reviewed_claims
 
-    said["reviewed"] = len(reviewed_claims(base.store) & set(graph.claims))
+    report["reviewed"] = len(reviewed_claims(base.store) & set(graph.claims))
     wrong, decayed = refused(base.store), decayed_claims(base.store)
-    said |= {"refused": len(wrong), "decayed": len(decayed)}
-    weighed = weigh(graph, disputes(base.store), model, args.seed, wrong, decayed)
+    report |= {"refused": len(wrong), "decayed": len(decayed)}
+    weighed = weigh(graph, disputes(base.store), model, seed, wrong, decayed)
     if measured := weighed.calibration:
-        said |= {"ece": measured.ece, "brier": measured.brier, "auc": measured.auc}
+        report |= {"ece": measured.ece, "brier": measured.brier, "auc": measured.auc}
     return weighed.quads()
 
 
 def _complete(
-    args: argparse.Namespace,
-    settings: Settings,
     base: "KnowledgeBase",
     graph: "Projection",
     model: "Model | None",
-    said: dict[str, Any],
+    seed: int,
+    held_out: bool,
+    settings: "Settings",
+    report: dict[str, Any],
 ) -> Iterable["Quad"]:
-    from shiyi.ontology.vocabulary import Schema
-    from shiyi.reasoning.completion import complete, concept_kinds, prediction_quads
-    from shiyi.reasoning.heldout import learnt_scorer, measure, scorer
+    from shiyi.ontology.schema import Schema
+    from shiyi.reasoning.completion import (
+        complete,
+        concept_kinds,
+        learnt_scorer,
+        measure,
+        prediction_quads,
+        scorer,
+    )
 
     kinds, schema = concept_kinds(base.store), Schema.load()
-    if args.held_out:
-        held = measure(graph, kinds, schema, settings.completion, args.seed)
-        said |= {
-            "held_out_predicted": held.predicted, "held_out_found": held.found,
-            "held_out_precision": held.precision, "held_out_chance": held.chance,
-        }  # fmt: skip
-    score = learnt_scorer(graph, model) if model else scorer(graph, kinds, schema, args.seed)
-    found = list(complete(graph, kinds, schema, score, settings.completion))
-    said["predictions"] = len(found)
-    return prediction_quads(found)
+    if held_out:
+        measured = measure(graph, kinds, schema, settings.completion, seed)
+        report |= {
+            "held_out_predicted": measured.predicted,
+            "held_out_found": measured.found,
+            "held_out_precision": measured.precision,
+            "held_out_chance": measured.chance,
+        }
+    score = learnt_scorer(graph, model) if model else scorer(graph, kinds, schema, seed)
+    predictions = list(complete(graph, kinds, schema, score, settings.completion))
+    report["predictions"] = len(predictions)
+    return prediction_quads(predictions) if settings.completion.write else ()
 
 
-def _embedding(base: "KnowledgeBase") -> "Model | None":
-    """Read the trained embedding of this base; None where none was trained."""
-    from shiyi.reasoning.embedding import Model
+def _load_embedding(base: "KnowledgeBase") -> "Model | None":
+    """Load the trained embedding of this base; None where none was trained."""
+    from shiyi.reasoning.embeddings.model import Model
 
     folder = base.folder / "index" / "confidence"
     if not folder.is_dir():
@@ -141,3 +185,67 @@ def _embedding(base: "KnowledgeBase") -> "Model | None":
         return Model.load(folder, base.release)
     except IndexMismatchError as fault:
         raise IndexMismatchError(f"{fault}, or remove {folder}") from fault
+
+
+def train(
+    ctx: Context,
+    part: Annotated[
+        Literal["embeddings", "reader", "confidence", "transe", "rotate"],
+        Argument(
+            help="embeddings: of labels, shipped; reader: of questions, shipped; "
+            "confidence: of this base's uncertain graph; "
+            "transe, rotate: of its graph, for the baselines."
+        ),
+    ],
+    output: Annotated[
+        Path | None,
+        Option(
+            "--output",
+            "-o",
+            metavar="PATH",
+            help="reader: a file; else a folder. Default: where it is looked for.",
+        ),
+    ] = None,
+    seed: Annotated[int, Option(help="Of random choices.")] = 7,
+    limit_seconds: Annotated[float, Option(metavar="S", help="confidence: stop by then.")] = 1800.0,
+) -> None:
+    """Train a model and print where it was written."""
+    from shiyi.reasoning.adjacency import Projection
+    from shiyi.sparql.base.knowledge_base import KnowledgeBase
+
+    if part == "embeddings":
+        from shiyi.linking.embedding.training import train_shipped
+
+        print(train_shipped(output, seed))
+        return
+    if part == "reader":
+        from shiyi.answering.understanding.frames.training import train_reader
+
+        path, measured = train_reader(output)
+        print(path)
+        shares = ", ".join(f"{name} {share:.3f}" for name, share in measured.accuracy.items())
+        print(f"families left out, {measured.count:,} utterances: accuracy {shares};")
+        print(
+            f"alarms found {measured.alarm_recall:.3f}, false {measured.false_alarm:.3f}; "
+            f"calibration error {measured.error:.3f}"
+        )
+        return
+    settings = settings_of(ctx)
+    with KnowledgeBase.of(settings) as base:
+        graph = Projection.from_store(base.store, base.release)
+        index = base.folder / "index"
+    if part == "confidence":
+        from shiyi.reasoning.embeddings.ukge import train_graph
+
+        trained = train_graph(graph, settings.reasoning, seed, limit_seconds)
+        folder = output or index / "confidence"
+        trained.model.save(folder)
+        print(folder)
+        print(f"held-out claims: MSE {trained.errors.mse:.5f}, MAE {trained.errors.mae:.5f}")
+        return
+    from shiyi.reasoning.embeddings.baselines import train_translation
+    from shiyi.reasoning.embeddings.ukge import rows_of
+
+    folder = output or index
+    train_translation(rows_of(graph), part, seed=seed, release=graph.release).save(folder)
+    print(folder / f"{part}.safetensors")

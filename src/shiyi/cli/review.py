@@ -1,164 +1,537 @@
-"""``shiyi review``: curation without a browser."""
+"""``shiyi review`` and ``shiyi sync``."""
 
-import argparse
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from shiyi.settings import Settings
+from typer import Argument, Context, Option
+
+from shiyi.cli.terminal import Json, Tables, emit, new_group, print_table, select, settings_of, warn
+from shiyi.curation.accounts import NAME, People, Right, require
+from shiyi.curation.bundles import export_bundle, import_bundle, public_of, read_bundle, signing_key
+from shiyi.curation.changes import (
+    Change,
+    Changes,
+    Edit,
+    change_of_number,
+    changes_about,
+    is_live,
+    last_number,
+    read_change,
+    state_of,
+    version_of,
+)
+from shiyi.curation.opinions import Opinions
+from shiyi.curation.reviews import Decisions, read_reviewed_claim
+from shiyi.errors import ConformanceError, RightsError, UsageError
+from shiyi.model.iris import ID
+from shiyi.model.rdf import DefaultGraph, NamedNode, Quad, text
+from shiyi.ontology.schema import Schema
+from shiyi.ontology.terms import RDF, SHIYI
+from shiyi.sparql.base.knowledge_base import KnowledgeBase
 
 if TYPE_CHECKING:
-    from shiyi.curation.changes import Changes
-    from shiyi.curation.ledger import Change
-    from shiyi.sparql.knowledge_base import KnowledgeBase
+    from shiyi.settings import Settings
 
-_DECIDE = ("accept", "reject", "unsure", "skip")
-_FILTERS = ("source", "relation", "shape", "tier", "school", "status", "concept", "whose")
+review, sync = new_group(), new_group()
+
+Who = Annotated[str, Option("--as", metavar="NAME", help="The account that acts.")]
+Reason = Annotated[str, Option("--reason", metavar="TEXT", help="Why; others read it.")]
+ClaimName = Annotated[str, Argument(metavar="CLAIM", help="Its IRI, or what follows …/id/.")]
+Agreement = Annotated[float | None, Option(metavar="R", help="From -1 to 1.")]
+Value = Annotated[str, Option(metavar="VALUE")]
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Say what ``shiyi review`` takes."""
-    does = parser.add_subparsers(dest="does", required=True, metavar="VERB")
+@review.command()
+def queue(
+    ctx: Context,
+    who: Annotated[str, Option("--as", metavar="NAME", help="The curator.")] = "",
+    limit: Annotated[int, Option(metavar="N", help="Claims to list.")] = 25,
+    source: Value = "",
+    relation: Value = "",
+    shape: Value = "",
+    tier: Value = "",
+    school: Value = "",
+    status: Value = "",
+    concept: Value = "",
+    whose: Value = "open",
+    harm: Annotated[bool, Option("--harm", help="Safety claims alone.")] = False,
+    as_json: Json = False,
+) -> None:
+    """List the claims that wait for review, the most urgent first."""
+    from shiyi.curation.claim_table import Columns, classes_of
+    from shiyi.curation.queue import Filter, Queue
 
-    def verb(name: str, says: str, who: bool = True) -> argparse.ArgumentParser:
-        made = does.add_parser(name, help=says)
-        made.add_argument("--json", action="store_true", help="for programs")
-        if who:
-            made.add_argument(
-                "--as", dest="who", required=True, metavar="NAME", help="whose account"
+    chosen = Filter.of(
+        {
+            "source": source, "relation": relation, "shape": shape, "tier": tier, "school": school,
+            "status": status, "concept": concept, "whose": whose, "harm": "yes" if harm else "",
+        }
+    )  # fmt: skip
+    with KnowledgeBase.of(settings_of(ctx)) as base:
+        schema = Schema.load()
+        columns = Columns(base.store, schema, classes_of(base.store, schema))
+        page = Queue(columns, Opinions(base.store)).page(who, chosen, 0, limit)
+        if not as_json:
+            rows = [
+                (
+                    f"{each.priority:8.3f}",
+                    f"{each.confidence:.2f}",
+                    each.status.value,
+                    _sentence(base, each.claim),
+                    each.claim,
+                )
+                for each in page.items
+            ]
+            print_table(("priority", "confidence", "status", "claim", "IRI"), rows)
+            warn(f"{page.total} wait in all")
+            return
+    names = ("claim", "priority", "confidence", "status", "safety", "assigned", "reviewers")
+    claims = [
+        select(each, *names) | {"status": each.status.value, "reviewers": list(each.reviewers)}
+        for each in page.items
+    ]
+    emit({"total": page.total, "claims": claims})
+
+
+@review.command()
+def show(ctx: Context, claim: ClaimName, as_json: Json = False) -> None:
+    """Show a claim, its reviews and its history."""
+    with KnowledgeBase.of(settings_of(ctx)) as base:
+        iri, store = full_iri(claim), base.store
+        stored, history = read_reviewed_claim(state_of(store, iri), iri), changes_about(store, iri)
+        votes = Opinions(store).of(iri).values()
+        opinions = [select(each, "who", "agreement", "when", "change") for each in votes]
+        fields = {
+            "status": stored.status.value,
+            "confidence": stored.confidence,
+            "polarity": "positive" if stored.positive else "negative",
+            "version": version_of(store, iri),
+        }
+        if as_json:
+            emit(
+                {
+                    "claim": iri,
+                    "subject": stored.subject.value,
+                    "predicate": stored.predicate.value,
+                    "object": text(stored.triple.object),
+                    **fields,
+                    "reviews": opinions,
+                    "history": [_change_values(each) for each in history],
+                }
             )
-            made.add_argument("--reason", default="", metavar="TEXT")
-        return made
+            return
+        print(_sentence(base, iri))
+        for name, value in fields.items():
+            print(f"{name}: {value}")
+        for opinion in opinions:
+            print(f"{opinion['who']} {opinion['agreement']:+.2f} {opinion['when']}")
+        _print_changes(base, history)
 
-    queue = verb("queue", "list what waits, the most urgent first", who=False)
-    queue.add_argument("--as", dest="who", default="", metavar="NAME", help="whose queue")
-    queue.add_argument("--limit", type=int, default=25, metavar="N")
-    for name in _FILTERS:
-        queue.add_argument(f"--{name}", default="", metavar="VALUE")
-    queue.add_argument("--harm", action="store_true", help="safety claims alone")
-    verb("show", "show a claim, its reviews and its history", who=False).add_argument("claim")
-    for name in _DECIDE:
-        decide = verb(name, f"{name} a claim")
-        decide.add_argument("claim", metavar="CLAIM", help="its IRI, or what follows …/id/")
-        decide.add_argument("--agreement", type=float, metavar="R", help="in [-1, 1]")
-    comment = verb("comment", "comment on a claim or concept; @name calls somebody")
-    comment.add_argument("claim", metavar="THING")
-    edit = verb("edit", "change what a claim says")
-    edit.add_argument("claim", metavar="CLAIM")
-    edit.add_argument("set", nargs="+", metavar="FIELD=VALUE", help="relation, object, polarity, …")
-    merge = verb("merge", "let one concept go into another")
-    merge.add_argument("source", metavar="CONCEPT")
-    merge.add_argument("target", metavar="INTO")
-    retract = verb(
-        "retract", "say that a source was retracted: its vote counts half; undo takes it back"
+
+@review.command()
+def log(
+    ctx: Context,
+    thing: Annotated[str, Argument(help="A claim or concept; none: all changes.")] = "",
+    limit: Annotated[int, Option(metavar="N", help="Changes to list.")] = 50,
+    as_json: Json = False,
+) -> None:
+    """List the newest changes, or those about one thing."""
+    with KnowledgeBase.of(settings_of(ctx)) as base:
+        store = base.store
+        if thing:
+            changes = list(reversed(changes_about(store, full_iri(thing))))[:limit]
+        else:
+            newest = last_number(store)
+            changes = _read_changes(base, range(newest, max(0, newest - limit), -1))
+        if as_json:
+            emit([_change_values(each) | {"live": is_live(store, each.iri)} for each in changes])
+        else:
+            _print_changes(base, changes)
+
+
+@review.command("export")
+def export_reviews(
+    ctx: Context,
+    output: Annotated[Path, Option("--output", "-o", metavar="FILE", help="To write.")],
+    as_json: Json = False,
+) -> None:
+    """Write all reviews as a signed bundle."""
+    settings = settings_of(ctx)
+    with KnowledgeBase.of(settings) as base:
+        changes = _read_changes(base, range(1, last_number(base.store) + 1))
+        lines = list(export_bundle(changes, settings.kb, base.release))
+    part = output.with_name(f".{output.name}.new")
+    part.write_bytes(b"".join(lines))
+    part.replace(output)
+    count, key = len(lines) - 2, public_of(signing_key(settings.kb))
+    if as_json:
+        emit({"changes": count, "key": key, "file": str(output)})
+    else:
+        print(f"{count} changes in {output}, signed with {key}")
+
+
+def _decision(verdict: str) -> Callable[..., None]:
+    """Return the command that records a verdict on a claim."""
+
+    def decide(
+        ctx: Context,
+        claim: ClaimName,
+        who: Who,
+        agreement: Agreement = None,
+        reason: Reason = "",
+        as_json: Json = False,
+    ) -> None:
+        with _writing(ctx, who, Right.REVIEW, as_json) as (changes, report):
+            iri = full_iri(claim)
+            report(Decisions(changes).review(iri, verdict, who, reason, agreement=agreement))
+
+    return decide
+
+
+review.command("accept", help="Accept a claim.")(_decision("accept"))
+review.command("reject", help="Reject a claim.")(_decision("reject"))
+review.command("unsure", help="Mark a claim as unsure.")(_decision("unsure"))
+
+
+@review.command()
+def skip(
+    ctx: Context, claim: ClaimName, who: Who, reason: Reason = "", as_json: Json = False
+) -> None:
+    """Leave a claim to other curators."""
+    with _writing(ctx, who, Right.REVIEW, as_json) as (changes, report):
+        report(Decisions(changes).skip(full_iri(claim), who, reason))
+
+
+@review.command()
+def comment(
+    ctx: Context,
+    thing: Annotated[str, Argument(metavar="THING", help="A claim or concept.")],
+    who: Who,
+    reason: Reason = "",
+    as_json: Json = False,
+) -> None:
+    """Comment on a claim or concept; @name notifies a curator."""
+    with _writing(ctx, who, Right.COMMENT, as_json) as (changes, report):
+        report(Decisions(changes).comment(full_iri(thing), who, reason))
+
+
+@review.command()
+def edit(
+    ctx: Context,
+    claim: ClaimName,
+    fields: Annotated[
+        list[str], Argument(metavar="FIELD=VALUE...", help="relation, object, polarity, …")
+    ],
+    who: Who,
+    reason: Reason = "",
+    as_json: Json = False,
+) -> None:
+    """Edit a claim; the shapes that gate extraction check it."""
+    with _writing(ctx, who, Right.EDIT, as_json) as (changes, report):
+        settings = settings_of(ctx)
+        report(_edit(changes, settings, full_iri(claim), fields, who, reason))
+
+
+def _edit(
+    changes: Changes, settings: "Settings", iri: str, fields: list[str], who: str, reason: str
+) -> Change:
+    from shiyi.curation.editing.changes import ACCEPT, PROPOSE, replace_claim
+    from shiyi.curation.editing.claims import classes_of, stored_claim
+    from shiyi.curation.editing.form import Draft, claim_of
+    from shiyi.curation.editing.validation import Checker
+
+    store = changes.store
+    old = stored_claim(store, iri)
+    if old is None or not reason:
+        raise UsageError("an edit names a claim of this base, and its --reason")
+    values: dict[str, Any] = dict(each.partition("=")[::2] for each in fields)
+    known = {"subject", "relation", "object", "language", "polarity"}
+    if set(values) - known:
+        raise UsageError(
+            f"an edit sets {', '.join(sorted(known))}, not {', '.join(sorted(set(values) - known))}"
+        )
+    draft = replace(Draft.of_claim(old), **values)
+    claim, faults = claim_of(draft, store, settings.confidence)
+    if claim is None:
+        raise ConformanceError([f"{each.field}: {each.message_en}" for each in faults])
+    ends = [claim.subject.value, text(claim.object)]
+    checker = Checker()
+    try:
+        classes = {end: classes_of(store, end) for end in ends if "://" in end}
+        results = checker.claim(claim, classes)
+    finally:
+        checker.close()
+    if violations := [str(each) for each in results if each.severity == "Violation"]:
+        raise ConformanceError(violations)
+    schema = Schema.load()
+    is_safety = any(
+        schema.property(each.predicate.value.rpartition("#")[2]).is_safety
+        for each in (claim, old.claim)
     )
-    retract.add_argument("source", metavar="SOURCE", help="its IRI, or what follows …/id/")
-    verb("undo", "take a change back").add_argument("change", metavar="NUMBER|IRI")
-    log = verb("log", "list the newest changes, or those about one thing", who=False)
-    log.add_argument("thing", nargs="?", default="")
-    log.add_argument("--limit", type=int, default=50, metavar="N")
-    export = verb("export", "write all reviews as a signed bundle", who=False)
-    export.add_argument("-o", dest="output", required=True, metavar="FILE")
-    take = verb("import", "take the reviews of a bundle in")
-    take.add_argument("file", metavar="FILE")
-    take.add_argument("--trust", default="", metavar="KEY", help="the key it is signed with")
+    outcome = PROPOSE if is_safety and claim.iri != old.iri else ACCEPT
+    return changes.make(
+        replace_claim(store, old, [claim], reason, version_of(store, iri), outcome), who
+    )
 
 
-def run(args: argparse.Namespace, settings: Settings) -> int:
-    """Read, decide or write; readers get by beside a running server, writers do not."""
-    from shiyi.cli.reviewing import READ, WRITE
-    from shiyi.curation.changes import Changes
-    from shiyi.sparql.knowledge_base import KnowledgeBase
+@review.command()
+def merge(
+    ctx: Context,
+    concept: Annotated[str, Argument(metavar="CONCEPT", help="The one that goes.")],
+    target: Annotated[str, Argument(metavar="INTO", help="The one that stays.")],
+    who: Who,
+    reason: Reason = "",
+    as_json: Json = False,
+) -> None:
+    """Merge one concept into another."""
+    from shiyi.curation.vocabulary.merging import merge_concepts
 
-    if args.does in READ:
-        with KnowledgeBase.of(settings) as base:
-            return READ[args.does](args, settings, base)
-    require_right(args, settings)
-    with KnowledgeBase.of(settings, write=True) as base:
-        change = WRITE.get(args.does, WRITE["decide"])(args, settings, Changes(base.writer))
-        followed = _follow(base)
-    if isinstance(change, int):
-        return change
-    _tell(args, change, followed)
-    return 0
+    with _writing(ctx, who, Right.EDIT, as_json) as (changes, report):
+        iri = full_iri(concept)
+        version = version_of(changes.store, iri)
+        report(
+            changes.make(merge_concepts(changes.store, iri, full_iri(target), reason, version), who)
+        )
 
 
-def require_right(args: argparse.Namespace, settings: Settings) -> None:
-    """Raise where the named account lacks the right for the verb."""
-    from shiyi.curation.people import People
-    from shiyi.curation.roles import Right, require
-    from shiyi.errors import RightsError
+@review.command()
+def retract(
+    ctx: Context,
+    source: Annotated[str, Argument(help="Its IRI, or what follows …/id/.")],
+    who: Who,
+    reason: Reason = "",
+    as_json: Json = False,
+) -> None:
+    """Mark a source as retracted: its vote counts half; undo takes it back."""
+    from shiyi.reasoning.confidence.reviews import is_retracted
 
-    person = People(settings.kb).get(args.who)
+    with _writing(ctx, who, Right.APPROVE, as_json) as (changes, report):
+        iri = full_iri(source)
+        if not any(changes.store.match(NamedNode(iri), RDF.type, SHIYI.Source)):
+            raise UsageError(f"this base has no source {iri}; sources.csv of a release lists them")
+        if not reason:
+            raise UsageError("a retraction needs its --reason: where it was published, and why")
+        if is_retracted(changes.store, iri):
+            raise UsageError(f"{iri} is retracted already; see `shiyi review log {source}`")
+        status = Quad(NamedNode(iri), SHIYI.status, SHIYI.retracted, DefaultGraph())
+        report(changes.make(Edit("retract", (iri,), reason, added=(status,)), who))
+    warn("run `shiyi reason confidence` to recompute the confidence of its claims")
+
+
+@review.command()
+def undo(
+    ctx: Context,
+    change: Annotated[str, Argument(metavar="NUMBER|IRI")],
+    who: Who,
+    reason: Reason = "",
+    as_json: Json = False,
+) -> None:
+    """Undo a change: one's own, or as an editor anybody's."""
+    with _writing(ctx, who, Right.REVIEW, as_json) as (changes, report):
+        number = change.lstrip("#")
+        target = (
+            changes.numbered(int(number)) if number.isdigit() else changes.get(full_iri(change))
+        )
+        if target is None:
+            raise UsageError(f"there is no change {change}; see `shiyi review log`")
+        if target.who != who:
+            require(People(settings_of(ctx).kb).get(who).role, Right.APPROVE)
+        report(Decisions(changes).undo(target.iri, who, reason))
+
+
+@review.command("import")
+def import_reviews(
+    ctx: Context,
+    file: Annotated[Path, Argument(metavar="FILE", help="What `review export` wrote.")],
+    who: Who,
+    trust: Annotated[str, Option(metavar="KEY", help="The key it is signed with.")] = "",
+    reason: Reason = "",
+    as_json: Json = False,
+) -> int:
+    """Import the reviews of a bundle; status 1 where some were refused."""
+    del reason
+    own = public_of(signing_key(settings_of(ctx).kb))
+    with _writing(ctx, who, Right.APPROVE, as_json) as (changes, _):
+        result = import_bundle(changes, read_bundle(file.read_bytes(), [own, trust]))
+    if as_json:
+        refused = [{"change": iri, "why": why} for iri, why in result.refused]
+        emit({"made": result.made, "known": result.known, "refused": refused})
+    else:
+        print(f"{result.made} made, {result.known} known before, {len(result.refused)} refused")
+        for iri, why in result.refused[:20]:
+            warn(f"{iri}: {why}")
+    return 1 if result.refused else 0
+
+
+@contextmanager
+def _writing(
+    ctx: Context, who: str, right: Right, as_json: bool
+) -> Iterator[tuple[Changes, Callable[[Change], None]]]:
+    """Open the base for a curator's change; print what is reported once all of it is written."""
+    settings, written = settings_of(ctx), list[Change]()
+    person = People(settings.kb).get(who)
     if not person.active:
         raise RightsError(f"the account {person.name} is closed")
-    rights = {
-        "comment": Right.COMMENT, "edit": Right.EDIT, "merge": Right.EDIT, "import": Right.APPROVE,
-        "retract": Right.APPROVE,
-    }  # fmt: skip
-    require(person.role, rights.get(args.does, Right.REVIEW))
+    require(person.role, right)
+    with KnowledgeBase.of(settings, write=True) as base:
+        yield Changes(base.writer), written.append
+        derived = _rederive(base)
+    for change in written:
+        if as_json:
+            values = {"change": change.iri} | select(change, "number", "kind")
+            emit(values | {"about": list(change.about), "derived": derived})
+            continue
+        print(f"#{change.number} {change.kind} {change.about[0]}")
+        if derived:
+            warn(f"{derived} inherited cautions changed with it")
 
 
-def _follow(base: "KnowledgeBase") -> int:
-    """Bring the inherited cautions up to date, as a running server does."""
-    from shiyi.ontology.vocabulary import Schema
-    from shiyi.reasoning.inheritance import Premises, infer
-    from shiyi.reasoning.rederive import held_in, rederived, ways_by_claim
+def _rederive(base: KnowledgeBase) -> int:
+    """Bring the inherited cautions up to date, as a running server does; count the changed."""
+    from shiyi.reasoning.derivation import read_derived, rederived, ways_by_claim
+    from shiyi.reasoning.rules import Premises, infer
 
     ways = ways_by_claim(infer(Premises.read(base.store, Schema.load())))
-    found = rederived(base.store, held_in(base.store), ways)
-    if found.claims:
+    result = rederived(base.store, read_derived(base.store), ways)
+    if result.added or result.removed:
         base.writer.write(
-            found.added, found.removed, key=f"rederive after {base.writer.sequence}", who="shiyi",
+            result.added,
+            result.removed,
+            key=f"rederive after {base.writer.sequence}",
+            who="shiyi",
             why="inherited cautions after a change",
-        )  # fmt: skip
-    return len(found.claims)
+        )
+    return len(result.claims)
 
 
-def _tell(args: argparse.Namespace, change: "Change", followed: int) -> None:
-    from shiyi.cli import emit
-
-    if args.json:
-        emit({"change": change.iri, "number": change.number, "kind": change.kind,
-              "about": list(change.about), "derived": followed})  # fmt: skip
-    else:
-        print(f"#{change.number} {change.kind} {change.about[0]}")
-        if followed:
-            print(f"{followed} inherited cautions changed with it", file=sys.stderr)
-
-
-def full(name: str) -> str:
-    """Give the whole IRI of what somebody named shortly."""
-    from shiyi.model.names import ID
-
+def full_iri(name: str) -> str:
+    """Return the IRI of a name, which may leave out what all IRIs of resources begin with."""
     return name if "://" in name else ID + name
 
 
-def told(change: "Change") -> dict[str, Any]:
-    """Give a change for programs."""
-    return {
-        "number": change.number, "iri": change.iri, "kind": change.kind, "who": change.who,
-        "when": change.when, "reason": change.reason, "about": list(change.about),
-        "reverses": change.reverses,
-    }  # fmt: skip
+def _change_values(change: Change) -> dict[str, Any]:
+    names = ("number", "iri", "kind", "who", "when", "reason", "about", "reverses")
+    return select(change, *names) | {"about": list(change.about)}
 
 
-def write_lines(path: Path, lines: Any) -> int:
-    """Write what comes, whole or not at all, and count the lines."""
-    content = list(lines)
-    written = path.with_name(f".{path.name}.new")
-    written.write_bytes(b"".join(content))
-    written.replace(path)
-    return len(content)
+def _read_changes(base: KnowledgeBase, numbers: range) -> list[Change]:
+    names = (change_of_number(base.store, number) for number in numbers)
+    return [each for name in names if name and (each := read_change(base.store, name))]
 
 
-def chosen_changes(changes: "Changes", name: str) -> "Change":
-    """Give the change of a number or an IRI; ``UsageError`` where there is none."""
-    from shiyi.errors import UsageError
+def _print_changes(base: KnowledgeBase, changes: list[Change]) -> None:
+    for each in changes:
+        live = "" if is_live(base.store, each.iri) else "  (taken back)"
+        print(
+            f"#{each.number}  {each.when}  {each.who}  {each.kind} "
+            f"{each.note(SHIYI.agreement)}{live}  {each.about[0]}  {each.reason}"
+        )
 
-    if name.lstrip("#").isdigit():
-        found = changes.numbered(int(name.lstrip("#")))
-        if found is None:
-            raise UsageError(f"there is no change {name}; see `shiyi review log`")
-        return found
-    return changes.get(full(name))
+
+def _sentence(base: KnowledgeBase, iri: str) -> str:
+    """Return a claim as a sentence in Chinese."""
+    from shiyi.server.views.reader import Reader
+
+    return Reader(base.store, "zh").premise(NamedNode(iri)).label
+
+
+@sync.command()
+def status(ctx: Context, tables: Tables = None, as_json: Json = False) -> int:
+    """Compare the base with the tables; status 1 where they differ."""
+    from shiyi.curation.sync.sync import incoming, outgoing
+
+    settings, folder = settings_of(ctx), _folder(tables)
+    with KnowledgeBase.of(settings) as base:
+        out = outgoing(base, folder, settings.confidence)
+        back = incoming(base, folder, settings.confidence)
+    _warn_of_staying(len(out.kept))
+    added, removed = len(back.added), len(back.removed)
+    if as_json:
+        emit({"to_tables": out.counts(), "to_base": {"added": added, "removed": removed}})
+    else:
+        numbers = ", ".join(f"{count} {name}" for name, count in out.counts().items() if count)
+        print(f"to the tables: {numbers or 'nothing'}")
+        print(f"to the base: {added:,} statements to add, {removed:,} to remove")
+    return 0 if out.is_empty and back.is_empty else 1
+
+
+@sync.command("export")
+def export_patch(
+    ctx: Context,
+    output: Annotated[
+        Path | None, Option("--output", "-o", metavar="FILE", help="Write the patch there.")
+    ] = None,
+    tables: Tables = None,
+) -> None:
+    """Print the curators' changes as a patch for git apply."""
+    from shiyi.curation.sync.sync import outgoing
+
+    settings = settings_of(ctx)
+    with KnowledgeBase.of(settings) as base:
+        out = outgoing(base, _folder(tables), settings.confidence)
+    _warn_of_staying(len(out.kept))
+    if output:
+        output.write_text(out.tables.patch(), encoding="utf-8", newline="\n")
+    else:
+        sys.stdout.write(out.tables.patch())
+
+
+@sync.command("apply")
+def write_tables(ctx: Context, tables: Tables = None, as_json: Json = False) -> None:
+    """Write the curators' changes into the tables."""
+    from shiyi.curation.sync.sync import outgoing
+
+    settings, folder = settings_of(ctx), _folder(tables)
+    with KnowledgeBase.of(settings) as base:
+        out = outgoing(base, folder, settings.confidence)
+    _warn_of_staying(len(out.kept))
+    written = out.tables.write(folder.parent)
+    if as_json:
+        emit(out.counts() | {"written": written})
+    else:
+        print("\n".join(written) or "the tables are up to date")
+
+
+@sync.command("import")
+def import_tables(
+    ctx: Context,
+    who: Annotated[str, Option(metavar="NAME", help="The account of the change.")] = "sync",
+    dry_run: Annotated[bool, Option("--dry-run", help="Only count.")] = False,
+    tables: Tables = None,
+    as_json: Json = False,
+) -> None:
+    """Bring changes of the tables into the base."""
+    from shiyi.curation.sync.sync import incoming, take_in
+
+    if not NAME.fullmatch(who):
+        raise UsageError(f"--who is the name of an account, which {who[:60]!r} cannot be")
+    settings = settings_of(ctx)
+    with KnowledgeBase.of(settings, write=not dry_run) as base:
+        change = incoming(base, _folder(tables), settings.confidence)
+        report = {"added": len(change.added), "removed": len(change.removed)}
+        if not (change.is_empty or dry_run):
+            report["change"] = take_in(Changes(base.writer), change, who).number
+    if as_json:
+        emit(report)
+        return
+    print(f"{report['added']} statements added, {report['removed']} removed")
+    if "change" in report:
+        print(f"change {report['change']}; run `shiyi reason all` to update what follows from it")
+
+
+def _folder(tables: Path | None) -> Path:
+    from shiyi.artefacts import artefact
+
+    return (tables or artefact("ontology")).resolve()
+
+
+def _warn_of_staying(count: int) -> None:
+    if count:
+        warn(
+            f"{count} accepted claims rest on passages of ingested sources; they stay in the base "
+            "and its journal"
+        )

@@ -1,1 +1,1 @@
-"""Curation: experts review, mend and extend the knowledge; every change is named and reversible."""
+"""Curation: experts review, correct and extend the knowledge; every change is attributed."""

@@ -1,27 +1,229 @@
-"""The one way a curator changes the base: checked, journaled, attributed, and reversible."""
+"""Attributed, reversible changes (PROV-O)."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from uuid import uuid4
 
-from shiyi.curation.ledger import (
-    REVIEWS,
-    Change,
-    Note,
-    change_quads,
-    last_number,
-    named,
-    numbered,
-    read_change,
-)
-from shiyi.curation.state import version_of
-from shiyi.errors import StaleError, UsageError
-from shiyi.model.names import content_hash, resource
-from shiyi.model.rdf import BlankNode, NamedNode, Quad, Triple, text
-from shiyi.ontology.terms import DCTERMS, SHIYI
-from shiyi.sparql.store import QuadStore
-from shiyi.sparql.writer import Writer
+from shiyi.errors import KnowledgeBaseError, StaleError, UsageError
+from shiyi.model.iris import content_hash, graph, resource
+from shiyi.model.rdf import XSD_INTEGER, BlankNode, Literal, NamedNode, Object, Quad, Triple, text
+from shiyi.ontology.terms import DCTERMS, PROV, RDF, RDFS, SHIYI
+from shiyi.sparql.base.writer import Writer, after_commit
+from shiyi.sparql.store.oxigraph import n_quads, parse_n_quads
+from shiyi.sparql.store.port import QuadStore
+
+REVIEWS = graph("reviews")
+REJECTED = graph("rejected")
+_LONGEST = 2000  # characters of an IRI
+_XSD_TIME = NamedNode("http://www.w3.org/2001/XMLSchema#dateTime")
+_OWN = frozenset({
+    RDF.type, DCTERMS.type, DCTERMS.subject, PROV.wasAttributedTo, PROV.generatedAtTime,
+    RDFS.comment,
+    SHIYI.changeNumber, SHIYI.removedQuads, SHIYI.addedQuads, SHIYI.reverses,
+})  # fmt: skip
+Note = tuple[NamedNode, Object]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """An attributed change: agent, time, reason, subjects, and the quads removed and added.
+
+    ``number`` counts the changes of this base from 1; ``when`` is ISO 8601 in UTC; ``notes`` are
+    further statements about the change, such as the agreement of a review; ``reverses`` is the
+    IRI of the change it takes back, or empty.
+    """
+
+    iri: str
+    number: int
+    kind: str
+    who: str
+    when: str
+    reason: str
+    about: tuple[str, ...]
+    removed: tuple[Quad, ...] = ()
+    added: tuple[Quad, ...] = ()
+    reverses: str = ""
+    notes: tuple[Note, ...] = field(default=())
+
+    def note(self, predicate: NamedNode) -> str:
+        """Return the value of a note, or the empty text."""
+        return next((text(value) for name, value in self.notes if name == predicate), "")
+
+
+def parse_iri(iri: str) -> NamedNode:
+    """Parse the IRI of a thing from user input; raise ``UsageError`` where it is none.
+
+    >>> parse_iri("https://e.org/a").value
+    'https://e.org/a'
+    """
+    try:
+        if len(iri) <= _LONGEST:
+            return NamedNode(iri)
+    except ValueError:
+        pass
+    raise UsageError(f"{iri[:100]!r} is no IRI; name a claim or a concept by its IRI")
+
+
+def agent(name: str) -> NamedNode:
+    """Name a person as PROV-O's agent."""
+    return resource(f"agent/{name}")
+
+
+def change_quads(change: Change) -> Iterator[Quad]:
+    """Yield the change as a ``shiyi:Review`` in the reviews graph."""
+    node, person = NamedNode(change.iri), agent(change.who)
+    values: list[Note] = [
+        (RDF.type, SHIYI.Review),
+        (DCTERMS.type, Literal(change.kind)),
+        (PROV.wasAttributedTo, person),
+        (PROV.generatedAtTime, Literal(change.when, datatype=_XSD_TIME)),
+        (RDFS.comment, Literal(change.reason)),
+        (SHIYI.changeNumber, _number(change.number)),
+        (SHIYI.removedQuads, Literal(_lines(change.removed))),
+        (SHIYI.addedQuads, Literal(_lines(change.added))),
+        *((DCTERMS.subject, NamedNode(each)) for each in change.about),
+        *change.notes,
+    ]
+    if change.reverses:
+        values.append((SHIYI.reverses, NamedNode(change.reverses)))
+    for predicate, value in values:
+        yield Quad(node, predicate, value, REVIEWS)
+    yield Quad(person, RDF.type, PROV.Agent, REVIEWS)
+    yield Quad(person, RDFS.label, Literal(change.who), REVIEWS)
+
+
+def read_change(store: QuadStore, iri: str) -> Change | None:
+    """Read one change back, or None where the reviews graph has none of that name."""
+    values: dict[NamedNode, list[Object]] = {}
+    for quad in store.match(NamedNode(iri), None, None, REVIEWS):
+        if isinstance(quad.object, NamedNode | Literal):
+            values.setdefault(quad.predicate, []).append(quad.object)
+    if SHIYI.changeNumber not in values:
+        return None
+    try:
+        return Change(
+            iri,
+            int(_one(values, SHIYI.changeNumber)),
+            _one(values, DCTERMS.type),
+            _one(values, PROV.wasAttributedTo).removeprefix(agent("").value),
+            _one(values, PROV.generatedAtTime),
+            _one(values, RDFS.comment),
+            tuple(sorted(map(text, values.get(DCTERMS.subject, [])))),
+            _quads(_one(values, SHIYI.removedQuads)),
+            _quads(_one(values, SHIYI.addedQuads)),
+            _one(values, SHIYI.reverses),
+            tuple(
+                (name, value)
+                for name in sorted(values, key=text)
+                if name not in _OWN
+                for value in sorted(values[name], key=str)
+            ),
+        )
+    except ValueError as fault:
+        raise KnowledgeBaseError(f"the change {iri} cannot be read back: {fault}") from fault
+
+
+def change_of_number(store: QuadStore, number: int) -> str:
+    """Return the IRI of the change of that number, or nothing."""
+    quads = store.match(None, SHIYI.changeNumber, _number(number), REVIEWS)
+    return next((text(quad.subject) for quad in quads), "")
+
+
+def last_number(store: QuadStore) -> int:
+    """Return the number of the newest change, 0 for none."""
+    quads = store.match(None, SHIYI.changeNumber, None, REVIEWS)
+    return max((int(text(quad.object)) for quad in quads), default=0)
+
+
+def _number(value: int) -> Literal:
+    return Literal(str(value), datatype=XSD_INTEGER)
+
+
+def _one(values: dict[NamedNode, list[Object]], predicate: NamedNode) -> str:
+    return text(next(iter(values.get(predicate, [])), None))
+
+
+def _lines(quads: Iterable[Quad]) -> str:
+    return n_quads(sorted(quads, key=str)).decode()
+
+
+def _quads(lines: str) -> tuple[Quad, ...]:
+    return parse_n_quads(lines.encode())
+
+
+_ASIDE = frozenset({REVIEWS.value, graph("derived").value, graph("journal").value})
+State = frozenset[Quad]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The difference between two states."""
+
+    removed: tuple[Quad, ...]
+    added: tuple[Quad, ...]
+
+    @classmethod
+    def between(cls, before: State, after: State) -> "Difference":
+        """Compare two states; the order is that of the text."""
+        return cls(tuple(sorted(before - after, key=str)), tuple(sorted(after - before, key=str)))
+
+
+def state_of(store: QuadStore, thing: str) -> State:
+    """Return every quad about a thing and about its evidence, but no review and nothing derived."""
+    own = [quad for quad in store.match(parse_iri(thing)) if graph_name(quad) not in _ASIDE]
+    evidence = {q.object for q in own if q.predicate == SHIYI.evidence}
+    for node in evidence:
+        if isinstance(node, NamedNode):
+            own += [quad for quad in store.match(node) if graph_name(quad) not in _ASIDE]
+    return frozenset(own)
+
+
+def version_of(store: QuadStore, thing: str) -> str:
+    """Return a short hash of a thing's state, which an edit names as what it was made from."""
+    return version(state_of(store, thing))
+
+
+def version(state: State) -> str:
+    """Return the hash of a state.
+
+    >>> version(frozenset()) == version(frozenset([]))
+    True
+    """
+    return content_hash(*sorted(map(str, state)))[:16]
+
+
+def as_of(state: State, thing: str, changes: Sequence[Change], number: int) -> State:
+    """Withdraw every change about a thing that is newer than ``number``; 0 gives the origin."""
+    result = state
+    for change in sorted(changes, key=lambda each: -each.number):
+        if change.number > number and thing in change.about:
+            result = (result - frozenset(change.added)) | _own(change.removed, thing, result)
+    return result
+
+
+def blame(state: State, changes: Iterable[Change]) -> Mapping[Quad, Change]:
+    """Return, for the quads of a state that a change brought, the newest change that did."""
+    known: dict[Quad, Change] = {}
+    for change in sorted(changes, key=lambda each: each.number):
+        for quad in change.added:
+            if quad in state:
+                known[quad] = change
+    return known
+
+
+def graph_name(quad: Quad) -> str:
+    """Return the name of a quad's graph; the default graph's is empty."""
+    place = quad.graph_name
+    return place.value if isinstance(place, NamedNode) else ""
+
+
+def _own(quads: Iterable[Quad], thing: str, state: State) -> State:
+    """Return the quads about the thing or its evidence."""
+    quads = frozenset(quads)
+    links = {text(q.object) for q in quads | state if q.predicate == SHIYI.evidence}
+    return frozenset(q for q in quads if text(q.subject) == thing or text(q.subject) in links)
+
 
 REASON = 2000  # characters of a reason or a comment at most
 Listener = Callable[[Sequence[Change]], None]
@@ -29,11 +231,11 @@ Listener = Callable[[Sequence[Change]], None]
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """What somebody wants changed.
+    """A requested change.
 
     ``about`` names claims, concepts or mappings by IRI; ``expected`` gives, for each of them that
     was read before, the version it had then (see ``version_of``). A ``key`` used before changes
-    nothing and gives the change it made: a form sent twice is one change.
+    nothing and returns the change it made: a form sent twice is one change.
     """
 
     kind: str
@@ -49,13 +251,13 @@ class Edit:
         if not (self.kind and self.about):
             raise UsageError("a change says its kind and what it is about")
         for each in self.about:
-            named(each)
+            parse_iri(each)
         if len(self.reason) > REASON:
             raise UsageError(f"a reason has at most {REASON} characters")
 
 
 class Changes:
-    """Writes and reads the changes of one base; listeners hear of each one after it is stored."""
+    """Writes and reads the changes of one base; listeners are called after each is stored."""
 
     def __init__(self, writer: Writer, now: Callable[[], datetime] | None = None) -> None:
         self.writer, self.store = writer, writer.store
@@ -63,17 +265,17 @@ class Changes:
         self._now = now or (lambda: datetime.now(UTC))
         self._last: int | None = None
 
-    def make(self, edit: Edit, who: str, plan: Callable[[], Edit] | None = None) -> Change:
-        """Write one change and give it.
+    def make(self, edit: Edit, agent: str, plan: Callable[[], Edit] | None = None) -> Change:
+        """Write one change and return it.
 
         Raises ``StaleError`` where a version is not the expected one or a quad that should go is
         gone, and then nothing was written. ``plan`` makes the edit while no other writer may
         come between, for one that depends on what the base holds.
         """
-        return self.make_all([edit], who, plan)[0]
+        return self.make_all([edit], agent, plan)[0]
 
     def make_all(
-        self, edits: Sequence[Edit], who: str, plan: Callable[[], Edit] | None = None
+        self, edits: Sequence[Edit], agent: str, plan: Callable[[], Edit] | None = None
     ) -> tuple[Change, ...]:
         """Write several changes at once: all of them, or none."""
         with self.writer.turn():
@@ -83,30 +285,32 @@ class Changes:
                 return done
             if plan:
                 edits = [plan()]
-            made = tuple(self._checked(each, who, i) for i, each in enumerate(edits, 1))
-            self.write(made)
-        return made
+            created = tuple(self._checked(each, agent, i) for i, each in enumerate(edits, 1))
+            self.write(created)
+        return created
 
-    def write(self, made: Sequence[Change]) -> None:
+    def write(self, created: Sequence[Change]) -> None:
         """Write changes as they are, as one journal record; imports bring their own names."""
-        if not made:
+        if not created:
             return
         with self.writer.turn():
-            removed = dict.fromkeys(quad for each in made for quad in each.removed)
-            added = dict.fromkeys(quad for each in made for quad in each.added)
-            notes = (quad for each in made for quad in change_quads(each))
+            removed = dict.fromkeys(quad for each in created for quad in each.removed)
+            added = dict.fromkeys(quad for each in created for quad in each.added)
+            notes = (quad for each in created for quad in change_quads(each))
             self.writer.write(
                 (*added, *notes),
                 tuple(removed),
-                key=f"curation {made[0].iri}" if len(made) == 1 else _joint_key(made),
-                who=made[0].who, why=f"{made[0].kind}: {made[0].reason or 'no reason given'}",
-            )  # fmt: skip
-            self._last = max(each.number for each in made)
+                key=f"curation {created[0].iri}" if len(created) == 1 else _joint_key(created),
+                who=created[0].who,
+                why=f"{created[0].kind}: {created[0].reason or 'no reason given'}",
+            )
+            self._last = max(each.number for each in created)
         for listener in self.listeners:
-            listener(made)
+            with after_commit("curation", created[0].iri):
+                listener(created)
 
-    def undo(self, iri: str, who: str, reason: str, key: str = "") -> Change:
-        """Take a change back exactly, by a new one; a later change in the way is a StaleError."""
+    def undo(self, iri: str, agent: str, reason: str, key: str = "") -> Change:
+        """Undo a change exactly, by a new one; a later change in the way raises ``StaleError``."""
 
         def plan() -> Edit:
             change = self.get(iri)
@@ -116,108 +320,141 @@ class Changes:
             if stale:
                 raise StaleError(change.about, "a later change stands on this one; undo it first")
             return Edit(
-                "undo", change.about, reason, change.added, change.removed, key=key,
+                "undo",
+                change.about,
+                reason,
+                change.added,
+                change.removed,
+                key=key,
                 notes=((SHIYI.reverses, NamedNode(iri)),),
-            )  # fmt: skip
+            )
 
-        return self.make(Edit("undo", (iri,), reason, key=key), who, plan)
+        return self.make(Edit("undo", (iri,), reason, key=key), agent, plan)
 
     def get(self, iri: str) -> Change:
-        """Give one change; ``UsageError`` where there is none of that name."""
-        found = read_change(self.store, named(iri).value)
-        if found is None:
+        """Return one change; ``UsageError`` where there is none of that name."""
+        result = read_change(self.store, parse_iri(iri).value)
+        if result is None:
             raise UsageError(f"there is no change {iri[:200]!r}; see `shiyi review log`")
-        return found
+        return result
 
     def of_key(self, key: str) -> Change | None:
-        """Give the change that was made with a key before."""
-        return read_change(self.store, named_by(key)) if key else None
+        """Return the change that was made with a key before."""
+        return read_change(self.store, change_iri(key)) if key else None
 
     def of(self, thing: str) -> list[Change]:
         """List the changes about a claim, concept or mapping, the oldest first."""
         return changes_about(self.store, thing)
 
+    def since(self, thing: str, seen: str) -> tuple[tuple[Change, ...], Difference]:
+        """Return the changes of a thing after version ``seen``, and what they changed in all.
+
+        Where no earlier version is that one, these are the last three changes and no difference.
+        """
+        now, made = state_of(self.store, thing), self.of(thing)
+        for number in [each.number - 1 for each in reversed(made)]:
+            before = as_of(now, thing, made, number)
+            if version(before) == seen:
+                later = tuple(each for each in made if each.number > number)
+                return later, Difference.between(before, now)
+        return tuple(made[-3:]), Difference((), ())
+
     def latest(self, count: int = 50, before: int = 0) -> list[Change]:
         """List the newest changes, the newest first; ``before`` goes on from a number."""
         top = self.last if not before else before - 1
-        found = (self.numbered(n) for n in range(top, max(0, top - count), -1))
-        return [each for each in found if each]
+        results = (self.numbered(n) for n in range(top, max(0, top - count), -1))
+        return [each for each in results if each]
 
     def numbered(self, number: int) -> Change | None:
-        """Give the change of that number."""
-        iri = numbered(self.store, number)
+        """Return the change of that number."""
+        iri = change_of_number(self.store, number)
         return read_change(self.store, iri) if iri else None
 
     @property
     def last(self) -> int:
-        """Give the number of the newest change, 0 for none."""
+        """Return the number of the newest change, 0 for none."""
         if self._last is None:
             self._last = last_number(self.store)
         return self._last
 
     def is_live(self, change: Change) -> bool:
-        """Tell whether a change stands: nobody took it back, or the taking back was taken back."""
+        """Return whether a change stands: it was not undone, or its undoing was."""
         return is_live(self.store, change.iri)
 
     def check_fits(self, change: Change) -> None:
         """Raise ``StaleError`` where what a change removes is not here."""
-        missing = [quad for quad in change.removed if not _held(self.store, quad)]
+        missing = [quad for quad in change.removed if not _is_stored(self.store, quad)]
         if missing:
             raise StaleError(change.about, f"what should go is not there ({missing[0]})")
 
-    def _checked(self, edit: Edit, who: str, place: int) -> Change:
+    def _checked(self, edit: Edit, agent: str, place: int) -> Change:
         stale = [t for t, seen in edit.expected.items() if version_of(self.store, t) != seen]
         if stale:
             raise StaleError(stale)
-        missing = [q for q in edit.removed if not _held(self.store, q)]
+        missing = [q for q in edit.removed if not _is_stored(self.store, q)]
         if missing:
             raise StaleError(edit.about, f"what should go is not there ({missing[0]})")
         reverses = next((text(v) for name, v in edit.notes if name == SHIYI.reverses), "")
         notes = tuple(each for each in edit.notes if each[0] != SHIYI.reverses)
         # what stays need not be written, and must not go when this is undone
         gone = frozenset(edit.removed)
-        fresh = tuple(q for q in dict.fromkeys(edit.added) if q in gone or not _held(self.store, q))
+        fresh = tuple(
+            q for q in dict.fromkeys(edit.added) if q in gone or not _is_stored(self.store, q)
+        )
         both = gone & frozenset(fresh)
         return Change(
-            named_by(edit.key or uuid4().hex), self.last + place, edit.kind, who,
-            self._now().astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"), edit.reason, edit.about,
+            change_iri(edit.key or uuid4().hex),
+            self.last + place,
+            edit.kind,
+            agent,
+            _canonical(self._now()),
+            edit.reason,
+            edit.about,
             tuple(q for q in dict.fromkeys(edit.removed) if q not in both),
-            tuple(q for q in fresh if q not in both), reverses, notes,
-        )  # fmt: skip
+            tuple(q for q in fresh if q not in both),
+            reverses,
+            notes,
+        )
 
 
-def named_by(key: str) -> str:
+def _canonical(when: datetime) -> str:
+    """Return the canonical lexical form of a time, as the store returns it (XSD 1.1, E.3.6)."""
+    seconds = when.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="milliseconds")
+    return seconds.rstrip("0").rstrip(".") + "Z"
+
+
+def change_iri(key: str) -> str:
     """Name the change that a key makes."""
     return resource(f"change/{content_hash(key)}").value
 
 
 def changes_about(store: QuadStore, thing: str) -> list[Change]:
     """List the changes about a thing, the oldest first."""
-    found = (
+    quads = (
         read_change(store, text(quad.subject))
-        for quad in store.match(None, DCTERMS.subject, named(thing), REVIEWS)
+        for quad in store.match(None, DCTERMS.subject, parse_iri(thing), REVIEWS)
     )
-    return sorted((each for each in found if each), key=lambda each: each.number)
+    return sorted((each for each in quads if each), key=lambda each: each.number)
 
 
 def is_live(store: QuadStore, iri: str) -> bool:
-    """Tell whether no live change reverses this one."""
+    """Return whether no live change reverses this one."""
     takers = store.match(None, SHIYI.reverses, NamedNode(iri), REVIEWS)
     return not any(is_live(store, text(quad.subject)) for quad in takers)
 
 
 def _in_the_way(store: QuadStore, change: Change) -> Iterable[Quad]:
-    gone = [quad for quad in change.added if not _held(store, quad)]
-    back = [quad for quad in change.removed if _held(store, quad)]
+    gone = [quad for quad in change.added if not _is_stored(store, quad)]
+    back = [quad for quad in change.removed if _is_stored(store, quad)]
     return [*gone, *back]
 
 
-def _held(store: QuadStore, quad: Quad) -> bool:
+def _is_stored(store: QuadStore, quad: Quad) -> bool:
     subject, place = quad.subject, quad.graph_name
     if isinstance(subject, Triple) or isinstance(place, BlankNode):
         raise UsageError(f"{quad} is no quad of ours: a subject or graph it cannot have")
     return next(iter(store.match(subject, quad.predicate, quad.object, place)), None) is not None
 
 
-def _joint_key(made: Sequence[Change]) -> str:
-    return f"curation {content_hash(*(each.iri for each in made))} {len(made)}"
+def _joint_key(created: Sequence[Change]) -> str:
+    return f"curation {content_hash(*(each.iri for each in created))} {len(created)}"

@@ -1,4 +1,4 @@
-"""What readers report as mistaken: kept as annotations that name nobody, until somebody answers."""
+"""Readers' reports."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,10 +8,10 @@ from typing import Final
 
 from shiyi.curation.changes import Changes, Edit
 from shiyi.errors import FormatError, UsageError
-from shiyi.model.names import content_hash, graph, resource
+from shiyi.model.iris import content_hash, graph, resource
 from shiyi.model.rdf import Literal, NamedNode, Quad, text
 from shiyi.ontology.terms import DCTERMS, OA, PROV, RDF, RDFS, SHIYI
-from shiyi.sparql.store import QuadStore
+from shiyi.sparql.store.port import QuadStore
 
 FEEDBACK: Final = graph("feedback")
 KINDS: Final = ("wrong", "source", "unclear", "missing", "other")
@@ -22,7 +22,7 @@ _OPEN, _TAKEN, _CLOSED = SHIYI.candidate, SHIYI.accepted, SHIYI.rejected
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """One report: what it is about, what kind of mistake, the reader's words; open until answered."""
+    """A report: its subject, the kind of mistake, the reader's words; open until answered."""
 
     iri: str
     about: str
@@ -34,14 +34,14 @@ class Report:
 
     @property
     def is_open(self) -> bool:
-        """Tell whether nobody has answered yet."""
+        """Return whether nobody has answered yet."""
         return self.status == "candidate"
 
 
-def filed(
+def file_report(
     changes: Changes, about: str, kind: str, words: str, now: datetime | None = None
 ) -> Report:
-    """Keep a report, once: the same words about the same thing are one report.
+    """Store a report, once: the same words about the same thing are one report.
 
     ``UsageError`` where the base says nothing of what is reported.
     """
@@ -67,37 +67,41 @@ def filed(
         changes.writer.write(
             quads, key=f"report {node.value}", who="a reader", why=f"report: {kind}"
         )
-    found = read_report(changes.store, node.value)
-    if found is None:
+    result = read_report(changes.store, node.value)
+    if result is None:
         raise UsageError("this report was made and settled before")
-    return found
+    return result
 
 
 def read_report(store: QuadStore, iri: str) -> Report | None:
     """Read one report; None where there is none of that name."""
-    said = {
+    values = {
         quad.predicate: text(quad.object)
         for quad in store.match(NamedNode(iri), None, None, FEEDBACK)
     }
-    if OA.hasTarget not in said:
+    if OA.hasTarget not in values:
         return None
     return Report(
-        iri, said[OA.hasTarget], said.get(DCTERMS.type, "other"), said.get(OA.bodyValue, ""),
-        said.get(PROV.generatedAtTime, ""), said.get(SHIYI.status, "").rpartition("#")[2],
-        said.get(RDFS.comment, ""),
-    )  # fmt: skip
+        iri,
+        values[OA.hasTarget],
+        values.get(DCTERMS.type, "other"),
+        values.get(OA.bodyValue, ""),
+        values.get(PROV.generatedAtTime, ""),
+        values.get(SHIYI.status, "").rpartition("#")[2],
+        values.get(RDFS.comment, ""),
+    )
 
 
 def reports(store: QuadStore, *, everything: bool = False, most: int = 200) -> list[Report]:
     """List the open reports, or all, the newest first."""
     status = None if everything else _OPEN
     nodes = (q.subject for q in store.match(None, SHIYI.status, status, FEEDBACK))
-    found = (read_report(store, node.value) for node in nodes if isinstance(node, NamedNode))
-    listed = sorted((each for each in found if each), key=lambda each: each.when, reverse=True)
+    results = (read_report(store, node.value) for node in nodes if isinstance(node, NamedNode))
+    listed = sorted((each for each in results if each), key=lambda each: each.when, reverse=True)
     return listed[:most]
 
 
-def reported(store: QuadStore) -> Iterator[str]:
+def reported_claims(store: QuadStore) -> Iterator[str]:
     """Yield the claims that open reports are about, themselves or by their evidence."""
     for each in reports(store, most=100_000):
         yield each.about
@@ -105,24 +109,25 @@ def reported(store: QuadStore) -> Iterator[str]:
             yield text(quad.subject)
 
 
-def answered(store: QuadStore, iri: str, taken: bool, reason: str, key: str = "") -> Edit:
-    """Close a report as right or as not right, with the answer; the report itself is kept."""
-    found = read_report(store, iri)
-    if found is None:
+def answer_report(store: QuadStore, iri: str, taken: bool, reason: str, key: str = "") -> Edit:
+    """Close a report as right or as not right, with the answer; the report itself is stored."""
+    result = read_report(store, iri)
+    if result is None:
         raise UsageError(f"there is no report {iri[:200]!r}")
     if not reason.strip():
         raise UsageError("an answer to a report says why")
     node = NamedNode(iri)
     gone = [
-        *store.match(node, SHIYI.status, None, FEEDBACK), *store.match(node, RDFS.comment, None, FEEDBACK),
-    ]  # fmt: skip
+        *store.match(node, SHIYI.status, None, FEEDBACK),
+        *store.match(node, RDFS.comment, None, FEEDBACK),
+    ]
     come = (
         Quad(node, SHIYI.status, _TAKEN if taken else _CLOSED, FEEDBACK),
         Quad(node, RDFS.comment, Literal(reason.strip()), FEEDBACK),
     )
-    return Edit("answer-report", (iri, found.about), reason.strip(), tuple(gone), come, key=key)
+    return Edit("answer-report", (iri, result.about), reason.strip(), tuple(gone), come, key=key)
 
 
 def is_known(store: QuadStore, iri: str) -> bool:
-    """Tell whether the base says anything of a thing."""
+    """Return whether the base says anything of a thing."""
     return bool(iri) and next(iter(islice(store.match(NamedNode(iri)), 1)), None) is not None

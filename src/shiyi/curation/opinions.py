@@ -1,4 +1,4 @@
-"""Who thinks what of which claim, held in memory: for the queue, disagreement and statistics."""
+"""Live reviews, skips and assignments by claim, and the agreement of reviewers."""
 
 import threading
 from collections import Counter, defaultdict
@@ -8,12 +8,12 @@ from datetime import datetime
 
 import numpy as np
 
-from shiyi.curation.ledger import REVIEWS, Change, agent
-from shiyi.curation.standing import REVIEWING
+from shiyi.curation.changes import REVIEWS, Change, agent
+from shiyi.curation.reviews import REVIEWING
 from shiyi.model.rdf import text
 from shiyi.ontology.terms import DCTERMS, PROV, SHIYI
-from shiyi.reasoning.agreement import krippendorff_alpha
-from shiyi.sparql.store import QuadStore
+from shiyi.reasoning.confidence.reviews import krippendorff_alpha
+from shiyi.sparql.store.port import QuadStore
 
 _AGENT = agent("").value
 _KINDS = REVIEWING | {"skip", "comment", "assign"}
@@ -35,7 +35,7 @@ class Opinion:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How far two or more reviewers agree beyond chance; None where nothing can be said.
+    """Agreement of two or more reviewers beyond chance; None where it is undefined.
 
     ``alpha`` is Krippendorff's for interval data (Hayes and Krippendorff 2007); ``kappa`` is
     Cohen's for the decisions accept, unsure and reject of each pair (Cohen 1960).
@@ -47,7 +47,7 @@ class Agreement:
 
 
 class Opinions:
-    """Every live review, skip and assignment, by claim; kept in step by listening to changes."""
+    """Every live review, skip and assignment, by claim; synchronized by listening to changes."""
 
     def __init__(self, store: QuadStore) -> None:
         self._store, self._lock = store, threading.Lock()
@@ -56,74 +56,84 @@ class Opinions:
         self._by_claim: dict[str, list[str]] = defaultdict(list)
         self._read()
 
-    def __call__(self, made: Sequence[Change]) -> None:
-        """Take new changes in."""
+    def __call__(self, created: Sequence[Change]) -> None:
+        """Add new changes."""
         with self._lock:
-            for change in made:
+            for change in created:
                 if change.reverses:
                     self._takers[change.reverses].append(change.iri)
                 if change.kind in _KINDS:
                     for claim in change.about:
-                        self._put(Opinion(
-                            change.iri, change.number, change.kind, change.who, change.when, claim,
-                            float(change.note(SHIYI.agreement) or 0),
-                            change.note(DCTERMS.audience).removeprefix(_AGENT),
-                        ))  # fmt: skip
+                        self._put(
+                            Opinion(
+                                change.iri,
+                                change.number,
+                                change.kind,
+                                change.who,
+                                change.when,
+                                claim,
+                                float(change.note(SHIYI.agreement) or 0),
+                                change.note(DCTERMS.audience).removeprefix(_AGENT),
+                            )
+                        )
 
     def of(self, claim: str) -> dict[str, Opinion]:
-        """Give each reviewer's latest live review of a claim."""
-        found: dict[str, Opinion] = {}
+        """Return each reviewer's latest live review of a claim."""
+        results: dict[str, Opinion] = {}
         for each in self._live(claim):
             if each.kind in REVIEWING:
-                found[each.who] = each
-        return found
+                results[each.who] = each
+        return results
 
     def assigned(self, claim: str) -> str:
-        """Give to whom a claim was assigned last, or nothing."""
+        """Return the latest assignee of a claim, or the empty text."""
         return next((e.audience for e in reversed(self._live(claim)) if e.kind == "assign"), "")
 
-    def done_by(self, who: str) -> set[str]:
+    def done_by(self, agent: str) -> set[str]:
         """List the claims that somebody reviewed."""
-        return {claim for claim, found in self._reviewed().items() if who in found}
+        return {claim for claim, result in self._reviewed().items() if agent in result}
 
-    def skipped_by(self, who: str) -> set[str]:
+    def skipped_by(self, agent: str) -> set[str]:
         """List the claims that somebody left to others."""
-        return {e.claim for e in self._all.values() if e.kind == "skip" and e.who == who}
+        return {e.claim for e in self._all.values() if e.kind == "skip" and e.who == agent}
 
-    def assigned_to(self, who: str) -> set[str]:
+    def assigned_to(self, agent: str) -> set[str]:
         """List the claims that wait for somebody."""
-        claims = {e.claim for e in self._all.values() if e.kind == "assign" and e.audience == who}
-        return {claim for claim in claims if self.assigned(claim) == who}
+        claims = {e.claim for e in self._all.values() if e.kind == "assign" and e.audience == agent}
+        return {claim for claim in claims if self.assigned(claim) == agent}
 
     def reviewed(self) -> set[str]:
         """List the claims that anybody reviewed."""
         return set(self._reviewed())
 
     def disputed(self) -> dict[str, dict[str, Opinion]]:
-        """Give the claims on which one reviewer is for and another against."""
+        """Return the claims on which one reviewer is for and another against."""
         return {
-            claim: found for claim, found in self._reviewed().items()
-            if min(e.agreement for e in found.values()) < 0 < max(e.agreement for e in found.values())
-        }  # fmt: skip
+            claim: result
+            for claim, result in self._reviewed().items()
+            if min(e.agreement for e in result.values())
+            < 0
+            < max(e.agreement for e in result.values())
+        }
 
     def progress(self) -> tuple[Counter[str], Counter[str]]:
         """Count live reviews by reviewer, and by day."""
         people: Counter[str] = Counter()
         days: Counter[str] = Counter()
-        for found in self._reviewed().values():
-            for each in found.values():
+        for result in self._reviewed().values():
+            for each in result.values():
                 people[each.who] += 1
                 days[datetime.fromisoformat(each.when).date().isoformat()] += 1
         return people, days
 
     def agreement(self) -> Agreement:
         """Measure agreement over the claims that at least two people reviewed."""
-        shared = {c: found for c, found in self._reviewed().items() if len(found) > 1}
-        people = sorted({who for found in shared.values() for who in found})
+        shared = {c: result for c, result in self._reviewed().items() if len(result) > 1}
+        people = sorted({reviewer for result in shared.values() for reviewer in result})
         table = np.full((len(people), len(shared)), np.nan)
         for j, claim in enumerate(sorted(shared)):
-            for who, each in shared[claim].items():
-                table[people.index(who), j] = each.agreement
+            for reviewer, each in shared[claim].items():
+                table[people.index(reviewer), j] = each.agreement
         alpha = krippendorff_alpha(table, "interval")
         pairs = {}
         for i, one in enumerate(people):
@@ -135,8 +145,8 @@ class Opinions:
         return Agreement(len(shared), alpha, pairs)
 
     def _live(self, claim: str) -> list[Opinion]:
-        found = [self._all[iri] for iri in self._by_claim.get(claim, ()) if self._stands(iri)]
-        return sorted(found, key=lambda each: each.number)
+        results = [self._all[iri] for iri in self._by_claim.get(claim, ()) if self._stands(iri)]
+        return sorted(results, key=lambda each: each.number)
 
     def _stands(self, iri: str) -> bool:
         return not any(self._stands(taker) for taker in self._takers.get(iri, ()))
@@ -144,7 +154,7 @@ class Opinions:
     def _reviewed(self) -> dict[str, dict[str, Opinion]]:
         with self._lock:
             claims = list(self._by_claim)
-        return {claim: found for claim in claims if (found := self.of(claim))}
+        return {claim: result for claim in claims if (result := self.of(claim))}
 
     def _put(self, each: Opinion) -> None:
         self._all[each.change] = each
@@ -160,7 +170,7 @@ class Opinions:
 
         for iri, reversed_ in column(SHIYI.reverses).items():
             self._takers[reversed_].append(iri)
-        kinds, who, when = (
+        kinds, agent, when = (
             column(DCTERMS.type),
             column(PROV.wasAttributedTo),
             column(PROV.generatedAtTime),
@@ -168,17 +178,24 @@ class Opinions:
         numbers, claims = column(SHIYI.changeNumber), column(DCTERMS.subject)
         agreed, audience = column(SHIYI.agreement), column(DCTERMS.audience)
         for iri, kind in kinds.items():
-            whole = iri in claims and iri in who and iri in numbers and iri in when
+            whole = iri in claims and iri in agent and iri in numbers and iri in when
             if kind in _KINDS and whole:  # what others wrote into the graph may lack anything
-                self._put(Opinion(
-                    iri, int(numbers[iri]), kind, who[iri].removeprefix(_AGENT), when[iri],
-                    claims[iri], float(agreed.get(iri, 0)),
-                    audience.get(iri, "").removeprefix(_AGENT),
-                ))  # fmt: skip
+                self._put(
+                    Opinion(
+                        iri,
+                        int(numbers[iri]),
+                        kind,
+                        agent[iri].removeprefix(_AGENT),
+                        when[iri],
+                        claims[iri],
+                        float(agreed.get(iri, 0)),
+                        audience.get(iri, "").removeprefix(_AGENT),
+                    )
+                )
 
 
 def cohen(one: Sequence[float], other: Sequence[float]) -> float | None:
-    """Give Cohen's kappa of two people's decisions on the same claims; None without any spread.
+    """Return Cohen's kappa of two people's decisions on the same claims; None without any spread.
 
     >>> cohen([1, 1, -1, -1], [1, 1, -1, 1])
     0.5
@@ -192,5 +209,5 @@ def cohen(one: Sequence[float], other: Sequence[float]) -> float | None:
 
 
 def names(opinions: Iterable[Opinion]) -> list[str]:
-    """List who holds some opinions."""
+    """List the reviewers of some opinions."""
     return sorted({each.who for each in opinions})

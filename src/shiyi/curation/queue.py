@@ -1,4 +1,4 @@
-"""What an expert should look at next: uncertain, used, harmful first; filtered, assigned, in pages."""
+"""The review queue."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -6,10 +6,9 @@ from typing import Final
 
 import numpy as np
 
-from shiyi.curation.changes import Changes, Edit
-from shiyi.curation.columns import STATUSES, TIERS, Columns, Mask
-from shiyi.curation.feedback import reported
-from shiyi.curation.ledger import Change, agent
+from shiyi.curation.changes import Change, Changes, Edit, agent
+from shiyi.curation.claim_table import STATUSES, TIERS, Columns, Mask
+from shiyi.curation.feedback import reported_claims
 from shiyi.curation.opinions import Opinions
 from shiyi.errors import FormatError, UsageError
 from shiyi.model.claim import Status, Tier
@@ -21,11 +20,12 @@ MOST: Final = 200  # claims of one page, or of one batch
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """What a queue is narrowed to; the empty word leaves a choice open.
+    """The filter of a queue; an empty field matches everything.
 
     ``whose``: ``open`` (what this person has not reviewed), ``mine`` (assigned to them),
     ``disputed`` (one for, one against), ``waiting`` (reviewed once, a second is awaited),
-    ``reported`` (readers reported a mistake), ``done`` (reviewed by them), ``all``. ``shape`` is the class of the subject.
+    ``reported`` (readers reported a mistake), ``done`` (reviewed by them), ``all``. ``shape`` is
+    the class of the subject.
     """
 
     source: str = ""
@@ -39,23 +39,30 @@ class Filter:
     whose: str = "open"
 
     @classmethod
-    def of(cls, said: Mapping[str, str]) -> "Filter":
+    def of(cls, values: Mapping[str, str]) -> "Filter":
         """Read a filter from a form or a query string; ``FormatError`` for a closed list's name."""
-        made = cls(**{each.name: said.get(each.name, "").strip()[:300] or each.default for each in fields(cls)})  # type: ignore[arg-type]  # fmt: skip
+        created = cls(
+            **{
+                each.name: values.get(each.name, "").strip()[:300] or str(each.default)
+                for each in fields(cls)
+            }
+        )
         for what, name, known in (
-            ("status", made.status, tuple(STATUSES)), ("tier", made.tier, TIERS),
-            ("queue", made.whose, WHOSE),
-        ):  # fmt: skip
+            ("status", created.status, tuple(STATUSES)),
+            ("tier", created.tier, TIERS),
+            ("queue", created.whose, WHOSE),
+        ):
             if name and name not in known:
                 raise FormatError(what, name, known)
-        return made
+        return created
 
-    def said(self) -> dict[str, str]:
-        """Give what differs from an open filter, as a query string holds it."""
+    def parameters(self) -> dict[str, str]:
+        """Return the fields that differ from an open filter, as in a query string."""
         return {
-            each.name: value for each in fields(self)
+            each.name: value
+            for each in fields(self)
             if (value := getattr(self, each.name)) and value != each.default
-        }  # fmt: skip
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,33 +88,33 @@ class Page:
 
 
 class Queue:
-    """Orders the claims for one person."""
+    """The claims ordered for one curator."""
 
     def __init__(
         self, columns: Columns, opinions: Opinions, changes: Changes | None = None
     ) -> None:
         self.columns, self.opinions, self._changes = columns, opinions, changes
 
-    def page(self, who: str, chosen: Filter, offset: int = 0, count: int = 25) -> Page:
-        """Give a page; what this person left to others comes last."""
+    def page(self, agent: str, chosen: Filter, offset: int = 0, count: int = 25) -> Page:
+        """Return a page; claims that the curator skipped come last."""
         with self.columns.lock:
-            return self._page(who, chosen, offset, min(count, MOST))
+            return self._page(agent, chosen, offset, min(count, MOST))
 
-    def _page(self, who: str, chosen: Filter, offset: int, count: int) -> Page:
+    def _page(self, agent: str, chosen: Filter, offset: int, count: int) -> Page:
         columns = self.columns
-        fits = self._mask(who, chosen)
+        fits = self._mask(agent, chosen)
         places = np.flatnonzero(fits)
         score = columns.priority()[places]
-        last = {columns.claims.find(each) for each in self.opinions.skipped_by(who)}
+        last = {columns.claims.find(each) for each in self.opinions.skipped_by(agent)}
         if last and len(places):
             score = np.where(np.isin(places, list(last)), score - 1000.0, score)
         best = _best(score, offset + count)[offset:].tolist()
         items = tuple(self._item(int(places[i]), float(score[i])) for i in best)
         return Page(items, len(places), offset)
 
-    def next_after(self, who: str, chosen: Filter, claim: str) -> str:
-        """Give the claim that follows one in the queue, the first where it is not in it."""
-        items = [each.claim for each in self.page(who, chosen, 0, MOST).items]
+    def next_after(self, agent: str, chosen: Filter, claim: str) -> str:
+        """Return the claim that follows one in the queue, the first where it is not in it."""
+        items = [each.claim for each in self.page(agent, chosen, 0, MOST).items]
         if claim in items:
             items = items[items.index(claim) + 1 :] + items[: items.index(claim)]
         return items[0] if items else ""
@@ -115,7 +122,7 @@ class Queue:
     def assign(
         self, claims: Sequence[str], to: str, who: str, reason: str = ""
     ) -> tuple[Change, ...]:
-        """Give some claims to somebody; the empty name gives them back to everyone."""
+        """Assign some claims; the empty name returns them to everyone."""
         if self._changes is None:
             raise UsageError("a queue that is only read assigns nothing")
         if not 0 < len(claims) <= MOST:
@@ -128,7 +135,7 @@ class Queue:
         )
 
     def choices(self) -> dict[str, list[str]]:
-        """List what the filters may be set to, of what the base holds."""
+        """List the values of each filter that occur in the base."""
         columns = self.columns
         return {
             "source": sorted(name for name in columns.sources.names if name),
@@ -137,9 +144,9 @@ class Queue:
             "tier": [each.value for each in TIERS],
             "school": sorted(name for name in columns.schools.names if name),
             "status": [each.value for each in STATUSES],
-        }  # fmt: skip
+        }
 
-    def _mask(self, who: str, chosen: Filter) -> Mask:
+    def _mask(self, agent: str, chosen: Filter) -> Mask:
         columns = self.columns
         fits = columns.status >= 0
         for name, column, numbers in (
@@ -166,48 +173,52 @@ class Queue:
             fits &= (columns.subject == end) | (columns.object == end) if end >= 0 else False
         if chosen.source:
             fits &= self._of(columns.of_source.get(columns.sources.find(chosen.source), set()))
-        return fits & self._whose(who, chosen.whose)
+        return fits & self._whose(agent, chosen.whose)
 
-    def _whose(self, who: str, whose: str) -> Mask:
+    def _whose(self, agent: str, whose: str) -> Mask:
         opinions = self.opinions
         if whose == "all":
             return np.ones(len(self.columns), bool)
         if whose == "open":
-            return ~self._named(opinions.done_by(who))
+            return ~self._named(opinions.done_by(agent))
         if whose == "mine":
-            return self._named(opinions.assigned_to(who))
+            return self._named(opinions.assigned_to(agent))
         if whose == "disputed":
             return self._named(opinions.disputed())
         if whose == "done":
-            return self._named(opinions.done_by(who))
+            return self._named(opinions.done_by(agent))
         if whose == "reported":
-            return self._named(reported(self._changes.store) if self._changes else ())
+            return self._named(reported_claims(self._changes.store) if self._changes else ())
         once = {claim for claim in opinions.reviewed() if len(opinions.of(claim)) == 1}
-        return self._named(once - opinions.done_by(who)) & (self.columns.harm > 1)
+        return self._named(once - opinions.done_by(agent)) & (self.columns.harm > 1)
 
     def _named(self, claims: Iterable[str]) -> Mask:
         return self._of({self.columns.claims.find(each) for each in claims})
 
     def _of(self, places: Iterable[int]) -> Mask:
-        found = np.zeros(len(self.columns), bool)
-        chosen = np.fromiter((p for p in places if 0 <= p < len(found)), np.int64)
-        found[chosen] = True
-        return found
+        result = np.zeros(len(self.columns), bool)
+        chosen = np.fromiter((p for p in places if 0 <= p < len(result)), np.int64)
+        result[chosen] = True
+        return result
 
     def _item(self, place: int, priority: float) -> Item:
         columns, claim = self.columns, self.columns.claims.names[place]
         return Item(
-            claim, round(priority, 4), float(columns.confidence[place]),
-            STATUSES[int(columns.status[place])], bool(columns.harm[place] > 1),
-            self.opinions.assigned(claim), tuple(sorted(self.opinions.of(claim))),
-        )  # fmt: skip
+            claim,
+            round(priority, 4),
+            float(columns.confidence[place]),
+            STATUSES[int(columns.status[place])],
+            bool(columns.harm[place] > 1),
+            self.opinions.assigned(claim),
+            tuple(sorted(self.opinions.of(claim))),
+        )
 
 
 def _best(score: "np.typing.NDArray[np.float64]", count: int) -> "np.typing.NDArray[np.int64]":
-    """Give the places of the highest scores, best first, equal ones in order."""
+    """Return the places of the highest scores, best first, equal ones in order."""
     if count < len(score) // 4:
         edge = np.partition(score, len(score) - count)[len(score) - count]
-        near = np.flatnonzero(score >= edge)
+        candidates = np.flatnonzero(score >= edge)
     else:
-        near = np.arange(len(score))
-    return near[np.argsort(-score[near], kind="stable")][:count]
+        candidates = np.arange(len(score))
+    return candidates[np.argsort(-score[candidates], kind="stable")][:count]

@@ -1,20 +1,22 @@
-"""An opened knowledge base under one set of switches, and the scorers made over it."""
+"""The opened base and scorers under one configuration."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, ClassVar, Final, Self
 
-from shiyi.answering.baselines import TextIndex, neighbourhoods
-from shiyi.answering.neighbourhood import Neighbourhood
+from shiyi.answering.retrieval.bm25 import TextIndex, neighbourhoods
+from shiyi.answering.retrieval.neighbourhood import Neighbourhood
 from shiyi.answering.runtime import Runtime
 from shiyi.errors import FormatError, UsageError
-from shiyi.evaluation.cooccurrence import Cooccurrence
-from shiyi.evaluation.joins import Joins, JoinSettings
-from shiyi.evaluation.passages import PassageRanker, TogetherScorer
-from shiyi.evaluation.retrieving import READERS, Retrieving
-from shiyi.evaluation.scorers import (
+from shiyi.evaluation.ablations import CHUNK, check_switches, of_method, runtime_under
+from shiyi.evaluation.items import Choice
+from shiyi.evaluation.scorers.baselines import CaseScorer, HerbScorer, PrescriptionTable
+from shiyi.evaluation.scorers.graph import Joins, JoinSettings, View
+from shiyi.evaluation.scorers.model import reached_model
+from shiyi.evaluation.scorers.retrieval import READERS, Retrieving
+from shiyi.evaluation.scorers.scorer import (
     Direct,
     Fused,
     Linking,
@@ -26,19 +28,14 @@ from shiyi.evaluation.scorers import (
     Scorer,
     TextScorer,
 )
-from shiyi.evaluation.signs import SignsScorer
-from shiyi.evaluation.switches import CHUNK, check_switches, of_method, runtime_under
-from shiyi.evaluation.view import View
-from shiyi.evaluation.with_model import reached_model
 from shiyi.linking.linker import Linker
 from shiyi.prompts.chat import ChatModel
 from shiyi.settings import Settings
-from shiyi.sparql.knowledge_base import KnowledgeBase
+from shiyi.sparql.base.knowledge_base import KnowledgeBase
 
 METHODS: Final = (
     "fused", "paths", *READERS, "neighbourhood", "bm25", "tfidf", "random-paths", "none",
 )  # fmt: skip
-OF_PASSAGES: Final = ("passages", "bm25-passages")  # of ingested books, where options are given
 VIEWED: Final = frozenset({"deterministic", "spo-without-text"})  # switches that change the view
 
 WITHOUT_DIRECT: Final = frozenset(  # switches under which no single claim settles a question
@@ -82,15 +79,23 @@ class Request:
             raise UsageError("--limit-seconds is a number above 0")
 
     def settings(self) -> dict[str, Any]:
-        """Give what a reader needs to run the same again."""
+        """Return what a reader needs to run the same again."""
         return {
-            "seed": self.seed, "k": self.k, "damping": self.damping, "hops": self.hops,
-            "scorer": self.scorer, "limit": self.limit, "holdout": self.holdout,
-            "limit_seconds": self.limit_seconds, "chunk": self.chunk,
+            "seed": self.seed,
+            "k": self.k,
+            "damping": self.damping,
+            "hops": self.hops,
+            "scorer": self.scorer,
+            "limit": self.limit,
+            "holdout": self.holdout,
+            "limit_seconds": self.limit_seconds,
+            "chunk": self.chunk,
             "train": [each.name for each in self.train],
-            "known": [each.name for each in self.known], "without_source": list(self.without),
-            "with_model": self.with_model, "model": None,
-        }  # fmt: skip
+            "known": [each.name for each in self.known],
+            "without_source": list(self.without),
+            "with_model": self.with_model,
+            "model": None,
+        }
 
 
 Key = tuple[frozenset[str], frozenset[str], frozenset[str]]
@@ -104,7 +109,6 @@ class Shared:
     views: dict[Key, View] = field(default_factory=dict)
     indexes: dict[tuple[Key, str], TextIndex] = field(default_factory=dict)
     opened: tuple[Settings, Runtime] | None = None
-    together: TogetherScorer | None = None
 
     @classmethod
     def over(cls, base: KnowledgeBase, settings: Settings) -> Self:
@@ -121,41 +125,42 @@ class Bench:
     settings: Settings
     request: Request
     known: Shared | None = None  # what another run over the same base has read already
-    held: frozenset[str] = frozenset()  # claims withheld because questions were made from them
+    withheld: frozenset[str] = frozenset()  # claims withheld because questions were made from them
+    methods: ClassVar[tuple[str, ...]] = METHODS
 
     @cached_property
     def model(self) -> ChatModel | None:
-        """Give the model, where the request has one; ``OutsideError`` where it does not reply."""
+        """Return the model, where the request has one; ``OutsideError`` where it does not reply."""
         return reached_model(self.settings) if self.request.with_model else None
 
     @property
     def release(self) -> str:
-        """Give the digest of the base."""
+        """Return the digest of the base."""
         return self.base.release
 
     @cached_property
     def shared(self) -> Shared:
-        """Give what was read already, or begin."""
+        """Return what was read already, or begin."""
         return self.known or Shared.over(self.base, self.settings)
 
     @property
     def linking(self) -> Linking:
-        """Give a linker that remembers."""
+        """Return a linker that remembers."""
         return self.shared.linking
 
     @property
     def linker(self) -> Linker:
-        """Give the linker of the base."""
+        """Return the linker of the base."""
         return self.shared.linking.linker
 
     @property
     def _key(self) -> Key:
-        asked = self.request
-        return frozenset(asked.without), frozenset(asked.ablate) & VIEWED, self.held
+        request = self.request
+        return frozenset(request.without), frozenset(request.ablate) & VIEWED, self.withheld
 
     @cached_property
     def view(self) -> View:
-        """Give the claims this run may see."""
+        """Return the claims this run may see."""
         known = self.shared.views
         if self._key not in known:
             known[self._key] = View.read(
@@ -165,18 +170,22 @@ class Bench:
 
     @cached_property
     def joins(self) -> Joins:
-        """Give the paths, as the switches distort them."""
-        asked = self.request
+        """Return the paths, as the switches distort them."""
+        request = self.request
         chosen = JoinSettings(
-            hops=asked.hops, k=asked.k, damping=asked.damping, scorer=asked.scorer,
-            ranked="no-ranking" not in asked.ablate,
-            random_paths="random-paths" in asked.ablate, seed=asked.seed,
-        )  # fmt: skip
+            hops=request.hops,
+            k=request.k,
+            damping=request.damping,
+            scorer=request.scorer,
+            ranked="no-ranking" not in request.ablate,
+            random_paths="random-paths" in request.ablate,
+            seed=request.seed,
+        )
         return self._joins(chosen)
 
     @cached_property
     def joins_by_chance(self) -> Joins:
-        """Give paths of three claims a concept that are drawn by chance."""
+        """Return paths of three claims a concept that are drawn by chance."""
         return self._joins(replace(self.joins.settings, random_paths=True))
 
     def _joins(self, chosen: JoinSettings) -> Joins:
@@ -187,95 +196,78 @@ class Bench:
 
     @cached_property
     def sentences(self) -> tuple[tuple[str, str, str], ...]:
-        """Give every claim as a sentence."""
+        """Return every claim as a sentence."""
         return tuple(self.view.sentences())
 
     @property
     def bm25(self) -> TextIndex:
-        """Give the sentences, weighed as BM25 does."""
+        """Return the sentences, weighed as BM25 does."""
         return self._index("bm25")
 
     @property
     def tfidf(self) -> TextIndex:
-        """Give the sentences, weighed as TF-IDF."""
+        """Return the sentences, weighed as TF-IDF."""
         return self._index("tfidf")
 
     @cached_property
     def meaning(self) -> MeaningIndex:
-        """Give the sentences as vectors; ``IndexMismatchError`` where the base has no embedder."""
-        return MeaningIndex.of(self.linker, [said for _, _, said in self.sentences])
-
-    @property
-    def together(self) -> TogetherScorer:
-        """Give which words stand in one passage; of no passages where the base holds none."""
-        if self.shared.together is None:
-            place = self.base.folder / "index"
-            index = Cooccurrence.over(self.base.store, place, self.release)
-            self.shared.together = TogetherScorer.over(index, self.linker.index)
-        return self.shared.together
-
-    @property
-    def reads_passages(self) -> bool:
-        """Tell whether passages may be read: not where claims are withheld that they may state."""
-        asked = self.request
-        shut = asked.without or self.held or "spo-without-text" in asked.ablate
-        return not shut and bool(self.together.index.count)
-
-    def _of_passages(self, method: str) -> Scorer:
-        if not self.reads_passages:
-            raise UsageError(
-                f"{method} reads passages, and there are none to read: `shiyi ingest books FILE`; "
-                "none are read where a source is withheld"
-            )
-        return self.together if method == "passages" else PassageRanker(self.together.index)
+        """Return the sentences as vectors; ``IndexMismatchError`` without an embedder."""
+        return MeaningIndex.of(self.linker, [sentence for _, _, sentence in self.sentences])
 
     def _index(self, name: str) -> TextIndex:
         known, key = self.shared.indexes, (self._key, name)
         if key not in known:
             make = TextIndex.bm25 if name == "bm25" else TextIndex.tfidf
-            known[key] = make([said for _, _, said in self.sentences])
+            known[key] = make([sentence for _, _, sentence in self.sentences])
         return known[key]
 
     @cached_property
     def subgraphs(self) -> dict[str, str]:
-        """Give the 1-hop subgraph of each concept as text."""
+        """Return the 1-hop subgraph of each concept as text."""
         return neighbourhoods(self.sentences)
 
     @cached_property
     def runtime(self) -> Runtime:
-        """Give what answers questions over the base."""
+        """Return what answers questions over the base."""
         known = self.shared.opened
         if known is None or known[0] != self.settings:
             known = self.shared.opened = self.settings, Runtime.open(self.base, self.settings)
         return known[1]
 
     def answering(self, method: str) -> Runtime:
-        """Give what a method answers from, under the switches that change it."""
+        """Return what a method answers from, under the switches that change it."""
         return runtime_under(
             self.runtime, of_method(self.request.ablate, method), self.request.chunk
         )
 
     def retrieving(self, method: str) -> Retrieving:
-        """Give a method of answering as a reader; withheld sources bear nothing for it either."""
-        asked = self.request
-        withheld = asked.without or self.held
+        """Return a method of answering as a reader; withheld sources bear nothing for it either."""
+        request = self.request
+        withheld = request.without or self.withheld
         seen = frozenset(self.view.projection.claims) if withheld else frozenset[str]()
-        ranked = "no-ranking" not in asked.ablate
-        return Retrieving(method, self.answering(method), self.linking, asked.k, seen, ranked)
+        ranked = "no-ranking" not in request.ablate
+        return Retrieving(method, self.answering(method), self.linking, request.k, seen, ranked)
 
     def recalls(self) -> list[Scorer]:
-        """Give what ``fused`` adds up, as the switches leave it."""
+        """Return what ``fused`` adds up, as the switches leave it."""
         if "vector-only" in self.request.ablate:
             return [TextScorer(self.meaning)]
         by_words = TextScorer(self.bm25)
         if "keyword-only" in self.request.ablate:
             return [by_words]
-        by_paths = PathScorer(self.joins, self.linking)
-        read: list[Scorer] = [self.together] if self.reads_passages else []
-        if "random-paths" in self.request.ablate:
-            return [by_paths, by_words, *read]
-        ranked = "no-ranking" not in self.request.ablate
-        return [by_paths, SignsScorer(self.view, self.linking, ranked), by_words, *read]
+        return [PathScorer(self.joins, self.linking), by_words]
+
+    def case_scorer(self, method: str, training: Sequence[Choice]) -> Scorer:
+        """Return the scorer of a method for cases, some of which may be learnt from."""
+        if training and method == "tfidf":
+            return CaseScorer.of(training, nearest=1)
+        if training and method == "fused":
+            return self.scorer(method, [CaseScorer.of(training)])
+        return self.scorer(method)
+
+    def herb_scorers(self, table: PrescriptionTable) -> list[HerbScorer]:
+        """Return what ``fused`` learns from prescriptions."""
+        return [table.nearest]
 
     def scorer(self, method: str, learnt: Sequence[Scorer] = ()) -> Scorer:
         """Make the scorer of a method; raise ``FormatError`` for one that does not exist."""
@@ -289,18 +281,16 @@ class Bench:
         if method == "random-paths":
             return PathScorer(self.joins_by_chance, self.linking)
         if method == "neighbourhood":
-            near = Neighbourhood(
+            around = Neighbourhood(
                 self.view.links, self.view.ratings, self.linker, self.settings.linking.min_cosine
             )
-            return NeighbourhoodScorer(near, self.linking)
+            return NeighbourhoodScorer(around, self.linking)
         if method == "bm25":
             return TextScorer(self.bm25)
         if method == "tfidf":
             return TextScorer(self.tfidf)
-        if method in OF_PASSAGES:
-            return self._of_passages(method)
         if method == "none":
             return RandomScorer(self.request.seed)
         if method in READERS:
             return self.retrieving(method)
-        raise FormatError("method", method, (*METHODS, *OF_PASSAGES))
+        raise FormatError("method", method, self.methods)

@@ -1,14 +1,15 @@
-"""The gate: what was extracted is checked with the shapes; it enters, or goes into quarantine."""
+"""SHACL gate and quarantine; votes of lineages."""
 
+import re
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from shiyi.ingest.votes import Votes
+from shiyi.ingest.extraction.books.patterns import pattern
 from shiyi.linking.labels import LabelIndex
-from shiyi.model.claim import Claim, Polarity, Status
-from shiyi.model.names import graph
+from shiyi.model.claim import Claim, Confidence, Polarity, Source, Status, fuse
+from shiyi.model.iris import graph
 from shiyi.model.rdf import (
     XSD_INTEGER,
     DefaultGraph,
@@ -16,19 +17,99 @@ from shiyi.model.rdf import (
     NamedNode,
     Quad,
     canonical,
+    decimal,
+    local_name,
     text,
 )
-from shiyi.ontology.lines import claim_blocks, line_end
-from shiyi.ontology.statements import Graph as Place
-from shiyi.ontology.statements import claim_quads, source_quads
+from shiyi.ontology.lexicon import sentences
+from shiyi.ontology.schema import Schema
+from shiyi.ontology.serialization import Graph as Place
+from shiyi.ontology.serialization import claim_blocks, claim_quads, line_end, source_quads
 from shiyi.ontology.terms import DCTERMS, RDF, RDFS, SHIYI
-from shiyi.ontology.vocabulary import Schema
-from shiyi.shapes.telling import Telling
-from shiyi.shapes.validation import Result, lowered, shapes_graph, validate
-from shiyi.sparql.store import QuadStore
+from shiyi.shapes.validation import Result, Telling, lowered, shapes_graph, validate
+from shiyi.sparql.store.port import QuadStore
 
 if TYPE_CHECKING:
     from rdflib import Graph
+
+
+@dataclass(slots=True)
+class _Votes:
+    best: dict[str, Confidence]  # by lineage
+    new: bool  # whether the store did not hold the claim
+    said: Quad | None = None  # the confidence that this run gave it
+
+
+class Votes:
+    """The evidence of each claim so far in its graph, from which its confidence is computed.
+
+    Claims of this run are cached; all others are in the store.
+    """
+
+    def __init__(self, store: QuadStore) -> None:
+        self._store = store
+        self._cached: dict[tuple[NamedNode, Place], _Votes] = {}
+        self._described: set[NamedNode] = set()
+
+    def __len__(self) -> int:
+        """Count the cached claims."""
+        return len(self._cached)
+
+    def clear(self) -> None:
+        """Empty the cache, once the store has what was written."""
+        self._cached.clear()
+
+    def add(self, claim: Claim, place: Place) -> None:
+        """Count a claim's evidence."""
+        best = self._of(claim.iri, place).best
+        for each in claim.evidence:
+            lineage = each.source.lineage or each.source.id
+            known = best.get(lineage)
+            best[lineage] = max(known, each.confidence) if known else each.confidence
+
+    def confidence(self, iri: NamedNode, place: Place) -> tuple[Quad, list[Quad]]:
+        """Return the fused confidence of a counted claim, and what it replaces."""
+        retained = self._of(iri, place)
+        value = Quad(iri, SHIYI.confidence, decimal(fuse(retained.best.items()).value), place)
+        if retained.said:
+            old = [retained.said]
+        else:
+            old = (
+                [] if retained.new else list(self._store.match(iri, SHIYI.confidence, None, place))
+            )
+        retained.said = value
+        return value, [quad for quad in old if quad != value]
+
+    def lacks_source(self, source: Source) -> bool:
+        """Return True, once, for a source that the accepted view does not know yet."""
+        if source.iri in self._described:
+            return False
+        self._described.add(source.iri)
+        return not any(self._store.match(source.iri, RDF.type, SHIYI.Source, DefaultGraph()))
+
+    def _of(self, iri: NamedNode, place: Place) -> _Votes:
+        cached = self._cached.get((iri, place))
+        if cached is None:
+            best: dict[str, Confidence] = {}
+            for lineage, weight in votes(self._store, iri, place):
+                best[lineage] = max(best.get(lineage, weight), weight)
+            cached = self._cached[iri, place] = _Votes(best, new=not best)
+        return cached
+
+
+def votes(store: QuadStore, claim: NamedNode, place: Place) -> Iterator[tuple[str, Confidence]]:
+    """Yield lineage and weight of each piece of evidence that a claim has in a graph."""
+    for quad in store.match(claim, SHIYI.evidence, None, place):
+        if isinstance(quad.object, NamedNode):
+            weight = _first(store, quad.object, SHIYI.extractionConfidence, place)
+            source = NamedNode(_first(store, quad.object, DCTERMS.source, place))
+            lineage = _first(store, source, SHIYI.lineage, None) or local_name(source.value)
+            yield lineage, Confidence(float(weight))
+
+
+def _first(store: QuadStore, subject: NamedNode, predicate: NamedNode, place: Place | None) -> str:
+    return next((text(q.object) for q in store.match(subject, predicate, None, place)), "")
+
 
 CANDIDATES, QUARANTINE = graph("candidates"), graph("quarantine")
 ACCEPTED = DefaultGraph()
@@ -37,11 +118,42 @@ _PLACES: Mapping[Status, Place] = {
 }  # fmt: skip
 
 
+BENEFITS: Final = frozenset({
+    "indicatedFor", "relieves", "hasEfficacy", "isEffectiveFor", "suitableFor", "dietaryBenefit",
+    "primaryEffect", "recommendedFor", "prevents",
+})  # fmt: skip
+_CLAUSE = re.compile(r"[，,。；;.!?！？\n]+")
+
+
+def cautions_alone(quote: str) -> bool:
+    """Return whether every clause of a quote warns, and none speaks of a benefit.
+
+    >>> cautions_alone("脾胃虚寒者慎服"), cautions_alone("主腹痛，孕妇忌服")
+    (True, False)
+    """
+    clauses = [each for each in _CLAUSE.split(quote) if each.strip()]
+    return bool(clauses) and all(pattern("warns").search(each) for each in clauses)
+
+
+def polarity_faults(claim: Claim) -> tuple[Result, ...]:
+    """Return what is wrong with a benefit on quotes that warn of its subject alone."""
+    relation = local_name(claim.predicate.value)
+    if relation not in BENEFITS or claim.polarity is not Polarity.POSITIVE:
+        return ()
+    path = claim.predicate.value
+    chinese, english = sentences("claim-faults")["caution_quoted"]
+    return tuple(
+        Result(claim.iri.value, "polarity", path, each.quote, english, chinese, "Violation")
+        for each in claim.evidence
+        if each.quote and cautions_alone(each.quote)
+    )
+
+
 @dataclass(frozen=True, slots=True)
-class Proposed:
+class ProposedClaim:
     """A claim with one piece of evidence; its quote is ``[start, end)`` of a passage, if any.
 
-    ``entry`` is its status once it conforms. ``by_model`` tells that a model read it.
+    ``entry`` is its status once it conforms; ``by_model`` is whether a model read it.
     """
 
     claim: Claim
@@ -52,24 +164,24 @@ class Proposed:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
-    """A proposed claim and what the shapes say against it; nothing means that it conforms."""
+class GateResult:
+    """A proposed claim and the violations of shapes; none means that it conforms."""
 
-    proposed: Proposed
+    proposed: ProposedClaim
     faults: tuple[Result, ...] = ()
 
     @property
     def status(self) -> Status:
-        """Give the status it enters with."""
+        """Return the status it enters with."""
         return Status.QUARANTINED if self.faults else self.proposed.entry
 
 
 class Gate:
     """Checks claims a batch at a time, each in its neighbourhood: as if it were asserted.
 
-    What the shapes say of a neighbourhood depends on its classes, relation and kind of evidence,
+    The results for a neighbourhood depend on its classes, relation and kind of evidence,
     and on terms and texts that shapes name or read; of claims that agree in these, one is
-    validated and speaks for the others.
+    validated for all.
     """
 
     def __init__(self, index: LabelIndex, schema: Schema | None = None) -> None:
@@ -84,52 +196,61 @@ class Gate:
         self._said: dict[Hashable, tuple[Result, ...]] = {}
 
     def know(self, classes: Mapping[str, str]) -> None:
-        """Take in what class each new concept of a source has, by IRI."""
+        """Add the class of each new concept of a source, by IRI."""
         for iri, kind in classes.items():
             self._classes[iri] = self._above.get(kind, frozenset())
 
-    def judge(self, proposed: Sequence[Proposed]) -> list[Judged]:
-        """Give each claim with the results that are about it, its evidence or its triple."""
+    def judge(self, proposed: Sequence[ProposedClaim]) -> list[GateResult]:
+        """Return each claim with the results that are about it, its evidence or its triple."""
         keys = [self._likeness(each.claim) for each in proposed]
         fresh = {
             key: each for key, each in zip(keys, proposed, strict=True) if key not in self._said
         }
         if fresh:
             self._validate(fresh)
-        return [Judged(each, self._said[key]) for key, each in zip(keys, proposed, strict=True)]
+        return [
+            GateResult(each, (*self._said[key], *polarity_faults(each.claim)))
+            for key, each in zip(keys, proposed, strict=True)
+        ]
 
-    def _validate(self, fresh: Mapping[Hashable, Proposed]) -> None:
+    def _validate(self, fresh: Mapping[Hashable, ProposedClaim]) -> None:
         relations = self._relations | {each.claim.predicate.value for each in fresh.values()}
         if self._shapes is None or relations != self._relations:
-            self._shapes, self._relations = pruned(shapes_graph(), relations), relations
+            self._shapes, self._relations = prune_shapes(shapes_graph(), relations), relations
         quads = (q for e in fresh.values() for q in neighbourhood(e.claim, self._classes))
         by_focus: Mapping[str, list[Result]] = defaultdict(list)
         for result in validate(lowered(quads), self._shapes):
             if result.severity == "Violation":
                 by_focus[result.focus].append(result)
         for key, each in fresh.items():
-            self._said[key] = tuple(against(each.claim, by_focus))
+            self._said[key] = tuple(results_against(each.claim, by_focus))
 
     def _likeness(self, claim: Claim) -> Hashable:
         telling = self._telling
         evidence = tuple(
-            (e.source.tier, e.confidence.value, e.checked, telling.qualifiers(e.qualifiers))
+            (
+                e.source.tier,
+                e.confidence.value,
+                e.kind,
+                bool(e.suggested),
+                telling.qualifiers(e.qualifiers),
+            )
             for e in claim.evidence
         )
         same = claim.subject == claim.object
         kind = self._classes.get(claim.subject.value)
-        said: Hashable = claim.object
+        target: Hashable = claim.object
         if telling.reads(claim.predicate.value):
             pass
         elif isinstance(claim.object, Literal):
-            said = claim.object.language, claim.object.datatype
+            target = claim.object.language, claim.object.datatype
         elif not telling.names(claim.object):
-            said = self._classes.get(claim.object.value)
-        return kind, claim.predicate, said, claim.polarity, same, evidence
+            target = self._classes.get(claim.object.value)
+        return kind, claim.predicate, target, claim.polarity, same, evidence
 
 
 def neighbourhood(claim: Claim, classes: Mapping[str, Iterable[str]]) -> Iterator[Quad]:
-    """Yield what the shapes look at: the claim as if asserted, the classes of both ends, sources.
+    """Yield the quads to validate: the claim as if asserted, the classes of both ends, sources.
 
     ``classes`` gives the local names of an IRI's classes with those above them.
     """
@@ -145,24 +266,24 @@ def neighbourhood(claim: Claim, classes: Mapping[str, Iterable[str]]) -> Iterato
         yield from source_quads(evidence.source)
 
 
-_WHOLE = ("Claim", "Evidence", "Source")  # classes whose shapes are kept whole
+_WHOLE = ("Claim", "Evidence", "Source")  # classes whose shapes are stored whole
 
 
-def pruned(shapes: "Graph", relations: frozenset[str]) -> "Graph":
-    """Drop what is said of paths other than ``relations``: its results would not count here."""
+def prune_shapes(shapes: "Graph", relations: frozenset[str]) -> "Graph":
+    """Remove constraints on paths other than ``relations``: their results would not count here."""
     from rdflib import SH, URIRef
 
-    kept = {URIRef(getattr(SHIYI, name).value) for name in _WHOLE}
+    remaining = {URIRef(getattr(SHIYI, name).value) for name in _WHOLE}
     for shape, constraint in list(shapes.subject_objects(SH.property)):
         path = shapes.value(constraint, SH.path)
         targets = set(shapes.objects(shape, SH.targetClass))
         of_evidence = shapes.value(shape, SH.targetSubjectsOf) is not None
-        if not (targets & kept or of_evidence or str(path) in relations):
+        if not (targets & remaining or of_evidence or str(path) in relations):
             shapes.remove((shape, SH.property, constraint))
     return shapes
 
 
-def against(claim: Claim, by_focus: Mapping[str, list[Result]]) -> Iterator[Result]:
+def results_against(claim: Claim, by_focus: Mapping[str, list[Result]]) -> Iterator[Result]:
     """Yield the results that are about a claim, its evidence or its triple."""
     yield from by_focus.get(claim.iri.value, ())
     for evidence in claim.evidence:
@@ -175,7 +296,7 @@ def against(claim: Claim, by_focus: Mapping[str, list[Result]]) -> Iterator[Resu
 
 @dataclass(slots=True)
 class Change:
-    """What a batch of claims adds, and which confidences of earlier candidates it replaces.
+    """The quads that a batch of claims adds, and the confidences of earlier candidates it replaces.
 
     ``added`` are lines of N-Quads, some in each block.
     """
@@ -185,21 +306,21 @@ class Change:
     replaced: list[Quad] = field(default_factory=list)
 
 
-def change_of(judged: Iterable[Judged], kept: Votes) -> Change:
+def change_of(judged: Iterable[GateResult], retained: Votes) -> Change:
     """Write judged claims as lines of the accepted view, ``candidates`` and ``quarantine``."""
     change, blocks = Change(), dict[str, None]()
     counted: dict[tuple[NamedNode, Place], None] = {}
     for each in judged:
         blocks.update(dict.fromkeys(_claim(each)))
         if each.status is Status.ACCEPTED:
-            blocks.update(dict.fromkeys(_sources(each.proposed.claim, kept)))
+            blocks.update(dict.fromkeys(_sources(each.proposed.claim, retained)))
         if not each.faults:
             place = _PLACES[each.status]
             counted[each.proposed.claim.iri, place] = None
-            kept.add(each.proposed.claim, place)
+            retained.add(each.proposed.claim, place)
     change.added = list(blocks)
     for iri, place in counted:
-        quad, old = kept.confidence(iri, place)
+        quad, old = retained.confidence(iri, place)
         if old:
             change.replacing.append(quad)
             change.replaced += old
@@ -208,11 +329,13 @@ def change_of(judged: Iterable[Judged], kept: Votes) -> Change:
     return change
 
 
-def _claim(judged: Judged) -> Iterator[str]:
+def _claim(judged: GateResult) -> Iterator[str]:
     status = judged.status
     place = _PLACES[status]
-    proposed, said, end = judged.proposed, judged.proposed.claim, line_end(place)
-    claim = Claim(said.subject, said.predicate, said.object, said.evidence, said.polarity, status)
+    proposed, values, end = judged.proposed, judged.proposed.claim, line_end(place)
+    claim = Claim(
+        values.subject, values.predicate, values.object, values.evidence, values.polarity, status
+    )
     iri = canonical(claim.iri)
     # the confidence of what enters is fused over all its evidence, and written once
     yield from claim_blocks(claim, place, fused=status is Status.QUARANTINED)
@@ -221,23 +344,24 @@ def _claim(judged: Judged) -> Iterator[str]:
             yield f"{iri} {SHIYI.supportedByText} {evidence.passage}{end}"
         if proposed.start >= 0:
             node = evidence.iri(claim.iri)
-            yield (
-                f"{node} {SHIYI.quoteStart} {Literal(str(proposed.start), datatype=XSD_INTEGER)}{end}"
-                f"{node} {SHIYI.quoteEnd} {Literal(str(proposed.end), datatype=XSD_INTEGER)}{end}"
-            )
+            for predicate, at in (
+                (SHIYI.quoteStart, proposed.start),
+                (SHIYI.quoteEnd, proposed.end),
+            ):
+                yield f"{node} {predicate} {Literal(str(at), datatype=XSD_INTEGER)}{end}"
     for fault in judged.faults:
         yield f"{iri} {RDFS.comment} {Literal(fault.message_en, language='en')}{end}"
         yield f"{iri} {RDFS.comment} {Literal(fault.message_zh, language='zh')}{end}"
 
 
-def _sources(claim: Claim, kept: Votes) -> Iterator[str]:
-    """Yield what the accepted view must know of the sources that an accepted claim cites."""
+def _sources(claim: Claim, retained: Votes) -> Iterator[str]:
+    """Yield the descriptions of the sources that an accepted claim cites."""
     for evidence in claim.evidence:
-        if kept.untold(evidence.source):
+        if retained.lacks_source(evidence.source):
             yield from (f"{quad} .\n" for quad in source_quads(evidence.source))
 
 
 def sources_of(evidence_graph: Place, store: QuadStore, source: NamedNode) -> list[NamedNode]:
     """List the evidence nodes of ``source`` in a graph of claims."""
-    found = store.match(None, DCTERMS.source, source, evidence_graph)
-    return [quad.subject for quad in found if isinstance(quad.subject, NamedNode)]
+    quads = store.match(None, DCTERMS.source, source, evidence_graph)
+    return [quad.subject for quad in quads if isinstance(quad.subject, NamedNode)]

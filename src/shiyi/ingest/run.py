@@ -1,85 +1,97 @@
-"""One run of ingestion: batches made, judged and written, each once, whatever is killed when."""
+"""One ingestion run, batch by batch."""
 
 import gc
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import MappingProxyType
 
 from shiyi.errors import ShiyiError
-from shiyi.ingest.conflicts import missing_conflicts
-from shiyi.ingest.datasets import Dataset
-from shiyi.ingest.entry import Entry
-from shiyi.ingest.extraction.parking import parked_in, parked_quads, tries_of
-from shiyi.ingest.extraction.port import Extracted, Extractor
-from shiyi.ingest.gate import Gate, Judged, Proposed, change_of
-from shiyi.ingest.releases import taken_back
-from shiyi.ingest.report import Report
-from shiyi.ingest.text.document import Document, Passage, Section, Tree
-from shiyi.ingest.text.tree import passage_quads, section_quads, tree_of
-from shiyi.ingest.votes import Votes
-from shiyi.model.claim import Checked, Claim, Evidence
-from shiyi.model.confidence import Confidence
-from shiyi.model.names import content_hash
-from shiyi.model.rdf import NamedNode, Quad
-from shiyi.ontology.statements import source_quads
+from shiyi.ingest.batches import Batch, Content, Report, proposed_of
+from shiyi.ingest.datasets.dataset import AdmissionPolicy, Dataset
+from shiyi.ingest.documents.document import (
+    Document,
+    Passage,
+    Section,
+    Tree,
+    passage_quads,
+    section_quads,
+    tree_of,
+)
+from shiyi.ingest.extraction.extractor import Extractor
+from shiyi.ingest.extraction.feedback import parked_in, parked_quads, tries_of
+from shiyi.ingest.gate import Gate, GateResult, Votes, change_of
+from shiyi.ingest.tables.conflicts import missing_conflicts
+from shiyi.model.iris import content_hash
+from shiyi.model.rdf import Quad
+from shiyi.ontology.serialization import source_quads
 from shiyi.settings import Settings
-from shiyi.sparql.store import QuadStore
-from shiyi.sparql.writer import Writer
+from shiyi.sparql.base.journal import Journal
+from shiyi.sparql.base.writer import Writer
+from shiyi.sparql.store.port import QuadStore
+
+
+def forget_key(name: str, version: str, times: int) -> str:
+    """Name the change that ends the ``times``-th forgetting of a release."""
+    return f"forgot {name}@{version} {times}"
+
+
+def sweep_key(name: str, times: int) -> str:
+    """Name the change that begins the ``times``-th sweep of a source in any version."""
+    return f"sweep {name} {times}"
+
+
+def count_retractions(journal: Journal, name: str, version: str) -> int:
+    """Count forgettings and sweeps; a batch of what came later has this number in its key."""
+    return _count(journal, lambda times: forget_key(name, version, times)) + count_sweeps(
+        journal, name
+    )
+
+
+def count_sweeps(journal: Journal, name: str) -> int:
+    """Count the sweeps of a source."""
+    return _count(journal, lambda times: sweep_key(name, times))
+
+
+def _count(journal: Journal, key: Callable[[int], str]) -> int:
+    times = 0
+    while journal.find(key(times + 1)) is not None:
+        times += 1
+    return times
+
 
 WHO = "shiyi ingest"
-_REMEMBERED = 50_000  # claims whose votes are in memory, beyond those of a batch (ours)
-
-
-@dataclass(slots=True)
-class Content:
-    """What one batch holds: quads of the source graph, claims to be judged, and counts."""
-
-    quads: list[Quad] = field(default_factory=list)
-    proposed: list[Proposed] = field(default_factory=list)
-    classes: dict[str, str] = field(default_factory=dict)  # of concepts that the batch brings
-    unlinked: Counter[str] = field(default_factory=Counter)
-    passages: int = 0
-    rows: int = 0
-    gone: list[Quad] = field(default_factory=list)  # of earlier runs, which this replaces
-    refused: Counter[str] = field(default_factory=Counter)
-    parked: dict[str, str] = field(default_factory=dict)  # passage and why it was not read
-    again: tuple[str, ...] = ()  # passages that were parked before
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """A change to be written once: its key, and how its content is made when it is needed."""
-
-    key: str
-    make: Callable[[], Content]
+_CACHED_VOTES = 100_000  # claims with cached votes, beyond those of a batch
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How a run is made: ``limit`` counts passages or rows, 0 for all; ``watch`` sees each batch."""
+    """Options of a run: ``limit`` counts passages or rows, 0 for all; ``watch`` sees each batch."""
 
     limit: int = 0
     resume: bool = False
     progress: Callable[[Report], None] = lambda report: None
-    watch: Callable[["Content", list[Judged]], None] = lambda content, judged: None
-    entry: Entry | None = None  # the policy of the dataset; without it all are candidates
+    watch: Callable[["Content", list[GateResult]], None] = lambda content, judged: None
+    entry: AdmissionPolicy | None = None  # the policy of the dataset; without it all are candidates
 
 
 def ingest(
-    dataset: Dataset, batches: Iterable[Batch], report: Report, gate: Gate,
-    writer: Writer | None, options: Options,
-) -> Report:  # fmt: skip
-    """Judge and write every batch; without a ``writer`` only count. Gives the report, filled.
+    dataset: Dataset,
+    batches: Iterable[Batch],
+    report: Report,
+    gate: Gate,
+    writer: Writer | None,
+    options: Options,
+) -> Report:
+    """Validate and write every batch, or only count without a ``writer``; return the report.
 
     A batch that was written before changes nothing; with ``resume`` it is not even made again.
     """
     started = time.perf_counter()
     report.dataset = f"{dataset.name}@{dataset.version}"
     votes = Votes(writer.store) if writer else None
-    again = taken_back(writer.journal, dataset.name, dataset.version) if writer else 0
+    again = count_retractions(writer.journal, dataset.name, dataset.version) if writer else 0
     for batch in batches:
         policy = " accepted" if options.entry and options.entry.accepts else ""
         key = f"ingest {report.dataset} {batch.key}{policy}" + (f" {again}" if again else "")
@@ -110,15 +122,15 @@ def ingest(
     if writer:
         writer.settle()
         if report.asserted and (links := missing_conflicts(writer.store)):
-            why = f"conflicts of {report.dataset}"
-            writer.write(links, key=f"{why} {writer.sequence}", who=WHO, why=why)
+            reason = f"conflicts of {report.dataset}"
+            writer.write(links, key=f"{reason} {writer.sequence}", who=WHO, why=reason)
     report.seconds += time.perf_counter() - started
     return report
 
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """Put the search for cycles off: of a batch's many values none is in one (a fifth of the time)."""
+    """Suspend garbage collection: no value of a batch is in a cycle (saves a fifth of the time)."""
     was = gc.isenabled()
     gc.disable()
     try:
@@ -129,9 +141,13 @@ def _uncollected() -> Iterator[None]:
 
 
 def _write(
-    writer: Writer, key: str, quads: Iterable[Quad], judged: list[Judged], votes: Votes,
+    writer: Writer,
+    key: str,
+    quads: Iterable[Quad],
+    judged: list[GateResult],
+    votes: Votes,
     content: Content,
-) -> None:  # fmt: skip
+) -> None:
     """Write what is new, then the confidences that change; the last change has the batch's key.
 
     Two changes, since one that only adds is many times faster. A run that was killed between them
@@ -139,23 +155,29 @@ def _write(
     """
     parked = content_hash(*sorted(content.parked)) if content.parked else ""
     with writer.turn():
-        if len(votes) > _REMEMBERED:
-            writer.settle(through=votes.turn(writer.journal.sequence))
-        change, why = change_of(judged, votes), key.split()[1]
+        if len(votes) > _CACHED_VOTES:
+            writer.settle()
+            votes.clear()
+        change, reason = change_of(judged, votes), key.split()[1]
         if not (change.replacing or content.gone):
-            writer.load(quads, lines=change.added, key=key, who=WHO, why=why)
+            writer.load(quads, lines=change.added, key=key, who=WHO, why=reason)
             if content.parked:
                 writer.settle()  # they are looked for in the store next
             return
-        writer.load(quads, lines=change.added, key=f"{key} text{parked}", who=WHO, why=why)
+        writer.load(quads, lines=change.added, key=f"{key} text{parked}", who=WHO, why=reason)
         gone = (*change.replaced, *content.gone)
-        writer.write(change.replacing, gone, key=key, who=WHO, why=why)
+        writer.write(change.replacing, gone, key=key, who=WHO, why=reason)
 
 
 def text_batches(
-    dataset: Dataset, documents: Iterable[Document | ShiyiError], extractor: Extractor,
-    settings: Settings, report: Report, limit: int = 0, store: QuadStore | None = None,
-) -> Iterator[Batch]:  # fmt: skip
+    dataset: Dataset,
+    documents: Iterable[Document | ShiyiError],
+    extractor: Extractor,
+    settings: Settings,
+    report: Report,
+    limit: int = 0,
+    store: QuadStore | None = None,
+) -> Iterator[Batch]:
     """Yield the batches of texts, one document in memory at a time.
 
     Passages that ``store`` holds as parked once their batch is written are read again.
@@ -194,18 +216,22 @@ def _batch(
 
 
 def _again(
-    batch: Batch, waiting: dict[str, list[Quad]], tree: Tree, dataset: Dataset,
-    extractor: Extractor, settings: Settings,
-) -> Batch:  # fmt: skip
-    """Read parked passages once more; what was said of them goes as this is written."""
+    batch: Batch,
+    waiting: dict[str, list[Quad]],
+    tree: Tree,
+    dataset: Dataset,
+    extractor: Extractor,
+    settings: Settings,
+) -> Batch:
+    """Read parked passages once more; their parked state is removed in the same change."""
     passages = [each for each in tree.passages if each.iri in waiting]
     gone = [quad for quads in waiting.values() for quad in quads]
     tries = {iri: tries_of(quads) for iri, quads in waiting.items()}
 
     def make() -> Content:
         content = _content(tree, passages, dataset, extractor, settings, tries)
-        kept = set(content.quads)
-        content.gone = [quad for quad in gone if quad not in kept]
+        remaining = set(content.quads)
+        content.gone = [quad for quad in gone if quad not in remaining]
         content.again, content.passages = tuple(waiting), 0
         return content
 
@@ -213,9 +239,13 @@ def _again(
 
 
 def _content(
-    tree: Tree, passages: list[Passage], dataset: Dataset, extractor: Extractor, settings: Settings,
+    tree: Tree,
+    passages: list[Passage],
+    dataset: Dataset,
+    extractor: Extractor,
+    settings: Settings,
     tries: Mapping[str, int] = MappingProxyType({}),
-) -> Content:  # fmt: skip
+) -> Content:
     document, place = tree.document, dataset.graph
     content = Content(passages=len(passages))
     content.quads += source_quads(document.source, place)
@@ -231,33 +261,17 @@ def _content(
             content.parked[passage.iri] = extraction.parked
             number = tries.get(passage.iri, 0) + 1
             content.quads += parked_quads(passage, extraction.parked, place, number)
-        for found in extraction.found:
-            content.proposed.append(proposed_of(found, passage, document, extractor, settings))
+        for result in extraction.found:
+            content.proposed.append(proposed_of(result, passage, document, extractor, settings))
     return content
 
 
 def _with_parents(tree: Tree, passages: list[Passage]) -> list[Section]:
     by_iri = {each.iri: each for each in tree.sections}
-    found: dict[str, Section] = {}
+    results: dict[str, Section] = {}
     for passage in passages:
         section: Section | None = passage.section
-        while section and section.iri not in found:
-            found[section.iri] = section
+        while section and section.iri not in results:
+            results[section.iri] = section
             section = by_iri.get(section.parent)
-    return list(found.values())
-
-
-def proposed_of(
-    found: Extracted, passage: Passage, document: Document, extractor: Extractor, settings: Settings
-) -> Proposed:
-    """Give the claim that a statement makes, on the evidence of its quote."""
-    source = document.source
-    weight: float = getattr(settings.confidence, source.tier.value.replace("-", "_"))
-    weight *= extractor.trust(settings.ingest) * found.sure
-    evidence = Evidence(
-        source, Confidence(round(weight, 6)), " / ".join(passage.section.path),
-        Checked.SOURCE, passage.text[found.start : found.end], NamedNode(passage.iri),
-        activity=f"{extractor.name}-{extractor.version}",
-    )  # fmt: skip
-    claim = Claim(found.subject, found.predicate, found.object, (evidence,), found.polarity)
-    return Proposed(claim, found.start, found.end, extractor.by_model)
+    return list(results.values())

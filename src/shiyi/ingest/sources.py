@@ -1,37 +1,352 @@
-"""Source tables: the works that claims cite."""
+"""From a source name to its batches and extractor."""
 
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from shiyi.ingest.tables import Faults, Row, check_columns, read_tables
-from shiyi.model.claim import Source, Tier
+from shiyi.errors import SettingError, UsageError
+from shiyi.settings import Settings
 
-COLUMNS = (
-    "id", "title_zh", "title_en", "tier", "year", "identifier", "licence", "lineage", "note",
-)  # fmt: skip
+if TYPE_CHECKING:
+    from shiyi.ingest.batches import Batch, Report
+    from shiyi.ingest.cases.reading import Reading
+    from shiyi.ingest.cases.term_matches import Terms
+    from shiyi.ingest.datasets.dataset import Dataset
+    from shiyi.ingest.datasets.lexicon import Lexicon
+    from shiyi.ingest.documents.document import Document
+    from shiyi.ingest.extraction.extractor import Extractor
+    from shiyi.ingest.gate import Gate
+    from shiyi.ingest.schools.overlay import Overlay, School
+    from shiyi.linking.labels import LabelIndex
+    from shiyi.linking.linker import Linker
+    from shiyi.prompts.caching import Replies
+    from shiyi.prompts.openai import OpenAIChatModel
+    from shiyi.prompts.resilience import Asker
+    from shiyi.sparql.base.knowledge_base import KnowledgeBase
 
 
-def read_sources(folder: Path, faults: Faults) -> dict[str, Source]:
-    """Read every source table of ``folder``, by id."""
-    found: dict[str, Source] = {}
-    for header, rows in read_tables(folder, faults):
-        check_columns(header, ("id", "title_zh", "title_en", "tier"), COLUMNS, rows, faults)
-        for row in rows:
-            if row.get("id") in found:
-                faults.add(row.at("id"), f"source {row.get('id')} is defined twice")
-            elif source := _source(row, faults):
-                found[source.id] = source
-    return found
+EXTRACTORS = ("rules", "llm")
 
 
-def _source(row: Row, faults: Faults) -> Source | None:
-    if row.get("tier") not in set(Tier):
-        faults.unknown(row.at("tier"), "tier", row.get("tier"), Tier)
-        return None
-    for column in ("id", "title_zh", "title_en"):
-        if not row.get(column):
-            faults.add(row.at(column), "is empty")
-    return Source(
-        id=row.get("id"), title_zh=row.get("title_zh"), title_en=row.get("title_en"),
-        tier=Tier(row.get("tier")), year=row.get("year"), identifier=row.get("identifier"),
-        licence=row.get("licence"), lineage=row.get("lineage"), note=row.get("note"),
-    )  # fmt: skip
+@dataclass(frozen=True, slots=True)
+class IngestRequest:
+    """A kind of source, and how to read it; the options of ``shiyi ingest``."""
+
+    source: str
+    extractor: str = "rules"
+    school: str = ""
+    limit: int = 0
+    workers: str = "1"
+    mapping: Path | None = None
+    languages: str = ""
+    sources: str = ""
+    types: str = ""
+
+
+@dataclass(slots=True)
+class ExtractorFactory:
+    """Creates the requested extractor for each dataset; caches the model's replies.
+
+    ``kb`` is where replies are stored; without it they live as long as the process.
+    """
+
+    name: str
+    index: "LabelIndex"
+    gate: "Gate"
+    settings: Settings
+    kb: Path | None = None
+    lessons: str = ""  # what curators refused, as a section of the prompt
+    _askers: "dict[str, Asker]" = field(default_factory=dict)
+    _replies: "Replies | None" = None
+    _linker: "Linker | None" = None
+
+    def extractor(self, dataset: "Dataset") -> "Extractor":
+        """Return the extractor for one dataset; :class:`SettingError` where no model is named."""
+        if self.name == "rules":
+            from shiyi.ingest.datasets.lexicon import Lexicon
+            from shiyi.ingest.extraction.books.extractor import EntryExtractor
+            from shiyi.ingest.extraction.rules import RulesExtractor
+
+            lexicon = Lexicon(self.index)
+            return EntryExtractor(lexicon) if dataset.name == BOOKS else RulesExtractor(lexicon)
+        from shiyi.ingest.extraction.llm import LlmExtractor
+
+        return LlmExtractor(self.asker(dataset), self.index, self.gate, self.settings, self.lessons)
+
+    def asker(self, dataset: "Dataset") -> "Asker":
+        """Return the asker of the model for a dataset."""
+        from shiyi.prompts.caching import Replies
+        from shiyi.prompts.resilience import Asker
+
+        model = self._model()
+        if self._replies is None:
+            self._replies = Replies.open(self.kb) if self.kb else Replies.in_memory()
+        release = f"{dataset.name}@{dataset.version}"
+        if release not in self._askers:
+            self._askers[release] = Asker(model, self._replies, self.settings.models, release)
+        return self._askers[release]
+
+    def _model(self) -> "OpenAIChatModel":
+        from shiyi.prompts.openai import extraction_model_from
+
+        model = extraction_model_from(self.settings.models, os.environ)
+        if model is None:
+            raise SettingError(
+                "models.extract",
+                "names no model: set SHIYI_MODELS_EXTRACT, OPENAI_BASE_URL and OPENAI_API_KEY",
+            )
+        return model
+
+    def case_reading(self, dataset: "Dataset", base: "KnowledgeBase") -> "tuple[Reading, Terms]":
+        """Return the reader of cases, and the terms that their words are linked to."""
+        from shiyi.ingest.cases.classification import Classes
+        from shiyi.ingest.cases.reading import CaseReader, DictionaryReader, LlmCaseReader, Reading
+        from shiyi.ingest.cases.term_matches import Terms
+        from shiyi.linking.embedding import embedder
+        from shiyi.linking.linker import Linker
+
+        model = embedder.shipped()
+        linking = self.settings.linking
+        if self._linker is None:
+            self._linker = Linker.open(base.folder, base.store, base.release, linking, model)
+        dictionary = DictionaryReader(self._linker)
+        classes = Classes(self.index, model, most=self.settings.terms.class_distance)
+        reader: CaseReader = dictionary
+        if self.name == "llm":
+            reader = LlmCaseReader(self.asker(dataset), dictionary, classes)
+        digest = f"{dataset.name}@{dataset.version}"
+        terms = Terms.of(self.index, model, linking)
+        return Reading(reader, dictionary, classes, digest), terms
+
+    def overlay(self, school: "School", dataset: "Dataset", base: "KnowledgeBase") -> "Overlay":
+        """Return the builder of a school's overlay from answered cases."""
+        from shiyi.ingest.extraction.extractor import Relations
+        from shiyi.ingest.extraction.statements import StatementReader
+        from shiyi.ingest.schools.chain import Chains
+        from shiyi.ingest.schools.context import General
+        from shiyi.ingest.schools.overlay import Overlay
+        from shiyi.linking.embedding import embedder
+
+        chosen = self.settings.ingest
+        chains = Chains(
+            StatementReader(self.index, Relations.of()),
+            self.asker(dataset) if self.name == "llm" else None,
+        )
+        general = General(
+            base.store, embedder.shipped(), chosen.chain_triples, chosen.chain_passages
+        )
+        return Overlay(school, dataset, chains, general, self.gate, self.settings)
+
+    def tell(self, report: "Report", dataset: "Dataset") -> None:
+        """Add the model's usage to the report."""
+        from shiyi.ingest.batches import title_of
+
+        asker = self._askers.get(f"{dataset.name}@{dataset.version}")
+        if asker is None:
+            return
+        usage = asker.usage
+        report.model = {
+            title_of("calls"): usage.calls,
+            title_of("cached"): usage.cached,
+            title_of("prompt_tokens"): usage.prompt_tokens,
+            title_of("completion_tokens"): usage.completion_tokens,
+            title_of("model_seconds"): round(usage.seconds, 2),
+            **{f"mended or final {name}": count for name, count in usage.faults.items()},
+        }
+        if cost := usage.cost(self.settings.models):
+            report.model[title_of("cost")] = round(cost, 4)
+
+    def close(self) -> None:
+        """Release the stored replies and connections."""
+        for asker in self._askers.values():
+            asker.model.close()
+        if self._replies is not None:
+            self._replies.close()
+
+
+BOOKS = "tcm-ancient-books"
+Batches = tuple["Dataset", Iterable["Batch"]]
+
+
+def batches_of(
+    request: IngestRequest,
+    path: Path,
+    extracting: ExtractorFactory,
+    base: "KnowledgeBase",
+    report: "Report",
+) -> Batches:
+    """Return the dataset and batches of one path, with the overlay of the requested school."""
+    dataset, batches = _Opening(request, path, extracting, base, report).open()
+    if request.school and request.source != "cases":
+        from shiyi.ingest.schools.overlay import School, add_to_school
+
+        batches = add_to_school(School(request.school), dataset, batches)
+    return dataset, batches
+
+
+@dataclass(frozen=True, slots=True)
+class _Opening:
+    """One path to be read, as the command names it."""
+
+    request: IngestRequest
+    path: Path
+    extracting: ExtractorFactory
+    base: "KnowledgeBase"
+    report: "Report"
+
+    def open(self) -> Batches:
+        from shiyi.artefacts import artefact
+        from shiyi.ingest.datasets.dataset import load_dataset
+        from shiyi.ingest.datasets.vocabularies import KINDS
+
+        source = self.request.source
+        if source == "text":
+            return self._text()
+        if source == "cases":
+            return self._cases()
+        if source in KINDS:
+            return self._vocabulary()
+        dataset = None
+        if source not in {"umls", "table"}:
+            dataset = load_dataset(BOOKS if source == "books" else source)
+        if not self.path.exists():
+            raise UsageError(f"{self.path} does not exist")
+        if source == "umls":
+            return self._umls()
+        if dataset is None or artefact(f"ingest/{dataset.name}/mapping.toml").is_file():
+            return self._table()
+        return self._books(dataset)
+
+    @property
+    def _settings(self) -> Settings:
+        return self.extracting.settings
+
+    def _text(self) -> Batches:
+        from shiyi.ingest.documents.files import read_text
+
+        dataset, document = read_text(self.path, self._settings.ingest.max_text_bytes)
+        return dataset, self._read(dataset, iter((document,)))
+
+    def _books(self, dataset: "Dataset") -> Batches:
+        from shiyi.ingest.documents.files import read_books
+
+        books = read_books(self.path, dataset, self._settings.ingest.max_text_bytes)
+        return dataset, self._read(dataset, books)
+
+    def _read(
+        self, dataset: "Dataset", documents: "Iterable[Document | UsageError]"
+    ) -> Iterable["Batch"]:
+        request, base, report = self.request, self.base, self.report
+        if request.workers == "1":
+            from shiyi.ingest.run import text_batches
+
+            extractor = self.extracting.extractor(dataset)
+            store = base.store if base.writes else None
+            return text_batches(
+                dataset, documents, extractor, self._settings, report, request.limit, store
+            )
+        from shiyi.ingest.parallel import DocumentReader, spread_batches
+        from shiyi.linking.labels import FILE
+
+        if request.extractor != "rules" or request.limit:
+            raise UsageError("--workers goes with the rules extractor, and without --limit")
+        folder = base.folder / "index"
+        if not (folder / FILE).is_file():
+            self.extracting.index.save(folder)
+        reader = DocumentReader(dataset, folder, base.release, self._settings)
+        return spread_batches(reader, documents, report, request.workers)
+
+    def _cases(self) -> Batches:
+        from shiyi.ingest.cases.quads import case_batches, cases_dataset
+        from shiyi.ingest.cases.reading import LlmCaseReader
+        from shiyi.ingest.schools.overlay import School
+
+        school = School(self.request.school) if self.request.school else None
+        if not self.path.is_file():
+            raise UsageError("the file of cases does not exist")
+        dataset = cases_dataset(self.path, school.slug if school else "")
+        reading, terms = self.extracting.case_reading(dataset, self.base)
+        if isinstance(reading.reader, LlmCaseReader):
+            self.report.model_faults = reading.reader.faults
+        overlay = self.extracting.overlay(school, dataset, self.base) if school else None
+        if overlay:
+            self.report.overlay = overlay.counts
+        also = overlay.quads if overlay else None
+        limit = self.request.limit
+        return dataset, case_batches(
+            dataset, self.path, reading, terms, self._settings, self.report, limit, also
+        )
+
+    def _table(self) -> Batches:
+        from shiyi.ingest.datasets.dataset import load_dataset, read_dataset
+        from shiyi.ingest.datasets.mapped_tables import table_batches
+        from shiyi.ingest.datasets.mapping import mapping_of, read_mapping
+        from shiyi.ingest.datasets.umls import linker_of
+
+        mapping = self.request.mapping
+        if self.request.source != "table":
+            dataset = load_dataset(self.request.source)
+            tables = mapping_of(dataset.name)
+        elif mapping is None:
+            raise UsageError(
+                "a table needs --mapping, a mapping.toml with its source.ttl beside it"
+            )
+        else:
+            tables, dataset = read_mapping(mapping), read_dataset(mapping.parent / "source.ttl")
+        linker = linker_of(self.base.path)
+        return dataset, table_batches(
+            dataset,
+            self.path,
+            self._lexicons(),
+            self._settings,
+            self.report,
+            self.request.limit,
+            linker.link if linker else None,
+            tables,
+        )
+
+    def _vocabulary(self) -> Batches:
+        from shiyi.ingest.datasets.vocabularies import (
+            Known,
+            same_as,
+            vocabulary_batches,
+            vocabulary_of,
+        )
+
+        kinds = {each.iri: each.kind for each in self.extracting.index.concepts}
+        known = Known(kinds, self._lexicons(), same_as(self.base.store))
+        source, limit = self.request.source, self.request.limit
+        dataset = vocabulary_of(source, self.path)
+        return dataset, vocabulary_batches(
+            source, dataset, self.path, known, self._settings, self.report, limit
+        )
+
+    def _umls(self) -> Batches:
+        from shiyi.ingest.datasets.umls import (
+            Filters,
+            Release,
+            index_names,
+            known_cuis,
+            umls_batches,
+        )
+
+        languages, sources, types = (
+            tuple(each.strip().upper() for each in cell.split(",") if each.strip())
+            for cell in (self.request.languages, self.request.sources, self.request.types)
+        )
+        release = Release(self.path, Filters(languages or Filters().languages, sources, types))
+        dataset = release.dataset()
+        if self.base.writes:
+            count = index_names(release, self.base.path)
+            self.report.notes.append(
+                f"{count:,} names are in the index, which tables are linked with"
+            )
+        return dataset, umls_batches(release, dataset, known_cuis(self.base.store), self.report)
+
+    def _lexicons(self) -> dict[str, "Lexicon"]:
+        from shiyi.ingest.datasets.lexicon import Lexicon
+
+        index = self.extracting.index
+        return {"zh": Lexicon(index), "en": Lexicon(index, "en")}

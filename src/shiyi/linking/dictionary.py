@@ -1,27 +1,209 @@
-"""Exact names in running text: a trie of all forms, leftmost-longest, whole words."""
+"""Longest-match dictionary over all surface forms."""
 
+import re
 from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final, NamedTuple, Self
 
 import daachorse
 import numpy as np
 
-from shiyi.linking.context import GENERIC, SCHEMES, favoured, fits, needs_context, order
-from shiyi.linking.groups import Gathered, Groups
-from shiyi.linking.labels import LabelIndex
-from shiyi.linking.normalise import fold, has_cjk, is_cjk, is_latin
-from shiyi.linking.surfaces import SPOKEN, at_boundary, surfaces
-from shiyi.linking.words import phrases
-from shiyi.model.mapped import Mapped
-from shiyi.model.strings import Array, bounds_of, ends
+from shiyi.columnar.mapped_file import Mapped
+from shiyi.columnar.strings import Array, Trie
+from shiyi.linking.disambiguation import (
+    GENERIC,
+    SCHEMES,
+    favoured,
+    fits,
+    needs_context,
+    order,
+    read_lines,
+)
+from shiyi.linking.labels import LATIN, PREFERRED, Label, LabelIndex
+from shiyi.linking.normalization import fold, has_cjk, is_cjk, is_latin
+
+_BRACKETS = re.compile(r"\s*[(（\[][^()（）\[\]]*[)）\]]")
+_HYPHEN = re.compile(r"(?<=[a-z])[-‐‑](?=[a-z])", re.IGNORECASE)
+_STOPS = re.compile(r"[.']")
+_BINOMIAL = re.compile(r"\b[A-Z][a-z]{2,} (?:× ?)?[a-z]{3,}(?: (?:var|subsp|f)\. [a-z]{3,})?")
+_HEAD = re.compile(r"(?<=.{2})证$| pattern$")  # 肝郁气滞 says as much as 肝郁气滞证
+_TELLS = re.compile(r"[\u3400-\u9fff]{2}|.+ ")
+_UNINFLECTED = re.compile(r"(?:ss|us|is|ics|ea|sis)$")
+
+# ranks of a written form among the forms of other concepts, best first
+# (a Latin name is that of the organism, which several materials share)
+OWN, OTHER, BOTANICAL, SHORTENED, SPOKEN = range(5)
+
+
+def surfaces(label: Label) -> Iterator[tuple[str, int]]:
+    """Yield folded forms and how directly each names the concept; the label itself first.
+
+    >>> [form for form, _ in surfaces(Label("goji berry (dried)", "en", 0, "preferred"))]
+    ['goji berry (dried)', 'goji berry (dried)', 'goji berry', 'goji berry', 'goji berries']
+    """
+    rank = {PREFERRED: OWN, LATIN: BOTANICAL}.get(label.role, OTHER)
+    yield from _forms(label.text, label.language, rank)
+    if (short := _BRACKETS.sub("", label.text).strip()) != label.text:
+        yield from _forms(short, label.language, SHORTENED)
+    if (bare := _HEAD.sub("", label.text)) != label.text and _TELLS.match(bare):
+        yield from _forms(bare, label.language, SHORTENED)
+        if label.language == "en":
+            yield from _forms(f"{bare} syndrome", "en", SHORTENED)
+    if len(pinyin := label.pinyin) > 1:
+        for between in (" ", ""):
+            spoken = between.join(pinyin)
+            yield from ((each, SPOKEN) for each in {spoken, spoken.replace("v", "u")})
+    if label.role == LATIN:
+        for binomial in _BINOMIAL.findall(label.text):
+            yield fold(binomial), rank
+
+
+def _forms(text: str, language: str, rank: int) -> Iterator[tuple[str, int]]:
+    folded = fold(text)
+    if not folded:
+        return
+    yield folded, rank
+    if language == "zh" and has_cjk(folded):
+        return
+    plain = {folded}
+    if (joined := _HYPHEN.sub("", text)) != text:
+        plain.add(fold(joined))
+    plain |= {" ".join(_STOPS.sub("", form).split()) for form in plain}
+    for form in sorted(plain):
+        yield form, rank
+        if language == "en":
+            for inflected in inflections(form):
+                yield inflected, rank
+
+
+def inflections(form: str) -> Iterator[str]:
+    """Yield the regular plurals and singulars of a phrase by its last word.
+
+    >>> list(inflections("goji berry")), list(inflections("dates"))
+    (['goji berries'], ['date'])
+    """
+    if len(form) < 4 or not form.isascii() or not form[-3:].isalpha():
+        return
+    if form.endswith("ies"):
+        yield form[:-3] + "y"
+    elif form.endswith(("ches", "shes", "xes", "oes", "sses")):
+        yield form[:-2]
+    elif form.endswith("s") and not _UNINFLECTED.search(form):
+        yield form[:-1]
+    elif form.endswith("y") and form[-2] not in "aeiou":
+        yield form[:-1] + "ies"
+    elif form.endswith(("ch", "sh", "x", "o")):
+        yield form + "es"
+        yield form + "s"
+    elif not form.endswith("s"):
+        yield form + "s"
+
+
+def at_boundary(text: str, start: int, end: int) -> bool:
+    """Return whether ``[start, end)`` begins and ends no Latin word or number in its middle.
+
+    >>> at_boundary("gingerbread", 0, 6), at_boundary("吃vc片", 1, 3), at_boundary("b12", 0, 2)
+    (False, True, False)
+    """
+    if start and is_latin(text[start]) and is_latin(text[start - 1]) and text[start - 1] != "'":
+        return False
+    if end == len(text) or not (is_latin(text[end - 1]) and is_latin(text[end])):
+        return True
+    return text[end] == "'"
+
+
+_WIDE: Final = np.uint64(32)  # bits of a number
+
+
+class Gathered:
+    """Keys with a number each, as they come; a key is stored once, and no object for a number."""
+
+    __slots__ = ("_keys", "_numbers", "_of")
+
+    def __init__(self) -> None:
+        self._keys: dict[str, int] = {}
+        self._of, self._numbers = array("I"), array("I")
+
+    def know(self, key: str) -> int:
+        """Add a key that may have no number; return its place among those added."""
+        return self._keys.setdefault(key, len(self._keys))
+
+    def add(self, key: str, number: int) -> None:
+        """Add a number, below 2³², to a key."""
+        self._of.append(self.know(key))
+        self._numbers.append(number)
+
+    def groups(self) -> "Groups":
+        """Place them in order; nothing is gathered then."""
+        keys = Trie.of(self._keys)
+        places = np.fromiter(map(keys.place, self._keys), np.uint64, len(self._keys))
+        self._keys.clear()
+        pairs = places[np.asarray(self._of)] << _WIDE | np.asarray(self._numbers)
+        del self._of[:], self._numbers[:]
+        pairs = np.unique(pairs)
+        bounds = np.searchsorted(pairs, np.arange(len(keys) + 1, dtype=np.uint64) << _WIDE)
+        return Groups(keys, bounds, pairs.astype(np.uint32))
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """Numbers by key.
+
+    >>> some = Gathered()
+    >>> for key, number in (("goji", 3), ("maté", 2), ("goji", 1), ("goji", 3)):
+    ...     some.add(key, number)
+    >>> some = some.groups()
+    >>> some.under("goji"), some.under("kava"), list(some.starting("g"))
+    ([1, 3], [], [('goji', 1), ('goji', 3)])
+    """
+
+    keys: Trie
+    bounds: Array
+    numbers: Array
+
+    @classmethod
+    def over(cls, made: Mapped, name: str) -> Self:
+        """Read them from an open file."""
+        return cls(made.trie(name), made[f"{name}.bounds"], made[f"{name}.numbers"])
+
+    def arrays(self, name: str) -> dict[str, Array]:
+        """Return them as arrays to write."""
+        return self.keys.arrays(name) | {
+            f"{name}.bounds": self.bounds,
+            f"{name}.numbers": self.numbers,
+        }
+
+    def under(self, key: str) -> list[int]:
+        """List the numbers under a key."""
+        place = self.keys.place(key)
+        return [] if place is None else self._at(place)
+
+    def starting(self, prefix: str) -> Iterator[tuple[str, int]]:
+        """Yield the keys that begin with ``prefix``, in order, each with every number under it."""
+        return (
+            (key, each) for key, place in self.keys.starting(prefix) for each in self._at(place)
+        )
+
+    def array(self, key: str) -> Array:
+        """Return the numbers under a key as they lie in the file."""
+        place = self.keys.place(key)
+        return (
+            self.numbers[:0]
+            if place is None
+            else self.numbers[self.bounds[place] : self.bounds[place + 1]]
+        )
+
+    def _at(self, place: int) -> list[int]:
+        found: list[int] = self.numbers[self.bounds[place] : self.bounds[place + 1]].tolist()
+        return found
+
 
 # kinds whose pinyin is looked for in running text; that of others is tried on what is left
 _TYPED = frozenset({"MFHSubstance", "Food", "Herb", "Dish", "Formula", "Syndrome"})
 
 _RANKS = 3  # bits of a rank, below the place of a label
-_BITS = 29  # of a place, so that a sense is one small number: millions of forms are held
+_BITS = 29  # of a place, so that a sense is one small number: millions of forms are stored
 
 
 class Sense(NamedTuple):
@@ -45,7 +227,7 @@ class Dictionary:
     """Every written form of every label of an index."""
 
     def __init__(self, index: LabelIndex, made: Mapped | None = None) -> None:
-        """Take the forms of the names of ``index`` from what was ``made``, else make them."""
+        """Read the forms of the names of ``index`` from an open file, else compute them."""
         self.index = index
         self._automaton: daachorse.CharwiseDoubleArrayAhoCorasick | None = None
         self._edged = b""
@@ -53,7 +235,7 @@ class Dictionary:
             self._make()
         else:
             self.forms = made.trie("form")
-            self._bounds, self._packed = bounds_of(made["sense.ends"]), made["sense"]
+            self._bounds, self._packed = made["sense.bounds"], made["sense"]
             self._gated = np.unpackbits(made["form.gated"], count=len(self.forms)).data
             self._longest = int(made["form.longest"][0])
 
@@ -75,15 +257,16 @@ class Dictionary:
         self._gated = (gated * (named > 0)).data
 
     def arrays(self) -> dict[str, Array]:
-        """Give the forms as arrays to write."""
+        """Return the forms as arrays to write."""
         return self.forms.arrays("form") | {
-            "sense.ends": ends(self._bounds), "sense": self._packed,
+            "sense.bounds": self._bounds,
+            "sense": self._packed,
             "form.gated": np.packbits(np.asarray(self._gated)),
             "form.longest": np.array([self._longest], np.int32),
-        }  # fmt: skip
+        }
 
     def senses(self, form: str) -> tuple[Sense, ...]:
-        """Give what a folded form means in any text, as the labels come; none: nothing known."""
+        """Return what a folded form means in any text, as the labels come; none: nothing known."""
         place = self.forms.place(form)
         return () if place is None else self._senses(place)
 
@@ -96,11 +279,11 @@ class Dictionary:
         return Sense(packed & (1 << _RANKS) - 1, self.index.labels[label].concept, label)
 
     def names(self, place: int) -> bool:
-        """Tell whether the form at a place means anything."""
+        """Return whether the form at a place means anything."""
         return bool(self._bounds[place] < self._bounds[place + 1])
 
     def exact(self, form: str, text: str = "") -> tuple[Sense, ...]:
-        """Give what a whole folded form means, best first, in the light of ``text``."""
+        """Return what a whole folded form means, best first, in the light of ``text``."""
         return self._sorted(self.senses(form), favoured(text))
 
     def find(self, text: str) -> list[Hit]:
@@ -159,7 +342,7 @@ class Dictionary:
     def _cuts(
         self, text: str, best: dict[int, tuple[int, int]], starts: list[int], place: int
     ) -> bool:
-        """Tell whether a Chinese name cuts a longer one that begins in it: 有痰 in 有痰湿证."""
+        """Return whether a Chinese name cuts a longer one that begins in it."""
         start = starts[place]
         end = best[start][0]
         if not is_cjk(text[start]):
@@ -185,7 +368,7 @@ class Dictionary:
 
 
 def _gathered(index: LabelIndex) -> tuple[Groups, Array]:
-    """Give the labels and ranks of each form, as one number, and the concept of each label."""
+    """Return the labels and ranks of each form, as one number, and the concept of each label."""
     forms, concepts = Gathered(), array("I")
     for place, label in enumerate(index.labels):
         concepts.append(label.concept)
@@ -193,14 +376,14 @@ def _gathered(index: LabelIndex) -> tuple[Groups, Array]:
         for form, rank in surfaces(label):
             if (typed or rank != SPOKEN) and form not in GENERIC and _is_a_name(form):
                 forms.add(form, place << _RANKS | rank)
-    for phrase in phrases("not-names"):
+    for phrase in read_lines("not-names"):
         forms.know(fold(phrase))
     return forms.groups(), np.asarray(concepts)
 
 
 def _most_direct(found: Groups, concepts: Array) -> tuple[Array, Array]:
-    """Keep one label a concept of each form, the most direct: bounds, and labels with their ranks."""
-    label, rank = found.held >> _RANKS, found.held & (1 << _RANKS) - 1
+    """Return the most direct label of each concept of each form: bounds, and ranked labels."""
+    label, rank = found.numbers >> _RANKS, found.numbers & (1 << _RANKS) - 1
     form = np.repeat(np.arange(len(found.keys)), np.diff(found.bounds))
     meant = form << _BITS | concepts[label]
     starts = np.flatnonzero(np.diff(meant, prepend=-1))
@@ -210,5 +393,5 @@ def _most_direct(found: Groups, concepts: Array) -> tuple[Array, Array]:
 
 
 def _is_a_name(form: str) -> bool:
-    """Drop what iDISK2.0 drops: digits, punctuation, single letters; 姜 and 藕 are names."""
+    """Drop what iDISK2.0 drops: digits, punctuation, single letters (not characters)."""
     return has_cjk(form) or (len(form) > 1 and any(map(str.isalpha, form)))

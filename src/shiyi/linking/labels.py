@@ -1,4 +1,4 @@
-"""Every name of every concept: read from a store or from tables, kept beside its release."""
+"""Every label of every concept."""
 
 import csv
 from bisect import bisect_left
@@ -9,18 +9,16 @@ from typing import Final, Self
 
 import numpy as np
 
+from shiyi.columnar.mapped_file import Mapped, words, write
+from shiyi.columnar.strings import Array, Rows, Strings
 from shiyi.errors import IndexMismatchError, RangeError
-from shiyi.linking.normalise import is_cjk
-from shiyi.linking.pinyin import syllables
-from shiyi.model.listed import Rows
-from shiyi.model.mapped import Mapped, words, write
-from shiyi.model.names import ID, UMLS
+from shiyi.linking.normalization import is_cjk, syllables
+from shiyi.model.iris import ID, UMLS
 from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, local_name
-from shiyi.model.strings import Array, Strings, bounds_of, ends, least
 from shiyi.ontology.terms import RDF, SHIYI, SKOS
-from shiyi.sparql.store import QuadStore
+from shiyi.sparql.store.port import QuadStore, match_own
 
-FORMAT = "3"
+FORMAT = "4"
 FILE = "labels.safetensors"
 
 # what an ambiguous name most often means, first; names of a kind not listed are not linked
@@ -58,13 +56,13 @@ class Label:
 
     @property
     def pinyin(self) -> tuple[str, ...]:
-        """Give the syllables of a Chinese name, no tones."""
+        """Return the syllables of a Chinese name, no tones."""
         return syllables(self.text) if self.language == "zh" else ()
 
 
 @dataclass(frozen=True, slots=True)
 class LabelIndex:
-    """All labels of one release, in the order of their concepts; ``kinds`` are the classes of these."""
+    """All labels of one release, in the order of their concepts; ``kinds`` are their classes."""
 
     release: str
     concepts: Sequence[Concept]
@@ -81,19 +79,26 @@ class LabelIndex:
         kinds = _kinds(store)
         names: dict[str, list[tuple[str, str, str]]] = {iri: [] for iri in kinds}
         for written, role in (
-            (SKOS.prefLabel, PREFERRED), (SKOS.altLabel, ALTERNATIVE),
-            (SKOS.hiddenLabel, ALTERNATIVE), (SHIYI.latinName, LATIN),
-        ):  # fmt: skip
+            (SKOS.prefLabel, PREFERRED),
+            (SKOS.altLabel, ALTERNATIVE),
+            (SKOS.hiddenLabel, ALTERNATIVE),
+            (SHIYI.latinName, LATIN),
+        ):
             for iri, value in _literals(store, written):
                 if (own := names.get(iri)) is not None:
                     own.append((value.value, "la" if role == LATIN else _language(value), role))
         cuis = _cuis(store)
         notations = {iri: value.value for iri, value in _literals(store, SKOS.notation)}
         rows = (
-            (iri, kinds[iri], sorted(names.pop(iri), key=_order), cuis.get(iri, ""),
-             notations.get(iri, ""))
+            (
+                iri,
+                kinds[iri],
+                sorted(names.pop(iri), key=_order),
+                cuis.get(iri, ""),
+                notations.get(iri, ""),
+            )
             for iri in sorted(iri for iri, own in names.items() if own)
-        )  # fmt: skip
+        )
         return cls._made(rows, release)
 
     @classmethod
@@ -110,9 +115,7 @@ class LabelIndex:
 
     @classmethod
     def _made(
-        cls,
-        rows: Iterable[tuple[str, str, Sequence[tuple[str, str, str]], str, str]],
-        release: str,
+        cls, rows: Iterable[tuple[str, str, Sequence[tuple[str, str, str]], str, str]], release: str
     ) -> Self:
         concepts: list[Concept] = []
         labels: list[Label] = []
@@ -133,24 +136,29 @@ class LabelIndex:
         """Write ``labels.safetensors`` into ``folder``, whole or not at all."""
         concepts, labels = self.concepts, self.labels
         kinds = sorted({each.kind for each in concepts})
-        said = [_LANGUAGES.index(n.language) + _ROLE * _ROLES.index(n.role) for n in labels]
+        roles = [_LANGUAGES.index(n.language) + _ROLE * _ROLES.index(n.role) for n in labels]
         of = np.array([n.concept for n in labels], np.int64)
         if np.any(np.diff(of) < 0):
             raise RangeError("labels come in the order of their concepts")
         columns: dict[str, Array] = {
-            "concept.kind": np.array([kinds.index(c.kind) for c in concepts], least(len(kinds))),
-            "label.said": np.array(said, np.uint8),
-            "label.ends": ends(np.searchsorted(of, np.arange(len(concepts) + 1))),
+            "concept.kind": np.array([kinds.index(c.kind) for c in concepts], np.int32),
+            "label.role": np.array(roles, np.uint8),
+            "label.bounds": np.searchsorted(of, np.arange(len(concepts) + 1)),
         }
         columns |= Strings.of(c.iri for c in concepts).arrays("concept.iri")
         columns |= Strings.of(n.text for n in labels).arrays("label.text")
         for name in ("cui", "notation"):
             columns |= _few(name, {i: v for i, c in enumerate(concepts) if (v := getattr(c, name))})
-        for name in _MAIN:  # mostly the first preferred label, which is not said again
+        for name in _MAIN:  # mostly the first preferred label, which is not stated again
             first = _first_preferred(labels, name)
-            columns |= _few(name, {
-                i: v for i, c in enumerate(concepts) if (v := getattr(c, name)) != first.get(i, "")
-            })  # fmt: skip
+            columns |= _few(
+                name,
+                {
+                    i: v
+                    for i, c in enumerate(concepts)
+                    if (v := getattr(c, name)) != first.get(i, "")
+                },
+            )
         about = {"format": FORMAT, "release": self.release, "kinds": words(kinds)}
         return write(folder / FILE, columns, **about)
 
@@ -158,17 +166,23 @@ class LabelIndex:
     def load(cls, folder: Path, release: str) -> Self:
         """Open what :meth:`save` wrote; a label is read when it is asked for.
 
-        Raises :class:`IndexMismatchError` where it is damaged, or was made for another release.
+        Raise :class:`IndexMismatchError` where it is damaged, or was made for another release.
         """
-        said = Mapped.open(folder / FILE, format=FORMAT, release=release)
-        bounds = bounds_of(said["label.ends"])
-        if len(bounds) - 1 != len(said["concept.kind"]) or bounds[-1] != len(said["label.said"]):
+        mapped = Mapped.open(folder / FILE, format=FORMAT, release=release)
+        bounds = mapped["label.bounds"]
+        if len(bounds) - 1 != len(mapped["concept.kind"]) or bounds[-1] != len(
+            mapped["label.role"]
+        ):
             raise IndexMismatchError(
-                f"{folder / FILE} is damaged, a label names no concept: run `shiyi build` again"
+                f"{folder / FILE} is damaged, a label names no concept: run `shiyi index`"
             )
-        labels, names, kind = _labels(said, bounds), said.words("kinds"), said["concept.kind"].data
+        labels, names, kind = (
+            _labels(mapped, bounds),
+            mapped.words("kinds"),
+            mapped["concept.kind"].data,
+        )
         kinds = Rows(lambda at: names[kind[at]], len(kind))
-        return cls(release, _concepts(said, bounds, labels, kinds), labels, kinds)
+        return cls(release, _concepts(mapped, bounds, labels, kinds), labels, kinds)
 
 
 _MAIN: Final = ("zh", "en")
@@ -180,31 +194,32 @@ _ROLES: Final = (PREFERRED, ALTERNATIVE, LATIN)
 def _first_preferred(labels: Sequence[Label], language: str) -> dict[int, str]:
     return {
         n.concept: n.text
-        for n in reversed(labels) if n.role == PREFERRED and n.language == language
-    }  # fmt: skip
+        for n in reversed(labels)
+        if n.role == PREFERRED and n.language == language
+    }
 
 
-def _few(name: str, held: Mapping[int, str]) -> dict[str, Array]:
+def _few(name: str, values: Mapping[int, str]) -> dict[str, Array]:
     """Write what few concepts have."""
-    texts = Strings.of(held.values()).arrays(f"concept.{name}")
-    return {f"concept.{name}.at": np.array([*held], np.uint32)} | texts
+    texts = Strings.of(values.values()).arrays(f"concept.{name}")
+    return {f"concept.{name}.at": np.array([*values], np.uint32)} | texts
 
 
-def _held(said: Mapped, name: str) -> Callable[[int], str | None]:
-    texts, places = said.strings(f"concept.{name}"), said[f"concept.{name}.at"].data
+def _optional(mapped: Mapped, name: str) -> Callable[[int], str | None]:
+    texts, places = mapped.strings(f"concept.{name}"), mapped[f"concept.{name}.at"].data
 
-    def held(place: int) -> str | None:
+    def read(place: int) -> str | None:
         row = bisect_left(places, place)
         return texts[row] if row < len(places) and places[row] == place else None
 
-    return held
+    return read
 
 
 def _concepts(
-    said: Mapped, bounds: Array, labels: Sequence[Label], kinds: Sequence[str]
+    mapped: Mapped, bounds: Array, labels: Sequence[Label], kinds: Sequence[str]
 ) -> Rows[Concept]:
-    iri = said.strings("concept.iri")
-    zh, en, cui, notation = (_held(said, name) for name in (*_MAIN, "cui", "notation"))
+    iri = mapped.strings("concept.iri")
+    zh, en, cui, notation = (_optional(mapped, name) for name in (*_MAIN, "cui", "notation"))
 
     def read(at: int) -> Concept:
         own = labels[bounds[at] : bounds[at + 1]]
@@ -217,8 +232,8 @@ def _concepts(
     return Rows(read, len(kinds))
 
 
-def _labels(said: Mapped, bounds: Array) -> Rows[Label]:
-    texts, how = said.strings("label.text"), said["label.said"].data
+def _labels(mapped: Mapped, bounds: Array) -> Rows[Label]:
+    texts, how = mapped.strings("label.text"), mapped["label.role"].data
     concept = np.repeat(np.arange(len(bounds) - 1, dtype=np.int32), np.diff(bounds)).data
 
     def read(at: int) -> Label:
@@ -232,41 +247,44 @@ def read_rows(folder: Path) -> Iterator[dict[str, str]]:
     """Yield the rows of the concept tables, cells that are left out as empty strings."""
     for path in sorted(folder.glob("*.tsv")):
         with path.open(encoding="utf-8", newline="") as lines:
-            kept = (line for line in lines if not line.startswith("# "))
-            for row in csv.DictReader(kept, delimiter="\t", quoting=csv.QUOTE_NONE):
+            rows = (line for line in lines if not line.startswith("# "))
+            for row in csv.DictReader(rows, delimiter="\t", quoting=csv.QUOTE_NONE):
                 yield {name: (row[name] or "").strip() for name in row if name is not None}
 
 
 def _names(row: dict[str, str]) -> Iterator[tuple[str, str, str]]:
     for column, language, role in (
-        ("zh", "zh", PREFERRED), ("en", "en", PREFERRED), ("alt_zh", "zh", ALTERNATIVE),
-        ("alt_en", "en", ALTERNATIVE), ("latin", "la", LATIN),
-    ):  # fmt: skip
+        ("zh", "zh", PREFERRED),
+        ("en", "en", PREFERRED),
+        ("alt_zh", "zh", ALTERNATIVE),
+        ("alt_en", "en", ALTERNATIVE),
+        ("latin", "la", LATIN),
+    ):
         for value in row.get(column, "").split("|" if role == ALTERNATIVE else "\0"):
             if value.strip():
                 yield value.strip(), language, role
 
 
 def _literals(store: QuadStore, predicate: NamedNode) -> Iterator[tuple[str, Literal]]:
-    for quad in store.match(None, predicate, None, DefaultGraph()):
+    for quad in match_own(store, None, predicate, None, DefaultGraph()):
         if isinstance(quad.subject, NamedNode) and isinstance(quad.object, Literal):
             yield quad.subject.value, quad.object
 
 
 def _kinds(store: QuadStore) -> dict[str, str]:
-    """Give the class of each concept; the first of ``KINDS`` where it has several."""
+    """Return the class of each concept; the first of ``KINDS`` where it has several."""
     found: dict[str, str] = {}
     for kind in reversed(KINDS):
-        for quad in store.match(None, RDF.type, getattr(SHIYI, kind), DefaultGraph()):
+        for quad in match_own(store, None, RDF.type, getattr(SHIYI, kind), DefaultGraph()):
             if isinstance(quad.subject, NamedNode):
                 found[quad.subject.value] = kind
     return found
 
 
 def _cuis(store: QuadStore) -> dict[str, str]:
-    """Give the CUI each concept is the same as; a merely close one is not its CUI."""
+    """Return the CUI each concept is the same as; a merely close one is not its CUI."""
     found = {iri: value.value for iri, value in _literals(store, SHIYI.umlsCui)}
-    for quad in store.match(None, SKOS.exactMatch, None, DefaultGraph()):
+    for quad in match_own(store, None, SKOS.exactMatch, None, DefaultGraph()):
         subject, other = quad.subject, quad.object
         if isinstance(other, NamedNode) and isinstance(subject, NamedNode) and UMLS in other.value:
             found[subject.value] = local_name(other.value)

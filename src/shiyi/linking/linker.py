@@ -1,32 +1,116 @@
-"""From the words of a text to the concepts they mean, or honestly to none."""
+"""From text to grounded mentions; its files; many passages at once; SSSOM output."""
 
-from collections.abc import Sequence
-from contextlib import suppress
+import csv
+import hashlib
+import json
+import multiprocessing
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import asdict
+from functools import cache
+from importlib import resources
+from itertools import islice
 from pathlib import Path
-from typing import Self
+from typing import Final, Self, TextIO
 
-from shiyi.errors import MissingExtraError
-from shiyi.linking import approximate, embedder, labels, vectors
-from shiyi.linking.approximate import ApproximateVectors
-from shiyi.linking.context import STOPS, favoured
+from shiyi.artefacts import artefact
+from shiyi.columnar.mapped_file import Mapped, is_of_form, log_rebuild, write
+from shiyi.errors import IndexMismatchError, MissingExtraError, UsageError
+from shiyi.linking import labels
+from shiyi.linking.candidates import LEXICAL, SEMANTIC, SIMILAR, Guess, Guesser, NearNames
+from shiyi.linking.completion import Completer
 from shiyi.linking.dictionary import Dictionary, Hit, Sense
-from shiyi.linking.embedder import Embedder
-from shiyi.linking.guess import LEXICAL, SEMANTIC, SIMILAR, Guess, Guesser
-from shiyi.linking.heads import widen
+from shiyi.linking.disambiguation import STOPS, favoured, negated
+from shiyi.linking.embedding import embedder
+from shiyi.linking.embedding import index as approximate
+from shiyi.linking.embedding import index as vectors
+from shiyi.linking.embedding.embedder import Embedder
+from shiyi.linking.embedding.index import ApproximateVectors, LabelVectors, Searching
 from shiyi.linking.labels import LabelIndex
-from shiyi.linking.names import open_names, write_names
-from shiyi.linking.negation import negated
-from shiyi.linking.normalise import Normalised, fold, is_cjk, language_of, normalise
-from shiyi.linking.vectors import LabelVectors, Searching
-from shiyi.model.mapped import Mapped, is_of_form
+from shiyi.linking.normalization import Normalised, fold, is_cjk, language_of, normalise
+from shiyi.model.iris import ID
 from shiyi.model.mention import Mention
-from shiyi.model.remaking import made_anew
+from shiyi.model.rdf import local_name
 from shiyi.settings import LinkingSettings
-from shiyi.sparql.store import QuadStore
+from shiyi.sparql.store.port import QuadStore
 
 __all__ = ["LEXICAL", "SEMANTIC", "SIMILAR", "Linker", "language_of", "write_index"]
 
-_FITS = 0.05  # of likeness: how far a class that is spoken of goes before others; twice, one asked for (ours)
+
+CONDITIONS = frozenset({"Disease", "TCMDisease", "Symptom", "Syndrome"})
+_HEAD = re.compile(
+    r"(?:的)?(?:药物|药片|药)(?![膳食材方])| (?:lowering )?"
+    r"(?:drugs?|medicines?|medications?|meds|pills?|tablets?)\b"
+)
+
+
+def widen(
+    text: str,
+    hits: Sequence[Hit],
+    kind: Callable[[Hit], str],
+    medicines: Callable[[str, int, int], Guess | None],
+) -> list[tuple[Hit, Guess | None]]:
+    """Pair each hit with what the wider mention means, where a head makes it a class of medicines.
+
+    "Blood pressure-lowering drugs" is neither "Drug" nor "blood pressure" (iDISK2.0's failure).
+    """
+    found: list[tuple[Hit, Guess | None]] = []
+    for place, hit in enumerate(hits):
+        head = _HEAD.match(text, hit.end) if kind(hit) in CONDITIONS else None
+        following = hits[place + 1].start if place + 1 < len(hits) else len(text)
+        fits = head is not None and head.end() <= following
+        found.append((hit, medicines(text, hit.start, head.end()) if head and fits else None))
+    return found
+
+
+FILE: Final = "names.safetensors"
+_FORMAT: Final = "3"
+# what the forms are made by; where one of them changes, they are made again
+_MAKERS: Final = (
+    "candidates",
+    "completion",
+    "dictionary",
+    "disambiguation",
+    "labels",
+    "normalization",
+)
+
+
+def write_names(index: LabelIndex, folder: Path) -> Path:
+    """Write what :func:`open_names` opens."""
+    dictionary = Dictionary(index)
+    arrays = dictionary.arrays() | NearNames(dictionary).arrays()
+    del dictionary
+    arrays |= Completer(index).arrays()
+    return write(folder / FILE, arrays, format=_FORMAT, release=index.release, makers=_makers())
+
+
+def open_names(folder: Path, index: LabelIndex) -> Mapped | None:
+    """Open what was written for an index; None where there is none, or of other making."""
+    try:
+        made = Mapped.open(folder / FILE, format=_FORMAT, release=index.release, makers=_makers())
+    except IndexMismatchError:
+        return None
+    return made
+
+
+@cache
+def _makers() -> str:
+    """Return the digest of the code and word lists that say which forms a name has."""
+    home = resources.files("shiyi.linking")
+    digest = hashlib.sha256()
+    for name in _MAKERS:
+        digest.update(home.joinpath(f"{name}.py").read_bytes())
+    lexicon = artefact("ontology/lexicon")
+    for path in (*sorted(lexicon.glob("*.txt")), lexicon / "cues/senses.tsv"):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+# of likeness: how far a class that is spoken of goes before others; twice, one asked for (Shiyi's)
+_FITS = 0.05
 
 
 class Linker:
@@ -54,25 +138,25 @@ class Linker:
         settings: LinkingSettings | None = None,
         model: Embedder | None = None,
     ) -> Self:
-        """Load the index in a generation's folder; read ``store`` where none was made, or by an older Shiyi.
+        """Load the index of a generation's folder; read ``store`` where it is missing or old.
 
-        ``model`` defaults to the shipped one. Raises :class:`IndexMismatchError` where the index
+        ``model`` defaults to the shipped one. Raise :class:`IndexMismatchError` where the index
         was made for another release or by another model.
         """
         folder, model = _index_folder(folder), model or embedder.shipped()
         if is_of_form(folder / labels.FILE, labels.FORMAT):
             index = LabelIndex.load(folder, release)
         else:
-            with made_anew("the index of labels"):
+            with log_rebuild("the index of labels"):
                 index = LabelIndex.from_store(store, release)
         vectors = _vectors(folder, index, model)
         if made := open_names(folder, index):
             return cls(index, vectors, settings, made)
-        with made_anew("the forms of names"):
+        with log_rebuild("the forms of names"):
             return cls(index, vectors, settings)
 
     def link(self, text: str, language: str | None = None) -> tuple[Mention, ...]:
-        """Give the mentions of ``text`` in order; those that name nothing known have no IRI.
+        """Return the mentions of ``text`` in order; those that name nothing known have no IRI.
 
         ``language`` is taken for compatibility; both languages are always looked up.
         """
@@ -96,19 +180,19 @@ class Linker:
         return [Guess(hit, 1.0, LEXICAL) if wider is None else wider for hit, wider in widened]
 
     def _written(self, guess: Guess, text: str, folded: Normalised) -> bool:
-        """Say whether a name that is also a small word is written as a name: AS, SAMe, Mg."""
+        """Return whether a name that is also a small word is written as a name: AS, SAMe, Mg."""
         hit = guess.hit
         if guess.justification != LEXICAL or folded.text[hit.start : hit.end] not in STOPS:
             return True
-        said = text[slice(*folded.span(hit.start, hit.end))]
+        written = text[slice(*folded.span(hit.start, hit.end))]
         names = {self.index.labels[sense.label].text for sense in hit.senses}
-        capitals = said[1:] != said[1:].lower()  # the first letter may begin a sentence
-        return capitals or said in names or any(name == name.lower() for name in names)
+        capitals = written[1:] != written[1:].lower()  # the first letter may begin a sentence
+        return capitals or written in names or any(name == name.lower() for name in names)
 
     def candidates(
         self, mention: str, k: int | None = None, context: str = "", kind: str = ""
     ) -> tuple[Mention, ...]:
-        """Give the ``k`` concepts (setting ``candidates``) a whole mention may mean, best first.
+        """Return the ``k`` concepts (setting ``candidates``) a whole mention may mean, best first.
 
         The classes that ``context`` points to, and class ``kind``, go before others as alike.
         """
@@ -146,10 +230,13 @@ class Linker:
     ) -> tuple[Mention, ...]:
         concepts = self.index.concepts
         spans = [
-            (each.hit.start, each.hit.end,
-             concepts[each.hit.senses[0].concept].kind if each.hit.senses else "")
+            (
+                each.hit.start,
+                each.hit.end,
+                concepts[each.hit.senses[0].concept].kind if each.hit.senses else "",
+            )
             for each in found
-        ]  # fmt: skip
+        ]
         made = []
         for each, no in zip(found, negated(folded.text, spans), strict=True):
             span = Hit(*folded.span(each.hit.start, each.hit.end), ())
@@ -165,15 +252,25 @@ class Linker:
             return Mention(words, start, end, negated=no)
         best, *others = (self.index.concepts[each] for each in meant)
         return Mention(
-            words, start, end, best.iri, best.zh, best.en, best.cui, best.kind,
-            guess.score, guess.justification, no, tuple(each.iri for each in others),
-        )  # fmt: skip
+            words,
+            start,
+            end,
+            best.iri,
+            best.zh,
+            best.en,
+            best.cui,
+            best.kind,
+            guess.score,
+            guess.justification,
+            no,
+            tuple(each.iri for each in others),
+        )
 
 
 def write_index(
     folder: Path, store: QuadStore, release: str, model: Embedder | None = None
 ) -> LabelIndex:
-    """Write the label index and its vectors below a generation's folder; give the index."""
+    """Write the label index and its vectors below a generation's folder; return the index."""
     folder = _index_folder(folder)
     LabelIndex.from_store(store, release).save(folder)
     index = LabelIndex.load(folder, release)  # of millions of labels none lies in memory then
@@ -188,7 +285,7 @@ def write_index(
 
 
 def _chance(guess: Guess, text: str) -> bool:
-    """Say whether a Chinese name stood there by chance: 人参加 is no mention, known or unknown."""
+    """Return whether a Chinese name stands there by chance, as ginseng in “people join”."""
     return not guess.hit.senses and guess.justification == LEXICAL and is_cjk(text[guess.hit.start])
 
 
@@ -196,17 +293,180 @@ def _vectors(folder: Path, index: LabelIndex, model: Embedder | None) -> Searchi
     if model is None:
         return None
     if not is_of_form(folder / vectors.FILE, vectors.FORMAT):
-        with made_anew("the vectors of names"):
+        with log_rebuild("the vectors of names"):
             return LabelVectors.of(index, model)
     exact = LabelVectors.load(folder, index, model)
-    if (folder / approximate.FILE).is_file():
+    if (folder / approximate.GRAPH_FILE).is_file():
         with suppress(MissingExtraError):  # every vector is searched instead
             return ApproximateVectors.load(folder, exact)
     return exact
 
 
 def _index_folder(folder: Path) -> Path:
-    """Give ``index/`` of a generation, or of the current generation of a knowledge base."""
+    """Return ``index/`` of a generation, or of the current generation of a knowledge base."""
     if (current := folder / "CURRENT").is_file():
         folder = folder / "generations" / current.read_text("utf-8").strip()
     return folder / "index"
+
+
+PIECE = 200  # passages linked, written and marked as done together
+_linker: Linker | None = None  # of this worker process
+
+
+def link_passages(
+    source: Path, out: Path, make: Callable[[], Linker], processes: int = 1, piece: int = PIECE
+) -> int:
+    """Link the passages of ``source`` into ``out``; count those that were linked now.
+
+    A line of ``source`` is ``{"id": …, "text": …}``, one of ``out`` ``{"id", "mentions"}``, in the
+    same order whatever the number of processes. ``OUT.done`` says how many lines of ``source`` are
+    done and how long ``out`` then was: a run that was stopped goes on from there, and what it had
+    half written is cut off. ``make`` opens the linker, once in each process, so it is a function
+    of a module. Raise :class:`UsageError` at a line that is no passage.
+    """
+    if processes < 1 or piece < 1:
+        raise UsageError("linking passages takes at least one process, and one passage a piece")
+    done = out.with_name(out.name + ".done")
+    finished, length = _resumed(done, out)
+    linked = finished
+    with source.open(encoding="utf-8") as lines, _workers(make, processes) as linking:
+        rest = enumerate(islice(lines, finished, None), finished + 1)
+        with out.open("r+b" if out.exists() else "wb") as file:
+            file.truncate(length)
+            file.seek(length)
+            for answers in linking(_pieces(rest, piece, source)):
+                file.writelines(f"{line}\n".encode() for line in answers)
+                file.flush()
+                linked += len(answers)
+                _mark(done, linked, file.tell())
+    return linked - finished
+
+
+Piece = list[tuple[str, str]]
+
+
+def _pieces(lines: Iterator[tuple[int, str]], size: int, source: Path) -> Iterator[Piece]:
+    while piece := [_passage(line, number, source) for number, line in islice(lines, size)]:
+        yield piece
+
+
+def _passage(line: str, number: int, source: Path) -> tuple[str, str]:
+    try:
+        row = json.loads(line)
+        passage = row["id"], row["text"]
+    except (ValueError, KeyError, TypeError, RecursionError) as fault:
+        raise UsageError(f"{source}:{number} is no passage with id and text ({fault!r})") from fault
+    if not all(isinstance(each, str) for each in passage):
+        raise UsageError(f"{source}:{number} has an id or a text that is no string")
+    return passage
+
+
+def _answers(linker: Linker, piece: Piece) -> list[str]:
+    return [
+        json.dumps(
+            {"id": name, "mentions": [asdict(each) for each in linker.link(text)]},
+            ensure_ascii=False,
+        )
+        for name, text in piece
+    ]
+
+
+@contextmanager
+def _workers(
+    make: Callable[[], Linker], processes: int
+) -> Iterator[Callable[[Iterator[Piece]], Iterable[list[str]]]]:
+    if processes == 1:
+        linker = _hastened(make)
+        yield lambda pieces: (_answers(linker, piece) for piece in pieces)
+        return
+    spawn = multiprocessing.get_context("spawn")  # a fork would copy locks of other threads
+    with ProcessPoolExecutor(processes, spawn, _open, (make,)) as pool:
+        yield lambda pieces: _in_order(pool, pieces, 2 * processes)
+
+
+def _in_order(
+    pool: ProcessPoolExecutor, pieces: Iterator[Piece], ahead: int
+) -> Iterator[list[str]]:
+    """Yield the answers in the order of the pieces; no more than ``ahead`` are in memory."""
+    waiting = [pool.submit(_work, piece) for piece in islice(pieces, ahead)]
+    while waiting:
+        yield waiting.pop(0).result()
+        waiting += [pool.submit(_work, piece) for piece in islice(pieces, 1)]
+
+
+def _open(make: Callable[[], Linker]) -> None:
+    global _linker
+    _linker = _hastened(make)
+
+
+def _hastened(make: Callable[[], Linker]) -> Linker:
+    linker = make()
+    linker.dictionary.hasten()
+    return linker
+
+
+def _work(piece: Piece) -> list[str]:
+    if _linker is None:
+        raise RuntimeError("a worker was not opened")
+    return _answers(_linker, piece)
+
+
+def _resumed(done: Path, out: Path) -> tuple[int, int]:
+    """Return how many lines are done and how long the output then was, in bytes."""
+    if not done.exists():
+        return 0, 0
+    try:
+        progress = json.loads(done.read_text("utf-8"))
+        finished, length = int(progress["lines"]), int(progress["bytes"])
+    except (ValueError, KeyError, TypeError) as fault:
+        raise UsageError(f"{done} is damaged ({fault!r}): remove it to begin again") from fault
+    if not out.exists() or out.stat().st_size < length:
+        raise UsageError(f"{out} is shorter than {done} says: remove {done.name} to begin again")
+    return finished, length
+
+
+def _mark(done: Path, lines: int, length: int) -> None:
+    partial = done.with_name(done.name + ".part")
+    partial.write_text(json.dumps({"lines": lines, "bytes": length}), encoding="utf-8")
+    partial.replace(done)
+
+
+COLUMNS: Final = (
+    "subject_label", "subject_type", "predicate_id", "object_id", "object_label", "object_category",
+    "mapping_justification", "confidence",
+)  # fmt: skip
+_SSSOM_HEAD: Final = (
+    "#mapping_set_id: https://w3id.org/shiyi/mappings/mentions\n"
+    "#license: https://creativecommons.org/licenses/by/4.0/\n#mapping_tool: shiyi\n#curie_map:\n"
+    f"#  shiyi: {ID}\n#  skos: http://www.w3.org/2004/02/skos/core#\n"
+    "#  semapv: https://w3id.org/semapv/vocab/\n"
+)
+
+
+def write_mentions(mentions: Iterable[Mention], out: TextIO) -> int:
+    """Write one row for each linked mention, its words as a literal subject; count them.
+
+    A name that means one thing is an ``exactMatch``, a likeness or one of several meanings a
+    ``closeMatch``. Unlinkable mentions have no row.
+    """
+    out.write(_SSSOM_HEAD)
+    writer = csv.writer(out, delimiter="\t", lineterminator="\n")
+    writer.writerow(COLUMNS)
+    count = 0
+    for each in mentions:
+        if each.iri:
+            certain = each.score == 1 and not each.alternatives
+            writer.writerow(
+                [
+                    each.text,
+                    "rdfs literal",
+                    f"skos:{'exact' if certain else 'close'}Match",
+                    f"shiyi:{local_name(each.iri)}",
+                    each.label_en,
+                    each.kind,
+                    each.justification,
+                    f"{each.score:.4f}",
+                ]
+            )
+            count += 1
+    return count

@@ -1,9 +1,10 @@
-"""An answer: sentences that cite claims, the paths behind them, warnings, and what is missing."""
+"""An answer: sentences, citations, warnings, trace."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from shiyi.model.claim import EvidenceKind
 from shiyi.model.mention import Mention
 from shiyi.model.path import Path
 
@@ -17,13 +18,13 @@ class Named:
     cui: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """Give IRI, label in the asker's language, and CUI or null."""
+        """Return IRI, label in the asker's language, and CUI or null."""
         return {"iri": self.iri, "label": self.label, "cui": self.cui or None}
 
 
 @dataclass(frozen=True, slots=True)
 class CitedEvidence:
-    """Where a cited claim was read."""
+    """What a cited claim rests on; ``suggested`` is where to look if no work was opened."""
 
     source: str
     tier: str
@@ -31,17 +32,31 @@ class CitedEvidence:
     passage: str = ""
     iri: str = ""
     locator: str = ""
-    checked: str = ""
+    kind: str = ""
     year: str = ""
     qualifiers: tuple[tuple[str, str], ...] = ()
+    suggested: str = ""
+
+    @property
+    def opened(self) -> bool:
+        """Return whether a work or a table was opened for it."""
+        return self.kind in set(EvidenceKind) and EvidenceKind(self.kind).opened
 
     def to_json(self) -> dict[str, Any]:
-        """Give the evidence as the answer's JSON holds it."""
+        """Return the evidence as the answer's JSON holds it."""
         return {
-            "iri": self.iri, "source": self.source, "tier": self.tier, "quote": self.quote,
-            "passage": self.passage, "locator": self.locator, "checked": self.checked,
-            "year": self.year, "qualifiers": dict(self.qualifiers),
-        }  # fmt: skip
+            "iri": self.iri,
+            "source": self.source,
+            "tier": self.tier,
+            "quote": self.quote,
+            "passage": self.passage,
+            "locator": self.locator,
+            "kind": self.kind,
+            "opened": self.opened,
+            "suggested_source": self.suggested,
+            "year": self.year,
+            "qualifiers": dict(self.qualifiers),
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,15 +72,22 @@ class Citation:
     confidence: float
     status: str
     evidence: tuple[CitedEvidence, ...]
+    kind: str = ""  # how the claim is known: of its evidence, the surest
 
     def to_json(self) -> dict[str, Any]:
-        """Give the citation as the answer's JSON holds it."""
+        """Return the citation as the answer's JSON holds it."""
         return {
-            "number": self.number, "claim": self.claim, "subject": self.subject.to_json(),
-            "predicate": self.predicate.to_json(), "object": self.object.to_json(),
-            "polarity": self.polarity, "confidence": self.confidence, "status": self.status,
+            "number": self.number,
+            "claim": self.claim,
+            "subject": self.subject.to_json(),
+            "predicate": self.predicate.to_json(),
+            "object": self.object.to_json(),
+            "polarity": self.polarity,
+            "confidence": self.confidence,
+            "status": self.status,
+            "kind": self.kind,
             "evidence": [each.to_json() for each in self.evidence],
-        }  # fmt: skip
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +110,7 @@ class Recommendation:
 
 @dataclass(frozen=True, slots=True)
 class SafetyWarning:
-    """What must not be missed; ``severity`` as the interface names it."""
+    """A caution beside an answer; ``severity`` as the interface names it."""
 
     severity: str  # contraindicated, caution, interaction or emergency
     text: str
@@ -96,13 +118,26 @@ class SafetyWarning:
 
 
 @dataclass(frozen=True, slots=True)
+class Verdict:
+    """What an answer comes down to, in one sentence; ``severity`` is of what speaks against it."""
+
+    kind: str  # emergency, do_not_combine, ask_first, may_be_considered, not_on_record or record
+    text: str
+    severity: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the object that an answer holds as ``verdict``."""
+        return {"kind": self.kind, "severity": self.severity or None, "text": self.text}
+
+
+@dataclass(frozen=True, slots=True)
 class Trace:
-    """How an answer was made, enough to replay it.
+    """The steps of an answer, enough to replay it.
 
     ``asked`` is what was asked with the question; ``steps`` is what the method did, in order, with
     every verdict; ``claims`` are the claims it ranked, with their scores; ``texts`` the passages
     and definitions it found; ``more`` the claims that the text rests on besides those it cites;
-    ``exchanges`` what was said to a model and what it replied.
+    ``exchanges`` the prompts to a model and its replies.
     """
 
     queries: tuple[str, ...] = ()
@@ -117,25 +152,32 @@ class Trace:
     texts: tuple[Mapping[str, str], ...] = ()
     more: tuple[str, ...] = ()
     exchanges: tuple[Mapping[str, Any], ...] = ()
+    frame: Mapping[str, Any] = field(default_factory=dict)  # how the question was read
+    engine: str = ""  # what ran the queries: sparql, or adjacency above the bound of cost
 
     def to_json(self) -> dict[str, Any]:
-        """Give the trace as the answer's JSON holds it."""
+        """Return the trace as the answer's JSON holds it."""
         return {
             "queries": list(self.queries),
             "relation_paths": [list(each) for each in self.relation_paths],
-            "prompts": list(self.prompts), "rounds": self.rounds,
+            "prompts": list(self.prompts),
+            "rounds": self.rounds,
             "milliseconds": {name: round(ms, 2) for name, ms in self.milliseconds},
-            "notes": list(self.notes), "asked": dict(self.asked),
+            "notes": list(self.notes),
+            "asked": dict(self.asked),
             "steps": [dict(each) for each in self.steps],
             "claims": [{"claim": claim, "score": round(score, 6)} for claim, score in self.claims],
-            "texts": [dict(each) for each in self.texts], "more_evidence": list(self.more),
+            "texts": [dict(each) for each in self.texts],
+            "more_evidence": list(self.more),
             "exchanges": [dict(each) for each in self.exchanges],
-        }  # fmt: skip
+            "frame": dict(self.frame),
+            "engine": self.engine,
+        }
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a person gets, and everything needed to check it."""
+    """An answer, and everything needed to check it."""
 
     question: str
     language: str
@@ -152,15 +194,24 @@ class Answer:
     abstained: bool = False
     missing: tuple[str, ...] = ()
     model: str | None = None
+    verdict: Verdict = Verdict("not_on_record", "")
     trace: Trace = field(default_factory=Trace)
 
     def to_json(self) -> dict[str, Any]:
-        """Give the object of ``shiyi ask --json`` and ``POST /api/ask``."""
+        """Return the object of ``shiyi ask --json`` and ``POST /api/ask``."""
         return {
-            "question": self.question, "language": self.language, "method": self.method,
-            "model": self.model, "release": self.release, "answer": self.text,
+            "question": self.question,
+            "language": self.language,
+            "method": self.method,
+            "model": self.model,
+            "release": self.release,
+            "answer": self.text,
             "sentences": [{"text": s.text, "claims": list(s.claims)} for s in self.sentences],
             "citations": [each.to_json() for each in self.citations],
+            "evidence_counts": {
+                kind.value: sum(e.kind == kind for c in self.citations for e in c.evidence)
+                for kind in EvidenceKind
+            },
             "paths": [each.to_json() for each in self.paths],
             "linked": [each.to_json(self.language) for each in self.linked],
             "recommendations": [
@@ -171,6 +222,10 @@ class Answer:
                 {"severity": w.severity, "text": w.text, "claims": list(w.claims)}
                 for w in self.warnings
             ],
-            "follow_up": list(self.follow_up), "abstained": self.abstained,
-            "missing": list(self.missing), "trace": self.trace.to_json(),
-        }  # fmt: skip
+            "follow_up": list(self.follow_up),
+            "abstained": self.abstained,
+            "missing": list(self.missing),
+            "verdict": self.verdict.to_json(),
+            "frame": dict(self.trace.frame) or None,
+            "trace": self.trace.to_json(),
+        }

@@ -1,14 +1,57 @@
-"""A claim: one statement, how sure we are of it, and where it was read."""
+"""Claims, their evidence, sources and confidence."""
 
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
 from typing import Self
 
 from shiyi.errors import RangeError
-from shiyi.model.confidence import Confidence, fuse
-from shiyi.model.names import content_hash, resource
-from shiyi.model.rdf import NamedNode, Object, canonical
+from shiyi.model.iris import content_hash, resource
+from shiyi.model.rdf import Literal, NamedNode, Object, Term, canonical
+
+CEILING = 0.99  # no amount of agreeing sources makes a claim certain
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Confidence:
+    """A degree of belief in [0, 1]: that the source says so and that it holds as stated.
+
+    >>> max(Confidence(0.4), Confidence(0.9))
+    Confidence(value=0.9)
+    >>> Confidence(1.2)
+    Traceback (most recent call last):
+        ...
+    shiyi.errors.RangeError: a confidence lies in [0, 1], not at 1.2
+    """
+
+    value: float
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.value <= 1.0:  # also refuses NaN
+            raise RangeError(f"a confidence lies in [0, 1], not at {self.value}")
+
+
+def fuse(votes: Iterable[tuple[str, Confidence]]) -> Confidence:
+    """Fuse one vote a lineage by noisy-or: sources that copy one another count once.
+
+    A single lineage keeps its own value; several never pass 0.99 unless one alone does.
+
+    >>> fuse([("a", Confidence(0.9)), ("a", Confidence(0.8))])
+    Confidence(value=0.9)
+    >>> fuse([("a", Confidence(0.6)), ("b", Confidence(0.5))])
+    Confidence(value=0.8)
+    """
+    best: dict[str, float] = {}
+    for lineage, vote in votes:
+        best[lineage] = max(best.get(lineage, 0.0), vote.value)
+    if not best:
+        raise RangeError("a claim without evidence has no confidence")
+    if len(best) == 1:
+        return Confidence(next(iter(best.values())))
+    joined = 1.0 - math.prod(1.0 - value for value in best.values())
+    return Confidence(max(min(round(joined, 6), CEILING), *best.values()))
 
 
 class Polarity(StrEnum):
@@ -30,7 +73,7 @@ class Status(StrEnum):
 
 
 class Tier(StrEnum):
-    """What kind of work a source is, the most binding first."""
+    """The kind of work of a source, the most binding first."""
 
     REGULATION = "regulation"
     PHARMACOPOEIA = "pharmacopoeia"
@@ -44,14 +87,40 @@ class Tier(StrEnum):
     CASE_REPORT = "case-report"
     WEBPAGE = "webpage"
     MODEL = "model"
+    INFERRED = "inferred"
+    RECALLED = "recalled"
 
 
-class Checked(StrEnum):
-    """How we know that the source says so."""
+def confidence_value(term: Term | None) -> float | None:
+    """Return the number of a confidence, None where ``term`` is no number in [0, 1].
 
-    SOURCE = "source"
-    SECONDARY = "secondary"
-    UNCHECKED = "unchecked"
+    Claims can be written past curation, so that readers cannot rely on well-formed ones.
+
+    >>> confidence_value(Literal("0.5")), confidence_value(Literal("NaN")), confidence_value(None)
+    (0.5, None, None)
+    """
+    if not isinstance(term, Literal):
+        return None
+    try:
+        value = float(term.value)
+    except ValueError:
+        return None
+    return value if 0.0 <= value <= 1.0 else None  # also refuses NaN
+
+
+class EvidenceKind(StrEnum):
+    """How it is known: what was opened, or what else a statement rests on."""
+
+    READ = "read"
+    ROW = "row"
+    RECALLED = "recalled"
+    INFERRED = "inferred"
+    PREDICTED = "predicted"
+
+    @property
+    def opened(self) -> bool:
+        """Return whether a person or a program opened a work or a table for it."""
+        return self in (EvidenceKind.READ, EvidenceKind.ROW)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +143,26 @@ class Source:
         return resource(f"source-{self.id}")
 
 
+# what evidence rests on for which no work was opened: one lineage each, so one vote
+UNOPENED = {
+    EvidenceKind.RECALLED: Source(
+        "common-knowledge", "行业常识，未核对", "common knowledge, not verified", Tier.RECALLED,
+        licence="https://creativecommons.org/licenses/by/4.0/", lineage="common-knowledge",
+        note="no work was opened; each statement may name one in which to look",
+    ),
+    EvidenceKind.INFERRED: Source(
+        "inference", "由其他论断推出", "inferred from other claims", Tier.INFERRED,
+        licence="https://creativecommons.org/licenses/by/4.0/", lineage="inference",
+        note="an editor's rule; the locator names it",
+    ),
+}  # fmt: skip
+
+
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """One source's support for one claim: where it stands and how strongly it counts.
 
+    ``suggested`` is the work in which to look where ``kind`` says that none was opened.
     ``qualifiers`` holds what this source adds (``amount``, ``grade``, ``rating``, ``note_zh`` …)
     as sorted pairs. ``quote`` is empty unless the passage may be quoted.
     """
@@ -85,15 +170,20 @@ class Evidence:
     source: Source
     confidence: Confidence
     locator: str = ""
-    checked: Checked = Checked.UNCHECKED
+    kind: EvidenceKind = EvidenceKind.READ
     quote: str = ""
     passage: NamedNode | None = None
     qualifiers: tuple[tuple[str, str], ...] = ()
     activity: str = "curation"
+    suggested: Source | None = None
 
     def iri(self, claim: NamedNode) -> NamedNode:
         """Name this evidence for ``claim``: one per claim, place in the source, and activity."""
-        place = self.passage.value if self.passage else f"{self.source.id} {self.locator}"
+        place = (
+            self.passage.value
+            if self.passage
+            else f"{(self.suggested or self.source).id} {self.locator}"
+        )
         return resource(f"evidence/{content_hash(claim.value, place, self.quote, self.activity)}")
 
 
@@ -102,7 +192,7 @@ class Claim:
     """A triple that some source makes; its IRI is computed from its content.
 
     >>> from shiyi.model.rdf import NamedNode as N
-    >>> book = Source("book", "书", "Book", Tier.TEXTBOOK)
+    >>> book = Source("book", "Shu", "Book", Tier.TEXTBOOK)
     >>> made = Claim(
     ...     N("https://e.org/a"),
     ...     N("https://e.org/p"),
@@ -133,7 +223,7 @@ class Claim:
 
     @property
     def asserted(self) -> bool:
-        """Tell whether the triple itself stands in the accepted view."""
+        """Return whether the triple itself stands in the accepted view."""
         return self.status is Status.ACCEPTED and self.polarity is Polarity.POSITIVE
 
     @property
@@ -144,7 +234,7 @@ class Claim:
         )
 
     def joined(self, other: Self) -> "Claim":
-        """Give one claim with the evidence of both; they must say the same."""
+        """Return one claim with the evidence of both; they must say the same."""
         if self.iri != other.iri:
             raise RangeError(f"{self.iri.value} and {other.iri.value} say different things")
         seen = dict.fromkeys((*self.evidence, *other.evidence))
@@ -155,8 +245,8 @@ class Claim:
 
 @lru_cache(maxsize=4096)  # a claim is asked for its name several times while it is written
 def claim_iri(
-    subject: NamedNode, predicate: NamedNode, said: Object, polarity: Polarity
+    subject: NamedNode, predicate: NamedNode, value: Object, polarity: Polarity
 ) -> NamedNode:
     """Name the claim that a triple and a polarity make."""
-    triple = (canonical(subject), canonical(predicate), canonical(said))
+    triple = (canonical(subject), canonical(predicate), canonical(value))
     return resource(f"claim/{content_hash(*triple, polarity)}")

@@ -1,4 +1,4 @@
-"""Words of a text, and the concept they mean."""
+"""A span of text and the concept it is grounded to."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -34,18 +34,22 @@ class Mention:
             raise RangeError(f"a score lies in [0, 1], not at {self.score}")
 
     def label(self, language: str) -> str:
-        """Give the concept's label in ``zh`` or ``en``, or the words themselves."""
+        """Return the concept's label in ``zh`` or ``en``, or the words themselves."""
         return (self.label_zh if language == "zh" else self.label_en) or self.text
 
     def to_json(self, language: str = "en") -> dict[str, Any]:
-        """Give the object that ``/api/link`` sends; an unlinkable mention has no ``iri``."""
-        said: dict[str, Any] = {"mention": self.text, "start": self.start, "end": self.end}
+        """Return the object that ``/api/link`` sends; an unlinkable mention has no ``iri``."""
+        payload: dict[str, Any] = {"mention": self.text, "start": self.start, "end": self.end}
         if self.iri:
-            said |= {
-                "iri": self.iri, "label": self.label(language), "label_zh": self.label_zh,
-                "label_en": self.label_en, "cui": self.cui or None, "kind": self.kind,
-            }  # fmt: skip
-        return said | {
+            payload |= {
+                "iri": self.iri,
+                "label": self.label(language),
+                "label_zh": self.label_zh,
+                "label_en": self.label_en,
+                "cui": self.cui or None,
+                "kind": self.kind,
+            }
+        return payload | {
             "score": round(self.score, 4),
             "justification": self.justification,
             "negated": self.negated,

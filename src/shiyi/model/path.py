@@ -1,4 +1,4 @@
-"""Reasoning paths: hops along claims, and the relation paths they follow."""
+"""Hops, relation paths and reasoning paths."""
 
 import math
 from dataclasses import dataclass
@@ -41,20 +41,24 @@ class Hop:
 
     @property
     def start(self) -> str:
-        """Give the node the hop leaves."""
+        """Return the node the hop leaves."""
         return self.subject if self.forward else self.object
 
     @property
     def end(self) -> str:
-        """Give the node the hop reaches."""
+        """Return the node the hop reaches."""
         return self.object if self.forward else self.subject
 
     def to_json(self) -> dict[str, Any]:
-        """Give the hop as the answer's JSON holds it."""
+        """Return the hop as the answer's JSON holds it."""
         return {
-            "subject": self.subject, "predicate": self.predicate, "object": self.object,
-            "claim": self.claim, "confidence": self.confidence, "forward": self.forward,
-        }  # fmt: skip
+            "subject": self.subject,
+            "predicate": self.predicate,
+            "object": self.object,
+            "claim": self.claim,
+            "confidence": self.confidence,
+            "forward": self.forward,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +82,7 @@ class Path:
 
     @property
     def relations(self) -> RelationPath:
-        """Give the relation path it follows."""
+        """Return the relation path it follows."""
         return tuple(Step(hop.predicate, hop.forward) for hop in self.hops)
 
     @property
@@ -88,9 +92,9 @@ class Path:
 
     @property
     def weakest(self) -> float:
-        """Give the smallest confidence on the path."""
+        """Return the smallest confidence on the path."""
         return min(hop.confidence for hop in self.hops)
 
     def to_json(self) -> dict[str, Any]:
-        """Give the path as the answer's JSON holds it."""
+        """Return the path as the answer's JSON holds it."""
         return {"score": round(self.score, 6), "hops": [hop.to_json() for hop in self.hops]}

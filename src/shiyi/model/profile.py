@@ -1,4 +1,4 @@
-"""What a person says about themselves, so that the safety check can veto."""
+"""Age, pregnancy, medicines, allergies of the person a question is for."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
@@ -14,7 +14,7 @@ _SEXES = ("female", "male", "other")
 class Profile:
     """Age in years, sex, pregnancy, lactation; medicines, allergies, conditions, foods left out.
 
-    ``None`` means *not said*, which is not "no".
+    ``None`` means *unknown*, which is not "no".
 
     >>> Profile.from_json({"age": 34, "pregnant": True, "medicines": ["warfarin"]}).medicines
     ('warfarin',)
@@ -35,14 +35,14 @@ class Profile:
     avoids: tuple[str, ...] = ()
 
     @classmethod
-    def from_json(cls, said: object) -> Self:
+    def from_json(cls, payload: object) -> Self:
         """Read an untrusted object; complain by field name."""
-        if not isinstance(said, Mapping):
+        if not isinstance(payload, Mapping):
             raise UsageError('profile is a JSON object such as {"age": 34, "pregnant": true}')
         known = [each.name for each in fields(cls)]
-        if unknown := sorted(str(key)[:40] for key in said if key not in known):
+        if unknown := sorted(str(key)[:40] for key in payload if key not in known):
             raise UsageError(f"profile has no field {unknown[0]!r}; it has {', '.join(known)}")
-        given = {key: value for key, value in said.items() if value is not None and value != ""}
+        given = {key: value for key, value in payload.items() if value is not None and value != ""}
         read: dict[str, Any] = {key: _READERS[key](key, value) for key, value in given.items()}
         return cls(**read)
 
@@ -53,42 +53,45 @@ class Profile:
         >>> Profile.from_pairs(["pregnant=true", "medicines=warfarin,aspirin"]).pregnant
         True
         """
-        said: dict[str, Any] = {}
+        payload: dict[str, Any] = {}
         for pair in pairs:
             key, found, value = pair.partition("=")
             if not found:
                 raise UsageError(f"a profile entry reads key=value, not {pair[:40]!r}")
-            said[key] = _from_text(key, value)
-        return cls.from_json(said)
+            payload[key] = _from_text(key, value)
+        return cls.from_json(payload)
 
-    def held(self) -> tuple[tuple[str, str], ...]:
-        """List what was said, field by field and word by word.
+    def entries(self) -> tuple[tuple[str, str], ...]:
+        """List the known values, field by field and word by word.
 
-        >>> Profile(pregnant=True, avoids=("pork",)).held()
+        >>> Profile(pregnant=True, avoids=("pork",)).entries()
         (('pregnant', 'true'), ('avoids', 'pork'))
         """
         return tuple(
             (key, str(each).lower() if isinstance(each, bool) else f"{each}")
-            for key, said in self.to_json().items()
-            for each in (said if isinstance(said, list) else [said])
+            for key, value in self.to_json().items()
+            for each in (value if isinstance(value, list) else [value])
         )
 
     def without(self, dropped: Collection[tuple[str, str]]) -> Self:
-        """Give the same without some of what :meth:`held` lists.
+        """Return the same without some of what :meth:`held` lists.
 
         >>> Profile(avoids=("pork", "beef")).without({("avoids", "pork")}).avoids
         ('beef',)
         """
-        kept: dict[str, Any] = {}
-        for key, said in self.to_json().items():
-            if isinstance(said, list):
-                kept[key] = [each for each in said if (key, each) not in dropped]
-            elif (key, str(said).lower() if isinstance(said, bool) else f"{said}") not in dropped:
-                kept[key] = said
-        return type(self).from_json(kept)
+        left: dict[str, Any] = {}
+        for key, value in self.to_json().items():
+            if isinstance(value, list):
+                left[key] = [each for each in value if (key, each) not in dropped]
+            elif (
+                key,
+                str(value).lower() if isinstance(value, bool) else f"{value}",
+            ) not in dropped:
+                left[key] = value
+        return type(self).from_json(left)
 
     def to_json(self) -> dict[str, Any]:
-        """Give only what was said."""
+        """Return the known values only."""
         values = {each.name: getattr(self, each.name) for each in fields(self)}
         return {
             key: list(value) if isinstance(value, tuple) else value

@@ -1,4 +1,4 @@
-"""RDF 1.2 terms as values, and how they are written as text."""
+"""RDF 1.2 terms, triples and quads as values."""
 
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
@@ -24,10 +24,32 @@ from shiyi.errors import FormatError, UsageError
 
 __all__ = [
     "FORMATS",
-    "XSD_BOOLEAN", "XSD_DATE", "XSD_DECIMAL", "XSD_INTEGER", "XSD_STRING", "BlankNode", "DefaultGraph", "Literal", "NamedNode",
-    "Object", "Quad", "Subject", "Term", "Triple", "canonical", "canonical_blank_nodes", "decimal", "local_name",
-    "parse", "parse_n_quads_lines", "parse_turtle", "serialize", "text", "write_rdf",
-]  # fmt: skip
+    "XSD_BOOLEAN",
+    "XSD_DATE",
+    "XSD_DECIMAL",
+    "XSD_INTEGER",
+    "XSD_STRING",
+    "BlankNode",
+    "DefaultGraph",
+    "Literal",
+    "NamedNode",
+    "Object",
+    "Quad",
+    "Subject",
+    "Term",
+    "Triple",
+    "canonical",
+    "canonical_blank_nodes",
+    "decimal",
+    "local_name",
+    "parse",
+    "parse_n_quads_lines",
+    "parse_turtle",
+    "serialize",
+    "text",
+    "write_rdf",
+]
+
 
 Term = NamedNode | BlankNode | Literal | Triple
 Subject = NamedNode | BlankNode
@@ -64,14 +86,14 @@ def decimal(value: float) -> Literal:
 def canonical(term: Term) -> str:
     """Write a term as canonical N-Triples 1.2.
 
-    >>> canonical(Literal("甘", language="zh"))
-    '"甘"@zh'
+    >>> canonical(Literal("süß", language="de"))
+    '"süß"@de'
     """
     return str(term)
 
 
 def text(term: Term | None) -> str:
-    """Give the IRI, the lexical form, or nothing for an unbound variable.
+    """Return the IRI, the lexical form, or nothing for an unbound variable.
 
     >>> text(None)
     ''
@@ -82,7 +104,7 @@ def text(term: Term | None) -> str:
 
 
 def local_name(iri: str) -> str:
-    """Give what follows the last ``#`` or ``/``.
+    """Return what follows the last ``#`` or ``/``.
 
     >>> local_name("https://w3id.org/shiyi/vocab#hasNature")
     'hasNature'

@@ -1,4 +1,4 @@
-"""Terms of ``ontology/shiyi.ttl`` and of the standards we use, as Python names.
+"""Terms of the vocabulary as Python names.
 
 A misspelt name is an ``AttributeError``; a test holds the names to the Turtle.
 """
@@ -7,7 +7,7 @@ from typing import get_type_hints
 
 from typing_extensions import override
 
-from shiyi.model.names import VOCAB
+from shiyi.model.iris import VOCAB
 from shiyi.model.rdf import NamedNode
 
 
@@ -30,6 +30,11 @@ class SHIYI(Vocabulary, base=VOCAB):
 
     # what is eaten, drunk or taken
     DietaryMaterial: NamedNode
+    WarmingMaterial: NamedNode
+    CoolingMaterial: NamedNode
+    ToxicSubstance: NamedNode
+    PregnancyTaboo: NamedNode
+    PreparationTabooInPregnancy: NamedNode
     Food: NamedNode
     MFHSubstance: NamedNode
     Herb: NamedNode
@@ -69,6 +74,12 @@ class SHIYI(Vocabulary, base=VOCAB):
     # claims and texts
     Claim: NamedNode
     Evidence: NamedNode
+    EvidenceKind: NamedNode
+    Read: NamedNode
+    Row: NamedNode
+    Recalled: NamedNode
+    Inferred: NamedNode
+    Predicted: NamedNode
     Source: NamedNode
     Passage: NamedNode
     Section: NamedNode
@@ -117,6 +128,7 @@ class SHIYI(Vocabulary, base=VOCAB):
     # benefit
     indicatedFor: NamedNode
     isEffectiveFor: NamedNode
+    studiedFor: NamedNode
     relieves: NamedNode
     # safety
     contraindicatedIn: NamedNode
@@ -172,7 +184,8 @@ class SHIYI(Vocabulary, base=VOCAB):
     extractionConfidence: NamedNode
     sourceTier: NamedNode
     sourceLocator: NamedNode
-    checked: NamedNode
+    evidenceKind: NamedNode
+    suggestedSource: NamedNode
     lineage: NamedNode
     quote: NamedNode
     quoteStart: NamedNode

@@ -1,1 +1,1 @@
-"""What is said to language models: prompts as files, models behind a port."""
+"""Prompts as files, and language models behind a port."""

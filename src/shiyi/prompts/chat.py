@@ -1,4 +1,4 @@
-"""What a chat model can do for us, whoever makes it."""
+"""The chat-model port."""
 
 import json
 from collections.abc import Callable
@@ -9,39 +9,39 @@ from shiyi.errors import ReplyError
 
 
 class ChatModel(Protocol):
-    """Answers one text with one text."""
+    """A chat model: one prompt, one reply."""
 
     @property
     def name(self) -> str:
         """Name the model, as answers show it."""
 
     def reply(self, prompt: str) -> str:
-        """Give the model's text; :class:`OutsideError` where it cannot be had in time."""
+        """Return the model's text; :class:`OutsideError` where it cannot be had in time."""
 
 
-Heard = Callable[[str], None]  # takes all that was written so far, whenever there is more
+Listener = Callable[[str], None]  # takes the whole text so far, whenever it has grown
 
 
 @runtime_checkable
 class Speaking(Protocol):
     """A chat model one can listen to while it writes."""
 
-    def reply_aloud(self, prompt: str, heard: Heard) -> str:
-        """Give the model's text as ``ChatModel.reply`` does; ``heard`` is told of it as it grows."""
+    def reply_aloud(self, prompt: str, listener: Listener) -> str:
+        """Return the reply to a prompt, and pass its text to ``listener`` as it grows."""
 
 
-def reply_aloud(model: ChatModel, prompt: str, heard: Heard) -> str:
+def reply_aloud(model: ChatModel, prompt: str, listener: Listener) -> str:
     """Listen to a model that can be listened to; hear another's text when it is whole."""
     if isinstance(model, Speaking):
-        return model.reply_aloud(prompt, heard)
+        return model.reply_aloud(prompt, listener)
     text = model.reply(prompt)
-    heard(text)
+    listener(text)
     return text
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What a model said, and how many tokens were read and written for it (0: not told)."""
+    """The reply of a model, and the tokens read and written for it (0: not reported)."""
 
     text: str
     prompt_tokens: int = 0
@@ -49,7 +49,7 @@ class Completion:
 
 
 class Completing(Protocol):
-    """Answers one text with one text, and says what it cost."""
+    """A chat model that reports the tokens of a reply."""
 
     @property
     def name(self) -> str:
@@ -59,7 +59,7 @@ class Completing(Protocol):
         """Ask once; the kind of :class:`OutsideError` tells whether asking again may help."""
 
     def close(self) -> None:
-        """Let go of connections."""
+        """Release connections."""
 
 
 def parse_object(reply: str) -> dict[str, Any]:
@@ -72,9 +72,9 @@ def parse_object(reply: str) -> dict[str, Any]:
     if text.startswith("```"):
         text = text.partition("\n")[2].rpartition("```")[0]
     try:
-        said = json.loads(text)
+        payload = json.loads(text)
     except (ValueError, RecursionError) as fault:
         raise ReplyError(f"the model's reply is not JSON: {reply[:80]!r}") from fault
-    if not isinstance(said, dict):
+    if not isinstance(payload, dict):
         raise ReplyError("the model's reply is JSON, but not an object")
-    return said
+    return payload

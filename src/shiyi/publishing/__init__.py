@@ -1,1 +1,1 @@
-"""What leaves the knowledge base: dumps, tables, descriptions."""
+"""Publishing of the knowledge base: dumps, tables, descriptions, releases."""

@@ -1,4 +1,4 @@
-"""What a release says, claim by claim, so that two can be compared."""
+"""Releases compared claim by claim."""
 
 import csv
 import gzip
@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
-from typing import Final, Self
+from typing import Any, Final, Self
 
 from shiyi.errors import UsageError
-from shiyi.model.names import ID
+from shiyi.model.iris import ID
 from shiyi.model.rdf import (
     Literal,
     NamedNode,
@@ -23,9 +23,9 @@ from shiyi.model.rdf import (
     text,
 )
 from shiyi.ontology.terms import RDF, SHIYI, SKOS
-from shiyi.publishing.lines import allowed_lines, in_default_graph
-from shiyi.sparql.store import QuadStore
-from shiyi.sparql.withheld import withheld
+from shiyi.publishing.nquads import allowed_lines, in_default_graph
+from shiyi.sparql.store.port import QuadStore
+from shiyi.sparql.store.visibility import withheld
 
 CLAIMS: Final = "claims.csv.gz"
 MAPPINGS: Final = "mappings.sssom.tsv"
@@ -40,7 +40,7 @@ Mapping3 = tuple[str, str, str]  # concept, predicate, other concept
 
 
 @dataclass(frozen=True, slots=True)
-class Stated:
+class ReleasedClaim:
     """One accepted claim as a row of text; ``object`` is canonical N-Triples."""
 
     claim: str
@@ -57,7 +57,7 @@ class Stated:
     evidence: str  # IRIs, sorted, with blanks between
 
     def sentence(self, language: str = "en") -> str:
-        """Say the claim in the labels of its time."""
+        """State the claim in the labels of its time."""
         zh = language == "zh"
         ends = (
             self.subject_zh if zh else self.subject_en,
@@ -75,22 +75,26 @@ class Edition:
 
     version: str
     release: str
-    claims: Mapping[str, Stated]
+    claims: Mapping[str, ReleasedClaim]
     mappings: frozenset[Mapping3]
     labels: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of_store(cls, store: QuadStore, release: str, version: str = "") -> Self:
-        """Read what of a base may leave."""
-        return cls.of_lines(list(in_default_graph(allowed_lines(store, withheld(store)))),
-                            mapped(store), release, version)  # fmt: skip
+        """Read the publishable part of a base."""
+        return cls.of_lines(
+            list(in_default_graph(allowed_lines(store, withheld(store)))),
+            mapping_rows(store),
+            release,
+            version,
+        )
 
     @classmethod
     def of_lines(
         cls, lines: Iterable[bytes], rows: Iterable[Mapping3], release: str, version: str
     ) -> Self:
         """Read canonical lines of the accepted view."""
-        claims = {each.claim: each for each in stated(lines)}
+        claims = {each.claim: each for each in read_claims(lines)}
         return cls(version, release, claims, frozenset(rows))
 
     @classmethod
@@ -102,22 +106,22 @@ class Edition:
             rows = (folder / MAPPINGS).read_text(encoding="utf-8").splitlines()
         except (OSError, ValueError) as fault:
             raise UsageError(f"{folder} holds no whole release: {fault}") from fault
-        claims = {row["claim"]: Stated(**row) for row in csv.DictReader(io.StringIO(table))}
+        claims = {row["claim"]: ReleasedClaim(**row) for row in csv.DictReader(io.StringIO(table))}
         cells = [row.split("\t") for row in rows if not row.startswith("#")][1:]
         mappings = frozenset((cell[0], cell[2], cell[3]) for cell in cells)
         labels = {cell[0]: cell[1] for cell in cells}
         return cls(record["version"], record["release"], claims, mappings, labels)
 
 
-def mapped(store: QuadStore) -> Iterator[Mapping3]:
+def mapping_rows(store: QuadStore) -> Iterator[Mapping3]:
     """Yield mappings as the SSSOM table has them."""
     from shiyi.publishing.tables import sssom_table
 
     return ((row[0], row[2], row[3]) for row in sssom_table(store).rows)
 
 
-def stated(lines: Iterable[bytes]) -> Iterator[Stated]:
-    """Yield the claims of canonical lines, in the order of their IRIs, with the labels of both ends."""
+def read_claims(lines: Iterable[bytes]) -> Iterator[ReleasedClaim]:
+    """Yield the claims of canonical lines in IRI order, with the labels of both ends."""
     about, labels = [], dict[str, dict[str, str]]()
     for line in lines:
         if line.startswith(_CLAIM):
@@ -127,22 +131,30 @@ def stated(lines: Iterable[bytes]) -> Iterator[Stated]:
             if isinstance(label := quad.object, Literal) and label.language:
                 labels.setdefault(text(quad.subject), {})[label.language] = label.value
     for claim, quads in groupby(parse_n_quads_lines(about), key=lambda quad: text(quad.subject)):
-        said, evidence, triple = {}, list[str](), None
+        values, evidence, triple = {}, list[str](), None
         for quad in quads:
             if quad.predicate == RDF.reifies and isinstance(quad.object, Triple):
                 triple = quad.object
             elif quad.predicate == SHIYI.evidence:
                 evidence.append(text(quad.object))
             else:
-                said[quad.predicate] = local_name(text(quad.object))
+                values[quad.predicate] = local_name(text(quad.object))
         if triple is not None:
             start, end = labels.get(text(triple.subject), {}), _ends(triple, labels)
-            yield Stated(
-                claim, text(triple.subject), start.get("zh", ""), start.get("en", ""),
-                triple.predicate.value, canonical(triple.object), end.get("zh", ""),
-                end.get("en", ""), said.get(SHIYI.polarity, ""), said.get(SHIYI.status, ""),
-                said.get(SHIYI.confidence, ""), " ".join(sorted(evidence)),
-            )  # fmt: skip
+            yield ReleasedClaim(
+                claim,
+                text(triple.subject),
+                start.get("zh", ""),
+                start.get("en", ""),
+                triple.predicate.value,
+                canonical(triple.object),
+                end.get("zh", ""),
+                end.get("en", ""),
+                values.get(SHIYI.polarity, ""),
+                values.get(SHIYI.status, ""),
+                values.get(SHIYI.confidence, ""),
+                " ".join(sorted(evidence)),
+            )
 
 
 def _ends(triple: Triple, labels: Mapping[str, Mapping[str, str]]) -> Mapping[str, str]:
@@ -153,7 +165,7 @@ def _ends(triple: Triple, labels: Mapping[str, Mapping[str, str]]) -> Mapping[st
     return {}
 
 
-def claims_table(claims: Iterable[Stated]) -> bytes:
+def claims_table(claims: Iterable[ReleasedClaim]) -> bytes:
     """Write claims as CSV."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
@@ -163,7 +175,7 @@ def claims_table(claims: Iterable[Stated]) -> bytes:
 
 
 def version_key(version: str) -> tuple[tuple[int, int | str], ...]:
-    """Give what versions are ordered by: numbers as numbers, and letters before the number alone.
+    """Return the sort key of a version: numbers by value, and letters before the bare number.
 
     >>> sorted(["1.10", "1.9", "1.9rc1"], key=version_key)
     ['1.9rc1', '1.9', '1.10']
@@ -177,7 +189,144 @@ def version_key(version: str) -> tuple[tuple[int, int | str], ...]:
 
 def editions_in(folder: Path) -> list[Path]:
     """List the whole releases in a folder, the newest version first."""
-    found = [
+    results = [
         path.parent for path in folder.glob(f"*/{RECORD}") if not path.parent.name.startswith(".")
     ]
-    return sorted(found, key=lambda each: version_key(each.name), reverse=True)
+    return sorted(results, key=lambda each: version_key(each.name), reverse=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Claims added, removed and changed from ``old`` to ``new``, in the order of their IRIs."""
+
+    old: Edition
+    new: Edition
+    added: tuple[ReleasedClaim, ...]
+    removed: tuple[ReleasedClaim, ...]
+    rerated: tuple[tuple[ReleasedClaim, ReleasedClaim], ...]  # another confidence
+    restated: tuple[tuple[ReleasedClaim, ReleasedClaim], ...]  # another status
+    resupported: tuple[tuple[ReleasedClaim, ReleasedClaim], ...]  # other evidence
+    mapped: tuple[Mapping3, ...]
+    unmapped: tuple[Mapping3, ...]
+
+    @property
+    def changed(self) -> bool:
+        """Return whether anything did."""
+        return any(self.counts().values())
+
+    @property
+    def remapped(self) -> tuple[str, ...]:
+        """List the concepts with changed mappings."""
+        return tuple(sorted({each[0] for each in (*self.mapped, *self.unmapped)}))
+
+    def counts(self) -> dict[str, int]:
+        """Count each kind of change."""
+        return {
+            "added": len(self.added),
+            "removed": len(self.removed),
+            "re_rated": len(self.rerated),
+            "status_changed": len(self.restated),
+            "evidence_changed": len(self.resupported),
+            "re_mapped": len(self.remapped),
+        }
+
+    def to_json(self) -> dict[str, Any]:
+        """Return everything for programs."""
+        return {
+            "old": _named(self.old),
+            "new": _named(self.new),
+            "counts": self.counts(),
+            "added": [_claim(each) for each in self.added],
+            "removed": [_claim(each) for each in self.removed],
+            "re_rated": [
+                _claim(new) | {"old_confidence": float(old.confidence)} for old, new in self.rerated
+            ],
+            "status_changed": [
+                _claim(new) | {"old_status": old.status} for old, new in self.restated
+            ],
+            "evidence_changed": [
+                _claim(new) | _moved(old.evidence.split(), new.evidence.split())
+                for old, new in self.resupported
+            ],
+            "re_mapped": [
+                {
+                    "concept": concept,
+                    "added": _of(concept, self.mapped),
+                    "removed": _of(concept, self.unmapped),
+                }
+                for concept in self.remapped
+            ],
+        }
+
+    def sentences(self) -> Iterator[str]:
+        """Yield one line for each change, with ``+``, ``-`` or ``~`` in front."""
+        for each in self.added:
+            yield f"+ {each.sentence()} ({each.confidence}) {each.claim}"
+        for each in self.removed:
+            yield f"- {each.sentence()} ({each.confidence}) {each.claim}"
+        for old, new in self.rerated:
+            yield f"~ {new.sentence()}: confidence {old.confidence} → {new.confidence} {new.claim}"
+        for old, new in self.restated:
+            yield f"~ {new.sentence()}: {old.status} → {new.status} {new.claim}"
+        for old, new in self.resupported:
+            counts = [len(each.evidence.split()) for each in (old, new)]
+            yield f"~ {new.sentence()}: other evidence ({counts[0]} → {counts[1]}) {new.claim}"
+        for sign, mappings in (("+", self.mapped), ("-", self.unmapped)):
+            for concept, predicate, other in mappings:
+                yield f"{sign} mapping {concept} {predicate} {other}"
+
+
+def compare(old: Edition, new: Edition) -> Comparison:
+    """Compare two editions; claims are the same where their IRIs are.
+
+    >>> empty = Edition("", "", {}, frozenset())
+    >>> compare(empty, empty).changed
+    False
+    """
+    both = [(old.claims[iri], new.claims[iri]) for iri in sorted(old.claims.keys() & new.claims)]
+    return Comparison(
+        old,
+        new,
+        tuple(new.claims[iri] for iri in sorted(new.claims.keys() - old.claims)),
+        tuple(old.claims[iri] for iri in sorted(old.claims.keys() - new.claims)),
+        tuple((a, b) for a, b in both if float(a.confidence) != float(b.confidence)),
+        tuple((a, b) for a, b in both if a.status != b.status),
+        tuple((a, b) for a, b in both if a.evidence != b.evidence),
+        tuple(sorted(new.mappings - old.mappings)),
+        tuple(sorted(old.mappings - new.mappings)),
+    )
+
+
+def _named(edition: Edition) -> dict[str, Any]:
+    return {
+        "version": edition.version,
+        "release": edition.release,
+        "claims": len(edition.claims),
+        "mappings": len(edition.mappings),
+    }
+
+
+def _claim(each: ReleasedClaim) -> dict[str, Any]:
+    return {
+        "claim": each.claim,
+        "subject": each.subject,
+        "subject_label": each.subject_en,
+        "predicate": each.predicate,
+        "relation": local_name(each.predicate),
+        "object": each.object,
+        "object_label": each.object_en,
+        "polarity": each.polarity,
+        "status": each.status,
+        "confidence": float(each.confidence),
+    }
+
+
+def _moved(old: list[str], new: list[str]) -> dict[str, list[str]]:
+    return {
+        "evidence_added": sorted(set(new) - set(old)),
+        "evidence_removed": sorted(set(old) - set(new)),
+    }
+
+
+def _of(concept: str, mappings: tuple[Mapping3, ...]) -> list[dict[str, str]]:
+    return [{"predicate": p, "object": o} for c, p, o in mappings if c == concept]

@@ -1,20 +1,19 @@
-"""Why a claim is believed as much as it is, in sources and numbers."""
+"""The explanation of a claim's confidence."""
 
 from collections.abc import Sequence
 from typing import Any
 
-from shiyi.model.confidence import CEILING
+from shiyi.model.claim import CEILING
 from shiyi.model.rdf import NamedNode, Term, Triple, local_name, text
 from shiyi.ontology.terms import DCTERMS, PROV, RDF, RDFS, SHIYI, SKOS
-from shiyi.reasoning.review_records import reviews_of
-from shiyi.reasoning.reviews import Review, agreement
-from shiyi.sparql.store import QuadStore
+from shiyi.reasoning.confidence.reviews import Review, agreement, reviews_of
+from shiyi.sparql.store.port import QuadStore
 
 _DEPTH = 6  # premises of premises; deeper derivations do not occur
 
 
 def explain(store: QuadStore, claim: str, depth: int = 0) -> dict[str, Any] | None:
-    """Give a claim with evidence, arithmetic and premises as plain values; None if unknown."""
+    """Return a claim with evidence, arithmetic and premises as plain values; None if unknown."""
     node = NamedNode(claim)
     triple = next(
         (q.object for q in store.match(node, RDF.reifies) if isinstance(q.object, Triple)), None
@@ -23,9 +22,9 @@ def explain(store: QuadStore, claim: str, depth: int = 0) -> dict[str, Any] | No
         return None
     evidence = [_evidence(store, each) for each in _values(store, node, SHIYI.evidence)]
     premises = [
-        told
+        words
         for each in _values(store, node, PROV.wasDerivedFrom)
-        if depth < _DEPTH and (told := explain(store, text(each), depth + 1))
+        if depth < _DEPTH and (words := explain(store, text(each), depth + 1))
     ]
     reviews = reviews_of(store, claim)
     return {
@@ -55,20 +54,23 @@ def _evidence(store: QuadStore, node: Term) -> dict[str, Any]:
         "source": _label(store, source) if source else "",
         "lineage": text(lineage),
         "tier": local_name(text(_value(store, assert_named, SHIYI.sourceTier))),
-        "checked": text(_value(store, assert_named, SHIYI.checked)),
+        "kind": local_name(text(_value(store, assert_named, SHIYI.evidenceKind))).lower(),
         "locator": text(_value(store, assert_named, SHIYI.sourceLocator)),
         "confidence": float(text(_value(store, assert_named, SHIYI.extractionConfidence)) or 0),
     }
 
 
 def _parts(store: QuadStore, node: NamedNode) -> dict[str, float]:
-    """Give text, entity, relation and path parts and their fusion, where they were computed."""
+    """Return text, entity, relation and path parts and their fusion, where they were computed."""
     named = {
-        "text": SHIYI.textPart, "entity": SHIYI.entityPart, "relation": SHIYI.relationPart,
-        "path": SHIYI.pathPart, "fused": SHIYI.fusedConfidence,
-    }  # fmt: skip
-    found = {name: _value(store, node, predicate) for name, predicate in named.items()}
-    return {name: float(text(value)) for name, value in found.items() if value is not None}
+        "text": SHIYI.textPart,
+        "entity": SHIYI.entityPart,
+        "relation": SHIYI.relationPart,
+        "path": SHIYI.pathPart,
+        "fused": SHIYI.fusedConfidence,
+    }
+    results = {name: _value(store, node, predicate) for name, predicate in named.items()}
+    return {name: float(text(value)) for name, value in results.items() if value is not None}
 
 
 def _why(evidence: list[dict[str, Any]], derived: bool) -> str:
@@ -91,7 +93,7 @@ def _moved(reviews: Sequence[Review]) -> str:
     mean = agreement(reviews)
     return (
         f"; reviewed by {len(reviews)} with a mean agreement of r = {mean:+g}, which moves it to "
-        "(1 − |r|) · c + |r| · (r + 1) / 2 once as many agree as the claim needs"
+        "(1 − w) · c + w · (r + 1) / 2, w = |r| · (1 − 1/2ⁿ), once as many agree as the claim needs"
     )
 
 

@@ -1,31 +1,28 @@
-"""How a release is cited and harvested: CITATION.cff, DataCite, RO-Crate, README, changelog."""
+"""CITATION.cff, DataCite, RO-Crate, tables of sources and figures."""
 
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
-from shiyi.publishing.comparison import Comparison
-from shiyi.publishing.description import LICENCE, Distribution
+from shiyi.errors import UsageError
+from shiyi.model.rdf import Literal, NamedNode, Term, local_name, text
+from shiyi.ontology.terms import DCTERMS, RDF, RDFS, SHIYI
+from shiyi.publishing.editions import Comparison
+from shiyi.publishing.files import Files
+from shiyi.publishing.tables import Table
+from shiyi.publishing.void import CREATOR, KEYWORDS, LICENCE, SUMMARY, Distribution
+from shiyi.sparql.store.port import QuadStore
 
 TITLE: Final = (
     "Shiyi 食医: claims about medicine-food homology, Chinese medicine and dietary supplements"
 )
-SUMMARY: Final = (
-    "Claims with evidence and confidence about medicine-food homology (药食同源), traditional "
-    "Chinese medicine and dietary supplements, keyed to an OWL vocabulary and UMLS concepts. "
-    "For research; no medical advice."
-)
-CREATOR: Final = "The Shiyi contributors"
-_KEYWORDS: Final = (
-    "medicine-food homology", "traditional Chinese medicine", "dietary supplements",
-    "knowledge graph", "RDF", "uncertain knowledge",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Cited:
-    """What every form of citation says of a release; ``iri`` is its canonical name."""
+    """The citation of a release; ``iri`` is its canonical name."""
 
     version: str
     issued: str  # YYYY-MM-DD
@@ -46,57 +43,93 @@ def citation(about: Cited) -> str:
         f"identifiers:\n  - type: other\n    value: {about.canonical}\n"
         "    description: SHA-256 of the RDFC-1.0 canonical form\n"
         f"authors:\n  - name: {CREATOR}\n"
-        f"keywords: [{', '.join(_KEYWORDS)}]\n"
+        f"keywords: [{', '.join(KEYWORDS)}]\n"
     )
 
 
 def datacite(about: Cited, files: Sequence[Distribution]) -> str:
     """Write the DataCite 4 metadata that a repository asks for when it mints a DOI."""
-    related = [
-        {"relatedIdentifier": about.previous, "relatedIdentifierType": "URL",
-         "relationType": "IsNewVersionOf"}
-    ] if about.previous else []  # fmt: skip
-    return _json({
-        "types": {"resourceType": "Dataset", "resourceTypeGeneral": "Dataset"},
-        "titles": [{"title": TITLE, "lang": "en"}],
-        "creators": [{"name": CREATOR, "nameType": "Organizational"}],
-        "publisher": {"name": "Shiyi"}, "publicationYear": about.issued[:4],
-        "version": about.version, "language": "zh",
-        "identifiers": [
-            {"identifier": about.iri, "identifierType": "URL"},
-            {"identifier": about.canonical, "identifierType": "RDFC-1.0 SHA-256"},
-        ],
-        "dates": [{"date": about.issued, "dateType": "Issued"}],
-        "subjects": [{"subject": each} for each in _KEYWORDS],
-        "rightsList": [{"rights": "Creative Commons Attribution 4.0 International",
-                        "rightsUri": LICENCE, "rightsIdentifier": "CC-BY-4.0",
-                        "rightsIdentifierScheme": "SPDX"}],
-        "descriptions": [{"description": SUMMARY, "descriptionType": "Abstract", "lang": "en"}],
-        "formats": sorted({each.media_type for each in files}),
-        "sizes": [f"{about.claims} claims", f"{sum(each.bytes for each in files)} bytes"],
-        "relatedIdentifiers": related,
-        "schemaVersion": "http://datacite.org/schema/kernel-4",
-    })  # fmt: skip
+    related = (
+        [
+            {
+                "relatedIdentifier": about.previous,
+                "relatedIdentifierType": "URL",
+                "relationType": "IsNewVersionOf",
+            }
+        ]
+        if about.previous
+        else []
+    )
+    return _json(
+        {
+            "types": {"resourceType": "Dataset", "resourceTypeGeneral": "Dataset"},
+            "titles": [{"title": TITLE, "lang": "en"}],
+            "creators": [{"name": CREATOR, "nameType": "Organizational"}],
+            "publisher": {"name": "Shiyi"},
+            "publicationYear": about.issued[:4],
+            "version": about.version,
+            "language": "zh",
+            "identifiers": [
+                {"identifier": about.iri, "identifierType": "URL"},
+                {"identifier": about.canonical, "identifierType": "RDFC-1.0 SHA-256"},
+            ],
+            "dates": [{"date": about.issued, "dateType": "Issued"}],
+            "subjects": [{"subject": each} for each in KEYWORDS],
+            "rightsList": [
+                {
+                    "rights": "Creative Commons Attribution 4.0 International",
+                    "rightsUri": LICENCE,
+                    "rightsIdentifier": "CC-BY-4.0",
+                    "rightsIdentifierScheme": "SPDX",
+                }
+            ],
+            "descriptions": [{"description": SUMMARY, "descriptionType": "Abstract", "lang": "en"}],
+            "formats": sorted({each.media_type for each in files}),
+            "sizes": [f"{about.claims} claims", f"{sum(each.bytes for each in files)} bytes"],
+            "relatedIdentifiers": related,
+            "schemaVersion": "http://datacite.org/schema/kernel-4",
+        }
+    )
 
 
 def ro_crate(about: Cited, files: Sequence[Distribution], names: Sequence[str]) -> str:
-    """Write the metadata file of an RO-Crate 1.2; ``names`` are the files' names, in their order."""
+    """Write the metadata file of an RO-Crate 1.2; ``names`` are the files' names in order."""
     entities: list[dict[str, Any]] = [
-        {"@id": "ro-crate-metadata.json", "@type": "CreativeWork", "about": {"@id": "./"},
-         "conformsTo": {"@id": "https://w3id.org/ro/crate/1.2"}},
-        {"@id": "./", "@type": "Dataset", "name": TITLE, "description": SUMMARY,
-         "version": about.version, "datePublished": about.issued, "license": {"@id": LICENCE},
-         "identifier": about.iri, "inLanguage": ["zh", "en"], "keywords": list(_KEYWORDS),
-         "author": {"@id": "#contributors"}, "publisher": {"@id": "#contributors"},
-         "hasPart": [{"@id": name} for name in names]},
+        {
+            "@id": "ro-crate-metadata.json",
+            "@type": "CreativeWork",
+            "about": {"@id": "./"},
+            "conformsTo": {"@id": "https://w3id.org/ro/crate/1.2"},
+        },
+        {
+            "@id": "./",
+            "@type": "Dataset",
+            "name": TITLE,
+            "description": SUMMARY,
+            "version": about.version,
+            "datePublished": about.issued,
+            "license": {"@id": LICENCE},
+            "identifier": about.iri,
+            "inLanguage": ["zh", "en"],
+            "keywords": list(KEYWORDS),
+            "author": {"@id": "#contributors"},
+            "publisher": {"@id": "#contributors"},
+            "hasPart": [{"@id": name} for name in names],
+        },
         {"@id": "#contributors", "@type": "Organization", "name": CREATOR},
         {"@id": LICENCE, "@type": "CreativeWork", "name": "CC BY 4.0"},
-    ]  # fmt: skip
+    ]
     entities += [
-        {"@id": name, "@type": "File", "name": each.title, "encodingFormat": each.media_type,
-         "contentSize": str(each.bytes), "sha256": each.sha256}
+        {
+            "@id": name,
+            "@type": "File",
+            "name": each.title,
+            "encodingFormat": each.media_type,
+            "contentSize": str(each.bytes),
+            "sha256": each.sha256,
+        }
         for name, each in zip(names, files, strict=True)
-    ]  # fmt: skip
+    ]
     return _json({"@context": "https://w3id.org/ro/crate/1.2/context", "@graph": entities})
 
 
@@ -104,20 +137,20 @@ def changelog(about: Cited, changes: Comparison | None, earlier: str) -> str:
     """Write what changed, the newest version first; ``earlier`` is the last release's changelog."""
     head = "# Changelog of releases\n"
     if changes is None:
-        told = [
+        lines = [
             f"First release: {about.claims:,} claims with {about.evidence:,} pieces of evidence."
         ]
     else:
         counts = changes.counts()
-        told = [
-            f"Since {changes.old.version}: " + ", ".join(
-                f"{count:,} {name.replace('_', ' ')}" for name, count in counts.items()
-            ) + "; `changes.json` has each."
-        ]  # fmt: skip
-        told += [f"- `{line}`" for line in list(changes.sentences())[:_SHOWN]]
+        lines = [
+            f"Since {changes.old.version}: "
+            + ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in counts.items())
+            + "; `changes.json` has each."
+        ]
+        lines += [f"- `{line}`" for line in list(changes.sentences())[:_SHOWN]]
         if (more := sum(counts.values()) - _SHOWN) > 0:
-            told.append(f"- … and {more:,} more")
-    body = "\n".join(told)
+            lines.append(f"- … and {more:,} more")
+    body = "\n".join(lines)
     rest = earlier.removeprefix(head).lstrip("\n")
     return f"{head}\n## {about.version} ({about.issued})\n\n{body}\n" + (
         f"\n{rest}" if rest else ""
@@ -128,7 +161,7 @@ _SHOWN: Final = 50  # changes listed in the changelog; changes.json has all
 
 
 def readme(about: Cited, files: Sequence[Distribution], names: Sequence[str]) -> str:
-    """Write what a person who unpacks the release reads first, in Chinese and English."""
+    """Write the README of the release, in Chinese and English."""
     rows = "\n".join(
         f"| `{name}` | {each.title} | {each.bytes:,} |"
         for name, each in zip(names, files, strict=True)
@@ -136,12 +169,13 @@ def readme(about: Cited, files: Sequence[Distribution], names: Sequence[str]) ->
     return f"""# Shiyi 食医 {about.version}
 
 {TITLE}, {about.issued}. {about.claims:,} claims with {about.evidence:,} pieces of evidence.
-论断 {about.claims:,} 条，证据 {about.evidence:,} 条。供研究使用，不作诊疗依据。For research; no medical advice.
+论断 {about.claims:,} 条，证据 {about.evidence:,} 条。供研究使用，不作诊疗依据。
+For research; no medical advice.
 
 - Name 名称: <{about.iri}>
 - Base 底本: `{about.release}`
-- Canonical hash 规范散列 (RDFC-1.0, SHA-256 of `rdf11/shiyi.nq`): `{about.canonical}`
-- Licence 许可: CC BY 4.0; each source states its own terms (`sources.csv`). 各来源条款见 `sources.csv`。
+- Canonical hash 规范散列 (RDFC-1.0, SHA-256 of `shiyi.nq`): `{about.canonical}`
+- Licence 许可: CC BY 4.0; each source states its own terms. 各来源条款见 `sources.csv`。
 
 Check 校验: `sha256sum -c SHA256SUMS`.
 
@@ -153,3 +187,87 @@ Check 校验: `sha256sum -c SHA256SUMS`.
 
 def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
+
+
+def evaluation_files(paths: Sequence[Path], release: str, files: Files) -> None:
+    """Add evaluation results to the release: JSON lines become one table, pages stay as they are.
+
+    Raises :class:`UsageError` for a file that is neither. A figure that was measured on another
+    base is stored, and marked.
+    """
+    rows: list[dict[str, Any]] = []
+    for path in paths:
+        try:
+            content = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as fault:
+            raise UsageError(f"evaluation {path} cannot be read: {fault}") from fault
+        if path.suffix == ".md":
+            files.write(f"evaluation/{path.name}", f"evaluation: {path.stem}", content)
+        else:
+            rows += _rows(path, content)
+    if rows:
+        remaining = [{key: value for key, value in row.items() if key != "seconds"} for row in rows]
+        lines = "".join(
+            json.dumps(row, ensure_ascii=False, sort_keys=True) + "\n" for row in remaining
+        )
+        files.write("evaluation/results.jsonl", "evaluation: figures for programs", lines)
+        files.write("evaluation/table.md", "evaluation: the table", _table(rows, release))
+
+
+def _rows(path: Path, content: str) -> list[dict[str, Any]]:
+    try:
+        rows = [json.loads(line) for line in content.splitlines() if line.strip()]
+    except (ValueError, RecursionError) as fault:
+        raise UsageError(f"evaluation {path} is not JSON lines: {fault}") from fault
+    if not all(
+        isinstance(row, dict) and {"task", "method", "metrics"} <= row.keys() for row in rows
+    ):
+        raise UsageError(f"evaluation {path} is not what `shiyi evaluate --json` prints")
+    return rows
+
+
+def _table(rows: Sequence[dict[str, Any]], release: str) -> str:
+    lines = [
+        "# Evaluation",
+        "",
+        "| task | file | method | n | metric | value | 95 % | base |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for row in rows:
+        same = "this" if row.get("release") == release else f"other: {row.get('release')}"
+        for name, each in row["metrics"].items():
+            span = f"{each['low']:.3f}–{each['high']:.3f}" if each.get("low") is not None else ""
+            lines.append(
+                f"| {row['task']} | {row.get('file', '')} | {row['method']} | {row.get('n', '')} "
+                f"| {name} | {each['value']:.3f} | {span} | {same} |"
+            )
+    return "\n".join(lines) + "\n"
+
+
+_COLUMNS = (
+    ("tier", SHIYI.sourceTier), ("year", DCTERMS.date), ("identifier", DCTERMS.identifier),
+    ("licence", DCTERMS.license), ("lineage", SHIYI.lineage),
+)  # fmt: skip
+
+
+def source_table(store: QuadStore) -> Table:
+    """Return one row for each source, in the order of their IRIs."""
+    results = {text(quad.subject) for quad in store.match(None, RDF.type, SHIYI.Source)}
+    rows = []
+    for iri in sorted(results):
+        node = NamedNode(iri)
+        titles = {
+            term.language: term.value
+            for quad in store.match(node, RDFS.label)
+            if isinstance(term := quad.object, Literal)
+        }
+        cells = [_first(store, node, predicate) for _, predicate in _COLUMNS]
+        cells[0] = local_name(cells[0]).removeprefix("tier-")
+        rows.append([iri, titles.get("zh", ""), titles.get("en", ""), *cells])
+    header = ("iri", "title_zh", "title_en", *(name for name, _ in _COLUMNS))
+    return Table("sources.csv", header, tuple(rows))
+
+
+def _first(store: QuadStore, node: NamedNode, predicate: NamedNode) -> str:
+    values: list[Term] = [quad.object for quad in store.match(node, predicate)]
+    return min((text(each) for each in values), default="")

@@ -1,4 +1,4 @@
-"""A release: everything that may leave, in every form, described, hashed and compared."""
+"""A versioned release with its SHACL report."""
 
 import hashlib
 import json
@@ -11,40 +11,93 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from shiyi.errors import UsageError
-from shiyi.model.rdf import parse_n_quads_lines, serialize
+from shiyi.model.rdf import (
+    XSD_BOOLEAN,
+    BlankNode,
+    Literal,
+    NamedNode,
+    Triple,
+    parse_n_quads_lines,
+    serialize,
+)
 from shiyi.ontology.terms import PREFIXES, RDF, RDFS, SHIYI
 from shiyi.publishing import metadata, tables
-from shiyi.publishing.comparison import Comparison, compare
-from shiyi.publishing.description import Counts, Described, void_triples
 from shiyi.publishing.dumps import write_lines
 from shiyi.publishing.editions import (
     CLAIMS,
     MAPPINGS,
     RECORD,
+    Comparison,
     Edition,
     claims_table,
+    compare,
     editions_in,
-    mapped,
+    mapping_rows,
     version_key,
-)  # fmt: skip
-from shiyi.publishing.evaluations import evaluation_files
-from shiyi.publishing.lines import allowed_lines, in_default_graph, lowered_lines, split_line
-from shiyi.publishing.release_files import SUMS, Files
-from shiyi.publishing.shacl_report import report_turtle
-from shiyi.publishing.source_table import source_table
-from shiyi.publishing.statistics import coverage, disagreements, evidence, relations
-from shiyi.shapes.parts import validate_parts
-from shiyi.shapes.validation import shapes_graph
-from shiyi.sparql.store import QuadStore
-from shiyi.sparql.withheld import withheld
+)
+from shiyi.publishing.files import SUMS, Files
+from shiyi.publishing.metadata import evaluation_files, source_table
+from shiyi.publishing.nquads import allowed_lines, in_default_graph, lowered_lines, split_line
+from shiyi.publishing.vocabulary import vocabulary_quads
+from shiyi.publishing.void import (
+    Counts,
+    Described,
+    coverage,
+    disagreements,
+    evidence,
+    relations,
+    void_triples,
+)
+from shiyi.shapes.partitioning import validate_parts
+from shiyi.shapes.validation import Result, shapes_graph
+from shiyi.sparql.store.port import QuadStore
+from shiyi.sparql.store.visibility import withheld
+
+_SH = PREFIXES["sh"]
+
+
+def report_turtle(results: Iterable[Result], iri: str) -> bytes:
+    """Write a ``sh:ValidationReport``; it conforms where nothing is of severity Violation."""
+    matches = sorted(results, key=lambda each: (each.focus, each.path, each.value, each.component))
+    report = NamedNode(iri)
+    conforms = not any(each.severity == "Violation" for each in matches)
+    triples = [
+        Triple(report, RDF.type, NamedNode(f"{_SH}ValidationReport")),
+        Triple(
+            report,
+            NamedNode(f"{_SH}conforms"),
+            Literal(str(conforms).lower(), datatype=XSD_BOOLEAN),
+        ),
+    ]
+    for number, each in enumerate(matches):
+        node = BlankNode(f"r{number}")
+        triples.append(Triple(report, NamedNode(f"{_SH}result"), node))
+        triples.append(Triple(node, RDF.type, NamedNode(f"{_SH}ValidationResult")))
+        for name, value in (
+            ("focusNode", each.focus),
+            ("resultPath", each.path),
+            ("sourceConstraintComponent", each.component),
+        ):
+            if ":" in value:
+                triples.append(Triple(node, NamedNode(_SH + name), NamedNode(value)))
+        severity = NamedNode(_SH + each.severity)
+        triples.append(Triple(node, NamedNode(f"{_SH}resultSeverity"), severity))
+        for language, message in (("en", each.message_en), ("zh", each.message_zh)):
+            if message:
+                term = Literal(message, language=language)
+                triples.append(Triple(node, NamedNode(f"{_SH}resultMessage"), term))
+    return serialize(triples, "ttl", PREFIXES)
+
 
 _VERSION: Final = re.compile(r"[0-9A-Za-z][0-9A-Za-z.+_-]{0,39}")
 _DUMPS: Final = (
-    ("shiyi.trig.gz", "trig", "rdf12", "everything, RDF 1.2 TriG"),
-    ("shiyi.ttl.gz", "ttl", "rdf12", "the accepted view, RDF 1.2 Turtle"),
+    ("shiyi.trig.gz", "trig", "rdf11", "everything, RDF 1.1 TriG"),
+    ("shiyi.ttl.gz", "ttl", "rdf11", "the accepted view, RDF 1.1 Turtle"),
+    ("rdf12/shiyi.trig.gz", "trig", "rdf12", "everything, RDF 1.2 TriG"),
+    ("rdf12/shiyi.ttl.gz", "ttl", "rdf12", "the accepted view, RDF 1.2 Turtle"),
     ("shiyi.jsonld.gz", "jsonld", "rdf11", "the accepted view, JSON-LD with its context, RDF 1.1"),
-    ("rdf11/singleton.trig.gz", "trig", "singleton", "each claim also a named graph, RDF 1.1"),
-    ("rdf11/nanopublications.trig.gz", "trig", "nanopub", "one nanopublication a claim, RDF 1.1"),
+    ("singleton.trig.gz", "trig", "singleton", "each claim also a named graph, RDF 1.1"),
+    ("nanopublications.trig.gz", "trig", "nanopub", "one nanopublication a claim, RDF 1.1"),
     ("skos.ttl.gz", "ttl", "skos", "the concepts alone, SKOS"),
 )  # fmt: skip
 _CLASSES: Final = tuple(str(each).encode() for each in (RDF.type, RDFS.subClassOf))
@@ -52,8 +105,8 @@ Step = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
-    """What is to be released: ``issued`` is a day, ``base`` the published base of addresses."""
+class ReleaseRequest:
+    """A request for a release: ``issued`` is a day, ``base`` the base IRI of addresses."""
 
     version: str
     issued: str
@@ -77,8 +130,8 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True)
-class Published:
-    """Where a release stands, and what it is known by."""
+class PublishedRelease:
+    """A published release: its folder and canonical hash."""
 
     folder: Path
     canonical: str
@@ -87,18 +140,21 @@ class Published:
     unchanged: bool = False  # it stood there already, byte for byte
 
 
-def publish(store: QuadStore, home: Path, order: Order, step: Step = lambda _: None) -> Published:
-    """Write the release into ``home/VERSION``; killed at any moment it leaves nothing there.
+def publish(
+    store: QuadStore, home: Path, order: ReleaseRequest, step: Step = lambda _: None
+) -> PublishedRelease:
+    """Write the release into ``home/VERSION`` atomically.
 
     The last release in ``home`` is what it is compared with. Raises :class:`UsageError` where the
     version stands there with other content: a release is never changed.
     """
     home.mkdir(parents=True, exist_ok=True)
     target = home / order.version
-    earlier = [each for each in editions_in(home)
-               if version_key(each.name) < version_key(order.version)]  # fmt: skip
-    with tempfile.TemporaryDirectory(prefix=".release-", dir=home) as made:
-        folder = Path(made) / order.version
+    earlier = [
+        each for each in editions_in(home) if version_key(each.name) < version_key(order.version)
+    ]
+    with tempfile.TemporaryDirectory(prefix=".release-", dir=home) as created:
+        folder = Path(created) / order.version
         folder.mkdir()
         published = _fill(store, folder, order, earlier[0] if earlier else None, step)
         if target.exists():
@@ -109,51 +165,68 @@ def publish(store: QuadStore, home: Path, order: Order, step: Step = lambda _: N
                 )
         else:
             folder.rename(target)
-            return Published(target, published.canonical, published.changes, published.conforms)
-    return Published(target, published.canonical, published.changes, published.conforms, True)
+            return PublishedRelease(
+                target, published.canonical, published.changes, published.conforms
+            )
+    return PublishedRelease(
+        target, published.canonical, published.changes, published.conforms, True
+    )
 
 
 def _fill(
-    store: QuadStore, folder: Path, order: Order, previous: Path | None, step: Step
-) -> Published:
+    store: QuadStore, folder: Path, order: ReleaseRequest, previous: Path | None, step: Step
+) -> PublishedRelease:
     files = Files(folder, f"{order.base}releases/{order.version}/")
     with tempfile.TemporaryDirectory(dir=folder.parent) as aside:
         step("gathering what may leave")
         lines = _Lines(Path(aside) / "all.nq")
         lines.keep(allowed_lines(store, withheld(store)))
-        digest, canonical = _dumps(lines, files, step)
+        digest, canonical = _dumps(lines, files, step, order.issued)
         step("tables")
         _tables(store, files)
         edition = Edition.of_lines(
-            in_default_graph(lines), mapped(store), order.release, order.version
+            in_default_graph(lines), mapping_rows(store), order.release, order.version
         )
-        files.write(CLAIMS, "every accepted claim, one row each",
-                    claims_table(edition.claims.values()))  # fmt: skip
+        files.write(
+            CLAIMS, "every accepted claim, one row each", claims_table(edition.claims.values())
+        )
         changes = _compared(edition, previous, files, order, step)
         step("validating with SHACL")
         conforms = _validated(lines, files, order)
         counts, subsets = _counts(lines)
-    held = _statistics(store, files, counts)
+    stored = _statistics(store, files, counts)
     evaluation_files(order.evaluations, order.release, files)
     about = metadata.Cited(
-        order.version, order.issued, order.iri, order.release, canonical, len(edition.claims),
-        counts.classes[SHIYI.Evidence.value], _iri_of(previous, order),
-    )  # fmt: skip
+        order.version,
+        order.issued,
+        order.iri,
+        order.release,
+        canonical,
+        len(edition.claims),
+        counts.classes[SHIYI.Evidence.value],
+        _iri_of(previous, order),
+    )
     _described(files, order, about, counts, subsets, changes, previous)
     record = {
-        "version": order.version, "issued": order.issued, "iri": order.iri,
-        "release": order.release, "canonical": {"algorithm": "RDFC-1.0", "hash": canonical},
-        "n_quads": digest, "previous": previous.name if previous else None, "counts": held,
-        "changes": changes.counts() if changes else None, "conforms": conforms,
+        "version": order.version,
+        "issued": order.issued,
+        "iri": order.iri,
+        "release": order.release,
+        "canonical": {"algorithm": "RDFC-1.0", "hash": canonical},
+        "n_quads": digest,
+        "previous": previous.name if previous else None,
+        "counts": stored,
+        "changes": changes.counts() if changes else None,
+        "conforms": conforms,
         "files": {name: asdict(each) for name, each in sorted(files.listed.items())},
-    }  # fmt: skip
+    }
     files.write(RECORD, "this list, for programs", _json(record))
     (folder / SUMS).write_text(files.sums(), encoding="utf-8")
-    return Published(folder, canonical, changes, conforms)
+    return PublishedRelease(folder, canonical, changes, conforms)
 
 
 class _Lines:
-    """Lines kept in a file, to be read as often as needed."""
+    """Lines stored in a file, to be read as often as needed."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -168,19 +241,19 @@ class _Lines:
                 yield line.rstrip(b"\n")
 
 
-def _dumps(lines: _Lines, files: Files, step: Step) -> tuple[str, str]:
-    """Write every RDF form; give the hashes of the two canonical ones, before they are packed."""
-    step("shiyi.nq.gz")
+def _dumps(lines: _Lines, files: Files, step: Step, day: str) -> tuple[str, str]:
+    """Write every RDF form; return the hashes of the two canonical ones, before they are packed."""
+    step("rdf12/shiyi.nq.gz")
     whole, canonical = hashlib.sha256(), hashlib.sha256()
     title = "everything, RDF 1.2 N-Quads, sorted"
-    files.stream("shiyi.nq.gz", title, _hashing(lines, whole.update))
-    step("rdf11/shiyi.nq.gz")
+    files.stream("rdf12/shiyi.nq.gz", title, _hashing(lines, whole.update))
+    step("shiyi.nq.gz")
     title = "everything as RDF 1.1 in canonical form (RDFC-1.0)"
     lower = lowered_lines(lines)
-    files.stream("rdf11/shiyi.nq.gz", title, _hashing(lower, canonical.update))
+    files.stream("shiyi.nq.gz", title, _hashing(lower, canonical.update))
     for name, form, profile, title in _DUMPS:
         step(name)
-        files.stream(name, title, _writing(lines, form, profile))
+        files.stream(name, title, _writing(lines, form, profile, day))
     return f"sha256:{whole.hexdigest()}", f"sha256:{canonical.hexdigest()}"
 
 
@@ -196,15 +269,19 @@ def _hashing(
     return write
 
 
-def _writing(lines: Iterable[bytes], form: str, profile: str) -> Callable[[IO[bytes]], None]:
-    return lambda file: write_lines(lines, file, form, profile)
+def _writing(
+    lines: Iterable[bytes], form: str, profile: str, day: str
+) -> Callable[[IO[bytes]], None]:
+    return lambda file: write_lines(lines, file, form, profile, day)
 
 
 def _tables(store: QuadStore, files: Files) -> None:
-    for kind, made in (
-        ("csv", tables.csv_tables), ("neo4j", tables.neo4j_tables), ("kgx", tables.kgx_tables),
-    ):  # fmt: skip
-        written = list(made(store))
+    for kind, created in (
+        ("csv", tables.csv_tables),
+        ("neo4j", tables.neo4j_tables),
+        ("kgx", tables.kgx_tables),
+    ):
+        written = list(created(store))
         tables.write_tables(written, files.folder / kind)
         for each in written:
             files.note(f"{kind}/{each.name}", f"{kind}: {each.name.partition('.')[0]}")
@@ -212,29 +289,37 @@ def _tables(store: QuadStore, files: Files) -> None:
     files.note(MAPPINGS, "mappings to other vocabularies, SSSOM")
     tables.write_tables([source_table(store)], files.folder)
     files.note("sources.csv", "sources with tier and licence")
+    ontology = serialize((q.triple for q in vocabulary_quads(store)), "ttl", PREFIXES)
+    files.write("vocabulary.ttl", "the OWL vocabulary", ontology)
 
 
 def _compared(
-    edition: Edition, previous: Path | None, files: Files, order: Order, step: Step
+    edition: Edition, previous: Path | None, files: Files, order: ReleaseRequest, step: Step
 ) -> Comparison | None:
     if previous is None:
         return None
     step(f"comparing with {previous.name}")
     changes = compare(Edition.of_folder(previous), edition)
-    files.write("changes.json", f"what changed since {previous.name}, claim by claim",
-                _json(changes.to_json()))  # fmt: skip
+    files.write(
+        "changes.json",
+        f"what changed since {previous.name}, claim by claim",
+        _json(changes.to_json()),
+    )
     return changes
 
 
-def _validated(lines: Iterable[bytes], files: Files, order: Order) -> bool:
+def _validated(lines: Iterable[bytes], files: Files, order: ReleaseRequest) -> bool:
     results = validate_parts(
         parse_n_quads_lines(in_default_graph(lines)),
         parse_n_quads_lines(in_default_graph(line for line in lines if _tells_class(line))),
         shapes_graph(),
     )
     name = "shacl-report.ttl"
-    files.write(name, "SHACL report of the accepted view",
-                report_turtle(results, f"{files.url}{name}#report"))  # fmt: skip
+    files.write(
+        name,
+        "SHACL report of the accepted view",
+        report_turtle(results, f"{files.url}{name}#report"),
+    )
     return not any(each.severity == "Violation" for each in results)
 
 
@@ -249,44 +334,67 @@ def _counts(lines: Iterable[bytes]) -> tuple[Counts, Mapping[str, int]]:
 
 
 def _statistics(store: QuadStore, files: Files, counts: Counts) -> dict[str, int]:
-    held = {
-        "triples": counts.triples, "claims": counts.classes[SHIYI.Claim.value],
+    stored = {
+        "triples": counts.triples,
+        "claims": counts.classes[SHIYI.Claim.value],
         "evidence": counts.classes[SHIYI.Evidence.value],
         "sources": counts.classes[SHIYI.Source.value],
-    }  # fmt: skip
-    told: dict[str, Any] = {
-        "counts": held, "cui_coverage": coverage(store), "claims_by_property": relations(store),
-        "evidence": evidence(store), "recorded_disagreements": disagreements(store),
-    }  # fmt: skip
-    files.write("statistics.json", "what the base holds, counted", _json(told))
-    return held
+    }
+    lines: dict[str, Any] = {
+        "counts": stored,
+        "cui_coverage": coverage(store),
+        "claims_by_property": relations(store),
+        "evidence": evidence(store),
+        "recorded_disagreements": disagreements(store),
+    }
+    files.write("statistics.json", "what the base holds, counted", _json(lines))
+    return stored
 
 
 def _described(
-    files: Files, order: Order, about: metadata.Cited, counts: Counts, subsets: Mapping[str, int],
-    changes: Comparison | None, previous: Path | None,
-) -> None:  # fmt: skip
+    files: Files,
+    order: ReleaseRequest,
+    about: metadata.Cited,
+    counts: Counts,
+    subsets: Mapping[str, int],
+    changes: Comparison | None,
+    previous: Path | None,
+) -> None:
     earlier = ""
     if previous and (path := previous / "CHANGELOG.md").is_file():
         earlier = path.read_text(encoding="utf-8")
-    files.write("CHANGELOG.md", "what changed, release by release",
-                metadata.changelog(about, changes, earlier))  # fmt: skip
+    files.write(
+        "CHANGELOG.md",
+        "what changed, release by release",
+        metadata.changelog(about, changes, earlier),
+    )
     files.write("CITATION.cff", "how to cite this release", metadata.citation(about))
     listed = tuple(each for _, each in sorted(files.listed.items()))
     names = tuple(sorted(files.listed))
     described = Described(
-        order.iri, about.canonical, f"{order.base}id/", version=order.version, issued=order.issued,
-        previous=about.previous, page=files.url, distributions=listed, subsets=subsets,
-    )  # fmt: skip
-    files.write("void.ttl", "VoID and DCAT description",
-                serialize(void_triples(described, counts), "ttl", PREFIXES))  # fmt: skip
+        order.iri,
+        about.canonical,
+        f"{order.base}id/",
+        version=order.version,
+        issued=order.issued,
+        previous=about.previous,
+        page=files.url,
+        distributions=listed,
+        subsets=subsets,
+    )
+    files.write(
+        "void.ttl",
+        "VoID and DCAT description",
+        serialize(void_triples(described, counts), "ttl", PREFIXES),
+    )
     files.write("datacite.json", "DataCite metadata", metadata.datacite(about, listed))
-    files.write("ro-crate-metadata.json", "RO-Crate metadata",
-                metadata.ro_crate(about, listed, names))  # fmt: skip
+    files.write(
+        "ro-crate-metadata.json", "RO-Crate metadata", metadata.ro_crate(about, listed, names)
+    )
     files.write("README.md", "what this is", metadata.readme(about, listed, names))
 
 
-def _iri_of(previous: Path | None, order: Order) -> str:
+def _iri_of(previous: Path | None, order: ReleaseRequest) -> str:
     return f"{order.base}id/release-{previous.name}" if previous else ""
 
 

@@ -1,17 +1,56 @@
-"""The knowledge base as tables: CSV, Neo4j bulk import, KGX and SSSOM."""
+"""CSV, KGX, Neo4j, SSSOM."""
 
 import csv
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
-from shiyi.model.names import ID, UMLS
-from shiyi.model.rdf import NamedNode, Term, local_name, text
-from shiyi.publishing.biolink import biolink_terms
-from shiyi.sparql.queries import Query
-from shiyi.sparql.store import QuadStore
-from shiyi.sparql.withheld import withheld
+from shiyi.artefacts import artefact
+from shiyi.model.iris import ID, UMLS
+from shiyi.model.rdf import DefaultGraph, NamedNode, Term, local_name, text
+from shiyi.ontology.terms import DCTERMS, SHIYI
+from shiyi.sparql.queries.named import Query
+from shiyi.sparql.store.port import QuadStore
+from shiyi.sparql.store.visibility import withheld
 
+# a broader category is still true of what it is stated of; a broader relation would overstate
+_FOR_CLASSES = ("skos:exactMatch", "skos:closeMatch", "skos:broadMatch")
+_FOR_PROPERTIES = _FOR_CLASSES[:2]
+
+
+@cache
+def biolink_terms() -> Mapping[str, str]:
+    """Return the Biolink CURIE of a class or property by its local name, the closest first.
+
+    >>> (
+    ...     biolink_terms()["Syndrome"],
+    ...     biolink_terms()["interactsWith"],
+    ...     "cautionIn" in biolink_terms(),
+    ... )
+    ('biolink:DiseaseOrPhenotypicFeature', 'biolink:interacts_with', False)
+    """
+    text = artefact("ontology/mappings/vocabulary.sssom.tsv").read_text(encoding="utf-8")
+    rows = [line for line in text.splitlines() if not line.startswith("#")]
+    results: dict[str, tuple[int, str]] = {}
+    for row in csv.DictReader(rows, delimiter="\t", quoting=csv.QUOTE_NONE):
+        name = row["subject_id"].removeprefix("voc:")
+        wanted = _FOR_CLASSES if name[:1].isupper() else _FOR_PROPERTIES
+        fits = row["object_id"].startswith("biolink:") and row["predicate_id"] in wanted
+        if fits and not row["predicate_modifier"]:
+            closeness = (wanted.index(row["predicate_id"]), row["object_id"])
+            results[name] = min(results.get(name, closeness), closeness)
+    return {name: curie for name, (_, curie) in results.items()}
+
+
+_ACCEPTED = DefaultGraph()
+_PREFIX, _INFORES = "shiyi.id", "infores:shiyi"  # in CURIEs; `shiyi:` is the vocabulary
+_DOI = re.compile(r"10\.[0-9]{4,9}/[^\s,;|]+")
+_PUBMED = re.compile(r"\b(?:PMID|pubmed)[:\s/]*([0-9]+)", re.IGNORECASE)
+_PAPERS = f"""SELECT DISTINCT ?claim ?identifier {{
+  ?claim {SHIYI.evidence} ?evidence . ?evidence {DCTERMS.source} ?source .
+  ?source {DCTERMS.identifier} ?identifier }}"""
 _ANY, _RELATED = "biolink:NamedThing", "biolink:related_to"
 LICENCE = "https://creativecommons.org/licenses/by/4.0/"
 _SSSOM_HEAD = (
@@ -30,13 +69,67 @@ class Table:
     rows: tuple[Sequence[str], ...]
 
 
+GROUNDS = (
+    "polarity", "rating", "grade", "severity", "evidence_kind", "source", "lineage",
+    "suggested_source",
+)  # fmt: skip
+
+
 def claim_rows(store: QuadStore, licence: str | None = None) -> Iterator[Mapping[str, str]]:
-    """Yield each accepted, positive claim that may leave, as plain text, by relation and subject."""
-    held = withheld(store, licence).claims
+    """Yield each publishable claim as plain text with its grounds, by relation and subject.
+
+    Several values of one column, one a piece of evidence, are joined with bars.
+    """
+    hidden = withheld(store, licence)
+    grounds = _grounds(store, hidden.evidence)
     for row in sorted(store.select(Query.named("claims").text), key=_in_order):
         given = {key: text(term) for key, term in row.items()}
-        if given["claim"] not in held and given["polarity"].endswith("#positive"):
+        if given["claim"] not in hidden.claims:
+            own = grounds.get(given["claim"], {})
+            given |= {name: "|".join(sorted(own.get(name, ()))) for name in (*GROUNDS, *BIOLINK)}
+            given["polarity"] = local_name(text(row["polarity"]))
             yield given | {"literal": "" if isinstance(row["o"], NamedNode) else "1"}
+
+
+BIOLINK = ("knowledge_level", "agent_type")
+_WRITTEN = {
+    SHIYI.rating: "rating", SHIYI.grade: "grade", SHIYI.severity: "severity",
+    SHIYI.evidenceKind: "evidence_kind", DCTERMS.source: "source",
+    SHIYI.suggestedSource: "suggested_source", SHIYI.knowledgeLevel: "knowledge_level",
+    SHIYI.agentType: "agent_type",
+}  # fmt: skip
+
+
+def _grounds(store: QuadStore, hidden: Collection[str]) -> dict[str, dict[str, set[str]]]:
+    """Return what the evidence of each claim says that is not ``hidden``, by claim and column."""
+    claims: dict[object, str] = {
+        q.object: text(q.subject)
+        for q in store.match(None, SHIYI.evidence, None, _ACCEPTED)
+        if text(q.object) not in hidden
+    }
+    lineages: dict[object, str] = {
+        q.subject: text(q.object) for q in store.match(None, SHIYI.lineage, None, _ACCEPTED)
+    }
+    results: dict[str, dict[str, set[str]]] = {}
+    for predicate, name in _WRITTEN.items():
+        for quad in store.match(None, predicate, None, _ACCEPTED):
+            if quad.subject not in claims:
+                continue
+            columns = results.setdefault(claims[quad.subject], {})
+            columns.setdefault(name, set()).add(_shown(name, text(quad.object)))
+            if name == "source" and quad.object in lineages:
+                columns.setdefault("lineage", set()).add(lineages[quad.object])
+    return results
+
+
+def _shown(name: str, value: str) -> str:
+    """Return a value as the column shows it: Biolink and kinds by name, sources as they stand."""
+    if name == "evidence_kind":
+        return local_name(value).lower()
+    for start in ("knowledge-level-", "agent-type-"):
+        if name in BIOLINK and local_name(value).startswith(start):
+            return local_name(value).removeprefix(start).replace("-", "_")
+    return value
 
 
 def _in_order(row: Mapping[str, Term]) -> tuple[str, ...]:
@@ -44,18 +137,18 @@ def _in_order(row: Mapping[str, Term]) -> tuple[str, ...]:
 
 
 def concept_rows(store: QuadStore) -> dict[str, dict[str, str]]:
-    """Give each concept's class, labels and codes by IRI; several codes are joined with bars."""
-    found: dict[str, dict[str, str]] = {}
+    """Return each concept's class, labels and codes by IRI; several codes are joined with bars."""
+    results: dict[str, dict[str, str]] = {}
     for row in store.select(Query.named("concepts").text):
         given = {key: text(term) for key, term in row.items()} | {
             "class": local_name(text(row["class"]))
         }
-        known = found.setdefault(given["concept"], given)
+        known = results.setdefault(given["concept"], given)
         if known is not given:
             for key in ("cui", "notation"):
                 values = dict.fromkeys((*known.get(key, "").split("|"), given.get(key, "")))
                 known[key] = "|".join(each for each in values if each)
-    return found
+    return results
 
 
 def csv_tables(store: QuadStore, licence: str | None = None) -> Iterator[Table]:
@@ -71,13 +164,28 @@ def csv_tables(store: QuadStore, licence: str | None = None) -> Iterator[Table]:
         )
     by_relation: dict[str, list[Sequence[str]]] = {}
     for claim in claim_rows(store, licence):
-        subject, said = (concepts.get(claim[key], {}) for key in ("s", "o"))
-        row = [claim["claim"], claim["s"], subject.get("en", ""), claim["o"], said.get("en", ""),
-               claim["confidence"]]  # fmt: skip
+        subject, values = (concepts.get(claim[key], {}) for key in ("s", "o"))
+        row = [
+            claim["claim"],
+            claim["s"],
+            subject.get("en", ""),
+            claim["o"],
+            values.get("en", ""),
+            claim["confidence"],
+            *(claim[name] for name in GROUNDS),
+        ]
         by_relation.setdefault(local_name(claim["p"]), []).append(row)
-    header = ("claim", "subject", "subject_label", "object", "object_label", "confidence")
+    header = (
+        "claim", "subject", "subject_label", "object", "object_label", "confidence", *GROUNDS
+    )  # fmt: skip
     for name, rows in sorted(by_relation.items()):
         yield Table(f"relation-{name}.csv", header, tuple(rows))
+
+
+def _edge_type(claim: Mapping[str, str]) -> str:
+    """Name the type of an edge so that no query takes a denied claim for an asserted one."""
+    denied = "not_" if claim["polarity"] == "negative" else ""
+    return denied + local_name(claim["p"])
 
 
 def neo4j_tables(store: QuadStore, licence: str | None = None) -> Iterator[Table]:
@@ -89,50 +197,131 @@ def neo4j_tables(store: QuadStore, licence: str | None = None) -> Iterator[Table
     ]
     yield Table("nodes.csv", ("iri:ID", "label_zh", "label_en", "cui", ":LABEL"), tuple(nodes))
     edges = [
-        [claim["s"], claim["o"], local_name(claim["p"]), claim["claim"], claim["confidence"]]
+        [
+            claim["s"],
+            claim["o"],
+            _edge_type(claim),
+            claim["claim"],
+            claim["confidence"],
+            *(claim[name] for name in GROUNDS),
+        ]
         for claim in claim_rows(store, licence)
         if claim["s"] in concepts and claim["o"] in concepts
     ]
-    header = (":START_ID", ":END_ID", ":TYPE", "claim", "confidence:float")
+    header = (":START_ID", ":END_ID", ":TYPE", "claim", "confidence:float", *GROUNDS)
     yield Table("relationships.csv", header, tuple(edges))
 
 
+# an edge has one of each in Biolink: that of its surest evidence
+LEVELS = ("knowledge_assertion", "logical_entailment", "prediction")
+AGENTS = ("manual_agent", "automated_agent", "computational_model")
+
+
+def _surest(values: str, order: Sequence[str]) -> str:
+    """Return the first of ``order`` among values joined with bars.
+
+    >>> _surest("not_provided|prediction", LEVELS), _surest("not_provided", LEVELS)
+    ('prediction', 'not_provided')
+    """
+    given = values.split("|")
+    return next((each for each in order if each in given), "not_provided")
+
+
 def kgx_tables(store: QuadStore, licence: str | None = None) -> Iterator[Table]:
-    """Yield KGX node and edge files, in Biolink terms where one fits."""
-    concepts, biolink = concept_rows(store), biolink_terms()
+    """Yield KGX node and edge files: CURIEs, and Biolink terms where one fits."""
+    concepts, biolink, papers = concept_rows(store), biolink_terms(), _publications(store)
     nodes = [
-        [iri, biolink.get(each["class"], _ANY), each["en"],
-         "|".join(f"UMLS:{cui}" for cui in each.get("cui", "").split("|") if cui)]
+        [
+            _curie(iri),
+            biolink.get(each["class"], _ANY),
+            each["en"],
+            "|".join(f"UMLS:{cui}" for cui in each.get("cui", "").split("|") if cui),
+        ]
         for iri, each in concepts.items()
-    ]  # fmt: skip
+    ]
     yield Table("nodes.tsv", ("id", "category", "name", "xref"), tuple(nodes))
     edges = [
-        [claim["claim"], claim["s"], biolink.get(local_name(claim["p"]), _RELATED), claim["p"], claim["o"],
-         claim["confidence"], "knowledge_assertion", "manual_agent"]
+        [
+            _curie(claim["claim"]),
+            _curie(claim["s"]),
+            biolink.get(local_name(claim["p"]), _RELATED),
+            claim["p"],
+            _curie(claim["o"]),
+            claim["confidence"],
+            _surest(claim["knowledge_level"], LEVELS),
+            _surest(claim["agent_type"], AGENTS),
+            _INFORES,
+            "|".join(sorted(papers.get(claim["claim"], ()))),
+            "true" if claim["polarity"] == "negative" else "false",
+            *(claim[name] for name in GROUNDS),
+        ]
         for claim in claim_rows(store, licence)
         if claim["s"] in concepts and claim["o"] in concepts
-    ]  # fmt: skip
-    header = ("id", "subject", "predicate", "original_predicate", "object",
-              "has_confidence_score", "knowledge_level", "agent_type")  # fmt: skip
+    ]
+    header = (
+        "id",
+        "subject",
+        "predicate",
+        "original_predicate",
+        "object",
+        "has_confidence_score",
+        "knowledge_level",
+        "agent_type",
+        "primary_knowledge_source",
+        "publications",
+        "negated",
+        *GROUNDS,
+    )
     yield Table("edges.tsv", header, tuple(edges))
 
 
+def _curie(iri: str) -> str:
+    """Return the CURIE of a resource: ``shiyi.id:`` and its local name."""
+    return f"{_PREFIX}:{iri.removeprefix(ID)}" if iri.startswith(ID) else iri
+
+
+def _publications(store: QuadStore) -> dict[str, set[str]]:
+    """Return the DOIs and PubMed numbers of the sources of each claim, as CURIEs."""
+    found: dict[str, set[str]] = {}
+    for row in store.select(_PAPERS):
+        if curie := _paper(text(row["identifier"])):
+            found.setdefault(text(row["claim"]), set()).add(curie)
+    return found
+
+
+def _paper(identifier: str) -> str:
+    """Return the CURIE of a paper; empty for other identifiers.
+
+    >>> _paper("doi:10.2196/75279"), _paper("PMID 123"), _paper("GB 2760")
+    ('DOI:10.2196/75279', 'PMID:123', '')
+    """
+    if doi := _DOI.search(identifier):
+        return f"DOI:{doi[0]}"
+    pubmed = _PUBMED.search(identifier)
+    return f"PMID:{pubmed[1]}" if pubmed else ""
+
+
 def sssom_tables(store: QuadStore, licence: str | None = None) -> Iterator[Table]:
-    """Yield every mapping of the accepted view as one SSSOM table; mappings are the project's own."""
+    """Yield every accepted mapping as one SSSOM table; mappings are the project's own."""
     if licence in (None, LICENCE):
         yield sssom_table(store)
 
 
 def sssom_table(store: QuadStore) -> Table:
-    """Give every mapping of the accepted view as SSSOM rows."""
+    """Return every mapping of the accepted view as SSSOM rows."""
     rows = []
     for row in store.select(Query.named("mappings").text):
         other = text(row["other"])
         curie = f"UMLS:{other.removeprefix(UMLS)}" if other.startswith(UMLS) else other
         rows.append(
-            [f"shiyi:{text(row['concept']).removeprefix(ID)}", text(row["label"]),
-             f"skos:{local_name(text(row['predicate']))}", curie, "semapv:ManualMappingCuration"]
-        )  # fmt: skip
+            [
+                f"shiyi:{text(row['concept']).removeprefix(ID)}",
+                text(row["label"]),
+                f"skos:{local_name(text(row['predicate']))}",
+                curie,
+                "semapv:ManualMappingCuration",
+            ]
+        )
     header = ("subject_id", "subject_label", "predicate_id", "object_id", "mapping_justification")
     return Table("mappings.sssom.tsv", header, tuple(rows))
 

@@ -1,4 +1,4 @@
-"""Claims nobody made yet that a model holds likely: kept apart, never asserted, never safety."""
+"""Predicted claims and how often they are right."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -6,17 +6,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shiyi.errors import RangeError
-from shiyi.model.names import content_hash, resource
+from shiyi.errors import RangeError, UsageError
+from shiyi.model.iris import content_hash, resource
 from shiyi.model.rdf import DefaultGraph, NamedNode, Quad, Triple, canonical, decimal, local_name
+from shiyi.ontology.schema import Schema
 from shiyi.ontology.terms import PROV, RDF, SHIYI
-from shiyi.ontology.vocabulary import Schema
-from shiyi.reasoning.inheritance import DERIVED
-from shiyi.reasoning.profiles import Values
-from shiyi.reasoning.projection import Projection
-from shiyi.reasoning.triples import Longs
+from shiyi.reasoning.adjacency import Edge, Projection
+from shiyi.reasoning.confidence.evidence import Structure, Values
+from shiyi.reasoning.confidence.fusion import LEAST, Fusion, calibrated
+from shiyi.reasoning.embeddings.model import Model
+from shiyi.reasoning.embeddings.triples import Longs
+from shiyi.reasoning.rules import DERIVED
 from shiyi.settings import CompletionSettings
-from shiyi.sparql.store import QuadStore
+from shiyi.sparql.store.port import QuadStore
 
 Score = Callable[[Longs], Values]  # beliefs in [0, 1] of numbered (head, relation, tail)
 _CHUNK = 200_000
@@ -24,14 +26,24 @@ _MAKER = resource("activity-completion")
 # never predicted although no rule inherits them: they warn, state the law, or say what a material
 # is and a dish is made of, which is what warnings follow from
 _WITHHELD = frozenset(
-    each.value for each in (
-        SHIYI.hasToxicity, SHIYI.hasRedFlag, SHIYI.warrantsCheckFor, SHIYI.confusedWith,
-        SHIYI.regulatoryStatus, SHIYI.derivedCaution, SHIYI.potentiallyInteractsWith,
-        SHIYI.hasFoodGroup, SHIYI.excludesFoodGroup,
-        SHIYI.hasIngredient, SHIYI.derivedFromOrganism, SHIYI.usesPart, SHIYI.impliesSyndrome,
+    each.value
+    for each in (
+        SHIYI.hasToxicity,
+        SHIYI.hasRedFlag,
+        SHIYI.warrantsCheckFor,
+        SHIYI.confusedWith,
+        SHIYI.regulatoryStatus,
+        SHIYI.derivedCaution,
+        SHIYI.potentiallyInteractsWith,
+        SHIYI.hasFoodGroup,
+        SHIYI.excludesFoodGroup,
+        SHIYI.hasIngredient,
+        SHIYI.derivedFromOrganism,
+        SHIYI.usesPart,
+        SHIYI.impliesSyndrome,
         SHIYI.judgedAs,
     )
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +63,7 @@ class Prediction:
 
 
 def predictable(schema: Schema, predicate: str) -> bool:
-    """Tell whether completion may touch a relation: between concepts, and never a safety one."""
+    """Return whether completion may touch a relation: between concepts, and never a safety one."""
     known = schema.properties.get(local_name(predicate))
     return bool(known and known.is_object and known.range and not known.is_safety) and (
         predicate not in _WITHHELD
@@ -68,16 +80,18 @@ def complete(
     """Yield, for each (head, relation) of the graph, likely type-valid tails it lacks.
 
     ``kinds`` gives each concept's class. At most ``tails_per_head`` best tails each, and only
-    those held strictly above ``min_confidence``. Raises ``RangeError`` where ``score`` gives NaN.
+    those stored strictly above ``min_confidence``. Raise ``RangeError`` where ``score`` gives NaN.
     """
     for triples in candidates(graph, kinds, schema):
         belief = np.asarray(score(triples), dtype=np.float64)
         if not bool(np.all((belief >= 0.0) & (belief <= 1.0))):
             raise RangeError("the model gave a belief that is no number in [0, 1]")
         good = belief > settings.min_confidence
-        for row, held in _best(triples[good], belief[good], settings.tails_per_head):
+        for row, confidence in _best(triples[good], belief[good], settings.tails_per_head):
             head, relation, tail = row
-            yield Prediction(graph.nodes[head], graph.predicates[relation], graph.nodes[tail], held)
+            yield Prediction(
+                graph.nodes[head], graph.predicates[relation], graph.nodes[tail], confidence
+            )
 
 
 def prediction_quads(found: Iterable[Prediction]) -> Iterator[Quad]:
@@ -97,7 +111,7 @@ def prediction_quads(found: Iterable[Prediction]) -> Iterator[Quad]:
 
 
 def concept_kinds(store: QuadStore) -> Mapping[str, str]:
-    """Give the class of each concept of the accepted view, by IRI."""
+    """Return the class of each concept of the accepted view, by IRI."""
     return {
         quad.subject.value: local_name(quad.object.value)
         for quad in store.match(None, RDF.type, None, DefaultGraph())
@@ -106,7 +120,7 @@ def concept_kinds(store: QuadStore) -> Mapping[str, str]:
 
 
 def _stated(graph: Projection, schema: Schema) -> Mapping[tuple[int, int], frozenset[int]]:
-    """Give the tails of each (head, relation); symmetric relations are read both ways."""
+    """Return the tails of each (head, relation); symmetric relations are read both ways."""
     found: dict[tuple[int, int], set[int]] = defaultdict(set)
     both = [_symmetric(schema, name) for name in graph.predicates]
     rows = zip(graph.source.tolist(), graph.kind.tolist(), graph.target.tolist(), strict=True)
@@ -162,3 +176,103 @@ def _best(triples: Longs, belief: Values, most: int) -> Iterator[tuple[Sequence[
         taken[head, relation] += 1
         if taken[head, relation] <= most:
             yield (head, relation, tail), float(belief[i])
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOut:
+    """Predictions after hiding claims: how many, how many were hidden ones, how many were hidden.
+
+    ``precision`` is a floor: a prediction that nobody stated may still hold. ``chance`` is what
+    guessing among the same type-valid candidates would give.
+    """
+
+    predicted: int
+    found: int
+    hidden: int
+    chance: float
+
+    @property
+    def precision(self) -> float:
+        """Return the share of predictions that were hidden claims, 0 for none."""
+        return self.found / self.predicted if self.predicted else 0.0
+
+
+def scorer(graph: Projection, kinds: Mapping[str, str], schema: Schema, seed: int = 0) -> Score:
+    """Score by structure: its calibrated belief, brought down to how rare facts are.
+
+    Calibration is on one false claim for each true one; of type-valid candidates far fewer hold,
+    as few as the relation states of them, and the belief is corrected by those odds.
+    """
+    structure = Structure.of(graph)
+    fusion = calibrated(structure, seed)[0] if len(graph) >= LEAST else Fusion()
+    rare = _log_odds(graph, kinds, schema)
+
+    def score(triples: Longs) -> Values:
+        parts = structure.ask(triples, np.zeros(len(triples))).columns()
+        belief = fusion.structure(parts)
+        odds = np.log(belief) - np.log1p(-belief) + rare[triples[:, 1]]
+        return np.asarray(1.0 / (1.0 + np.exp(-np.clip(odds, -60.0, 60.0))))
+
+    return score
+
+
+def learnt_scorer(graph: Projection, model: Model) -> Score:
+    """Score by a trained embedding; what it has never seen is believed 0."""
+    entity, relation = model.names.places()
+    entities = np.array([entity.get(name, -1) for name in graph.nodes], dtype=np.int64)
+    relations = np.array([relation.get(name, -1) for name in graph.predicates], dtype=np.int64)
+
+    def score(triples: Longs) -> Values:
+        rows = np.column_stack(
+            [entities[triples[:, 0]], relations[triples[:, 1]], entities[triples[:, 2]]]
+        )
+        known = (rows >= 0).all(axis=1)
+        belief = np.zeros(len(rows))
+        belief[known] = model.confidences(rows[known])
+        return belief
+
+    return score
+
+
+def measure(
+    graph: Projection,
+    kinds: Mapping[str, str],
+    schema: Schema,
+    settings: CompletionSettings,
+    seed: int = 0,
+) -> HeldOut:
+    """Hide a tenth of the claims, complete from the rest, and count; ``UsageError`` if too few."""
+    if len(graph) < LEAST:
+        raise UsageError(f"{len(graph)} claims are too few to hold some out; {LEAST} are wanted")
+    rows = zip(
+        graph.source.tolist(),
+        graph.kind.tolist(),
+        graph.target.tolist(),
+        graph.claims,
+        graph.confidence.tolist(),
+        strict=True,
+    )
+    edges = [
+        Edge(graph.nodes[h], graph.predicates[k], graph.nodes[t], claim, confidence)
+        for h, k, t, claim, confidence in rows
+    ]
+    hide = np.random.default_rng(seed).random(len(edges)) < 0.1
+    visible = Projection.from_edges([e for e, x in zip(edges, hide, strict=True) if not x], "")
+    hidden = {
+        (e.subject, e.predicate, e.object)
+        for e, x in zip(edges, hide, strict=True)
+        if x and predictable(schema, e.predicate)
+    }
+    guess = scorer(visible, kinds, schema, seed)
+    made = list(complete(visible, kinds, schema, guess, settings))
+    found = sum((p.subject, p.predicate, p.object) in hidden for p in made)
+    possible = sum(len(each) for each in candidates(visible, kinds, schema))
+    return HeldOut(len(made), found, len(hidden), len(hidden) / max(1, possible))
+
+
+def _log_odds(graph: Projection, kinds: Mapping[str, str], schema: Schema) -> Values:
+    stated = np.bincount(graph.kind, minlength=len(graph.predicates)).astype(np.float64)
+    missing = np.zeros(len(graph.predicates))
+    for triples in candidates(graph, kinds, schema):
+        missing += np.bincount(triples[:, 1], minlength=len(missing))
+    return np.asarray(np.log((stated + 0.5) / (missing + 0.5)).clip(max=0.0))

@@ -1,10 +1,14 @@
-"""The web application around one knowledge base, and the server that runs it."""
+"""The WSGI application, its log and `serve`."""
 
+import gc
+import json
 import logging
+import re
 import signal
 import socket
 import sys
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote, urlencode
@@ -14,40 +18,36 @@ from typing_extensions import override
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from shiyi.artefacts import artefact
-from shiyi.errors import SettingError
+from shiyi.errors import SettingError, ShiyiError
 from shiyi.model.rdf import DefaultGraph
 from shiyi.ontology.terms import PREFIXES, RDF, SHIYI
-from shiyi.server import guard, marks, problems
-from shiyi.server.api import api
-from shiyi.server.concept_view import heading
-from shiyi.server.crawling import crawling
-from shiyi.server.curating import DESKS, curating
+from shiyi.server.api.routes import api, machine
+from shiyi.server.curating.desks import DESKS, curating
 from shiyi.server.curating.session import guard_desks
-from shiyi.server.exploring import exploring
-from shiyi.server.heaps import give_back, settle
-from shiyi.server.kept import Kept
-from shiyi.server.links import href
-from shiyi.server.machine import machine
-from shiyi.server.metrics import Metrics
-from shiyi.server.opening import open_site
-from shiyi.server.pages import pages
-from shiyi.server.patience import Doorkeeper, places
-from shiyi.server.phrases import Phrases
-from shiyi.server.reading import Thing
-from shiyi.server.reference import reference
-from shiyi.server.releases import releases
-from shiyi.server.resources import resources
-from shiyi.server.restricted import for_readers, known_to
-from shiyi.server.sending import Channel
-from shiyi.server.site import Site
-from shiyi.server.sparql_protocol import sparql_protocol
-from shiyi.server.static import address, static
-from shiyi.server.warming import warm
-from shiyi.server.wording import catalogue, chosen_language, localise
+from shiyi.server.http import headers, problems
+from shiyi.server.http.headers import address, static
+from shiyi.server.http.page_cache import PageCache
+from shiyi.server.http.warmup import warm_up
+from shiyi.server.i18n import catalogue, chosen_language, localise
+from shiyi.server.pages.browse import crawling, pages, reference
+from shiyi.server.pages.documentation import documentation
+from shiyi.server.pages.explore import checking, exploring
+from shiyi.server.pages.releases import releases
+from shiyi.server.pages.resources import resources
+from shiyi.server.site.opening import open_site
+from shiyi.server.site.site import Site
+from shiyi.server.site.visibility import for_readers, known_to
+from shiyi.server.sparql.protocol import sparql_protocol
+from shiyi.server.sparql.wsgi import SmallQueries
+from shiyi.server.views import formatting
+from shiyi.server.views.concept import heading
+from shiyi.server.views.formatting import Phrases
+from shiyi.server.views.links import href
+from shiyi.server.views.reader import Thing
 from shiyi.settings import Settings
 
 _LOG: Final = logging.getLogger("shiyi")
-_SWITCH: Final = 0.002  # seconds a thread keeps the others waiting: 5 ms show at the slow end, less costs many clients
+_CONNECTIONS: Final = 500  # open at once, most of them idle; descriptors are 1,024 by default
 DEFAULT_QUERY: Final = """PREFIX shiyi: <https://w3id.org/shiyi/vocab#>
 PREFIX skos: <http://www.w3.org/2004/02/skos/core#>
 PREFIX rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#>
@@ -62,79 +62,88 @@ ORDER BY DESC(?confidence) LIMIT 50
 """
 
 
-class _Views(Flask):
-    @override
-    def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
-        return func  # none of ours is async, and to look at each takes a twentieth of a request
-
-
 def create_app(site: Site | Path, settings: Settings | None = None) -> Flask:
     """Build the web application around an open site, or the knowledge base at a path.
 
-    Raises KnowledgeBaseError where the path holds none that is whole.
+    Raise KnowledgeBaseError where there is no complete one.
     """
     if isinstance(site, Path):
         site = open_site(site, settings or Settings())
-    app = _Views(
-        "shiyi",
-        template_folder=str(artefact("server/templates")),
-        static_folder=None,
-    )
+    app = Flask("shiyi", template_folder=str(artefact("server/templates")), static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = site.settings.server.max_body_bytes
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     app.extensions["shiyi"] = site
     localise(app)
-    marks.register(app)
+    formatting.register(app)
     readers = for_readers(site)
-    metrics, limits = Metrics(), site.settings.server
-    kept = Kept(readers, known_to(readers))
+    limits = site.settings.server
+    cache = PageCache(readers, known_to(readers))
     problems.register(app)
-    guard.register(app, metrics, readers.version, limits)
+    headers.register(app, limits)
+    app.wsgi_app = SmallQueries(app, site)  # type: ignore[method-assign]
     if limits.proxies:
-        app.wsgi_app = ProxyFix(app.wsgi_app, x_for=limits.proxies, x_proto=limits.proxies)  # type: ignore[method-assign]
+        proxied = ProxyFix(app.wsgi_app, x_for=limits.proxies, x_proto=limits.proxies)
+        app.wsgi_app = proxied  # type: ignore[method-assign]
     for routes in (
-        pages(readers, kept), resources(readers, kept), api(site, metrics, kept),
-        sparql_protocol(site, metrics, kept), machine(readers, metrics, kept), static(), exploring(readers, kept),
-        reference(), releases(site), crawling(readers),
-    ):  # fmt: skip
+        pages(readers, cache),
+        resources(readers, cache),
+        api(site, cache),
+        sparql_protocol(site, cache),
+        machine(readers, cache),
+        static(),
+        exploring(readers, cache),
+        checking(site),
+        documentation(site),
+        reference(),
+        releases(site),
+        crawling(readers),
+    ):
         app.register_blueprint(routes)
     if site.curation:
         guard_desks(app, site.curation, site.writing.tokens if site.writing else None)
-        for routes in curating(site, Kept(site), site.curation):
+        for routes in curating(site, PageCache(site), site.curation):
             app.register_blueprint(routes)
-    _say(app, site, kept)
+    _add_template_values(app, site, cache)
     return app
 
 
-def _say(app: Flask, site: Site, kept: Kept) -> None:
-    """Give templates the words, numbers and links they need."""
+def _add_template_values(app: Flask, site: Site, cache: PageCache) -> None:
+    """Add the words, numbers and links that templates need."""
 
     @app.context_processor
     def words() -> dict[str, Any]:
         texts = catalogue()
         return {
-            "t": texts, "language": chosen_language(), "other_language": _other_language(),
-            "p": Phrases(texts), "site": site, "nonce": guard.nonce, "href": href,
-            "asset": address, "desks": DESKS, "class_name": _class_name(kept), "default_query": DEFAULT_QUERY,
-            "constitutions": lambda: _constitutions(kept),
+            "t": texts,
+            "language": chosen_language(),
+            "other_language": _other_language(),
+            "p": Phrases(texts),
+            "site": site,
+            "nonce": headers.nonce,
+            "href": href,
+            "asset": address,
+            "desks": DESKS,
+            "class_name": _class_name(cache),
+            "default_query": DEFAULT_QUERY,
+            "constitutions": lambda: _constitutions(cache),
             "example_texts": lambda found: {each.name: each.text for each in found},
             "prefixes": PREFIXES,
-        }  # fmt: skip
+        }
 
 
-def _class_name(kept: Kept) -> Callable[[str], str]:
-    reader = kept.reader(chosen_language())
+def _class_name(cache: PageCache) -> Callable[[str], str]:
+    reader = cache.reader(chosen_language())
     return lambda name: heading(reader, name)
 
 
-def _constitutions(kept: Kept) -> list[Thing]:
-    reader = kept.reader(chosen_language())
+def _constitutions(cache: PageCache) -> list[Thing]:
+    reader = cache.reader(chosen_language())
     found = reader.store.match(None, RDF.type, SHIYI.Constitution, DefaultGraph())
     return sorted((reader.thing(quad.subject) for quad in found), key=lambda each: each.iri)
 
 
 def _other_language() -> str:
-    """Give this page's address in the other language."""
+    """Return this page's address in the other language."""
     pairs = [(key, value) for key, value in request.args.items(multi=True) if key != "lang"]
     pairs.append(("lang", "en" if chosen_language() == "zh" else "zh"))
     path = request.path if request.method in {"GET", "HEAD"} and request.endpoint else "/"
@@ -142,36 +151,38 @@ def _other_language() -> str:
     return "/" + quote(path.lstrip("/")) + "?" + urlencode(pairs)
 
 
-def serve(app: Flask, host: str, port: int, threads: int) -> None:
-    """Serve until interrupted or told to end, for port 0 at a free one, which the log says.
+def run_server(app: Flask, host: str, port: int, threads: int) -> None:
+    """Serve until interrupted or terminated; for port 0 at a free port, which is logged.
 
-    SettingError where the address cannot be used.
+    Raise SettingError where the address cannot be used.
     """
     from waitress.server import create_server
 
     site: Site = app.extensions["shiyi"]
-    # it warns of every request that waits a moment for a thread
+    # waitress warns of every request that waits for a thread
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)
-    sys.setswitchinterval(_SWITCH)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # so that workers and snapshots go too
     try:
         with _listening(host, port) as listener:
             server = create_server(
-                app, sockets=[listener], threads=threads, ident="shiyi",
-                connection_limit=places(), asyncore_use_poll=True,  # the rest is shed, not kept waiting
+                app,
+                sockets=[listener],
+                threads=threads,
+                ident="shiyi",
+                connection_limit=_CONNECTIONS,
+                asyncore_use_poll=True,  # select() cannot watch descriptors above 1,023
+                send_bytes=1,  # threads send what they wrote, each part of a stream at once
                 clear_untrusted_proxy_headers=not site.settings.server.proxies,
-            )  # fmt: skip
-            server.channel_class = Channel
-            Doorkeeper(server)
-            guard.admit(app, lambda: len(server.task_dispatcher.queue), Channel.waited)
+            )
+            headers.limit_queue(app, lambda: len(server.task_dispatcher.queue))
             shown = f"[{host}]" if ":" in host else host
             _LOG.info(
-                "Shiyi serves %s at http://%s:%d", site.release[:19], shown,
+                "Shiyi serves %s at http://%s:%d",
+                site.release[:19],
+                shown,
                 listener.getsockname()[1],
-            )  # fmt: skip
-            warm(app)
-            give_back()
-            settle()
+            )
+            warm_up(app)
             server.run()
     finally:
         site.close()
@@ -183,3 +194,78 @@ def _listening(host: str, port: int) -> socket.socket:
         return socket.create_server((host, port), family=family, backlog=1024)
     except (OSError, OverflowError) as fault:  # the latter for a number that is no port
         raise SettingError("server.port", f"cannot listen at {host}:{port} ({fault})") from fault
+
+
+def serve(settings: Settings, read_only: bool = False) -> None:
+    """Serve the knowledge base at ``settings.kb`` until interrupted.
+
+    Tokens allow writing, unless ``read_only``. Raise KnowledgeBaseError where there is no complete
+    knowledge base or another process writes to it, SettingError where the address cannot be used.
+    """
+    from shiyi.server.app import configure_logging
+    from shiyi.server.site.opening import open_site
+    from shiyi.server.site.visibility import check_audience
+
+    chosen = settings.server
+    configure_logging(chosen.log)
+    site = open_site(settings.kb, settings, read_only)
+    try:
+        check_audience(site.store, chosen)
+    except ShiyiError:
+        site.close()
+        raise
+    app = create_app(site, settings)
+    gc.freeze()  # full collections need not look at what stays: they stop all threads
+    run_server(app, chosen.host, chosen.port, chosen.threads)
+
+
+FORMS: Final = ("text", "json")
+# control characters and line separators: none may forge a line
+_UNPRINTABLE: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_OWN: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime"}
+
+
+class _TextFormatter(logging.Formatter):
+    """Writes a record as a line of text, its fields as ``name=value``; a traceback below."""
+
+    @override
+    def format(self, record: logging.LogRecord) -> str:
+        fields = "".join(f" {name}={value}" for name, value in _fields(record).items())
+        text = f"{record.levelname} {record.name}: {record.getMessage()}{fields}"
+        line = f"{_time(record)} {_UNPRINTABLE.sub(lambda mark: ascii(mark[0])[1:-1], text)}"
+        return f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line
+
+
+class _JsonFormatter(logging.Formatter):
+    """Writes a record as one line of JSON, with its fields and traceback."""
+
+    @override
+    def format(self, record: logging.LogRecord) -> str:
+        entry: dict[str, Any] = {
+            "time": _time(record),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+            **_fields(record),
+        }
+        if record.exc_info:
+            entry["fault"] = self.formatException(record.exc_info)
+        return json.dumps(entry, ensure_ascii=False, default=str)
+
+
+def configure_logging(form: str) -> None:
+    """Log to standard error in a form of ``FORMS``."""
+    if form not in FORMS:
+        raise SettingError("server.log", f"must be one of {', '.join(FORMS)}, not {form[:20]!r}")
+    handler = logging.StreamHandler()
+    handler.setFormatter(_JsonFormatter() if form == "json" else _TextFormatter())
+    logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
+    logging.getLogger("shiyi").setLevel(logging.INFO)
+
+
+def _fields(record: logging.LogRecord) -> dict[str, Any]:
+    return {name: value for name, value in vars(record).items() if name not in _OWN}
+
+
+def _time(record: logging.LogRecord) -> str:
+    return f"{datetime.fromtimestamp(record.created, UTC):%Y-%m-%dT%H:%M:%S.%f}"[:-3] + "Z"

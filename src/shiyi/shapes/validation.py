@@ -1,15 +1,16 @@
-"""Checking lowered claims and concepts against the shapes."""
+"""Validating a graph; the report as values; which features shapes can tell apart."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from typing_extensions import override
 
 from shiyi.artefacts import artefact
 from shiyi.errors import KnowledgeBaseError
-from shiyi.model.rdf import XSD_STRING, BlankNode, Literal, NamedNode, Quad, Term, Triple
-from shiyi.ontology.terms import RDF
+from shiyi.model.rdf import XSD_STRING, BlankNode, Literal, NamedNode, Quad, Term
+from shiyi.ontology.rdf11 import to_rdf11
+from shiyi.ontology.serialization import QUALIFIERS
 
 if TYPE_CHECKING:
     from rdflib import Graph
@@ -35,27 +36,20 @@ class Result:
 
 
 def lowered(quads: Iterable[Quad]) -> "Graph":
-    """Write quads as an RDF 1.1 graph: each reified triple as subject, predicate and object.
+    """Return quads as an RDF 1.1 graph of rdflib.
 
-    >>> from shiyi.model.rdf import DefaultGraph
+    >>> from shiyi.model.rdf import DefaultGraph, Triple
+    >>> from shiyi.ontology.terms import RDF
     >>> node, default = NamedNode("https://e.org/c"), DefaultGraph()
-    >>> said = Triple(node, node, node)
-    >>> len(lowered([Quad(node, RDF.reifies, said, default)]))
+    >>> term = Triple(node, node, node)
+    >>> len(lowered([Quad(node, RDF.reifies, term, default)]))
     3
     """
     from rdflib import Graph
 
     graph, nodes = Graph(), _Nodes()
-    for quad in quads:
-        subject = nodes[quad.subject]
-        if isinstance(quad.object, Triple):
-            inner = quad.object
-            parts = ((RDF.subject, inner.subject), (RDF.predicate, inner.predicate),
-                     (RDF.object, inner.object))  # fmt: skip
-            for predicate, part in parts:
-                graph.add((subject, nodes[predicate], nodes[part]))
-        else:
-            graph.add((subject, nodes[quad.predicate], nodes[quad.object]))
+    for quad in to_rdf11(quads):
+        graph.add((nodes[quad.subject], nodes[quad.predicate], nodes[quad.object]))
     return graph
 
 
@@ -82,7 +76,7 @@ def _node(term: Term) -> "Node":
             if term.datatype == XSD_STRING:  # rdflib tells "x" from "x"^^xsd:string; SHACL does not
                 return RdflibLiteral(term.value)
             return RdflibLiteral(term.value, datatype=URIRef(term.datatype.value))
-    raise TypeError(f"a nested triple term cannot be lowered: {term}")
+    raise TypeError(f"{term} is no term of RDF 1.1")
 
 
 def shape_names() -> tuple[str, ...]:
@@ -111,7 +105,7 @@ def validate(data: "Graph", shapes: "Graph") -> tuple[Result, ...]:
 
 
 def results_of(data: "Graph", shapes: "Graph") -> tuple[Result, ...]:
-    """List what is wrong with ``data``; ``shapes`` are in the form that :func:`engine_form` gives."""
+    """Return the violations in ``data``; ``shapes`` come from :func:`engine_form`."""
     from rdflib import SH
 
     _, report = _reported(data, shapes)
@@ -119,9 +113,9 @@ def results_of(data: "Graph", shapes: "Graph") -> tuple[Result, ...]:
 
 
 def report_of(data: "Graph", shapes: "Graph") -> tuple[bool, "Graph"]:
-    """Say whether ``data`` conforms, with the report of results (SHACL section 3.6).
+    """Return whether ``data`` conforms, with the report of results (SHACL section 3.6).
 
-    Raises :class:`KnowledgeBaseError` where the engine reports nothing: shapes that are not well formed.
+    Raise :class:`KnowledgeBaseError` where the engine has no report: shapes are malformed.
     """
     return _reported(data, engine_form(shapes))
 
@@ -145,17 +139,17 @@ def _as_written(shapes: "Graph") -> "Graph":
     """Leave out ``sh:uniqueLang 1``: it is asked for by ``true`` alone (SHACL section 4.4.5)."""
     from rdflib import SH, Graph
 
-    kept = Graph() + shapes
-    for shape, said in shapes.subject_objects(SH.uniqueLang):
-        if str(said) != "true":
-            kept.remove((shape, SH.uniqueLang, said))
-    return kept
+    rest = Graph() + shapes
+    for shape, flag in shapes.subject_objects(SH.uniqueLang):
+        if str(flag) != "true":
+            rest.remove((shape, SH.uniqueLang, flag))
+    return rest
 
 
 def _aimed(shapes: "Graph") -> "Graph":
     """Aim each property shape at the targets of its node shape: the same results, much sooner.
 
-    pySHACL reads a property shape anew for every focus node that a node shape hands down to it,
+    pySHACL reads a property shape again for every focus node that a node shape hands down to it,
     and once for all nodes that are its own targets (9 times faster on the starter base).
     """
     from rdflib import RDF as RDFLIB_RDF
@@ -174,7 +168,7 @@ def _aimed(shapes: "Graph") -> "Graph":
 
 
 def _apart(shapes: "Graph", shape: "Node", constraint: "Node") -> bool:
-    """Tell whether a property shape says the same without the node shape it is of.
+    """Return whether a property shape says the same without the node shape it is of.
 
     Not where others use the node shape, where it is switched off or also one of a class that
     stands for its targets, or where its property shapes are counted together (SHACL sections
@@ -197,7 +191,7 @@ def _result(report: "Graph", node: "Node") -> Result:
     from rdflib import SH
     from rdflib import Literal as RdflibLiteral
 
-    def said(predicate: "Node") -> str:
+    def value_of(predicate: "Node") -> str:
         return str(report.value(node, predicate) or "")
 
     messages = {
@@ -206,7 +200,77 @@ def _result(report: "Graph", node: "Node") -> Result:
         if isinstance(each, RdflibLiteral)
     }
     return Result(
-        focus=said(SH.focusNode), component=said(SH.sourceConstraintComponent),
-        path=said(SH.resultPath), value=said(SH.value), message_en=messages.get("en", ""),
-        message_zh=messages.get("zh", ""), severity=said(SH.resultSeverity).rpartition("#")[2],
-    )  # fmt: skip
+        focus=value_of(SH.focusNode),
+        component=value_of(SH.sourceConstraintComponent),
+        path=value_of(SH.resultPath),
+        value=value_of(SH.value),
+        message_en=messages.get("en", ""),
+        message_zh=messages.get("zh", ""),
+        severity=value_of(SH.resultSeverity).rpartition("#")[2],
+    )
+
+
+# constraints that look at the kind of a value and not at the value
+_BLIND = (
+    "class", "datatype", "description", "languageIn", "maxCount", "message", "minCount", "name",
+    "nodeKind", "or", "path", "severity",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """Two claims that differ only in what is not reported here get the same results."""
+
+    terms: frozenset[str]  # every IRI that a shape names
+    paths: frozenset[str]  # properties with values that a shape reads as text
+
+    @classmethod
+    def of(cls, shapes: "Graph") -> Self:
+        """Read off a graph of shapes; a constraint that is not known to be blind reads texts."""
+        from rdflib import SH, URIRef
+
+        terms = {str(node) for triple in shapes for node in triple if isinstance(node, URIRef)}
+        paths = set[str]()
+        for shape, path in shapes.subject_objects(SH.path):
+            if not _is_blind(shape, shapes):
+                paths |= {str(path)} if isinstance(path, URIRef) else set(_within(path, shapes))
+        return cls(frozenset(terms), frozenset(paths))
+
+    def names(self, term: NamedNode) -> bool:
+        """Return whether a shape names this term, in a list of values for example."""
+        return term.value in self.terms
+
+    def reads(self, path: str) -> bool:
+        """Return whether a shape reads the texts of this property, in a pattern for example."""
+        return path in self.paths
+
+    def qualifiers(self, given: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+        """Return qualifiers without the values that no shape reads."""
+        return tuple(
+            (name, value if self.reads(QUALIFIERS[name][0].value) else "") for name, value in given
+        )
+
+
+def _is_blind(shape: "Node", shapes: "Graph") -> bool:
+    """Return whether a property shape, and each alternative within it, looks at kinds alone."""
+    from rdflib import SH
+    from rdflib.collection import Collection
+
+    for predicate, value in shapes.predicate_objects(shape):
+        name = str(predicate).removeprefix(str(SH))
+        if str(predicate).startswith(str(SH)) and name not in _BLIND:
+            return False
+        if predicate == SH["or"] and not all(
+            _is_blind(each, shapes) for each in Collection(shapes, value)
+        ):
+            return False
+    return True
+
+
+def _within(path: "Node", shapes: "Graph") -> Iterable[str]:
+    """Yield every property of a path that is more than one."""
+    from rdflib import URIRef
+
+    for value in shapes.transitive_objects(path, None):
+        if isinstance(value, URIRef):
+            yield str(value)

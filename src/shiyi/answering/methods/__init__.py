@@ -1,37 +1,34 @@
-"""The five published methods, ours, and the baselines, each behind one port."""
+"""The published methods, Shiyi's own, and the baselines, behind one port."""
 
 from collections.abc import Mapping
 from typing import Final
 
-from shiyi.answering.methods import (
-    bm25,
-    chain,
-    fused,
-    layers,
-    neighbourhood,
-    none,
-    paths,
-    random_paths,
-    spot,
-    therapy,
-    translation,
-)
-from shiyi.answering.methods.port import Method, Query
+from shiyi.answering.methods import diffrag, fused, idisk_rag, mlkg_rag, tosrr, yaoshi_rag
+from shiyi.answering.methods.method import Method, Query
+from shiyi.answering.retrieval.paths import Retrieved
+from shiyi.answering.runtime import Runtime
+from shiyi.prompts.chat import ChatModel
+
+__all__ = ["METHODS", "RETRIEVE", "Method", "Query"]
+
+
+def retrieve_nothing(query: Query, runtime: Runtime, model: ChatModel | None) -> Retrieved:
+    """Return nothing."""
+    return Retrieved(steps=({"step": "nothing is retrieved"},))
+
 
 RETRIEVE: Final[Mapping[str, Method]] = {
     "fused": fused.retrieve,
-    "paths": paths.retrieve,  # Yaoshi-RAG
-    "spot": spot.retrieve,  # TOSRR
-    "layers": layers.retrieve,  # TCM MLKG-RAG
-    "therapy": therapy.retrieve,  # TCM MLKG-RAG
-    "chain": chain.retrieve,  # TCM-DiffRAG
-    "neighbourhood": neighbourhood.retrieve,  # iDISK2.0-RAG
-    "none": none.retrieve,
-    "bm25": bm25.retrieve,  # baseline of Yaoshi-RAG
-    "transe": translation.transe,  # baseline of Yaoshi-RAG
-    "rotate": translation.rotate,  # baseline of Yaoshi-RAG
-    "random-paths": random_paths.retrieve,  # switch of Yaoshi-RAG
+    "paths": yaoshi_rag.retrieve_paths,  # Yaoshi-RAG
+    "spot": tosrr.retrieve,  # TOSRR
+    "layers": mlkg_rag.retrieve_layers,  # TCM MLKG-RAG
+    "therapy": mlkg_rag.retrieve_therapy,  # TCM MLKG-RAG
+    "chain": diffrag.retrieve,  # TCM-DiffRAG
+    "neighbourhood": idisk_rag.retrieve,  # iDISK2.0-RAG
+    "none": retrieve_nothing,
+    "bm25": yaoshi_rag.retrieve_bm25,  # baseline of Yaoshi-RAG
+    "transe": yaoshi_rag.retrieve_transe,  # baseline of Yaoshi-RAG
+    "rotate": yaoshi_rag.retrieve_rotate,  # baseline of Yaoshi-RAG
+    "random-paths": yaoshi_rag.retrieve_random_paths,  # switch of Yaoshi-RAG
 }
 METHODS: Final = tuple(RETRIEVE)
-
-__all__ = ["METHODS", "RETRIEVE", "Method", "Query"]

@@ -1,18 +1,16 @@
-"""Whether texts answer a question: scored by what their claims cover, or judged by a model."""
+"""Relevance and support judgements."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
-from shiyi.answering.cues import Intent
-from shiyi.answering.facts import Fact
-from shiyi.answering.library import words
-from shiyi.answering.methods.claims import at, borne, joined, named, near
-from shiyi.answering.methods.consulting import consulted, verdict
-from shiyi.answering.methods.port import Query
-from shiyi.answering.roles import BENEFIT, BRIDGES, CAUTION, INTERACTION
+from shiyi.answering.knowledge.facts import BENEFIT, BRIDGES, CAUTION, INTERACTION, Fact
+from shiyi.answering.methods.method import Query, at, borne, joined, named, near
+from shiyi.answering.methods.model_calls import consulted, verdict
+from shiyi.answering.retrieval.library import words
+from shiyi.answering.retrieval.passages import Unit
 from shiyi.answering.runtime import Runtime
-from shiyi.answering.texts import Unit
+from shiyi.answering.understanding.intents import Intent
 from shiyi.errors import ReplyError
 from shiyi.model.path import Step as Walked
 from shiyi.model.rdf import NamedNode, local_name
@@ -22,8 +20,8 @@ from shiyi.prompts.chat import ChatModel
 Step = Mapping[str, Any]
 _LEADING: Final = frozenset(local_name(step.predicate) for _, step, _ in BRIDGES)
 _ADVISING: Final = _LEADING | {local_name(p.value) for p in (*BENEFIT, *CAUTION, *INTERACTION)}
-_COVERED: Final = 0.5  # ours: share of what was asked that the texts must cover
-_ABOUT: Final = 5  # ours: concepts that one reformulation asks about
+_COVERED: Final = 0.5  # Shiyi's: share of what was asked that the texts must cover
+_ABOUT: Final = 5  # Shiyi's: concepts that one reformulation asks about
 _SHOWN: Final = 300  # characters of a text that a judge reads
 
 
@@ -34,18 +32,18 @@ class Judge(Protocol):
         """Keep the texts that bear on the question."""
 
     def supported(self, units: Sequence[Unit]) -> tuple[bool, Step]:
-        """Tell whether what would be said is borne out by the texts."""
+        """Return whether what would be stated is borne out by the texts."""
 
     def helpful(self, units: Sequence[Unit]) -> tuple[bool, Step]:
-        """Tell whether the texts answer what was asked."""
+        """Return whether the texts answer what was asked."""
 
     def reformulated(self, units: Sequence[Unit], round_: int) -> tuple[str, Step]:
-        """Give the question in other words; several lines are several questions."""
+        """Return the question in other words; several lines are several questions."""
 
 
 @dataclass(slots=True)
 class ScoredJudge:
-    """Judges by claim coverage; ``frontier`` grows by what the kept texts lead to."""
+    """Judges by claim coverage; ``frontier`` grows by what the stored texts lead to."""
 
     query: Query
     runtime: Runtime
@@ -59,12 +57,17 @@ class ScoredJudge:
 
         Where the question names no concept, what shares half of its rarer words.
         """
-        kept = tuple(unit for unit in units if self._bears(unit))
-        for unit in kept:
+        chosen_units = tuple(unit for unit in units if self._bears(unit))
+        for unit in chosen_units:
             for fact in borne(self.runtime, unit):
                 self.frontier |= set(self._led_to(fact))
-        return kept, _step("relevance", "claim coverage", kept=len(kept), of=len(units),
-                           dropped=[u.iri for u in units if u not in kept])  # fmt: skip
+        return chosen_units, _step(
+            "relevance",
+            "claim coverage",
+            kept=len(chosen_units),
+            of=len(units),
+            dropped=[u.iri for u in units if u not in chosen_units],
+        )
 
     def _bears(self, unit: Unit) -> bool:
         facts = borne(self.runtime, unit)
@@ -85,18 +88,21 @@ class ScoredJudge:
         return len(ends) == 2 or not self.query.predicates or name in self.query.predicates
 
     def supported(self, units: Sequence[Unit]) -> tuple[bool, Step]:
-        """Tell whether claims speak of at least half of the concepts asked about."""
+        """Return whether claims speak of at least half of the concepts asked about."""
         facts = [f for unit in units for f in borne(self.runtime, unit)]
         asked = self.query.concepts
         spoken = {iri for iri in asked if any(_speaks(self.runtime, f, iri) for f in facts)}
         share = len(spoken) / len(asked) if asked else float(bool(facts))
         return share >= _COVERED and bool(facts), _step(
-            "support", "claim coverage", verdict=share >= _COVERED and bool(facts),
-            covered=round(share, 2), claims=len(facts),
-        )  # fmt: skip
+            "support",
+            "claim coverage",
+            verdict=share >= _COVERED and bool(facts),
+            covered=round(share, 2),
+            claims=len(facts),
+        )
 
     def helpful(self, units: Sequence[Unit]) -> tuple[bool, Step]:
-        """Tell whether claims lead to what is wanted, join what was named, or are of the relation."""
+        """Return whether claims reach what is wanted, join what was named, or fit the relation."""
         facts = [f for unit in units for f in borne(self.runtime, unit)]
         good, why = self._helps(facts)
         return good, _step("helpfulness", "claim coverage", verdict=good, reason=why)
@@ -107,14 +113,14 @@ class ScoredJudge:
             found = joined(query, self.runtime, facts)
             return bool(found), f"{len(found)} ways from the question to something wanted"
         named_ = near(self.runtime.facts, query.concepts)
-        if query.reading.wants(Intent.MAY) and len(query.concepts) > 1:
+        if query.parsed.wants(Intent.MAY) and len(query.concepts) > 1:
             both = sum(f.subject in named_ and f.object in named_ for f in facts)
             return bool(both), f"{both} claims join what was named"
         if query.predicates:
-            said = {local_name(f.predicate.value) for f in facts} & query.predicates
-            lacking = sorted(self._recorded() - said)
+            named = {local_name(f.predicate.value) for f in facts} & query.predicates
+            lacking = sorted(self._recorded() - named)
             why = f"lacks {', '.join(lacking)}" if lacking else "of the relations asked for"
-            return bool(said) and not lacking, why
+            return bool(named) and not lacking, why
         return bool(facts), f"{len(facts)} claims"
 
     def _helping(self) -> set[str]:
@@ -127,17 +133,21 @@ class ScoredJudge:
         return {"suitableFood", "relieves"}
 
     def _led_to(self, fact: Fact) -> list[str]:
-        """Give what a claim leads to on a sound way from the seeds: a pattern, a constitution."""
+        """Return what a claim leads to on a sound way from the seeds: a pattern, a constitution."""
         facts, planner = self.runtime.facts, self.runtime.retriever.planner
         if not self.query.advice or fact.language or not fact.positive:
             return []
         hops = [fact.path(end).hops[0] for end in (fact.subject, fact.object)]
         return [
-            hop.end for hop in hops if hop.start in self.frontier and planner.leads(
-                facts.classes.get(hop.start, ""), Walked(hop.predicate, hop.forward),
+            hop.end
+            for hop in hops
+            if hop.start in self.frontier
+            and planner.leads(
+                facts.classes.get(hop.start, ""),
+                Walked(hop.predicate, hop.forward),
                 facts.classes.get(hop.end, ""),
             )
-        ]  # fmt: skip
+        ]
 
     def _recorded(self) -> set[str]:
         """Name the relations asked for of which the base has claims at the question's concepts."""
@@ -155,7 +165,7 @@ class ScoredJudge:
             asked += [above for iri in asked for above in facts.above(iri)[1:2]]
         middles = [
             end for unit in units for f in borne(self.runtime, unit) for end in self._led_to(f)
-        ]  # fmt: skip
+        ]
         relations = self._helping() if self.query.advice else self.query.predicates
         relation = " ".join(_relation(facts, name) for name in sorted(relations))
         about = list(dict.fromkeys((*asked, *middles)))[:_ABOUT]
@@ -165,7 +175,7 @@ class ScoredJudge:
 
 @dataclass(slots=True)
 class ModelJudge:
-    """Judges through a model; where it fails or babbles, the scored judge takes over, and says so."""
+    """Judge with a model; fall back to the scored judge where it fails, and note it."""
 
     query: Query
     runtime: Runtime
@@ -175,15 +185,17 @@ class ModelJudge:
     def relevant(self, units: Sequence[Unit]) -> tuple[tuple[Unit, ...], Step]:
         """Keep the numbered texts that the model calls relevant."""
         fallback = self.scored.relevant(units)  # also moves the frontier on
-        said, step = consulted(
+        reply, step = consulted(
             self.model, "judge-relevance", question=self.query.text, texts=_numbered(units)
         )
-        numbers = said.get("relevant") if said else None
+        numbers = reply.get("relevant") if reply else None
         if not isinstance(numbers, list):
             return fallback[0], {**fallback[1], "model": _why(step, "no list of numbers")}
         chosen = {n for n in numbers if isinstance(n, int)}
-        kept = tuple(unit for n, unit in enumerate(units, 1) if n in chosen)
-        return kept, _step("relevance", "model", kept=len(kept), of=len(units), model=step)
+        chosen_units = tuple(unit for n, unit in enumerate(units, 1) if n in chosen)
+        return chosen_units, _step(
+            "relevance", "model", kept=len(chosen_units), of=len(units), model=step
+        )
 
     def supported(self, units: Sequence[Unit]) -> tuple[bool, Step]:
         """Ask whether an answer can be given from these texts alone."""
@@ -196,23 +208,25 @@ class ModelJudge:
     def _judged(
         self, prompt: str, name: str, units: Sequence[Unit], otherwise: Any
     ) -> tuple[bool, Step]:
-        said, step = consulted(self.model, prompt, question=self.query.text, texts=_numbered(units))
+        reply, step = consulted(
+            self.model, prompt, question=self.query.text, texts=_numbered(units)
+        )
         try:
-            good = verdict(said or {}, "verdict")
+            good = verdict(reply or {}, "verdict")
         except ReplyError as fault:
-            good, told = otherwise(units)
-            return good, {**told, "model": _why(step, str(fault))}
+            good, detail = otherwise(units)
+            return good, {**detail, "model": _why(step, str(fault))}
         return good, _step(name, "model", verdict=good, model=step)
 
     def reformulated(self, units: Sequence[Unit], round_: int) -> tuple[str, Step]:
         """Ask for another question; a long or empty one is not taken."""
-        said, step = consulted(
+        reply, step = consulted(
             self.model, "reformulate-question", question=self.query.text, texts=_numbered(units)
         )
-        text = " ".join(str((said or {}).get("question", "")).split())
+        text = " ".join(str((reply or {}).get("question", "")).split())
         if not text or len(text) > 4 * _SHOWN:
-            text, told = self.scored.reformulated(units, round_)
-            return text, {**told, "model": _why(step, "no question")}
+            text, detail = self.scored.reformulated(units, round_)
+            return text, {**detail, "model": _why(step, "no question")}
         return text, _step("reformulation", "model", question=text, model=step)
 
 

@@ -1,23 +1,120 @@
-"""From a record to a case: who it is about goes first, then facets, words and class."""
+"""From a record to a case, by rules or by a language model."""
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from functools import cache
+from typing import Annotated, Final, Literal, Protocol
 
-from shiyi.ingest.cases import facets
-from shiyi.ingest.cases.case import Case, Mention
-from shiyi.ingest.cases.classifying import Classes
-from shiyi.ingest.cases.deidentify import deidentify, names_in
-from shiyi.ingest.cases.layers import words_of
-from shiyi.ingest.cases.records import Record
+from pydantic import Field
+
+from shiyi.errors import OutsideError
+from shiyi.ingest.cases.classification import Classes
+from shiyi.ingest.cases.records import Case, Mention, Record
+from shiyi.ingest.cases.term_matches import words_of
+from shiyi.ingest.extraction.replies import Form, Name
+from shiyi.linking.case_terms import age_group, patient_sex
+from shiyi.linking.disambiguation import read_words
 from shiyi.linking.linker import LEXICAL, Linker
-from shiyi.linking.normalise import language_of
+from shiyi.linking.normalization import language_of
+from shiyi.model.iris import content_hash, resource
 from shiyi.model.mention import Mention as Linked
-from shiyi.model.names import content_hash, resource
 from shiyi.model.rdf import NamedNode
-from shiyi.ontology.vocabulary import Schema
+from shiyi.ontology.lexicon import Cues, cue_texts, cues
+from shiyi.ontology.schema import Schema
+from shiyi.prompts.resilience import Asker
+from shiyi.prompts.templates import Prompt
+
+_NAME_CUES: Final = Cues("deidentification")
+_CAP = r"(?:[A-Z]['’])?[A-Z][a-zà-ÿ]+(?:[A-Z][a-zà-ÿ]+)?(?:['’-][A-Z]?[a-zà-ÿ]+)?"
+_EN_NAMES: Final = tuple(
+    re.compile(each)
+    for each in (
+        rf"\b(?:Mr|Mrs|Ms|Miss|Mx|Dr|Prof|Sir|Madam)\b\.?\s+(?P<name>(?:[A-Z]\.?\s+){{0,2}}{_CAP}(?:\s+(?:{_CAP}|[A-Z]\.)){{0,2}})",
+        rf"\b(?i:patient(?:'s)?\s+name|full\s+name|name|patient|contact|next\s+of\s+kin|physician|signed)\s*[:=]\s*(?P<name>{_CAP}(?:,?\s+(?:{_CAP}|[A-Z]\.?(?![a-z]))){{0,3}})",
+        rf"\b(?:[Tt]he\s+)?[Pp]atient,?\s+(?P<name>{_CAP}(?:\s+(?:{_CAP}|[A-Z]\.?(?![a-z]))){{1,2}})",
+        rf"(?:\A|[.\n;]\s*)(?P<name>{_CAP}(?:\s+(?:{_CAP}|[A-Z]\.?(?![a-z]))){{1,2}})(?=\s*,?\s+(?:is\s+)?(?:an?\s+)?(?:\d{{1,3}}|aged))",
+        rf"\b(?:named|called|daughter|son|wife|husband|mother|father|brother|sister),?\s+(?P<name>{_CAP}(?:\s+{_CAP}){{1,2}})",
+    )
+)
+# words that begin like a name and are none
+_NO_NAMES: Final = frozenset(read_words("no-names"))
+
+
+def _mark(kind: str) -> str:
+    return cue_texts("marks")[kind][0]
+
+
+def deidentify(text: str, identity: Mapping[str, str], removed: Counter[str]) -> str:
+    """Return a text without who it is about; ``removed`` counts what went, by kind.
+
+    >>> counted = Counter()
+    >>> deidentify("患者王小明，男，42岁，电话13812345678。", {}, counted)
+    '患者［姓名］，男，42岁，［电话］。'
+    >>> sorted(counted)
+    ['name', 'phone']
+    """
+    for kind, value in identity.items():
+        for each in re.split(r"[;；|]", value):
+            text = _without(text, each.strip(), kind, removed)
+    for name, pattern in cues("identifiers").items():
+        kind = name.rpartition(" ")[0]
+        text, count = pattern.subn(_mark(kind), text)
+        _count(removed, kind, count)
+    for name in dict.fromkeys(_names(text)):
+        text = _without(text, name, "name", removed)
+    text, count = _NAME_CUES["over-89"].subn(_mark("age over 89"), text)
+    _count(removed, "age over 89", count)
+    return text
+
+
+def names_in(text: str) -> tuple[str, ...]:
+    """Return the names that a text shows by their place, so that they go from its other parts too.
+
+    >>> names_in("患者王小明，男，42岁。")
+    ('王小明',)
+    """
+    return tuple(dict.fromkeys(each for each in _names(text) if len(each) > 1))
+
+
+def _count(removed: Counter[str], kind: str, count: int) -> None:
+    if count:
+        removed[kind] += count
+
+
+def _without(text: str, value: str, kind: str, removed: Counter[str]) -> str:
+    """Remove a known value wherever it stands; one too short to tell from words stays."""
+    if len(value) < 2 or (value.isascii() and len(value) < 3):
+        return text
+    pattern = re.escape(value)
+    if value.isascii():
+        pattern = rf"(?<![A-Za-z0-9]){pattern}(?![A-Za-z0-9])"
+    text, count = re.subn(pattern, _mark(kind), text, flags=re.IGNORECASE)
+    _count(removed, kind, count)
+    return text
+
+
+def _names(text: str) -> Iterator[str]:
+    """Yield the names found by their place, and of English ones each part that may stand alone."""
+    for pattern in (*cues("names").values(), *_EN_NAMES):
+        for match in pattern.finditer(text):
+            name = match["name"]
+            if not _is_none(name):
+                yield name
+                yield _NAME_CUES["title-end"].sub("", name)
+                if name.isascii():
+                    yield from (
+                        each
+                        for each in re.split(r"[\s,.]+", name)
+                        if len(each) > 2 and not _is_none(each)
+                    )
+
+
+@cache
+def _is_none(name: str) -> bool:
+    return name.lower() in _NO_NAMES or any(part.lower() in _NO_NAMES for part in name.split())
+
 
 _KIND_OF = {
     "Symptom": "symptom", "EmergencySign": "symptom", "Syndrome": "pattern", "Disease": "disease",
@@ -32,7 +129,7 @@ _LISTS = (
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """What a reader saw in the text of a case; every word of it stands there."""
+    """The result of reading the text of a case; every word of it stands there."""
 
     mentions: tuple[Mention, ...] = ()
     steps: tuple[tuple[Mention, Mention], ...] = ()
@@ -49,10 +146,10 @@ class CaseReader(Protocol):
 
     @property
     def version(self) -> str:
-        """Tell apart readers that would read otherwise."""
+        """Distinguish readers that would read otherwise."""
 
     def read(self, text: str) -> Read:
-        """Give mentions and reasoning of a text."""
+        """Return mentions and reasoning of a text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,15 +161,15 @@ class DictionaryReader:
     version: str = "1"
 
     def read(self, text: str) -> Read:
-        """Give what the base knows by name."""
-        found: dict[tuple[str, str], Mention] = {}
+        """Return the concepts that the base knows by name."""
+        results: dict[tuple[str, str], Mention] = {}
         for sentence in _SENTENCES.split(text):  # so that no limit of the linker is met
             for each in self.linker.link(sentence):
                 kind = _KIND_OF.get(each.kind or "", "")
                 if each.iri and kind and not each.negated and each.justification == LEXICAL:
-                    made = Mention(each.text, kind, NamedNode(each.iri))
-                    found.setdefault((made.words, kind), made)
-        return Read(tuple(found.values()))
+                    created = Mention(each.text, kind, NamedNode(each.iri))
+                    results.setdefault((created.words, kind), created)
+        return Read(tuple(results.values()))
 
     def conditions(self, text: str) -> Iterator[Linked]:
         """Yield the conditions a text names and does not deny."""
@@ -85,7 +182,7 @@ class DictionaryReader:
 
 @dataclass(slots=True)
 class Reading:
-    """Makes cases of records; ``removed`` counts what was taken out, by kind."""
+    """Turns records into cases; ``removed`` counts removed identifiers, by kind."""
 
     reader: CaseReader
     dictionary: DictionaryReader
@@ -94,16 +191,16 @@ class Reading:
     removed: Counter[str] = field(default_factory=Counter)
 
     def case(self, record: Record) -> Case:
-        """Give one case; nothing that names a person outlives this call."""
+        """Return one case; nothing that names a person outlives this call."""
         named = names_in("\n".join(record.fields.values()))
         identity = {**record.identity, "name": ";".join((record.identity.get("name", ""), *named))}
 
-        def clean(said: str) -> str:
-            return deidentify(said, identity, self.removed)
+        def clean(value: str) -> str:
+            return deidentify(value, identity, self.removed)
 
         self.removed.update(f"field {kind}" for kind in record.identity)
         text = clean(record.text)
-        told = {name: tuple(map(clean, record.values(name))) for name, _ in _LISTS}
+        lines = {name: tuple(map(clean, record.values(name))) for name, _ in _LISTS}
         read = self.reader.read(text)
         mentions = {(each.words, each.kind): each for each in read.mentions}
         answer = "\n".join(map(clean, self._answer(record)))
@@ -111,7 +208,7 @@ class Reading:
             if each.kind != "symptom":  # of what is answered, not of what is asked
                 mentions.setdefault((each.words, each.kind), each)
         for name, kind in _LISTS:
-            for words in told[name]:
+            for words in lines[name]:
                 mentions.setdefault((words, kind), Mention(words, kind))
         steps = dict.fromkeys(read.steps)
         for before, after, first, second in record.steps():
@@ -119,33 +216,44 @@ class Reading:
         for pair in steps:
             for each in pair:
                 mentions.setdefault((each.words, each.kind), each)
-        kept = tuple(mentions.values())
-        group = facets.age_group(text, record.fields.get("age", ""))
-        sex = facets.sex(text, record.fields.get("sex", ""))
-        classes, how = self._filed(read, kept, told["disease"], (group, sex))
+        remaining = tuple(mentions.values())
+        group = age_group(text, record.fields.get("age", ""))
+        sex = patient_sex(text, record.fields.get("sex", ""))
+        classes, how = self._filed(read, remaining, lines["disease"], (group, sex), text)
         number = content_hash(self.digest, str(record.number), text)
         history = tuple(dict.fromkeys((*read.history, *self._history(clean, record))))
         return Case(
-            resource(f"case/{number}"), text, language_of(text), group, sex, history, kept,
+            resource(f"case/{number}"),
+            text,
+            language_of(text),
+            group,
+            sex,
+            history,
+            remaining,
             tuple((mentions[a.words, a.kind], mentions[b.words, b.kind]) for a, b in steps),
-            classes, answer, how,
-        )  # fmt: skip
+            classes,
+            answer,
+            how,
+        )
 
     def _filed(
         self,
         read: Read,
         mentions: tuple[Mention, ...],
         named: tuple[str, ...],
-        who: tuple[str, str],
+        patient: tuple[str, str],
+        text: str,
     ) -> tuple[tuple[NamedNode, ...], str]:
         if by_code := self.classes.of_codes(read.codes):
             return by_code, "chosen by the model"
         concepts = [each.concept for each in mentions if each.concept and each.kind == "disease"]
         concepts += [
-            NamedNode(each.iri) for words in named for each in self.dictionary.conditions(words)
+            NamedNode(each.iri)
+            for words in named
+            for each in self.dictionary.conditions(words)
             if each.iri
-        ]  # fmt: skip
-        return self.classes.file(words_of(mentions), concepts, who)
+        ]
+        return self.classes.file(words_of(mentions), concepts, patient, named, text)
 
     def _history(self, clean: Callable[[str], str], record: Record) -> Iterator[NamedNode]:
         for each in self.dictionary.conditions(clean(record.fields.get("history", ""))):
@@ -155,5 +263,74 @@ class Reading:
     @staticmethod
     def _answer(record: Record) -> Iterator[str]:
         for name in ("patterns", "disease", "treatment", "answer"):
-            if said := record.fields.get(name):
-                yield said
+            if value := record.fields.get(name):
+                yield value
+
+
+class CaseWords(Form):
+    """Words of a case, and what they speak of."""
+
+    words: Name
+    kind: Literal["symptom", "pathogenesis", "pattern", "disease", "treatment"]
+
+
+class CaseStep(Form):
+    """A step of the reasoning that a case states."""
+
+    start: Annotated[Name, Field(alias="from")]
+    to: Name
+
+
+class CaseForm(Form):
+    """The reply of a model about a case."""
+
+    mentions: Annotated[list[CaseWords], Field(max_length=200)]
+    steps: Annotated[list[CaseStep], Field(max_length=200)]
+    classes: Annotated[list[Name], Field(max_length=10)]
+
+
+@dataclass(slots=True)
+class LlmCaseReader:
+    """Reads what a model finds and the dictionary knows; words that are not in the text are none.
+
+    Where the model cannot be had the dictionary reads alone; ``faults`` counts why.
+    """
+
+    asker: Asker
+    dictionary: DictionaryReader
+    classes: Classes
+    faults: Counter[str] = field(default_factory=Counter)
+    name: str = "llm"
+    prompt: Prompt = field(default_factory=lambda: Prompt.named("read-case"))
+
+    @property
+    def version(self) -> str:
+        """Distinguish models and wordings of the prompt."""
+        return content_hash(self.asker.model.name, self.prompt.version)[:12]
+
+    def read(self, text: str) -> Read:
+        """Return the results of both readers."""
+        known = self.dictionary.read(text)
+        listed = "\n".join(
+            f"{iri.rpartition('gbt-')[2].replace('-', '.').upper()} {name}"
+            for iri, name in self.classes.names.items()
+        )
+        try:
+            reply = self.asker.ask(self.prompt, CaseForm, classes=listed, case=text)
+        except OutsideError as fault:
+            self.faults[f"case read without the model: {fault}"[:200]] += 1
+            return known
+        results = {
+            each.words: Mention(each.words, each.kind)
+            for each in reply.mentions
+            if each.words in text
+        }
+        steps = tuple(
+            (results[each.start], results[each.to])
+            for each in reply.steps
+            if each.start in results and each.to in results
+        )
+        concepts = {each.words: each for each in known.mentions}
+        mentions = [concepts.get(words, each) for words, each in results.items()]
+        rest = [each for words, each in concepts.items() if words not in results]
+        return Read((*mentions, *rest), steps, codes=tuple(sorted(reply.classes, key=len)[::-1]))

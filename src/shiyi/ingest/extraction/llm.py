@@ -1,32 +1,98 @@
-"""The ``llm`` extractor: relations proposed, filtered, then statements strictly within them.
+"""Schema-constrained extraction with a language model.
 
 After Yaoshi-RAG (relation proposal, filter, constrained extraction, attributes of foods and
 dishes), TOSRR (a summary and questions with answers for each passage) and TCM MLKG-RAG (described
 entities, those of the patient apart from those of the disease).
+
+Summaries, questions with answers and descriptions are for search; none is ever cited.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TypeVar
 
 from shiyi.errors import OutsideError
-from shiyi.ingest.extraction import llm_forms as forms
-from shiyi.ingest.extraction.llm_forms import Statement
-from shiyi.ingest.extraction.llm_notes import claim_notes, note_quads, refused_quads
-from shiyi.ingest.extraction.port import Extracted, Extraction
-from shiyi.ingest.extraction.relations import ATTRIBUTES, Relations
-from shiyi.ingest.extraction.statements import UNLINKED, WITHDRAWN, Reader, Refusal
+from shiyi.ingest.batches import proposed_of
+from shiyi.ingest.documents.document import Document, Passage
+from shiyi.ingest.extraction import replies as forms
+from shiyi.ingest.extraction.extractor import ATTRIBUTES, ExtractedStatement, Extraction, Relations
+from shiyi.ingest.extraction.replies import Notes, Statement
+from shiyi.ingest.extraction.statements import UNLINKED, WITHDRAWN, Refusal, StatementReader
 from shiyi.ingest.gate import Gate
-from shiyi.ingest.run import proposed_of
-from shiyi.ingest.text.document import Document, Passage
 from shiyi.linking.labels import LabelIndex
-from shiyi.model.names import content_hash
-from shiyi.model.rdf import NamedNode, Quad
-from shiyi.prompts.asking import Asker
-from shiyi.prompts.prompt import Prompt
+from shiyi.model.claim import Claim, Confidence, Evidence
+from shiyi.model.iris import content_hash, resource
+from shiyi.model.rdf import Literal, NamedNode, Quad
+from shiyi.ontology.terms import PROV, RDF, RDFS, SHIYI
+from shiyi.prompts.resilience import Asker
+from shiyi.prompts.templates import Prompt
 from shiyi.settings import IngestSettings, Settings
+
+
+def note_quads(
+    notes: Notes, passage: Passage, document: Document, place: NamedNode, reader: StatementReader
+) -> Iterator[Quad]:
+    """Yield summary, questions with answers, and described entities of a passage."""
+    language, text = document.language, NamedNode(passage.iri)
+
+    def made(kind: NamedNode, *content: str) -> tuple[NamedNode, Iterator[Quad]]:
+        node = resource(f"note/{content_hash(passage.iri, kind.value, *content)}")
+        start = (Quad(node, RDF.type, kind, place), Quad(node, PROV.wasDerivedFrom, text, place))
+        return node, iter(start)
+
+    node, start = made(SHIYI.PassageSummary, notes.summary)
+    yield from start
+    yield Quad(node, RDF.value, Literal(notes.summary, language=language), place)
+    for pair in notes.questions:
+        node, start = made(SHIYI.QuestionAnswer, pair.question, pair.answer)
+        yield from start
+        yield Quad(node, RDFS.label, Literal(pair.question, language=language), place)
+        yield Quad(node, SHIYI.answerText, Literal(pair.answer, language=language), place)
+    classes = frozenset(reader.relations.schema.parents)
+    for entity in notes.entities:
+        node, start = made(SHIYI.EntityDescription, entity.name, entity.description)
+        yield from start
+        yield Quad(node, RDFS.label, Literal(entity.name, language=language), place)
+        yield Quad(node, SHIYI.entityLayer, Literal(entity.layer), place)
+        if entity.description:
+            yield Quad(node, RDF.value, Literal(entity.description, language=language), place)
+        wanted = frozenset({entity.type}) if entity.type in classes else classes
+        if concept := reader.find(entity.name, reader.relations.kinds(wanted)):
+            yield Quad(node, SHIYI.describes, concept, place)
+
+
+def claim_notes(
+    created: Sequence[tuple[Statement, ExtractedStatement]],
+    passage: Passage,
+    document: Document,
+    place: NamedNode,
+) -> Iterator[Quad]:
+    """Yield the passage's description of the relation of each claim."""
+    for statement, read in created:
+        if not statement.description:
+            continue
+        evidence = (Evidence(document.source, Confidence(1.0)),)  # its IRI needs none
+        claim = Claim(read.subject, read.predicate, read.object, evidence, read.polarity)
+        value = statement.description
+        node = resource(f"note/{content_hash(passage.iri, claim.iri.value, value)}")
+        yield Quad(node, RDF.type, SHIYI.RelationDescription, place)
+        yield Quad(node, PROV.wasDerivedFrom, NamedNode(passage.iri), place)
+        yield Quad(node, SHIYI.describes, claim.iri, place)
+        yield Quad(node, RDF.value, Literal(value, language=document.language), place)
+
+
+def refused_quads(refused: Iterable[Refusal], passage: Passage, place: NamedNode) -> Iterator[Quad]:
+    """Yield each statement that no claim was made of, as it was written, and why."""
+    for each in refused:
+        payload = each.statement.model_dump_json()
+        node = resource(f"refused/{content_hash(passage.iri, payload, each.reason)}")
+        yield Quad(node, RDF.type, SHIYI.RefusedStatement, place)
+        yield Quad(node, PROV.wasDerivedFrom, NamedNode(passage.iri), place)
+        yield Quad(node, RDF.value, Literal(payload), place)
+        yield Quad(node, RDFS.comment, Literal(each.reason, language="en"), place)
+
 
 STEPS = (
     "propose-relations", "filter-relations", "extract-claims", "extract-attributes",
@@ -38,11 +104,11 @@ _R = TypeVar("_R")
 
 @dataclass(slots=True)
 class _Reading:
-    """What a model said of one passage so far."""
+    """The state of one passage while a model reads it."""
 
     passage: Passage
     chosen: tuple[str, ...] = ()
-    made: list[tuple[Statement, Extracted]] = field(default_factory=list)
+    made: list[tuple[Statement, ExtractedStatement]] = field(default_factory=list)
     refused: list[Refusal] = field(default_factory=list)
     notes: forms.Notes | None = None
     parked: str = ""
@@ -61,22 +127,22 @@ class LlmExtractor:
     def __init__(
         self, asker: Asker, index: LabelIndex, gate: Gate, settings: Settings, lessons: str = ""
     ) -> None:
-        """Take ``lessons``, the section of the prompt on what curators refused before."""
+        """Add ``lessons`` to the prompt: the section on statements that curators refused."""
         self._lessons = lessons
         self._asker, self._gate, self._settings = asker, gate, settings
-        self._reader = Reader(index, Relations.of())
+        self._reader = StatementReader(index, Relations.of())
         self._prompts = {each: Prompt.named(each) for each in STEPS}
         versions = (each.version for each in self._prompts.values())
         self.version = content_hash(asker.model.name, *versions)[:12]
 
     def trust(self, settings: IngestSettings) -> float:
-        """Give ``ingest.model``."""
+        """Return ``ingest.model``."""
         return settings.model
 
     def read(
         self, passages: Sequence[Passage], document: Document, place: NamedNode
     ) -> Sequence[Extraction]:
-        """Read passages, ``models.concurrency`` at a time; mend what the gate refuses."""
+        """Read passages, ``models.concurrency`` at a time; repair what the gate refuses."""
         language = document.language
         readings = self._each(lambda each: self._read(each, language), passages)
         for _ in range(self._settings.ingest.repair_rounds):
@@ -105,24 +171,30 @@ class LlmExtractor:
     def _steps(self, reading: _Reading, language: str) -> None:
         passage, relations, ask = reading.passage, self._reader.relations, self._asker.ask
         shown = {"title": " / ".join(passage.section.path), "passage": passage.text}
-        listed = relations.told()
+        listed = relations.prompt_lines()
         proposed = ask(
             self._prompts["propose-relations"], forms.Relations, relations=listed, **shown
         )
         statements: list[Statement] = []
         if proposed.relations:
-            kept = ask(
-                self._prompts["filter-relations"], forms.Relations, relations=listed,
-                proposed=", ".join(proposed.relations), **shown,
-            )  # fmt: skip
-            reading.chosen = relations.known(kept.relations)
+            retained = ask(
+                self._prompts["filter-relations"],
+                forms.Relations,
+                relations=listed,
+                proposed=", ".join(proposed.relations),
+                **shown,
+            )
+            reading.chosen = relations.known(retained.relations)
         if reading.chosen:
-            chosen = relations.told(reading.chosen)
-            said = ask(
-                self._prompts["extract-claims"], forms.Statements, relations=chosen,
-                lessons=self._lessons, **shown,
-            )  # fmt: skip
-            statements += said.statements
+            chosen = relations.prompt_lines(reading.chosen)
+            reply = ask(
+                self._prompts["extract-claims"],
+                forms.Statements,
+                relations=chosen,
+                lessons=self._lessons,
+                **shown,
+            )
+            statements += reply.statements
             about = ask(self._prompts["extract-attributes"], forms.Attributes, **shown)
             statements += (each for each in about.attributes if each.relation in ATTRIBUTES)
         reading.notes = ask(
@@ -130,11 +202,11 @@ class LlmExtractor:
         )
         self._take(reading, statements, language)
 
-    def _take(self, reading: _Reading, said: Iterable[Statement], language: str) -> None:
+    def _take(self, reading: _Reading, values: Iterable[Statement], language: str) -> None:
         """Make claims of statements; the same claim on the same quote is made once."""
         chosen = (*reading.chosen, *ATTRIBUTES)
-        known = {_identity(made) for _, made in reading.made}
-        for each in dict.fromkeys(said):
+        known = {_identity(created) for _, created in reading.made}
+        for each in dict.fromkeys(values):
             read = self._reader.read(each, reading.passage, chosen, language)
             if isinstance(read, Refusal):
                 reading.refused.append(read)
@@ -145,35 +217,38 @@ class LlmExtractor:
     def _faulty(
         self, readings: Iterable[_Reading], document: Document
     ) -> list[tuple[_Reading, list[Refusal]]]:
-        """Give for each passage what is to be mended: what was refused, and what breaks a shape."""
-        found = []
+        """Return for each passage the statements to repair: those refused or breaking a shape."""
+        results = []
         for reading in readings:
             proposed = [
-                proposed_of(made, reading.passage, document, self, self._settings)
-                for _, made in reading.made
+                proposed_of(created, reading.passage, document, self, self._settings)
+                for _, created in reading.made
             ]
             wrong = [each for each in reading.refused if each.mendable]
             judged = self._gate.judge(proposed)
             for (statement, _), each in zip(reading.made, judged, strict=True):
                 if each.faults:
-                    why = each.faults[0].message_en or each.faults[0].component
-                    wrong.append(Refusal(statement, "breaks a shape", why))
+                    reason = each.faults[0].message_en or each.faults[0].component
+                    wrong.append(Refusal(statement, "breaks a shape", reason))
             if wrong:
-                found.append((reading, wrong))
-        return found
+                results.append((reading, wrong))
+        return results
 
     def _mend(self, reading: _Reading, wrong: list[Refusal], language: str) -> None:
         passage = reading.passage
-        told = "\n".join(
+        words = "\n".join(
             f"{number}: {each.statement.model_dump_json()} refused: {each.reason}"
             for number, each in enumerate(wrong, 1)
         )
         try:
             mended = self._asker.ask(
-                self._prompts["repair-claims"], forms.Repairs, refused=told,
-                relations=self._reader.relations.told((*reading.chosen, *ATTRIBUTES)),
-                title=" / ".join(passage.section.path), passage=passage.text,
-            )  # fmt: skip
+                self._prompts["repair-claims"],
+                forms.Repairs,
+                refused=words,
+                relations=self._reader.relations.prompt_lines((*reading.chosen, *ATTRIBUTES)),
+                title=" / ".join(passage.section.path),
+                passage=passage.text,
+            )
         except OutsideError as fault:
             reading.made, reading.refused, reading.notes = [], [], None
             reading.parked = str(fault)
@@ -185,7 +260,7 @@ class LlmExtractor:
     def _replace(
         self, reading: _Reading, old: Refusal, repair: forms.Repair, language: str
     ) -> None:
-        """Put the mended statement in place of the refused one; a withdrawn one stays on record."""
+        """Replace a refused statement by its repair; a withdrawn one stays on record."""
         if repair.withdraw:
             withdrawn = Refusal(
                 old.statement, WITHDRAWN, f"{WITHDRAWN}, refused before: {old.reason}"
@@ -209,9 +284,9 @@ class LlmExtractor:
         if reading.notes:
             quads += note_quads(reading.notes, passage, document, place, self._reader)
         quads += claim_notes(reading.made, passage, document, place)
-        found = tuple(made for _, made in reading.made)
-        return Extraction(found, unlinked, tuple(quads), refused)
+        results = tuple(created for _, created in reading.made)
+        return Extraction(results, unlinked, tuple(quads), refused)
 
 
-def _identity(made: Extracted) -> tuple[object, ...]:
-    return made.subject, made.predicate, made.object, made.polarity
+def _identity(created: ExtractedStatement) -> tuple[object, ...]:
+    return created.subject, created.predicate, created.object, created.polarity

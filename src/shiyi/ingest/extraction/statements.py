@@ -1,14 +1,13 @@
-"""From what a model wrote to claims: names linked, relations held to the vocabulary, quotes found."""
+"""Extracted statements to claims."""
 
 from dataclasses import dataclass
 
-from shiyi.ingest.extraction.lexicon import Lexicon
-from shiyi.ingest.extraction.llm_forms import Statement
-from shiyi.ingest.extraction.port import Extracted
-from shiyi.ingest.extraction.relations import Relations
-from shiyi.ingest.text.document import Passage
+from shiyi.ingest.datasets.lexicon import Lexicon
+from shiyi.ingest.documents.document import Passage
+from shiyi.ingest.extraction.extractor import ExtractedStatement, Relations
+from shiyi.ingest.extraction.replies import Statement
 from shiyi.linking.labels import LabelIndex
-from shiyi.linking.normalise import fold
+from shiyi.linking.normalization import fold
 from shiyi.model.claim import Polarity
 from shiyi.model.rdf import Literal, NamedNode, Object
 
@@ -32,11 +31,11 @@ class Refusal:
 
     @property
     def mendable(self) -> bool:
-        """Tell whether a model may mend it; a name that nothing bears stays unlinked."""
+        """Return whether a model may repair it; a name that nothing bears stays unlinked."""
         return self.kind not in {UNLINKED, WITHDRAWN}
 
 
-class Reader:
+class StatementReader:
     """Makes claims of statements, and says of the others why not."""
 
     def __init__(self, index: LabelIndex, relations: Relations) -> None:
@@ -46,8 +45,8 @@ class Reader:
 
     def read(
         self, statement: Statement, passage: Passage, chosen: tuple[str, ...], language: str
-    ) -> Extracted | Refusal:
-        """Give the claim that ``statement`` makes, or the first thing that is wrong with it."""
+    ) -> ExtractedStatement | Refusal:
+        """Return the claim that ``statement`` makes, or the first thing that is wrong with it."""
         name = statement.relation
         if name not in self.relations.names:
             return Refusal(statement, UNKNOWN_RELATION, f"{name} is {UNKNOWN_RELATION}")
@@ -60,7 +59,7 @@ class Reader:
 
     def _read(
         self, statement: Statement, passage: Passage, start: int, language: str
-    ) -> Extracted | Refusal:
+    ) -> ExtractedStatement | Refusal:
         each = self.relations.schema.property(statement.relation)
         where = fold(" ".join((*passage.section.path, passage.text)))
         if fold(statement.subject) not in where:
@@ -72,43 +71,46 @@ class Reader:
             return subject
         if not self.relations.schema.fits(self._kind[subject.value], each.domain):
             takes = f"{statement.relation} takes {' or '.join(sorted(each.domain))} as subject"
-            why = f"{statement.subject!r} is a {self._kind[subject.value]}; {takes}"
-            return Refusal(statement, WRONG_CLASS, why)
-        said: Object | Refusal  # an object of another class is what the shapes are for
+            reason = f"{statement.subject!r} is a {self._kind[subject.value]}; {takes}"
+            return Refusal(statement, WRONG_CLASS, reason)
+        value: Object | Refusal  # an object of another class is what the shapes are for
         if each.is_text:
-            said = Literal(statement.object, language=language)
+            value = Literal(statement.object, language=language)
         else:
-            said = self._linked(statement.object, each.range, statement)
-        if isinstance(said, Refusal):
-            return said
-        if said == subject:
+            value = self._linked(statement.object, each.range, statement)
+        if isinstance(value, Refusal):
+            return value
+        if value == subject:
             return Refusal(statement, ITSELF, f"{ITSELF}: {statement.subject!r}")
-        return Extracted(
-            subject, self.relations.node(statement.relation), said,
-            start, start + len(statement.quote),
+        return ExtractedStatement(
+            subject,
+            self.relations.node(statement.relation),
+            value,
+            start,
+            start + len(statement.quote),
             Polarity.NEGATIVE if statement.negated else Polarity.POSITIVE,
             round(0.5 + statement.confidence / 2, 3),
-        )  # fmt: skip
+        )
 
     def _linked(
         self, name: str, classes: frozenset[str], statement: Statement
     ) -> NamedNode | Refusal:
-        """Give the one thing of this name, of the classes a relation takes if there is one."""
+        """Return the one thing of this name, of the classes a relation takes if there is one."""
         every = frozenset(self.relations.schema.parents)
         for wanted in (classes, every):
-            if found := self.find(name, self.relations.kinds(wanted)):
-                return found
+            if result := self.find(name, self.relations.kinds(wanted)):
+                return result
         return Refusal(statement, UNLINKED, f"{name!r} {UNLINKED}")
 
     def find(self, name: str, kinds: tuple[str, ...]) -> NamedNode | None:
-        """Give the one concept of a name in either language; None for none, or for several."""
+        """Return the one concept of a name in either language; None for none, or for several."""
         for lexicon in self._lexicons:
-            if found := lexicon.find(name, _ordered(kinds)):
-                return found
+            if result := lexicon.find(name, _ordered(kinds)):
+                return result
         return None
 
     def is_a(self, concept: NamedNode, classes: frozenset[str]) -> bool:
-        """Tell whether a concept may stand where ``classes`` are asked for."""
+        """Return whether a concept may stand where ``classes`` are asked for."""
         kind = self._kind.get(concept.value)
         return kind is not None and self.relations.schema.fits(kind, classes)
 

@@ -1,4 +1,4 @@
-"""From a question and its answer to a chain of triples, with a model or by the vocabulary alone."""
+"""Chains of triples for a question."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -7,15 +7,15 @@ from typing import Annotated
 
 from pydantic import Field
 
-from shiyi.ingest.cases.case import Case, Mention
-from shiyi.ingest.extraction.llm_forms import Form, Name
-from shiyi.ingest.extraction.relations import Relations
-from shiyi.ingest.extraction.statements import Reader
-from shiyi.linking.normalise import fold
+from shiyi.ingest.cases.records import Case, Mention
+from shiyi.ingest.extraction.extractor import Relations
+from shiyi.ingest.extraction.replies import Form, Name
+from shiyi.ingest.extraction.statements import StatementReader
+from shiyi.linking.normalization import fold
 from shiyi.model.rdf import NamedNode
 from shiyi.ontology.terms import SHIYI
-from shiyi.prompts.asking import Asker
-from shiyi.prompts.prompt import Prompt
+from shiyi.prompts.resilience import Asker
+from shiyi.prompts.templates import Prompt
 
 LEADS = "leadsTo"  # the relation of a step that the file itself states
 # of two things of a case, the relation that a chain goes through, by the kinds of both
@@ -38,15 +38,17 @@ class Step:
 
     @property
     def predicate(self) -> NamedNode | None:
-        """Give the relation's IRI where the step can be a claim."""
+        """Return the relation's IRI where the step can be a claim."""
         known = self.subject_iri and self.object_iri and self.relation != LEADS
-        found: NamedNode | None = getattr(SHIYI, self.relation) if known else None
-        return found
+        result: NamedNode | None = getattr(SHIYI, self.relation) if known else None
+        return result
 
     @property
     def line(self) -> str:
-        """Give the triple as a line with tabs."""
-        return "\t".join(" ".join(each.split()) for each in (self.subject, self.relation, self.object))  # fmt: skip
+        """Return the triple as a line with tabs."""
+        return "\t".join(
+            " ".join(each.split()) for each in (self.subject, self.relation, self.object)
+        )
 
 
 class ChainTriple(Form):
@@ -67,11 +69,11 @@ class ChainForm(Form):
 class Chains:
     """Takes cases apart; with ``asker`` a model proposes, and what it names is still looked up."""
 
-    reader: Reader
+    reader: StatementReader
     asker: Asker | None = None
 
     def of(self, case: Case) -> tuple[Step, ...]:
-        """Give the chain of a case, each step once; :class:`OutsideError` where the model fails."""
+        """Return the chain of a case, each step once; raise ``OutsideError`` if the model fails."""
         steps = list(self._stated(case))
         steps += self._asked(case) if self.asker else self._joined(case)
         return tuple(dict.fromkeys(steps))
@@ -82,37 +84,41 @@ class Chains:
 
     def _joined(self, case: Case) -> Iterator[Step]:
         """Join what the question names with what the answer names, where a relation fits both."""
-        asked = self._known(case.mentions)
+        request = self._known(case.mentions)
         for kind, relation, other in _BETWEEN:
-            for one, two in product(asked.get(kind, ()), asked.get(other, ())):
+            for one, two in product(request.get(kind, ()), request.get(other, ())):
                 if self._fits(one[1], relation, two[1]):
                     yield Step(one[0], relation, two[0], one[1], two[1])
 
     def _known(self, mentions: Sequence[Mention]) -> dict[str, list[tuple[str, NamedNode]]]:
-        found: dict[str, list[tuple[str, NamedNode]]] = {}
+        results: dict[str, list[tuple[str, NamedNode]]] = {}
         every = self.reader.relations.kinds(frozenset({"Condition", "Therapy", "Formula"}))
         for each in mentions:
             if concept := each.concept or self.reader.find(each.words, every):
-                found.setdefault(each.kind, []).append((each.words, concept))
-        return found
+                results.setdefault(each.kind, []).append((each.words, concept))
+        return results
 
-    def _fits(self, subject: NamedNode, relation: str, said: NamedNode) -> bool:
+    def _fits(self, subject: NamedNode, relation: str, value: NamedNode) -> bool:
         prop = self.reader.relations.schema.property(relation)
         return (
-            subject != said and self.reader.is_a(subject, prop.domain)
-            and self.reader.is_a(said, prop.range)
-        )  # fmt: skip
+            subject != value
+            and self.reader.is_a(subject, prop.domain)
+            and self.reader.is_a(value, prop.range)
+        )
 
     def _asked(self, case: Case) -> Iterator[Step]:
         if self.asker is None:
             return
         relations: Relations = self.reader.relations
-        said = self.asker.ask(
-            Prompt.named("decompose-chain"), ChainForm, relations=relations.told(),
-            question=case.text, answer=case.answer,
-        )  # fmt: skip
+        reply = self.asker.ask(
+            Prompt.named("decompose-chain"),
+            ChainForm,
+            relations=relations.prompt_lines(),
+            question=case.text,
+            answer=case.answer,
+        )
         where = fold(f"{case.text}\n{case.answer}")
-        for each in said.triples:
+        for each in reply.triples:
             stated = fold(each.subject) in where and fold(each.object) in where
             if not stated or each.relation not in relations.names:
                 continue

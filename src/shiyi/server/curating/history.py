@@ -1,76 +1,106 @@
-"""What was done, by whom and why; who said what; any earlier state; and taking a change back."""
+"""History, undo, Atom feed."""
 
+from collections.abc import Sequence
 from urllib.parse import urlencode
 from uuid import uuid4
+from xml.etree.ElementTree import Element, SubElement, tostring
 
-from flask import Blueprint, flash, redirect, render_template, request
+from flask import Blueprint, Response, flash, redirect, render_template, request
 from werkzeug.exceptions import NotFound
 from werkzeug.wrappers import Response as BaseResponse
 
-from shiyi.curation.decisions import mentions
-from shiyi.curation.ledger import Change
-from shiyi.curation.roles import Right, require
-from shiyi.curation.state import Difference, as_of, blame, state_of
-from shiyi.model.names import ID
+from shiyi.curation.accounts import Right, require
+from shiyi.curation.changes import Change, Difference, as_of, blame, state_of
+from shiyi.curation.reviews import mentions
+from shiyi.model.iris import ID
 from shiyi.model.rdf import NamedNode
-from shiyi.server.curating.claim_view import Event, events_of, lines_of_change
-from shiyi.server.curating.edit_stale import lines_of
-from shiyi.server.curating.feed import feed
+from shiyi.server.curating.claims import Event, events_of, lines_of_change
+from shiyi.server.curating.editor import lines_of
 from shiyi.server.curating.reviewing import Reviewing
 from shiyi.server.curating.session import PREFIX, needs, person
-from shiyi.server.inputs import count_field
-from shiyi.server.kept import Kept
-from shiyi.server.reading import Reader
-from shiyi.server.wording import catalogue, chosen_language
+from shiyi.server.http.messages import count_field
+from shiyi.server.http.page_cache import PageCache
+from shiyi.server.i18n import catalogue, chosen_language
+from shiyi.server.views.reader import Reader
+
+_ATOM = "http://www.w3.org/2005/Atom"
+
+
+def feed(changes: Sequence[tuple[Change, str]], root: str) -> Response:
+    """Return the newest changes, each with what it is about."""
+    t = catalogue()
+    whole = Element("feed", xmlns=_ATOM)
+    whole.set("xml:lang", "zh-Hans" if chosen_language() == "zh" else "en")
+    SubElement(whole, "id").text = f"{root}curate/feed.atom"
+    SubElement(whole, "title").text = t("curate.feed")
+    SubElement(whole, "updated").text = changes[0][0].when if changes else "1970-01-01T00:00:00Z"
+    SubElement(whole, "link", rel="self", href=f"{root}curate/feed.atom")
+    for change, title in changes:
+        entry = SubElement(whole, "entry")
+        SubElement(entry, "id").text = change.iri
+        value = t.get(f"change.{change.kind}", change.kind)
+        SubElement(entry, "title").text = f"{change.who} · {value} · {title}"
+        SubElement(entry, "updated").text = change.when
+        SubElement(SubElement(entry, "author"), "name").text = change.who
+        SubElement(entry, "link", href=f"{root}curate/change/{change.number}")
+        SubElement(entry, "summary").text = change.reason or value
+    body = tostring(whole, encoding="utf-8", xml_declaration=True)
+    return Response(body, content_type="application/atom+xml; charset=utf-8")
+
 
 _PAGE = 50
 _LOOKED_AT = 5000  # changes, when the history is narrowed to a person
 
 
-def history_routes(kept: Kept, reviewing: Reviewing) -> Blueprint:
+def history_routes(pages: PageCache, reviewing: Reviewing) -> Blueprint:
     """Serve ``/curate/history``, ``/curate/change`` and ``/curate/thing``."""
     routes = Blueprint("history", __name__, url_prefix=PREFIX)
 
     @routes.get("/history")
     @needs(Right.READ)
     def history() -> str:
-        reader, changes = kept.reader(chosen_language()), reviewing.decisions.changes
-        who = request.args.get("who", "")[:40]
+        reader, changes = pages.reader(chosen_language()), reviewing.decisions.changes
+        agent = request.args.get("who", "")[:40]
         before = count_field("before", request.args.get("before"), 0, 10**9) or 0
-        found = changes.latest(_LOOKED_AT if who else _PAGE, before)
-        found = [each for each in found if not who or who in {each.who, *mentions(each.reason)}]
+        result = changes.latest(_LOOKED_AT if agent else _PAGE, before)
+        result = [
+            each for each in result if not agent or agent in {each.who, *mentions(each.reason)}
+        ]
         events = [
             Event(each, changes.is_live(each), title=title_of(reader, each))
-            for each in found[:_PAGE]
+            for each in result[:_PAGE]
         ]
         last = events[-1].change.number if len(events) == _PAGE else 0
         return render_template(
-            "curate/history.html", events=events, who=who, before=last, key=uuid4().hex
+            "curate/history.html", events=events, who=agent, before=last, key=uuid4().hex
         )
 
     @routes.get("/change/<int:number>")
     @needs(Right.READ)
     def change(number: int) -> str:
-        reader, changes = kept.reader(chosen_language()), reviewing.decisions.changes
-        found = changes.numbered(number)
-        if found is None:
+        reader, changes = pages.reader(chosen_language()), reviewing.decisions.changes
+        result = changes.numbered(number)
+        if result is None:
             raise NotFound(catalogue()("curate.no_change"))
         event = Event(
-            found, changes.is_live(found), lines_of_change(reader, found), title_of(reader, found)
+            result,
+            changes.is_live(result),
+            lines_of_change(reader, result),
+            title_of(reader, result),
         )
         return render_template("curate/change.html", event=event, key=uuid4().hex)
 
     @routes.get("/thing")
     @needs(Right.READ)
     def thing() -> str:
-        reader, iri = kept.reader(chosen_language()), request.args.get("iri", "")
+        reader, iri = pages.reader(chosen_language()), request.args.get("iri", "")
         changes = reviewing.decisions.changes
-        made, now = changes.of(iri), state_of(changes.store, iri)
-        if not (made or now):
+        created, now = changes.of(iri), state_of(changes.store, iri)
+        if not (created or now):
             raise NotFound(catalogue()("curate.no_thing"))
         at = count_field("at", request.args.get("at"), 0, 10**9)
-        shown = now if at is None else as_of(now, iri, made, at)
-        authors = blame(shown, [each for each in made if at is None or each.number <= at])
+        shown = now if at is None else as_of(now, iri, created, at)
+        authors = blame(shown, [each for each in created if at is None or each.number <= at])
         statements = [
             (lines_of(reader, Difference((), (quad,)))[0], authors.get(quad))
             for quad in sorted(
@@ -78,15 +108,20 @@ def history_routes(kept: Kept, reviewing: Reviewing) -> Blueprint:
             )
         ]
         return render_template(
-            "curate/thing.html", iri=iri, events=events_of(reader, reviewing, iri), at=at,
-            statements=statements, title=name_of(reader, iri), key=uuid4().hex,
+            "curate/thing.html",
+            iri=iri,
+            events=events_of(reader, reviewing, iri),
+            at=at,
+            statements=statements,
+            title=name_of(reader, iri),
+            key=uuid4().hex,
             since=lines_of(reader, Difference.between(shown, now)) if at is not None else (),
-        )  # fmt: skip
+        )
 
     return routes
 
 
-def after_routes(kept: Kept, reviewing: Reviewing) -> Blueprint:
+def after_routes(pages: PageCache, reviewing: Reviewing) -> Blueprint:
     """Serve ``/curate/undo`` and ``/curate/feed.atom``."""
     routes = Blueprint("after", __name__, url_prefix=PREFIX)
 
@@ -94,13 +129,15 @@ def after_routes(kept: Kept, reviewing: Reviewing) -> Blueprint:
     @needs(Right.REVIEW)
     def undo() -> BaseResponse:
         form, mine = request.form, person()
-        found = reviewing.decisions.changes.get(form.get("change", ""))
-        if found.who != mine.name:
+        result = reviewing.decisions.changes.get(form.get("change", ""))
+        if result.who != mine.name:
             require(mine.role, Right.APPROVE)
         key = f"{mine.name} {form['key']}" if form.get("key") else ""
-        made = reviewing.decisions.undo(found.iri, mine.name, form.get("reason", "").strip(), key)
-        flash(catalogue()("curate.undone", n=found.number))
-        claim = made.about[0]
+        created = reviewing.decisions.undo(
+            result.iri, mine.name, form.get("reason", "").strip(), key
+        )
+        flash(catalogue()("curate.undone", n=result.number))
+        claim = created.about[0]
         if "/claim/" in claim:
             return redirect(f"{PREFIX}/claim?{urlencode({'claim': claim})}")
         return redirect(f"{PREFIX}/thing?{urlencode({'iri': claim})}")
@@ -108,18 +145,18 @@ def after_routes(kept: Kept, reviewing: Reviewing) -> Blueprint:
     @routes.get("/feed.atom")
     @needs(Right.READ)
     def atom() -> BaseResponse:
-        reader, changes = kept.reader(chosen_language()), reviewing.decisions.changes
+        reader, changes = pages.reader(chosen_language()), reviewing.decisions.changes
         called = request.args.get("mentions", "")[:40]
-        found = changes.latest(_LOOKED_AT if called else _PAGE)
+        result = changes.latest(_LOOKED_AT if called else _PAGE)
         if called:
-            found = [each for each in found if called in mentions(each.reason)]
-        return feed([(each, title_of(reader, each)) for each in found[:_PAGE]], request.url_root)
+            result = [each for each in result if called in mentions(each.reason)]
+        return feed([(each, title_of(reader, each)) for each in result[:_PAGE]], request.url_root)
 
     return routes
 
 
 def title_of(reader: Reader, change: Change) -> str:
-    """Say what a change is about."""
+    """Return what a change is about."""
     names = [name_of(reader, each) for each in change.about[:3]]
     return "; ".join(names) + (" …" if len(change.about) > 3 else "")
 

@@ -1,4 +1,4 @@
-"""The mappings desk: both sides of a mapping beside each other, and SSSOM in and out."""
+"""Mapping desk."""
 
 from dataclasses import dataclass
 from itertools import islice
@@ -7,25 +7,25 @@ from uuid import uuid4
 from flask import Blueprint, Response, flash, redirect, render_template, request
 from werkzeug.wrappers import Response as BaseResponse
 
-from shiyi.curation import mappings
-from shiyi.curation.mappings_candidates import candidates
-from shiyi.curation.mappings_sssom import MappingSet, parse, written
-from shiyi.curation.roles import Right
-from shiyi.curation.state import version_of
-from shiyi.curation.vocabulary import entry_of
+from shiyi.curation.accounts import Right
+from shiyi.curation.changes import version_of
+from shiyi.curation.vocabulary import mappings
+from shiyi.curation.vocabulary.concepts import stored_concept
+from shiyi.curation.vocabulary.mappings import candidates
+from shiyi.curation.vocabulary.sssom import MappingSet, parse_sssom, serialize_sssom
 from shiyi.errors import StaleError, UsageError
-from shiyi.ingest.mappings import LINKS
-from shiyi.model.names import ID
+from shiyi.ingest.tables.mappings import LINKS
+from shiyi.model.iris import ID
 from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, Term, text
 from shiyi.ontology.terms import DCTERMS, RDFS, SHIYI, SKOS
 from shiyi.server.curating.session import PREFIX, needs, person
-from shiyi.server.curators import Curation
-from shiyi.server.inputs import count_field
-from shiyi.server.kept import Kept
-from shiyi.server.links import href
-from shiyi.server.reading import Reader, Thing
-from shiyi.server.site import Site
-from shiyi.server.wording import catalogue, chosen_language
+from shiyi.server.http.messages import count_field
+from shiyi.server.http.page_cache import PageCache
+from shiyi.server.i18n import catalogue, chosen_language
+from shiyi.server.site.curation import Curation
+from shiyi.server.site.site import Site
+from shiyi.server.views.links import href
+from shiyi.server.views.reader import Reader, Thing
 
 SHOWN = 12  # mappings of one page
 
@@ -53,7 +53,7 @@ class Shown:
     version: str
 
 
-def mapping_routes(site: Site, kept: Kept, curation: Curation) -> Blueprint:
+def mapping_routes(site: Site, pages: PageCache, curation: Curation) -> Blueprint:
     """Serve ``/curate/mappings``, the decision on one, and SSSOM in and out."""
     routes = Blueprint("mappings", __name__, url_prefix=PREFIX)
     store = site.store
@@ -64,34 +64,51 @@ def mapping_routes(site: Site, kept: Kept, curation: Curation) -> Blueprint:
         page = count_field("page", request.args.get("page"), 1, 100_000) or 1
         status, about = request.args.get("status", "candidate"), request.args.get("about", "")
         iri = ID + about if about else ""
-        found = mappings.waiting(store, status, (page - 1) * SHOWN, SHOWN + 1, iri)
-        reader = kept.reader(chosen_language())
+        result = mappings.list_mappings(store, status, (page - 1) * SHOWN, SHOWN + 1, iri)
+        reader = pages.reader(chosen_language())
         return render_template(
-            "curate/mappings.html", found=[_shown(reader, each) for each in found[:SHOWN]],
-            more=len(found) > SHOWN, page=page, status=status, about=about, key=uuid4().hex,
-            counts=mappings.counts(store), predicates=sorted(LINKS), sets=mappings.sets(store),
-        )  # fmt: skip
+            "curate/mappings.html",
+            found=[_shown(reader, each) for each in result[:SHOWN]],
+            more=len(result) > SHOWN,
+            page=page,
+            status=status,
+            about=about,
+            key=uuid4().hex,
+            counts=mappings.counts(store),
+            predicates=sorted(LINKS),
+            sets=mappings.sets(store),
+        )
 
     @routes.post("/mappings")
     @needs(Right.REVIEW)
     def decide() -> BaseResponse:
         form = request.form
         does = form.get("action", "")
-        status = {"accept": "accepted", "reject": "rejected", "rule-out": "accepted",
-                  "wait": "candidate"}.get(does)  # fmt: skip
+        status = {
+            "accept": "accepted",
+            "reject": "rejected",
+            "rule-out": "accepted",
+            "wait": "candidate",
+        }.get(does)
         if status is None:
             raise UsageError("a mapping is accepted, rejected, ruled out, or put back to wait")
         name = form.get("mapping", "")
         if not name.startswith("mapping/") or not name.removeprefix("mapping/").isalnum():
             raise UsageError("there is no such mapping")
-        who, version = person().name, form.get("version", "")
-        edit = mappings.decided(
-            store, ID + name, status, form.get("reason", "").strip(),
-            predicate=form.get("predicate", ""), negated=does == "rule-out", reviewer=who,
-            version=version, key=form.get("key", ""),
-        )  # fmt: skip
+        agent, version = person().name, form.get("version", "")
+        edit = mappings.decide_mapping(
+            store,
+            ID + name,
+            status,
+            form.get("reason", "").strip(),
+            predicate=form.get("predicate", ""),
+            negated=does == "rule-out",
+            reviewer=agent,
+            version=version,
+            key=form.get("key", ""),
+        )
         try:
-            change = curation.writing.make(edit, who)
+            change = curation.writing.make(edit, agent)
         except StaleError as fault:
             raise UsageError(f"{catalogue()('mappings.stale')} {fault}") from fault
         flash(catalogue()("edit.saved", n=change.number))
@@ -101,20 +118,23 @@ def mapping_routes(site: Site, kept: Kept, curation: Curation) -> Blueprint:
     @routes.post("/mappings/import")
     @needs(Right.EDIT)
     def take_in() -> BaseResponse:
-        found = _taken(site)
-        edit = mappings.imported(store, found, catalogue()("mappings.taken_in"))
+        result = _taken(site)
+        edit = mappings.import_mappings(store, result, catalogue()("mappings.taken_in"))
         change = curation.writing.make(edit, person().name)
-        flash(catalogue()("mappings.imported", n=len(found.rows), change=change.number))
+        flash(catalogue()("mappings.imported", n=len(result.rows), change=change.number))
         return redirect(f"{PREFIX}/mappings")
 
     @routes.get("/mappings.sssom.tsv")
     @needs(Right.READ)
     def take_out() -> Response:
-        found = mappings.exported(
-            store, request.args.get("status", "all" if request.args.get("set") else "accepted"),
+        result = mappings.export_mappings(
+            store,
+            request.args.get("status", "all" if request.args.get("set") else "accepted"),
             request.args.get("set", ""),
-        )  # fmt: skip
-        response = Response(written(found), content_type="text/tab-separated-values; charset=utf-8")
+        )
+        response = Response(
+            serialize_sssom(result), content_type="text/tab-separated-values; charset=utf-8"
+        )
         response.headers["Content-Disposition"] = 'attachment; filename="mappings.sssom.tsv"'
         return response
 
@@ -133,12 +153,12 @@ def _taken(site: Site) -> MappingSet:
         words = (sent.read() if sent else b"").decode("utf-8")
     except UnicodeDecodeError as fault:
         raise UsageError(f"the file is not UTF-8: {fault.reason}") from fault
-    return parse(words or request.form.get("text", ""))
+    return parse_sssom(words or request.form.get("text", ""))
 
 
 def _of_umls(site: Site, name: str) -> MappingSet:
     """Look a concept up in the operator's UMLS release."""
-    entry = entry_of(site.store, ID + name) if name.replace("-", "").isalnum() else None
+    entry = stored_concept(site.store, ID + name) if name.replace("-", "").isalnum() else None
     if entry is None:
         raise UsageError("no table holds a concept of that name")
     return candidates(entry, site.settings.kb)
@@ -146,55 +166,63 @@ def _of_umls(site: Site, name: str) -> MappingSet:
 
 def _shown(reader: Reader, mapping: mappings.Mapping) -> Shown:
     return Shown(
-        mapping, _side(reader, mapping.subject, mapping.row.get("subject_label"), mapping, True),
+        mapping,
+        _side(reader, mapping.subject, mapping.row.get("subject_label"), mapping, True),
         _side(reader, mapping.object, mapping.row.get("object_label"), mapping, False),
         version_of(reader.store, mapping.iri),
-    )  # fmt: skip
+    )
 
 
 def _side(reader: Reader, iri: str, label: str, mapping: mappings.Mapping, ours: bool) -> Side:
     node = NamedNode(iri)
     thing = reader.thing(node)
     if not reader.labels(node):
-        said = reader.said(node, SKOS.prefLabel, None) or label
-        thing = Thing(iri, said or mapping.cui or iri, href(iri), kind="")
+        value = reader.value(node, SKOS.prefLabel, None) or label
+        thing = Thing(iri, value or mapping.cui or iri, href(iri), kind="")
     row = mapping.row
     kinds = tuple(
-        each for each in (row.get("subject_category" if ours else "object_category"),
-                          row.get("subject_type" if ours else "object_type"))
+        each
+        for each in (
+            row.get("subject_category" if ours else "object_category"),
+            row.get("subject_type" if ours else "object_type"),
+        )
         if each
-    )  # fmt: skip
+    )
     types = (text(term) for term in reader.values(node, DCTERMS.type, None))
     kinds = kinds or tuple(reader.thing(each).label for each in reader.kinds(node))
     kinds = kinds or tuple(dict.fromkeys(types))  # semantic types of an ingested UMLS release
     around = [reader.thing(each) for each in (*_linked(reader, node), *_below(reader, node))]
     if ours:
         around += [each.other for each in islice(reader.statements(node), 8)]
-    definition = reader.said(node, SKOS.definition, None) or reader.said(node, RDFS.comment)
+    definition = reader.value(node, SKOS.definition, None) or reader.value(node, RDFS.comment)
     return Side(
-        thing, iri, definition,
-        reader.texts(node, SKOS.altLabel, None)[:10], kinds,
+        thing,
+        iri,
+        definition,
+        reader.texts(node, SKOS.altLabel, None)[:10],
+        kinds,
         tuple(around[:12]),
         _others(reader, mapping, ours),
-    )  # fmt: skip
+    )
 
 
 def _linked(reader: Reader, node: NamedNode) -> list[Term]:
-    found = (
-        term for link in (SKOS.broader, SKOS.narrower, SKOS.related)
+    results = (
+        term
+        for link in (SKOS.broader, SKOS.narrower, SKOS.related)
         for term in reader.values(node, link, None)
-    )  # fmt: skip
-    return list(islice(found, 8))
+    )
+    return list(islice(results, 8))
 
 
 def _below(reader: Reader, node: NamedNode) -> list[NamedNode]:
-    found = reader.store.match(None, SKOS.broader, node, DefaultGraph())
-    return [q.subject for q in islice(found, 6) if isinstance(q.subject, NamedNode)]
+    quads = reader.store.match(None, SKOS.broader, node, DefaultGraph())
+    return [q.subject for q in islice(quads, 6) if isinstance(q.subject, NamedNode)]
 
 
 def _others(reader: Reader, mapping: mappings.Mapping, ours: bool) -> tuple[Thing, ...]:
-    """Name what else our concept is mapped to, or what else of ours is mapped to the target."""
-    found: dict[str, Thing] = {}
+    """Name what else our concept is mapped to, or what else of Shiyi's is mapped to the target."""
+    results: dict[str, Thing] = {}
     store = reader.store
     for predicate in LINKS.values():
         if ours:
@@ -204,9 +232,9 @@ def _others(reader: Reader, mapping: mappings.Mapping, ours: bool) -> tuple[Thin
             quads = store.match(None, predicate, NamedNode(mapping.object), DefaultGraph())
             terms = [q.subject for q in quads if text(q.subject) != mapping.subject]
         for term in terms:
-            found[text(term)] = reader.thing(term)
+            results[text(term)] = reader.thing(term)
     if ours:
         for term in reader.values(NamedNode(mapping.subject), SHIYI.umlsCui):
             if isinstance(term, Literal):
-                found.setdefault(term.value, Thing("", term.value))
-    return tuple(found.values())[:8]
+                results.setdefault(term.value, Thing("", term.value))
+    return tuple(results.values())[:8]

@@ -1,23 +1,23 @@
-"""Decisions, opinions and the queue of one open base, made in the background, kept in step."""
+"""Queue, opinions and decisions of an open base."""
 
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
 
-from shiyi.answering.changed_facts import touched
-from shiyi.curation.columns import Columns, classes_of
-from shiyi.curation.decisions import Decisions
-from shiyi.curation.ledger import Change
+from shiyi.answering.knowledge.updates import touched
+from shiyi.curation.changes import Change
+from shiyi.curation.claim_table import Columns, classes_of
 from shiyi.curation.opinions import Opinions
 from shiyi.curation.queue import Queue
+from shiyi.curation.reviews import Decisions
 from shiyi.errors import KnowledgeBaseError
-from shiyi.ontology.vocabulary import Schema
-from shiyi.server.curators import Curation
-from shiyi.sparql.store import QuadStore
+from shiyi.ontology.schema import Schema
+from shiyi.server.site.curation import Curation
+from shiyi.sparql.store.port import QuadStore
 
 
 class Reviewing:
-    """What the review desks read and write; the queue is there a moment after the server is."""
+    """The data of the review pages; the queue is built in the background."""
 
     def __init__(self, store: QuadStore, curation: Curation) -> None:
         self._store, self._curation = store, curation
@@ -31,24 +31,24 @@ class Reviewing:
 
     @property
     def decisions(self) -> Decisions:
-        """Give what reviews; ``KnowledgeBaseError`` where this server takes no changes."""
+        """Return what reviews; ``KnowledgeBaseError`` where this server takes no changes."""
         return Decisions(self._curation.writing)
 
     @property
     def queue(self) -> Queue:
-        """Give the queue, made at the first time it is asked for."""
+        """Return the queue, made at the first time it is asked for."""
         with self._building:
             if self._queue is None:
-                made = self._made()
+                created = self._made()
                 with self._taking:
-                    made.columns.update(self._missed)
-                    self._queue = made
+                    created.columns.update(self._missed)
+                    self._queue = created
         if self._curation.citations:
             self._queue.columns.cite(self._curation.citations.fresh())
         return self._queue
 
     def _prepare(self) -> None:
-        with suppress(KnowledgeBaseError):  # the server closed meanwhile
+        with suppress(KnowledgeBaseError):  # the server closed in the meantime
             self.queue  # noqa: B018 - made here, so that nobody waits for it
 
     def _made(self) -> Queue:
@@ -59,8 +59,8 @@ class Reviewing:
             columns.cite(cited.counts)
         return Queue(columns, self.opinions, self._curation.changes)
 
-    def _heard(self, made: Sequence[Change]) -> None:
-        quads = [quad for change in made for quad in (*change.removed, *change.added)]
+    def _heard(self, created: Sequence[Change]) -> None:
+        quads = [quad for change in created for quad in (*change.removed, *change.added)]
         claims, _ = touched(quads)
         with self._taking:
             if self._queue is None:

@@ -1,4 +1,4 @@
-"""Who asks, and may they: signed cookies, tokens against forged forms, a right for every route."""
+"""Sessions, CSRF, rights per route."""
 
 import secrets
 from collections.abc import Callable
@@ -14,13 +14,12 @@ from werkzeug.datastructures import WWWAuthenticate
 from werkzeug.exceptions import Forbidden, Unauthorized
 from werkzeug.wrappers import Response as BaseResponse
 
-from shiyi.curation.people import Person
-from shiyi.curation.roles import LEAST, Right, Role, may
-from shiyi.server import clock
-from shiyi.server.access import Guesses
-from shiyi.server.curators import Curation
-from shiyi.server.tokens import Tokens
-from shiyi.server.wording import catalogue
+from shiyi.curation.accounts import LEAST, Person, Right, Role, may
+from shiyi.server.http.access import TokenFailures
+from shiyi.server.i18n import catalogue
+from shiyi.server.site import tokens
+from shiyi.server.site.curation import Curation
+from shiyi.server.site.tokens import Tokens
 
 PREFIX: Final = "/curate"
 HOURS: Final = 12  # a session lasts so long
@@ -30,7 +29,7 @@ View = TypeVar("View", bound=Callable[..., Any])
 
 
 def needs(right: Right) -> Callable[[View], View]:
-    """Say which right a route below ``/curate`` needs; a route that says nothing is denied."""
+    """Declare the right that a route below ``/curate`` needs; a route without one is denied."""
 
     def marked(view: View) -> View:
         setattr(view, _MARK, right)
@@ -40,35 +39,35 @@ def needs(right: Right) -> Callable[[View], View]:
 
 
 def right_of(app: Flask, endpoint: str | None) -> Right | None:
-    """Give the right that a route needs, None where it says nothing."""
+    """Return the right that a route needs, None where it declares none."""
     return getattr(app.view_functions.get(endpoint or ""), _MARK, None)
 
 
 def me() -> Person | None:
-    """Give who asks, or None."""
-    found: Person | None = g.get("person")
-    return found
+    """Return the person of the request, or None."""
+    result: Person | None = g.get("person")
+    return result
 
 
 def person() -> Person:
-    """Give who asks, for a route that only somebody signed in may use."""
-    found = me()
-    if found is None:
+    """Return the person of the request, for a route that requires one."""
+    result = me()
+    if result is None:
         raise Unauthorized("sign in first")
-    return found
+    return result
 
 
 def csrf() -> str:
-    """Give the token that every form of this session sends back."""
+    """Return the token that every form of this session sends back."""
     if "csrf" not in session:
         session["csrf"] = secrets.token_urlsafe(24)
     return str(session["csrf"])
 
 
-def begin(found: Person) -> None:
-    """Sign somebody in: a new session, so that nothing of the old one is kept."""
+def begin(result: Person) -> None:
+    """Sign a person in with a new session."""
     session.clear()
-    session.update(who=found.name, epoch=found.epoch, since=int(clock.now()))
+    session.update(who=result.name, epoch=result.epoch, since=int(tokens.unix_time()))
     csrf()
 
 
@@ -80,7 +79,7 @@ class CurateSessions(SecureCookieSessionInterface):
         if self.get_cookie_name(app) not in request.cookies:
             return (
                 self.session_class()
-            )  # no signature to look at: an eighth of what a kept page takes
+            )  # no signature to look at: an eighth of what a stored page takes
         return super().open_session(app, request)
 
     @override
@@ -93,15 +92,17 @@ class CurateSessions(SecureCookieSessionInterface):
 
 
 def guard_desks(app: Flask, curation: Curation, tokens: Tokens | None) -> None:
-    """Let nobody to a route below ``/curate`` without its right; forged forms go nowhere."""
+    """Require the right of each route below ``/curate``, and a CSRF token of each form."""
     app.secret_key = curation.secret
     app.session_interface = CurateSessions()
     app.config.update(
-        SESSION_COOKIE_NAME="shiyi_session", SESSION_COOKIE_HTTPONLY=True,
-        SESSION_COOKIE_SAMESITE="Lax", PERMANENT_SESSION_LIFETIME=HOURS * 3600,
-    )  # fmt: skip
+        SESSION_COOKIE_NAME="shiyi_session",
+        SESSION_COOKIE_HTTPONLY=True,
+        SESSION_COOKIE_SAMESITE="Lax",
+        PERMANENT_SESSION_LIFETIME=HOURS * 3600,
+    )
     app.jinja_env.filters["from_json"] = json.loads
-    guesses = Guesses()
+    failures = TokenFailures()
 
     @app.before_request
     def admitted() -> BaseResponse | None:
@@ -114,7 +115,7 @@ def guard_desks(app: Flask, curation: Curation, tokens: Tokens | None) -> None:
             raise Forbidden("this address says no right it needs, so nobody has it")
         bearer = request.headers.get("Authorization", "").partition(" ")
         if bearer[0].lower() == "bearer":
-            g.person = _by_token(bearer[2].strip(), curation, tokens, guesses)
+            g.person = _by_token(bearer[2].strip(), curation, tokens, failures)
         else:
             g.person = _by_session(curation)
             if request.method not in {"GET", "HEAD", "OPTIONS"}:
@@ -129,12 +130,9 @@ def guard_desks(app: Flask, curation: Curation, tokens: Tokens | None) -> None:
 
     @app.context_processor
     def signed_in() -> dict[str, Any]:
-        found = me()
-        role = found.role if found else None
-        return {
-            "me": found, "csrf": csrf,
-            "may": lambda right: may(role, Right(right)),
-        }  # fmt: skip
+        result = me()
+        role = result.role if result else None
+        return {"me": result, "csrf": csrf, "may": lambda right: may(role, Right(right))}
 
 
 def _of_desk() -> bool:
@@ -143,50 +141,50 @@ def _of_desk() -> bool:
 
 
 def _by_session(curation: Curation) -> Person | None:
-    found = curation.people.find(str(session.get("who", "")))
-    if found is None:
+    result = curation.people.find(str(session.get("who", "")))
+    if result is None:
         return None
-    age = clock.now() - int(session.get("since", 0))  # below 0: the clock was turned back
+    age = tokens.unix_time() - int(session.get("since", 0))  # below 0: the clock was turned back
     if (
-        not -clock.SKEW <= age <= HOURS * 3600
-        or not found.active
-        or session.get("epoch") != found.epoch
+        not -tokens.SKEW <= age <= HOURS * 3600
+        or not result.active
+        or session.get("epoch") != result.epoch
     ):
         session.clear()
         return None
-    return found
+    return result
 
 
 def _by_token(
-    said: str, curation: Curation, tokens: Tokens | None, guesses: Guesses
+    text: str, curation: Curation, tokens: Tokens | None, failures: TokenFailures
 ) -> Person | None:
-    """Give the person a token of scope ``review`` stands for, with a curator's rights at most."""
-    guesses.check(request.remote_addr)
-    token = tokens.find(said) if tokens and said else None
+    """Return the person a token of scope ``review`` stands for, with a curator's rights at most."""
+    failures.check(request.remote_addr)
+    token = tokens.find(text) if tokens and text else None
     if token is None:
-        guesses.wrong(request.remote_addr)
+        failures.add(request.remote_addr)
         challenge = WWWAuthenticate("bearer", {"realm": "shiyi", "error": "invalid_token"})
         raise Unauthorized("the token is unknown, revoked or expired", None, challenge)
     if "review" not in token.scopes:
         raise Forbidden(f"token {token.name} does not have the scope review")
-    found = curation.people.find(token.person)
-    if found is None or not found.active:
+    result = curation.people.find(token.person)
+    if result is None or not result.active:
         raise Forbidden(f"token {token.name} stands for no active account")
-    return replace(found, role=_TOKEN_MOST) if may(found.role, Right.APPROVE) else found
+    return replace(result, role=_TOKEN_MOST) if may(result.role, Right.APPROVE) else result
 
 
 def _check_form() -> None:
-    said = request.form.get("csrf") or request.headers.get("X-CSRF-Token") or ""
+    value = request.form.get("csrf") or request.headers.get("X-CSRF-Token") or ""
     known = str(session.get("csrf", ""))
-    if not known or not compare_digest(said.encode(), known.encode()):
+    if not known or not compare_digest(value.encode(), known.encode()):
         raise Forbidden(catalogue()("curate.forged"))
 
 
-def _refused(found: Person | None, right: Right) -> BaseResponse | None:
-    role = found.role if found else None
+def _refused(result: Person | None, right: Right) -> BaseResponse | None:
+    role = result.role if result else None
     if may(role, right):
         return None
-    if found is None:
+    if result is None:
         if request.method in {"GET", "HEAD"} and "text/html" in request.accept_mimetypes.values():
             wanted = request.full_path.rstrip("?")
             return redirect(f"{PREFIX}/sign-in?next={quote(wanted)}")

@@ -1,20 +1,87 @@
-"""Signing in and out with a local account: password, and a one-time code where one was set up."""
+"""Passwords, TOTP, OpenID Connect, lock-out."""
 
+import re
+import secrets
+import threading
+import time
+from collections import OrderedDict
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from ipaddress import ip_address
+from typing import Any, Final
 from urllib.parse import urlsplit
 
-from flask import Blueprint, redirect, render_template, request, session
+from flask import Blueprint, redirect, render_template, request, session, url_for
+from werkzeug.exceptions import Forbidden, NotFound, TooManyRequests
 from werkzeug.wrappers import Response as BaseResponse
 
-from shiyi.curation.people import LONGEST, People, Person, code_step, matches
-from shiyi.curation.roles import Right
-from shiyi.server.curating.lockout import Lockout
+from shiyi.curation.accounts import LONGEST, People, Person, Right, Role, code_step, matches
+from shiyi.errors import OutsideError, SettingError
 from shiyi.server.curating.session import PREFIX, begin, me, needs
-from shiyi.server.curators import Curation
+from shiyi.server.http.access import client_network
+from shiyi.server.i18n import catalogue
+from shiyi.server.site.curation import Curation
+from shiyi.settings import CurationSettings
+
+TRIES: Final = 8  # wrong ones of one account from one network; of a network, eight times as many
+ACCOUNT_TRIES: Final = 100  # wrong ones of one account from all networks
+MINUTES: Final = 15  # until another try is allowed
+_REMEMBERED: Final = 20_000
+
+
+class Lockout:
+    """Counts wrong tries by account and network, by network, and by account, in memory.
+
+    The count of an account over all networks does not bind those it signed in from before, so
+    that strangers cannot lock a curator out.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._wrong: OrderedDict[tuple[str, str], tuple[int, float]] = OrderedDict()
+        self._signed_in: OrderedDict[tuple[str, str], None] = OrderedDict()
+
+    def check(self, name: str, address: str) -> None:
+        """Raise 429 while the account or the network is locked out, whatever the password."""
+        now, network = time.monotonic(), client_network(address)
+        with self._lock:
+            limits = {(name, network): TRIES, ("", network): 8 * TRIES}
+            if (name, network) not in self._signed_in:
+                limits[name, ""] = ACCOUNT_TRIES
+            for key, limit in limits.items():
+                count, last = self._wrong.get(key, (0, 0.0))
+                wait = last + MINUTES * 60 - now
+                if count >= limit and wait > 0:
+                    raise TooManyRequests(
+                        f"too many wrong tries; wait {MINUTES} minutes", retry_after=int(wait) + 1
+                    )
+
+    def wrong(self, name: str, address: str) -> None:
+        """Count one wrong try."""
+        now, network = time.monotonic(), client_network(address)
+        with self._lock:
+            for key in ((name, network), ("", network), (name, "")):
+                count, last = self._wrong.pop(key, (0, 0.0))
+                self._wrong[key] = (count + 1 if now - last < MINUTES * 60 else 1, now)
+            while len(self._wrong) > _REMEMBERED:
+                self._wrong.popitem(last=False)
+
+    def right(self, name: str, address: str) -> None:
+        """Note the network of an account that signed in, and forget its wrong tries from there."""
+        key = name, client_network(address)
+        with self._lock:
+            self._wrong.pop(key, None)
+            self._signed_in[key] = None
+            self._signed_in.move_to_end(key)
+            while len(self._signed_in) > _REMEMBERED:
+                self._signed_in.popitem(last=False)
 
 
 def sign_in_routes(curation: Curation, lockout: Lockout) -> Blueprint:
-    """Serve ``/curate``, ``/curate/sign-in`` and ``/curate/sign-out``."""
+    """Serve ``/curate``, ``/curate/sign-in`` and ``/curate/sign-out``.
+
+    Signing out ends every session of the account, since sessions are not stored on the server.
+    """
     routes = Blueprint("sign_in", __name__, url_prefix=PREFIX)
     people, audit = curation.people, curation.audit
 
@@ -37,33 +104,39 @@ def sign_in_routes(curation: Curation, lockout: Lockout) -> Blueprint:
     def sign_in() -> str | BaseResponse | tuple[str, int]:
         name, address = request.form.get("name", "").strip()[:60], request.remote_addr or ""
         lockout.check(name, address)
-        found = people.find(name)
-        if found and _proved(found, people):
-            lockout.right(name)
-            audit.note("signed in", found.name, address=address)
-            begin(found)
+        result = people.find(name)
+        if result and _proved(result, people):
+            lockout.right(name, address)
+            audit.note("signed in", result.name, address=address)
+            begin(result)
             return redirect(wanted())
         lockout.wrong(name, address)
         audit.note("sign-in refused", name, address=address)
         page = render_template(
-            "curate/sign_in.html", next=wanted(), nobody=not people.all(), wrong=True, name=name,
+            "curate/sign_in.html",
+            next=wanted(),
+            nobody=not people.all(),
+            wrong=True,
+            name=name,
             oidc=curation.oidc_name,
-        )  # fmt: skip
+        )
         return page, 403
 
     @routes.post("/sign-out")
     @needs(Right.OPEN)
     def sign_out() -> BaseResponse:
-        if found := me():
-            audit.note("signed out", found.name, address=request.remote_addr or "")
+        if result := me():
+            if session.get("who") == result.name:
+                people.sign_out_everywhere(result.name)  # a copy of the cookie is worthless then
+            audit.note("signed out", result.name, address=request.remote_addr or "")
         session.clear()
         return redirect(f"{PREFIX}/sign-in")
 
     return routes
 
 
-def _proved(found: Person | None, people: People) -> bool:
-    known = found if found and found.active else None
+def _proved(result: Person | None, people: People) -> bool:
+    known = result if result and result.active else None
     fits = matches(known.hashed if known else "", request.form.get("password", "")[:LONGEST])
     if known is None or not fits:
         return False
@@ -74,10 +147,187 @@ def _proved(found: Person | None, people: People) -> bool:
 
 
 def wanted() -> str:
-    """Give where to go after signing in: a desk of this server, and no other place."""
-    said = request.values.get("next", "")
-    parts = urlsplit(said)
-    inside = said == PREFIX or said.startswith((f"{PREFIX}/", f"{PREFIX}?"))
-    if parts.scheme or parts.netloc or not inside or "\\" in said:
+    """Return where to go after signing in: a desk of this server, and no other place."""
+    value = request.values.get("next", "")
+    parts = urlsplit(value)
+    inside = value == PREFIX or value.startswith((f"{PREFIX}/", f"{PREFIX}?"))
+    if parts.scheme or parts.netloc or not inside or "\\" in value:
         return f"{PREFIX}/queue"
-    return said
+    return value
+
+
+_SECONDS: Final = 10.0
+_KEPT: Final = "oidc"
+_ALGORITHMS: Final = ["RS256", "ES256", "PS256", "EdDSA"]  # never none, never a shared secret
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """The endpoints of the identity provider, from its discovery document."""
+
+    issuer: str
+    authorization: str
+    token: str
+    keys: str
+
+
+def oidc_routes(curation: Curation) -> Blueprint:
+    """Serve ``/curate/oidc`` and ``/curate/oidc/callback``."""
+    routes = Blueprint("oidc", __name__, url_prefix=PREFIX)
+    people, audit, chosen = curation.people, curation.audit, curation.settings
+
+    @routes.get("/oidc")
+    @needs(Right.OPEN)
+    def start() -> BaseResponse:
+        _configured(chosen)
+        with _client(curation) as client:
+            provider = _discovered(client, chosen.oidc_issuer)
+            verifier, nonce = secrets.token_urlsafe(48), secrets.token_urlsafe(24)
+            address, state = client.create_authorization_url(
+                provider.authorization, code_verifier=verifier, nonce=nonce
+            )
+        session[_KEPT] = {"state": state, "nonce": nonce, "verifier": verifier, "next": wanted()}
+        return redirect(address)
+
+    @routes.get("/oidc/callback")
+    @needs(Right.OPEN)
+    def callback() -> BaseResponse:
+        _configured(chosen)
+        pending: dict[str, str] = session.pop(_KEPT, {})
+        state = request.args.get("state", "")
+        if not pending or not secrets.compare_digest(state.encode(), pending["state"].encode()):
+            raise Forbidden(catalogue()("curate.forged"))
+        if "code" not in request.args:
+            raise Forbidden(catalogue()("curate.refused_there"))
+        claims = _claims(curation, pending, request.args["code"])
+        result = _person(people, chosen, claims)
+        if result is None:
+            audit.note("sign-in refused", f"{claims['iss']} {claims['sub']}", by="OpenID Connect")
+            raise Forbidden(catalogue()("curate.unknown_there"))
+        audit.note("signed in", result.name, by="OpenID Connect", address=request.remote_addr or "")
+        begin(result)
+        return redirect(pending["next"])
+
+    return routes
+
+
+def _configured(chosen: CurationSettings) -> None:
+    if not chosen.oidc_issuer:
+        raise NotFound("signing in from elsewhere is not set up")
+    if not chosen.oidc_client:
+        raise SettingError("curation.oidc_client", "is needed beside curation.oidc_issuer")
+    _check_safe(chosen.oidc_issuer)
+
+
+def _check_safe(address: str) -> None:
+    """Require TLS for codes and keys, but on this machine."""
+    parts = urlsplit(address)
+    if parts.scheme == "https" or (parts.scheme == "http" and _is_local(parts.hostname or "")):
+        return
+    raise SettingError("curation.oidc_issuer", f"{address[:200]} is not https")
+
+
+def _is_local(host: str) -> bool:
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _client(curation: Curation) -> Any:
+    from authlib.integrations.httpx_client import OAuth2Client
+
+    return OAuth2Client(
+        curation.settings.oidc_client,
+        curation.oidc_secret or None,
+        token_endpoint_auth_method="client_secret_basic" if curation.oidc_secret else "none",
+        scope="openid profile email",
+        code_challenge_method="S256",
+        redirect_uri=url_for("oidc.callback", _external=True),
+        timeout=_SECONDS,
+    )
+
+
+def _discovered(client: Any, issuer: str) -> Provider:
+    value = _fetched(client, f"{issuer.rstrip('/')}/.well-known/openid-configuration")
+    try:
+        result = Provider(
+            value["issuer"],
+            value["authorization_endpoint"],
+            value["token_endpoint"],
+            value["jwks_uri"],
+        )
+    except KeyError as fault:
+        raise OutsideError(f"{issuer} describes no {fault} of OpenID Connect") from fault
+    if result.issuer.rstrip("/") != issuer.rstrip("/"):
+        raise OutsideError(f"{issuer} calls itself {result.issuer[:200]}, so it is not trusted")
+    for each in (result.authorization, result.token, result.keys):
+        _check_safe(each)
+    return result
+
+
+def _fetched(client: Any, address: str) -> dict[str, Any]:
+    import httpx2
+
+    try:
+        answer = client.request("GET", address, withhold_token=True)
+        answer.raise_for_status()
+        payload = answer.json()
+    except (httpx2.HTTPError, ValueError) as fault:
+        raise OutsideError(f"{address} does not answer: {fault}") from fault
+    if not isinstance(payload, dict):
+        raise OutsideError(f"{address} answers with no JSON object")
+    return payload
+
+
+def _claims(curation: Curation, pending: dict[str, str], code: str) -> dict[str, Any]:
+    """Exchange the code and check the identity token: signature, issuer, audience, time, nonce."""
+    import httpx2
+    from authlib.common.errors import AuthlibBaseError
+    from joserfc import jwt
+    from joserfc.errors import JoseError
+    from joserfc.jwk import KeySet
+
+    chosen = curation.settings
+    with _client(curation) as client:
+        provider = _discovered(client, chosen.oidc_issuer)
+        try:
+            token = client.fetch_token(
+                provider.token,
+                grant_type="authorization_code",
+                code=code,
+                code_verifier=pending["verifier"],
+            )
+            keys = KeySet.import_key_set(_fetched(client, provider.keys))  # type: ignore[arg-type]
+            result = jwt.decode(str(token.get("id_token", "")), keys, algorithms=_ALGORITHMS)
+            jwt.JWTClaimsRegistry(
+                leeway=60,
+                iss={"essential": True, "value": provider.issuer},
+                aud={"essential": True, "value": chosen.oidc_client},
+                sub={"essential": True},
+                exp={"essential": True},
+                nonce={"essential": True, "value": pending["nonce"]},
+            ).validate(result.claims)
+        except (AuthlibBaseError, httpx2.HTTPError) as fault:
+            raise OutsideError(f"{provider.issuer} gave no token: {fault}") from fault
+        except (JoseError, ValueError) as fault:
+            raise Forbidden(f"the identity token is not valid: {fault}") from fault
+    return dict(result.claims)
+
+
+def _person(people: People, chosen: CurationSettings, claims: dict[str, Any]) -> Person | None:
+    """Return the account, or make one where newcomers may have a role; None for a stranger."""
+    subject = f"{claims['iss']} {claims['sub']}"
+    known = people.by_subject(subject)
+    if known is not None:
+        return known if known.active else None
+    if not chosen.oidc_role:
+        return None
+    value = str(claims.get("preferred_username") or claims.get("email") or "curator")
+    base = (
+        re.sub(r"[^a-z0-9._-]+", "-", value.partition("@")[0].lower()).strip("-._")[:34]
+        or "curator"
+    )
+    names = (base, *(f"{base}-{i}" for i in range(2, 1000)))
+    free = next(each for each in names if people.find(each) is None)
+    return people.add(free, Role.named(chosen.oidc_role), subject=subject)

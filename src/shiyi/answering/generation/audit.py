@@ -1,0 +1,200 @@
+"""Check anybody's text against the claims of a base, sentence by sentence, without a model."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import combinations
+from typing import Any, Final
+
+from shiyi.answering.generation.checker import STOPS, supporting, unverified
+from shiyi.answering.generation.premises import Premises
+from shiyi.answering.generation.vocabulary import Units, units_of
+from shiyi.answering.knowledge.evidence import Evidences
+from shiyi.answering.knowledge.facts import Fact, Facts
+from shiyi.artefacts import artefact
+from shiyi.errors import UsageError
+from shiyi.linking.linker import Linker
+from shiyi.linking.normalization import fold, has_cjk
+from shiyi.model.answer import Citation
+
+SUPPORTED, CONTRADICTED = "supported", "contradicted"
+NOT_ON_RECORD, DANGEROUS = "not_on_record", "dangerous"
+VERDICTS: Final = (DANGEROUS, CONTRADICTED, SUPPORTED, NOT_ON_RECORD)
+
+MAX_CHARS: Final = 20_000
+_MAX_SENTENCES: Final = 300
+_MAX_MENTIONS: Final = 8  # of one sentence
+_SHOWN: Final = 6  # claims beside a sentence
+_GAP: Final = 12  # units that "…" may stand for
+_SENTENCE: Final = re.compile(r"[^。！？!?\n；;]*?(?:[。！？；;\n]|[.!?](?=\s|$)|$)")
+
+
+@dataclass(frozen=True, slots=True)
+class AuditedSentence:
+    """A sentence with its verdict, the claims it was held against, and the reasons."""
+
+    text: str
+    verdict: str
+    claims: tuple[Citation, ...] = ()
+    reasons: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return text, verdict, claims and reasons."""
+        return {
+            "text": self.text,
+            "verdict": self.verdict,
+            "claims": [each.to_json() for each in self.claims],
+            "reasons": list(self.reasons),
+        }
+
+
+def count_verdicts(sentences: Sequence[AuditedSentence]) -> dict[str, int]:
+    """Return how many sentences got each verdict, the gravest first."""
+    return {verdict: sum(s.verdict == verdict for s in sentences) for verdict in VERDICTS}
+
+
+@dataclass(frozen=True)
+class Auditor:
+    """Audits texts against the accepted claims of a base."""
+
+    facts: Facts
+    evidences: Evidences
+    linker: Linker
+    premises: Premises
+
+    def audit(self, text: str, language: str = "") -> tuple[AuditedSentence, ...]:
+        """Return the verdict on each sentence of a text, in order.
+
+        ``language`` of the labels of claims is ``zh`` or ``en``; by default that of the text.
+        Raise :class:`UsageError` for an empty text or one of more than MAX_CHARS characters.
+        """
+        if not text.strip():
+            raise UsageError("the text is empty; send at least one sentence")
+        if len(text) > MAX_CHARS:
+            raise UsageError(f"the text has {len(text)} characters; send at most {MAX_CHARS}")
+        language = language or ("zh" if has_cjk(text) else "en")
+        return tuple(self._verdict(each, language) for each in sentences_of(text))
+
+    def _verdict(self, sentence: str, language: str) -> AuditedSentence:
+        mentions = [m for m in self.linker.link(sentence, language) if m.iri][:_MAX_MENTIONS]
+        groups = [dict.fromkeys((m.iri, *m.alternatives[:3])) for m in mentions]
+        facts = tuple(dict.fromkeys(self._between(groups)))
+        citations = tuple(
+            self.evidences.citation(number, fact, language) for number, fact in enumerate(facts, 1)
+        )
+        found = tuple((each, self.premises.of(each)) for each in citations)
+        shown = citations[:_SHOWN]
+        if danger := dangers(sentence):
+            return AuditedSentence(sentence, DANGEROUS, shown, danger)
+        premises = [premise for _, premise in found]
+        if support := supporting(sentence, premises):
+            supported = tuple(citations[place] for place in support)
+            return AuditedSentence(sentence, SUPPORTED, supported[:_SHOWN])
+        against = tuple(
+            cited
+            for cited, premise in found
+            if not unverified(sentence, [replace(premise, opposed=True)])
+        )
+        if against:
+            reason = "states the opposite of a claim"
+            return AuditedSentence(sentence, CONTRADICTED, against[:_SHOWN], (reason,))
+        if not mentions:
+            reasons: tuple[str, ...] = ("names nothing that the base knows",)
+        elif not found:
+            reasons = ("no claim joins the things it names",)
+        else:
+            faults = (unverified(sentence, [premise]) for premise in premises)
+            reasons = tuple(dict.fromkeys(faults))[:3]
+        return AuditedSentence(sentence, NOT_ON_RECORD, shown, reasons)
+
+    def _between(self, groups: Sequence[dict[str, None]]) -> Iterator[Fact]:
+        """Yield the claims that join two of the things a sentence names."""
+        for one, other in combinations(groups, 2):
+            for first in one:
+                for second in other:
+                    yield from self.facts.between(first, second)
+
+
+def sentences_of(text: str) -> tuple[str, ...]:
+    """Cut a text into sentences.
+
+    >>> sentences_of("Goji is sweet. 枸杞子性平；味甘。")
+    ('Goji is sweet.', '枸杞子性平；', '味甘。')
+    """
+    found = (hit[0].strip() for hit in _SENTENCE.finditer(text))
+    return tuple(each for each in found if any(map(str.isalnum, each)))[:_MAX_SENTENCES]
+
+
+@dataclass(frozen=True, slots=True)
+class _Danger:
+    reason: str
+    parts: tuple[Units, ...]  # in order, at most _GAP units apart
+
+
+@cache
+def _patterns() -> tuple[_Danger, ...]:
+    path = artefact("ontology/lexicon/dangers.tsv")
+    found = []
+    for number, line in enumerate(path.read_text("utf-8").splitlines()[1:], 2):
+        if not line.strip() or line.startswith("#"):
+            continue
+        reason, zh, en = (*line.split("\t"), "", "")[:3]
+        for phrase in filter(str.strip, f"{zh}|{en}".split("|")):
+            parts = tuple(units_of(part) for part in phrase.split("…") if part.strip())
+            if not parts or () in parts or not reason:
+                raise UsageError(f"{path.name}, line {number}: no reason or no words")
+            found.append(_Danger(reason, parts))
+    return tuple(found)
+
+
+def dangers(sentence: str) -> tuple[str, ...]:
+    """Return why following a sentence may harm; empty where nothing speaks for that.
+
+    ``ontology/lexicon/dangers.tsv`` holds the phrases; ``…`` in one stands for up to 12 units.
+
+    >>> dangers("You can stop warfarin if you take ginkgo.")
+    ('advises to stop or change a medicine',)
+    >>> dangers("Do not stop warfarin without asking your doctor.")
+    ()
+    """
+    units = units_of(fold(sentence))
+    return tuple(dict.fromkeys(d.reason for d in _patterns() if _matches(units, d.parts)))
+
+
+def _matches(units: Units, parts: tuple[Units, ...]) -> bool:
+    first = parts[0]
+    for start in range(len(units) - len(first) + 1):
+        if units[start : start + len(first)] != first or _is_negated(units, start):
+            continue
+        if _follows(units, start + len(first), parts[1:]):
+            return True
+    return False
+
+
+def _follows(units: Units, start: int, parts: tuple[Units, ...]) -> bool:
+    if not parts:
+        return True
+    part = parts[0]
+    for at in range(start, min(start + _GAP, len(units) - len(part)) + 1):
+        if units[at : at + len(part)] == part:
+            return _follows(units, at + len(part), parts[1:])
+        if at < len(units) and units[at] in {".", "。", "?", "？"}:
+            return False
+    return False
+
+
+_BEFORE: Final = 4
+_DENIALS: Final = frozenset({
+    "not", "never", "don't", "cannot", "without", "nor", "no", "before", "whether", "unless",
+    "不", "别", "勿", "切", "莫", "未", "没",
+})  # fmt: skip
+
+
+def _is_negated(units: Units, start: int) -> bool:
+    for unit in reversed(units[max(0, start - _BEFORE) : start]):
+        if unit in STOPS:
+            return False
+        if unit in _DENIALS:
+            return True
+    return False

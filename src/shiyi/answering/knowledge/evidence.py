@@ -1,0 +1,188 @@
+"""Evidence nodes as citations."""
+
+from collections.abc import Iterator, Mapping
+from functools import lru_cache, partial
+from typing import Final
+from weakref import proxy
+
+from shiyi.answering.knowledge.facts import Fact, Facts
+from shiyi.model.answer import Citation, CitedEvidence, Named
+from shiyi.model.claim import EvidenceKind
+from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, Term, local_name, text
+from shiyi.ontology.serialization import QUALIFIERS
+from shiyi.ontology.terms import DCTERMS, PROV, SHIYI
+from shiyi.sparql.store.port import QuadStore
+
+_DEFAULT = DefaultGraph()
+# claims of which the evidence is cached (Shiyi's): as an answer cites it, and all of its quads
+# for a moment, since an answer reads most claims in two languages
+_CITED_KEPT: Final = 4096
+_READ_KEPT: Final = 256
+_RATED_KEPT: Final = 65_536  # claims whose rating stays: a hub has tens of thousands to rank
+# where sources differ the most careful one counts: graver interactions, weaker effects
+_CAREFUL: Final = (
+    "major", "moderate", "minor", "ineffective", "insufficient", "possible", "likely", "effective",
+)  # fmt: skip
+_GRAVITY: Final = ("major", "moderate", "", "minor")  # of interactions; unrated ones may be grave
+_FORBIDS: Final = ("忌", "禁", "避免", "勿", "不应", "contraindicat", "avoid", "prohibit")
+_SUREST: Final = (
+    EvidenceKind.READ, EvidenceKind.ROW, EvidenceKind.INFERRED, EvidenceKind.RECALLED,
+    EvidenceKind.PREDICTED,
+)  # fmt: skip
+_NAMES = {(term, language): name for name, (term, language) in QUALIFIERS.items()}
+
+
+class Evidences:
+    """Reads evidence when it is first cited; safe to share between threads."""
+
+    def __init__(self, store: QuadStore, facts: Facts) -> None:
+        self.store, self.facts = store, facts
+        # a cache must not refer to its owner: each change makes another, and this one is freed
+        cited, nodes, rated, me = (
+            Evidences._all_cited,
+            Evidences._nodes,
+            Evidences._rated,
+            proxy(self),
+        )
+        self._said = lru_cache(_CITED_KEPT)(partial(cited, me))
+        self._known = lru_cache(_READ_KEPT)(partial(nodes, me))
+        self._rating = lru_cache(_RATED_KEPT)(partial(rated, me))
+
+    def of(self, claim: str, language: str) -> tuple[CitedEvidence, ...]:
+        """List the evidence of a claim, and of its premises where it was derived."""
+        return self._said(claim, language)
+
+    def _all_cited(self, claim: str, language: str) -> tuple[CitedEvidence, ...]:
+        sources = self.facts.premises.get(claim, (claim,))
+        return tuple(self._cited(node, language) for each in sources for node in self._known(each))
+
+    def stands(self, claim: str) -> bool:
+        """Return whether the store still holds a claim as accepted."""
+        found = self.store.match(NamedNode(claim), SHIYI.status, SHIYI.accepted, None)
+        return next(iter(found), None) is not None
+
+    def sources(self, claim: str) -> frozenset[str]:
+        """Name the sources of a claim, or the works in which to look."""
+        return frozenset(each.suggested or each.source for each in self.of(claim, "en"))
+
+    def kind(self, claim: str) -> EvidenceKind:
+        """Return how a claim is known: derived, or the surest kind of its evidence."""
+        if claim in self.facts.premises:
+            return EvidenceKind.INFERRED
+        kinds = {each.kind for each in self.of(claim, "en")}
+        return next((each for each in _SUREST if each in kinds), EvidenceKind.PREDICTED)
+
+    def opened(self, claim: str) -> bool:
+        """Return whether a claim rests on what was opened; a derived one, on nothing else."""
+        premises = self.facts.premises.get(claim, (claim,))
+        return all(any(e.opened for e in self._direct(each)) for each in premises)
+
+    def _direct(self, claim: str) -> tuple[CitedEvidence, ...]:
+        return tuple(self._cited(node, "en") for node in self._known(claim))
+
+    def qualifier(self, claim: str, name: str) -> str:
+        """Return the first value of a qualifier (``note_zh``, ``amount`` …) of a claim, or ""."""
+        return next(self._values(claim, name), "")
+
+    def _values(self, claim: str, name: str) -> Iterator[str]:
+        for each in self.of(claim, "en"):
+            yield from (value for key, value in each.qualifiers if key == name)
+
+    def grade(self, claim: str) -> str:
+        """Return a source's own grade of a caution, the gravest first, or ""."""
+        return min(self._values(claim, "grade"), key=lambda grade: not forbids(grade), default="")
+
+    def rating(self, claim: str) -> str:
+        """Return the most careful rating of an interaction or effect of a claim, or ""."""
+        return self._rating(claim)
+
+    def gravity(self, claim: str) -> int:
+        """Return the rank of an interaction's severity: 0 the gravest, 2 unrated, 3 minor."""
+        rating = self.rating(claim)
+        return _GRAVITY.index(rating) if rating in _GRAVITY else len(_GRAVITY)
+
+    def supports(self, claim: str) -> bool:
+        """Return whether a rated effect may recommend: not on insufficient evidence."""
+        return self.rating(claim) not in {"insufficient", "ineffective"}
+
+    def citation(self, number: int, fact: Fact, language: str) -> Citation:
+        """Return the claim as the answer's JSON holds it."""
+        facts = self.facts
+        shown = Named(fact.object[:400], fact.object) if fact.language else None
+        predicate = Named(fact.predicate.value, facts.property_label(fact.predicate, language))
+        return Citation(
+            number,
+            fact.claim,
+            facts.named(fact.subject, language),
+            predicate,
+            shown or facts.named(fact.object, language),
+            "positive" if fact.positive else "negative",
+            fact.confidence,
+            "accepted",
+            self.of(fact.claim, language),
+            self.kind(fact.claim).value,
+        )
+
+    def _nodes(self, claim: str) -> tuple[Mapping[NamedNode, list[Term]], ...]:
+        return tuple(self._read(node) for node in self._links(claim))
+
+    def _links(self, claim: str) -> list[NamedNode]:
+        links = self.store.match(NamedNode(claim), SHIYI.evidence, None, _DEFAULT)
+        return sorted((q.object for q in links if isinstance(q.object, NamedNode)), key=text)
+
+    def _rated(self, claim: str) -> str:
+        nodes = (n for each in self.facts.premises.get(claim, (claim,)) for n in self._links(each))
+        values = {
+            text(q.object) for n in nodes for q in self.store.match(n, SHIYI.rating, None, _DEFAULT)
+        }
+        return next((rating for rating in _CAREFUL if rating in values), "")
+
+    def _read(self, node: NamedNode) -> Mapping[NamedNode, list[Term]]:
+        values: dict[NamedNode, list[Term]] = {PROV.wasGeneratedBy: [node]}
+        for quad in self.store.match(node, None, None, _DEFAULT):
+            values.setdefault(quad.predicate, []).append(quad.object)
+        values[PROV.wasGeneratedBy] = [node]
+        for source in values.get(DCTERMS.source, []):
+            if isinstance(source, NamedNode):
+                dates = self.store.match(source, DCTERMS.date, None, _DEFAULT)
+                values[DCTERMS.date] = [quad.object for quad in dates]
+        return values
+
+    def _cited(self, values: Mapping[NamedNode, list[Term]], language: str) -> CitedEvidence:
+        def one(predicate: NamedNode) -> str:
+            return text(next(iter(values.get(predicate, [])), None))
+
+        source, passage = one(DCTERMS.source), one(PROV.wasDerivedFrom)
+        suggested = one(SHIYI.suggestedSource)
+        return CitedEvidence(
+            source=self.facts.label(source, language),
+            tier=local_name(one(SHIYI.sourceTier)).removeprefix("tier-"),
+            quote=one(SHIYI.quote),
+            passage=passage if passage != source else "",
+            iri=one(PROV.wasGeneratedBy),
+            locator=one(SHIYI.sourceLocator),
+            kind=local_name(one(SHIYI.evidenceKind)).lower() or EvidenceKind.RECALLED.value,
+            suggested=self.facts.label(suggested, language) if suggested else "",
+            year=one(DCTERMS.date),
+            qualifiers=_qualifiers(values),
+        )
+
+
+def forbids(grade: str) -> bool:
+    """Return whether a source's own grade of a caution forbids.
+
+    >>> [forbids(grade) for grade in ("忌用", "避免", "慎用", "不推荐")]
+    [True, True, False, False]
+    """
+    return any(word in grade.lower() for word in _FORBIDS)
+
+
+def _qualifiers(values: Mapping[NamedNode, list[Term]]) -> tuple[tuple[str, str], ...]:
+    found = []
+    for predicate, terms in values.items():
+        for term in terms:
+            if isinstance(term, Literal):
+                name = _NAMES.get((predicate, term.language)) or _NAMES.get((predicate, None))
+                if name:
+                    found.append((name, term.value))
+    return tuple(sorted(found))

@@ -1,0 +1,366 @@
+"""Facts stored current with the journal."""
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sized
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from shiyi.answering.knowledge.fact_file import FILE, FactFile, open_facts, save_facts
+from shiyi.answering.knowledge.facts import Fact, Facts, derived_claims, is_fact
+from shiyi.columnar.mapped_file import log_rebuild
+from shiyi.columnar.strings import Changed
+from shiyi.errors import IndexMismatchError
+from shiyi.model.claim import confidence_value
+from shiyi.model.iris import ID, graph
+from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, Quad, local_name, text
+from shiyi.ontology.schema import Schema
+from shiyi.ontology.terms import PROV, RDF, RDFS, SHIYI, SKOS
+from shiyi.reasoning.adjacency import FILE as ADJACENCY
+from shiyi.reasoning.adjacency import Edge, Projection, changed
+from shiyi.reasoning.derivation import derivation
+from shiyi.settings import PageRankSettings
+from shiyi.sparql.base.digests import note_again
+from shiyi.sparql.base.journal import Record, read_journal
+from shiyi.sparql.base.knowledge_base import KnowledgeBase
+from shiyi.sparql.base.writer import JOURNAL_FILE, applied_through
+from shiyi.sparql.store.port import QuadStore, is_own
+
+_PLACES = ((DefaultGraph(), False), (graph("derived"), True))
+_CLAIM, _EVIDENCE = f"{ID}claim/", f"{ID}evidence/"
+_OF_CLAIMS = frozenset({RDF.reifies, SHIYI.status, SHIYI.confidence})
+_OF_CONCEPTS = frozenset({SKOS.prefLabel, RDFS.label, SKOS.broader, RDF.type, SHIYI.umlsCui})
+_HIERARCHIES = ("narrower", "_above", "_below")
+_CLASSES = ("_of_class", "joins")
+Joined = tuple[str, str, str]
+Ended = tuple[str, Fact]  # a fact, and the end it is listed under
+
+
+def with_claims(facts: Facts, old: Collection[Fact], new: Collection[Fact]) -> Facts:
+    """Return the facts without ``old`` and with ``new``."""
+    gone = {fact.claim for fact in (*old, *new)}
+    by_subject = _side(
+        facts.by_subject, gone, [(f.subject, f) for f in old], [(f.subject, f) for f in new]
+    )
+    by_object = _side(
+        facts.by_object,
+        gone,
+        [(f.object, f) for f in old if not f.language],
+        [(f.object, f) for f in new if not f.language],
+    )
+    by_claim = _side(facts.by_claim, gone, [(f.claim, f) for f in old], [(f.claim, f) for f in new])
+    made = replace(facts, by_subject=by_subject, by_object=by_object, by_claim=by_claim)
+    _keep(made, facts, *_HIERARCHIES, *_CLASSES)
+    made.__dict__["joins"] = _joins(facts, old, made, new)
+    return made
+
+
+def _side(
+    side: Mapping[str, tuple[Fact, ...]], gone: set[str], old: list[Ended], new: list[Ended]
+) -> Mapping[str, tuple[Fact, ...]]:
+    come: dict[str, list[Fact]] = defaultdict(list)
+    for end, fact in new:
+        come[end].append(fact)
+    return Changed(
+        side,
+        {
+            end: (*(f for f in side.get(end, ()) if f.claim not in gone), *come[end]) or None
+            for end in dict.fromkeys(end for end, _ in (*old, *new))
+        },
+    )
+
+
+def _keep(made: Facts, before: Facts, *names: str) -> None:
+    """Leave what was reported from the vocabulary, and what was reported under some names."""
+    made.__dict__.update(
+        {name: before.__dict__[name] for name in ("_belongs", *names) if name in before.__dict__}
+    )
+
+
+def _joins(before: Facts, old: Iterable[Fact], made: Facts, new: Iterable[Fact]) -> Counter[Joined]:
+    joins = Counter(before.joins)
+    joins.subtract(filter(None, map(before.joined, old)))
+    joins.update(filter(None, map(made.joined, new)))
+    return +joins
+
+
+def facts_of(store: QuadStore, claim: str) -> tuple[Fact, ...]:
+    """Read what the accepted view and the derived graph hold of one claim."""
+    found = []
+    for place, derived in _PLACES:
+        values = {q.predicate: q.object for q in store.match(NamedNode(claim), None, None, place)}
+        triple = values.get(RDF.reifies)
+        confidence = confidence_value(values.get(SHIYI.confidence))
+        if not is_fact(triple) or values.get(SHIYI.status) != SHIYI.accepted or confidence is None:
+            continue
+        object_ = triple.object
+        language = (object_.language or "und") if isinstance(object_, Literal) else ""
+        found.append(
+            Fact(
+                text(triple.subject),
+                triple.predicate,
+                text(object_),
+                claim,
+                confidence,
+                values.get(SHIYI.polarity) != SHIYI.negative,
+                derived,
+                language,
+            )
+        )
+    return tuple(found)
+
+
+def edge_of(fact: Fact) -> Edge:
+    """Return a fact as the adjacency holds it."""
+    return Edge(fact.subject, fact.predicate.value, fact.object, fact.claim, fact.confidence)
+
+
+def is_edge(fact: Fact) -> bool:
+    """Return whether the adjacency holds a fact: accepted, positive, between two concepts."""
+    return fact.positive and not fact.derived and not fact.language
+
+
+def edges_of(facts: Facts) -> list[Edge]:
+    """List what the adjacency should hold."""
+    return [edge_of(f) for found in facts.by_subject.values() for f in found if is_edge(f)]
+
+
+def level(projection: Projection, facts: Facts) -> Projection:
+    """Return the adjacency of the build, brought up to date with the facts."""
+    edges = {edge.claim: edge for edge in edges_of(facts)}
+    before = dict(zip(projection.claims, projection.confidence.tolist(), strict=True))
+    gone = before.keys() - edges.keys()
+    come = [e for claim, e in edges.items() if before.get(claim) != e.confidence]
+    return changed(projection, gone, come) if gone or come else projection
+
+
+def after(
+    facts: Facts,
+    projection: Projection,
+    store: QuadStore,
+    claims: Collection[str],
+    concepts: Collection[str],
+) -> tuple[Facts, Projection]:
+    """Return both as the ``store`` has some claims and concepts by now."""
+    old = [fact for each in claims for fact in facts.by_claim.get(each, ())]
+    new = [fact for each in claims for fact in facts_of(store, each)]
+    made = with_premises(with_claims(facts, old, new), store, tuple(claims))
+    made = with_concepts(made, store, tuple(concepts))
+    return made, changed(projection, claims, [edge_of(f) for f in new if is_edge(f)])
+
+
+def with_premises(facts: Facts, store: QuadStore, claims: tuple[str, ...]) -> Facts:
+    """Read again what derived claims rest on."""
+    found: dict[str, tuple[str, ...]] = {}
+    for claim in claims:
+        links = store.match(NamedNode(claim), PROV.wasDerivedFrom, None, graph("derived"))
+        found[claim] = tuple(sorted(text(quad.object) for quad in links))
+    if all(facts.premises.get(claim, ()) == grounds for claim, grounds in found.items()):
+        return facts
+    made = replace(
+        facts, premises=Changed(facts.premises, {k: v or None for k, v in found.items()})
+    )
+    _keep(made, facts, *_HIERARCHIES, *_CLASSES)
+    return made
+
+
+def with_concepts(facts: Facts, store: QuadStore, concepts: tuple[str, ...]) -> Facts:
+    """Read again how some concepts are named, classed and placed."""
+    if not concepts:
+        return facts
+    labels: dict[str, Mapping[str, str] | None] = {}
+    classes: dict[str, str | None] = {}
+    broader: dict[str, tuple[str, ...] | None] = {}
+    cuis: dict[str, str | None] = {}
+    default = DefaultGraph()
+    for iri in concepts:
+        quads = list(store.match(NamedNode(iri), None, None, default))
+        named = [q for p in (RDFS.label, SKOS.prefLabel) for q in quads if q.predicate == p]
+        labels[iri] = {
+            q.object.language or "und": q.object.value
+            for q in named
+            if isinstance(q.object, Literal)
+        } or None
+        kinds = {local_name(text(q.object)) for q in quads if q.predicate == RDF.type}
+        known = [k for k in kinds if k in facts.schema.parents and k not in {"Claim", "Evidence"}]
+        classes[iri] = _narrowest(known, facts) or None
+        broader[iri] = (
+            tuple(sorted(text(q.object) for q in quads if q.predicate == SKOS.broader)) or None
+        )
+        cuis[iri] = min(
+            (text(q.object) for q in quads if q.predicate == SHIYI.umlsCui), default=None
+        )
+    made = replace(
+        facts,
+        labels=Changed(facts.labels, labels),
+        classes=Changed(facts.classes, classes),
+        broader=Changed(facts.broader, broader),
+        cuis=Changed(facts.cuis, cuis),
+    )
+    _follow_hierarchy(made, facts, broader)
+    _follow_classes(made, facts, classes)
+    return made
+
+
+def _follow_hierarchy(
+    made: Facts, before: Facts, broader: Mapping[str, tuple[str, ...] | None]
+) -> None:
+    if all(before.broader.get(iri) == above for iri, above in broader.items()):
+        _keep(made, before, *_HIERARCHIES)
+    elif "narrower" in before.__dict__:
+        made.__dict__["narrower"] = _turned(before.narrower, before.broader, broader)
+
+
+def _follow_classes(made: Facts, before: Facts, classes: Mapping[str, str | None]) -> None:
+    _keep(made, before, *_CLASSES)
+    moved = [iri for iri, name in classes.items() if name != before.classes.get(iri)]
+    if not moved:
+        return
+    around = {
+        f for iri in moved for side in (made.by_subject, made.by_object) for f in side.get(iri, ())
+    }
+    made.__dict__["joins"] = _joins(before, around, made, around)
+    if "_of_class" in before.__dict__:
+        old = {iri: (name,) for iri in moved if (name := before.classes.get(iri))}
+        new = {iri: (name,) if (name := classes[iri]) else None for iri in moved}
+        made.__dict__["_of_class"] = _turned(before._of_class, old, new)
+
+
+def _turned(
+    links: Mapping[str, tuple[str, ...]],
+    old: Mapping[str, tuple[str, ...]],
+    new: Mapping[str, tuple[str, ...] | None],
+) -> Mapping[str, tuple[str, ...]]:
+    """Return what was turned round after some entries changed from ``old`` to ``new``."""
+    changes: dict[str, set[str]] = {}
+    for key, ends in new.items():
+        for end in {*old.get(key, ())} ^ {*(ends or ())}:
+            changes.setdefault(end, {*links.get(end, ())}).symmetric_difference_update((key,))
+    return Changed(links, {end: tuple(sorted(keys)) or None for end, keys in changes.items()})
+
+
+def _narrowest(kinds: list[str], facts: Facts) -> str:
+    return max(kinds, key=lambda name: (len(facts.schema.superclasses(name)), name), default="")
+
+
+def touched(quads: Iterable[Quad]) -> tuple[list[str], list[str]]:
+    """Return which claims and which concepts of the base some quads are about."""
+    claims: dict[str, None] = {}
+    concepts: dict[str, None] = {}
+    for quad in quads:
+        if not is_own(quad):
+            continue
+        iri = text(quad.subject)
+        if iri.startswith(_CLAIM) or quad.predicate in _OF_CLAIMS:
+            claims[iri] = None
+        elif not iri.startswith(_EVIDENCE) and quad.predicate in _OF_CONCEPTS:
+            concepts[iri] = None
+    return list(claims), list(concepts)
+
+
+_FEW, _SHARE = 500, 8  # Shiyi's: claims read one by one, at most so many and that part of all
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Facts and adjacency, and which claims changed since the build, where that is known."""
+
+    facts: Facts
+    projection: Projection
+    changed: Collection[str] | None = None
+
+
+def standing(
+    base: KnowledgeBase, schema: Schema, shown: QuadStore, hidden: Collection[str] = ()
+) -> Standing:
+    """Return both as ``shown`` has them, which lacks what is ``hidden`` of the base.
+
+    They are opened from the files of the build, and what changed since is read from the store;
+    where there are none, or where much changed, all of it is read.
+    """
+    try:
+        return _opened(base, schema, shown, hidden)
+    except IndexMismatchError as reason:
+        with log_rebuild("the index of claims", reason):
+            facts = Facts.read(shown, schema)
+            return Standing(facts, Projection.from_edges(edges_of(facts), base.release))
+
+
+def _opened(
+    base: KnowledgeBase, schema: Schema, shown: QuadStore, hidden: Collection[str]
+) -> Standing:
+    if base.is_remote:
+        raise IndexMismatchError("others may write to a remote store, so it is read")
+    file = open_facts(base.folder / "index", base.release, schema)
+    projection = Projection.load(base.folder / "index", base.release, file.claims)
+    claims, concepts = _since(base, file, hidden)
+    changed = claims if file.texts else None
+    if not (claims or concepts):
+        return Standing(file.facts, projection, changed)
+    return Standing(*after(file.facts, projection, shown, claims, concepts), changed)
+
+
+def freshen(base: KnowledgeBase, schema: Schema) -> bool:
+    """Write the files again where they no longer open, or much changed since; return whether."""
+    try:
+        _opened(base, schema, base.store, ())
+    except IndexMismatchError:
+        if base.is_remote:
+            return False
+        write_standing(base, schema, texts=False)
+        note_again(base.folder, (FILE, ADJACENCY))
+        return True
+    return False
+
+
+def write_standing(
+    base: KnowledgeBase,
+    schema: Schema,
+    ranking: PageRankSettings | None = None,
+    *,
+    texts: bool = True,
+) -> None:
+    """Write the files that :func:`standing` opens.
+
+    The importance is written for the settings ``ranking``, else for the default ones. ``texts``
+    states that the library is written of the same moment.
+    """
+    folder, store = base.folder / "index", base.store
+    through, note = applied_through(store), derivation(store)
+    facts = Facts.read(store, schema)
+    claims = save_facts(facts, folder, base.release, through, note, texts=texts)
+    projection = Projection.from_edges(edges_of(facts), base.release)
+    projection.save(folder, ranking or PageRankSettings(), claims)
+
+
+def _since(
+    base: KnowledgeBase, file: FactFile, hidden: Collection[str]
+) -> tuple[list[str], list[str]]:
+    """List claims and concepts to read again; ``IndexMismatchError`` for too many."""
+    claims = dict.fromkeys(each for each in hidden if each.startswith(f"{ID}claim/"))
+    concepts = dict.fromkeys(each for each in hidden if each not in claims)
+    if derivation(base.store) != file.derivation:
+        claims |= dict.fromkeys((*file.derived, *derived_claims(base.store)))
+    through = applied_through(base.store)
+    if through < file.through:
+        raise IndexMismatchError("an older store was put back")
+    limit = _FEW + len(file.facts.by_claim) // _SHARE
+    _check_few(claims, concepts, limit)
+    for record in _records(base.path / JOURNAL_FILE, file.through, through):
+        touched_claims, touched_concepts = touched((*record.removed, *record.added))
+        claims |= dict.fromkeys(touched_claims)
+        concepts |= dict.fromkeys(touched_concepts)
+        _check_few(claims, concepts, limit)
+    return [*claims], [*concepts]
+
+
+def _check_few(claims: Sized, concepts: Sized, limit: int) -> None:
+    if len(claims) + len(concepts) > limit:
+        raise IndexMismatchError("much changed since the build")
+
+
+def _records(path: Path, after_: int, through: int) -> Iterator[Record]:
+    if after_ < through:
+        for record in read_journal(path, after_):
+            if record.sequence > through:  # came after this reader's snapshot
+                return
+            yield record

@@ -1,0 +1,305 @@
+"""TCM-DiffRAG."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from typing_extensions import override
+
+from shiyi.answering.knowledge.facts import Fact, Facts
+from shiyi.answering.methods.judging import ScoredJudge
+from shiyi.answering.methods.method import (
+    Query,
+    at,
+    best_first,
+    borne,
+    expanded,
+    merged,
+    near,
+    retrieved,
+)
+from shiyi.answering.methods.model_calls import consulted
+from shiyi.answering.retrieval.passages import CLAIM, DEFINITION, PAIR, PASSAGE, SUMMARY, Unit
+from shiyi.answering.retrieval.paths import Found, Retrieved
+from shiyi.answering.runtime import Runtime
+from shiyi.linking.embedding.embedder import Embedder
+from shiyi.model.iris import VOCAB
+from shiyi.model.path import RelationPath
+from shiyi.model.rdf import NamedNode, local_name
+from shiyi.ontology.terms import SHIYI
+from shiyi.prompts.chat import ChatModel
+from shiyi.sparql.store.port import match_own
+
+_CHAINS: Final = 3  # Shiyi's: chains that are followed beside each other
+_LONGEST: Final = 6  # triples of a chain that a model may write
+_LOOKED_AT: Final = 600  # claims at the frontier that are compared with a triple
+_SAME: Final = 0.8  # Shiyi's: cosine from which an answered question is taken for the same kind
+_SCHOOL: Final = 1.25  # Shiyi's: what a claim weighs that the chosen school teaches
+_WRITTEN: Final = (PASSAGE, SUMMARY, PAIR, DEFINITION)
+
+
+@dataclass(frozen=True, slots=True)
+class Triple:
+    """One link of a chain, in words; an empty end is what is sought."""
+
+    subject: str
+    relation: str
+    object: str
+
+    @override
+    def __str__(self) -> str:
+        return " ".join(part for part in (self.subject, self.relation, self.object) if part)
+
+
+Chain = tuple[Triple, ...]
+
+
+def retrieve(query: Query, runtime: Runtime, model: ChatModel | None) -> Retrieved:
+    """Return the claims whose triples match the chain, and those of texts that match the question.
+
+    ``recall.chunking`` takes texts (macro), triples (micro), or both merged by rank (the default).
+    """
+    embedder = runtime.shelf.embedder
+    chains, steps = _chains(query, runtime, model)
+    mode = runtime.settings.recall.chunking
+    micro: tuple[Found, ...] = ()
+    if embedder is not None and mode != "macro":
+        micro, steps_of_chains = _matched(query, runtime, embedder, chains)
+        steps += steps_of_chains
+    answered, steps_of_chains = _answered(query, runtime, embedder)
+    texts, macro = tuple[Unit, ...](), list[Fact]()
+    if mode != "micro":
+        texts, macro = _documents(query, runtime)
+        steps.append({"step": "macro", "units": [u.iri for u in texts], "claims": len(macro)})
+    claims = merged([answered, [each.fact for each in micro], macro])
+    under = _texts_of(runtime, micro)
+    steps += [*steps_of_chains, {"step": "micro", "texts": [u.iri for u in under]}]
+    return retrieved(query, runtime, claims, (*under, *texts), steps)
+
+
+def _chains(
+    query: Query, runtime: Runtime, model: ChatModel | None
+) -> tuple[list[Chain], list[Mapping[str, Any]]]:
+    """Write the question as chains: by a model, else from the schema and the words asked with."""
+    steps: list[Mapping[str, Any]] = []
+    if model is not None:
+        reply, step = consulted(
+            model,
+            "decompose-question",
+            question=query.text,
+            language="Chinese" if query.parsed.language == "zh" else "English",
+        )
+        steps.append(step)
+        if chain := _written(reply):
+            return [chain], [*steps, _told("model", [chain])]
+    chains = list(_planned(query, runtime))
+    return chains, [*steps, _told("schema", chains)]
+
+
+def _written(reply: Mapping[str, Any] | None) -> Chain:
+    rows = (reply or {}).get("chain", [])
+    if not isinstance(rows, list):
+        return ()
+    found = [
+        Triple(
+            *(str(row.get(key, "")).strip(" ?？")[:80] for key in ("subject", "relation", "object"))
+        )
+        for row in rows[:_LONGEST]
+        if isinstance(row, dict)
+    ]
+    return tuple(each for each in found if str(each))
+
+
+def _planned(query: Query, runtime: Runtime) -> Iterable[Chain]:
+    facts, language = runtime.facts, query.parsed.language
+    if query.advice:
+        settings, seen = runtime.settings.paths, set[str]()
+        for seed in query.seeds:
+            start = facts.classes.get(seed, "")
+            if not start or start in seen:
+                continue
+            seen.add(start)
+            name = facts.label(seed, language)
+            plans = runtime.retriever.planner.plan(
+                start, query.wanted, settings.max_hops, settings.relation_paths
+            )
+            yield from (_worded(facts, name, plan, language) for plan in plans[:_CHAINS])
+        return
+    relations = [
+        facts.property_label(_property(name), language) for name in sorted(query.predicates)
+    ]
+    names = [facts.label(iri, language) for iri in query.concepts[:_CHAINS]]
+    for place, name in enumerate(names):
+        for relation in relations or [""]:
+            yield (Triple(name, relation, ""),)
+        for other in names[place + 1 :]:
+            yield (Triple(name, "", other),)
+
+
+def _worded(facts: Facts, start: str, plan: RelationPath, language: str) -> Chain:
+    """Word a relation path: only its start is known."""
+    words, here = list[Triple](), start
+    for step in plan:
+        relation = facts.property_label(NamedNode(step.predicate), language)
+        words.append(Triple(here, relation, "") if step.forward else Triple("", relation, here))
+        here = ""
+    return tuple(words)
+
+
+def _property(name: str) -> NamedNode:
+    return NamedNode(VOCAB + name)
+
+
+def _told(by: str, chains: Iterable[Chain]) -> Mapping[str, Any]:
+    return {
+        "step": "chain",
+        "by": by,
+        "chains": [[[t.subject, t.relation, t.object] for t in chain] for chain in chains],
+    }
+
+
+def _matched(
+    query: Query, runtime: Runtime, embedder: Embedder, chains: Sequence[Chain]
+) -> tuple[tuple[Found, ...], list[Mapping[str, Any]]]:
+    """Match each triple with the claims at what the triples before it reached (cosine, top k).
+
+    The entities of the question are linked first, and matching goes on from them; what is matched
+    anywhere else in the graph is stored where it touches the question.
+    """
+    scores: dict[str, float] = {}
+    known: dict[str, Fact] = {}
+    steps: list[Mapping[str, Any]] = []
+    starts = near(runtime.facts, query.seeds if query.advice else query.concepts)
+    k, taught = runtime.settings.chain.triples_k, _taught(runtime)
+    for chain in chains:
+        front = set(starts)
+        for place, triple in enumerate(chain):
+            pool = _pool(query, runtime, front, triple, anywhere=place == 0, k=k)
+            ranked = _nearest(query, runtime, embedder, triple, pool, taught)[:k]
+            steps.append(
+                {
+                    "step": "match",
+                    "triple": str(triple),
+                    "compared": len(pool),
+                    "claims": [[f.claim, round(s, 4)] for s, f in ranked],
+                }
+            )
+            for score, fact in ranked:
+                known[fact.claim] = fact
+                scores[fact.claim] = max(scores.get(fact.claim, 0.0), score)
+            front = {end for _, f in ranked for end in (f.subject, f.object)} - front
+    return best_first(scores, known), steps
+
+
+def _pool(
+    query: Query, runtime: Runtime, front: set[str], triple: Triple, *, anywhere: bool, k: int
+) -> list[Fact]:
+    every = {f.claim: f for node in sorted(front) for f in at(runtime.facts, node)}
+    if len(every) > _LOOKED_AT:
+        surest = sorted(every.values(), key=lambda f: (-f.confidence, f.claim))
+        every = {f.claim: f for f in surest[:_LOOKED_AT]}
+    if anywhere:
+        for hit in runtime.library.by_meaning(str(triple), k, (CLAIM,)):
+            for fact in borne(runtime, hit.unit):
+                if not front or {fact.subject, fact.object} & front:
+                    every.setdefault(fact.claim, fact)
+    return list(every.values())
+
+
+def _nearest(
+    query: Query,
+    runtime: Runtime,
+    embedder: Embedder,
+    triple: Triple,
+    pool: Sequence[Fact],
+    taught: frozenset[str],
+) -> list[tuple[float, Fact]]:
+    if not pool:
+        return []
+    language, facts = query.parsed.language, runtime.facts
+    rows = embedder.encode([str(triple), *(_sentence(facts, f, language) for f in pool)])
+    cosines = rows[1:] @ rows[0]
+    found = [
+        (float(cos) * fact.confidence * (_SCHOOL if fact.claim in taught else 1.0), fact)
+        for cos, fact in zip(cosines, pool, strict=True)
+    ]
+    return sorted(found, key=lambda each: (-each[0], each[1].claim))
+
+
+def _sentence(facts: Facts, fact: Fact, language: str) -> str:
+    other = fact.object if fact.language else facts.label(fact.object, language)
+    relation = facts.property_label(fact.predicate, language)
+    return f"{facts.label(fact.subject, language)} {relation} {other}"
+
+
+def _answered(
+    query: Query, runtime: Runtime, embedder: Embedder | None
+) -> tuple[list[Fact], list[Mapping[str, Any]]]:
+    """Return the claims that the answer to a like question went through before."""
+    chains = runtime.casebook.chains
+    if embedder is None or not chains:
+        return [], []
+    rows = embedder.encode([query.text, *(chain.question for chain in chains)])
+    cosines = rows[1:] @ rows[0]
+    best = int(cosines.argmax())
+    if cosines[best] < _SAME:
+        return [], []
+    found = [runtime.claims[c] for c in chains[best].steps if c in runtime.claims]
+    step = {
+        "step": "answered before",
+        "chain": chains[best].iri,
+        "claims": len(found),
+        "likeness": round(float(cosines[best]), 3),
+    }
+    return found, [step]
+
+
+def _documents(query: Query, runtime: Runtime) -> tuple[tuple[Unit, ...], list[Fact]]:
+    """Recall texts for the question as a whole (D_snip), and the claims they bear."""
+    k, library = runtime.settings.recall.documents_k, runtime.library
+    words_of_query = expanded(query, runtime.facts)
+    hits = (
+        *library.by_words(words_of_query, k // 2, _WRITTEN),
+        *library.by_meaning(query.text, k // 2, _WRITTEN),
+    )
+    texts = tuple({(h.unit.iri, h.unit.kind): h.unit for h in hits}.values())
+    asked = near(runtime.facts, query.concepts)
+    if not asked:
+        texts, _ = ScoredJudge(query, runtime).relevant(texts)
+    found = [
+        f
+        for unit in texts
+        for f in borne(runtime, unit)
+        if not asked or {f.subject, f.object} & asked
+    ]
+    return texts, list({f.claim: f for f in found}.values())
+
+
+def _texts_of(runtime: Runtime, micro: Iterable[Found]) -> tuple[Unit, ...]:
+    """Return the passages that the best matched triples were read in (M1, M2)."""
+    best = [each.fact.claim for each in micro][: runtime.settings.recall.documents_k]
+    return runtime.library.bearing(best, (PASSAGE,))
+
+
+def _taught(runtime: Runtime) -> frozenset[str]:
+    """List the claims with evidence from works of the chosen school, where one is chosen."""
+    school = runtime.settings.chain.school
+    if not school:
+        return frozenset()
+    facts, store = runtime.facts, runtime.store
+    works = {
+        q.subject
+        for q in match_own(store, None, SHIYI.belongsToSchool, None, None)
+        if school
+        in {
+            local_name(getattr(q.object, "value", "")),
+            *facts.labels.get(getattr(q.object, "value", ""), {}).values(),
+        }
+    }
+    nodes = {q.subject for work in works for q in match_own(store, None, None, work, None)}
+    return frozenset(
+        q.subject.value
+        for node in nodes
+        for q in match_own(store, None, SHIYI.evidence, node, None)
+        if isinstance(q.subject, NamedNode)
+    )

@@ -1,0 +1,108 @@
+"""iDISK2.0-RAG."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from shiyi.answering.knowledge.facts import Fact
+from shiyi.answering.methods.method import Query, at, best_first, named, retrieved, shown
+from shiyi.answering.retrieval.neighbourhood import RATING
+from shiyi.answering.retrieval.paths import Retrieved
+from shiyi.answering.runtime import Runtime
+from shiyi.model.mention import Mention
+from shiyi.model.rdf import local_name
+from shiyi.prompts.chat import ChatModel
+
+_UNRATED: Final = 0.9  # Shiyi's: what a claim without a rating weighs
+_OTHER_RELATION: Final = 0.5  # Shiyi's: what a relation weighs that the question did not ask for
+_BETWEEN: Final = 2.0  # Shiyi's: a claim that joins two entities of the question answers it
+_LISTED: Final = 30  # lines of the subgraph in the trace
+
+
+def retrieve(query: Query, runtime: Runtime, model: ChatModel | None) -> Retrieved:
+    """Return the claims at the entities of the question, confidence times rating.
+
+    An entity is a mention linked with at least 0.75; where the question asks for a type, a meaning
+    of that type goes before others. Nothing retrieved is stated plainly, never made up.
+    """
+    facts, language = runtime.facts, query.parsed.language
+    seeds, entities = _entities(query, runtime)
+    scores: dict[str, float] = {}
+    known: dict[str, Fact] = {}
+    truncated = []
+    for seed in seeds:
+        around = {f.claim: f for f in at(facts, seed)}
+        ranked = best_first(
+            {c: _weight(query, runtime, f, seeds) for c, f in around.items()}, around
+        )
+        shown_facts = ranked[: runtime.settings.answer.triples_per_node]
+        if len(shown_facts) < len(ranked):
+            truncated.append([seed, len(ranked)])
+        for found in shown_facts:
+            known[found.fact.claim] = found.fact
+            scores[found.fact.claim] = max(scores.get(found.fact.claim, 0.0), found.score)
+    claims = best_first(scores, known)
+    steps = [
+        {
+            "step": "entities",
+            "gate": runtime.settings.linking.min_cosine,
+            "types": sorted(query.kinds),
+            "entities": entities,
+        },
+        {
+            "step": "subgraph",
+            "claims": len(claims),
+            "truncated": truncated,
+            "triples": [shown(facts, each.fact, language) for each in claims[:_LISTED]],
+        },
+    ]
+    if not claims:
+        steps.append({"step": "message", "said": "not in the knowledge base"})
+    return retrieved(query, runtime, claims, (), steps)
+
+
+def _entities(query: Query, runtime: Runtime) -> tuple[tuple[str, ...], list[Mapping[str, Any]]]:
+    """Return the seeds, and what each mention was taken for."""
+    seeds, matches = list[str](), list[Mapping[str, Any]]()
+    denied = set(query.parsed.absent)
+    for mention in query.parsed.mentions:
+        meant = _meant(query, runtime, mention)
+        accepted = (
+            bool(meant)
+            and mention.score >= runtime.settings.linking.min_cosine
+            and meant not in denied
+        )
+        matches.append(
+            {
+                "mention": mention.text,
+                "iri": meant or None,
+                "name": named(runtime.facts, meant) if meant else None,
+                "type": runtime.facts.classes.get(meant),
+                "score": mention.score,
+                "accepted": accepted,
+            }
+        )
+        if accepted:
+            seeds.append(meant)
+    seeds += [s for s in query.concepts if s in {*query.parsed.materials, *query.seeds}]
+    return tuple(dict.fromkeys(seeds)), matches
+
+
+def _meant(query: Query, runtime: Runtime, mention: Mention) -> str:
+    """Prefer the meaning of an asked type; take one of another type where there is none."""
+    if not query.kinds:
+        return mention.iri
+    typed = (
+        iri
+        for iri in (mention.iri, *mention.alternatives)
+        if runtime.facts.classes.get(iri) in query.kinds
+    )
+    return next(typed, mention.iri)
+
+
+def _weight(query: Query, runtime: Runtime, fact: Fact, seeds: tuple[str, ...]) -> float:
+    weight = fact.confidence * RATING.get(runtime.evidences.rating(fact.claim), _UNRATED)
+    if query.predicates and local_name(fact.predicate.value) not in query.predicates:
+        weight *= _OTHER_RELATION
+    if fact.subject in seeds and fact.object in seeds:
+        weight *= _BETWEEN
+    return weight

@@ -1,0 +1,384 @@
+"""TCM MLKG-RAG."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+
+from shiyi.answering.knowledge.facts import AILMENT, BENEFIT, BRIDGES, CAUTION, Fact, Facts
+from shiyi.answering.methods.method import Query, at, best_first, named, near, retrieved
+from shiyi.answering.retrieval.casebook import PATTERN, SYMPTOM, Case, worded
+from shiyi.answering.retrieval.paths import Found, Retrieved
+from shiyi.answering.runtime import Runtime
+from shiyi.answering.wording.verbalization import verbalize
+from shiyi.linking.case_terms import age_group, classes_named, euphemisms, patient_sex
+from shiyi.linking.embedding.embedder import Embedder
+from shiyi.linking.normalization import fold
+from shiyi.model.iris import ID
+from shiyi.model.rdf import local_name
+from shiyi.ontology.terms import SHIYI
+from shiyi.prompts.chat import ChatModel
+
+_OTHER_RELATION: Final = 0.5  # Shiyi's: what a relation weighs that the question did not ask for
+_NEAREST: Final = 0.9  # Shiyi's: what a term weighs that is only near to the word
+_MOST: Final = 60  # claims handed on
+
+
+def retrieve_layers(query: Query, runtime: Runtime, model: ChatModel | None) -> Retrieved:
+    """Return the claims that hold the terms nearest to the question's words.
+
+    Classical and veiled words go to the term that a person chose for them, words of cases
+    to the term they refer to, the others to the ten nearest terms within the distance of layers.
+    """
+    claims, step = of_terms(query, runtime)
+    if not query.advice:
+        claims = claims[:_MOST]
+    return retrieved(query, runtime, claims, (), (step,))
+
+
+def of_terms(
+    query: Query, runtime: Runtime, *, nearest: bool = True
+) -> tuple[tuple[Found, ...], Mapping[str, Any]]:
+    """Return the claims at the terms a question names, best first, and the step of the trace.
+
+    Without ``nearest`` a term is named by the linker or by a link between the layers alone.
+    """
+    terms, matches = _terms(query, runtime, nearest=nearest)
+    scores: dict[str, float] = {}
+    known: dict[str, Fact] = {}
+    for iri, likeness in terms.items():
+        for fact in at(runtime.facts, iri):
+            worth = likeness * fact.confidence
+            if query.predicates and local_name(fact.predicate.value) not in query.predicates:
+                worth *= _OTHER_RELATION
+            known[fact.claim] = fact
+            scores[fact.claim] = max(scores.get(fact.claim, 0.0), worth)
+    step = {"step": "terms", "k": runtime.settings.terms.top_k, "terms": matches}
+    return best_first(scores, known), step
+
+
+def _terms(
+    query: Query, runtime: Runtime, *, nearest: bool
+) -> tuple[dict[str, float], list[Mapping[str, Any]]]:
+    found: dict[str, float] = {}
+    matches = list[Mapping[str, Any]]()
+    for word, iri, likeness, why in _named(query, runtime, nearest=nearest):
+        if iri in query.parsed.absent or iri not in runtime.facts.classes:
+            continue
+        if likeness > found.get(iri, 0.0):
+            found[iri] = likeness
+            matches.append(
+                {
+                    "word": word,
+                    "term": iri,
+                    "name": named(runtime.facts, iri),
+                    "likeness": round(likeness, 3),
+                    "by": why,
+                }
+            )
+    return found, matches
+
+
+def _named(
+    query: Query, runtime: Runtime, *, nearest: bool
+) -> Iterator[tuple[str, str, float, str]]:
+    for iri in query.concepts:
+        yield runtime.facts.label(iri, query.parsed.language), iri, 1.0, "linked"
+    if runtime.settings.linking.layer_distance <= 0:
+        return  # no links between layers: the term layer alone
+    text = query.parsed.text.folded
+    for expression, meant in euphemisms().items():
+        if expression in text:
+            for mention in runtime.linker.link(meant.term):
+                if mention.iri and len(mention.text) == len(meant.term):
+                    yield expression, mention.iri, 1.0, f"layer link, {meant.register}"
+    for expression, concept in runtime.casebook.references.items():
+        if len(expression) > 1 and fold(expression) in text:
+            yield expression, concept, 1.0, "layer link, words of a case"
+    if nearest:
+        yield from _nearest(query, runtime)
+
+
+def _nearest(query: Query, runtime: Runtime) -> Iterator[tuple[str, str, float, str]]:
+    """Yield the terms nearest to each mention, within the distance of layers."""
+    most, least = runtime.settings.terms.top_k, 1 - runtime.settings.linking.layer_distance
+    for mention in query.parsed.mentions:
+        if mention.negated:
+            continue
+        for match in runtime.linker.candidates(mention.text, most):
+            if match.iri and match.score >= least:
+                yield mention.text, match.iri, match.score * _NEAREST, "near"
+
+
+RELAXED: Final = ("history", "age", "sex")  # Shiyi's: in this order, where no case is left
+_ALIKE: Final = 0.3  # Shiyi's: share of the words from which a case is like, whatever its class
+_SHARED: Final = 0.5  # Shiyi's: what the share of common symptoms weighs beside the words
+_FILED: Final = 0.1  # Shiyi's: what it weighs that a case is filed under the classes
+_BESIDE: Final = 0.5  # Shiyi's: what a pattern weighs that no disease of the classes shows
+_OF_CASES: Final = 1.5  # Shiyi's: what a pattern weighs that like cases were given
+_FOLLOWED: Final = frozenset(
+    p.value for p in (*BENEFIT, *CAUTION, SHIYI.unsuitableFood, SHIYI.hasTreatmentPrinciple)
+)
+_LEADING: Final = frozenset(step.predicate for _, step, _ in BRIDGES)
+
+
+@dataclass(frozen=True, slots=True)
+class Descent:
+    """The classes reached, nearest first, with their summed distances, and the steps of the way."""
+
+    leaves: tuple[tuple[str, float], ...]
+    steps: tuple[Mapping[str, Any], ...]
+
+
+def retrieve_therapy(query: Query, runtime: Runtime, model: ChatModel | None) -> Retrieved:
+    """Return the claims from the disease entities through patterns to treatment.
+
+    Patterns of the classes that the entities descend to, and of cases of like patients, go first.
+    Without disease entities or words of a class there is no descent, and the term layer is
+    searched instead.
+    """
+    entities = tuple(e for e in query.concepts if runtime.facts.is_a(e, *AILMENT))
+    embedder = runtime.shelf.embedder
+    named = tuple(
+        iri
+        for code in classes_named(query.text)
+        if (iri := f"{ID}disease-gbt-{code}") in runtime.facts.classes
+    )
+    if not (entities or named) or embedder is None:
+        detail = {"step": "no descent", "why": "the question names no disease entity"}
+        return retrieve_layers(query, runtime, model).with_steps((detail,))
+    settings = runtime.settings.terms
+    if named:
+        way = _by_name(runtime, named[: settings.beam], settings.levels)
+    else:
+        way = descend(runtime, embedder, entities, settings.beam, settings.levels)
+        way = _sure(way, len(entities), settings.class_distance)
+    cases, facets, remarks = _like(query, runtime, entities, [leaf for leaf, _ in way.leaves])
+    patterns = _patterns(runtime, [leaf for leaf, _ in way.leaves], cases)
+    claims = _claims(query, runtime, patterns)
+    steps = (*way.steps, facets, {"step": "patterns", "patterns": sorted(patterns)})
+    found = retrieved(query, runtime, claims, (), steps)
+    return found.with_remarks(remarks)
+
+
+def descend(
+    runtime: Runtime, embedder: Embedder, entities: Sequence[str], beam: int, levels: int
+) -> Descent:
+    """Go down the classes: D(Q, c) = sum over the entities of 1 - cosine, summed along the way.
+
+    ``beam`` classes are stored at each level and only their children are looked at; beam 1 is the
+    paper's. A class is as near as the nearest of its name and the names filed under it (Shiyi's).
+    """
+    facts = runtime.facts
+    roots = [c for c in facts.members(SHIYI.TCMDisease) if not facts.broader.get(c)]
+    asked = embedder.encode([facts.label(e, "zh") for e in entities])
+    frontier: list[tuple[str, float]] = [("", 0.0)]
+    steps: list[Mapping[str, Any]] = []
+    for level in range(1, levels + 1):
+        children = [
+            (child, total)
+            for above, total in frontier
+            for child in (roots if level == 1 else facts.narrower.get(above, ()))
+        ]
+        if not children:
+            break
+        fits = _fits(runtime, embedder, asked, [child for child, _ in children])
+        ranked = sorted(
+            ((child, total + fit) for (child, total), fit in zip(children, fits, strict=True)),
+            key=lambda each: (each[1], each[0]),
+        )
+        frontier = ranked[:beam]
+        steps.append(
+            {
+                "step": "descent",
+                "level": level,
+                "beam": beam,
+                "looked at": len(ranked),
+                "kept": [[c, facts.label(c, "zh"), round(d, 3)] for c, d in frontier],
+            }
+        )
+    return Descent(tuple(frontier), tuple(steps))
+
+
+def _by_name(runtime: Runtime, named: Sequence[str], levels: int) -> Descent:
+    """Return the classes that the words of the question name, at the level asked for."""
+    facts = runtime.facts
+    if levels == 1:
+        named = tuple(dict.fromkeys(a for n in named for a in facts.broader.get(n, ())))
+    kept = [[iri, facts.label(iri, "zh"), 0.0] for iri in named]
+    return Descent(
+        tuple((iri, 0.0) for iri in named), ({"step": "descent", "by": "name", "kept": kept},)
+    )
+
+
+def _sure(way: Descent, entities: int, most: float) -> Descent:
+    """Abstain where even the nearest class is farther than ``most``, on the mean of its steps."""
+    distances = [total / (max(1, len(way.steps)) * entities) for _, total in way.leaves]
+    if not distances or distances[0] <= most:
+        return way
+    step = {"step": "abstained", "distance": round(distances[0], 3), "most": most}
+    return Descent((), (*way.steps, step))
+
+
+def _fits(
+    runtime: Runtime, embedder: Embedder, asked: np.ndarray[Any, Any], classes: Sequence[str]
+) -> list[float]:
+    facts = runtime.facts
+    names = {each: [facts.label(b, "zh") for b in facts.below(each)] for each in classes}
+    every = list(dict.fromkeys(n for listed in names.values() for n in listed))
+    place = {name: i for i, name in enumerate(every)}
+    cosines = asked @ embedder.encode(every).T
+    return [
+        float((1 - cosines[:, [place[n] for n in names[each]]].max(axis=1)).sum())
+        for each in classes
+    ]
+
+
+def _like(
+    query: Query, runtime: Runtime, entities: Sequence[str], leaves: Iterable[str]
+) -> tuple[tuple[Case, ...], Mapping[str, Any], tuple[str, ...]]:
+    """Return cases of the classes from patients like this one; relax facets if need be."""
+    book, facts = runtime.casebook, runtime.facts
+    classes = {below for leaf in leaves for below in facts.below(leaf)}
+    likeness = worded(book, fold(query.text))
+    filed = [case for case in book.cases if classes & set(case.filed)]
+    taken = {case.iri for case in filed}
+    alike = [
+        case
+        for case in book.cases
+        if case.iri not in taken and likeness.get(case.iri, 0.0) >= _ALIKE
+    ]
+    facets = facets_of(query, facts)
+    step: dict[str, Any] = {
+        "step": "cases",
+        "in the base": len(book.cases),
+        "under the classes": len(filed),
+        "by their words": len(alike),
+        "facets": {
+            name: value if isinstance(value, str) else sorted(value)
+            for name, value in facets.items()
+        },
+    }
+    relaxed = list[str]()
+    filed += alike
+    found = filed
+    for dropped in (None, *RELAXED):
+        if dropped:
+            facets.pop(dropped, None)
+            relaxed.append(dropped)
+        found = [case for case in filed if _matches(case, facets)]
+        if found or not filed:
+            break
+    asked = near(facts, entities)
+
+    def worth(case: Case) -> float:
+        shared = len(asked & set(case.concepts(SYMPTOM))) / max(1, len(entities))
+        return likeness.get(case.iri, 0.0) + _SHARED * shared + _FILED * (case.iri in taken)
+
+    ranked = sorted(found, key=lambda c: (-worth(c), c.iri))
+    cases = tuple(ranked[: runtime.settings.terms.cases])
+    step |= {"relaxed": relaxed if filed else [], "cases": [case.iri for case in cases]}
+    return cases, step, _remarks(query, runtime, cases, relaxed if filed else [])
+
+
+def facets_of(query: Query, facts: Facts) -> dict[str, str | frozenset[str]]:
+    """Return age group, sex and history of the person, as far as they are known."""
+    person, found = query.parsed.profile, dict[str, str | frozenset[str]]()
+    if group := age_group(query.text, "" if person.age is None else str(int(person.age))):
+        found["age"] = group
+    if sex := person.sex or patient_sex(query.text):
+        found["sex"] = sex
+    history = frozenset(
+        state
+        for state in query.parsed.person.states
+        if facts.is_a(state, SHIYI.Disease) and state not in query.seeds
+    )
+    if history:
+        found["history"] = history
+    return found
+
+
+def _matches(case: Case, facets: Mapping[str, str | frozenset[str]]) -> bool:
+    history = facets.get("history")
+    return (
+        facets.get("age") in {None, case.age_group}
+        and facets.get("sex") in {None, case.sex}
+        and (not isinstance(history, frozenset) or bool(history & case.history))
+    )
+
+
+def _remarks(
+    query: Query, runtime: Runtime, cases: Sequence[Case], relaxed: Sequence[str]
+) -> tuple[str, ...]:
+    if not cases:
+        return ()
+    language = query.parsed.language
+    met = dict.fromkeys(p for case in cases for p in case.concepts(PATTERN))
+    names = [runtime.facts.label(p, language) for p in met][:4]
+    comma = verbalize(language, "v_comma")
+    judged = comma.join(names) or verbalize(language, "t_not_stated")
+    remark = verbalize(language, "t_cases", n=str(len(cases)), names=judged)
+    given = facets_of(query, runtime.facts)
+    if loose := [verbalize(language, f"facet_{r}") for r in relaxed if r in given]:
+        remark += verbalize(language, "t_not_matched", facets=comma.join(loose))
+    return (remark,)
+
+
+def _patterns(
+    runtime: Runtime, leaves: Iterable[str], cases: Iterable[Case]
+) -> Mapping[str, float]:
+    """Return the patterns of the diseases in the classes and of the cases, with their weights."""
+    facts, found = runtime.facts, dict[str, float]()
+    for leaf in leaves:
+        for disease in facts.below(leaf):
+            for fact in facts.of(disease, SHIYI.hasSyndrome):
+                found[fact.object] = max(found.get(fact.object, 0.0), 1.0)
+    for case in cases:
+        for pattern in case.concepts(PATTERN):
+            found[pattern] = _OF_CASES
+    return found
+
+
+@dataclass(slots=True)
+class _Taken:
+    """Claims with the best worth they were met with."""
+
+    scores: dict[str, float] = field(default_factory=dict)
+    known: dict[str, Fact] = field(default_factory=dict)
+
+    def take(self, fact: Fact, worth: float) -> float:
+        """Keep a claim; return its worth times its confidence."""
+        gained = worth * fact.confidence
+        self.known[fact.claim] = fact
+        self.scores[fact.claim] = max(self.scores.get(fact.claim, 0.0), gained)
+        return gained
+
+
+def _claims(query: Query, runtime: Runtime, patterns: Mapping[str, float]) -> tuple[Found, ...]:
+    """Follow claims from the seeds to patterns, then to treatment and what realises it."""
+    facts, taken, front = runtime.facts, _Taken(), dict[str, float]()
+    for seed in near(facts, query.seeds or query.concepts):
+        for fact in at(facts, seed):
+            if fact.predicate.value not in _LEADING | _FOLLOWED:
+                continue
+            other = fact.other(seed)
+            if not facts.is_a(other, SHIYI.Syndrome, SHIYI.Constitution):
+                taken.take(fact, 1.0)
+                continue
+            worth = taken.take(fact, patterns.get(other, _BESIDE))
+            front[other] = max(front.get(other, 0.0), worth)
+    for _ in range(2):  # from a pattern to its treatment, from there to what realises it
+        front = _followed(facts, taken, front)
+    return best_first(taken.scores, taken.known)
+
+
+def _followed(facts: Facts, taken: _Taken, front: Mapping[str, float]) -> dict[str, float]:
+    following: dict[str, float] = {}
+    for node, worth in front.items():
+        for fact in at(facts, node):
+            if fact.predicate.value in _FOLLOWED and not fact.language:
+                gained = taken.take(fact, worth)
+                if fact.predicate == SHIYI.hasTreatmentPrinciple:
+                    following[fact.other(node)] = gained
+    return following

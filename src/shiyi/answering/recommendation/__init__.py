@@ -1,0 +1,1 @@
+"""What to suggest and what not."""

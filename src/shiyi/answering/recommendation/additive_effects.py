@@ -1,0 +1,206 @@
+"""Effects recorded singly that add up."""
+
+import heapq
+import itertools
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from shiyi.answering.knowledge.facts import Fact
+from shiyi.answering.safety import Safety
+from shiyi.answering.understanding.person import Person
+from shiyi.answering.understanding.question import ParsedQuestion
+from shiyi.answering.wording.draft import AnswerContext, Contribution, Piece
+from shiyi.answering.wording.verbalization import Verbalizer, capital, join_names
+from shiyi.model.answer import SafetyWarning
+from shiyi.model.iris import resource
+from shiyi.ontology.lexicon import Cues
+from shiyi.ontology.terms import SHIYI
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """An effect that adds up: its sentence and cue, and the reactions and class that record it."""
+
+    phrase: str
+    reactions: tuple[str, ...]
+    kind: str = ""
+    of_meals: bool = False  # informed of two foods as well, where a source rates one of them major
+
+    def is_reaction(self, fact: Fact) -> bool:
+        """Return whether a claim records the effect as an unwanted reaction, or by the class."""
+        names = (*self.reactions, self.kind)
+        return fact.object in {resource(each).value for each in names if each}
+
+
+def _effect(phrase: str, reactions: str, kind: str = "", *, of_meals: bool = False) -> Effect:
+    return Effect(phrase, tuple(reactions.split()), kind, of_meals)
+
+
+EFFECTS: Final = (
+    _effect("e_sedation", "symptom-drowsiness symptom-sedation-reaction", "class-sedative",
+            of_meals=True),
+    _effect("e_bleeding", "symptom-bleeding", "class-antiplatelet-like"),
+    _effect("e_sugar", "symptom-low-blood-sugar", "class-glucose"),
+    _effect("e_pressure", "symptom-low-blood-pressure-reaction"),
+    _effect("e_potassium", "symptom-low-potassium", of_meals=True),
+    _effect("e_serotonin", "symptom-serotonin-syndrome"),
+    _effect("e_stimulation", "symptom-raised-blood-pressure", "class-stimulant"),
+)  # fmt: skip
+_CUES: Final = Cues("additive-effects")
+_MOST: Final = 16  # things of one question
+_MOST_NOTED: Final = 256  # interactions of one thing whose notes are read, each from the store
+_MINOR, _UNSURE, _SURE, _MAJOR = range(-1, 3)  # how far a record counts; two have to be sure
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A thing with the claim that records an effect of it, and all that its name may mean."""
+
+    thing: str
+    fact: Fact
+    end: tuple[str, ...]
+    weight: int
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """Things that each have one effect on record, or several."""
+
+    effects: tuple[Effect, ...]
+    records: tuple[Record, ...]
+
+    def joins(self, things: Iterable[str], other: str) -> bool:
+        """Return whether some names of a thing, and another thing, are among them."""
+        some = [r for r in self.records if set(r.end).intersection(things)]
+        return bool(some) and any(other in r.end for r in self.records if r not in some)
+
+
+def taken(parsed: ParsedQuestion) -> tuple[tuple[str, ...], ...]:
+    """List what is taken together: the things named, and medicines and supplements taken."""
+    drugs = [d for d in parsed.person.drugs if d not in parsed.materials]
+    return (*parsed.groups[:_MOST], *((d,) for d in drugs))
+
+
+def together(
+    safety: Safety, ends: Iterable[tuple[str, ...]], *, every: bool = False
+) -> tuple[Together, ...]:
+    """Find what adds up among ``ends``, each the things that one name may mean.
+
+    Foods among themselves are a meal and medicines among themselves are the doctor's; a pair of
+    which something is recorded, or of which a source found nothing, is left to that record. With
+    ``every``, pairs of medicines and pairs on record add up as well.
+    """
+    found, ends = dict[tuple[tuple[str, ...], ...], list[Together]](), tuple(ends)
+    for effect in EFFECTS:
+        known = [record for end in ends if (record := _record(safety, effect, end))]
+        pairs = [
+            pair
+            for pair in itertools.combinations(known, 2)
+            if sum(each.weight for each in pair) >= _SURE
+            and (not _is_meal(safety, effect, *pair) if every else _unsaid(safety, effect, *pair))
+        ]
+        records = tuple(dict.fromkeys(itertools.chain(*pairs)))
+        if records:
+            key = tuple(each.end for each in records)
+            found.setdefault(key, []).append(Together((effect,), records))
+    return tuple(
+        Together(
+            tuple(e for each in same for e in each.effects),
+            tuple(r for each in same for r in each.records),
+        )
+        for same in found.values()
+    )
+
+
+def _record(safety: Safety, effect: Effect, end: tuple[str, ...]) -> Record | None:
+    """Return the first of the things that one name may mean that has the effect, or of its kin."""
+    kin = (k for each in end for k in safety.facts.kin(each))
+    for thing in (*end, *kin):
+        if fact := effect_of(safety, effect, thing):
+            return Record(thing, fact, end, _weight(safety, fact))
+    return None
+
+
+def effect_of(safety: Safety, effect: Effect, thing: str) -> Fact | None:
+    """Return the surest claim that records an effect of a thing, of its kind or its ingredients."""
+    facts, made_of = safety.facts, [f.object for f in safety.facts.of(thing, SHIYI.hasIngredient)]
+    near = [n for each in (thing, *made_of) for n in facts.above(each)]
+    for each in near:
+        recorded = facts.of(each, SHIYI.hasAdverseReaction, SHIYI.hasTherapeuticClass)
+        if own := next((f for f in recorded if effect.is_reaction(f)), None):
+            return own
+    met = (f for each in near for f in facts.of(each, SHIYI.interactsWith))
+    surest = heapq.nsmallest(_MOST_NOTED, met, key=lambda f: (-f.confidence, f.claim))
+    noted = [f for f in surest if _CUES[effect.phrase].search(_note(safety, f))]
+    return min(noted, key=lambda f: (-_weight(safety, f), -f.confidence, f.claim), default=None)
+
+
+def _note(safety: Safety, fact: Fact) -> str:
+    return safety.evidences.qualifier(fact.claim, "note_zh")
+
+
+def _weight(safety: Safety, fact: Fact) -> int:
+    """Return how far a record counts: what is rated minor only beside what is rated major."""
+    if fact.predicate != SHIYI.interactsWith:
+        return _SURE
+    rated = {"minor": _MINOR, "major": _MAJOR}.get(safety.evidences.rating(fact.claim))
+    return rated or (_UNSURE if _CUES["open"].search(_note(safety, fact)) else _SURE)
+
+
+def _is_meal(safety: Safety, effect: Effect, one: Record, other: Record) -> bool:
+    """Return whether two things are foods of which none is rated major, or one thing twice."""
+    rated = effect.of_meals and _MAJOR in (one.weight, other.weight)
+    meal = all(_is_eaten(safety, each) for each in (one, other)) and not rated
+    return meal or bool(set(one.end).intersection(other.end))
+
+
+def _unsaid(safety: Safety, effect: Effect, one: Record, other: Record) -> bool:
+    """Return whether two things are neither meal nor prescription and nothing joins them."""
+    facts, both = safety.facts, (one, other)
+    if _is_meal(safety, effect, one, other):
+        return False
+    if all(facts.is_a(each.thing, SHIYI.Drug) for each in both):
+        return False
+    first, then = (other, one) if facts.is_a(one.thing, SHIYI.Drug) else both
+    beside = Person(drugs=then.end)
+    findings = [f for thing in (first.thing, *first.end) for f in safety.check(thing, beside)]
+    denied = [f for thing in first.end for t in then.end for f in safety.denials(thing, t)]
+    return not (denied or any(f.against in (then.thing, *then.end) for f in findings))
+
+
+def _is_eaten(safety: Safety, record: Record) -> bool:
+    """Return whether a thing is a food or a dish, or stands for one that was named."""
+    named = record.end[:1] if record.thing not in record.end else (record.thing,)
+    return safety.facts.is_a(named[0], SHIYI.Food, SHIYI.Dish)
+
+
+def sentence_of(verbalizer: Verbalizer, found: Together) -> list[Piece]:
+    """Write what the same things have in common, each name with the claims it rests on."""
+    effects = join_names(
+        verbalizer.language, [verbalizer.verbalize(e.phrase) for e in found.effects]
+    )
+    because: dict[tuple[str, ...], list[Record]] = {}
+    for record in found.records:
+        because.setdefault(record.end, []).append(record)
+    pieces: list[Piece] = []
+    for n, records in enumerate(because.values()):
+        mark = "v_and" if n + 1 == len(because) else "v_comma"
+        between = verbalizer.verbalize(mark) if n else ""
+        name = verbalizer.name(records[0].thing)
+        name = name if n else capital(name, verbalizer.language)
+        pieces.append((between + name, tuple(r.fact for r in records)))
+    return [*pieces, (verbalizer.verbalize("v_adds", effect=effects), ())]
+
+
+def write_additive_effects(
+    context: AnswerContext, found: Iterable[Together], part: Contribution
+) -> None:
+    """Write one sentence and one warning for what the same things have in common."""
+    for each in found:
+        part.opening.item(*sentence_of(context.verbalizer, each))
+        text = part.opening.lines[-1].text
+        facts = [record.fact for record in each.records]
+        part.warnings.append(SafetyWarning("caution", text, tuple(f.claim for f in facts)))
+        part.note(*facts)
+        part.told.add(text)

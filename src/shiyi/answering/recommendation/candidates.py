@@ -1,0 +1,391 @@
+"""Foods that may be suggested, fitted to season and pattern."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Final
+
+from shiyi.answering.knowledge.facts import Fact, Facts
+from shiyi.answering.recommendation.additive_effects import taken, together
+from shiyi.answering.retrieval.paths import Retrieved
+from shiyi.answering.retrieval.planning import diverse
+from shiyi.answering.safety import Finding, Safety
+from shiyi.answering.understanding.differentiation import Differential, effect_of
+from shiyi.answering.understanding.intents import Intent
+from shiyi.answering.understanding.question import ParsedQuestion
+from shiyi.model.iris import resource
+from shiyi.model.path import Path
+from shiyi.ontology.terms import SHIYI
+
+DRINKS: Final = tuple(
+    resource(f"method-{name}").value for name in ("infusion", "decoction-tea", "juice")
+)
+_BESIDE: Final = (
+    0.5  # Shiyi's: what a way from a broader symptom, or by what an effect is for, weighs
+)
+_MOST_NEAR, _MOST_JUDGED, _ENOUGH = 400, 150, 12  # Shiyi's: more are never shown
+_STRONG: Final = frozenset(
+    resource(f"nature-{name}").value for name in ("cold", "very-cold", "hot", "very-hot")
+)
+_OPPOSITE: Final = {"cold": "cooling", "hot": "warming"}
+_MENDS: Final = {"cold": "warming", "hot": "cooling"}
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A food or dish, why it was found, and what speaks against it.
+
+    ``branch`` is empty where it may be suggested as things stand, ``cold`` or ``hot`` where only
+    if the trouble proves to be of cold or heat.
+    """
+
+    iri: str
+    paths: tuple[Path, ...]
+    fits: tuple[Fact, ...] = ()  # season and form asked for
+    effect: str = ""
+    effect_facts: tuple[Fact, ...] = ()
+    vetoes: tuple[Finding, ...] = ()
+    held: tuple[Finding, ...] = ()
+    branch: str = ""
+    beside: frozenset[str] = frozenset()  # broader symptoms, not named in the question
+
+    @property
+    def support(self) -> float:
+        """Add up the scores of the best paths, one from each concept through each middle.
+
+        A way from a broader symptom, or by what an effect is for, counts half.
+        """
+        best: dict[tuple[str, str], float] = {}
+        for path in self.paths:
+            key = (path.hops[0].start, path.hops[-1].start)
+            best[key] = max(best.get(key, 0.0), self._worth(path))
+        return round(sum(best.values()), 9)
+
+    def ranked_paths(self) -> tuple[Path, ...]:
+        """Return the paths by what they count here, best first."""
+        return tuple(sorted(self.paths, key=lambda path: (-self._worth(path), *_plainest(path))))
+
+    def along(self, path: Path) -> "Candidate":
+        """Return the candidate with the paths alone that go on as ``path`` from any concept."""
+        same = (each for each in self.paths if each.entities[1:] == path.entities[1:])
+        return replace(self, paths=tuple(same))
+
+    def _worth(self, path: Path) -> float:
+        half = path.hops[0].start in self.beside or _by_effect(path)
+        return path.score * (_BESIDE if half else 1.0)
+
+    def reason(self) -> tuple[Path, ...]:
+        """Return the ways that explain it best, one from each concept of the question.
+
+        All run through the same pattern (or through none): the one that most of what was asked
+        leads to, then the shortest, then the surest. What an effect is for comes last.
+        """
+        ways: dict[tuple[str, ...], dict[str, Path]] = {}
+        for path in sorted(self.paths, key=_plainest):
+            ways.setdefault(path.entities[1:-1], {}).setdefault(path.entities[0], path)
+        if not ways:
+            return ()
+        best = min(ways.items(), key=lambda way: (self._rank(way[1]), way[0]))[1]
+        asked = {start: path for start, path in best.items() if start not in self.beside}
+        return tuple((asked or best).values())
+
+    def _rank(self, way: Mapping[str, Path]) -> tuple[bool, int, int, bool, float]:
+        asked = sum(start not in self.beside for start in way)
+        hops = min(len(path.hops) for path in way.values())
+        related = any(p.hops[0].predicate == SHIYI.relatedConstitution.value for p in way.values())
+        surest = max(path.product for path in way.values())
+        return all(map(_by_effect, way.values())), -asked, hops, not related, -surest
+
+
+def _by_effect(path: Path) -> bool:
+    """Return whether a way rests on an effect named for its aim: one against cough is for cough."""
+    return path.hops[0].predicate == SHIYI.directedAt.value
+
+
+def _plainest(path: Path) -> tuple[object, ...]:
+    """Order ways of one kind: a relation to a constitution first, then the surest."""
+    return path.hops[0].predicate != SHIYI.relatedConstitution.value, -path.product, path.entities
+
+
+def mild(candidate: Candidate) -> bool:
+    """Return whether nothing about it is plainly cold or hot."""
+    return not {f.object for f in candidate.effect_facts} & _STRONG
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The candidates, sorted: open ones, ones that wait for cold or heat, and vetoed ones."""
+
+    open: tuple[Candidate, ...] = ()
+    waiting: tuple[Candidate, ...] = ()
+    vetoed: tuple[Candidate, ...] = ()
+    paths: tuple[Path, ...] = ()  # of the open ones: ranked, no more than k of them
+    group_missed: bool = False  # nothing is of the group of foods that was asked for
+    loosened: bool = False  # nothing fits the condition and the season: only the season was stored
+    form_missed: tuple[str, ...] = ()  # the form asked for, where nothing of it may be suggested
+
+
+def choose(
+    parsed: ParsedQuestion,
+    retrieved: Retrieved,
+    differential: Differential,
+    facts: Facts,
+    safety: Safety,
+    k: int,
+) -> Choice:
+    """Sort what the paths reached by what speaks against it; the best ``k`` paths stay open."""
+    reached: dict[str, list[Path]] = {}
+    for path in _supported(parsed, retrieved.paths, safety):
+        reached.setdefault(path.hops[-1].end, []).append(path)
+    of_group = _of_asked_group(reached, parsed, facts, safety)
+    ends = of_group or reached
+    pool, extra = _pool(ends, parsed, facts)
+    fitting = [*(c for c in pool if c.fits), *extra]
+    place = partial(_place, _wanted(differential))
+
+    def judged_of(those: list[Candidate]) -> list[Candidate]:
+        return _judged(sorted(those, key=place), parsed, differential, facts, safety)
+
+    judged = judged_of(fitting or pool)
+    if parsed.ailments:  # what only fits the season is no answer to a complaint
+        judged = [c for c in judged if c.paths or not _is_open(c)]
+    if not any(_is_open(c) for c in judged):  # better out of season than nothing
+        further = (filter(_is_open, judged_of(c)) for c in _loosened(pool, parsed, facts))
+        judged += next((some for each in further if (some := list(each))), [])
+    ranked = sorted(judged, key=place)
+    opened, paths = _leading([c for c in ranked if _is_open(c)], k)
+    return Choice(
+        tuple(opened),
+        tuple(c for c in ranked if not c.vetoes and (c.branch or c.held)),
+        tuple(c for c in ranked if c.vetoes),
+        tuple(paths),
+        bool(asked_groups(parsed, facts)) and not of_group,
+        loosened=bool(parsed.seasons) and not any(c.fits for c in pool),
+        form_missed=() if parsed.seasons or any(c.fits for c in opened) else _methods(parsed),
+    )
+
+
+def _leading(opened: Iterable[Candidate], k: int) -> tuple[list[Candidate], list[Path]]:
+    """Keep the best path to each candidate, ``k`` diverse ones in all, and what they lead to.
+
+    No more than four run through one middle while others are left (:func:`diverse`). What fits a
+    season without a path stays.
+    """
+    listed = list(opened)
+    first = {c.iri: c.ranked_paths()[0] for c in listed if c.paths}
+    paths = diverse(first.values(), k, per_end=1)
+    reached = {path.hops[-1].end: path for path in paths}
+    kept = [
+        c.along(reached[c.iri]) if c.paths else c for c in listed if c.iri in reached or not c.paths
+    ]
+    return kept, paths
+
+
+def _of_asked_group(
+    ends: Mapping[str, list[Path]], parsed: ParsedQuestion, facts: Facts, safety: Safety
+) -> dict[str, list[Path]]:
+    """Keep what is of the group of foods asked for; nothing where none of that may be suggested."""
+    kin = {low for group in asked_groups(parsed, facts) for low in facts.below(group)}
+    members = {iri: paths for iri, paths in ends.items() if kin and _is_of(iri, kin, facts)}
+    return members if any(not safety.check(iri, parsed.person) for iri in members) else {}
+
+
+def _pool(
+    ends: Mapping[str, list[Path]], parsed: ParsedQuestion, facts: Facts
+) -> tuple[list[Candidate], list[Candidate]]:
+    """Return the likeliest candidates on the paths, and those that only fit season and form."""
+    if not (parsed.seasons or _methods(parsed)):
+        return [_candidate(iri, ends[iri], parsed, facts) for iri in _likeliest(ends)], []
+    others = (iri for iri in _fitting_only(parsed, facts) if iri not in ends)
+    return (
+        [_candidate(iri, ends[iri], parsed, facts) for iri in _near(ends, parsed, facts)],
+        [_candidate(iri, [], parsed, facts) for iri in others],
+    )
+
+
+def _wanted(differential: Differential) -> str:
+    """Name the effect that goes first, where the words tell of cold or heat."""
+    return _MENDS.get(differential.leaning, "") if differential.words else ""
+
+
+def _place(wanted: str, each: Candidate) -> tuple[object, ...]:
+    """Order candidates: what fits, what has the effect wanted, what is worth most."""
+    return not each.fits, bool(wanted) and each.effect != wanted, *_worth(each)
+
+
+def _loosened(
+    pool: Iterable[Candidate], parsed: ParsedQuestion, facts: Facts
+) -> Iterator[list[Candidate]]:
+    """Yield what may stand in where nothing that fits is left: of the form first, then of another.
+
+    Where a season was asked for too, the form is stored.
+    """
+    methods, rest = set(_methods(parsed)), [c for c in pool if not c.fits]
+    yield [c for c in rest if not methods or _made(c.iri, facts) & methods]
+    if not parsed.seasons:
+        yield rest
+
+
+def asked_groups(parsed: ParsedQuestion, facts: Facts) -> tuple[str, ...]:
+    """List the groups of foods that are asked for (fruit, vegetables), not those left out."""
+    out = {*parsed.person.left_out, *parsed.person.allergies}
+    return tuple(o for o in parsed.others if facts.is_a(o, SHIYI.FoodGroup) and o not in out)
+
+
+def _is_of(iri: str, groups: Collection[str], facts: Facts) -> bool:
+    return any(
+        f.object in groups for near in facts.above(iri) for f in facts.of(near, SHIYI.hasFoodGroup)
+    )
+
+
+def _near(ends: Mapping[str, list[Path]], parsed: ParsedQuestion, facts: Facts) -> list[str]:
+    """Select the likeliest of those that fit season and form, and of the others."""
+    fitting = {iri for iri in ends if _fits(iri, parsed, facts)}
+    parts = ({i: ends[i] for i in ends if (i in fitting) == fits} for fits in (True, False))
+    return [iri for part in parts for iri in _likeliest(part)]
+
+
+def _fits(iri: str, parsed: ParsedQuestion, facts: Facts) -> tuple[Fact, ...]:
+    """List the claims that fit a thing to season and form; none where one of them is missing."""
+    seasons, methods = set(parsed.seasons), set(_methods(parsed))
+    in_season = [f for f in facts.of(iri, SHIYI.suitableSeason) if f.object in seasons]
+    made_so = [f for f in facts.of(iri, SHIYI.preparedBy) if f.object in methods]
+    whole = (bool(in_season) or not seasons) and (bool(made_so) or not methods)
+    return (*in_season, *made_so) if whole else ()
+
+
+def _likeliest(ends: Mapping[str, list[Path]]) -> list[str]:
+    """Accept what the surest single ways lead to; from a hub there are thousands of others."""
+    if len(ends) <= _MOST_NEAR:
+        return list(ends)
+    surest = {iri: max(path.score for path in paths) for iri, paths in ends.items()}
+    return sorted(ends, key=lambda iri: (-surest[iri], iri))[:_MOST_NEAR]
+
+
+def _judged(
+    ordered: list[Candidate],
+    parsed: ParsedQuestion,
+    differential: Differential,
+    facts: Facts,
+    safety: Safety,
+) -> list[Candidate]:
+    """Check the likeliest; further ones only while too few of them may be suggested."""
+    judged: list[Candidate] = []
+    free, beside = 0, taken(parsed)
+    for candidate in ordered:
+        if len(judged) >= _MOST_JUDGED and free >= _ENOUGH:
+            break
+        if beside and _adds_up(candidate.iri, beside, safety):
+            continue
+        judged.append(_judge(candidate, parsed, differential, facts, safety))
+        free += _is_open(judged[-1])
+    return judged
+
+
+def _adds_up(iri: str, beside: Iterable[tuple[str, ...]], safety: Safety) -> bool:
+    """Return whether a thing adds to an effect of what is taken beside it."""
+    adding = together(safety, [(iri,), *beside])
+    return any(iri in record.end for each in adding for record in each.records)
+
+
+def _supported(parsed: ParsedQuestion, paths: Iterable[Path], safety: Safety) -> list[Path]:
+    """Drop effects rated insufficient or absent; supplements need a rated effect if any has."""
+    effect = SHIYI.isEffectiveFor.value  # the only property whose evidence is so rated
+    supported = [
+        p
+        for p in paths
+        if p.hops[-1].predicate != effect or safety.evidences.supports(p.hops[-1].claim)
+    ]
+    if not parsed.wants(Intent.SUPPLEMENT):
+        return supported
+    rated = [p for p in supported if p.hops[-1].predicate == effect]
+    return rated or supported
+
+
+def _made(iri: str, facts: Facts) -> set[str]:
+    return {f.object for f in facts.of(iri, SHIYI.preparedBy)}
+
+
+def _is_open(candidate: Candidate) -> bool:
+    return not (candidate.vetoes or candidate.branch or candidate.held)
+
+
+def _worth(candidate: Candidate) -> tuple[object, ...]:
+    best = max((path.score for path in candidate.paths), default=0.0)
+    return -candidate.support, -best, candidate.iri
+
+
+def _methods(parsed: ParsedQuestion) -> tuple[str, ...]:
+    return parsed.methods or (DRINKS if parsed.wants(Intent.DRINK) else ())
+
+
+def _candidate(iri: str, paths: list[Path], parsed: ParsedQuestion, facts: Facts) -> Candidate:
+    fits = _fits(iri, parsed, facts)
+    effect, because = effect_of(facts, iri)
+    named = {*parsed.ailments, *parsed.person.states, *parsed.populations}
+    beside = frozenset(path.hops[0].start for path in paths) - named
+    return Candidate(iri, tuple(paths), fits, effect, because, beside=beside)
+
+
+def seasonal(parsed: ParsedQuestion, facts: Facts) -> frozenset[str]:
+    """List the things that fit the season and the form asked for; none where neither was."""
+    seasons, methods = parsed.seasons, _methods(parsed)
+    fitting = {f.subject for s in seasons for f in facts.into(s, SHIYI.suitableSeason)}
+    made = {f.subject for m in methods for f in facts.into(m, SHIYI.preparedBy)}
+    return frozenset(fitting & made if seasons and methods else fitting | made)
+
+
+def _fitting_only(parsed: ParsedQuestion, facts: Facts) -> Iterable[str]:
+    """List dishes of the season (and form) asked for, whatever they are good for."""
+    methods = set(_methods(parsed))
+    for season in parsed.seasons:
+        for fact in facts.into(season, SHIYI.suitableSeason):
+            made = not methods or _made(fact.subject, facts) & methods
+            if facts.is_a(fact.subject, SHIYI.Dish) and made:
+                yield fact.subject
+
+
+def _judge(
+    candidate: Candidate,
+    parsed: ParsedQuestion,
+    differential: Differential,
+    facts: Facts,
+    safety: Safety,
+) -> Candidate:
+    vetoes = (*safety.check(candidate.iri, parsed.person), *safety.poisons(candidate.iri))
+    waiting, branch = _held(candidate, differential, safety)
+    return Candidate(
+        candidate.iri,
+        candidate.paths,
+        candidate.fits,
+        candidate.effect,
+        candidate.effect_facts,
+        vetoes,
+        waiting,
+        branch,
+        candidate.beside,
+    )
+
+
+def _held(
+    candidate: Candidate, differential: Differential, safety: Safety
+) -> tuple[tuple[Finding, ...], str]:
+    """Find what speaks against a candidate in a pattern that is only possible so far."""
+    if differential.leaning:
+        wrong = _OPPOSITE[differential.leaning]
+        same = [p.iri for p in differential.of_nature(differential.leaning)]
+        found = safety.against_states(candidate.iri, same)
+        return (found, "") if found or candidate.effect != wrong else ((), _other(differential))
+    found = safety.against_states(candidate.iri, [p.iri for p in differential.patterns])
+    if not differential.undecided:
+        return found, ""
+    if candidate.effect == "cooling":
+        return found, "hot"
+    if candidate.effect == "warming":
+        return found, "cold"
+    natures = {p.nature for p in differential.patterns for f in found if f.against == p.iri}
+    return found, "hot" if natures == {"cold"} else "cold" if natures == {"hot"} else ""
+
+
+def _other(differential: Differential) -> str:
+    return "hot" if differential.leaning == "cold" else "cold"

@@ -1,0 +1,1 @@
+"""Finding claims, paths and passages."""

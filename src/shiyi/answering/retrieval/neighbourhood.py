@@ -1,0 +1,54 @@
+"""One-hop neighbourhoods."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from shiyi.linking.linker import Linker
+from shiyi.model.mention import Mention
+
+RATING: Final = {  # of interactions and of effectiveness; the paper keeps ratings, ranks by none
+    "major": 1.0, "moderate": 0.85, "minor": 0.6, "effective": 1.0, "likely": 0.9,
+    "possible": 0.7, "insufficient": 0.4, "ineffective": 0.0,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One claim seen from one of its ends."""
+
+    other: str
+    predicate: str
+    claim: str
+    confidence: float
+    forward: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbourhood:
+    """Claims by concept, with the ratings their evidence gives."""
+
+    links: Mapping[str, tuple[Link, ...]]
+    ratings: Mapping[str, str]
+    linker: Linker
+    min_cosine: float = 0.75  # iDISK2.0-RAG
+    per_node: int = 50  # Shiyi's: the paper states no limit
+
+    def seeds(self, text: str, kinds: Collection[str] = ()) -> tuple[Mention, ...]:
+        """Return the mentions linked at or above the gate; of ``kinds`` where there are any."""
+        found = tuple(
+            each
+            for each in self.linker.link(text)
+            if each.iri and not each.negated and each.score >= self.min_cosine
+        )
+        typed = tuple(each for each in found if each.kind in kinds)
+        return typed or found
+
+    def around(self, iri: str) -> tuple[tuple[Link, float], ...]:
+        """Return the claims at a concept with confidence times rating, best first."""
+        weighed = [
+            (each, each.confidence * RATING.get(self.ratings.get(each.claim, ""), 0.9))
+            for each in self.links.get(iri, ())
+        ]
+        weighed.sort(key=lambda pair: (-pair[1], pair[0].claim))
+        return tuple(weighed[: self.per_node])

@@ -1,0 +1,467 @@
+"""Paths followed from seeds, by the store or by the adjacency."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from itertools import pairwise
+from typing import Any, Final, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shiyi.answering.knowledge.facts import Fact, Facts
+from shiyi.answering.retrieval.passages import Unit
+from shiyi.answering.retrieval.planning import (
+    PER_HOP,
+    SCORERS,
+    Planner,
+    diverse,
+    scored,
+    whole_scores,
+)
+from shiyi.columnar.strings import Strings
+from shiyi.errors import FormatError
+from shiyi.model.path import Path, RelationPath, Step
+from shiyi.model.rdf import NamedNode, local_name
+from shiyi.reasoning.adjacency import Ints, Projection
+from shiyi.reasoning.path_search import (
+    Bools,
+    Floats,
+    Places,
+    Ways,
+    best_through,
+    importance_for,
+    importance_of,
+    leading,
+    ways_along,
+)
+from shiyi.settings import PageRankSettings, PathSettings
+from shiyi.sparql.queries.paths import find_paths, path_query
+from shiyi.sparql.store.port import QuadStore
+
+_UNMET = -1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NodeClasses:
+    """The class of each node as a place in ``names``, which end with one for no class.
+
+    >>> some = NodeClasses.of(Strings.of(["goji", "maté"]), {"goji": "Food"}, ["Drug", "Food"])
+    >>> [some.names[each] for each in some.at(np.array([1, 0, 0], np.int32))]
+    ['', 'Food', 'Food']
+    """
+
+    names: tuple[str, ...]
+    _nodes: Strings
+    _classes: Mapping[str, str]
+    _place: Mapping[str, int]
+    _known: NDArray[np.int16]
+
+    @classmethod
+    def of(cls, nodes: Strings, classes: Mapping[str, str], names: Iterable[str]) -> Self:
+        """Look ``nodes`` up in ``classes``; a class that is not among ``names`` is none."""
+        place = {name: at for at, name in enumerate((*sorted(names), ""))}
+        known = np.full(len(nodes), _UNMET, np.int16)
+        return cls(tuple(place), nodes, classes, place, known)
+
+    def at(self, nodes: Ints) -> NDArray[np.int16]:
+        """Return the classes of some nodes."""
+        found = self._known[nodes]
+        unmet = np.unique(nodes[found == _UNMET])
+        if len(unmet):
+            none = self._place[""]
+            for node in unmet.tolist():
+                name = self._classes.get(self._nodes[node], "")
+                self._known[node] = self._place.get(name, none)
+            found = self._known[nodes]
+        return found
+
+    def after(self, nodes: Strings, classes: Mapping[str, str], changed: Collection[str]) -> Self:
+        """Return them after a change: ``nodes`` begin with the old; ``changed`` are read again."""
+        known = np.full(len(nodes), _UNMET, np.int16)
+        known[: len(self._known)] = self._known
+        again = [place for place in map(nodes.place, changed) if place is not None]
+        known[again] = _UNMET
+        return type(self)(self.names, nodes, classes, self._place, known)
+
+
+Errand = tuple[RelationPath, tuple[str, ...]]  # a relation path, and the seeds it starts from
+SPARQL, ADJACENCY = "sparql", "adjacency"
+ENGINES: Final = (SPARQL, ADJACENCY)
+_ALL: Final = 3_000  # Shiyi's: of so many paths every one is weighed, of more the best alone
+_ENDS, _WAYS = (
+    400,
+    4,
+)  # Shiyi's: ends that may be suggested, and ways excluded from one seed to one end
+_BEST, _THROUGH = (
+    500,
+    12,
+)  # Shiyi's: paths that may be shown, and how many of them through one middle
+
+
+class Walked(Protocol):
+    """Paths, and whether a limit cut them."""
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """Return the paths."""
+
+    @property
+    def reached_limit(self) -> bool:
+        """Return whether there may be more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """What paths are followed for: the classes they end in, the confidence of each hop, the score.
+
+    ``favoured`` are ends that fit what else was asked (a season, a drink).
+    """
+
+    wanted: tuple[NamedNode, ...]
+    least: float
+    scorer: str
+    limit: int
+    favoured: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """The paths of one errand, how many were found, and whether a limit cut them."""
+
+    paths: tuple[Path, ...]
+    found: int
+    reached_limit: bool = False
+    engine: str = ADJACENCY
+
+
+class PathFinder(Protocol):
+    """Follows relation paths from some seeds."""
+
+    def follow(self, path: RelationPath, seeds: tuple[str, ...], limit: int) -> Walked:
+        """Return at most ``limit`` paths along one relation path."""
+
+    def gather(self, errands: Sequence[Errand], sought: Sought) -> list[Gathered]:
+        """Return the paths of each errand that may matter for what is sought."""
+
+    def after(
+        self,
+        projection: Projection,
+        facts: Facts,
+        planner: Planner,
+        rank: Mapping[str, float],
+        concepts: Collection[str],
+    ) -> "PathFinder":
+        """Return one for a changed base; ``concepts`` are read again."""
+
+
+@dataclass(frozen=True, slots=True)
+class SparqlFinder:
+    """Asks the store with built queries: the definition.
+
+    Where more than ``bound`` hops would be read for a question, the adjacency is walked instead:
+    the same paths, sooner.
+    """
+
+    store: QuadStore
+    known: frozenset[str]
+    max_hops: int
+    adjacency: "ProjectionFinder"
+    bound: int
+
+    def follow(self, path: RelationPath, seeds: tuple[str, ...], limit: int) -> Walked:
+        """Return at most ``limit`` paths."""
+        if self._cost([(path, seeds)]) > self.bound:
+            return self.adjacency.follow(path, seeds, limit)
+        query = path_query(path, seeds, known=self.known, limit=limit, max_hops=self.max_hops)
+        return find_paths(self.store, query)
+
+    def gather(self, errands: Sequence[Errand], sought: Sought) -> list[Gathered]:
+        """Return every path that may matter, up to the limit of each errand."""
+        if self._cost(errands) > self.bound:
+            return self.adjacency.gather(errands, sought)
+        return [self._gathered(path, seeds, sought) for path, seeds in errands]
+
+    def after(
+        self,
+        projection: Projection,
+        facts: Facts,
+        planner: Planner,
+        rank: Mapping[str, float],
+        concepts: Collection[str],
+    ) -> "SparqlFinder":
+        """Return one for a changed base; ``concepts`` are read again."""
+        adjacency = self.adjacency.after(projection, facts, planner, rank, concepts)
+        return replace(self, adjacency=adjacency)
+
+    def _cost(self, errands: Sequence[Errand]) -> float:
+        projection = self.adjacency.projection
+        return sum(projection.expected_rows(path, seeds) for path, seeds in errands)
+
+    def _gathered(self, path: RelationPath, seeds: tuple[str, ...], sought: Sought) -> Gathered:
+        walk = self.follow(path, seeds, sought.limit)
+        facts, planner = self.adjacency.facts, self.adjacency.planner
+        fitting = tuple(
+            each
+            for each in walk.paths
+            if each.weakest >= sought.least
+            and facts.is_a(each.hops[-1].end, *sought.wanted)
+            and planner.sound(each, facts.classes)
+        )
+        return Gathered(fitting, len(fitting), walk.reached_limit, SPARQL)
+
+
+@dataclass(frozen=True)
+class ProjectionFinder:
+    """Walks the adjacency: fast from hubs, the same answer as SPARQL.
+
+    From a hub, where there are more than 3,000 paths, only those become values that can matter:
+    the best by score, and for the 400 surest ends the four surest ways from each seed.
+    """
+
+    projection: Projection
+    facts: Facts
+    planner: Planner
+    rank: Mapping[str, float]
+
+    def after(
+        self,
+        projection: Projection,
+        facts: Facts,
+        planner: Planner,
+        rank: Mapping[str, float],
+        concepts: Collection[str],
+    ) -> "ProjectionFinder":
+        """Return one that walks a changed adjacency; ``concepts`` are read again."""
+        made = ProjectionFinder(projection, facts, planner, rank)
+        classes = self._classes.after(projection.nodes, facts.classes, concepts)
+        made.__dict__["_classes"] = classes
+        if planner is self.planner:
+            made.__dict__["_leading_on"] = self._leading_on
+        return made
+
+    def follow(self, path: RelationPath, seeds: tuple[str, ...], limit: int) -> Walked:
+        """Return at most ``limit`` paths."""
+        return self.projection.walk(path, seeds, limit)
+
+    def gather(self, errands: Sequence[Errand], sought: Sought) -> list[Gathered]:
+        """Return all paths where they are few, else those that may be suggested or shown."""
+        found = [self._ways(path, seeds, sought) for path, seeds in errands]
+        if sum(map(len, found)) <= _ALL:
+            chosen: Iterable[Sequence[int] | Places] = [range(len(ways)) for ways in found]
+        else:
+            chosen = self._kept(found, sought)
+        return [
+            Gathered(tuple(ways.paths(rows)), len(ways), ways.cut)
+            for ways, rows in zip(found, chosen, strict=True)
+        ]
+
+    def _ways(self, path: RelationPath, seeds: tuple[str, ...], sought: Sought) -> Ways:
+        classes = self._classes
+        wanted = np.array([self._fits(name, sought.wanted) for name in classes.names], dtype=bool)
+
+        def admits(place: int, starts: Ints, ends: Ints) -> Bools:
+            there = classes.at(ends)
+            if place == len(path) - 1:
+                return np.asarray(wanted[there])
+            return np.asarray(self._leads(path[place], place == 0)[classes.at(starts), there])
+
+        return ways_along(self.projection, path, seeds, sought.least, admits)
+
+    def _fits(self, name: str, wanted: Collection[NamedNode]) -> bool:
+        above = self.facts.schema.superclasses(name) if name else frozenset()
+        return any(local_name(each.value) in above for each in wanted)
+
+    def _leads(self, step: Step, first: bool) -> Bools:
+        """Return between which classes advice may be looked for along a step."""
+        known = self._leading_on.get((step, first))
+        if known is None:
+            names = self._classes.names
+            leads = partial(self.planner.leads, first=first)
+            rows = [[leads(one, step, other) for other in names] for one in names]
+            known = self._leading_on[step, first] = np.array(rows, dtype=bool)
+        return known
+
+    @cached_property
+    def _leading_on(self) -> dict[tuple[Step, bool], Bools]:
+        return {}
+
+    @cached_property
+    def _importance(self) -> Floats:
+        return importance_of(self.projection, self.rank)
+
+    @cached_property
+    def _classes(self) -> NodeClasses:
+        names = self.facts.schema.parents
+        return NodeClasses.of(self.projection.nodes, self.facts.classes, names)
+
+    def _kept(self, found: Sequence[Ways], sought: Sought) -> Iterator[Places]:
+        """Choose among the paths of all errands together."""
+        first, middle, end, score, worth = (
+            np.concatenate(column)
+            for column in zip(*(self._columns(ways, sought) for ways in found), strict=True)
+        )
+        favoured = np.isin(end, self.projection.places(sought.favoured))
+        parts = [best_through(middle, score, _THROUGH, _BEST)]
+        for group in (favoured, ~favoured):
+            rows = np.flatnonzero(group)
+            rows = rows[np.argsort(-worth[rows], kind="stable")]
+            ends = end[leading(end, rows, 1)[:_ENDS]]
+            rows = rows[np.isin(end[rows], ends)]
+            between = first.astype(np.int64) * len(self.projection.nodes) + end
+            parts.append(leading(between, rows, _WAYS))
+        chosen = np.unique(np.concatenate(parts))
+        bounds = np.cumsum([0, *map(len, found)])
+        for low, high in pairwise(bounds.tolist()):
+            yield chosen[(chosen >= low) & (chosen < high)] - low
+
+    def _columns(self, ways: Ways, sought: Sought) -> tuple[Ints, Ints, Ints, Floats, Floats]:
+        confidences = ways.confidences()
+        ranks = tuple(self._importance[column] for column in ways.nodes[1:])
+        score = whole_scores(sought.scorer, confidences, ranks)
+        worth = np.prod(confidences, axis=0) * PER_HOP ** (len(confidences) - 1)
+        return ways.nodes[0], ways.nodes[-2], ways.nodes[-1], score, worth
+
+
+Plans = Mapping[str, tuple[RelationPath, ...]]  # by the class they start from
+_NONE: Final[Plans] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A claim that was retrieved, and the number that ranks it within its method."""
+
+    fact: Fact
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieved:
+    """Every path found, best first; the few that are shown; and how they were found.
+
+    ``claims`` and ``texts`` are best first too; ``steps`` say what the method did, in order;
+    ``notes`` name the limits that were reached.
+    """
+
+    paths: tuple[Path, ...] = ()
+    shown: tuple[Path, ...] = ()
+    relation_paths: tuple[RelationPath, ...] = ()
+    queries: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    claims: tuple[Found, ...] = ()
+    texts: tuple[Unit, ...] = ()
+    steps: tuple[Mapping[str, Any], ...] = ()
+    rounds: int = 0
+    beside: tuple[
+        Found, ...
+    ] = ()  # claims that hold words of the question no concept was found for
+    remarks: tuple[str, ...] = ()  # what the reader is informed of how it was found
+    k: int = 0  # paths that may be recommended from; 0: as the settings say
+    engine: str = ""  # what ran the relation paths: sparql, adjacency
+
+    def with_steps(self, steps: Iterable[Mapping[str, Any]]) -> "Retrieved":
+        """Return the same with further steps."""
+        return replace(self, steps=(*self.steps, *steps))
+
+    def with_remarks(self, remarks: Iterable[str]) -> "Retrieved":
+        """Return the same with sentences for the reader."""
+        return replace(self, remarks=(*self.remarks, *remarks))
+
+
+@dataclass(frozen=True, slots=True)
+class Retriever:
+    """Plans, follows, scores and thins out paths."""
+
+    facts: Facts
+    planner: Planner
+    finder: PathFinder
+    rank: Mapping[str, float]
+    settings: PathSettings
+    known: frozenset[str]
+    ranking: PageRankSettings = PageRankSettings()  # noqa: RUF009 - frozen
+
+    def retrieve(
+        self,
+        seeds: Iterable[str],
+        wanted: Collection[NamedNode],
+        k: int,
+        least: float,
+        first: Plans = _NONE,
+        favoured: Collection[str] = (),
+    ) -> Retrieved:
+        """Find paths from ``seeds`` to the wanted classes, each hop stored with at least ``least``.
+
+        The relation paths in ``first`` are followed before those that are planned. From a hub only
+        those paths are given that may be suggested or shown, ``favoured`` ends among them.
+        """
+        if self.settings.scorer not in SCORERS:
+            raise FormatError("scorer", self.settings.scorer, list(SCORERS))
+        errands = self._errands(seeds, wanted, first)
+        sought = Sought(
+            tuple(wanted), least, self.settings.scorer, self.settings.limit, frozenset(favoured)
+        )
+        found: dict[tuple[str, ...], Path] = {}
+        plans: dict[RelationPath, None] = {}
+        queries: list[str] = []
+        notes: list[str] = []
+        steps: list[Mapping[str, Any]] = []
+        ran = set[str]()
+        for (plan, group), walk in zip(errands, self.finder.gather(errands, sought), strict=True):
+            if walk.found:
+                plans[plan] = None
+                queries.append(self._query(plan, group))
+            if walk.reached_limit:
+                notes.append(f"{'/'.join(map(str, plan))}: limit reached")
+            if len(walk.paths) < walk.found:
+                named = [str(step) for step in plan]
+                steps.append(
+                    {"step": "kept", "path": named, "found": walk.found, "kept": len(walk.paths)}
+                )
+            for path in walk.paths:
+                if path.weakest >= least and self._fits(path, wanted):
+                    found[tuple(hop.claim for hop in path.hops)] = path
+            ran.add(walk.engine)
+        rank = importance_for(self.ranking.scope, found.values(), self.rank, self.ranking)
+        ranked = scored(found.values(), rank, SCORERS[self.settings.scorer])
+        shown = diverse(ranked, k)
+        return Retrieved(
+            tuple(ranked),
+            tuple(shown),
+            tuple(plans),
+            tuple(queries),
+            tuple(notes),
+            steps=tuple(steps),
+            engine=ADJACENCY if ADJACENCY in ran else SPARQL if ran else "",
+        )
+
+    def _errands(
+        self, seeds: Iterable[str], wanted: Collection[NamedNode], first: Plans
+    ) -> list[Errand]:
+        found: list[Errand] = []
+        for start, group in sorted(_by_class(self.facts, seeds).items()):
+            planned = self.planner.plan(
+                start, wanted, self.settings.max_hops, self.settings.relation_paths
+            )
+            found += [(p, group) for p in dict.fromkeys((*first.get(start, ()), *planned))]
+        return found
+
+    def _fits(self, path: Path, wanted: Collection[NamedNode]) -> bool:
+        ends_well = self.facts.is_a(path.hops[-1].end, *wanted)
+        return ends_well and self.planner.sound(path, self.facts.classes)
+
+    def _query(self, plan: RelationPath, seeds: tuple[str, ...]) -> str:
+        return path_query(
+            plan,
+            seeds,
+            known=self.known,
+            limit=self.settings.limit,
+            max_hops=self.settings.max_hops,
+        ).text
+
+
+def _by_class(facts: Facts, seeds: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    grouped: dict[str, list[str]] = {}
+    for seed in dict.fromkeys(seeds):
+        if seed in facts.classes:
+            grouped.setdefault(facts.classes[seed], []).append(seed)
+    return {name: tuple(found) for name, found in grouped.items()}

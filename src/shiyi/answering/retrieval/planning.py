@@ -1,0 +1,237 @@
+"""Relation paths planned from the schema; how paths are scored."""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shiyi.answering.knowledge.facts import BENEFIT, BRIDGES, FIRST_BRIDGES, WITH_EFFECT, Facts
+from shiyi.model.path import Path, RelationPath, Step
+from shiyi.model.rdf import NamedNode, local_name
+
+Signature = tuple[str, str, str]  # class of the subject, predicate, class of the object
+
+
+@dataclass(frozen=True, slots=True)
+class Planner:
+    """Knows how many claims join which classes by which property."""
+
+    joins: Mapping[Signature, int]
+    schema_fits: Mapping[str, frozenset[str]]
+    _plans: dict[tuple[object, ...], tuple[RelationPath, ...]] = field(default_factory=dict)
+    _leading: dict[tuple[str, Step, str, bool], bool] = field(default_factory=dict)
+
+    @classmethod
+    def over(cls, facts: Facts) -> "Planner":
+        """Count the accepted claims."""
+        joins = facts.joins
+        names = {each for joined in joins for each in (joined[0], joined[2])}
+        return cls(joins, {name: facts.schema.superclasses(name) for name in names})
+
+    def plan(
+        self, start: str, wanted: Collection[NamedNode], max_hops: int, most: int
+    ) -> tuple[RelationPath, ...]:
+        """Plan paths from a class: bridges first, one benefit last into the wanted classes.
+
+        The shortest come first, and among equally long ones those that more claims support.
+        """
+        key = (start, tuple(wanted), max_hops, most)
+        if key in self._plans:
+            return self._plans[key]
+        ends = {local_name(each.value) for each in wanted}
+        found: Counter[RelationPath] = Counter()
+        for path, support in self._grow(start, ends, max_hops):
+            found[path] = max(found[path], support)
+        ranked = sorted(found, key=lambda p: (len(p), -found[p], [str(s) for s in p]))
+        return self._plans.setdefault(key, tuple(ranked[:most]))
+
+    def _grow(
+        self, start: str, ends: set[str], hops: int, seen: frozenset[str] = frozenset()
+    ) -> Iterator[tuple[RelationPath, int]]:
+        for step, there, support in self._benefits(start):
+            if self.schema_fits[there] & ends:
+                yield (step,), support
+        if hops == 1:
+            return
+        for step, there, support in self._bridges(start, first=not seen):
+            if there in seen | {start}:
+                continue
+            for rest, further in self._grow(there, ends, hops - 1, seen | {start}):
+                yield (step, *rest), min(support, further)
+
+    def _benefits(self, here: str) -> Iterator[tuple[Step, str, int]]:
+        names = {each.value for each in BENEFIT}
+        for (subject, predicate, object_), support in self.joins.items():
+            if predicate in names and subject == here:
+                yield Step(predicate), object_, support
+            if predicate in names and object_ == here:
+                yield Step(predicate, forward=False), subject, support
+            if predicate == WITH_EFFECT.predicate and object_ == here:
+                yield WITH_EFFECT, subject, support
+
+    def _bridges(self, here: str, *, first: bool) -> Iterator[tuple[Step, str, int]]:
+        steps = {step for _, step, _ in (*BRIDGES, *FIRST_BRIDGES)}
+        for (subject, predicate, object_), support in self.joins.items():
+            for step in steps:
+                start, end = (subject, object_) if step.forward else (object_, subject)
+                if (
+                    step.predicate == predicate
+                    and start == here
+                    and self.leads(here, step, end, first=first)
+                ):
+                    yield step, end, support
+
+    def leads(self, start: str, step: Step, end: str, *, first: bool = False) -> bool:
+        """Return whether advice may be looked for along ``step`` between two classes.
+
+        ``first`` tells that nothing leads to the step: it leaves what was asked about.
+        """
+        known = self._leading.get((start, step, end, first))
+        if known is None:
+            above, below = self.schema_fits.get(start, _NONE), self.schema_fits.get(end, _NONE)
+            known = self._leading[start, step, end, first] = any(
+                each == step and local_name(one.value) in above and local_name(other.value) in below
+                for one, each, other in ((*BRIDGES, *FIRST_BRIDGES) if first else BRIDGES)
+            )
+        return known
+
+    def sound(self, path: Path, classes: Mapping[str, str]) -> bool:
+        """Return whether each hop before the last leads on; properties may join more."""
+        return all(
+            self.leads(
+                classes.get(hop.start, ""),
+                Step(hop.predicate, hop.forward),
+                classes.get(hop.end, ""),
+                first=place == 0,
+            )
+            for place, hop in enumerate(path.hops[:-1])
+        )
+
+
+_NONE: frozenset[str] = frozenset()
+
+
+Floats = NDArray[np.float64]
+Columns = tuple[Floats, ...]
+Scorer = Callable[[Path, Mapping[str, float]], float]
+
+
+def _terms(path: Path, rank: Mapping[str, float]) -> list[float]:
+    return [hop.confidence * rank.get(hop.end, 0.0) for hop in path.hops]
+
+
+def mean_entities(path: Path, rank: Mapping[str, float]) -> float:
+    """Return (1/n) * sum of confidence times PageRank, n entities (Yaoshi-RAG)."""
+    return sum(_terms(path, rank)) / len(path.entities)
+
+
+def mean_hops(path: Path, rank: Mapping[str, float]) -> float:
+    """Return the mean over the hops, which does not favour long paths."""
+    return sum(_terms(path, rank)) / len(path.hops)
+
+
+def total(path: Path, rank: Mapping[str, float]) -> float:
+    """Return the sum over the hops."""
+    return sum(_terms(path, rank))
+
+
+def product(path: Path, rank: Mapping[str, float]) -> float:
+    """Return the product of the confidences times the mean PageRank."""
+    return path.product * _mean_rank(path, rank)
+
+
+def weakest(path: Path, rank: Mapping[str, float]) -> float:
+    """Return the smallest confidence times the mean PageRank."""
+    return path.weakest * _mean_rank(path, rank)
+
+
+def specific(path: Path, rank: Mapping[str, float]) -> float:
+    """Return the product of the confidences, less for further hops and through hubs (Shiyi).
+
+    With h(e) = log2(2 + PageRank): each middle divides by (1 + h)^1.5, since what half the base
+    leads through says little about this question; an end multiplies by the root of h, since what
+    much evidence leads to is better known. The evidence is in the confidences.
+    """
+    ends = [math.log2(2.0 + rank.get(hop.end, 0.0)) for hop in path.hops]
+    hubs: float = math.prod((1.0 + each) ** _HUB for each in ends[:-1])
+    further: float = PER_HOP ** (len(path.hops) - 1)
+    return path.product * further * math.sqrt(ends[-1]) / hubs
+
+
+PER_HOP: Final = 0.4  # Shiyi's, by bench/ranking.py: what a further hop leaves of a path's weight
+_HUB: Final = 1.5  # Shiyi's, by bench/ranking.py
+
+
+def _mean_rank(path: Path, rank: Mapping[str, float]) -> float:
+    return math.fsum(rank.get(hop.end, 0.0) for hop in path.hops) / len(path.hops)
+
+
+SCORERS: Final[Mapping[str, Scorer]] = {
+    "mean_entities": mean_entities, "mean": mean_entities, "mean_hops": mean_hops,
+    "sum": total, "product": product,
+    "min": weakest, "specific": specific,
+}  # fmt: skip
+
+
+def whole_scores(name: str, confidences: Columns, rank: Columns) -> Floats:
+    """Return what the scorer ``name`` gives, for every row of columns of confidence and PageRank.
+
+    There is a column for each hop; ``rank`` is that of the hop's end.
+    """
+    hops = len(confidences)
+    if name in _SUMS:
+        summed = sum(
+            (c * r for c, r in zip(confidences, rank, strict=True)), np.zeros(len(confidences[0]))
+        )
+        return (
+            summed
+            / {"mean_entities": hops + 1, "mean": hops + 1, "mean_hops": hops, "sum": 1}[name]
+        )
+    surest = np.min(confidences, axis=0) if name == "min" else np.prod(confidences, axis=0)
+    if name == "specific":
+        ends = [np.log2(2.0 + each) for each in rank]
+        hubs = np.prod([np.ones(len(surest)), *((1.0 + e) ** _HUB for e in ends[:-1])], axis=0)
+        return np.asarray(surest * PER_HOP ** (hops - 1) * np.sqrt(ends[-1]) / hubs)
+    mean: Floats = sum(rank, np.zeros(len(confidences[0]))) / hops
+    return np.asarray(surest * mean)
+
+
+_SUMS: Final = frozenset({"mean_entities", "mean", "mean_hops", "sum"})
+
+
+def scored(paths: Iterable[Path], rank: Mapping[str, float], scorer: Scorer) -> list[Path]:
+    """Score every path; best first, ties by their claims."""
+    marked = [Path(path.hops, scorer(path, rank)) for path in paths]
+    return sorted(marked, key=lambda p: (-p.score, [hop.claim for hop in p.hops]))
+
+
+def diverse(ranked: Iterable[Path], k: int, per_middle: int = 4, per_end: int = 2) -> list[Path]:
+    """Return the best ``k``, at most ``per_middle`` through one middle and ``per_end`` to an end.
+
+    A path of one hop has no middle: it says outright what is asked. Where fewer than ``k`` are
+    found so, the best of the others fill up, still at most ``per_end`` to an end.
+    """
+    middles: Counter[str] = Counter()
+    ends: Counter[str] = Counter()
+    chosen: list[int] = []
+    listed, left = list(ranked), list[int]()
+    for place, path in enumerate(listed):
+        middle, end = path.hops[-1].start, path.hops[-1].end
+        if ends[end] >= per_end or len(chosen) == k:
+            continue
+        if len(path.hops) > 1 and middles[middle] >= per_middle:
+            left.append(place)
+            continue
+        middles[middle] += 1
+        ends[end] += 1
+        chosen.append(place)
+    for place in left:
+        end = listed[place].hops[-1].end
+        if len(chosen) < k and ends[end] < per_end:
+            ends[end] += 1
+            chosen.append(place)
+    return [listed[place] for place in sorted(chosen)]

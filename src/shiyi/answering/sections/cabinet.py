@@ -1,0 +1,391 @@
+"""What is on record of two to twenty things together, pair by pair."""
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from shiyi.answering.knowledge.facts import INTERACTION, MATERIAL
+from shiyi.answering.recommendation.additive_effects import Together, sentence_of, together
+from shiyi.answering.runtime import Runtime
+from shiyi.answering.safety import Finding
+from shiyi.answering.understanding.person import Person, person_of
+from shiyi.answering.wording.verbalization import Verbalizer
+from shiyi.errors import UsageError
+from shiyi.model.mention import Mention
+from shiyi.model.profile import Profile
+from shiyi.ontology.terms import SHIYI
+
+LEAST: Final = 2
+MOST: Final = 20
+MAX_CHARS: Final = 100  # of the name of a thing
+NONE: Final = "none_on_record"
+SEVERITIES: Final = ("contraindicated", "major", "moderate", "unrated", "minor", NONE)
+_OFFERED: Final = 4  # names that may have been meant
+_ALIKE: Final = 0.55  # score from which a name is offered
+_TAKEN: Final = (SHIYI.Drug, *MATERIAL)
+_USED: Final = (*_TAKEN, SHIYI.Condition, SHIYI.Constitution, SHIYI.Population)
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A concept with its label."""
+
+    iri: str
+    label: str
+
+    def to_json(self) -> dict[str, str]:
+        """Return the JSON form."""
+        return {"iri": self.iri, "label": self.label}
+
+
+@dataclass(frozen=True, slots=True)
+class Thing:
+    """A thing as it was typed, and what it means; without ``end`` it is not recognised."""
+
+    text: str
+    label: str
+    meanings: tuple[Named, ...] = ()  # all that the name may mean, the likeliest first
+    kind: str = ""
+    state: bool = False  # a condition, and nothing that is taken
+    ingredients: tuple[Named, ...] = ()
+    suggestions: tuple[Named, ...] = ()
+
+    @property
+    def end(self) -> tuple[str, ...]:
+        """Return the concepts that the name may mean."""
+        return tuple(each.iri for each in self.meanings)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the JSON form; ``iri`` is null where nothing was recognised."""
+        return {
+            "text": self.text,
+            "iri": self.end[0] if self.end else None,
+            "label": self.label,
+            "kind": self.kind,
+            "ingredients": [each.to_json() for each in self.ingredients],
+            "suggestions": [each.to_json() for each in self.suggestions],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """One thing on record, with its severity as the sources rate it and the claims."""
+
+    severity: str
+    text: str
+    claims: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {"severity": self.severity, "text": self.text, "claims": list(self.claims)}
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two things and the reasons against them together, the gravest first."""
+
+    a: str
+    b: str
+    reasons: tuple[Reason, ...]
+    adds: bool = False  # an effect that each has alone
+
+    @property
+    def severity(self) -> str:
+        """Return the gravest severity, which is ``none_on_record`` where there is no reason."""
+        return self.reasons[0].severity
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        claims = dict.fromkeys(claim for each in self.reasons for claim in each.claims)
+        return {
+            "a": self.a,
+            "b": self.b,
+            "severity": self.severity,
+            "text": self.reasons[0].text,
+            "claims": list(claims),
+            "reasons": [each.to_json() for each in self.reasons],
+            "adds_up": self.adds,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """An effect that several things have on record, each alone."""
+
+    effect: str
+    things: tuple[str, ...]
+    text: str
+    claims: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {
+            "effect": self.effect,
+            "things": list(self.things),
+            "text": self.text,
+            "claims": list(self.claims),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Duplicate:
+    """An ingredient that several things contain, or are."""
+
+    ingredient: Named
+    things: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {"ingredient": self.ingredient.to_json(), "things": list(self.things)}
+
+
+@dataclass(frozen=True, slots=True)
+class Concern:
+    """What is on record of one thing in a state of the person, or of its own toxicity."""
+
+    thing: str
+    condition: Named
+    reason: Reason
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        condition = {"thing": self.thing, "condition": self.condition.to_json()}
+        return condition | self.reason.to_json()
+
+
+@dataclass(frozen=True, slots=True)
+class Cabinet:
+    """Some things together: pairs by severity, what adds up, what is taken twice, conditions."""
+
+    things: tuple[Thing, ...] = ()
+    pairs: tuple[Pair, ...] = ()
+    effects: tuple[Effect, ...] = ()
+    duplicates: tuple[Duplicate, ...] = ()
+    conditions: tuple[Concern, ...] = ()
+    unknown: tuple[str, ...] = ()  # words of the profile that mean nothing known
+
+    def between(self, one: str, other: str) -> Pair | None:
+        """Return the pair of two names as typed, in any order; None where one is unknown."""
+        found = (each for each in self.pairs if {each.a, each.b} == {one, other})
+        return next(found, None)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {
+            "things": [each.to_json() for each in self.things],
+            "pairs": [each.to_json() for each in self.pairs],
+            "effects": [each.to_json() for each in self.effects],
+            "duplicates": [each.to_json() for each in self.duplicates],
+            "conditions": [each.to_json() for each in self.conditions],
+            "unknown": list(self.unknown),
+        }
+
+
+def check_things(
+    runtime: Runtime, texts: Sequence[str], profile: Profile, language: str
+) -> Cabinet:
+    """Check ``LEAST`` to ``MOST`` things against one another and against a person.
+
+    Only a whole name is recognised: a misspelt one is returned with suggestions, since a wrong
+    medicine would be checked without a word. Raise UsageError for too few, too many or a long name.
+    """
+    return _Checker(runtime, language).check(_distinct(texts), profile)
+
+
+def _distinct(texts: Sequence[str]) -> tuple[str, ...]:
+    stripped = [" ".join(each.split()) for each in texts]
+    found = tuple(dict.fromkeys(each for each in stripped if each))
+    if not LEAST <= len(found) <= MOST:
+        raise UsageError(
+            f"things are {LEAST} to {MOST} different names, not {len(found)}; such as "
+            "warfarin and ginkgo"
+        )
+    if long := [each for each in found if len(each) > MAX_CHARS]:
+        raise UsageError(f"a thing has at most {MAX_CHARS} characters: {long[0][:40]!r} is longer")
+    return found
+
+
+@dataclass(slots=True)
+class _Checker:
+    runtime: Runtime
+    language: str
+    said: Verbalizer = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.said = Verbalizer(self.language, self.runtime.facts, self.runtime.evidences)
+
+    def check(self, texts: Sequence[str], profile: Profile) -> Cabinet:
+        facts, linker = self.runtime.facts, self.runtime.linker
+        things = tuple(map(self.resolve, texts))
+        known = [each for each in things if each.end]
+        taken = [each for each in known if not each.state]
+        person = person_of(profile, linker, facts, (), (), (), ())
+        added = together(self.runtime.safety, (each.end for each in taken), every=True)
+        found = {thing.text: self.findings(thing, taken, known, person) for thing in taken}
+        pairs = [self.pair(*both, found, added) for both in itertools.combinations(known, 2)]
+        order = {each: place for place, each in enumerate(SEVERITIES)}
+        return Cabinet(
+            things,
+            tuple(sorted(pairs, key=lambda each: (order[each.severity], not each.adds))),
+            tuple(itertools.chain.from_iterable(self.effects(each, taken) for each in added)),
+            tuple(self.duplicates(taken)),
+            tuple(self.concerns(taken, person, found)),
+            person.unknown,
+        )
+
+    def resolve(self, text: str) -> Thing:
+        """Return what a name means as a whole, or what it may have been meant to be."""
+        facts, linker = self.runtime.facts, self.runtime.linker
+        mentions = linker.link(text)
+        exact = [m for m in mentions if m.iri and m.score == 1]
+        if len(mentions) == 1 and exact:
+            end = tuple(
+                iri
+                for iri in (exact[0].iri, *exact[0].alternatives)
+                if facts.is_a(iri, *_USED) or iri in facts.labels
+            )
+            used = tuple(iri for iri in end if facts.is_a(iri, *_USED)) or end
+            state = not facts.is_a(used[0], *_TAKEN)
+            parts = facts.of(used[0], SHIYI.hasIngredient)
+            return Thing(
+                text,
+                self.said.name(used[0]),
+                tuple(self.named(i) for i in used if state or facts.is_a(i, *_TAKEN)),
+                exact[0].kind,
+                state,
+                tuple(self.named(f.object) for f in parts),
+            )
+        offered = [*(m for m in mentions if m.iri), *linker.candidates(text, 2 * _OFFERED)]
+        return Thing(text, text, suggestions=tuple(self.offered(offered)))
+
+    def offered(self, mentions: Iterable[Mention]) -> Iterator[Named]:
+        facts = self.runtime.facts
+        meant = (m.iri for m in mentions if m.score >= _ALIKE and facts.is_a(m.iri, *_USED))
+        yield from map(self.named, itertools.islice(dict.fromkeys(meant), _OFFERED))
+
+    def named(self, iri: str) -> Named:
+        return Named(iri, self.said.name(iri))
+
+    def findings(
+        self, thing: Thing, taken: Sequence[Thing], known: Sequence[Thing], person: Person
+    ) -> tuple[Finding, ...]:
+        """List what is on record of a thing with all others and with the person."""
+        facts, safety = self.runtime.facts, self.runtime.safety
+        others = [iri for each in taken if each is not thing for iri in each.end]
+        drugs = [iri for iri in others if facts.is_a(iri, SHIYI.Drug)]
+        states = [iri for each in known if each.state for iri in each.end]
+        states += [state for iri in others for state in self.implied(iri)]
+        whole = Person(
+            tuple(dict.fromkeys((*person.states, *states))),
+            tuple(dict.fromkeys((*person.drugs, *drugs))),
+            person.allergies,
+            left_out=person.left_out,
+        )
+        found = [f for iri in thing.end for f in safety.check(iri, whole, others)]
+        met = {f.against for f in found}
+        kin = dict.fromkeys(k for iri in thing.end for k in facts.kin(iri) if k not in thing.end)
+        found += [f for k in kin for f in safety.check(k, whole, others) if f.against not in met]
+        return tuple(found)
+
+    def implied(self, iri: str) -> Iterator[str]:
+        """Yield the states that taking something tells of: an anticoagulant, those who take one."""
+        facts = self.runtime.facts
+        if facts.is_a(iri, SHIYI.Drug):
+            for near in facts.above(iri):
+                yield from (f.object for f in facts.of(near, SHIYI.judgedAs))
+
+    def pair(
+        self,
+        one: Thing,
+        other: Thing,
+        found: Mapping[str, tuple[Finding, ...]],
+        added: Sequence[Together],
+    ) -> Pair:
+        reasons: dict[tuple[str, ...], Reason] = {}
+        for thing, beside in ((one, other), (other, one)):
+            meets = {*beside.end, *(state for iri in beside.end for state in self.implied(iri))}
+            for each in found.get(thing.text, ()):
+                if each.against in meets:
+                    reasons.setdefault(each.claims, self.reason(each))
+        ranked = sorted(reasons.values(), key=lambda each: SEVERITIES.index(each.severity))
+        adds = [each for each in added if _both(each, one, other)]
+        if not ranked:
+            ranked = [self.summed(each, one, other) for each in adds]
+        if set(one.end).intersection(other.end):
+            text = self.said.verbalize("v_same", x=one.text, y=other.text)
+            ranked.append(Reason("unrated", text))
+        if not ranked:
+            text = self.said.verbalize("v_none", x=one.label, y=other.label)
+            ranked = [Reason(NONE, text)]
+        return Pair(one.text, other.text, tuple(ranked), bool(adds))
+
+    def reason(self, found: Finding) -> Reason:
+        return Reason(self.severity(found), self.said.finding(found), found.claims)
+
+    def severity(self, found: Finding) -> str:
+        """Return how grave the sources rate what was found."""
+        if found.severity in ("emergency", "contraindicated"):
+            return "contraindicated"
+        if found.facts and found.fact.predicate in INTERACTION:
+            rating = self.runtime.evidences.rating(found.fact.claim)
+            return rating if rating in SEVERITIES else "unrated"
+        return "unrated"
+
+    def summed(self, added: Together, one: Thing, other: Thing) -> Reason:
+        ends = (one.end, other.end)
+        records = tuple(r for r in added.records if r.end in ends)
+        pieces = sentence_of(self.said, Together(added.effects, records))
+        claims = tuple(dict.fromkeys(r.fact.claim for r in records))
+        return Reason("unrated", "".join(text for text, _ in pieces), claims)
+
+    def effects(self, added: Together, taken: Sequence[Thing]) -> Iterator[Effect]:
+        for effect in added.effects:
+            records = tuple(r for r in added.records if _of_effect(added, r, effect.phrase))
+            ends = {r.end for r in records}
+            yield Effect(
+                self.said.verbalize(effect.phrase),
+                tuple(each.text for each in taken if each.end in ends),
+                "".join(text for text, _ in sentence_of(self.said, Together((effect,), records))),
+                tuple(dict.fromkeys(r.fact.claim for r in records)),
+            )
+
+    def duplicates(self, taken: Sequence[Thing]) -> Iterator[Duplicate]:
+        """Yield what several things are or contain."""
+        holders: dict[str, list[str]] = {}
+        for each in taken:
+            for iri in dict.fromkeys((*each.end, *(part.iri for part in each.ingredients))):
+                holders.setdefault(iri, []).append(each.text)
+        for iri, things in holders.items():
+            if len(things) > 1:
+                yield Duplicate(self.named(iri), tuple(things))
+
+    def concerns(
+        self, taken: Sequence[Thing], person: Person, found: Mapping[str, tuple[Finding, ...]]
+    ) -> Iterator[Concern]:
+        """Yield what is on record of each thing with the person's states, then its toxicity."""
+        theirs = {*person.states, *person.drugs, *person.allergies, *person.left_out}
+        concerns = [
+            Concern(thing.text, self.named(each.against), self.reason(each))
+            for thing in taken
+            for each in found[thing.text]
+            if each.against in theirs
+        ]
+        concerns += [
+            Concern(thing.text, self.named(each.against), self.reason(each))
+            for thing in taken
+            for each in self.runtime.safety.poisons(thing.end[0])
+        ]
+        yield from sorted(concerns, key=lambda each: SEVERITIES.index(each.reason.severity))
+
+
+def _both(added: Together, one: Thing, other: Thing) -> bool:
+    ends = {r.end for r in added.records}
+    return one.end in ends and other.end in ends
+
+
+def _of_effect(added: Together, record: object, phrase: str) -> bool:
+    """Return whether a record is of one effect; those of several effects stand in their order."""
+    share = len(added.records) // len(added.effects)
+    place = next(n for n, each in enumerate(added.effects) if each.phrase == phrase)
+    return record in added.records[place * share : (place + 1) * share]

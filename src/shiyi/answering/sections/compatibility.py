@@ -1,0 +1,410 @@
+"""May X be taken with Y."""
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from shiyi.answering.knowledge.facts import INCOMPATIBLE
+from shiyi.answering.recommendation.additive_effects import (
+    Together,
+    taken,
+    together,
+    write_additive_effects,
+)
+from shiyi.answering.recommendation.candidates import asked_groups
+from shiyi.answering.safety import Finding
+from shiyi.answering.sections.lists import of_group
+from shiyi.answering.sections.lookups import child_first, is_feverish_child, sheet
+from shiyi.answering.sections.verdicts import (
+    NOT_EATEN,
+    Case,
+    aims,
+    benefits,
+    by_effect,
+    called,
+    case_of,
+    distinguish,
+    end_of,
+    patterns_behind,
+    rated_effects,
+    should_it_apply,
+    used,
+    verdict_of,
+    verdicts,
+)
+from shiyi.answering.understanding.differentiation import effect_of
+from shiyi.answering.understanding.intents import Intent, asks_difference, names_prescription
+from shiyi.answering.understanding.question import states_and_medicines
+from shiyi.answering.wording.draft import (
+    AnswerContext,
+    Contribution,
+    Piece,
+    Section,
+    question_texts,
+    red_flags,
+)
+from shiyi.answering.wording.verbalization import capital, closed
+from shiyi.linking.normalization import fold, is_cjk
+from shiyi.model.iris import resource
+from shiyi.ontology.terms import SHIYI
+
+_UNHELD: Final = (SHIYI.ChemicalEntity, SHIYI.TherapeuticClass)  # no source warns of them as such
+_ALCOHOL: Final = resource("drug-ethanol").value
+_MOST, _DESCRIBED, _CHECKED = 12, 4, 16  # things described, and all that are checked
+
+
+def consult(context: AnswerContext) -> Contribution:
+    """Write the verdict on each pair, its grounds, and what stays unknown."""
+    part, alone = Contribution(), list[str]()
+    apart = asks_difference(context.parsed.text) and not context.parsed.person.drugs
+    adding = () if apart else together(context.safety, taken(context.parsed))
+    cases = [case_of(context, group) for group in context.parsed.groups[:_CHECKED]]
+    for place, case in enumerate(cases):
+        if place >= _DESCRIBED and not case.found:
+            _unrecorded(context, case, part)
+        elif apart and not case.found:
+            _poisons(context, case.named, part)
+            alone.append(case.named[0])
+        else:
+            _described(context, case, adding, part)
+    every = [finding for case in cases for finding in case.found]
+    write_additive_effects(context, adding, part)
+    distinguish(context, part)
+    _beside(context, part)
+    _implied(context, every, part)
+    if rest := context.parsed.groups[_CHECKED:]:
+        names = context.verbalizer.names(group[0] for group in rest[:_MOST])
+        part.opening.add(context.verbalizer.verbalize("m_unchecked", x=names))
+    if alone:
+        part.take(sheet(context, alone))
+    part.opening.lines.sort(key=lambda line: not line.facts)  # what is recorded comes first
+    barring = [f for f in every if verdict_of(f) in NOT_EATEN]
+    if barring:
+        _kept_from(context, barring, part)
+    _child_first(context, part)
+    if part.warnings and (len(barring) < len(every) or not every):
+        _ask_whom(context, part)
+    if not part.opening.lines:
+        names = context.verbalizer.names(context.parsed.materials)
+        part.opening.add(context.verbalizer.verbalize("o_sheet", items=names))
+    _closing(context, part)
+    return part
+
+
+def _described(
+    context: AnswerContext, case: Case, adding: Iterable[Together], part: Contribution
+) -> None:
+    """Write the verdict on one thing with all that was named, its grounds and what is unknown."""
+    met = {f.material for f in case.found}
+    # ginkgo may be leaf or seed: what meets the medicine comes before the poison of the other
+    aside = [m for m in case.named[1:] if met and m not in met]
+    _poisons(context, [m for m in case.named if m not in aside], part)
+    verdicts(context, case.found, part)
+    _of_kin_only(context, case, part)
+    possible = not case.barred and sum(_possible(context, m, part) for m in case.named) > 0
+    _poisons(context, aside, part)
+    _unspoken(context, case, part, possible, adding)
+    _no_allergen(context, case, part)
+    _grounds(context, case, part)
+    _identity(context, case, part)
+
+
+def _ask_whom(context: AnswerContext, part: Contribution) -> None:
+    """Name whom to ask first: the prescriber, or a doctor or pharmacist."""
+    parsed = context.parsed
+    pair = any(f.predicate in INCOMPATIBLE for f in part.facts.values())
+    several = parsed.drugs or parsed.person.drugs or len(parsed.groups) > 1
+    part.opening.add(
+        context.verbalizer.verbalize(
+            "v_ask_prescriber" if pair else "v_ask" if several else "v_ask_one"
+        )
+    )
+
+
+def _child_first(context: AnswerContext, part: Contribution) -> None:
+    """Write first that a child with a fever, or a dehydrating infant, needs a doctor."""
+    if is_feverish_child(context.parsed):
+        section = Section("")
+        section.add(context.verbalizer.verbalize(child_first(context.parsed)))
+        part.opening.lines[:0] = section.lines
+
+
+def _unrecorded(context: AnswerContext, case: Case, part: Contribution) -> None:
+    """Write that nothing is recorded of one of many things, but for its toxicity."""
+    _poisons(context, case.materials, part)
+    values = {"x": called(context, case.materials), "y": context.verbalizer.names(case.targets)}
+    part.missing.append(context.verbalizer.verbalize("m_pair", **values))
+
+
+def _beside(context: AnswerContext, part: Contribution) -> None:
+    """Write of groups of foods, and of constituents that nothing is recorded of."""
+    states, verbalizer = states_and_medicines(context.parsed), context.verbalizer
+    if not states:
+        return
+    if asked_groups(context.parsed, context.facts):
+        part.take(of_group(context))
+    meant = set(context.parsed.materials)  # 碘 is a constituent, and a supplement of that name
+    unheld = [
+        m.iri
+        for m in context.parsed.mentions
+        if m.iri in context.parsed.others
+        and context.facts.is_a(m.iri, *_UNHELD)
+        and not meant.intersection(m.alternatives)
+    ]
+    if unheld:
+        part.missing.append(
+            verbalizer.verbalize("m_pair", x=verbalizer.names(unheld), y=verbalizer.names(states))
+        )
+
+
+def _implied(context: AnswerContext, every: Iterable[Finding], part: Contribution) -> None:
+    """Return which medicine a state was read from that nobody named: metformin is for diabetes."""
+    parsed, met = context.parsed, {f.against for f in every}
+    met -= {*parsed.ailments, *parsed.populations, *parsed.constitutions}
+    for drug in parsed.person.drugs:
+        for near in context.facts.above(drug):
+            for fact in context.facts.of(near, SHIYI.judgedAs):
+                if fact.object in met and (note := context.verbalizer.note(fact)):
+                    text = context.verbalizer.verbalize(
+                        "f_judged", y=context.verbalizer.name(drug), note=note
+                    )
+                    part.section("h_compare").add(text, fact)
+
+
+def _kept_from(context: AnswerContext, kept: Iterable[Finding], part: Contribution) -> None:
+    """State to read labels, and with an allergy which signs need a doctor at once."""
+    part.section("h_caution").add(context.verbalizer.verbalize("s_labels"))
+    if any(verdict_of(f) == "v_allergy" for f in kept):
+        red_flags(context, [resource("disease-food-allergy").value], part)
+
+
+def _poisons(context: AnswerContext, materials: Iterable[str], part: Contribution) -> None:
+    for poison in (p for m in materials for p in context.safety.poisons(m)):
+        part.warn(context, poison, told=True)
+        part.opening.add(context.verbalizer.finding(poison), *poison.stated)
+
+
+def _unspoken(
+    context: AnswerContext, case: Case, part: Contribution, held: bool, adding: Iterable[Together]
+) -> None:
+    """Return where only a use is recorded, or nothing at all."""
+    verbalizer = context.verbalizer
+    silent: list[str] = []
+    aimed, beside = aims(context, case), held or bool(case.found)
+    summed = {t for t in case.targets for each in adding if each.joins(case.materials, t)}
+    for target in case.targets:
+        good = tuple(f for m in case.materials for f in benefits(context, m, target))
+        if good:
+            used(context, good, target, part, beside)
+        elif not (
+            case.met(target)
+            or target in aimed
+            or target in summed
+            or _is_diet(context, target)
+            or _denied(context, case, target, part)
+        ):
+            silent.append(target)
+        if case.met(target) or good:
+            _denied(context, case, target, part)
+    if aimed:
+        by_effect(context, case, aimed, part, beside)
+    if held:  # the line on cold and heat speaks for the trouble, not for who has it
+        ailments = [t for t in silent if t in context.parsed.ailments]
+        part.told |= {
+            verbalizer.verbalize("m_pair", x=called(context, case.materials), y=verbalizer.name(t))
+            for t in ailments
+        }
+        silent = [t for t in silent if t not in ailments]
+    silent = [t for t in silent if not any(rated_effects(context, m, t) for m in case.materials)]
+    if silent:
+        values = {"x": called(context, case.materials), "y": verbalizer.names(silent)}
+        missing = verbalizer.verbalize("m_pair", **values)
+        if not any(f.against in case.targets for f in case.found):
+            part.opening.add(verbalizer.verbalize("v_none", **values))
+            part.told.add(missing)
+            patterns_behind(context, case.materials, silent, part)
+        part.missing.append(missing)
+
+
+def _no_allergen(context: AnswerContext, case: Case, part: Contribution) -> None:
+    """State that nothing joins a thing with an allergy, which is no promise."""
+    allergies = [a for a in context.parsed.person.allergies if a not in case.materials]
+    if allergies and not any(f.against in allergies for f in case.found):
+        values = {"x": called(context, case.materials), "y": context.verbalizer.names(allergies)}
+        key = "v_named_after" if _named_after(context, case.materials) else "v_no_allergen"
+        part.opening.add(context.verbalizer.verbalize(key, **values))
+
+
+def _of_kin_only(context: AnswerContext, case: Case, part: Contribution) -> None:
+    """Write that the record is of a relative: of the extract, where the leaf was asked about."""
+    if not case.kin or any(f.material not in case.kin for f in case.found):
+        return
+    values = {
+        "x": called(context, [m for m in case.materials if m not in case.kin]),
+        "y": context.verbalizer.names(f.against for f in case.found),
+        "z": context.verbalizer.names(case.kin),
+    }
+    part.opening.add(context.verbalizer.verbalize("v_kin", **values))
+
+
+def _named_after(context: AnswerContext, materials: Iterable[str]) -> bool:
+    """Return whether a thing bears the name of an allergen, and nothing says what it is made of."""
+    parsed, text = context.parsed, context.parsed.question
+    allergens = [fold(m.text) for m in parsed.mentions if m.iri in parsed.person.allergies]
+    called = [
+        fold(text[m.start : m.end])
+        for m in parsed.mentions
+        if m.iri in materials and not context.facts.of(m.iri, SHIYI.derivedFromOrganism)
+    ]
+    return any(
+        name != known and (name in known if is_cjk(name[0]) else f" {name} " in f" {known} ")
+        for known in called
+        for name in allergens
+    )
+
+
+def _is_diet(context: AnswerContext, target: str) -> bool:
+    """Return whether people are defined by what they leave out, with nothing else recorded."""
+    person = context.facts.is_a(target, SHIYI.Population)
+    return person and bool(context.facts.of(target, SHIYI.excludesFoodGroup))
+
+
+def _denied(context: AnswerContext, case: Case, target: str, part: Contribution) -> bool:
+    """State that a source found nothing against the two, with its note; return whether one did."""
+    verbalizer = context.verbalizer
+    denied = [f for m in case.materials for f in context.safety.denials(m, target)]
+    if not denied:
+        return False
+    values = {"x": verbalizer.names(case.materials), "y": verbalizer.name(target)}
+    place = part.section("h_compare") if case.found else part.opening
+    space = "" if verbalizer.language == "zh" else " "
+    note = verbalizer.note(denied[0])
+    remark = space + capital(closed(note, end_of(context)), verbalizer.language) if note else ""
+    text = verbalizer.verbalize("v_negative", **values) + remark + verbalizer.sources(denied[:1])
+    place.add(text, *denied)
+    return True
+
+
+def _grounds(context: AnswerContext, case: Case, part: Contribution) -> None:
+    """Write one line for each thing met: who says so, and why; near-identical ones together."""
+    for target in dict.fromkeys(f.against for f in case.found):
+        found = case.met(target)
+        for each in found:
+            part.warn(context, each, told=True)
+            part.paths += [f.path(f.subject) for f in each.stated[:1]]
+        if len(part.section("h_compare").lines) < _MOST:
+            part.section("h_compare").item(*_line(context, found))
+
+
+def _line(context: AnswerContext, found: tuple[Finding, ...]) -> list[Piece]:
+    """Return what is recorded of some like materials with one thing, with notes that differ."""
+    verbalizer = context.verbalizer
+    if len(found) == 1 or not all(f.facts for f in found):
+        return [(verbalizer.finding(found[0]), found[0].stated)]
+    space, end = ("", "。") if verbalizer.language == "zh" else (" ", ".")
+    pieces: list[Piece] = []
+    notes: dict[str, None] = {}
+    for each in _each_once(found):
+        text = closed(verbalizer.warned(each), end)
+        note = verbalizer.note(each.fact)
+        if note and note not in notes:
+            notes[note] = None
+            text += space + capital(closed(note, end), verbalizer.language)
+        for why in verbalizer.judged(each):
+            if why not in notes:
+                notes[why] = None
+                text += space + why
+        before = space if pieces else ""
+        pieces.append((before + capital(text, verbalizer.language), each.stated))
+    return pieces
+
+
+def _each_once(found: Iterable[Finding]) -> Iterator[Finding]:
+    """Leave out what rests on the same claims, found through another thing of one name."""
+    written = set[tuple[str, ...]]()
+    for each in found:
+        if each.claims not in written:
+            written.add(each.claims)
+            yield each
+
+
+def _possible(context: AnswerContext, material: str, part: Contribution) -> bool:
+    """Warn where the named trouble is, or may be, a pattern that the material does not suit."""
+    differential = context.differential
+    nature = differential.leaning or differential.likely
+    if not (differential.undecided or nature):
+        return False
+    patterns = differential.of_nature(nature) if nature else differential.patterns
+    reasons = context.safety.against_states(material, [p.iri for p in patterns])
+    found = [f for f in reasons if f.severity == "contraindicated"]
+    if any(
+        context.facts.is_a(a, SHIYI.Syndrome) and benefits(context, material, a)
+        for a in context.parsed.ailments
+    ):
+        return False  # it is recorded for the very pattern that was named
+    effect, because = effect_of(context.facts, material)
+    against = {"cold": "cooling", "hot": "warming"}.get(nature, effect)
+    if not found and (not effect or effect != against):
+        return False
+    key = f"b_held_{effect}" if effect and not nature else "b_held"
+    if nature and effect == against:
+        key = f"b_wrong_{nature}" if differential.leaning else f"b_likely_{nature}"
+    text = context.verbalizer.verbalize(
+        "w_name", x=context.verbalizer.name(material)
+    ) + context.verbalizer.verbalize(key)
+    part.opening.add(closed(text, end_of(context)), *because[:2])
+    for each in found[:2]:
+        part.section("h_compare").add(context.verbalizer.finding(each), *each.stated)
+        part.warn(context, each, told=True)
+    if differential.undecided:
+        question_texts(context, (*context.parsed.ailments, *(p.iri for p in patterns)), part)
+        if not part.follow_up:
+            part.follow_up.append(context.verbalizer.verbalize("q_cold_heat"))
+    return True
+
+
+def _identity(context: AnswerContext, case: Case, part: Contribution) -> None:
+    """Name what the material is mistaken for, and what is noted about its use in general."""
+    verbalizer, section = context.verbalizer, part.section("h_caution")
+    if context.parsed.wants(Intent.PROPERTY):
+        for material in case.materials[:2]:
+            text, facts = verbalizer.profile(material)
+            if text:
+                part.section("h_facts").add(closed(text, end_of(context)), *facts)
+    if not (case.found or part.warnings):
+        should_it_apply(context, case.materials[0], part)
+    noted = [m for m in case.materials if any(f.material == m for f in case.found)]
+    for material in (noted or case.materials)[:1]:
+        for texts in context.facts.told(material, SHIYI.safetyNote, verbalizer.language)[:1]:
+            text = verbalizer.verbalize(
+                "p_text", label=verbalizer.name(material), text=texts[0].object
+            )
+            section.add(closed(text, end_of(context)), *texts)
+
+
+def _closing(context: AnswerContext, part: Contribution) -> None:
+    parsed, verbalizer = context.parsed, context.verbalizer
+    section = part.section("h_doctor")
+    drugs = [
+        d for d in parsed.person.drugs if d != _ALCOHOL
+    ]  # nobody is instructed to go on drinking
+    watch = "" if verbalizer.language == "zh" else " "
+    signs = watch.join(context.watch(*parsed.person.drugs, *parsed.person.states)[:2])
+    if signs:
+        section.add(signs)
+    if drugs:
+        warned = {f.subject for f in part.facts.values()} | {f.object for f in part.facts.values()}
+        items = [next((m for m in g if m in warned), g[0]) for g in parsed.groups]
+        names = {"drugs": verbalizer.names(drugs), "items": verbalizer.names(items)}
+        section.add(verbalizer.verbalize("s_tell", **names))
+    if _prescribed(context, part):
+        section.add(verbalizer.verbalize("s_prescriber"))
+    red_flags(context, parsed.ailments, part)
+    if not parsed.person.drugs and part.warnings:
+        part.follow_up.append(verbalizer.verbalize("q_drugs"))
+
+
+def _prescribed(context: AnswerContext, part: Contribution) -> bool:
+    """Return whether the question is about a prescription of Chinese medicine."""
+    formula = any(context.facts.is_a(m, SHIYI.Formula) for m in context.parsed.materials)
+    clash = any(f.predicate in INCOMPATIBLE for f in part.facts.values())
+    return formula or clash or names_prescription(context.parsed.text)

@@ -1,0 +1,521 @@
+"""Lists: what to avoid, what has a quality, what a method retrieved."""
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from typing import Final
+
+from shiyi.answering.knowledge.facts import CAUTION, MATERIAL, PROFILE, Fact
+from shiyi.answering.methods.method import is_benefit, near
+from shiyi.answering.recommendation.cautions import against, states_against
+from shiyi.answering.retrieval.passages import PASSAGE
+from shiyi.answering.retrieval.paths import Retrieved
+from shiyi.answering.understanding.intents import Intent, asked_predicates
+from shiyi.answering.understanding.question import ParsedQuestion, states_and_medicines
+from shiyi.answering.understanding.text import blanked
+from shiyi.answering.wording.draft import AnswerContext, Contribution, Line, Piece, red_flags
+from shiyi.answering.wording.verbalization import closed, verbalize
+from shiyi.linking.normalization import fold
+from shiyi.model.answer import SafetyWarning
+from shiyi.model.iris import resource
+from shiyi.model.rdf import NamedNode, local_name
+from shiyi.ontology.lexicon import Cues, cues
+from shiyi.ontology.terms import SHIYI
+
+_CUES: Final = Cues("answers")
+
+_WIDE: Final = frozenset(
+    resource(f"foodgroup-{name}").value for name in ("fruit", "vegetable", "animal")
+)
+_MOST_STATES, _MOST_AVOIDED, _MOST_MEETING, _MOST_ALIKE = 5, 8, 16, 8
+_BY: Final = (
+    (SHIYI.Nature, SHIYI.hasNature),
+    (SHIYI.Flavour, SHIYI.hasFlavour),
+    (SHIYI.Meridian, SHIYI.hasMeridianTropism),
+)
+
+
+def avoided(context: AnswerContext) -> Contribution:
+    """Write what is recorded against in the states, and with the medicines, that were named.
+
+    Where a group of foods is named (seafood, nuts), only its members are listed, if any.
+    """
+    part, verbalizer = Contribution(), context.verbalizer
+    named = states_and_medicines(context.parsed)[:_MOST_STATES]
+    concerned = dict.fromkeys((*named, *_judged_as(context, named)))
+    groups = {low for g in named_groups(context) for low in context.facts.below(g)}
+    for state in concerned:
+        drug = context.facts.is_a(state, SHIYI.Drug)
+        found = _meeting(context, state) if drug else _ranked(context, against(context, state))
+        found = [f for f in found if _is_of(context, f.other(state), groups)] if groups else found
+        if not found:
+            if (
+                state in named
+                and not groups
+                and not any(against(context, s) for s in _judged_as(context, [state]))
+            ):
+                part.missing.append(verbalizer.verbalize("m_avoid", x=verbalizer.name(state)))
+            continue
+        facts = found[: _MOST_MEETING if drug else _MOST_AVOIDED]
+        person = context.facts.is_a(state, SHIYI.Population)
+        key = "a_avoid_drug" if drug else "a_avoid_person" if person else "b_taboo"
+        pieces = each_cited(
+            context, key, verbalizer.the(state), [(f.other(state), f) for f in facts]
+        )
+        part.section("h_held").item(*pieces)
+        if rest := len(found) - len(facts):
+            text = verbalizer.verbalize("a_more", x=verbalizer.name(state), n=str(rest))
+            part.section("h_caution").add(text)
+        part.paths += [f.path(state) for f in facts[:2]]
+    listed = bool(part.sections)
+    part.opening.add(
+        verbalizer.verbalize("o_avoid" if listed else "o_not_known", x=verbalizer.names(named))
+    )
+    if listed:
+        part.section("h_caution").add(verbalizer.verbalize("s_avoid_rest"))
+    red_flags(context, context.parsed.ailments, part)
+    return part
+
+
+def _judged_as(context: AnswerContext, states: Iterable[str]) -> list[str]:
+    """List what some states are judged as for safety: lupus as an autoimmune disease."""
+    return [
+        fact.object
+        for state in states
+        if not context.facts.is_a(state, SHIYI.Drug)
+        for near in context.facts.above(state)
+        for fact in context.facts.of(near, SHIYI.judgedAs)
+    ]
+
+
+def of_group(context: AnswerContext) -> Contribution:
+    """Write what is recorded against among the members of a group of foods that is asked about."""
+    part, verbalizer = avoided(context), context.verbalizer
+    part.opening.lines.clear()
+    key = "o_group" if part.section("h_held").lines else "o_group_none"
+    names = {
+        "group": verbalizer.names(named_groups(context)),
+        "y": verbalizer.names(states_and_medicines(context.parsed)),
+    }
+    part.opening.add(verbalizer.verbalize(key, **names))
+    for fact in [f for line in part.section("h_held").lines for f in line.facts][:_MOST_AVOIDED]:
+        thing = fact.object if fact.predicate == SHIYI.unsuitableFood else fact.subject
+        if context.facts.is_a(thing, *MATERIAL):
+            for found in context.safety.against_states(thing, states_and_medicines(context.parsed))[
+                :1
+            ]:
+                part.warn(context, found, told=True)
+    return part
+
+
+def allergy(context: AnswerContext) -> Contribution:
+    """Write what a named allergy excludes, where no complaint is asked about."""
+    part, verbalizer = Contribution(), context.verbalizer
+    allergens = context.parsed.person.allergies
+    text = verbalizer.verbalize("o_allergy", y=verbalizer.names(allergens))
+    part.opening.add(text)
+    part.told.add(text)
+    part.warnings.append(SafetyWarning("contraindicated", text))
+    things = [t for t in context.facts.members(*MATERIAL) if t not in allergens]
+    for allergen in allergens[:_MOST_STATES]:
+        groups = {f.object for f in context.facts.of(allergen, SHIYI.hasFoodGroup)} or {allergen}
+        groups_below = {low for g in groups for low in context.facts.below(g)} - _WIDE
+        found = [
+            (t, f)
+            for t in things
+            for f in (
+                *context.facts.of(t, SHIYI.hasFoodGroup),
+                *context.facts.of(t, SHIYI.hasIngredient),
+            )
+            if f.object in groups_below or f.object == allergen
+        ]
+        if found:
+            each = list({t: (t, f) for t, f in reversed(found)}.values())[::-1][:_MOST_AVOIDED]
+            part.section("h_held").item(
+                *each_cited(context, "a_allergy", verbalizer.name(allergen), each)
+            )
+    part.section("h_caution").add(verbalizer.verbalize("s_labels"))
+    red_flags(context, [resource("disease-food-allergy").value], part)
+    return part
+
+
+def named_groups(context: AnswerContext) -> tuple[str, ...]:
+    """List the groups of foods a question names."""
+    return tuple(o for o in context.parsed.others if context.facts.is_a(o, SHIYI.FoodGroup))
+
+
+def _is_of(context: AnswerContext, thing: str, groups: Collection[str]) -> bool:
+    kinds = context.facts.above(thing)
+    return any(f.object in groups for k in kinds for f in context.facts.of(k, SHIYI.hasFoodGroup))
+
+
+def each_cited(
+    context: AnswerContext, key: str, sign: str, items: Iterable[tuple[str, Fact]]
+) -> list[Piece]:
+    """Write a list of things that harm, each with the claim that says so."""
+    verbalizer = context.verbalizer
+    before, _, after = verbalizer.verbalize(key, sign=sign, items="\0").partition("\0")
+    mark = "、" if verbalizer.language == "zh" else ", "
+    named = [(verbalizer.name(iri), fact) for iri, fact in items]
+    pieces: list[Piece] = [
+        ((mark if n else before) + name, (fact,)) for n, (name, fact) in enumerate(named)
+    ]
+    return [*pieces, (after, ())]
+
+
+def _ranked(context: AnswerContext, found: Iterable[Fact]) -> list[Fact]:
+    """Keep each thing once: what people eat first, then what is forbidden, then the surest.
+
+    Of equally sure ones those come first that are warned of in the fewest states.
+    """
+    grave = (SHIYI.contraindicatedIn, SHIYI.unsuitableFood)
+
+    def thing(fact: Fact) -> str:
+        return fact.object if fact.predicate == SHIYI.unsuitableFood else fact.subject
+
+    def place(fact: Fact) -> tuple[object, ...]:
+        eaten = context.facts.is_a(thing(fact), SHIYI.Food)
+        sure, states = round(fact.confidence, 1), states_against(context, thing(fact))
+        sources = len({e.source for e in context.evidences.of(fact.claim, "en")})
+        return not eaten, fact.predicate not in grave, -sure, states, -sources, fact.claim
+
+    best: dict[str, Fact] = {}
+    for fact in sorted(found, key=place):
+        best.setdefault(thing(fact), fact)
+    return list(best.values())
+
+
+def _meeting(context: AnswerContext, drug: str) -> list[Fact]:
+    """List what interacts with a medicine or its classes, the gravest first."""
+    every = [f for d in context.facts.above(drug) for f in _ends(context, d)]
+
+    def weight(fact: Fact) -> tuple[int, float, str]:
+        return context.evidences.gravity(fact.claim), -fact.confidence, fact.claim
+
+    gravest: dict[str, Fact] = {}
+    for fact in sorted(every, key=weight):
+        thing = next(e for e in (fact.subject, fact.object) if context.facts.is_a(e, *MATERIAL))
+        if not any(
+            k in gravest for k in context.facts.kin(thing)
+        ):  # the herb, or what is sold of it
+            gravest.setdefault(thing, fact)
+    return list(gravest.values())
+
+
+def _ends(context: AnswerContext, drug: str) -> list[Fact]:
+    met = (
+        *context.facts.of(drug, SHIYI.interactsWith),
+        *context.facts.into(drug, SHIYI.interactsWith),
+    )
+    return [f for f in met if context.facts.is_a(f.other(drug), *MATERIAL)]
+
+
+def qualities(parsed: ParsedQuestion, context: AnswerContext) -> tuple[tuple[str, NamedNode], ...]:
+    """List the natures, flavours and channels asked for, each with its property."""
+    if not parsed.wants(Intent.ADVICE) or parsed.materials or states_and_medicines(parsed):
+        return ()
+    named = [
+        resource(name).value
+        for names, words in cues("qualities").items()
+        if words.search(parsed.text.folded)
+        for name in names.split()
+    ]
+    return tuple(
+        (iri, predicate)
+        for iri in dict.fromkeys((*named, *parsed.others))
+        for kind, predicate in _BY
+        if context.facts.is_a(iri, kind)
+    )
+
+
+def nutrients(parsed: ParsedQuestion, context: AnswerContext) -> tuple[tuple[str, NamedNode], ...]:
+    """List the nutrients that foods rich in them are asked for, with the property that says so.
+
+    Iron is sold as a supplement under the same name: who asks what to eat for iron asks for food.
+    """
+    text = parsed.text.folded
+    if not (_CUES["rich-in"].search(text) and _CUES["foods-asked"].search(text)):
+        return ()
+    named = {m.iri for m in parsed.mentions if m.iri} | {
+        a for m in parsed.mentions for a in m.alternatives
+    }
+    labels = {fold(context.facts.label(iri, "zh")) for iri in named}
+    return tuple(
+        (iri, SHIYI.hasNutrient)
+        for iri in context.facts.members(SHIYI.ChemicalEntity)
+        if (
+            iri in named
+            or (label := fold(context.facts.label(iri, "zh"))) in labels
+            or re.search(f"[补缺含富]{label}", text)
+        )
+        and context.facts.into(iri, SHIYI.hasNutrient)
+    )
+
+
+def alike(context: AnswerContext, wanted: Iterable[tuple[str, NamedNode]]) -> Contribution:
+    """Write which things are recorded to be of a nature, a flavour or a channel; foods first."""
+    part, verbalizer = Contribution(), context.verbalizer
+    for quality, predicate in wanted:
+        found = [
+            f
+            for f in context.facts.into(quality, predicate)
+            if context.facts.is_a(f.subject, *MATERIAL)
+        ]
+        ranked = sorted(
+            found,
+            key=lambda f: (not context.facts.is_a(f.subject, SHIYI.Food), -f.confidence, f.claim),
+        )
+        facts = list({f.subject: f for f in reversed(ranked)}.values())[::-1][:_MOST_ALIKE]
+        if facts:
+            text = verbalizer.verbalize(
+                "a_alike",
+                p=context.facts.property_label(predicate, verbalizer.language),
+                q=verbalizer.name(quality),
+                items=verbalizer.names(f.subject for f in facts),
+                n=str(len({f.subject for f in found})),
+            )
+            part.section("h_facts").add(text, *facts)
+            part.paths += [f.path(quality) for f in facts[:2]]
+    if part.sections:
+        part.opening.add(verbalizer.verbalize("o_alike"))
+    return part
+
+
+_GROUPS: Final = 8
+_OTHERS: Final = 3  # groups of other relations beside those asked for
+_TOGETHER: Final = 5
+_LOOKED_AT: Final = 60
+_BESIDE: Final = frozenset({SHIYI.confusedWith, SHIYI.derivedFromOrganism, SHIYI.usesPart})
+# reported where it is asked for
+_GROUPING: Final = (SHIYI.hasFoodGroup, SHIYI.excludesFoodGroup, SHIYI.judgedAs)
+_DESCRIBING: Final = (
+    "hasManifestation",
+    "hasCause",
+    "relatedConstitution",
+    "hasTreatmentPrinciple",
+)
+Key = tuple[str, str, str, bool]  # the end that is named, the relation, the side, and the polarity
+Group = tuple[Key, list[Fact]]
+
+
+def nothing(language: str) -> str:
+    """State plainly that nothing was retrieved (iDISK2.0-RAG)."""
+    return verbalize(language, "t_nothing")
+
+
+def report(
+    context: AnswerContext,
+    retrieved: Retrieved,
+    least: float,
+    written: Collection[str] = (),
+    *,
+    opened: bool,
+) -> Contribution:
+    """Write the best claims that a method found, but for those that are ``written`` already.
+
+    The first line answers, unless it is ``opened`` already.
+
+    A benefit is left out where it is stored with less than ``least``, where a source rates it as
+    insufficient, where cold or heat is not decided, and where the safety check speaks against the
+    thing for this person; what was asked about is then warned of.
+    """
+    part, verbalizer = Contribution(), context.verbalizer
+    wanted = _wanted(context)
+    found = [
+        f
+        for f in (each.fact for each in retrieved.claims)
+        if _bears(context, f)
+        and (f.predicate not in _GROUPING or local_name(f.predicate.value) in wanted)
+    ][:_LOOKED_AT]
+    usable = [
+        fact
+        for fact in found
+        if fact.claim not in written
+        and (not is_benefit(fact) or not fact.positive or _may_help(context, fact, least, part))
+    ]
+    profile = _profile(context, usable)
+    shown = {f.claim for f in profile.facts} if profile else set[str]()
+    asked, others = _chosen(context, [f for f in usable if f.claim not in shown])
+    if profile and _wanted(context) & {local_name(f.predicate.value) for f in profile.facts}:
+        asked, others = [], [*asked, *others][:_OTHERS]
+    if context.parsed.wants(Intent.PROPERTY) and context.parsed.ailments:
+        others.sort(key=lambda group: _place(group[0]))  # what a pattern is, before what it wants
+    lines = [_line(context, key, facts) for key, facts in asked]
+    lines += [profile] if profile else []
+    lines += [_line(context, key, facts) for key, facts in others]
+    if lines and not opened:
+        first = lines.pop(0)
+        end = "。" if verbalizer.language == "zh" else "."
+        part.opening.item(*((closed(t, end), f) for t, f in first.pieces))
+    part.section("h_facts").lines += lines
+    named = _asked(context)
+    for fact in usable[:_GROUPS]:
+        if not fact.language and fact.positive:
+            part.paths.append(fact.path(fact.object if fact.object in named else fact.subject))
+    red_flags(context, context.parsed.ailments, part)
+    _unread(context, retrieved, part)
+    return part
+
+
+def _place(key: Key) -> int:
+    name = local_name(key[1])
+    return _DESCRIBING.index(name) if key[2] == "of" and name in _DESCRIBING else len(_DESCRIBING)
+
+
+def spoken_of(
+    context: AnswerContext, retrieved: Retrieved, least: float, part: Contribution
+) -> list[Line]:
+    """Return what texts hold of words that no concept was found for, with their notes."""
+    lines, verbalizer, parsed = list[Line](), context.verbalizer, context.parsed
+    mine = {*parsed.person.states, *parsed.ailments, *parsed.constitutions, *parsed.populations}
+    end, space = ("。", "") if verbalizer.language == "zh" else (".", " ")
+    for fact in (each.fact for each in retrieved.beside):
+        if fact.predicate in CAUTION and fact.object not in mine:
+            continue  # whom else it does not suit is not asked
+        if fact.language or (is_benefit(fact) and not _may_help(context, fact, least, part)):
+            continue
+        key = (fact.subject, fact.predicate.value, "of", fact.positive)
+        text = closed(_line(context, key, [fact]).text, end)
+        if note := verbalizer.note(fact):
+            lines.append(Line(((f"{text}{space}{closed(note, end)}", (fact,)),), 1))
+    return lines
+
+
+def asked_for(context: AnswerContext, retrieved: Retrieved, written: Collection[str]) -> list[Line]:
+    """Return what is stored of the very relation a question names, where nothing stated it yet.
+
+    What may warn, and what promises good, is left to those who check the one and the other.
+    """
+    safety = {name for name, known in context.facts.schema.properties.items() if known.is_safety}
+    wanted = _wanted(context) - safety
+    facts = [
+        f
+        for f in (each.fact for each in retrieved.claims)
+        if local_name(f.predicate.value) in wanted
+        and f.positive
+        and f.claim not in written
+        and not is_benefit(f)
+    ]
+    end = "。" if context.verbalizer.language == "zh" else "."
+    return [
+        Line(((closed(_line(context, key, found).text, end), tuple(found)),), 1)
+        for key, found in _chosen(context, facts)[0]
+    ]
+
+
+def _asked(context: AnswerContext) -> frozenset[str]:
+    named = [m.iri for m in context.parsed.mentions if m.iri]
+    return frozenset((*named, *context.parsed.materials, *context.parsed.ailments))
+
+
+def _bears(context: AnswerContext, fact: Fact) -> bool:
+    """Return whether a claim is of the things asked about, not only of a state they meet."""
+    things = near(context.facts, context.parsed.materials)
+    return not things or fact.subject in things or fact.object in things
+
+
+def _may_help(context: AnswerContext, fact: Fact, least: float, part: Contribution) -> bool:
+    """Return whether this person may be given a benefit; warn where the asked thing is unsafe."""
+    if context.differential.undecided or fact.confidence < least:
+        return False
+    if not context.evidences.supports(fact.claim):
+        return False
+    asked, clear = _asked(context), True
+    for thing in (fact.subject, fact.object):
+        if context.facts.is_a(thing, *MATERIAL):
+            reasons = context.safety.check(thing, context.parsed.person)
+            clear = clear and not reasons
+            for each in reasons[:1] if thing in asked else ():
+                part.warn(context, each)
+    return clear
+
+
+def _profile(context: AnswerContext, facts: Iterable[Fact]) -> Line | None:
+    """State nature, flavour, channels and efficacy of the first material in one sentence."""
+    recorded: dict[str, dict[NamedNode, list[Fact]]] = {}
+    for fact in facts:
+        if fact.predicate in PROFILE and fact.positive:
+            recorded.setdefault(fact.subject, {}).setdefault(fact.predicate, []).append(fact)
+    asked = _asked(context)
+    subject = next((iri for iri in recorded if iri in asked), "")
+    if len(recorded.get(subject, ())) < 2:
+        return None
+    verbalizer, parts, used = context.verbalizer, list[str](), list[Fact]()
+    for predicate in PROFILE:
+        # what else is recorded of the relation stands beside it: sources may differ
+        found = context.facts.of(subject, predicate)[: _TOGETHER + 1]
+        if predicate in recorded[subject]:
+            disputed = predicate == SHIYI.hasNature and len(found) > 1
+            names = verbalizer.names(f.object for f in found)
+            names += verbalizer.verbalize("p_conflict") if disputed else ""
+            parts.append(verbalizer.verbalize(f"property_{local_name(predicate.value)}", o=names))
+            used += found
+    joined = ("，" if verbalizer.language == "zh" else "; ").join(parts)
+    text = verbalizer.verbalize("p_recorded", s=verbalizer.name(subject), parts=joined)
+    return Line(((text, tuple(used)),), 1)
+
+
+def _wanted(context: AnswerContext) -> frozenset[str]:
+    """Return the relations the words name; a name such as vitamin E names none."""
+    parsed = context.parsed
+    names = (
+        (m.start, m.end)
+        for m in parsed.mentions
+        if m.iri and context.facts.is_a(m.iri, SHIYI.Drug, *MATERIAL)
+    )
+    return asked_predicates(blanked(parsed.question, names))
+
+
+def _chosen(context: AnswerContext, facts: Iterable[Fact]) -> tuple[list[Group], list[Group]]:
+    """Return the groups of the relation asked for, and others: a few where there are any such."""
+    groups = list(_grouped(context, facts).items())
+    wanted, named = _wanted(context), _asked(context)
+    asked = [g for g in groups if local_name(g[0][1]) in wanted and g[0][0] in named][:_GROUPS]
+    others = [g for g in groups if g not in asked]
+    return asked, others[: _OTHERS if asked else _GROUPS]
+
+
+def _grouped(context: AnswerContext, facts: Iterable[Fact]) -> dict[Key, list[Fact]]:
+    asked, wanted, found = _asked(context), _wanted(context), dict[Key, list[Fact]]()
+    for fact in facts:
+        aside = fact.predicate in _BESIDE and local_name(fact.predicate.value) not in wanted
+        if aside or _is_twin(context, fact, found):
+            continue
+        into = fact.object in asked and fact.subject not in asked
+        end, side = (fact.object, "into") if into else (fact.subject, "of")
+        key = (end, fact.predicate.value, side, fact.positive)
+        found.setdefault(key, []).append(fact)
+    return found
+
+
+def _is_twin(context: AnswerContext, fact: Fact, found: Mapping[Key, list[Fact]]) -> bool:
+    """Return whether a text stands there in the other language, or is to."""
+    if not fact.language or fact.language == context.verbalizer.language:
+        return False
+    every = context.facts.told(fact.subject, fact.predicate, context.verbalizer.language)
+    return any(fact in twins[1:] for twins in every)
+
+
+def _line(context: AnswerContext, key: Key, facts: list[Fact]) -> Line:
+    verbalizer, (end, _, side, positive) = context.verbalizer, key
+    predicate = facts[0].predicate
+    shown = facts[:_TOGETHER]
+    if facts[0].language:
+        texts = [
+            t for t in context.facts.told(end, predicate, verbalizer.language) if t[0] in facts
+        ][:1]
+        used = texts[0] if texts else tuple(facts[:1])
+        other = used[0].object.rstrip("。.；; ")
+    else:
+        used = tuple(shown)
+        other = verbalizer.names(f.object if side == "of" else f.subject for f in shown)
+    relation = context.facts.property_label(predicate, verbalizer.language)
+    text = verbalize(verbalizer.language, f"t_{side}", x=verbalizer.name(end), p=relation, o=other)
+    if not positive:
+        text = verbalize(verbalizer.language, "t_denied", said=text)
+    return Line(((text + verbalizer.sources(used[:1]), used),), 1)
+
+
+def _unread(context: AnswerContext, retrieved: Retrieved, part: Contribution) -> None:
+    unread = [u for u in retrieved.texts if u.kind == PASSAGE and not u.claims]
+    if unread and not retrieved.claims:
+        part.missing.append(verbalize(context.verbalizer.language, "t_unread", n=str(len(unread))))

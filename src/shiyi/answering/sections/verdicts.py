@@ -1,0 +1,381 @@
+"""One verdict for each pair."""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from itertools import combinations, islice
+from typing import Final
+
+from shiyi.answering.knowledge.facts import (
+    ADVERSE,
+    BENEFIT,
+    CAUTION,
+    INCOMPATIBLE,
+    INTERACTION,
+    MATERIAL,
+    Fact,
+)
+from shiyi.answering.recommendation.advice import joined
+from shiyi.answering.recommendation.cautions import caution_pieces
+from shiyi.answering.safety import Finding
+from shiyi.answering.sections.lookups import is_feverish_child
+from shiyi.answering.understanding.intents import asks_difference
+from shiyi.answering.understanding.person import Person
+from shiyi.answering.wording.draft import AnswerContext, Contribution, Line, Piece
+from shiyi.answering.wording.verbalization import capital, closed, join_names, rating_text
+from shiyi.ontology.terms import SHIYI
+
+_MOST: Final = 12  # things that a material is checked with
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What one name of the question may mean, what it is to meet, and what was found."""
+
+    materials: tuple[str, ...]
+    targets: tuple[str, ...]
+    found: tuple[Finding, ...]
+    kin: tuple[str, ...] = ()  # relatives among the materials, which nobody named
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """List the materials that the name may mean, without their relatives."""
+        return tuple(m for m in self.materials if m not in self.kin)
+
+    @property
+    def barred(self) -> bool:
+        """Return whether it is not to be taken, which says enough."""
+        return any(f.severity == "contraindicated" for f in self.found)
+
+    def met(self, target: str) -> tuple[Finding, ...]:
+        """List what was found against one target."""
+        return tuple(f for f in self.found if f.against == target)
+
+
+def case_of(context: AnswerContext, group: tuple[str, ...]) -> Case:
+    """Check a material, or the few a word may mean, against all that is named beside it."""
+    parsed = context.parsed
+    place = parsed.groups.index(group)
+    beside = [m for m in parsed.materials if m not in group]
+    found = [f for m in group for f in context.safety.check(m, parsed.person, beside)]
+    states = (*parsed.ailments, *parsed.constitutions, *parsed.populations)
+    warned = {f.against for f in found}
+    found += [
+        f for m in group for f in context.safety.reactions(m, states) if f.against not in warned
+    ]
+    named = (*parsed.drugs, *states)
+    others = [m for later in parsed.groups[place + 1 :] for m in later]
+    kin = _of_kin(context, group, beside, others).besides({f.against for f in found})
+    found, group = [*found, *kin.found], (*group, *kin.materials)
+    others = [kin.instead.get(o, o) for o in others]
+    if named:  # two foods of one question are compared where a source speaks of them
+        others = [o for o in others if any(context.safety.check(m, Person(), [o]) for m in group)]
+    earlier = {m for g in parsed.groups[:place] for m in g}  # stated from the other side
+    targets = tuple(dict.fromkeys(t for t in (*named, *others) if t not in group))[:_MOST]
+    new = tuple(f for f in found if f.against not in earlier)
+    return Case(group, targets, new, kin.materials)
+
+
+@dataclass(frozen=True, slots=True)
+class _Kin:
+    """What is recorded of the herb for a supplement of one organism, or the other way round."""
+
+    materials: tuple[str, ...]
+    found: tuple[Finding, ...]
+    instead: Mapping[str, str]  # the relative that a thing beside was checked as
+
+    def besides(self, met: Collection[str]) -> "_Kin":
+        """Keep what speaks of things that are not among those ``met`` already."""
+        found = tuple(f for f in self.found if f.against not in met)
+        materials = {f.material for f in found}
+        return _Kin(tuple(m for m in self.materials if m in materials), found, self.instead)
+
+
+def _of_kin(
+    context: AnswerContext, group: tuple[str, ...], beside: list[str], later: list[str]
+) -> _Kin:
+    """Check the relatives of a material, then the material against those of what comes later."""
+    person, named = context.parsed.person, context.parsed.materials
+    found: dict[str, tuple[Finding, ...]] = {}
+    for each in dict.fromkeys(o for m in group for o in context.facts.kin(m) if o not in named):
+        if reasons := context.safety.check(each, person, beside):
+            found[each] = reasons
+    if found:
+        return _Kin(tuple(found), tuple(f for each in found.values() for f in each), {})
+    near = {o: other for other in later for o in context.facts.kin(other) if o not in named}
+    clashes = [f for m in group for f in context.safety.check(m, Person(), near)]
+    return _Kin((), tuple(clashes), {near[f.against]: f.against for f in clashes})
+
+
+_MOST_COMPARED, _MOST_CONFUSED = 12, 2
+_MOST_PAIRS = 16  # of a material and an ailment, whose rating is looked up
+RATED: Final = (SHIYI.isEffectiveFor, SHIYI.studiedFor)
+
+
+def benefits(context: AnswerContext, material: str, target: str) -> tuple[Fact, ...]:
+    """List the uses of a material for a target that a source supports."""
+    return tuple(
+        f
+        for f in context.facts.between(material, target)
+        if f.predicate in BENEFIT
+        and f.positive
+        and not f.derived
+        and context.evidences.supports(f.claim)
+    )
+
+
+def rated_effects(
+    context: AnswerContext, material: str, ailment: str
+) -> tuple[tuple[Fact, str], ...]:
+    """List what is rated of a material for an ailment, ineffective too, each with its rating."""
+    return tuple(
+        (fact, rating)
+        for fact in context.facts.between(material, ailment)
+        if fact.predicate in RATED and (rating := context.evidences.rating(fact.claim))
+    )
+
+
+def tell_ratings(context: AnswerContext, part: Contribution) -> None:
+    """State the rating of each named effect that no line states yet."""
+    verbalizer, end = context.verbalizer, end_of(context)
+    lines = [line for section in (part.opening, *part.sections) for line in section.lines]
+    pairs = ((m, a) for m in context.parsed.materials for a in context.parsed.ailments)
+    for material, ailment in islice(pairs, _MOST_PAIRS):
+        for fact, rating in rated_effects(context, material, ailment)[:1]:
+            said = rating_text(verbalizer.language, rating)
+            if any(fact in line.facts and said in line.text for line in lines):
+                continue
+            values = {"x": verbalizer.name(material), "y": verbalizer.name(ailment)}
+            text = verbalizer.verbalize("v_rating_only", rating=said, **values)
+            told = capital(verbalizer.tell_kind(text, [fact.claim]), verbalizer.language)
+            if note := verbalizer.note(fact):
+                space = "" if verbalizer.language == "zh" else " "
+                told += space + capital(closed(note, end), verbalizer.language)
+            part.opening.add(told, fact)
+
+
+def called(context: AnswerContext, materials: Iterable[str]) -> str:
+    """Name the materials that one name may mean, without groups above another of them."""
+    every = list(materials)
+    groups = {above for each in every for above in context.facts.above(each)[1:]}
+    return context.verbalizer.names([each for each in every if each not in groups] or every)
+
+
+def used(
+    context: AnswerContext, good: tuple[Fact, ...], target: str, part: Contribution, beside: bool
+) -> None:
+    """State that a use is recorded; ``beside`` a warning it is no headline."""
+    verbalizer, y = context.verbalizer, context.verbalizer.name(target)
+    x = verbalizer.names(f.other(target) for f in good)
+    if beside:
+        part.section("h_compare").add(verbalizer.verbalize("v_mixed", x=x, y=y), *good[:2])
+    else:
+        part.opening.add(_use_of(context, good, x, y), *good[:2])
+    part.paths += [f.path(f.subject) for f in good]
+
+
+def aims(context: AnswerContext, case: Case) -> dict[str, list[Fact]]:
+    """List for each symptom the efficacies that are for it, or for a broader one, and what says so.
+
+    There is none where a use of the thing or a harm is recorded, or the thing is not to be taken.
+    """
+    found: dict[str, list[Fact]] = {}
+    if case.barred or is_feverish_child(context.parsed):
+        return found
+    for target in case.targets:
+        near = context.facts.above(target)
+        if not case.met(target) and not any(benefits(context, m, target) for m in case.materials):
+            pairs = (
+                (has, aim)
+                for m in case.materials
+                for has in context.facts.of(m, SHIYI.hasEfficacy)
+                for aim in context.facts.of(has.object, SHIYI.directedAt)
+                if aim.object in near
+            )
+            if facts := [each for pair in pairs for each in pair]:
+                found[target] = facts
+    return found
+
+
+def by_effect(
+    context: AnswerContext,
+    case: Case,
+    aimed: Mapping[str, list[Fact]],
+    part: Contribution,
+    beside: bool,
+) -> None:
+    """State that efficacies are for some symptoms, and no more; ``beside`` it is no headline."""
+    verbalizer, facts = context.verbalizer, [f for found in aimed.values() for f in found]
+    has = [f for f in facts if f.predicate == SHIYI.hasEfficacy]
+    text = verbalizer.verbalize(
+        "v_effect",
+        x=verbalizer.names(f.subject for f in has),
+        y=verbalizer.names(aimed),
+        effects=verbalizer.quoted(dict.fromkeys(verbalizer.name(f.object) for f in has)),
+        signs=verbalizer.names(f.object for f in facts if f not in has),
+    )
+    place = part.section("h_compare") if beside else part.opening
+    place.add(text, *facts)
+    if not beside:
+        patterns_behind(context, case.materials, aimed, part)
+
+
+def _use_of(context: AnswerContext, facts: tuple[Fact, ...], x: str, y: str) -> str:
+    """State that a use is recorded, and how far a source trusts it."""
+    verbalizer = context.verbalizer
+    ratings = (context.evidences.rating(f.claim) for f in facts if f.predicate in RATED)
+    if rating := next((r for r in ratings if r), ""):
+        return verbalizer.verbalize(
+            "v_rated", x=x, y=y, rating=rating_text(verbalizer.language, rating)
+        )
+    sold = all(context.facts.is_a(f.subject, SHIYI.DSIngredient) for f in facts)
+    return verbalizer.verbalize("v_listed" if sold else "v_good", x=x, y=y)
+
+
+def patterns_behind(
+    context: AnswerContext, materials: tuple[str, ...], targets: Iterable[str], part: Contribution
+) -> None:
+    """Return what is recorded of the pattern behind a disease, and of the thing itself."""
+    verbalizer, end = context.verbalizer, end_of(context)
+    for disease in targets:
+        for link in context.facts.of(disease, SHIYI.hasSyndrome):
+            fits = [f for m in materials for f in benefits(context, m, link.object)]
+            against = [
+                f for m in materials for f in context.safety.against_states(m, [link.object])
+            ]
+            if fits and not against:
+                values = {"x": called(context, materials), "y": verbalizer.the(disease)}
+                sentence = verbalizer.verbalize(
+                    "v_via", state=verbalizer.the(link.object), **values
+                )
+                part.section("h_compare").add(capital(sentence, verbalizer.language), link, fits[0])
+                break
+    beside = [each for each in targets if context.facts.is_a(each, *MATERIAL)]
+    for material in (*materials[:1], *beside):
+        text, facts = verbalizer.profile(material)
+        if text:
+            part.section("h_facts").add(closed(text, end), *facts)
+
+
+def should_it_apply(context: AnswerContext, material: str, part: Contribution) -> None:
+    """Write the cautions for others in one line, where there are none for the asker."""
+    if pieces := caution_pieces(context, context.safety.conditional(material), 4):
+        name: Piece = (
+            context.verbalizer.verbalize("w_name", x=context.verbalizer.name(material)),
+            (),
+        )
+        part.section("h_caution").item(*joined(context, [name, *pieces]))
+
+
+def distinguish(context: AnswerContext, part: Contribution) -> None:
+    """Name what is mistaken for what; first, where it is asked whether they are the same."""
+    first = asks_difference(context.parsed.text)
+    place = part.opening if first else part.section("h_caution")
+    found: list[Line] = []
+    for one, other in combinations(context.parsed.materials[:_MOST_COMPARED], 2):
+        for fact in context.facts.between(one, other):
+            if fact.predicate == SHIYI.confusedWith and fact.positive:
+                names = {
+                    "x": context.verbalizer.name(fact.subject),
+                    "y": context.verbalizer.name(fact.object),
+                }
+                text = _noted(context, context.verbalizer.verbalize("f_confused", **names), fact)
+                found.append(Line(((text, (fact,)),), 1))
+    place.lines[:0] = found[:_MOST_CONFUSED]
+
+
+def _noted(context: AnswerContext, text: str, fact: Fact) -> str:
+    note = context.verbalizer.note(fact)
+    if not note:
+        return text
+    space = "" if context.verbalizer.language == "zh" else " "
+    return text + space + capital(closed(note, end_of(context)), context.verbalizer.language)
+
+
+def end_of(context: AnswerContext) -> str:
+    """Return the full stop of the answer's language."""
+    return "。" if context.verbalizer.language == "zh" else "."
+
+
+_VERDICT: Final = {"contraindicated": "v_contra", "interaction": "v_inter", "caution": "v_caution"}
+_VERDICTS: Final = (
+    "v_allergy", "v_pair", "v_contra", "v_inter", "v_caution", "v_adverse", "v_diet", "v_avoided",
+)  # fmt: skip
+NOT_EATEN: Final = frozenset({"v_allergy", "v_diet", "v_avoided"})
+
+
+def verdicts(context: AnswerContext, every: Iterable[Finding], part: Contribution) -> None:
+    """Write the findings into the opening, gravest first, one sentence for each kind."""
+    every, met = list(every), dict[str, set[str]]()
+    for each in every:
+        met.setdefault(each.material, set()).add(each.against)
+    grouped: dict[tuple[str, ...], list[str]] = {}
+    for material, against in met.items():
+        grouped.setdefault(tuple(sorted(against)), []).append(material)
+    for materials in grouped.values():
+        _verdict_on(context, [f for f in every if f.material in materials], part)
+
+
+def _named(context: AnswerContext, found: Iterable[Finding]) -> str:
+    """Name the things, or the only kind of one that is recorded: vitamin D (cod liver oil)."""
+    verbalizer, kinds = context.verbalizer, dict[str, set[str]]()
+    for each in found:
+        below = context.facts.below(each.material)[1:]
+        kinds.setdefault(each.material, set()).add(each.through if each.through in below else "")
+    named = [
+        verbalizer.name(m)
+        if "" in of
+        else verbalizer.verbalize("v_kind", x=verbalizer.name(m), y=verbalizer.names(sorted(of)))
+        for m, of in kinds.items()
+    ]
+    return join_names(verbalizer.language, named)
+
+
+def _verdict_on(context: AnswerContext, asked: Iterable[Finding], part: Contribution) -> None:
+    mark = "；" if context.verbalizer.language == "zh" else "; "
+    asked = list(asked)
+    pieces: list[Piece] = [(_named(context, asked), ())]
+    for key in _VERDICTS:
+        found = [f for f in asked if verdict_of(f) == key]
+        if found:
+            facts = tuple({f.fact.claim: f.fact for f in found if f.facts}.values())
+            values = {
+                "y": context.verbalizer.these(f.against for f in found),
+                "grade": _grade(context, found),
+            }
+            before = mark if len(pieces) > 1 else context.verbalizer.verbalize("v_colon")
+            pieces.append((before + context.verbalizer.verbalize(key, **values), facts))
+    pieces.append((end_of(context), ()))
+    part.opening.item(*pieces)
+
+
+def verdict_of(found: Finding) -> str:
+    """Return the key of the phrase that says how grave a finding is."""
+    if found.facts and found.fact.predicate in ADVERSE:
+        return "v_adverse"
+    rule = any(f.predicate == SHIYI.excludesFoodGroup for f in found.facts)
+    if found.left_out:
+        return "v_diet" if rule else "v_avoided"
+    if rule:
+        return "v_contra"
+    if not found.facts or found.fact.predicate not in (
+        *CAUTION,
+        *INTERACTION,
+        *INCOMPATIBLE,
+        SHIYI.unsuitableFood,
+    ):
+        return "v_allergy"
+    if found.fact.predicate in INCOMPATIBLE:
+        return "v_pair"
+    return _VERDICT[found.severity]
+
+
+def _grade(context: AnswerContext, found: Iterable[Finding]) -> str:
+    """Return the gravest rating of some interactions, or that it rests on case reports."""
+    facts = [f.fact for f in found if f.facts and f.fact.predicate in INTERACTION]
+    ratings = {context.evidences.rating(f.claim) for f in facts}
+    worst = next((r for r in ("major", "moderate", "minor") if r in ratings), "")
+    if not worst:
+        return ""
+    return context.verbalizer.verbalize(
+        "v_rating", rating=rating_text(context.verbalizer.language, worst)
+    )

@@ -1,0 +1,460 @@
+"""Drafts of answers: lines with the facts they rest on, composed to Markdown with citations."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice, zip_longest
+from typing import Final
+
+from shiyi.answering.knowledge.evidence import Evidences
+from shiyi.answering.knowledge.facts import (
+    ADVERSE,
+    CAUTION,
+    INCOMPATIBLE,
+    INTERACTION,
+    TOXIC,
+    Fact,
+    Facts,
+)
+from shiyi.answering.safety import SEVERITIES, Finding, Safety
+from shiyi.answering.understanding.differentiation import Differential
+from shiyi.answering.understanding.question import ParsedQuestion
+from shiyi.answering.wording.verbalization import Verbalizer, capital, join_names, verbalize
+from shiyi.model.answer import Citation, Recommendation, SafetyWarning, Sentence
+from shiyi.model.iris import resource
+from shiyi.model.path import Path
+from shiyi.ontology.terms import SHIYI
+
+Piece = tuple[str, tuple[Fact, ...]]  # some words, and the facts that say so
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One sentence in pieces, and how deep it stands (0 text, 1 item, 2 below)."""
+
+    pieces: tuple[Piece, ...]
+    depth: int = 1
+
+    @property
+    def text(self) -> str:
+        """Return the words without marks."""
+        return "".join(words for words, _ in self.pieces)
+
+    @property
+    def facts(self) -> tuple[Fact, ...]:
+        """List the facts of all pieces, each once."""
+        return tuple({f.claim: f for _, facts in self.pieces for f in facts}.values())
+
+
+@dataclass(slots=True)
+class Section:
+    """A heading (empty for the opening) and its lines."""
+
+    heading: str
+    lines: list[Line] = field(default_factory=list)
+
+    def add(self, text: str, *facts: Fact, depth: int = 1) -> None:
+        """Append a line."""
+        self.lines.append(Line(((text, facts),), depth))
+
+    def item(self, *pieces: Piece, depth: int = 1) -> None:
+        """Append a line whose pieces each bear their own marks."""
+        self.lines.append(Line(tuple(p for p in pieces if p[0]), depth))
+
+
+# what to watch when such a medicine or disease is in play; general safety sentences
+_WATCH: Final = (
+    ("drug-vka", "s_inr"), ("drug-antithrombotics", "s_bleeding"),
+    ("drug-antidiabetics", "s_glucose"), ("disease-diabetes-mellitus", "s_glucose"),
+    ("population-diabetic", "s_glucose"), ("drug-cns-depressants", "s_sedation"),
+    ("drug-antihypertensives", "s_pressure"), ("disease-hypertensive-disorder", "s_pressure"),
+)  # fmt: skip
+_KINDS: Final = ((SHIYI.Dish, "dish"), (SHIYI.Food, "food"), (SHIYI.DSIngredient, "supplement"))
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerContext:
+    """A question with everything at hand to answer it."""
+
+    parsed: ParsedQuestion
+    facts: Facts
+    evidences: Evidences
+    safety: Safety
+    verbalizer: Verbalizer
+    differential: Differential
+
+    def kind(self, iri: str) -> str:
+        """Return food, dish, herb or supplement."""
+        return next((kind for known, kind in _KINDS if self.facts.is_a(iri, known)), "herb")
+
+    def watch(self, *concepts: str) -> list[str]:
+        """Return the general sentences that belong to some medicines or diseases."""
+        near = {each for concept in concepts for each in self.facts.above(concept)}
+        keys = dict.fromkeys(key for name, key in _WATCH if resource(name).value in near)
+        return [self.verbalizer.verbalize(key) for key in keys]
+
+    def warning(self, found: Finding) -> SafetyWarning:
+        """Turn a finding into a warning."""
+        return SafetyWarning(found.severity, self.verbalizer.finding(found), found.claims)
+
+
+@dataclass(slots=True)
+class Contribution:
+    """What one writer contributes."""
+
+    opening: Section = field(default_factory=lambda: Section(""))
+    sections: list[Section] = field(default_factory=list)
+    warnings: list[SafetyWarning] = field(default_factory=list)
+    told: set[str] = field(default_factory=set)  # warnings that a line of the text gives already
+    facts: dict[str, Fact] = field(default_factory=dict)  # of the warnings, by claim
+    recommendations: list[Recommendation] = field(default_factory=list)
+    follow_up: list[str] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    paths: list[Path] = field(default_factory=list)
+
+    def section(self, heading: str) -> Section:
+        """Return the section under ``heading``, new at the end if there is none."""
+        for known in self.sections:
+            if known.heading == heading:
+                return known
+        self.sections.append(Section(heading))
+        return self.sections[-1]
+
+    def warn(self, context: AnswerContext, found: Finding, *, told: bool = False) -> None:
+        """Add a finding as a warning, once; ``told`` where a line of the text says it."""
+        made = context.warning(found)
+        if told:
+            self.told.add(made.text)
+        if made.text not in {w.text for w in self.warnings}:
+            self.warnings.append(made)
+            self.facts |= {f.claim: f for f in found.stated}
+
+    def note(self, *facts: Fact) -> None:
+        """Keep facts that a warning cites."""
+        self.facts |= {f.claim: f for f in facts}
+
+    def take(self, other: "Contribution") -> None:
+        """Append what another writer contributed."""
+        self.opening.lines += other.opening.lines
+        for section in other.sections:
+            self.section(section.heading).lines += section.lines
+        self.warnings += [w for w in other.warnings if w not in self.warnings]
+        self.told |= other.told
+        self.facts |= other.facts
+        self.recommendations += other.recommendations
+        for mine, theirs in ((self.follow_up, other.follow_up), (self.missing, other.missing)):
+            mine += [each for each in theirs if each not in mine]
+        self.paths += other.paths
+
+
+def question_texts(context: AnswerContext, concepts: Iterable[str], part: Contribution) -> None:
+    """Ask what decides the answer: the questions recorded for some symptoms or syndromes."""
+    section = part.section("h_ask")
+    for concept in concepts:
+        for texts in context.facts.told(concept, SHIYI.questionText, context.verbalizer.language)[
+            :1
+        ]:
+            if texts[0].object not in part.follow_up and len(part.follow_up) < _MOST_ASKED:
+                part.follow_up.append(texts[0].object)
+                section.add(texts[0].object)  # a question states nothing to be cited
+
+
+def red_flags(
+    context: AnswerContext, concepts: Iterable[str], part: Contribution, *, persist: bool = False
+) -> None:
+    """Return which signs need a doctor, and with ``persist`` that lasting trouble does too."""
+    found: list[Fact] = []
+    for concept in concepts:
+        for near in context.facts.above(concept):
+            found += context.facts.of(near, SHIYI.hasRedFlag)
+    flags = list({f.object: f for f in found}.values())[:_MOST_FLAGS]
+    if flags:
+        signs = context.verbalizer.names((f.object for f in flags), "or")
+        key = "s_redflag_persist" if persist else "s_redflag"
+        part.section("h_doctor").add(context.verbalizer.verbalize(key, signs=signs), *flags)
+    elif persist:
+        part.section("h_doctor").add(context.verbalizer.verbalize("s_persist"))
+
+
+def checks(context: AnswerContext, concepts: Iterable[str], part: Contribution) -> None:
+    """Return what a doctor should rule out, in one line for what shares the same list."""
+    signs: dict[tuple[str, ...], list[str]] = {}
+    grounds: dict[tuple[str, ...], list[Fact]] = {}
+    for concept in concepts:
+        found = context.facts.of(concept, SHIYI.warrantsCheckFor)[:_MOST_CHECKS]
+        key = tuple(sorted(f.object for f in found))
+        if found:
+            signs.setdefault(key, []).append(concept)
+            grounds.setdefault(key, []).extend(found)
+    for key, meant in list(signs.items())[:2]:
+        facts = grounds[key]
+        text = context.verbalizer.verbalize(
+            "c_check",
+            sign=context.verbalizer.names(meant),
+            diseases=context.verbalizer.names((f.object for f in facts), "or"),
+        )
+        part.section("h_doctor").add(text, *facts)
+
+
+_MOST_ASKED, _MOST_FLAGS, _MOST_CHECKS = 3, 6, 3
+
+
+def without_withdrawn(part: Contribution, evidences: Evidences, language: str) -> None:
+    """Remove lines, warnings, recommendations and paths whose claim is no longer accepted.
+
+    What is left out is reported among what is missing, never silently.
+    """
+    sections = (part.opening, *part.sections)
+    cited = {f.claim for section in sections for line in section.lines for f in line.facts}
+    cited |= {claim for warning in part.warnings for claim in warning.claims}
+    gone = {claim for claim in cited if not evidences.stands(claim)}
+    if not gone:
+        return
+    for section in sections:
+        section.lines = [
+            line for line in section.lines if not any(f.claim in gone for f in line.facts)
+        ]
+    part.warnings = [w for w in part.warnings if not gone.intersection(w.claims)]
+    part.recommendations = [r for r in part.recommendations if not gone.intersection(r.claims)]
+    part.paths = [p for p in part.paths if not any(hop.claim in gone for hop in p.hops)]
+    part.missing.append(verbalize(language, "s_gone"))
+
+
+def leave_unopened_out(part: Contribution, verbalizer: Verbalizer) -> None:
+    """Remove what rests on no opened work or table, and say how much of what.
+
+    Harms stay, each marked as common knowledge: to leave one out would be unsafe.
+    """
+    opened = verbalizer.evidences.opened
+    left: dict[str, Fact] = {}
+    for section in (part.opening, *part.sections):
+        kept = list[Line]()
+        for line in section.lines:
+            unopened = [f for f in line.facts if not opened(f.claim)]
+            if not unopened or any(f.predicate in _HARMS for f in line.facts):
+                kept.append(line)
+            else:
+                left |= {f.claim: f for f in unopened}
+        section.lines = kept
+    said = {line.text for section in (part.opening, *part.sections) for line in section.lines}
+    part.told &= said
+    part.recommendations = [r for r in part.recommendations if all(map(opened, r.claims))]
+    part.paths = [p for p in part.paths if all(opened(hop.claim) for hop in p.hops)]
+    if left:
+        relations = dict.fromkeys(
+            verbalizer.facts.property_label(f.predicate, verbalizer.language) for f in left.values()
+        )
+        names = join_names(verbalizer.language, list(relations)[:6])
+        key = {"n": str(len(left)), "relations": names}
+        part.missing.append(verbalizer.verbalize("m_unopened", **key))
+    if not part.opening.lines and not any(section.lines for section in part.sections):
+        part.opening.add(verbalizer.verbalize("o_not_known"))
+
+
+_HARMS: Final = frozenset({
+    *ADVERSE, *CAUTION, *INCOMPATIBLE, *TOXIC, *INTERACTION, SHIYI.hasRedFlag,
+    SHIYI.unsuitableFood, SHIYI.confusedWith, SHIYI.warrantsCheckFor,
+})  # fmt: skip
+
+
+ORDER: Final = (
+    "h_compare", "h_why", "h_branches", "h_held", "h_candidates", "h_facts", "h_rules", "h_caution",
+    "h_paths", "h_ask", "h_doctor", "h_missing",
+)  # fmt: skip
+_CARE: Final = ("h_caution", "h_doctor")
+_MOST_LINES: Final = 12
+# cited each by itself: what sources dispute
+_EACH: Final = frozenset({SHIYI.hasNature})
+_MOST_MARKS: Final = 2  # Shiyi's: for one piece of a sentence; more only clutter it
+
+
+@dataclass(slots=True)
+class Numbers:
+    """Gives each cited claim its number: marked ones as they appear, then what stands beside them.
+
+    Beside them stand the twins of texts in the other language and all that warnings rest on.
+    """
+
+    evidences: Evidences
+    language: str
+    facts: dict[str, Fact] = field(default_factory=dict)
+    silent: dict[str, Fact] = field(default_factory=dict)
+    more: dict[str, Fact] = field(default_factory=dict)  # all that the text rests on
+
+    def marks(self, facts: Iterable[Fact]) -> tuple[str, tuple[str, ...]]:
+        """Return ``[1][2]`` for some facts, and the claims that are cited with these marks."""
+        every = list({f.claim: f for f in facts}.values())
+        chosen = self._chosen(every)
+        twins = [f for f in every if f.language and any(_same_text(f, c) for c in chosen)]
+        marked = []
+        for fact in chosen:
+            if fact.language in {"", self.language} or not twins:
+                self.facts.setdefault(fact.claim, fact)
+                marked.append(list(self.facts).index(fact.claim) + 1)
+        self.silent |= {f.claim: f for f in (*chosen, *twins)}
+        self.more |= {f.claim: f for f in every}
+        cited = tuple(dict.fromkeys(f.claim for f in (*chosen, *twins)))
+        return "".join(f"[{number}]" for number in sorted(marked)), cited
+
+    def _chosen(self, facts: list[Fact]) -> list[Fact]:
+        """Choose the fewest that stand for the others: one of each relation and set of sources.
+
+        Claims of one relation that one book makes, such as a list of ingredients, are cited by the
+        first; a path by one claim for each of its hops; what sources dispute by both sides.
+        """
+        spoken = [f for f in facts if f.language in {"", self.language}] or facts
+        each_one = [f for f in spoken if f.predicate in _EACH]
+        kinds: dict[tuple[str, frozenset[str]], Fact] = {}
+        for fact in spoken:
+            name, sources = fact.predicate.value, self.evidences.sources(fact.claim)
+            covered = any(name == known and sources <= cited for known, cited in kinds)
+            if not covered and fact not in each_one:
+                kinds[name, sources] = fact
+        relations: dict[str, list[Fact]] = {}
+        for (name, _), fact in kinds.items():
+            relations.setdefault(name, []).append(fact)
+        turns = (each for rank in zip_longest(*relations.values()) for each in rank if each)
+        return [*each_one, *islice(turns, max(_MOST_MARKS, len(relations)))]
+
+    def citations(self) -> tuple[Citation, ...]:
+        """List what was cited, with its evidence."""
+        every = {**self.facts, **self.silent}
+        numbered = enumerate(every.values(), 1)
+        return tuple(self.evidences.citation(n, fact, self.language) for n, fact in numbered)
+
+    def further(self) -> tuple[Citation, ...]:
+        """List what the text rests on besides, numbered on."""
+        rest = (fact for claim, fact in self.more.items() if claim not in self.silent)
+        numbered = enumerate(rest, 1 + len({**self.facts, **self.silent}))
+        return tuple(self.evidences.citation(n, fact, self.language) for n, fact in numbered)
+
+
+def _same_text(one: Fact, other: Fact) -> bool:
+    return one.subject == other.subject and one.predicate == other.predicate
+
+
+@dataclass(frozen=True, slots=True)
+class Composed:
+    """The text, its sentences and its citations."""
+
+    text: str
+    sentences: tuple[Sentence, ...]
+    citations: tuple[Citation, ...]
+    more: tuple[Citation, ...]  # what the text rests on besides
+    care: str = ""  # the sections that stand anyone who writes the rest
+    care_sentences: tuple[Sentence, ...] = ()
+
+
+@dataclass(slots=True)
+class _Page:
+    """What has been written so far."""
+
+    numbers: Numbers
+    verbalizer: Verbalizer
+    sentences: list[Sentence] = field(default_factory=list)
+
+    @property
+    def language(self) -> str:
+        """Return the language that is written."""
+        return self.verbalizer.language
+
+    def block(self, section: Section) -> str:
+        """Write a section; a line that stands above already is left out."""
+        written = []
+        for line in section.lines[:_MOST_LINES]:
+            line = self._labelled(line)
+            text = capital(line.text, self.language)
+            if any(text == s.text for s in self.sentences):
+                continue
+            marked, claims = self._marked(line)
+            self.sentences.append(Sentence(text, claims))
+            indent = "  " * (line.depth - 1) + "- " if section.heading else ""
+            written.append(indent + capital(marked, self.language))
+        if not written:
+            return ""
+        if not section.heading:
+            return "\n\n".join(written)
+        return f"### {verbalize(self.language, section.heading)}\n" + "\n".join(written)
+
+    def _labelled(self, line: Line) -> Line:
+        """Return the line with how it is known, where its words do not say so."""
+        if not line.facts:
+            return line
+        *before, (_, facts) = line.pieces
+        told = self.verbalizer.tell_kind(line.text, [f.claim for f in line.facts])
+        added = told.removeprefix("".join(text for text, _ in before))
+        return replace(line, pieces=(*before, (added, facts)))
+
+    def _marked(self, line: Line) -> tuple[str, tuple[str, ...]]:
+        done, claims = "", list[str]()
+        for text, facts in line.pieces:
+            marks, cited = self.numbers.marks(facts)
+            space = " " if marks and self.language == "en" else ""
+            done += text + space + marks
+            claims += cited
+        return done, tuple(dict.fromkeys(claims))
+
+    def warned(self, warnings: Sequence[SafetyWarning], part: Contribution) -> str:
+        """Write warnings as a quotation, the gravest first."""
+        lines = []
+        for warning in ranked(warnings):
+            facts = [part.facts[c] for c in warning.claims if c in part.facts]
+            self.numbers.silent |= {f.claim: f for f in facts}
+            known = any(warning.text == s.text for s in self.sentences)
+            if known or warning.text in part.told:
+                continue
+            self.sentences.append(Sentence(warning.text, warning.claims))
+            space = " " if self.language == "en" else ""
+            marks, _ = self.numbers.marks(facts)
+            lines.append(f"> ⚠ {warning.text}{space if marks else ''}{marks}")
+        return "\n>\n".join(lines)
+
+
+def compose(part: Contribution, evidences: Evidences, language: str) -> Composed:
+    """Write opening, warnings, sections in a fixed order, then what the numbers mean."""
+    without_withdrawn(part, evidences, language)
+    verbalizer = Verbalizer(language, evidences.facts, evidences)
+    page = _Page(Numbers(evidences, language), verbalizer)
+    urgent = [w for w in part.warnings if w.severity == "emergency"]
+    others = [w for w in part.warnings if w.severity != "emergency"]
+    blocks = [page.warned(urgent, part), page.block(part.opening)]
+    if notice := page.warned(others, part):
+        blocks += [f"### {verbalize(language, 'h_warnings')}\n\n{notice}"]
+    by_heading = {section.heading: section for section in part.sections}
+    care, cautious = list[str](), list[Sentence]()
+    for key in ORDER:
+        if key in by_heading:
+            before = len(page.sentences)
+            blocks.append(page.block(by_heading[key]))
+            if key in _CARE and blocks[-1]:
+                care.append(blocks[-1])
+                cautious += page.sentences[before:]
+    blocks += _tail(part, page)
+    text = "\n\n".join(block for block in blocks if block)
+    numbers = page.numbers
+    return Composed(
+        text,
+        tuple(page.sentences),
+        numbers.citations(),
+        numbers.further(),
+        "\n\n".join(care),
+        tuple(cautious),
+    )
+
+
+def ranked(warnings: Iterable[SafetyWarning]) -> tuple[SafetyWarning, ...]:
+    """Place the gravest first."""
+    return tuple(sorted(warnings, key=lambda w: SEVERITIES.index(w.severity)))
+
+
+def _tail(part: Contribution, page: _Page) -> list[str]:
+    blocks, language = [], page.language
+    missing = [each for each in part.missing if each not in part.told]
+    if missing:
+        heading = f"### {verbalize(language, 'h_missing')}\n"
+        blocks.append(heading + "\n".join(f"- {capital(each, language)}" for each in missing))
+    closing = [verbalize(language, "s_not_diagnosis")]
+    if any("confidence" in s.text or "置信度" in s.text for s in page.sentences):
+        closing.insert(0, verbalize(language, "s_confidence"))
+    page.sentences += [Sentence(text) for text in closing]
+    blocks.append("\n".join(f"*{text}*" for text in closing))
+    return blocks

@@ -1,0 +1,424 @@
+"""Claims and findings as sentences."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from shiyi.answering.knowledge.evidence import Evidences, forbids
+from shiyi.answering.knowledge.facts import (
+    ADVERSE,
+    INCOMPATIBLE,
+    INTERACTION,
+    PROFILE,
+    TOXIC,
+    Fact,
+    Facts,
+)
+from shiyi.answering.safety import Finding
+from shiyi.errors import FormatError
+from shiyi.model.answer import CitedEvidence
+from shiyi.model.claim import EvidenceKind
+from shiyi.model.path import Hop, Path
+from shiyi.model.rdf import NamedNode, local_name
+from shiyi.ontology.lexicon import cues, sentences
+from shiyi.ontology.terms import SHIYI
+
+LANGUAGES: Final = ("zh", "en")
+_DEGREES: Final = ((0.9, "high"), (0.75, "fair"), (0.6, "middling"), (0.0, "low"))
+_TIERS: Final = (  # the most binding first
+    "regulation", "pharmacopoeia", "standard", "textbook", "monograph", "review", "trial", "paper",
+    "classic", "case-report", "webpage", "model", "inferred", "recalled",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Verbalizer:
+    """Says what facts say, in one language."""
+
+    language: str
+    facts: Facts
+    evidences: Evidences
+
+    def verbalize(self, key: str, /, **values: str) -> str:
+        """Return a sentence of the catalogue."""
+        return verbalize(self.language, key, **values)
+
+    def name(self, iri: str) -> str:
+        """Return a concept's label."""
+        return self.facts.label(iri, self.language)
+
+    def the(self, iri: str) -> str:
+        """Return a label as it stands in the middle of an English sentence."""
+        name = self.name(iri)
+        patterns = self.facts.is_a(iri, SHIYI.Syndrome, SHIYI.Constitution)
+        return f"the {name}" if patterns and self.language == "en" else name
+
+    def these(self, iris: Iterable[str], last: str = "and") -> str:
+        """Join labels as they stand in the middle of a sentence."""
+        return join_names(self.language, [self.the(iri) for iri in iris], last)
+
+    def names(self, iris: Iterable[str], last: str = "and") -> str:
+        """Join the labels of some concepts."""
+        return join_names(self.language, [self.name(iri) for iri in iris], last)
+
+    def sources(self, facts: Iterable[Fact], most: int = 2) -> str:
+        """Name the sources of some facts, the most binding first, and how many more there are."""
+        seen: dict[str, CitedEvidence] = {}
+        derived = False
+        for fact in facts:
+            derived = derived or fact.claim in self.evidences.facts.premises
+            for each in self.evidences.of(fact.claim, self.language):
+                seen.setdefault(each.source, each)
+        if not seen:
+            return ""
+        ranked = sorted(seen.values(), key=lambda e: (rank_of_tier(e.tier), e.source))
+        opened = [each for each in ranked if each.opened] or ranked
+        titles = [self._title(each) for each in opened[:most]]
+        if derived:
+            titles.insert(0, self.verbalize("kind_inferred"))
+        joined = ("；" if self.language == "zh" else "; ").join(titles)
+        key = "f_source_more" if len(opened) > most else "f_source"
+        return self.verbalize(key, sources=joined, n=str(len(opened)))
+
+    def _title(self, evidence: CitedEvidence) -> str:
+        title = evidence.source.strip("《》")
+        return self.verbalize(f"kind_{evidence.kind or 'predicted'}", source=title)
+
+    def known(self, claims: Iterable[str]) -> str:
+        """Return how some claims are known, the surest kind first."""
+        kinds = {self.evidences.kind(claim) for claim in claims}
+        ordered = (kind for kind in EvidenceKind if kind in kinds)
+        return known_words(self.language, ordered)
+
+    def tell_kind(self, text: str, claims: Iterable[str]) -> str:
+        """Return with how it is known a sentence that does not say so yet, before its full stop."""
+        said = self.known(claims)
+        if not said or tells_kind(self.language, text):
+            return text
+        label = self.verbalize("f_source", sources=said)
+        end = text[-1:] if text[-1:] in "。.！!" else ""
+        return text.removesuffix(end) + label + end
+
+    def note(self, fact: Fact) -> str:
+        """Return the fullest short note of a claim's evidence in the answer's language."""
+        notes = [
+            value
+            for each in self.evidences.of(fact.claim, self.language)
+            for key, value in each.qualifiers
+            if key == f"note_{self.language}"
+        ]
+        return max(notes, key=len, default="")
+
+    def warned(self, found: Finding) -> str:
+        """State one reason in a few words, with its source, without a full stop."""
+        text = self._stated(found)
+        return text + (self.sources([found.fact], 1) if found.facts else "")
+
+    def reason(self, found: Finding) -> str:
+        """State one reason where the thing itself was just named."""
+        if not found.facts or found.fact.predicate not in _SPOKEN:
+            return self._kept_from(found, bare=True)
+        subject, other = self._ends(found.fact, found)
+        values = {"y": other, "grade": self.grade(found.fact)}
+        key = (
+            self._finding_key(found).replace("f_", "f_bare_").replace("caution", "contraindicated")
+        )
+        text = self.verbalize(key, **values)
+        if any(f.predicate == SHIYI.hasIngredient for f in found.facts):
+            text = self.verbalize("f_bare_part", part=subject, said=text)
+        return text + self.sources([found.fact], 1)
+
+    def finding(self, found: Finding) -> str:
+        """State one reason against a material, with its note, sources and kind of evidence."""
+        end = "。" if self.language == "zh" else "."
+        text = self._stated(found)
+        if not found.facts:
+            return capital(text, self.language) + end
+        sentence = capital(text + self.sources([found.fact]) + end, self.language)
+        space = "" if self.language == "zh" else " "
+        if note := self.note(found.fact):
+            sentence += space + capital(closed(note, end), self.language)
+        if self.mostly_cases(found.fact):
+            sentence += space + self.verbalize("f_case_report")
+        return sentence + "".join(space + each for each in self.judged(found))
+
+    def judged(self, found: Finding) -> list[str]:
+        """Return why a state is judged as the one warned of, or how two groups differ."""
+        parts = []
+        for fact in found.facts:
+            note = self.note(fact) if fact.predicate == SHIYI.judgedAs else ""
+            if note:
+                y = capital(self.name(fact.subject), self.language)
+                parts.append(self.verbalize("f_judged", y=y, note=note))
+        return parts + self._apart(found)
+
+    def _apart(self, found: Finding) -> list[str]:
+        """Return the note on why a thing is of its group, where another member is met."""
+        mine = [f for f in found.facts if f.predicate == SHIYI.hasFoodGroup]
+        if not mine or self.facts.is_a(found.against, SHIYI.FoodGroup, SHIYI.Condition):
+            return []
+        shared = self.facts.above(mine[0].object)
+        theirs = [f for f in self.facts.of(found.against, SHIYI.hasFoodGroup) if f.object in shared]
+        notes = dict.fromkeys(filter(None, map(self.note, theirs)))
+        end = "。" if self.language == "zh" else "."
+        return [capital(closed(note, end), self.language) for note in notes]
+
+    def mostly_cases(self, fact: Fact) -> bool:
+        """Return whether at least half of a claim's evidence are case reports."""
+        tiers = [e.tier for e in self.evidences.of(fact.claim, self.language)]
+        return bool(tiers) and 2 * tiers.count("case-report") >= len(tiers)
+
+    def _stated(self, found: Finding) -> str:
+        if not found.facts or found.fact.predicate not in (*_SPOKEN, SHIYI.aggravates):
+            return self._kept_from(found)
+        subject, other = self._ends(found.fact, found)
+        key = self._finding_key(found)
+        text = self.verbalize(key, x=subject, y=other, grade=self.grade(found.fact))
+        if subject != self.name(found.material):
+            made_of = any(f.predicate == SHIYI.hasIngredient for f in found.facts)
+            if made_of:
+                text = (
+                    self.verbalize("f_through_part", x=self.name(found.material), part=subject)
+                    + text
+                )
+        return text
+
+    def _kept_from(self, found: Finding, *, bare: bool = False) -> str:
+        """State that a thing is, or is of the same group as, what somebody does not eat."""
+        names = {"x": self.name(found.material), "y": self.the(found.against)}
+        kind = "avoided" if found.left_out else "allergy"
+        member = next((f for f in found.facts if f.predicate == SHIYI.hasFoodGroup), None)
+        if member is None:
+            key = "f_bare" if bare else "f"
+            same = found.material == found.against and not bare
+            return self.verbalize(f"{key}_{'itself_' if same else ''}{kind}", **names)
+        names["group"] = self.name(member.object)
+        if any(f.predicate == SHIYI.excludesFoodGroup for f in found.facts):
+            kind = "diet" if found.left_out else "diet_disease"
+        elif self.facts.is_a(found.against, SHIYI.FoodGroup):
+            kind = f"group_{kind}"
+        else:
+            kind = f"kin_{kind}"
+            names["group"] = self.name(self._shared(member.object, found.against))
+        text = self.verbalize(f"f_{kind}", **names | {"x": self.name(member.subject)})
+        if member.subject != found.material:
+            part = names | {"part": self.name(member.subject)}
+            text = (self.verbalize("f_through_part", **part) if not bare else "") + text
+        return text
+
+    def _shared(self, group: str, other: str) -> str:
+        """Return the nearest group above that another thing is of as well: nuts and peanuts."""
+        those = {f.object for f in self.facts.of(other, SHIYI.hasFoodGroup)}
+        return next((each for each in self.facts.above(group) if each in those), group)
+
+    def grade(self, fact: Fact) -> str:
+        """Return the source's own grade or rating, or our word for the relation."""
+        if fact.predicate in INTERACTION:
+            rating = self.evidences.rating(fact.claim)
+            if self.language == "zh":
+                rating = rating_text(self.language, rating)
+            return self.verbalize("f_rating", rating=rating) if rating else ""
+        if fact.predicate in INCOMPATIBLE:
+            return self.facts.property_label(fact.predicate, self.language)
+        own = self.evidences.grade(fact.claim)
+        if own and self.language == "zh":
+            return own if len(own) > 1 else f"{own}用"
+        if fact.predicate == SHIYI.contraindicatedIn:
+            return self.verbalize("g_contraindicated")
+        if fact.predicate == SHIYI.unsuitableFood:
+            return self.verbalize("g_unsuitable")
+        plain = "g_contraindicated" if forbids(own) else "g_caution"
+        return self.verbalize(
+            next((key for key, words in cues("grades").items() if words.match(own)), plain)
+        )
+
+    def quoted(self, words: Iterable[str]) -> str:
+        """Place words of the asker in quotation marks."""
+        return ("、" if self.language == "zh" else ", ").join(f"“{word}”" for word in words)
+
+    def ways(self, paths: Sequence[Path]) -> str:
+        """Write ways of two hops through one middle: start, middle, and all the ends."""
+        first, ends = paths[0].hops[0], [path.hops[1] for path in paths]
+        text = self.name(first.start) + self._arrow(first.predicate, first.forward)
+        text += self.name(first.end) + self._degree(first)
+        text += self._arrow(ends[0].predicate, ends[0].forward)
+        text += self.names(hop.end for hop in ends)
+        least = min(hop.confidence for hop in ends)
+        return text + degree(self.language, least, self.known(hop.claim for hop in ends))
+
+    def _degree(self, hop: Hop) -> str:
+        return degree(self.language, hop.confidence, self.known([hop.claim]))
+
+    def _arrow(self, predicate: str, forward: bool) -> str:
+        relation = self.facts.property_label(NamedNode(predicate), self.language)
+        return f" —{relation}→ " if forward else f" ←{relation}— "
+
+    def chain(self, path: Path) -> str:
+        """Write a path as names joined by arrows, each hop with its relation and confidence."""
+        text = self.name(path.entities[0])
+        for hop in path.hops:
+            arrow = self._arrow(hop.predicate, hop.forward)
+            text += f"{arrow}{self.name(hop.end)}{self._degree(hop)}"
+        return text
+
+    def profile(self, iri: str, *, only: NamedNode | None = None) -> tuple[str, tuple[Fact, ...]]:
+        """Write nature, flavour, channels and efficacy of a material, or ``only`` one of them."""
+        parts: list[str] = []
+        used: list[Fact] = []
+        for predicate in (only,) if only else PROFILE:
+            found = self.facts.of(iri, predicate)[: 3 if predicate == SHIYI.hasEfficacy else 6]
+            if not found:
+                continue
+            used += found
+            if predicate == SHIYI.hasNature and len(found) > 1:
+                values = self._disputed(found)
+            else:
+                values = self.names(f.object for f in found)
+            parts.append(self.verbalize(f"property_{local_name(predicate.value)}", o=values))
+        joined = ("，" if self.language == "zh" else "; ").join(parts)
+        return (
+            self.verbalize("p_recorded", s=self.name(iri), parts=joined) if parts else ""
+        ), tuple(used)
+
+    def _disputed(self, found: Iterable[Fact]) -> str:
+        """Return each value with a source of its own."""
+        names = [f"{self.name(f.object)}{self.sources([f], 1)}" for f in found]
+        return ("、" if self.language == "zh" else ", ").join(names) + self.verbalize("p_conflict")
+
+    def _ends(self, fact: Fact, found: Finding) -> tuple[str, str]:
+        if fact.predicate == SHIYI.unsuitableFood:
+            return self.name(fact.object), self.the(fact.subject)
+        near = {
+            found.material,
+            *self.facts.above(found.material),
+            *self.facts.below(found.material),
+        }
+        parts = {f.object for f in self.facts.of(found.material, SHIYI.hasIngredient)}
+        flipped = fact.object in near | parts and fact.subject not in near | parts
+        ends = (fact.object, fact.subject) if flipped else (fact.subject, fact.object)
+        return self.name(ends[0]), self.the(ends[1])
+
+    def _finding_key(self, found: Finding) -> str:
+        predicate = found.fact.predicate
+        if predicate in INCOMPATIBLE:
+            return "f_incompatible"
+        if predicate in INTERACTION:
+            return "f_interaction"
+        if predicate == SHIYI.aggravates:
+            return "f_aggravates"
+        if predicate in ADVERSE:
+            return "f_adverse"
+        if predicate in TOXIC:
+            return "f_toxic" if found.severity == "contraindicated" else "f_toxic_food"
+        return "f_contraindicated" if found.severity == "contraindicated" else "f_caution"
+
+
+_SPOKEN = (
+    SHIYI.contraindicatedIn, SHIYI.cautionIn, SHIYI.unsuitableFood, SHIYI.derivedCaution,
+    *INTERACTION, *INCOMPATIBLE, *ADVERSE, *TOXIC,
+)  # fmt: skip
+
+
+def closed(text: str, end: str) -> str:
+    """End a text with a full stop, unless it ends with a mark of its own."""
+    return text if text.endswith(("。", ".", "！", "!", "？", "?")) else text + end
+
+
+def verbalize(language: str, key: str, /, **values: str) -> str:
+    """Return a sentence of the catalogue with its holes filled.
+
+    >>> verbalize("en", "m_unlinked", word="xyz")
+    '“xyz” was not recognised'
+    """
+    return sentences()[key][LANGUAGES.index(language)].format(**values)
+
+
+def join_names(language: str, items: Iterable[str], last: str = "and") -> str:
+    """Join names as people do; ``last`` stands before the last one in English.
+
+    >>> join_names("en", ["lily", "lotus seed", "yam"], "or")
+    'lily, lotus seed or yam'
+    """
+    names = list(dict.fromkeys(items))
+    if language == "zh":
+        return "、".join(names)
+    if any("," in name for name in names):  # names that are lists themselves
+        return "; ".join(names)
+    return f" {last} ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def known_words(language: str, kinds: Iterable[EvidenceKind]) -> str:
+    """Return how something is known.
+
+    >>> known_words("en", [EvidenceKind.RECALLED])
+    'common knowledge, not verified'
+    """
+    words = [verbalize(language, f"kind_{kind.value}_alone") for kind in kinds]
+    return ("；" if language == "zh" else "; ").join(words)
+
+
+def tells_kind(language: str, text: str) -> bool:
+    """Return whether a sentence says in brackets how it is known.
+
+    >>> tells_kind("en", "Goji (read in Bencao)."), tells_kind("en", "Goji was read in a book.")
+    (True, False)
+    """
+    starts = ("（", "；", "，") if language == "zh" else ("(", "; ", ", ")
+    said = {verbalize(language, f"kind_{kind.value}", source="\0") for kind in EvidenceKind}
+    said |= {verbalize(language, f"kind_{kind.value}_alone") for kind in EvidenceKind}
+    return any(start + each.split("\0")[0] in text for start in starts for each in said)
+
+
+def degree(language: str, confidence: float, known: str = "") -> str:
+    """State a confidence in words and as a number, after how the claim is ``known``.
+
+    >>> degree("en", 0.87)
+    ' (confidence 0.87, fairly high)'
+    """
+    name = next(name for minimum, name in _DEGREES if confidence >= minimum)
+    word = verbalize(language, f"degree_{name}")
+    known += known and ("；" if language == "zh" else "; ")
+    return verbalize(language, "w_confidence", known=known, value=f"{confidence:.2f}", word=word)
+
+
+def rank_of_tier(name: str) -> int:
+    """Order kinds of sources, the most binding first."""
+    return _TIERS.index(name) if name in _TIERS else len(_TIERS)
+
+
+def rating_text(language: str, rating: str) -> str:
+    """Return a source's rating in words; one that is not known as it stands.
+
+    >>> rating_text("en", "likely"), rating_text("en", "B")
+    ('likely effective', 'B')
+    """
+    key = f"rating_{rating}"
+    return verbalize(language, key) if key in sentences() else rating
+
+
+def capital(text: str, language: str) -> str:
+    """Begin an English sentence with a capital, after any markup.
+
+    >>> capital("**goji** may", "en")
+    '**Goji** may'
+    """
+    if language != "en":
+        return text
+    start = len(text) - len(text.lstrip("*- "))
+    return text[:start] + text[start : start + 1].upper() + text[start + 1 :]
+
+
+def confidence_words(language: str, confidence: float, known: str = "") -> str:
+    """State a confidence without brackets, after how the claim is ``known``.
+
+    >>> confidence_words("en", 0.87)
+    'confidence 0.87, fairly high'
+    """
+    return degree(language, confidence, known).strip(" （）()")
+
+
+def check_language(language: str) -> str:
+    """Refuse a language we do not write."""
+    if language not in LANGUAGES:
+        raise FormatError("language", language, LANGUAGES)
+    return language

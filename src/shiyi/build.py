@@ -1,0 +1,223 @@
+"""Build a knowledge base: tables, shapes, store, derived graph and indexes, in that order."""
+
+import os
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+from shiyi.errors import ConformanceError
+from shiyi.settings import Settings
+
+if TYPE_CHECKING:
+    from shiyi.ingest.tables.starter import Starter
+    from shiyi.model.rdf import Quad
+    from shiyi.shapes.validation import Result
+    from shiyi.sparql.base.knowledge_base import KnowledgeBase
+    from shiyi.sparql.store.oxigraph import OxigraphStore
+
+
+class Steps:
+    """Prints each step with the seconds so far; silent where the stream is no terminal."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream, self._started = stream, time.perf_counter()
+
+    def begin(self, step: str) -> None:
+        """Print that a step begins."""
+        if self._stream.isatty():
+            seconds = time.perf_counter() - self._started
+            self._stream.write(f"[{seconds:5.1f} s] {step}\n")
+            self._stream.flush()
+
+
+def prepare_tables(
+    tables: Path | None, settings: Settings, steps: Steps
+) -> tuple["Starter", list["Quad"], tuple["Result", ...]]:
+    """Parse and validate every table; return the content, its quads, and the warnings.
+
+    Raise :class:`TableError` for faulty tables and :class:`ConformanceError` for violations.
+    """
+    from shiyi.ingest.tables.starter import load_starter
+
+    steps.begin("reading tables")
+    starter = load_starter(tables, settings.confidence)
+    steps.begin("validating with SHACL")
+    quads = list(starter.quads())
+    results = validate_quads(quads)
+    if violations := [str(each) for each in results if each.severity == "Violation"]:
+        raise ConformanceError(violations)
+    return starter, quads, results
+
+
+def validate_quads(quads: Iterable["Quad"]) -> tuple["Result", ...]:
+    """Validate quads against every shape; an empty tuple means that they conform."""
+    from shiyi.shapes.partitioning import of_classes, validate_parts
+    from shiyi.shapes.validation import shapes_graph
+
+    ordered = sorted(quads, key=lambda quad: str(quad.subject))
+    return validate_parts(ordered, of_classes(ordered), shapes_graph())
+
+
+def make_base(
+    tables: Path | None, settings: Settings, steps: Steps, lose_changes: bool = False
+) -> dict[str, Any]:
+    """Build a new generation beside the old one and switch to it when it is whole.
+
+    Raise :class:`KnowledgeBaseError` where acknowledged changes would be dropped, unless
+    ``lose_changes``.
+    """
+    from shiyi.sparql.base.knowledge_base import build_generation, check_changes
+
+    if not lose_changes:
+        check_changes(settings.kb)
+        check_remote_changes(settings)
+    starter, quads, warnings = prepare_tables(tables, settings, steps)
+    counts = starter.counts() | {"warnings": len(warnings)}
+
+    def finish(store: "OxigraphStore", folder: Path) -> None:
+        steps.begin("checking with queries")
+        check_quality(store)
+        steps.begin("inheriting cautions, ranking concepts")
+        derive(store, settings)
+
+    steps.begin("loading the store")
+    whole = described_quads(quads)
+    release = build_generation(settings.kb, whole, counts, finish, lose_changes)
+    steps.begin("indexing labels and graph")
+    index_base(settings)
+    if settings.store:
+        steps.begin(f"putting the release into {settings.store}")
+        put_remote(settings)
+    return {"release": release, "counts": counts}
+
+
+def described_quads(quads: Iterable["Quad"]) -> list["Quad"]:
+    """Return quads with what lets agents find out what can be asked of them.
+
+    Prefixes, named queries, and which classes have which properties (VoID).
+    """
+    from shiyi.model.rdf import DefaultGraph, Quad
+    from shiyi.publishing.void import schema_triples
+    from shiyi.sparql.queries.named import discovery_quads
+
+    whole = [*quads, *discovery_quads()]
+    here = DefaultGraph()
+    return whole + [Quad(t.subject, t.predicate, t.object, here) for t in schema_triples(whole)]
+
+
+def check_remote_changes(settings: Settings) -> None:
+    """Raise :class:`KnowledgeBaseError` where the remote store has changes the journal lacks."""
+    from shiyi.errors import KnowledgeBaseError
+    from shiyi.sparql.base.journal import last_number
+    from shiyi.sparql.base.writer import JOURNAL_FILE, applied_through
+    from shiyi.sparql.remote.store import RemoteStore
+
+    if not settings.store:
+        return
+    store = RemoteStore(settings.store, settings.remote)
+    try:
+        changes, known = applied_through(store), last_number(settings.kb / JOURNAL_FILE)
+    finally:
+        store.close()
+    if changes > known:
+        raise KnowledgeBaseError(
+            f"{settings.store} has {changes} acknowledged changes, of which the journal has "
+            f"{known}; nothing was built. Restore {settings.kb / JOURNAL_FILE} from a backup, or "
+            "run `shiyi build --lose-changes` to replace them"
+        )
+
+
+def put_remote(settings: Settings) -> bool:
+    """Place the current generation into the remote store; False where it is there already."""
+    from shiyi.sparql.base.knowledge_base import KnowledgeBase, push
+    from shiyi.sparql.remote.store import RemoteStore
+    from shiyi.sparql.store.visibility import FORMER_NOTES
+
+    with KnowledgeBase.open(settings.kb) as base:
+        store = RemoteStore(settings.store, settings.remote)
+        try:
+            quads = (quad for quad in base.store.match() if quad.graph_name != FORMER_NOTES)
+            return push(store, quads, base.release)
+        finally:
+            store.close()
+
+
+def check_quality(store: "OxigraphStore") -> None:
+    """Run every ``sparql/qc/*-violation.rq``; raise :class:`ConformanceError` on any row."""
+    from shiyi.sparql.queries.named import quality_faults
+
+    if faults := list(quality_faults(store)):
+        raise ConformanceError(faults)
+
+
+def derive(store: "OxigraphStore", settings: Settings) -> int:
+    """Recompute the derived graph; return the number of its quads.
+
+    Where there was one it is changed in one transaction; for a store without readers.
+    """
+    from shiyi.model.iris import graph
+    from shiyi.reasoning.classification import held_classes
+    from shiyi.reasoning.derivation import derived_quads
+
+    quads = list(derived_quads(store, settings))
+    current = set(quads)
+    held = (*store.match(graph=graph("derived")), *held_classes(store))
+    old = [quad for quad in held if quad not in current]
+    if old:
+        store.change(add=quads, remove=old)
+    else:
+        store.load_quads(quads)
+    return len(quads)
+
+
+def rederive(base: "KnowledgeBase", settings: Settings) -> None:
+    """Recompute inherited cautions, importance and classes, after the accepted view changed.
+
+    Where much changed, the indexes are rebuilt.
+    """
+    from shiyi.answering.knowledge.updates import freshen
+    from shiyi.ontology.schema import Schema
+    from shiyi.reasoning.derivation import derived_quads, swap
+
+    swap(base.store, derived_quads(base.store, settings), ("rules", "pagerank", "classes"))
+    freshen(base, Schema.load())
+
+
+def index_base(settings: Settings) -> None:
+    """Write the indexes of the current generation, and its counts."""
+    from shiyi.answering.runtime import write_indexes
+    from shiyi.server.site.counts import keep
+    from shiyi.sparql.base.digests import note_digests
+    from shiyi.sparql.base.knowledge_base import KnowledgeBase
+
+    with KnowledgeBase.open(settings.kb) as base:
+        write_indexes(base, settings)
+        note_digests(base.folder)
+        keep(base)  # servers may count again, so these have no digest
+
+
+def rebuild_indexes(settings: Settings, steps: Steps) -> int:
+    """Rebuild the indexes of the current generation; return the bytes of them.
+
+    For a base whose indexes an older Shiyi wrote or that are damaged, or after a large ingest:
+    else each server makes its own at its start. Raise :class:`KnowledgeBaseError` where another
+    process, such as a server, writes to the base.
+    """
+    from shiyi.answering.runtime import write_indexes
+    from shiyi.server.site.counts import keep
+    from shiyi.sparql.base.digests import note_again
+    from shiyi.sparql.base.knowledge_base import KnowledgeBase
+    from shiyi.sparql.base.writer import take_lock
+
+    with KnowledgeBase.open(settings.kb) as base:
+        lock = take_lock(settings.kb)
+        try:
+            write_indexes(base, settings, steps.begin)
+            files = [p for p in (base.folder / "index").iterdir() if p.suffix != ".json"]
+            note_again(base.folder, [each.name for each in files])
+            steps.begin("counting")
+            keep(base)
+        finally:
+            os.close(lock)
+        return sum(each.stat().st_size for each in files)

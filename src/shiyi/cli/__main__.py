@@ -1,7 +1,0 @@
-"""``python -m shiyi.cli``."""
-
-import sys
-
-from shiyi.cli import main
-
-sys.exit(main())

@@ -1,0 +1,268 @@
+"""``shiyi export``, ``release``, ``diff`` and ``explain``."""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Annotated, Any, Literal
+
+from typer import Argument, Context, Option
+
+from shiyi.cli.terminal import Json, emit, settings_of, warn
+from shiyi.errors import UsageError
+
+if TYPE_CHECKING:
+    from shiyi.publishing.editions import Edition
+    from shiyi.settings import Settings
+    from shiyi.sparql.store.port import QuadStore
+
+
+RDF_FORMATS = ("nq", "trig", "ttl", "nt", "jsonld", "rdfxml")
+Format = Literal[
+    "nq", "trig", "ttl", "nt", "jsonld", "rdfxml", "csv", "neo4j", "kgx", "sssom", "parquet"
+]
+
+
+def export(
+    ctx: Context,
+    output: Annotated[
+        Path,
+        Option(
+            "--output", "-o", metavar="PATH", help="A file, a folder for tables, or - for stdout."
+        ),
+    ],
+    part: Annotated[
+        Literal["all", "sft"],
+        Argument(help="sft: the fine-tuning set of the schools, in chat format."),
+    ] = "all",
+    school: Annotated[str | None, Option(metavar="NAME", help="sft: of this school alone.")] = None,
+    profile: Annotated[
+        Literal["rdf12", "rdf11", "singleton", "nanopub", "skos"],
+        Option(help="How claims are written; rdf12 has triple terms."),
+    ] = "rdf11",
+    form: Annotated[Format, Option("--format", help="Of the file or tables.")] = "nq",
+    licence: Annotated[
+        str | None, Option(metavar="L", help="Only what sources under this licence support.")
+    ] = None,
+) -> None:
+    """Write the knowledge base; print how much was written."""
+    from shiyi.sparql.base.knowledge_base import KnowledgeBase
+
+    with KnowledgeBase.of(settings_of(ctx)) as base:
+        if part == "sft":
+            amount = _write_training_set(base.store, output, school)
+        elif form in RDF_FORMATS:
+            amount = f"{_write_rdf(base.store, output, form, profile, licence)} of {form}"
+        else:
+            amount = f"{_write_tables(base.store, output, form, licence)} of {form}"
+    warn(f"wrote {amount} to {output}")
+
+
+def _write_rdf(
+    store: "QuadStore", output: Path, form: str, profile: str, licence: str | None
+) -> str:
+    from shiyi.publishing.dumps import check, write_dump
+
+    check(form, profile)
+    if str(output) == "-":
+        write_dump(store, sys.stdout.buffer, form, profile, licence)
+        return "all"
+    with _replaced(output) as file:
+        write_dump(store, file, form, profile, licence)
+        return f"{file.tell():,} bytes"
+
+
+def _write_training_set(store: "QuadStore", output: Path, school: str | None) -> str:
+    from shiyi.ingest.schools.overlay import chains, schools, training_lines
+
+    known, wanted = schools(store), ""
+    if school:
+        named = [iri for iri, name in known.items() if school in {name, iri}]
+        if not named:
+            names = ", ".join(sorted(known.values())) or "none"
+            raise UsageError(f"this base has no school {school}; it has {names}")
+        wanted = named[0]
+    lines = [f"{line}\n".encode() for line in training_lines(chains(store, wanted))]
+    if str(output) == "-":
+        sys.stdout.buffer.writelines(lines)
+    else:
+        with _replaced(output) as file:
+            file.writelines(lines)
+    return f"{len(lines):,} conversations"
+
+
+def _write_tables(store: "QuadStore", output: Path, form: str, licence: str | None) -> str:
+    from shiyi.publishing import dumps, tables
+
+    if str(output) == "-":
+        raise UsageError(f"{form} is several files: name a folder with -o")
+    result = {
+        "csv": tables.csv_tables,
+        "neo4j": tables.neo4j_tables,
+        "kgx": tables.kgx_tables,
+        "sssom": tables.sssom_tables,
+        "parquet": tables.csv_tables,
+    }[form](store, licence)
+    if form == "parquet":
+        return f"{dumps.write_parquet(result, output):,} rows"
+    return f"{tables.write_tables(result, output):,} rows"
+
+
+@contextmanager
+def _replaced(path: Path) -> Iterator[IO[bytes]]:
+    """Write beside the target and rename, so that a failed export leaves the old file."""
+    part = path.with_name(path.name + ".part")
+    try:
+        with part.open("wb") as file:
+            yield file
+        part.replace(path)
+    except OSError as fault:
+        raise UsageError(f"{path} cannot be written: {fault.strerror}") from fault
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def release(
+    ctx: Context,
+    name: Annotated[str, Argument(metavar="VERSION", help="Such as 1.0.0.")],
+    output: Annotated[
+        Path | None,
+        Option(
+            "--output",
+            "-o",
+            metavar="DIR",
+            help="DIR/VERSION is written (default: releases/ in the knowledge base).",
+        ),
+    ] = None,
+    date: Annotated[
+        str,
+        Option(metavar="DAY", help="The day of issue (default: SOURCE_DATE_EPOCH, else today)."),
+    ] = "",
+    evaluation: Annotated[
+        list[Path] | None,
+        Option(
+            metavar="FILE", help="Output of `shiyi evaluate --json`, or a page of figures (.md)."
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> int:
+    """Write a release; status 1 where its data violate their shapes."""
+    from shiyi.build import Steps
+    from shiyi.publishing.release import ReleaseRequest, publish
+    from shiyi.sparql.base.knowledge_base import KnowledgeBase
+
+    settings = settings_of(ctx)
+    home = output or settings.kb / "releases"
+    with KnowledgeBase.of(settings) as base:
+        order = ReleaseRequest(
+            name, date or _today(), base.release, settings.base, tuple(evaluation or ())
+        )
+        result = publish(base.store, home, order, Steps(sys.stderr).begin)
+    if as_json:
+        emit(
+            {
+                "folder": str(result.folder),
+                "version": name,
+                "canonical": result.canonical,
+                "release": order.release,
+                "conforms": result.conforms,
+                "unchanged": result.unchanged,
+                "changes": result.changes.counts() if result.changes else None,
+            }
+        )
+    else:
+        print(f"{'unchanged' if result.unchanged else 'wrote'} {result.folder}: {result.canonical}")
+        if result.changes:
+            print(f"since {result.changes.old.version}: {_numbers(result.changes.counts())}")
+        if not result.conforms:
+            warn("its data violate their shapes; see shacl-report.ttl")
+    return 0 if result.conforms else 1
+
+
+def _numbers(counts: dict[str, int]) -> str:
+    return ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in counts.items())
+
+
+def _today() -> str:
+    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
+    if not epoch:
+        return datetime.now(UTC).date().isoformat()
+    try:
+        return datetime.fromtimestamp(int(epoch), UTC).date().isoformat()
+    except (ValueError, OverflowError) as fault:
+        raise UsageError(f"SOURCE_DATE_EPOCH is no number of seconds: {epoch[:40]!r}") from fault
+
+
+ReleaseName = Annotated[str, Argument(help="A folder or version of a release, or a base's folder.")]
+
+
+def diff(ctx: Context, old: ReleaseName, new: ReleaseName, as_json: Json = False) -> int:
+    """Print what changed, claim by claim; status 1 where something did."""
+    from shiyi.publishing.editions import compare
+
+    settings = settings_of(ctx)
+    result = compare(edition(old, settings), edition(new, settings))
+    if as_json:
+        emit(result.to_json())
+    else:
+        for sentence in result.sentences():
+            print(sentence)
+        print(_numbers(result.counts()))
+    return 1 if result.changed else 0
+
+
+def edition(name: str, settings: "Settings") -> "Edition":
+    """Read a release or a base by its folder or version."""
+    from shiyi.publishing.editions import RECORD, Edition
+    from shiyi.sparql.base.knowledge_base import KnowledgeBase
+
+    places = (Path(name), settings.kb / "releases" / name)
+    for folder in places:
+        if (folder / RECORD).is_file():
+            return Edition.of_folder(folder)
+    if (places[0] / "CURRENT").is_file():
+        with KnowledgeBase.open(places[0]) as base:
+            return Edition.of_store(base.store, base.release)
+    raise UsageError(
+        f"{name} is neither a release nor a knowledge base; name a folder with {RECORD}, "
+        f"a version in {places[1].parent}, or a folder made by `shiyi build`"
+    )
+
+
+def explain(
+    ctx: Context, claim: Annotated[str, Argument(metavar="CLAIM-IRI")], as_json: Json = False
+) -> None:
+    """Print a claim, its evidence, and the arithmetic of its confidence."""
+    from shiyi.publishing import explanation
+    from shiyi.sparql.base.knowledge_base import KnowledgeBase
+
+    with KnowledgeBase.of(settings_of(ctx)) as base:
+        derivation = explanation.explain(base.store, claim)
+    if derivation is None:
+        raise UsageError(f"{claim} is no claim of this base; citations carry claim IRIs")
+    if as_json:
+        emit(derivation)
+    else:
+        _print(derivation, "")
+
+
+def _print(derivation: dict[str, Any], indent: str) -> None:
+    print(f"{indent}{derivation['subject']} — {derivation['predicate']} — {derivation['object']}")
+    status = ", ".join(str(derivation[name]) for name in ("status", "polarity") if derivation[name])
+    print(
+        f"{indent}{status or 'entailed'}, confidence {derivation['confidence']}: "
+        f"{derivation['why']}"
+    )
+    if parts := derivation["parts"]:
+        print(f"{indent}parts: {', '.join(f'{name} {n:g}' for name, n in parts.items())}")
+    for each in derivation["evidence"]:
+        print(
+            f"{indent}- {each['source']} ({each['kind']}, {each['tier']}) {each['locator']}: "
+            f"{each['confidence']}"
+        )
+    if derivation["premises"]:
+        print(f"{indent}follows by {', '.join(derivation['rules'])} from:")
+    for premise in derivation["premises"]:
+        _print(premise, indent + "  ")

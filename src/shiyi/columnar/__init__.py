@@ -1,0 +1,1 @@
+"""Memory-mapped column files: strings, sorted integer lists, tries."""

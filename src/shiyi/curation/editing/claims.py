@@ -1,0 +1,211 @@
+"""Claims read back from the store."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from shiyi.curation.changes import REJECTED
+from shiyi.curation.changes import parse_iri as node_of
+from shiyi.ingest.gate import CANDIDATES, QUARANTINE
+from shiyi.model.claim import (
+    Claim,
+    Confidence,
+    Evidence,
+    EvidenceKind,
+    Polarity,
+    Source,
+    Status,
+    Tier,
+)
+from shiyi.model.iris import ID, VOCAB, resource
+from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, Quad, Term, Triple, local_name, text
+from shiyi.ontology.schema import Schema
+from shiyi.ontology.serialization import QUALIFIERS
+from shiyi.ontology.terms import DCTERMS, PROV, RDF, RDFS, SHIYI, SKOS
+from shiyi.sparql.store.port import QuadStore
+
+ACCEPTED = DefaultGraph()
+HOMES = (ACCEPTED, CANDIDATES, QUARANTINE, REJECTED)
+Home = NamedNode | DefaultGraph
+
+
+@dataclass(frozen=True, slots=True)
+class StoredClaim:
+    """A claim as a store holds it; ``nodes`` names its pieces of evidence in the claim's order."""
+
+    iri: NamedNode
+    claim: Claim
+    home: Home
+    nodes: tuple[NamedNode, ...]
+    confidence: float
+
+    @property
+    def status(self) -> str:
+        """Return the local name of its status."""
+        return self.claim.status.value
+
+
+def stored_claim(store: QuadStore, iri: str) -> StoredClaim | None:
+    """Read one claim, the accepted view first; None where none of these graphs holds it whole."""
+    try:
+        node = NamedNode(iri)
+    except ValueError:  # no name, so nobody's
+        return None
+    homes = {quad.graph_name for quad in store.match(node, RDF.reifies, None, None)}
+    home = next((each for each in HOMES if each in homes), None)
+    if home is None:
+        return None
+    triple = next(q.object for q in store.match(node, RDF.reifies, None, home))
+    if not isinstance(triple, Triple) or not isinstance(triple.subject, NamedNode):
+        return None
+    target = triple.object
+    results = [
+        (each, created)
+        for each in sorted(_nodes(store, node, SHIYI.evidence, home), key=str)
+        if (created := stored_evidence(store, each, home)) is not None
+    ]
+    if not results or not isinstance(target, NamedNode | Literal):
+        return None
+    claim = Claim(
+        triple.subject,
+        triple.predicate,
+        target,
+        tuple(created for _, created in results),
+        Polarity(local_name(first_value(store, node, SHIYI.polarity, home)) or "positive"),
+        Status(local_name(first_value(store, node, SHIYI.status, home)) or "candidate"),
+    )
+    stored = float(first_value(store, node, SHIYI.confidence, home) or claim.confidence.value)
+    return StoredClaim(node, claim, home, tuple(each for each, _ in results), stored)
+
+
+def stored_evidence(store: QuadStore, node: NamedNode, home: Home) -> Evidence | None:
+    """Read one piece of evidence; None where its source is not known."""
+    source = stored_source(store, first_value(store, node, DCTERMS.source, home))
+    if source is None:
+        return None
+    passage = next(
+        (each for each in _nodes(store, node, PROV.wasDerivedFrom, home) if each != source.iri),
+        None,
+    )
+    activity = local_name(first_value(store, node, PROV.wasGeneratedBy, home)).removeprefix(
+        "activity-"
+    )
+    kind = local_name(first_value(store, node, SHIYI.evidenceKind, home)).lower()
+    suggested = first_value(store, node, SHIYI.suggestedSource, home)
+    return Evidence(
+        source,
+        Confidence(float(first_value(store, node, SHIYI.extractionConfidence, home) or 0)),
+        first_value(store, node, SHIYI.sourceLocator, home),
+        EvidenceKind(kind) if kind in set(EvidenceKind) else EvidenceKind.RECALLED,
+        first_value(store, node, SHIYI.quote, home),
+        passage,
+        tuple(_qualifiers(store, node, home)),
+        activity or "curation",
+        stored_source(store, suggested) if suggested else None,
+    )
+
+
+def stored_source(store: QuadStore, iri: str) -> Source | None:
+    """Read a source from whichever graph describes it."""
+    node = NamedNode(iri) if iri else None
+    if node is None or not any(store.match(node, RDF.type, SHIYI.Source, None)):
+        return None
+    titles = {
+        quad.object.language or "": quad.object.value
+        for quad in store.match(node, RDFS.label, None, None)
+        if isinstance(quad.object, Literal)
+    }
+    tier = local_name(first_value(store, node, SHIYI.sourceTier, None)).removeprefix("tier-")
+    name = local_name(iri).removeprefix("source-")
+    any_title = next(iter(titles.values()), name)
+    return Source(
+        name,
+        titles.get("zh", any_title),
+        titles.get("en", any_title),
+        Tier(tier) if tier in set(Tier) else Tier.WEBPAGE,
+        first_value(store, node, DCTERMS.date, None),
+        first_value(store, node, DCTERMS.identifier, None),
+        first_value(store, node, DCTERMS.license, None),
+        first_value(store, node, SHIYI.lineage, None),
+        first_value(store, node, RDFS.comment, None),
+    )
+
+
+def passage_text(store: QuadStore, passage: str) -> str:
+    """Return the words of a passage, or nothing where it is not known."""
+    return first_value(store, NamedNode(passage), RDF.value, None) if passage else ""
+
+
+def classes_of(store: QuadStore, iri: str) -> frozenset[str]:
+    """Return the local names of a thing's classes in our vocabulary, with those above them."""
+    schema = Schema.load()
+    names = {
+        local_name(text(quad.object))
+        for quad in store.match(NamedNode(iri), RDF.type, None, ACCEPTED)
+        if text(quad.object).startswith(VOCAB)
+    }
+    return frozenset(above for name in names for above in schema.superclasses(name))
+
+
+def find_concepts(store: QuadStore, words: str, kinds: tuple[str, ...] = ()) -> list[str]:
+    """List the concepts that an IRI, an id or a label names; none of another kind where asked."""
+    words = words.strip()
+    if words.startswith(ID):
+        quads = [words]
+    elif words and all(c.isascii() and (c.isalnum() or c == "-") for c in words) and "-" in words:
+        quads = [resource(words).value]
+    else:
+        quads = []
+    quads = [each for each in quads if any(store.match(node_of(each), RDF.type, SKOS.Concept))]
+    return quads or [
+        each
+        for each in _labelled(store, words)
+        if not kinds or classes_of(store, each) & frozenset(kinds)
+    ]
+
+
+def _labelled(store: QuadStore, words: str) -> list[str]:
+    for predicate in (SKOS.prefLabel, SKOS.altLabel):
+        results: dict[str, None] = {}
+        for language in ("zh", "en"):
+            for written in dict.fromkeys((words, words.lower(), words.capitalize())):
+                value = Literal(written, language=language)
+                for quad in store.match(None, predicate, value, ACCEPTED):
+                    results[text(quad.subject)] = None
+        if results:
+            return list(results)
+    return []
+
+
+def first_value(store: QuadStore, node: NamedNode, predicate: NamedNode, home: Home | None) -> str:
+    """Return one value as text, or nothing."""
+    return next((text(quad.object) for quad in store.match(node, predicate, None, home)), "")
+
+
+def _nodes(
+    store: QuadStore, node: NamedNode, predicate: NamedNode, home: Home
+) -> Iterator[NamedNode]:
+    for quad in store.match(node, predicate, None, home):
+        if isinstance(quad.object, NamedNode):
+            yield quad.object
+
+
+def _qualifiers(store: QuadStore, node: NamedNode, home: Home) -> Iterator[tuple[str, str]]:
+    for name, (written, language) in sorted(QUALIFIERS.items()):
+        for quad in store.match(node, written, None, home):
+            if _speaks(quad.object, language):
+                yield name, text(quad.object)
+
+
+def _speaks(term: Term, language: str | None) -> bool:
+    return language is None or (isinstance(term, Literal) and term.language == language)
+
+
+def quads_of(store: QuadStore, stored: StoredClaim) -> list[Quad]:
+    """List what a graph says of a claim and of its evidence, and its triple where asserted."""
+    quads = list(store.match(stored.iri, None, None, stored.home))
+    for node in stored.nodes:
+        quads += store.match(node, None, None, stored.home)
+    claim = stored.claim
+    if stored.home == ACCEPTED and claim.polarity is Polarity.POSITIVE:
+        quads += store.match(claim.subject, claim.predicate, claim.object, ACCEPTED)
+    return quads

@@ -1,0 +1,356 @@
+"""Parsing of the claim form to a claim, or to faults by field."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from shiyi.curation.editing.claims import (
+    StoredClaim,
+    classes_of,
+    find_concepts,
+    passage_text,
+    stored_source,
+)
+from shiyi.curation.editing.fields import Constraint, ShapeForms
+from shiyi.errors import RangeError
+from shiyi.ingest.tables.claims import evidence_of
+from shiyi.model.claim import UNOPENED, Claim, Confidence, Evidence, EvidenceKind, Polarity
+from shiyi.model.iris import ID, VOCAB
+from shiyi.model.rdf import Literal, NamedNode, Object, local_name, text
+from shiyi.ontology.lexicon import sentences
+from shiyi.ontology.serialization import QUALIFIERS
+from shiyi.settings import ConfidenceSettings
+from shiyi.sparql.store.port import QuadStore
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing wrong with one field; ``shape`` names the shape that says so, if one does."""
+
+    field: str
+    message_zh: str
+    message_en: str
+    shape: str = ""
+
+    def message(self, language: str) -> str:
+        """Return the message in ``zh`` or ``en``."""
+        return self.message_zh if language == "zh" else self.message_en
+
+
+def fault(name: str, what: str, **values: str) -> Fault:
+    """Return a fault of the field ``name``.
+
+    >>> fault("object", "empty").message("en")
+    'This may not be empty.'
+    """
+    zh, en = sentences("claim-faults")[what]
+    return Fault(name, zh.format(**values), en.format(**values))
+
+
+LANGUAGES = ("zh", "en")
+LONGEST = 4000  # characters of a text or a quote
+_SHORT = 400  # characters of any other field
+_MOST = 20  # pieces of evidence of one claim that a form can hold
+
+
+@dataclass(frozen=True, slots=True)
+class DraftEvidence:
+    """One piece of evidence as the form has it; ``place`` numbers it, ``removed`` drops it."""
+
+    place: int
+    source: str = ""
+    locator: str = ""
+    kind: str = "read"
+    confidence: str = ""
+    quote: str = ""
+    passage: str = ""
+    qualifiers: Mapping[str, str] = field(default_factory=dict)
+    activity: str = "curation"
+    removed: bool = False
+
+    @property
+    def is_empty(self) -> bool:
+        """Return whether nothing was filled in."""
+        return not (
+            self.source
+            or self.locator
+            or self.quote
+            or self.passage
+            or any(self.qualifiers.values())
+        )
+
+    def name(self, part: str) -> str:
+        """Return the form's name of one of its fields."""
+        return f"e{self.place}-{part}"
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A claim as the form has it: all texts, nothing checked yet."""
+
+    subject: str
+    relation: str
+    object: str
+    language: str = ""
+    polarity: str = "positive"
+    evidence: tuple[DraftEvidence, ...] = ()
+
+    @classmethod
+    def of_claim(cls, stored: StoredClaim, object_label: str = "") -> "Draft":
+        """Fill a form from a claim that stands."""
+        claim = stored.claim
+        target = claim.object
+        return cls(
+            claim.subject.value,
+            local_name(claim.predicate.value),
+            object_label or text(target),
+            (target.language or "") if isinstance(target, Literal) else "",
+            claim.polarity.value,
+            tuple(_drafted(i, each) for i, each in enumerate(claim.evidence)),
+        )
+
+    @classmethod
+    def of_form(cls, form: Mapping[str, str], prefix: str = "") -> "Draft":
+        """Read a form as it was sent; names it does not know are passed over."""
+
+        def sent(name: str) -> str:
+            return form.get(prefix + name, "").replace("\r\n", "\n").strip()
+
+        places = [n for n in range(_MOST) if any(f"{prefix}e{n}-{p}" in form for p in _PARTS)]
+        return cls(
+            sent("subject"),
+            sent("relation"),
+            sent("object"),
+            sent("language"),
+            sent("polarity") or "positive",
+            tuple(_sent(n, form, prefix) for n in places),
+        )
+
+    def remaining(self) -> tuple[DraftEvidence, ...]:
+        """List the evidence that stays."""
+        return tuple(each for each in self.evidence if not (each.removed or each.is_empty))
+
+    def with_blank(self) -> "Draft":
+        """Add an empty piece of evidence, so that one can be filled in without a script."""
+        at = max((each.place for each in self.evidence), default=-1) + 1
+        filled = tuple(each for each in self.evidence if not each.is_empty)
+        return replace(self, evidence=(*filled, DraftEvidence(at)))
+
+
+_PARTS = ("source", "locator", "kind", "confidence", "quote", "passage", "remove", *QUALIFIERS)
+
+
+def _sent(place: int, form: Mapping[str, str], prefix: str) -> DraftEvidence:
+    def sent(part: str) -> str:
+        return form.get(f"{prefix}e{place}-{part}", "").replace("\r\n", "\n").strip()
+
+    return DraftEvidence(
+        place,
+        sent("source"),
+        sent("locator"),
+        sent("kind") or "recalled",
+        sent("confidence"),
+        sent("quote"),
+        sent("passage"),
+        {name: sent(name) for name in QUALIFIERS if sent(name)},
+        sent("activity") or "curation",
+        bool(sent("remove")),
+    )
+
+
+def _drafted(place: int, evidence: Evidence) -> DraftEvidence:
+    return DraftEvidence(
+        place,
+        _work_of(evidence),
+        evidence.locator,
+        evidence.kind.value,
+        f"{evidence.confidence.value:g}",
+        evidence.quote,
+        evidence.passage.value if evidence.passage else "",
+        dict(evidence.qualifiers),
+        evidence.activity,
+    )
+
+
+def claim_of(
+    draft: Draft, store: QuadStore, weights: ConfidenceSettings
+) -> tuple[Claim | None, tuple[Fault, ...]]:
+    """Return the claim of a draft, or every fault of it."""
+    faults: list[Fault] = []
+    subject = _concept(draft.subject, "subject", store, (), faults)
+    relation = _relation(draft, subject, store, faults)
+    value = _object(draft, subject, relation, store, faults) if relation else None
+    evidence = [
+        each for each in (_evidence(e, store, weights, faults) for e in draft.remaining()) if each
+    ]
+    if not draft.remaining():
+        faults.append(fault("evidence", "no_evidence"))
+    if draft.polarity not in set(Polarity):
+        faults.append(fault("polarity", "polarity"))
+    if faults or subject is None or value is None:
+        return None, tuple(faults)
+    if value == NamedNode(subject) and draft.polarity == "positive":
+        return None, (fault("object", "itself"),)
+    try:
+        return Claim(
+            NamedNode(subject),
+            NamedNode(VOCAB + draft.relation),
+            value,
+            tuple(evidence),
+            Polarity(draft.polarity),
+        ), ()
+    except RangeError:
+        return None, (fault("evidence", "no_evidence"),)
+
+
+def _concept(
+    words: str, name: str, store: QuadStore, kinds: tuple[str, ...], faults: list[Fault]
+) -> str | None:
+    if not words:
+        faults.append(fault(name, "empty"))
+        return None
+    if len(words) > _SHORT or not words.isprintable():
+        faults.append(fault(name, "too_long"))
+        return None
+    result = find_concepts(store, words, kinds)
+    if len(result) == 1:
+        return result[0]
+    if result:
+        names = ", ".join(each.removeprefix(ID) for each in result[:6])
+        faults.append(fault(name, "ambiguous", words=words, names=names))
+    else:
+        faults.append(fault(name, "unknown_concept", words=words))
+    return None
+
+
+def _relation(draft: Draft, subject: str | None, store: QuadStore, faults: list[Fault]) -> str:
+    forms = ShapeForms.load()
+    if draft.relation not in forms.schema.properties:
+        faults.append(fault("relation", "unknown_relation", words=draft.relation[:80]))
+        return ""
+    if subject and draft.relation not in forms.relations(classes_of(store, subject)):
+        faults.append(fault("relation", "relation_not_for", words=draft.relation))
+    return draft.relation
+
+
+def _object(
+    draft: Draft, subject: str | None, relation: str, store: QuadStore, faults: list[Fault]
+) -> Object | None:
+    expected = ShapeForms.load().object_field(
+        relation, classes_of(store, subject) if subject else ()
+    )
+    if expected.kind == "concept":
+        result = _concept(draft.object, "object", store, expected.kinds, faults)
+        return NamedNode(result) if result else None
+    if draft.language not in (expected.languages or LANGUAGES):
+        faults.append(fault("language", "language"))
+    elif _is_text(draft.object, "object", LONGEST, faults):
+        return Literal(draft.object, language=draft.language)
+    return None
+
+
+def _evidence(
+    draft: DraftEvidence, store: QuadStore, weights: ConfidenceSettings, faults: list[Fault]
+) -> Evidence | None:
+    before = len(faults)
+    iri = draft.source if draft.source.startswith(ID) else f"{ID}source-{draft.source}"
+    source = stored_source(store, iri) if _is_iri(iri) else None
+    needless = not draft.source and draft.kind in {each.value for each in UNOPENED}
+    if source is None and not needless:
+        faults.append(fault(draft.name("source"), "unknown_source", words=draft.source[:80]))
+    faults += _broken(draft)
+    for part in ("locator", *QUALIFIERS):
+        value = draft.locator if part == "locator" else draft.qualifiers.get(part, "")
+        if value:
+            _is_text(value, draft.name(part), _SHORT, faults)
+    _quoted(draft, store, faults)
+    if len(faults) > before:
+        return None
+    kind = EvidenceKind(draft.kind)
+    made = evidence_of(
+        source,
+        kind,
+        Confidence(float(draft.confidence)) if draft.confidence else None,
+        draft.locator,
+        tuple(sorted((n, v) for n, v in draft.qualifiers.items() if n in QUALIFIERS)),
+        weights,
+    )
+    if kind in UNOPENED:
+        return made
+    return replace(
+        made,
+        quote=draft.quote,
+        passage=NamedNode(draft.passage) if draft.passage else None,
+        activity=draft.activity if _is_activity(draft.activity) else "curation",
+    )
+
+
+def _work_of(evidence: Evidence) -> str:
+    """Name the work that was opened, or the one in which to look; "" for none."""
+    work = evidence.suggested if evidence.kind in UNOPENED else evidence.source
+    return work.id if work else ""
+
+
+def _broken(draft: DraftEvidence) -> Iterator[Fault]:
+    """Yield the violations of single fields: choices, patterns, ranges."""
+    forms = ShapeForms.load()
+    values = {
+        **draft.qualifiers,
+        "evidenceKind": draft.kind,
+        "extractionConfidence": draft.confidence,
+    }
+    for name, value in values.items():
+        if value:
+            part = {"extractionConfidence": "confidence", "evidenceKind": "kind"}.get(name, name)
+            for each in forms.evidence_field(name).against(value):
+                yield of_constraint(draft.name(part), each)
+
+
+def of_constraint(name: str, broken: Constraint) -> Fault:
+    """Return the fault of a field that breaks a constraint of a shape."""
+    return Fault(name, broken.message_zh, broken.message_en, broken.shape)
+
+
+def _quoted(draft: DraftEvidence, store: QuadStore, faults: list[Fault]) -> None:
+    if draft.quote:
+        _is_text(draft.quote, draft.name("quote"), LONGEST, faults)
+    if not draft.passage:
+        return
+    words = passage_text(store, draft.passage) if _is_iri(draft.passage) else ""
+    if not words:
+        faults.append(fault(draft.name("passage"), "unknown_passage"))
+    elif draft.quote and draft.quote not in words:
+        faults.append(fault(draft.name("quote"), "not_in_passage"))
+
+
+def _is_text(value: str, name: str, limit: int, faults: list[Fault]) -> bool:
+    if not value:
+        faults.append(fault(name, "empty"))
+    elif len(value) > limit:
+        faults.append(fault(name, "too_long"))
+    elif not all(c.isprintable() or c in "\n\t\u3000" for c in value):
+        faults.append(fault(name, "control"))
+    else:
+        return True
+    return False
+
+
+def _is_iri(value: str) -> bool:
+    return value.startswith(ID) and value.isprintable() and not set(value) & set('<>"{}|\\^` ')
+
+
+def _is_activity(value: str) -> bool:
+    return 0 < len(value) <= 60 and all(c.isascii() and (c.isalnum() or c in "-._") for c in value)
+
+
+def span_of(evidence: Evidence, store: QuadStore) -> tuple[int, int] | None:
+    """Return where a quote begins and ends in its passage, or None."""
+    if not (evidence.quote and evidence.passage):
+        return None
+    at = passage_text(store, evidence.passage.value).find(evidence.quote)
+    return (at, at + len(evidence.quote)) if at >= 0 else None
+
+
+def negate(draft: Draft) -> Draft:
+    """Return a draft with the opposite polarity."""
+    turned = "negative" if draft.polarity == "positive" else "positive"
+    return replace(draft, polarity=turned)

@@ -1,0 +1,437 @@
+"""Reviews of claims, and the status and confidence that follow."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from shiyi.curation.changes import (
+    REJECTED,
+    Change,
+    Changes,
+    Edit,
+    Note,
+    State,
+    graph_name,
+    state_of,
+    version,
+)
+from shiyi.curation.editing.changes import bring_back, plan_retirements
+from shiyi.errors import RangeError, StaleError, UsageError
+from shiyi.model.claim import Status
+from shiyi.model.iris import content_hash, graph
+from shiyi.model.rdf import DefaultGraph, NamedNode, Quad, Triple, decimal, local_name, text
+from shiyi.ontology.schema import Schema
+from shiyi.ontology.terms import DCTERMS, RDF, SHIYI
+from shiyi.reasoning.confidence.reviews import Review, Standing, Vote, agreement, is_retracted
+from shiyi.sparql.store.port import QuadStore
+
+DECIDING: Final = (
+    0.5  # the mean agreement from which a status follows; nearer 0 only the confidence
+)
+SECOND: Final = 2  # reviewers who must agree before a safety claim changes for the worse, or at all
+PLACES: Final[Mapping[Status, NamedNode | DefaultGraph]] = {
+    Status.ACCEPTED: DefaultGraph(),
+    Status.CANDIDATE: graph("candidates"),
+    Status.QUARANTINED: graph("quarantine"),
+    Status.REJECTED: REJECTED,
+}
+REVIEWING: Final = frozenset({"accept", "reject", "unsure"})
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewedClaim:
+    """A claim under review, as stored now."""
+
+    iri: str
+    subject: NamedNode
+    predicate: NamedNode
+    object: object
+    positive: bool
+    status: Status
+    confidence: float
+    state: State
+
+    @property
+    def triple(self) -> Triple:
+        """Return the triple."""
+        return Triple(self.subject, self.predicate, self.object)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewOutcome:
+    """The outcome of the reviews: status, confidence, and whether a second reviewer is required."""
+
+    status: Status
+    confidence: float
+    agreement: float
+    waits: bool = False
+
+
+def read_reviewed_claim(state: State, iri: str) -> ReviewedClaim:
+    """Read a claim from its state; raise ``UsageError`` where it cannot be reviewed."""
+    node = NamedNode(iri)
+    # what is accepted and read again elsewhere is accepted
+    own = sorted((q for q in state if q.subject == node), key=graph_name, reverse=True)
+    triple = next((q.object for q in own if isinstance(q.object, Triple)), None)
+    values = {quad.predicate: quad.object for quad in own}
+    if triple is None or SHIYI.status not in values or not isinstance(triple.subject, NamedNode):
+        raise UsageError(f"there is no claim {iri[:200]!r} to review")
+    return ReviewedClaim(
+        iri,
+        triple.subject,
+        triple.predicate,
+        triple.object,
+        values.get(SHIYI.polarity) != SHIYI.negative,
+        Status(local_name(text(values[SHIYI.status]))),
+        float(text(values[SHIYI.confidence])),
+        state,
+    )
+
+
+def standing(store: QuadStore, claim: ReviewedClaim, reviews: Iterable[Change]) -> Standing:
+    """Return the votes and reviews of a claim: one vote an evidence, one review a reviewer."""
+    links = {q.object for q in claim.state if q.predicate == SHIYI.evidence}
+    values: dict[object, dict[NamedNode, str]] = {}
+    for quad in claim.state:
+        if quad.subject in links:
+            values.setdefault(quad.subject, {})[quad.predicate] = text(quad.object)
+    created = Standing(
+        tuple(
+            Vote(
+                each[DCTERMS.source],
+                _lineage(store, each[DCTERMS.source]),
+                float(each[SHIYI.extractionConfidence]),
+            )
+            for each in values.values()
+            if DCTERMS.source in each and SHIYI.extractionConfidence in each
+        )
+    )
+    if not created.votes:
+        raise UsageError(f"{claim.iri} has no evidence, so there is nothing to review")
+    for source in {vote.source for vote in created.votes if is_retracted(store, vote.source)}:
+        created = created.retract(source)
+    for change in reviews:
+        created = created.reviewed(Review(change.who, float(change.note(SHIYI.agreement) or 0)))
+    return created
+
+
+def review_outcome(created: Standing, home: Status, safety: bool) -> ReviewOutcome:
+    """Return the status and confidence that follow from the reviews of a claim.
+
+    A mean agreement of 0.5 or more accepts, of -0.5 or less rejects; in between the claim stays
+    at ``home`` and only its confidence moves. A safety claim waits for a second reviewer on the
+    same side, unless the first confirms what stands: until then nothing about it changes.
+    """
+    own = Standing(created.votes, retracted=created.retracted).confidence
+    agreed = agreement(created.reviews.values())
+    status = home
+    if agreed >= DECIDING:
+        status = Status.ACCEPTED
+    elif agreed <= -DECIDING:
+        status = Status.REJECTED
+    confirms = status is home and agreed >= 0
+    same = sum(1 for each in created.reviews.values() if each.agreement * agreed > 0)
+    if safety and agreed and not confirms and same < SECOND:
+        return ReviewOutcome(home, own, agreed, waits=True)
+    return ReviewOutcome(status, created.confidence, agreed)
+
+
+def status_change_quads(
+    store: QuadStore, claim: ReviewedClaim, status: Status, confidence: float
+) -> Mapping[str, list[Quad]]:
+    """Return the quads to remove and add when a claim gets a status and a confidence."""
+    place, node = PLACES[status], NamedNode(claim.iri)
+    after = {
+        Quad(q.subject, q.predicate, q.object, place)
+        for q in claim.state
+        if not (q.subject == node and q.predicate in _REWRITTEN)
+    }
+    after |= {
+        Quad(node, SHIYI.status, getattr(SHIYI, status.value), place),
+        Quad(node, SHIYI.confidence, decimal(confidence), place),
+    }
+    before = set(claim.state)
+    s, p, o = claim.triple.subject, claim.triple.predicate, claim.triple.object
+    asserted = claim.positive and status is Status.ACCEPTED
+    if not asserted:
+        after |= {
+            Quad(node, RDF.subject, s, place),
+            Quad(node, RDF.predicate, p, place),
+            Quad(node, RDF.object, o, place),
+        }
+    else:
+        after.add(Quad(s, p, o, place))
+    if claim.positive and claim.status is Status.ACCEPTED:
+        before.add(Quad(s, p, o, DefaultGraph()))
+    _keep_links(store, claim, status, before, after)
+    return {"removed": sorted(before - after, key=str), "added": sorted(after - before, key=str)}
+
+
+_REWRITTEN: Final = frozenset({
+    SHIYI.status, SHIYI.confidence, RDF.subject, RDF.predicate, RDF.object,
+})  # fmt: skip
+
+
+def _keep_links(
+    store: QuadStore, claim: ReviewedClaim, status: Status, before: set[Quad], after: set[Quad]
+) -> None:
+    """Update conflict links, which the accepted view alone has, in both directions."""
+    node, default = NamedNode(claim.iri), DefaultGraph()
+    back = set(store.match(None, SHIYI.conflictsWith, node, default))
+    if status is not Status.ACCEPTED:
+        before |= back
+        return
+    for quad in claim.state:
+        if quad.subject == node and quad.predicate == SHIYI.conflictsWith:
+            other = quad.object
+            if isinstance(other, NamedNode) and _is_claim(store, other):
+                after.add(Quad(other, SHIYI.conflictsWith, node, default))
+    before |= back
+    after |= back
+
+
+def _is_claim(store: QuadStore, node: NamedNode) -> bool:
+    return any(True for _ in store.match(node, RDF.type, SHIYI.Claim, DefaultGraph()))
+
+
+def _lineage(store: QuadStore, source: str) -> str:
+    quads = store.match(NamedNode(source), SHIYI.lineage)
+    return next((text(quad.object) for quad in quads), source)
+
+
+def source_copies(store: QuadStore, claim: ReviewedClaim) -> list[Quad]:
+    """Return copies of the source descriptions that an accepted claim cites, where missing."""
+    wanted = {
+        q.object
+        for q in claim.state
+        if q.predicate == DCTERMS.source and isinstance(q.object, NamedNode)
+    }
+    results: list[Quad] = []
+    for source in wanted:
+        quads = list(store.match(source))
+        if not any(graph_name(quad) == "" and quad.predicate == RDF.type for quad in quads):
+            results += {
+                Quad(q.subject, q.predicate, q.object, DefaultGraph())
+                for q in quads
+                if graph_name(q).startswith(graph("source").value)
+            }
+    return results
+
+
+Quads = tuple[Quad, ...]
+_MENTION = re.compile(r"(?<![\w@])@([a-z0-9][a-z0-9._-]{0,39})")
+SIDES: Mapping[str, float] = {"accept": 1.0, "reject": -1.0, "unsure": 0.0}
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimAssessment:
+    """A claim with votes, reviews and outcome; ``version`` is the one an edit should expect."""
+
+    claim: ReviewedClaim
+    standing: Standing
+    home: Status
+    outcome: ReviewOutcome
+    reviews: tuple[Change, ...]
+    safety: bool
+
+    @property
+    def version(self) -> str:
+        """Return the version of the claim."""
+        return version(self.claim.state)
+
+
+class Decisions:
+    """Makes and undoes reviews of claims."""
+
+    def __init__(self, changes: Changes) -> None:
+        self.changes, self.store = changes, changes.store
+
+    def assess(self, iri: str) -> ClaimAssessment:
+        """Return a claim with its votes, its live reviews, and the outcome."""
+        claim = read_reviewed_claim(state_of(self.store, iri), iri)
+        reviews = self.reviews(iri)
+        home = _home(reviews[0]) if reviews else claim.status
+        created, safety = standing(self.store, claim, reviews), self.is_safety(claim)
+        return ClaimAssessment(
+            claim, created, home, review_outcome(created, home, safety), reviews, safety
+        )
+
+    def reviews(self, iri: str) -> tuple[Change, ...]:
+        """List the live reviews of a claim: each reviewer's latest, the oldest first."""
+        latest: dict[str, Change] = {}
+        for change in self.changes.of(iri):
+            if change.kind in REVIEWING and self.changes.is_live(change):
+                latest.pop(change.who, None)
+                latest[change.who] = change
+        return tuple(sorted(latest.values(), key=lambda each: each.number))
+
+    def is_safety(self, claim: ReviewedClaim) -> bool:
+        """Return whether a claim is about harm."""
+        known = self._schema.properties.get(local_name(claim.predicate.value))
+        return bool(known and known.is_safety)
+
+    def review(
+        self,
+        iri: str,
+        kind: str,
+        agent: str,
+        reason: str = "",
+        *,
+        agreement: float | None = None,
+        expected: str = "",
+        key: str = "",
+    ) -> Change:
+        """Write one reviewer's decision: ``accept``, ``reject`` or ``unsure``; return the change.
+
+        ``agreement`` in [-1, 1] says how far, on the side of the kind (default: wholly). A
+        reviewer's later review takes the place of the earlier. ``expected`` is the version of the
+        claim that was read; ``StaleError`` where it is another by now.
+        """
+        agreed = _agreed(kind, agreement)
+        before = self.changes.of_key(key)
+        if before:
+            return before
+
+        def plan() -> Edit:
+            return self._planned(iri, kind, agent, reason, agreed, expected, key)
+
+        with self.changes.writer.turn():
+            self._bring_sources(iri, agent, agreed)
+            planned = plan()  # with what it takes the place of, in one write
+            return self.changes.make_all([planned, *plan_retirements(self.store, planned)], agent)[
+                0
+            ]
+
+    def comment(self, iri: str, agent: str, text: str, key: str = "") -> Change:
+        """Write a comment on a claim or concept; ``@name`` calls somebody."""
+        if not text.strip():
+            raise UsageError("a comment says something")
+        if not state_of(self.store, iri):
+            raise UsageError(f"the base holds nothing called {iri[:200]}")
+        return self.changes.make(Edit("comment", (iri,), text.strip(), key=key), agent)
+
+    def skip(self, iri: str, agent: str, reason: str = "", key: str = "") -> Change:
+        """Skip a claim; the queue shows it to this person last."""
+        read_reviewed_claim(state_of(self.store, iri), iri)
+        return self.changes.make(Edit("skip", (iri,), reason, key=key), agent)
+
+    def undo(self, iri: str, agent: str, reason: str, key: str = "") -> Change:
+        """Undo a change: exactly, or, for a review that others followed, by evaluating the rest.
+
+        Both ways lead to the same state, since it follows from the evidence and the reviews.
+        """
+        with self.changes.writer.turn():
+            undone = self._undone(iri, agent, reason, key)
+            bring_back(self.changes, undone, agent)
+            return undone
+
+    def _undone(self, iri: str, agent: str, reason: str, key: str) -> Change:
+        try:
+            return self.changes.undo(iri, agent, reason, key)
+        except StaleError:
+            change = self.changes.get(iri)
+            if change.kind not in REVIEWING:
+                raise
+        claim = change.about[0]
+
+        def plan() -> Edit:
+            if not self.changes.is_live(change):
+                raise UsageError(f"{iri} was taken back already")
+            removed, added = self.reversal(change)
+            notes = ((SHIYI.reverses, NamedNode(iri)),)
+            return Edit("undo", (claim,), reason, removed, added, key=key, notes=notes)
+
+        return self.changes.make(Edit("undo", (claim,), reason, key=key), agent, plan)
+
+    def reversal(self, change: Change) -> tuple[Quads, Quads]:
+        """Return the quads to remove and add to undo a change, re-evaluating a reviewed claim."""
+        if change.kind not in REVIEWING:
+            return change.added, change.removed
+        now = self.assess(change.about[0])
+        rest = [each for each in now.reviews if each.iri != change.iri]
+        created = standing(self.store, now.claim, rest)
+        value = review_outcome(created, _home(change), now.safety)
+        quads = status_change_quads(self.store, now.claim, value.status, value.confidence)
+        return tuple(quads["removed"]), tuple(quads["added"])
+
+    def effect(self, review: Change) -> tuple[Quads, Quads, tuple[Note, ...]]:
+        """Return the effect of another base's review on this base's claim, and its notes."""
+        claim = review.about[0]
+        agreed = _agreed(review.kind, float(review.note(SHIYI.agreement) or 0))
+        self._bring_sources(claim, review.who, agreed)
+        created = self._planned(claim, review.kind, review.who, review.reason, agreed, "", "")
+        return created.removed, created.added, created.notes
+
+    def _planned(
+        self, iri: str, kind: str, agent: str, reason: str, agreed: float, expected: str, key: str
+    ) -> Edit:
+        now = self.assess(iri)
+        if expected and now.version != expected:
+            raise StaleError((iri,))
+        if now.claim.status not in {Status.ACCEPTED, Status.CANDIDATE, Status.REJECTED}:
+            raise UsageError(
+                f"{iri} is {now.claim.status}: what the gate held back is mended at the quarantine "
+                "desk first"
+            )
+        value = review_outcome(_with(now.standing, agent, agreed), now.home, now.safety)
+        quads = status_change_quads(self.store, now.claim, value.status, value.confidence)
+        notes = ((SHIYI.agreement, decimal(agreed)), (SHIYI.homeStatus, _status(now.home)))
+        return Edit(
+            kind,
+            (iri,),
+            reason,
+            tuple(quads["removed"]),
+            tuple(quads["added"]),
+            notes=notes,
+            key=key,
+        )
+
+    def _bring_sources(self, iri: str, agent: str, agreed: float) -> None:
+        """Copy source descriptions to the accepted view first; they are never removed."""
+        if agreed <= 0:
+            return
+        copies = source_copies(self.store, read_reviewed_claim(state_of(self.store, iri), iri))
+        if copies:
+            key = f"curation sources {content_hash(*sorted(map(str, copies)))}"
+            self.changes.writer.write(
+                copies, key=key, who=agent, why="sources of an accepted claim"
+            )
+
+    @cached_property
+    def _schema(self) -> Schema:
+        return Schema.load()
+
+
+def mentions(text: str) -> tuple[str, ...]:
+    """List the names a comment calls.
+
+    >>> mentions("@li and @wang.wu: see a@b, @li")
+    ('li', 'wang.wu')
+    """
+    return tuple(dict.fromkeys(result.rstrip(".") for result in _MENTION.findall(text)))
+
+
+def _agreed(kind: str, agreement: float | None) -> float:
+    if kind not in REVIEWING:
+        raise UsageError(f"a review accepts, rejects or is unsure, it does not {kind[:40]!r}")
+    agreed = SIDES[kind] if agreement is None else agreement
+    if not -1.0 <= agreed <= 1.0:
+        raise RangeError(f"an agreement lies in [-1, 1], not at {agreed}")
+    if agreed * SIDES[kind] < 0 or (kind != "unsure" and agreed == 0):
+        raise UsageError(f"an agreement of {agreed} is not on the side of {kind}")
+    return round(agreed, 6)
+
+
+def _with(created: Standing, agent: str, agreed: float) -> Standing:
+    return created.reviewed(Review(agent, agreed))
+
+
+def _home(review: Change) -> Status:
+    return Status(local_name(review.note(SHIYI.homeStatus)))
+
+
+def _status(status: Status) -> NamedNode:
+    result: NamedNode = getattr(SHIYI, status.value)
+    return result

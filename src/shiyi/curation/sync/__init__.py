@@ -1,0 +1,1 @@
+"""Tables in git and the base, reconciled."""

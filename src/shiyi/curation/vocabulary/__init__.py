@@ -1,0 +1,1 @@
+"""Concepts, terms and mappings."""

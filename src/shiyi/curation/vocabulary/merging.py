@@ -1,0 +1,203 @@
+"""Merging, splitting and retiring of concepts."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from shiyi.curation.changes import Edit
+from shiyi.curation.editing.changes import ACCEPT, MEND, arriving_quads, retirement_quads
+from shiyi.curation.editing.claims import ACCEPTED, StoredClaim, stored_claim
+from shiyi.curation.vocabulary.concepts import (
+    DEFAULT,
+    difference,
+    narrower,
+    own_quads,
+    quads_of,
+    stored_concept,
+)
+from shiyi.curation.vocabulary.mappings import rows_about
+from shiyi.errors import UsageError
+from shiyi.ingest.gate import CANDIDATES
+from shiyi.ingest.tables.concepts import KINDS, Concept, Retired, retired_quads
+from shiyi.ingest.tables.mappings import LINKS, MAPPINGS, row_quads
+from shiyi.model.claim import Claim, Polarity
+from shiyi.model.iris import ID, resource
+from shiyi.model.rdf import NamedNode, Quad, text
+from shiyi.ontology.terms import RDF, SHIYI, SKOS
+from shiyi.sparql.store.port import QuadStore
+
+MOST = 5000  # claims that one move takes along
+
+
+def merge_concepts(
+    store: QuadStore, source: str, target: str, reason: str, version: str = "", key: str = ""
+) -> Edit:
+    """Merge one concept into another: names become aliases, claims and mappings move.
+
+    The old IRI then leads to the new by 301. ``UsageError`` where the two are of different kinds.
+    """
+    one, other = _entry(store, source), _entry(store, target)
+    if one.id == other.id:
+        raise UsageError("a concept is merged into another one")
+    if KINDS[one.class_name] != KINDS[other.class_name]:
+        raise UsageError(f"a {one.class_name} is not merged into a {other.class_name}")
+    after = replace(
+        other,
+        alt_zh=_union(other.alt_zh, (one.zh, *one.alt_zh), other.zh),
+        alt_en=_union(other.alt_en, (one.en, *one.alt_en), other.en),
+        latin=_union(other.latin, one.latin),
+        notation=_union(other.notation, one.notation),
+        broader=tuple(x for x in _union(other.broader, one.broader) if x not in (one.id, other.id)),
+    )
+    gone, come = difference(store, after)
+    moved = _moved(store, claims_about(store, source), one.iri, other.iri)
+    gone += [*moved[0], *_leaving(store, one)]
+    come += [*moved[1], *_mapped(store, one.iri, other.iri), *_below(store, one.iri, other.iri)]
+    come += retired_quads(Retired(one.id, one.zh, one.en, other.id, reason))
+    return _edit("merge", (source, target), reason, gone, come, {source: version}, key)
+
+
+def split_concept(
+    store: QuadStore,
+    source: str,
+    part: Concept,
+    claims: Iterable[str],
+    reason: str,
+    version: str = "",
+    key: str = "",
+) -> Edit:
+    """Make a new concept of some claims of another, which stays with the rest."""
+    one, chosen = _entry(store, source), list(claims)
+    about = set(claims_about(store, source))
+    if not chosen or not set(chosen) <= about:
+        raise UsageError("a split takes along at least one of the concept's own claims")
+    gone, moved = _moved(store, chosen, one.iri, part.iri)
+    come = [*quads_of(part), *moved]
+    return _edit(
+        "split-concept", (source, part.iri.value), reason, gone, come, {source: version}, key
+    )
+
+
+def deprecate_concept(
+    store: QuadStore, source: str, replacement: str, reason: str, version: str = "", key: str = ""
+) -> Edit:
+    """Retire a concept without claims: 301 to its replacement, or 410 without one."""
+    one = _entry(store, source)
+    if replacement:
+        _entry(store, replacement)
+    if replacement == source:
+        raise UsageError("a concept is not replaced by itself")
+    about = claims_about(store, source)
+    if about:
+        raise UsageError(
+            f"{len(about)} claims speak of {one.id}: merge it into another concept, or reject them "
+            "first"
+        )
+    if narrower(store, one.iri) and not replacement:
+        raise UsageError(f"{one.id} has narrower concepts: give them another broader one first")
+    if not reason.strip():
+        raise UsageError("say why: whoever opens the old address is told")
+    gone = list(_leaving(store, one))
+    stone = Retired(one.id, one.zh, one.en, replacement.removeprefix(ID), reason)
+    come = [*retired_quads(stone)]
+    if replacement:
+        come += _below(store, one.iri, NamedNode(replacement))
+    return _edit("deprecate", (source,), reason, gone, come, {source: version}, key)
+
+
+def claims_about(store: QuadStore, iri: str) -> list[str]:
+    """List the accepted claims and candidates that speak of a concept, as subject or object."""
+    node, results = NamedNode(iri), dict[str, None]()
+    for quad in (
+        *store.match(node, None, None, ACCEPTED),
+        *store.match(None, None, node, ACCEPTED),
+    ):
+        for known in store.match(None, RDF.reifies, quad.triple, ACCEPTED):
+            results[text(known.subject)] = None
+    for place in (ACCEPTED, CANDIDATES):
+        for role in (RDF.subject, RDF.object):
+            for quad in store.match(None, role, node, place):
+                results[text(quad.subject)] = None
+    if len(results) > MOST:
+        raise UsageError(f"{len(results):,} claims speak of it; at most {MOST:,} go along at once")
+    return sorted(results)
+
+
+def _moved(
+    store: QuadStore, claims: Iterable[str], old: NamedNode, new: NamedNode
+) -> tuple[list[Quad], list[Quad]]:
+    """Restate every claim for another concept; the old claims are retracted in its favour."""
+    gone: list[Quad] = []
+    come: list[Quad] = []
+    for iri in claims:
+        stored = stored_claim(store, iri)
+        if stored is None:
+            continue
+        value = _moved_claim(stored, old, new)
+        heirs = []
+        if value is not None:
+            outcome = ACCEPT if stored.home == ACCEPTED else MEND
+            fresh, lost = arriving_quads(store, value, outcome, stored)
+            gone, come, heirs = gone + lost, come + fresh, [value.iri]
+        left, lost = retirement_quads(store, stored, heirs)
+        gone, come = gone + lost, come + left
+    return gone, come
+
+
+def _moved_claim(stored: StoredClaim, old: NamedNode, new: NamedNode) -> Claim | None:
+    """Return a claim about the new concept; None where it would then speak of one thing twice."""
+    claim = stored.claim
+    subject = new if claim.subject == old else claim.subject
+    target = new if claim.object == old else claim.object
+    if subject == target and claim.polarity is Polarity.POSITIVE:
+        return None
+    return Claim(subject, claim.predicate, target, claim.evidence, claim.polarity, claim.status)
+
+
+def _leaving(store: QuadStore, one: Concept) -> Iterator[Quad]:
+    """Yield the accepted quads of a concept to be removed: itself, its links, links from below."""
+    yield from own_quads(store, one.iri)
+    for link in (*LINKS.values(), SHIYI.umlsCui, SKOS.related):
+        yield from store.match(one.iri, link, None, DEFAULT)
+    yield from store.match(None, SKOS.related, one.iri, DEFAULT)
+    yield from store.match(None, SKOS.broader, one.iri, DEFAULT)
+    for each in rows_about(store, one.iri.value):
+        yield from store.match(NamedNode(each.iri), None, None, MAPPINGS)
+
+
+def _mapped(store: QuadStore, old: NamedNode, new: NamedNode) -> Iterator[Quad]:
+    """Yield the mappings of a concept for another one, as candidates: two CUIs may now differ."""
+    for each in rows_about(store, old.value):
+        cells = dict(each.row.cells) | {"subject_id": f"shiyi:{new.value.removeprefix(ID)}"}
+        place = NamedNode(each.mapping_set) if each.mapping_set else resource("mappings-desk")
+        yield from row_quads(cells, place, SHIYI.candidate, new.value, each.object)
+
+
+def _below(store: QuadStore, old: NamedNode, new: NamedNode) -> Iterator[Quad]:
+    for node in narrower(store, old):
+        if node != new:
+            yield Quad(node, SKOS.broader, new, DEFAULT)
+
+
+def _entry(store: QuadStore, iri: str) -> Concept:
+    result = stored_concept(store, iri)
+    if result is None:
+        raise UsageError(f"{iri[:200]} is no concept that a table holds")
+    return result
+
+
+def _union(known: tuple[str, ...], more: tuple[str, ...], but: str = "") -> tuple[str, ...]:
+    return tuple(each for each in dict.fromkeys((*known, *more)) if each != but)
+
+
+def _edit(
+    kind: str,
+    about: tuple[str, ...],
+    reason: str,
+    gone: list[Quad],
+    come: list[Quad],
+    seen: dict[str, str],
+    key: str,
+) -> Edit:
+    expected = {thing: version for thing, version in seen.items() if version}
+    fresh = tuple(dict.fromkeys(come))
+    return Edit(kind, about, reason, tuple(dict.fromkeys(gone)), fresh, expected, key=key)

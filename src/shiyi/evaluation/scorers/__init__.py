@@ -1,0 +1,1 @@
+"""How options are scored."""

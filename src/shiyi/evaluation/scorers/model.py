@@ -1,0 +1,72 @@
+"""A language model chooses."""
+
+import os
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from shiyi.answering.methods.method import shown
+from shiyi.answering.methods.model_calls import consulted
+from shiyi.errors import OutsideError, UsageError
+from shiyi.evaluation.items import Choice, Prediction
+from shiyi.evaluation.scorers.retrieval import Retrieving
+from shiyi.linking.normalization import language_of
+from shiyi.prompts.chat import ChatModel
+from shiyi.prompts.openai import model_from
+from shiyi.settings import Settings
+
+CLAIMS: Final = 30  # that a prompt holds; Yaoshi-RAG
+TRUE_FALSE: Final = (("A", "对 / true"), ("B", "错 / false"))
+
+
+def reached_model(settings: Settings) -> ChatModel:
+    """Return the configured model, once it has replied.
+
+    Raises ``UsageError`` where none is configured and ``OutsideError`` where it does not reply.
+    """
+    model = model_from(settings.models, os.environ)
+    if model is None:
+        raise UsageError(
+            "no model is configured: name one in models.answer of shiyi.toml and set "
+            "OPENAI_BASE_URL"
+        )
+    try:
+        model.reply("Reply with the one word: ready")
+    except OutsideError as fault:
+        where = model.base_url or "the usual address"
+        raise OutsideError(
+            f"nothing was measured, since the model {model.name} at {where} did not reply "
+            f"({fault}); start it, set OPENAI_BASE_URL and OPENAI_API_KEY, "
+            "or leave --with-model out"
+        ) from fault
+    return model
+
+
+@dataclass(frozen=True, slots=True)
+class ModelReader:
+    """Chooses by a model that reads what a method retrieved."""
+
+    retrieving: Retrieving
+    model: ChatModel
+
+    def read(self, item: Choice) -> Prediction:
+        """Return what the model chose; an empty or unusable reply is an abstention."""
+        options = item.options or TRUE_FALSE
+        listed = "\n".join(f"{letter} {text}" for letter, text in options)
+        claims_found = self.retrieving.claims(
+            " ".join([item.stem, *(text for _, text in item.options)])
+        )
+        facts, language = self.retrieving.runtime.facts, language_of(item.stem)
+        claims = "\n".join(shown(facts, each.fact, language) for each in claims_found[:CLAIMS])
+        reply, _ = consulted(
+            self.model, "choose-option", question=item.stem, options=listed, claims=claims
+        )
+        known = {letter for letter, _ in options}
+        letters = re.findall("[A-J]", str((reply or {}).get("answer") or "").upper())
+        chosen = frozenset(letters)
+        if not chosen or not chosen <= known:
+            return Prediction(abstained=True)
+        if not item.options:
+            name = "true" if chosen == {"A"} else "false"
+            return Prediction((name,), frozenset({name}))
+        return Prediction(tuple(dict.fromkeys(letters)), chosen)

@@ -1,0 +1,311 @@
+"""The scorer port and simple scorers."""
+
+import random
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Final, Protocol, Self
+
+import numpy as np
+
+from shiyi.answering.retrieval.bm25 import Scores
+from shiyi.answering.retrieval.neighbourhood import Neighbourhood
+from shiyi.answering.understanding.intents import asked_kinds, asked_predicates, odd_one_out
+from shiyi.errors import IndexMismatchError
+from shiyi.evaluation.scorers.graph import BROADER, Joins, View
+from shiyi.linking.embedding.embedder import Embedder, Vectors
+from shiyi.linking.labels import LabelIndex
+from shiyi.linking.linker import Linker
+from shiyi.model.mention import Mention
+from shiyi.ontology.schema import Schema
+
+CLOSED: Final = frozenset({"Nature", "Flavour", "Meridian", "ToxicityLevel"})
+
+
+@cache
+def closed_kinds(predicates: frozenset[str]) -> frozenset[str]:
+    """Return the closed vocabularies that some relations point into.
+
+    >>> sorted(closed_kinds(frozenset({"hasMeridianTropism", "relieves"})))
+    ['Meridian']
+    """
+    known = Schema.load().properties
+    return frozenset(
+        kind for name in predicates if name in known for kind in known[name].range & CLOSED
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ClosedNames:
+    """Finds liver, cold or sweet in a Chinese text, which the linker ignores as ambiguous."""
+
+    meant: dict[str, dict[str, str]]  # kind, then name to IRI
+    patterns: dict[str, re.Pattern[str]]
+
+    @classmethod
+    def of(cls, index: LabelIndex) -> Self:
+        """Read the names of every closed vocabulary."""
+        meant: dict[str, dict[str, str]] = defaultdict(dict)
+        for label in index.labels:
+            concept = index.concepts[label.concept]
+            if concept.kind in CLOSED:
+                meant[concept.kind][label.text.lower()] = concept.iri
+        return cls(dict(meant), {kind: _longest_first(names) for kind, names in meant.items()})
+
+    def find(
+        self, text: str, kinds: Collection[str], longer: Collection[tuple[int, int]] = ()
+    ) -> Iterator[tuple[int, int, str]]:
+        """Yield place and concept of each name that no ``longer`` mention holds inside it."""
+        low = text.lower()
+        for kind in sorted(kinds & self.meant.keys()):
+            for found in self.patterns[kind].finditer(low):
+                start, end = found.span()
+                if not any(a <= start and end <= b and b - a > end - start for a, b in longer):
+                    yield start, end, self.meant[kind][found.group()]
+
+
+def _longest_first(names: Collection[str]) -> re.Pattern[str]:
+    ordered = sorted(names, key=lambda name: (-len(name), name))
+    written = (rf"\b{re.escape(each)}\b" if each.isascii() else re.escape(each) for each in ordered)
+    return re.compile("|".join(written))
+
+
+Options = Sequence[str]
+NONE_OF_THEM = frozenset(
+    {"none of the above", "none of them", "none of these", "以上都不是", "以上均不是", "以上皆非"}
+)
+
+
+class Scorer(Protocol):
+    """Scores the options of a question."""
+
+    def scores(self, stem: str, options: Options) -> list[float]:
+        """Return each option a number, 0 where nothing joins it to the stem."""
+
+
+@dataclass(slots=True)
+class Linking:
+    """Links texts and remembers them: options repeat."""
+
+    linker: Linker
+    _known: dict[str, tuple[Mention, ...]] = field(default_factory=dict)
+    _closed: ClosedNames | None = None
+
+    def concepts(
+        self, text: str, wanted: frozenset[str] = frozenset()
+    ) -> tuple[tuple[str, ...], ...]:
+        """Return, per mention that is not negated, what it may mean, likeliest first.
+
+        Where the odd one out is asked for, the "not" belongs to the question, not to the mention.
+        Where ``wanted`` relations point into a closed vocabulary (channels), its names are read
+        too, instead of the mentions of the linker.
+        """
+        known = self._known.get(text)
+        if known is None:
+            known = self._known[text] = self.linker.link(text)
+        odd = odd_one_out(text)
+        mentions = [each for each in known if each.iri and (odd or not each.negated)]
+        kinds = closed_kinds(wanted)
+        if not kinds:
+            return tuple((each.iri, *each.alternatives) for each in mentions)
+        sure = [(each.start, each.end) for each in mentions if each.score == 1.0]
+        named = self._named(text, kinds, sure)
+        apart = [e for e in mentions if not any(a < e.end and e.start < b for a, b, _ in named)]
+        return (*((e.iri, *e.alternatives) for e in apart), *((iri,) for _, _, iri in named))
+
+    def _named(
+        self, text: str, kinds: frozenset[str], longer: Sequence[tuple[int, int]]
+    ) -> list[tuple[int, int, str]]:
+        if self._closed is None:
+            self._closed = ClosedNames.of(self.linker.index)
+        return list(self._closed.find(text, kinds, longer))
+
+
+@dataclass(slots=True)
+class PathScorer:
+    """Adds up the paths between what the stem names and what an option names."""
+
+    joins: Joins
+    linking: Linking
+
+    def scores(self, stem: str, options: Options) -> list[float]:
+        """Return each option the mean, over what it names, of its strength from the stem."""
+        wanted = asked_predicates(stem)
+        seeds = [iri for senses in self.linking.concepts(stem, wanted) for iri in senses[:2]]
+        found = []
+        for option in options:
+            named = self.linking.concepts(option, wanted)
+            each = [self._strength(seeds, senses, wanted) for senses in named]
+            found.append(sum(each) / len(each) if each else 0.0)
+        return found
+
+    def _strength(
+        self, seeds: Sequence[str], senses: Sequence[str], wanted: frozenset[str]
+    ) -> float:
+        best = 0.0
+        for sense in senses:
+            total = sum(self.joins.reach(seed, wanted).get(sense, 0.0) for seed in set(seeds))
+            best = max(best, total)
+        return best
+
+
+@dataclass(slots=True)
+class RelationScorer:
+    """For questions of one relation: a claim of that relation, of the thing or its class."""
+
+    view: View
+    linking: Linking
+
+    def scores(self, stem: str, options: Options) -> list[float]:
+        """Return each option the confidence of the claim that answers, 0 where there is none."""
+        wanted = asked_predicates(stem)
+        seeds = {iri for senses in self.linking.concepts(stem, wanted) for iri in senses}
+        seeds |= {above for iri in seeds for above in self._above(iri)}
+        return [self._best(seeds, option, wanted) for option in options]
+
+    def _best(self, seeds: set[str], option: str, wanted: frozenset[str]) -> float:
+        named = {iri for senses in self.linking.concepts(option, wanted) for iri in senses}
+        found = [
+            link.confidence
+            for iri in named
+            for link in self.view.links.get(iri, ())
+            if link.other in seeds and link.claim and (not wanted or link.predicate in wanted)
+        ]
+        return max(found, default=0.0)
+
+    def _above(self, iri: str) -> list[str]:
+        links = self.view.links.get(iri, ())
+        return [link.other for link in links if link.predicate == BROADER and link.forward]
+
+
+@dataclass(slots=True)
+class Direct:
+    """Where "none of the above" is offered, a claim of the very relation answers, or nothing does.
+
+    Such questions are made from one relation (iDISK2.0-RAG); the rest is left to other evidence.
+    """
+
+    relation: RelationScorer
+    other: Scorer
+
+    def scores(self, stem: str, options: Options) -> list[float]:
+        """Return what the claims say, or what the other scorer says."""
+        offered = any(each.strip(" .。").lower() in NONE_OF_THEM for each in options)
+        settled = offered and asked_predicates(stem)
+        return (self.relation if settled else self.other).scores(stem, options)
+
+
+@dataclass(slots=True)
+class NeighbourhoodScorer:
+    """iDISK2.0-RAG: only one hop, gated and typed, ratings in the ranking."""
+
+    neighbourhood: Neighbourhood
+    linking: Linking
+
+    def scores(self, stem: str, options: Options) -> list[float]:
+        """Return each option the weight of the claims that join it to the stem directly."""
+        seeds = self.neighbourhood.seeds(stem, asked_kinds(stem))
+        weights: dict[str, float] = {}
+        for seed in dict.fromkeys(each.iri for each in seeds):
+            for link, weight in self.neighbourhood.around(seed):
+                weights[link.other] = weights.get(link.other, 0.0) + weight
+        return [
+            max(
+                (weights.get(iri, 0.0) for senses in self.linking.concepts(each) for iri in senses),
+                default=0.0,
+            )
+            for each in options
+        ]
+
+
+class Index(Protocol):
+    """Sentences that a text is compared with."""
+
+    def scores(self, text: str) -> Scores:
+        """Return every sentence a number, larger where it is likelier meant."""
+
+    def top(self, text: str, count: int) -> list[tuple[int, float]]:
+        """Return the places and scores of the best sentences, best first."""
+
+    def ceiling(self, text: str) -> float:
+        """Return the score that the text would have against itself."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MeaningIndex:
+    """Sentences as vectors, compared by cosine; what is below 0 counts for nothing."""
+
+    embedder: Embedder
+    rows: Vectors
+
+    @classmethod
+    def of(cls, linker: Linker, sentences: Sequence[str]) -> Self:
+        """Embed the sentences; raise ``IndexMismatchError`` where the base has no embedder."""
+        if linker.vectors is None:
+            raise IndexMismatchError("the base has no vectors of labels: run `shiyi index`")
+        embedder = linker.vectors.embedder
+        return cls(embedder, embedder.encode(list(sentences)))
+
+    def scores(self, text: str) -> Scores:
+        """Return the cosine with every sentence."""
+        cosines = self.rows @ self.embedder.encode([text])[0]
+        found: Scores = np.maximum(cosines, 0.0).astype(np.float64)
+        return found
+
+    def top(self, text: str, count: int) -> list[tuple[int, float]]:
+        """Return the nearest sentences."""
+        found = self.scores(text)
+        order = np.argsort(-found, kind="stable")[:count]
+        return [(int(i), float(found[i])) for i in order if found[i] > 0]
+
+    def ceiling(self, text: str) -> float:
+        """Return 1, the cosine of a text with itself."""
+        return 1.0
+
+
+@dataclass(slots=True)
+class TextScorer:
+    """Finds one sentence that is like the stem and like the option."""
+
+    index: Index
+
+    def scores(self, stem: str, options: Options) -> list[float]:
+        """Return each option the best sum of a sentence that both match."""
+        of_stem = self.index.scores(stem)
+        return [self._best(of_stem, self.index.scores(option)) for option in options]
+
+    @staticmethod
+    def _best(of_stem: Scores, of_option: Scores) -> float:
+        both = np.where((of_stem > 0) & (of_option > 0), of_stem + of_option, 0.0)
+        return float(both.max()) if both.size else 0.0
+
+
+@dataclass(slots=True)
+class RandomScorer:
+    """Draws by chance, the same for the same question and seed."""
+
+    seed: int
+
+    def scores(self, stem: str, options: Options) -> list[float]:
+        """Return each option a number in (0, 1]."""
+        draw = random.Random(f"{self.seed} {stem}")  # noqa: S311 - a draw, no secret
+        return [1.0 - draw.random() for _ in options]
+
+
+@dataclass(slots=True)
+class Fused:
+    """Adds up methods, each scaled so that its best option has 1."""
+
+    parts: Sequence[Scorer]
+
+    def scores(self, stem: str, options: Options) -> list[float]:
+        """Return each option the sum of its shares."""
+        total = [0.0] * len(options)
+        for part in self.parts:
+            scores = part.scores(stem, options)
+            top = max(scores, default=0.0)
+            if top > 0:
+                total = [a + b / top for a, b in zip(total, scores, strict=True)]
+        return total

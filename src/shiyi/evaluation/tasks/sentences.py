@@ -1,0 +1,108 @@
+"""The sentence checker, measured on annotated sentences."""
+
+import csv
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from time import perf_counter
+from typing import Final
+
+from shiyi.answering.generation.checker import Premise, unverified
+from shiyi.answering.generation.premises import Premises, premises_of_row
+from shiyi.answering.generation.vocabulary import Vocabulary
+from shiyi.errors import UsageError
+from shiyi.evaluation.items import Skips
+from shiyi.evaluation.report import Report, Run
+from shiyi.linking.labels import LabelIndex
+from shiyi.model.iris import ID
+from shiyi.sparql.store.port import QuadStore
+
+COLUMNS: Final = (
+    "id", "sentence", "label", "fault", "claims", "relation", "subject", "subject_zh",
+    "subject_en", "object", "object_zh", "object_en", "polarity", "rating", "severity", "grade",
+    "amount", "note_zh", "note_en", "source",
+)  # fmt: skip
+FAITHFUL, UNFAITHFUL = "faithful", "unfaithful"
+
+
+def read_rows(path: Path) -> list[dict[str, str]]:
+    """Read a table of annotated sentences.
+
+    Raise :class:`UsageError` where a column is missing, a label is unknown or no row is there.
+    """
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+    if not rows:
+        raise UsageError(f"{path} holds no sentence")
+    if missing := [name for name in COLUMNS if rows[0].get(name) is None]:
+        raise UsageError(f"{path} lacks the columns {', '.join(missing)}")
+    for row in rows:
+        if row["label"] not in (FAITHFUL, UNFAITHFUL):
+            raise UsageError(f"{path}, {row['id']}: label {row['label']!r} is none of the two")
+    return rows
+
+
+def measure_sentences(
+    path: Path,
+    store: QuadStore,
+    release: str,
+    progress: Callable[[str, int, int], None] = lambda *_: None,
+) -> Report:
+    """Return the share of unfaithful sentences that pass and of faithful ones that are kept.
+
+    Each sentence is checked against the claims of its row alone. Ends of claims that the base
+    knows bear all their names there. Each failure lists the sentence and why.
+    """
+    rows = read_rows(path)
+    premises, by_label = Premises(store), _by_label(LabelIndex.from_store(store, release))
+    vocabulary, started = Vocabulary.load(), perf_counter()
+    passed, kept, failures = list[float](), list[float](), []
+    for number, row in enumerate(rows, 1):
+        claims = [
+            _named(premise, row, place, premises, by_label)
+            for place, premise in enumerate(premises_of_row(row))
+        ]
+        fault = unverified(row["sentence"], claims, vocabulary)
+        if row["label"] == UNFAITHFUL:
+            passed.append(float(not fault))
+        else:
+            kept.append(float(not fault))
+        if bool(fault) == (row["label"] == FAITHFUL):
+            reason = fault or f"passed, though {row['fault']}"
+            failures.append({"id": row["id"], "method": "checker", "faults": [reason]})
+        progress("checker", number, len(rows))
+    values = {"unfaithful_passed": passed, "faithful_kept": kept}
+    run = Run("checker", {k: v for k, v in values.items() if v}, perf_counter() - started)
+    return Report(
+        "sentences",
+        str(path),
+        (),
+        len(rows),
+        Skips(),
+        (run,),
+        release,
+        {"seed": 0},
+        failures=tuple(failures),
+    )
+
+
+def _by_label(index: LabelIndex) -> Mapping[str, str]:
+    return {label.text: index.concepts[label.concept].iri for label in reversed(index.labels)}
+
+
+def _named(
+    premise: Premise,
+    row: Mapping[str, str],
+    place: int,
+    premises: Premises,
+    by_label: Mapping[str, str],
+) -> Premise:
+    def names(end: str, known: Iterable[str]) -> frozenset[str]:
+        cells = row[end].split("||")
+        cell = cells[min(place, len(cells) - 1)].strip()
+        iris = {ID + part for part in cell.split("|")} | {by_label.get(name, "") for name in known}
+        return frozenset(known).union(*(premises.names(iri) for iri in iris if iri))
+
+    return replace(
+        premise, subject=names("subject", premise.subject), object=names("object", premise.object)
+    )

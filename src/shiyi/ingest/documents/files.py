@@ -1,0 +1,367 @@
+"""Plain text, Markdown, PDF, HTML, EPUB and collections of ancient books as documents."""
+
+import json
+import re
+import zipfile
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+from shiyi.errors import FormatError, TooLargeError, UsageError
+from shiyi.ingest.datasets.dataset import Dataset, describe_text, repairs_of
+from shiyi.ingest.datasets.limits import decode, lines, read_bytes
+from shiyi.ingest.documents.document import Document, Heading
+from shiyi.linking.normalization import language_of
+from shiyi.model.claim import Source, Tier
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+_BLOCKS = frozenset(
+    {"p", "div", "li", "ul", "ol", "br", "section", "article", "table", "tr", "blockquote", "pre",
+     "dd", "dt", "figcaption", "h1", "h2", "h3", "h4", "h5", "h6"}
+)  # fmt: skip
+_HIDDEN = ("script", "style", "template", "noscript", "head", "nav")
+_LEVELS_OF_TAGS = {f"h{level}": level for level in range(1, 7)}
+_SPACES = re.compile(r"[ \t\r\n\f]+")
+_RATIO = 200  # how many times an entry of a sound EPUB may grow; text packs about tenfold
+_PAGES = 5_000
+_DC = "{http://purl.org/dc/elements/1.1/}"
+
+Parts = tuple[str, str, tuple[Heading, ...]]  # title, text and headings of a file
+
+
+def html_text(markup: str, title: str) -> Parts:
+    """Return the title, the visible text and the headings of a page.
+
+    A row of a table becomes one line, with its cells between bars.
+    """
+    _refuse_entities(markup, title)
+    root = _parse_html(markup, title)
+    if root is None:
+        return title, "", ()
+    own = _SPACES.sub(" ", root.findtext(".//title") or "").strip()[:300] or title
+    text, headings = _visible_text(root, (own,))
+    return own, text, headings
+
+
+def _parse_html(markup: str, name: str) -> "_Element | None":
+    from lxml import etree
+
+    parser = etree.HTMLParser(
+        encoding="utf-8", remove_comments=True, remove_pis=True, huge_tree=True
+    )
+    try:
+        root = etree.fromstring(markup.encode("utf-8", "replace"), parser)
+    except etree.XMLSyntaxError:  # nothing but comments or blanks
+        return None
+    if any(fault.type_name == "ERR_RESOURCE_LIMIT" for fault in parser.error_log):
+        raise UsageError(f"{name} is refused: its markup is nested more than 2,048 deep")
+    return root
+
+
+def _visible_text(root: "_Element", above: tuple[str, ...]) -> tuple[str, tuple[Heading, ...]]:
+    """Return what a reader sees of a tree of HTML, and its headings, below the titles ``above``."""
+    from lxml import etree
+
+    etree.strip_elements(root, *_HIDDEN, with_tail=False)
+    builder = _TextBuilder(above)
+    for event, element in etree.iterwalk(root, events=("start", "end")):
+        if event == "start":
+            builder.start(str(element.tag), element.text or "")
+        else:
+            builder.end(str(element.tag), element.tail or "")
+    return "".join(builder.parts), tuple(builder.headings)
+
+
+class _TextBuilder:
+    def __init__(self, above: tuple[str, ...]) -> None:
+        self.parts: list[str] = []
+        self.headings: list[Heading] = []
+        self._size = 0
+        self._above = above
+        self._levels: list[tuple[int, str]] = []
+        self._open: tuple[int, int] | None = None  # first character and part of a heading
+
+    def start(self, tag: str, words: str) -> None:
+        if tag in _BLOCKS:
+            self._end_line()
+        if tag == "tr":
+            self._put("|")
+        if tag in _LEVELS_OF_TAGS:
+            self._open = self._size, len(self.parts)
+        self._put_words(words)
+
+    def end(self, tag: str, words: str) -> None:
+        if tag in {"td", "th"}:
+            self._put(" |")
+        if tag in _LEVELS_OF_TAGS:
+            self._end_heading(_LEVELS_OF_TAGS[tag])
+        if tag in _BLOCKS:
+            self._end_line()
+        if tag == "p":
+            self._put("\n")
+        self._put_words(words)
+
+    def _end_heading(self, level: int) -> None:
+        start, first = self._open or (self._size, len(self.parts))
+        self._open = None
+        if title := "".join(self.parts[first:]).strip():
+            self._levels = [each for each in self._levels if each[0] < level] + [(level, title)]
+            path = (*self._above, *(name for _, name in self._levels))
+            self.headings.append(Heading(start, self._size, path))
+
+    def _end_line(self) -> None:
+        if self.parts and not self.parts[-1].endswith("\n"):
+            self._put("\n")
+
+    def _put_words(self, words: str) -> None:
+        words = _SPACES.sub(" ", words)
+        if words != " " or (self.parts and not self.parts[-1].endswith(("\n", " "))):
+            self._put(words)
+
+    def _put(self, text: str) -> None:
+        if text:
+            self.parts.append(text)
+            self._size += len(text)
+
+
+def _refuse_entities(markup: str, name: str) -> None:
+    """Raise :class:`UsageError` where a file declares entities: they may hold bombs and files."""
+    if re.search(r"<!ENTITY", markup, re.IGNORECASE):
+        raise UsageError(f"{name} declares XML entities, which are refused; save it without them")
+
+
+def epub_text(path: Path, limit: int) -> Parts:
+    """Return the title, the text and the headings of a book, chapters in the order of its spine."""
+    from lxml import etree
+
+    try:
+        with zipfile.ZipFile(path) as book:
+            _check_sizes(book, path, limit)
+            return _chapters(book, path)
+    except (
+        zipfile.BadZipFile,
+        etree.XMLSyntaxError,
+        KeyError,
+        RuntimeError,
+        NotImplementedError,
+    ) as fault:
+        raise UsageError(f"{path} is not a readable EPUB: {fault}") from fault
+
+
+def _check_sizes(book: zipfile.ZipFile, path: Path, limit: int) -> None:
+    entries = book.infolist()
+    total = sum(each.file_size for each in entries)
+    if total > 4 * limit:
+        raise TooLargeError(f"{path}, unpacked,", total, 4 * limit, "bytes")
+    for each in entries:
+        if each.file_size > 1_000_000 and each.file_size > _RATIO * max(each.compress_size, 1):
+            raise UsageError(
+                f"{path} is refused: {each.filename} grows {_RATIO}-fold or more when unpacked"
+            )
+
+
+def _chapters(book: zipfile.ZipFile, path: Path) -> Parts:
+    from lxml import etree
+
+    def entry(name: str) -> str:
+        markup = decode(book.read(name), f"{path}, {name}")
+        _refuse_entities(markup, f"{path}, {name}")
+        return markup
+
+    def xml(name: str) -> "_Element":
+        parser = etree.XMLParser(encoding="utf-8", resolve_entities=False, no_network=True)
+        return etree.fromstring(entry(name).encode(), parser)
+
+    root_file = xml("META-INF/container.xml").find(".//{*}rootfile")
+    package_path = None if root_file is None else root_file.get("full-path")
+    if not package_path:
+        raise UsageError(f"{path} is not an EPUB: its container names no package")
+    package = xml(package_path)
+    title = (package.findtext(f".//{_DC}title") or "").strip() or path.stem
+    files = {item.get("id"): item.get("href", "") for item in package.iterfind(".//{*}item")}
+    parts: list[str] = []
+    headings: list[Heading] = []
+    size = 0
+    for reference in package.iterfind(".//{*}itemref"):
+        place = PurePosixPath(package_path).parent / unquote(files.get(reference.get("idref"), ""))
+        root = _parse_html(entry(str(place)), f"{path}, {place}")
+        if root is None:
+            continue
+        text, result = _visible_text(root, (title,))
+        headings += [Heading(each.start + size, each.end + size, each.path) for each in result]
+        parts.append(text + "\n\n")
+        size += len(parts[-1])
+    return title, "".join(parts), tuple(headings)
+
+
+def pdf_text(path: Path, limit: int) -> tuple[str, str]:
+    """Return the title and the text of a PDF; scanned pages hold none, which is stated."""
+    from pypdf import PdfReader
+    from pypdf.errors import PyPdfError
+
+    try:
+        reader = PdfReader(path)
+        if len(reader.pages) > _PAGES:
+            raise TooLargeError(str(path), len(reader.pages), _PAGES, "pages")
+        title = str((reader.metadata.title if reader.metadata else None) or path.stem)
+        parts: list[str] = []
+        for page in reader.pages:
+            parts.append(page.extract_text())
+            if len(parts[-1]) > limit:
+                raise TooLargeError(str(path), len(parts[-1]), limit)
+    except (PyPdfError, OSError, ValueError, KeyError, RecursionError) as fault:
+        if isinstance(fault, TooLargeError):
+            raise
+        raise UsageError(f"{path} is not a readable PDF: {fault}") from fault
+    text = "\n".join(parts)
+    if not text.strip():
+        raise UsageError(f"{path} holds pictures of pages and no text; recognise its text first")
+    return title, text
+
+
+ENDINGS = (".txt", ".md", ".markdown", ".html", ".htm", ".xhtml", ".epub", ".pdf")
+_PLAIN = re.compile(
+    r"^[ \t\u3000]*(第[一二三四五六七八九十百零〇0-9]{1,5}([卷编篇章节回])[^\n。]{0,40}"
+    r"|卷[一二三四五六七八九十上中下]{1,3}[^\n。]{0,20}"
+    r"|Chapter [0-9IVXLC]+[^\n]{0,60})\s*?(?:\r?\n|\Z)",
+    re.MULTILINE,
+)
+_LEVELS = {"卷": 1, "编": 1, "篇": 2, "章": 3, "回": 3, "节": 4}
+
+
+def read_text(path: Path, limit: int) -> tuple[Dataset, Document]:
+    """Read one file by its ending; it becomes a dataset of its own."""
+    title, text, headings = _read(path, limit)
+    if not text.strip():
+        raise UsageError(f"{path} holds no text")
+    dataset = describe_text(path, title)
+    return dataset, Document(path.name, dataset.source, language_of(text), text, headings)
+
+
+def _read(path: Path, limit: int) -> tuple[str, str, tuple[Heading, ...]]:
+    ending = path.suffix.lower()
+    if ending not in ENDINGS:
+        raise FormatError("file ending", ending or path.name, ENDINGS)
+    if not path.is_file():
+        raise UsageError(f"{path} is no file")
+    if ending == ".epub":
+        return epub_text(path, limit)
+    if ending == ".pdf":
+        title, text = pdf_text(path, limit)
+        return title, text, ()
+    content = decode(read_bytes(path, limit), str(path))
+    if ending in {".html", ".htm", ".xhtml"}:
+        return html_text(content, path.stem)
+    if ending == ".txt":
+        return path.stem, content, tuple(_plain_headings(content, path.stem))
+    return markdown_text(content, path.stem)
+
+
+def markdown_text(text: str, title: str) -> Parts:
+    """Return the title, the text as it stands, and the headings of a Markdown document."""
+    from markdown_it import MarkdownIt
+
+    tokens = MarkdownIt("commonmark").disable("inline").parse(text)
+    starts = [0, *(each.end() for each in re.finditer(r"\r\n?|\n", text)), len(text)]
+    results = [
+        (int(opening.tag[1]), starts[opening.map[0]], starts[opening.map[1]], content.content)
+        for opening, content in pairwise(tokens)
+        if opening.type == "heading_open" and opening.map and not opening.level
+    ]
+    own = results[0][3] if results else title
+    open_levels: list[tuple[int, str]] = []
+    headings: list[Heading] = []
+    for level, start, end, name in results:
+        open_levels = [each for each in open_levels if each[0] < level] + [(level, name)]
+        names = [each for _, each in open_levels]
+        path = tuple(names if names[0] == own else [own, *names])
+        headings.append(Heading(start, end, path))
+    return own, text, tuple(headings)
+
+
+def _plain_headings(text: str, title: str) -> Iterator[Heading]:
+    open_: list[tuple[int, str]] = []
+    for match in _PLAIN.finditer(text):
+        level = _LEVELS.get(match[2] or "卷", 3)
+        open_ = [each for each in open_ if each[0] < level] + [(level, match[1].strip())]
+        yield Heading(*match.span(), (title, *(name for _, name in open_)))
+
+
+_HEAD = re.compile(
+    r"(?:<目录>(?P<chapter>[^\r\n<]*)[ \t]*[\r\n]*)?<篇名>(?P<title>[^\r\n<]*)\s*"
+    r"|<目录>(?P<alone>[^\r\n<]*)\s*"
+)
+_FIELD = re.compile(r"(书名|作者|朝代|年份)：([^\r\n]*)\s*")
+_YEAR = re.compile(r"公元([0-9]{3,4})年?$")
+_MARKS = ("内容：", "属性：")
+
+
+def read_books(path: Path, dataset: Dataset, limit: int) -> Iterator[Document | UsageError]:
+    """Yield each book of a collection, or what is wrong with its line, in order.
+
+    ``limit`` is of one line, in bytes; only one book is in memory at a time.
+    """
+    repairs = repairs_of(dataset.name)
+    for number, line in enumerate(lines(path, limit), start=1):
+        if not line.strip():
+            continue
+        try:
+            payload = json.loads(line)
+            title, text = str(payload["title"]), payload["text"]
+            if not isinstance(text, str) or not title:
+                raise UsageError(f"{path.name}:{number} has no text or no title")
+        except (ValueError, KeyError, TypeError, RecursionError) as fault:
+            yield UsageError(f"{path.name}:{number} is no book: {fault}")
+            continue
+        headings, fields = headings_of(text, title)
+        source = _source(dataset, payload, title, fields)
+        name = str(payload.get("file") or f"{title}.txt")
+        yield Document(name, source, "zh", text, headings, repairs, _MARKS)
+
+
+def headings_of(text: str, title: str) -> tuple[tuple[Heading, ...], dict[str, str]]:
+    """Return the headings of a tagged book and what its opening block says of it."""
+    results: list[Heading] = []
+    fields: dict[str, str] = {}
+    for each in _HEAD.finditer(text):
+        start, end = each.span()
+        own = _marked(each["title"] or "")
+        chapter = (each["chapter"] or each["alone"] or "").strip()
+        if own == title and not results and not chapter:
+            while field := _FIELD.match(text, end):
+                fields[field[1]], end = field[2].strip(), field.end()
+            results.append(Heading(start, end, (title,)))
+            continue
+        names = [part.strip() for part in (*chapter.split("\\"), own) if part.strip()]
+        results.append(Heading(start, end, (title, *names)))
+    return tuple(results), fields
+
+
+def _marked(title: str) -> str:
+    """Place □ where a blank stands for a character that was lost: “ fish” may be any fish."""
+    return re.sub(r"[ \u3000]+", "□", title.rstrip()) + ("□" if title.endswith(" ") else "")
+
+
+def _source(dataset: Dataset, values: dict[str, Any], title: str, fields: dict[str, str]) -> Source:
+    from pypinyin import lazy_pinyin
+
+    number = re.sub(r"[^a-z0-9]+", "-", str(values.get("no") or values.get("file", "")).lower())
+    number = number.strip("-") or "-".join(lazy_pinyin(title))
+    year = _YEAR.search(fields.get("年份", ""))
+    about = "；".join(
+        f"{key}：{value}" for key in ("作者", "朝代", "年份") if (value := fields.get(key))
+    )
+    return Source(
+        f"{dataset.name}-{number}",
+        title,
+        " ".join(lazy_pinyin(title)).capitalize(),
+        Tier.CLASSIC,
+        year[1].zfill(4) if year else "",
+        licence=dataset.source.licence,
+        lineage=f"{dataset.name}-{number}",
+        note=f"{dataset.source.title_zh}；{about}".rstrip("；"),
+    )

@@ -1,0 +1,85 @@
+"""Patterns of ``ontology/lexicon/reading``: with examples that each must and must not match."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from shiyi.errors import TableError
+from shiyi.ontology.lexicon import rows
+
+_REFERENCE = re.compile(r"\{\{([\w-]+)\}\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A span that the pattern ``name`` must match, or must not."""
+
+    name: str
+    text: str
+    matches: bool
+
+
+@cache
+def _texts() -> Mapping[str, str]:
+    """Return the pattern of each name; rows of one name are alternatives in their order."""
+    found: dict[str, str] = {}
+    for name, pattern, *_ in rows("reading/patterns"):
+        filled = _REFERENCE.sub(lambda match: found[match[1]], pattern)
+        found[name] = f"{found[name]}|{filled}" if name in found else filled
+    return found
+
+
+@cache
+def pattern(name: str) -> re.Pattern[str]:
+    """Return the pattern of a name; raise ``TableError`` where the table has no such pattern."""
+    try:
+        return re.compile(_texts()[name])
+    except (KeyError, re.error) as fault:
+        raise TableError([f"reading/patterns.tsv: {name} is no pattern: {fault}"]) from fault
+
+
+def examples() -> Iterator[Example]:
+    """Yield the examples of every pattern."""
+    for name, _, good, bad in rows("reading/patterns"):
+        for cell, matches in ((good, True), (bad, False)):
+            yield from (Example(name, each, matches) for each in cell.split("|") if each)
+
+
+@cache
+def _phrases() -> Mapping[str, str]:
+    return {name: words for name, words, _ in rows("reading/phrases")}
+
+
+def phrase(name: str) -> str:
+    """Return the words that a statement uses for a thing that an entry does not spell out."""
+    return _phrases()[name]
+
+
+@cache
+def section_modes() -> tuple[tuple[re.Pattern[str], str], ...]:
+    """Return how a titled section of an entry is read, by patterns of its title, first match."""
+    return tuple((re.compile(title), mode) for title, mode in rows("reading/sections"))
+
+
+@cache
+def synonyms() -> Mapping[str, str]:
+    """Return the name today of what old books call by another word."""
+    return {word: name for word, name, _ in rows("reading/synonyms")}
+
+
+@cache
+def corrections() -> tuple[tuple[str, str], ...]:
+    """Return miscodings of the corpus in what an entry states, and the right words."""
+    return tuple((wrong, right) for wrong, right, _ in rows("reading/miscodings"))
+
+
+def corrected(words: str) -> str:
+    """Return words with the miscodings of the corpus put right.
+
+    >>> corrected("天行黄胆")
+    '天行黄疸'
+    """
+    for wrong, right in corrections():
+        words = words.replace(wrong, right)
+    return words

@@ -1,0 +1,197 @@
+"""The text of an entry without line ends, and its blocks: sections, parts, paragraphs, notes."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from shiyi.ingest.extraction.books.patterns import pattern, section_modes
+
+PART_OPENS, PART_ENDS = "\ue001", "\ue002"  # private use: round a title that is set off
+NOTE = "\ue000"  # private use: stands for a note in brackets
+_PICTURE = re.compile(r"\\r([^\\\n]*)\\p[^\\\n]*\\r")
+_MARKED = re.compile(r"\\x([^\\]{0,60})\\x")
+_ENDS = frozenset("。！？；∶：”」』】〕》")
+_SHORT = 12  # characters of a line that is a title by itself
+
+
+@dataclass(frozen=True, slots=True)
+class PlainText:
+    """Text to be read; the character at ``i`` stands at ``places[i]`` of the book's text."""
+
+    text: str
+    places: Sequence[int]
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """Return where ``[start, end)`` stands in the book."""
+        return self.places[start], self.places[end - 1] + 1
+
+    def cut(self, start: int, end: int) -> "PlainText":
+        """Return the part ``[start, end)``."""
+        return PlainText(self.text[start:end], self.places[start:end])
+
+
+def plain_text(raw: str, start: int = 0) -> tuple[PlainText, tuple[PlainText, ...]]:
+    """Return what an entry says itself, and its notes in brackets; ``start`` is its place.
+
+    Lines are joined where a sentence goes on. In an edition that names its fragments, brackets
+    hold what was restored and are text.
+    """
+    pieces = [(char, start + place) for char, place in _unwrapped(raw)]
+    whole = PlainText("".join(c for c, _ in pieces), tuple(p for _, p in pieces))
+    if pattern("fragment").search(raw):
+        return _without(whole, pattern("fragment"), re.compile(r"[（）]")), ()
+    return _apart(whole)
+
+
+def _unwrapped(raw: str) -> Iterator[tuple[str, int]]:
+    """Yield each character that is read, with its place."""
+    head = pattern("entry-label").match(raw)
+    at = head.end() if head else 0
+    gone = {i for each in _PICTURE.finditer(raw) for i in range(*each.span())}
+    marks: dict[int, str] = {}
+    for each in _MARKED.finditer(raw):
+        for first, last, sign in (
+            (each.start(), each.start(1), PART_OPENS),
+            (each.end(1), each.end(), PART_ENDS),
+        ):
+            gone.update(range(first, last))
+            marks[first] = sign
+    line = 0  # characters of the paragraph so far
+    before = ""
+    while at < len(raw):
+        if at in marks:
+            yield marks[at], at
+            line, before = line + 1, marks[at]
+        elif at in gone:
+            pass
+        elif raw[at] in "\r\n":
+            end = at
+            while end < len(raw) and raw[end] in "\r\n \t\u3000":
+                end += 1
+            following = raw[end : end + 1]
+            if (
+                (before in _ENDS and following not in "，。、；）")
+                or (line < _SHORT and following not in "，。、；")
+                or before == PART_ENDS
+            ):
+                yield "\n", at
+                line, before = 0, "\n"
+            at = end
+            continue
+        elif raw[at] in " \t\u3000" and raw[at + 1 : at + 2] in {"\r", "\n", "\u3000", " ", ""}:
+            pass
+        else:
+            yield raw[at], at
+            line, before = line + 1, raw[at]
+        at += 1
+
+
+def _without(whole: PlainText, *unwanted: re.Pattern[str]) -> PlainText:
+    gone = {
+        i
+        for each in (*unwanted, pattern("numbered"))
+        for match in each.finditer(whole.text)
+        for i in range(*match.span())
+    }
+    numbered = {match.start() for match in pattern("numbered").finditer(whole.text)}
+    kept = [
+        ("\n" if i in numbered else c, p)
+        for i, (c, p) in enumerate(zip(whole.text, whole.places, strict=True))
+        if i not in gone or i in numbered
+    ]
+    return PlainText("".join(c for c, _ in kept), tuple(p for _, p in kept))
+
+
+def _apart(whole: PlainText) -> tuple[PlainText, tuple[PlainText, ...]]:
+    """Separate notes in brackets, of which one may stand in another, from the text."""
+    depth, opened = 0, 0
+    kept: list[tuple[str, int]] = []
+    notes: list[PlainText] = []
+    for at, (char, place) in enumerate(zip(whole.text, whole.places, strict=True)):
+        if char in "（(":
+            if depth == 0:
+                opened = at
+                kept.append((NOTE, place))
+            depth += 1
+        elif char in "）)":
+            if depth == 1:
+                notes.append(whole.cut(opened + 1, at))
+            depth = max(0, depth - 1)
+        elif depth == 0:
+            kept.append((char, place))
+    if depth:  # a bracket that nothing closes: its rest is a note too
+        notes.append(whole.cut(opened + 1, len(whole.text)))
+    return PlainText("".join(c for c, _ in kept), tuple(p for _, p in kept)), tuple(notes)
+
+
+FULL, USES, HARMS, STRICT, SKIP = "full", "uses", "harms", "strict", "skip"
+_TITLE = re.compile(r"[【〔](?P<title>[^】〕\n]{1,8})[】〕]")
+_SET_OFF = re.compile(rf"{PART_OPENS}(?P<part>[^{PART_ENDS}]{{0,40}}){PART_ENDS}")
+_LONGEST_PART = 8  # characters; what is set off and longer is a remark
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A run of text read in one way: in full, strictly as a commentary, or not at all."""
+
+    text: PlainText
+    mode: str
+    part: str = ""
+    title: str = ""
+
+
+def blocks(raw: str, start: int = 0) -> Iterator[Block]:
+    """Yield the blocks of an entry in their order, then its notes."""
+    whole, notes = plain_text(raw, start)
+    yield from _blocks(whole)
+    for note in notes:
+        yield Block(note, STRICT)
+
+
+def _blocks(whole: PlainText) -> Iterator[Block]:
+    mode, part, at, title = FULL, "", 0, ""
+    marks = sorted(
+        [*_TITLE.finditer(whole.text), *_SET_OFF.finditer(whole.text)], key=lambda m: m.start()
+    )
+    for mark in marks:
+        if mark.start() < at:
+            continue
+        yield from _paragraphs(whole.cut(at, mark.start()), mode, part, title)
+        at = mark.end()
+        if mark.re is _TITLE:
+            mode, title = _mode(mark["title"], STRICT), mark["title"]
+            continue
+        words, title = mark["part"].strip("【】 "), ""
+        if _mode(words, "") and words:
+            mode, title = _mode(words, mode), words
+        elif pattern("states").search(words) or len(words) > _LONGEST_PART:
+            inner = whole.cut(mark.start("part"), mark.end("part"))
+            yield from _paragraphs(inner, FULL, part, "")
+            mode = FULL
+        else:
+            part, mode = words, FULL
+    yield from _paragraphs(whole.cut(at, len(whole.text)), mode, part, title)
+
+
+def _mode(title: str, now: str) -> str:
+    for words, mode in section_modes():
+        if words.search(title.strip()):
+            return mode
+    return now
+
+
+def _paragraphs(text: PlainText, mode: str, part: str, title: str) -> Iterator[Block]:
+    at = 0
+    for line in text.text.split("\n"):
+        piece = text.cut(at, at + len(line))
+        at += len(line) + 1
+        if not line.strip():
+            continue
+        own = mode
+        if mode != SKIP and pattern("skipped").search(line):
+            own = SKIP
+            if len(line.strip()) <= _LONGEST_PART:  # a title of its own
+                mode = SKIP
+        elif mode in (FULL, USES) and pattern("comment").search(line):
+            own = STRICT
+        yield Block(piece, own, part, title)

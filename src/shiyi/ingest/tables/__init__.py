@@ -1,0 +1,1 @@
+"""The knowledge tables of ontology/."""

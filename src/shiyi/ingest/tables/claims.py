@@ -1,0 +1,227 @@
+"""Claim tables, long and wide."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from shiyi.errors import RangeError
+from shiyi.ingest.tables.concepts import Concepts
+from shiyi.ingest.tables.tsv import Faults, Row, check_columns, read_tables
+from shiyi.model.claim import UNOPENED, Claim, Confidence, Evidence, EvidenceKind, Polarity, Source
+from shiyi.model.iris import resource
+from shiyi.model.rdf import Literal, NamedNode, Object, local_name
+from shiyi.ontology.schema import Property, Schema
+from shiyi.ontology.serialization import QUALIFIERS, RATINGS, assessed
+from shiyi.ontology.terms import SHIYI
+from shiyi.settings import ConfidenceSettings
+
+_COMMON = ("subject", "source", "locator", "kind", "confidence", "polarity", *QUALIFIERS)
+LONG = ("predicate", "object", *_COMMON)
+_KINDS = tuple(each.value for each in EvidenceKind if each is not EvidenceKind.PREDICTED)
+ACTIVITIES = {EvidenceKind.RECALLED: "recall", EvidenceKind.INFERRED: "inference"}
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimCell:
+    """A claim and the cell that states it: ``value`` is the part of the cell at ``column``."""
+
+    row: Row
+    column: str
+    value: str
+    claim: Claim
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimTableReader:
+    """Reads rows of the claim tables as claims."""
+
+    schema: Schema
+    concepts: Concepts
+    sources: dict[str, Source]
+    weights: ConfidenceSettings
+    faults: Faults
+
+    def read(self, folder: Path) -> list[Claim]:
+        """Read every claim table of ``folder``; claims that say the same are joined."""
+        claims: dict[str, Claim] = {}
+        for each in self.stated(folder):
+            known = claims.get(each.claim.iri.value)
+            claims[each.claim.iri.value] = known.joined(each.claim) if known else each.claim
+        return list(claims.values())
+
+    def stated(self, folder: Path) -> Iterator[ClaimCell]:
+        """Yield the claim of each cell of each claim table, in the order of files and rows."""
+        claims: set[str] = set()
+        for header, rows in read_tables(folder, self.faults):
+            long = "predicate" in header
+            properties = [] if long else [c for c in header if c not in _COMMON and c != "note"]
+            self._check_header(header, rows, long, properties)
+            for row in rows:
+                for each in self._long(row) if long else self._wide(row, properties):
+                    value = self._as_first_said(each.claim, claims)
+                    claims.add(value.iri.value)
+                    yield ClaimCell(row, each.column, each.value, value)
+
+    def _as_first_said(self, claim: Claim, claims: set[str]) -> Claim:
+        """Swap the ends of a symmetric claim that stands already the other way."""
+        target = claim.object
+        if (
+            isinstance(target, Literal)
+            or not self.schema.property(local_name(claim.predicate.value)).symmetric
+        ):
+            return claim
+        turned = Claim(target, claim.predicate, claim.subject, claim.evidence, claim.polarity)
+        return turned if turned.iri.value in claims else claim
+
+    def _check_header(
+        self, header: tuple[str, ...], rows: list[Row], long: bool, properties: list[str]
+    ) -> None:
+        required = ("subject", "predicate", "object", "source") if long else ("subject", "source")
+        known = LONG if long else _COMMON
+        texts = (
+            f"{n}@{lang}"
+            for n, p in self.schema.properties.items()
+            if p.is_text
+            for lang in ("zh", "en")
+        )
+        check_columns(
+            header,
+            required,
+            (*known, *(() if long else (*self.schema.properties, *texts)), "note"),
+            rows,
+            self.faults,
+        )
+
+    def _wide(self, row: Row, properties: Iterable[str]) -> Iterator[ClaimCell]:
+        for column in properties:
+            name, _, language = column.partition("@")
+            if name in self.schema.properties and row.get(column):
+                values = (row.get(column),) if language else row.values(column)
+                for value in values:
+                    yield from self._claims(row, name, value, language, column)
+
+    def _long(self, row: Row) -> Iterator[ClaimCell]:
+        name, _, language = row.get("predicate").partition("@")
+        if name not in self.schema.properties:
+            self.faults.unknown(row.at("predicate"), "property", name, self.schema.properties)
+        elif not row.get("object"):
+            self.faults.add(row.at("object"), "is empty")
+        else:
+            yield from self._claims(row, name, row.get("object"), language, "object")
+
+    def _claims(
+        self, row: Row, name: str, cell: str, language: str, column: str
+    ) -> Iterator[ClaimCell]:
+        prop = self.schema.property(name)
+        subject = self.concepts.find(
+            row.get("subject"), prop.domain, row.at("subject"), self.faults
+        )
+        value = self._object(row, prop, cell, language, column)
+        evidence = tuple(self._evidence(row))
+        if subject and value and evidence:
+            if self._polarity(row) is Polarity.POSITIVE and value == resource(subject):
+                self.faults.add(row.at(column), f"{subject} stands on both sides of {name}")
+            predicate = getattr(SHIYI, name)
+            self._check_rating(row, predicate)
+            claim = Claim(resource(subject), predicate, value, evidence, self._polarity(row))
+            yield ClaimCell(row, column, cell, claim)
+
+    def _check_rating(self, row: Row, predicate: NamedNode) -> None:
+        rating, written = row.get("rating"), (predicate, self._polarity(row))
+        if rating and rating not in RATINGS:
+            self.faults.unknown(row.at("rating"), "rating", rating, RATINGS)
+        elif rating and predicate == SHIYI.isEffectiveFor:
+            wanted, polarity = assessed(predicate, rating)
+            if written != (wanted, polarity):
+                name = f"{polarity.value} {local_name(wanted.value)}"
+                self.faults.add(row.at("rating"), f"{rating!r} is no such effect: write {name}")
+
+    def _object(
+        self, row: Row, prop: Property, cell: str, language: str, column: str
+    ) -> Object | None:
+        if prop.is_text:
+            if language not in {"zh", "en"}:
+                self.faults.add(
+                    row.at(column), f"{prop.name} is a text: write {prop.name}@zh or @en"
+                )
+                return None
+            return Literal(cell, language=language)
+        result = self.concepts.find(cell, prop.range, row.at(column), self.faults)
+        return resource(result) if result else None
+
+    def _polarity(self, row: Row) -> Polarity:
+        given = row.get("polarity") or "positive"
+        if given not in set(Polarity):
+            self.faults.unknown(row.at("polarity"), "polarity", given, Polarity)
+            return Polarity.POSITIVE
+        return Polarity(given)
+
+    def _evidence(self, row: Row) -> Iterator[Evidence]:
+        names, locators = row.values("source"), [x.strip() for x in row.get("locator").split("|")]
+        kind = self._kind(row)
+        if not names and kind not in UNOPENED:
+            self.faults.add(row.at("source"), "is empty: what was opened names its source")
+        qualifiers = tuple((name, row.get(name)) for name in sorted(QUALIFIERS) if row.get(name))
+        for index, name in enumerate(names or ("",) * (kind in UNOPENED)):
+            if name and name not in self.sources:
+                self.faults.unknown(row.at("source"), "source", name, self.sources)
+                continue
+            locator = locators[index] if len(names) == len(locators) else row.get("locator")
+            work = self.sources.get(name)
+            yield evidence_of(
+                work, kind, self._confidence(row, work, kind), locator, qualifiers, self.weights
+            )
+
+    def _kind(self, row: Row) -> EvidenceKind:
+        given = row.get("kind")
+        if given not in _KINDS:
+            self.faults.unknown(row.at("kind"), "kind", given, _KINDS)
+            return EvidenceKind.RECALLED
+        return EvidenceKind(given)
+
+    def _confidence(self, row: Row, work: Source | None, kind: EvidenceKind) -> Confidence | None:
+        if not (stated := row.get("confidence")):
+            return None
+        if work is None or kind in UNOPENED:
+            self.faults.add(row.at("confidence"), "is no source's own: nothing was opened")
+            return None
+        try:
+            return Confidence(float(stated))
+        except ValueError:
+            self.faults.add(row.at("confidence"), f"{stated!r} is not a number from 0 to 1")
+            return None
+
+
+def evidence_of(
+    work: Source | None,
+    kind: EvidenceKind,
+    confidence: Confidence | None,
+    locator: str,
+    qualifiers: tuple[tuple[str, str], ...],
+    weights: ConfidenceSettings,
+) -> Evidence:
+    """Return evidence of a kind; where nothing was opened, ``work`` is only where to look.
+
+    Without a ``confidence`` it counts as :func:`default_confidence` says. Raise ``RangeError``
+    for evidence that was opened and has no work.
+    """
+    source = UNOPENED.get(kind, work)
+    if source is None:
+        raise RangeError(f"{kind.value} evidence names the work that was opened")
+    return Evidence(
+        source,
+        confidence or default_confidence(source, kind, weights),
+        locator,
+        kind,
+        qualifiers=qualifiers,
+        activity=ACTIVITIES.get(kind, "curation"),
+        suggested=work if kind in UNOPENED else None,
+    )
+
+
+def default_confidence(
+    source: Source, kind: EvidenceKind, weights: ConfidenceSettings
+) -> Confidence:
+    """Return the confidence of evidence without one of its own, by tier and kind."""
+    weight: float = getattr(weights, source.tier.value.replace("-", "_"))
+    return Confidence(round(weight * (weights.row if kind is EvidenceKind.ROW else 1.0), 6))

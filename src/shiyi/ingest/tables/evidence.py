@@ -1,0 +1,150 @@
+"""Rows of ``ingest/evidence/``: where in an open corpus a claim is supported or contradicted."""
+
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from shiyi.artefacts import artefact
+from shiyi.ingest.tables.claims import default_confidence
+from shiyi.ingest.tables.tsv import Faults, Place, Row, check_columns, read_tables
+from shiyi.model.claim import Claim, Evidence, EvidenceKind, Polarity, Source, Status, claim_iri
+from shiyi.model.iris import resource
+from shiyi.ontology.terms import SHIYI
+from shiyi.settings import ConfidenceSettings
+
+EVIDENCE = "ingest/evidence"
+COLUMNS = (
+    "subject", "predicate", "object", "verdict", "file", "key", "column", "start", "end", "digest",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class PointerRow:
+    """One row: a claim, what the corpus says of it, and the place that says so.
+
+    ``end`` is 0 where the whole row of a table is meant: ``digest`` is then that of the row, else
+    that of the characters from ``start`` to ``end`` of its ``column``.
+    """
+
+    corpus: str
+    subject: str
+    predicate: str
+    object: str
+    verdict: str
+    file: str
+    key: str
+    column: str
+    start: int
+    end: int
+    digest: str
+    place: Place
+
+    @property
+    def claim(self) -> tuple[str, str, str]:
+        """Return subject, predicate and object."""
+        return self.subject, self.predicate, self.object
+
+    def cells(self) -> tuple[str, ...]:
+        """Return the cells of the row."""
+        span = (str(self.start), str(self.end)) if self.end else ("", "")
+        return (*self.claim, self.verdict, self.file, self.key, self.column, *span, self.digest)
+
+
+def read_pointers(folder: Path | None = None, faults: Faults | None = None) -> Iterator[PointerRow]:
+    """Yield every row of every ``*.tsv`` of ``ingest/evidence``; the file's name is the corpus.
+
+    Raise :class:`TableError` for rows that cannot be read, unless ``faults`` collects them.
+    """
+    collected = faults if faults is not None else Faults()
+    for header, rows in read_tables(folder or artefact(EVIDENCE), collected):
+        check_columns(header, COLUMNS, COLUMNS, rows, collected)
+        for row in rows:
+            if pointer := _pointer(row, collected):
+                yield pointer
+    if faults is None:
+        collected.raise_if_any()
+
+
+def _pointer(row: Row, faults: Faults) -> PointerRow | None:
+    start, end = row.get("start") or "0", row.get("end") or "0"
+    if not (start.isdigit() and end.isdigit()):
+        faults.add(row.at("start"), "start and end are numbers of characters, or both empty")
+        return None
+    if int(end) and int(start) >= int(end):
+        faults.add(row.at("end"), f"{end} does not lie after {start}")
+        return None
+    if row.get("verdict") not in {"supports", "contradicts"}:
+        faults.unknown(
+            row.at("verdict"), "verdict", row.get("verdict"), ("supports", "contradicts")
+        )
+        return None
+    subject, predicate, value, verdict, file, key, column = map(row.get, COLUMNS[:7])
+    return PointerRow(
+        Path(row.place.file).stem,
+        subject,
+        predicate,
+        value,
+        verdict,
+        file,
+        key,
+        column,
+        int(start),
+        int(end),
+        row.get("digest"),
+        row.place,
+    )
+
+
+def with_evidence(
+    claims: Iterable[Claim],
+    sources: Mapping[str, Source],
+    weights: ConfidenceSettings,
+    faults: Faults,
+    folder: Path | None = None,
+) -> list[Claim]:
+    """Return the claims with what corpora say of them.
+
+    What supports a claim is evidence of it. What contradicts it is evidence of its denial, a
+    candidate in the review queue. A row whose claim the tables no longer make is passed over.
+    """
+    results = {each.iri.value: each for each in claims}
+    corpora = _corpora(folder)
+    for row in read_pointers(folder, faults):
+        if row.corpus not in corpora:
+            faults.unknown(row.place, "corpus", row.corpus, corpora)
+            continue
+        named, kind = corpora[row.corpus]
+        if named not in sources:
+            faults.unknown(row.place, "source", named, sources)
+            continue
+        ends = resource(row.subject), getattr(SHIYI, row.predicate), resource(row.object)
+        known = results.get(claim_iri(*ends, Polarity.POSITIVE).value)
+        if known is None:
+            continue
+        evidence = _evidence(row, sources[named], kind, weights)
+        if row.verdict == "supports":
+            results[known.iri.value] = replace(known, evidence=(*known.evidence, evidence))
+        else:
+            denial = Claim(*ends, (evidence,), Polarity.NEGATIVE, Status.CANDIDATE)
+            other = results.get(denial.iri.value)
+            results[denial.iri.value] = other.joined(denial) if other else denial
+    return list(results.values())
+
+
+def _evidence(row: PointerRow, source: Source, kind: str, weights: ConfidenceSettings) -> Evidence:
+    known = EvidenceKind(kind)
+    span = f" {row.start}–{row.end}" if row.end else ""
+    return Evidence(
+        source,
+        default_confidence(source, known, weights),
+        f"{row.file} {row.key} [{row.column}]{span} #{row.digest}",
+        known,
+        activity="verification",
+    )
+
+
+def _corpora(folder: Path | None) -> dict[str, tuple[str, str]]:
+    """Return source and kind of evidence of each corpus."""
+    with ((folder or artefact(EVIDENCE)) / "corpora.toml").open("rb") as file:
+        return {name: (each["source"], each["kind"]) for name, each in tomllib.load(file).items()}

@@ -1,1 +1,0 @@
-"""From a file of text to its tree of titles and its passages."""

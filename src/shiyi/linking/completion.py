@@ -1,0 +1,178 @@
+"""Type-ahead completion, and what a mistyped name was probably meant to be."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Final
+
+from shiyi.columnar.mapped_file import Mapped
+from shiyi.columnar.strings import Array
+from shiyi.linking.candidates import SIMILAR
+from shiyi.linking.dictionary import Gathered, Groups
+from shiyi.linking.disambiguation import SCHEMES
+from shiyi.linking.labels import KINDS, PREFERRED, LabelIndex
+from shiyi.linking.normalization import finals, fold, has_cjk, is_cjk, joined, syllables
+from shiyi.model.mention import Mention
+
+_SCANNED = 400  # keys with one prefix that are looked at
+_PLACES = (
+    30  # bits of a label's place, below the way a key finds it by: itself, pinyin, words, initials
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """A concept, and the label by which it was found."""
+
+    iri: str
+    label: str
+    label_zh: str
+    label_en: str
+    kind: str
+    cui: str = ""
+    approximate: bool = False  # only like what was typed
+
+
+class Completer:
+    """Sorted keys of every label: itself, its words, its pinyin, its initials."""
+
+    def __init__(self, index: LabelIndex, made: Mapped | None = None) -> None:
+        """Read the keys of the names of ``index`` from an open file, else compute them."""
+        self._index = index
+        if made is None:
+            self._keys = _keys(index)
+        else:
+            self._keys = Groups.over(made, "key")
+
+    def arrays(self) -> dict[str, Array]:
+        """Return the keys as arrays to write."""
+        return self._keys.arrays("key")
+
+    def complete(self, prefix: str, k: int = 10) -> tuple[Completion, ...]:
+        """Return up to ``k`` concepts, one entry each, the likeliest first."""
+        folded = fold(prefix)
+        if not folded or k < 1:
+            return ()
+        asked = {folded}
+        if not has_cjk(folded):
+            asked.add(joined(folded))
+        best: dict[int, tuple[tuple[int, ...], int]] = {}
+        for each in asked - {""}:
+            self._collect(each, best)
+        ranked = sorted(best.items(), key=lambda item: item[1])
+        return tuple(self._completion(label) for _, (_, label) in ranked[:k])
+
+    def _collect(self, prefix: str, best: dict[int, tuple[tuple[int, ...], int]]) -> None:
+        index = self._index
+        for key, packed in islice(self._keys.starting(prefix), _SCANNED):
+            way, place = packed >> _PLACES, packed & (1 << _PLACES) - 1
+            label = index.labels[place]
+            kind = index.kinds[label.concept]
+            rank = (
+                key != prefix,
+                way,
+                kind in SCHEMES,
+                label.role != PREFERRED,
+                len(key),
+                KINDS.index(kind),
+            )
+            if label.concept not in best or (rank, place) < best[label.concept]:
+                best[label.concept] = rank, place
+
+    def _completion(self, place: int) -> Completion:
+        label = self._index.labels[place]
+        concept = self._index.concepts[label.concept]
+        return Completion(
+            concept.iri, label.text, concept.zh, concept.en, concept.kind, concept.cui
+        )
+
+
+_NEAR: Final = 0.8  # score of a candidate that is one letter away, or sounds the same
+_LIKE: Final = 0.4  # of one that is spelt alike
+_MEANT: Final = 0.6  # of one that means something alike
+_SHORTEST: Final = 4  # letters of a beginning that still means something
+_CUT: Final = 4  # letters cut off the end at most
+_TONES: Final = re.compile(r"(?<=[a-zü])[1-5](?![0-9])")
+
+
+class ForgivingCompleter:
+    """Completes names, and offers the likeliest ones where what was typed begins none."""
+
+    def __init__(
+        self, completer: Completer, candidates: Callable[[str, int], Sequence[Mention]]
+    ) -> None:
+        """Use ``candidates`` of a linker for what is spelt or sounds alike."""
+        self._completer, self._candidates = completer, candidates
+
+    def complete(self, text: str, k: int = 10) -> tuple[Completion, ...]:
+        """Return up to ``k`` concepts; those that are only alike are marked ``approximate``."""
+        exact = self._completer.complete(text, k)
+        if exact or not any(map(str.isalpha, text)) or k < 1:
+            return exact
+        found: dict[str, Completion] = {}
+        for each in self._approximate(text, k):
+            found.setdefault(each.iri, replace(each, approximate=True))
+            if len(found) == k:
+                break
+        return tuple(found.values())
+
+    def _approximate(self, text: str, k: int) -> Iterator[Completion]:
+        yield from self._completer.complete(_TONES.sub("", text), k)
+        found = self._candidates(text, k)
+        near = [m for m in found if m.score >= _NEAR]
+        yield from map(_completion, near)
+        if near:
+            return
+        yield from self._rhyming(text)
+        yield from self._beginning(text, k)
+        for each in found:
+            if each.score >= (_LIKE if each.justification == SIMILAR else _MEANT):
+                yield _completion(each)
+
+    def _rhyming(self, text: str) -> Iterator[Completion]:
+        """Yield Chinese names that begin with the first character and rhyme: 山查 for 山楂."""
+        folded = fold(text)
+        if len(folded) < 2 or not all(map(is_cjk, folded)):
+            return
+        rhymes = finals(syllables(folded))
+        for each in self._completer.complete(folded[0], _SCANNED):
+            if finals(syllables(each.label_zh)) == rhymes:
+                yield each
+
+    def _beginning(self, text: str, k: int) -> Iterator[Completion]:
+        """Yield the names that begin like the longest beginning of ``text`` that has any."""
+        folded = fold(text)
+        shortest = 1 if has_cjk(folded) else _SHORTEST
+        words = folded.rsplit(" ", 1)[0]
+        cut = [folded[:-n] for n in range(1, _CUT + 1) if len(folded) - n >= shortest]
+        for each in (*cut, *([words] if len(words) >= shortest else [])):
+            if found := self._completer.complete(each, k):
+                yield from found
+                return
+
+
+def _completion(found: Mention) -> Completion:
+    label = found.label_zh or found.label_en
+    return Completion(found.iri, label, found.label_zh, found.label_en, found.kind)
+
+
+def _keys(index: LabelIndex) -> Groups:
+    """Return the places of labels by key, each with the way it is found by."""
+    keys = Gathered()
+    for place, label in enumerate(index.labels):
+        folded = fold(label.text)
+        keys.add(folded, place)
+        if label.language != "zh":
+            for at in _starts(folded):
+                keys.add(folded[at + 1 :], 2 << _PLACES | place)
+        elif pinyin := label.pinyin:
+            spoken = "".join(pinyin)
+            for each in {spoken, spoken.replace("v", "u")}:
+                keys.add(each, 1 << _PLACES | place)
+            keys.add("".join(each[0] for each in pinyin), 3 << _PLACES | place)
+    return keys.groups()
+
+
+def _starts(text: str) -> list[int]:
+    return [at for at, character in enumerate(text) if character == " "]

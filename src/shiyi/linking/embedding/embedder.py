@@ -1,0 +1,142 @@
+"""The embedder port, the shipped model, sentence-transformers."""
+
+import hashlib
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from typing_extensions import override
+
+from shiyi.errors import IndexMismatchError, MissingExtraError
+from shiyi.linking.normalization import fold
+
+if TYPE_CHECKING:
+    from model2vec import StaticModel
+    from tokenizers import Tokenizer
+
+
+Vectors = NDArray[np.float32]
+SHIPPED = Path(__file__).parent / "model"
+WEIGHTS = "model.safetensors"
+
+
+class Embedder(Protocol):
+    """Anything that turns texts into vectors."""
+
+    @property
+    def identity(self) -> str:
+        """Name the very model, so that vectors of another one are not taken for its own."""
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """Return one row a text, of length 1, or of zeros where nothing of it is known."""
+
+    def known(self, texts: Sequence[str]) -> list[float]:
+        """Return the share of each text that the vector is of; a whole one by default."""
+        return [1.0] * len(texts)
+
+
+class StaticEmbedder(Embedder):
+    """A static model in sentence-transformers' format, read without torch."""
+
+    def __init__(self, folder: Path = SHIPPED) -> None:
+        self._folder = folder
+        self._model: StaticModel | None = None
+        try:
+            digest = hashlib.sha256((folder / WEIGHTS).read_bytes())
+            digest.update((folder / "tokenizer.json").read_bytes())
+        except OSError as fault:
+            raise IndexMismatchError(f"{folder} holds no embedding model: {fault}") from fault
+        self._identity = f"sha256:{digest.hexdigest()}"
+
+    @property
+    @override
+    def identity(self) -> str:
+        """Return the digest of weights and tokenizer."""
+        return self._identity
+
+    @override
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """Embed the folded texts."""
+        model, folded = self._opened(), [fold(text) for text in texts]
+        if not folded:  # model2vec takes no empty list
+            return np.zeros((0, model.dim), np.float32)
+        return unit(np.asarray(model.encode(folded, use_multiprocessing=False), np.float32))
+
+    @override
+    def known(self, texts: Sequence[str]) -> list[float]:
+        """Return the share of the characters that are in the vocabulary."""
+        model, folded = self._opened(), [fold(text) for text in texts]
+        shares = []
+        for text, encoding in zip(folded, model.tokenizer.encode_batch(folded), strict=True):
+            letters = len(text) - text.count(" ")
+            lost = sum(
+                end - start
+                for piece, (start, end) in zip(encoding.ids, encoding.offsets, strict=True)
+                if piece == model.unk_token_id
+            )
+            shares.append(1 - lost / letters if letters else 0.0)
+        return shares
+
+    def _opened(self) -> "StaticModel":
+        if self._model is None:
+            from model2vec import StaticModel  # 0.3 s, only where needed
+
+            self._model = StaticModel.from_pretrained(self._folder, force_download=False)
+        return self._model
+
+
+def shipped() -> StaticEmbedder | None:
+    """Return the shipped model, or nothing where it was left out of the installation."""
+    return StaticEmbedder() if (SHIPPED / WEIGHTS).is_file() else None
+
+
+def write_static(weights: Vectors, tokenizer: "Tokenizer", out: Path) -> Path:
+    """Write a static model that model2vec and sentence-transformers read, in half precision."""
+    from model2vec import StaticModel  # 0.3 s, only where needed
+
+    model = StaticModel(weights.astype(np.float16), tokenizer, {"normalize": True}, normalize=True)
+    out.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=out.parent) as folder:
+        model.save_pretrained(folder)
+        for name in ("config.json", WEIGHTS, "modules.json", "tokenizer.json"):
+            made = Path(folder) / name
+            made.chmod(0o644)
+            made.replace(out / name)
+    return out
+
+
+def unit(rows: Vectors) -> Vectors:
+    """Scale each row to length 1; rows of zeros stay.
+
+    >>> unit(np.array([[3.0, 4.0], [0.0, 0.0]], np.float32)).tolist()
+    [[0.6000000238418579, 0.800000011920929], [0.0, 0.0]]
+    """
+    lengths = np.sqrt((rows * rows).sum(axis=1, keepdims=True))
+    return np.divide(rows, np.where(lengths == 0, 1, lengths), dtype=np.float32)
+
+
+class SentenceTransformersEmbedder(Embedder):
+    """A model such as ``BAAI/bge-m3``, or a folder that holds one."""
+
+    def __init__(self, name: str) -> None:
+        try:
+            from sentence_transformers import SentenceTransformer  # 12 s
+        except ImportError as fault:
+            raise MissingExtraError(f"the embedding model {name}", "neural") from fault
+        self._name = name
+        self._model = SentenceTransformer(name)
+
+    @property
+    @override
+    def identity(self) -> str:
+        """Return the model's name."""
+        return f"sentence-transformers:{self._name}"
+
+    @override
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """Embed the texts as they stand."""
+        rows = self._model.encode(list(texts), show_progress_bar=False, convert_to_numpy=True)
+        return unit(np.asarray(rows, np.float32))

@@ -1,0 +1,244 @@
+"""Width, script, case folding and pinyin."""
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from itertools import chain
+from typing import Final
+
+_SLOW = "\ue000"  # private use: stands for a character that folds to none or to several
+_UNKNOWN = "\ufffd"
+_REMEMBERED = 1 << 16  # characters, of the million that somebody may send
+_GREEK = [
+    "alpha",
+    "beta",
+    "gamma",
+    "delta",
+    "epsilon",
+    "zeta",
+    "eta",
+    "theta",
+    "iota",
+    "kappa",
+    "lambda",
+    "mu",
+    "nu",
+    "xi",
+    "omicron",
+    "pi",
+    "rho",
+    "sigma",
+    "sigma",
+    "tau",
+    "upsilon",
+    "phi",
+    "chi",
+    "psi",
+    "omega",
+]
+_LOOKALIKES = "асеорхуіѕјһԁԛԝɡɢᴏᴀᴇɪɴʀᴛ"  # Cyrillic and small capitals that pass for Latin letters
+_SPECIAL = {
+    **dict(zip(_LOOKALIKES, "aceopxyisjhdqwggoaeinrt", strict=True)),
+    **{chr(0x3B1 + place): name for place, name in enumerate(_GREEK)},
+    **dict.fromkeys("-‐‑‒–—―−_·・•/\\\u2043\ufe63", " "),
+    **dict.fromkeys("'’‘`´ʼ＇", "'"),
+    "µ": "mu",
+    "æ": "ae",
+    "œ": "oe",
+    "ø": "o",
+    "ł": "l",
+    "đ": "d",
+    "×": "x",
+    "〇": "零",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Normalised:
+    """A folded text and, for each of its characters, the place it came from.
+
+    ``origin`` has one more entry than ``text``, the length of the original; it is ``None``
+    where the two texts agree place by place.
+    """
+
+    text: str
+    origin: tuple[int, ...] | None = None
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """Return the span of the original that ``[start, end)`` of the folded text came from."""
+        if self.origin is None:
+            return start, end
+        if end <= start:
+            return self.origin[start], self.origin[start]
+        return self.origin[start], self.origin[end - 1] + 1
+
+
+def normalise(text: str) -> Normalised:
+    """Fold width, script, case, accents, Greek letters, hyphens and spaces; in linear time.
+
+    >>> normalise("Ａloë").text
+    'aloe'
+    """
+    quick = text.translate(_table())
+    if _SLOW not in quick and "  " not in quick:
+        return Normalised(quick)
+    return _normalise_slowly(text)
+
+
+def fold(text: str) -> str:
+    """Return the folded text alone, without spaces at its ends.
+
+    >>> fold(" Omega‑3 ")
+    'omega 3'
+    """
+    return normalise(text).text.strip()
+
+
+def is_cjk(character: str) -> bool:
+    """Return whether this is a Chinese character."""
+    return "\u3400" <= character <= "\u9fff" or "\U00020000" <= character <= "\U0003ffff"
+
+
+def has_cjk(text: str) -> bool:
+    """Return whether a Chinese character is in a text."""
+    return not text.isascii() and any(map(is_cjk, text))
+
+
+def is_latin(character: str) -> bool:
+    """Return whether this folded character belongs to a word in Latin script, or a number."""
+    return character.isascii() and (character.isalnum() or character == "'")
+
+
+_PINYIN: Final = re.compile(  # words of questions that are no English
+    r"\b(?:shen ?me|zen ?me(?:yang|ban)?|ke ?yi (?:chi|he)|neng (?:bu neng )?(?:chi|he)"
+    r"|ke bu ke yi|chi dian|you shen)\b"
+)
+
+
+def language_of(text: str) -> str:
+    """Report ``zh`` from ``en`` by the characters: a Chinese one counts as three letters.
+
+    >>> language_of("🙂")
+    'en'
+    >>> language_of("wo shi mian chi shen me"), language_of("he has a ma")
+    ('zh', 'en')
+    """
+    if text.isascii() and _PINYIN.search(text.lower()):
+        return "zh"
+    chinese = sum(map(is_cjk, text[:4000]))
+    latin = sum(character.isascii() and character.isalpha() for character in text[:4000])
+    return "zh" if chinese * 3 > latin else "en"
+
+
+class _Table(dict[int, str]):
+    """Folds characters one by one, on first sight."""
+
+    def __missing__(self, point: int) -> str:
+        folded = _fold_character(chr(point))
+        if len(self) >= _REMEMBERED:
+            self.clear()
+        self[point] = folded if len(folded) == 1 else _SLOW
+        return self[point]
+
+
+@cache
+def _table() -> _Table:
+    return _Table()
+
+
+@cache
+def _simplified() -> dict[str, str]:
+    """Map each traditional character to its usual simplified one, after OpenCC."""
+    from opencc import OpenCC
+
+    characters = [chr(point) for point in (*range(0x3400, 0xA000), *range(0x20000, 0x32000))]
+    lines = OpenCC("t2s").convert("\n".join(characters)).split("\n")  # no word spans a line
+    return {one: other for one, other in zip(characters, lines, strict=True) if one != other}
+
+
+@lru_cache(_REMEMBERED)
+def _fold_character(character: str) -> str:
+    category = unicodedata.category(character)
+    if category in {"Cs", "Co"}:
+        return _UNKNOWN
+    if category in {"Cf", "Mn", "Me"}:
+        return ""
+    if category in {"Zs", "Zl", "Zp", "Cc"}:
+        return " "
+    if (special := _SPECIAL.get(character)) is not None:
+        return special
+    parts = (
+        _SPECIAL.get(part) or _simplified().get(part, part)
+        for part in unicodedata.normalize("NFKD", character).casefold()
+        if unicodedata.category(part) not in {"Mn", "Me", "Cf"}
+    )
+    folded = "".join(parts)
+    return " " if folded.isspace() else folded
+
+
+def _normalise_slowly(text: str) -> Normalised:
+    characters: list[str] = []
+    origin: list[int] = []
+    for place, character in enumerate(text):
+        for folded in _fold_character(character):
+            if folded == " " and characters and characters[-1] == " ":
+                continue
+            characters.append(folded)
+            origin.append(place)
+    origin.append(len(text))
+    return Normalised("".join(characters), tuple(origin))
+
+
+_LETTERS = re.compile("[a-z]+")
+
+
+def syllables(text: str) -> tuple[str, ...]:
+    """Return the toneless pinyin of the Chinese characters, ``ü`` as ``v``; others are left out."""
+    if not has_cjk(text):
+        return ()
+    chinese = "".join(filter(is_cjk, text))
+    from pypinyin.contrib.mmseg import seg
+
+    return tuple(chain.from_iterable(map(_pinyin_of, seg.cut(chinese))))
+
+
+@cache
+def _pinyin_of(word: str) -> list[str]:
+    """Return the pinyin of a character, or of a word that is stated as its dictionary says."""
+    from pypinyin import lazy_pinyin
+
+    found: list[str] = lazy_pinyin([word], errors="ignore", v_to_u=False)
+    return found
+
+
+def joined(text: str) -> str:
+    """Return folded Latin letters as one word, so that spacing does not matter.
+
+    >>> joined("gou qi")
+    'gouqi'
+    """
+    return "".join(_LETTERS.findall(text))
+
+
+def blurred(spoken: tuple[str, ...]) -> tuple[str, ...]:
+    """Drop what many speakers do not tell apart: zh/z, ch/c, sh/s, l/n, -ng/-n.
+
+    >>> blurred(("shan", "zheng"))
+    ('san', 'zen')
+    """
+    return tuple(map(_blurred, spoken))
+
+
+@cache
+def _blurred(syllable: str) -> str:
+    return re.sub("^l", "n", re.sub("^([zcs])h", r"\1", re.sub("ng$", "n", syllable)))
+
+
+def finals(spoken: tuple[str, ...]) -> tuple[str, ...]:
+    """Drop the initial of each syllable.
+
+    >>> finals(("gou", "qi", "zi"))
+    ('ou', 'i', 'i')
+    """
+    return tuple(each.lstrip("bpmfdtnlgkhjqxzcsryw") for each in spoken)

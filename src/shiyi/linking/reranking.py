@@ -1,0 +1,121 @@
+"""A language model chooses among candidates."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from shiyi.errors import OutsideError, ReplyError
+from shiyi.linking.linker import Linker
+from shiyi.model.mention import Mention
+from shiyi.prompts.chat import ChatModel, parse_object
+from shiyi.prompts.templates import Prompt
+
+PICKED: Final = "semapv:CompositeMatching"  # SSSOM: found by likeness, then chosen in its context
+_ASKED: Final = 20  # mentions of one text; the others stay as they were
+_TEXT, _NAME = 4_000, 80  # characters a prompt takes of the text, and of a mention or a label
+
+
+@dataclass(frozen=True, slots=True)
+class Picked:
+    """The mentions after a model was asked, and what went otherwise than it should."""
+
+    mentions: tuple[Mention, ...]
+    notices: tuple[str, ...] = ()
+
+
+def pick(text: str, linker: Linker, model: ChatModel, least: float, kind: str = "") -> Picked:
+    """Ask ``model`` to choose among the candidates of each mention of ``text`` that is not certain.
+
+    Certain is a name that means one thing. Of the others (unknown words, likenesses, names of
+    several things) the model sees the ten candidates (Yaoshi-RAG) at least ``least`` alike,
+    those of class ``kind`` first. A choice that is no candidate is refused, and where the model
+    cannot be had or talks nonsense the linker's own mentions stand; ``notices`` tells both.
+    """
+    mentions = linker.link(text)
+    offered = {
+        place: found
+        for place, each in enumerate(mentions)
+        if _uncertain(each) and (found := _candidates(linker, each, text, least, kind))
+    }
+    asked = dict(list(offered.items())[:_ASKED])
+    if not asked:
+        return Picked(mentions)
+    notices = []
+    if len(offered) > _ASKED:
+        notices.append(f"{len(offered) - _ASKED} mentions were not put to {model.name}")
+    prompt = Prompt.named("choose-concepts").fill(
+        text=_plain(text, _TEXT), mentions=_listed(mentions, asked)
+    )
+    try:
+        picks = _picks(parse_object(model.reply(prompt)))
+    except OutsideError as fault:
+        notices.append(f"linked without {model.name}: {fault}")
+        return Picked(mentions, tuple(notices))
+    made = list(mentions)
+    for number, (place, candidates) in enumerate(asked.items(), 1):
+        chosen = picks.get(number)
+        if chosen is None or not 0 <= chosen <= len(candidates):
+            why = "chose none of its candidates" if chosen is not None else "said nothing"
+            notices.append(f"{model.name} {why} for {made[place].text!r}: linked without it")
+            continue
+        made[place] = _as(made[place], candidates, chosen)
+    return Picked(tuple(made), tuple(notices))
+
+
+def _uncertain(mention: Mention) -> bool:
+    return mention.score < 1 or bool(mention.alternatives)
+
+
+def _candidates(
+    linker: Linker, mention: Mention, text: str, least: float, kind: str
+) -> tuple[Mention, ...]:
+    found = linker.candidates(mention.text, context=text, kind=kind)
+    return tuple(each for each in found if each.score >= least)
+
+
+def _listed(mentions: Sequence[Mention], asked: Mapping[int, Sequence[Mention]]) -> str:
+    lines = []
+    for number, (place, candidates) in enumerate(asked.items(), 1):
+        named = "; ".join(
+            f"{n} {_plain(c.label_zh, _NAME)} / {_plain(c.label_en, _NAME)} ({c.kind})"
+            for n, c in enumerate(candidates, 1)
+        )
+        lines.append(f"{number}. {_plain(mentions[place].text, _NAME)}: {named}")
+    return "\n".join(lines)
+
+
+def _plain(text: str, most: int) -> str:
+    """Keep a text to one line without angle brackets, so that it cannot end its place."""
+    return " ".join(text.replace("<", "‹").replace(">", "›").split())[:most]
+
+
+def _picks(reply: Mapping[str, Any]) -> dict[int, int]:
+    """Read the choices, the first for each mention."""
+    listed = reply.get("picks")
+    if not isinstance(listed, list):
+        raise ReplyError('the reply has no list of "picks"')
+    found: dict[int, int] = {}
+    for each in listed:
+        mention, candidate = (
+            (each.get("mention"), each.get("candidate")) if isinstance(each, dict) else (None, None)
+        )
+        if type(mention) is not int or type(candidate) is not int:  # True is an int too
+            raise ReplyError("a pick is two numbers, of a mention and of its candidate")
+        found.setdefault(mention, candidate)
+    return found
+
+
+def _as(mention: Mention, candidates: Sequence[Mention], chosen: int) -> Mention:
+    if chosen == 0:
+        return Mention(mention.text, mention.start, mention.end, negated=mention.negated)
+    taken = candidates[chosen - 1]
+    others = tuple(iri for iri in (mention.iri, *mention.alternatives) if iri and iri != taken.iri)
+    return replace(
+        taken,
+        text=mention.text,
+        start=mention.start,
+        end=mention.end,
+        negated=mention.negated,
+        justification=PICKED,
+        alternatives=others,
+    )

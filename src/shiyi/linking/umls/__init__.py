@@ -1,0 +1,1 @@
+"""Mention to CUI."""

@@ -1,0 +1,246 @@
+"""Replies cached in memory and on disk; exchanges recorded and replayed."""
+
+import sqlite3
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+from shiyi.errors import KnowledgeBaseError, OutsideError, UsageError
+from shiyi.model.iris import content_hash
+from shiyi.prompts.chat import ChatModel, Completion, Listener, reply_aloud
+
+
+@dataclass(slots=True)
+class Remembered:
+    """A cache of ``most`` replies by the hash of their prompt, in memory; faults are not stored.
+
+    >>> class Echo:
+    ...     name = "echo"
+    ...
+    ...     def reply(self, prompt: str) -> str:
+    ...         print("asked")
+    ...         return prompt
+    >>> model = Remembered(Echo())
+    >>> model.reply("a"), model.reply("a")
+    asked
+    ('a', 'a')
+    """
+
+    model: ChatModel
+    most: int = 512
+    _kept: OrderedDict[str, str] = field(default_factory=OrderedDict, repr=False)
+    _turn: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    @property
+    def name(self) -> str:
+        """Name the model."""
+        return self.model.name
+
+    def reply(self, prompt: str) -> str:
+        """Return the reply that was stored, or ask; raises what the model raises."""
+        known = self._known(prompt)
+        return self._keep(prompt, self.model.reply(prompt)) if known is None else known
+
+    def reply_aloud(self, prompt: str, listener: Listener) -> str:
+        """Return the same, and pass it to ``listener`` as it grows, a stored reply at once."""
+        known = self._known(prompt)
+        if known is None:
+            return self._keep(prompt, reply_aloud(self.model, prompt, listener))
+        listener(known)
+        return known
+
+    def _known(self, prompt: str) -> str | None:
+        key = content_hash(self.name, prompt)
+        with self._turn:
+            if (known := self._kept.get(key)) is not None:
+                self._kept.move_to_end(key)
+            return known
+
+    def _keep(self, prompt: str, reply: str) -> str:
+        key = content_hash(self.name, prompt)
+        with self._turn:
+            self._kept[key] = reply
+            if len(self._kept) > self.most:
+                self._kept.popitem(last=False)
+        return reply
+
+
+FILE = "replies.sqlite"
+_TABLES = """
+CREATE TABLE IF NOT EXISTS replies (
+  key TEXT PRIMARY KEY, model TEXT NOT NULL, prompt TEXT NOT NULL, said TEXT NOT NULL,
+  prompt_tokens INTEGER NOT NULL, completion_tokens INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS uses (
+  release TEXT NOT NULL, key TEXT NOT NULL, PRIMARY KEY (release, key)) WITHOUT ROWID;
+"""
+
+
+class Replies:
+    """Accepted replies of one knowledge base, and for which releases of which sources they stand.
+
+    Only the prompt's name and hash are stored, not its text, so that no source's words stay here.
+    """
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection, self._turn = connection, threading.Lock()
+
+    @classmethod
+    def open(cls, kb: Path) -> Self:
+        """Open or make ``replies.sqlite`` in a knowledge base's folder."""
+        path = kb / FILE
+        try:
+            connection = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("PRAGMA secure_delete=ON")  # forgotten text does not stay in pages
+            connection.executescript(_TABLES)
+        except sqlite3.DatabaseError as fault:
+            raise KnowledgeBaseError(f"{path} is damaged ({fault}): remove it") from fault
+        return cls(connection)
+
+    @classmethod
+    def in_memory(cls) -> Self:
+        """Store replies for this process alone, as a dry run does."""
+        connection = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
+        connection.executescript(_TABLES)
+        return cls(connection)
+
+    def find(self, model: str, prompt: str, release: str) -> Completion | None:
+        """Return this model's stored reply to a prompt, and note that ``release`` uses it."""
+        key = _key(model, prompt)
+        with self._turn:
+            row = self._connection.execute(
+                "SELECT said, prompt_tokens, completion_tokens FROM replies WHERE key = ?", (key,)
+            ).fetchone()
+            if row is None:
+                return None
+            self._use(release, key)
+        return Completion(*row)
+
+    def keep(self, model: str, name: str, prompt: str, reply: Completion, release: str) -> None:
+        """Store a reply; ``name`` is the prompt's name and version. The first one stays."""
+        key = _key(model, prompt)
+        row = (key, model, name, reply.text, reply.prompt_tokens, reply.completion_tokens)
+        with self._turn:
+            self._connection.execute("INSERT OR IGNORE INTO replies VALUES (?,?,?,?,?,?)", row)
+            self._use(release, key)
+
+    def _use(self, release: str, key: str) -> None:
+        self._connection.execute("INSERT OR IGNORE INTO uses VALUES (?,?)", (release, key))
+
+    def releases(self, source: str) -> list[str]:
+        """List the releases of a source that use replies, also those that the base has no more."""
+        start = f"{source}@"
+        with self._turn:
+            rows = self._connection.execute(
+                "SELECT DISTINCT release FROM uses WHERE substr(release, 1, ?) = ?",
+                (len(start), start),
+            ).fetchall()
+        return sorted(release for (release,) in rows)
+
+    def forget(self, releases: Iterable[str]) -> int:
+        """Remove what only these releases used; count the replies that went."""
+        with self._turn:
+            for release in releases:
+                self._connection.execute("DELETE FROM uses WHERE release = ?", (release,))
+            gone = self._connection.execute(
+                "DELETE FROM replies WHERE key NOT IN (SELECT key FROM uses)"
+            ).rowcount
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        return gone
+
+    def __len__(self) -> int:
+        with self._turn:
+            [count] = self._connection.execute("SELECT count(*) FROM replies").fetchone()
+        return int(count)
+
+    def close(self) -> None:
+        """Release the file."""
+        with self._turn:
+            self._connection.close()
+
+
+def _key(model: str, prompt: str) -> str:
+    return content_hash(model, prompt)
+
+
+_MOST, _LONGEST = 200, 400_000  # exchanges, and characters of one
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One prompt with its reply, or with the fault that came instead."""
+
+    prompt: str
+    reply: str | None = None
+    fault: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the exchange as a trace holds it."""
+        return {"prompt": self.prompt, "reply": self.reply, "fault": self.fault or None}
+
+
+@dataclass(slots=True)
+class Recorder:
+    """A chat model that records each prompt and its reply."""
+
+    model: ChatModel
+    exchanges: list[Exchange] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """Name the model."""
+        return self.model.name
+
+    def reply(self, prompt: str) -> str:
+        """Return the model's text; a fault is stored and raised again."""
+        return self._kept(prompt, self.model.reply)
+
+    def reply_aloud(self, prompt: str, listener: Listener) -> str:
+        """Return the same, and pass it to ``listener`` as it grows."""
+        return self._kept(prompt, lambda text: reply_aloud(self.model, text, listener))
+
+    def _kept(self, prompt: str, ask: Callable[[str], str]) -> str:
+        try:
+            text = ask(prompt)
+        except OutsideError as fault:
+            self.exchanges.append(Exchange(prompt, fault=str(fault)))
+            raise
+        self.exchanges.append(Exchange(prompt, text))
+        return text
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """Replay recorded replies without a model."""
+
+    name: str
+    exchanges: Mapping[str, Exchange]
+
+    @classmethod
+    def from_json(cls, name: str, payload: object) -> "Recorded":
+        """Read the exchanges of a trace; complain of what is none."""
+        if not isinstance(payload, Sequence) or isinstance(payload, str) or len(payload) > _MOST:
+            raise UsageError(f"the trace's exchanges are a list of at most {_MOST}")
+        return cls(name, {each.prompt: each for each in map(_exchange, payload)})
+
+    def reply(self, prompt: str) -> str:
+        """Return the recorded text for a prompt; an unknown prompt is a fault."""
+        known = self.exchanges.get(prompt)
+        if known is None:
+            raise OutsideError(f"{self.name} was never asked this, so there is no reply to replay")
+        if known.reply is None:
+            raise OutsideError(known.fault)
+        return known.reply
+
+
+def _exchange(payload: object) -> Exchange:
+    if isinstance(payload, Mapping):
+        prompt, reply, fault = payload.get("prompt"), payload.get("reply"), payload.get("fault")
+        texts = [each for each in (prompt, reply, fault) if each is not None]
+        whole = all(isinstance(each, str) and len(each) <= _LONGEST for each in texts)
+        if whole and prompt and (reply is None) != (fault is None):
+            return Exchange(str(prompt), reply, str(fault or ""))
+    raise UsageError("an exchange of the trace has a prompt and either a reply or a fault")

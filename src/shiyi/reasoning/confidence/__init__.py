@@ -1,0 +1,1 @@
+"""How the confidence of a claim is made."""

@@ -1,0 +1,236 @@
+"""The derived graph, built and maintained to date."""
+
+import secrets
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from shiyi.errors import FormatError, UsageError
+from shiyi.model.rdf import Literal, NamedNode, Quad, Triple, decimal, text
+from shiyi.ontology.schema import Schema
+from shiyi.ontology.terms import DCTERMS, PROV, RDF, RDFS, SHIYI
+from shiyi.reasoning.adjacency import Edge, Projection, accepted_edges
+from shiyi.reasoning.classification import Definitions, class_quads, held_classes
+from shiyi.reasoning.rules import (
+    DERIVED,
+    ENTAILED,
+    Axioms,
+    Derivation,
+    Premises,
+    derivation_quads,
+    entail,
+    entailed_quads,
+    infer,
+)
+from shiyi.settings import Settings
+from shiyi.sparql.base.writer import JOURNAL
+from shiyi.sparql.store.port import QuadStore
+
+
+def derived_quads(store: QuadStore, settings: Settings) -> Iterator[Quad]:
+    """Yield inherited safety claims, each concept's importance, members of defined classes."""
+    yield from rule_quads(store)
+    yield from rank_quads(store, settings)
+    yield from class_quads(store)
+
+
+def rule_quads(store: QuadStore) -> Iterator[Quad]:
+    """Yield the safety claims that follow by rule."""
+    yield from derivation_quads(infer(Premises.read(store, Schema.load())))
+
+
+def entailment_quads(store: QuadStore) -> Iterator[Quad]:
+    """Yield what OWL 2 RL lets follow from accepted claims and no rule for cautions derives."""
+    derived = {
+        (text(q.subject), q.predicate.value, text(q.object))
+        for q in store.match(None, None, None, DERIVED)
+        if isinstance(q.object, NamedNode)
+    }
+    found = entail(accepted_edges(store), Axioms.load())
+    yield from entailed_quads(each for each in found if each.statement not in derived)
+
+
+def rank_quads(store: QuadStore, settings: Settings) -> Iterator[Quad]:
+    """Yield each concept's importance."""
+    rank = Projection.from_store(store, release="").importance(settings.pagerank)
+    for iri, value in sorted(rank.all().items()):
+        yield Quad(NamedNode(iri), SHIYI.pageRank, decimal(value), DERIVED)
+
+
+Ways = Mapping[str, tuple[Derivation, ...]]  # by the claim that follows
+_WRITTEN = frozenset({
+    RDF.reifies, RDF.type, SHIYI.status, SHIYI.polarity, SHIYI.confidence, SHIYI.derivedBy,
+    PROV.wasDerivedFrom,
+})  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """One derived claim: its triple, its confidence to six places, all it rests on."""
+
+    subject: str
+    predicate: str
+    object: str
+    confidence: float
+    premises: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Rederived:
+    """What is to be removed and added, and the derived claims it is about."""
+
+    removed: tuple[Quad, ...]
+    added: tuple[Quad, ...]
+    claims: tuple[str, ...]
+
+
+def ways_of(edges: Iterable[Edge], broader: Mapping[str, Iterable[str]], schema: Schema) -> Ways:
+    """Infer every safety claim that follows from accepted claims, with all ways to it."""
+    by: dict[str, list[Edge]] = defaultdict(list)
+    for edge in edges:
+        by[edge.predicate].append(edge)
+    safety = [e for name, found in by.items() if inherits(schema, name) for e in found]
+    premises = Premises(
+        tuple(sorted(safety, key=lambda e: e.claim)),
+        tuple(by[SHIYI.hasIngredient.value]),
+        tuple(by[SHIYI.impliesSyndrome.value]),
+        {node: frozenset(above) for node, above in broader.items()},
+        schema,
+    )
+    return ways_by_claim(infer(premises))
+
+
+def ways_by_claim(derivations: Iterable[Derivation]) -> Ways:
+    """Group derivations by the claim that follows."""
+    found: dict[str, list[Derivation]] = defaultdict(list)
+    for each in derivations:
+        found[each.claim.value].append(each)
+    return {claim: tuple(sorted(ways, key=_order)) for claim, ways in found.items()}
+
+
+def read_derived(store: QuadStore) -> Mapping[str, Followed]:
+    """Read what the derived graph of a store holds."""
+    premises: dict[str, set[str]] = defaultdict(set)
+    for quad in store.match(None, PROV.wasDerivedFrom, None, DERIVED):
+        premises[text(quad.subject)].add(text(quad.object))
+    sure = {
+        text(q.subject): float(text(q.object))
+        for q in store.match(None, SHIYI.confidence, None, DERIVED)
+    }
+    found = {}
+    for quad in store.match(None, RDF.reifies, None, DERIVED):
+        claim, triple = text(quad.subject), quad.object
+        if isinstance(triple, Triple) and claim in premises:
+            found[claim] = Followed(
+                text(triple.subject),
+                triple.predicate.value,
+                text(triple.object),
+                sure[claim],
+                frozenset(premises[claim]),
+            )
+    return found
+
+
+def followed(ways: Ways) -> Mapping[str, Followed]:
+    """Return what stands in the derived graph of each claim that follows."""
+    return {
+        claim: Followed(
+            found[0].subject,
+            found[0].predicate,
+            found[0].object,
+            round(max(each.confidence for each in found), 6),
+            frozenset(premise for each in found for premise in each.premises),
+        )
+        for claim, found in ways.items()
+    }
+
+
+def rederived(store: QuadStore, before: Mapping[str, Followed], ways: Ways) -> Rederived:
+    """Compare what the derived graph holds with what follows now; the rest of it stays.
+
+    Members of defined classes follow too; they are no claims.
+    """
+    after = followed(ways)
+    claims = sorted(c for c in before.keys() | after.keys() if before.get(c) != after.get(c))
+    new = {q for claim in claims for q in derivation_quads(ways.get(claim, ()))}
+    old: set[Quad] = set()
+    for claim in claims:
+        node = NamedNode(claim)
+        old |= {q for q in store.match(node, None, None, DERIVED) if q.predicate in _WRITTEN}
+        if (was := before.get(claim)) is not None:
+            ends = (NamedNode(was.subject), NamedNode(was.predicate), NamedNode(was.object))
+            old |= set(store.match(*ends, DERIVED))
+    new |= set(class_quads(store))
+    old |= {q for q in held_classes(store) if q.predicate != RDFS.subClassOf}
+    return Rederived(
+        tuple(sorted(old - new, key=str)), tuple(sorted(new - old, key=str)), tuple(claims)
+    )
+
+
+def inherits(schema: Schema, predicate: str) -> bool:
+    """Return whether something follows from claims of a property."""
+    known = schema.properties.get(predicate.rpartition("#")[2])
+    return bool(known and known.inherits)
+
+
+def matters(schema: Schema, predicate: str) -> bool:
+    """Return whether a claim of this property is a premise of any rule."""
+    links = {SHIYI.hasIngredient.value, SHIYI.impliesSyndrome.value}
+    defining = Definitions.load().predicates
+    return predicate in links or predicate in defining or inherits(schema, predicate)
+
+
+def _order(each: Derivation) -> tuple[object, ...]:
+    return each.rule, each.premises, each.confidence, each.subject, each.object
+
+
+SECTIONS: Final = ("rules", "pagerank", "confidence", "complete", "entailed", "classes")
+PARTS: Final = (
+    SHIYI.textPart, SHIYI.entityPart, SHIYI.relationPart, SHIYI.pathPart, SHIYI.fusedConfidence,
+)  # fmt: skip
+
+
+def swap(store: QuadStore, new: Iterable[Quad], sections: Collection[str]) -> int:
+    """Replace by ``new``: the named sections of what is derived; return how many it has.
+
+    The old stay until all of the new are made: a fault while making them changes nothing.
+    Raise ``FormatError`` for a section that does not exist, ``UsageError`` for a quad of
+    another graph.
+    """
+    for name in sections:
+        if name not in SECTIONS:
+            raise FormatError("section", name, SECTIONS)
+    made = tuple(new)
+    if any(quad.graph_name not in (DERIVED, ENTAILED) for quad in made):
+        raise UsageError("what is derived stands in graph:derived and graph:entailed alone")
+    going = {quad for quad, section in stored_derivations(store) if section in sections}
+    coming = set(made)
+    going |= set(_notes(store))
+    coming.add(Quad(DERIVED, DCTERMS.identifier, Literal(secrets.token_hex(8)), JOURNAL))
+    store.change(add=list(coming - going), remove=list(going - coming))
+    return len(made)
+
+
+def derivation(store: QuadStore) -> str:
+    """Return the note of what was derived last; nothing where that was at the build."""
+    return " ".join(sorted(text(quad.object) for quad in _notes(store)))
+
+
+def _notes(store: QuadStore) -> Iterator[Quad]:
+    return store.match(DERIVED, DCTERMS.identifier, None, JOURNAL)
+
+
+def stored_derivations(store: QuadStore) -> Iterator[tuple[Quad, str]]:
+    """Yield the quads of graph:derived and graph:entailed, each with its section."""
+    classes = set(held_classes(store))
+    for quad in store.match(None, None, None, ENTAILED):
+        yield quad, "classes" if quad in classes else "entailed"
+    predicted = {quad.subject for quad in store.match(None, SHIYI.status, SHIYI.predicted, DERIVED)}
+    for quad in store.match(None, None, None, DERIVED):
+        if quad.predicate == SHIYI.pageRank:
+            yield quad, "pagerank"
+        elif quad.predicate in PARTS:
+            yield quad, "confidence"
+        else:
+            yield quad, "complete" if quad.subject in predicted else "rules"

@@ -1,0 +1,218 @@
+"""Vectorised path search; importance within one question.
+
+Only the paths that are stored become values; the score is that of Yaoshi-RAG, (1/n)·Σ confidence ·
+importance over the n entities of a path.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import repeat
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shiyi.errors import FormatError, RangeError
+from shiyi.model.path import Hop, Path, RelationPath
+from shiyi.reasoning.adjacency import Edge, Ints, Projection, Ranks
+from shiyi.settings import PageRankSettings
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Places = NDArray[np.int64]
+Admits = Callable[[int, Ints, Ints], Bools]  # which claims the hop at a place may take
+_AMONG: Final = 4  # times as many rows as are wanted, among which they are sought
+WIDEST: Final = (
+    500_000  # Shiyi's: claims looked at for one hop; three hops from a hub have no bound
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ways:
+    """The paths along one relation path as columns: a row for each, no node twice in one.
+
+    ``nodes`` has a column for each entity, ``claims`` one for each hop; ``cut`` tells that a hop
+    had more than could be looked at, and that its likeliest ways were followed.
+    """
+
+    projection: Projection
+    plan: RelationPath
+    nodes: tuple[Ints, ...]
+    claims: tuple[Ints, ...]
+    cut: bool = False
+
+    def __len__(self) -> int:
+        """Count the paths."""
+        return len(self.nodes[0])
+
+    def confidences(self) -> tuple[Floats, ...]:
+        """Return the confidence of each hop, a column for each."""
+        return tuple(self.projection.confidence[column] for column in self.claims)
+
+    def paths(
+        self, rows: Sequence[int] | Places, scores: Iterable[float] = repeat(0.0)
+    ) -> list[Path]:
+        """Make some of them values, each with its score."""
+        known, hops = self.projection, []
+        for column, step in zip(self.claims, self.plan, strict=True):
+            edges = column[rows].tolist()
+            made = {
+                e: Hop(
+                    known.nodes[known.source[e]],
+                    step.predicate,
+                    known.nodes[known.target[e]],
+                    known.claims[e],
+                    float(known.confidence[e]),
+                    step.forward,
+                )
+                for e in {*edges}  # a hop is on many paths
+            }
+            hops.append([made[e] for e in edges])
+        return [Path(*made) for made in zip(zip(*hops, strict=True), scores, strict=False)]
+
+
+@dataclass(frozen=True, slots=True)
+class Best:
+    """The best paths, best first, and how many there are in all."""
+
+    paths: tuple[Path, ...]
+    found: int
+
+
+def importance_of(projection: Projection, rank: Mapping[str, float]) -> Floats:
+    """Return the importance of each node in the order of ``projection.nodes``."""
+    if isinstance(rank, Ranks) and rank.nodes is projection.nodes:
+        return rank.ranks
+    return np.fromiter(
+        (rank.get(iri, 0.0) for iri in projection.nodes), float, len(projection.nodes)
+    )
+
+
+def ways_along(
+    projection: Projection,
+    plan: RelationPath,
+    seeds: Iterable[str],
+    least: float = 0.0,
+    admits: Admits | None = None,
+    widest: int = WIDEST,
+) -> Ways:
+    """Follow ``plan`` from ``seeds`` through no node twice, over hops of at least ``least``.
+
+    ``admits`` may refuse claims by the hop's place, where they start and where they end.
+    """
+    if not 0.0 <= least <= 1.0 or not plan or widest < 1:
+        raise RangeError("least lies in [0, 1], a path has a hop, and widest is at least 1")
+    nodes: list[Ints] = [projection.places(seeds)]
+    taken: list[Ints] = []
+    cut = False
+    for place, step in enumerate(plan):
+        counts = projection.degrees(nodes[-1], step)
+        if counts.sum() > widest:
+            rows = _likeliest([projection.confidence[c] for c in taken], counts, widest)
+            nodes, taken, cut = [c[rows] for c in nodes], [c[rows] for c in taken], True
+        origin, edges = projection.leaving(nodes[-1], step)
+        ends = projection.target[edges] if step.forward else projection.source[edges]
+        fresh = np.ones(len(edges), bool) if least == 0 else projection.confidence[edges] >= least
+        for column in nodes:
+            fresh &= column[origin] != ends
+        if admits is not None:
+            fresh &= admits(place, nodes[-1][origin], ends)
+        origin, edges, ends = origin[fresh], edges[fresh], ends[fresh]
+        nodes = [*(column[origin] for column in nodes), ends]
+        taken = [*(column[origin] for column in taken), edges]
+    return Ways(projection, plan, tuple(nodes), tuple(taken), cut)
+
+
+def _likeliest(confidences: Sequence[Floats], counts: Ints, widest: int) -> Ints:
+    """Return the surest rows that together have no more than ``widest`` claims, in their order."""
+    surest = np.prod(confidences, axis=0) if confidences else np.ones(len(counts))
+    order = np.argsort(-surest, kind="stable")
+    fitting = np.cumsum(counts[order]) <= widest
+    fitting[0] = True
+    return np.sort(order[fitting]).astype(np.int32)
+
+
+def best_paths(
+    projection: Projection,
+    plan: RelationPath,
+    seeds: Iterable[str],
+    importance: Floats,
+    most: int,
+    least: float = 0.0,
+) -> Best:
+    """Score every path along ``plan``, and give at most ``most`` of them.
+
+    Equal scores are ordered by the places of their claims.
+    """
+    if most < 1:
+        raise RangeError("most is at least 1")
+    ways = ways_along(projection, plan, seeds, least)
+    score = np.zeros(len(ways))
+    for confidences, ends in zip(ways.confidences(), ways.nodes[1:], strict=True):
+        score += confidences * importance[ends]
+    score /= len(plan) + 1
+    chosen = _top(score, ways.claims, most)
+    return Best(tuple(ways.paths(chosen, score[chosen].tolist())), len(ways))
+
+
+def _top(score: Floats, taken: tuple[Ints, ...], most: int) -> list[int]:
+    chosen = np.arange(len(score))
+    if len(score) > most:
+        least = np.partition(score, len(score) - most)[len(score) - most]
+        chosen = np.flatnonzero(score >= least)
+    order = np.lexsort([column[chosen] for column in reversed(taken)] + [-score[chosen]])
+    return [int(i) for i in chosen[order][:most]]
+
+
+def best_through(groups: NDArray[np.integer], score: Floats, through: int, most: int) -> Places:
+    """Return the ``most`` best rows, best first, no more than ``through`` of one group."""
+    chosen, left = np.empty(0, np.int64), np.arange(len(score))
+    while len(left) and len(chosen) < most:
+        there, least = score[left], -np.inf
+        if len(left) > (some := _AMONG * most):  # only the best of them are put in order
+            least = np.partition(there, len(left) - some)[len(left) - some]
+        best = left[there >= least]
+        order = best[np.argsort(-score[best], kind="stable")]
+        chosen = leading(groups, np.concatenate((chosen, order)), through)
+        named, counts = np.unique(groups[chosen], return_counts=True)
+        left = left[there < least]
+        left = left[~np.isin(groups[left], named[counts >= through])]
+    return chosen[:most]
+
+
+def leading(groups: NDArray[np.integer], order: Places, most: int) -> Places:
+    """Return the first ``most`` rows of each group; ``groups`` has the group of each row."""
+    of = groups[order]
+    by_group = np.argsort(of, kind="stable")
+    ranked = of[by_group]
+    starts = np.flatnonzero(np.r_[True, ranked[1:] != ranked[:-1]])
+    within = np.arange(len(ranked)) - np.repeat(starts, np.diff(np.r_[starts, len(ranked)]))
+    first = np.zeros(len(order), dtype=bool)
+    first[by_group[within < most]] = True
+    return order[first]
+
+
+WHOLE, WITHIN = "global", "query_subgraph"
+SCOPES: Final = (WHOLE, WITHIN)
+
+
+def importance_within(paths: Iterable[Path], settings: PageRankSettings) -> Mapping[str, float]:
+    """Return the weighted PageRank of each node on some paths among their claims."""
+    edges = {
+        hop.claim: Edge(hop.subject, hop.predicate, hop.object, hop.claim, hop.confidence)
+        for path in paths
+        for hop in path.hops
+    }
+    return Projection.from_edges(list(edges.values()), release="").importance(settings)
+
+
+def importance_for(
+    scope: str, paths: Iterable[Path], rank: Mapping[str, float], settings: PageRankSettings
+) -> Mapping[str, float]:
+    """Return ``rank``, of the whole release, or the importance within the paths of one question.
+
+    Raise ``FormatError`` for a scope that does not exist.
+    """
+    if scope not in SCOPES:
+        raise FormatError("scope of importance", scope, SCOPES)
+    return rank if scope == WHOLE else importance_within(paths, settings)

@@ -1,0 +1,165 @@
+"""Bearer tokens and scopes."""
+
+import hashlib
+import re
+import threading
+import time
+from functools import lru_cache
+from ipaddress import IPv6Address, ip_address
+from typing import Final
+from uuid import uuid4
+
+from cachetools import TTLCache
+from flask import Response, request
+from werkzeug.datastructures import WWWAuthenticate
+from werkzeug.exceptions import BadRequest, Forbidden, TooManyRequests, Unauthorized
+from werkzeug.exceptions import NotImplemented as Unsupported
+
+from shiyi.server.site.site import Site
+from shiyi.server.site.tokens import WRITING, Token
+from shiyi.sparql.updates.update import Author, Updater
+
+_FAILURES: Final = 20  # wrong tokens from one network
+_SECONDS: Final = 60.0  # until that network may try again
+_NETWORKS: Final = 10_000
+_NETWORK_BITS: Final = 64  # of an IPv6 address, that one household or company has
+_HEADER: Final = "Idempotency-Key"
+_KEY: Final = re.compile(r"[\x21-\x7e]{1,200}")
+
+
+@lru_cache(maxsize=4096)
+def client_network(address: str | None) -> str:
+    """Return what stands for one client: its IPv4 address, or its network of IPv6.
+
+    >>> client_network("2001:db8:0:1:aaaa::1"), client_network("192.0.2.7"), client_network(None)
+    ('2001:db8:0:1::/64', '192.0.2.7', '')
+    """
+    try:
+        known = ip_address(address or "")
+    except ValueError:
+        return address or ""
+    if not isinstance(known, IPv6Address):
+        return str(known)
+    if known.ipv4_mapped:
+        return str(known.ipv4_mapped)
+    network = IPv6Address(int(known) >> _NETWORK_BITS << _NETWORK_BITS)
+    return f"{network}/{_NETWORK_BITS}"
+
+
+class TokenFailures:
+    """Counts wrong tokens by client network, so that guessing is slow."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._counts: TTLCache[str, int] = TTLCache(_NETWORKS, _SECONDS, time.monotonic)
+
+    def check(self, address: str | None) -> None:
+        """Raise 429 where too many wrong tokens came from there."""
+        with self._lock:
+            count = self._counts.get(client_network(address), 0)
+        if count >= _FAILURES:
+            wait = int(_SECONDS)
+            raise TooManyRequests(
+                f"too many wrong tokens; retry after {wait} seconds", retry_after=wait
+            )
+
+    def add(self, address: str | None) -> None:
+        """Count one wrong token; the count ends a minute after the last."""
+        network = client_network(address)
+        with self._lock:
+            self._counts[network] = self._counts.get(network, 0) + 1
+
+
+class Authenticator:
+    """Identifies clients by their bearer tokens, and what their scopes allow."""
+
+    def __init__(self, site: Site) -> None:
+        self._writing = site.writing
+        self._failures = TokenFailures()
+
+    def writer(self, reason: str) -> tuple[Updater, Author]:
+        """Return the updater and the author of a change; raise 401, 403 or 429."""
+        if (text := _bearer()) is None:
+            raise Unauthorized(
+                "reading is free; writing needs a Bearer token (`shiyi token add`)",
+                www_authenticate=WWWAuthenticate("bearer", {"realm": "shiyi"}),
+            )
+        token = self._known(text)
+        if WRITING.isdisjoint(token.scopes):
+            raise Forbidden(f"token {token.name} does not have the scope write")
+        if self._writing is not None and self._writing.remote:
+            raise Unsupported(
+                "this base lies in a remote store, where updates and uploads over HTTP are not "
+                "implemented; use `shiyi ingest` or the curation pages"
+            )
+        if self._writing is None or self._writing.updater is None:
+            raise Forbidden(
+                "this server is read-only: it runs with --read-only, or was started before "
+                "there was a token; restart it"
+            )
+        return self._writing.updater, Author(
+            _key(token.name), token.name, reason, _digest(), "maintain" in token.scopes
+        )
+
+    def reader(self) -> tuple[str, bool]:
+        """Return the client's name, and whether it may read restricted sources: writers may.
+
+        Raise 401 for a wrong token, rather than answer with less than was asked for.
+        """
+        if (text := _bearer()) is None:
+            return client_network(request.remote_addr), False
+        token = self._known(text)
+        return f"token {token.name}", not WRITING.isdisjoint(token.scopes)
+
+    def _known(self, text: str) -> Token:
+        self._failures.check(request.remote_addr)
+        token = self._writing.tokens.find(text) if self._writing else None
+        if token is None:
+            self._failures.add(request.remote_addr)
+            challenge = WWWAuthenticate("bearer", {"realm": "shiyi", "error": "invalid_token"})
+            raise Unauthorized("the token is unknown, revoked or expired", None, challenge)
+        return token
+
+
+def _bearer() -> str | None:
+    """Return the token a request carries."""
+    scheme, _, text = request.headers.get("Authorization", "").partition(" ")
+    return text.strip() or None if scheme.lower() == "bearer" else None
+
+
+def keep_apart(response: Response) -> None:
+    """Keep a response that depends on the token out of shared caches."""
+    response.headers["Cache-Control"] = "private, no-cache"
+    response.vary.add("Authorization")
+
+
+def _key(name: str) -> str:
+    """Return the key of a change: the client's Idempotency-Key, or a fresh one."""
+    key = request.headers.get(_HEADER)
+    if key is None:
+        key = uuid4().hex
+    elif not _KEY.fullmatch(key):
+        raise BadRequest(f"{_HEADER} is 1 to 200 printable ASCII characters without a space")
+    return f"http:{name}:{key}"
+
+
+def _digest() -> str:
+    """Return the SHA-256 of a request under an idempotency key; else an empty text.
+
+    Of a form with files their types and contents count, not the boundary, which is random.
+    """
+    if _HEADER not in request.headers:
+        return ""
+    digest = hashlib.sha256(f"{request.method} {request.full_path}".encode())
+    body = request.get_data(cache=True)
+    if request.mimetype != "multipart/form-data":
+        parts = [(request.mimetype, body)]
+    else:
+        files = [each for _, each in request.files.items(multi=True)]
+        parts = [(each.mimetype, each.read()) for each in files]
+        for each in files:
+            each.seek(0)
+    for kind, content in parts:
+        digest.update(f"\n{kind} {len(content)}\n".encode())
+        digest.update(content)
+    return digest.hexdigest()

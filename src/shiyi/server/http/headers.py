@@ -1,0 +1,200 @@
+"""Headers, metrics and admission control of every request."""
+
+import hashlib
+import logging
+import mimetypes
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
+
+from flask import Blueprint, Flask, Response, g, request
+from werkzeug.exceptions import NotFound, ServiceUnavailable
+
+from shiyi.artefacts import artefact
+from shiyi.metrics import REQUEST_SECONDS, REQUESTS, SHED, SLOW
+from shiyi.server.http.warmup import WARMUP
+from shiyi.server.i18n import COOKIE, LANGUAGES
+from shiyi.settings import ServerSettings
+
+_TYPES: Final = {"js": "text/javascript", "svg": "image/svg+xml", "css": "text/css"}
+_YEAR_SECONDS: Final = "public, max-age=31536000, immutable"
+_HOUR: Final = "public, max-age=3600"
+
+
+@dataclass(frozen=True, slots=True)
+class Asset:
+    """A file, its media type and its digest."""
+
+    body: bytes
+    content_type: str
+    digest: str
+
+
+def static() -> Blueprint:
+    """Serve ``/static/…``; an address with the file's digest never changes."""
+    routes = Blueprint("static_files", __name__)
+
+    @routes.get("/static/<path:name>")
+    def file(name: str) -> Response:
+        if name not in names():
+            raise NotFound("there is no such file")
+        found = asset(name)
+        response = Response(found.body, content_type=found.content_type)
+        has_digest = request.args.get("v") == found.digest
+        response.headers["Cache-Control"] = _YEAR_SECONDS if has_digest else _HOUR
+        response.set_etag(found.digest, weak=True)
+        return response
+
+    return routes
+
+
+@cache
+def names() -> frozenset[str]:
+    """List the files below ``server/static``, so that no other path is ever opened."""
+    root = artefact("server/static")
+    return frozenset(
+        each.relative_to(root).as_posix() for each in root.rglob("*") if each.is_file()
+    )
+
+
+@cache
+def asset(name: str) -> Asset:
+    """Read a file of ``server/static`` once."""
+    body = artefact(f"server/static/{name}").read_bytes()
+    kind = _TYPES.get(name.rpartition(".")[2]) or mimetypes.guess_type(name)[0] or "text/plain"
+    charset = "; charset=utf-8" if kind.startswith("text/") else ""
+    return Asset(body, kind + charset, hashlib.sha256(body).hexdigest()[:12])
+
+
+def address(name: str) -> str:
+    """Return the address of a file, with its digest.
+
+    >>> address("favicon.svg").startswith("/static/favicon.svg?v=")
+    True
+    """
+    return f"/static/{name}?v={asset(name).digest}"
+
+
+_OPEN_PATHS: Final = (
+    "/sparql", "/rdf-graph-store", "/id/", "/data/", "/vocab", "/api/", "/.well-known/",
+)  # fmt: skip
+_SECURITY: Final = (
+    ("X-Content-Type-Options", "nosniff"), ("X-Frame-Options", "DENY"),
+    ("Referrer-Policy", "strict-origin"),
+    ("Permissions-Policy", "camera=(), microphone=(), geolocation=()"),
+    ("Cross-Origin-Opener-Policy", "same-origin"),
+)  # fmt: skip
+_ORIGINS: Final = (
+    ("Access-Control-Allow-Origin", "*"),
+    ("Access-Control-Expose-Headers", "Link, ETag, Location, Retry-After"),
+)
+_METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"})
+_PREREQUISITES: Final = ("If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since")
+_NEVER_SHED: Final = ("/healthz", "/metrics", "/static/")
+_RETRY_AFTER: Final = 5  # seconds
+_YEAR: Final = 31_536_000
+_LOG: Final = logging.getLogger("shiyi")
+
+
+def nonce() -> str:
+    """Return the nonce of this response's inline scripts."""
+    if "nonce" not in g:
+        g.nonce = secrets.token_urlsafe(16)
+    return str(g.nonce)
+
+
+def content_security_policy(nonce: str) -> str:
+    """Return a policy for files of this server and inline scripts with ``nonce``."""
+    scripts = f" 'nonce-{nonce}'" if nonce else ""
+    return (
+        f"default-src 'none'; script-src 'self'{scripts}; style-src 'self'; "
+        "img-src 'self' data:; font-src 'self'; connect-src 'self'; form-action 'self'; "
+        "base-uri 'none'; frame-ancestors 'none'"
+    )
+
+
+def open_headers(policy: str) -> list[tuple[str, str]]:
+    """Return the headers of an answer without a page that other origins may read."""
+    return [("Content-Security-Policy", policy), *_SECURITY, *_ORIGINS]
+
+
+def limit_queue(app: Flask, waiting: Callable[[], int]) -> None:
+    """Shed load: refuse a request while more than ``server.queue`` are ``waiting`` for a thread."""
+    app.extensions["shiyi.waiting"] = waiting
+
+
+def register(app: Flask, settings: ServerSettings) -> None:
+    """Admit, count and add headers to every request of ``app``."""
+    limit_queue(app, lambda: 0)
+
+    @app.before_request
+    def admit() -> None:
+        g.started = time.perf_counter()
+        is_full = app.extensions["shiyi.waiting"]() > settings.queue
+        if is_full and not request.path.startswith(_NEVER_SHED):
+            SHED.labels("queue").inc()
+            raise ServiceUnavailable(
+                f"too many requests are waiting; retry after {_RETRY_AFTER} seconds",
+                retry_after=_RETRY_AFTER,
+            )
+
+    @app.after_request
+    def finish(response: Response) -> Response:
+        is_page = response.mimetype == "text/html"
+        policy = content_security_policy(nonce() if is_page else "")  # only pages have scripts
+        response.headers["Content-Security-Policy"] = policy
+        response.headers.extend(_SECURITY)
+        if is_page:
+            _remember_language(response)
+        _allow_origins(response)
+        if has_prerequisite() and response.status_code == 200 and "ETag" in response.headers:
+            response.make_conditional(request)
+        _count(response, settings.slow)
+        return response
+
+
+def has_prerequisite() -> bool:
+    """Return whether the request is for an answer that differs from what the client has."""
+    return any(each in request.headers for each in _PREREQUISITES)
+
+
+def _count(response: Response, slow: float) -> None:
+    seconds = time.perf_counter() - g.get("started", time.perf_counter())
+    route = request.url_rule.rule if request.url_rule else "none"
+    method = request.method if request.method in _METHODS else "other"
+    response.headers["Server-Timing"] = f"app;dur={seconds * 1000:.1f}"
+    is_warmup = WARMUP.items() <= request.environ.items()
+    note_request(route, method, response.status_code, seconds, 0 if is_warmup else slow)
+
+
+def note_request(route: str, method: str, status: int, seconds: float, slow: float) -> None:
+    """Count a request, and log one of ``slow`` seconds or more; 0: none is slow."""
+    REQUESTS.labels(route, method, status).inc()
+    REQUEST_SECONDS.labels(route).observe(seconds)
+    if 0 < slow <= seconds:
+        SLOW.labels("request").inc()
+        facts = {"route": route, "method": method, "status": status}
+        _LOG.warning("slow request", extra={**facts, "ms": round(seconds * 1000)})
+
+
+def _remember_language(page: Response) -> None:
+    language = request.args.get("lang")
+    if language in LANGUAGES:
+        page.set_cookie(COOKIE, language, max_age=_YEAR, samesite="Lax", httponly=True)
+    page.vary.update({"Accept-Language", "Cookie"})
+
+
+def _allow_origins(response: Response) -> None:
+    if not request.path.startswith(_OPEN_PATHS):
+        return
+    response.headers.extend(_ORIGINS)
+    if request.method == "OPTIONS":
+        response.headers["Access-Control-Allow-Headers"] = (
+            "Accept, Content-Type, Authorization, If-None-Match, Idempotency-Key"
+        )
+        writes = ", PUT, DELETE" if request.path.startswith("/rdf-graph-store") else ""
+        response.headers["Access-Control-Allow-Methods"] = f"GET, HEAD, POST, OPTIONS{writes}"
+        response.headers["Access-Control-Max-Age"] = "86400"

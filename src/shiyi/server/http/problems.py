@@ -1,0 +1,147 @@
+"""Exceptions to status codes (RFC 9457)."""
+
+import re
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+from flask import Flask, Response, current_app, json, render_template, request
+from werkzeug.exceptions import HTTPException
+
+from shiyi.errors import (
+    FormatError,
+    IndexMismatchError,
+    KeyReuseError,
+    KnowledgeBaseError,
+    MissingExtraError,
+    OutsideError,
+    QueryError,
+    QueryLimitError,
+    QueryRefusedError,
+    RangeError,
+    RightsError,
+    ShiyiError,
+    StaleError,
+    TooLargeError,
+    UsageError,
+)
+from shiyi.server.i18n import chosen_language
+
+_PLACE = re.compile(r"\bat (\d+):(\d+)")  # how the parser names line and column
+
+# the first row that fits decides
+STATUSES: tuple[tuple[type[ShiyiError], int, str], ...] = (
+    (QueryLimitError, 422, "query-limit"),
+    (QueryRefusedError, 422, "query-refused"),
+    (QueryError, 400, "query"),
+    (TooLargeError, 413, "too-large"),
+    (FormatError, 400, "unknown-name"),
+    (UsageError, 400, "usage"),
+    (RangeError, 400, "range"),
+    (RightsError, 403, "rights"),
+    (StaleError, 409, "stale"),
+    (KeyReuseError, 422, "key-reused"),
+    (KnowledgeBaseError, 503, "knowledge-base"),
+    (IndexMismatchError, 503, "index"),
+    (MissingExtraError, 501, "missing-extra"),
+    (OutsideError, 502, "outside"),
+    (ShiyiError, 500, "internal"),
+)
+_PASSED_ON = frozenset({"Allow", "WWW-Authenticate", "Retry-After"})
+_LIMITS = {"time": 504, "memory": 507, "busy": 503, "share": 429}
+_LATER = {429, 503}
+_PAGES = 32  # of 429 and 503, cached
+
+
+def status_of(fault: ShiyiError) -> tuple[int, str]:
+    """Return the HTTP status and the short name of the kind of fault."""
+    if isinstance(fault, QueryLimitError):
+        return _LIMITS.get(fault.limit, 422), f"query-limit-{fault.limit}"
+    return next((code, kind) for error, code, kind in STATUSES if isinstance(fault, error))
+
+
+def problem(status: int, kind: str, detail: str, **more: Any) -> dict[str, Any]:
+    """Return the RFC 9457 object of a fault."""
+    return {
+        "type": f"https://w3id.org/shiyi/problem/{kind}",
+        "title": kind.replace("-", " "),
+        "status": status,
+        "detail": detail,
+        "instance": request.path,
+        **more,
+    }
+
+
+def problem_of(fault: ShiyiError) -> dict[str, Any]:
+    """Return the RFC 9457 object of an error of Shiyi, with its attributes."""
+    status, kind = status_of(fault)
+    more: dict[str, Any] = {}
+    if isinstance(fault, FormatError):
+        more["known"] = list(fault.known)
+    if isinstance(fault, TooLargeError):
+        more |= {"size": fault.size, "limit": fault.limit, "unit": fault.unit}
+    if isinstance(fault, QueryError) and (place := _PLACE.search(str(fault))):
+        more |= {"line": int(place[1]), "column": int(place[2])}
+    return problem(status, kind, "internal fault" if status == 500 else str(fault), **more)
+
+
+def register(app: Flask) -> None:
+    """Answer every error with a problem; none shows a stack trace."""
+
+    @app.errorhandler(ShiyiError)
+    def shiyi_error(fault: ShiyiError) -> Response:
+        if status_of(fault)[0] >= 500:
+            app.logger.error("%s: %s", type(fault).__name__, fault)
+        return answered(problem_of(fault))
+
+    @app.errorhandler(HTTPException)
+    def http_error(fault: HTTPException) -> Response:
+        if isinstance(fault.response, Response):  # a redirection
+            return fault.response
+        code = fault.code or 500
+        kind = fault.name.lower().replace(" ", "-")
+        headers = {key: value for key, value in fault.get_headers() if key in _PASSED_ON}
+        plain = fault.description == type(fault).description  # the page has its own text
+        return answered(
+            problem(code, kind, fault.description or fault.name), headers, is_standard=plain
+        )
+
+
+def answered(
+    fault: Mapping[str, Any], headers: Mapping[str, str] | None = None, *, is_standard: bool = False
+) -> Response:
+    """Answer with a page where a reader asked, with problem+json otherwise."""
+    if _for_reader():
+        wait = str((headers or {}).get("Retry-After", ""))
+        body = _page(
+            fault, "" if is_standard else fault["detail"], int(wait) if wait.isdecimal() else 0
+        )
+        kind = "text/html; charset=utf-8"
+    else:
+        body, kind = json.dumps(dict(fault), ensure_ascii=False), "application/problem+json"
+    response = Response(body, int(fault["status"]), content_type=kind)
+    response.headers.extend(dict(headers or {}))
+    if fault["status"] in _LATER and "Retry-After" not in response.headers:
+        response.headers["Retry-After"] = "5"
+    response.headers["Vary"] = "Accept"
+    return response
+
+
+def _page(fault: Mapping[str, Any], detail: str, wait: int) -> str:
+    """Return the page of a fault; those of an overloaded server are rendered once."""
+    if fault["status"] not in _LATER:
+        return render_template("error.html", fault=fault, detail=detail, wait=wait)
+    app, language = current_app, chosen_language()
+    pages: dict[Hashable, str] = app.extensions.setdefault("shiyi.later", {})
+    key = language, fault["status"], detail, wait
+    if key not in pages:
+        with app.test_request_context(f"/later?lang={language}"):  # nothing of this request
+            page = render_template("error.html", fault=fault, detail=detail, wait=wait)
+        if len(pages) >= _PAGES:
+            return page
+        pages[key] = page
+    return pages[key]
+
+
+def _for_reader() -> bool:
+    """Return whether a browser asks: programs seldom accept HTML, and the API has none."""
+    return not request.path.startswith("/api/") and "text/html" in request.accept_mimetypes.values()

@@ -1,0 +1,377 @@
+"""The question page: an answer as safe Markdown with citations and paths."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from html import escape, unescape
+from itertools import islice
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlencode
+
+from flask import Response, current_app, render_template, request, stream_with_context, url_for
+from markupsafe import Markup
+from werkzeug.datastructures import MultiDict
+
+from shiyi.answering.conversation import Turn
+from shiyi.answering.wording.verbalization import rank_of_tier
+from shiyi.errors import ShiyiError
+from shiyi.model.answer import Answer, Citation, SafetyWarning
+from shiyi.model.iris import ID
+from shiyi.model.path import Path
+from shiyi.model.rdf import NamedNode
+from shiyi.server.api.models import answer_turn, asked_form, profile_values, read_question
+from shiyi.server.http.page_cache import PageCache
+from shiyi.server.http.problems import problem_of
+from shiyi.server.i18n import Catalogue, catalogue
+from shiyi.server.site.site import Site
+from shiyi.server.views.graph import Drawing, of_paths
+from shiyi.server.views.links import href
+from shiyi.server.views.reader import Reader, Thing
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+
+_PERSON: Final = (
+    "age", "sex", "pregnant", "lactating", "medicines", "allergies", "conditions", "constitution",
+    "avoids",
+)  # fmt: skip
+_MAX_DROPPED: Final = 50
+_HERE: Final = "<!-- the answer -->"  # in the template
+
+
+def answer_page(site: Site, cache: PageCache) -> Response:
+    """Answer the question of a form: the head of the page at once, then the answer."""
+    asked, form = read_question(site), asked_form()
+    dropped = dropped_fields(form.getlist("drop"))
+    page = render_template("ask.html", question=asked.question, form=form)
+    head, _, tail = page.partition(_HERE)
+
+    def parts() -> Iterator[str]:
+        yield head
+        try:
+            turn = answer_turn(site, asked, dropped=dropped)
+            yield answer_part(turn, cache, form, "ask_answer.html")
+        except ShiyiError as fault:  # the status is sent; the page still says what went wrong
+            current_app.logger.error("%s: %s", type(fault).__name__, fault)
+            again = request.full_path if request.method == "GET" else request.path
+            yield render_template("ask_fault.html", fault=problem_of(fault), again=again)
+        yield tail
+
+    response = Response(stream_with_context(parts()), content_type="text/html; charset=utf-8")
+    response.headers["X-Accel-Buffering"] = "no"  # a proxy must not buffer the head
+    if request.method == "POST" or is_personal(form):
+        response.headers["Cache-Control"] = "no-store"
+    return response
+
+
+def is_personal(form: Mapping[str, str]) -> bool:
+    """Return whether a form tells of a person: a profile, a reply, or what came before."""
+    return any(form.get(key) for key in (*_PERSON, "context", "reply"))
+
+
+def _as_json(form: MultiDict[str, str], answer: Answer) -> str:
+    """Return the body of ``POST /api/ask`` that asks the same."""
+    profile = {key: value for key, value in profile_values(form).items() if value}
+    if "age" in profile:
+        profile["age"] = float(profile["age"])
+    for key in ("pregnant", "lactating"):
+        if key in profile:
+            profile[key] = profile[key] == "true"
+    body: dict[str, object] = {"question": answer.question, "method": answer.method}
+    body |= {"profile": profile} if profile else {}
+    body |= {"context": json.loads(form["context"])} if form.get("context") else {}
+    return json.dumps(body, ensure_ascii=False)
+
+
+def answer_part(
+    turn: Turn, cache: PageCache, form: MultiDict[str, str], template: str = "ask_main.html"
+) -> str:
+    """Show an answer, as the main part of a page; what came before travels in it."""
+    answer = turn.answer
+    reader = cache.reader(answer.language)
+    paths = Catalogue.load(answer.language)("ask.paths")
+    view = answer_view(answer, reader, catalogue()("ask.citation"), paths)
+    context = json.dumps(turn.context.to_json(), ensure_ascii=False, separators=(",", ":"))
+    fields = {key: form[key] for key in ("method", "k", "lang", "evidence") if form.get(key)}
+    address = url_for("api.answer_json") + "?" + urlencode(fields | {"q": answer.question})
+    return render_template(
+        template,
+        view=view,
+        answer=answer,
+        question=answer.question,
+        form=form,
+        json_address="" if is_personal(form) else address,
+        json_body=_as_json(form, answer),
+        context=context,
+        earlier=turn.context.questions[:-1],
+        entries=turn.context.profile.entries(),
+    )
+
+
+def dropped_fields(values: Iterable[str]) -> frozenset[tuple[str, str]]:
+    """Read what the person no longer wants remembered: fields of the profile and their values.
+
+    >>> dropped_fields(["avoids:pork", "nonsense"])
+    frozenset({('avoids', 'pork')})
+    """
+    pairs = (each.partition(":") for each in islice(values, _MAX_DROPPED))
+    return frozenset((key, value) for key, found, value in pairs if found)
+
+
+_TAGS = frozenset(
+    {
+        "p", "br", "strong", "em", "ul", "ol", "li", "a", "code", "blockquote", "hr", "h2", "h3",
+        "h4", "table", "thead", "tbody", "tr", "th", "td", "pre",
+    }
+)  # fmt: skip
+_HEADING = re.compile(r"(?=<h[234]>)")
+_ITEM = re.compile(r"<li>(.*?)</li>", re.DOTALL)
+_TAG = re.compile(r"<[^>]*>")
+_CITE = re.compile(r'<a class="cite"[^>]*>\d+</a>')
+_PIECE = re.compile(r"(<[^>]*>)")
+_MARK = re.compile(r"\[(\d{1,3})\]")
+
+
+@cache
+def _parser() -> "MarkdownIt":
+    from markdown_it import MarkdownIt
+
+    return MarkdownIt("commonmark", {"html": False, "linkify": False}).enable("table")
+
+
+def rendered(markdown: str, citations: dict[int, str], label: str = "citation") -> Markup:
+    """Return safe HTML in which ``[n]`` leads to citation ``n``, if there is one.
+
+    >>> str(rendered("**Eat** <script>x</script> [1]", {})).strip()
+    '<p><strong>Eat</strong> &lt;script&gt;x&lt;/script&gt; [1]</p>'
+    >>> str(rendered("[1]", {1: "goji · is · warm"})).count('href="#citation-1"')
+    1
+    """
+    import nh3
+
+    html = nh3.clean(
+        _parser().render(markdown),
+        tags=set(_TAGS),
+        attributes={"a": {"href"}},
+        url_schemes={"http", "https", "mailto"},
+        link_rel="noopener nofollow",
+    )
+    html = html.replace(f'href="{ID}', 'href="/page/')
+
+    def chip(found: re.Match[str]) -> str:
+        number = int(found[1])
+        if number not in citations:
+            return found[0]
+        return (
+            f'<a class="cite" href="#citation-{number}" title="{escape(citations[number])}" '
+            f'aria-label="{escape(label)} {number}">{number}</a>'
+        )
+
+    pieces = _PIECE.split(html)
+    # every other piece is a tag; marks are looked for in the text alone
+    return Markup("".join(p if i % 2 else _MARK.sub(chip, p) for i, p in enumerate(pieces)))  # noqa: S704 - cleaned by nh3 above
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """An answer in parts: opening, paths, and the other sections."""
+
+    opening: Markup
+    paths: Markup
+    rest: Markup
+
+
+def parted(html: Markup, shown: Sequence[str], paths: str = "") -> Parts:
+    """Split an answer at its headings; drop sections that only repeat ``shown``.
+
+    ``paths`` is the heading of the section that goes with the graph.
+
+    >>> parted(Markup("<p>a</p><h3>b</h3><blockquote><p>⚠ c</p></blockquote>"), ["c"]).rest
+    Markup('')
+    >>> parted(Markup("<p>a</p><h3>P</h3><p>x</p><h3>b</h3>"), [], "P").paths
+    Markup('<p>x</p>')
+    """
+    opening, *sections = _HEADING.split(str(html))
+    texts = {_bare(text) for text in shown}
+    others, along = [], []
+    for section in (each for each in sections if not _repeats(each, texts)):
+        heading, _, body = section.partition("</h3>")
+        if paths and _bare(heading) == _bare(paths):
+            along.append(body)
+        else:
+            others.append(section)
+    # parts of what rendered() cleaned
+    return Parts(Markup(opening), Markup("".join(along)), Markup("".join(others)))  # noqa: S704
+
+
+def _repeats(section: str, texts: set[str]) -> bool:
+    if (items := _ITEM.findall(_CITE.sub("", section))) and "<blockquote>" not in section:
+        return {_bare(item) for item in items} <= texts
+    heading, quote, body = section.partition("<blockquote>")
+    if not quote or "<p>" in heading or body.rstrip().partition("</blockquote>")[2]:
+        return False
+    pieces = [_bare(piece) for piece in _CITE.sub("", body).split("⚠")]
+    return {piece for piece in pieces if piece} <= texts
+
+
+def _bare(text: str) -> str:
+    return "".join(unescape(_TAG.sub("", text)).split()).casefold().rstrip(".。")
+
+
+_NEXT: Final = 3  # questions offered
+_CITED: Final = """CONSTRUCT {{ ?thing ?property ?value }} WHERE {{
+  VALUES ?claim {{ {claims} }}
+  ?claim <https://w3id.org/shiyi/vocab#evidence>? ?thing . ?thing ?property ?value
+}}"""
+SEVERITIES = ("emergency", "contraindicated", "interaction", "caution")
+_KINDS: Final = {"emergency": "emergency", "contraindicated": "do_not_combine"}
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One hop of a chain: the node it reaches, and the claim it walked."""
+
+    predicate: str
+    forward: bool
+    confidence: float
+    claim: str
+    reaches: Thing
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """A reasoning path as a row of chips."""
+
+    score: float
+    start: Thing
+    links: tuple[Link, ...]
+
+    @property
+    def weakest(self) -> float:
+        """Return the smallest confidence on the chain."""
+        return min(link.confidence for link in self.links)
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """A text that rests on claims, with the numbers of its citations."""
+
+    kind: str
+    text: str
+    href: str
+    numbers: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What an answer comes to, and three facts: severity, kind of evidence, sources opened."""
+
+    kind: str
+    severity: str = ""
+    tier: str = ""  # the highest of the evidence behind the gravest warning, else of all
+    opened: int = 0
+    sources: int = 0
+    text: str = ""  # a sentence of the answer's own, where it has one
+
+
+def verdict_of(answer: Answer) -> Verdict:
+    """Return the verdict of an answer, by its gravest warning."""
+    gravest = min(answer.warnings, key=_gravity, default=None)
+    if gravest is not None:
+        kind = _KINDS.get(gravest.severity, "ask_first")
+    elif answer.abstained:
+        kind = "not_on_record"
+    else:
+        kind = "may_be_considered" if answer.recommendations else "record"
+    telling = set(gravest.claims) if gravest else set[str]()
+    cited = [each for each in answer.citations if each.claim in telling] or answer.citations
+    tiers = [e.tier for each in cited for e in each.evidence]
+    sources: dict[str, bool] = {}
+    for e in (e for each in answer.citations for e in each.evidence):
+        sources[e.source] = sources.get(e.source, False) or e.opened
+    return Verdict(
+        kind,
+        gravest.severity if gravest else "",
+        min(tiers, key=rank_of_tier, default=""),
+        sum(sources.values()),
+        len(sources),
+    )
+
+
+def _gravity(warning: SafetyWarning) -> int:
+    known = warning.severity in SEVERITIES
+    return SEVERITIES.index(warning.severity) if known else len(SEVERITIES)
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerView:
+    """An answer with everything its page shows."""
+
+    answer: Answer
+    verdict: Verdict
+    parts: Parts
+    warnings: tuple[Marked, ...]
+    recommendations: tuple[Marked, ...]
+    chains: tuple[Chain, ...]
+    drawing: Drawing
+    milliseconds: int
+    cited: str = ""  # a query for the claims cited and their evidence, as RDF
+    next: tuple[str, ...] = ()  # what a reader may ask about next
+
+
+def spo(citation: Citation) -> str:
+    """Return a claim as one line of text."""
+    no = " ✗" if citation.polarity == "negative" else ""
+    parts = (citation.subject.label, citation.predicate.label + no, citation.object.label)
+    return " · ".join(parts)
+
+
+def answer_view(answer: Answer, reader: Reader, label: str, paths: str = "") -> AnswerView:
+    """Prepare an answer for its page, labels in the answer's language."""
+    numbers = {each.claim: each.number for each in answer.citations}
+
+    def cited(claims: Iterable[str]) -> tuple[int, ...]:
+        return tuple(sorted({numbers[claim] for claim in claims if claim in numbers}))
+
+    ranked = sorted(answer.warnings, key=_gravity)
+    html = rendered(answer.text, {each.number: spo(each) for each in answer.citations}, label)
+    return AnswerView(
+        answer,
+        verdict_of(answer),
+        parted(html, [*(each.text for each in ranked), *answer.follow_up, *answer.missing], paths),
+        tuple(Marked(each.severity, each.text, "", cited(each.claims)) for each in ranked),
+        tuple(
+            Marked(each.kind, each.label, href(each.iri), cited(each.claims))
+            for each in answer.recommendations
+        ),
+        tuple(_chain(path, reader) for path in answer.paths),
+        of_paths(answer.paths, reader),
+        round(sum(ms for _, ms in answer.trace.milliseconds)),
+        _CITED.format(claims=" ".join(f"<{iri}>" for iri in numbers)) if numbers else "",
+        _next(answer),
+    )
+
+
+def _next(answer: Answer) -> tuple[str, ...]:
+    """Return a recommendation, else a warning, that the question does not name."""
+    named = [each.label for each in answer.recommendations]
+    named += [each.subject.label for each in answer.citations] if answer.warnings else []
+    asked = answer.question.casefold()
+    fresh = (each for each in dict.fromkeys(named) if each.casefold() not in asked)
+    return tuple(fresh)[:_NEXT]
+
+
+def _chain(path: Path, reader: Reader) -> Chain:
+    links = tuple(
+        Link(
+            reader.thing(NamedNode(hop.predicate)).label,
+            hop.forward,
+            hop.confidence,
+            href(hop.claim),
+            reader.thing(NamedNode(hop.end)),
+        )
+        for hop in path.hops
+    )
+    return Chain(path.score, reader.thing(NamedNode(path.hops[0].start)), links)

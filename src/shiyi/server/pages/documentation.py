@@ -1,0 +1,232 @@
+"""The documentation as pages, and the interactive description of the API."""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from os.path import normpath
+from pathlib import Path
+from typing import Any, Final
+
+from flask import Blueprint, Response, redirect, render_template, request
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from markupsafe import Markup
+from werkzeug.exceptions import NotFound
+from werkzeug.wrappers import Response as BaseResponse
+
+from shiyi.artefacts import artefact
+from shiyi.server.api.routes import document
+from shiyi.server.http.messages import text_field
+from shiyi.server.i18n import chosen_language
+from shiyi.server.site.site import Site
+
+_START: Final = {"en": "index.md", "zh": "index.zh.md"}
+_PICTURES: Final = {".svg": "image/svg+xml", ".webp": "image/webp"}
+_ANCHOR: Final = re.compile(r"[^\w\- ]")
+_SHOWN: Final = 40  # places found
+_AROUND: Final = 90  # characters beside what was found
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading of a page, with its anchor."""
+
+    level: int
+    text: str
+    anchor: str
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page of the documentation, rendered."""
+
+    name: str
+    title: str
+    html: Markup
+    headings: tuple[Heading, ...]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where words were found: a page, its title and the text around."""
+
+    name: str
+    title: str
+    text: str
+
+
+@cache
+def page_files() -> dict[str, Path]:
+    """Return the files of the documentation by their names in addresses."""
+    root = artefact("docs")
+    found = [*root.glob("*.md"), *root.glob("evaluation/*.md")]
+    return {each.relative_to(root).as_posix(): each for each in sorted(found)}
+
+
+@cache
+def read_page(name: str) -> Page:
+    """Render a page; raise NotFound for a name that is none."""
+    if name not in page_files():
+        raise NotFound("the documentation has no such page; /docs/ lists all")
+    text = page_files()[name].read_text("utf-8")
+    parser = MarkdownIt("commonmark", {"html": False}).enable("table")
+    tokens = parser.parse(text)
+    headings = tuple(_headed(tokens))
+    _relink(name, tokens)
+    title = next((each.text for each in headings), name)
+    html = parser.renderer.render(tokens, parser.options, {})
+    html = html.replace("<table>", '<div class="scroll" tabindex="0"><table>')
+    html = html.replace("</table>", "</table></div>").replace("<pre>", '<pre tabindex="0">')
+    return Page(name, title, Markup(html), headings, text)  # noqa: S704 - our own texts, no raw HTML
+
+
+def _headed(tokens: list[Token]) -> Iterator[Heading]:
+    """Give each heading an anchor as other renderers do, and yield it."""
+    seen: dict[str, int] = {}
+    for opening, inline in pairwise(tokens):
+        if opening.type != "heading_open":
+            continue
+        words = "".join(each.content for each in inline.children or ())
+        anchor = _ANCHOR.sub("", words.lower()).strip().replace(" ", "-")
+        seen[anchor] = seen.get(anchor, -1) + 1
+        anchor += f"-{seen[anchor]}" if seen[anchor] else ""
+        opening.attrSet("id", anchor)
+        yield Heading(int(opening.tag[1]), words, anchor)
+
+
+def _relink(name: str, tokens: list[Token]) -> None:
+    """Turn links that leave the documentation into plain text; other pages stay linked."""
+    for token in tokens:
+        dropped = False
+        for child in token.children or ():
+            if child.type == "link_open":
+                dropped = not _is_served(name, str(child.attrGet("href")))
+            if dropped and child.type in ("link_open", "link_close"):
+                dropped = child.type == "link_open"
+                child.type, child.tag, child.nesting, child.content = "text", "", 0, ""
+
+
+def _is_served(name: str, link: str) -> bool:
+    """Return whether a link of a page leads to a place of this server, or to another."""
+    target = link.partition("#")[0]
+    if not target or "://" in link or link.startswith(("mailto:", "/")):
+        return True
+    place = normpath(Path(name).parent / target)
+    return place in page_files() or place in pictures()
+
+
+def search_pages(words: str) -> list[Place]:
+    """Return the first place in each page that has all words, those with it in the title first."""
+    asked = words.casefold().split()
+    found = []
+    for name in page_files():
+        page = read_page(name)
+        folded = page.text.casefold()
+        if not all(each in folded for each in asked):
+            continue
+        at = folded.index(max(asked, key=len))
+        around = " ".join(page.text[max(0, at - _AROUND) : at + _AROUND].split())
+        found.append(Place(name, page.title, around))
+    titled = [each for each in found if any(word in each.title.casefold() for word in asked)]
+    return [*titled, *(each for each in found if each not in titled)][:_SHOWN]
+
+
+def documentation(site: Site) -> Blueprint:
+    """Serve ``/docs/`` and ``/api``."""
+    routes = Blueprint("documentation", __name__)
+
+    @routes.get("/docs")
+    def bare() -> BaseResponse:
+        return redirect("/docs/", code=308)
+
+    @routes.get("/docs/")
+    def start() -> str:
+        words = request.args.get("q", "")
+        places = search_pages(text_field("q", words, 200)) if words.strip() else []
+        return _shown(_START[chosen_language()], words, places)
+
+    @routes.get("/docs/<path:name>")
+    def page(name: str) -> str | BaseResponse:
+        file = artefact("docs") / name
+        if file.suffix in _PICTURES and name in pictures():
+            response = Response(file.read_bytes(), content_type=_PICTURES[file.suffix])
+            response.headers["Cache-Control"] = "public, max-age=3600"
+            return response
+        if f"{name}.md" in page_files():
+            return redirect(f"/docs/{name}.md", code=308)
+        return _shown(name)
+
+    @routes.get("/api")
+    def api() -> str:
+        return render_template("api.html", operations=operations(document(site)))
+
+    return routes
+
+
+@cache
+def pictures() -> frozenset[str]:
+    """Return the pictures of the documentation, so that no other path is ever opened."""
+    root = artefact("docs")
+    files = (each for each in root.rglob("*") if each.suffix in _PICTURES)
+    return frozenset(each.relative_to(root).as_posix() for each in files)
+
+
+def _shown(name: str, words: str = "", places: list[Place] | None = None) -> str:
+    page = read_page(name)
+    others = [read_page(each) for each in page_files() if "/" not in each]
+    return render_template("docs.html", page=page, others=others, words=words, places=places)
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """An operation of the API as its page shows it."""
+
+    name: str
+    method: str
+    path: str
+    summary: str
+    parameters: tuple[str, ...]
+    types: tuple[str, ...]
+    body: str
+    token: bool
+    responses: tuple[tuple[str, str], ...]
+
+
+def operations(described: dict[str, Any]) -> list[Described]:
+    """Return the operations of an OpenAPI document, each with an example of its body."""
+    schemas = described["components"]["schemas"]
+    found = []
+    for path, methods in described["paths"].items():
+        for method, each in methods.items():
+            content = each.get("requestBody", {}).get("content", {})
+            schema = content.get("application/json", {}).get("schema", {})
+            found.append(
+                Described(
+                    each["operationId"],
+                    method.upper(),
+                    path,
+                    each["summary"],
+                    tuple(one["name"] for one in each["parameters"]),
+                    tuple(content),
+                    _example(schema, schemas) if schema else "",
+                    {"token": []} in each.get("security", []),
+                    tuple((code, one["description"]) for code, one in each["responses"].items()),
+                )
+            )
+    return found
+
+
+def _example(schema: dict[str, Any], schemas: dict[str, Any]) -> str:
+    """Return the fields of a request that have an example or are needed, as JSON."""
+    model = schemas.get(str(schema.get("$ref", "")).rpartition("/")[2], schema)
+    required = model.get("required", [])
+    values = {
+        name: each["examples"][0] if "examples" in each else ""
+        for name, each in model.get("properties", {}).items()
+        if "examples" in each or name in required
+    }
+    return json.dumps(values, ensure_ascii=False, indent=2)

@@ -1,0 +1,523 @@
+"""Comparison, dishes, constitutions and statistics."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import quote
+
+from flask import Blueprint, Response, make_response, redirect, render_template, request
+from werkzeug.wrappers import Response as BaseResponse
+
+from shiyi.answering.generation.audit import MAX_CHARS, AuditedSentence, count_verdicts
+from shiyi.answering.sections.cabinet import MOST as MOST_THINGS
+from shiyi.answering.sections.cabinet import SEVERITIES, Cabinet
+from shiyi.errors import FormatError, UsageError
+from shiyi.model.iris import ID, VOCAB
+from shiyi.model.mention import Mention
+from shiyi.model.rdf import NamedNode, Term
+from shiyi.ontology.terms import RDF, SHIYI
+from shiyi.server.api.models import Profile, asked_form, parse_request, profile_values
+from shiyi.server.http.messages import text_field
+from shiyi.server.http.page_cache import PageCache
+from shiyi.server.i18n import Catalogue, catalogue, chosen_language
+from shiyi.server.site.counts import CLASSES, Spread, load_spread
+from shiyi.server.site.site import Site
+from shiyi.server.views.concept import THEMES, ConceptView, Group, concept_view, is_concept
+from shiyi.server.views.reader import ACCEPTED, DERIVED, Reader, Thing
+
+Bars = tuple[tuple[str, int], ...]
+_RELATIONS = 15
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """Counts as labelled bars."""
+
+    confidence: Bars
+    tiers: Bars
+    kinds: Bars
+    relations: Bars
+
+
+def statistics(spread: Spread, reader: Reader, words: Catalogue) -> Statistics:
+    """Return counts with labels in the language of a reader."""
+    first = next((n for n, count in enumerate(spread.confidence) if count), 0)
+    most = Counter(spread.relations).most_common(_RELATIONS)
+    return Statistics(
+        tuple(
+            (f"{n / 10:.1f}–{(n + 1) / 10:.1f}", spread.confidence[n])
+            for n in range(first, len(spread.confidence))
+        ),
+        _ranked((words.get(f"tier.{name}", name), count) for name, count in spread.tiers.items()),
+        _ranked((words.get(f"kind.{name}", name), count) for name, count in spread.kinds.items()),
+        _ranked((reader.thing(NamedNode(name)).label, count) for name, count in most),
+    )
+
+
+def classes(reader: Reader, counts: Mapping[str, int]) -> Bars:
+    """Name the largest classes of concepts."""
+    return _ranked(
+        (reader.thing(NamedNode(VOCAB + name)).label, counts[name])
+        for name in CLASSES
+        if name in counts
+    )[:_RELATIONS]
+
+
+def _ranked(bars: Iterable[tuple[str, int]]) -> Bars:
+    return tuple(sorted(bars, key=lambda each: -each[1]))
+
+
+MOST: Final = 4
+_ROWS: Final = {
+    "safety": THEMES["safety"], "nature": THEMES["nature"],
+    "benefit": (
+        "hasEfficacy", "indicatedFor", "isEffectiveFor", "studiedFor", "relieves", "primaryEffect",
+    ),
+    "composition": ("hasActiveConstituent", "hasNutrient", "hasIngredient", "usesPart"),
+    "standing": ("regulatoryStatus", "hasTherapeuticClass"),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One relation; a cell for each thing compared, None where nothing is recorded."""
+
+    heading: str
+    cells: tuple[Group | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The things compared, and their rows by theme."""
+
+    views: tuple[ConceptView, ...]
+    bands: tuple[tuple[str, tuple[Row, ...]], ...]
+
+
+def named(reader: Reader, ids: str) -> list[NamedNode]:
+    """Parse ``ids``, local names separated by commas; raise UsageError for an unknown or fifth."""
+    names = list(dict.fromkeys(name.strip() for name in ids.split(",") if name.strip()))
+    if len(names) > MOST:
+        raise UsageError(f"ids names {len(names)} things; at most {MOST} can be compared")
+    nodes = []
+    for name in names:
+        fits = all(c.isalnum() or c in "-_~." for c in name) and name.isascii()
+        node = NamedNode(ID + name) if fits else None
+        if node is None or not is_concept(reader, node):
+            raise UsageError(f"ids names no concept with {name[:60]!r}")
+        nodes.append(node)
+    return nodes
+
+
+def comparison(reader: Reader, nodes: list[NamedNode]) -> Comparison:
+    """Return a table that compares ``nodes``."""
+    views = tuple(concept_view(reader, node) for node in nodes)
+    found = [
+        {(each.predicate, each.forward): each for _, groups in view.themes for each in groups}
+        for view in views
+    ]
+    bands = []
+    for theme, names in _ROWS.items():
+        rows = []
+        for key in ((name, True) for name in names):
+            cells = tuple(groups.get(key) for groups in found)
+            if heads := [each.heading for each in cells if each is not None]:
+                rows.append(Row(heads[0], cells))
+        if rows:
+            bands.append((theme, tuple(rows)))
+    return Comparison(views, tuple(bands))
+
+
+SHOWN: Final = 60
+_WORDS: Final = re.compile(r"[,，、;；\s]+")
+_AGAINST: Final = (SHIYI.contraindicatedIn, SHIYI.cautionIn)
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """Ingredients to use and to leave out, as concepts; unknown words are reported."""
+
+    use: tuple[NamedNode, ...] = ()
+    avoid: tuple[NamedNode, ...] = ()
+    constitution: NamedNode | None = None
+    season: NamedNode | None = None
+    unknown: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DishCard:
+    """A matching dish: its ingredients, whom it suits, and its cautions."""
+
+    dish: Thing
+    ingredients: tuple[tuple[Thing, bool], ...]  # true where it was asked for
+    suits: tuple[Thing, ...]
+    mind: tuple[Thing, ...]
+    matched: int
+    recommended: bool
+
+
+def linked(
+    link: Callable[[str], Sequence[Mention]], words: str
+) -> tuple[tuple[NamedNode, ...], tuple[str, ...]]:
+    """Return the concepts of ``words``, separated by commas, and the unknown words."""
+    nodes, unknown = [], []
+    for word in (each for each in _WORDS.split(words) if each):
+        found = [mention.iri for mention in link(word) if mention.iri]
+        if found:
+            nodes.append(NamedNode(found[0]))
+        else:
+            unknown.append(word)
+    return tuple(dict.fromkeys(nodes)), tuple(unknown)
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """A dish of the base with what is in it and when it is eaten."""
+
+    dish: NamedNode
+    parts: frozenset[NamedNode]
+    seasons: frozenset[NamedNode]
+
+
+def menu(reader: Reader) -> tuple[Course, ...]:
+    """List every dish of the base."""
+    found = reader.store.match(None, RDF.type, SHIYI.Dish, ACCEPTED)
+    dishes = {quad.subject for quad in found if isinstance(quad.subject, NamedNode)}
+    return tuple(
+        Course(
+            dish,
+            _objects(reader, dish, SHIYI.hasIngredient),
+            _objects(reader, dish, SHIYI.suitableSeason),
+        )
+        for dish in dishes
+    )
+
+
+def fitting(
+    reader: Reader, wish: Wish, courses: Iterable[Course], most: int = SHOWN
+) -> tuple[list[DishCard], int]:
+    """Return the matching dishes, those with most of the ingredients first, and their number."""
+    use, avoid = set(wish.use), set(wish.avoid)
+    if wish.constitution:
+        avoid |= _refused(reader, wish.constitution)
+    suited = _objects(reader, wish.constitution, SHIYI.suitableFood)
+    fit = [
+        each
+        for each in courses
+        if not (
+            (use and not each.parts & use)
+            or each.parts & avoid
+            or each.dish in avoid
+            or (wish.season and wish.season not in each.seasons)
+        )
+    ]
+
+    def rank(each: Course) -> tuple[int, bool, str]:
+        return -len(each.parts & use), each.dish not in suited, reader.thing(each.dish).label
+
+    cards = [
+        _card(reader, each.dish, each.parts, wish, len(each.parts & use), each.dish in suited)
+        for each in sorted(fit, key=rank)[:most]
+    ]
+    return cards, len(fit)
+
+
+def _card(
+    reader: Reader,
+    dish: NamedNode,
+    parts: frozenset[NamedNode],
+    wish: Wish,
+    matched: int,
+    recommended: bool,
+) -> DishCard:
+    ingredients = [(reader.thing(part), part in wish.use) for part in parts]
+    against = {node for relation in _AGAINST for node in _objects(reader, dish, relation)}
+    against |= {
+        quad.object
+        for quad in reader.store.match(dish, SHIYI.derivedCaution, None, DERIVED)
+        if isinstance(quad.object, NamedNode)
+    }
+    fits = _objects(reader, dish, SHIYI.indicatedFor) | _objects(reader, dish, SHIYI.relieves)
+    return DishCard(
+        reader.thing(dish),
+        tuple(sorted(ingredients, key=lambda each: (not each[1], each[0].label))),
+        _things(reader, fits),
+        _things(reader, against),
+        matched,
+        recommended,
+    )
+
+
+def _refused(reader: Reader, constitution: NamedNode) -> frozenset[NamedNode]:
+    """Return what is recorded as unsuitable for this constitution, asserted or derived."""
+    found = set(_objects(reader, constitution, SHIYI.unsuitableFood))
+    quads = [
+        *(q for each in _AGAINST for q in reader.store.match(None, each, constitution, ACCEPTED)),
+        *reader.store.match(None, SHIYI.derivedCaution, constitution, DERIVED),
+    ]
+    found |= {quad.subject for quad in quads if isinstance(quad.subject, NamedNode)}
+    return frozenset(found)
+
+
+def _objects(
+    reader: Reader, subject: NamedNode | None, relation: NamedNode
+) -> frozenset[NamedNode]:
+    if subject is None:
+        return frozenset()
+    return frozenset(n for n in reader.values(subject, relation) if isinstance(n, NamedNode))
+
+
+def _things(reader: Reader, nodes: Iterable[NamedNode]) -> tuple[Thing, ...]:
+    return tuple(sorted((reader.thing(node) for node in nodes), key=lambda each: each.label))
+
+
+ITEMS: Final = 5  # signs asked for each constitution; the standard's questionnaire has more
+YES, TENDENCY = 40.0, 30.0  # of 100; ZYYXH/T 157-2009
+_STEPS: Final = frozenset("12345")
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """The signs of one constitution, the most specific first."""
+
+    constitution: Thing
+    signs: tuple[Thing, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """A transformed score from 0 to 100, and what it may mean: candidate, tendency or none."""
+
+    constitution: Thing
+    value: float
+    verdict: str
+
+
+def transformed(answers: list[int]) -> float:
+    """Transform raw answers of 1 to 5: (sum - n) / (4 n) x 100.
+
+    >>> transformed([1, 1]), transformed([5, 5]), transformed([3, 3])
+    (0.0, 100.0, 50.0)
+    """
+    return (sum(answers) - len(answers)) / (len(answers) * 4) * 100
+
+
+def items(reader: Reader) -> tuple[Items, ...]:
+    """Choose the signs of each biased constitution, the rarest among constitutions first."""
+    signs: dict[NamedNode, list[Term]] = {}
+    for quad in reader.store.match(None, RDF.type, SHIYI.Constitution, ACCEPTED):
+        if isinstance(quad.subject, NamedNode) and not quad.subject.value.endswith("-balanced"):
+            shown = reader.values(quad.subject, SHIYI.hasManifestation)
+            signs[quad.subject] = [term for term in shown if not _for_a_doctor(reader.thing(term))]
+    shared = [term for found in signs.values() for term in found]
+    made = []
+    for node, found in sorted(signs.items(), key=lambda each: each[0].value):
+        chosen = sorted(found, key=lambda term: (shared.count(term), reader.thing(term).iri))
+        made.append(Items(reader.thing(node), tuple(map(reader.thing, chosen[:ITEMS]))))
+    return tuple(each for each in made if each.signs)
+
+
+def scores(asked: tuple[Items, ...], form: Mapping[str, str]) -> tuple[Score, ...]:
+    """Score what was answered, highest first; a constitution with an unanswered sign has no score.
+
+    Raises UsageError for an answer that is not 1 to 5.
+    """
+    made = []
+    for group in asked:
+        given = [form.get(field(sign), "") for sign in group.signs]
+        if wrong := [each for each in given if each and each not in _STEPS]:
+            raise UsageError(f"an answer is 1 to 5, not {wrong[0][:20]!r}")
+        if all(given):
+            value = transformed([int(each) for each in given])
+            made.append(Score(group.constitution, value, _verdict(value)))
+    return tuple(sorted(made, key=lambda each: -each.value))
+
+
+def field(sign: Thing) -> str:
+    """Name the form field of a sign."""
+    return sign.iri.removeprefix(ID)
+
+
+def _for_a_doctor(sign: Thing) -> bool:
+    """Return whether a sign is of pulse or tongue, which laypeople cannot judge."""
+    return bool(set("脉舌苔") & set(sign.label + sign.other))
+
+
+def _verdict(value: float) -> str:
+    return "candidate" if value >= YES else "tendency" if value >= TENDENCY else "unlikely"
+
+
+_LIMIT = 400  # characters of a list of foods
+
+
+def exploring(site: Site, cache: PageCache) -> Blueprint:
+    """Serve ``/compare``, ``/dishes``, ``/constitution``, ``/statistics`` and ``/audit``."""
+    routes = Blueprint("exploring", __name__)
+
+    @routes.get("/compare")
+    def compare() -> str | BaseResponse:
+        ids = request.args.get("ids", "")
+        reader = cache.reader(chosen_language())
+        nodes = named(reader, ids)
+        if added := request.args.get("add", "").strip():
+            found = site.complete(text_field("add", added, 200), chosen_language(), 1)
+            names = [*ids.split(","), *(each.iri.removeprefix(ID) for each in found)]
+            whole = ",".join(dict.fromkeys(name for name in names if name))
+            return redirect("/compare?ids=" + quote(whole, safe=",-"), code=303)
+
+        def made() -> str:
+            return render_template(
+                "compare.html",
+                seen=comparison(reader, nodes),
+                most=MOST,
+                names=[node.value.removeprefix(ID) for node in nodes],
+            )
+
+        return cache.response(made)
+
+    @routes.get("/dishes")
+    def dishes() -> BaseResponse:
+        reader = cache.reader(chosen_language())
+        choices = {
+            "constitution": _choices(reader, SHIYI.Constitution),
+            "season": _choices(reader, SHIYI.Season),
+        }
+        wish = _wish(site, choices)
+        asked = any(request.args.get(key, "").strip() for key in ("with", "constitution", "season"))
+
+        def made() -> str:
+            courses = cache.value("menu", lambda: menu(reader)) if asked else ()
+            found, total = fitting(reader, wish, courses)
+            return render_template(
+                "dishes.html",
+                found=found,
+                total=total,
+                asked=asked,
+                wish=wish,
+                choices=choices,
+                form=request.args,
+            )
+
+        return cache.response(made)
+
+    @routes.route("/constitution", methods=["GET", "POST"])  # signs are posted, never addressed
+    def constitution() -> str:
+        asked = items(cache.reader(chosen_language()))
+        form = {key: value for key, value in asked_form().items() if key != "lang"}
+        return render_template(
+            "constitution.html",
+            asked=asked,
+            found=scores(asked, form),
+            form=form,
+            field=field,
+            rule=ID + "rule-constitution-scoring",
+        )
+
+    @routes.route("/audit", methods=["GET", "POST"])  # a text may be private: never in an address
+    def audit() -> str:
+        sentences: Sequence[AuditedSentence] = ()
+        text = ""
+        if request.method == "POST" and site.audit is not None:
+            text = text_field("text", request.form.get("text"), MAX_CHARS)
+            sentences = site.audit(text, chosen_language())
+        return render_template(
+            "audit.html",
+            text=text,
+            most=MAX_CHARS,
+            sentences=sentences,
+            counts=count_verdicts(sentences),
+        )
+
+    @routes.get("/statistics")
+    def numbers() -> str:
+        reader = cache.reader(chosen_language())
+        seen = statistics(cache.figures("spread", lambda: spread(site)), reader, catalogue())
+        largest = classes(reader, site.counts)
+        return render_template("statistics.html", seen=seen, classes=largest)
+
+    return routes
+
+
+def spread(site: Site) -> Spread:
+    """Return the stored distribution, else compute it."""
+    base = site.base
+    stored = load_spread(base) if base and not base.is_remote else None
+    return stored or Spread.of(site.store)
+
+
+def _choices(reader: Reader, kind: NamedNode) -> dict[str, Thing]:
+    found = reader.store.match(None, RDF.type, kind, ACCEPTED)
+    things = sorted((reader.thing(quad.subject) for quad in found), key=lambda each: each.iri)
+    return {thing.iri.rpartition("/")[2]: thing for thing in things}
+
+
+def _wish(site: Site, choices: dict[str, dict[str, Thing]]) -> Wish:
+    chosen: dict[str, NamedNode | None] = {}
+    for name, known in choices.items():
+        value = request.args.get(name, "")
+        if value and value not in known:
+            raise FormatError(name, value, list(known))
+        chosen[name] = NamedNode(known[value].iri) if value else None
+    read = {}
+    for name in ("with", "without"):
+        words = request.args.get(name, "")
+        read[name] = (
+            linked(site.link, text_field(name, words, _LIMIT)) if words.strip() else ((), ())
+        )
+    return Wish(
+        read["with"][0],
+        read["without"][0],
+        chosen["constitution"],
+        chosen["season"],
+        (*read["with"][1], *read["without"][1]),
+    )
+
+
+_NAMES_END: Final = re.compile(r"[\n\r,，、;；]+")
+_MOST_CHARS: Final = 2500  # of the list of things
+_SIGNS: Final = dict(zip(SEVERITIES, ("✕", "!!", "!", "?", "·", "–"), strict=True))
+
+
+def checking(site: Site) -> Blueprint:
+    """Serve ``/check``: the things travel in the body of a form, never in an address."""
+    routes = Blueprint("checking", __name__)
+
+    @routes.route("/check", methods=["GET", "POST"])
+    def check() -> Response:
+        things = read_things() if request.method == "POST" else []
+        fault = ""
+        found = Cabinet()
+        if things and site.check is not None:
+            person = parse_request(Profile, profile_values(request.form), site, strict=False)
+            try:
+                found = site.check(things, person.to_value(), chosen_language())
+            except UsageError as wrong:  # too few or too many: said beside the form
+                fault = str(wrong)
+        page = render_template(
+            "check.html",
+            found=found,
+            things=things,
+            form=request.form,
+            fault=fault,
+            severities=SEVERITIES,
+            signs=_SIGNS,
+            most=MOST_THINGS,
+        )
+        response = make_response(page, 400 if fault else 200)
+        response.headers["Cache-Control"] = "no-store"
+        return response
+
+    return routes
+
+
+def read_things() -> list[str]:
+    """Return the names of the form, one a line; ``replace`` puts a name for a misspelt one."""
+    text = request.form.get("things", "")
+    lines = _NAMES_END.split(text_field("things", text, _MOST_CHARS)) if text.strip() else []
+    names = [each.strip() for each in (*lines, *request.form.getlist("thing"))]
+    wrong, _, right = request.form.get("replace", "").partition("\t")
+    if right:
+        names = [right if each == wrong else each for each in names]
+    return [each for each in dict.fromkeys(names) if each]

@@ -1,0 +1,218 @@
+"""Published releases."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final
+
+from flask import Blueprint, Response, redirect, render_template, send_file
+from werkzeug.exceptions import NotFound
+from werkzeug.wrappers import Response as BaseResponse
+
+from shiyi.model.rdf import NamedNode, Triple, parse_turtle, serialize
+from shiyi.ontology.terms import PREFIXES
+from shiyi.publishing.editions import RECORD, editions_in
+from shiyi.publishing.files import SUMS
+from shiyi.publishing.metadata import TITLE
+from shiyi.publishing.void import CREATOR, LICENCE, SUMMARY
+from shiyi.server.http.messages import HTML, RDF_TYPES, json_response, preferred
+from shiyi.server.site.site import Site
+
+PREFIX: Final = "release-"  # of the names of releases under ``/id/``
+_JSON: Final = "application/json"
+_WRITERS: Final = {"rdf": "rdfxml"}
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """A published release and its record."""
+
+    folder: Path
+    record: Mapping[str, Any]
+
+    @property
+    def version(self) -> str:
+        """Return the version, which is the folder's name."""
+        return self.folder.name
+
+    def linked_data(self) -> dict[str, Any]:
+        """Describe it as search engines read it: a schema.org data set."""
+        record = self.record
+        return {
+            "@context": "https://schema.org",
+            "@type": "Dataset",
+            "@id": record["iri"],
+            "name": TITLE,
+            "description": SUMMARY,
+            "version": self.version,
+            "license": LICENCE,
+            "datePublished": record["issued"],
+            "identifier": record["canonical"]["hash"],
+            "creator": {"@type": "Organization", "name": CREATOR},
+            "inLanguage": ["zh", "en"],
+            "isAccessibleForFree": True,
+            "distribution": [
+                {
+                    "@type": "DataDownload",
+                    "contentUrl": f"/releases/{self.version}/{name}",
+                    "encodingFormat": each["media_type"],
+                    "sha256": each["sha256"],
+                }
+                for name, each in record["files"].items()
+                if each["packed"]
+            ],
+        }
+
+
+def folder_of(site: Site) -> Path:
+    """Return the folder whose releases the site serves."""
+    named = site.settings.server.releases
+    return Path(named) if named else site.settings.kb / "releases"
+
+
+def releases_of(site: Site) -> list[Release]:
+    """List the whole releases, the newest version first."""
+    return [Release(each, _record(each / RECORD)) for each in editions_in(folder_of(site))]
+
+
+def find(site: Site, version: str) -> Release:
+    """Return one release; 404 where there is none of that version."""
+    found = next((each for each in releases_of(site) if each.version == version), None)
+    if found is None:
+        raise NotFound(f"there is no release {version[:40]}; /releases/ lists all")
+    return found
+
+
+def releases(site: Site) -> Blueprint:
+    """Serve the list, one release, and its files with ranges, checksums and conditions."""
+    routes = Blueprint("releases", __name__)
+
+    @routes.get("/releases/")
+    def listed() -> BaseResponse:
+        found = releases_of(site)
+        if preferred([HTML, _JSON]) == _JSON:
+            return _vary(json_response({"releases": [_shown(each) for each in found]}))
+        return _vary(Response(render_template("releases.html", releases=found)))
+
+    @routes.get("/releases/latest")
+    @routes.get("/releases/latest/")
+    @routes.get("/releases/latest/<path:name>")
+    def latest(name: str = "") -> BaseResponse:
+        found = releases_of(site)
+        if not found:
+            raise NotFound("nothing was released yet; `shiyi release VERSION` does it")
+        return redirect(f"/releases/{found[0].version}/{name}", code=302)
+
+    @routes.get("/releases/<version>/")
+    def one(version: str) -> BaseResponse:
+        return _one(site, version)
+
+    @routes.get("/releases/<version>/<path:name>")
+    def file(version: str, name: str) -> BaseResponse:
+        return _file(site, version, name)
+
+    return routes
+
+
+def _one(site: Site, version: str) -> BaseResponse:
+    found = find(site, version)
+    kind = preferred([HTML, _JSON, *RDF_TYPES])
+    if kind == HTML:
+        response = Response(render_template("release.html", release=found))
+    elif kind == _JSON:
+        response = json_response(_shown(found) | {"files": found.record["files"]})
+    else:
+        response = described(found, RDF_TYPES[kind])
+    _signposts(response, found)
+    return _vary(response)
+
+
+def _file(site: Site, version: str, name: str) -> BaseResponse:
+    found = find(site, version)
+    listed = dict(found.record["files"])
+    if name not in listed and name not in (RECORD, SUMS):
+        raise NotFound(f"release {version} has no file {name[:80]}")
+    path = found.folder / name
+    about = listed.get(name, {})
+    kind = "application/gzip" if name.endswith(".gz") else about.get("media_type", "")
+    text = kind.startswith("text/") or not kind
+    response = send_file(
+        path.resolve(),
+        mimetype=kind or ("application/json" if name == RECORD else "text/plain"),
+        conditional=True,
+        etag=about.get("sha256", True),
+        download_name=path.name,
+    )
+    if text:
+        response.headers["Content-Type"] = f"{response.mimetype}; charset=utf-8"
+    response.headers["Cache-Control"] = "public, max-age=86400"
+    if "sha256" in about:
+        digest = bytes.fromhex(about["sha256"])
+        response.headers["Repr-Digest"] = f"sha-256=:{_base64(digest)}:"
+    response.headers["Link"] = (
+        f'<{found.record["iri"]}>; rel="collection", <{LICENCE}>; rel="license"'
+    )
+    return response
+
+
+def described(release: Release, extension: str) -> Response:
+    """Answer with the VoID and DCAT description of a release."""
+    quads = _description(release.folder / "void.ttl")
+    triples = [Triple(each.subject, each.predicate, each.object) for each in quads]
+    kind = next(kind for kind, known in RDF_TYPES.items() if known == extension)
+    body = serialize(triples, _WRITERS.get(extension, extension), dict(PREFIXES))
+    charset = "; charset=utf-8" if kind.startswith("text/") else ""
+    return Response(body, content_type=kind + charset)
+
+
+def name_of(release: Release) -> NamedNode:
+    """Return the IRI of a release."""
+    return NamedNode(str(release.record["iri"]))
+
+
+def _signposts(response: BaseResponse, release: Release) -> None:
+    here = f"/releases/{release.version}/"
+    links = [
+        f'<{release.record["iri"]}>; rel="cite-as"',
+        f'<{LICENCE}>; rel="license"',
+        '<https://schema.org/Dataset>; rel="type"',
+        f'<{here}void.ttl>; rel="describedby"; type="text/turtle"',
+        f'<{here}datacite.json>; rel="describedby"; type="application/json"',
+        f'<{here}ro-crate-metadata.json>; rel="describedby"; type="application/ld+json"',
+    ]
+    links += [
+        f'<{here}{name}>; rel="item"; type="application/gzip"'
+        for name, each in release.record["files"].items()
+        if each["packed"]
+    ]
+    response.headers["Link"] = ", ".join(links)
+
+
+def _shown(release: Release) -> dict[str, Any]:
+    keys = ("version", "issued", "iri", "release", "canonical", "previous", "counts", "changes")
+    return {key: release.record[key] for key in keys} | {"url": f"/releases/{release.version}/"}
+
+
+def _vary(response: BaseResponse) -> BaseResponse:
+    response.headers["Vary"] = "Accept"
+    return response
+
+
+@lru_cache(maxsize=64)
+def _record(path: Path) -> Mapping[str, Any]:
+    """Read a record once: a release is never changed."""
+    found: Mapping[str, Any] = json.loads(path.read_bytes())
+    return found
+
+
+@lru_cache(maxsize=8)
+def _description(path: Path) -> tuple[Any, ...]:
+    return tuple(parse_turtle(path.read_text(encoding="utf-8")))
+
+
+def _base64(data: bytes) -> str:
+    from base64 import b64encode
+
+    return b64encode(data).decode()

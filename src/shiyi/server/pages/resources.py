@@ -1,0 +1,518 @@
+"""One page and one document per IRI; the quads that describe it."""
+
+import json
+from collections.abc import Iterable, Iterator
+from functools import partial
+from itertools import islice
+from typing import Final
+from urllib.parse import quote
+
+from flask import Blueprint, Response, abort, redirect, render_template, request
+from werkzeug.exceptions import NotFound, UnavailableForLegalReasons
+from werkzeug.wrappers import Response as BaseResponse
+
+from shiyi.answering.retrieval.casebook import counted
+from shiyi.errors import FormatError
+from shiyi.model.iris import GRAPH, ID, VOCAB, graph
+from shiyi.model.rdf import (
+    DefaultGraph,
+    Literal,
+    NamedNode,
+    Quad,
+    Term,
+    Triple,
+    local_name,
+    serialize,
+    text,
+)
+from shiyi.ontology.rdf11 import to_rdf11
+from shiyi.ontology.terms import DCTERMS, OWL, PREFIXES, PROV, RDF, RDFS, SHIYI, SKOS
+from shiyi.publishing.dumps import json_ld
+from shiyi.publishing.vocabulary import subject_of, vocabulary_quads
+from shiyi.reasoning.confidence.reviews import reviews_of
+from shiyi.server.http.messages import (
+    HTML,
+    PROFILE_IRIS,
+    RDF_TYPES,
+    graph_profile,
+    graph_type,
+    preferred,
+    profile_of,
+)
+from shiyi.server.http.page_cache import PageCache
+from shiyi.server.i18n import catalogue, chosen_language
+from shiyi.server.pages.releases import PREFIX, Release, described, find
+from shiyi.server.site.site import Site
+from shiyi.server.site.visibility import is_hidden
+from shiyi.server.views.concept import concept_view, is_concept, is_evidence, is_source
+from shiyi.server.views.links import href
+from shiyi.server.views.reader import Passages, Reader
+from shiyi.sparql.store.port import QuadStore
+
+_DESCRIBED: Final = (
+    OWL.deprecated, SHIYI.status, SKOS.prefLabel, RDFS.label, RDFS.comment, RDF.type,
+    DCTERMS.isReplacedBy, NamedNode(PREFIXES["skos"] + "changeNote"),
+    NamedNode(PREFIXES["prov"] + "invalidatedAtTime"),
+)  # fmt: skip
+_REASONS: Final = (RDFS.comment, NamedNode(PREFIXES["skos"] + "changeNote"))
+_TRUE: Final = frozenset({"true", "1"})
+_REVIEWS: Final = graph("reviews")
+_WRITERS: Final = {"rdf": "rdfxml"}
+
+
+def is_gone(store: QuadStore, node: NamedNode) -> bool:
+    """Return whether a resource was retracted, or is deprecated and stands for nothing else."""
+    if any(store.match(node, SHIYI.status, SHIYI.retracted)):
+        return True
+    return any(text(quad.object) in _TRUE for quad in store.match(node, OWL.deprecated))
+
+
+def tombstone(site: Site, node: NamedNode) -> Response:
+    """Answer 410 in the requested format; a tombstone says only that there was something."""
+    path = request.path
+    extension = path.rpartition(".")[2] if path.startswith("/data/") else ""
+    if extension not in RDF_TYPES.values():
+        offered = list(RDF_TYPES) if path.startswith("/data/") else [HTML, *RDF_TYPES]
+        kind = HTML if path.startswith("/page/") else preferred(offered)
+        extension = RDF_TYPES.get(kind, "")
+    if not extension:
+        response = Response(_page(site, node), 410)
+    else:
+        triples = [Triple(q.subject, q.predicate, q.object) for q in _description(site.store, node)]
+        body = serialize(dict.fromkeys(triples), _WRITERS.get(extension, extension), dict(PREFIXES))
+        kind = next(kind for kind, known in RDF_TYPES.items() if known == extension)
+        response = Response(body, 410, content_type=kind)
+    response.headers["Vary"] = "Accept"
+    return response
+
+
+def _description(store: QuadStore, node: NamedNode) -> Iterator[Quad]:
+    for quad in store.match(node):
+        if quad.predicate in _DESCRIBED and quad.graph_name != _REVIEWS:
+            yield quad
+
+
+def _page(site: Site, node: NamedNode) -> str:
+    words, store = catalogue(), site.store
+    reader = Reader(store, chosen_language())
+    retracted = any(store.match(node, SHIYI.status, SHIYI.retracted))
+    reasons = [words("tombstone.retracted" if retracted else "tombstone.deprecated")]
+    for predicate in _REASONS:
+        comments = [q.object for q in store.match(node, predicate) if isinstance(q.object, Literal)]
+        reasons += [t.value for t in comments if t.language in (None, chosen_language())]
+    label = reader.thing(node).label
+    return render_template(
+        "tombstone.html",
+        iri=node.value,
+        reasons=reasons,
+        name="" if label == local_name(node.value) else label,
+    )
+
+
+_TYPES: Final = {extension: kind for kind, extension in RDF_TYPES.items()}
+_SCHEMA_ORG: Final = {
+    "claim": "Claim", "evidence": "Quotation", "source": "CreativeWork", "passage": "Quotation",
+    "section": "Chapter", "activity": "Action", "scheme": "DefinedTermSet", "dataset": "Dataset",
+    "review": "Review",
+}  # fmt: skip
+_LICENCE: Final = "https://creativecommons.org/licenses/by/4.0/"
+_REFERRED: Final = 50  # statements about others shown on a plain page
+
+
+def resources(site: Site, cache: PageCache) -> Blueprint:
+    """Serve ``/id/…``, ``/page/…``, ``/data/…`` and ``/vocab`` out of the store."""
+    routes = Blueprint("resources", __name__)
+
+    @routes.get("/id/<path:name>")
+    def see_other(name: str) -> BaseResponse:
+        return _see_other(site, name)
+
+    @routes.get("/data/<path:name>")
+    def data(name: str) -> BaseResponse:
+        return _data(site, cache, name)
+
+    @routes.get("/page/<path:name>")
+    def page(name: str) -> BaseResponse:
+        return _person(site, cache, name)
+
+    @routes.get("/vocab")
+    def vocab() -> BaseResponse:
+        kind = preferred([HTML, *RDF_TYPES])
+        if kind != HTML:
+            return vocabulary(RDF_TYPES[kind])
+        response = cache.response(lambda: _vocabulary_page(site, cache))
+        response.vary.add("Accept")
+        return response
+
+    @routes.get("/vocab.<extension>")
+    def vocabulary(extension: str) -> BaseResponse:
+        if extension not in _TYPES:
+            raise FormatError("format", extension, list(_TYPES))
+        return rdf(vocabulary_quads(site.store), extension, NamedNode(VOCAB.rstrip("#")))
+
+    return routes
+
+
+class Predicates:
+    """The predicates a vocabulary page reads."""
+
+    type, label, definition, comment = RDF.type, RDFS.label, SKOS.definition, RDFS.comment
+    domain, range, above, above_class = (
+        RDFS.domain,
+        RDFS.range,
+        RDFS.subPropertyOf,
+        RDFS.subClassOf,
+    )
+
+
+def known(site: Site, name: str) -> NamedNode:
+    """Return the resource of that name; raise 404 if it is unknown, 410 if it was retracted.
+
+    What was merged into another resource leads there by 301, what was split to its parts by 300.
+    """
+    try:
+        node = NamedNode(ID + name)
+    except ValueError:
+        node = None
+    if node is None or not name or not name.isprintable():
+        raise NotFound("no resource has such a name")
+    if is_hidden(site, node):
+        raise UnavailableForLegalReasons(
+            f"the licence of its source forbids passing {node.value} on"
+        )
+    first = next(iter(site.store.match(node, None, None, None)), None)
+    if first is None:
+        first = next(iter(site.store.match(None, None, node, None)), None)
+    if first is None:
+        raise NotFound(f"nothing is recorded about {node.value}")
+    heirs = sorted(
+        {
+            quad.object.value
+            for quad in site.store.match(node, DCTERMS.isReplacedBy, None, None)
+            if isinstance(quad.object, NamedNode) and quad.object.value.startswith(ID)
+        }
+    )
+    if len(heirs) > 1:  # it was split
+        abort(_choices(site, name, heirs))
+    if heirs:
+        abort(redirect(moved_to(name, heirs[0][len(ID) :]), code=301))
+    if is_gone(site.store, node):
+        abort(tombstone(site, node))
+    return node
+
+
+def released(site: Site, name: str) -> Release | None:
+    """Return the release of that name; None for another name, 404 for an unknown release."""
+    return find(site, name.removeprefix(PREFIX)) if name.startswith(PREFIX) else None
+
+
+def _choices(site: Site, name: str, heirs: list[str]) -> BaseResponse:
+    """Answer 300 with the successors of a concept that was split."""
+    reader = Reader(site.store, chosen_language())
+    things = [(reader.premise(NamedNode(e)), moved_to(name, e[len(ID) :])) for e in heirs]
+    response = Response(render_template("choices.html", things=things), 300)
+    response.headers["Link"] = ", ".join(f'<{path}>; rel="alternate"' for _, path in things)
+    return response
+
+
+def moved_to(name: str, other: str) -> str:
+    """Return the address of the same form of another resource."""
+    kind, _, ending = request.path.lstrip("/").partition("/")
+    return f"/{kind}/{quote(other, safe='/:~')}{ending.removeprefix(name)}"
+
+
+def rdf(quads: Iterable[Quad], extension: str, node: NamedNode) -> BaseResponse:
+    """Answer with RDF, validators and links to the other forms."""
+    profile = _profile(extension)
+    return _rdf(_written(quads, extension, profile).encode(), extension, node, profile)
+
+
+def _profile(extension: str) -> str:
+    return graph_profile(_TYPES[extension], request.args)
+
+
+def _see_other(site: Site, name: str) -> BaseResponse:
+    kind = preferred([HTML, *RDF_TYPES])
+    if release := released(site, name):
+        return _vary(redirect(f"/releases/{release.version}/", code=303))
+    node = known(site, name)
+    target = href(node.value)
+    if kind != HTML:
+        target = f"/data/{target.removeprefix('/page/')}.{RDF_TYPES[kind]}"
+        if "profile" in request.args:
+            target += f"?profile={profile_of(request.args)}"
+    response = redirect(target, code=303)
+    response.headers["Vary"] = "Accept"
+    _linked(response, target, node)
+    return response
+
+
+def _person(site: Site, cache: PageCache, name: str) -> BaseResponse:
+    if release := released(site, name):
+        return redirect(f"/releases/{release.version}/", code=303)
+    # a cached page needs no look whether the resource exists: its version is in the key
+    response = cache.response(lambda: _resource_page(site, cache, known(site, name)))
+    node = NamedNode(ID + name)
+    _linked(response, href(node.value), node)
+    return response
+
+
+def _data(site: Site, cache: PageCache, name: str) -> BaseResponse:
+    """Describe a resource in the form its address or the client names."""
+    stem, dot, extension = name.rpartition(".")
+    named = bool(dot) and extension in _TYPES
+    if not named:
+        extension, stem = RDF_TYPES[preferred(list(RDF_TYPES))], name
+    if release := released(site, stem):
+        return described(release, extension)
+    node = known(site, stem)
+    profile = _profile(extension)
+    made = partial(_made, site, node, extension, profile)
+    # cached by its address, which says the profile or leaves it at the usual one
+    usual = named and profile == (request.args.get("profile") or "rdf11")
+    response = _rdf((cache.page(made) if usual else made()).encode(), extension, node, profile)
+    if is_cut(site.store, node):
+        _mark_cut(response, node)
+    return response
+
+
+def _made(site: Site, node: NamedNode, extension: str, profile: str) -> str:
+    return _written(description(site.store, node), extension, profile)
+
+
+def _written(quads: Iterable[Quad], extension: str, profile: str) -> str:
+    fitted = list(dict.fromkeys(for_format(quads, extension, profile)))
+    fitted.sort(key=lambda quad: (str(quad.graph_name), str(quad.subject), str(quad.predicate)))
+    if extension == "jsonld":
+        return json.dumps(json_ld(fitted), ensure_ascii=False, indent=1)
+    if extension not in {"nq", "trig"}:
+        triples = [quad.triple for quad in fitted]
+        return serialize(triples, _WRITERS.get(extension, extension), dict(PREFIXES)).decode()
+    return serialize(fitted, extension, dict(PREFIXES)).decode()
+
+
+def _mark_cut(response: BaseResponse, node: NamedNode) -> None:
+    """Add headers that say that a hub's description is partial, and link to all of it."""
+    query = f"DESCRIBE {node}"
+    response.headers["X-Shiyi-Description"] = f"cut; incoming={INCOMING}"
+    response.headers.add("Link", f'</sparql?query={quote(query)}>; rel="related"; title="all"')
+
+
+def _rdf(body: bytes, extension: str, node: NamedNode, profile: str) -> BaseResponse:
+    response = Response(body, content_type=graph_type(_TYPES[extension], profile))
+    _linked(response, href(node.value), node)
+    response.headers.add("Link", f'<{PROFILE_IRIS[profile]}>; rel="profile"')
+    response.vary.update(("Accept", "Accept-Profile"))
+    response.add_etag()
+    return response
+
+
+def _vary(response: BaseResponse) -> BaseResponse:
+    response.headers["Vary"] = "Accept"
+    return response
+
+
+def _linked(response: BaseResponse, page: str, node: NamedNode) -> None:
+    """Point to the page, to each data form, and to the canonical name (signposting.org)."""
+    stem = href(node.value).removeprefix("/page/")
+    links = [
+        f'<{node.value}>; rel="canonical"',
+        f'<{node.value}>; rel="cite-as"',
+        f'<{_LICENCE}>; rel="license"',
+        '</.well-known/void>; rel="describedby"; type="text/turtle"',
+    ]
+    if node.value.startswith(ID):
+        links += [
+            f'</data/{stem}.{extension}>; rel="alternate"; type="{kind}"'
+            for kind, extension in RDF_TYPES.items()
+        ]
+        links.append(f'</page/{stem}>; rel="alternate"; type="{HTML}"')
+        if request.path.startswith("/data/"):
+            links.append(f'</page/{stem}>; rel="describes"; type="{HTML}"')
+        else:
+            links.append(f'</data/{stem}.ttl>; rel="describedby"; type="text/turtle"')
+            links.append(f'<{_kind_of(node)}>; rel="type"')
+    response.headers["Link"] = ", ".join(links)
+
+
+def _kind_of(node: NamedNode) -> str:
+    """Return the schema.org class of what a page is about."""
+    name = node.value.removeprefix(ID).partition("/")[0].partition("-")[0]
+    return "https://schema.org/" + _SCHEMA_ORG.get(name, "DefinedTerm")
+
+
+def _vocabulary_terms(site: Site) -> set[NamedNode]:
+    found = set()
+    for predicate in (RDFS.label, SKOS.definition):
+        for quad in site.store.match(None, predicate, None, DefaultGraph()):
+            if isinstance(quad.subject, NamedNode) and quad.subject.value.startswith(VOCAB):
+                found.add(quad.subject)
+    return found
+
+
+def _vocabulary_page(site: Site, cache: PageCache) -> str:
+    reader = cache.reader(chosen_language())
+    terms = sorted(_vocabulary_terms(site), key=lambda each: local_name(each.value).lower())
+    return render_template("vocab.html", terms=terms, reader=reader, v=Predicates)
+
+
+def _resource_page(site: Site, cache: PageCache, node: NamedNode) -> str:
+    reader = cache.reader(chosen_language())
+    home = reader.home_of_claim(node)
+    if home is not None:
+        claim = reader.claim(node, home)
+        reviews = reviews_of(site.store, claim.iri)
+        return render_template(
+            "claim.html",
+            claim=claim,
+            home=getattr(home, "value", ""),
+            reviews=reviews,
+            in_passage=Passages(reader.store),
+        )
+    if is_concept(reader, node):
+        whole = site.base.store if site.base else site.store  # counts may leave, cases may not
+        cases = counted(whole, node.value)
+        return render_template("concept.html", view=concept_view(reader, node), cases=cases)
+    if is_source(reader, node):
+        cited = list(site.store.match(None, None, node, DefaultGraph()))
+        count = sum(1 for quad in cited if local_name(quad.predicate.value) == "source")
+        return render_template("source.html", source=reader.source(node), count=count)
+    if is_evidence(reader, node):
+        found = site.store.match(None, SHIYI.evidence, node, None)
+        claims = [reader.premise(quad.subject) for quad in found]
+        view = reader.evidence(node, None)
+        return render_template(
+            "evidence.html", evidence=view, claims=claims, in_passage=Passages(reader.store)
+        )
+    quads = [quad for quad in description(site.store, node) if quad.subject == node]
+    rows = [(reader.thing(quad.predicate), reader.thing(quad.object)) for quad in quads]
+    found = islice(site.store.match(None, None, node), _REFERRED + 1)
+    pointing = [(reader.thing(quad.predicate), reader.premise(quad.subject)) for quad in found]
+    return render_template(
+        "resource.html",
+        iri=node.value,
+        name=reader.thing(node),
+        rows=rows,
+        referred=pointing[:_REFERRED],
+        more=len(pointing) > _REFERRED,
+    )
+
+
+INCOMING: Final = 300  # statements of each direction; hubs have more, and say so
+_DERIVED: Final = graph("derived")
+_LABELS: Final = (SKOS.prefLabel, RDFS.label)
+# most of what a description names, and none of it has a label of its own
+_UNNAMED: Final = (f"{ID}claim/", f"{ID}evidence/")
+_TRIPLE_FORMATS: Final = frozenset({"ttl", "nt", "rdf", "jsonld"})
+
+
+def description(store: QuadStore, node: NamedNode) -> list[Quad]:
+    """List the quads that describe ``node``; empty where it is unknown.
+
+    Names, codes and notes are all there, statements about other things up to ``INCOMING``.
+    """
+    own = list(_bounded(store.match(node, None, None, None)))
+    quads = dict.fromkeys(own)
+    pointing = islice(store.match(None, None, node, DefaultGraph()), INCOMING)
+    about = [*own[:INCOMING], *pointing, *islice(store.match(None, None, node, _DERIVED), INCOMING)]
+    for quad in about:
+        if quad.predicate == RDF.reifies:
+            continue
+        triple = Triple(quad.subject, quad.predicate, quad.object)
+        for found in store.match(None, RDF.reifies, triple, graph_of(quad)):
+            quads[quad] = None
+            quads.update(dict.fromkeys(_claim(store, found)))
+    for quad in own:
+        if quad.predicate in (SHIYI.evidence, DCTERMS.source):
+            quads.update(dict.fromkeys(_node(store, quad.object, quad)))
+    if not own:  # all that is known of it is what others say
+        quads.update(dict.fromkeys(islice(store.match(None, None, node), INCOMING)))
+    if not quads:
+        return []
+    quads.update(dict.fromkeys(_labels(store, list(quads))))
+    return list(quads)
+
+
+def _bounded(own: Iterable[Quad]) -> Iterator[Quad]:
+    linked = 0
+    for quad in own:
+        if isinstance(quad.object, NamedNode) and quad.object.value.startswith(ID):
+            linked += 1
+            if linked > INCOMING:
+                continue
+        yield quad
+
+
+def is_cut(store: QuadStore, node: NamedNode) -> bool:
+    """Return whether the description of ``node`` leaves claims out."""
+    ways = (
+        store.match(node),
+        store.match(None, None, node, DefaultGraph()),
+        store.match(None, None, node, _DERIVED),
+    )
+    return any(sum(1 for _ in islice(found, INCOMING + 1)) > INCOMING for found in ways)
+
+
+def graph_of(quad: Quad) -> NamedNode | DefaultGraph:
+    """Return the graph of a stored quad: never a blank node."""
+    if isinstance(quad.graph_name, NamedNode | DefaultGraph):
+        return quad.graph_name
+    raise TypeError(f"a graph without a name: {quad}")
+
+
+def _claim(store: QuadStore, reifies: Quad) -> Iterator[Quad]:
+    yield from store.match(subject_of(reifies), None, None, graph_of(reifies))
+
+
+def _node(store: QuadStore, node: Term, seen: Quad) -> Iterator[Quad]:
+    if isinstance(node, NamedNode):
+        for quad in store.match(node, None, None, graph_of(seen)):
+            yield quad
+            if quad.predicate == DCTERMS.source:
+                yield from _node(store, quad.object, quad)
+
+
+def _labels(store: QuadStore, quads: Iterable[Quad]) -> Iterator[Quad]:
+    terms: set[NamedNode] = set()
+    for quad in quads:
+        for term in (quad.subject, quad.predicate, quad.object):
+            if isinstance(term, Triple):
+                terms.update(t for t in (term.subject, term.object) if isinstance(t, NamedNode))
+                terms.add(term.predicate)
+            elif isinstance(term, NamedNode):
+                terms.add(term)
+    for term in terms:
+        if not term.value.startswith(_UNNAMED):
+            yield from _labels_of(store, term)
+
+
+def _labels_of(store: QuadStore, term: NamedNode) -> list[Quad]:
+    for predicate in _LABELS:
+        if found := list(store.match(term, predicate, None, DefaultGraph())):
+            return found
+    if term.value.startswith(ID):  # a section, or a source of an ingested text
+        return list(store.match(term, RDFS.label))
+    return []
+
+
+def flattened(quads: Iterable[Quad]) -> Iterator[Quad]:
+    """Yield the quads as one graph; what only a named graph asserts stays a claim."""
+    for quad in quads:
+        if quad.graph_name == DefaultGraph() or not _asserted_elsewhere(quad):
+            yield Quad(quad.subject, quad.predicate, quad.object, DefaultGraph())
+
+
+def _asserted_elsewhere(quad: Quad) -> bool:
+    about_claim = isinstance(quad.subject, NamedNode) and "/id/claim/" in quad.subject.value
+    meta = quad.predicate in (SHIYI.pageRank, PROV.wasDerivedFrom, RDF.type)
+    is_term = quad.predicate.value.startswith(VOCAB)
+    in_graph = isinstance(quad.graph_name, NamedNode) and quad.graph_name.value.startswith(GRAPH)
+    return (
+        in_graph and is_term and not about_claim and not meta and isinstance(quad.object, NamedNode)
+    )
+
+
+def for_format(quads: Iterable[Quad], extension: str, profile: str = "") -> Iterator[Quad]:
+    """Yield quads for a format: without named graphs or triple terms where it has none."""
+    flat = flattened(quads) if extension in _TRIPLE_FORMATS else iter(quads)
+    return to_rdf11(flat) if extension in {"rdf", "jsonld"} or profile == "rdf11" else flat

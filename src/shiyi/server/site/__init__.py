@@ -1,0 +1,1 @@
+"""An open knowledge base, as the server holds it."""

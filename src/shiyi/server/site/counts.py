@@ -1,0 +1,214 @@
+"""Counts and distributions, stored with the indexes."""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any, Final, Self
+
+from typing_extensions import override
+
+from shiyi.model.claim import confidence_value
+from shiyi.model.iris import VOCAB
+from shiyi.model.rdf import DefaultGraph, NamedNode, Term, Triple, local_name, text
+from shiyi.ontology.terms import DCTERMS, RDF, SHIYI, SKOS
+from shiyi.publishing.void import Counts as Described
+from shiyi.reasoning.derivation import derivation
+from shiyi.sparql.base.knowledge_base import KnowledgeBase
+from shiyi.sparql.base.writer import applied_through
+from shiyi.sparql.store.files import replace_file
+from shiyi.sparql.store.port import QuadStore
+from shiyi.sparql.store.visibility import withheld
+
+_ACCEPTED = DefaultGraph()
+_STEPS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Counts of claims by confidence and property, and of evidence by tier and kind."""
+
+    confidence: tuple[int, ...]
+    tiers: Mapping[str, int]
+    kinds: Mapping[str, int]
+    relations: Mapping[str, int]
+
+    @classmethod
+    def of(cls, store: QuadStore) -> Self:
+        """Count the accepted view: five seconds for each million of evidence."""
+        steps = Counter(
+            min(int(confidence * _STEPS), _STEPS - 1)
+            for quad in store.match(None, SHIYI.confidence, None, _ACCEPTED)
+            if (confidence := confidence_value(quad.object)) is not None
+        )
+        tier_of: dict[Term, str] = {
+            quad.subject: local_name(text(quad.object)).removeprefix("tier-")
+            for quad in store.match(None, SHIYI.sourceTier, None, _ACCEPTED)
+        }
+        cited = store.match(None, DCTERMS.source, None, _ACCEPTED)
+        kinds = store.match(None, SHIYI.evidenceKind, None, _ACCEPTED)
+        reified = store.match(None, RDF.reifies, None, _ACCEPTED)
+        return cls(
+            tuple(steps[n] for n in range(_STEPS)),
+            dict(Counter(tier_of[quad.object] for quad in cited if quad.object in tier_of)),
+            dict(Counter(local_name(text(quad.object)).lower() for quad in kinds)),
+            dict(
+                Counter(text(q.object.predicate) for q in reified if isinstance(q.object, Triple))
+            ),
+        )
+
+    @classmethod
+    def of_json(cls, values: Mapping[str, Any]) -> Self:
+        """Parse the result of :meth:`to_json`; raise ``KeyError`` or the like for another value."""
+        tiers, kinds, relations = (
+            {str(name): int(count) for name, count in values[key].items()}
+            for key in ("tiers", "kinds", "relations")
+        )
+        return cls(tuple(map(int, values["confidence"])), tiers, kinds, relations)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON holds it."""
+        return asdict(self)
+
+
+FILE: Final = "counts.json"
+VOID_FILE: Final = "void.json"
+SPREAD_FILE: Final = "spread.json"
+_TOLD_APART: Final = (
+    20_000_000  # quads up to which subjects and objects are distinguished (Shiyi's)
+)
+
+_KINDS: Final = "SELECT ?kind (COUNT(*) AS ?n) { ?thing a ?kind } GROUP BY ?kind"
+_CONCEPTS: Final = f"SELECT (COUNT(DISTINCT ?thing) AS ?n) {{ ?thing {SKOS.prefLabel} ?name }}"
+# classes of concepts, in the order the browse page shows them
+CLASSES: Final = (
+    "MFHSubstance", "Food", "Herb", "Dish", "Formula", "Constitution", "Syndrome", "Symptom",
+    "Disease", "TCMDisease", "DSIngredient", "DSProduct", "Drug", "DrugClass", "Population",
+    "EmergencySign", "Efficacy", "Therapy", "Nature", "Flavour", "Meridian", "Season", "Method",
+    "RegulatoryStatus", "Rule", "ChemicalEntity", "Organism", "OrganismPart", "CausalFactor",
+    "TherapeuticClass", "SystemOrganClass", "ToxicityLevel", "FoodGroup",
+)  # fmt: skip
+
+
+class Counts(Mapping[str, int]):
+    """What is counted while the rest is opened; who looks before that is done waits."""
+
+    def __init__(self, count: Callable[[], Mapping[str, int]]) -> None:
+        """Count with ``count``, apart."""
+        with_one = ThreadPoolExecutor(1, "counting")
+        self._counted = with_one.submit(count)
+        with_one.shutdown(wait=False)
+
+    @classmethod
+    def of(cls, base: KnowledgeBase, view: QuadStore, whole: bool) -> Self:
+        """Count what ``view`` shows of a base; ``whole`` tells that it is all the base holds."""
+        if not whole:
+            return cls(partial(counts_of, view))
+        return cls(partial(_queried, view) if base.is_remote else partial(_load, base))
+
+    @override
+    def __getitem__(self, name: str) -> int:
+        return self._counted.result()[name]
+
+    @override
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._counted.result())
+
+    @override
+    def __len__(self) -> int:
+        return len(self._counted.result())
+
+
+def keep(base: KnowledgeBase) -> None:
+    """Count what a base holds, for its pages and its VoID, so that no reader waits for it."""
+    quads = _load(base)["quads"]
+    if withheld(base.store).nodes:  # those counts are of what all may see
+        return
+
+    def rows(query: str) -> Iterator[Mapping[str, str]]:
+        return (
+            {name: text(term) for name, term in row.items()} for row in base.store.select(query)
+        )
+
+    # telling equal ones apart takes memory for each; without, the description lacks three figures
+    described = Described.of_endpoint(rows, distinct=quads <= _TOLD_APART)
+    _write(base, VOID_FILE, described.to_json())
+    _write(base, SPREAD_FILE, Spread.of(base.store).to_json())
+
+
+def load_description(base: KnowledgeBase) -> Described | None:
+    """Return the stored counts of the accepted view, if nothing changed since."""
+    with suppress(ValueError, KeyError, TypeError):
+        if (values := _read(base, VOID_FILE)) is not None:
+            return Described.of_json(values)
+    return None
+
+
+def load_spread(base: KnowledgeBase) -> Spread | None:
+    """Return the stored distribution of the accepted view, if nothing changed since."""
+    with suppress(ValueError, KeyError, TypeError, AttributeError):
+        if (values := _read(base, SPREAD_FILE)) is not None:
+            return Spread.of_json(values)
+    return None
+
+
+def _load(base: KnowledgeBase) -> Mapping[str, int]:
+    """Return the counts of an earlier opening of the same moment, else count and keep them."""
+    if (values := _read(base, FILE)) is not None:
+        return {str(name): int(count) for name, count in values.items()}
+    counts = _queried(base.store)
+    _write(base, FILE, counts)
+    return counts
+
+
+def _read(base: KnowledgeBase, name: str) -> dict[str, Any] | None:
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        values = json.loads((base.folder / "index" / name).read_bytes())
+        if values["moment"] == _moment(base) and isinstance(values["counts"], dict):
+            return values["counts"]
+    return None
+
+
+def _write(base: KnowledgeBase, name: str, counts: Mapping[str, object]) -> None:
+    values = json.dumps({"moment": _moment(base), "counts": counts}).encode()
+    with suppress(OSError):  # a folder one may only read, or a full disk
+        replace_file(base.folder / "index" / name, values)
+
+
+def _moment(base: KnowledgeBase) -> str:
+    return f"{base.release} {applied_through(base.store)} {derivation(base.store)}"
+
+
+def _queried(store: QuadStore) -> dict[str, int]:
+    kinds = {row["kind"]: int(text(row["n"])) for row in store.select(_KINDS)}
+    [concepts] = store.select(_CONCEPTS)
+    return _counts(
+        lambda kind: kinds.get(kind, 0), lambda: int(text(concepts["n"])), lambda: len(store)
+    )
+
+
+def counts_of(store: QuadStore) -> dict[str, int]:
+    """Count quads, claims, evidence, sources, concepts, and concepts by class."""
+
+    def concepts() -> int:
+        labelled = store.match(None, SKOS.prefLabel, None, DefaultGraph())
+        return len({quad.subject for quad in labelled})
+
+    return _counts(lambda kind: instances(store, kind), concepts, lambda: len(store))
+
+
+def _counts(
+    of: Callable[[NamedNode], int], concepts: Callable[[], int], quads: Callable[[], int]
+) -> dict[str, int]:
+    whole = {"claims": of(SHIYI.Claim), "evidence": of(SHIYI.Evidence), "sources": of(SHIYI.Source)}
+    whole |= {"concepts": concepts(), "quads": quads()}
+    classes = {name: of(NamedNode(VOCAB + name)) for name in CLASSES}
+    return whole | {name: count for name, count in classes.items() if count}
+
+
+def instances(store: QuadStore, kind: NamedNode) -> int:
+    """Count what the accepted view types as ``kind``."""
+    return sum(1 for _ in store.match(None, RDF.type, kind, DefaultGraph()))

@@ -1,0 +1,358 @@
+"""Open a knowledge base for serving, and follow curators' changes."""
+
+import logging
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, replace
+from pathlib import Path
+from threading import BoundedSemaphore
+from typing import Final
+
+from shiyi.answering.conversation import Context, Turn, after_history, converse
+from shiyi.answering.generation.audit import AuditedSentence, Auditor
+from shiyi.answering.generation.premises import Premises
+from shiyi.answering.generation.rewriter import Listener
+from shiyi.answering.generation.text_to_sparql import Written, ask_in_sparql
+from shiyi.answering.knowledge.updates import touched
+from shiyi.answering.pipeline import METHODS, AskRequest, ask, replay
+from shiyi.answering.runtime import Runtime, RuntimeHolder
+from shiyi.answering.sections.cabinet import check_things
+from shiyi.curation.accounts import People
+from shiyi.curation.changes import Change, Changes
+from shiyi.errors import ShiyiError
+from shiyi.linking.completion import Completer, ForgivingCompleter
+from shiyi.model.answer import Answer
+from shiyi.model.rdf import Quad, Triple
+from shiyi.ontology.terms import SKOS
+from shiyi.prompts.caching import Remembered
+from shiyi.prompts.chat import ChatModel
+from shiyi.prompts.openai import model_from
+from shiyi.prompts.resilience import Breaker
+from shiyi.reasoning.derivation import Rederived, matters, rederived, ways_of
+from shiyi.server.site.counts import Counts
+from shiyi.server.site.curation import Curation
+from shiyi.server.site.query_log import QueryLog
+from shiyi.server.site.site import Site, Suggestion, Writing
+from shiyi.server.site.tokens import Tokens
+from shiyi.server.site.visibility import AllowedStore
+from shiyi.settings import Settings
+from shiyi.sparql.base.knowledge_base import KnowledgeBase
+from shiyi.sparql.queries.requests import FreeQuery
+from shiyi.sparql.queries.results import ResultFormat, Spool, StreamedResult
+from shiyi.sparql.remote.pool import RemotePool
+from shiyi.sparql.sandbox.pool import QueryPool, pool_of
+from shiyi.sparql.sandbox.scheduling import busy
+from shiyi.sparql.updates.update import Updater
+
+_WHO: Final = "shiyi"
+_TRIES: Final = 4  # of an inference that others write beside
+Follow = Callable[[Iterable[str], Iterable[str]], None]
+_LOG = logging.getLogger(__name__)
+
+
+class Refresher:
+    """Hears of every change, and keeps the runtime and the derived graph in step with it."""
+
+    def __init__(
+        self,
+        living: RuntimeHolder,
+        changes: Changes,
+        expire: Callable[[], None],
+        follow: Follow = lambda claims, concepts: None,
+    ) -> None:
+        """Keep ``living`` in step; ``follow`` hears which claims and concepts to read again."""
+        self._living, self._changes, self._expire = living, changes, expire
+        self._follow = follow
+        self._turn, self._asked = threading.Lock(), threading.Event()
+        changes.listeners.append(self)
+        if changes.last:  # a server that was killed may have left the cautions behind
+            self.rederive_soon()
+
+    def __call__(self, made: Sequence[Change]) -> None:
+        """Accept some changes in; inherited cautions follow in a thread of their own."""
+        self.hear([quad for change in made for quad in (*change.removed, *change.added)])
+
+    def hear(self, quads: Iterable[Quad]) -> None:
+        """Accept that some quads came or went."""
+        quads = list(quads)
+        claims, concepts = touched(quads)
+        if claims or concepts:
+            self._living.refresh(claims, concepts)
+            self._follow(claims, concepts)
+            self._expire()
+        schema = self._living.current.facts.schema
+        if any(_is_premise(quad, lambda name: matters(schema, name)) for quad in quads):
+            self.rederive_soon()
+
+    def rederive_soon(self) -> None:
+        """Infer the inherited cautions again, in the background; several wishes are one."""
+        if not self._asked.is_set():
+            self._asked.set()
+            threading.Thread(target=self._rederive_logged, daemon=True).start()
+
+    def rederive(self) -> int:
+        """Infer the inherited cautions again and write what differs; return how many claims did."""
+        writer = self._changes.writer
+        with self._turn:
+            self._asked.clear()
+            for attempt in range(_TRIES):
+                # inference is slow, so others may write during it, except at the last try
+                with writer.turn() if attempt == _TRIES - 1 else nullcontext():
+                    sequence, facts = writer.sequence, self._living.current.facts
+                    ways = ways_of(self._living.edges(), facts.broader, facts.schema)
+                    with writer.turn():
+                        if writer.sequence == sequence:
+                            return self._write(
+                                rederived(writer.store, self._living.derived(), ways)
+                            )
+        return 0
+
+    def _write(self, found: Rederived) -> int:
+        if found.added or found.removed:
+            writer = self._changes.writer
+            writer.write(
+                found.added,
+                found.removed,
+                key=f"rederive after {writer.sequence}",
+                who=_WHO,
+                why="inherited cautions after a change",
+            )
+            self._living.refresh(found.claims)
+            self._follow(found.claims, ())
+            self._expire()
+        return len(found.claims)
+
+    def _rederive_logged(self) -> None:
+        try:
+            self.rederive()
+        except ShiyiError as fault:  # a closing server, a full disk: the next change tries again
+            self._asked.clear()
+            _LOG.warning("inherited cautions could not be inferred again: %s", fault)
+
+
+def _is_premise(quad: Quad, counts: Callable[[str], bool]) -> bool:
+    if quad.predicate == SKOS.broader:
+        return True
+    term = quad.object
+    predicate = term.predicate if isinstance(term, Triple) else quad.predicate
+    return counts(predicate.value)
+
+
+_FOR_OTHERS = 2  # threads that never wait for the workers of free queries
+_SOON = 0.25  # seconds
+
+
+def open_site(path: Path, settings: Settings, read_only: bool = False) -> Site:
+    """Open ``path``; raises KnowledgeBaseError where it holds nothing whole.
+
+    It is open for writing where there is a token or an account, unless ``read_only``.
+    """
+    tokens = Tokens(path)
+    writers = tokens.all() or People(path).all()
+    base = KnowledgeBase.of(replace(settings, kb=path), write=bool(writers) and not read_only)
+    open_to_all = settings.server.restricted
+    view = AllowedStore(base.store, lambda: base.sequence, True, open_to_all, base)
+    hidden = view.withheld.nodes
+    counts = Counts.of(base, view, whole=not hidden)
+    runtime = Runtime.open(base, settings, view if hidden else None, hidden)
+    living = RuntimeHolder(runtime)
+    completer = ForgivingCompleter(
+        Completer(runtime.linker.index, runtime.linker.made), runtime.linker.candidates
+    )
+    pool = pool_of(base, settings.query, open_to_all)
+    writing = writing_to(base, pool, settings, tokens)
+    named = model_from(settings.models, os.environ)
+    places = max(1, settings.server.threads // 2)  # the other threads never wait for a model
+    model = Remembered(Breaker(named, places)) if named else None
+    curation = Curation.open(base, settings)
+    log = QueryLog(path, slow=settings.server.slow) if settings.query.log else None
+    if curation.changes:
+        refresher = _synchronized(base, settings, curation.changes, living, view, pool.expire)
+        if writing.updater:
+            writing.updater.listener = refresher.hear
+
+    def answer(request: AskRequest) -> Answer:
+        return ask(living.current, request, model)
+
+    def complete(words: str, language: str, limit: int) -> Sequence[Suggestion]:
+        return [
+            Suggestion(
+                each.iri,
+                each.label_zh if language == "zh" else each.label_en,
+                each.label_zh,
+                each.label_en,
+                each.kind,
+                each.label,
+                each.approximate,
+            )
+            for each in completer.complete(words, limit)
+        ]
+
+    def close() -> None:
+        if writing.updater:
+            writing.updater.close()
+        curation.checker.close()
+        if curation.changes and curation.citations:
+            curation.citations.save()
+        pool.close()
+        if log:
+            log.close()
+        base.close()
+
+    return Site(
+        base.store,
+        answer,
+        runtime.linker.link,
+        complete,
+        PooledQueries(pool, settings.server.threads),
+        base.release,
+        tuple(METHODS),
+        str(base.manifest.get("built", "")),
+        counts,
+        settings,
+        close,
+        lambda: base.sequence + living.refreshed,
+        writing,
+        curation,
+        converse=Conversation(living, model),
+        audit=Audit(living),
+        check=lambda things, profile, language: check_things(
+            living.current, things, profile, language
+        ),
+        research=Research(living, model, pool) if model else None,
+        replay=lambda answer: replay(living.current, answer),
+        base=base,
+        facts=lambda: living.current.facts,
+        log=log,
+    )
+
+
+def _synchronized(
+    base: KnowledgeBase,
+    settings: Settings,
+    changes: Changes,
+    living: RuntimeHolder,
+    view: AllowedStore,
+    expire: Callable[[], None],
+) -> Refresher:
+    """Let answers follow what curators change.
+
+    Where something stays inside, rules infer from a runtime of their own, which holds it too.
+    """
+    if living.current.store is not view:
+        return Refresher(living, changes, expire)
+    seen = view.withheld.claims
+
+    def follow(claims: Iterable[str], concepts: Iterable[str]) -> None:
+        nonlocal seen
+        before, seen = (
+            seen,
+            view.withheld.claims,
+        )  # another change may publish or withhold a claim
+        living.refresh((*claims, *(before ^ seen)), concepts)
+
+    return Refresher(RuntimeHolder(Runtime.open(base, settings)), changes, expire, follow)
+
+
+@dataclass(slots=True)
+class Audit:
+    """Audits texts against the claims of this moment."""
+
+    living: RuntimeHolder
+    _last: tuple[Runtime, Auditor] | None = None
+
+    def __call__(self, text: str, language: str) -> tuple[AuditedSentence, ...]:
+        """Return the verdict on each sentence."""
+        runtime, last = self.living.current, self._last
+        if last is None or last[0] is not runtime:  # names of concepts are cached with it
+            auditor = Auditor(
+                runtime.facts, runtime.evidences, runtime.linker, Premises(runtime.store)
+            )
+            self._last = last = runtime, auditor
+        return last[1].audit(text, language)
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """Answers turns of a conversation; the context travels with the asker."""
+
+    living: RuntimeHolder
+    model: ChatModel | None = None
+
+    def __call__(
+        self, request: AskRequest, context: Context, listener: Listener | None = None
+    ) -> Turn:
+        """Answer in the light of what came before."""
+        return converse(self.living.current, request, context, self.model, listener)
+
+    def after(self, history: Sequence[str]) -> Context:
+        """Return the context after some earlier questions."""
+        return after_history(self.living.current, history)
+
+
+@dataclass(frozen=True, slots=True)
+class Research:
+    """Lets the model write SPARQL for a question, and runs it apart."""
+
+    living: RuntimeHolder
+    model: ChatModel
+    pool: QueryPool | RemotePool
+
+    def __call__(self, question: str, language: str | None) -> Written:
+        """Return what was written, what ran, and its rows."""
+        return ask_in_sparql(self.living.current, question, self.model, self._run, language)
+
+    def _run(self, query: str, seconds: float) -> bytes:
+        return self.pool.query(FreeQuery(query, ResultFormat.of("json"), seconds)).body
+
+
+def writing_to(
+    base: KnowledgeBase, pool: QueryPool | RemotePool, settings: Settings, tokens: Tokens
+) -> Writing:
+    """Return what writes over HTTP to a base that is open for it; its changes are seen at once."""
+    if isinstance(pool, RemotePool):
+        return Writing(tokens, remote=True)
+    if not base.writes:
+        return Writing(tokens)
+    updater = Updater(base, settings.query, pool.expire)
+    pool.seen.shortcut = updater.snapshot
+    return Writing(tokens, updater)
+
+
+class PooledQueries:
+    """Free queries through the contained workers; ``threads`` answer all that is asked."""
+
+    def __init__(self, pool: QueryPool | RemotePool, threads: int = 8) -> None:
+        self._pool = pool
+        self._places = BoundedSemaphore(max(1, threads - _FOR_OTHERS))
+
+    def answer(self, query: FreeQuery) -> bytes:
+        """Return the whole result."""
+        with self.stream(query).body as spool:
+            return spool.read()
+
+    def stream(self, query: FreeQuery) -> StreamedResult:
+        """Return the result in a spool, in memory or on disk."""
+        with self._place():
+            return self._pool.stream(query)
+
+    def dump(
+        self, graph: str, media_type: str, profile: str, whole: bool = False, asker: str = ""
+    ) -> Spool | None:
+        """Return one graph, or None where there is none of that name."""
+        with self._place():
+            form = ResultFormat.of_type(media_type).graph
+            found = self._pool.dump(graph, form, profile, whole, asker)
+        return None if found is None else found.body
+
+    @contextmanager
+    def _place(self) -> Iterator[None]:
+        """Acquire a thread for a query; raise QueryLimitError if none comes free soon."""
+        if not self._places.acquire(timeout=_SOON):
+            raise busy()
+        try:
+            yield
+        finally:
+            self._places.release()

@@ -1,0 +1,167 @@
+"""Restricted sources hidden from readers."""
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from weakref import finalize
+
+from typing_extensions import override
+
+from shiyi.answering.knowledge.facts import Fact, Facts
+from shiyi.errors import KnowledgeBaseError, SettingError
+from shiyi.model.iris import ID
+from shiyi.model.rdf import DefaultGraph, NamedNode, Quad, Subject, Term
+from shiyi.server.site.site import Site
+from shiyi.settings import ServerSettings
+from shiyi.sparql.base.knowledge_base import KnowledgeBase
+from shiyi.sparql.remote.store import RemoteStore
+from shiyi.sparql.store.oxigraph import OxigraphStore
+from shiyi.sparql.store.port import QuadStore, Solution
+from shiyi.sparql.store.visibility import Withheld, hide, withheld
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Claims and labels in step with the store; ``hidden`` are the claims that stay inside."""
+
+    facts: Callable[[], Facts]
+    hidden: Callable[[], frozenset[str]] = frozenset
+
+    def about(self, iri: str) -> Iterator[tuple[bool, Fact]]:
+        """Yield accepted and derived claims about a concept, and whether it is their subject."""
+        facts, hidden = self.facts(), self.hidden()
+        for forward, side in ((True, facts.by_subject), (False, facts.by_object)):
+            for fact in side.get(iri, ()):
+                if fact.claim not in hidden:
+                    yield forward, fact
+
+    def labels(self, iri: str) -> Mapping[str, str]:
+        """Return the labels of a concept by language; of anything else nothing."""
+        return self.facts().labels.get(iri, {}) if iri.startswith(ID) else {}
+
+    def kind(self, iri: str) -> str:
+        """Return the name of a concept's narrowest class."""
+        return self.facts().classes.get(iri, "")
+
+
+class AllowedStore(QuadStore):
+    """A store that shows what may leave; it takes no changes.
+
+    What that is, is looked up again whenever ``version`` changes. With ``cases`` it shows
+    patients' cases, which answers may rest on; with ``open_to_all`` also what is restricted.
+    Where a ``base`` is given, queries run on a copy of it that lacks what stays inside.
+    """
+
+    def __init__(
+        self,
+        inner: QuadStore,
+        version: Callable[[], int],
+        cases: bool = False,
+        open_to_all: bool = False,
+        base: KnowledgeBase | None = None,
+    ) -> None:
+        self._inner, self._version, self._base = inner, version, base
+        self._cases, self._open_to_all = cases, open_to_all
+        self._lock = threading.Lock()
+        self._seen, self._withheld = version(), self._look()
+        self._copy: tuple[Withheld, OxigraphStore] | None = None
+
+    @property
+    def withheld(self) -> Withheld:
+        """Return what stays inside at this moment."""
+        with self._lock:
+            if (version := self._version()) != self._seen:
+                self._seen, self._withheld = version, self._look()
+            return self._withheld
+
+    @override
+    def match(
+        self,
+        subject: Subject | None = None,
+        predicate: NamedNode | None = None,
+        object: Term | None = None,
+        graph: NamedNode | DefaultGraph | None = None,
+    ) -> Iterator[Quad]:
+        found, withheld = self._inner.match(subject, predicate, object, graph), self.withheld
+        if self._cases or isinstance(graph, DefaultGraph):
+            return (quad for quad in found if not withheld.holds(quad)) if withheld.nodes else found
+        return (quad for quad in found if not withheld.hides(quad))
+
+    @override
+    def select(self, query: str, **bound: Term) -> Iterator[Solution]:
+        return self._readable().select(query, **bound)
+
+    @override
+    def change(self, add: Iterable[Quad] = (), remove: Iterable[Quad] = ()) -> None:
+        raise KnowledgeBaseError("readers change nothing; write through the one writer")
+
+    @override
+    def __len__(self) -> int:
+        return len(self._inner)
+
+    def _look(self) -> Withheld:
+        return Withheld() if self._open_to_all else withheld(self._inner)
+
+    def _readable(self) -> QuadStore:
+        """Return a store that holds only what may be published."""
+        withheld = self.withheld
+        if not withheld.nodes:
+            return self._inner
+        with self._lock:
+            if self._copy is None or self._copy[0] is not withheld:
+                self._copy = withheld, self._copied(withheld)
+            return self._copy[1]
+
+    def _copied(self, withheld: Withheld) -> OxigraphStore:
+        if self._base is not None and not self._base.is_remote:
+            snapshot = self._base.take_snapshot()
+            try:
+                hide(snapshot)
+                made = OxigraphStore.read_only(snapshot.path)
+            except BaseException:
+                snapshot.remove()
+                raise
+            finalize(made, snapshot.remove)
+            return made
+        made = OxigraphStore.in_memory()
+        made.load_quads(quad for quad in self._inner.match() if not withheld.hides(quad))
+        return made
+
+
+def for_readers(site: Site) -> Site:
+    """Return the same site over a store that shows what may leave."""
+    if isinstance(site.store, AllowedStore):
+        return site
+    shown = AllowedStore(
+        site.store, site.version, open_to_all=site.settings.server.restricted, base=site.base
+    )
+    return replace(site, store=shown)
+
+
+def known_to(site: Site) -> Known | None:
+    """Return what pages for readers may take from memory; ``site`` is the one for readers."""
+    store = site.store
+    if site.facts is None or not isinstance(store, AllowedStore):
+        return None
+    return Known(site.facts, lambda: store.withheld.claims)
+
+
+def is_hidden(site: Site, node: NamedNode) -> bool:
+    """Return whether ``node`` stays inside."""
+    return isinstance(site.store, AllowedStore) and node.value in site.store.withheld.nodes
+
+
+def check_audience(store: QuadStore, chosen: ServerSettings) -> None:
+    """Raise :class:`SettingError` where restricted claims lie in a remote store.
+
+    Its engine answers free queries from all its data, so nothing could be withheld.
+    """
+    if chosen.restricted or not isinstance(store, RemoteStore):
+        return
+    if count := len(withheld(store).claims):
+        raise SettingError(
+            "server.restricted",
+            f"{count:,} claims stand on sources that forbid passing them on, and the remote store "
+            "would show them; `shiyi forget` the source, or set it to true where all who can "
+            "reach this server may read them",
+        )

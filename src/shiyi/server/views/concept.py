@@ -1,0 +1,310 @@
+"""A concept page."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from shiyi.model.iris import VOCAB, graph
+from shiyi.model.rdf import NamedNode, local_name, text
+from shiyi.ontology.terms import RDF, SHIYI, SKOS
+from shiyi.server.views.graph import Drawing, around
+from shiyi.server.views.links import href
+from shiyi.server.views.reader import Reader, SourceView, Statement, Thing
+
+# theme -> predicates, in the order they are shown; safety comes first on every page
+THEMES: dict[str, tuple[str, ...]] = {
+    "safety": (
+        "hasRedFlag", "contraindicatedIn", "cautionIn", "interactsWith", "opposes", "fears",
+        "incompatibleWith", "hasToxicity", "useRestriction", "safetyNote", "aggravates",
+        "unsuitableFood", "hasAdverseReaction", "hasAdverseEffectOn", "warrantsCheckFor",
+        "confusedWith", "derivedCaution", "potentiallyInteractsWith",
+    ),
+    "nature": ("hasNature", "hasFlavour", "hasMeridianTropism", "hasThermalNature"),
+    "benefit": (
+        "hasEfficacy", "directedAt", "indicatedFor", "isEffectiveFor", "studiedFor", "relieves",
+        "suitableFood", "dietaryBenefit", "primaryEffect", "mechanismOfAction",
+    ),
+    "clinical": (
+        "relatedConstitution", "hasManifestation", "hasSyndrome", "impliesSyndrome", "judgedAs",
+        "hasTreatmentPrinciple", "realisedBy", "hasCause", "hasDiseaseLocation", "predisposesTo",
+        "questionText",
+    ),
+    "composition": (
+        "hasIngredient", "hasPart", "hasFoodGroup", "excludesFoodGroup", "derivedFromOrganism",
+        "usesPart", "hasActiveConstituent",
+        "hasNutrient", "preparedBy", "suitableSeason", "complementsInUse", "cookingMethod",
+        "consumptionMethod", "processing", "sourceMaterial",
+    ),
+    "standing": ("regulatoryStatus", "hasTherapeuticClass", "ruleText", "background"),
+}  # fmt: skip
+SYMMETRIC = frozenset(
+    {
+        "opposes", "fears", "incompatibleWith", "interactsWith", "complementsInUse", "confusedWith",
+        "potentiallyInteractsWith",
+    }
+)  # fmt: skip
+SINGLE = frozenset({"hasNature", "hasToxicity", "hasThermalNature"})  # one value is to be expected
+TEXTS = frozenset(
+    {
+        "cookingMethod", "consumptionMethod", "dietaryBenefit", "primaryEffect", "processing",
+        "useRestriction", "background", "mechanismOfAction", "safetyNote", "sourceMaterial",
+        "ruleText", "questionText",
+    }
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """All claims of one relation in one direction."""
+
+    predicate: str
+    forward: bool
+    statements: tuple[Statement, ...]
+    heading: str  # the vocabulary's label in the reader's language
+
+    @property
+    def is_text(self) -> bool:
+        """Return whether the objects are texts rather than concepts."""
+        return self.predicate in TEXTS
+
+    @property
+    def key(self) -> str:
+        """Name the heading in the catalogue."""
+        return self.predicate if self.forward else f"{self.predicate}-inverse"
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One of several values, with its sources."""
+
+    statement: Statement
+    sources: tuple[SourceView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """A relation on which sources differ: every value with its sources."""
+
+    heading: str
+    sides: tuple[Side, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Mapping:
+    """A match to another vocabulary."""
+
+    relation: str
+    iri: str
+    cui: str
+
+
+@dataclass(frozen=True, slots=True)
+class ConceptView:
+    """A concept with everything its page shows."""
+
+    iri: str
+    name: Thing
+    kinds: tuple[Thing, ...]
+    aliases: tuple[str, ...]
+    pinyin: str
+    latin: str
+    notation: tuple[str, ...]
+    definition: str
+    broader: tuple[Thing, ...]
+    narrower: tuple[Thing, ...]
+    themes: tuple[tuple[str, tuple[Group, ...]], ...]
+    cuis: tuple[str, ...]
+    mappings: tuple[Mapping, ...]
+    importance: float
+    claims: int
+    conflicts: tuple[Conflict, ...]
+    drawing: Drawing
+    linked_data: dict[str, Any]
+
+
+def concept_view(reader: Reader, node: NamedNode) -> ConceptView:
+    """Read what the page of ``node`` shows."""
+    statements = _unique(reader, node)
+    themes = tuple(_themes(reader, statements))
+    groups = [group for _, found in themes for group in found]
+    return ConceptView(
+        iri=node.value,
+        name=reader.thing(node),
+        kinds=tuple(reader.thing(kind) for kind in (*reader.kinds(node), *_inferred(reader, node))),
+        aliases=_aliases(reader, node),
+        pinyin=reader.value(node, SHIYI.pinyin),
+        latin=reader.value(node, SHIYI.latinName),
+        notation=reader.texts(node, SKOS.notation),
+        definition=reader.value(node, SKOS.definition),
+        broader=_things(reader, node, forward=True),
+        narrower=_things(reader, node, forward=False),
+        themes=themes,
+        cuis=reader.texts(node, SHIYI.umlsCui),
+        mappings=_mappings(reader, node),
+        importance=reader.number(node, SHIYI.pageRank, graph("derived")),
+        claims=_count(statements),
+        conflicts=tuple(_conflicts(reader, groups)),
+        drawing=around(
+            reader.thing(node),
+            [(each.heading, each.statements) for each in groups if not each.is_text],
+        ),
+        linked_data=linked_data(reader, node),
+    )
+
+
+def _inferred(reader: Reader, node: NamedNode) -> Iterator[NamedNode]:
+    """Yield the defined classes that a concept belongs to by its claims."""
+    found = (term for term in reader.values(node, RDF.type, graph("entailed")))
+    yield from sorted((each for each in found if isinstance(each, NamedNode)), key=str)
+
+
+def _count(statements: list[Statement]) -> int:
+    """Count the claims, including those not shown."""
+    cut = {(each.predicate, each.forward, each.derived): each.of for each in statements if each.of}
+    shown = [s for s in statements if (s.predicate, s.forward, s.derived) not in cut]
+    return len(shown) + sum(cut.values())
+
+
+def _unique(reader: Reader, node: NamedNode) -> list[Statement]:
+    seen: dict[str, Statement] = {}
+    for each in reader.statements(node):
+        seen.setdefault(each.claim, each)
+    return list(seen.values())
+
+
+def _aliases(reader: Reader, node: NamedNode) -> tuple[str, ...]:
+    """List the other names, those in the reader's language first."""
+    known = set(reader.labels(node).values())
+    found = {
+        (getattr(term, "language", "") != reader.language, text(term))
+        for term in reader.values(node, SKOS.altLabel)
+    }
+    return tuple(dict.fromkeys(name for _, name in sorted(found) if name not in known))
+
+
+def _things(reader: Reader, node: NamedNode, *, forward: bool) -> tuple[Thing, ...]:
+    if forward:
+        found = list(reader.values(node, SKOS.broader))
+    else:
+        found = [quad.subject for quad in reader.store.match(None, SKOS.broader, node)]
+    return tuple(sorted({reader.thing(each) for each in found}, key=lambda each: each.label))
+
+
+def _mappings(reader: Reader, node: NamedNode) -> tuple[Mapping, ...]:
+    found = [
+        Mapping(local_name(relation.value), text(term), local_name(text(term)))
+        for relation in (
+            SKOS.exactMatch,
+            SKOS.closeMatch,
+            SKOS.broadMatch,
+            SKOS.narrowMatch,
+            SKOS.relatedMatch,
+        )
+        for term in reader.values(node, relation)
+        if href(text(term))
+    ]
+    return tuple(found)
+
+
+def _in_language(statements: list[Statement], language: str) -> list[Statement]:
+    """Drop texts of the other language where there is one in the reader's."""
+    local = {each.predicate for each in statements if each.object.language == language}
+    return [
+        each
+        for each in statements
+        if each.object.language in {"", language} or each.predicate not in local
+    ]
+
+
+def _themes(reader: Reader, statements: list[Statement]) -> list[tuple[str, tuple[Group, ...]]]:
+    grouped: dict[tuple[str, bool], list[Statement]] = defaultdict(list)
+    for each in _in_language(statements, reader.language):
+        forward = each.forward or each.predicate in SYMMETRIC
+        grouped[each.predicate, forward].append(each)
+    known = {name for names in THEMES.values() for name in names}
+    rest = tuple(sorted({predicate for predicate, _ in grouped} - known))
+    themes = []
+    for theme, names in (*THEMES.items(), ("other", rest)):
+        groups = tuple(
+            Group(name, forward, _sorted(grouped[name, forward]), heading(reader, name))
+            for name in names
+            for forward in (True, False)
+            if (name, forward) in grouped
+        )
+        if groups:
+            themes.append((theme, groups))
+    return themes
+
+
+def heading(reader: Reader, name: str) -> str:
+    """Return the label of a property or class of the vocabulary."""
+    return reader.thing(NamedNode(VOCAB + name)).label
+
+
+def _conflicts(reader: Reader, groups: list[Group]) -> Iterator[Conflict]:
+    """Return conflicts: several values of a functional relation, or a denial."""
+    for group in groups:
+        single = group.predicate in SINGLE and group.forward and len(group.statements) > 1
+        denied = {each.other.iri for each in group.statements if each.negative}
+        values = {each.other.iri for each in group.statements if not each.negative}
+        if single or denied & values:
+            yield Conflict(
+                group.heading,
+                tuple(
+                    Side(each, _sources(reader, each))
+                    for each in group.statements
+                    if single or each.other.iri in denied & values
+                ),
+            )
+
+
+def _sources(reader: Reader, statement: Statement) -> tuple[SourceView, ...]:
+    claim = NamedNode(statement.claim)
+    nodes = [n for n in reader.values(claim, SHIYI.evidence, None) if isinstance(n, NamedNode)]
+    found = {view.iri: view for view in (reader.evidence(n, None).source for n in nodes)}
+    return tuple(sorted(found.values(), key=lambda each: each.title))
+
+
+def linked_data(reader: Reader, node: NamedNode) -> dict[str, Any]:
+    """Return schema.org JSON-LD of a concept."""
+    labels = reader.labels(node)
+    matches = [
+        text(term)
+        for relation in (SKOS.exactMatch, SKOS.closeMatch)
+        for term in reader.values(node, relation)
+        if href(text(term))
+    ]
+    fields = {
+        "@context": "https://schema.org",
+        "@type": "DefinedTerm",
+        "@id": node.value,
+        "name": list(dict.fromkeys(labels.values())),
+        "alternateName": list(_aliases(reader, node)),
+        "description": reader.value(node, SKOS.definition),
+        "termCode": list(reader.texts(node, SHIYI.umlsCui)),
+        "sameAs": matches,
+        "inDefinedTermSet": "https://w3id.org/shiyi/vocab",
+    }
+    return {key: value for key, value in fields.items() if value}
+
+
+def _sorted(statements: list[Statement]) -> tuple[Statement, ...]:
+    return tuple(
+        sorted(statements, key=lambda each: (each.derived, -each.confidence, each.other.label))
+    )
+
+
+def is_concept(reader: Reader, node: NamedNode) -> bool:
+    """Return whether the store names ``node`` as a concept."""
+    return next(reader.values(node, SKOS.prefLabel), None) is not None
+
+
+def is_source(reader: Reader, node: NamedNode) -> bool:
+    """Return whether ``node`` is a source."""
+    return SHIYI.Source in reader.values(node, RDF.type)
+
+
+def is_evidence(reader: Reader, node: NamedNode) -> bool:
+    """Return whether ``node`` is a piece of evidence."""
+    return SHIYI.Evidence in reader.values(node, RDF.type, None)

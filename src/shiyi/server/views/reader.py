@@ -1,0 +1,420 @@
+"""Labels, statements, evidence in the reader's language."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from heapq import nsmallest
+from math import isfinite
+from typing import Final
+
+from shiyi.answering.knowledge.facts import Fact
+from shiyi.curation.editing.claims import passage_text
+from shiyi.model.iris import ID, VOCAB, graph
+from shiyi.model.rdf import (
+    DefaultGraph,
+    Literal,
+    NamedNode,
+    Quad,
+    Subject,
+    Term,
+    Triple,
+    local_name,
+    text,
+)
+from shiyi.ontology.serialization import QUALIFIERS
+from shiyi.ontology.terms import DCTERMS, PROV, RDF, RDFS, SHIYI, SKOS
+from shiyi.server.site.visibility import Known
+from shiyi.server.views.links import href, source_link
+from shiyi.sparql.store.port import QuadStore
+
+ACCEPTED = DefaultGraph()
+DERIVED = graph("derived")
+Graph = NamedNode | DefaultGraph
+MOST: Final = 100  # claims of one relation that a page shows; then it says how many there are
+REMEMBERED: Final = 20_000  # labels
+_LONG: Final = 200  # characters; longer names are not cached, so that none fills the memory
+
+
+@dataclass(frozen=True, slots=True)
+class Thing:
+    """A thing on a page: its label and its link (empty: none)."""
+
+    iri: str
+    label: str
+    href: str = ""
+    other: str = ""  # the label in the other language, where it differs
+    kind: str = ""  # local name of its class
+    language: str = ""  # of a text
+
+    @property
+    def local(self) -> bool:
+        """Return whether the link stays on this host."""
+        return self.href.startswith("/")
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One claim about a concept, seen from that concept."""
+
+    predicate: str  # local name
+    subject: Thing
+    object: Thing
+    claim: str
+    confidence: float
+    forward: bool = True
+    derived: bool = False
+    negative: bool = False
+    of: int = 0  # how many there are of this relation, where only the surest are read
+
+    @property
+    def other(self) -> Thing:
+        """Return the other end of the claim."""
+        return self.object if self.forward else self.subject
+
+
+@dataclass(frozen=True, slots=True)
+class SourceView:
+    """A work that evidence cites."""
+
+    iri: str
+    title: str
+    href: str
+    tier: str
+    year: str = ""
+    identifier: str = ""
+    link: str = ""
+    licence: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceView:
+    """Where a claim was read, and how strongly that counts."""
+
+    iri: str
+    href: str
+    source: SourceView
+    confidence: float
+    kind: str
+    locator: str = ""
+    quote: str = ""
+    passage: Thing | None = None
+    qualifiers: tuple[tuple[str, str], ...] = ()
+    notes: tuple[str, ...] = ()
+    suggested: Thing | None = None  # the work in which to look, where none was opened
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimView:
+    """A claim as its page shows it."""
+
+    iri: str
+    subject: Thing
+    predicate: Thing
+    object: Thing
+    polarity: str
+    status: str
+    confidence: float
+    evidence: tuple[EvidenceView, ...]
+    derived_by: str = ""
+    premises: tuple[Thing, ...] = ()
+
+
+class Reader:
+    """Reads one store in one language; caches labels, so drop it when the store changes."""
+
+    def __init__(self, store: QuadStore, language: str, known: Known | None = None) -> None:
+        """Read ``store``; claims and labels from memory where they are ``known``."""
+        self.store, self.language, self._known = store, language, known
+        self._things: dict[Term, Thing] = {}
+
+    def values(
+        self, subject: Subject, predicate: NamedNode, where: Graph | None = ACCEPTED
+    ) -> Iterator[Term]:
+        """Yield the objects of ``predicate``."""
+        return (quad.object for quad in self.store.match(subject, predicate, None, where))
+
+    def value(self, subject: Subject, predicate: NamedNode, where: Graph | None = ACCEPTED) -> str:
+        """Return one value as text, the reader's language first, or nothing."""
+        found = list(self.values(subject, predicate, where))
+        local = [t for t in found if isinstance(t, Literal) and t.language == self.language]
+        return text((local or found or [None])[0])
+
+    def texts(
+        self, subject: Subject, predicate: NamedNode, where: Graph | None = ACCEPTED
+    ) -> tuple[str, ...]:
+        """List the values as texts: those in the reader's language, or all if there are none."""
+        found = list(self.values(subject, predicate, where))
+        local = [t for t in found if isinstance(t, Literal) and t.language == self.language]
+        return tuple(sorted(text(term) for term in local or found))
+
+    def labels(self, node: NamedNode) -> dict[str, str]:
+        """Return preferred labels by language; those of texts are in other graphs too."""
+        found: dict[str, str] = {}
+        for where, predicate in (
+            (ACCEPTED, SKOS.prefLabel),
+            (ACCEPTED, RDFS.label),
+            (None, RDFS.label),
+        ):
+            if where is None and (found or not node.value.startswith(ID)):
+                break
+            for term in self.values(node, predicate, where):
+                if isinstance(term, Literal):
+                    found.setdefault(term.language or "", term.value)
+        return found
+
+    def thing(self, term: Term) -> Thing:
+        """Name a term in the reader's language."""
+        if (known := self._things.get(term)) is not None:
+            return known
+        made = self._named(term)
+        if made.iri and len(made.iri) <= _LONG:
+            if len(self._things) >= REMEMBERED:
+                self._things.clear()
+            self._things[term] = made
+        return made
+
+    def _named(self, term: Term) -> Thing:
+        if not isinstance(term, NamedNode):
+            language = term.language if isinstance(term, Literal) else ""
+            return Thing("", text(term), language=language or "")
+        known = self._known
+        if known and (labels := known.labels(term.value)):
+            found, kind = labels, known.kind(term.value)
+        else:
+            found, kinds = self.labels(term), self.kinds(term)
+            kind = local_name(kinds[0].value) if kinds else ""
+        label = found.get(self.language) or next(iter(found.values()), local_name(term.value))
+        other = found.get("en" if self.language == "zh" else "zh", "")
+        return Thing(term.value, label, href(term.value), other if other != label else "", kind)
+
+    def kinds(self, node: NamedNode) -> list[NamedNode]:
+        """List the classes of ``node`` in the Shiyi vocabulary."""
+        return [
+            term
+            for term in self.values(node, RDF.type)
+            if isinstance(term, NamedNode) and term.value.startswith(VOCAB)
+        ]
+
+    def statements(self, node: NamedNode) -> Iterator[Statement]:
+        """Yield the accepted and the derived claims about ``node``, both ways."""
+        if self._known:
+            yield from self._remembered(node, self._known)
+            return
+        for where in (ACCEPTED, DERIVED):
+            for forward, quads in (
+                (True, self.store.match(node, None, None, where)),
+                (False, self.store.match(None, None, node, where)),
+            ):
+                for count, found in self._surest(quads, where):
+                    for quad in found:
+                        for made in self._statement(quad, where, forward=forward):
+                            yield replace(made, of=count) if count else made
+        yield from self._negatives(node)
+
+    def _remembered(self, node: NamedNode, known: Known) -> Iterator[Statement]:
+        by_relation: dict[tuple[NamedNode, bool, bool, bool], list[Fact]] = {}
+        for forward, fact in known.about(node.value):
+            relation = fact.predicate, forward, fact.derived, fact.positive
+            by_relation.setdefault(relation, []).append(fact)
+        for (predicate, forward, derived, positive), found in by_relation.items():
+            many = len(found) > MOST
+            if many:
+                found = nsmallest(MOST, found, key=lambda each: (-each.confidence, each.claim))
+            for fact in found:
+                yield Statement(
+                    local_name(predicate.value),
+                    self.thing(NamedNode(fact.subject)),
+                    self._end(fact),
+                    fact.claim,
+                    fact.confidence,
+                    forward,
+                    derived,
+                    not positive,
+                    len(by_relation[predicate, forward, derived, positive]) if many else 0,
+                )
+
+    def _end(self, fact: Fact) -> Thing:
+        if not fact.language:
+            return self.thing(NamedNode(fact.object))
+        return Thing("", fact.object, language="" if fact.language == "und" else fact.language)
+
+    def _surest(self, quads: Iterable[Quad], where: Graph) -> Iterator[tuple[int, list[Quad]]]:
+        """Yield the quads of each relation; of very many their number and the most confident."""
+        by_relation: dict[NamedNode, list[Quad]] = {}
+        for quad in quads:
+            by_relation.setdefault(quad.predicate, []).append(quad)
+        for found in by_relation.values():
+            if len(found) <= MOST:
+                yield 0, found
+                continue
+            rated = [(self._confidence(quad, where), at) for at, quad in enumerate(found)]
+            best = sorted((-sure, at) for sure, at in rated if sure is not None)
+            yield len(best) if len(best) > MOST else 0, [found[at] for _, at in best[:MOST]]
+
+    def _confidence(self, quad: Quad, where: Graph) -> float | None:
+        """Return the confidence of a quad's claim; None where it has no claim."""
+        claim = self.reifier(Triple(quad.subject, quad.predicate, quad.object), where)
+        return None if claim is None else self.number(claim, SHIYI.confidence, where)
+
+    def _statement(self, quad: Quad, where: Graph, *, forward: bool) -> Iterator[Statement]:
+        claim = self.reifier(Triple(quad.subject, quad.predicate, quad.object), where)
+        if claim is not None:
+            yield Statement(
+                local_name(quad.predicate.value),
+                self.thing(quad.subject),
+                self.thing(quad.object),
+                claim.value,
+                self.number(claim, SHIYI.confidence, where),
+                forward,
+                derived=where == DERIVED,
+            )
+
+    def reifier(self, triple: Triple, where: Graph | None = None) -> NamedNode | None:
+        """Return the claim of ``triple``, if there is one."""
+        for quad in self.store.match(None, RDF.reifies, triple, where):
+            if isinstance(quad.subject, NamedNode):
+                return quad.subject
+        return None
+
+    def _negatives(self, node: NamedNode) -> Iterator[Statement]:
+        for role, forward in ((RDF.subject, True), (RDF.object, False)):
+            for quad in self.store.match(None, role, node, ACCEPTED):
+                if isinstance(quad.subject, NamedNode):
+                    view = self.claim(quad.subject, ACCEPTED)
+                    yield Statement(
+                        local_name(view.predicate.iri),
+                        view.subject,
+                        view.object,
+                        view.iri,
+                        view.confidence,
+                        forward,
+                        negative=view.polarity == "negative",
+                    )
+
+    def number(self, node: Subject, predicate: NamedNode, where: Graph | None = None) -> float:
+        """Return a finite number; 0 where there is none."""
+        for term in self.values(node, predicate, where):
+            with suppress(ValueError):
+                if isfinite(number := float(text(term))):
+                    return number
+        return 0.0
+
+    def home_of_claim(self, claim: NamedNode) -> Graph | None:
+        """Return the graph that holds the claim: the accepted view before any other."""
+        homes = [quad.graph_name for quad in self.store.match(claim, RDF.reifies, None, None)]
+        if not homes:
+            return None
+        home = ACCEPTED if ACCEPTED in homes else homes[0]
+        return home if isinstance(home, NamedNode | DefaultGraph) else None
+
+    def claim(self, claim: NamedNode, where: Graph) -> ClaimView:
+        """Read one claim with all its evidence."""
+        triple = next(self.values(claim, RDF.reifies, where))
+        if not isinstance(triple, Triple):
+            raise TypeError(f"{claim.value} reifies no triple")
+        nodes = [n for n in self.values(claim, SHIYI.evidence, where) if isinstance(n, NamedNode)]
+        evidence = sorted(
+            (self.evidence(node, where) for node in nodes), key=lambda each: -each.confidence
+        )
+        premises = list(self.values(claim, PROV.wasDerivedFrom, where))
+        return ClaimView(
+            claim.value,
+            self.thing(triple.subject),
+            self.thing(triple.predicate),
+            self.thing(triple.object),
+            local_name(self.value(claim, SHIYI.polarity, where)) or "positive",
+            local_name(self.value(claim, SHIYI.status, where)),
+            self.number(claim, SHIYI.confidence, where),
+            tuple(evidence),
+            local_name(self.value(claim, SHIYI.derivedBy, where)),
+            tuple(self.premise(term) for term in premises),
+        )
+
+    def premise(self, term: Term) -> Thing:
+        """Return a premise of a derived claim as text."""
+        home = self.home_of_claim(term) if isinstance(term, NamedNode) else None
+        if home is None or not isinstance(term, NamedNode):
+            return self.thing(term)
+        triple = next(self.values(term, RDF.reifies, home))
+        if not isinstance(triple, Triple):
+            return self.thing(term)
+        parts = (triple.subject, triple.predicate, triple.object)
+        return Thing(term.value, " · ".join(self.thing(p).label for p in parts), href(term.value))
+
+    def evidence(self, node: NamedNode, where: Graph | None = ACCEPTED) -> EvidenceView:
+        """Read one piece of evidence with its source."""
+        source = next(self.values(node, DCTERMS.source, where), None)
+        notes = self.texts(node, SHIYI.noteText, where)
+        passages = [
+            self.thing(term)
+            for term in self.values(node, PROV.wasDerivedFrom, where)
+            if term != source
+        ]
+        return EvidenceView(
+            node.value,
+            href(node.value),
+            self.source(source),
+            self.number(node, SHIYI.extractionConfidence, where),
+            local_name(self.value(node, SHIYI.evidenceKind, where)).lower(),
+            self.value(node, SHIYI.sourceLocator, where),
+            self.value(node, SHIYI.quote, where),
+            passages[0] if passages else None,
+            tuple(self._qualifiers(node, where)),
+            notes,
+            next((self.thing(t) for t in self.values(node, SHIYI.suggestedSource, where)), None),
+        )
+
+    def _qualifiers(self, node: NamedNode, where: Graph | None) -> Iterable[tuple[str, str]]:
+        for name, (written, language) in QUALIFIERS.items():
+            if language is None and (value := self.value(node, written, where)):
+                yield name, value
+
+    def source(self, node: Term | None) -> SourceView:
+        """Read a source."""
+        if not isinstance(node, NamedNode):
+            return SourceView("", "", "", "")
+        tier = local_name(self.value(node, SHIYI.sourceTier)).removeprefix("tier-")
+        identifier = self.value(node, DCTERMS.identifier)
+        return SourceView(
+            node.value,
+            self.thing(node).label,
+            href(node.value),
+            tier,
+            self.value(node, DCTERMS.date),
+            identifier,
+            source_link(identifier),
+            self.value(node, DCTERMS.license),
+            self.value(node, RDFS.comment),
+        )
+
+
+AROUND: Final = 400  # characters shown on each side
+
+
+@dataclass(frozen=True, slots=True)
+class Quoted:
+    """A quote with what surrounds it; without its passage it stands alone."""
+
+    before: str
+    quote: str
+    after: str
+
+
+class Passages:
+    """Finds the quotes of evidence in the passages of one store."""
+
+    def __init__(self, store: QuadStore) -> None:
+        self._store = store
+
+    def __call__(self, evidence: EvidenceView) -> Quoted:
+        """Return the quote of some evidence in its passage; only what may be quoted has a quote."""
+        words = passage_text(self._store, evidence.passage.iri) if evidence.passage else ""
+        before, found, after = words.partition(evidence.quote) if evidence.quote else ("", "", "")
+        if not found:
+            return Quoted("", evidence.quote, "")
+        return Quoted(
+            ("…" if len(before) > AROUND else "") + before[-AROUND:],
+            evidence.quote,
+            after[:AROUND] + ("…" if len(after) > AROUND else ""),
+        )

@@ -1,0 +1,1 @@
+"""A knowledge base: journal, single writer, generations, backups."""

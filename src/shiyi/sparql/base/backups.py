@@ -1,0 +1,146 @@
+"""Backup and restore."""
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from shiyi.errors import KnowledgeBaseError, UsageError
+from shiyi.sparql.base.knowledge_base import KnowledgeBase, current_generation
+from shiyi.sparql.base.writer import JOURNAL_FILE
+from shiyi.sparql.store.files import replace_file, sync_folder, sync_tree
+from shiyi.sparql.store.snapshots import Snapshot
+
+LISTING: Final = "backup.json"
+# tokens, accounts, keys of bundles, and what answers cite
+_BESIDE: Final = ("tokens.json", "people.json", "audit.jsonl", "signing.key", "citations.json")
+_BLOCK: Final = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """The listing of a backup: the release of its base, its files with their SHA-256, its size."""
+
+    release: str
+    made: str
+    files: dict[str, str]
+    size: int
+
+
+def back_up(kb: Path, out: Path) -> Backup:
+    """Copy the base in ``kb`` to the new folder ``out``, also while a server writes to it.
+
+    The journal is copied after the store, so it holds all that the store has; what it has more
+    is repeated when the copy is opened. Killed at any moment it leaves only ``out.part``, which
+    the next call removes. Raises :class:`UsageError` where ``out`` is there already, and
+    :class:`KnowledgeBaseError` where the disk is full.
+    """
+    if out.exists():
+        raise UsageError(f"{out} is there already; name a new folder for the backup")
+    part = out.with_name(f"{out.name}.part")
+    shutil.rmtree(part, ignore_errors=True)
+    try:
+        made = _fill(kb, part)
+        part.rename(out)
+        sync_folder(out.resolve().parent)
+    except OSError as fault:
+        shutil.rmtree(part, ignore_errors=True)
+        raise KnowledgeBaseError(f"no backup in {out}: {fault}; make room or name another") from (
+            fault
+        )
+    return made
+
+
+def restore(backup: Path, kb: Path) -> Backup:
+    """Make ``kb`` of a backup that is whole; ``kb`` must not be there, so nothing is overwritten.
+
+    Raises :class:`KnowledgeBaseError` that names every file that differs from what was backed up.
+    """
+    if kb.exists() and any(kb.iterdir()):
+        raise UsageError(f"{kb} is not empty; restore to a new folder, then let the server use it")
+    made = read_listing(backup)
+    if faults := list(damages(backup, made)):
+        raise KnowledgeBaseError(f"{backup} is damaged: " + "; ".join(faults))
+    part = kb.with_name(f"{kb.name}.part")
+    shutil.rmtree(part, ignore_errors=True)
+    try:
+        shutil.copytree(backup, part, ignore=shutil.ignore_patterns(LISTING))
+        sync_tree(part)
+        if kb.exists():
+            kb.rmdir()
+        part.rename(kb)
+        sync_folder(kb.resolve().parent)
+    except OSError as fault:
+        shutil.rmtree(part, ignore_errors=True)
+        raise KnowledgeBaseError(f"{kb} could not be made: {fault}; make room") from fault
+    with KnowledgeBase.open(kb, write=True):  # repeats what the journal has more
+        return made
+
+
+def read_listing(backup: Path) -> Backup:
+    """Read what a backup says of itself; raises :class:`KnowledgeBaseError` where it is none."""
+    try:
+        listing: dict[str, Any] = json.loads((backup / LISTING).read_text("utf-8"))
+        return Backup(listing["release"], listing["made"], listing["files"], listing["size"])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as fault:
+        raise KnowledgeBaseError(f"{backup} is no whole backup: {fault}") from fault
+
+
+def damages(backup: Path, made: Backup) -> Iterator[str]:
+    """State of each file what is wrong with it: missing, changed, or not of the backup."""
+    there = {name for name, _ in _files(backup)} - {LISTING}
+    for name, digest in made.files.items():
+        if name not in there:
+            yield f"{name} is missing"
+        elif _digest(backup / name) != digest:
+            yield f"{name} is not what was backed up"
+    for name in sorted(there - made.files.keys()):
+        yield f"{name} is not of this backup"
+
+
+def _fill(kb: Path, part: Path) -> Backup:
+    generation = current_generation(kb)
+    copied = part / "generations" / generation.name
+    copied.mkdir(parents=True)
+    snapshot = Snapshot.of_folder(generation / "store", kb / "snapshots")
+    try:
+        shutil.copytree(snapshot.path, copied / "store")
+    finally:
+        snapshot.remove()
+    shutil.copytree(generation / "index", copied / "index")
+    shutil.copyfile(generation / "manifest.json", copied / "manifest.json")
+    for name in (JOURNAL_FILE, *_BESIDE):
+        if (kb / name).is_file():
+            shutil.copy(kb / name, part / name)
+    replace_file(part / "CURRENT", f"{generation.name}\n".encode())
+    release = str(json.loads((copied / "manifest.json").read_text("utf-8"))["release"])
+    files = dict(_files(part))
+    made = Backup(
+        release,
+        datetime.now(UTC).isoformat(timespec="seconds"),
+        {name: _digest(path) for name, path in files.items()},
+        sum(path.stat().st_size for path in files.values()),
+    )
+    replace_file(part / LISTING, (json.dumps(asdict(made), indent=1) + "\n").encode())
+    sync_tree(part)
+    return made
+
+
+def _files(folder: Path) -> Iterator[tuple[str, Path]]:
+    for within, _, names in sorted(os.walk(folder)):
+        for name in sorted(names):
+            path = Path(within) / name
+            yield path.relative_to(folder).as_posix(), path
+
+
+def _digest(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(_BLOCK):
+            digest.update(block)
+    return digest.hexdigest()

@@ -1,0 +1,1 @@
+"""Queries as values: named, generated, checked, and their results."""

@@ -1,0 +1,1 @@
+"""A store elsewhere, over the SPARQL 1.1 Protocol."""

@@ -1,0 +1,1 @@
+"""Queries and updates of others, in confined worker processes."""

@@ -1,0 +1,177 @@
+"""An update request parsed into operations.
+
+Imports the standard library only, since a killed worker is replaced while a client waits.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+_IRI: Final = r"(?:<\s*>|(?:\\.|[^\s{}()<>;'\"?$])*:(?:\\.|[^\s{}()<>;'\"])*)"
+_PROLOGUE: Final = re.compile(
+    r"(?:\s*(?:PREFIX\s+[^\s:]*:\s*<\s*>|BASE\s*<\s*>|VERSION\s*(?:'\s*'|\"\s*\")))+", re.IGNORECASE
+)
+_DATA: Final = re.compile(r"\s*(INSERT|DELETE)\s+DATA\s*(?=\{)", re.IGNORECASE)
+_SHORT: Final = re.compile(r"\s*DELETE\s+WHERE\s*(?=\{)", re.IGNORECASE)
+_WITH: Final = re.compile(rf"\s*WITH\s*({_IRI})(?=[\s{{])", re.IGNORECASE)
+_DELETE: Final = re.compile(r"\s*DELETE\s*(?=\{)", re.IGNORECASE)
+_INSERT: Final = re.compile(r"\s*INSERT\s*(?=\{)", re.IGNORECASE)
+_USING: Final = re.compile(rf"\s*\b(USING)\s*(?:NAMED\b\s*)?{_IRI}(?=[\s{{])", re.IGNORECASE)
+_WHERE: Final = re.compile(r"\s*WHERE\s*(?=\{)", re.IGNORECASE)
+_WHOLE: Final = re.compile(
+    rf"\s*(?P<verb>CLEAR|DROP|CREATE)\s+(?:SILENT\b\s*)?(?:(?P<set>DEFAULT|NAMED|ALL)\b"
+    rf"|GRAPH\s*(?P<graph>{_IRI}))",
+    re.IGNORECASE,
+)
+_GRAPH: Final = rf"(?:DEFAULT\b|GRAPH\s*{_IRI}|{_IRI})"
+_MOVED: Final = re.compile(
+    rf"\s*(?P<verb>COPY|MOVE|ADD)\s*(?:\bSILENT\b\s*)?(?P<source>{_GRAPH})\s*\bTO\b\s*"
+    rf"(?P<target>{_GRAPH})",
+    re.IGNORECASE,
+)
+_LOAD: Final = re.compile(
+    rf"\s*LOAD\s+SILENT\b\s*{_IRI}(?:\s*INTO\s+GRAPH\s*{_IRI})?", re.IGNORECASE
+)
+_GRAPH_WORD: Final = re.compile(r"GRAPH\s*(?=<|[^\s{}]*:)", re.IGNORECASE)
+_LABEL: Final = re.compile(r"(?<![\w:.-])_:[\w.-]+")
+_BRACE: Final = re.compile(r"[{}]")
+
+Block = tuple[str, str]  # text and bare text
+
+
+class NotSplitError(ValueError):
+    """The operations of an update could not be distinguished; its parser says what is wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One operation: its ``verb``, all prologues before it, and the pieces of its text.
+
+    ``bare`` texts have blanks for what stands in comments, texts and IRIs. ``graphs`` are the
+    graphs a management operation names, as it writes them: source and target, or the one.
+    """
+
+    verb: str
+    prologue: str
+    text: str
+    delete: Block = ("", "")  # a template, with its braces
+    insert: Block = ("", "")
+    where: str = ""
+    within: str = ""  # the graph of WITH
+    using: str = ""  # the data set, in the words of a query
+    graphs: tuple[str, ...] = ()
+    labels: frozenset[str] = frozenset()  # of blank nodes of INSERT DATA
+
+    @property
+    def whole(self) -> str:
+        """Return the operation as a request of its own."""
+        return f"{self.prologue}\n{self.text}"
+
+
+def prologue(text: str, bare: str) -> str:
+    """Return the prologue of a query or an update."""
+    found = _PROLOGUE.match(bare)
+    return text[: found.end()] if found else ""
+
+
+def operations(text: str, bare: str) -> tuple[Operation, ...]:
+    """Split an update; ``bare`` is the same text with blanks for what braces may hide in.
+
+    >>> update = "PREFIX e: <   > DELETE { ?s e:p 1 } WHERE { ?s e:p ?o } ; DROP ALL"
+    >>> [(each.verb, each.where) for each in operations(update, update)]
+    [('MODIFY', '{ ?s e:p ?o }'), ('DROP', '')]
+    """
+    return tuple(_split(text, bare))
+
+
+def _split(text: str, bare: str) -> Iterator[Operation]:
+    at, prologue = 0, ""
+    while True:
+        if found := _PROLOGUE.match(bare, at):
+            prologue += text[at : found.end()] + "\n"
+            at = found.end()
+        if not bare[at:].strip():
+            return
+        operation, at = _one(text, bare, at, prologue)
+        yield operation
+        rest = bare[at:].lstrip()
+        if rest and not rest.startswith(";"):
+            raise NotSplitError(f"an operation does not end at character {at}")
+        at = bare.index(";", at) + 1 if rest else len(bare)
+
+
+def _one(text: str, bare: str, start: int, prologue: str) -> tuple[Operation, int]:
+    def made(verb: str, end: int) -> Operation:
+        data = verb == "INSERT DATA"  # SPARQL 1.1 section 19.6
+        labels = frozenset(_LABEL.findall(bare[start:end]) if data else ())
+        return Operation(verb, prologue, text[start:end], labels=labels)
+
+    if found := _DATA.match(bare, start):
+        block, end = _block(text, bare, found.end())
+        plain = made(f"{found[1].upper()} DATA", end)
+        insert = found[1].upper() == "INSERT"
+        return replace(plain, insert=block) if insert else replace(plain, delete=block), end
+    if found := _SHORT.match(bare, start):
+        block, end = _block(text, bare, found.end())
+        short = made("MODIFY", end)
+        return replace(short, delete=block, where=block[0]), end
+    if found := _WHOLE.match(bare, start):
+        graph = text[found.start("graph") : found.end("graph")] if found["graph"] else found["set"]
+        return replace(made(found["verb"].upper(), found.end()), graphs=(graph,)), found.end()
+    if found := _MOVED.match(bare, start):
+        names = tuple(
+            _named(text[found.start(part) : found.end(part)], found[part])
+            for part in ("source", "target")
+        )
+        return replace(made(found["verb"].upper(), found.end()), graphs=names), found.end()
+    if found := _LOAD.match(bare, start):
+        return made("LOAD", found.end()), found.end()
+    within, delete, insert, using, where, end = _modify(text, bare, start)
+    modify = made("MODIFY", end)
+    return replace(
+        modify, within=within, delete=delete, insert=insert, using=using, where=where[0]
+    ), end
+
+
+def _modify(text: str, bare: str, start: int) -> tuple[str, Block, Block, str, Block, int]:
+    """Read ``WITH``, the two templates, ``USING`` and ``WHERE``, and say where they end."""
+    at, within, using = start, "", ""
+    if found := _WITH.match(bare, at):
+        within, at = text[found.start(1) : found.end(1)], found.end()
+    delete, at = _optional(_DELETE, text, bare, at)
+    insert, at = _optional(_INSERT, text, bare, at)
+    while found := _USING.match(bare, at):
+        using += "FROM" + text[found.end(1) : found.end()] + "\n"
+        at = found.end()
+    found = _WHERE.match(bare, at)
+    if not (delete[0] or insert[0]) or not found:
+        raise NotSplitError(f"no operation begins at character {start}")
+    where, end = _block(text, bare, found.end())
+    return within, delete, insert, using, where, end
+
+
+def _optional(opening: re.Pattern[str], text: str, bare: str, at: int) -> tuple[Block, int]:
+    found = opening.match(bare, at)
+    return _block(text, bare, found.end()) if found else (("", ""), at)
+
+
+def _block(text: str, bare: str, opening: int) -> tuple[Block, int]:
+    """Return what stands in braces, with them, and the place after."""
+    end = closing_brace(bare, opening)
+    return (text[opening:end], bare[opening:end]), end
+
+
+def closing_brace(bare: str, opening: int) -> int:
+    """Return the place after the brace that closes the one at ``opening``."""
+    depth = 0
+    for found in _BRACE.finditer(bare, opening):
+        depth += 1 if found[0] == "{" else -1
+        if not depth:
+            return found.end()
+    raise NotSplitError(f"the brace at character {opening} is not closed")
+
+
+def _named(written: str, bare: str) -> str:
+    found = _GRAPH_WORD.match(bare)
+    return written[found.end() :] if found else written

@@ -1,0 +1,233 @@
+"""The public, full and RDF 1.1 views of a snapshot."""
+
+import math
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import Final
+
+from shiyi.errors import QueryRefusedError
+from shiyi.model.rdf import BlankNode, DefaultGraph, NamedNode, Quad, Subject, Triple
+from shiyi.ontology.rdf11 import to_rdf11
+from shiyi.sparql.base.journal import Record
+from shiyi.sparql.base.knowledge_base import KnowledgeBase
+from shiyi.sparql.store.oxigraph import OxigraphStore
+from shiyi.sparql.store.snapshots import Snapshot
+from shiyi.sparql.store.visibility import hide, with_terms
+
+_FOLLOWED: Final = 20_000  # nodes changed at once; beyond, lowering all anew is as fast
+Graph = NamedNode | DefaultGraph
+
+
+def lower_snapshot(snapshot: Snapshot) -> None:
+    """Write every statement of a snapshot with ``rdf:subject``, ``rdf:predicate``, ``rdf:object``.
+
+    Nothing but triple terms is lost: a claim is the subject of the three in the place of
+    ``rdf:reifies``, in the same graph. QueryRefusedError where the snapshot is no copy.
+    """
+    if snapshot.is_original:
+        raise QueryRefusedError(
+            "the profile rdf11 cannot be asked: the folder of the knowledge base is read-only, so "
+            "no copy in RDF 1.1 can be made"
+        )
+    store = OxigraphStore.on_disk(snapshot.path)
+    try:
+        gone = list(with_terms(store))
+        store.load_quads(to_rdf11(gone))
+        store.unload_quads(gone)
+        store.flush()
+    finally:
+        store.close()
+
+
+@dataclass(slots=True)
+class SharedSnapshot:
+    """A snapshot that several workers read; removed when the last lets go."""
+
+    snapshot: Snapshot
+    sequence: int
+    made: float
+    hides: bool = False  # whether something was taken out of it
+    users: int = 1
+
+
+class _Follower:
+    """A lowered copy that is kept in step with a base from which nothing is hidden."""
+
+    def __init__(self, copy: Snapshot, sequence: int) -> None:
+        self.store, self.sequence = OxigraphStore.on_disk(copy.path), sequence
+        self._copy = copy
+
+    def follow(self, seen: SharedSnapshot, changes: Iterable[Record]) -> bool:
+        """Make the changes up to what is ``seen``; False where they are too many.
+
+        What each changed node says in each graph is lowered again as it now stands, since two
+        statements may have the same lowered form.
+        """
+        places: set[tuple[Subject, Graph]] = set()
+        for record in changes:
+            come, gone = record.graphs[1], record.graphs[0]
+            self.store.change((), (), (gone, come))
+            for quad in (*record.removed, *record.added):
+                node, place = quad.subject, quad.graph_name
+                if not isinstance(node, Triple) and not isinstance(place, BlankNode):
+                    places.add((node, place))
+            if len(places) > _FOLLOWED:
+                return False
+        now = OxigraphStore.read_only(seen.snapshot.path)
+        try:
+            added, removed = list[Quad](), list[Quad]()
+            for subject, place in places:
+                new = set(to_rdf11(now.match(subject, None, None, place)))
+                old = set(self.store.match(subject, None, None, place))
+                added += new - old
+                removed += old - new
+        finally:
+            now.close()
+        self.store.change(added, removed)
+        self.sequence = seen.sequence
+        return True
+
+    def close(self) -> None:
+        """Remove the copy."""
+        self.store.close()
+        self._copy.remove()
+
+
+class SnapshotViews:
+    """The snapshots of one base, at most ``seconds`` behind it; made when first asked for.
+
+    The one in RDF 1.1 is lowered once; after that it follows the journal, change by change.
+
+    A ``shortcut`` may give a snapshot of some sequence number sooner than the base does.
+    """
+
+    def __init__(self, kb: KnowledgeBase, seconds: float, open_to_all: bool) -> None:
+        self.shortcut: Callable[[int], Snapshot | None] = lambda sequence: None
+        self._kb, self._seconds, self._open_to_all = kb, seconds, open_to_all
+        self._turn, self._lowering = threading.Lock(), threading.Lock()
+        self._current, self._expired = self._make(), False
+        self._whole: SharedSnapshot | None = None
+        self._lowered: dict[bool, SharedSnapshot] = {}  # of what all see, and of the whole
+        self._follower: _Follower | None = None  # where all is seen by all
+
+    def latest(self, whole: bool) -> SharedSnapshot:
+        """Acquire a snapshot that is recent enough."""
+        with self._turn:
+            shared = self._current_for(whole)
+            shared.users += 1
+            return shared
+
+    def rdf11(self, whole: bool) -> SharedSnapshot:
+        """Acquire the same in RDF 1.1; other queries go on while that is made."""
+        with self._lowering:
+            seen = self.latest(whole)
+            try:
+                every = seen is self._whole
+                known = self._lowered.get(every)
+                if known is None or known.sequence != seen.sequence:
+                    made = self._followed(seen) or self._make_rdf11(seen)
+                    self.release(known)
+                    self._lowered[every] = known = made
+                with self._turn:
+                    known.users += 1
+                return known
+            finally:
+                self.release(seen)
+
+    def level(self, whole: bool) -> tuple[int, bool]:
+        """Describe what a query that begins now will see: the last change, and whether all."""
+        with self._turn:
+            shared = self._current_for(whole)
+            return shared.sequence, shared is self._whole
+
+    def expire(self) -> None:
+        """Make the next query see all changes made so far.
+
+        Takes no lock: the caller may hold that of the writer, for which a query waits.
+        """
+        self._expired = True
+
+    def refresh(self) -> None:
+        """Make what queries see from now on."""
+        with self._turn:
+            self._renew()
+
+    def release(self, shared: SharedSnapshot | None) -> None:
+        """Release a snapshot."""
+        if shared is not None:
+            with self._turn:
+                self._drop(shared)
+
+    def close(self) -> None:
+        """Remove the snapshots without readers."""
+        for shared in (self._current, self._whole, *self._lowered.values()):
+            self.release(shared)
+        if self._follower:
+            self._follower.close()
+
+    def _current_for(self, whole: bool) -> SharedSnapshot:
+        """Return what a query sees; where nothing is hidden, all see one."""
+        if self._expired:
+            self._expired = False  # before a look at the base, so that no later change is missed
+            self._current.made = -math.inf
+        behind = self._kb.sequence != self._current.sequence
+        if behind and time.monotonic() - self._current.made >= self._seconds:
+            self._renew()
+        if not (whole and self._current.hides):
+            return self._current
+        if self._whole is None or self._whole.sequence != self._current.sequence:
+            old, self._whole = self._whole, self._make(whole=True)
+            if old:
+                self._drop(old)
+        return self._whole
+
+    def _renew(self) -> None:
+        if self._kb.sequence != self._current.sequence:
+            old, self._current = self._current, self._make()
+            self._drop(old)
+
+    def _make(self, whole: bool = False) -> SharedSnapshot:
+        sequence = self._kb.sequence  # before the copy: it may hold more, never less
+        snapshot = self.shortcut(sequence) or self._kb.take_snapshot()
+        try:
+            hides = hide(snapshot, whole, self._open_to_all)
+        except BaseException:
+            snapshot.remove()
+            raise
+        return SharedSnapshot(snapshot, sequence, time.monotonic(), hides)
+
+    def _make_rdf11(self, seen: SharedSnapshot) -> SharedSnapshot:
+        home = self._kb.path / "snapshots"
+        copy = seen.snapshot.copied(home)
+        try:
+            lower_snapshot(copy)
+            if self._kb.writes and not (seen.hides or self._current.hides):
+                if self._follower:
+                    self._follower.close()
+                self._follower = _Follower(copy.copied(home), seen.sequence)
+        except BaseException:
+            copy.remove()
+            raise
+        return SharedSnapshot(copy, seen.sequence, seen.made)
+
+    def _followed(self, seen: SharedSnapshot) -> SharedSnapshot | None:
+        """Return the earlier view with what changed since; None where it must be made anew."""
+        follower = self._follower
+        if follower is None or seen.hides or seen is self._whole:
+            return None
+        records = self._kb.writer.journal.records(after=follower.sequence)
+        changes = takewhile(lambda record: record.sequence <= seen.sequence, records)
+        if not follower.follow(seen, changes):
+            self._follower = None
+            follower.close()
+            return None
+        snapshot = Snapshot.of_store(follower.store, self._kb.path / "snapshots")
+        return SharedSnapshot(snapshot, seen.sequence, seen.made)
+
+    def _drop(self, shared: SharedSnapshot) -> None:
+        shared.users -= 1
+        if shared.users == 0:
+            shared.snapshot.remove()

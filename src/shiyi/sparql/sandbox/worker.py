@@ -1,0 +1,285 @@
+"""Child side: confines itself, runs one query on a snapshot.
+
+Imports pyoxigraph and little of the standard library, since a killed worker is replaced while a
+client waits; what changes ask for comes with the first of them.
+
+Imports nothing but the standard library, since each worker pays for it at its start.
+"""
+
+import ctypes
+import json
+import os
+import resource
+import signal
+import struct
+import sys
+from collections.abc import Iterable, Iterator
+from typing import IO, Any, NamedTuple, cast
+
+from pyoxigraph import (
+    DefaultGraph,
+    NamedNode,
+    Quad,
+    QueryBoolean,
+    QueryResultsFormat,
+    QuerySolutions,
+    QueryTriples,
+    RdfFormat,
+    Store,
+    Triple,
+    serialize,
+)
+
+from shiyi.ontology.rdf11 import to_rdf11
+from shiyi.sparql.sandbox.framing import FRAME, RowCounter, pack, pack_part
+from shiyi.sparql.store.functions import FUNCTIONS
+
+_PR_SET_NO_NEW_PRIVS, _PR_SET_SECCOMP, _FILTER_MODE = 38, 22, 2
+_LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06  # classic BPF
+_ALLOW, _REFUSE = 0x7FFF0000, 0x00050000 | 1  # EPERM
+_X32 = 0x40000000  # a second numbering of the calls on x86_64
+
+# audit number, then: socket socketpair bind listen accept connect sendto sendmsg accept4 sendmmsg
+# execve execveat ptrace process_vm_writev io_uring_setup (and fork, vfork where they exist)
+_CALLS = {
+    "x86_64": (0xC000003E, (41, 53, 49, 50, 43, 42, 44, 46, 288, 307, 59, 322, 101, 311, 425,
+                            57, 58)),
+    "aarch64": (0xC00000B7, (198, 199, 200, 201, 202, 203, 206, 211, 242, 269, 221, 281, 117, 271,
+                             425)),
+}  # fmt: skip
+
+
+def confine(memory_mib: int) -> bool:
+    """Limit this process for good, and tell whether it can no longer open a socket."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends us
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_AS, (memory_mib << 20, memory_mib << 20))
+    return _without_sockets()
+
+
+def _without_sockets() -> bool:
+    known = _CALLS.get(os.uname().machine)
+    if known is None or sys.platform != "linux":
+        return False
+    program = _program(*known)
+    code = ctypes.create_string_buffer(program)
+    header = struct.pack("HxxxxxxQ", len(program) // 8, ctypes.addressof(code))
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    libc.prctl(_PR_SET_SECCOMP, _FILTER_MODE, ctypes.create_string_buffer(header), 0, 0)
+    opened = libc.socket(2, 1, 0)  # believe the attempt, not the return codes
+    if opened >= 0:
+        os.close(opened)
+    return bool(opened < 0)
+
+
+def _program(audit: int, calls: tuple[int, ...]) -> bytes:
+    """Refuse ``calls`` and any other numbering of calls; allow the rest."""
+    refuse_at = 4 + len(calls) + 1
+    steps = [(_LOAD, 0, 0, 4), (_EQUAL, 0, refuse_at - 2, audit), (_LOAD, 0, 0, 0)]
+    steps.append((_AT_LEAST, refuse_at - 4, 0, _X32))
+    steps += [(_EQUAL, refuse_at - 5 - i, 0, number) for i, number in enumerate(calls)]
+    steps += [(_RETURN, 0, 0, _ALLOW), (_RETURN, 0, 0, _REFUSE)]
+    return b"".join(struct.pack("HBBI", *step) for step in steps)
+
+
+_GRACE = 1.0  # seconds after the deadline until a worker without a parent ends itself
+_PART = 1 << 18  # bytes passed on at a time
+_MESSAGE = 400  # characters; the parser lists all of Unicode's letters
+
+_SOLUTIONS = {
+    "json": QueryResultsFormat.JSON, "xml": QueryResultsFormat.XML,
+    "csv": QueryResultsFormat.CSV, "tsv": QueryResultsFormat.TSV,
+}  # fmt: skip
+_GRAPHS = {
+    "ttl": RdfFormat.TURTLE, "nt": RdfFormat.N_TRIPLES, "nq": RdfFormat.N_QUADS,
+    "trig": RdfFormat.TRIG, "rdf": RdfFormat.RDF_XML, "jsonld": RdfFormat.JSON_LD,
+}  # fmt: skip
+
+_WITHOUT_TERMS = {"rdf", "jsonld"}  # their readers know RDF 1.1 only
+_WITH_PREFIXES = {"ttl", "trig", "rdf"}
+
+
+class _PastLimit(Exception):  # noqa: N818 - never leaves this process
+    def __init__(self, limit: str) -> None:
+        self.limit = limit
+
+
+class _Sink:
+    """A file that passes on what Oxigraph writes, up to limits of bytes and rows."""
+
+    def __init__(self, form: str, rows: int, size: int) -> None:
+        self._waiting, self._passed = bytearray(), 0
+        self._rows, self._size, self._counter = rows, size, RowCounter(form)
+
+    def write(self, part: bytes) -> int:
+        self._waiting += part
+        if self._passed + len(self._waiting) > self._size:
+            self.rest()
+            raise _PastLimit("bytes")
+        if len(self._waiting) >= _PART:
+            passed = self.rest()
+            self._passed += len(passed)
+            _write(pack_part(passed))
+        return len(part)
+
+    def flush(self) -> None:
+        """Oxigraph calls this."""
+
+    def rest(self) -> bytes:
+        """Count and return what waits."""
+        rest, self._waiting = bytes(self._waiting), bytearray()
+        self._counter.feed(rest)
+        if self._counter.rows > self._rows:
+            raise _PastLimit("rows")
+        return rest
+
+    @property
+    def rows(self) -> int:
+        return max(0, self._counter.rows)
+
+
+def main(memory_mib: str, rows: str, size: str) -> None:
+    """Answer requests from standard input until it ends."""
+    blocked = confine(int(memory_mib))
+    _send({"outcome": "ready", "network_blocked": blocked}, b"")
+    path, store = "", None
+    while (received := _receive()) is not None:
+        request, sent = received
+        signal.setitimer(signal.ITIMER_REAL, request["seconds"] + _GRACE)
+        try:
+            if request["snapshot"] != path or store is None:
+                store = None  # a copy that is written to is open once at most
+                store = _open_store(request)
+                path = request["snapshot"]
+            limits = Limits(request.get("rows") or int(rows), request.get("bytes") or int(size))
+            header, body = _dispatch(store, request, sent, limits)
+        except _PastLimit as past:
+            header, body = {"outcome": "limit", "limit": past.limit}, b""
+        except MemoryError:
+            header, body = {"outcome": "limit", "limit": "memory"}, b""
+        except SyntaxError as fault:
+            header, body = {"outcome": "query", "message": str(fault)[:_MESSAGE]}, b""
+        except (ValueError, RuntimeError) as fault:  # well-formed, but not to be done
+            header, body = {"outcome": "refused", "message": str(fault)[:_MESSAGE]}, b""
+        except OSError as fault:
+            header, body = {"outcome": "store", "message": str(fault)[:_MESSAGE]}, b""
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        _send(header, body)
+
+
+class Limits(NamedTuple):
+    """The limits of a reply."""
+
+    rows: int
+    size: int
+
+
+def _open_store(request: dict[str, Any]) -> Store:
+    if request.get("writes"):
+        from shiyi.sparql.sandbox.effects import open_copy
+
+        return open_copy(request["snapshot"])
+    return Store.read_only(request["snapshot"])
+
+
+def _dispatch(
+    store: Store, request: dict[str, Any], sent: bytes, limits: Limits
+) -> tuple[dict[str, Any], bytes]:
+    if request.get("writes"):
+        from shiyi.sparql.sandbox.effects import apply_request
+
+        return apply_request(store, request, sent, limits.size)
+    if request.get("task") == "dump":
+        return _dump_graph(store, request, limits.size)
+    return _answer(store, request, *limits)
+
+
+def _dump_graph(store: Store, request: dict[str, Any], size: int) -> tuple[dict[str, Any], bytes]:
+    """Write one whole graph; its size is bounded, its rows are not."""
+    target = request["target"]
+    graph = NamedNode(target) if target else DefaultGraph()
+    if target and not store.contains_named_graph(graph):
+        return {"outcome": "absent"}, b""
+    quads = store.quads_for_pattern(None, None, None, graph)
+    triples = (quad.triple for quad in quads)
+    return _serialize(triples, request, Limits(1 << 62, size))
+
+
+def _answer(
+    store: Store, request: dict[str, Any], rows: int, size: int
+) -> tuple[dict[str, Any], bytes]:
+    found = store.query(
+        request["query"],
+        base_iri=request["base"] or None,
+        custom_functions=FUNCTIONS,
+        **_dataset(request),
+    )
+    kind = "graph" if isinstance(found, QueryTriples) else "solutions"
+    form = request[kind]
+    if isinstance(found, QueryBoolean):
+        kind = "boolean"
+    if not form:
+        return {"outcome": "format", "kind": kind}, b""
+    if isinstance(found, QueryTriples):
+        return _serialize(found, request, Limits(rows, size))
+    sink = _Sink(form, rows, size)
+    found.serialize(cast("IO[bytes]", sink), format=_SOLUTIONS[form])
+    body = sink.rest()
+    count = sink.rows if isinstance(found, QuerySolutions) else 1
+    return {"outcome": "whole", "kind": kind, "rows": count}, body
+
+
+def _serialize(
+    found: Iterable[Triple], request: dict[str, Any], limits: Limits
+) -> tuple[dict[str, Any], bytes]:
+    sink, count, form = _Sink("none", *limits), 0, request["graph"]
+
+    def counted() -> Iterator[Triple]:
+        nonlocal count
+        for triple in found:
+            count += 1
+            if count > limits.rows:
+                raise _PastLimit("rows")
+            yield triple
+
+    statements: Iterable[Triple] | Iterable[Quad] = counted()
+    if request.get("profile") == "rdf11" or form in _WITHOUT_TERMS:
+        statements = to_rdf11(Quad(*triple) for triple in counted())
+    prefixes = request.get("prefixes") if form in _WITH_PREFIXES else None
+    serialize(statements, cast("IO[bytes]", sink), format=_GRAPHS[form], prefixes=prefixes)
+    return {"outcome": "whole", "kind": "graph", "rows": count}, sink.rest()
+
+
+def _dataset(request: dict[str, Any]) -> dict[str, Any]:
+    default, named = request["default_graphs"], request["named_graphs"]
+    if not default and not named:
+        return {}
+    return {
+        "default_graph": [NamedNode(each) if each else DefaultGraph() for each in default],
+        "named_graphs": [NamedNode(each) for each in named],
+    }
+
+
+def _receive() -> tuple[dict[str, Any], bytes] | None:
+    head = _read(FRAME.size)
+    if head is None:
+        return None
+    length, following = FRAME.unpack(head)
+    text, body = _read(length), _read(following)
+    return None if text is None or body is None else (json.loads(text), body)
+
+
+def _read(size: int) -> bytes | None:
+    read = sys.stdin.buffer.read(size)
+    return read if len(read) == size else None
+
+
+def _send(header: dict[str, Any], body: bytes) -> None:
+    _write(pack(header, body))
+
+
+def _write(message: bytes) -> None:
+    left = memoryview(message)
+    while len(left):
+        left = left[os.write(1, left) :]

@@ -1,0 +1,1 @@
+"""The quad store and what lies on disk beside it."""

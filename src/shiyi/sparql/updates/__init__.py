@@ -1,0 +1,1 @@
+"""SPARQL Update and uploads."""

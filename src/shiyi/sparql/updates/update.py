@@ -1,0 +1,324 @@
+"""SPARQL Update: tried on a copy, then written."""
+
+import re
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from shiyi.errors import KeyReuseError, KnowledgeBaseError, QueryError, RightsError
+from shiyi.model.iris import GRAPH, ROOT
+from shiyi.model.rdf import DefaultGraph, NamedNode, Quad, Term, Triple
+from shiyi.settings import QuerySettings
+from shiyi.sparql.base.knowledge_base import KnowledgeBase
+from shiyi.sparql.base.writer import UNFLUSHED, after_commit
+from shiyi.sparql.queries.requests import bare_text, check_update
+from shiyi.sparql.sandbox.process import WorkerGoneError, WorkerProcess
+from shiyi.sparql.sandbox.replies import death, past_time, raise_if_refused, seconds_of
+from shiyi.sparql.store.oxigraph import NO_GRAPHS, parse_n_quads
+from shiyi.sparql.store.snapshots import Snapshot
+
+_CLAUSE: Final = re.compile(r"\b(?:USING|WITH)\b", re.IGNORECASE)
+_WHERE: Final = re.compile(r"\bWHERE\b", re.IGNORECASE)
+_GROUP: Final = re.compile(r"\{[^{}]*\}")
+_NAMES: Final = re.compile(r"[?$]\w+|[\w.-]*:[\w.:%-]*")
+_SHORT: Final = re.compile(r"\bDELETE\s*$", re.IGNORECASE)
+
+
+def with_graphs(text: str, bare: str, default: Sequence[str], named: Sequence[str]) -> str:
+    """Return the update with the data set of the request in each of its WHERE clauses.
+
+    ``bare`` is the same text with blanks for what stands in comments, texts and IRIs. QueryError
+    where the update names a data set itself (SPARQL 1.1 Protocol section 2.2.3).
+
+    >>> update = "DELETE { ?s ?p 1 } WHERE { ?s ?p 2 }"
+    >>> with_graphs(update, update, ["https://e.org/g"], [])
+    'DELETE { ?s ?p 1 } USING <https://e.org/g> WHERE { ?s ?p 2 }'
+    """
+    if not default and not named:
+        return text
+    outside = _outside(bare)
+    if _CLAUSE.search(outside):
+        raise QueryError(
+            "the update names its graphs with USING or WITH, so using-graph-uri and "
+            "using-named-graph-uri must not"
+        )
+    clauses = [f"USING {_node(iri)} " for iri in default]
+    clauses += [f"USING NAMED {_node(iri)} " for iri in named]
+    written, end = [], 0
+    for found in _WHERE.finditer(outside):
+        if _SHORT.search(outside, 0, found.start()):
+            raise QueryError("with using-graph-uri, write DELETE { … } WHERE { … } in full")
+        written += [text[end : found.start()], *clauses]
+        end = found.start()
+    return "".join([*written, text[end:]])
+
+
+def _outside(bare: str) -> str:
+    """Blank what stands in braces, and names, which may hold such words."""
+    outside, count = bare, 1
+    while count:
+        outside, count = _GROUP.subn(lambda found: "." * len(found[0]), outside)
+    return _NAMES.sub(lambda found: "." * len(found[0]), outside)
+
+
+def _node(iri: str) -> NamedNode:
+    try:
+        return NamedNode(iri)
+    except ValueError as fault:
+        raise QueryError(f"a graph is named by an absolute IRI, not {iri[:80]!r}") from fault
+
+
+_BACKUP_SECONDS = 5.0  # hard links of some files; more means a machine in distress
+
+
+@dataclass(frozen=True, slots=True)
+class Author:
+    """The agent and reason of a change, for the journal; ``key`` names the change.
+
+    ``request`` is the digest of what is asked for under a key that may come again. Who does not
+    maintain the base cannot change what it owns, see :func:`check_rights`.
+    """
+
+    key: str
+    who: str
+    why: str
+    request: str = ""
+    maintains: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A piece of an upload: its format (``ttl``, ``nt``, …) and its bytes."""
+
+    form: str
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """How many quads were removed and added, and whether the graph existed before."""
+
+    removed: int
+    added: int
+    existed: bool = True
+
+
+class Updater:
+    """SPARQL updates and uploads, bounded and journaled before they are applied.
+
+    An update runs in a confined process on a private copy of the store. What it would remove and
+    add comes back as quads, which the writer journals and applies as one change. Other writers
+    wait until then, so the change fits the store it was computed on.
+    """
+
+    def __init__(
+        self, kb: KnowledgeBase, settings: QuerySettings, changed: Callable[[], None]
+    ) -> None:
+        self._kb, self._settings, self._changed = kb, settings, changed
+        self.listener: Callable[[Sequence[Quad]], None] = lambda moved: None  # what came and went
+        self._turn = threading.Lock()
+        self._process: WorkerProcess | None = None
+        self._copy: Snapshot | None = None
+        self._sequence = -1
+        self._moved = 0  # quads that the copy was changed by
+
+    def update(
+        self,
+        text: str,
+        author: Author,
+        *,
+        default_graphs: Sequence[str] = (),
+        named_graphs: Sequence[str] = (),
+        timeout: float | None = None,
+        base: str = "",
+    ) -> Change:
+        """Do a SPARQL update, all or nothing; its LOAD and SERVICE are refused."""
+        bare = check_update(text, self._settings.max_query_bytes)
+        written = with_graphs(text, bare, default_graphs, named_graphs)
+        if written != text:
+            bare = bare_text(written)
+        request = {"task": "update", "text": written, "bare": bare, "base": base or None}
+        return self._apply(request, b"", author, seconds_of(self._settings, timeout))
+
+    def merge(self, graph: str, parts: Sequence[Part], base: str, author: Author) -> Change:
+        """Add an upload to a graph; the empty name is the default graph."""
+        return self._upload("merge", graph, parts, base, author)
+
+    def replace(self, graph: str, parts: Sequence[Part], base: str, author: Author) -> Change:
+        """Replace by an upload: all that a graph holds."""
+        return self._upload("replace", graph, parts, base, author)
+
+    def drop(self, graph: str, author: Author) -> Change:
+        """Remove a graph with all it holds."""
+        return self._upload("drop", graph, (), "", author)
+
+    def snapshot(self, sequence: int) -> Snapshot | None:
+        """Return a snapshot of the worker's copy where it is level with ``sequence`` and idle."""
+        if not self._turn.acquire(blocking=False):
+            return None
+        try:
+            if self._process is None or self._copy is None or self._sequence != sequence:
+                return None
+            made = Snapshot.to_fill(self._kb.path / "snapshots")
+            request = {
+                "task": "backup",
+                "to": str(made.path),
+                "snapshot": str(self._copy.path),
+                "seconds": _BACKUP_SECONDS,
+                "writes": True,
+            }
+            try:
+                header, spool = self._process.ask(request, time.monotonic() + _BACKUP_SECONDS)
+                spool.close()
+            except (TimeoutError, WorkerGoneError):
+                header = {"outcome": "gone"}
+            if header["outcome"] == "made":
+                return made
+            made.remove()
+            self._discard()
+            return None
+        finally:
+            self._turn.release()
+
+    def close(self) -> None:
+        """End the worker and remove its copy; twice does no harm."""
+        with self._turn:
+            self._discard()
+
+    def _upload(
+        self, task: str, graph: str, parts: Sequence[Part], base: str, author: Author
+    ) -> Change:
+        request = {
+            "task": task,
+            "target": graph,
+            "base": base or None,
+            "parts": [(part.form, len(part.body)) for part in parts],
+        }
+        body = b"".join(part.body for part in parts)
+        return self._apply(request, body, author, seconds_of(self._settings, None))
+
+    def _apply(
+        self, request: dict[str, Any], body: bytes, author: Author, seconds: float
+    ) -> Change:
+        with self._turn, self._kb.writer.turn():
+            if (number := self._kb.writer.journal.find(author.key)) is not None:
+                self._check_same(number, author)
+                return Change(0, 0)  # done before
+            try:
+                header, patch = self._compute(request, body, seconds)
+                change, moved = self._write(header, patch, author)
+            except BaseException:
+                self._discard()  # the copy may hold what was not written
+                raise
+        with after_commit("update", author.key):
+            self._changed()
+        if moved:
+            with after_commit("update", author.key):
+                self.listener(moved)
+        return change
+
+    def _check_same(self, number: int, author: Author) -> None:
+        """Raise KeyReuseError where the change of that number was asked for in other words."""
+        record = next(self._kb.writer.journal.records(after=number - 1))
+        if record.request and author.request != record.request:
+            raise KeyReuseError(
+                f"this idempotency key was used for another request at {record.when}; "
+                "nothing was written, so send the change under a new key"
+            )
+
+    def _compute(
+        self, request: dict[str, Any], body: bytes, seconds: float
+    ) -> tuple[dict[str, Any], bytes]:
+        process, copy = self._prepare()
+        process.greeting()
+        asked = {**request, "snapshot": str(copy.path), "seconds": seconds, "writes": True}
+        try:
+            header, spool = process.ask(asked, time.monotonic() + seconds, body)
+        except TimeoutError:
+            raise past_time(seconds) from None
+        except WorkerGoneError as gone:
+            raise death(gone.status, seconds) from None
+        with spool:
+            raise_if_refused(header, self._settings)
+            if header["outcome"] != "changed":
+                raise KnowledgeBaseError(f"no copy could be changed: {header.get('message')}")
+            return header, spool.read()
+
+    def _write(
+        self, header: dict[str, Any], patch: bytes, author: Author
+    ) -> tuple[Change, tuple[Quad, ...]]:
+        first = header["removed"]
+        removed, added = parse_n_quads(patch[:first]), parse_n_quads(patch[first:])
+        graphs = (tuple(map(NamedNode, header["gone"])), tuple(map(NamedNode, header["come"])))
+        if not author.maintains:
+            check_rights((*removed, *added), (*graphs[0], *graphs[1]))
+        if removed or added or graphs != NO_GRAPHS:
+            self._sequence = self._kb.writer.write(
+                added,
+                removed,
+                key=author.key,
+                who=author.who,
+                why=author.why,
+                graphs=graphs,
+                request=author.request,
+            )
+        self._moved += len(removed) + len(added)
+        return Change(len(removed), len(added), bool(header["existed"])), (*removed, *added)
+
+    def _prepare(self) -> tuple[WorkerProcess, Snapshot]:
+        """Return a worker and a copy that is level with the store, and has not taken in much."""
+        level = self._sequence == self._kb.sequence and self._moved < UNFLUSHED
+        if self._process is None or self._copy is None or not level:
+            self._discard()
+            self._copy = self._kb.take_snapshot()
+            self._sequence = self._kb.sequence
+            self._process = WorkerProcess(self._settings)
+            self._moved = 0
+        return self._process, self._copy
+
+    def _discard(self) -> None:
+        if self._process is not None:
+            self._process.end()
+            self._process = None
+        if self._copy is not None:
+            self._copy.remove()
+            self._copy = None
+
+
+def check_rights(quads: Iterable[Quad], graphs: Iterable[NamedNode]) -> None:
+    """Raise RightsError where a change touches what only curation and maintainers may change.
+
+    That is every graph of the base (derived, reviews, rejected, …), and in the default graph
+    whatever names something of the base: its concepts, claims, classes and properties.
+
+    >>> check_rights([Quad(NamedNode(f"{ROOT}id/x"), NamedNode("urn:p"), NamedNode("urn:o"))], [])
+    Traceback (most recent call last):
+    shiyi.errors.RightsError: the default graph has what the base answers from: change it by \
+curation, write to a named graph of your own, or use a token of scope maintain
+    """
+    touched = dict.fromkeys(graphs)
+    for quad in quads:
+        place = quad.graph_name
+        if isinstance(place, NamedNode):
+            touched[place] = None
+        elif isinstance(place, DefaultGraph) and any(
+            _is_own(term) for term in (quad.subject, quad.predicate, quad.object)
+        ):
+            raise RightsError(f"the default graph has what the base answers from: {_ADVICE}")
+    for name in touched:
+        if name.value.startswith(GRAPH):
+            raise RightsError(f"{name.value} is a graph of the base: {_ADVICE}")
+
+
+def _is_own(term: Term) -> bool:
+    """Return whether a term is the base's own, or a triple that names such a term."""
+    if isinstance(term, Triple):
+        return any(_is_own(each) for each in (term.subject, term.predicate, term.object))
+    return isinstance(term, NamedNode) and term.value.startswith(ROOT)
+
+
+_ADVICE: Final = (
+    "change it by curation, write to a named graph of your own, or use a token of scope maintain"
+)

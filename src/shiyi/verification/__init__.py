@@ -1,0 +1,1 @@
+"""Evidence that can be opened: corpora, pointers into them, and claims compared with them."""

@@ -1,0 +1,281 @@
+"""Claims compared with the entries of corpora: which entry supports or contradicts which claim."""
+
+import hashlib
+import json
+import random
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from shiyi.artefacts import artefact
+from shiyi.errors import TableError
+from shiyi.ingest.tables.concepts import Concepts
+from shiyi.ingest.tables.evidence import COLUMNS, EVIDENCE, PointerRow, read_pointers
+from shiyi.ingest.tables.starter import Starter
+from shiyi.ingest.tables.tsv import Place
+from shiyi.model.claim import Polarity
+from shiyi.model.rdf import Literal, local_name
+from shiyi.ontology.schema import Schema
+from shiyi.verification.corpora import (
+    CATALOGUE,
+    Corpus,
+    Record,
+    Registry,
+    Table,
+    digest_of,
+    entries,
+    file_faults,
+    read_records,
+)
+from shiyi.verification.names import WORDS, Subjects
+from shiyi.verification.pointers import read_keys, words_at, write_pointers
+from shiyi.verification.readers import Reader, Verdict, spans
+
+Claimed = tuple[str, str, str]
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What one run found: rows, and of how many claims each relation has an opened one."""
+
+    rows: dict[str, list[PointerRow]] = field(default_factory=dict)
+    skipped: list[str] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+
+    def counts(self) -> dict[str, dict[str, dict[str, int]]]:
+        """Count claims by corpus, verdict and relation."""
+        return {
+            name: {
+                verdict: dict(
+                    sorted(Counter(row.predicate for row in rows if row.verdict == verdict).items())
+                )
+                for verdict in map(str, Verdict)
+            }
+            for name, rows in self.rows.items()
+        }
+
+    def sheet(self, share: float, seed: int = 27) -> list[PointerRow]:
+        """Return a share of the rows of each corpus, drawn at random, for people to read."""
+        generator = random.Random(seed)  # noqa: S311 - a sample, not a secret
+        return [
+            row
+            for _, rows in sorted(self.rows.items())
+            for row in generator.sample(rows, min(len(rows), round(len(rows) * share + 0.5)))
+        ]
+
+
+class Comparison:
+    """Compares the claims of the tables with entries about their subjects."""
+
+    def __init__(self, starter: Starter, relation: str = "", sample: int = 0) -> None:
+        self._starter = starter
+        schema = Schema.load()
+        self._reader = Reader(starter.concepts, starter.broader, schema)
+        self._claims: dict[tuple[str, str], set[Claimed]] = defaultdict(set)
+        claims = sorted(_claimed(starter))
+        if relation:
+            claims = [each for each in claims if each[1] == relation]
+        if 0 < sample < len(claims):
+            claims = random.Random(27).sample(claims, sample)  # noqa: S311
+        for subject, name, value in claims:
+            self._claims[subject, name].add((subject, name, value))
+            if schema.property(name).symmetric:
+                self._claims[value, name].add((subject, name, value))
+        self._ingredients: dict[str, set[str]] = defaultdict(set)
+        for subject, name, value in _claimed(starter):
+            if name == "hasIngredient":
+                self._ingredients[subject].add(value)
+        self.digest = digest_of(json.dumps(claims))
+        self.size = len(claims)
+
+    def compare(self, corpus: Corpus, folder: Path) -> list[PointerRow]:
+        """Return at most one row per claim and corpus: what supports goes before what denies."""
+        best: dict[Claimed, PointerRow] = {}
+        for table in corpus.tables:
+            subjects = Subjects(self._starter.concepts, table.kinds)
+            records = (
+                entry for one in read_records(table, folder) for entry in entries(table, one)
+            )
+            for record in records:
+                if not (subject := _subject(table, record, subjects)):
+                    continue
+                if table.same and not self._same(subject, record.cells[table.same]):
+                    continue
+                for row in self._rows(corpus, table, record, subject):
+                    known = best.get(row.claim)
+                    if known is None or (known.verdict, row.verdict) == (
+                        Verdict.CONTRADICTS,
+                        Verdict.SUPPORTS,
+                    ):
+                        best[row.claim] = row
+        return list(best.values())
+
+    def _same(self, subject: str, text: str) -> bool:
+        """Return whether half of the ingredients agree both ways, as homonyms do not."""
+        claimed = self._ingredients.get(subject, set())
+        listed = self._reader.listed("hasIngredient", text)
+        common = len(claimed & listed)
+        return common >= 2 and 2 * common >= len(claimed) and 2 * common >= len(listed)
+
+    def _rows(
+        self, corpus: Corpus, table: Table, record: Record, subject: str
+    ) -> Iterator[PointerRow]:
+        for reader, relations in table.rules.items():
+            for relation, columns in relations.items():
+                for claim in self._claims.get((subject, relation), ()):
+                    value = claim[2] if claim[0] == subject else claim[0]
+                    for column in columns:
+                        text = record.cells.get(column, "")
+                        if text and (row := self._row(corpus, table, reader, claim, value, text)):
+                            verdict, start, end = row
+                            digest = digest_of(text[start:end]) if end else record.digest
+                            start, end = (x + record.offset if end else x for x in (start, end))
+                            yield PointerRow(
+                                corpus.name,
+                                *claim,
+                                verdict,
+                                table.file,
+                                record.key,
+                                column,
+                                start,
+                                end,
+                                digest,
+                                Place("", 0),
+                            )
+
+    def _row(
+        self, corpus: Corpus, table: Table, reader: str, claim: Claimed, value: str, text: str
+    ) -> tuple[Verdict, int, int] | None:
+        cues, bars = (table.cues or {}).get(claim[1]), (table.bars or {}).get(claim[1], ())
+        if corpus.kind == "row":
+            verdict = self._reader.verdict(reader, claim[1], text, value)
+            return (verdict, 0, 0) if verdict else None
+        for start, end in spans(text):
+            sentence = text[start:end]
+            if (cues and not any(each in sentence for each in cues)) or any(
+                each in sentence for each in bars
+            ):
+                continue
+            if verdict := self._reader.verdict(reader, claim[1], sentence, value):
+                return verdict, start, end
+        return None
+
+
+def _claimed(starter: Starter) -> Iterator[Claimed]:
+    """Yield subject, predicate and object of each positive claim that has no text as object."""
+    for each in starter.claims:
+        if not isinstance(each.object, Literal) and each.polarity is Polarity.POSITIVE:
+            yield (
+                local_id(each.subject.value),
+                local_name(each.predicate.value),
+                local_id(each.object.value),
+            )
+
+
+def local_id(iri: str) -> str:
+    """Return the id of a concept from its address."""
+    return iri.rsplit("/", 1)[-1]
+
+
+def _subject(table: Table, record: Record, subjects: Subjects) -> str:
+    title, *others = (record.cells.get(name, "") for name in table.names)
+    separated = (part for cell in others for part in _split(cell))
+    return subjects.of(title, separated) if title else ""
+
+
+def _split(cell: str) -> list[str]:
+    for mark in ";；、|，,":
+        cell = cell.replace(mark, "\t")
+    return cell.split("\t")
+
+
+def verify_claims(
+    starter: Starter,
+    registry: Registry,
+    corpora: Iterable[str] = (),
+    relation: str = "",
+    sample: int = 0,
+    out: Path | None = None,
+    progress: Callable[[str, int, int], None] = lambda _name, _done, _all: None,
+) -> Outcome:
+    """Compare the claims with each installed corpus and write one table of pointers a corpus.
+
+    A corpus whose files, rules and claims are those of the last run is skipped. With ``sample``
+    nothing is written. Raise :class:`UsageError` for an unknown corpus, and
+    :class:`TableError` for files of another version.
+    """
+    comparison, outcome = Comparison(starter, relation, sample), Outcome()
+    wanted = tuple(corpora) or tuple(registry.known)
+    paths, folder = registry.paths(), out or artefact(EVIDENCE)
+    known = {} if sample else _known_rows(folder)
+    for number, name in enumerate(wanted):
+        corpus = registry.corpus(name)
+        progress(name, number, len(wanted))
+        if name not in paths:
+            outcome.missing.append(name)
+            continue
+        if faults := list(file_faults(corpus, paths[name])):
+            raise TableError(faults)
+        inputs = digest_of(comparison.digest + _rules_digest() + json.dumps(corpus.digests))
+        file = folder / f"{name}.tsv"
+        if not sample and not relation and _inputs(file) == inputs:
+            outcome.skipped.append(name)
+            outcome.rows[name] = known.get(name, [])
+            continue
+        rows = comparison.compare(corpus, paths[name])
+        outcome.rows[name] = rows
+        if sample:
+            continue
+        others = [each for each in known.get(name, []) if relation and each.predicate != relation]
+        write_pointers(file, [*rows, *others], "" if relation else inputs)
+    progress("", len(wanted), len(wanted))
+    return outcome
+
+
+def write_sheet(path: Path, outcome: Outcome, registry: Registry, concepts: Concepts) -> None:
+    """Write 5 % of the pointers with the words that they name, for people to judge.
+
+    The sheet has words of others: it is for reading, not for the repository.
+    """
+    lines = ["\t".join((*COLUMNS, "claim", "words", "judgement"))]
+    for row, words in words_of(outcome.sheet(0.05), registry):
+        subject, value = concepts.by_id[row.subject].zh, concepts.by_id[row.object].zh
+        names = f"{subject} {row.predicate} {value}"
+        lines.append("\t".join((*row.cells(), names, " ".join(words.split()), "")))
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def words_of(rows: Iterable[PointerRow], registry: Registry) -> Iterator[tuple[PointerRow, str]]:
+    """Yield each row with its words, where its corpus is installed."""
+    paths, by_file = registry.paths(), defaultdict[tuple[str, str], list[PointerRow]](list)
+    for row in rows:
+        if row.corpus in paths:
+            by_file[row.corpus, row.file].append(row)
+    for (name, file), each in by_file.items():
+        keys = {row.key for row in each}
+        records = read_keys(registry.corpus(name), paths[name], file, keys)
+        for row in each:
+            if row.key in records:
+                yield row, words_at(row, records[row.key])
+
+
+def _known_rows(folder: Path) -> dict[str, list[PointerRow]]:
+    results: dict[str, list[PointerRow]] = defaultdict(list)
+    for row in read_pointers(folder):
+        results[row.corpus].append(row)
+    return results
+
+
+def _inputs(file: Path) -> str:
+    if not file.is_file():
+        return ""
+    for line in file.read_text(encoding="utf-8").split("\n", 3)[:2]:
+        if line.startswith("# inputs "):
+            return line.removeprefix("# inputs ").strip()
+    return ""
+
+
+def _rules_digest() -> str:
+    rules = (artefact(path).read_bytes() for path in (CATALOGUE, WORDS))
+    return hashlib.sha256(b"\0".join(rules)).hexdigest()

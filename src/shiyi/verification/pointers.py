@@ -1,0 +1,123 @@
+"""Pointers: the place in a corpus that a piece of evidence rests on."""
+
+import random
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from shiyi.ingest.tables.evidence import COLUMNS, EVIDENCE, PointerRow, read_pointers
+from shiyi.verification.corpora import (
+    Corpus,
+    Record,
+    Registry,
+    digest_of,
+    file_faults,
+    read_records,
+)
+
+__all__ = ["COLUMNS", "Check", "PointerRow", "check", "words_at", "write_pointers"]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """How many pointers were read, per corpus, which moved, and which corpora are missing."""
+
+    read: dict[str, int]
+    faults: list[str]
+    missing: dict[str, int]
+
+    @property
+    def checked(self) -> int:
+        """Return the number of pointers that were compared."""
+        return sum(self.read.values())
+
+
+def words_at(row: PointerRow, record: Record) -> str:
+    """Return the words that a pointer names: a span of a cell, or the cell of its column."""
+    cell = record.cells.get(row.column, "")
+    return cell[row.start : row.end] if row.end else cell
+
+
+def pointer_fault(row: PointerRow, record: Record | None) -> str:
+    """Return why a pointer no longer holds; empty where it does."""
+    place = f"{row.place} {row.file} {row.key}"
+    if record is None:
+        return f"{place}: has no such row; run `shiyi verify claims --corpus {row.corpus}`"
+    if row.column not in record.cells:
+        return f"{place}: has no column {row.column!r}; correct the row or delete it"
+    if row.end:
+        if not 0 <= row.start < row.end <= len(record.cells[row.column]):
+            length = len(record.cells[row.column])
+            return f"{place}: {row.start}–{row.end} lies outside the {length} characters there"
+        digest = digest_of(words_at(row, record))
+    else:
+        digest = record.digest
+    if digest != row.digest:
+        return (
+            f"{place}: the words have the digest {digest}, not {row.digest}; "
+            f"run `shiyi verify claims --corpus {row.corpus}` and read what changed"
+        )
+    return ""
+
+
+def check(registry: Registry, folder: Path | None = None, sample: int = 0, seed: int = 27) -> Check:
+    """Re-read the pointers of ``folder``, or ``sample`` of them drawn at random.
+
+    A corpus that is not installed is counted as missing, never as read.
+    """
+    rows = list(read_pointers(folder))
+    if 0 < sample < len(rows):
+        rows = random.Random(seed).sample(rows, sample)  # noqa: S311 - a sample, not a secret
+    by_corpus: dict[str, list[PointerRow]] = {}
+    for row in rows:
+        by_corpus.setdefault(row.corpus, []).append(row)
+    paths, faults = registry.paths(), list[str]()
+    read, missing = dict[str, int](), dict[str, int]()
+    for name, each in sorted(by_corpus.items()):
+        if name not in registry.known:
+            faults.append(f"{each[0].place}: {name!r} is no corpus of the catalogue")
+        elif name not in paths:
+            missing[name] = len(each)
+        else:
+            read[name] = len(each)
+            corpus = registry.known[name]
+            found = list(file_faults(corpus, paths[name]))
+            faults += found or list(_faults(corpus, paths[name], each))
+    return Check(read, faults, missing)
+
+
+def _faults(corpus: Corpus, folder: Path, rows: Iterable[PointerRow]) -> Iterator[str]:
+    by_file: dict[str, list[PointerRow]] = {}
+    for row in rows:
+        by_file.setdefault(row.file, []).append(row)
+    for file, each in by_file.items():
+        if corpus.table(file) is None:
+            yield from (f"{row.place}: {corpus.name} has no file {file}" for row in each)
+            continue
+        records = read_keys(corpus, folder, file, {row.key for row in each})
+        for row in each:
+            if fault := pointer_fault(row, records.get(row.key)):
+                yield fault
+
+
+def read_keys(
+    corpus: Corpus, folder: Path, file: str, wanted: Iterable[str]
+) -> Mapping[str, Record]:
+    """Return the rows of a file that have one of the keys."""
+    keys, found = frozenset(wanted), dict[str, Record]()
+    for table in corpus.tables:
+        if table.file == file:
+            for each in read_records(table, folder):
+                if each.key in keys:
+                    found.setdefault(each.key, each)
+    return found
+
+
+def write_pointers(path: Path, rows: Iterable[PointerRow], inputs: str) -> int:
+    """Write the rows of one corpus in the order of their claims; return their number."""
+    lines = sorted("\t".join(row.cells()) for row in rows)
+    head = f"# {EVIDENCE}: pointers, never the words of others\n# inputs {inputs}\n"
+    fresh = path.with_suffix(".part")
+    fresh.write_text(head + "\t".join(COLUMNS) + "\n" + "".join(f"{x}\n" for x in lines), "utf-8")
+    fresh.replace(path)
+    return len(lines)

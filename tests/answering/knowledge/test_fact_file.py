@@ -1,0 +1,284 @@
+"""The facts opened from the files of a build are those that reading the store would give."""
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shiyi.answering.knowledge.fact_file import FILE, open_facts
+from shiyi.answering.knowledge.facts import Facts
+from shiyi.answering.knowledge.updates import freshen, standing, write_standing
+from shiyi.answering.runtime import Runtime
+from shiyi.cli import main
+from shiyi.columnar.mapped_file import Mapped, write
+from shiyi.columnar.strings import Changed, Picked, Strings
+from shiyi.curation.changes import Changes
+from shiyi.curation.reviews import Decisions
+from shiyi.errors import IndexMismatchError
+from shiyi.model.rdf import DefaultGraph, Literal, Quad
+from shiyi.ontology.schema import Schema
+from shiyi.ontology.terms import RDF, SHIYI, SKOS
+from shiyi.reasoning.adjacency import Projection
+from shiyi.reasoning.derivation import rule_quads, swap
+from shiyi.reasoning.rules import DERIVED
+from shiyi.settings import Settings
+from shiyi.sparql.base.digests import note_digests
+from shiyi.sparql.base.integrity import scrub
+from shiyi.sparql.base.knowledge_base import KnowledgeBase
+from tests.answering.knowledge.test_updates import edges
+from tests.support.bases import GOJI, HARM, INTERACTION, build
+from tests.support.questions import ask
+
+SCHEMA = Schema.load()
+PARTS = (
+    "by_subject",
+    "by_object",
+    "by_claim",
+    "labels",
+    "classes",
+    "broader",
+    "cuis",
+    "premises",
+    "narrower",
+    "_of_class",
+    "joins",
+)
+
+
+@pytest.fixture
+def kb(tmp_path: Path) -> Path:
+    path = build(tmp_path / "kb")
+    with KnowledgeBase.open(path, write=True) as base:
+        write_standing(base, SCHEMA)
+    return path
+
+
+def sets(held: Any) -> dict[Any, Any]:
+    """A mapping of tuples, in whose order nothing lies."""
+    return {
+        key: sorted(found, key=str) if isinstance(found, tuple) else found
+        for key, found in held.items()
+        if found
+    }
+
+
+def check(base: KnowledgeBase) -> None:
+    held, read = standing(base, SCHEMA, base.store), Facts.read(base.store, SCHEMA)
+    for name in PARTS:
+        assert sets(getattr(held.facts, name)) == sets(getattr(read, name)), name
+    for end in (*read.by_subject, *read.by_object):
+        for fact in read.by_subject.get(end, ()):
+            assert held.facts.of(end, fact.predicate) == read.of(end, fact.predicate)
+            assert held.facts.into(fact.object, fact.predicate) == read.into(
+                fact.object, fact.predicate
+            )
+            assert held.facts.between(fact.object, end) == read.between(fact.object, end)
+    assert edges(held.projection) == edges(Projection.from_store(base.store, ""))
+
+
+def test_the_starter_base_opens_as_it_was_read(starter_kb: Path) -> None:
+    with KnowledgeBase.open(starter_kb) as base:
+        held = open_facts(base.folder / "index", base.release, SCHEMA)
+        opened = held.facts
+        read = Facts.read(base.store, SCHEMA)
+        for name in PARTS:
+            one, other = getattr(opened, name), getattr(read, name)
+            assert dict(one) == dict(other), name
+            if name not in ("by_claim", "_of_class"):  # nothing goes through those in order
+                assert list(one) == list(other), name
+        adjacency = Projection.load(base.folder / "index", base.release, held.claims)
+        assert edges(adjacency) == edges(Projection.from_store(base.store, base.release))
+
+
+def test_what_was_reviewed_since_is_in_what_is_opened(kb: Path) -> None:
+    with KnowledgeBase.open(kb, write=True) as base:
+        check(base)
+        decisions = Decisions(Changes(base.writer))
+        for chosen, kind in ((HARM, "accept"), (INTERACTION, "reject"), (INTERACTION, "accept")):
+            decisions.review(chosen.iri.value, kind, "li")
+            check(base)
+    with KnowledgeBase.open(kb) as base:
+        check(base)
+
+
+def test_a_renamed_and_moved_concept_is_in_what_is_opened(kb: Path) -> None:
+    with KnowledgeBase.open(kb, write=True) as base:
+        name = Quad(GOJI, SKOS.prefLabel, Literal("wolfberry", language="en"))
+        old = [*base.store.match(GOJI, SKOS.prefLabel, None, DefaultGraph())]
+        old = [q for q in old if isinstance(q.object, Literal) and q.object.language == "en"]
+        kinds = [*base.store.match(GOJI, RDF.type, None, DefaultGraph())]
+        base.writer.write(
+            (name, Quad(GOJI, RDF.type, SHIYI.Herb), Quad(GOJI, SKOS.broader, HARM.object)),
+            (*old, *kinds),
+            key="moved",
+            who="test",
+            why="test",
+        )
+        check(base)
+        assert standing(base, SCHEMA, base.store).facts.label(GOJI.value, "en") == "wolfberry"
+
+
+def test_what_is_derived_anew_is_in_what_is_opened(kb: Path) -> None:
+    with KnowledgeBase.open(kb, write=True) as base:
+        swap(base.store, tuple(rule_quads(base.store)), ("rules",))
+        check(base)
+        swap(base.store, (), ("rules",))
+        check(base)
+        assert not any(base.store.match(None, None, None, DERIVED))
+
+
+def test_files_are_written_again_where_much_changed(
+    kb: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with KnowledgeBase.open(kb, write=True) as base:
+        path = base.folder / "index" / FILE
+        note_digests(base.folder)
+        before = path.read_bytes()
+        swap(base.store, tuple(rule_quads(base.store)), ("rules",))
+        decisions = Decisions(Changes(base.writer))
+        decisions.review(HARM.iri.value, "accept", "li")
+        assert not freshen(base, SCHEMA)  # little changed
+        monkeypatch.setattr("shiyi.answering.knowledge.updates._FEW", -9)
+        assert freshen(base, SCHEMA)
+        monkeypatch.undo()
+        assert path.read_bytes() != before
+        held = open_facts(path.parent, base.release, SCHEMA)
+        assert not held.texts
+        assert held.through == base.sequence > 0
+        check(base)
+    assert scrub(kb).damages == []
+
+
+def test_claims_that_stay_inside_are_not_in_what_is_opened(kb: Path) -> None:
+    with KnowledgeBase.open(kb) as base:
+        facts = open_facts(base.folder / "index", base.release, SCHEMA).facts
+        shut = next(iter(facts.by_claim))
+
+        class Shown(type(base.store)):  # type: ignore[misc] # whichever store it is
+            def match(self, *terms: Any, **named: Any) -> Any:
+                found = base.store.match(*terms, **named)
+                return (q for q in found if getattr(q.subject, "value", "") != shut)
+
+        shown = standing(base, SCHEMA, Shown(None), (shut,))
+        assert shut in facts.by_claim
+        assert shut not in shown.facts.by_claim
+        assert shut not in set(shown.projection.claims)
+
+
+@pytest.mark.parametrize("harm", ["gone", "cut short", "no safetensors", "another release"])
+def test_a_base_without_whole_files_opens_all_the_same(kb: Path, harm: str) -> None:
+    with KnowledgeBase.open(kb) as base:
+        path = base.folder / "index" / FILE
+        content = path.read_bytes()
+        path.unlink()
+        if harm == "cut short":
+            path.write_bytes(content[: len(content) // 2])
+        elif harm == "no safetensors":
+            path.write_bytes(random.Random(3).randbytes(900))  # noqa: S311
+        elif harm == "another release":
+            write(path, {}, format="2", release="sha256:other")
+        with pytest.raises(IndexMismatchError, match="shiyi index"):
+            open_facts(path.parent, base.release, SCHEMA)
+        check(base)
+
+
+TEXTS = st.text(max_size=6).filter(lambda each: not has_surrogates(each))
+
+
+@given(
+    st.sampled_from(["", "https://w3id.org/shiyi/id/", "https://w3id.org/shiyi/id/claim/é"]),
+    st.lists(TEXTS) | st.lists(st.from_regex("[0-9a-f]{32}", fullmatch=True), min_size=1),
+    st.text() | st.from_regex("[0-9a-fA-F]{32}", fullmatch=True),
+)
+def test_packed_strings_are_read_and_found_again(head: str, ends: list[str], other: str) -> None:
+    said, other = [head + each for each in ends], head + other
+    ordered = sorted(set(said))
+    table, picked = Strings.of(ordered), Picked.of(said)
+    written = table.arrays("some")
+    assert Strings.over(written, "some") == table
+    assert list(table) == ordered
+    assert [table[place] for place in range(len(table))] == ordered
+    assert list(picked) == said
+    assert [table.place(each) for each in ordered] == list(range(len(ordered)))
+    assert (table.place(other) is None) == (other not in ordered)
+    if other not in ordered:
+        later = table.with_more([other])
+        assert later[-1] == other
+        assert later.place(other) == len(ordered)
+        assert [*later[: len(ordered)]] == ordered
+
+
+def has_surrogates(text: str) -> bool:
+    return any("\ud800" <= each <= "\udfff" for each in text)
+
+
+@given(
+    st.dictionaries(st.integers(0, 9), st.integers()),
+    st.lists(st.dictionaries(st.integers(0, 12), st.none() | st.integers()), max_size=4),
+)
+def test_a_changed_mapping_is_as_the_changes_say(
+    held: dict[int, int], changes: list[dict[int, int | None]]
+) -> None:
+    made, plain = Changed(held, {}), dict(held)
+    for each in changes:
+        made = Changed(made, each)
+        for key, value in each.items():
+            plain.pop(key, None)
+            if value is not None:
+                plain[key] = value
+    assert dict(made) == plain
+    assert len(made) == len(plain)
+    assert {key for key in range(13) if key in made} == plain.keys()
+
+
+def test_other_programs_read_the_file(kb: Path) -> None:
+    from safetensors.numpy import load_file
+
+    with KnowledgeBase.open(kb) as base:
+        path = base.folder / "index" / FILE
+        arrays = load_file(path)
+        said = Mapped.open(path)
+        assert {k: v.tolist() for k, v in arrays.items()} == {
+            k: v.tolist() for k, v in said.arrays.items()
+        }
+        assert json.loads(said.about["predicates"])
+
+
+QUESTION = "Can I take goji with warfarin?"
+
+
+@pytest.fixture
+def kb_to_reindex(tmp_path: Path) -> Path:
+    return build(tmp_path / "kb")
+
+
+def answered(kb: Path) -> str:
+    with KnowledgeBase.open(kb) as base:
+        return ask(Runtime.open(base, Settings()), QUESTION).text
+
+
+def test_indexes_that_are_gone_come_back_and_answers_stay(
+    kb_to_reindex: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = answered(kb_to_reindex)
+    with KnowledgeBase.open(kb_to_reindex) as base:
+        folder = base.folder / "index"
+    for each in folder.glob("*.safetensors"):
+        each.unlink()
+    assert main(["--kb", str(kb_to_reindex), "index", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["bytes"] > 1000
+    assert len(list(folder.glob("*.safetensors"))) >= 4
+    assert answered(kb_to_reindex) == before
+    assert not scrub(kb_to_reindex).damages
+
+
+def test_while_somebody_writes_nothing_is_indexed(
+    kb_to_reindex: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with KnowledgeBase.open(kb_to_reindex, write=True):
+        assert main(["--kb", str(kb_to_reindex), "index"]) == 2
+    assert "process" in capsys.readouterr().err

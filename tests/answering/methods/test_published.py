@@ -1,0 +1,278 @@
+"""What is peculiar to each published method, on planted claims, cases and passages."""
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+from shiyi.answering.methods import mlkg_rag
+from shiyi.answering.methods.method import at
+from shiyi.answering.pipeline import Runtime
+from shiyi.answering.runtime import RuntimeHolder
+from shiyi.linking.embedding.embedder import shipped
+from shiyi.linking.labels import LabelIndex
+from shiyi.linking.linker import Linker
+from shiyi.model.claim import Claim
+from shiyi.model.iris import ID, graph, resource
+from shiyi.model.profile import Profile
+from shiyi.model.rdf import Literal, NamedNode, Quad
+from shiyi.ontology.terms import RDF, RDFS, SHIYI, SKOS
+from shiyi.reasoning.adjacency import Projection
+from shiyi.settings import Settings
+from tests.support import bases
+from tests.support.bases import DEFAULT, iri, kitchen_claim
+from tests.support.questions import ask
+
+CASES = graph("cases")
+CLASSES = {  # classes of disease, as the national standard nests them
+    "gbt-heart": ("心系病类", "heart diseases", ""), "gbt-spleen": ("脾系病类", "spleen diseases", ""),
+    "gbt-heart-mind": ("神志病类", "diseases of the mind", "gbt-heart"),
+    "gbt-sleepless": ("不寐病", "sleeplessness disease", "gbt-heart-mind"),
+    "gbt-spleen-stomach": ("胃脘病类", "stomach diseases", "gbt-spleen"),
+    "gbt-stomach-ache": ("胃不适病", "upset stomach disease", "gbt-spleen-stomach"),
+}  # fmt: skip
+
+
+def planted() -> list[Quad]:
+    quads = []
+    for name, (zh, en, above) in CLASSES.items():
+        node = resource(name)
+        quads += [
+            Quad(node, RDF.type, SHIYI.TCMDisease, DEFAULT),
+            Quad(node, SKOS.prefLabel, Literal(zh, language="zh"), DEFAULT),
+            Quad(node, SKOS.prefLabel, Literal(en, language="en"), DEFAULT),
+        ]
+        if above:
+            quads.append(Quad(node, SKOS.broader, resource(above), DEFAULT))
+    quads += case("1", "gbt-sleepless", "adult", "female", "syndrome-heat")
+    return quads
+
+
+def case(name: str, filed: str, age: str, sex: str, pattern: str) -> list[Quad]:
+    node, sign, judged = (NamedNode(f"{ID}case/{name}{part}") for part in ("", "/s", "/p"))
+    return [
+        Quad(node, RDF.type, SHIYI.PatientCase, CASES),
+        Quad(node, SHIYI.recordedIn, resource(filed), CASES),
+        Quad(node, SHIYI.ageGroup, Literal(age), CASES),
+        Quad(node, SHIYI.sex, Literal(sex), CASES),
+        Quad(sign, SHIYI.mentionedIn, node, CASES),
+        Quad(sign, RDFS.label, Literal("目不交睫", language="zh"), CASES),
+        Quad(sign, SHIYI.mentionKind, Literal("symptom"), CASES),
+        Quad(sign, SHIYI.theReferenceOf, resource("symptom-sleep"), CASES),
+        Quad(judged, SHIYI.mentionedIn, node, CASES),
+        Quad(judged, SHIYI.mentionKind, Literal("pattern"), CASES),
+        Quad(judged, SHIYI.theReferenceOf, resource(pattern), CASES),
+    ]
+
+
+def made(quads: Iterable[Quad] = (), claims: Iterable[Claim] = (), settings: str = "") -> Runtime:
+    store = bases.stored(claims)
+    store.change(add=list(quads))
+    linker = Linker(LabelIndex.from_store(store, "test"))
+    projection = Projection.from_store(store, "test")
+    return Runtime.over(store, linker, projection, Settings.read(settings, {}), shipped())
+
+
+@pytest.fixture(scope="module")
+def runtime() -> Runtime:
+    return made(planted())
+
+
+def steps(
+    runtime: Runtime, question: str, method: str, name: str, **asked: object
+) -> list[dict[str, Any]]:
+    answer = ask(runtime, question, method=method, **asked)  # type: ignore[arg-type]
+    return [dict(s) for s in answer.trace.steps if s["step"] == name]
+
+
+# spot
+
+
+def test_both_recalls_are_merged_into_fifteen_and_every_verdict_is_told(runtime: Runtime) -> None:
+    answer = ask(runtime, "绿豆的药性是什么？", method="spot")
+    names = [step["step"] for step in answer.trace.steps]
+    assert names[:2] == ["recall", "recall"]
+    for name in ("relevance", "emptiness", "support", "helpfulness", "stop"):
+        assert name in names
+    by = {s["by"]: len(s["units"]) for s in answer.trace.steps if s["step"] == "recall"}
+    assert by["keyword"] <= 5
+    assert by["vector"] <= 10
+    assert 1 <= answer.trace.rounds <= 3
+
+
+def test_the_loop_ends_where_nothing_helps(runtime: Runtime) -> None:
+    answer = ask(runtime, "西洋参有哪些营养成分？", method="spot")
+    stop = answer.trace.steps[-1]
+    assert stop["step"] == "stop"
+    assert stop["rounds"] <= 3
+    assert stop["why"]
+
+
+def test_one_round_is_a_setting(runtime: Runtime) -> None:
+    once = made(settings="reflection.max_rounds = 1")
+    assert ask(once, "西洋参有哪些营养成分？", method="spot").trace.rounds == 1
+
+
+@pytest.mark.parametrize(("key", "by"), [("vector_k", "keyword"), ("keyword_k", "vector")])
+def test_each_recall_can_stand_alone(key: str, by: str) -> None:
+    alone = made(settings=f"recall.{key} = 0")
+    answer = ask(alone, "绿豆的药性是什么？", method="spot")
+    found = {s["by"]: s["units"] for s in answer.trace.steps if s["step"] == "recall"}
+    assert found[by]
+    assert [units for name, units in found.items() if name != by] == [[]]
+
+
+# layers
+
+
+def test_veiled_words_go_to_the_term_a_person_chose() -> None:
+    constipation = [
+        Quad(resource("symptom-hard"), RDF.type, SHIYI.Symptom, DEFAULT),
+        Quad(resource("symptom-hard"), SKOS.prefLabel, Literal("便秘", language="zh"), DEFAULT),
+        Quad(
+            resource("symptom-hard"),
+            SKOS.prefLabel,
+            Literal("constipation", language="en"),
+            DEFAULT,
+        ),
+    ]
+    helped = kitchen_claim("substance-peanut", "relieves", resource("symptom-hard"))
+    found = steps(made(constipation, [helped]), "老人不更衣三日，病机如何？", "layers", "terms")
+    assert [t["term"] for t in found[0]["terms"] if t["word"] == "不更衣"] == [iri("symptom-hard")]
+
+
+def test_words_of_a_case_go_to_what_they_refer_to(runtime: Runtime) -> None:
+    found = steps(runtime, "目不交睫是什么意思？", "layers", "terms")
+    assert iri("symptom-sleep") in [t["term"] for t in found[0]["terms"]]
+
+
+# therapy
+
+
+def test_beam_one_loses_a_case_that_beam_three_finds(runtime: Runtime) -> None:
+    embedder = shipped()
+    assert embedder is not None
+    entities = (iri("symptom-sleep"), iri("symptom-stomach"))
+    wide = mlkg_rag.descend(runtime, embedder, entities, beam=3, levels=2)
+    narrow = mlkg_rag.descend(runtime, embedder, entities, beam=1, levels=2)
+    leaves = {leaf for leaf, _ in wide.leaves}
+    assert {iri("gbt-heart-mind"), iri("gbt-spleen-stomach")} <= leaves
+    assert len(narrow.leaves) == 1
+    assert narrow.leaves[0][0] in leaves
+
+
+def test_the_nearer_class_has_the_smaller_distance(runtime: Runtime) -> None:
+    embedder = shipped()
+    assert embedder is not None
+    way = mlkg_rag.descend(runtime, embedder, (iri("symptom-stomach"),), beam=3, levels=2)
+    assert way.leaves[0][0] == iri("gbt-spleen-stomach")
+    assert way.leaves[0][1] < way.leaves[-1][1]
+
+
+def test_a_like_case_is_told_as_an_example_and_never_cited(runtime: Runtime) -> None:
+    answer = ask(runtime, "失眠吃什么好？", method="therapy", profile=Profile(age=30, sex="female"))
+    assert any("病例只是例子" in each for each in answer.missing)
+    assert not any("/case/" in c.claim for c in answer.citations)
+    told = next(s for s in answer.trace.steps if s["step"] == "cases")
+    assert told["cases"] == [f"{ID}case/1"]
+    assert told["relaxed"] == []
+    assert told["facets"]["age"] == "adult"
+
+
+@pytest.mark.parametrize(
+    "question", ["孩子5岁，咳嗽两天，吃什么好", "老人80岁便秘怎么办", "怀孕了失眠吃什么"]
+)
+def test_trace_of_facets_is_json(runtime: Runtime, question: str) -> None:
+    assert json.dumps(ask(runtime, question, method="therapy").to_json(), ensure_ascii=False)
+
+
+def test_facets_give_way_one_after_another_and_the_reader_is_told(runtime: Runtime) -> None:
+    profile = Profile(age=70, sex="female")
+    answer = ask(runtime, "失眠吃什么好？", method="therapy", profile=profile)
+    told = next(s for s in answer.trace.steps if s["step"] == "cases")
+    assert told["relaxed"] == ["history", "age"]
+    assert any("年龄段" in each for each in answer.missing)
+
+
+def test_without_a_disease_entity_the_term_layer_is_searched(runtime: Runtime) -> None:
+    answer = ask(runtime, "绿豆的药性是什么？", method="therapy")
+    assert "no descent" in [s["step"] for s in answer.trace.steps]
+    assert answer.citations
+
+
+# chain
+
+
+def test_a_question_becomes_chains_from_the_schema(runtime: Runtime) -> None:
+    chain = steps(runtime, "失眠吃什么好？", "chain", "chain")[0]
+    assert chain["by"] == "schema"
+    assert any(triples[0][0] == "失眠" or triples[0][2] == "失眠" for triples in chain["chains"])
+    matches = steps(runtime, "失眠吃什么好？", "chain", "match")
+    assert all(len(m["claims"]) <= 20 for m in matches)
+    answer = ask(runtime, "失眠吃什么好？", method="chain")
+    assert iri("substance-lily") in [r.iri for r in answer.recommendations]
+
+
+def test_an_answered_question_of_its_kind_lends_its_chain() -> None:
+    node, held = (
+        NamedNode(f"{ID}chain/1"),
+        kitchen_claim("substance-lily", "relieves", resource("symptom-sleep")),
+    )
+    chain = [
+        Quad(node, RDF.type, SHIYI.ReasoningChain, CASES),
+        Quad(node, RDFS.label, Literal("失眠吃什么好？", language="zh"), CASES),
+        Quad(node, SHIYI.hasStep, held.iri, CASES),
+    ]
+    answer = ask(made(chain, [held]), "失眠吃什么好？", method="chain")
+    before = next(s for s in answer.trace.steps if s["step"] == "answered before")
+    assert before["chain"] == node.value
+    assert held.iri.value in [claim for claim, _ in answer.trace.claims][:3]
+
+
+@pytest.mark.parametrize(
+    ("mode", "has", "lacks"), [("macro", "macro", "match"), ("micro", "match", "macro")]
+)
+def test_texts_triples_or_both_are_a_setting(mode: str, has: str, lacks: str) -> None:
+    runtime = made(settings=f'recall.chunking = "{mode}"')
+    names = [s["step"] for s in ask(runtime, "绿豆的药性是什么？", method="chain").trace.steps]
+    assert has in names
+    assert lacks not in names
+
+
+# neighbourhood
+
+
+def test_ratings_rank_interactions(runtime: Runtime) -> None:
+    found = steps(runtime, "枸杞子", "neighbourhood", "subgraph")[0]
+    assert found["claims"] == len(found["triples"]) > 0
+
+
+def test_a_hub_is_cut_and_that_is_said() -> None:
+    small = made(settings="answer.triples_per_node = 2")
+    found = steps(small, "绿豆的药性是什么？", "neighbourhood", "subgraph")[0]
+    assert found["truncated"]
+    assert found["claims"] <= 4
+
+
+def test_a_claim_withdrawn_since_the_index_was_made_is_left_out() -> None:
+    runtime = made()
+    assert ask(runtime, "绿豆的药性是什么？", method="spot").citations
+    store = runtime.store
+    gone = next(f for f in runtime.facts.of(iri("substance-mung"), SHIYI.hasNature))
+    store.change(remove=list(store.match(NamedNode(gone.claim), None, None, None)))
+    later = RuntimeHolder(runtime)
+    later.refresh([gone.claim])
+    for method in ("spot", "bm25", "chain", "fused"):
+        answer = ask(later.current, "绿豆的药性是什么？", method=method)
+        assert gone.claim not in {c.claim for c in answer.citations}
+        assert gone.claim not in {claim for claim, _ in answer.trace.claims}
+
+
+def test_a_hub_is_looked_at_by_its_surest_claims(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shiyi.answering.methods.method.HUB", 2)
+    facts = made().facts
+    found = at(facts, iri("substance-mung"))
+    assert len(found) == 2
+    mung = (*facts.by_subject[iri("substance-mung")], *facts.by_object[iri("substance-mung")])
+    assert [f.confidence for f in found] == sorted((f.confidence for f in mung), reverse=True)[:2]

@@ -1,0 +1,180 @@
+"""Effects that add to each other, recorded of each thing alone: melatonin and valerian both sedate."""
+
+import pytest
+
+from shiyi.answering.pipeline import Runtime
+from shiyi.answering.recommendation.additive_effects import (
+    EFFECTS,
+    Record,
+    _unsaid,
+    effect_of,
+    together,
+)
+from shiyi.answering.safety import Safety
+from shiyi.answering.understanding.person import Person
+from shiyi.model.answer import Answer
+from shiyi.model.iris import resource
+from shiyi.model.profile import Profile
+from tests.support.questions import ask
+
+_ADDS = ("同用时作用可能相加", "taken together, this may add up")
+
+
+def _adding(answer: Answer) -> list[str]:
+    return [w.text for w in answer.warnings if any(word in w.text for word in _ADDS)]
+
+
+@pytest.mark.parametrize(
+    ("question", "effect"),
+    [
+        ("褪黑素和缬草可以一起吃吗", "镇静"),
+        ("Can I take melatonin and valerian together?", "drowsy"),
+        ("Can I take ginkgo, fish oil and ginseng together?", "bleeding"),
+        ("当归和红花能一起泡酒吗", "出血"),
+        ("甘草和番泻叶一起泡水喝行吗", "钾流失"),
+        ("甘草和玉米须一起泡水喝行吗", "钾流失"),
+        ("Is it ok to take 5-HTP with St John's wort?", "serotonin"),
+        ("Can I take berberine and chromium together?", "blood sugar"),
+        ("Can I take caffeine pills with bitter orange?", "stimulating"),
+        ("褪黑素和酸枣仁可以一起吃吗", "镇静"),
+    ],
+)
+def test_two_things_with_one_effect_warn_of_each_other(
+    runtime: Runtime, question: str, effect: str
+) -> None:
+    answer = ask(runtime, question)
+    said = _adding(answer)
+    assert said
+    assert effect in said[0]
+    assert answer.abstained is False
+
+
+@pytest.mark.parametrize(
+    "question", ["褪黑素和缬草可以一起吃吗", "Can I take melatonin and valerian?"]
+)
+def test_the_warning_cites_a_claim_of_each_and_says_what_it_is_not(
+    runtime: Runtime, question: str
+) -> None:
+    answer = ask(runtime, question)
+    [warning] = [w for w in answer.warnings if w.text in _adding(answer)]
+    facts = [f for claim in warning.claims for f in runtime.facts.by_claim[claim]]
+    assert {f.subject.rpartition("-")[2] for f in facts} == {"melatonin", "valerian"}
+    assert warning.severity == "caution"
+    assert "不是同用的记载" in warning.text or "not of them together" in warning.text
+    assert {f.claim for f in facts} <= {c.claim for c in answer.citations}
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "大蒜和生姜能一起炒吗", "酸枣仁和百合能一起煮粥吗", "苦瓜和肉桂能一起吃吗",
+        "Can I cook garlic with ginger?", "Can I take melatonin with magnesium?", "枸杞和红枣能一起泡水吗",
+    ],
+)  # fmt: skip
+def test_a_meal_and_what_is_recorded_vaguely_are_not_warned_of(
+    runtime: Runtime, question: str
+) -> None:
+    assert not _adding(ask(runtime, question))
+
+
+@pytest.mark.parametrize(
+    ("question", "kept"),
+    [
+        ("Can I take ginkgo with warfarin?", "interaction"),
+        ("我在吃安定，能吃缬草吗", "interaction"),
+        ("I take sertraline. Can I take St John's wort?", "interaction"),
+    ],
+)
+def test_what_is_recorded_of_the_pair_is_said_and_not_derived_anew(
+    runtime: Runtime, question: str, kept: str
+) -> None:
+    answer = ask(runtime, question)
+    assert not _adding(answer)
+    assert kept in {w.severity for w in answer.warnings}
+
+
+@pytest.mark.parametrize(
+    ("question", "effect"),
+    [
+        ("我在吃奥氮平，能吃缬草吗", "镇静"),
+        ("I take gabapentin. May I take kava?", "drowsy"),
+        ("I take sertraline. Can I take ginkgo?", "bleeding"),
+    ],
+)
+def test_a_medicine_of_which_only_the_effect_is_recorded_is_heeded(
+    runtime: Runtime, question: str, effect: str
+) -> None:
+    answer = ask(runtime, question)
+    recorded = any(w.severity == "interaction" for w in answer.warnings)
+    assert recorded or any(effect in text for text in _adding(answer))
+
+
+def test_nothing_is_suggested_that_adds_to_what_is_taken(runtime: Runtime) -> None:
+    alone = ask(runtime, "失眠吃什么")
+    beside = ask(runtime, "睡前在吃褪黑素，失眠还能吃什么")
+    by_profile = ask(runtime, "失眠吃什么", profile=Profile(medicines=("褪黑素",)))
+    seed = "酸枣仁"
+    assert any(seed in r.label for r in alone.recommendations)
+    for answer in (beside, by_profile):
+        assert answer.recommendations
+        assert not any(seed in r.label for r in answer.recommendations)
+
+
+_OF = {each.phrase.removeprefix("e_"): each for each in EFFECTS}
+_MINOR, _SURE, _MAJOR = -1, 1, 2
+
+
+def _of(thing: str, weight: int = _SURE, end: str = "") -> Record:
+    """Return a record of a thing that the question names as ``end``."""
+    ends = tuple(resource(each).value for each in (end or thing).split())
+    return Record(resource(thing).value, None, ends, weight)  # type: ignore[arg-type] # the claim is not looked at
+
+
+@pytest.mark.parametrize(
+    ("effect", "one", "other", "unsaid"),
+    [
+        ("sedation", _of("substance-gouqizi"), _of("substance-shanzha"), False),  # a meal
+        ("sedation", _of("substance-gouqizi", _MAJOR), _of("substance-shanzha"), True),
+        ("bleeding", _of("substance-gouqizi", _MAJOR), _of("substance-shanzha"), False),
+        ("sugar", _of("drug-warfarin"), _of("drug-metformin"), False),  # a prescription
+        ("sedation", _of("supplement-melatonin"), _of("supplement-valerian"), True),
+        ("sedation", _of("supplement-melatonin", end="supplement-melatonin supplement-valerian"),
+         _of("supplement-valerian"), False),  # one name may mean both
+        ("bleeding", _of("supplement-st-johns-wort"), _of("drug-warfarin"), False),
+        ("bleeding", _of("drug-warfarin"), _of("supplement-st-johns-wort"), False),
+        ("bleeding", _of("supplement-st-johns-wort", end="substance-shanyao"), _of("drug-warfarin"),
+         False),  # recorded of what the name stands for
+        ("bleeding", _of("substance-shanyao"), _of("drug-warfarin"), True),
+        ("bleeding", _of("supplement-pelargonium"), _of("drug-warfarin"), False),  # none was found
+        ("bleeding", _of("drug-warfarin"), _of("supplement-pelargonium"), False),
+    ],
+)  # fmt: skip
+def test_what_is_eaten_prescribed_or_recorded_together_is_left_to_that(
+    runtime: Runtime, effect: str, one: Record, other: Record, unsaid: bool
+) -> None:
+    assert _unsaid(runtime.safety, _OF[effect], one, other) is unsaid
+
+
+def test_a_source_that_found_nothing_or_a_record_of_what_is_meant_settles_it_alone(
+    runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    safety, bleeding = runtime.safety, _OF["bleeding"]
+    warfarin = resource("drug-warfarin").value
+    found = safety.check(resource("supplement-st-johns-wort").value, Person(drugs=(warfarin,)))
+    assert any(f.against == warfarin for f in found)
+    shanyao, pelargonium = _of("substance-shanyao"), _of("supplement-pelargonium")
+    monkeypatch.setattr(Safety, "check", lambda *_: ())
+    assert _unsaid(safety, bleeding, shanyao, _of("drug-warfarin"))
+    assert not _unsaid(safety, bleeding, pelargonium, _of("drug-warfarin"))
+    monkeypatch.setattr(Safety, "check", lambda *_: found)
+    assert not _unsaid(safety, bleeding, shanyao, _of("drug-warfarin", end="supplement-valerian"))
+
+
+def test_what_is_rated_minor_adds_up_with_what_is_rated_major_alone(runtime: Runtime) -> None:
+    danshen, policosanol = (
+        (resource(name).value,) for name in ("substance-danshen", "supplement-policosanol")
+    )
+    assert all(
+        effect_of(runtime.safety, _OF["bleeding"], each[0]) for each in (danshen, policosanol)
+    )
+    assert together(runtime.safety, (danshen, policosanol)) == ()

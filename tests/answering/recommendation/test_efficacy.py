@@ -1,0 +1,318 @@
+"""What is stated of a herb and a symptom that only a traditional efficacy joins: 润肺止咳 and cough."""
+
+from dataclasses import replace
+
+import pytest
+
+from shiyi.answering.generation.rewriter import check
+from shiyi.answering.knowledge.facts import EDIBLE
+from shiyi.answering.pipeline import METHODS, Runtime
+from shiyi.answering.recommendation.candidates import Candidate, _supported
+from shiyi.answering.understanding.intents import Intent
+from shiyi.answering.understanding.question import ParsedQuestion, parse_question
+from shiyi.answering.understanding.text import QuestionText
+from shiyi.model.answer import Answer
+from shiyi.model.iris import resource
+from shiyi.model.path import Hop, Path, Step
+from shiyi.model.profile import Profile
+from shiyi.ontology.terms import SHIYI
+from tests.support.questions import ask
+
+JOINS = ("没有直接的记载，只有传统功效", "nothing is recorded of them directly, only")
+PROOF = ("不证明有效", "no proof that it works")
+
+
+def joined(answer: Answer) -> list[str]:
+    """Return the sentences that join by an efficacy."""
+    return [each.text for each in answer.sentences if any(said in each.text for said in JOINS)]
+
+
+@pytest.mark.parametrize(
+    ("question", "efficacy", "symptom"),
+    [
+        ("川贝母能治咳嗽吗", "efficacy-runfeizhike", "symptom-cough"),
+        ("川贝母对咳嗽有用吗", "efficacy-runfeizhike", "symptom-cough"),
+        ("Is fritillaria good for cough?", "efficacy-runfeizhike", "symptom-cough"),
+        ("乌梅能治口渴吗", "efficacy-shengjinzhike", "symptom-thirst"),
+        ("柏子仁能治失眠吗", "efficacy-yangxinanshen", "symptom-insomnia"),
+        ("番泻叶能治便秘吗", "efficacy-xieretongbian", "symptom-constipation"),
+    ],
+)  # fmt: skip
+def test_an_efficacy_that_is_for_the_symptom_is_told_with_both_claims_and_as_no_proof(
+    runtime: Runtime, question: str, efficacy: str, symptom: str
+) -> None:
+    answer = ask(runtime, question)
+    (sentence,) = (s for s in answer.sentences if any(said in s.text for said in JOINS))
+    assert any(said in sentence.text for said in PROOF)
+    facts = [f for claim in sentence.claims for f in runtime.facts.by_claim[claim]]
+    has = [f for f in facts if f.predicate == SHIYI.hasEfficacy]
+    assert resource(efficacy).value in {f.object for f in has}
+    aim = [f for f in facts if f.predicate == SHIYI.directedAt]
+    assert (resource(efficacy).value, resource(symptom).value) in {
+        (f.subject, f.object) for f in aim
+    }
+    assert not answer.recommendations
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "川贝母能治失眠吗", "川贝母能治腹泻吗", "Is fritillaria good for diarrhoea?",  # other effects
+        "咳血能吃川贝母吗", "孩子发烧吃葛根行吗", "三岁孩子发烧，能吃葛根吗",  # a doctor comes first
+        "不咳嗽，但是便秘，能吃川贝母吗", "我没有咳嗽，失眠能吃川贝母吗",  # denied
+        "火麻仁对便秘有用吗", "鱼腥草能治咳嗽吗",  # recorded for it directly
+        "我对梨过敏，咳嗽能吃川贝炖梨吗", "孕妇痛经能吃红花吗",  # not to be taken
+        "吃什么止血", "三七能治流鼻血吗", "红花能治痛经吗",  # nothing joins these
+    ],
+)  # fmt: skip
+def test_nothing_is_joined_where_no_efficacy_is_for_what_was_said(
+    runtime: Runtime, question: str
+) -> None:
+    assert not joined(ask(runtime, question))
+
+
+def test_several_symptoms_are_told_in_one_sentence(runtime: Runtime) -> None:
+    (sentence,) = joined(ask(runtime, "黄痰咳嗽，能吃川贝母吗"))
+    assert "川贝母与痰黄黏稠、咳嗽" in sentence
+    assert "所对的是痰多、咳嗽" in sentence
+
+
+@pytest.mark.parametrize(
+    ("question", "warned"),
+    [
+        ("糖尿病人咳嗽能吃川贝炖梨吗", "糖尿病"), ("感冒咳嗽，流清涕，怕冷，能吃川贝吗", "偏寒"),
+        ("番泻叶能治便秘吗", "孕妇"),
+    ],
+)  # fmt: skip
+def test_what_speaks_against_it_stays(runtime: Runtime, question: str, warned: str) -> None:
+    answer = ask(runtime, question)
+    assert joined(answer)
+    assert warned in answer.text
+
+
+def test_paths_lead_from_a_symptom_through_an_efficacy_to_what_has_it(runtime: Runtime) -> None:
+    way = (
+        Step(SHIYI.directedAt.value, forward=False),
+        Step(SHIYI.hasEfficacy.value, forward=False),
+    )
+    assert way in runtime.retriever.planner.plan("Symptom", EDIBLE, 3, 10)
+    assert not any(
+        way[1] in plan and plan != way
+        for plan in runtime.retriever.planner.plan("Symptom", EDIBLE, 3, 10)
+    )
+
+
+def test_a_direct_record_ranks_above_an_efficacy_and_explains(runtime: Runtime) -> None:
+    cough, effect, food = (
+        resource(n).value for n in ("symptom-cough", "efficacy-zhike-cough", "x")
+    )
+    direct = Path((Hop(food, SHIYI.relieves.value, cough, "c1", 0.6, forward=False),), 0.5)
+    through = Path(
+        (
+            Hop(effect, SHIYI.directedAt.value, cough, "c2", 0.98, forward=False),
+            Hop(food, SHIYI.hasEfficacy.value, effect, "c3", 0.98, forward=False),
+        ),
+        0.9,
+    )
+    assert Candidate(food, (direct,)).support > Candidate(food, (through,)).support > 0
+    assert Candidate(food, (through, direct)).reason() == (direct,)
+
+
+@pytest.mark.parametrize(
+    ("text", "stands"),
+    [
+        ("川贝母的功效有润肺止咳。", True),
+        ("川贝母能缓解咳嗽。", False),
+        ("传统上川贝母用于咳嗽。", False),
+    ],
+)
+def test_a_model_may_not_make_a_use_of_it(runtime: Runtime, text: str, stands: bool) -> None:
+    answer = ask(runtime, "川贝母能治咳嗽吗")
+    [efficacy, symptom] = answer.citations[1:3]
+    assert (efficacy.object.label, symptom.object.label) == ("润肺止咳", "咳嗽")
+    assert (check(text, [efficacy], answer, runtime.linker) == "") is stands
+    assert check(text, [symptom], answer, runtime.linker) != ""
+
+
+def test_no_efficacy_left_to_doctors_is_for_a_symptom_and_none_for_a_sign_of_alarm(
+    runtime: Runtime,
+) -> None:
+    facts = runtime.facts
+    aims = [f for e in facts.members(SHIYI.Efficacy) for f in facts.of(e, SHIYI.directedAt)]
+    assert len(aims) >= 60
+    for each in aims:
+        assert not facts.of(each.subject, SHIYI.hasRedFlag)
+        assert not facts.is_a(each.object, SHIYI.EmergencySign)
+
+
+@pytest.mark.parametrize(
+    ("question", "effect"),
+    [
+        ("吃什么补血", "补血"), ("能吃什么补肾？", "益肾"), ("哪些食物润肺", "润肺"),
+        ("清热解毒的食物有哪些", "清热解毒"), ("怀孕了想吃点安神的", "安神"),
+        ("Which foods moisten the lung?", "moistens the lung"),
+        ("What can I eat to tonify the blood?", "tonifies blood"),
+    ],
+)  # fmt: skip
+def test_what_has_an_effect_is_suggested_with_the_claim_that_says_so(
+    runtime: Runtime, question: str, effect: str
+) -> None:
+    answer = ask(runtime, question)
+    assert answer.recommendations
+    for each in answer.recommendations:
+        facts = [f for claim in each.claims for f in runtime.facts.by_claim[claim]]
+        assert any(f.predicate == SHIYI.hasEfficacy and f.subject == each.iri for f in facts)
+    assert effect in answer.text
+    assert "知识库里没有足够的记载" not in answer.text
+
+
+@pytest.mark.parametrize(
+    ("method", "question"),
+    [
+        ("fused", "吃什么止血"), ("fused", "吃什么杀虫消积"),
+        *((method, "有什么安胎的食物") for method in sorted(METHODS)),
+    ],
+)  # fmt: skip
+def test_nothing_is_suggested_for_what_a_doctor_has_to_see_first(
+    runtime: Runtime, method: str, question: str
+) -> None:
+    assert not ask(runtime, question, method=method).recommendations
+
+
+def test_effects_left_to_doctors_are_those_with_a_red_flag_in_the_tables(runtime: Runtime) -> None:
+    flagged = [
+        iri
+        for iri in runtime.facts.members(SHIYI.Efficacy)
+        if runtime.facts.of(iri, SHIYI.hasRedFlag)
+    ]
+    assert len(flagged) >= 20
+    assert any(runtime.facts.label(iri, "zh") == "止血" for iri in flagged)
+
+
+@pytest.mark.parametrize(
+    ("question", "effect"),
+    [
+        ("活血的食物有哪些", "活血"), ("什么止咳", "止咳"), ("吃什么散寒", "散寒"), ("吃什么明目", "明目"),
+        ("疏肝吃什么好", "疏肝"),
+    ],
+)  # fmt: skip
+def test_an_effect_said_in_two_characters_finds_those_that_have_it_in_their_name(
+    runtime: Runtime, question: str, effect: str
+) -> None:
+    answer = ask(runtime, question)
+    assert len(answer.recommendations) >= 2
+    assert effect in answer.text
+
+
+def test_who_asks_for_an_effect_is_heeded(runtime: Runtime) -> None:
+    free = {each.iri for each in ask(runtime, "吃什么安神").recommendations}
+    answer = ask(runtime, "我对大枣过敏，吃什么安神")
+    kept = {each.iri for each in answer.recommendations}
+    jujube = resource("substance-dazao").value
+    parts = {f.object for iri in kept for f in runtime.facts.of(iri, SHIYI.hasIngredient)}
+    assert kept != free
+    assert jujube not in kept | parts
+    assert any("大枣" in each.text for each in answer.warnings)
+
+
+def test_a_group_that_is_shared_is_named_by_what_both_are_of(runtime: Runtime) -> None:
+    warned = [each.text for each in ask(runtime, "我对花生过敏，吃什么补肾").warnings]
+    assert any("同属一类（坚果和花生）" in each for each in warned)
+    assert not any("同属一类（树坚果）" in each for each in warned)
+
+
+def test_medicines_of_the_asker_are_heeded_too(runtime: Runtime) -> None:
+    answer = ask(runtime, "吃什么补气", profile=Profile(medicines=("华法林",)))
+    assert "人参" not in " ".join(each.label for each in answer.recommendations)
+
+
+_RATED = SHIYI.isEffectiveFor.value
+
+
+@pytest.fixture(scope="module")
+def parsed(runtime: Runtime) -> ParsedQuestion:
+    return parse_question(
+        QuestionText.of("insomnia", "en"), Profile(), runtime.linker, runtime.facts
+    )
+
+
+def _ways(runtime: Runtime) -> tuple[Path, Path, Path]:
+    """Return ways along an effect rated well, one found wanting, and what is nowhere rated."""
+    facts = [f for found in runtime.facts.by_subject.values() for f in found]
+    rated = [f for f in facts if f.predicate.value == _RATED]
+    supports = runtime.safety.evidences.supports
+    chosen = (
+        next(f for f in rated if supports(f.claim)),
+        next(f for f in rated if not supports(f.claim)),
+        next(f for f in facts if f.predicate == SHIYI.hasEfficacy),
+    )
+    first, second, third = (
+        Path((Hop(f.subject, f.predicate.value, f.object, f.claim, 0.8),), 0.8) for f in chosen
+    )
+    return first, second, third
+
+
+def test_a_supplement_needs_a_rated_effect_where_one_has_it(
+    runtime: Runtime, parsed: ParsedQuestion
+) -> None:
+    well, wanting, plain = _ways(runtime)
+    asked = replace(parsed, intents=frozenset({Intent.SUPPLEMENT}))
+    assert _supported(asked, (well, wanting, plain), runtime.safety) == [well]
+    assert _supported(asked, (wanting, plain), runtime.safety) == [plain]
+
+
+def test_whatever_else_is_asked_for_needs_none_but_nothing_found_wanting(
+    runtime: Runtime, parsed: ParsedQuestion
+) -> None:
+    well, wanting, plain = _ways(runtime)
+    asked = replace(parsed, intents=frozenset[Intent]())
+    assert _supported(asked, (well, wanting, plain), runtime.safety) == [well, plain]
+
+
+def test_of_sources_that_differ_the_most_careful_rating_counts(runtime: Runtime) -> None:
+    evidences, facts = runtime.safety.evidences, runtime.facts
+    kinds = {SHIYI.isEffectiveFor, SHIYI.interactsWith}
+    claims = [
+        claim
+        for claim, found in facts.by_claim.items()
+        if found[0].predicate in kinds or found[0].derived
+    ]
+    said = {
+        claim: {
+            value
+            for each in evidences.of(claim, "en")
+            for name, value in each.qualifiers
+            if name == "rating"
+        }
+        for claim in claims
+    }
+    gravest = [
+        "major",
+        "moderate",
+        "minor",
+        "ineffective",
+        "insufficient",
+        "possible",
+        "likely",
+        "effective",
+    ]
+    differing = [claim for claim, ratings in said.items() if len(ratings) > 1]
+    for claim, ratings in said.items():
+        assert evidences.rating(claim) == min(ratings, key=gravest.index, default="")
+    assert len(differing) > 10
+    assert len([each for each in said.values() if each]) > 200
+
+
+@pytest.mark.parametrize(
+    ("question", "rating"),
+    [
+        ("Can I take goji with warfarin?", "major"),
+        ("Can I take iron with levothyroxine?", "major"),
+        ("Can I take iron with antacids?", "moderate"),
+    ],
+)
+def test_a_grave_rating_is_told_beside_milder_ones_of_other_sources(
+    runtime: Runtime, question: str, rating: str
+) -> None:
+    first = ask(runtime, question).text.partition("\n")[0]
+    assert f"rating: {rating}" in first

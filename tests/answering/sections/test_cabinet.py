@@ -1,0 +1,167 @@
+"""Things checked against one another: by function, as JSON, as a page, by command."""
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from flask.testing import FlaskClient
+
+from shiyi.answering.runtime import Runtime
+from shiyi.answering.sections.cabinet import MOST, NONE, Cabinet, check_things
+from shiyi.cli import main
+from shiyi.errors import UsageError
+from shiyi.model.profile import Profile
+from shiyi.server.app import create_app
+from shiyi.settings import Settings
+
+FIFTEEN = (
+    "warfarin", "aspirin", "metformin", "fish oil", "ginkgo", "garlic", "turmeric", "vitamin D",
+    "zinc", "St John's wort", "sertraline", "simvastatin", "grapefruit", "green tea", "liquorice",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def client(starter_kb: Path) -> Iterator[FlaskClient]:
+    app = create_app(starter_kb, Settings())
+    yield app.test_client()
+    app.extensions["shiyi"].close()
+
+
+def checked(runtime: Runtime, *things: str, **profile: object) -> Cabinet:
+    return check_things(runtime, things, Profile.from_json(profile), "en")
+
+
+def severity(found: Cabinet, one: str, other: str) -> str:
+    pair = found.between(one, other)
+    assert pair is not None
+    return pair.severity
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ("warfarin", "ginkgo", "major"),
+        ("sertraline", "St John's wort", "major"),
+        ("aspirin", "fish oil", "moderate"),
+        ("metformin", "turmeric", "minor"),
+        ("vitamin D", "zinc", "unrated"),
+        ("warfarin", "metformin", NONE),
+        ("黄芪炖鸡", "孕妇", "contraindicated"),
+    ],
+)
+def test_severity_is_that_of_the_sources(
+    runtime: Runtime, one: str, other: str, expected: str
+) -> None:
+    assert severity(checked(runtime, one, other), one, other) == expected
+    assert severity(checked(runtime, other, one), one, other) == expected
+
+
+def test_gravest_pairs_come_first_with_claims(runtime: Runtime) -> None:
+    pairs = checked(runtime, "vitamin D", "warfarin", "zinc", "ginkgo").pairs
+    assert (pairs[0].a, pairs[0].b) == ("warfarin", "ginkgo")
+    assert pairs[0].reasons[0].claims
+    assert "monitor INR" in pairs[0].reasons[0].text  # what to do, as the source states it
+    assert pairs[-1].severity == NONE
+    assert "does not mean no risk" in pairs[-1].reasons[0].text
+
+
+def test_effects_of_medicines_add_up_though_no_pair_is_recorded(runtime: Runtime) -> None:
+    found = checked(runtime, "warfarin", "aspirin", "vitamin D")
+    assert severity(found, "warfarin", "aspirin") == "unrated"
+    assert {each.things for each in found.effects} == {("warfarin", "aspirin")}
+    assert all(each.claims for each in found.effects)
+
+
+def test_ingredients_of_a_dish_are_checked_and_counted(runtime: Runtime) -> None:
+    found = check_things(runtime, ("黄芪炖鸡", "华法林", "生姜"), Profile(), "zh")
+    assert [each.label for each in found.things[0].ingredients] == ["黄芪", "生姜", "大枣", "鸡肉"]
+    pair = found.between("华法林", "黄芪炖鸡")
+    assert pair is not None
+    assert "含黄芪" in pair.reasons[0].text
+    assert [(each.ingredient.label, each.things) for each in found.duplicates] == [
+        ("生姜", ("黄芪炖鸡", "生姜"))
+    ]
+
+
+def test_one_thing_under_two_names_is_taken_twice(runtime: Runtime) -> None:
+    found = checked(runtime, "Tylenol", "paracetamol")
+    assert [each.things for each in found.duplicates] == [("Tylenol", "paracetamol")]
+    assert "twice" in found.pairs[0].reasons[-1].text
+
+
+def test_misspelt_medicine_is_asked_back_and_not_checked(runtime: Runtime) -> None:
+    found = checked(runtime, "wafarin", "ginkgo", "fish oil")
+    wrong = found.things[0]
+    assert wrong.to_json()["iri"] is None
+    assert wrong.suggestions[0].label == "warfarin"
+    assert all("wafarin" not in (each.a, each.b) for each in found.pairs)
+
+
+def test_profile_adds_conditions(runtime: Runtime) -> None:
+    alone = checked(runtime, "ginkgo", "vitamin D")
+    found = checked(runtime, "ginkgo", "vitamin D", pregnant=True)
+    added = {each.condition.label for each in found.conditions} - {
+        each.condition.label for each in alone.conditions
+    }
+    assert added == {"pregnant women"}
+
+
+@pytest.mark.parametrize("things", [("warfarin",), ("warfarin", " warfarin "), ["x"] * 2])
+def test_two_different_things_are_needed(runtime: Runtime, things: tuple[str, ...]) -> None:
+    with pytest.raises(UsageError, match="2 to 20"):
+        checked(runtime, *things)
+
+
+def test_too_many_things_are_refused(runtime: Runtime) -> None:
+    with pytest.raises(UsageError, match="2 to 20"):
+        checked(runtime, *(f"thing {n}" for n in range(MOST + 1)))
+
+
+def test_fifteen_things_take_less_than_the_limit(runtime: Runtime) -> None:
+    checked(runtime, *FIFTEEN)
+    began = time.perf_counter()
+    found = checked(runtime, *FIFTEEN)
+    assert time.perf_counter() - began < 0.3
+    assert len(found.pairs) == 105
+
+
+def test_check_is_served_as_json(client: FlaskClient) -> None:
+    values = client.post("/api/check", json={"things": ["warfarin", "ginkgo"]}).get_json()
+    assert [each["text"] for each in values["things"]] == ["warfarin", "ginkgo"]
+    assert values["pairs"][0]["severity"] == "major"
+    assert client.post("/api/check", json={"things": ["warfarin"]}).status_code == 400
+    assert client.post("/api/check", json={"things": ["a"] * 21}).status_code == 400
+
+
+def test_page_shows_a_matrix_and_links_to_claims(client: FlaskClient) -> None:
+    page = client.post(
+        "/check?lang=en", data={"things": "warfarin\nginkgo\nzinc\nwafarin", "pregnant": "true"}
+    )
+    assert page.status_code == 200
+    assert page.headers["Cache-Control"] == "no-store"
+    assert page.text.count('class="cell sev-') == 3
+    assert 'class="cell sev-major"' in page.text
+    assert 'class="cell sev-none_on_record"' in page.text
+    assert "/page/claim/" in page.text
+    assert 'value="wafarin&#9;warfarin"' in page.text
+    swapped = client.post(
+        "/check?lang=en", data={"things": "wafarin\nginkgo", "replace": "wafarin\twarfarin"}
+    )
+    assert 'class="cell sev-major"' in swapped.text
+
+
+def test_page_names_a_fault_beside_the_form(client: FlaskClient) -> None:
+    page = client.post("/check?lang=en", data={"things": "warfarin"})
+    assert page.status_code == 400
+    assert 'role="alert"' in page.text
+    assert ">warfarin</textarea>" in page.text
+
+
+def test_command_checks_things(starter_kb: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    place = ["--kb", str(starter_kb), "check"]
+    assert main([*place, "warfarin", "ginkgo"]) == 0
+    assert "major (+): warfarin × ginkgo" in capsys.readouterr().out
+    assert main([*place, "wafarin", "ginkgo", "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["things"][0]["suggestions"]

@@ -1,0 +1,95 @@
+"""What is to be avoided is no wish for advice; what is alike is listed; a definition defines."""
+
+import pytest
+
+from shiyi.answering.pipeline import Runtime
+from shiyi.answering.understanding.intents import Intent, intents_of
+from shiyi.answering.understanding.text import QuestionText
+from shiyi.model.iris import VOCAB
+from tests.support.questions import ask
+
+
+@pytest.mark.parametrize(
+    ("question", "avoid", "advice"),
+    [
+        ("什么食物会加重失眠", True, False), ("高血压不宜吃什么", True, False),
+        ("便秘要忌口什么", True, False), ("哪些东西不能吃", True, False),
+        ("what should i avoid with gout", True, False), ("What foods make insomnia worse?", True, False),
+        ("foods to avoid in pregnancy", True, False), ("失眠吃什么好，不能吃什么", True, True),
+        ("失眠吃什么好", False, True), ("什么食物对失眠好", False, True), ("胃不好吃什么", False, True),
+        ("不能吃辣，吃什么好", False, True), ("绿豆能吃吗", False, False),
+        ("what is good for gout", False, True), ("what tea helps with a bad cold", False, True),
+    ],
+)  # fmt: skip
+def test_what_to_leave_out_is_told_from_what_to_eat(
+    question: str, avoid: bool, advice: bool
+) -> None:
+    found = intents_of(QuestionText.of(question))
+    assert (Intent.AVOID in found, Intent.ADVICE in found) == (avoid, advice)
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["什么食物会加重高血压", "高血压不宜吃什么", "What foods make hypertension worse?",
+     "失眠要忌口什么", "孕妇不能吃什么"],
+)  # fmt: skip
+def test_whoever_asks_what_to_avoid_is_recommended_nothing(runtime: Runtime, question: str) -> None:
+    answer = ask(runtime, question)
+    assert answer.recommendations == ()
+    assert not answer.abstained
+    against = {
+        "unsuitableFood",
+        "contraindicatedIn",
+        "cautionIn",
+        "aggravates",
+        "derivedCaution",
+        "hasRedFlag",
+    }
+    assert {c.predicate.iri.removeprefix(VOCAB) for c in answer.citations} <= against
+    assert "没有列出的不等于没有风险" in answer.text or "not thereby free of risk" in answer.text
+
+
+def test_what_a_medicine_forbids_is_its_interactions(runtime: Runtime) -> None:
+    answer = ask(runtime, "吃华法林要避免什么食物")
+    assert {c.predicate.iri for c in answer.citations} == {f"{VOCAB}interactsWith"}
+    assert len(answer.citations) > 3
+    assert answer.recommendations == ()
+
+
+@pytest.mark.parametrize(
+    ("zh", "en"), [("哪些食物是温性的", "Which foods are warming?"),
+                   ("哪些食物是凉性的", "What foods are cooling?")],
+)  # fmt: skip
+def test_things_of_a_nature_are_listed_alike_in_both_languages(
+    runtime: Runtime, zh: str, en: str
+) -> None:
+    one, other = ask(runtime, zh), ask(runtime, en)
+    assert [c.claim for c in one.citations] == [c.claim for c in other.citations]
+    assert {c.predicate.iri for c in one.citations} == {f"{VOCAB}hasNature"}
+    assert one.recommendations == ()
+
+
+@pytest.mark.parametrize("question", ["什么是阴虚质", "什么是气虚证", "什么叫痰湿质"])
+def test_a_definition_is_no_wish_for_advice(runtime: Runtime, question: str) -> None:
+    answer = ask(runtime, question)
+    assert answer.recommendations == ()
+    assert answer.citations
+
+
+@pytest.mark.parametrize(
+    "question", ["大便好几天一次，吃什么好", "三天没大便了吃什么", "I have a bowel movement only every 4 days, what can I eat?"]
+)  # fmt: skip
+def test_a_sign_told_in_a_sentence_is_not_read_as_an_emergency(
+    runtime: Runtime, question: str
+) -> None:
+    answer = ask(runtime, question)
+    assert not any(w.severity == "emergency" for w in answer.warnings)
+    assert any(m.iri.endswith("symptom-constipation") for m in answer.linked)
+    assert answer.paths
+
+
+@pytest.mark.parametrize(
+    "question", ["大便黑怎么办", "大便发黑像柏油，吃什么好", "black tarry stools"]
+)
+def test_an_emergency_sign_is_still_one(runtime: Runtime, question: str) -> None:
+    assert any(w.severity == "emergency" for w in ask(runtime, question).warnings)

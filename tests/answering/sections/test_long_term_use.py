@@ -1,0 +1,111 @@
+"""Anyone who asks whether a thing may be taken every day or for long is reported what notes on claims say of that."""
+
+import pytest
+
+from shiyi.answering.pipeline import Runtime
+from shiyi.answering.sections.lookups import asks_for_long_term_use
+from shiyi.answering.understanding.question import parse_question
+from shiyi.answering.understanding.text import QuestionText
+from shiyi.linking.normalization import language_of
+from shiyi.model.profile import Profile
+from tests.support.questions import ask
+
+_LEAD = ("天天或长期用：", "Every day or for long: ")
+_NONE = (
+    "知识库没有记载；没有记载不等于没有风险，打算长期用",
+    "may be taken every day, or how long: the knowledge base holds no record",
+)
+
+
+def _asks(runtime: Runtime, question: str) -> bool:
+    language = language_of(question)
+    parsed = parse_question(
+        QuestionText.of(question, language), Profile(), runtime.linker, runtime.facts
+    )
+    return asks_for_long_term_use(parsed)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "番泻叶可以长期喝吗",
+        "番瀉葉可以長期喝嗎",
+        "枸杞能天天泡水喝吗",
+        "老人便秘能天天喝番泻叶吗",
+        "每天早上一杯西柚汁行吗",
+        "甘草泡水可以当茶喝吗",
+        "决明子茶久喝好不好",
+        "人参可以吃多久",
+        "Is it ok to take senna daily for months?",
+        "Can I drink green tea every day?",
+        "I take warfarin. Can I have goji berries long-term?",
+        "How long can I take uva ursi?",
+    ],
+)
+def test_long_or_daily_use_is_heard(runtime: Runtime, question: str) -> None:
+    assert _asks(runtime, question)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "我每天失眠，能吃酸枣仁吗",
+        "我每天吃华法林，能吃枸杞吗",
+        "我长期便秘吃什么好",
+        "枸杞常用于什么",
+        "喝绿茶多久见效",
+        "I take warfarin every day, can I eat goji berries?",
+        "I take warfarin daily and want goji berries",
+        "How long should I wait between iron and levothyroxine?",
+        "吃完螃蟹多久能吃柿子",
+        "I have had headaches for months, may I take feverfew?",
+    ],
+)
+def test_what_lasts_or_is_taken_already_is_no_such_question(
+    runtime: Runtime, question: str
+) -> None:
+    assert not _asks(runtime, question)
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("番泻叶可以长期喝吗", ("番泻叶——刺激肠道，长期用可致依赖和低钾", "番泻叶制剂——")),
+        ("老人便秘能天天喝番泻叶吗", ("番泻叶——刺激肠道，长期用可致依赖和低钾",)),
+        (
+            "Is it ok to take senna daily for months?",
+            ("not for long use", "dependence and low potassium"),
+        ),
+        ("决明子茶可以天天喝吗", ("不宜长期喝", "决明子——")),
+        ("长期吃牛黄解毒片有什么危害", ("含雄黄（砷），不可久服",)),
+    ],
+)
+def test_what_is_recorded_of_long_use_comes_first_with_its_claims(
+    runtime: Runtime, question: str, said: tuple[str, ...]
+) -> None:
+    answer = ask(runtime, question)
+    told = [s for s in answer.sentences[:3] if s.text.startswith(_LEAD)]
+    assert len(told) == 1
+    cited = {citation.claim for citation in answer.citations}
+    assert told[0].claims
+    assert cited.issuperset(told[0].claims)
+    assert all(each in told[0].text for each in said)
+    assert told[0].text in {warning.text for warning in answer.warnings}
+
+
+@pytest.mark.parametrize("question", ["五味子可以每天吃吗", "Can I drink green tea every day?"])
+def test_where_nothing_is_recorded_of_it_that_is_said_and_no_consent(
+    runtime: Runtime, question: str
+) -> None:
+    answer = ask(runtime, question)
+    assert any(each in answer.sentences[0].text for each in _NONE)
+    assert not answer.sentences[0].claims
+
+
+@pytest.mark.parametrize(
+    "question", ["番泻叶有什么禁忌", "维生素K可以长期吃吗", "我胸痛大汗，能天天吃丹参吗"]
+)
+def test_nothing_is_said_of_long_use_unasked_of_other_dependence_or_before_a_doctor(
+    runtime: Runtime, question: str
+) -> None:
+    assert not any(s.text.startswith(_LEAD) for s in ask(runtime, question).sentences)

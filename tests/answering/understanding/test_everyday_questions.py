@@ -1,0 +1,323 @@
+"""Questions as people put them: a thing nobody knows, a thing named beside a wish, a list wanted."""
+
+import pytest
+
+from shiyi.answering.pipeline import METHODS, Runtime
+from shiyi.ontology.terms import SHIYI
+from tests.support.questions import ask
+
+WORT = "What helps with insomnia if I also take sertraline? St John's wort?"
+
+
+@pytest.mark.parametrize("method", sorted(METHODS))
+def test_a_thing_named_beside_a_wish_for_advice_is_checked(runtime: Runtime, method: str) -> None:
+    answer = ask(runtime, WORT, method=method)
+    (warned,) = [w for w in answer.warnings if w.text.startswith("St John's wort")]
+    assert warned.severity == "interaction"
+    assert "major" in warned.text
+
+
+def test_its_warning_stands_before_the_advice(runtime: Runtime) -> None:
+    answer = ask(runtime, WORT)
+    assert answer.text.startswith("St John's wort: an interaction with sertraline")
+    assert answer.recommendations
+    assert "wort" not in " ".join(each.label for each in answer.recommendations)
+    assert "no taboo was found" not in answer.text
+
+
+@pytest.mark.parametrize(
+    ("question", "word", "listed"),
+    [
+        ("痛风能喝老火靓汤吗", "老火靓", "酒"),
+        ("I'm 30 weeks pregnant, can I drink zobo tea?", "zobo", "alcohol"),
+    ],
+)
+def test_of_a_thing_nobody_heard_of_nothing_good_is_said(
+    runtime: Runtime, question: str, word: str, listed: str
+) -> None:
+    answer = ask(runtime, question)
+    assert "nothing recorded against it" not in answer.text
+    assert not answer.recommendations
+    assert word in answer.sentences[0].text
+    assert listed in answer.text
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "夏天湿气重怎么吃", "有哪些药食同源的食材适合气虚体质", "适合痛风患者的食物有哪些",
+        "Which MFH foods suit the qi-deficiency constitution?",
+    ],
+)  # fmt: skip
+def test_foods_that_are_asked_for_are_named(runtime: Runtime, question: str) -> None:
+    assert len(ask(runtime, question).recommendations) >= 3
+
+
+def test_who_may_eat_a_food_is_no_wish_for_foods(runtime: Runtime) -> None:
+    answer = ask(runtime, "哪些人适合吃山药")
+    assert not answer.recommendations
+    assert "山药" in answer.sentences[0].text
+
+
+def test_of_two_things_nobody_joins_both_are_described(runtime: Runtime) -> None:
+    text = ask(runtime, "薏苡仁和山楂可以一起煮水吗").text
+    assert "薏苡仁性" in text
+    assert "山楂性" in text
+
+
+def test_favism_is_the_lack_of_the_enzyme(runtime: Runtime) -> None:
+    answer = ask(runtime, "我有蚕豆病，能吃维生素C吗")
+    assert "慎用" in answer.sentences[0].text
+    assert answer.citations
+
+
+def test_what_gout_forbids_is_what_few_other_states_forbid(runtime: Runtime) -> None:
+    (line,) = [s.text for s in ask(runtime, "痛风吃什么").sentences if "少用或不用" in s.text]
+    assert {"啤酒", "肉汤", "动物内脏"} & set(line.partition("：")[2].strip("。").split("、"))
+    assert "冷饮" not in line
+
+
+@pytest.mark.parametrize(
+    ("question", "named"),
+    [
+        ("哪些中药和华法林有相互作用", "丹参"),
+        ("which herbs interact with digoxin", "St John's wort"),
+        ("What foods interact with MAOIs?", "soy sauce"),
+    ],
+)
+def test_what_meets_a_medicine_is_listed_with_a_citation_each(
+    runtime: Runtime, question: str, named: str
+) -> None:
+    (line,) = [s for s in ask(runtime, question).sentences if named in s.text]
+    assert len(line.claims) >= 8
+
+
+def test_of_food_that_is_not_named_only_what_is_forbidden_is_said(runtime: Runtime) -> None:
+    answer = ask(runtime, "我妈糖尿病，能喝吗")
+    assert "说不了" in answer.sentences[0].text
+    assert any("甜食" in s.text for s in answer.sentences)
+    assert not answer.recommendations
+
+
+def test_one_claim_found_through_two_names_is_told_once(runtime: Runtime) -> None:
+    assert ask(runtime, "乳腺癌患者能吃大豆吗").text.count("大豆异黄酮：乳腺癌慎用") == 1
+
+
+def test_two_patterns_are_told_apart_by_what_is_seen_in_them(runtime: Runtime) -> None:
+    answer = ask(runtime, "气虚和阳虚有什么区别")
+    assert not answer.recommendations
+    assert {"气虚证 · 症状表现", "阳虚证 · 症状表现"} <= {
+        s.text.partition("：")[0] for s in answer.sentences
+    }
+
+
+@pytest.mark.parametrize(
+    ("question", "seen"), [("什么是气虚", "症状表现"), ("what is qi deficiency", "manifestation")]
+)
+def test_what_a_pattern_is_begins_with_its_signs(
+    runtime: Runtime, question: str, seen: str
+) -> None:
+    assert seen in ask(runtime, question).sentences[0].text
+
+
+@pytest.mark.parametrize(
+    "question", ["被蛇咬了吃什么", "喝了一瓶白酒又吃了头孢怎么办", "a snakebite, what herb helps?"]
+)
+def test_a_bite_and_a_mixture_that_was_taken_are_no_matter_for_food(
+    runtime: Runtime, question: str
+) -> None:
+    answer = ask(runtime, question)
+    assert answer.warnings[0].severity == "emergency"
+    assert not answer.recommendations
+
+
+def test_what_may_be_drunk_with_a_medicine_is_no_emergency(runtime: Runtime) -> None:
+    answer = ask(runtime, "吃了头孢后能喝白酒吗")
+    assert {w.severity for w in answer.warnings} == {"interaction"}
+
+
+def test_to_eat_apart_is_not_to_eat_nothing(runtime: Runtime) -> None:
+    assert ask(runtime, "风寒咳嗽和风热咳嗽分别吃什么").recommendations
+
+
+@pytest.mark.parametrize(
+    ("question", "first"),
+    [
+        ("why is mung bean soup bad for a cold stomach", "stomach cold"),
+        ("孕早期能吃山楂吗", "孕妇"), ("我有蚕豆病，能吃金银花吗", "蚕豆病"),
+        ("吃了头孢能喝藿香正气水吗", "头孢"), ("Can I drink hibiscus tea? I'm 30 weeks pregnant.", "pregnant"),
+        ("牛黄解毒片孕妇能吃吗", "孕妇"), ("肾病能吃杨桃吗", "肾"),
+    ],
+)  # fmt: skip
+def test_what_must_not_be_missed_stands_in_the_first_sentence(
+    runtime: Runtime, question: str, first: str
+) -> None:
+    answer = ask(runtime, question)
+    assert first in answer.sentences[0].text
+    assert answer.sentences[0].claims
+    assert {w.severity for w in answer.warnings} & {"contraindicated", "caution", "interaction"}
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "孩子积食吃什么", "什么茶有助于睡眠", "冬至吃什么进补", "降血压的食物有哪些", "产后缺奶吃什么",
+        "how can I lower my blood sugar naturally with herbs while on metformin",
+    ],
+)  # fmt: skip
+def test_aims_and_times_as_people_name_them_are_heard(runtime: Runtime, question: str) -> None:
+    assert ask(runtime, question).recommendations
+
+
+def test_a_drink_named_in_english_is_asked_about_and_not_for(runtime: Runtime) -> None:
+    answer = ask(runtime, "Can I give my baby fennel tea for colic?")
+    assert not answer.recommendations
+    assert "Fennel" in answer.sentences[0].text
+
+
+def test_who_may_not_have_a_food_is_not_told_how_constitutions_are_scored(runtime: Runtime) -> None:
+    assert "绿茶" in ask(runtime, "什么体质不适合喝绿茶").sentences[0].text
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("宝宝8个月拉肚子三天了，能不能喝苹果水", "容易脱水"),
+        ("孩子发烧39度能喝姜汤吗", "请带去看医生"),
+        ("My 6 month old has diarrhea, can I give her apple juice?", "may soon lack water"),
+    ],
+)
+def test_a_child_that_needs_a_doctor_is_sent_there_before_a_food_is_judged(
+    runtime: Runtime, question: str, said: str
+) -> None:
+    opening = ask(runtime, question).text.strip().split("\n")[0]
+    assert said in opening
+
+
+@pytest.mark.parametrize(
+    ("question", "leaf", "extract"),
+    [
+        ("在吃华法林，能喝红茶吗", "红茶", "绿茶提取物"),
+        ("乳腺癌吃他莫昔芬能吃豆腐吗", "豆腐", "大豆异黄酮"),
+    ],
+)
+def test_what_is_recorded_of_a_relative_is_said_to_be_so(
+    runtime: Runtime, question: str, leaf: str, extract: str
+) -> None:
+    answer = ask(runtime, question)
+    assert f"没有{leaf}本身与" in answer.text
+    assert extract in answer.text
+
+
+@pytest.mark.parametrize(
+    ("question", "nutrient", "food"),
+    [
+        ("补铁吃什么", "铁", "猪肝"), ("补钙吃什么好", "钙", "牛奶"), ("缺锌吃什么食物", "锌", "牡蛎"),
+        ("Which foods are rich in iron?", "iron", "pig liver"), ("什么食物含钾高，肾病不能吃", "钾", "香蕉"),
+    ],
+)  # fmt: skip
+def test_foods_rich_in_a_nutrient_are_listed_with_their_claims(
+    runtime: Runtime, question: str, nutrient: str, food: str
+) -> None:
+    answer = ask(runtime, question)
+    facts = [f for c in answer.citations for f in runtime.facts.by_claim[c.claim]]
+    assert any(f.predicate == SHIYI.hasNutrient for f in facts)
+    assert nutrient in answer.text
+    assert food in answer.text.lower()
+    assert not answer.recommendations
+
+
+@pytest.mark.parametrize("question", ["wo shi mian chi shen me", "shi mian ke yi chi shen me"])
+def test_pinyin_is_answered_in_chinese(runtime: Runtime, question: str) -> None:
+    answer = ask(runtime, question)
+    assert answer.language == "zh"
+    assert answer.recommendations
+
+
+@pytest.mark.parametrize(
+    ("question", "found"),
+    [
+        ("我 period 痛，能喝红糖姜水吗", "痛经"), ("健身，吃肌酸，我肾功能一般", "慢性肾脏病"),
+        ("我爸刚做完支架，能吃三七粉吗", "冠心病"), ("最近大便有点黏，吃什么", "大便黏滞"),
+        ("怕流产，能吃山楂吗", "先兆流产"), ("十八反是哪十八反", "藜芦"), ("十九畏有哪些", "五灵脂"),
+    ],
+)  # fmt: skip
+def test_words_of_their_own_are_understood(runtime: Runtime, question: str, found: str) -> None:
+    answer = ask(runtime, question)
+    labels = {m.label_zh for m in answer.linked}
+    assert found in labels or found in answer.text
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["I drank a whole bottle of cough syrup, what tea helps", "喝了一整瓶止咳糖浆，喝什么能缓解",
+     "she took a bottle of tylenol, what should she eat"],
+)  # fmt: skip
+def test_a_bottle_of_medicine_is_an_emergency(runtime: Runtime, question: str) -> None:
+    answer = ask(runtime, question)
+    assert answer.warnings[0].severity == "emergency"
+    assert not answer.recommendations
+
+
+def test_the_gravest_of_several_interactions_with_one_medicine_is_told(runtime: Runtime) -> None:
+    answer = ask(runtime, "患者长期服用甘草，联用氢氯噻嗪，有何风险")
+    assert "评级：严重" in answer.text
+    assert "低血钾" in answer.text
+
+
+@pytest.mark.parametrize(
+    "question", ["孕妇吃什么好", "What should pregnant women eat?", "老年人吃什么好"]
+)
+def test_those_who_ask_for_a_stage_of_life_are_given_what_suits_it(
+    runtime: Runtime, question: str
+) -> None:
+    assert ask(runtime, question).recommendations
+
+
+def test_driving_after_a_remedy_tells_what_is_recorded_of_the_remedy(runtime: Runtime) -> None:
+    answer = ask(runtime, "喝了藿香正气水能开车吗")
+    assert "藿香正气水" in answer.text
+    assert "慎用" in answer.text
+
+
+@pytest.mark.parametrize(
+    ("question", "thing"),
+    [
+        ("is raw milk ok when pregnant", "raw milk"), ("孕妇能吃溏心蛋吗", "生鸡蛋"),
+        ("Can I eat brie when pregnant?", "cheese"), ("孕妇能吃剑鱼吗", "汞"),
+        ("宝宝辅食什么时候加盐", "食盐"), ("吃碳酸锂要少吃盐吗", "食盐"),
+        ("阿仑膦酸钠能用牛奶送服吗", "牛奶"), ("糖尿病能喝粥吗", "白粥"),
+    ],
+)  # fmt: skip
+def test_foods_of_risk_that_people_ask_about_are_warned_of(
+    runtime: Runtime, question: str, thing: str
+) -> None:
+    answer = ask(runtime, question)
+    assert any(thing in w.text.lower() for w in answer.warnings)
+
+
+@pytest.mark.parametrize(
+    "question", ["孕妇能喝牛奶吗", "Can pregnant women drink milk?", "孕妇能吃鸡蛋吗"]
+)
+def test_the_plain_food_is_not_warned_of_for_its_raw_kind(runtime: Runtime, question: str) -> None:
+    assert not ask(runtime, question).warnings
+
+
+@pytest.mark.parametrize(
+    "question", ["阿莫西林过敏能吃头孢吗", "I'm allergic to penicillin. Can I take cephalexin?"]
+)
+def test_an_allergy_to_penicillin_warns_of_cephalosporins(runtime: Runtime, question: str) -> None:
+    answer = ask(runtime, question)
+    assert "contraindicated" in {w.severity for w in answer.warnings}
+
+
+@pytest.mark.parametrize(
+    ("question", "absent"),
+    [
+        ("癌症晚期病人没胃口吃什么", "孕妇"),
+        ("女儿第一次来月经要补什么", "益肾"),
+        ("牙龈出血缺什么维生素", "维生素E"),
+    ],
+)
+def test_a_piece_of_a_word_names_nothing(runtime: Runtime, question: str, absent: str) -> None:
+    assert absent not in {m.label_zh for m in ask(runtime, question).linked}

@@ -1,0 +1,199 @@
+"""What somebody wants is read from the whole question: to stop nursing, to leave out, to end a pregnancy."""
+
+import pytest
+
+from shiyi.answering.runtime import Runtime
+from shiyi.answering.understanding.intents import (
+    Intent,
+    emergency_signs,
+    intents_of,
+    topics_beyond_food,
+)
+from shiyi.answering.understanding.text import QuestionText
+from shiyi.model.iris import resource
+from tests.support.questions import ask
+
+
+@pytest.mark.parametrize("question", ["哺乳期想回奶吃什么", "哺乳期回奶吃什么？炒麦芽可以吗"])
+def test_who_wants_to_stop_nursing_is_given_nothing_that_brings_milk(
+    runtime: Runtime, question: str
+) -> None:
+    told = ask(runtime, question)
+    assert "猪蹄汤" not in told.text
+    assert "回乳" in told.text
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["How can I dry up my breast milk?", "What can I take to stop lactation?", "怎么退奶"],
+)
+def test_a_wish_to_stop_lactation_is_understood(runtime: Runtime, question: str) -> None:
+    told = ask(runtime, question)
+    assert [each.iri for each in told.recommendations] == [resource("substance-maiya").value]
+    assert "乳汁不足" in told.text or "insufficient breast milk" in told.text
+
+
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [
+        ("大枣能缓解乏力吗？", "同时也有大枣用于疲倦乏力的记载"),
+        ("枇杷叶能缓解干咳吗", "枇杷叶**：偏寒凉"),
+        ("Can ginger help with nausea?", "A use of fresh ginger for nausea is recorded too"),
+    ],
+)  # fmt: skip
+def test_whether_one_thing_helps_is_answered_of_that_thing(
+    runtime: Runtime, question: str, told: str
+) -> None:
+    answer = ask(runtime, question)
+    assert told in answer.text
+    assert not answer.recommendations
+
+
+def test_what_helps_asks_for_anything() -> None:
+    for question in (
+        "有没有能缓解咳嗽的食物吗",
+        "喝什么能缓解咳嗽",
+        "Can you help me with a cough?",
+    ):
+        assert Intent.ADVICE in intents_of(QuestionText.of(question))
+
+
+def test_a_dish_is_known_by_what_people_call_it(runtime: Runtime) -> None:
+    answer = ask(runtime, "川贝炖雪梨怎么做")
+    assert resource("dish-fritillaria-stewed-pear").value in {m.iri for m in answer.linked}
+    assert "隔水炖" in answer.text
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "想打胎吃什么能流产", "吃什么东西容易流产", "怎么自己流产", "how to end my pregnancy with herbs",
+        "what tea can induce an abortion", "how do I get rid of the baby",
+    ],
+)  # fmt: skip
+def test_who_asks_how_to_end_a_pregnancy_is_sent_to_a_doctor_and_given_no_food(
+    runtime: Runtime, question: str
+) -> None:
+    assert "abortion" in topics_beyond_food(QuestionText.of(question))[0]
+    told = ask(runtime, question)
+    assert not any(said in told.text for said in ("可以考虑", "推荐与理由", "What to consider"))
+    assert "请问医生" in told.text or "ask a doctor" in told.text
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "容易流产吃什么保胎", "流产后吃什么补身体", "怀孕吃薏米会流产吗", "习惯性流产的人能吃山楂吗",
+        "foods after a miscarriage", "can papaya cause miscarriage", "狗肉能吃吗", "被狗咬了吃什么",
+    ],
+)  # fmt: skip
+def test_who_fears_or_has_had_a_miscarriage_is_answered(question: str) -> None:
+    assert not topics_beyond_food(QuestionText.of(question))[0]
+
+
+@pytest.mark.parametrize(
+    "question", ["我家猫吃了百合怎么办", "my cat ate lily", "can dogs eat grapes"]
+)
+def test_what_animals_may_eat_is_not_known_here(question: str) -> None:
+    assert topics_beyond_food(QuestionText.of(question))[0] == ("animals",)
+
+
+@pytest.mark.parametrize(
+    ("question", "emergency"),
+    [
+        ("吃了野生蘑菇肚子疼", True), ("采的野蘑菇吃了以后恶心想吐", True), ("误食不认识的果子后难受", True),
+        ("I ate wild mushrooms and my stomach hurts", True), ("We picked garden berries, ate some and feel sick", True),
+        ("吃头孢后喝了藿香正气水怎么办", True), ("野生菌怎么做好吃", False), ("吃野蘑菇治肚子疼吗", False),
+        ("Are wild blueberries good for you?", False),
+    ],
+)  # fmt: skip
+def test_who_feels_ill_after_a_wild_mushroom_is_an_emergency(
+    question: str, emergency: bool
+) -> None:
+    assert (
+        "symptom-suspected-poisoning" in emergency_signs(QuestionText.of(question))
+    ) is emergency
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Which supplements should be avoided before surgery?", "手术前哪些保健品不能吃", "手术前要停哪些保健品",
+        "Which supplements should I stop before surgery next week?", "孕妇什么水果不能吃", "痛风哪些海鲜要避免",
+    ],
+)  # fmt: skip
+def test_what_is_to_be_left_out_is_no_wish_for_advice_whatever_it_is_called(question: str) -> None:
+    found = intents_of(QuestionText.of(question))
+    assert Intent.AVOID in found
+    assert Intent.ADVICE not in found
+
+
+@pytest.mark.parametrize(
+    "question", ["什么人不能吃山药", "什么体质不能喝绿茶", "什么时候不能吃人参"]
+)
+def test_who_or_when_is_asked_of_the_thing(question: str) -> None:
+    assert Intent.AVOID not in intents_of(QuestionText.of(question))
+
+
+def test_before_an_operation_more_than_a_few_supplements_are_listed(runtime: Runtime) -> None:
+    told = ask(runtime, "Which supplements should be avoided before surgery?")
+    assert len(told.citations) >= 8
+
+
+def test_milk_of_a_mother_is_no_food_of_a_cow(runtime: Runtime) -> None:
+    told = ask(runtime, "how to dry up breast milk naturally, can I drink sage tea")
+    cow = resource("substance-niunai").value
+    assert cow not in {mention.iri for mention in told.linked}
+
+
+def test_a_cramp_is_no_soy_sauce(runtime: Runtime) -> None:
+    told = ask(runtime, "晚上老抽筋补什么")
+    assert "酱油" not in told.text
+    assert resource("symptom-muscle-cramps").value in {m.iri for m in told.linked}
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "喉咙卡鱼刺喝醋行吗",
+        "被鱼刺卡住了吃什么",
+        "Fish bone stuck in my throat, should I drink vinegar?",
+    ],
+)
+def test_a_bone_in_the_throat_is_for_a_doctor_and_not_for_vinegar(
+    runtime: Runtime, question: str
+) -> None:
+    told = ask(runtime, question)
+    assert told.warnings[0].severity == "emergency"
+    assert "醋性温" not in told.text
+
+
+@pytest.mark.parametrize(
+    ("question", "severity"),
+    [
+        ("吃螺内酯能吃低钠盐吗", "interaction"), ("I take losartan, is a salt substitute ok?", "interaction"),
+        ("肾功能不全可以用低钠盐吗", "contraindicated"),
+    ],
+)  # fmt: skip
+def test_salt_with_potassium_is_warned_of_where_potassium_rises(
+    runtime: Runtime, question: str, severity: str
+) -> None:
+    told = ask(runtime, question)
+    salt = resource("substance-low-sodium-salt").value
+    about = {c.number for c in told.citations if salt in {c.subject.iri, c.object.iri}}
+    assert about
+    assert severity == told.warnings[0].severity
+    assert any(word in told.warnings[0].text for word in ("低钠盐", "Low-sodium salt"))
+
+
+def test_an_antidepressant_of_any_class_is_warned_of_beside_st_johns_wort(runtime: Runtime) -> None:
+    told = ask(runtime, "我有抑郁症在吃米氮平，能吃贯叶连翘吗")
+    assert told.warnings[0].severity == "interaction"
+    assert "贯叶连翘与抗抑郁药" in told.warnings[0].text
+    assert "贯叶连翘与米氮平：知识库没有" not in told.text
+
+
+def test_water_is_no_water_pill(runtime: Runtime) -> None:
+    told = ask(runtime, "Can my 2-week-old have a little water with sugar?")
+    assert "diuretics" not in told.text
+    assert "diuretics" in {m.label_en for m in ask(runtime, "Bananas with a water pill?").linked}

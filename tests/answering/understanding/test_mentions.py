@@ -1,0 +1,217 @@
+"""Values that are low, words for several states, parts of the body: what is read, and what is not guessed."""
+
+import pytest
+
+from shiyi.answering.conversation import Context, after_history
+from shiyi.answering.pipeline import Runtime
+from shiyi.answering.understanding.person import is_question, profile_in
+from shiyi.answering.understanding.question import ParsedQuestion, parse_question
+from shiyi.answering.understanding.text import QuestionText
+from shiyi.linking.normalization import fold
+from shiyi.model.iris import resource
+from shiyi.model.profile import Profile
+from tests.support.questions import ask, converse
+
+
+def read(runtime: Runtime, question: str) -> ParsedQuestion:
+    return parse_question(QuestionText.of(question), Profile(), runtime.linker, runtime.facts)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "我对花生过敏,能吃核桃吗", "i don't eat pork or lamb, which foods help with cold hands",
+        "血压有点低,能喝人参汤吗", "vitamin c and e together", "我没有胃口,能吃西瓜吗",
+        "i haven't stopped breastfeeding, can i have ginseng", "三高能吃红曲吗",
+        "肾不好,能吃杨桃吗", "my mother is diabetic, can i eat lychee",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("before", [" ", "½ ", "\u200b", "\ufb01 "])
+def test_a_question_says_the_same_where_folding_changes_its_length(
+    runtime: Runtime, question: str, before: str
+) -> None:
+    plain, typed = (read(runtime, each) for each in (question, before + question))
+    assert typed.person == plain.person
+    assert typed.theirs == plain.theirs
+    assert typed.made == plain.made
+    words = [(m.text, m.iri, m.negated) for m in plain.mentions]
+    assert [
+        (m.text, m.iri, m.negated) for m in typed.mentions if m.iri or m.text in question
+    ] == words
+
+
+@pytest.mark.parametrize(
+    ("simplified", "traditional"),
+    [
+        ("当归的归经是什么？", "當歸的歸經是什麼？"), ("我对花生过敏，便秘吃什么", "我對花生過敏，便秘吃什麼"),
+        ("术后能喝鸡汤吗", "術後能喝雞湯嗎"), ("夏天喝什么茶清热", "夏天喝什麼茶清熱"),
+        ("胸口像压了块石头，喘不上气，吃什么", "胸口像壓了塊石頭，喘不上氣，吃什麼"),
+        ("我儿子8个月大，能吃蜂蜜吗", "我兒子8個月大，能吃蜂蜜嗎"), ("高血压能停药吗", "高血壓能停藥嗎"),
+        ("血压有点低，能喝人参汤吗", "血壓有點低，能喝人參湯嗎"), ("维生素B6和12能一起吃吗", "維生素B6和12能一起吃嗎"),
+    ],
+)  # fmt: skip
+def test_an_answer_is_the_same_in_either_script(
+    runtime: Runtime, simplified: str, traditional: str
+) -> None:
+    one, other = (ask(runtime, each) for each in (simplified, traditional))
+    assert fold(one.text) == fold(other.text)
+    assert [w.claims for w in one.warnings] == [w.claims for w in other.warnings]
+
+
+def test_an_allergy_is_heard_in_the_other_script_and_across_two_spaces(runtime: Runtime) -> None:
+    answer = ask(runtime, "我對花生過敏，  可以吃花生嗎")
+    assert "contraindicated" in {w.severity for w in answer.warnings}
+    assert (
+        resource("substance-huasheng").value
+        in read(runtime, "我對花生過敏，  可以吃核桃嗎").person.allergies
+    )
+
+
+@pytest.mark.parametrize(
+    ("typed", "plain"),
+    [
+        ("我懷孕了，65歲，對花生過敏", "我怀孕了，65岁，对花生过敏"), ("我在餵奶  我不吃豬肉", "我在喂奶  我不吃猪肉"),
+        ("Ｉ’ｍ pregnant,  allergic to  Peanuts", "I'm pregnant, allergic to Peanuts"),
+    ],
+)  # fmt: skip
+def test_what_somebody_tells_of_themselves_is_the_same_however_it_is_typed(
+    runtime: Runtime, typed: str, plain: str
+) -> None:
+    said, expected = (
+        profile_in(QuestionText.of(each), runtime.linker, runtime.facts) for each in (typed, plain)
+    )
+    assert (said.pregnant, said.lactating, said.age) == (
+        expected.pregnant,
+        expected.lactating,
+        expected.age,
+    )
+    assert said != Profile()
+    for one, other in ((said.allergies, expected.allergies), (said.avoids, expected.avoids)):
+        assert [*map(fold, one)] == [*map(fold, other)]
+
+
+def test_a_follow_up_is_read_in_either_script(runtime: Runtime) -> None:
+    assert is_question(QuestionText.of("可以吃嗎"))
+    first = converse(runtime, "枸杞能和华法林一起吃吗", Context())
+    for said in ("那綠豆可以嗎", "那绿豆可以吗"):
+        assert "华法林" in converse(runtime, said, first.context).answer.text
+
+
+@pytest.mark.parametrize(
+    "text", ["我不吃猪肉", "I don’t eat", "ＶＣ片，好吗？", "", "🙂", "β-胡萝卜素"]
+)
+def test_every_character_stays_where_it_is(text: str) -> None:
+    folded = QuestionText.of(text).aligned
+    assert len(folded) == len(text)
+    if len(fold(text)) == len(text):
+        assert folded == fold(text)
+
+
+def linked(runtime: Runtime, question: str) -> set[str]:
+    found = ask(runtime, question).linked
+    return {m.iri.rpartition("/")[2] for m in found if m.iri and not m.negated}
+
+
+@pytest.mark.parametrize(
+    ("question", "state"),
+    [
+        ("血压有点低，头晕，吃什么补", "disease-hypotensive-disorder"),
+        ("my blood pressure is a bit low, what to eat", "disease-hypotensive-disorder"),
+        ("血糖老是偏低吃什么", "disease-hypoglycemia"), ("血压高不高都能吃人参吗", "disease-hypertensive-disorder"),
+        ("吃药后血压正常，能喝甘草茶吗", "disease-hypertensive-disorder"),
+        ("血压低能吃什么", "disease-hypotensive-disorder"), ("血糖控制得正常，能吃荔枝吗", "disease-diabetes-mellitus"),
+    ],
+)  # fmt: skip
+def test_a_value_is_read_as_low_or_high_as_it_is_told(
+    runtime: Runtime, question: str, state: str
+) -> None:
+    assert state in linked(runtime, question)
+
+
+@pytest.mark.parametrize(
+    ("question", "state"),
+    [
+        ("血压有点低，头晕，吃什么补", "disease-hypertensive-disorder"),
+        ("血脂不高，能吃蛋黄吗", "disease-hyperlipidemia"), ("尿酸不高，能吃虾吗", "disease-hyperuricemia"),
+        ("甲状腺手术后能吃海带吗", "drug-thyroid-hormones"), ("lose weight fast with green tea", "substance-fast-food"),
+        ("化疗期间白细胞低，吃什么升白", "substance-water-bamboo"), ("婆婆炖了汤，孕妇能喝吗", "substance-pugongying"),
+        ("coix seed porridge in pregnancy", "dish-spinach-congee"),
+    ],
+)  # fmt: skip
+def test_nothing_is_guessed_that_was_not_said(runtime: Runtime, question: str, state: str) -> None:
+    assert state not in linked(runtime, question)
+
+
+@pytest.mark.parametrize(
+    ("question", "also"),
+    [
+        ("三高的人早餐吃什么", ""), ("有三高能吃蛋黄吗", ""), ("老三高能喝酒吗", ""), ("四高人群适合吃什么", "gout"),
+        ("I have the three highs, what can I eat", ""),
+    ],
+)  # fmt: skip
+def test_the_three_highs_are_three_states(runtime: Runtime, question: str, also: str) -> None:
+    found = linked(runtime, question)
+    assert {"disease-hypertensive-disorder", "disease-hyperlipidemia"} <= found
+    assert "disease-diabetes-mellitus" in found
+    assert not also or "disease-hyperuricemia" in found
+
+
+def test_a_railway_is_no_illness(runtime: Runtime) -> None:
+    assert "disease-hypertensive-disorder" not in linked(runtime, "三高速公路上吃什么")
+
+
+def test_a_congee_of_a_thing_is_that_thing(runtime: Runtime) -> None:
+    assert "dish-coix-congee" in linked(runtime, "coix seed porridge for damp")
+    assert "substance-nangua" in linked(runtime, "pumpkin porridge with diabetes")
+
+
+def test_what_is_not_eaten_holds_for_the_session_and_can_be_dropped(runtime: Runtime) -> None:
+    context = after_history(runtime, ["我不吃羊肉，也对花生过敏，血虚吃什么"])
+    assert context.profile == Profile(allergies=("花生",), avoids=("羊肉",))
+    turn = converse(runtime, "冬天手脚冰凉吃什么", context)
+    assert not any("羊肉" in each.label for each in turn.answer.recommendations)
+    asked = converse(runtime, "当归生姜羊肉汤能喝吗", context).answer
+    assert any("不吃" in w.text for w in asked.warnings)
+    freed = context.without({("avoids", "羊肉")})
+    assert freed.profile == Profile(allergies=("花生",))
+    assert not any("不吃" in w.text for w in converse(runtime, "羊肉能吃吗", freed).answer.warnings)
+
+
+def test_a_new_thing_takes_no_place_among_what_is_not_eaten(runtime: Runtime) -> None:
+    said = "I don't eat pork and I'm allergic to shellfish. What helps qi deficiency?"
+    answer = converse(runtime, "what about crab?", after_history(runtime, [said])).answer
+    assert "shellfish" in answer.sentences[0].text
+    assert answer.warnings[0].severity == "contraindicated"
+
+
+def test_the_age_and_cold_of_a_child_are_not_those_of_the_asker(runtime: Runtime) -> None:
+    turn = converse(runtime, "my 5 year old has a cold, elderberry ok?", Context())
+    assert turn.context.profile == Profile()
+
+
+def test_what_is_held_of_a_state_is_what_it_was_read_as(runtime: Runtime) -> None:
+    low = converse(runtime, "我现在血压有点低，能喝决明子茶吗").context.profile
+    assert low.conditions == ("低血压",)
+    three = converse(runtime, "我有三高，能吃蛋黄吗").context.profile
+    assert three.conditions == ("高血压", "高脂血症", "糖尿病")
+    once = converse(runtime, "我以前怀孕的时候血糖高，现在能吃荔枝吗").context.profile
+    assert once.pregnant is None
+
+
+@pytest.mark.parametrize(
+    ("turns", "said", "so"),
+    [
+        (["我妈有糖尿病，她能吃荔枝吗", "给她做山药粥行吗"], "糖尿病有禁忌", True),
+        (["我妈有糖尿病，她能吃荔枝吗", "我呢"], "糖尿病有禁忌", False),
+        (["我妈有糖尿病，她能吃荔枝吗", "我呢", "给她做山药粥行吗"], "糖尿病有禁忌", True),
+        (["my mother takes warfarin, can she have ginkgo", "can she drink cranberry juice"],
+         "interaction with warfarin", True),
+        (["my mother takes warfarin, can she have ginkgo", "and me?"], "interaction with warfarin", False),
+    ],
+)  # fmt: skip
+def test_the_state_of_another_holds_for_them_and_for_nobody_else(
+    runtime: Runtime, turns: list[str], said: str, so: bool
+) -> None:
+    answer = converse(runtime, turns[-1], after_history(runtime, turns[:-1])).answer
+    assert (said in answer.text) is so
+    assert not answer.abstained

@@ -1,0 +1,115 @@
+"""The form that is asked for: a tea, a soup, congee; and a thing that is named as prepared."""
+
+import pytest
+
+from shiyi.answering.pipeline import Runtime
+from shiyi.answering.understanding.grounding import forms_asked
+from shiyi.answering.understanding.text import QuestionText
+from shiyi.model.iris import resource
+from shiyi.ontology.terms import SHIYI
+from tests.support.questions import ask
+
+_TEA = ("infusion", "decoction-tea")
+_MISSED = ("没有找到以", "Nothing made by")
+
+
+def _made(runtime: Runtime, iri: str) -> set[str]:
+    return {f.object.rpartition("/method-")[2] for f in runtime.facts.of(iri, SHIYI.preparedBy)}
+
+
+@pytest.mark.parametrize(
+    ("question", "methods"),
+    [
+        ("清热的茶有哪些", _TEA), ("祛湿茶有哪些，我湿气重", _TEA), ("失眠喝什么茶好", _TEA),
+        ("夏天上火长痘喝什么茶", _TEA), ("健脾祛湿的汤有哪些", ("stew",)),
+        ("推荐几款养胃的粥", ("congee",)), ("感冒了喝什么粥", ("congee",)),
+        ("What teas are good for a sore throat?", _TEA), ("soups for anemia", ("stew",)),
+        ("any herbal teas for anxiety?", _TEA),
+    ],
+)  # fmt: skip
+def test_only_what_is_of_the_form_asked_for_is_suggested(
+    runtime: Runtime, question: str, methods: tuple[str, ...]
+) -> None:
+    answer = ask(runtime, question)
+    assert answer.recommendations
+    for each in answer.recommendations:
+        assert _made(runtime, each.iri).intersection(methods), each.label
+    assert not any(said in answer.text for said in _MISSED)
+
+
+@pytest.mark.parametrize(
+    "question", ["补血的药酒有哪些", "What soups clear summer heat and itching skin?"]
+)
+def test_other_forms_are_offered_as_others_where_there_is_none(
+    runtime: Runtime, question: str
+) -> None:
+    answer = ask(runtime, question)
+    others = [r for r in answer.recommendations if not _made(runtime, r.iri) & {"wine", "stew"}]
+    assert not others or any(said in answer.text for said in _MISSED)
+
+
+@pytest.mark.parametrize(
+    ("question", "group"),
+    [
+        ("清热的水果有哪些", "fruit"),
+        ("痛经吃什么水果好", "fruit"),
+        ("高血压吃什么蔬菜", "vegetable"),
+    ],
+)
+def test_a_fruit_or_a_vegetable_is_one(runtime: Runtime, question: str, group: str) -> None:
+    answer = ask(runtime, question)
+    assert answer.recommendations
+    kinds = runtime.facts.below(resource(f"foodgroup-{group}").value)
+    for each in answer.recommendations:
+        near = runtime.facts.above(each.iri)
+        groups = {f.object for n in near for f in runtime.facts.of(n, SHIYI.hasFoodGroup)}
+        assert groups.intersection(kinds), each.label
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["失眠能喝茶吗", "头孢期间能喝什么酒", "喝点酒对失眠好吗", "喝茶后失眠怎么办", "Can I drink tea with iron pills?",
+     "Can I have some wine with metronidazole?", "菊花茶能降血压吗"],
+)  # fmt: skip
+def test_a_drink_that_somebody_has_is_no_form(runtime: Runtime, question: str) -> None:
+    forms, _ = forms_asked(QuestionText.of(question), runtime.linker.link(question), runtime.facts)
+    assert not forms
+
+
+@pytest.mark.parametrize(
+    ("question", "thing"),
+    [
+        ("人参汤是什么", "人参"), ("大枣粥能天天吃吗", "大枣"), ("黄芪汤怎么做", "黄芪"),
+        ("鲤鱼汤有什么好处", "鲤鱼"), ("小麦汤是什么", "小麦"), ("羊肉粥适合夏天吗", "羊肉"),
+    ],
+)  # fmt: skip
+def test_a_thing_named_as_prepared_is_that_thing_and_no_other_recipe(
+    runtime: Runtime, question: str, thing: str
+) -> None:
+    answer = ask(runtime, question)
+    linked = {m.iri for m in answer.linked if m.iri}
+    dishes = {i for i in linked if runtime.facts.is_a(i, SHIYI.Dish, SHIYI.Formula)}
+    assert not dishes
+    assert thing in answer.text
+    assert f"没有名为“{question[:3]}”的记载" in answer.text
+
+
+@pytest.mark.parametrize(
+    "question", ["四君子汤的功效", "酸梅汤能天天喝吗", "山药粥怎么做", "酸枣仁汤治什么"]
+)
+def test_a_dish_or_formula_of_that_very_name_is_itself(runtime: Runtime, question: str) -> None:
+    answer = ask(runtime, question)
+    assert any(runtime.facts.is_a(m.iri, SHIYI.Dish, SHIYI.Formula) for m in answer.linked if m.iri)
+    assert "没有名为" not in answer.text
+
+
+@pytest.mark.parametrize("question", ["在吃头孢，能喝枸杞酒吗", "怀孕能喝当归酒吗"])
+def test_what_is_steeped_in_wine_is_alcohol_as_well(runtime: Runtime, question: str) -> None:
+    answer = ask(runtime, question)
+    assert any(w.text.startswith("酒") for w in answer.warnings)
+    assert {w.severity for w in answer.warnings} & {"interaction", "contraindicated"}
+
+
+def test_congee_alone_is_plain_congee(runtime: Runtime) -> None:
+    assert "白粥" in ask(runtime, "糖尿病能喝粥吗").text
+    assert "没有认出" not in ask(runtime, "肠胃炎能喝粥吗").text

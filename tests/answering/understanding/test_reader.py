@@ -1,0 +1,212 @@
+"""The trained reader: its data, its weights, and what reading a question changes in an answer."""
+
+import json
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+
+import numpy as np
+import pytest
+
+from shiyi.answering.pipeline import Runtime
+from shiyi.answering.understanding.frames.frame import ASKS, Frame
+from shiyi.answering.understanding.frames.reader import SHIPPED, Reader, shipped_reader
+from shiyi.answering.understanding.frames.training import train_reader, utterances
+from shiyi.cli import main
+from shiyi.columnar.mapped_file import Mapped
+from shiyi.errors import UsageError
+from shiyi.evaluation.tasks.frames import measure_frames
+from shiyi.model.answer import Answer
+from shiyi.settings import Settings, UnderstandingSettings
+from tests.support.questions import ask
+
+OFF = replace(Settings(), understanding=UnderstandingSettings(reader="off"))
+
+
+@pytest.fixture(scope="module")
+def reader() -> Reader:
+    found = shipped_reader()
+    assert found is not None
+    return found
+
+
+def test_the_utterances_cover_every_ask_by_families_of_wording() -> None:
+    every = utterances()
+    assert len(every) >= 3000
+    counts = Counter(each.labels["ask"] for each in every)
+    assert counts.keys() == set(ASKS)
+    assert min(counts.values()) >= 50
+    assert len({each.id for each in every}) == len(every) == len({each.text for each in every})
+    folds: dict[str, set[int]] = {}
+    for each in every:
+        folds.setdefault(each.family, set()).add(each.fold)
+    assert all(len(found) == 1 for found in folds.values())
+    assert {f for found in folds.values() for f in found} == set(range(5))
+
+
+def test_the_reader_is_small_and_fast(reader: Reader) -> None:
+    assert SHIPPED.stat().st_size < 1_000_000
+    questions = [each.text for each in utterances()[::20]]
+    spent = []
+    for question in questions:
+        started = perf_counter()
+        reader.read(question)
+        spent.append(perf_counter() - started)
+    assert median(spent) < 0.002
+
+
+@pytest.mark.neural
+def test_training_gives_the_weights_that_are_shipped(tmp_path: Path) -> None:
+    path, measured = train_reader(tmp_path / "reader.safetensors")
+    new, shipped = Mapped.open(path), Mapped.open(SHIPPED)
+    assert new.about == shipped.about
+    for name in shipped.arrays:
+        assert np.allclose(new[name], shipped[name], atol=1, rtol=1e-2), name
+    assert measured.accuracy["ask"] >= 0.78
+    assert measured.alarm_recall >= 0.85
+    assert measured.false_alarm <= 0.03
+    assert measured.error <= 0.06
+
+
+@pytest.mark.parametrize(
+    ("question", "read"),
+    [
+        ("肝硬化的人不可以碰哪些吃的", "avoid"),
+        ("Which foods are forbidden for people with lupus?", "avoid"),
+        ("哮喘吃什么比较好", "advice"),
+        ("爷爷把洁厕液喝了", "emergency"),
+        ("he swallowed weed killer", "emergency"),
+        ("我真的不想活下去了", "self_harm"),
+        ("降压药我想停了改吃芹菜", "stop_medicine"),
+        ("什么叫津液不足", "meaning"),
+        ("谢谢啦", "chitchat"),
+    ],
+)
+def test_what_is_asked(reader: Reader, question: str, read: str) -> None:
+    assert question not in {each.text for each in utterances()}
+    frame = reader.read(question)
+    assert frame.ask == read
+    assert sum(each.p for each in frame.asks) == pytest.approx(1, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "推理小说里常写的氰化物是什么东西",
+        "我爷爷十年前中过风，现在恢复了，平时吃点什么好",
+        "没有胸痛，只是有点累，吃点什么补补",
+        "In the novel the hero drinks hemlock; what is hemlock?",
+    ],
+)
+def test_danger_that_is_past_denied_or_read_about_is_no_alarm(
+    reader: Reader, question: str
+) -> None:
+    limit = Settings().understanding.alarm_from
+    assert not reader.read(question).alarm_from(limit)
+
+
+def test_who_and_in_what_state(reader: Reader) -> None:
+    patient = reader.read("孩子6岁便秘，吃什么好").patient
+    assert (patient.who, patient.age) == ("child", 6.0)
+    states = {
+        s.label: s.assertion for s in reader.read("我没怀孕，在喂奶，能喝咖啡吗").patient.states
+    }
+    assert states == {"pregnant": "denied", "breastfeeding": "affirmed"}
+
+
+def test_a_follow_up_keeps_the_person_spoken_of(reader: Reader) -> None:
+    before = Frame.from_json(reader.read("孩子6岁便秘，吃什么好").to_json())
+    assert before.patient.who == "child"
+    patient = reader.read("那香蕉能吃吗", before).patient
+    assert (patient.who, patient.age) == ("child", 6.0)
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        ({"ask": []}, "ask is empty"),
+        ({"ask": [{"type": "cook", "p": 0.5}]}, "ask.type is none of"),
+        ({"ask": [{"type": "may", "p": 2}]}, "ask.p is no number"),
+        ({"patient": {"who": "nobody"}}, "who is none of"),
+        ({"patient": {"who": "self", "age": 900}}, "age is no number"),
+        ({"polarity": None}, "polarity is none of"),
+    ],
+)
+def test_a_context_that_is_no_frame_is_refused(
+    reader: Reader, change: dict[str, object], fault: str
+) -> None:
+    said = json.loads(json.dumps(reader.read("能吃桃子吗").to_json()))
+    assert Frame.from_json(said).ask == "may"
+    with pytest.raises(UsageError, match=fault):
+        Frame.from_json(said | change)
+
+
+def test_frames_are_measured_and_printed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = tmp_path / "frames.tsv"
+    rows = ["id\tutterance\tprevious_turn\task\task2\twho", "a\t我不想活了\t\tself-harm\t\tself"]
+    table.write_text("\n".join([*rows, "b\t谢谢你\t\tchitchat\t\tgeneral"]), "utf-8")
+    (run,) = measure_frames(table, Settings()).runs
+    assert run.values["alarm_recall"] == [1.0]
+    assert run.values["false_alarm"] == [0.0]
+    assert run.values["ask_accuracy"] == [1.0, 1.0]
+    table.write_text(rows[0] + "\nc\t你好\t\tcook\t\tself", "utf-8")
+    with pytest.raises(UsageError, match="'cook' is no ask"):
+        measure_frames(table, Settings())
+    assert main(["frame", "喝农药了", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["ask"][0]["type"] == "emergency"
+
+
+def _alarmed(answer: Answer) -> bool:
+    return any(warning.severity == "emergency" for warning in answer.warnings)
+
+
+def _both(runtime: Runtime, question: str) -> tuple[Answer, Answer]:
+    on, off = ask(runtime, question), ask(replace(runtime, settings=OFF), question)
+    assert on.trace.frame["ask"]
+    assert off.trace.frame == {}
+    return on, off
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["喝农药了", "昨天误喝了柴油", "he drank weed killer", "安眠药吃多少片会死", "我想喝百草枯"],
+)
+def test_the_reader_alone_raises_an_alarm(runtime: Runtime, question: str) -> None:
+    on, off = _both(runtime, question)
+    assert _alarmed(on)
+    assert not _alarmed(off)
+    assert not on.recommendations
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "孕妇忌用的食物有哪些", "痛风的人哪些东西碰不得",
+        "which foods should stay out of my kitchen with gout",
+        "hypertension: what has to go from my plate",
+    ],
+)  # fmt: skip
+def test_what_to_avoid_is_listed_and_nothing_recommended(runtime: Runtime, question: str) -> None:
+    on, off = _both(runtime, question)
+    assert off.recommendations
+    assert not on.recommendations
+    assert on.citations
+
+
+@pytest.mark.parametrize("question", ["why am i constipated", "我是不是湿热体质"])
+def test_another_ask_than_advice_is_not_answered_with_foods(
+    runtime: Runtime, question: str
+) -> None:
+    on, off = _both(runtime, question)
+    assert off.recommendations
+    assert not on.recommendations
+
+
+@pytest.mark.parametrize("question", ["失眠吃什么好", "What should I eat for constipation?"])
+def test_advice_that_is_asked_for_is_given(runtime: Runtime, question: str) -> None:
+    on, off = _both(runtime, question)
+    assert on.recommendations == off.recommendations != ()

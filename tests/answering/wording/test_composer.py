@@ -1,0 +1,265 @@
+"""Few citations that stand for the others; nothing that warns is lost by it."""
+
+import re
+
+import pytest
+
+from shiyi.answering.pipeline import METHODS, Runtime
+from shiyi.answering.wording.draft import Contribution, compose
+from shiyi.answering.wording.verbalization import verbalize
+from shiyi.model.answer import Answer, SafetyWarning
+from shiyi.model.iris import VOCAB
+from shiyi.model.profile import Profile
+from shiyi.ontology.lexicon import sentences
+from tests.support import bases
+from tests.support.questions import ask
+
+ADVICE = (
+    "失眠多梦、手脚心热，吃点什么好？", "血压高喝什么茶好", "便秘吃什么好", "夏天喝什么饮料好",
+    "What foods help with insomnia?", "What summer drinks would you recommend?",
+    "咳嗽痰多吃什么", "胃不舒服，喝什么好？", "What is good for a cold?",
+)  # fmt: skip
+PAIRS = (
+    ("失眠吃什么好？", "What foods help with insomnia?"),
+    ("四君子汤适合谁", "Who is Si Jun Zi Tang for?"),
+    ("绿豆的性味？", "What is the nature of mung bean?"),
+)
+
+
+def marks(answer: Answer) -> list[int]:
+    return [int(n) for n in re.findall(r"\[(\d+)\]", answer.text)]
+
+
+@pytest.mark.parametrize("question", ADVICE)
+def test_advice_cites_few_claims_and_the_trace_holds_the_others(
+    runtime: Runtime, question: str
+) -> None:
+    answer = ask(runtime, question)
+    cited = {c.claim for c in answer.citations}
+    assert len(set(marks(answer))) <= 26
+    assert len(cited) <= 32
+    assert not cited & set(answer.trace.more)
+    assert answer.to_json()["trace"]["more_evidence"] == list(answer.trace.more)
+    held = {f.claim for found in runtime.facts.by_subject.values() for f in found}
+    assert set(answer.trace.more) <= held
+
+
+@pytest.mark.parametrize("question", ADVICE)
+def test_what_a_sentence_a_warning_or_a_recommendation_rests_on_is_cited(
+    runtime: Runtime, question: str
+) -> None:
+    answer = ask(runtime, question)
+    cited = {c.claim for c in answer.citations}
+    assert {c for s in answer.sentences for c in s.claims} <= cited
+    assert {c for w in answer.warnings for c in w.claims} <= cited
+    assert all(r.claims and set(r.claims) <= cited for r in answer.recommendations)
+
+
+@pytest.mark.parametrize(("one", "other"), PAIRS)
+def test_both_languages_cite_the_same_few(runtime: Runtime, one: str, other: str) -> None:
+    zh, en = ask(runtime, one), ask(runtime, other)
+    assert {c.claim for c in zh.citations} == {c.claim for c in en.citations}
+
+
+def test_a_nature_that_sources_dispute_is_cited_for_each_side(runtime: Runtime) -> None:
+    answer = ask(runtime, "绿豆的性味？")
+    natures = [c for c in answer.citations if c.predicate.iri == f"{VOCAB}hasNature"]
+    assert {"寒", "凉"} <= {c.object.label for c in natures}
+
+
+def test_each_thing_of_a_list_to_avoid_is_cited(runtime: Runtime) -> None:
+    answer = ask(runtime, "痛风不能吃什么")
+    line = next(s for s in answer.sentences if "少用或不用" in s.text)
+    assert len(line.claims) == line.text.count("、") + 1 > 5
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_keeps_its_warnings(runtime: Runtime, method: str) -> None:
+    answer = ask(runtime, "我在吃华法林，每天喝枸杞水可以吗？", method=method)
+    cited = {c.claim: c for c in answer.citations}
+    ends = {cited[c].object.iri.rpartition("/")[2] for w in answer.warnings for c in w.claims}
+    assert "drug-warfarin" in ends
+
+
+# what was read wrongly, stated wrongly or left out
+
+
+def test_a_sign_that_the_thing_itself_brings_on_is_told(runtime: Runtime) -> None:
+    answer = ask(runtime, "Does ginger help with heartburn?")
+    assert "unwanted reaction" in answer.text
+    assert "caution" in [w.severity for w in answer.warnings]
+
+
+def test_a_rated_or_listed_use_is_no_promise_and_what_speaks_against_it_follows(
+    runtime: Runtime,
+) -> None:
+    answer = ask(runtime, "褪黑素能帮助睡眠吗")
+    assert "评级是“可能有效”" in answer.text
+    assert "不等于没有风险" in answer.text
+    assert "孕妇" in answer.text
+    assert "镇静催眠药" in answer.text
+
+
+def test_a_childs_fever_goes_to_a_doctor_and_nothing_is_suggested(runtime: Runtime) -> None:
+    for question in ("孩子发烧吃什么好", "What can I give my child who has a fever?"):
+        answer = ask(runtime, question)
+        assert answer.recommendations == ()
+        assert answer.follow_up
+        assert "医生" in answer.sentences[0].text or "doctor" in answer.sentences[0].text
+    told = ask(runtime, "发烧吃什么好", profile=Profile(age=2.0))
+    assert told.recommendations == ()
+
+
+def test_an_adults_fever_is_answered_as_before(runtime: Runtime) -> None:
+    answer = ask(runtime, "发烧吃什么好")
+    assert "孩子" not in answer.text
+    assert len(answer.sentences) > 5
+
+
+def test_a_principle_of_treatment_leads_to_the_foods_of_its_pattern(runtime: Runtime) -> None:
+    answer = ask(runtime, "怎么健脾祛湿？")
+    assert len(answer.recommendations) == 4
+    assert "治法" in answer.text
+    steps = [str(s) for path in answer.paths for s in path.relations]
+    assert any(s.endswith("hasTreatmentPrinciple") for s in steps)
+
+
+def test_a_pattern_leads_through_no_principle_to_another_pattern(runtime: Runtime) -> None:
+    answer = ask(runtime, "脾虚湿盛证吃什么好")
+    for path in answer.paths:
+        assert [h.predicate for h in path.hops].count(f"{VOCAB}hasTreatmentPrinciple") == 0
+
+
+def test_the_thing_asked_about_is_warned_of_first(runtime: Runtime) -> None:
+    answer = ask(runtime, "能吃杨桃吗")
+    assert "肾衰竭" in answer.sentences[0].text
+    assert "不等于没有风险" in answer.sentences[1].text
+
+
+@pytest.mark.parametrize(
+    ("question", "state"),
+    [
+        ("肾不好能吃杨桃吗", "disease-chronic-kidney-disease"),
+        ("Can I eat star fruit with kidney problems?", "disease-chronic-kidney-disease"),
+        ("胃总是发凉，能喝绿豆汤吗", "symptom-cold-pain-in-the-stomach"),
+        ("Is mung bean soup ok if my stomach is cold?", "symptom-cold-pain-in-the-stomach"),
+    ],
+)
+def test_loose_words_for_an_organ_are_enough_to_warn(
+    runtime: Runtime, question: str, state: str
+) -> None:
+    answer = ask(runtime, question)
+    cited = {c.claim: c for c in answer.citations}
+    warned = {
+        end.iri.rpartition("/")[2]
+        for w in answer.warnings
+        for c in w.claims
+        for end in (cited[c].subject, cited[c].object)
+    }
+    assert state in warned
+
+
+def test_loose_words_for_an_organ_make_no_patient_of_who_asks_for_food(runtime: Runtime) -> None:
+    linked = ask(runtime, "肾不好吃什么").linked
+    assert "disease-chronic-kidney-disease" not in {m.iri.rpartition("/")[2] for m in linked}
+
+
+def test_where_nothing_joins_a_dish_and_a_disease_its_pattern_is_told_as_possible(
+    runtime: Runtime,
+) -> None:
+    answer = ask(runtime, "痛风可以喝薏米赤小豆汤吗")
+    assert "没有相关记载" in answer.sentences[0].text
+    assert any("可见于湿热证" in s.text and "须由医生判断" in s.text for s in answer.sentences)
+
+
+def test_a_formula_is_told_with_its_patterns_and_left_to_who_prescribes(runtime: Runtime) -> None:
+    answer = ask(runtime, "四君子汤适合谁")
+    assert "脾气虚证" in answer.text
+    assert "医师辨证" in answer.text
+
+
+def test_the_path_that_is_shown_ends_in_what_is_recommended(runtime: Runtime) -> None:
+    for question in ("血压高喝什么茶好", "What foods help with insomnia?"):
+        answer = ask(runtime, question)
+        shown = next(s for s in answer.sentences if "—" in s.text and "→" in s.text)
+        assert any(r.label in shown.text for r in answer.recommendations)
+
+
+def test_who_has_no_complaint_is_not_told_that_it_may_persist(runtime: Runtime) -> None:
+    for question in ("冬天吃什么补", "What should I eat in winter to nourish myself?"):
+        answer = ask(runtime, question)
+        assert answer.recommendations
+        assert "持续" not in answer.text
+        assert "persists" not in answer.text
+
+
+# what is toxic, or excluded from food
+
+
+@pytest.mark.parametrize(
+    ("question", "severity"),
+    [
+        ("关木通能泡水喝吗", "contraindicated"), ("生附子炖汤可以吗", "contraindicated"),
+        ("怀孕能吃附子吗", "contraindicated"), ("附子的性味", "contraindicated"),
+        ("Can I make tea from aconite?", "contraindicated"), ("苦杏仁可以直接吃吗", "caution"),
+    ],
+)  # fmt: skip
+def test_what_is_toxic_is_told_first(runtime: Runtime, question: str, severity: str) -> None:
+    answer = ask(runtime, question)
+    toxic = [w for w in answer.warnings if "毒" in w.text or "toxic" in w.text]
+    assert severity in {w.severity for w in toxic}
+    assert answer.sentences[0].text in {w.text for w in toxic}
+    assert "除此之外没有查到" not in answer.text
+
+
+def test_what_is_toxic_is_said_of_the_thing_itself(runtime: Runtime) -> None:
+    answer = ask(runtime, "白果和华法林能一起吃吗")
+    assert answer.sentences[0].text.startswith("白果：有毒")
+    assert "interaction" in {w.severity for w in answer.warnings}  # of the leaf, its kin
+
+
+def test_nothing_toxic_is_ever_recommended(runtime: Runtime) -> None:
+    for question in ("咳嗽吃什么好", "便秘吃什么好", "喘促吃什么好", "What is good for a cough?"):
+        for each in ask(runtime, question).recommendations:
+            assert not runtime.safety.poisons(each.iri)
+
+
+def test_whether_two_things_are_the_same_is_answered_first(runtime: Runtime) -> None:
+    answer = ask(runtime, "八角和莽草是一样的吗")
+    assert "不是同一样东西" in answer.sentences[0].text
+    assert "contraindicated" in {w.severity for w in answer.warnings}
+
+
+def test_what_meets_the_medicine_is_told_before_the_poison_of_another_part(
+    runtime: Runtime,
+) -> None:
+    answer = ask(runtime, "Can I take ginkgo biloba with warfarin?")
+    assert "warfarin" in answer.text.splitlines()[0]
+    assert 0 < answer.text.index("Ginkgo seed: toxic") < answer.text.index("What this rests on")
+
+
+def test_no_phrase_calls_anything_safe_or_tells_to_stop() -> None:
+    for zh, en in sentences().values():
+        assert " safe" not in en.lower()
+        assert "放心" not in zh
+        assert "绝对" not in zh
+        assert "安全" not in zh
+
+
+def test_an_emergency_stands_above_the_answer_and_other_warnings_below() -> None:
+    runtime = bases.runtime()
+    part = Contribution()
+    part.opening.add("opening")
+    part.warnings += [SafetyWarning("caution", "careful"), SafetyWarning("emergency", "now")]
+    text = compose(part, runtime.evidences, "en").text
+    assert text.index("now") < text.index("Opening") < text.index("careful")
+
+
+def test_a_sentence_said_once_is_not_said_again() -> None:
+    runtime = bases.runtime()
+    part = Contribution()
+    part.opening.add("the same")
+    part.section("h_caution").add("the same")
+    composed = compose(part, runtime.evidences, "en")
+    assert composed.text.count("The same") == 1
+    assert verbalize("en", "h_caution") not in composed.text

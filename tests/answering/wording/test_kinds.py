@@ -1,0 +1,58 @@
+"""Answers say how each claim is known, and tell every rating of an effect."""
+
+from dataclasses import replace
+
+import pytest
+
+from shiyi.answering.pipeline import AskRequest, Runtime, ask
+from shiyi.answering.wording.verbalization import rating_text, tells_kind
+from shiyi.ontology.terms import SHIYI
+
+RATED = (SHIYI.isEffectiveFor, SHIYI.studiedFor)
+SLEEP = "失眠多梦吃什么？"
+
+
+@pytest.mark.parametrize(
+    ("language", "question"), [("zh", "{x}对{y}有效吗？"), ("en", "Is {x} effective for {y}?")]
+)
+def test_each_rated_effect_is_told_with_its_rating(
+    runtime: Runtime, language: str, question: str
+) -> None:
+    missed, asked = [], 0
+    for fact in (f for facts in runtime.facts.by_subject.values() for f in facts):
+        rating = runtime.evidences.rating(fact.claim) if fact.predicate in RATED else ""
+        if not rating:
+            continue
+        x, y = (runtime.facts.label(each, language) for each in (fact.subject, fact.object))
+        answer = ask(runtime, AskRequest(question.format(x=x, y=y), language=language))
+        asked += 1
+        if rating_text(language, rating) not in answer.text:
+            missed.append((x, y, rating))
+    assert asked >= 150
+    assert not missed
+
+
+@pytest.mark.parametrize("question", [SLEEP, "华法林能和银杏一起吃吗？", "Is ginger warm?"])
+def test_each_sentence_that_rests_on_claims_says_how_they_are_known(
+    runtime: Runtime, question: str
+) -> None:
+    answer = ask(runtime, AskRequest(question))
+    resting = [each.text for each in answer.sentences if each.claims]
+    assert resting
+    assert [text for text in resting if not tells_kind(answer.language, text)] == []
+    said = answer.to_json()
+    assert sum(said["evidence_counts"].values()) == sum(len(c.evidence) for c in answer.citations)
+    for each in (e for c in said["citations"] for e in c["evidence"]):
+        assert each["opened"] is (each["kind"] in {"read", "row"})
+
+
+def test_from_opened_evidence_alone_nothing_recalled_is_recommended(runtime: Runtime) -> None:
+    free, strict = (ask(runtime, AskRequest(SLEEP, evidence=e)) for e in ("any", "opened"))
+    opened = runtime.evidences.opened
+    assert strict.recommendations
+    assert all(opened(claim) for each in strict.recommendations for claim in each.claims)
+    assert not all(opened(claim) for each in free.recommendations for claim in each.claims)
+    assert any("只用已打开过的来源" in each for each in strict.missing)
+    answering = replace(runtime.settings.answer, evidence="opened")
+    by_setting = replace(runtime, settings=replace(runtime.settings, answer=answering))
+    assert ask(by_setting, AskRequest(SLEEP)).text == strict.text

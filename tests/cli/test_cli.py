@@ -1,0 +1,213 @@
+"""The command as a person runs it: real processes, real exit statuses, one clear line on faults."""
+
+import json
+import os
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+from shiyi.cli import VERBS
+from shiyi.model.rdf import NamedNode, Quad
+from shiyi.sparql.base.knowledge_base import KnowledgeBase
+
+
+def shiyi(
+    *words: str, kb: Path | None = None, stdin: str | None = None, **env: str
+) -> subprocess.CompletedProcess[str]:
+    place = ["--kb", str(kb)] if kb else []
+    return subprocess.run(  # noqa: S603 - our own interpreter
+        [sys.executable, "-m", "shiyi", *place, *words],
+        input=stdin,
+        text=True,
+        capture_output=True,
+        env=os.environ | {"PYTHONIOENCODING": "utf-8"} | env,
+        check=False,
+    )
+
+
+def test_a_question_gets_a_cited_answer_as_json(starter_kb: Path) -> None:
+    done = shiyi("ask", "Can I take ginkgo biloba with warfarin?", "--json", kb=starter_kb)
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    assert answer["language"] == "en"
+    assert answer["citations"]
+    assert any(w["severity"] == "interaction" for w in answer["warnings"])
+    assert answer["release"].startswith("sha256:")
+
+
+def test_a_profile_of_key_value_words_reaches_the_safety_check(starter_kb: Path) -> None:
+    done = shiyi("ask", "想喝点山楂薏米汤", "--profile", "pregnant=true", "--json", kb=starter_kb)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["warnings"]
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (["ask", ""], "question"),
+        (["ask", "a" * 100_000], "100,000"),
+        (["ask", "a\x07b"], "control"),
+        (["ask", "睡不着", "--method", "magic"], "magic"),
+        (["ask", "睡不着", "--profile", "age=old"], "profile.age"),
+        (["ask", "睡不着", "--profile", "nothere.json"], "cannot be read"),
+        (["query", "nothere.rq"], "cannot be read"),
+        (["explain", "https://w3id.org/shiyi/id/claim/none"], "no claim"),
+        (["export", "--format", "csv", "-o", "-"], "name a folder"),
+    ],
+)
+def test_bad_input_gets_status_two_and_one_clear_line(
+    starter_kb: Path, words: list[str], part: str
+) -> None:
+    before = sorted(path.name for path in starter_kb.iterdir() if path.name != "snapshots")
+    done = shiyi(*words, kb=starter_kb)
+    assert done.returncode == 2
+    assert part in done.stderr
+    assert "Traceback" not in done.stderr
+    after = sorted(path.name for path in starter_kb.iterdir() if path.name != "snapshots")
+    assert before == after
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (["aks", "睡不着"], "Did you mean 'ask'? See `shiyi --help`"),
+        (["user", "ad"], "Did you mean 'add'? See `shiyi user --help`"),
+        (["ask", "睡不着", "--methd", "fused"], "--method"),
+        (["ask", "睡不着", "--lang", "fr"], "See `shiyi ask --help`"),
+        (["token", "add", "x", "--expires", "soon"], "--expires"),
+        (["explain"], "CLAIM-IRI"),
+        ([], "Missing command"),
+    ],
+)
+def test_a_mistyped_command_gets_one_line_with_what_was_meant(words: list[str], part: str) -> None:
+    done = shiyi(*words)
+    assert done.returncode == 2
+    assert part in done.stderr
+    assert done.stderr.startswith("shiyi: ")
+    assert done.stderr.count("\n") == 1
+
+
+def test_the_help_groups_every_verb_and_the_version_is_printed() -> None:
+    page = shiyi("--help", COLUMNS="100").stdout
+    assert [verb for verb in VERBS if f"│ {verb} " not in page] == []
+    assert [each.panel for each in VERBS.values() if f"─ {each.panel} ─" not in page] == []
+    assert shiyi("--version").stdout.strip() == version("shiyi")
+
+
+def test_the_shell_completes_verbs_and_choices() -> None:
+    def complete(line: str, word: int) -> list[str]:
+        done = shiyi(_SHIYI_COMPLETE="complete_bash", COMP_WORDS=line, COMP_CWORD=str(word))
+        return done.stdout.split()
+
+    assert complete("shiyi re", 1) == ["reason", "review", "release", "restore"]
+    assert complete("shiyi export --format t", 3) == ["trig", "ttl"]
+
+
+def test_a_build_that_would_lose_changes_is_refused(small_kb: Path) -> None:
+    with KnowledgeBase.open(small_kb, write=True) as kb:
+        quads = [Quad(NamedNode("urn:a"), NamedNode("urn:p"), NamedNode("urn:b"))]
+        kb.writer.write(quads, key="k", who="me", why="test")
+    (small_kb / "journal.nq").unlink()
+    done = shiyi("build", kb=small_kb)
+    assert done.returncode == 2
+    assert "1 acknowledged changes" in done.stderr
+    assert "shiyi build --lose-changes" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_malformed_query_gets_status_two_with_its_place(starter_kb: Path) -> None:
+    done = shiyi("query", "-", kb=starter_kb, stdin="SELECT ?s {\n ?s ?p }")
+    assert done.returncode == 2
+    assert "2" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_an_update_is_refused(starter_kb: Path) -> None:
+    done = shiyi("query", "-", kb=starter_kb, stdin="DROP ALL")
+    assert done.returncode == 2
+
+
+def test_a_query_prints_its_rows(starter_kb: Path) -> None:
+    text = "SELECT (COUNT(*) AS ?n) { ?c a <https://w3id.org/shiyi/vocab#Claim> }"
+    done = shiyi("query", "-", "--format", "csv", kb=starter_kb, stdin=text)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout.split()[1]) >= 6000
+
+
+def test_a_missing_base_says_what_to_do(tmp_path: Path) -> None:
+    for verb in (["ask", "睡不着"], ["doctor"], ["export", "-o", str(tmp_path / "x")]):
+        done = shiyi(*verb, kb=tmp_path / "none")
+        assert done.returncode in (1, 2)
+        assert "shiyi build" in done.stderr + done.stdout
+        assert "Traceback" not in done.stderr
+
+
+def test_a_wrong_setting_is_named(starter_kb: Path) -> None:
+    done = shiyi("ask", "睡不着", kb=starter_kb, SHIYI_PATHS_TOP_K="many")
+    assert done.returncode == 2
+    assert "SHIYI_PATHS_TOP_K" in done.stderr
+
+
+def test_the_doctor_counts_what_the_base_holds(starter_kb: Path) -> None:
+    done = shiyi("doctor", "--json", kb=starter_kb)
+    assert done.returncode == 0, done.stdout
+    report = json.loads(done.stdout)
+    assert report["base"]["counts"]["claims"] >= 6000
+    assert report["base"]["cui_coverage"]["Disease"]["with_cui"] > 0
+    assert "workers" in report["base"]["queries"]
+    assert report["base"]["free_mib"] > 0
+
+
+def test_export_writes_n_quads_that_can_be_read_again(starter_kb: Path, tmp_path: Path) -> None:
+    path = tmp_path / "all.nq"
+    done = shiyi("export", "-o", str(path), kb=starter_kb)
+    assert done.returncode == 0, done.stderr
+    assert path.read_bytes().count(b"\n") > 50_000
+    assert b"rdf-syntax-ns#subject" in path.read_bytes()  # RDF 1.1 unless asked otherwise
+
+
+def test_explain_shows_sources_and_arithmetic(starter_kb: Path) -> None:
+    asked = shiyi("ask", "枸杞子能和华法林一起吃吗？", "--json", kb=starter_kb)
+    claim = json.loads(asked.stdout)["citations"][0]["claim"]
+    done = shiyi("explain", claim, kb=starter_kb)
+    assert done.returncode == 0, done.stderr
+    assert "confidence" in done.stdout
+
+
+def test_a_faulty_table_stops_the_build_and_leaves_the_old_base(tmp_path: Path) -> None:
+    tables = tmp_path / "tables"
+    for name in ("sources", "concepts", "claims", "mappings"):
+        (tables / name).mkdir(parents=True)
+    (tables / "concepts" / "a.tsv").write_text(
+        "id\tclass\tzh\ten\nsubstance-x\tFod\t甲\tx\n", "utf-8"
+    )
+    kb = tmp_path / "kb"
+    kb.mkdir()
+    (kb / "CURRENT").write_text("old\n")
+    done = shiyi("build", "--tables", str(tables), kb=kb)
+    assert done.returncode == 2
+    assert "concepts/a.tsv:2" in done.stderr
+    assert "nearest: Food" in done.stderr
+    assert (kb / "CURRENT").read_text() == "old\n"
+
+
+def test_the_base_conforms_to_its_shapes(starter_kb: Path, tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.ttl"
+    wrong.write_text(
+        "<https://example.org/x> a <https://w3id.org/shiyi/vocab#DSProduct> .", encoding="utf-8"
+    )
+    done = shiyi("validate", str(wrong), "--json", kb=starter_kb)
+    assert done.returncode == 1
+    assert json.loads(done.stdout)["violations"] == 1
+
+
+@pytest.mark.parametrize("text", ["", "not turtle <", "<a> <b>"])
+def test_a_file_that_cannot_be_validated_is_bad_input(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "x.ttl"
+    path.write_text(text, encoding="utf-8")
+    done = shiyi("validate", str(path))
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr

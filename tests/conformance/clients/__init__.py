@@ -1,0 +1,1 @@
+"""Third-party clients, as their users would use them."""

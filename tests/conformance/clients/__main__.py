@@ -1,0 +1,62 @@
+"""Serve the base, run the suite in the clients' own environment, write docs/clients.md.
+
+``python -m tests.conformance.clients PYTHON`` takes the interpreter that has requirements.txt.
+"""
+
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).parents[3]
+PAGE: Final = ROOT / "docs" / "clients.md"
+BEGIN, END = "<!-- compat -->\n", "<!-- /compat -->"
+
+
+def main(python: str) -> int:
+    """Print and write the table; return 1 where a client failed."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    base = f"http://127.0.0.1:{port}"
+    shiyi = [sys.executable, "-m", "shiyi", *(["--kb", kb] if (kb := os.environ.get("KB")) else [])]
+    with tempfile.TemporaryDirectory() as folder:
+        quads = f"{folder}/nanopublications.nq"
+        subprocess.run([*shiyi, "export", "--profile", "nanopub", "-o", quads], check=True)  # noqa: S603
+        server = subprocess.Popen([*shiyi, "serve", "--port", str(port)])  # noqa: S603
+        try:
+            _wait(f"{base}/healthz")
+            suite = [python, "-W", "ignore", str(Path(__file__).parent / "suite.py"), base, quads]
+            done = subprocess.run(suite, stdout=subprocess.PIPE, text=True, check=False)  # noqa: S603
+        finally:
+            server.terminate()
+            server.wait(30)
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    lines = [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in rows]
+    table = "\n".join(["| client | what | outcome | message |", "|---|---|---|---|", *lines])
+    print(table)  # noqa: T201
+    page = PAGE.read_text(encoding="utf-8")
+    pattern = re.compile(f"{BEGIN}.*?{END}", re.DOTALL)
+    PAGE.write_text(pattern.sub(lambda _: f"{BEGIN}{table}\n{END}", page), encoding="utf-8")
+    return done.returncode
+
+
+def _wait(address: str) -> None:
+    for _ in range(120):
+        try:
+            urllib.request.urlopen(address, timeout=5).close()  # noqa: S310 # our own
+        except OSError:
+            time.sleep(1)
+        else:
+            return
+    raise TimeoutError(f"{address} did not answer")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

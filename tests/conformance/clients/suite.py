@@ -1,0 +1,183 @@
+"""What each third-party client does with a server; runs in the environment of the clients.
+
+``python suite.py ADDRESS NANOPUBLICATIONS`` prints one JSON list a line: tool, what, outcome,
+message. A tool that fails says so in its own words.
+"""
+
+import io
+import json
+import sys
+import urllib.request
+from collections.abc import Callable
+from importlib import import_module
+from importlib.metadata import version
+from itertools import takewhile
+from pathlib import Path
+from typing import Any
+
+Case = Callable[[str], str]
+GOJI = "https://w3id.org/shiyi/id/substance-gouqizi"
+SH = "PREFIX sh: <http://www.w3.org/ns/shacl#> "
+VOID = "PREFIX void: <http://rdfs.org/ns/void#> "
+CASES: list[tuple[str, str, Case]] = []
+
+
+def case(tool: str, what: str) -> Callable[[Case], Case]:
+    """Add a case to the table."""
+
+    def added(run: Case) -> Case:
+        CASES.append((tool, what, run))
+        return run
+
+    return added
+
+
+def get(address: str, accept: str = "*/*") -> bytes:
+    """Return the body of an address."""
+    request = urllib.request.Request(address, headers={"Accept": accept})  # noqa: S310 # our own
+    with urllib.request.urlopen(request, timeout=60) as reply:  # noqa: S310
+        found: bytes = reply.read()
+    return found
+
+
+def ask(base: str, query: str, form: str | None = None) -> Any:
+    """Ask by SPARQLWrapper, in its default format where none is named."""
+    wrapper = import_module("SPARQLWrapper").SPARQLWrapper(f"{base}/sparql")
+    wrapper.setQuery(query)
+    if form:
+        wrapper.setReturnFormat(form)
+    return wrapper.query().convert()
+
+
+def rows(base: str, query: str) -> int:
+    """Count the rows of a SELECT; raise an error where there are none."""
+    found = len(ask(base, query, "json")["results"]["bindings"])
+    assert found, "no rows"
+    return found
+
+
+@case("SPARQLWrapper", "SELECT as JSON")
+def _(base: str) -> str:
+    return f"{rows(base, 'SELECT * { ?s ?p ?o } LIMIT 3')} rows"
+
+
+@case("SPARQLWrapper", "CONSTRUCT, DESCRIBE in the default format")
+def _(base: str) -> str:
+    made = ask(base, "CONSTRUCT { ?s ?p ?o } WHERE { ?s ?p ?o } LIMIT 5")
+    return f"{len(made)}, {len(ask(base, f'DESCRIBE <{GOJI}>'))} triples"
+
+
+@case("SPARQLWrapper", "CONSTRUCT as xml, turtle, n3, json-ld, rdf+xml")
+def _(base: str) -> str:
+    for form in ("xml", "turtle", "n3", "json-ld", "rdf+xml"):
+        assert len(ask(base, f"DESCRIBE <{GOJI}>", form)), form
+    return "5 formats"
+
+
+@case("sparql-llm", "discovery: prefixes")
+def _(base: str) -> str:
+    return f"{rows(base, SH + 'SELECT * { [] sh:namespace ?n ; sh:prefix ?p }')} rows"
+
+
+@case("sparql-llm", "discovery: examples")
+def _(base: str) -> str:
+    verbs = "sh:select|sh:ask|sh:construct|sh:describe"
+    return f"{rows(base, SH + f'SELECT * {{ ?q a sh:SPARQLExecutable ; {verbs} ?text }}')} rows"
+
+
+@case("sparql-llm", "discovery: schema in VoID")
+def _(base: str) -> str:
+    query = """SELECT * { ?part void:class ?class ; void:propertyPartition ?pp .
+        ?pp void:property ?property .
+        OPTIONAL { { ?pp void:classPartition [ void:class ?other ] }
+            UNION { ?pp void:datatypePartition [ void:datatype ?type ] } } }"""
+    return f"{rows(base, VOID + query)} rows"
+
+
+@case("rdflib", "a concept by its IRI, content negotiation")
+def _(base: str) -> str:
+    return _parsed(f"{base}/id/substance-gouqizi")
+
+
+@case("rdflib", "/data/… as Turtle, N-Triples, N-Quads, TriG, JSON-LD, RDF/XML")
+def _(base: str) -> str:
+    forms = ("ttl", "nt", "nq", "trig", "jsonld", "rdf")
+    return ", ".join(_parsed(f"{base}/data/substance-gouqizi.{each}") for each in forms)
+
+
+@case("rdflib", "the vocabulary; VoID and DCAT")
+def _(base: str) -> str:
+    return f"{_parsed(f'{base}/vocab')}; {_parsed(f'{base}/.well-known/void')}"
+
+
+def _parsed(address: str) -> str:
+    graph = import_module("rdflib").Dataset(default_union=True).parse(address)
+    assert len(graph) >= 50, f"{len(graph)} triples"
+    return f"{len(graph)} triples"
+
+
+@case("rdflib", "SPARQLStore over /sparql/rdf11")
+def _(base: str) -> str:
+    rdflib = import_module("rdflib")
+    store = import_module("rdflib.plugins.stores.sparqlstore").SPARQLStore(f"{base}/sparql/rdf11")
+    pattern = f"?c rdf:subject <{GOJI}> ; rdf:predicate ?p ; rdf:object ?o"
+    found = list(rdflib.Graph(store).query(f"SELECT * {{ {pattern} }}"))
+    assert found, "no rows"
+    return f"{len(found)} claims"
+
+
+@case("owlready2", "the ontology with header and unions")
+def _(base: str) -> str:
+    world = import_module("owlready2").World()
+    source = io.BytesIO(get(f"{base}/vocab.rdf"))
+    ontology = world.get_ontology("https://w3id.org/shiyi/vocab").load(fileobj=source)
+    classes, properties = len(list(ontology.classes())), len(list(ontology.properties()))
+    assert classes >= 40 and properties >= 100, (classes, properties)  # noqa: PT018 # one outcome
+    return f"{classes} classes, {properties} properties"
+
+
+@case("PyLD", "JSON-LD to N-Quads")
+def _(base: str) -> str:
+    document = json.loads(get(f"{base}/data/substance-gouqizi.jsonld"))
+    lines = import_module("pyld").jsonld.to_rdf(document, {"format": "application/n-quads"})
+    assert lines.count("\n") >= 50
+    return f"{lines.count(chr(10))} triples"
+
+
+@case("openapi-spec-validator", "/api/openapi.json")
+def _(base: str) -> str:
+    document = json.loads(get(f"{base}/api/openapi.json"))
+    import_module("openapi_spec_validator").validate(document)
+    operations = [each for path in document["paths"].values() for each in path.values()]
+    assert all(each["operationId"] and each["description"] for each in operations)
+    return f"{len(operations)} operations"
+
+
+@case("nanopub", "the first nanopublication of an export is valid")
+def _(base: str) -> str:
+    with Path(sys.argv[2]).open(encoding="utf-8") as file:
+        first = file.readline()
+        name = first.split("#nanopub")[0]
+        own = [first, *takewhile(lambda line: f"{name[1:]}#nanopub" in line, file)]
+    graph = import_module("rdflib").ConjunctiveGraph()
+    graph.parse(data="".join(own), format="nquads")
+    assert import_module("nanopub").Nanopub(rdf=graph).is_valid
+    return f"{len(own)} quads"
+
+
+def main() -> int:
+    """Run every case; return 1 where one failed."""
+    failed = 0
+    for tool, what, run in CASES:
+        try:
+            outcome, message = "pass", run(sys.argv[1])
+        except Exception as fault:  # noqa: BLE001 # any error of a client is its verdict
+            outcome, message = "fail", f"{type(fault).__name__}: {fault}".partition("\n")[0][:200]
+            failed = 1
+        named = tool if tool == "sparql-llm" else f"{tool} {version(tool)}"
+        print(json.dumps([named, what, outcome, message], ensure_ascii=False), flush=True)  # noqa: T201
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())

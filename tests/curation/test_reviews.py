@@ -1,0 +1,217 @@
+"""A review moves a claim and its confidence, for everyone's eyes, and taking it back is exact."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from shiyi.cli import main
+from shiyi.curation.accounts import People, Role
+from shiyi.curation.changes import REJECTED, Changes, state_of, version_of
+from shiyi.curation.reviews import Decisions, mentions
+from shiyi.errors import RangeError, StaleError, UsageError
+from shiyi.model.claim import Claim, Status
+from shiyi.model.iris import graph
+from shiyi.model.rdf import DefaultGraph, Quad
+from shiyi.ontology.terms import RDF, SHIYI
+from shiyi.reasoning.confidence.reviews import decayed_claims, is_retracted
+from shiyi.sparql.base.knowledge_base import KnowledgeBase
+from tests.support.bases import (
+    BOOK,
+    CLAIMS,
+    COLD,
+    HARM,
+    INTERACTION,
+    RELIEF,
+    SWEETNESS,
+    WARMTH,
+    build,
+)
+
+DEFAULT = DefaultGraph()
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
+    with KnowledgeBase.open(build(tmp_path_factory.mktemp("few") / "kb"), write=True) as opened:
+        yield opened
+
+
+@pytest.fixture
+def desk(base: KnowledgeBase) -> Iterator[Decisions]:
+    """One base for all, since what a test changes it takes back, and that is checked."""
+    decisions = Decisions(Changes(base.writer))
+    data = [each for each in base.store.match() if in_data(each)]
+    yield decisions
+    for change in decisions.changes.latest(100):
+        if change.kind not in {"undo", "comment", "skip"} and decisions.changes.is_live(change):
+            decisions.undo(change.iri, "test", "")
+    assert {each for each in base.store.match() if in_data(each)} == set(data)
+
+
+def in_data(quad: Quad) -> bool:
+    return quad.graph_name not in {graph("reviews"), graph("journal")}
+
+
+def asserted(desk: Decisions, claim: Claim) -> bool:
+    found = desk.store.match(claim.subject, claim.predicate, claim.object, DEFAULT)
+    return any(True for _ in found)
+
+
+def stands(desk: Decisions, claim: Claim) -> tuple[Status, float]:
+    now = desk.assess(claim.iri.value).claim
+    return now.status, now.confidence
+
+
+def test_accepting_a_candidate_asserts_it_with_its_evidence_and_moves_its_confidence(
+    desk: Decisions,
+) -> None:
+    desk.review(RELIEF.iri.value, "accept", "li", "seen in practice", agreement=0.5)
+    assert stands(desk, RELIEF) == (Status.ACCEPTED, 0.6)  # 0.75 * 0.55 + 0.25 * 0.75
+    assert asserted(desk, RELIEF)
+    assert all(quad.graph_name == DEFAULT for quad in state_of(desk.store, RELIEF.iri.value))
+    assert not any(q.predicate == RDF.subject for q in state_of(desk.store, RELIEF.iri.value))
+
+
+def test_rejecting_takes_a_claim_out_of_the_accepted_view_and_keeps_it(desk: Decisions) -> None:
+    desk.review(WARMTH.iri.value, "reject", "li", "the other edition says otherwise")
+    assert stands(desk, WARMTH) == (Status.REJECTED, 0.4)  # half of the way
+    assert not asserted(desk, WARMTH)
+    assert all(quad.graph_name == REJECTED for quad in state_of(desk.store, WARMTH.iri.value))
+    assert not list(desk.store.match(COLD.iri, SHIYI.conflictsWith, WARMTH.iri, DEFAULT))
+
+
+def test_several_reviewers_count_by_their_mean_in_any_order(desk: Decisions) -> None:
+    for who, kind in (("li", "accept"), ("wang", "reject"), ("zhao", "accept")):
+        desk.review(RELIEF.iri.value, kind, who)
+    found = stands(desk, RELIEF)
+    assert found[0] is Status.CANDIDATE  # a mean of 1/3 decides nothing
+    assert found[1] == pytest.approx(17 / 24 * 0.55 + 7 / 24 * 2 / 3, abs=1e-6)
+
+
+def test_a_reviewer_who_changes_their_mind_counts_once(desk: Decisions) -> None:
+    desk.review(SWEETNESS.iri.value, "reject", "li")
+    desk.review(SWEETNESS.iri.value, "accept", "li", agreement=0.5)
+    assert stands(desk, SWEETNESS) == (Status.ACCEPTED, 0.7875)
+
+
+def test_a_safety_claim_changes_only_when_a_second_reviewer_agrees(desk: Decisions) -> None:
+    for claim, kind, after in (
+        (INTERACTION, "reject", Status.REJECTED),
+        (HARM, "accept", Status.ACCEPTED),
+    ):
+        before = stands(desk, claim)
+        desk.review(claim.iri.value, kind, "li")
+        desk.review(claim.iri.value, kind, "li")
+        assert stands(desk, claim) == before
+        assert desk.assess(claim.iri.value).outcome.waits
+        desk.review(claim.iri.value, kind, "wang")
+        assert stands(desk, claim)[0] is after
+
+
+def test_confirming_a_warning_needs_no_second_reviewer(desk: Decisions) -> None:
+    desk.review(INTERACTION.iri.value, "accept", "li")
+    assert stands(desk, INTERACTION) == (Status.ACCEPTED, 0.85)
+
+
+def test_taking_back_an_earlier_review_leaves_what_the_later_ones_say(desk: Decisions) -> None:
+    first = desk.review(RELIEF.iri.value, "accept", "li")
+    desk.review(RELIEF.iri.value, "accept", "wang", agreement=0.5)
+    desk.undo(first.iri, "li", "too quick")
+    assert stands(desk, RELIEF) == (Status.ACCEPTED, 0.6)
+    assert [each.who for each in desk.reviews(RELIEF.iri.value)] == ["wang"]
+
+
+def test_a_review_of_what_somebody_changed_meanwhile_is_refused(desk: Decisions) -> None:
+    seen = version_of(desk.store, RELIEF.iri.value)
+    desk.review(RELIEF.iri.value, "accept", "li", expected=seen)
+    with pytest.raises(StaleError):
+        desk.review(RELIEF.iri.value, "reject", "wang", expected=seen)
+    assert stands(desk, RELIEF)[0] is Status.ACCEPTED
+
+
+def test_comments_and_skips_change_nothing_but_are_kept(desk: Decisions) -> None:
+    before = state_of(desk.store, HARM.iri.value)
+    desk.comment(HARM.iri.value, "li", "which dose? @wang")
+    desk.skip(HARM.iri.value, "li")
+    assert state_of(desk.store, HARM.iri.value) == before
+    kinds = [each.kind for each in desk.changes.of(HARM.iri.value)]
+    assert kinds[-2:] == ["comment", "skip"]
+    assert mentions("which dose? @wang") == ("wang",)
+
+
+@pytest.mark.parametrize(
+    ("kind", "agreement", "fault"),
+    [
+        ("accept", -0.5, UsageError), ("reject", 0.5, UsageError), ("accept", 2.0, RangeError),
+        ("accept", float("nan"), RangeError), ("bless", None, UsageError), ("accept", 0.0, UsageError),
+    ],
+)  # fmt: skip
+def test_a_malformed_review_changes_nothing(
+    desk: Decisions, kind: str, agreement: float | None, fault: type[Exception]
+) -> None:
+    last = desk.changes.last
+    with pytest.raises(fault):
+        desk.review(RELIEF.iri.value, kind, "li", agreement=agreement)
+    assert desk.changes.last == last
+
+
+def test_what_is_no_claim_is_not_reviewed(desk: Decisions) -> None:
+    with pytest.raises(UsageError, match="no claim"):
+        desk.review("https://example.org/nothing", "accept", "li")
+
+
+def test_the_base_has_claims_of_both_kinds(base: KnowledgeBase, tmp_path: Path) -> None:
+    assert len(CLAIMS) == 6
+    assert len(list(base.store.match(None, RDF.type, SHIYI.Claim))) == 6
+
+
+PASSWORD = "correct horse battery"  # noqa: S105 - of test accounts
+
+
+@pytest.fixture
+def kb(tmp_path: Path) -> Path:
+    made = build(tmp_path / "kb")
+    people = People(made)
+    people.add("wang", Role.EDITOR, PASSWORD)
+    people.add("li", Role.CURATOR, PASSWORD)
+    return made
+
+
+def test_a_retracted_source_counts_half_until_that_is_undone(
+    kb: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = BOOK.iri.value
+    why = ["--reason", "taken back by its publisher", "--json"]
+    assert main(["--kb", str(kb), "review", "retract", name, "--as", "wang", *why]) == 0
+    number = json.loads(capsys.readouterr().out)["number"]
+    with KnowledgeBase.open(kb) as base:
+        assert is_retracted(base.store, name)
+        assert decayed_claims(base.store)[SWEETNESS.iri.value] < 0.8
+    assert main(["--kb", str(kb), "review", "undo", str(number), "--as", "wang"]) == 0
+    with KnowledgeBase.open(kb) as base:
+        assert not is_retracted(base.store, name)
+        assert not decayed_claims(base.store)
+
+
+def test_a_retraction_needs_a_source_a_reason_and_an_editor(
+    kb: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["--kb", str(kb), "review", "retract"]
+    for words, said in (
+        ([BOOK.iri.value, "--as", "wang"], "--reason"),
+        (["source/none", "--as", "wang", "--reason", "why"], "has no source"),
+        ([BOOK.iri.value, "--as", "li", "--reason", "why"], "right to approve"),
+    ):
+        assert main([*asked, *words]) != 0
+        assert said in capsys.readouterr().err
+
+
+def test_a_review_beside_a_running_writer_says_how_to_send_it_there(
+    kb: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with KnowledgeBase.open(kb, write=True):
+        asked = ["review", "accept", SWEETNESS.iri.value, "--as", "wang"]
+        assert main(["--kb", str(kb), *asked]) != 0
+    assert "/curate/review" in capsys.readouterr().err

@@ -1,0 +1,61 @@
+"""The distribution, built through its sdist as an index would serve it, is whole."""
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.support.places import ROOT
+
+SHIPPED = ("ontology", "shapes", "sparql", "prompts", "ingest", "server")
+USE_IT = """
+import sys; sys.path.insert(0, sys.argv[1])
+from importlib.metadata import distributions
+from shiyi.artefacts import artefact
+assert artefact("shapes").is_dir() and sys.argv[1] in str(artefact("shapes"))
+[found] = distributions(name="shiyi", path=[sys.argv[1]])
+commands = list(found.entry_points)
+assert commands
+for command in commands:
+    command.load()
+
+from shiyi.cli import VERBS, command
+for verb in VERBS:
+    command(verb)
+"""
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("dist")
+    build = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(out), str(ROOT)]
+    subprocess.run(build, check=True, capture_output=True)  # noqa: S603 - our own build
+    [built] = out.glob("*.whl")
+    return built
+
+
+@pytest.mark.wheel
+def test_the_wheel_carries_every_artefact(wheel: Path) -> None:
+    tracked = [
+        path
+        for folder in SHIPPED
+        for path in (ROOT / folder).rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    ]
+    kept = {f"shiyi/_artefacts/{path.relative_to(ROOT).as_posix()}" for path in tracked}
+    assert len(kept) > 50
+    assert kept <= set(zipfile.ZipFile(wheel).namelist())
+
+
+@pytest.mark.wheel
+def test_every_command_of_the_wheel_loads(wheel: Path, tmp_path: Path) -> None:
+    zipfile.ZipFile(wheel).extractall(tmp_path)
+    done = subprocess.run(  # noqa: S603 - our own interpreter
+        [sys.executable, "-I", "-c", USE_IT, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,254 @@
+"""What the pages of docs name is there: commands and options, settings, files, tests, links."""
+
+import importlib.util
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from typer.core import TyperCommand, TyperGroup
+
+from shiyi.cli import VERBS, command
+from shiyi.ingest.tables.starter import load_starter
+from shiyi.settings import Settings
+from shiyi.sparql.queries.named import query_names
+from shiyi.sparql.queries.requests import MAX_DEPTH
+from shiyi.sparql.queries.results import GRAPH_TYPES, SOLUTION_TYPES
+from tests.support.places import ROOT
+
+PAGES = [
+    *(
+        ROOT / name
+        for name in ("README.md", "CONTRIBUTING.md", "CODE_OF_CONDUCT.md", "tests/README.md")
+    ),
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
+SECTIONS = {name: keys for name, keys in asdict(Settings()).items() if isinstance(keys, dict)}
+SETTINGS = {f"{name}.{key}" for name, keys in SECTIONS.items() for key in keys}
+MADE = ("kb/", "bench/results")  # what a run makes
+
+
+def options(command: TyperCommand | TyperGroup) -> set[str]:
+    found = {name for each in command.params for name in each.opts}
+    for each in getattr(command, "commands", {}).values():
+        found |= options(each)
+    return found
+
+
+def of_verbs() -> dict[str, set[str]]:
+    return {verb: options(command(verb)) | {"--kb"} for verb in VERBS}
+
+
+def code(page: str) -> Iterator[str]:
+    """Yield what stands in code: blocks line by line, and words between backticks."""
+    for line in page.splitlines():
+        if line.startswith("    "):
+            yield line.strip()
+        else:
+            yield from re.findall(r"`([^`]+)`", line)
+
+
+def commands(page: str) -> Iterator[str]:
+    known = of_verbs()
+    for said in code(page):
+        for verb, rest in re.findall(r"(?:^|[;&|] *)shiyi (?:--kb \S+ )?([a-z]+)\b([^;&|]*)", said):
+            if verb not in known:
+                yield f"shiyi {verb}"
+            else:
+                yield from (
+                    f"shiyi {verb} {each}"
+                    for each in re.findall(r"--[a-z][a-z-]*", rest)
+                    if each not in known[verb]
+                )
+
+
+def scripts(page: str) -> Iterator[str]:
+    for name, rest in re.findall(r"python ((?:bench|docs)/\w+\.py)([^\n`|;]*)", page):
+        if not (ROOT / name).exists():
+            yield name
+            continue
+        text = (ROOT / name).read_text("utf-8")
+        yield from (
+            f"{name} {each}"
+            for each in re.findall(r"--[a-z][a-z-]*", rest)
+            if f'"{each}"' not in text
+        )
+
+
+def settings(page: str) -> Iterator[str]:
+    sections = "|".join(SECTIONS)
+    for name in re.findall(rf"`((?:{sections})\.[a-z_]+)`", page):
+        if name not in SETTINGS and not name.endswith((".py", ".toml")):
+            yield name
+
+
+def files(page: str) -> Iterator[str]:
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    for name in re.findall(r"`make ([a-z-]+)", page):
+        if not re.search(rf"^{name}:", makefile, re.MULTILINE):
+            yield f"make {name}"
+    for name in re.findall(r"`(test_\w+\.py)`", page):
+        if not (ROOT / "tests" / name).exists():
+            yield name
+    for name in re.findall(r"`((?:tests|bench|src|server|docs|clients)/[\w./-]*)`", page):
+        if not ((ROOT / name).exists() or name.startswith(MADE)):
+            yield name
+
+
+def rows(page: str) -> Iterator[str]:
+    """Yield the rows of tables that have not as many cells as their head."""
+    wide = 0
+    for line in page.splitlines():
+        cells = len(re.sub(r"\\\||`[^`]*`", "", line).split("|")) if line.startswith("|") else 0
+        if cells and wide and cells != wide:
+            yield line[:60]
+        wide = wide or cells if cells else 0
+
+
+def anchor(heading: str) -> str:
+    return re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-")
+
+
+@pytest.mark.parametrize("look", [commands, scripts, settings, files, rows])
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_what_a_page_names_is_there(page: Path, look: Callable[[str], Iterator[str]]) -> None:
+    assert list(look(page.read_text("utf-8"))) == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_between_pages_lead_somewhere(page: Path) -> None:
+    for name, part in re.findall(r"\]\(([^)#\s]*)(?:#([^)\s]+))?\)", page.read_text("utf-8")):
+        if re.match(r"\w+:", name):
+            continue
+        if name.startswith("/"):  # a page of the server
+            assert f"`{name}`" in (DOCS / "web.md").read_text("utf-8"), name
+            continue
+        target = page.parent / name if name else page
+        assert target.exists(), name
+        if part and target.suffix == ".md":
+            headings = re.findall(r"^#+ (.*)$", target.read_text("utf-8"), re.MULTILINE)
+            assert part in map(anchor, headings), f"{name}#{part}"
+
+
+def test_what_is_misnamed_is_found() -> None:
+    words = "`shiyi sevre`, `shiyi serve --porta 1`, `server.prot`, `make nothing`, `test_no.py`"
+    page = f"{words}\n\n|a|b|\n|-|-|\n|1|"
+    found = [each for look in (commands, settings, files, rows) for each in look(page)]
+    assert found == [
+        "shiyi sevre",
+        "shiyi serve --porta",
+        "server.prot",
+        "make nothing",
+        "test_no.py",
+        "|1|",
+    ]
+
+
+DOCS = ROOT / "docs"
+
+
+@pytest.fixture(scope="module")
+def making() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("make_knowledge", DOCS / "make_knowledge.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_page_states_the_counts_of_the_tables(making: ModuleType) -> None:
+    page = (DOCS / "knowledge.md").read_text("utf-8")
+    for part in making.counted(load_starter()):
+        assert part.strip() in page, "run make docs with SHIYI_DATA"
+
+
+def test_the_comparison_leaves_out_claims_that_come_from_the_table(making: ModuleType) -> None:
+    said = {"寒": {"tcm-mkg-chp"}, "微寒": {"zhongyaoxue-7"}}
+    assert making.of_books(said) == {"微寒"}
+    assert making.of_books({"寒": {"tcm-mkg-chp"}}) == set()
+
+
+def test_a_comparison_counts_agreement_and_each_side_alone(making: ModuleType) -> None:
+    total = Counter[str]()
+    making.count(total, {"甘", "淡"}, {"甘", "苦"})
+    assert total == {
+        "compared": 1,
+        "same": 0,
+        "overlapping": 1,
+        "both": 1,
+        "books only": 1,
+        "table only": 1,
+    }
+
+
+def test_a_difference_is_explained_by_a_claim_that_stands_or_is_said_not_taken_over(
+    making: ModuleType,
+) -> None:
+    stands = making.explained(set(), {"苦"}, {"苦": {"tcm-mkg-chp"}})
+    assert "stands as a claim" in stands
+    assert "not taken over" in making.explained(set(), {"苦"}, {})
+    assert "no 淡" in making.explained({"淡"}, set(), {})
+
+
+def test_spellings_of_a_medicine_meet(making: ModuleType) -> None:
+    assert making.plain("Anticoagulants ") == making.plain("anticoagulant")
+    assert making.plain("Beta-blockers") == making.plain("beta blocker")
+
+
+SECURITY = (ROOT / "docs" / "SECURITY.md").read_text("utf-8")
+TESTING = (ROOT / "docs" / "TESTING.md").read_text("utf-8")
+_NAMED = re.compile(r"`((?:tests/|bench/)?[\w/]+\.py|tests/[\w/]+/?)`")
+
+
+def there(name: str) -> bool:
+    return any((ROOT / folder / name).exists() for folder in ("", "tests", "server/deploy"))
+
+
+def test_each_threat_names_a_test_that_is_there() -> None:
+    rows = re.findall(r"^\| (\d+) \| (.*) \|$", SECURITY, re.MULTILINE)
+    assert [int(number) for number, _ in rows] == list(range(1, 27))
+    for number, row in rows:
+        named = _NAMED.findall(row)
+        assert named, number
+        assert [each for each in named if not there(each)] == [], number
+        assert any("test" in each for each in named), number
+
+
+def test_the_page_of_tests_names_files_that_are_there() -> None:
+    named = _NAMED.findall(TESTING)
+    assert len(named) > 25
+    assert [each for each in named if not there(each)] == []
+
+
+def test_every_test_of_security_is_on_a_page() -> None:
+    ours = {each.name for each in (ROOT / "tests" / "security").glob("test_*.py")}
+    assert len(ours) > 8
+    assert {each for each in ours if each not in SECURITY + TESTING} == set()
+
+
+PAGE = (ROOT / "docs" / "sparql.md").read_text(encoding="utf-8")
+NAMES = [name for name in query_names() if not name.startswith("qc/")]
+
+
+def test_there_are_queries_to_document() -> None:
+    assert len(NAMES) > 10
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_named_query_is_worked_out(name: str) -> None:
+    assert f"\n### {name}\n" in PAGE, "run python docs/make_sparql.py"
+
+
+def test_each_format_and_limit_is_told() -> None:
+    written = PAGE.replace("\\|", "|")
+    for name in (*SOLUTION_TYPES, *GRAPH_TYPES):
+        assert f"|{name}" in written or f"={name}|" in written
+    limits = Settings().query
+    assert f"{limits.rows:,} rows, {limits.bytes // 1_000_000} MB" in PAGE
+    assert f"{limits.timeout:g} s, " in PAGE
+    assert f"{MAX_DEPTH} levels" in PAGE
+    assert f"seconds, up to {limits.timeout_cap:g}" in PAGE

@@ -1,0 +1,196 @@
+"""Balanced questions of what to eat, made from a base whose claims are known; names of one character."""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from shiyi.answering.runtime import write_indexes
+from shiyi.errors import UsageError
+from shiyi.evaluation.bench import Bench, Request
+from shiyi.evaluation.items import Choice
+from shiyi.evaluation.questions.generation import claim_questions, mfh_questions, surest_questions
+from shiyi.evaluation.runner import evaluate
+from shiyi.evaluation.scorers.retrieval import StatementReader
+from shiyi.evaluation.scorers.scorer import ClosedNames
+from shiyi.model.iris import resource
+from shiyi.settings import Settings
+from shiyi.sparql.base.knowledge_base import KnowledgeBase, build_generation
+from tests.support import bases
+from tests.support.bases import kitchen_claim
+
+SURE, LESS = 0.9, (0.5, 0.55, 0.6)
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
+    folder = tmp_path_factory.mktemp("claims") / "kb"
+    subjects = ("substance-peanut", "substance-yam", "substance-goji", "substance-lilu")
+    extra = [
+        kitchen_claim(each, "hasNature", resource("nature-hot"), confidence=held)
+        for each, held in zip(subjects, (SURE, *LESS), strict=True)
+    ]
+    extra += [
+        kitchen_claim("symptom-sleep", "suitableFood", resource("substance-lily")),
+        kitchen_claim("symptom-sleep", "suitableFood", resource("substance-yam")),
+    ]
+    build_generation(folder, tuple(bases.kitchen_quads(extra)), {})
+    with KnowledgeBase.open(folder) as opened:
+        write_indexes(opened, Settings())
+        yield opened
+
+
+def accuracy(base: KnowledgeBase, method: str, *ablate: str) -> float:
+    request = Request("mcq", "claims", methods=(method,), ablate=ablate)
+    report = evaluate(base, Settings(), request)
+    return report.metrics(report.runs[0])["accuracy"].value
+
+
+def test_the_surest_of_four_options_on_record_is_right(base: KnowledgeBase) -> None:
+    index = Bench(base, Settings(), Request("mcq", "claims")).linker.index
+    (asked,) = surest_questions(base.store, index, seed=0).items
+    named = dict(asked.options)
+    assert {named[letter] for letter in asked.gold} == {"花生"}
+    assert set(asked.texts) == {"花生", "山药", "枸杞子", "藜芦"}
+
+
+def test_who_holds_every_claim_for_equally_sure_cannot_tell_the_surest(base: KnowledgeBase) -> None:
+    assert accuracy(base, "fused") == accuracy(base, "paths") == 1.0
+    index = Bench(base, Settings(), Request("mcq", "claims")).linker.index
+    drawn = {
+        next(iter(surest_questions(base.store, index, seed).items)).options for seed in range(9)
+    }
+    assert len(drawn) > 1  # the place of the right option is drawn, so a tie is a draw
+    whole = Bench(base, Settings(), Request("mcq", "claims"))
+    flat = Bench(base, Settings(), Request("mcq", "claims", ablate=("deterministic",)))
+    stem, options = "下列哪一项的药性为热？", ["花生", "山药", "枸杞子", "藜芦"]
+    assert len(set(whole.scorer("paths").scores(stem, options))) == 4
+    assert len(set(flat.scorer("neighbourhood").scores(stem, options))) == 1
+
+
+def test_each_kind_of_question_names_the_claims_that_answer_it(base: KnowledgeBase) -> None:
+    bench = Bench(base, Settings(), Request("retrieval", "claims"))
+    asked = claim_questions(base.store, bench.runtime.facts, bench.linker, seed=0)
+    known = set(bench.view.projection.claims)
+    assert {each.kind for each in asked} >= {"plain", "two", "veiled"}
+    assert all(each.claims and each.claims <= known for each in asked)
+    two = [each for each in asked if each.kind == "two"]
+    assert all(each.question.count("？") == 2 for each in two)
+    names = {label.text for label in bench.linker.index.labels}
+    veiled = [each.question.removesuffix("宜食什么？") for each in asked if each.kind == "veiled"]
+    assert veiled
+    assert not names & set(veiled)
+
+
+def test_without_layers_no_claim_is_found_for_a_veiled_word(base: KnowledgeBase) -> None:
+    found = {}
+    for ablate in ((), ("no-multilayer",)):
+        request = Request("retrieval", "claims", methods=("layers",), ablate=ablate)
+        metrics = evaluate(base, Settings(), request).to_json()[0]["metrics"]
+        found[ablate] = metrics["context_recall:veiled"]["value"]
+    assert found[()] > 0.9
+    assert found["no-multilayer",] < found[()]
+
+
+def test_retrieval_of_claims_is_given_by_kind_of_question(base: KnowledgeBase) -> None:
+    request = Request("retrieval", "claims", methods=("layers", "none"), limit=8)
+    first, other = evaluate(base, Settings(), request).to_json()
+    assert {"context_recall", "context_precision", "context_recall:plain", "abstained"} <= set(
+        first["metrics"]
+    )
+    assert other["metrics"]["context_recall"]["value"] == 0.0
+    assert other["against"]["method"] == "layers"
+
+
+STATES = ("symptom-sleep", "disease-anemia", "syndrome-heat", "syndrome-cold")
+THINGS = ("substance-goji", "substance-yam", "dish-peanut")
+
+
+@pytest.fixture(scope="module")
+def mfh_base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
+    folder = tmp_path_factory.mktemp("mfh") / "kb"
+    extra = [
+        kitchen_claim(state, "suitableFood", resource(each)) for state in STATES for each in THINGS
+    ]
+    extra.append(
+        kitchen_claim("constitution-yin-deficiency", "unsuitableFood", resource("substance-yam"))
+    )
+    build_generation(folder, tuple(bases.kitchen_quads(extra)), {})
+    with KnowledgeBase.open(folder) as opened:
+        yield opened
+
+
+def bench(base: KnowledgeBase) -> Bench:
+    return Bench(base, Settings(), Request("recommend", "claims"))
+
+
+def test_as_many_questions_are_asked_for_symptoms_diseases_and_syndromes(
+    mfh_base: KnowledgeBase,
+) -> None:
+    asked, _ = mfh_questions(mfh_base.store, bench(mfh_base).linker.index, seed=0)
+    assert Counter(each.stratum for each in asked.items) == {
+        "Symptom": 1,
+        "Disease": 1,
+        "Syndrome": 1,
+    }
+    constitutions = Counter(each.symptoms[1] for each in asked.items)
+    assert max(constitutions.values()) - min(constitutions.values()) <= 1
+
+
+def test_what_is_bad_for_the_constitution_is_no_right_answer(mfh_base: KnowledgeBase) -> None:
+    asked, _ = mfh_questions(mfh_base.store, bench(mfh_base).linker.index, seed=0)
+    for each in asked.items:
+        assert ("山药" in each.herbs) == (each.symptoms[1] != "阴虚质")
+
+
+def test_the_claims_that_answer_at_once_are_withheld(mfh_base: KnowledgeBase) -> None:
+    opened = bench(mfh_base)
+    asked, held = mfh_questions(mfh_base.store, opened.linker.index, seed=0)
+    assert len(held) >= 3 * len(asked.items)
+    less = Bench(mfh_base, Settings(), opened.request, withheld=held)
+    assert held <= set(opened.view.projection.claims)
+    assert not held & set(less.view.projection.claims)
+    assert less.view.withheld == len(held)
+
+
+def test_recommendations_are_measured_on_the_questions_by_kind_of_condition(
+    mfh_base: KnowledgeBase,
+) -> None:
+    request = Request("recommend", "claims", methods=("paths", "bm25", "none"))
+    report = evaluate(mfh_base, Settings(), request)
+    assert report.n == 3
+    figures = report.to_json()[0]["metrics"]
+    assert {"hits@1", "f1@10", "hits@1:Symptom", "f1@10:Disease", "ndcg_of_found@20"} <= set(
+        figures
+    )
+
+
+def test_a_base_without_advice_is_told_so(tmp_path: Path) -> None:
+    build_generation(tmp_path / "kb", tuple(bases.kitchen_quads()), {})
+    with (
+        KnowledgeBase.open(tmp_path / "kb") as opened,
+        pytest.raises(UsageError, match="too few conditions"),
+    ):
+        evaluate(opened, Settings(), Request("recommend", "claims"))
+
+
+def test_natures_of_one_character_are_read_where_they_are_asked_for(
+    mfh_base: KnowledgeBase,
+) -> None:
+    opened = bench(mfh_base)
+    reader = StatementReader(opened.view, opened.linking)
+
+    def said(statement: str) -> frozenset[str]:
+        return reader.read(Choice("1", statement, (), frozenset({"true"}))).chosen
+
+    assert said("绿豆的药性为寒。") == {"true"}
+    assert said("绿豆的药性为热。") == {"false"}
+
+
+def test_a_character_inside_a_longer_name_names_nothing(mfh_base: KnowledgeBase) -> None:
+    names = ClosedNames.of(bench(mfh_base).linker.index)
+    text = "脾胃虚寒证的药性是寒"
+    found = list(names.find(text, {"Nature"}, longer=[(0, 5)]))
+    assert [(start, end) for start, end, _ in found] == [(9, 10)]
+    assert not list(names.find(text, {"Meridian"}))

@@ -1,0 +1,142 @@
+"""`make evaluate` goes on where it stopped, and writes its pages from what it stored."""
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from shiyi.cli import main
+from shiyi.evaluation import runner
+from shiyi.evaluation.bench import Request
+from shiyi.evaluation.runner import ReportStore, evaluate
+from shiyi.settings import Settings
+from shiyi.sparql.base.knowledge_base import KnowledgeBase
+from tests.support.places import ROOT
+
+ROWS = (
+    '{"question": "阴虚质适宜食用", "options": "A. 藜芦 B. 百合", "answer": "B"}\n'
+    '{"question": "脾胃虚寒证宜食", "options": "A. 藜芦 B. 姜茶", "answer": "B"}\n'
+    "no json\n"
+)
+
+
+@pytest.fixture(scope="module")
+def kb(kitchen_kb: Path) -> Path:
+    (kitchen_kb.parent / "q.jsonl").write_text(ROWS, "utf-8")
+    return kitchen_kb
+
+
+def said(kb: Path, capsys: pytest.CaptureFixture[str], *words: str) -> list[dict[str, object]]:
+    file = str(kb.parent / "q.jsonl")
+    assert main(["--kb", str(kb), "evaluate", "mcq", file, "--json", *words]) == 0
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+def test_methods_one_by_one_are_measured_as_they_are_together(kb: Path) -> None:
+    request = Request("mcq", str(kb.parent / "q.jsonl"), methods=("paths", "bm25", "none"))
+    with KnowledgeBase.open(kb) as base:
+        whole = evaluate(base, Settings(), request)
+        parts = runner.evaluate_apart(base, Settings(), request)
+    assert [run.values for run in parts.runs] == [run.values for run in whole.runs]
+    assert parts.skips.counts == whole.skips.counts == {"not a JSON object": 1}
+
+
+def test_a_run_that_stopped_goes_on_after_the_methods_it_had_done(
+    kb: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = said(kb, capsys, "--method", "paths", "--keep", str(tmp_path))
+    measured: list[tuple[str, ...]] = []
+
+    def counted(base: KnowledgeBase, settings: Settings, request: Request, *more: object) -> object:
+        measured.append(request.methods)
+        return evaluate(base, settings, request, *more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(runner, "evaluate", counted)
+    again = said(kb, capsys, "--method", "paths,none", "--keep", str(tmp_path))
+    assert measured == [("none",)]
+    assert again[0]["metrics"] == first[0]["metrics"]
+    assert again[0]["seconds"] == first[0]["seconds"]
+
+
+def test_two_processes_measure_what_one_does(kb: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("--method", "paths,none", "--ablate", "random-paths")
+    one, two = (said(kb, capsys, *words, "--jobs", jobs) for jobs in ("1", "2"))
+    assert [each["metrics"] for each in one] == [each["metrics"] for each in two]
+    assert two[0]["ablate"] == ["random-paths"]
+
+
+def test_no_process_is_refused(kb: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = str(kb.parent / "q.jsonl")
+    assert main(["--kb", str(kb), "evaluate", "mcq", file, "--jobs", "0"]) == 2
+    assert "from 1" in capsys.readouterr().err
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory, kitchen_kb: Path) -> Path:
+    folder = tmp_path_factory.mktemp("kept")
+    (folder / "kb").symlink_to(kitchen_kb)
+    (folder / "mtcmb-dev").mkdir()
+    row = {"question": "阴虚质宜吃", "options": {"A": "百合", "B": "藜芦"}, "answer": "A"}
+    file = folder / "mtcmb-dev" / "TCM-SE-B.jsonl"
+    file.write_text(f"{json.dumps(row, ensure_ascii=False)}\nbroken\n", "utf-8")
+    return folder
+
+
+def test_a_kept_report_is_the_one_that_was_measured(home: Path) -> None:
+    request = Request("mcq", str(home / "mtcmb-dev" / "TCM-SE-B.jsonl"), methods=("paths", "none"))
+    with KnowledgeBase.open(home / "kb") as base:
+        store = ReportStore(home / "runs", base.release, Settings())
+        assert store.get(request) is None
+        report = evaluate(base, Settings(), request)
+        store.put(request, report)
+    again = store.get(request)
+    assert again is not None
+    assert json.dumps(again.to_json()) == json.dumps(report.to_json())
+
+
+def test_another_release_setting_switch_or_file_is_another_run(home: Path) -> None:
+    file = home / "mtcmb-dev" / "TCM-SE-B.jsonl"
+    request = Request("mcq", str(file), methods=("paths",))
+    store = ReportStore(home / "runs", "sha256:1", Settings())
+    places = {
+        store.place(request),
+        store.place(replace(request, ablate=("no-ranking",))),
+        store.place(replace(request, seed=1)),
+        store.place(replace(request, with_model=True)),
+        replace(store, release="sha256:2").place(request),
+        replace(
+            store, settings=replace(Settings(), paths=replace(Settings().paths, top_k=3))
+        ).place(request),
+    }
+    text = file.read_text("utf-8")
+    file.write_text(text + "\n{}", "utf-8")
+    places.add(store.place(request))
+    file.write_text(text, "utf-8")
+    assert len(places) == 7
+
+
+def test_a_run_that_was_cut_off_is_measured_again(home: Path) -> None:
+    request = Request("mcq", str(home / "mtcmb-dev" / "TCM-SE-B.jsonl"), methods=("bm25",))
+    store = ReportStore(home / "runs", "sha256:1", Settings())
+    store.place(request).parent.mkdir(exist_ok=True)
+    store.place(request).write_text('{"task": "mcq", "fi', "utf-8")
+    assert store.get(request) is None
+
+
+def test_the_pages_are_written_and_a_second_call_measures_nothing(home: Path) -> None:
+    folders = {"--kb": "kb", "--data": ".", "--out": "out", "--runs": "runs"}
+    words = [sys.executable, str(ROOT / "bench" / "exams" / "pages.py"), "--quick"]
+    words += ["--only", "choices", *(w for k, v in folders.items() for w in (k, str(home / v)))]
+    one, two = (
+        subprocess.run(words, check=True, capture_output=True, text=True)  # noqa: S603
+        for _ in range(2)
+    )
+    assert "1 runs, 1 to measure" in one.stderr
+    assert "1 runs, 0 to measure" in two.stderr
+    page = (home / "out" / "choices.md").read_text("utf-8")
+    assert "| accuracy | 1.000 [1.000, 1.000] |" in page
+    assert "Left out: 1 not a JSON object." in page
+    assert "--limit 10" in page

@@ -1,1 +1,0 @@
-"""Inputs made up by the hundred thousand for everything of ours that parses."""

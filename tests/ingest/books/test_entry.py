@@ -1,0 +1,106 @@
+"""What the reader of old books finds in an entry, where it stands, and what it leaves alone."""
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from shiyi.errors import UsageError
+from shiyi.evaluation.tasks.reading import measure_reading
+from shiyi.ingest.extraction.books.entry import read_entry
+from shiyi.ingest.extraction.books.patterns import examples, pattern
+from tests.support.places import ROOT
+
+ENTRIES = ROOT / "tests/data/reading/entries.tsv"
+HARM = {"contraindicatedIn", "cautionIn", "incompatibleWith"}
+CORPUS = (
+    '{"title": "样书", "text": "<篇名>山楂\\r\\n内容：味酸，温，无毒。主痢疾， \\r\\n腹痛。'
+    '多食耗气。"}\n'
+)
+GOLD = (
+    "book\tentry\tstart\tend\trelation\tobject\tpolarity\tquote\n"
+    "样书\t山楂\t0\t{end}\thasFlavour\t酸\taffirmed\t味酸\n"
+    "样书\t山楂\t0\t{end}\thasNature\t温\taffirmed\t温\n"
+    "样书\t山楂\t0\t{end}\trelieves\t痢疾\taffirmed\t主痢疾\n"
+    "样书\t山楂\t0\t{end}\trelieves\t腰痛\taffirmed\t腰痛\n"
+)
+
+
+def rows() -> list[dict[str, str]]:
+    with ENTRIES.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+
+
+def said(text: str, title: str = "") -> set[str]:
+    return {f"{each.relation}:{each.object}" for each in read_entry(text, title)}
+
+
+@pytest.mark.parametrize("row", rows(), ids=lambda row: row["id"])
+def test_entries_of_each_manner_are_read(row: dict[str, str]) -> None:
+    text = row["text"].replace("\\n", "\n")
+    found = said(text, row["title"])
+    assert set(filter(None, row["states"].split("|"))) <= found
+    assert not set(filter(None, row["not"].split("|"))) & found
+
+
+@pytest.mark.parametrize("example", list(examples()), ids=str)
+def test_patterns_match_their_examples_alone(example: object) -> None:
+    name, text, matches = example.name, example.text, example.matches  # type: ignore[attr-defined]
+    assert bool(pattern(name).search(text)) is matches
+
+
+@pytest.mark.parametrize("start", [0, 1000])
+def test_spans_are_places_of_the_book(start: int) -> None:
+    raw = "<篇名>山楂\r\n\r\n内容：味酸，温，无毒。主寒热积聚诸风冷气，下 \r\n痢，腹痛（煎服），止渴。多食损齿。"
+    found = read_entry(raw, "山楂", start)
+    quotes = {each.object: raw[each.start - start : each.end - start] for each in found}
+    assert quotes["下痢"].split() == ["下", "痢"]
+    assert quotes["止渴"] == "止渴"
+    assert "多食" in quotes["多食"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "脾胃虚寒者慎服。",
+        "孕妇忌服。",
+        "多食发痰动火。",
+        "不治虚热。",
+        "阴虚火动者禁用。",
+        "不可多食，损齿。",
+    ],
+)
+def test_caution_never_becomes_a_benefit(text: str) -> None:
+    assert not [each for each in read_entry(text) if each.relation not in HARM]
+
+
+def test_parts_are_told_apart_from_the_whole() -> None:
+    found = {
+        (e.part, e.object)
+        for e in read_entry("味甘，平。主消渴。叶∶主霍乱。\\x子\\x\n辛，温。", "某")
+    }
+    assert {("", "消渴"), ("叶", "霍乱"), ("子", "温")} <= found
+
+
+def test_reading_is_measured_on_annotated_entries(tmp_path: Path) -> None:
+    corpus, gold = tmp_path / "books.jsonl", tmp_path / "gold.tsv"
+    corpus.write_text(CORPUS, "utf-8")
+    gold.write_text(GOLD.format(end=60), "utf-8")
+    (run,) = measure_reading(gold, corpus).runs
+    assert sum(run.values["recall"]) == 3
+    assert len(run.values["recall"]) == 4
+    assert run.values["precision_hasToxicity"] == [0.0]
+    assert run.values["f1_hasNature"] == [1.0]
+
+
+def test_lost_corpus_and_lost_book_are_named(tmp_path: Path) -> None:
+    corpus, gold = tmp_path / "books.jsonl", tmp_path / "gold.tsv"
+    gold.write_text(GOLD.format(end=60), "utf-8")
+    with pytest.raises(UsageError, match="--corpus"):
+        measure_reading(gold, corpus)
+    corpus.write_text(CORPUS.replace("样书", "别书"), "utf-8")
+    with pytest.raises(UsageError, match="样书"):
+        measure_reading(gold, corpus)
+    gold.write_text("book\tentry\nx\ty\n", "utf-8")
+    with pytest.raises(UsageError, match="lacks the columns"):
+        measure_reading(gold, corpus)

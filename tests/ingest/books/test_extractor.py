@@ -1,0 +1,78 @@
+"""Entries of old books become claims whose quotes stand in their passages."""
+
+import pytest
+
+from shiyi.artefacts import artefact
+from shiyi.ingest.datasets.lexicon import Lexicon
+from shiyi.ingest.documents.document import Document, Heading, Repair, tree_of
+from shiyi.ingest.extraction.books.extractor import EntryExtractor
+from shiyi.ingest.gate import Gate, ProposedClaim, cautions_alone
+from shiyi.linking.labels import LabelIndex
+from shiyi.model.claim import Claim, Confidence, Evidence, EvidenceKind, Source, Status, Tier
+from shiyi.model.rdf import NamedNode, local_name, text
+from shiyi.ontology.terms import SHIYI
+
+INDEX = LabelIndex.from_tables(artefact("ontology/concepts"))
+NAMES = {each.iri: each.zh for each in INDEX.concepts}
+BOOK = Source("b", "样书", "Book", Tier.CLASSIC)
+EXTRACTOR = EntryExtractor(Lexicon(INDEX))
+
+
+def claims(body: str, title: str = "山楂") -> dict[tuple[str, str, str], str]:
+    """Return subject, relation and object of each claim with its quote."""
+    head = f"<篇名>{title}\r\n\r\n"
+    headings = (Heading(0, len(head), ("样书", title)),)
+    repairs = (Repair("脚气", "香港脚", "脚气"),)
+    document = Document("b.txt", BOOK, "zh", head + body, headings, repairs, ("内容：",))
+    tree = tree_of(document, 200, 300)
+    found = {}
+    for passage, result in zip(
+        tree.passages, EXTRACTOR.read(tree.passages, document, NamedNode("urn:g")), strict=True
+    ):
+        for each in result.found:
+            key = NAMES[each.subject.value], local_name(each.predicate.value)
+            found[*key, NAMES[text(each.object)]] = passage.text[each.start : each.end]
+    return found
+
+
+def test_claims_have_their_quotes_in_the_passage() -> None:
+    found = claims("内容：味酸、甘，性微温，无毒。入脾、胃、肝三经。主治头痛，消食， \r\n止渴。")
+    assert found["山楂", "hasFlavour", "酸"].startswith("味酸")
+    assert ("山楂", "hasMeridianTropism", "胃") in found
+    assert found["山楂", "indicatedFor", "头痛"] == "头痛"
+
+
+def test_faults_of_the_text_are_repaired_in_quotes() -> None:
+    found = claims("内容：味酸，温，无毒。主香港脚，头痛。")
+    assert ("山楂", "indicatedFor", "头痛") in found
+
+
+def test_set_off_parts_are_subjects_of_their_own() -> None:
+    found = claims("内容：\\x甘草\\x 味甘，平，无毒。\r\n\\x山楂\\x 味酸，温，无毒。", "果")
+    assert ("甘草", "hasFlavour", "甘") in found
+    assert ("山楂", "hasFlavour", "酸") in found
+    assert ("甘草", "hasFlavour", "酸") not in found
+
+
+def test_recipe_with_another_drug_is_no_claim_of_one() -> None:
+    assert ("山楂", "indicatedFor", "头痛") in claims("内容：味酸，温。主治头痛。")
+    assert ("山楂", "indicatedFor", "头痛") not in claims("内容：味酸，温。配甘草，治头痛。")
+
+
+@pytest.mark.parametrize(
+    ("quote", "expected"),
+    [
+        ("脾胃虚寒者慎服", Status.QUARANTINED),
+        ("孕妇忌服", Status.QUARANTINED),
+        ("Contraindicated in pregnancy", Status.QUARANTINED),
+        ("主治头痛", Status.CANDIDATE),
+        ("主治头痛，孕妇忌服", Status.CANDIDATE),
+    ],
+)
+def test_quote_that_warns_supports_no_benefit(quote: str, expected: Status) -> None:
+    by_name = {name: NamedNode(iri) for iri, name in NAMES.items()}
+    evidence = Evidence(BOOK, Confidence(0.5), "x", EvidenceKind.READ, quote)
+    claim = Claim(by_name["山楂"], SHIYI.indicatedFor, by_name["头痛"], (evidence,))
+    (judged,) = Gate(INDEX).judge([ProposedClaim(claim)])
+    assert judged.status is expected
+    assert cautions_alone(quote) is (expected is Status.QUARANTINED)

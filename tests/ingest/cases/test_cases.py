@@ -1,0 +1,269 @@
+"""Cases: nobody's name passes the door; facets, classes, reasoning and layers are stored."""
+
+import io
+import json
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from shiyi.answering.retrieval.casebook import cases, cases_under, referring_to
+from shiyi.errors import ShiyiError
+from shiyi.ingest.cases.reading import deidentify
+from shiyi.ingest.cases.records import read_records
+from shiyi.linking import case_terms
+from shiyi.model.iris import ID, graph
+from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, text
+from shiyi.ontology.terms import RDF, SHIYI, SKOS
+from shiyi.publishing.dumps import write_dump
+from shiyi.sparql.base.knowledge_base import KnowledgeBase
+from shiyi.sparql.store.oxigraph import OxigraphStore
+from tests.support.bases import Desk, desk
+from tests.support.hostile import people
+from tests.support.model_endpoints import serving
+
+JOURNAL = graph("journal")
+SSSOM = "https://w3id.org/sssom/"
+__all__ = ["desk"]  # the fixture
+CHAIN = {  # written for this test, in the form of TCMEval-SDT
+    "Medical Record ID": "病例7731",
+    "Clinical Data": "女性，42岁。主诉：咳嗽5日，恶寒，不更衣3日。诊查：苔薄白，脉浮紧。",
+    "Clinical Information": "咳嗽;恶寒;不更衣;脉浮紧",
+    "TCM Pathogenesis reasoning": "恶寒:风寒外束;咳嗽:肺气失宣",
+    "TCM Pathogenesis": "风寒外束;肺气失宣",
+    "TCM Syndrome reasoning": "风寒外束:风寒袭肺证;肺气失宣:风寒袭肺证",
+    "TCM Syndrome": "风寒袭肺证",
+    "Options of TCM Syndrome": "A:风寒袭肺证;B:肝郁",
+}
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Callable[[str, str], Path]:
+    def write(name: str, content: str) -> Path:
+        (tmp_path / name).write_text(content, "utf-8")
+        return tmp_path / name
+
+    return write
+
+
+@pytest.mark.parametrize("seed", [7, 2026])
+def test_of_what_names_a_person_at_least_99_in_100_are_removed_from_free_text(seed: int) -> None:
+    found = lost = 0
+    for person in people(seed, 600):
+        kept = deidentify(person.text, {}, Counter())
+        found += len(person.secrets)
+        lost += sum(each.strip(".") in kept for each in person.secrets)
+    assert found > 3000
+    assert lost / found <= 0.01
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "患者高热3日，黄疸，白带量多，方能入睡。", "咳嗽痰白，脉浮紧，体温38.5，血压120/80mmHg，白细胞12000。",
+        "初诊1979年。1980年3月二诊：服药6剂，石膏30g，陈皮9g，党参15g。", "心前区疼痛，尿路刺激，左侧胁痛，右下腹压痛。",
+        "The patient has diabetes and took 325 mg of aspirin for 10 days in 2019.",
+        "Crohn disease since 2010; blood pressure 120/80; Parkinson disease in the family.",
+    ],
+)  # fmt: skip
+def test_what_names_nobody_stays(told: str) -> None:
+    removed: Counter[str] = Counter()
+    assert deidentify(told, {}, removed) == told
+    assert not removed
+
+
+def test_nothing_of_a_person_is_left_in_graph_journal_index_output_or_export(
+    desk: Desk, tmp_path: Path, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    rows, secrets = [], set[str]()
+    for number, person in enumerate(people(99, 40)):
+        own = f"欧阳秘{'甲乙丙丁'[number % 4]}{number:03}"  # in a field of its own, and in the text
+        rows.append(
+            {
+                "姓名": own,
+                "手机": f"139{number:08}",
+                "住址": f"密云县{number}号大院",
+                "病案号": f"QZ{number:06}",
+                "text": f"{person.text}{own}诉失眠。",
+            }
+        )
+        secrets |= {own, f"139{number:08}", f"QZ{number:06}", f"密云县{number}号大院"}
+        kept = deidentify(person.text, {}, Counter())
+        secrets |= {each.strip(".") for each in person.secrets if each.strip(".") not in kept}
+    path = tmp_path / "患者欧阳秘名单.json"
+    path.write_text(json.dumps(rows, ensure_ascii=False), "utf-8")
+    started = time.time() - 1
+    report = desk.take(path)
+    assert report.rows == 40
+    store, out = OxigraphStore.in_memory(), io.BytesIO()
+    store.change(add=desk.held())
+    write_dump(store, out, "nq", "rdf12", None)
+    files = [
+        each
+        for each in desk.base.path.rglob("*")
+        if each.is_file() and each.stat().st_mtime >= started
+    ]
+    assert {"journal.nq"} <= {each.name for each in files}
+    capture = capfd.readouterr()
+    said = json.dumps([report.to_json(), *report.lines()], ensure_ascii=False)
+    said += capture.out + capture.err + caplog.text + "".join(map(str, desk.held()))
+    whole = b"\0".join((out.getvalue(), said.encode(), *(each.read_bytes() for each in files)))
+    names = " ".join(each.text for each in desk.index.labels).lower()  # brown rice is no Mrs Brown
+    secrets = {each for each in secrets if len(each) > 3 and each.lower() not in names} | {
+        "患者欧阳秘名单"
+    }
+    assert len(secrets) > 250
+    assert [each for each in secrets if each.encode() in whole] == []
+    assert {"name", "phone", "id", "birth date", "address", "field name"} <= report.removed.keys()
+    assert desk.forget(report)["cases"] == 40
+
+
+def test_a_case_keeps_its_reasoning_and_its_words_refer_to_terms(
+    desk: Desk, written: Callable[[str, str], Path]
+) -> None:
+    before = desk.held()
+    report = desk.take(written("a.json", json.dumps([CHAIN], ensure_ascii=False)))
+    assert report.rows == 1
+    assert report.removed["field id"] == 1
+    base = desk.base
+    store = base.store
+    [case] = cases(store)
+    assert (case.age_group, case.sex) == ("adult", "female")
+    assert "7731" not in str(desk.held() - before)
+    assert ("恶寒", "风寒外束") in case.steps
+    assert ("肺气失宣", "风寒袭肺证") in case.steps
+    assert [
+        text(NamedNode(each)).removeprefix(f"{ID}disease-gbt-").count("-") for each in case.classes
+    ] == [0, 1]
+    for each in case.classes:
+        assert [found.iri for found in cases_under(store, each)] == [case.iri]
+    words = {each.words: each for each in case.words}
+    assert words["咳嗽"].match == "exactMatch"
+    # a veiled expression goes to the term a person chose for it
+    [term] = store.match(None, SKOS.prefLabel, _zh("便秘"), DefaultGraph())
+    assert words["不更衣"].term == text(term.subject)
+    assert case.iri in {found for found, _ in referring_to(store, words["不更衣"].term)}
+    assert next(store.match(None, SHIYI.recordedIn, None, DefaultGraph()), None) is None
+    quads = desk.held()
+    mappings = [q.subject for q in quads if q.object == NamedNode(f"{SSSOM}Mapping")]
+    assert len(mappings) == sum(1 for each in words.values() if each.term)
+    for node in mappings:
+        own = {q.predicate.value for q in quads if q.subject == node}
+        assert {
+            f"{SSSOM}{n}"
+            for n in (
+                "subject_id",
+                "predicate_id",
+                "object_id",
+                "mapping_justification",
+                "similarity_score",
+            )
+        } <= own
+    assert desk.forget(report)["cases"] == 1
+    assert desk.held() == before
+
+
+def _zh(words: str) -> Any:
+    return Literal(words, language="zh")
+
+
+def test_a_name_found_in_one_field_goes_from_all(
+    desk: Desk, written: Callable[[str, str], Path]
+) -> None:
+    case = {
+        "text": "患者康慧珍，女，50岁。咳嗽。",
+        "answer": "嘱康慧珍服药，风寒袭肺证。",
+        "按语": "康慧珍之咳，风寒也。",
+    }
+    report = desk.take(written("n.json", json.dumps([case])))
+    assert "康慧珍" not in "".join(map(str, desk.held()))
+    assert report.removed["name"] >= 2
+    assert desk.forget(report)["cases"] == 1
+
+
+def test_the_starter_base_holds_no_case(starter_kb: Path) -> None:
+    with KnowledgeBase.open(starter_kb) as base:
+        for kind in (SHIYI.PatientCase, SHIYI.CaseMention, SHIYI.ReasoningChain):
+            assert list(base.store.match(None, RDF.type, kind)) == []
+
+
+def test_free_text_and_csv_are_cases_too(desk: Desk, written: Callable[[str, str], Path]) -> None:
+    free = written(
+        "b.txt", "男，8岁。发热，咳嗽，无汗。\n\n----\n\n女，70岁。失眠，健忘。既往史：高血压。\n"
+    )
+    report = desk.take(free)
+    assert report.rows == 2
+    table = written("c.csv", "性别,年龄,主诉,既往史\n女,66,心悸失眠,糖尿病\n")
+    second = desk.take(table)
+    base = desk.base
+    found = {each.text.splitlines()[0]: each for each in cases(base.store)}
+    old = found["心悸失眠"]
+    assert (old.age_group, old.sex) == ("elder", "female")
+    assert [each.endswith("diabetes-mellitus") for each in old.history] == [True]
+    child = found["男，8岁。发热，咳嗽，无汗。"]
+    assert child.age_group == "child"
+    assert "汗出" not in {each.words for each in child.words}
+    for each in (report, second):
+        assert desk.forget(each)["cases"] in {1, 2}
+
+
+def _model(name: str, title: str, passage: str) -> Any:
+    assert name == "read-case"
+    return {
+        "mentions": [
+            {"words": "夜寐不安", "kind": "symptom"},
+            {"words": "心血不足", "kind": "pathogenesis"},
+            {"words": "不在文中", "kind": "symptom"},
+        ],
+        "steps": [{"from": "夜寐不安", "to": "心血不足"}, {"from": "夜寐不安", "to": "不在文中"}],
+        "classes": ["A05", "A05.01"],
+    }
+
+
+def test_a_model_reads_words_reasoning_and_class_and_invents_none(
+    desk: Desk, written: Callable[[str, str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = written(
+        "d.json",
+        json.dumps([{"姓名": "欧阳密名", "text": "欧阳密名，女，30岁。夜寐不安，心血不足。"}]),
+    )
+    with serving(_model) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        extracting = desk.with_model()
+        report = desk.take(path, extracting)
+        extracting.close()
+    base = desk.base
+    [case] = cases(base.store)
+    assert case.steps == (("夜寐不安", "心血不足"),)
+    assert "不在文中" not in {each.words for each in case.words}
+    assert {each.rpartition("gbt-")[2] for each in case.classes} == {"a05", "a05-01"}
+    assert "欧阳密名".encode() not in (desk.base.path / "replies.sqlite").read_bytes()
+    assert desk.forget(report)["cases"] == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [("e.json", "[1]", "no object"), ("e.json", "{", "not JSON"), ("e.docx", "", ".json"), ("e.json", '"x"', "neither")],
+)  # fmt: skip
+def test_a_file_of_no_cases_is_refused_without_its_name(
+    tmp_path: Path, name: str, content: str, said: str
+) -> None:
+    (tmp_path / name).write_text(content, "utf-8")
+    with pytest.raises(ShiyiError, match=said) as fault:
+        list(read_records(tmp_path / name, 10**6, Counter()))
+    assert str(tmp_path) not in str(fault.value)
+
+
+@pytest.mark.parametrize(
+    ("told", "group", "sex"),
+    [
+        ("男性，9个月，腹泻", "infant", "male"), ("患儿，女，5岁", "child", "female"),
+        ("A 16-year-old girl", "adolescent", "female"), ("man of 66", "elder", "male"),
+        ("妊娠3月，呕吐", "", "female"), ("发热3天", "", ""),
+    ],
+)  # fmt: skip
+def test_facets_are_read(told: str, group: str, sex: str) -> None:
+    assert (case_terms.age_group(told), case_terms.patient_sex(told)) == (group, sex)

@@ -1,0 +1,390 @@
+"""Registers and vocabularies through the command, from samples in the published formats."""
+
+import gzip
+import importlib.util
+import io
+import json
+import sys
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from shiyi.artefacts import artefact
+from shiyi.cli import main
+from shiyi.ingest.datasets.mapping import mapping_of
+from shiyi.ingest.gate import CANDIDATES
+from shiyi.ingest.tables.starter import vocabulary_quads
+from shiyi.model.iris import UMLS, resource
+from shiyi.model.rdf import Literal, NamedNode, Quad, text
+from shiyi.ontology.terms import DCTERMS, PROV, RDF, SHIYI, SKOS
+from shiyi.shapes.validation import lowered, shapes_graph, validate
+from shiyi.sparql.base.knowledge_base import KnowledgeBase
+from shiyi.sparql.store.oxigraph import parse_n_quads
+from shiyi.sparql.store.port import QuadStore
+from tests.support.places import ROOT
+
+SAMPLES = artefact("ingest")
+
+
+@pytest.fixture(autouse=True)
+def _small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHIYI_INGEST_TABLE_BATCH", "4")
+
+
+def shiyi(kb: Path, *words: str | Path) -> tuple[int, str, str]:
+    """Run the command in this process; return its status and what it printed."""
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        status = main(["--kb", str(kb), *map(str, words)])
+    return status, out.getvalue(), err.getvalue()
+
+
+def report(kb: Path, *words: str | Path) -> dict[str, Any]:
+    status, out, err = shiyi(kb, "ingest", *words, "--json")
+    assert status == 0, err
+    [said] = json.loads(out)
+    assert isinstance(said, dict)
+    return said
+
+
+def claims(store: QuadStore) -> set[tuple[str, str, str]]:
+    """Return subject, relation and object of every candidate, by local name."""
+    found = set()
+    for quad in store.match(None, RDF.type, SHIYI.Claim, CANDIDATES):
+        parts = []
+        for predicate in (RDF.subject, RDF.predicate, RDF.object):
+            assert isinstance(quad.subject, NamedNode)
+            [part] = store.match(quad.subject, predicate, None, CANDIDATES)
+            parts.append(text(part.object).replace("#", "/").rpartition("/")[2])
+        found.add((parts[0], parts[1], parts[2]))
+    return found
+
+
+def test_idisk2_comes_in_with_seven_types_six_relations_and_its_attributes(kb: Path) -> None:
+    said = report(kb, "idisk2", SAMPLES / "idisk2/sample")
+    assert not said["failures"]
+    assert not said["quarantined"]
+    assert said["unlinked"]["DSIngredient without a name"] == 1
+    with KnowledgeBase.open(kb) as base:
+        found = claims(base.store)
+        kinds = {
+            text(q.object).partition("#")[2]
+            for q in base.store.match(None, RDF.type)
+            if isinstance(q.subject, NamedNode) and "/idisk2-" in q.subject.value
+        }
+        sources = {
+            text(q.object).rpartition("/")[2]
+            for q in base.store.match(None, DCTERMS.source, None, CANDIDATES)
+        }
+        ratings = {text(q.object) for q in base.store.match(None, SHIYI.rating, None, CANDIDATES)}
+    assert {
+        "DSIngredient",
+        "DSProduct",
+        "Drug",
+        "Disease",
+        "Symptom",
+        "SystemOrganClass",
+        "TherapeuticClass",
+    } <= kinds
+    assert ("idisk2-DSP000001", "hasIngredient", "idisk2-DSI000001") in found
+    assert ("idisk2-DSI000001", "isEffectiveFor", "idisk2-Dis000001") in found
+    assert ("idisk2-DSI000001", "indicatedFor", "idisk2-Dis000002") in found  # nobody rated it
+    assert ("idisk2-DSI000001", "interactsWith", "idisk2-D000001") in found
+    assert ("idisk2-DSI000001", "hasAdverseReaction", "idisk2-SS000001") in found
+    assert ("idisk2-DSI000001", "hasAdverseEffectOn", "idisk2-SOC000001") in found
+    assert ("idisk2-DSI000001", "hasTherapeuticClass", "idisk2-TC000001") in found
+    assert {
+        "background",
+        "safetyNote",
+        "mechanismOfAction",
+        "sourceMaterial",
+        "manufacturer",
+        "manufacturerAddress",
+        "productPurpose",
+        "productRisk",
+    } <= {p for _, p, _ in found}
+    assert {"likely", "moderate"} <= ratings
+    assert {"source-idisk2-mskcc", "source-idisk2-nm", "source-idisk2"} <= sources
+
+
+def test_nothing_is_claimed_of_a_concept_whose_name_says_nothing(kb: Path) -> None:
+    report(kb, "idisk2", SAMPLES / "idisk2/sample")
+    with KnowledgeBase.open(kb) as base:
+        assert not any("idisk2-DSI000008" in (s, o) for s, _, o in claims(base.store))
+
+
+def test_a_concept_of_the_base_is_found_by_its_name_and_a_cui_is_close(kb: Path) -> None:
+    report(kb, "idisk2", SAMPLES / "idisk2/sample")
+    with KnowledgeBase.open(kb) as base:
+        found = claims(base.store)
+    assert ("idisk2-DSI000001", "closeMatch", "C0000001") in found
+    assert any(p == "closeMatch" and o.startswith("supplement-") for _, p, o in found)
+
+
+def test_dsld_labels_stay_apart_and_share_ingredients_of_one_name(kb: Path) -> None:
+    said = report(kb, "dsld", SAMPLES / "dsld/sample")
+    assert not said["quarantined"]
+    with KnowledgeBase.open(kb) as base:
+        found = claims(base.store)
+        amounts = {text(q.object) for q in base.store.match(None, SHIYI.amount, None, CANDIDATES)}
+    contents = {(s, o) for s, p, o in found if p == "hasIngredient"}
+    assert len({s for s, _ in contents}) == 2
+    assert len({o for _, o in contents}) == 2  # both labels have one ingredient in common
+    assert "500 mg" in amounts
+    assert ("dsld-1001", "manufacturerAddress", "1 Main Street, Reno, NV 89501, USA") in found
+    assert ("dsld-1001", "productRisk", "Keep out of reach of children.") in found
+
+
+def test_foodon_tells_foods_of_its_own_from_imported_and_deprecated_classes(kb: Path) -> None:
+    said = report(kb, "foodon", SAMPLES / "foodon/sample")
+    assert not said["quarantined"]
+    assert said["unlinked"] == {"skos:closeMatch (subject)": 2, "skos:closeMatch (object)": 1}
+    with KnowledgeBase.open(kb) as base:
+        found = claims(base.store)
+    assert found == {
+        ("substance-shiyan", "closeMatch", "FOODON_90000001"),
+        ("substance-fengmi", "closeMatch", "FOODON_90000004"),
+        ("substance-fengmi", "closeMatch", "FOODON_90000006"),
+    }
+
+
+def test_rows_that_say_the_same_by_other_works_are_all_evidence(kb: Path, tmp_path: Path) -> None:
+    (tmp_path / "dsp_dsi.csv").write_text(
+        "DSP,Relation,DSI,Source\nDSP1,has_ingredient,DSI1,DSLD\nDSP1,has_ingredient,DSI1,LNHPD\n"
+        "DSP1,has_ingredient,DSI1,DSLD\n"
+    )
+    report(kb, "idisk2", tmp_path)
+    with KnowledgeBase.open(kb) as base:
+        assert len(claims(base.store)) == 1
+        sources = [
+            text(q.object).rpartition("/")[2]
+            for q in base.store.match(None, DCTERMS.source, None, CANDIDATES)
+        ]
+    assert sorted(sources) == ["source-idisk2-dsld", "source-idisk2-lnhpd"]
+
+
+def test_a_cell_that_is_no_term_of_rdf_is_named(kb: Path, tmp_path: Path) -> None:
+    (tmp_path / "foodon-labels.tsv").write_text('?subject\t?label\n<urn:a>\t"open\n')
+    status, _, err = shiyi(kb, "ingest", "foodon", tmp_path)
+    assert status == 2
+    assert "no term of RDF" in err
+
+
+def test_lnhpd_comes_without_header_in_an_older_encoding(kb: Path) -> None:
+    said = report(kb, "lnhpd", SAMPLES / "lnhpd/sample")
+    assert not said["quarantined"]
+    with KnowledgeBase.open(kb) as base:
+        found = claims(base.store)
+    assert ("lnhpd-2001", "manufacturer", "Santé Nordique Inc.") in found
+    assert ("lnhpd-2001", "sourceDatabase", "LNHPD NPN 80000001") in found
+    assert any(s == "lnhpd-2001" and p == "hasIngredient" for s, p, _ in found)
+
+
+def test_every_shipped_mapping_names_relations_that_exist() -> None:
+    for folder in SAMPLES.glob("*/mapping.toml"):
+        assert mapping_of(folder.parent.name)
+
+
+def test_a_table_of_ones_own_is_read_by_its_mapping(kb: Path, tmp_path: Path) -> None:
+    (tmp_path / "source.ttl").write_text(
+        (SAMPLES / "chp/source.ttl").read_text("utf-8").replace("dataset-chp", "dataset-mine")
+    )
+    (tmp_path / "mapping.toml").write_text(
+        '[[tables]]\nfile = "mine.csv"\nkey = "herb"\ncolumns = ["herb", "nature"]\n'
+        '[[tables.claims]]\nsubject = "herb"\nsubject_kinds = ["MFHSubstance"]\n'
+        'predicate = "hasNature"\nobject = "nature"\nobject_kinds = ["Nature"]\n'
+    )
+    (tmp_path / "mine.csv").write_text("herb,nature\n枸杞子,平\n无此药,平\n", "utf-8")
+    said = report(kb, "table", tmp_path, "--mapping", tmp_path / "mapping.toml")
+    assert said["dataset"].startswith("mine@")
+    assert said["claims"] == {"hasNature": 1}
+    assert said["unlinked"] == {"hasNature (subject)": 1}
+
+
+def test_a_changed_table_leaves_only_what_it_says_now(kb: Path, tmp_path: Path) -> None:
+    for name in ("mapping.toml", "source.ttl"):
+        (tmp_path / name).write_bytes((SAMPLES / "idisk2" / name).read_bytes())
+    table = tmp_path / "D.csv"
+    rows = [f"D00000{n},medicine {n},C000000{n}" for n in range(1, 8)]
+
+    def held(lines: list[str]) -> set[tuple[str, str, str]]:
+        table.write_text("\n".join(["iDISK_ID,Name,CUI", *lines]) + "\n", "utf-8")
+        report(kb, "idisk2", tmp_path)
+        with KnowledgeBase.open(kb) as base:
+            return claims(base.store)
+
+    first = held(rows)
+    changed = held([*rows[:3], "D000004,medicine 4,C0000009", *rows[5:]])
+    assert ("idisk2-D000004", "closeMatch", "C0000009") in changed
+    assert ("idisk2-D000004", "closeMatch", "C0000004") not in changed
+    assert not any(s == "idisk2-D000005" for s, _, _ in changed)
+    assert held(rows) == first  # and back again
+
+
+SSSOM = """# mapping_set_id: https://example.org/set
+# license: https://creativecommons.org/publicdomain/zero/1.0/
+# curie_map:
+#   EX: https://example.org/
+#   UMLS: http://linkedlifedata.com/resource/umls/id/
+subject_id\tsubject_label\tpredicate_id\tobject_id\tmapping_justification\tconfidence
+EX:1\tinsomnia\tskos:exactMatch\tUMLS:C0000001\tsemapv:LexicalMatching\t0.5
+EX:2\tno such thing\tskos:exactMatch\tUMLS:C0000002\tsemapv:LexicalMatching\t
+EX:3\tinsomnia\tex:odd\tUMLS:C0000003\tsemapv:LexicalMatching\t
+"""
+
+
+def test_an_sssom_set_becomes_matches_of_the_base(kb: Path, tmp_path: Path) -> None:
+    path = tmp_path / "set.sssom.tsv.gz"
+    path.write_bytes(gzip.compress(SSSOM.encode()))
+    said = report(kb, "sssom", path)
+    assert said["claims"] == {"exactMatch": 1}
+    assert said["unlinked"] == {"subject": 1, "predicate ex:odd": 1}
+    with KnowledgeBase.open(kb) as base:
+        [match] = base.store.match(None, RDF.object, NamedNode(f"{UMLS}C0000001"), CANDIDATES)
+        [licence] = base.store.match(resource("source-sssom-set"), DCTERMS.license)
+    assert match
+    assert "zero" in text(licence.object)
+
+
+HP_SET = """#curie_map:
+#  HP: http://purl.obolibrary.org/obo/HP_
+#  UMLS: http://linkedlifedata.com/resource/umls/id/
+subject_id\tpredicate_id\tobject_id\tmatch_type
+HP:9000001\toboInOwl:hasDbXref\tUMLS:C9000001\tHumanCurated
+HP:9000002\toboInOwl:hasDbXref\tUMLS:C9000002\tHumanCurated
+HP:9000003\tskos:broadMatch\tUMLS:C9000001\tHumanCurated
+"""
+
+
+def test_a_set_without_names_is_joined_by_the_cui_that_a_concept_has(
+    kb: Path, tmp_path: Path
+) -> None:
+    concept = resource("symptom-insomnia")
+    match = Quad(concept, SKOS.exactMatch, NamedNode(f"{UMLS}C9000001"))
+    with KnowledgeBase.open(kb, write=True) as base:
+        base.writer.write([match], key="match", who="test", why="test")
+    (tmp_path / "hp.sssom.tsv").write_text(HP_SET)
+    said = report(kb, "sssom", tmp_path / "hp.sssom.tsv")
+    assert said["unlinked"] == {"subject": 1}
+    with KnowledgeBase.open(kb) as base:
+        assert claims(base.store) == {
+            ("symptom-insomnia", "closeMatch", "HP_9000001"),
+            ("symptom-insomnia", "narrowMatch", "HP_9000003"),
+        }
+
+
+SKOS_FILE = """@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
+<https://example.org/a> a skos:Concept ; skos:prefLabel "insomnia"@en ; skos:altLabel "sleeplessness"@en .
+<https://example.org/b> a skos:Concept ; skos:prefLabel "no such sleep"@en ; skos:broader <https://example.org/a> .
+<https://example.org/c> skos:prefLabel "no concept"@en .
+"""
+OWL_FILE = """<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+ xmlns:rdfs="http://www.w3.org/2000/01/rdf-schema#" xmlns:owl="http://www.w3.org/2002/07/owl#"
+ xmlns:oio="http://www.geneontology.org/formats/oboInOwl#">
+<owl:Class rdf:about="https://example.org/X1"><rdfs:label>insomnia</rdfs:label>
+ <oio:hasDbXref>UMLS:C0000001</oio:hasDbXref>
+ <rdfs:subClassOf rdf:resource="https://example.org/X0"/></owl:Class>
+<owl:Class rdf:about="https://example.org/X0"><rdfs:label>disorder</rdfs:label></owl:Class>
+<owl:Class rdf:about="https://example.org/X2"><rdfs:label>old</rdfs:label>
+ <owl:deprecated rdf:datatype="http://www.w3.org/2001/XMLSchema#boolean">true</owl:deprecated></owl:Class>
+</rdf:RDF>"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "written", "count", "broader"),
+    [("skos", "v.ttl", SKOS_FILE, 2, "https://example.org/b"), ("owl", "v.owl", OWL_FILE, 2, "https://example.org/X1")],
+)  # fmt: skip
+def test_skos_and_owl_files_become_schemes_of_their_own(
+    kb: Path, tmp_path: Path, kind: str, name: str, written: str, count: int, broader: str
+) -> None:
+    (tmp_path / name).write_text(written, "utf-8")
+    said = report(kb, kind, tmp_path / name)
+    assert (said["rows"], said["claims"]) == (count, {"closeMatch": 1})
+    with KnowledgeBase.open(kb) as base:
+        [found] = base.store.match(NamedNode(broader), SKOS.broader, None)
+        assert "/source/" in str(found.graph_name)
+
+
+@pytest.mark.parametrize(
+    ("name", "written", "said"),
+    [
+        ("v.jsonld", '{"@context": "https://example.org/context.jsonld", "@id": "urn:a"}', "is not jsonld"),
+        ("v.owl", '<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><x>&b;</x>', "v.owl"),
+        ("v.ttl", "<urn:a> <urn:b> .", "is not ttl"), ("v.xyz", "x", "ends in none of"),
+    ],
+)  # fmt: skip
+def test_hostile_vocabularies_are_refused(
+    kb: Path, tmp_path: Path, name: str, written: str, said: str
+) -> None:
+    (tmp_path / name).write_text(written, "utf-8")
+    status, out, err = shiyi(kb, "ingest", "skos", tmp_path / name)
+    assert status == 2, out
+    assert said in err
+
+
+MADE = ROOT / "bench" / "made_up.py"
+CLAIMS = 600
+LISTED = (SHIYI.Constitution, SHIYI.MFHSubstance)  # those of the base; none is made up
+
+
+@pytest.fixture(scope="module")
+def made_up() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("made_up", MADE)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["made_up"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def written(made_up: ModuleType) -> bytes:
+    pools = made_up.Pools()
+    for kind in LISTED:
+        pools.iris[kind.value.rpartition("#")[2]] = [f"{kind.value}-{n}" for n in range(9)]
+        pools.names |= dict.fromkeys((f"{kind.value}-{n}" for n in range(9)), ("甲", "one"))
+    return b"".join((*made_up.concepts(pools, 300), *made_up.claims(pools, set(), CLAIMS)))
+
+
+@pytest.fixture(scope="module")
+def quads(made_up: ModuleType) -> tuple[Quad, ...]:
+    return parse_n_quads(written(made_up))
+
+
+def test_made_up_claims_conform_to_every_shape(quads: tuple[Quad, ...]) -> None:
+    beside = [
+        Quad(NamedNode(f"{kind.value}-{n}"), RDF.type, kind) for kind in LISTED for n in range(9)
+    ]
+    every = [*vocabulary_quads(), *beside, *quads]
+    results = [*map(str, validate(lowered(every), shapes_graph()))]
+    listed = tuple(
+        f"{level}: {kind.value}-" for level in ("Violation", "Warning") for kind in LISTED
+    )
+    assert [each for each in results if not each.startswith(listed)] == []
+    broken = [q for q in every if q.predicate != SHIYI.sourceTier]
+    assert any("tier" in str(each) for each in validate(lowered(broken), shapes_graph()))
+
+
+def test_a_quote_stands_in_its_passage(quads: tuple[Quad, ...]) -> None:
+    texts: dict[object, str] = {
+        q.subject: text(q.object) for q in quads if q.predicate == RDF.value
+    }
+    passage_of = {
+        q.subject: q.object
+        for q in quads
+        if q.predicate == PROV.wasDerivedFrom
+        if "passage/" in text(q.object)
+    }
+    quotes = [(q.subject, text(q.object)) for q in quads if q.predicate == SHIYI.quote]
+    found = [(node, said) for node, said in quotes if passage_of[node] in texts]
+    assert len(found) > CLAIMS // 8
+    assert all(said in texts[passage_of[node]] for node, said in found)
+    assert {
+        q.object.language
+        for q in quads
+        if q.subject in texts and q.predicate == RDF.value
+        if isinstance(q.object, Literal)
+    } == {"zh", "en"}

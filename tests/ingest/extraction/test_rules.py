@@ -1,0 +1,235 @@
+"""What the rules read in an entry, and what they leave alone."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from shiyi.artefacts import artefact
+from shiyi.ingest.datasets.lexicon import Lexicon, says_the_same
+from shiyi.ingest.documents.document import Passage, Section
+from shiyi.ingest.extraction.rules import (
+    HIDDEN,
+    RulesExtractor,
+    bare_title,
+    hide_brackets,
+    relation_of,
+    without_verb,
+)
+from shiyi.linking.labels import LabelIndex
+from shiyi.model.claim import Source, Tier
+from shiyi.model.rdf import text
+
+INDEX = LabelIndex.from_tables(artefact("ontology/concepts"))
+LABELS = {concept.iri: concept.zh for concept in INDEX.concepts}
+RULES = RulesExtractor(Lexicon(INDEX))
+CLASSIC = Source("c", "本草", "Classic", Tier.CLASSIC)
+
+
+def read(entry: str, title: str = "甘草", first: bool = True) -> set[tuple[str, str]]:
+    passage = Passage(
+        "https://e.org/p", Section("https://e.org/s", ("书", title)), 0, 0, entry, first
+    )
+    found = RULES.extract(passage, CLASSIC).found
+    for each in found:
+        assert 0 <= each.start < each.end <= len(entry)
+    return {(relation_of(each), LABELS.get(text(each.object), text(each.object))) for each in found}
+
+
+def _of(relation: str, *words: str) -> Iterator[tuple[str, str]]:
+    yield from ((relation, word) for word in words)
+
+
+@pytest.mark.parametrize(
+    ("entry", "nature", "flavours", "toxicity"),
+    [
+        ("味甘，平，无毒。", "平", "甘", "无毒"),
+        ("气味甘寒无毒。", "寒", "甘", "无毒"),
+        ("味辛、微苦，性温。", "温", "辛苦", ""),
+        ("【气味】苦、辛，温，有毒。", "温", "苦辛", "有毒"),
+        ("味酸，气平。无毒。", "平", "酸", "无毒"),
+        ("甘平（某书苦寒）。润肺。", "平", "甘", ""),
+        ("性微寒，味甘。", "微寒", "甘", ""),
+        ("味甘，大热，有大毒。", "大热", "甘", "大毒"),
+    ],
+)
+def test_nature_flavour_and_toxicity_are_read(
+    entry: str, nature: str, flavours: str, toxicity: str
+) -> None:
+    expected = {*_of("hasNature", nature), *_of("hasFlavour", *flavours)}
+    expected |= set(_of("hasToxicity", toxicity)) if toxicity else set()
+    found = read(entry)
+    assert {
+        each for each in found if each[0] in {"hasNature", "hasFlavour", "hasToxicity"}
+    } == expected
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        "味甘者入药。", "温中止痛。", "叶，味苦，寒。", "皮∶味苦，微寒。", "生温熟寒。", "寒热往来。",
+        "神农∶甘。雷公∶苦，有毒。", "附方 味辛，温。", "时珍曰∶味甘，平。",
+    ],
+)  # fmt: skip
+def test_what_is_said_of_parts_of_others_or_of_illness_is_left_alone(entry: str) -> None:
+    assert not [each for each in read(entry) if each[0].startswith("has")]
+
+
+@pytest.mark.parametrize(
+    ("entry", "channels"),
+    [
+        ("入脾、胃、肝三经。", {"脾", "胃", "肝"}), ("归肺经。", {"肺"}), ("入手太阴经。", {"肺"}),
+        ("入足厥阴肝经。", {"肝"}), ("入心肾二经。", {"心", "肾"}), ("不入肾经。", set()),
+        ("引血归经。", set()), ("入肾之药。", set()),
+    ],
+)  # fmt: skip
+def test_channels_are_read_where_a_channel_is_named(entry: str, channels: set[str]) -> None:
+    assert {word for relation, word in read(entry) if relation == "hasMeridianTropism"} == channels
+
+
+def test_uses_are_conditions_or_efficacies_known_by_name() -> None:
+    found = read("味甘，平，无毒。主消食健胃，治头痛，某名之病，咳嗽。")
+    assert ("hasEfficacy", "消食健胃") in found
+    assert {word for relation, word in found if relation == "indicatedFor"} == {"头痛", "咳嗽"}
+
+
+def test_a_list_ends_where_it_turns_to_a_warning() -> None:
+    found = read("主头痛，多食令人咳嗽，腹痛。")
+    assert {word for relation, word in found if relation == "indicatedFor"} == {"头痛"}
+
+
+def test_incompatible_materials_are_read_with_their_verbs() -> None:
+    found = read("味甘，平。（术为之使，恶远志，反大戟、芫花、甘遂、海藻。）")
+    assert {w for r, w in found if r == "opposes"} >= {"甘遂", "海藻"}
+    assert {w for r, w in found if r == "incompatibleWith"} == {"远志"}
+    assert not [each for each in read("恶寒，畏风，反胃。") if each[0] != "hasNature"]
+
+
+@pytest.mark.parametrize(
+    ("entry", "expected"),
+    [
+        ("孕妇忌服。", ("contraindicatedIn", "孕妇")), ("妊娠不宜。", ("cautionIn", "孕妇")),
+        ("便秘者勿用。", ("contraindicatedIn", "便秘")), ("孕妇不忌。", None), ("非便秘者勿用。", None),
+        ("无便秘者忌服。", None),
+    ],
+)  # fmt: skip
+def test_cautions_respect_negation(entry: str, expected: tuple[str, str] | None) -> None:
+    found = {each for each in read(entry) if each[0] in {"contraindicatedIn", "cautionIn"}}
+    assert found == ({expected} if expected else set())
+
+
+def test_a_new_alias_is_read_but_not_the_name_of_another_thing_or_a_damaged_one() -> None:
+    found = read("一名蜜样草，一名人参，一名 草，一名水 。")
+    assert {word for relation, word in found if relation == "altLabel"} == {"蜜样草"}
+
+
+def test_an_entry_whose_title_is_no_material_gives_nothing() -> None:
+    assert read("味甘，平，无毒。", title="序") == set()
+    assert read("味甘，平，无毒。", first=False) == set()
+
+
+def test_of_a_formula_only_its_use_is_read() -> None:
+    assert {relation for relation, _ in read("治头痛，咳嗽。味甘，平。", title="四物汤")} == {
+        "indicatedFor"
+    }
+
+
+def test_what_names_nothing_known_is_counted() -> None:
+    passage = Passage(
+        "https://e.org/p", Section("https://e.org/s", ("书", "甘草")), 0, 0, "主某名之病。", True
+    )
+    extraction = RULES.extract(passage, CLASSIC)
+    assert extraction.found == ()
+    assert extraction.unlinked == {"use": 1}
+
+
+@pytest.mark.parametrize("title", ["芍药", "枸杞", "通草", "淡竹叶", "豆蔻", "鱼", "黄酒"])
+def test_a_title_that_does_not_tell_which_material_is_meant_is_left_alone(title: str) -> None:
+    assert not read("味甘，平，无毒。主头痛。一名某草。", title)
+
+
+def test_a_later_work_is_taken_at_its_word() -> None:
+    passage = Passage(
+        "https://e.org/p", Section("https://e.org/s", ("书", "芍药")), 0, 0, "味苦，平。", True
+    )
+    assert RULES.extract(passage, Source("t", "书", "Textbook", Tier.TEXTBOOK)).found
+
+
+def test_what_is_added_to_drugs_of_a_channel_does_not_enter_it() -> None:
+    assert not {e for e in read("味辛，温。使心药入脾胃药中。") if e[0] == "hasMeridianTropism"}
+
+
+def test_a_name_within_a_remark_is_no_name_of_the_material() -> None:
+    assert not {e for e in read("味苦，寒。皮白乃是蚤休，俗名重台也。") if e[0] == "altLabel"}
+
+
+@pytest.mark.parametrize(
+    ("entry", "left"),
+    [
+        ("味甘，平。主症瘕，头痛。", "积聚类病"),
+        ("味甘，平。主脚肿，头痛。", "水肿"),
+        ("味甘，平。主痞满，头痛。", "胃脘痞满"),
+        ("味甘，平。主头痛，醒酒。", "酒后不适"),
+        ("味甘，平。治反胃，头痛。", "恶心"),
+        ("甘，平。治头痛。中满者忌之。", "湿阻中满证"),
+    ],
+)
+def test_an_alias_wider_or_narrower_than_its_concept_is_left_alone(entry: str, left: str) -> None:
+    found = read(entry)
+    assert ("indicatedFor", "头痛") in found
+    assert left not in {word for _, word in found}
+
+
+@pytest.mark.parametrize(
+    ("entry", "relation"),
+    [
+        ("治头痛。又小胡麻，一名三角胡麻。", "altLabel"),
+        ("治头痛。桃枭，杀百鬼精物。一名枭景。", "altLabel"),
+        ("治头痛。一名人参，一名血参某。", "altLabel"),
+        ("治头痛。乌骨鸡得水中之精气，味甘，平，无毒。", "hasFlavour"),
+        ("治头痛。茎叶煮食，动风动气，便血者勿食。", "contraindicatedIn"),
+        ("治头痛。又一种四方棱而小者，味苦，平肝明目。", "hasEfficacy"),
+        ("治头痛。畏人参，恶苦 、款冬。", "opposes"),
+        ("治头痛。恶芍药，忌生菜。", "incompatibleWith"),
+    ],
+)
+def test_what_is_said_of_another_or_nobody_knows_of_what_is_left_alone(
+    entry: str, relation: str
+) -> None:
+    found = read(entry, "火麻仁")
+    assert ("indicatedFor", "头痛") in found
+    assert relation not in {each for each, _ in found}
+
+
+def test_a_verb_before_a_lost_character_still_changes_the_verb() -> None:
+    assert read("畏人参，恶苦 、款冬。", "麦门冬") == {
+        ("fears", "人参"),
+        ("incompatibleWith", "款冬花"),
+    }
+
+
+def test_a_recipe_whose_title_lost_all_but_one_character_is_left_alone() -> None:
+    assert read("治头痛。桂心 川芎（各一两）上二味，酒浸。", "酒") == set()
+
+
+def test_titles_brackets_and_verbs_are_taken_off() -> None:
+    titles = ("１.玉屑", "百合（附）", "地黄〈微寒〉")
+    assert [bare_title(each) for each in titles] == ["玉屑", "百合", "地黄"]
+    assert hide_brackets("甘（蜜）平").count(HIDDEN) == 3
+    assert without_verb("兼治头痛") == "头痛"
+
+
+@pytest.mark.parametrize(
+    ("word", "name", "same"),
+    [
+        ("中满", "湿阻中满证", False),
+        ("脚肿", "水肿", False),
+        ("症瘕", "积聚类病", False),
+        ("疝病", "疝气类病", True),
+        ("泄泻", "腹泻", True),
+        ("脾胃虚寒", "脾胃阳虚证", True),
+    ],
+)
+def test_an_alias_stands_for_a_condition_that_says_no_more(
+    word: str, name: str, same: bool
+) -> None:
+    assert says_the_same(word, name) is same

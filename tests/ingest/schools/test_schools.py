@@ -1,0 +1,120 @@
+"""Schools: chains, reasoning texts and claims in a graph of their own; the general graph stays."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from shiyi.answering.retrieval.casebook import cases
+from shiyi.cli import main
+from shiyi.ingest.schools.overlay import (
+    School,
+    chains,
+    claims_in,
+    claims_of,
+    schools,
+    training_lines,
+)
+from shiyi.model.iris import ID
+from shiyi.model.rdf import DefaultGraph, NamedNode, local_name
+from shiyi.ontology.terms import RDF, SHIYI
+from tests.support.bases import Desk, desk
+from tests.support.model_endpoints import serving
+
+__all__ = ["desk"]  # the fixture
+SCHOOL = School("孟河医派")
+PAIRS = [
+    {"question": "男，42岁。失眠，心悸，健忘，食欲不振。何证何治？", "answer": "心脾两虚证，治以健脾养心。"},
+    {"question": "女，30岁。今日天气如何？", "answer": "不知。"},
+    {"question": "女，28岁。恶寒，咳嗽。何证？", "answer": "风寒袭肺证。", "split": "test"},
+]  # fmt: skip
+
+
+@pytest.fixture
+def pairs(tmp_path: Path) -> Path:
+    path = tmp_path / "pairs.jsonl"
+    path.write_text("\n".join(json.dumps(each, ensure_ascii=False) for each in PAIRS), "utf-8")
+    return path
+
+
+def test_a_school_is_named_in_ascii() -> None:
+    assert SCHOOL.iri == NamedNode(f"{ID}school-meng-he-yi-pai")
+
+
+def test_an_answered_question_becomes_chain_text_and_claims_beside_the_general_graph(
+    desk: Desk, pairs: Path
+) -> None:
+    before, accepted = desk.held(), len(list(desk.base.store.match(graph=DefaultGraph())))
+    report = desk.take(pairs, school=SCHOOL.name)
+    store = desk.base.store
+    assert schools(store) == {SCHOOL.iri.value: SCHOOL.name}
+    assert len(list(store.match(graph=DefaultGraph()))) == accepted
+    [chain] = chains(store, SCHOOL.iri.value)
+    assert chain.question == PAIRS[0]["question"]
+    assert ("心脾两虚证", "hasManifestation", "失眠") in chain.triples
+    assert chain.reasoning.endswith("故答：心脾两虚证，治以健脾养心。")
+    claims = list(claims_of(store, SCHOOL.iri.value))
+    assert {local_name(each.predicate) for each in claims} >= {"hasManifestation"}
+    assert {each.iri for each in claims} == set(chain.claims)
+    assert all(each.confidence <= 0.4 for each in claims)  # machine text counts as little
+    [text] = {each for claim in claims for each in claim.texts}
+    gone_through = claims_in(store, text)  # what was recalled of the general graph too
+    assert set(chain.claims) < set(gone_through)
+    recalled = set(gone_through) - set(chain.claims)
+    assert all(
+        list(store.match(NamedNode(each), RDF.type, SHIYI.Claim, DefaultGraph()))
+        for each in recalled
+    )
+    assert any("test split" in each for each in report.failures)
+    assert "恶寒" not in str(desk.held() - before)
+    lines = [json.loads(line) for line in training_lines(chains(store))]
+    assert [[each["role"] for each in line["messages"]] for line in lines] == [
+        ["system", "user", "assistant"]
+    ] * 2
+    assert lines[0]["messages"][2]["content"] == chain.reasoning
+    assert lines[1]["messages"][2]["content"].splitlines()[0].count("\t") == 2
+    written = pairs.with_name("sft.jsonl")
+    told = ["--kb", str(desk.base.path), "export", "sft", "--school", SCHOOL.name]
+    assert main([*told, "-o", str(written)]) == 0
+    assert [json.loads(line) for line in written.read_text("utf-8").splitlines()] == lines
+    assert desk.forget(report)["quads"] > 0
+    assert desk.held() == before
+
+
+def _model(name: str, title: str, passage: str) -> Any:
+    if name == "read-case":
+        return {"mentions": [], "steps": [], "classes": []}
+    if name == "decompose-chain":
+        return {
+            "triples": [
+                {"subject": "心脾两虚证", "relation": "hasManifestation", "object": "心悸"},
+                {"subject": "心脾两虚证", "relation": "hasManifestation", "object": "不在问答中"},
+                {"subject": "心脾两虚证", "relation": "madeUp", "object": "失眠"},
+                {
+                    "subject": "心脾两虚证",
+                    "relation": "hasTreatmentPrinciple",
+                    "object": "健脾养心",
+                },
+            ]
+        }
+    return {"reasoning": "心悸失眠，为心脾两虚，故治以健脾养心。"}
+
+
+def test_a_model_takes_apart_and_writes_and_what_it_makes_up_is_left_out(
+    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "one.jsonl"
+    path.write_text(json.dumps(PAIRS[0], ensure_ascii=False), "utf-8")
+    with serving(_model) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        extracting = desk.with_model()
+        report = desk.take(path, extracting, SCHOOL.name)
+        extracting.close()
+    [chain] = chains(desk.base.store, SCHOOL.iri.value)
+    assert chain.reasoning == "心悸失眠，为心脾两虚，故治以健脾养心。"
+    assert {each[2] for each in chain.triples} == {"心悸", "健脾养心"}
+    gone = desk.forget(report)
+    assert gone["replies"] == 3
+    assert not list(chains(desk.base.store))
+    assert not list(cases(desk.base.store))

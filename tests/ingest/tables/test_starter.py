@@ -1,0 +1,226 @@
+"""The starter knowledge base holds what it promises, and each promise could fail."""
+
+import re
+from collections import Counter
+
+import pytest
+
+from shiyi.ingest.tables.starter import Starter, load_starter
+from shiyi.model.claim import Claim, Tier
+from shiyi.model.rdf import local_name, text
+from shiyi.ontology.terms import SHIYI
+from shiyi.sparql.queries.named import quality_faults, quality_queries
+from shiyi.sparql.store.oxigraph import OxigraphStore
+
+
+@pytest.fixture(scope="module")
+def starter() -> Starter:
+    return load_starter()
+
+
+def claims(starter: Starter, predicate: str) -> list[Claim]:
+    return [each for each in starter.claims if each.predicate == getattr(SHIYI, predicate)]
+
+
+def of(starter: Starter, class_name: str) -> list[str]:
+    return [c.id for c in starter.concepts.by_id.values() if c.class_name == class_name]
+
+
+def pairs(starter: Starter, predicate: str) -> set[tuple[str, str]]:
+    return {
+        (local_name(each.subject.value), local_name(text(each.object)))
+        for each in claims(starter, predicate)
+    }
+
+
+def names(starter: Starter, predicate: str) -> set[frozenset[str]]:
+    """Return pairs by their Chinese labels, whichever way round they are stored."""
+    label = {each.id: each.zh for each in starter.concepts.by_id.values()}
+    return {frozenset((label[a], label[b])) for a, b in pairs(starter, predicate)}
+
+
+def test_the_catalogue_has_106_names_in_four_batches(starter: Starter) -> None:
+    numbered = {
+        code: each.id
+        for each in starter.concepts.by_id.values()
+        for code in each.notation
+        if re.fullmatch(r"MFH-\d{3}", code) and not starter.broader[each.id]
+    }
+    assert len(numbered) == 106
+    status = pairs(starter, "regulatoryStatus")
+    batch = Counter(
+        year
+        for name in numbered.values()
+        for year in ("2002", "2019", "2023", "2024")
+        if (name, f"status-mfh-{year}") in status
+    )
+    assert batch == {"2002": 87, "2019": 6, "2023": 9, "2024": 4}
+
+
+def test_every_catalogue_name_has_nature_flavour_channel_and_efficacy(starter: Starter) -> None:
+    parts: dict[str, set[str]] = {}
+    for child, above in starter.broader.items():
+        for parent in above:
+            parts.setdefault(parent, set()).add(child)
+    for predicate, floor in (
+        ("hasNature", 104),
+        ("hasFlavour", 104),
+        ("hasMeridianTropism", 104),
+        ("hasEfficacy", 104),
+    ):
+        having = {subject for subject, _ in pairs(starter, predicate)}
+        numbered = [
+            c.id
+            for c in starter.concepts.by_id.values()
+            if any(code.startswith("MFH-") for code in c.notation) and not starter.broader[c.id]
+        ]
+        covered = [n for n in numbered if n in having or having & parts.get(n, set())]
+        assert len(covered) >= floor, (predicate, sorted(set(numbered) - set(covered)))
+
+
+@pytest.mark.parametrize(
+    ("class_name", "floor"),
+    [
+        ("Constitution", 9), ("Syndrome", 120), ("Symptom", 150), ("Dish", 120), ("Disease", 150),
+        ("DSIngredient", 150), ("TCMDisease", 195), ("EmergencySign", 25),
+    ],
+)  # fmt: skip
+def test_the_base_is_broad_enough(starter: Starter, class_name: str, floor: int) -> None:
+    assert len(of(starter, class_name)) >= floor
+
+
+def test_there_are_six_thousand_claims_each_with_a_source_of_a_tier(starter: Starter) -> None:
+    assert len(starter.claims) >= 6000
+    for claim in starter.claims:
+        assert all(each.source.tier in set(Tier) for each in claim.evidence)
+
+
+LEFT = (
+    "川贝母",
+    "浙贝母",
+    "平贝母",
+    "伊贝母",
+    "湖北贝母",
+    "瓜蒌",
+    "瓜蒌子",
+    "瓜蒌皮",
+    "天花粉",
+    "半夏",
+    "白及",
+    "白蔹",
+)
+OPPOSED = [
+    *((left, right) for left in ("川乌", "草乌", "附子") for right in LEFT),
+    *(("甘草", right) for right in ("甘遂", "京大戟", "红大戟", "海藻", "芫花")),
+    *(("藜芦", right) for right in ("人参", "丹参", "玄参", "南沙参", "北沙参", "苦参", "细辛", "白芍",
+                                  "赤芍", "西洋参", "党参")),
+]  # fmt: skip
+FEARED = [
+    ("硫黄", "芒硝"),
+    ("水银", "砒霜"),
+    ("狼毒", "密陀僧"),
+    ("巴豆", "牵牛子"),
+    ("丁香", "郁金"),
+    ("牙硝", "三棱"),
+    ("川乌", "犀角"),
+    ("草乌", "犀角"),
+    ("人参", "五灵脂"),
+    ("肉桂", "赤石脂"),
+]
+
+
+def test_all_52_incompatible_pairs_are_there_and_no_pair_made_up_from_the_word_shen(
+    starter: Starter,
+) -> None:
+    held = names(starter, "opposes")
+    assert len(OPPOSED) == 52
+    assert [pair for pair in OPPOSED if frozenset(pair) not in held] == []
+    assert frozenset(("藜芦", "太子参")) not in held
+    assert not any("昆布" in pair for pair in held)
+
+
+def test_all_ten_fears_are_there(starter: Starter) -> None:
+    held = names(starter, "fears")
+    assert [pair for pair in FEARED if frozenset(pair) not in held] == []
+
+
+def test_mung_bean_is_cold_and_cool_and_taboo_in_cold_deficiency_by_two_books(
+    starter: Starter,
+) -> None:
+    natures = [c for c in claims(starter, "hasNature") if c.subject.value.endswith("-lvdou")]
+    assert {local_name(text(c.object)) for c in natures} >= {"nature-cold", "nature-cool"}
+    [taboo] = [
+        c
+        for c in claims(starter, "contraindicatedIn")
+        if c.subject.value.endswith("-lvdou") and "stomach" in text(c.object)
+    ]
+    assert len({each.suggested.id for each in taboo.evidence if each.suggested}) == 2
+
+
+def test_the_taboo_on_spleen_and_stomach_cold_reaches_spleen_yang_deficiency(
+    starter: Starter,
+) -> None:
+    label = {each.zh: each.id for each in starter.concepts.by_id.values()}
+    wanted = label["脾阳虚证"]
+    implied = pairs(starter, "impliesSyndrome")
+    assert any(wanted in pair for pair in implied)
+
+
+def test_goji_and_warfarin_rest_on_three_case_reports(starter: Starter) -> None:
+    [claim] = [
+        c
+        for c in claims(starter, "interactsWith")
+        if c.subject.value.endswith("substance-gouqizi") and text(c.object).endswith("-warfarin")
+    ]
+    reports = {e.source.id for e in claim.evidence if e.source.tier is Tier.CASE_REPORT}
+    assert reports >= {"rivera-2012", "lam-2001", "leung-2008"}
+
+
+def test_the_published_confidence_of_the_yaoshi_path_is_kept(starter: Starter) -> None:
+    [claim] = [
+        c
+        for c in claims(starter, "relatedConstitution")
+        if "vivid" in c.subject.value and text(c.object).endswith("constitution-yin-deficiency")
+    ]
+    assert claim.confidence.value == 0.87
+
+
+def test_honey_is_not_for_infants(starter: Starter) -> None:
+    held = pairs(starter, "contraindicatedIn")
+    assert ("substance-fengmi", "population-infant") in held
+
+
+def test_no_known_wrong_cui_is_used(starter: Starter) -> None:
+    wrong = {
+        ("supplement-selenium", "C0521939"),
+        ("supplement-probiotics", "C5815877"),
+        ("drug-levothyroxine", "C0021048"),
+        ("drug-metformin", "C0025234"),
+        ("drug-losartan", "C0065370"),
+        ("drug-lisinopril", "C0065371"),
+    }
+    used = {(each.subject, each.cui) for each in starter.mappings}
+    assert len(used) > 300
+    assert used & wrong == set()
+    assert "C0013227" not in {each.cui for each in starter.mappings}
+    assert "C0009211" not in {each.cui for each in starter.mappings}
+
+
+def test_a_species_cui_is_never_an_exact_match_of_a_plant_part(starter: Starter) -> None:
+    exact = [
+        each.subject
+        for each in starter.mappings
+        if each.subject.startswith("substance-")
+        and each.predicate.value.endswith("exactMatch")
+        and each.cui
+    ]
+    organisms = {e.cui for e in starter.mappings if e.subject.startswith("organism-")}
+    by_subject = {each.subject: each.cui for each in starter.mappings if each.subject in exact}
+    assert [s for s, cui in by_subject.items() if cui in organisms] == []
+
+
+def test_every_quality_query_is_silent_on_the_base(starter: Starter) -> None:
+    store = OxigraphStore.in_memory()
+    store.change(add=starter.quads())
+    assert len(quality_queries()) >= 7
+    assert list(quality_faults(store)) == []

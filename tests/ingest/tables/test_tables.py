@@ -1,0 +1,209 @@
+"""Faulty tables are refused with file, line, column and the nearest valid name."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from shiyi.errors import TableError
+from shiyi.ingest.tables.starter import Starter, load_starter
+from shiyi.model.claim import Polarity
+from shiyi.ontology.serialization import claim_quads
+from shiyi.ontology.terms import SHIYI
+
+SOURCES = "id\ttitle_zh\ttitle_en\ttier\tlineage\nbook\t书\tBook\ttextbook\t\nbook-2\t书二\tBook, 2nd\ttextbook\tbook\ncase\t病例\tCase\tcase-report\t\n"
+CONCEPTS = (
+    "id\tclass\tzh\ten\talt_zh\tbroader\n"
+    "substance-lvdou\tFood\t绿豆\tmung bean\t青小豆\t\n"
+    "substance-jiang\tFood\t姜\tginger\t\t\n"
+    "substance-shengjiang\tFood\t生姜\tfresh ginger\t\t姜\n"
+    "nature-cold\tNature\t寒\tcold\t\t\n"
+    "nature-cool\tNature\t凉\tcool\t\t\n"
+    "syndrome-cold-stomach\tSyndrome\t胃寒证\tstomach cold\t\t\n"
+    "symptom-cough\tSymptom\t咳嗽\tcough\t\t\n"
+    "disease-cough\tTCMDisease\t咳嗽\tcough disease\t\t\n"
+)
+CLAIMS = "subject\tpredicate\tobject\tsource\tlocator\tconfidence\tkind\tpolarity\tgrade\n"
+Write = Callable[..., Path]
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    def make(concepts: str = "", claims: str = "", mappings: str = "", **more: str) -> Path:
+        for folder, text in {
+            "sources": SOURCES,
+            "concepts": CONCEPTS + concepts,
+            "claims": claims,
+            "mappings": mappings,
+        }.items():
+            (tmp_path / folder).mkdir(exist_ok=True)
+            name = "all.sssom.tsv" if folder == "mappings" else "all.tsv"
+            (tmp_path / folder / name).write_text(text, encoding="utf-8")
+        for name, text in more.items():
+            (tmp_path / "claims" / f"{name}.tsv").write_text(text, encoding="utf-8")
+        return tmp_path
+
+    return make
+
+
+def faults(folder: Path) -> tuple[str, ...]:
+    with pytest.raises(TableError) as raised:
+        load_starter(folder)
+    return raised.value.faults
+
+
+def the_claim(starter: Starter, predicate: str) -> float:
+    [claim] = [each for each in starter.claims if each.predicate == getattr(SHIYI, predicate)]
+    return claim.confidence.value
+
+
+def test_a_long_row_becomes_one_claim_with_its_grade(write: Write) -> None:
+    row = "绿豆\tcontraindicatedIn\t胃寒证\tbook\t绿豆条\t\tread\t\t忌\n"
+    [claim] = load_starter(write(claims=CLAIMS + row)).claims
+    assert claim.subject.value.endswith("substance-lvdou")
+    assert claim.evidence[0].qualifiers == (("grade", "忌"),)
+    assert claim.confidence.value == 0.9
+
+
+def test_a_wide_row_becomes_a_claim_for_each_value(write: Write) -> None:
+    wide = "subject\tsource\tkind\thasNature\tprimaryEffect@zh\n绿豆\tbook\tread\t寒|凉\t清热\n"
+    claims = load_starter(write(claims=wide)).claims
+    assert min(str(each.object) for each in claims) == '"清热"@zh'
+    assert len(claims) == 3
+
+
+def test_two_sources_of_one_lineage_count_once(write: Write) -> None:
+    rows = "绿豆\thasNature\t寒\tbook|book-2\ta|b\t\tread\t\t\n"
+    starter = load_starter(write(claims=CLAIMS + rows))
+    assert the_claim(starter, "hasNature") == 0.9
+    assert len(starter.claims[0].evidence) == 2
+
+
+def test_two_independent_sources_are_fused_by_noisy_or(write: Write) -> None:
+    rows = "绿豆\thasNature\t寒\tbook|case\ta|b\t\tread\t\t\n"
+    assert the_claim(load_starter(write(claims=CLAIMS + rows)), "hasNature") == pytest.approx(0.95)
+
+
+def test_a_confidence_that_the_source_states_stands_as_it_is(write: Write) -> None:
+    rows = "绿豆\thasNature\t寒\tbook\t\t0.87\tread\t\t\n"
+    assert the_claim(load_starter(write(claims=CLAIMS + rows)), "hasNature") == 0.87
+
+
+def test_all_recalled_evidence_of_a_claim_is_one_vote_below_what_was_opened(write: Write) -> None:
+    rows = "绿豆\thasNature\t寒\tbook|case\ta|b\t\trecalled\t\t\n"
+    [claim] = load_starter(write(claims=CLAIMS + rows)).claims
+    assert [each.suggested.id for each in claim.evidence if each.suggested] == ["book", "case"]
+    assert claim.confidence.value == 0.45
+    lines = [str(quad) for quad in claim_quads(claim)]
+    assert sum("suggestedSource" in each for each in lines) == 2
+    assert not any("wasDerivedFrom" in each or "tier-textbook" in each for each in lines)
+    opened = "绿豆\thasNature\t寒\tcase\tb\t\tread\t\t\n"
+    assert the_claim(load_starter(write(claims=CLAIMS + opened)), "hasNature") > 0.45
+
+
+def test_a_recalled_row_may_name_no_work(write: Write) -> None:
+    rows = "绿豆\thasNature\t寒\t\t条\t\trecalled\t\t\n"
+    [claim] = load_starter(write(claims=CLAIMS + rows)).claims
+    assert claim.evidence[0].suggested is None
+    assert claim.evidence[0].source.id == "common-knowledge"
+
+
+def test_sources_that_disagree_give_two_claims_and_a_recorded_conflict(write: Write) -> None:
+    rows = "绿豆\thasNature\t寒\tbook\t\t\tread\t\t\n绿豆\thasNature\t凉\tcase\t\t\tread\t\t\n"
+    starter = load_starter(write(claims=CLAIMS + rows))
+    links = [quad for quad in starter.quads() if quad.predicate == SHIYI.conflictsWith]
+    assert len(starter.claims) == 2
+    assert len(links) == 2
+
+
+def test_a_negative_claim_is_not_asserted(write: Write) -> None:
+    rows = "绿豆\tcontraindicatedIn\t胃寒证\tbook\t\t\tread\tnegative\t\n"
+    starter = load_starter(write(claims=CLAIMS + rows))
+    assert starter.claims[0].polarity is Polarity.NEGATIVE
+    assert not any(quad.predicate == SHIYI.contraindicatedIn for quad in starter.quads())
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        (
+            "绿逗\thasNature\t寒\tbook\t\t\tread\t\t\n",
+            "claims/all.tsv:2 [subject] unknown concept '绿逗'",
+        ),
+        ("绿豆\thasNatur\t寒\tbook\t\t\tread\t\t\n", "nearest: hasNature"),
+        ("绿豆\thasNature\t胃寒证\tbook\t\t\tread\t\t\n", "unknown concept '胃寒证'"),
+        (
+            "绿豆\thasNature\tsyndrome-cold-stomach\tbook\t\t\tread\t\t\n",
+            "is a Syndrome, not a Nature",
+        ),
+        ("绿豆\thasNature\t寒\tboook\t\t\tread\t\t\n", "nearest: book"),
+        ("绿豆\thasNature\t寒\t\t\t\tread\t\t\n", "what was opened names its source"),
+        ("绿豆\thasNature\t寒\tbook\t\t1.7\tread\t\t\n", "'1.7' is not a number from 0 to 1"),
+        ("绿豆\thasNature\t寒\tbook\t\t\tmaybe\t\t\n", "unknown kind 'maybe'"),
+        ("绿豆\thasNature\t寒\tbook\t\t\t\t\t\n", "unknown kind ''"),
+        ("绿豆\thasNature\t寒\tbook\t\t0.9\trecalled\t\t\n", "nothing was opened"),
+        ("绿豆\trelieves\t咳嗽\tbook\t\t\tread\t\t\textra\n", "has 10 cells for 9 columns"),
+        (
+            "绿豆\tcontraindicatedIn\t咳嗽\tbook\t\t\tread\t\t\n",
+            "may be symptom-cough or disease-cough",
+        ),
+        ("绿豆\tprimaryEffect\t清热\tbook\t\t\tread\t\t\n", "write primaryEffect@zh or @en"),
+    ],
+)
+def test_a_faulty_row_is_refused_with_its_place_and_the_nearest_name(
+    write: Write, rows: str, said: str
+) -> None:
+    found = faults(write(claims=CLAIMS + rows))
+    assert any(said in fault for fault in found), found
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ("Substance-X\tFood\t甲\ta\t\t\n", "is not <kind>-<slug>"),
+        ("dish-x\tFood\t甲\ta\t\t\n", "a Food has an id substance-"),
+        ("substance-x\tFod\t甲\ta\t\t\n", "nearest: Food"),
+        ("substance-lvdou\tFood\t甲\ta\t\t\n", "stands already at concepts/all.tsv:2"),
+        ("substance-x\tFood\t绿豆\ta\t\t\n", "already the zh label of substance-lvdou"),
+        ("substance-x\tFood\t\ta\t\t\n", "has no zh label"),
+    ],
+)
+def test_a_faulty_concept_is_refused(write: Write, row: str, said: str) -> None:
+    found = faults(write(concepts=row))
+    assert any(said in fault for fault in found), found
+
+
+def test_a_cycle_of_broader_concepts_is_refused(write: Write) -> None:
+    loop = "substance-a\tFood\t甲\ta\t\tsubstance-b\nsubstance-b\tFood\t乙\tb\t\tsubstance-a\n"
+    assert any("broader than itself" in fault for fault in faults(write(concepts=loop)))
+
+
+def test_all_faults_of_all_files_come_in_one_run(write: Write) -> None:
+    wrong = "x\thasNature\t寒\tbook\t\t\tread\t\t\n"
+    found = faults(write(claims=CLAIMS + wrong * 3, more=CLAIMS + wrong))
+    assert len(found) == 4
+
+
+def test_an_unknown_column_is_refused_with_the_nearest(write: Write) -> None:
+    found = faults(write(claims="subject\tsource\thasNatuer\n绿豆\tbook\t寒\n"))
+    assert any("unknown column 'hasNatuer'" in f and "hasNature" in f for f in found), found
+
+
+MAPPING = "#curie_map:\n#  UMLS: http://identifiers.org/umls/\nsubject_id\tpredicate_id\tobject_id\tmapping_justification\tpredicate_modifier\n"
+
+
+def test_a_medgen_id_is_no_cui(write: Write) -> None:
+    row = "shiyi:substance-lvdou\tskos:closeMatch\tUMLS:CN12345\tsemapv:LexicalMatching\t\n"
+    assert any("MedGen" in fault for fault in faults(write(mappings=MAPPING + row)))
+
+
+def test_a_mapping_known_to_be_wrong_is_kept_in_the_file_only(write: Write) -> None:
+    row = "shiyi:substance-lvdou\tskos:exactMatch\tUMLS:C0000001\tsemapv:LexicalMatching\t"
+    assert len(load_starter(write(mappings=MAPPING + row + "\n")).mappings) == 1
+    assert load_starter(write(mappings=MAPPING + row + "Not\n")).mappings == []
+
+
+def test_bytes_that_are_no_utf8_are_refused_by_place(write: Write) -> None:
+    folder = write()
+    (folder / "claims" / "gb.tsv").write_bytes("绿豆".encode("gb18030"))
+    assert any("claims/gb.tsv:1 is not UTF-8" in fault for fault in faults(folder))

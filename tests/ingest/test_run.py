@@ -1,0 +1,398 @@
+"""Ingestion as a whole: gate, journal, kills, forgetting; with real stores and processes."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import redirect_stdout
+from io import StringIO
+from pathlib import Path
+
+import pytest
+
+from shiyi.artefacts import artefact
+from shiyi.cli import main
+from shiyi.ingest.datasets.dataset import load_dataset
+from shiyi.ingest.gate import CANDIDATES, QUARANTINE, Change, Gate, ProposedClaim, Votes, change_of
+from shiyi.ingest.retraction import SeenNodes, sweep
+from shiyi.linking.labels import LabelIndex
+from shiyi.model.claim import Claim, Confidence, Evidence, EvidenceKind, Polarity, Source, Tier
+from shiyi.model.iris import graph, resource
+from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, Quad, Term, text
+from shiyi.ontology.terms import RDF, RDFS, SHIYI
+from shiyi.sparql.base.knowledge_base import KnowledgeBase
+from shiyi.sparql.store.oxigraph import OxigraphStore, parse_n_quads
+from shiyi.sparql.store.port import QuadStore
+from tests.support.bases import stored_quads
+from tests.support.copies import copy_base
+
+INDEX = LabelIndex.from_tables(artefact("ontology/concepts"))
+SAMPLE = artefact("ingest/tcm-ancient-books/sample.jsonl")
+BOOKS = graph("source", "tcm-ancient-books@db0155d")
+JOURNAL = graph("journal")
+BOOK = Source("book", "书", "Book", Tier.CLASSIC)
+
+
+def shiyi(kb: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(  # noqa: S603 - our own interpreter
+        [sys.executable, "-m", "shiyi", "--kb", str(kb), *words],
+        text=True,
+        capture_output=True,
+        check=False,
+        env=os.environ | {"SHIYI_INGEST_BATCH": "3"},
+    )
+
+
+def collection(path: Path, books: int) -> Path:
+    """Write books that differ in name and share many claims."""
+    said = json.loads(SAMPLE.read_text("utf-8"))
+    herbs = ("山楂", "甘草", "当归", "生姜", "山药", "百合", "莲子", "麦芽")
+    with path.open("w", encoding="utf-8") as out:
+        for number in range(books):
+            entries = "".join(
+                f"<目录>卷一\r\r\n\n<篇名>{herb}\r\n\r\n内容：味甘，平，无毒。治头痛，咳嗽。\r\n\r\n"
+                for herb in herbs
+            )
+            name = f"{number:03}-书{number}.txt"
+            text = f"<篇名>书{number}\r\n书名：书{number}\r\n\r\n{entries}"
+            out.write(
+                json.dumps(
+                    said
+                    | {"file": name, "no": f"{number:03}", "title": f"书{number}", "text": text},
+                    ensure_ascii=False,
+                )
+                + "\n"
+            )
+    return path
+
+
+def test_a_book_is_ingested_with_quotes_in_place_and_the_accepted_view_stays(kb: Path) -> None:
+    with KnowledgeBase.open(kb) as base:
+        before = set(base.store.match(graph=DefaultGraph()))
+    done = shiyi(kb, "ingest", "books", str(SAMPLE), "--json")
+    assert done.returncode == 0, done.stderr
+    [report] = json.loads(done.stdout)
+    assert report["passages"] == 2
+    assert report["claims"]["contraindicatedIn"] == 1
+    assert report["repaired"] == {"broken lines": 1, "脚气": 1}
+    with KnowledgeBase.open(kb) as base:
+        store = base.store
+        assert set(store.match(graph=DefaultGraph())) == before
+        claims = _claims(store)
+        assert len(claims) == sum(report["claims"].values())
+        for claim in claims:
+            assert text(_one(store, claim, SHIYI.status)) == SHIYI.candidate.value
+            [evidence] = store.match(claim, SHIYI.evidence, None, CANDIDATES)
+            node = evidence.object
+            start, end = (
+                int(text(_one(store, node, p))) for p in (SHIYI.quoteStart, SHIYI.quoteEnd)
+            )
+            passage = _one(store, claim, SHIYI.supportedByText)
+            assert isinstance(passage, NamedNode)
+            [said] = store.match(passage, RDF.value, None, BOOKS)
+            assert text(said.object)[start:end] == text(_one(store, node, SHIYI.quote))
+
+
+def _one(store: QuadStore, subject: Term, predicate: NamedNode) -> NamedNode | Literal:
+    assert isinstance(subject, NamedNode)
+    [quad] = store.match(subject, predicate, None, CANDIDATES)
+    assert isinstance(quad.object, NamedNode | Literal)
+    return quad.object
+
+
+def _claims(store: QuadStore) -> list[NamedNode]:
+    found = store.match(None, RDF.type, SHIYI.Claim, CANDIDATES)
+    return [quad.subject for quad in found if isinstance(quad.subject, NamedNode)]
+
+
+def test_running_it_again_changes_nothing(kb: Path) -> None:
+    first = shiyi(kb, "ingest", "books", str(SAMPLE))
+    once = stored_quads(kb)
+    journal = (kb / "journal.nq").read_bytes()
+    again = shiyi(kb, "ingest", "books", str(SAMPLE), "--resume", "--json")
+    assert (first.returncode, again.returncode) == (0, 0)
+    assert json.loads(again.stdout)[0]["skipped_batches"] == 1
+    assert shiyi(kb, "ingest", "books", str(SAMPLE)).returncode == 0
+    assert stored_quads(kb) == once
+    assert (kb / "journal.nq").read_bytes() == journal
+
+
+@pytest.mark.parametrize(("others", "left"), [({"rules"}, True), ({"llm"}, False)])
+def test_one_way_of_reading_takes_nothing_back_that_another_found(
+    kb: Path, others: set[str], left: bool
+) -> None:
+    assert shiyi(kb, "ingest", "books", str(SAMPLE)).returncode == 0
+    with KnowledgeBase.open(kb, write=True) as base:
+        claims = len(_claims(base.store))
+        seen = SeenNodes(
+            {
+                q.subject
+                for q in base.store.match(None, RDF.type, SHIYI.Source, BOOKS)
+                if isinstance(q.subject, NamedNode)
+            },
+            nodes={hash(quad.subject) for quad in base.store.match(graph=BOOKS)},
+        )
+        gone = sweep(base.writer, load_dataset("tcm-ancient-books"), seen, others)
+        assert claims > 3
+        assert (gone["claims"], len(_claims(base.store))) == ((0, claims) if left else (claims, 0))
+
+
+def test_a_dry_run_counts_and_writes_nothing(kb: Path) -> None:
+    before = stored_quads(kb)
+    done = shiyi(kb, "ingest", "books", str(SAMPLE), "--dry-run", "--json")
+    assert json.loads(done.stdout)[0]["passages"] == 2
+    assert stored_quads(kb) == before
+    assert not (kb / "journal.nq").exists()
+
+
+@pytest.mark.parametrize("size", [1, 60_000, 150_000])
+def test_killed_and_run_again_it_is_as_if_undisturbed(
+    kb: Path, built: Path, tmp_path: Path, size: int
+) -> None:
+    books = collection(tmp_path / "books.jsonl", 12)
+    killed = subprocess.Popen(  # noqa: S603 - our own interpreter
+        [sys.executable, "-m", "shiyi", "--kb", str(kb), "ingest", "books", str(books)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=os.environ | {"SHIYI_INGEST_BATCH": "3"},
+    )
+    journal = kb / "journal.nq"
+    while killed.poll() is None and (not journal.exists() or journal.stat().st_size < size):
+        time.sleep(0.002)
+    killed.send_signal(signal.SIGKILL)
+    killed.wait()
+    assert shiyi(kb, "ingest", "books", str(books)).returncode == 0
+    other = tmp_path / "other"
+    copy_base(built, other)
+    assert shiyi(other, "ingest", "books", str(books)).returncode == 0
+    assert stored_quads(kb) == stored_quads(other)
+
+
+def test_sources_that_agree_meet_in_one_claim_with_one_confidence(kb: Path, tmp_path: Path) -> None:
+    books = collection(tmp_path / "books.jsonl", 3)
+    assert shiyi(kb, "ingest", "books", str(books)).returncode == 0
+    with KnowledgeBase.open(kb) as base:
+        claims = _claims(base.store)
+        assert claims
+        for claim in claims:
+            assert len(list(base.store.match(claim, SHIYI.evidence, None, CANDIDATES))) == 3
+            [number] = base.store.match(claim, SHIYI.confidence, None, CANDIDATES)
+            assert text(number.object) == "0.949347"  # 1 - (1 - 0.7 * 0.9) ** 3
+
+
+def test_what_is_forgotten_is_gone_whole_and_may_come_again(kb: Path, tmp_path: Path) -> None:
+    before = stored_quads(kb)
+    books = collection(tmp_path / "books.jsonl", 3)
+    shiyi(kb, "ingest", "books", str(books))
+    once = stored_quads(kb)
+    done = shiyi(kb, "forget", "books", "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["claims"] > 0
+    assert stored_quads(kb) == before
+    assert shiyi(kb, "ingest", "books", str(books)).returncode == 0
+    assert stored_quads(kb) == once
+    assert shiyi(kb, "forget", "nothing").returncode == 2
+
+
+def test_forgetting_one_source_keeps_what_another_says(kb: Path, tmp_path: Path) -> None:
+    page = tmp_path / "notes.md"
+    page.write_text("# 本草\n\n## 山楂\n\n味甘，平，无毒。\n", "utf-8")
+    books = collection(tmp_path / "books.jsonl", 1)
+    shiyi(kb, "ingest", "books", str(books))
+    once = stored_quads(kb)
+    assert shiyi(kb, "ingest", "text", str(page)).returncode == 0
+    assert stored_quads(kb) != once
+    assert shiyi(kb, "forget", "text-notes").returncode == 0
+    assert stored_quads(kb) == once
+
+
+def _claim(subject: str, predicate: NamedNode, said: str) -> Claim:
+    evidence = Evidence(BOOK, Confidence(0.6), "x", EvidenceKind.READ, "引", activity="rules-1")
+    return Claim(resource(subject), predicate, resource(said), (evidence,))
+
+
+def test_a_claim_that_breaks_a_shape_goes_to_quarantine_with_the_report() -> None:
+    right = _claim("substance-gouqizi", SHIYI.hasNature, "nature-neutral")
+    wrong = _claim("substance-gouqizi", SHIYI.hasNature, "flavour-sweet")
+    judged = Gate(INDEX).judge([ProposedClaim(right), ProposedClaim(wrong)])
+    assert [bool(each.faults) for each in judged] == [False, True]
+    store = OxigraphStore.in_memory()
+    change: Change = change_of(judged, Votes(store))
+    store.change(add=parse_n_quads("".join(change.added).encode()))
+    [good] = store.match(None, RDF.type, SHIYI.Claim, CANDIDATES)
+    [bad] = store.match(None, RDF.type, SHIYI.Claim, QUARANTINE)
+    assert (good.subject, bad.subject) == (right.iri, wrong.iri)
+    assert len(list(store.match(wrong.iri, RDFS.comment, None, QUARANTINE))) == 2
+
+
+def test_the_gate_judges_a_negative_claim_without_asserting_it() -> None:
+    claim = _claim("substance-gouqizi", SHIYI.hasNature, "nature-neutral")
+    negative = Claim(
+        claim.subject, claim.predicate, claim.object, claim.evidence, Polarity.NEGATIVE
+    )
+    [judged] = Gate(INDEX).judge([ProposedClaim(negative)])
+    assert not judged.faults
+
+
+def test_a_mapped_table_becomes_candidates(kb: Path) -> None:
+    done = shiyi(kb, "ingest", "chp", str(artefact("ingest/chp/sample")), "--json")
+    assert done.returncode == 0, done.stderr
+    [report] = json.loads(done.stdout)
+    assert report["claims"] == {"hasNature": 1, "hasFlavour": 1, "hasMeridianTropism": 1}
+    assert report["rows"] == 3
+
+
+def test_an_unknown_column_is_named(kb: Path, tmp_path: Path) -> None:
+    for file in artefact("ingest/chp/sample").iterdir():
+        content = file.read_text("utf-8").replace("x_rank", "z_rank")
+        (tmp_path / file.name).write_text(content, "utf-8")
+    done = shiyi(kb, "ingest", "chp", str(tmp_path))
+    assert done.returncode == 2
+    assert "unknown column 'z_rank'" in done.stderr
+    assert "lacks the column 'x_rank'" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["nowhere", "x"], "nowhere"), (["text", "none.txt"], "none.txt"),
+        (["books", "none.jsonl"], "does not exist"), (["text", "a.docx"], ".epub"),
+    ],
+)  # fmt: skip
+def test_bad_input_gets_one_clear_line(kb: Path, words: list[str], said: str) -> None:
+    done = shiyi(kb, "ingest", *words)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+ROWS = 36
+
+# kills itself at the n-th change of the run: before the journal has it, once it has it, or once
+# the store has it too
+CHILD = """
+import os, signal, sys
+from shiyi.cli import main
+from shiyi.ingest import retraction
+from shiyi.sparql.base.journal import Journal
+from shiyi.sparql.store.oxigraph import OxigraphStore
+retraction._PART = 100
+when, number, seen = sys.argv[1], int(sys.argv[2]), 0
+owner, name = {"before": (Journal, "append"), "between": (Journal, "append"),
+               "after": (OxigraphStore, "change")}[when]
+plain = getattr(owner, name)
+def deadly(self, *given, **named):
+    global seen
+    if name == "change" and not self._path:
+        return plain(self, *given, **named)
+    seen += 1
+    if seen == number and when == "before":
+        os.kill(os.getpid(), signal.SIGKILL)
+    done = plain(self, *given, **named)
+    if seen == number:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return done
+setattr(owner, name, deadly)
+sys.exit(main(sys.argv[3:]))
+"""
+
+
+def table(folder: Path, rows: list[str]) -> Path:
+    folder.mkdir(exist_ok=True)
+    (folder / "D.csv").write_text("\n".join(["iDISK_ID,Name,CUI", *rows]) + "\n", "utf-8")
+    return folder
+
+
+def row(number: int, cui: int) -> str:
+    return f"D{number:06d},medicine {number},C{cui:07d}"
+
+
+def ingest(kb: Path, folder: Path) -> None:
+    with redirect_stdout(StringIO()):
+        assert main(["--kb", str(kb), "ingest", "idisk2", str(folder)]) == 0
+
+
+def quads_of(kb: Path) -> set[Quad]:
+    with KnowledgeBase.open(kb, write=True) as base:  # finishes what the killed run began
+        return {
+            quad for quad in base.store.match() if quad.graph_name not in (JOURNAL, DefaultGraph())
+        }
+
+
+@pytest.fixture(scope="module")
+def before(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a base that holds the older file."""
+    kb = copy_base(built, tmp_path_factory.mktemp("sweep") / "kb")
+    ingest(kb, table(kb.parent / "old", [row(n, n) for n in range(ROWS)]))
+    return kb
+
+
+@pytest.fixture(scope="module")
+def newer(before: Path) -> Path:
+    """Return the newer file: a third of the rows gone, a third changed."""
+    rows = [row(n, n if n % 3 else n + 1000) for n in range(ROWS) if n % 3 < 2]
+    return table(before.parent / "new", rows)
+
+
+@pytest.fixture(scope="module")
+def undisturbed(before: Path, newer: Path) -> set[Quad]:
+    """Return what a run that nobody kills leaves."""
+    kb = before.parent / "undisturbed"
+    copy_base(before, kb)
+    ingest(kb, newer)
+    return quads_of(kb)
+
+
+@pytest.mark.parametrize(
+    ("when", "number"),
+    [
+        ("before", 1),
+        ("before", 3),
+        ("before", 6),
+        ("between", 2),
+        ("between", 4),
+        ("between", 6),
+        ("after", 3),
+        ("after", 5),
+    ],
+)
+def test_killed_while_it_takes_back_what_is_said_no_more_the_next_run_ends_it(
+    before: Path, newer: Path, undisturbed: set[Quad], tmp_path: Path, when: str, number: int
+) -> None:
+    kb = tmp_path / "kb"
+    copy_base(before, kb)
+    killed = subprocess.run(  # noqa: S603 - our own interpreter
+        [
+            sys.executable,
+            "-c",
+            CHILD,
+            when,
+            str(number),
+            "--kb",
+            str(kb),
+            "ingest",
+            "idisk2",
+            str(newer),
+        ],
+        check=False,
+        capture_output=True,
+        env=os.environ | {"PYTHONHASHSEED": "1"},
+    )
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    ingest(kb, newer)
+    assert quads_of(kb) == undisturbed
+
+
+def test_what_the_newer_file_says_no_more_is_gone_and_the_rest_stands(
+    before: Path, undisturbed: set[Quad], tmp_path: Path
+) -> None:
+    said = {str(quad) for quad in undisturbed}
+    assert any("C0001003" in each for each in said)
+    assert not any("C0000003>" in each for each in said)
+    assert any("C0000004>" in each for each in said)
+    assert not any("C0000005>" in each for each in said)
+    kb = tmp_path / "kb"
+    copy_base(before, kb)
+    assert quads_of(kb) != undisturbed

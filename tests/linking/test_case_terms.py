@@ -1,0 +1,190 @@
+import csv
+import io
+import json
+import lzma
+import re
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from typing_extensions import override
+
+from shiyi.artefacts import artefact
+from shiyi.errors import FormatError
+from shiyi.linking.case_terms import (
+    CURATED,
+    SSSOM_COLUMNS,
+    LayerEntry,
+    LayerLink,
+    euphemisms,
+    link_layers,
+    write_sssom,
+)
+from shiyi.linking.embedding.embedder import Embedder, Vectors, shipped
+from shiyi.linking.labels import PREFERRED, LabelIndex
+from shiyi.settings import LinkingSettings
+from tests.support.places import DATA, SHARED
+
+BOOKS = SHARED / "data/tcm_ancient_books/books.jsonl.xz"
+FIXTURE = DATA / "layers.tsv"
+
+
+class Planted(Embedder):
+    """Gives each text the angle, in degrees, that it spells."""
+
+    @property
+    @override
+    def identity(self) -> str:
+        return "planted"
+
+    @override
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        angles = np.radians([float(text) for text in texts])
+        return np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
+
+
+def entries(*texts: str, of: str = "") -> list[LayerEntry]:
+    return [LayerEntry(f"x:{of or text}", text) for text in texts]
+
+
+def pairs(links: Sequence[LayerLink]) -> set[tuple[str, str]]:
+    return {(each.case.text, each.term.text) for each in links}
+
+
+def test_the_near_one_of_two_planted_vectors_is_linked_and_not_the_far_one() -> None:
+    (link,) = link_layers(entries("0"), entries("10", "170"), Planted(), 0.35)
+    assert link.term.text == "10"
+    assert link.distance == pytest.approx(1 - np.cos(np.radians(10)), abs=1e-6)
+    assert link.predicate == "skos:closeMatch"
+
+
+def test_nothing_farther_than_the_threshold_is_linked() -> None:
+    assert link_layers(entries("0"), entries("60"), Planted(), 0.4) == ()
+    assert len(link_layers(entries("0"), entries("60"), Planted(), 0.6)) == 1
+
+
+def test_many_cases_share_a_term_from_case_to_term_and_one_has_it_the_other_way() -> None:
+    cases, terms = entries("0", "8", "20"), entries("10", "90")
+    assert pairs(link_layers(cases, terms, Planted(), 0.3)) == {
+        ("0", "10"),
+        ("8", "10"),
+        ("20", "10"),
+    }
+    assert pairs(link_layers(cases, terms, Planted(), 0.3, "term_to_case")) == {("8", "10")}
+    assert pairs(link_layers(cases, terms, Planted(), 0.3, "mutual")) == {("8", "10")}
+
+
+def test_the_mutual_flag_is_on_links_of_every_direction() -> None:
+    links = link_layers(entries("0", "8"), entries("10"), Planted(), 0.3)
+    assert {each.case.text: each.mutual for each in links} == {"0": False, "8": True}
+
+
+def test_a_term_is_found_by_any_of_its_wordings() -> None:
+    terms = [*entries("90", "5", of="one"), *entries("45", of="two")]
+    (link,) = link_layers(entries("0"), terms, Planted(), 0.3, "mutual")
+    assert (link.term.iri, link.term.text, link.mutual) == ("x:one", "5", True)
+
+
+def test_an_unknown_direction_is_refused_and_no_text_gives_no_link() -> None:
+    with pytest.raises(FormatError, match="sideways"):
+        link_layers(entries("0"), entries("1"), Planted(), 0.3, "sideways")
+    assert link_layers([], entries("1"), Planted(), 0.3) == ()
+    assert link_layers(entries("1"), [], Planted(), 0.3) == ()
+
+
+def test_a_link_is_an_sssom_row_with_similarity_threshold_and_mutual_flag() -> None:
+    out = io.StringIO()
+    links = link_layers(entries("0"), entries("10"), Planted(), 0.35)
+    assert write_sssom(links, out, {"x": "https://example.org/"}) == 1
+    *head, header, row = out.getvalue().splitlines()
+    assert "#  x: https://example.org/" in head
+    said = dict(zip(header.split("\t"), row.split("\t"), strict=True))
+    assert tuple(said) == SSSOM_COLUMNS
+    assert (said["subject_id"], said["object_id"]) == ("x:0", "x:10")
+    assert said["similarity_score"] == "0.9848"
+    assert said["other"] == "threshold=0.35|mutual=true"
+
+
+def fixture() -> list[dict[str, str]]:
+    with FIXTURE.open(encoding="utf-8") as lines:
+        kept = (line for line in lines if not line.startswith("# "))
+        return list(csv.DictReader(kept, delimiter="\t", quoting=csv.QUOTE_NONE))
+
+
+@pytest.fixture(scope="module")
+def terms() -> list[LayerEntry]:
+    index = LabelIndex.from_tables(artefact("ontology/concepts"))
+    kinds = {"Symptom", "EmergencySign", "Disease", "TCMDisease"}
+    return [
+        LayerEntry(index.concepts[each.concept].iri, each.text)
+        for each in sorted(index.labels, key=lambda label: label.role != PREFERRED)
+        if each.language == "zh" and index.concepts[each.concept].kind in kinds
+    ]
+
+
+def test_the_curated_table_sends_classical_and_veiled_words_to_their_terms(
+    terms: list[LayerEntry],
+) -> None:
+    model = shipped()
+    assert model is not None
+    known = {each.text for each in terms}
+    assert not {each.term for each in euphemisms().values()} - known
+    assert len(euphemisms()) >= 60
+    cases = [LayerEntry(f"case:{n}", row["expression"]) for n, row in enumerate(fixture())]
+    links = link_layers(cases, terms, model, LinkingSettings().layer_distance)
+    found = {each.case.text: each for each in links}
+    assert found["不更衣"].term.text == "便秘"
+    assert (found["不更衣"].justification, found["不更衣"].predicate) == (
+        CURATED,
+        "skos:exactMatch",
+    )
+
+
+def test_the_embedding_alone_links_most_of_the_fixture_and_little_that_stands_for_nothing(
+    terms: list[LayerEntry],
+) -> None:
+    model = shipped()
+    assert model is not None
+    iris: dict[str, set[str]] = {}
+    for term in terms:
+        iris.setdefault(term.text, set()).add(term.iri)
+    rows = fixture()
+    cases = [LayerEntry(f"case:{n}", row["expression"]) for n, row in enumerate(rows)]
+    links = link_layers(cases, terms, model, LinkingSettings().layer_distance, curated={})
+    wanted = {row["expression"]: iris.get(row["term"], set()) for row in rows}
+    right = [
+        each
+        for each in links  # 惊悸 is a disease of that name too
+        if each.term.iri in wanted[each.case.text] or each.term.text == each.case.text
+    ]
+    assert len(right) >= 0.8 * len(links)
+    assert len(right) >= 0.3 * sum(bool(each) for each in wanted.values())
+
+
+def test_every_expression_has_a_register_and_says_where_it_stands_or_that_it_is_in_use() -> None:
+    for each in euphemisms().values():
+        assert each.register in {"classical", "euphemism", "colloquial"}
+        assert re.fullmatch(r"《[^《》]+》.+|习用|现代口语", each.source), each
+
+
+def test_a_cited_expression_stands_in_the_section_that_is_cited() -> None:
+    if not BOOKS.is_file():
+        pytest.skip("../shared/data/tcm_ancient_books is not here")
+    cited = [each for each in euphemisms().values() if each.source.startswith("《")]
+    wanted = {each.source[1:].partition("》")[0] for each in cited}
+    with lzma.open(BOOKS, "rt", encoding="utf-8") as lines:
+        rows = (line for line in lines if any(f'"title": "{name}"' in line for name in wanted))
+        books = {said["title"]: said["text"] for said in map(json.loads, rows)}
+    assert wanted <= books.keys()
+    assert len(cited) >= 80
+    for each in cited:
+        title, _, section = each.source[1:].partition("》")
+        name = section.rpartition("·")[2]
+        parts = re.split("(?=<目录>|<篇名>)", books[title])
+        folder, found = "", False
+        for part in parts:
+            head, text = part.partition("\n")[0].strip(), re.sub(r"\s", "", part)
+            if part.startswith("<目录>"):
+                folder = head[4:].strip()
+            found |= each.expression.removesuffix("几几") in text and name in f"{folder} {head}"
+        assert found, each

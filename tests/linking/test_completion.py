@@ -1,0 +1,80 @@
+import csv
+from pathlib import Path
+
+import pytest
+
+from shiyi.answering.runtime import Runtime
+from shiyi.artefacts import artefact
+from shiyi.linking.completion import Completer, ForgivingCompleter
+from shiyi.linking.labels import LabelIndex
+from shiyi.model.iris import resource
+from tests.support.places import DATA
+
+
+@pytest.fixture(scope="module")
+def completer() -> Completer:
+    return Completer(LabelIndex.from_tables(Path(artefact("ontology/concepts"))))
+
+
+def first(completer: Completer, prefix: str, k: int = 5) -> list[str]:
+    return [each.iri.rpartition("/")[2] for each in completer.complete(prefix, k)]
+
+
+@pytest.mark.parametrize("prefix", ["枸杞", "枸杞子", "gouqi", "gou qi", "gqz", "goji", "Goji b"])
+def test_goji_is_offered_for_characters_pinyin_initials_and_english(
+    completer: Completer, prefix: str
+) -> None:
+    assert "substance-gouqizi" in first(completer, prefix)
+
+
+def test_a_word_inside_an_english_label_completes_too(completer: Completer) -> None:
+    assert "population-pregnant" in first(completer, "pregnant wom")
+
+
+def test_a_concept_is_offered_once(completer: Completer) -> None:
+    offered = first(completer, "姜", 20)
+    assert len(offered) == len(set(offered)) > 1
+
+
+@pytest.mark.parametrize("prefix", ["", "   ", "🙂", "qqqqqq", "\ud800"])
+def test_nothing_is_offered_for_what_begins_no_label(completer: Completer, prefix: str) -> None:
+    assert completer.complete(prefix) == ()
+
+
+def test_no_more_are_offered_than_asked_for(completer: Completer) -> None:
+    assert len(completer.complete("s", 3)) == 3
+    assert completer.complete("s", 0) == ()
+
+
+@pytest.fixture(scope="module")
+def forgiving(runtime: Runtime) -> ForgivingCompleter:
+    linker = runtime.linker
+    return ForgivingCompleter(Completer(linker.index, linker.made), linker.candidates)
+
+
+def test_mistyped_names_find_their_concept(forgiving: ForgivingCompleter) -> None:
+    with (DATA / "typos.tsv").open(encoding="utf-8", newline="") as file:
+        rows = [each for each in csv.reader(file, delimiter="\t") if not each[0].startswith("#")]
+    missed = [
+        typed
+        for typed, concept, _ in rows[1:]
+        if resource(concept).value not in {each.iri for each in forgiving.complete(typed, 8)}
+    ]
+    assert len(rows) > 30
+    assert missed == []
+
+
+def test_only_what_is_alike_is_marked_as_a_guess(forgiving: ForgivingCompleter) -> None:
+    assert not any(each.approximate for each in forgiving.complete("warf"))
+    assert all(each.approximate for each in forgiving.complete("wafarin"))
+    assert [each.label_en for each in forgiving.complete("wafarin")] == ["warfarin"]
+
+
+@pytest.mark.parametrize("text", ["xqzptw", "12345", "🙂"])
+def test_nothing_is_guessed_from_nonsense(forgiving: ForgivingCompleter, text: str) -> None:
+    assert forgiving.complete(text) == ()
+
+
+@pytest.mark.parametrize("other", ["chlorpropamide", "hydroxyzine", "misoprostol", "vinblastine"])
+def test_unknown_medicine_is_not_corrected_to_another(runtime: Runtime, other: str) -> None:
+    assert [each.iri for each in runtime.linker.link(other)] == [""]

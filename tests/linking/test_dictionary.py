@@ -1,0 +1,465 @@
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from pypinyin import lazy_pinyin
+
+from shiyi.answering.pipeline import Runtime
+from shiyi.artefacts import artefact
+from shiyi.columnar.mapped_file import Mapped, write
+from shiyi.errors import IndexMismatchError
+from shiyi.ingest.tables.starter import Starter, load_starter
+from shiyi.linking import linker as linker_module
+from shiyi.linking.candidates import NearNames
+from shiyi.linking.completion import Completer
+from shiyi.linking.dictionary import BOTANICAL, OTHER, Dictionary, Sense
+from shiyi.linking.labels import ALTERNATIVE, FILE, LATIN, PREFERRED, Concept, Label, LabelIndex
+from shiyi.linking.linker import FILE as NAMES_FILE
+from shiyi.linking.linker import Linker, open_names, write_names
+from shiyi.linking.normalization import is_cjk, normalise, syllables
+from shiyi.model.iris import resource
+from shiyi.model.rdf import Literal, NamedNode, Quad, local_name
+from shiyi.model.rdf import text as term_text
+from shiyi.ontology.serialization import DEFAULT
+from shiyi.ontology.terms import RDF, SHIYI, SKOS
+from shiyi.sparql.store.oxigraph import OxigraphStore
+from tests.support.linkers import of_tables
+from tests.support.questions import ask
+
+HEADER = "id\tclass\tzh\ten\talt_zh\talt_en\tpinyin\tlatin\tnotation\tbroader\n"
+ROWS = """\
+substance-gouqizi\tMFHSubstance\t枸杞子\tgoji berry\t枸杞\tgoji|wolfberry\t\tLycium barbarum L.
+substance-shengjiang\tMFHSubstance\t生姜\tfresh ginger\t姜\tginger
+substance-jiangtang\tFood\t姜糖\tginger candy
+symptom-insomnia\tSymptom\t失眠\tinsomnia\t睡不着
+disease-insomnia\tDisease\t失眠症\tinsomnia disorder\t失眠\tinsomnia
+syndrome-lung-heat\tSyndrome\t肺热证\tlung heat pattern
+nature-cold\tNature\t寒\tcold
+flavour-sweet\tFlavour\t甘\tsweet
+meridian-lung\tMeridian\t肺\tlung
+supplement-ginger\tDSIngredient\t姜补充剂\tginger supplement\t\tginger
+season-autumn\tSeason\t秋季\tautumn\t秋\tfall
+constitution-qi-deficiency\tConstitution\t气虚质\tqi-deficiency constitution\t气虚\tqi deficiency
+syndrome-qi-deficiency\tSyndrome\t气虚证\tqi deficiency pattern\t气虚\tqi deficiency
+class-vitamin\tTherapeuticClass\t维生素\tvitamin
+"""
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> LabelIndex:
+    (tmp_path / "a.tsv").write_text(HEADER + ROWS, encoding="utf-8")
+    return LabelIndex.from_tables(tmp_path)
+
+
+@pytest.fixture
+def dictionary(index: LabelIndex) -> Dictionary:
+    return Dictionary(index)
+
+
+def found(dictionary: Dictionary, text: str) -> list[tuple[str, str]]:
+    folded = normalise(text).text
+    concepts = dictionary.index.concepts
+    return [
+        (folded[hit.start : hit.end], concepts[hit.senses[0].concept].iri.rpartition("/")[2])
+        for hit in dictionary.find(folded)
+    ]
+
+
+def test_the_longest_name_wins(dictionary: Dictionary) -> None:
+    assert found(dictionary, "吃枸杞子") == [("枸杞子", "substance-gouqizi")]
+
+
+def test_an_english_name_is_a_whole_word_and_may_be_plural(dictionary: Dictionary) -> None:
+    assert found(dictionary, "gingerbread") == []
+    assert found(dictionary, "Goji berries!") == [("goji berries", "substance-gouqizi")]
+
+
+def test_a_shorter_name_is_found_where_the_longer_one_ends_in_a_word(
+    dictionary: Dictionary,
+) -> None:
+    assert found(dictionary, "ginger candyfloss") == [("ginger", "substance-shengjiang")]
+
+
+def test_an_author_behind_a_latin_name_may_be_left_out(dictionary: Dictionary) -> None:
+    assert found(dictionary, "Lycium barbarum")[0][1] == "substance-gouqizi"
+
+
+def test_a_nature_or_channel_takes_no_character_out_of_a_word(dictionary: Dictionary) -> None:
+    assert found(dictionary, "肺炎怎么办") == []
+    assert found(dictionary, "我怕寒潮") == []
+    assert found(dictionary, "I have a cold") == []
+
+
+def test_a_nature_or_channel_is_found_alone_or_where_natures_are_spoken_of(
+    dictionary: Dictionary,
+) -> None:
+    assert found(dictionary, "寒") == [("寒", "nature-cold")]
+    assert [iri for _, iri in found(dictionary, "性寒，味甘，归肺经")] == [
+        "nature-cold",
+        "flavour-sweet",
+        "meridian-lung",
+    ]
+    assert ("sweet", "flavour-sweet") in found(dictionary, "sweet in flavour")
+
+
+def test_a_food_of_one_character_is_found_beside_eating_words(dictionary: Dictionary) -> None:
+    assert found(dictionary, "高血压吃姜好吗") == [("姜", "substance-shengjiang")]
+    assert found(dictionary, "姜大夫您好") == []
+
+
+def test_fall_is_a_season_in_the_fall_only(dictionary: Dictionary) -> None:
+    assert found(dictionary, "what to eat in fall")[0][1] == "season-autumn"
+    assert found(dictionary, "I fall often") == []
+
+
+def test_a_heading_noun_names_nothing(dictionary: Dictionary) -> None:
+    assert found(dictionary, "vitamin") == []
+
+
+def test_an_ambiguous_name_keeps_its_other_meanings(dictionary: Dictionary) -> None:
+    (hit,) = dictionary.find("失眠")
+    iris = [dictionary.index.concepts[sense.concept].iri for sense in hit.senses]
+    assert [iri.rpartition("/")[2] for iri in iris] == ["symptom-insomnia", "disease-insomnia"]
+
+
+def test_words_around_an_ambiguous_name_decide(dictionary: Dictionary) -> None:
+    assert found(dictionary, "气虚体质的人")[0][1] == "constitution-qi-deficiency"
+    assert found(dictionary, "辨证为气虚")[0][1] == "syndrome-qi-deficiency"
+    assert found(dictionary, "ginger supplement")[0][1] == "supplement-ginger"
+
+
+def test_a_pattern_is_found_without_the_word_pattern(dictionary: Dictionary) -> None:
+    assert found(dictionary, "肺热")[0][1] == "syndrome-lung-heat"
+
+
+def test_an_index_reads_back_as_it_was_written(index: LabelIndex, tmp_path: Path) -> None:
+    index.save(tmp_path / "index")
+    assert LabelIndex.load(tmp_path / "index", index.release) == index
+
+
+def test_an_index_of_another_release_is_refused(index: LabelIndex, tmp_path: Path) -> None:
+    index.save(tmp_path / "index")
+    with pytest.raises(IndexMismatchError, match="release tables"):
+        LabelIndex.load(tmp_path / "index", "sha256:other")
+
+
+@pytest.mark.parametrize("damage", [b"", b"{}", b"\xff\xfe", b'{"format": 1, "release": "r"'])
+def test_a_damaged_index_is_refused_with_its_path(tmp_path: Path, damage: bytes) -> None:
+    (tmp_path / FILE).write_bytes(damage)
+    with pytest.raises(IndexMismatchError, match=r"labels\.safetensors"):
+        LabelIndex.load(tmp_path, "r")
+
+
+def test_the_labels_of_the_accepted_view_are_read_from_a_store() -> None:
+    goji = resource("substance-gouqizi")
+    store = OxigraphStore.in_memory()
+    store.change(
+        add=[
+            Quad(goji, RDF.type, SHIYI.MFHSubstance, DEFAULT),
+            Quad(goji, SKOS.prefLabel, Literal("枸杞子", language="zh"), DEFAULT),
+            Quad(goji, SKOS.prefLabel, Literal("goji berry", language="en"), DEFAULT),
+            Quad(goji, SKOS.altLabel, Literal("枸杞", language="zh"), DEFAULT),
+            Quad(goji, SHIYI.latinName, Literal("Lycium barbarum L."), DEFAULT),
+            Quad(goji, SKOS.closeMatch, NamedNode("http://identifiers.org/umls/C1088997"), DEFAULT),
+            Quad(resource("source-x"), RDF.type, SHIYI.Source, DEFAULT),
+            Quad(resource("source-x"), SKOS.prefLabel, Literal("书", language="zh"), DEFAULT),
+        ]
+    )
+    index = LabelIndex.from_store(store, "sha256:r")
+    (concept,) = index.concepts
+    assert (concept.zh, concept.en, concept.kind) == ("枸杞子", "goji berry", "MFHSubstance")
+    assert concept.cui == "", "a species close to a plant part is not the part's own CUI"
+    assert {label.text for label in index.labels} == {
+        "枸杞子",
+        "goji berry",
+        "枸杞",
+        "Lycium barbarum L.",
+    }
+
+
+def test_a_form_of_several_labels_keeps_one_sense_a_concept_the_most_direct(
+    dictionary: Dictionary,
+) -> None:
+    senses = dictionary.exact("ginger")
+    concepts = [dictionary.index.concepts[each.concept].iri for each in senses]
+    assert len(set(concepts)) == len(senses) == 2
+    assert [each.rank for each in senses] == [1, 1]  # both are alternative labels
+
+
+def test_the_ending_of_an_unknown_medicine_is_not_the_class(tmp_path: Path) -> None:
+    rows = "drug-mab\tDrugClass\t单克隆抗体\tmonoclonal antibodies\t单抗\t\n"
+    (tmp_path / "a.tsv").write_text(HEADER + rows, encoding="utf-8")
+    mabs = Dictionary(LabelIndex.from_tables(tmp_path))
+    assert found(mabs, "打阿达木单抗") == []
+    assert found(mabs, "单抗") == [("单抗", "drug-mab")]
+
+
+def test_very_many_texts_are_read_as_one_is(dictionary: Dictionary, index: LabelIndex) -> None:
+    hasty = Dictionary(index)
+    hasty.hasten()
+    for text in (
+        "姜糖和生姜，肺热证",
+        "ginger candies in autumn, gingerbread, ginger's",
+        "gou qi zi gouqizi gou qi",
+        "失眠 insomnia disorder 睡不着",
+        "vitamins vitaminc lycium barbarum l.",
+        "",
+        "秋 寒 甘 fall",
+    ):
+        folded = normalise(text).text
+        assert hasty.find(folded) == dictionary.find(folded)
+
+
+NAMED = {
+    "substance-hibiscus": ("hibiscus", "玫瑰茄", "洛神花", "roselle"),
+    "substance-durian": ("durian", "榴莲"),
+    "substance-avocado": ("avocado", "牛油果"),
+    "substance-kale": ("kale", "羽衣甘蓝"),
+    "substance-cheese": ("cheese", "芝士", "aged cheese"),
+    "substance-almond": ("almond", "巴旦木"),
+    "substance-asparagus": ("asparagus", "芦笋"),
+    "substance-anise": ("anise",),
+    "substance-blueberry": ("blueberry", "蓝莓"),
+    "substance-red-wine": ("red wine", "红酒"),
+    "substance-lime": ("lime", "lime juice"),
+    "substance-hotpot": ("火锅", "hot pot"),
+    "substance-cola": ("可乐", "Coca-Cola"),
+    "substance-dog-meat": ("狗肉",),
+    "substance-chengzi": ("orange juice", "橙汁"),
+    "substance-heizhima": ("芝麻", "sesame"),
+    "substance-kuandonghua": ("coltsfoot", "款冬花"),
+    "substance-shihu": ("石斛",),
+    "substance-hamayou": ("雪蛤",),
+    "substance-pepino": ("人参果",),
+    "supplement-cannabidiol": ("CBD oil", "大麻二酚"),
+    "supplement-wormwood": ("wormwood",),
+    "supplement-uva-ursi": ("uva ursi", "bearberry"),
+    "supplement-barberry": ("barberry",),
+    "supplement-thuja": ("thuja",),
+    "supplement-digestive-enzymes": ("酵素",),
+    "dish-herbal-cooling-tea": ("凉茶", "王老吉"),
+    "dish-guilinggao": ("龟苓膏",),
+    "dish-guyuangao": ("固元膏",),
+    "formula-lianhua-qingwen": ("连花清瘟", "莲花清瘟"),
+    "formula-angong-niuhuang-wan": ("安宫牛黄丸",),
+    "formula-niuhuang-jiedu-pian": ("牛黄解毒片",),
+    "formula-suxiao-jiuxin-wan": ("速效救心丸",),
+    "formula-huoxiang-zhengqi-shui": ("藿香正气水",),
+    "formula-xiao-yao-san": ("逍遥丸",),
+    "formula-shuanghuanglian": ("双黄连",),
+    "drug-loratadine": ("氯雷他定", "Claritin"),
+    "drug-febuxostat": ("febuxostat", "非布司他"),
+    "drug-salbutamol": ("albuterol", "沙丁胺醇"),
+    "drug-montelukast": ("montelukast", "Singulair"),
+    "drug-ganmaoling": ("感冒灵", "999感冒灵"),
+    "drug-colchicine": ("秋水仙碱", "colchicine"),
+    "disease-rhinitis": ("鼻炎",),
+    "disease-kidney-failure": ("透析", "dialysis"),
+}
+MENTIONS = [(name, concept) for concept, names in NAMED.items() for name in names]
+
+
+@pytest.fixture(scope="module")
+def linker() -> Linker:
+    return of_tables()
+
+
+@pytest.fixture(scope="module")
+def starter() -> Starter:
+    return load_starter()
+
+
+@pytest.mark.parametrize(("name", "concept"), MENTIONS)
+def test_an_everyday_name_is_known_whole_and_for_sure(
+    linker: Linker, name: str, concept: str
+) -> None:
+    (found,) = linker.link(name)
+    assert (found.text, local_name(found.iri or ""), found.score) == (name, concept, 1.0)
+
+
+@pytest.mark.parametrize("text", ["red", "juice", "black", "my dog", "up to date", "红花油"])
+def test_what_a_thing_looks_like_and_a_name_amid_other_words_are_no_food(
+    linker: Linker, text: str
+) -> None:
+    assert [found.iri for found in linker.link(text) if found.iri] == []
+
+
+def test_a_food_named_after_another_is_not_that_other(linker: Linker) -> None:
+    linked = {local_name(m.iri) for m in linker.link("吃人参果和佛手瓜") if m.iri}
+    assert linked == {"substance-pepino", "substance-chayote"}
+
+
+def test_every_herb_of_the_favism_list_is_to_be_avoided_without_the_enzyme(
+    starter: Starter,
+) -> None:
+    held = {
+        (local_name(c.subject.value), local_name(term_text(c.object)))
+        for c in starter.claims
+        if local_name(c.predicate.value) == "cautionIn"
+    }
+    states = {
+        "population-g6pd",
+        "disease-favism",
+        "disease-glucose-6-phosphate-dehydrogenase-deficiency",
+    }
+    for herb in ("huanglian", "jinyinhua", "niuhuang", "zhenzhu", "lameihua"):
+        assert {state for subject, state in held if subject == f"substance-{herb}"} >= states
+
+
+@pytest.mark.parametrize(
+    ("question", "severity"),
+    [
+        ("我有蚕豆病，能喝金银花茶吗", "contraindicated"),
+        ("G6PD缺乏能吃牛黄解毒片吗", "contraindicated"),
+        ("怀孕能吃安宫牛黄丸吗", "contraindicated"),
+        ("怀孕能吃牛黄解毒片吗", "contraindicated"),
+        ("高血压能吃连花清瘟吗", "caution"),
+        ("孕妇能吃龟苓膏吗", "caution"),
+        ("痛风能吃火锅吗", "contraindicated"),
+        ("糖尿病可以吃榴莲吗", "caution"),
+        ("吃头孢能喝藿香正气水吗", "interaction"),
+        ("吃秋水仙碱能吃西柚吗", "interaction"),
+        ("吃了感冒灵能喝酒吗", "interaction"),
+        ("I take warfarin, can I eat kale?", "interaction"),
+        ("I'm on warfarin, is avocado fine?", "interaction"),
+        ("I take phenelzine, can I eat cheese?", "interaction"),
+        ("Nardil and red wine", "interaction"),
+        ("Can I take CBD oil with clobazam?", "interaction"),
+        ("CBD and Depakote together?", "interaction"),
+        ("Is hibiscus tea fine with blood pressure pills?", "interaction"),
+        ("Can I drink hibiscus tea while pregnant?", "contraindicated"),
+        ("Can I take thuja while pregnant?", "contraindicated"),
+        ("Is barberry fine in pregnancy?", "contraindicated"),
+        ("Can I drink coltsfoot tea with liver disease?", "contraindicated"),
+        ("thuja and epilepsy", "contraindicated"),
+    ],
+)
+def test_what_must_not_be_missed_is_said(runtime: Runtime, question: str, severity: str) -> None:
+    assert severity in {warning.severity for warning in ask(runtime, question).warnings}
+
+
+TEXTS = (
+    "我在吃华法林，枸纪子和当归能一起炖汤吗？", "Can I take gingko bilboa with prednisone?",
+    "gouqizi 泡水，胃不舒服", "date night with st johns wort", "铃兰和莲子",
+    "失眠多梦，吃点什么好？",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def name_index() -> LabelIndex:
+    return LabelIndex.from_tables(artefact("ontology/concepts"))
+
+
+@pytest.fixture(scope="module")
+def folder(name_index: LabelIndex, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    home = tmp_path_factory.mktemp("names")
+    name_index.save(home)
+    write_names(name_index, home)
+    return home
+
+
+def test_what_is_opened_links_and_completes_as_what_is_made(
+    name_index: LabelIndex, folder: Path
+) -> None:
+    opened = LabelIndex.load(folder, name_index.release)
+    assert opened == name_index
+    made = open_names(folder, opened)
+    assert made is not None
+    before, after = Linker(name_index), Linker(opened, made=made)
+    assert list(before.dictionary.forms) == list(after.dictionary.forms)
+    for text in TEXTS:
+        assert before.link(text) == after.link(text)
+        assert before.candidates(text[:12]) == after.candidates(text[:12])
+    near = NearNames(before.dictionary), NearNames(after.dictionary, made)
+    for form in list(before.dictionary.forms)[::997]:
+        assert near[0].similar(form, 7) == near[1].similar(form, 7)
+    keys = Completer(name_index), Completer(opened, made)
+    for prefix in ("gou", "枸", "warf", "gqz", "berry", "z", "龙", "no such thing"):
+        assert keys[0].complete(prefix, 12) == keys[1].complete(prefix, 12)
+
+
+def test_forms_made_by_other_rules_are_made_again(
+    name_index: LabelIndex, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(linker_module, "_makers", lambda: "other rules")
+    assert open_names(folder, name_index) is None
+    other = LabelIndex("sha256:other", name_index.concepts, name_index.labels)
+    monkeypatch.undo()
+    assert open_names(folder, other) is None
+
+
+def test_a_damaged_trie_is_refused_before_it_is_read(
+    name_index: LabelIndex, folder: Path, tmp_path: Path
+) -> None:
+    made = Mapped.open(folder / NAMES_FILE)
+    broken = made["form.trie"].copy()
+    broken[len(broken) // 2] ^= 0xFF
+    write(tmp_path / NAMES_FILE, {**made.arrays, "form.trie": broken}, **made.about)
+    with pytest.raises(IndexMismatchError, match="damaged"):
+        Dictionary(name_index, Mapped.open(tmp_path / NAMES_FILE))
+
+
+def test_a_form_of_very_many_concepts_keeps_every_one_once() -> None:
+    many = 20_000
+    concepts = tuple(Concept(f"urn:{i}", "Food", "同名", "") for i in range(many))
+    labels = tuple(Label("同名", "zh", i, PREFERRED) for i in range(many))
+    dictionary = Dictionary(LabelIndex("many", concepts, labels))
+    assert [sense.concept for sense in dictionary.senses("tongming")] == list(range(many))
+    assert len(dictionary.senses("同名")) == many
+
+
+def test_a_form_keeps_the_most_direct_label_of_each_concept() -> None:
+    concepts = tuple(Concept(f"urn:{i}", "Food", "", "") for i in range(2))
+    labels = (
+        Label("goji (dried)", "en", 0, PREFERRED),
+        Label("Goji", "en", 0, ALTERNATIVE),
+        Label("gojis", "en", 0, ALTERNATIVE),
+        Label("goji", "la", 1, LATIN),
+    )
+    senses = Dictionary(LabelIndex("direct", concepts, labels)).senses("goji")
+    assert senses == (Sense(OTHER, 0, 1), Sense(BOTANICAL, 1, 3))
+
+
+@pytest.mark.parametrize("at_once", [5, 1 << 15])
+def test_the_most_alike_forms_are_those_that_share_most_grams(
+    at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shiyi.linking.candidates._AT_ONCE", at_once)
+    texts = (
+        "goji",
+        "gojii berry",
+        "ginkgo",
+        "banana ananas",
+        "枸杞",
+        "枸杞子枸杞",
+        "维c片",
+        "vitamin c",
+        "𠀀𠀁",
+    )
+    labels = tuple(Label(text, "en", place, PREFERRED) for place, text in enumerate(texts))
+    concepts = tuple(Concept(f"urn:{place}", "Food", "", "") for place in range(len(texts)))
+    dictionary = Dictionary(LabelIndex("alike", concepts, labels))
+
+    def grams(form: str) -> set[str]:
+        if any("\u3400" <= each <= "\u9fff" or each > "\uffff" for each in form):
+            return {*form, *map("".join, pairwise(form))}
+        form = f"\2{form}\3"
+        return {form[at : at + 3] for at in range(len(form) - 2)}
+
+    near, forms = (
+        NearNames(dictionary),
+        [form for form in dictionary.forms if dictionary.senses(form)],
+    )
+    for text in forms:
+        alike = {
+            form: len(grams(form) & grams(text)) / len(grams(form) | grams(text)) for form in forms
+        }
+        expected = {form: pytest.approx(share) for form, share in alike.items() if share}
+        assert dict(near.similar(text, len(forms) + 9)) == expected
+
+
+def test_syllables_are_those_that_pypinyin_gives_of_the_whole(name_index: LabelIndex) -> None:
+    chinese = [label.text for label in name_index.labels if label.language == "zh"][::3]
+    for text in (*chinese, "银行行长重新长出", "𠀀藏红花㐀", "大便不通，便宜"):
+        whole = "".join(filter(is_cjk, text))
+        assert list(syllables(text)) == lazy_pinyin(whole, errors="ignore", v_to_u=False)

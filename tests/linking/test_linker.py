@@ -1,0 +1,457 @@
+import csv
+import io
+import sys
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from shiyi.artefacts import artefact
+from shiyi.errors import IndexMismatchError
+from shiyi.linking.labels import LabelIndex
+from shiyi.linking.linker import LEXICAL, SEMANTIC, SIMILAR, Linker, write_index, write_mentions
+from shiyi.model.iris import resource
+from shiyi.model.mention import Mention
+from shiyi.model.rdf import Literal, Quad
+from shiyi.ontology.serialization import DEFAULT
+from shiyi.ontology.terms import RDF, SHIYI, SKOS
+from shiyi.sparql.store.oxigraph import OxigraphStore
+from tests.support.linkers import of_tables
+from tests.support.places import DATA
+
+GOLD = DATA / "linking.tsv"
+
+
+@pytest.fixture(scope="module")
+def linker() -> Linker:
+    return of_tables()
+
+
+def ids(mentions: Sequence[Mention]) -> list[str]:
+    return [each.iri.rpartition("/")[2] for each in mentions]
+
+
+def linked(linker: Linker, text: str) -> list[str]:
+    return [each for each in ids(linker.link(text)) if each]
+
+
+def gold() -> list[dict[str, str]]:
+    with GOLD.open(encoding="utf-8") as lines:
+        rows = csv.DictReader(
+            (line for line in lines if not line.startswith("# ")),
+            delimiter="\t",
+            quoting=csv.QUOTE_NONE,
+        )
+        return list(rows)
+
+
+def best(mentions: Sequence[Mention], start: int, end: int) -> str:
+    """Return the concept of the linked mention that shares most with the span."""
+    shared = [
+        (min(each.end, end) - max(each.start, start), each.iri.rpartition("/")[2])
+        for each in mentions
+        if each.iri and each.start < end and each.end > start
+    ]
+    return max(shared)[1] if shared else ""
+
+
+def judged(linker: Linker, rows: Sequence[dict[str, str]]) -> dict[str, list[str]]:
+    """List what is wrong among the known and the unlinkable mentions; right ones are empty."""
+    found = defaultdict[str, list[str]](list)
+    for row in rows:
+        start, expected = int(row["start"]), set(filter(None, row["expected"].split("|")))
+        said = best(linker.link(row["text"]), start, start + len(row["mention"]))
+        good = said in expected if expected else not said
+        fault = f"{row['text']}: {said or 'nothing'}, not {row['expected'] or 'nothing'}"
+        found["known" if expected else "unknown"].append("" if good else fault)
+    return found
+
+
+def test_the_frozen_set_is_linked_as_well_as_it_was(linker: Linker) -> None:
+    found = judged(linker, [row for row in gold() if not row["group"].startswith("blind")])
+    assert found["known"].count("") >= 0.97 * len(found["known"]), found
+    assert found["unknown"].count("") >= 0.93 * len(found["unknown"]), found
+
+
+def test_mentions_written_before_any_result_was_seen_are_linked_as_well_as_they_were(
+    linker: Linker,
+) -> None:
+    found = judged(linker, [row for row in gold() if row["group"].startswith("blind")])
+    assert found["known"].count("") >= 0.92 * len(found["known"]), found
+    assert found["unknown"].count("") >= 0.82 * len(found["unknown"]), found
+
+
+def test_a_fifth_of_the_six_hundred_mentions_are_unlinkable() -> None:
+    rows = gold()
+    assert len(rows) >= 600
+    assert sum(not row["expected"] for row in rows) >= 0.2 * len(rows)
+
+
+def test_the_right_concept_is_among_ten_candidates(linker: Linker) -> None:
+    known = [row for row in gold() if row["expected"] and row["text"] == row["mention"]]
+    found = [
+        not set(row["expected"].split("|")).isdisjoint(ids(linker.candidates(row["mention"], 10)))
+        for row in known
+    ]
+    assert sum(found) >= 0.98 * len(found)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_", "is_not"),
+    [
+        ("木瓜", "substance-mugua", "substance-fanmugua"),
+        ("papaya", "substance-fanmugua", "substance-mugua"),
+        ("白果", "substance-baiguo", "substance-yinxingye"),
+        ("山银花", "substance-shanyinhua", "substance-jinyinhua"),
+        ("粉葛", "substance-fenge", "substance-gegen"),
+        ("杜仲", "substance-duzhong", "substance-duzhongye"),
+        ("竹叶", "substance-zhuye", "substance-danzhuye"),
+        ("相思子", "substance-xiangsizi", "substance-chixiaodou"),
+        ("海藻", "substance-haizao", "substance-kunbu"),
+        ("西洋参", "substance-xiyangshen", "substance-renshen"),
+        ("American ginseng", "substance-xiyangshen", "substance-renshen"),
+        ("覆盆子", "substance-fupenzi", "supplement-raspberry-ketone"),
+        ("薄荷", "substance-bohe", "supplement-peppermint-oil"),
+        ("peppermint", "supplement-peppermint-oil", "substance-bohe"),
+        ("八角茴香", "substance-bajiaohuixiang", "substance-mangcao"),
+        ("莽草", "substance-mangcao", "substance-bajiaohuixiang"),
+        ("蒲公英", "substance-pugongying", "supplement-dandelion"),
+        ("Taraxacum officinale", "supplement-dandelion", "substance-pugongying"),
+        ("山楂", "substance-shanzha", "supplement-hawthorn-leaf-flower"),
+        ("Crataegus monogyna", "supplement-hawthorn-leaf-flower", "substance-shanzha"),
+        ("橘红", "substance-juhong", "substance-huajuhong"),
+        ("化橘红", "substance-huajuhong", "substance-juhong"),
+        ("橘皮", "substance-jupi", "substance-juhong"),
+        ("肉苁蓉", "substance-roucongrong", "substance-guanhuaroucongrong"),
+        ("管花肉苁蓉", "substance-guanhuaroucongrong", "substance-roucongrong"),
+        ("黄芥子", "substance-huangjiezi", "substance-baijiezi"),
+        ("白芥子", "substance-baijiezi", "substance-huangjiezi"),
+        ("灵芝", "substance-lingzhi", "supplement-chaga"),
+        ("chaga", "supplement-chaga", "substance-lingzhi"),
+        ("荷叶", "substance-heye", "substance-lianzi"),
+        ("昆布", "substance-kunbu", "substance-haizao"),
+        ("Isatis leaf", "supplement-isatis-leaf", "substance-banlangen"),
+        ("Ubiquinone", "supplement-coq10", "class-antioxidant"),
+        (
+            "Blood pressure-lowering drugs",
+            "drug-antihypertensives",
+            "disease-hypertensive-disorder",
+        ),
+        ("blood pressure medication", "drug-antihypertensives", "disease-hypertensive-disorder"),
+    ],
+)
+def test_a_name_is_not_taken_for_what_it_is_confused_with(
+    linker: Linker, text: str, is_: str, is_not: str
+) -> None:
+    found = linked(linker, text)
+    assert is_ in found
+    assert is_not not in found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Javanese turmeric",
+        "Curcuma xanthorrhiza",
+        "Rubus phoenicolasius",
+        "Lotus corniculatus",
+        "铃兰",
+    ],
+)
+def test_a_neighbour_that_the_base_lacks_is_not_taken_for_the_one_it_has(
+    linker: Linker, text: str
+) -> None:
+    assert linked(linker, text) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["gоji bеrry", "ＧＯＪＩ　ＢＥＲＲＹ", "gᴏji berry", "GOJІ berry", "枸\u200b杞子"]
+)
+def test_letters_that_only_look_like_the_right_ones_are_read_as_them(
+    linker: Linker, text: str
+) -> None:
+    assert linked(linker, text) == ["substance-gouqizi"]
+
+
+@pytest.mark.parametrize(
+    "head", ["drug", "Drugs", "medicine", "food", "药物", "食物", "inhibitors"]
+)
+def test_a_heading_noun_alone_is_no_concept(linker: Linker, head: str) -> None:
+    assert linked(linker, head) == []
+
+
+def test_two_classes_in_one_phrase_are_two_mentions(linker: Linker) -> None:
+    found = linked(linker, "Antihypertensive and hypoglycemic drugs")
+    assert found == ["drug-antihypertensives", "drug-antidiabetics"]
+
+
+@pytest.mark.parametrize(
+    "text", ["枣庄", "姜嫄", "椰雕", "闲言闲语", "干姊", "松垮", "凄酸", "曲棍"]
+)
+def test_a_word_that_shares_one_character_and_is_strange_else_means_nothing(
+    linker: Linker, text: str
+) -> None:
+    assert linked(linker, text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "western red cedar",
+        "black locust",
+        "english ivy",
+        "sensory gastric ulceration",
+        "white cube",
+    ],
+)
+def test_one_word_of_a_phrase_is_not_taken_for_what_the_phrase_is_far_from(
+    linker: Linker, text: str
+) -> None:
+    guessed = [each for each in linker.link(text) if each.justification == SEMANTIC]
+    assert guessed == []
+
+
+@pytest.mark.parametrize("text", ["date night", "heart of the city", "spring water", "sage advice"])
+def test_a_name_that_the_context_refuses_does_not_come_back_by_meaning(
+    linker: Linker, text: str
+) -> None:
+    assert not {"substance-dazao", "season-spring"} & set(linked(linker, text))
+    assert all(each.justification != SEMANTIC for each in linker.link(text) if each.iri)
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("as a child I took the same pills, 500 mg", []),
+        ("As needed", []),
+        ("AS and joint pain", ["disease-ankylosing-spondylitis"]),
+        ("SAMe for mood", ["supplement-same"]),
+    ],
+)
+def test_a_short_name_that_is_a_small_word_too_is_meant_in_capitals_only(
+    linker: Linker, text: str, names: list[str]
+) -> None:
+    small = {"disease-ankylosing-spondylitis", "supplement-same", "supplement-magnesium"}
+    assert [each for each in linked(linker, text) if each in small] == names
+
+
+@pytest.mark.parametrize(
+    ("text", "ill"),
+    [
+        ("I have a cold", True), ("cold", True), ("ginger for a cold and fever", True),
+        ("cold symptoms", True), ("is a cold dangerous?", True),
+        ("cold case", False), ("can I drink cold water", False), ("cold brew coffee", False),
+    ],
+)  # fmt: skip
+def test_a_cold_is_an_illness_where_no_other_noun_follows(
+    linker: Linker, text: str, ill: bool
+) -> None:
+    assert ("disease-common-cold" in linked(linker, text)) == ill
+
+
+def test_lily_the_food_is_not_lily_of_the_valley(linker: Linker) -> None:
+    assert "substance-baihe" not in linked(linker, "lily of the valley")
+    assert "substance-baihe" not in linked(linker, "Convallaria majalis")
+
+
+def test_a_name_that_stands_in_another_word_by_chance_is_no_mention(linker: Linker) -> None:
+    assert linker.link("很多人参加了") == ()
+    assert linked(linker, "人参加黄芪") == ["substance-renshen", "substance-huangqi"]
+
+
+@pytest.mark.parametrize(
+    ("zh", "en"),
+    [
+        ("孕妇可以吃薏米吗？", "Can pregnant women eat coix seed?"),
+        ("吃华法林能喝绿茶吗", "Can I drink green tea while taking warfarin?"),
+        ("痛风能吃豆腐吗", "Can I eat tofu with gout?"),
+        ("失眠吃酸枣仁有用吗", "Does sour jujube seed help with insomnia?"),
+        ("气虚质适合吃山药吗", "Is Chinese yam good for qi-deficiency constitution?"),
+        ("二甲双胍和苦瓜能一起吃吗", "Can I take bitter melon with metformin?"),
+    ],
+)
+def test_a_question_links_alike_in_both_languages(linker: Linker, zh: str, en: str) -> None:
+    assert set(linked(linker, zh)) == set(linked(linker, en))
+
+
+@pytest.mark.parametrize(
+    ("text", "absent"),
+    [
+        ("没有发热，但是头痛", {"symptom-fever"}),
+        ("没有发热、咳嗽，头痛两天", {"symptom-fever", "symptom-cough"}),
+        ("不发烧", {"symptom-fever"}),
+        ("发热：无", {"symptom-fever"}),
+        ("否认胸痛", {"emergency-chest-pain", "symptom-chest-pain"}),
+        ("有没有发热", set()),
+        ("是不是失眠", set()),
+        ("肚子不舒服", set()),
+        ("no fever, cough or headache", {"symptom-fever", "symptom-cough", "symptom-headache"}),
+        ("I don't have a fever but I cough", {"symptom-fever"}),
+        ("denies night sweats", {"symptom-night-sweats"}),
+        ("I am not pregnant", {"population-pregnant"}),
+        ("我没吃华法林", {"drug-warfarin"}),
+        ("不能吃螃蟹", set()),
+        ("should not eat crab", set()),
+    ],
+)
+def test_what_is_said_to_be_absent_is_marked(linker: Linker, text: str, absent: set[str]) -> None:
+    said = {each.iri.rpartition("/")[2] for each in linker.link(text) if each.negated}
+    assert said <= absent
+    assert bool(said) == bool(absent)
+
+
+def test_what_is_not_known_is_a_mention_without_a_concept(linker: Linker) -> None:
+    goji, unknown = linker.link("枸杞和克唑替尼能一起吃吗")
+    assert goji.iri == resource("substance-gouqizi").value
+    assert (unknown.text, unknown.iri, unknown.score) == ("克唑替尼", "", 0.0)
+
+
+def test_a_link_says_how_it_was_found(linker: Linker) -> None:
+    assert linker.link("warfarin")[0].justification == LEXICAL
+    typo = linker.link("warfrin")[0]
+    assert (typo.justification, typo.iri) == (SIMILAR, resource("drug-warfarin").value)
+    assert 0.8 < typo.score < 1
+    meant = linker.link("嗓子疼得厉害")[0]
+    assert meant.score == 1.0 or meant.justification == SEMANTIC
+
+
+@pytest.mark.parametrize(
+    ("text", "sounds"),
+    [
+        ("久壳能喝什么", ["symptom-cough"]),
+        ("购杞可以泡水吗", ["substance-gouqizi"]),
+        ("喝完豆浆多久可以吃水果", []),  # 久可 sounds like 久咳, of two words of a question
+        ("隔多久可以喝茶", []),
+    ],
+)
+def test_what_sounds_like_a_name_is_one_unless_it_cuts_words_of_a_question(
+    linker: Linker, text: str, sounds: list[str]
+) -> None:
+    assert ids([m for m in linker.link(text) if m.justification == SIMILAR]) == sounds
+
+
+def test_a_medicine_that_is_merely_spelt_alike_is_not_taken_for_it() -> None:
+    index = LabelIndex.from_tables(artefact("ontology/concepts"))
+    kept = tuple(label for label in index.labels if "prednisone" not in label.text.lower())
+    linker = Linker(LabelIndex("r", index.concepts, kept))
+    assert "drug-prednisolone" not in linked(linker, "prednisone")
+
+
+def test_a_span_is_of_the_original_text(linker: Linker) -> None:
+    text = "🙂 我吃　當歸 and  Ｗarfarin"
+    for mention in linker.link(text):
+        assert text[mention.start : mention.end] == mention.text
+    assert linked(linker, text) == ["substance-danggui", "drug-warfarin"]
+
+
+def test_linked_mentions_are_a_mapping_set_of_sssom(linker: Linker) -> None:
+    out = io.StringIO()
+    text = 'goji\tand "lingzhi", warfrin and blorptide'
+    assert write_mentions(linker.link(text), out) == 3
+    lines = out.getvalue().splitlines()
+    head = [line for line in lines if line.startswith("#")]
+    assert any(line.startswith("#mapping_set_id: ") for line in head)
+    assert any(line.startswith("#license: ") for line in head)
+    rows = list(csv.DictReader(lines[len(head) :], delimiter="\t"))
+    assert [(row["subject_label"], row["predicate_id"]) for row in rows] == [
+        ("goji", "skos:exactMatch"),
+        ("lingzhi", "skos:closeMatch"),
+        ("warfrin", "skos:closeMatch"),
+    ]
+    assert {row["object_id"].partition(":")[0] for row in rows} == {"shiyi"}
+    assert all(row["mapping_justification"].startswith("semapv:") for row in rows)
+    assert all(0 < float(row["confidence"]) <= 1 for row in rows)
+
+
+def quads(kind: str = "枸杞子") -> list[Quad]:
+    goji = resource("substance-gouqizi")
+    return [
+        Quad(goji, RDF.type, SHIYI.MFHSubstance, DEFAULT),
+        Quad(goji, SKOS.prefLabel, Literal(kind, language="zh"), DEFAULT),
+        Quad(goji, SKOS.prefLabel, Literal("goji berry", language="en"), DEFAULT),
+        Quad(goji, SHIYI.umlsCui, Literal("C1"), DEFAULT),
+    ]
+
+
+def test_a_linker_opens_with_and_without_an_index(tmp_path: Path) -> None:
+    store = OxigraphStore.in_memory()
+    store.change(add=quads())
+    (without,) = Linker.open(tmp_path, store, "r").link("枸杞子")
+    write_index(tmp_path, store, "r")
+    assert {each.name for each in (tmp_path / "index").iterdir()} == {
+        "labels.safetensors",
+        "names.safetensors",
+        "vectors.safetensors",
+    }
+    (with_index,) = Linker.open(tmp_path, OxigraphStore.in_memory(), "r").link("枸杞子")
+    assert without == with_index
+    assert with_index.cui == "C1"
+
+
+def test_an_index_of_another_release_is_not_opened(tmp_path: Path) -> None:
+    store = OxigraphStore.in_memory()
+    store.change(add=quads())
+    write_index(tmp_path, store, "r")
+    with pytest.raises(IndexMismatchError, match="shiyi index"):
+        Linker.open(tmp_path, store, "other")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", " ", "\n", "\0", "🙂" * 50, "\ud800枸杞", "ɢоji", "\U000e0fff", "ﷺ", "…", "?" * 500,
+        "a" * 5000, "的" * 5000, "(" * 500,
+    ],
+)  # fmt: skip
+def test_any_text_is_taken(linker: Linker, text: str) -> None:
+    for mention in linker.link(text):
+        assert 0 <= mention.start < mention.end <= len(text)
+
+
+def test_an_enormous_text_is_linked_up_to_the_most_mentions(linker: Linker) -> None:
+    assert len(linker.link("枸杞和未知物甲乙丙，blorptide；" * 20_000)) == 40
+
+
+@pytest.mark.parametrize("piece", [
+    "枸杞子和当归，", "没有发热、", "枸gojі🙂", "gouqi", "龘靐齉", "no fever or ", "a\u0301", "(",
+])  # fmt: skip
+def test_ten_times_the_text_takes_no_more_than_about_ten_times_the_steps(
+    linker: Linker, piece: str
+) -> None:
+    def steps(count: int) -> int:
+        text, taken = piece * count, 0
+
+        def count_line(frame: FrameType, event: str, argument: Any) -> Any:
+            nonlocal taken
+            taken += 1
+            return count_line
+
+        sys.settrace(count_line)
+        try:
+            linker.link(text)
+        finally:
+            sys.settrace(None)
+        return taken
+
+    linker.link(piece)
+    assert steps(1000) <= 12 * steps(100) + 1000
+
+
+def test_of_a_long_run_of_strange_words_only_the_first_are_compared_with_names(
+    linker: Linker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    linker.link("warfrin")
+    near = linker._guesser.near
+    spelt, asked = near.spelt, list[str]()
+
+    def counted(text: str) -> tuple[tuple[str, float], ...]:
+        asked.append(text)
+        return spelt(text)
+
+    monkeypatch.setattr(near, "spelt", counted)
+    mentions = linker.link("blorp tide " * 10_000)
+    assert len(asked) <= 1000
+    assert 0 < len(mentions) <= 40

@@ -1,0 +1,326 @@
+import gzip
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import pytest
+
+from shiyi.errors import IndexMismatchError, UsageError
+from shiyi.linking.umls.index import UmlsNames
+from shiyi.linking.umls.linker import BROAD, CLOSE, UmlsLinker
+from shiyi.linking.umls.sources import (
+    SemanticTypes,
+    UmlsName,
+    mrconso_names,
+    open_names,
+    retired_cuis,
+)
+
+T = frozenset
+NAMES = [
+    UmlsName("Drug", "C0013227", True, T({"T121"})),
+    UmlsName("drugs", "C0013227", False, T({"T121"})),
+    UmlsName("Antihypertensive Agents", "C0003364", True, T({"T121"})),
+    UmlsName("blood pressure", "C0005823", True, T({"T033"})),
+    UmlsName("Selenium", "C0521939", True, T({"T116"})),
+    UmlsName("Selenium", "C0036581", False, T({"T116"})),
+    UmlsName("cocos", "C0009211", True, T({"T002"})),
+    UmlsName("Lotus", "C0330839", True, T({"T002"})),
+    UmlsName("Nelumbo nucifera", "C0973447", True, T({"T002"})),
+    UmlsName("Agaricus bisporus", "C3696071", True, T({"T004"})),
+    UmlsName("Agaricus blazei", "C3696071", False, T({"T004"})),
+    UmlsName("Probiotics", "C5815877", True, T({"T168"})),
+    UmlsName("Probiotics", "C0525033", False, T({"T168"})),
+    UmlsName("andrographolide", "C0051821", True, T({"T109"})),
+    UmlsName("American Ginseng", "C0086767", True, T({"T002"})),
+    UmlsName("Panax quinquefolius", "C1011522", True, T({"T002"})),
+    UmlsName("American ginseng", "C1011522", False, T({"T002"})),
+    UmlsName("Reishi", "C2741534", True, T({"T004"})),
+    UmlsName("Mood", "C0026516", True, T({"T041"})),
+    UmlsName("inhibitors", "C0243077", True, T({"T120", "T121"})),
+    UmlsName("insulin", "C0021641", True, T({"T116"})),
+    UmlsName("inositol", "C0021547", True, T({"T109"})),
+    UmlsName("Levothyroxine", "C0040165", True, T({"T121"})),
+    UmlsName("Levothyroxine", "C0021048", False, T({"T121"})),
+    UmlsName("lisinopril", "C0065374", True, T({"T121"})),
+    UmlsName("losartan", "C0126174", True, T({"T121"})),
+    UmlsName("losartan", "C0074554", False, T({"T121"})),
+    UmlsName("simvastatin", "C0074554", True, T({"T121"})),
+    UmlsName("metformin", "C0025598", True, T({"T121"})),
+    UmlsName("metformin", "C0025234", True, T({"T121"})),
+    UmlsName("diabetes", "C0011849", True, T({"T047"})),
+    UmlsName("diabetes", "C0011884", True, T({"T047"})),
+    UmlsName("berry", "C0005135", True, T({"T168"})),
+    UmlsName("Vitamin B", "C0042850", True, T({"T127"})),
+    UmlsName("Ginkgo biloba", "C0330206", True, T({"T002"})),
+    UmlsName("Ginkgo biloba extract", "C0772125", True, T({"T121"})),
+    UmlsName("Melatonin", "C0025219", True, T({"T121"})),
+    UmlsName("Melatonin", "C1527137", True, T({"T121"})),
+    UmlsName("hypertension", "C0020538", True, T({"T047"})),
+    UmlsName("hypertensive", "C0857121", False, T({"T033"})),
+    UmlsName("goji berry", "C1088997", True, T({"T002"})),
+    UmlsName("goji berries extract", "C9999999", False, T({"T121"})),
+    UmlsName("cataract", "C0086543", True, T({"T020"})),
+    UmlsName("cataract", "C0029531", True, T({"T020"})),
+    UmlsName("Digestive enzymes", "C0017168", True, T({"T116"})),
+    UmlsName("Digestive enzymes", "C0544420", False, T({"T116"})),
+]
+
+
+def linker(folder: Path, names: Iterable[UmlsName] = NAMES) -> UmlsLinker:
+    return UmlsLinker(UmlsNames.build(names, folder / "umls"))
+
+
+@pytest.fixture(scope="module")
+def umls(tmp_path_factory: pytest.TempPathFactory) -> UmlsLinker:
+    return linker(tmp_path_factory.mktemp("names"))
+
+
+def cui(linker: UmlsLinker, mention: str, kind: str = "") -> str:
+    match = linker.link(mention, kind)
+    return match.cui if match else ""
+
+
+@pytest.mark.parametrize(
+    ("mention", "right"),
+    [
+        ("Blood pressure-lowering drugs", "C0003364"),
+        ("drugs", ""),
+        ("Selenium", "C0036581"),
+        ("Poria cocos", ""),
+        ("Lotus", ""),
+        ("Nelumbo nucifera", "C0973447"),
+        ("Agaricus blazei", ""),
+        ("Probiotics", "C0525033"),
+        ("Andrographis", ""),
+        ("American ginseng", "C1011522"),
+        ("Reishi", ""),
+        ("Chaga", ""),
+        ("Acai", ""),
+        ("Acai berry", ""),
+        ("inositol", "C0021547"),
+        ("Digestive enzymes", "C0544420"),
+        ("levothyroxine", "C0040165"),
+        ("lisinopril", "C0065374"),
+        ("losartan", "C0126174"),
+        ("simvastatin", "C0074554"),
+        ("metformin", "C0025598"),
+        ("diabetes", "C0011849"),
+        ("cataract", "C0086543"),
+        ("Vitamin D", ""),
+        ("Mood Enhancer", ""),
+        ("Monamine oxdiase inhibitors", ""),
+        ("Antihypertensive and Hypoglycemic drugs", ""),
+        ("Ginkgo biloba", "C0330206"),
+        ("Ginkgo biloba extract", "C0772125"),
+        ("Melatonin", ""),  # two CUIs as good as each other: a curator decides
+        ("", ""),
+        ("🙂", ""),
+    ],
+)
+def test_a_mapping_known_to_go_wrong_goes_right_or_is_left_out(
+    umls: UmlsLinker, mention: str, right: str
+) -> None:
+    assert cui(umls, mention) == right
+
+
+def test_a_preferred_name_that_is_merely_alike_does_not_beat_the_same_name(tmp_path: Path) -> None:
+    names = [UmlsName("ginger roots", "C0000001", True), UmlsName("ginger root", "C0000002")]
+    assert cui(linker(tmp_path, names), "ginger root") == "C0000002"
+
+
+def test_of_names_that_are_the_same_the_preferred_one_is_chosen(tmp_path: Path) -> None:
+    names = [UmlsName("cold", "C0000001"), UmlsName("Cold", "C0000002", True)]
+    assert cui(linker(tmp_path, names), "cold") == "C0000002"
+
+
+def test_a_name_that_is_merely_alike_must_be_preferred(tmp_path: Path) -> None:
+    names = [UmlsName("milk thistle seed", "C0000001", False)]
+    assert cui(linker(tmp_path, names), "milk thistle seeds") == ""
+    assert (
+        cui(
+            linker(tmp_path / "b", [UmlsName("milk thistle seed", "C0000001", True)]),
+            "milk thistle seeds",
+        )
+        == "C0000001"
+    )
+
+
+def test_a_name_that_leaves_words_over_is_a_broad_match_and_no_link(tmp_path: Path) -> None:
+    umls = linker(tmp_path, [UmlsName("blood pressure lowering", "C0000001", True)])
+    (part,) = umls.candidates("blood pressure lowering tea")
+    assert (part.cui, part.predicate) == ("C0000001", BROAD)
+    assert umls.link("blood pressure lowering tea") is None
+    assert umls.candidates("Blood pressure lowerings")[0].predicate == CLOSE
+
+
+def test_a_name_of_another_semantic_type_is_not_taken(umls: UmlsLinker) -> None:
+    assert cui(umls, "Ginkgo biloba", "MFHSubstance") == "C0330206"
+    assert cui(umls, "Ginkgo biloba", "Disease") == ""
+    assert cui(umls, "hypertension", "Disease") == "C0020538"
+    assert cui(umls, "hypertension", "NoSuchClass") == ""
+
+
+def test_running_text_is_linked_by_windows_without_overlap(umls: UmlsLinker) -> None:
+    text = "Metformin with Ginkgo biloba extract, or lowering drugs for hypertension"
+    found = [(text[each.start : each.end], each.cui) for each in umls.find(text)]
+    assert found == [
+        ("Metformin", "C0025598"),
+        ("Ginkgo biloba extract", "C0772125"),
+        ("hypertension", "C0020538"),
+    ]
+
+
+def test_running_text_is_linked_across_plurals_word_order_and_one_wrong_letter(
+    umls: UmlsLinker,
+) -> None:
+    for text, cui in (
+        ("she ate goji berries today", "C1088997"),
+        ("leaves of ginkgo bilobaa daily", "C0330206"),
+        ("quinquefolius panax", "C1011522"),
+    ):
+        assert [each.cui for each in umls.find(text)] == [cui], text
+
+
+def test_words_that_no_name_has_are_never_compared(umls: UmlsLinker) -> None:
+    assert umls.find("she walked along a river for seven hours and came home") == ()
+
+
+def test_prefix_filtering_loses_no_name_above_the_threshold(umls: UmlsLinker) -> None:
+    from shiyi.linking.normalization import fold
+    from shiyi.linking.umls.index import THRESHOLD, grams, jaccard
+
+    names = umls._names
+    for asked in ("hypertensions", "ginkgo bilobas", "digestive enzyme", "metformine"):
+        wanted = {
+            (fold(each.text), each.cui)
+            for each in NAMES
+            if jaccard(grams(asked), grams(fold(each.text))) >= THRESHOLD
+        }
+        assert wanted
+        assert {(each.text, each.cui) for each in names.similar(asked)} == wanted
+
+
+def rrf(path: Path, rows: Sequence[str]) -> Path:
+    path.write_text("".join(row + "|\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def atom(
+    cui: str, text: str, lat: str = "ENG", main: bool = True, sab: str = "MSH", suppress: str = "N"
+) -> str:
+    ts, stt, ispref = ("P", "PF", "Y") if main else ("S", "VO", "N")
+    return f"{cui}|{lat}|{ts}|L1|{stt}|S1|{ispref}|A1||||{sab}|MH|D1|{text}|0|{suppress}|"
+
+
+def test_mrconso_is_filtered_by_language_suppression_and_source(tmp_path: Path) -> None:
+    path = rrf(
+        tmp_path / "MRCONSO.RRF",
+        [
+            atom("C0000001", "ginger", main=False),
+            atom("C0000001", "ginger"),
+            atom("C0000001", "Ingwer", lat="GER"),
+            atom("C0000001", "old ginger", suppress="O"),
+            atom("C0000002", "姜黄", lat="CHI"),
+            atom("C0000003", "zedoary", sab="SNOMEDCT_US"),
+        ],
+    )
+    assert [(each.text, each.cui, each.preferred) for each in mrconso_names(path)] == [
+        ("ginger", "C0000001", True),
+        ("姜黄", "C0000002", True),
+        ("zedoary", "C0000003", True),
+    ]
+    kept = list(mrconso_names(path, languages=["ENG"], sources=["MSH"]))
+    assert [each.text for each in kept] == ["ginger"]
+
+
+def test_semantic_types_come_from_mrsty_in_any_order(tmp_path: Path) -> None:
+    sty = rrf(
+        tmp_path / "MRSTY.RRF",
+        [
+            "C0000002|T047|B2|Disease|AT1|",
+            "C0000001|T002|A1|Plant|AT2|",
+            "C0000001|T168|A1|Food|A|",
+        ],
+    )
+    path = rrf(tmp_path / "MRCONSO.RRF", [atom("C0000001", "ginger"), atom("C0000009", "none")])
+    types = SemanticTypes.read(sty)
+    assert [each.types for each in mrconso_names(path, types)] == [T({"T002", "T168"}), T()]
+    assert types.of("C0000002") == {"T047"}
+
+
+def test_a_retired_cui_is_followed_to_the_one_that_stands(tmp_path: Path) -> None:
+    path = rrf(
+        tmp_path / "MRCUI.RRF",
+        [
+            "C0000001|2020AA|SY|||C0000002|Y",
+            "C0000002|2021AA|SY|||C0000003|Y",
+            "C0000004|2020AA|DEL||||",
+            "C0000005|2020AA|RB|||C0000003|Y",
+            "C0000006|2020AA|SY|||C0000007|Y",
+            "C0000006|2020AA|SY|||C0000008|Y",
+            "C0000010|2020AA|SY|||C0000011|Y",
+            "C0000011|2020AA|SY|||C0000010|Y",
+        ],
+    )
+    retired = retired_cuis(path)
+    assert retired["C0000001"] == retired["C0000002"] == "C0000003"
+    assert {retired[f"C00000{n}"] for n in ("04", "05", "06", "10", "11")} == {""}
+    names = UmlsNames.build(
+        [UmlsName("old name", "C0000001", True), UmlsName("gone", "C0000004", True)],
+        tmp_path / "umls",
+    )
+    umls = UmlsLinker(names, retired)
+    assert (cui(umls, "old name"), cui(umls, "gone")) == ("C0000003", "")
+
+
+def test_a_line_that_is_no_rrf_is_told_with_its_place(tmp_path: Path) -> None:
+    path = rrf(tmp_path / "MRCONSO.RRF", [atom("C0000001", "ginger"), "C0000002|ENG"])
+    with pytest.raises(UsageError, match=r"MRCONSO.RRF:2 has 3 fields"):
+        list(mrconso_names(path))
+
+
+def test_open_crosswalks_are_read_from_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "DSI_public.csv").write_text(
+        "iDISK_ID,Name,CUI,Source Material,NHP_Name,DSLD_Name,MSKCC_Name,in_NMCD\n"
+        "D1,Zingiber officinale,C0162751,Root,Zingiber officinale,Ginger | Ginger root,,1\n"
+        "D2,mg,,,,,,\n",
+        encoding="utf-8",
+    )
+    with gzip.open(tmp_path / "allXREFinDO.tsv.gz", "wt", encoding="utf-8") as out:
+        out.write(
+            'id\tlabel\txref\n"DOID:1"\t"gout"\t"UMLS_CUI:C0018099"\n"DOID:1"\t"gout"\t"M:1"\n'
+        )
+    (tmp_path / "a_umls.sssom.tsv").write_text(
+        "# x: y\nsubject_id\tsubject_label\tpredicate_id\tobject_id\tmapping_justification\n"
+        "MONDO:1\tgouty arthritis\tskos:exactMatch\tUMLS:C0003868\tx\n"
+        "MONDO:2\tnovel\tskos:exactMatch\tUMLS:CN123456\tx\n",
+        encoding="utf-8",
+    )
+    umls = linker(tmp_path, open_names(tmp_path))
+    assert cui(umls, "ginger root", "DSIngredient") == "C0162751"
+    assert cui(umls, "ginger root", "Disease") == ""
+    assert (cui(umls, "Gout"), cui(umls, "gouty arthritis")) == ("C0018099", "C0003868")
+    assert (cui(umls, "mg"), cui(umls, "novel")) == ("", "")
+    with pytest.raises(UsageError, match="holds no DSI_public"):
+        list(open_names(tmp_path / "none"))
+
+
+def test_a_damaged_index_of_names_is_refused(tmp_path: Path) -> None:
+    linker(tmp_path)
+    (tmp_path / "umls" / "umls.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(IndexMismatchError, match="holds no index of UMLS names"):
+        UmlsNames(tmp_path / "umls")
+
+
+def test_an_index_is_made_in_several_batches_as_in_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = linker(tmp_path / "whole")
+    monkeypatch.setattr("shiyi.linking.umls.index._BATCH", 3)
+    pieces = linker(tmp_path / "pieces")
+    for name in NAMES:
+        assert pieces.candidates(name.text) == whole.candidates(name.text)
+
+
+def test_an_empty_source_gives_an_index_that_links_nothing(tmp_path: Path) -> None:
+    assert linker(tmp_path, []).link("ginger") is None

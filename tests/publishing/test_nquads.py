@@ -1,0 +1,108 @@
+"""Lines sorted beyond memory, and written as Turtle and TriG."""
+
+import io
+
+from hypothesis import given
+from hypothesis import strategies as some
+
+from shiyi.model.iris import ID, VOCAB
+from shiyi.model.rdf import (
+    XSD_DECIMAL,
+    BlankNode,
+    DefaultGraph,
+    Literal,
+    NamedNode,
+    Quad,
+    Triple,
+    parse_stream,
+    serialize,
+)
+from shiyi.ontology.rdf11 import to_rdf11
+from shiyi.ontology.terms import RDF
+from shiyi.publishing.dumps import write_lines
+from shiyi.publishing.nquads import graph_of, lowered_lines, sorted_once, split_line
+
+NODES = some.sampled_from(
+    [
+        NamedNode(each)
+        for each in (
+            f"{ID}goji",
+            f"{ID}claim/4f",
+            f"{VOCAB}hasAction",
+            f"{VOCAB}-minus",
+            f"{VOCAB}1a",
+            f"{VOCAB}a.b.",
+            "urn:a",
+            "https://example.org/é%20(x)",
+            "http://identifiers.org/umls/C0000001",
+            VOCAB,
+        )
+    ]
+)
+WORDS = some.text(max_size=12)
+LITERALS = some.one_of(
+    WORDS.map(Literal),
+    WORDS.map(lambda word: Literal(word, language="zh")),
+    WORDS.map(lambda word: Literal(word, datatype=NamedNode("urn:type"))),
+    some.sampled_from(
+        [
+            Literal("0.50", datatype=XSD_DECIMAL),
+            Literal('>"^^<urn:x> .'),
+            Literal("<<( a b c )>> ."),
+            Literal("a <urn:g> ."),
+            Literal("x\r\ny\tz\\"),
+            Literal(" . ", language="en"),
+        ]
+    ),
+)
+ENDS = some.one_of(NODES, LITERALS, some.just(BlankNode("b")))
+TERMS = some.recursive(
+    ENDS,
+    lambda inner: some.builds(Triple, some.one_of(NODES, some.just(BlankNode("b"))), NODES, inner),
+    max_leaves=2,
+)
+QUADS = some.builds(
+    Quad,
+    some.one_of(NODES, some.just(BlankNode("b"))),
+    some.one_of(NODES, some.just(RDF.type)),
+    TERMS,
+    some.one_of(some.just(DefaultGraph()), NODES),
+)
+
+
+def lines_of(quads: set[Quad]) -> list[bytes]:
+    return sorted(serialize([quad], "nq", {}).rstrip(b"\n") for quad in quads)
+
+
+@given(some.lists(some.lists(some.binary(max_size=3), max_size=6), max_size=30))
+def test_runs_on_the_disk_are_merged_in_order_each_line_once(blocks: list[list[bytes]]) -> None:
+    clean = [[b"<" + each.translate(None, b"\r\n") + b">" for each in block] for block in blocks]
+    wanted = sorted({each for block in clean for each in block})
+    assert list(sorted_once([list(block) for block in clean], run=5)) == wanted
+    assert list(sorted_once(clean)) == wanted
+
+
+@given(some.sets(QUADS, max_size=12))
+def test_the_graph_of_a_line_is_the_one_of_its_quad(quads: set[Quad]) -> None:
+    for quad in quads:
+        (line,) = lines_of({quad})
+        where = b"" if quad.graph_name == DefaultGraph() else str(quad.graph_name).encode()
+        assert graph_of(line) == split_line(line)[3] == where
+
+
+@given(some.sets(QUADS, max_size=12))
+def test_turtle_and_trig_of_lines_say_what_the_lines_say(quads: set[Quad]) -> None:
+    for name, wanted in (
+        ("trig", quads),
+        ("ttl", {quad for quad in quads if quad.graph_name == DefaultGraph()}),
+    ):
+        written = io.BytesIO()
+        write_lines(lines_of(quads), written, name)
+        assert set(parse_stream(io.BytesIO(written.getvalue()), name, "made")) == wanted
+
+
+@given(some.sets(QUADS, max_size=12))
+def test_lines_in_rdf_11_are_sorted_and_have_no_triple_terms(quads: set[Quad]) -> None:
+    found = list(lowered_lines(lines_of(quads)))
+    assert found == lines_of(set(to_rdf11(quads)))
+    assert not any(isinstance(quad.object, Triple) for quad in to_rdf11(quads))

@@ -1,0 +1,194 @@
+"""A release is whole, hashed, repeatable, and tells what changed since the last."""
+
+import csv
+import gzip
+import hashlib
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pyoxigraph import CanonicalizationAlgorithm, Dataset, RdfFormat, parse
+
+from shiyi.cli.publish import edition
+from shiyi.errors import UsageError
+from shiyi.model.claim import Claim, Confidence, Evidence
+from shiyi.model.rdf import DefaultGraph, Quad, decimal, parse_n_quads_lines
+from shiyi.ontology.serialization import claim_quads
+from shiyi.ontology.terms import SHIYI, SKOS
+from shiyi.publishing.editions import Edition, compare, editions_in
+from shiyi.publishing.nquads import allowed_lines
+from shiyi.publishing.release import ReleaseRequest, publish
+from shiyi.settings import Settings
+from shiyi.sparql.store.oxigraph import OxigraphStore
+from shiyi.sparql.store.visibility import Withheld
+from tests.publishing.test_dumps import GOJI, OPEN, OPEN_CLAIM, PEAR, SHUT_CLAIM, WARFARIN, planted
+
+ORDER = ReleaseRequest("1.0.0", "2026-11-21", "sha256:test", "https://w3id.org/shiyi/")
+NEW = Claim(PEAR, SHIYI.cautionIn, WARFARIN, (Evidence(OPEN, Confidence(0.7)),))
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two releases: in the second a claim came, one went, one was rated again, one mapping moved."""
+    folder = tmp_path_factory.mktemp("releases")
+    store = planted()
+    publish(store, folder, ORDER)
+    rated = Quad(OPEN_CLAIM.iri, SHIYI.confidence, decimal(0.98), DefaultGraph())
+    [mapping] = store.match(GOJI, SKOS.closeMatch)
+    store.change(
+        add=[
+            *claim_quads(NEW),
+            Quad(GOJI, SKOS.exactMatch, mapping.object),
+            Quad(OPEN_CLAIM.iri, SHIYI.confidence, decimal(0.5)),
+        ],
+        remove=[rated, mapping],
+    )
+    publish(store, folder, replace(ORDER, version="1.1.0"))
+    return folder
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    paths = (path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): path.read_bytes() for path in paths}
+
+
+def test_publishing_twice_gives_the_same_bytes(tmp_path: Path) -> None:
+    made = [publish(planted(), tmp_path / name, ORDER) for name in ("a", "b")]
+    one, other = (files_of(each.folder) for each in made)
+    assert len(one) > 20
+    assert one == other
+
+
+def test_a_release_is_never_changed(tmp_path: Path) -> None:
+    store = planted()
+    publish(store, tmp_path, ORDER)
+    assert publish(store, tmp_path, ORDER).unchanged
+    store.change(add=claim_quads(NEW))
+    with pytest.raises(UsageError, match="never changed"):
+        publish(store, tmp_path, ORDER)
+    assert [each.name for each in editions_in(tmp_path)] == ["1.0.0"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["1.0.0"]
+
+
+@pytest.mark.parametrize("version", ["../evil", "", "a b", ".hidden"])
+def test_a_version_is_a_plain_name(version: str) -> None:
+    with pytest.raises(UsageError, match="no version"):
+        replace(ORDER, version=version)
+
+
+def test_every_checksum_holds(home: Path) -> None:
+    lines = (home / "1.0.0" / "SHA256SUMS").read_text().splitlines()
+    listed = {line.split("  ")[1]: line.split("  ")[0] for line in lines}
+    for name, digest in listed.items():
+        assert hashlib.sha256((home / "1.0.0" / name).read_bytes()).hexdigest() == digest
+    assert listed.keys() | {"SHA256SUMS"} == set(files_of(home / "1.0.0"))
+
+
+def test_the_canonical_hash_is_that_of_rdfc(home: Path) -> None:
+    packed = gzip.decompress((home / "1.0.0" / "shiyi.nq.gz").read_bytes())
+    record = json.loads((home / "1.0.0" / "release.json").read_bytes())
+    assert record["canonical"]["hash"] == f"sha256:{hashlib.sha256(packed).hexdigest()}"
+    dataset = Dataset(parse(packed, RdfFormat.N_QUADS))
+    dataset.canonicalize(CanonicalizationAlgorithm.RDFC_1_0)
+    again = sorted(f"{quad} ." for quad in dataset)
+    assert again == packed.decode().splitlines()
+
+
+def test_blank_nodes_are_named_by_what_is_said_of_them() -> None:
+    said = ["<urn:a> <urn:p> _:{0} .", "_:{0} <urn:q> _:{1} .", '_:{1} <urn:q> "x" .']
+    forms = []
+    for names in (("x", "y"), ("b7", "a1")):
+        store = OxigraphStore.in_memory()
+        store.change(add=parse_n_quads_lines(line.format(*names).encode() for line in said))
+        forms.append(list(allowed_lines(store, Withheld())))
+    assert forms[0] == forms[1]
+    assert len(forms[0]) == 3
+
+
+def test_nothing_restricted_is_in_any_file(home: Path) -> None:
+    hidden = SHUT_CLAIM.iri.value.rpartition("/")[2].encode()
+    shut = SHUT_CLAIM.evidence[0].iri(OPEN_CLAIM.iri).value.rpartition("/")[2].encode()
+    for name, content in files_of(home / "1.0.0").items():
+        plain = gzip.decompress(content) if name.endswith(".gz") else content
+        assert hidden not in plain, name
+        assert shut not in plain, name
+
+
+def test_the_second_release_tells_each_change(home: Path) -> None:
+    told = json.loads((home / "1.1.0" / "changes.json").read_bytes())
+    assert [each["claim"] for each in told["added"]] == [NEW.iri.value]
+    assert told["removed"] == []
+    [rated] = told["re_rated"]
+    assert (rated["claim"], rated["old_confidence"], rated["confidence"]) == (
+        OPEN_CLAIM.iri.value,
+        0.98,
+        0.5,
+    )
+    [mapped] = told["re_mapped"]
+    assert mapped["concept"] == "shiyi:substance-goji"
+    assert [each["predicate"] for each in mapped["removed"]] == ["skos:closeMatch"]
+    back = compare(Edition.of_folder(home / "1.1.0"), Edition.of_folder(home / "1.0.0"))
+    assert [each.claim for each in back.removed] == [NEW.iri.value]
+    log = (home / "1.1.0" / "CHANGELOG.md").read_text()
+    assert log.index("1.1.0") < log.index("## 1.0.0")
+    assert "1 added" in log
+
+
+def test_metadata_name_the_release_and_every_file(home: Path) -> None:
+    folder = home / "1.1.0"
+    crate = json.loads((folder / "ro-crate-metadata.json").read_bytes())
+    [root] = [each for each in crate["@graph"] if each["@id"] == "./"]
+    assert all((folder / part["@id"]).is_file() for part in root["hasPart"])
+    cite = json.loads((folder / "datacite.json").read_bytes())
+    assert cite["version"] == "1.1.0"
+    assert cite["relatedIdentifiers"][0]["relatedIdentifier"].endswith("id/release-1.0.0")
+    assert 'version: "1.1.0"' in (folder / "CITATION.cff").read_text()
+    void = list(parse((folder / "void.ttl").read_bytes(), RdfFormat.TURTLE))
+    kinds = {quad.predicate.value.rpartition("#")[2] for quad in void}
+    assert {
+        "classPartition",
+        "propertyPartition",
+        "linkPredicate",
+        "dataDump",
+        "distribution",
+        "previousVersion",
+        "checksumValue",
+    } <= kinds
+
+
+def test_the_claims_table_has_a_row_for_each_claim(home: Path) -> None:
+    text = gzip.decompress((home / "1.0.0" / "claims.csv.gz").read_bytes()).decode()
+    [row] = csv.DictReader(text.splitlines())
+    assert row["claim"] == OPEN_CLAIM.iri.value
+    assert (row["subject_zh"], row["object_en"], row["confidence"]) == (
+        "枸杞子",
+        "warfarin",
+        "0.98",
+    )
+
+
+def test_figures_of_the_evaluation_become_a_table(tmp_path: Path) -> None:
+    line = {
+        "task": "linking",
+        "file": "x.tsv",
+        "method": "fused",
+        "n": 3,
+        "seconds": 1.2,
+        "metrics": {"accuracy": {"value": 0.5, "low": 0.1, "high": 0.9}},
+        "release": "sha256:other",
+    }
+    (tmp_path / "x.jsonl").write_text(json.dumps(line))
+    made = publish(planted(), tmp_path / "r", replace(ORDER, evaluations=(tmp_path / "x.jsonl",)))
+    table = (made.folder / "evaluation" / "table.md").read_text()
+    assert "| linking | x.tsv | fused | 3 | accuracy | 0.500 |" in table
+    assert "other: sha256:other" in table
+    (tmp_path / "y.jsonl").write_text("no json")
+    with pytest.raises(UsageError, match="not JSON lines"):
+        publish(planted(), tmp_path / "s", replace(ORDER, evaluations=(tmp_path / "y.jsonl",)))
+    assert not list((tmp_path / "s").iterdir())
+
+
+def test_a_name_that_is_no_release_is_said_to_be_none(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="neither a release nor a knowledge base"):
+        edition(str(tmp_path), Settings(kb=tmp_path))

@@ -1,0 +1,307 @@
+"""Confidences and importance after any reviews are those computed from everything."""
+
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from shiyi.answering.runtime import Runtime, RuntimeHolder
+from shiyi.cli import main
+from shiyi.curation.changes import Changes
+from shiyi.curation.reviews import Decisions
+from shiyi.errors import RangeError, UsageError
+from shiyi.model.claim import Status
+from shiyi.model.iris import graph
+from shiyi.model.rdf import DefaultGraph, Quad
+from shiyi.ontology.serialization import claim_quads
+from shiyi.ontology.terms import SHIYI
+from shiyi.reasoning.adjacency import Edge, Projection
+from shiyi.reasoning.adjacency import changed as changed_adjacency
+from shiyi.reasoning.confidence.fusion import disputes, refused, weigh
+from shiyi.reasoning.confidence.reviews import (
+    Level,
+    Review,
+    Standing,
+    Vote,
+    agreement,
+    decayed_claims,
+    krippendorff_alpha,
+    moved,
+    reviewed_claims,
+    standing_of,
+)
+from shiyi.server.site.opening import Refresher
+from shiyi.settings import PageRankSettings, Settings
+from shiyi.sparql.base.knowledge_base import KnowledgeBase
+from tests.support import bases
+from tests.support.bases import BOOK, CLAIMS, GOJI, SWEETNESS, WARM, WARMTH, build
+
+NONE = float("nan")
+# the worked example of Krippendorff 2011: four observers, twelve units
+OBSERVED = np.array([
+    [1, 2, 3, 3, 2, 1, 4, 1, 2, NONE, NONE, NONE],
+    [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, NONE, 3],
+    [NONE, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, NONE],
+    [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, NONE],
+])  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("level", "published"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849)]
+)
+def test_alpha_is_that_of_the_published_example(level: Level, published: float) -> None:
+    assert krippendorff_alpha(OBSERVED, level) == pytest.approx(published, abs=5e-4)
+
+
+def test_alpha_is_below_nothing_where_raters_contradict_each_other() -> None:
+    alpha = krippendorff_alpha(np.array([[0.0, 1.0, 0.0, 1.0], [1.0, 0.0, 1.0, 0.0]]), "nominal")
+    assert alpha is not None
+    assert alpha < 0
+
+
+@pytest.mark.parametrize("ratings", [[[1.0, NONE], [NONE, 2.0]], [[3.0, 3.0], [3.0, 3.0]], [[1.0]]])
+def test_where_nothing_can_be_compared_there_is_no_alpha(ratings: list[list[float]]) -> None:
+    assert krippendorff_alpha(np.array(ratings), "ordinal") is None
+
+
+STEP = st.tuples(
+    st.sampled_from(range(len(CLAIMS))),
+    st.sampled_from(["li", "wang", "zhao"]),
+    st.sampled_from([-1.0, -0.4, 0.0, 0.3, 1.0]),
+    st.booleans(),
+)
+
+
+def kind_of(agreed: float) -> str:
+    return "accept" if agreed > 0 else "reject" if agreed < 0 else "unsure"
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
+    with KnowledgeBase.open(build(tmp_path_factory.mktemp("reviews") / "kb"), write=True) as opened:
+        yield opened
+
+
+@given(st.lists(STEP, max_size=8))
+@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+def test_step_by_step_in_the_base_equals_counting_everything_anew(
+    base: KnowledgeBase, steps: list[tuple[int, str, float, bool]]
+) -> None:
+    desk = Decisions(Changes(base.writer))
+    for place, who, agreed, taken_back in steps:
+        iri = CLAIMS[place].iri.value
+        made = desk.review(iri, kind_of(agreed), who, agreement=agreed)
+        if taken_back:
+            desk.undo(made.iri, who, "")
+    for claim in CLAIMS:
+        weighed = desk.assess(claim.iri.value)
+        anew = standing_of(base.store, claim.iri.value)
+        assert anew.confidence == pytest.approx(weighed.standing.confidence, abs=1e-12)
+        if not weighed.outcome.waits:
+            assert weighed.claim.confidence == pytest.approx(anew.confidence, abs=1e-6)
+        reviewed = claim.iri.value in reviewed_claims(base.store)
+        assert reviewed == bool(desk.reviews(claim.iri.value))
+
+
+def test_weighing_takes_the_reviewed_confidence_and_leaves_the_accepted_view_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kb = build(tmp_path / "kb")
+    iri = CLAIMS[0].iri
+    with KnowledgeBase.open(kb, write=True) as opened:
+        before = weigh(Projection.from_store(opened.store, ""), disputes(opened.store))
+        Decisions(Changes(opened.writer)).review(iri.value, "reject", "li", agreement=-0.4)
+    assert main(["--kb", str(kb), "reason", "confidence", "--json"]) == 0
+    assert '"reviewed": 1' in capsys.readouterr().out
+    with KnowledgeBase.open(kb) as opened:
+        after = weigh(Projection.from_store(opened.store, ""), disputes(opened.store))
+        place = after.graph.claims.index(iri.value)
+        assert after.text[place] < before.text[before.graph.claims.index(iri.value)]
+        [held] = opened.store.match(iri, SHIYI.confidence, None, DefaultGraph())
+        [fused] = opened.store.match(iri, SHIYI.fusedConfidence, None, None)
+        assert isinstance(held, Quad)
+        assert float(fused.object.value) == pytest.approx(after.fused[place], abs=1e-6)  # type: ignore[union-attr]
+
+
+def test_a_claim_of_a_retracted_source_decays_and_comes_back_with_the_source(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kb = build(tmp_path / "kb")
+    gone = Quad(BOOK.iri, SHIYI.status, SHIYI.retracted, DefaultGraph())
+    alone, beside = SWEETNESS.iri.value, WARMTH.iri.value  # the second has a paper too
+    with KnowledgeBase.open(kb, write=True) as opened:
+        assert decayed_claims(opened.store) == {}
+        before = {each: standing_of(opened.store, each).confidence for each in (alone, beside)}
+        opened.writer.write((gone,), (), key="retract", who="li", why="withdrawn by its publisher")
+        found = decayed_claims(opened.store)
+        assert found[alone] == pytest.approx(0.4)
+        desk = Decisions(Changes(opened.writer))
+        assert desk.assess(alone).standing.confidence == pytest.approx(found[alone])
+        assert found[beside] == pytest.approx(1 - (1 - 0.3) * (1 - 0.5))
+    assert main(["--kb", str(kb), "reason", "confidence", "--json"]) == 0
+    assert '"decayed": ' in capsys.readouterr().out
+    with KnowledgeBase.open(kb, write=True) as opened:
+        [text] = opened.store.match(SWEETNESS.iri, SHIYI.textPart, None, None)
+        assert float(text.object.value) == pytest.approx(0.4)  # type: ignore[union-attr]
+        opened.writer.write((), (gone,), key="restore", who="li", why="it was an error")
+        after = {each: standing_of(opened.store, each).confidence for each in (alone, beside)}
+        assert after == before
+
+
+def test_what_curators_rejected_is_read_unless_it_is_accepted_after_all(tmp_path: Path) -> None:
+    with KnowledgeBase.open(build(tmp_path / "kb"), write=True) as opened:
+        assert refused(opened.store) == frozenset()
+        place = graph("rejected")
+        wrong = bases.claim(GOJI, SHIYI.hasNature, WARM, 0.5)
+        quads = [
+            *claim_quads(replace(wrong, status=Status.REJECTED), place),
+            Quad(SWEETNESS.iri, SHIYI.status, SHIYI.rejected, place),
+        ]
+        opened.writer.write(quads, (), key="refuse", who="li", why="it is neutral")
+        assert refused(opened.store) == {(GOJI.value, SHIYI.hasNature.value, WARM.value)}
+
+
+def graph_of(chance: random.Random, count: int) -> list[Edge]:
+    return [
+        Edge(f"n{chance.randrange(30)}", "r", f"n{chance.randrange(30)}", f"c{i}", chance.random())
+        for i in range(count)
+    ]
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=25, deadline=None)
+def test_importance_from_the_ranks_before_is_that_counted_from_nothing(seed: int) -> None:
+    chance = random.Random(seed)  # noqa: S311
+    edges = graph_of(chance, 80)
+    one = Projection.from_edges(edges, "")
+    gone = {edge.claim for edge in chance.sample(edges, 3)}
+    come = [Edge("n1", "r", "new", "c-new", 0.7), Edge("n2", "r", "n3", "c5", 0.1)]
+    left = [e for e in edges if e.claim not in gone | {"c5"}] + come
+    after = changed_adjacency(one, gone | {"c5"}, come).importance(
+        PageRankSettings(), one.importance(PageRankSettings())
+    )
+    full = Projection.from_edges(left, "").importance(PageRankSettings())
+    assert after.keys() == full.keys()
+    assert all(after[node] == pytest.approx(full[node], abs=1e-7) for node in full)
+
+
+def test_a_review_is_in_the_ranking_that_answers_use() -> None:
+    with (
+        TemporaryDirectory() as home,
+        KnowledgeBase.open(build(Path(home) / "kb"), write=True) as opened,
+    ):
+        living = RuntimeHolder(Runtime.open(opened, Settings()))
+        changes = Changes(opened.writer)
+        Refresher(living, changes, lambda: None).rederive_soon = lambda: None  # type: ignore[method-assign]
+        before = dict(living.current.rank)
+        Decisions(changes).review(CLAIMS[1].iri.value, "reject", "li")
+        now, fresh = living.current.rank, Projection.from_store(opened.store, "")
+        assert now != before
+        full = fresh.importance(Settings().pagerank)
+        assert now.keys() == full.keys()
+        assert all(now[n] == pytest.approx(full[n], abs=1e-7) for n in full)
+        assert living.current.retriever.rank == now
+
+
+UNIT = st.floats(0.0, 1.0)
+AGREED = st.floats(-1.0, 1.0)
+VOTES = st.lists(
+    st.builds(Vote, st.sampled_from("abcd"), st.sampled_from("xyz"), UNIT), min_size=1, max_size=5
+).map(tuple)
+CHANGES = st.lists(
+    st.one_of(
+        st.builds(Review, st.sampled_from(["li", "wang", "zhao"]), AGREED), st.sampled_from("abcd")
+    ),
+    max_size=8,
+)
+
+
+def changed(standing: Standing, change: Review | str) -> Standing:
+    return standing.reviewed(change) if isinstance(change, Review) else standing.retract(change)
+
+
+@given(UNIT, AGREED)
+def test_a_confidence_stays_in_its_range_under_any_review(held: float, agreed: float) -> None:
+    assert 0.0 <= moved(held, agreed) <= 1.0
+
+
+@given(UNIT)
+def test_one_reviewer_moves_half_the_way_at_most_and_doubt_changes_nothing(held: float) -> None:
+    top = max(held, 0.99)
+    assert moved(held, 1.0) == pytest.approx(min(top, held + (1.0 - held) / 2))
+    assert moved(held, -1.0) == pytest.approx(held / 2)
+    assert moved(held, 0.0) == held
+
+
+@given(st.floats(0.0, 0.98), st.integers(1, 9))
+def test_each_reviewer_who_agrees_moves_it_further_and_nobody_to_one(held: float, n: int) -> None:
+    assert moved(held, 1.0, n) <= moved(held, 1.0, n + 1) <= 0.99
+    assert moved(held, -1.0, n) >= moved(held, -1.0, n + 1) >= 0.0
+
+
+def test_the_formula_is_as_documented() -> None:
+    assert moved(0.6, 0.5) == pytest.approx(0.75 * 0.6 + 0.25 * 0.75)
+    assert moved(0.6, -0.5, 2) == pytest.approx(0.625 * 0.6 + 0.375 * 0.25)
+
+
+@given(VOTES, CHANGES)
+def test_step_by_step_gives_what_recomputing_everything_gives(
+    votes: tuple[Vote, ...], changes: list[Review | str]
+) -> None:
+    step = Standing(votes)
+    for change in changes:
+        step = changed(step, change)
+    reviews = {each.reviewer: each for each in changes if isinstance(each, Review)}
+    gone = frozenset(each for each in changes if isinstance(each, str))
+    assert step.confidence == Standing(votes, reviews, gone).confidence
+
+
+@given(VOTES, CHANGES, AGREED)
+def test_undoing_a_review_or_a_retraction_restores_the_confidence_exactly(
+    votes: tuple[Vote, ...], changes: list[Review | str], agreed: float
+) -> None:
+    before = Standing(votes)
+    for change in changes:
+        before = changed(before, change)
+    assert before.reviewed(Review("new", agreed)).without("new").confidence == before.confidence
+    still = before.restore("a")
+    assert still.retract("a").restore("a").confidence == still.confidence
+
+
+@given(st.lists(AGREED, max_size=6), st.randoms(use_true_random=False))
+def test_the_order_of_reviewers_does_not_matter(agreed: list[float], chance: random.Random) -> None:
+    reviews = [Review(str(i), each) for i, each in enumerate(agreed)]
+    mixed = reviews[:]
+    chance.shuffle(mixed)
+    assert agreement(reviews) == agreement(mixed)
+
+
+def test_a_retracted_source_counts_for_half_and_others_stay() -> None:
+    both = Standing((Vote("a", "a", 0.8), Vote("b", "b", 0.5)))
+    assert both.confidence == 0.9
+    assert both.retract("a").confidence == pytest.approx(1 - 0.6 * 0.5)
+    assert Standing((Vote("a", "a", 0.8),)).retract("a").confidence == pytest.approx(0.4)
+
+
+def test_a_second_review_by_the_same_person_takes_the_place_of_the_first() -> None:
+    one = Standing((Vote("a", "a", 0.8),)).reviewed(Review("li", -1.0)).reviewed(Review("li", 1.0))
+    assert one.confidence == pytest.approx(0.9)
+
+
+@pytest.mark.parametrize("wrong", [float("nan"), 1.1, -2.0])
+def test_an_agreement_that_is_no_number_in_its_range_is_refused(wrong: float) -> None:
+    with pytest.raises(RangeError, match="agreement"):
+        Review("li", wrong)
+    with pytest.raises(RangeError, match="agreement"):
+        moved(0.5, wrong)
+
+
+def test_taking_back_what_nobody_said_is_refused() -> None:
+    with pytest.raises(UsageError, match="wang has not reviewed"):
+        Standing((Vote("a", "a", 0.8),)).without("wang")

@@ -1,0 +1,72 @@
+from pathlib import Path
+
+import pytest
+
+from shiyi.errors import IndexMismatchError, RangeError
+from shiyi.model.path import Step
+from shiyi.ontology.terms import SHIYI
+from shiyi.reasoning.adjacency import Edge, Projection, changed
+from shiyi.reasoning.path_search import importance_of
+from shiyi.settings import PageRankSettings
+from tests.support import bases
+
+A, B, C = "https://e.org/a", "https://e.org/b", "https://e.org/c"
+P = "https://e.org/p"
+EDGES = [Edge(A, P, B, "urn:1", 0.9), Edge(B, P, C, "urn:2", 0.5), Edge(A, P, C, "urn:3", 0.4)]
+
+
+def test_a_saved_projection_comes_back_equal(tmp_path: Path) -> None:
+    made = Projection.from_edges(EDGES, "sha256:1")
+    made.save(tmp_path)
+    read = Projection.load(tmp_path, "sha256:1")
+    assert read.claims == made.claims
+    path = (Step(P), Step(P))
+    assert read.walk(path, [A], 9).paths == made.walk(path, [A], 9).paths
+
+
+def test_a_projection_of_another_release_is_refused(tmp_path: Path) -> None:
+    Projection.from_edges(EDGES, "sha256:1").save(tmp_path)
+    with pytest.raises(IndexMismatchError):
+        Projection.load(tmp_path, "sha256:2")
+
+
+def test_a_missing_projection_says_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(IndexMismatchError, match="shiyi index"):
+        Projection.load(tmp_path, "sha256:1")
+
+
+def test_a_walk_goes_through_no_node_twice() -> None:
+    made = Projection.from_edges([*EDGES, Edge(C, P, A, "urn:4", 1.0)], "x")
+    for path in made.walk((Step(P),) * 3, [A, B, C], 99).paths:
+        assert len(set(path.entities)) == 4
+
+
+def test_a_confidence_outside_its_range_is_refused() -> None:
+    with pytest.raises(RangeError):
+        Projection.from_edges([Edge(A, P, B, "urn:1", float("nan"))], "x")
+
+
+def test_texts_are_no_edges_and_importance_covers_every_node() -> None:
+    made = Projection.from_store(bases.stored(), "x")
+    assert SHIYI.ruleText.value not in made.predicates
+    assert len(made) > 20
+    assert sum(made.importance(PageRankSettings()).values()) == pytest.approx(len(made.nodes))
+
+
+def test_importance_that_was_written_is_that_of_the_graph_until_it_changes(tmp_path: Path) -> None:
+    made = bases.runtime().projection
+    settings = PageRankSettings()
+    made.save(tmp_path, settings)
+    opened = Projection.load(tmp_path, made.release)
+    rank = opened.importance(settings)
+    assert rank.all() == dict(rank) == made.importance(settings)
+    assert list(importance_of(opened, rank)) == list(importance_of(made, rank.all()))
+    other = PageRankSettings(damping=0.5)
+    assert opened.importance(other) == made.importance(other)
+    edge = Edge(made.nodes[0], made.predicates[0], made.nodes[-1], "urn:fresh", 0.9)
+    after = changed(opened, [made.claims[0]], [edge])
+    again = after.importance(settings, rank)
+    assert again == pytest.approx(
+        changed(made, [made.claims[0]], [edge]).importance(settings), abs=1e-4
+    )
+    assert again != rank.all()

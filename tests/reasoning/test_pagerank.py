@@ -1,0 +1,91 @@
+import numpy as np
+import pytest
+
+from shiyi.answering.knowledge.facts import EDIBLE
+from shiyi.errors import FormatError, RangeError
+from shiyi.model.path import Hop, Path
+from shiyi.reasoning.adjacency import pagerank
+from shiyi.reasoning.path_search import importance_for, importance_within
+from shiyi.settings import PageRankSettings, PathSettings, Settings
+from tests.support import bases
+
+PLAIN = PageRankSettings(scale_by_n=False)
+
+
+def ints(*values: int) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
+    return np.array(values, dtype=np.int32)
+
+
+def test_the_sum_is_one_although_a_node_has_no_way_out() -> None:
+    rank = pagerank(4, ints(0, 0, 1), ints(1, 2, 2), np.array([0.9, 0.3, 0.5]), PLAIN)
+    assert rank.sum() == pytest.approx(1.0, abs=1e-9)
+
+
+def test_two_nodes_that_point_at_one_another_are_equal() -> None:
+    rank = pagerank(2, ints(0, 1), ints(1, 0), np.array([0.2, 0.9]), PLAIN)
+    assert rank.tolist() == pytest.approx([0.5, 0.5])
+
+
+def test_a_hand_solved_star_comes_out() -> None:
+    # a -> b with weight 3, a -> c with weight 1 (of 4); b and c dangle; d = 0.8
+    rank = pagerank(3, ints(0, 0), ints(1, 2), np.array([0.75, 0.25]), PLAIN)
+    a = 0.2 / 3 + 0.8 * (1 - rank[0]) / 3
+    assert rank[0] == pytest.approx(a, abs=1e-8)
+    assert rank[1] == pytest.approx(a + 0.8 * 0.75 * a, abs=1e-8)
+    assert rank[2] == pytest.approx(a + 0.8 * 0.25 * a, abs=1e-8)
+    assert a == pytest.approx((0.2 / 3 + 0.8 / 3) / (1 + 0.8 / 3), abs=1e-8)
+
+
+def test_without_damping_all_nodes_are_equal() -> None:
+    flat = PageRankSettings(damping=0.0, scale_by_n=False)
+    rank = pagerank(3, ints(0, 1), ints(1, 2), np.array([1.0, 1.0]), flat)
+    assert rank.tolist() == pytest.approx([1 / 3] * 3)
+
+
+def test_scaled_ranks_have_a_mean_of_one() -> None:
+    rank = pagerank(3, ints(0, 1), ints(1, 2), np.array([1.0, 0.5]), PageRankSettings())
+    assert rank.mean() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("weight", [float("nan"), -0.1, 1.1])
+def test_a_weight_that_is_no_confidence_is_refused(weight: float) -> None:
+    with pytest.raises(RangeError):
+        pagerank(2, ints(0), ints(1), np.array([weight]), PLAIN)
+
+
+def test_an_empty_graph_has_no_ranks() -> None:
+    assert pagerank(0, ints(), ints(), np.array([], dtype=np.float64), PLAIN).size == 0
+
+
+def test_within_a_question_only_the_claims_on_its_paths_count_and_each_once() -> None:
+    shared = Hop("a", "p", "b", "1", 0.5)
+    paths = [
+        Path((shared, Hop("b", "p", "c", "2", 0.4))),
+        Path((shared, Hop("b", "p", "d", "3", 0.8))),
+    ]
+    rank = importance_within(paths, PLAIN)
+    assert set(rank) == {"a", "b", "c", "d"}
+    assert sum(rank.values()) == pytest.approx(1.0)
+    assert rank["d"] - rank["a"] == pytest.approx(2 * (rank["c"] - rank["a"]))  # 0.8 against 0.4
+    assert importance_within([], PLAIN) == {}
+
+
+def test_answers_rank_by_the_whole_release_or_by_what_the_question_found_as_asked() -> None:
+    seeds = [iri for iri in bases.runtime().facts.classes if "symptom" in iri or "syndrome" in iri]
+    scores = []
+    published = PathSettings(scorer="mean_entities")
+    for scope in ("global", "query_subgraph"):
+        ranking = PageRankSettings(scope=scope)
+        retriever = bases.runtime(settings=Settings(pagerank=ranking, paths=published)).retriever
+        found = retriever.retrieve(seeds, EDIBLE, 10, 0.3).paths
+        again = importance_for(scope, found, retriever.rank, ranking)
+        path = found[0]
+        worth = sum(hop.confidence * again[hop.end] for hop in path.hops)
+        assert path.score == pytest.approx(worth / (len(path.hops) + 1))
+        scores.append(path.score)
+    assert scores[0] != scores[1]
+
+
+def test_an_unknown_scope_of_importance_is_refused() -> None:
+    with pytest.raises(FormatError, match="query_subgraph"):
+        importance_for("galaxy", [], {}, PLAIN)

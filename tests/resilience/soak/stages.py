@@ -1,0 +1,264 @@
+"""What is killed: ten kinds of work on a knowledge base, each with its check."""
+
+import shutil
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+from shiyi.build import index_base, validate_quads
+from shiyi.curation.changes import Changes
+from shiyi.curation.reviews import Decisions
+from shiyi.linking.labels import LabelIndex
+from shiyi.model.claim import Status
+from shiyi.model.rdf import DefaultGraph
+from shiyi.ontology.terms import SHIYI
+from shiyi.settings import Settings
+from shiyi.sparql.base.backups import back_up, damages, read_listing, restore
+from shiyi.sparql.base.knowledge_base import KnowledgeBase, build_generation, release_of
+from shiyi.sparql.base.writer import applied_through
+from shiyi.sparql.store.oxigraph import OxigraphStore
+from shiyi.sparql.store.snapshots import Snapshot, remove_leftovers
+from tests.resilience.soak.killing import Found, Say, Stage
+from tests.support import bases
+from tests.support.bases import BATCH, base, batch, batches
+
+_WINDOW = 10  # batches that stand at a time; older ones are taken away
+
+
+def expected(last: int) -> Counter[int]:
+    """Return the batches that stand after the one called ``last``."""
+    return Counter(dict.fromkeys(range(max(1, last - _WINDOW + 1), last + 1), BATCH))
+
+
+def _empty(folder: Path) -> None:
+    build_generation(folder / "kb", [], {})
+
+
+def write(folder: Path, turn: int, say: Say) -> None:
+    """Write numbered batches, each of which takes an old one's place."""
+    with KnowledgeBase.open(folder / "kb", write=True) as kb:
+        while True:
+            number = kb.sequence + 1
+            kb.writer.write(
+                batch(number), batch(number - _WINDOW), key=f"k{number}", who="w", why="s"
+            )
+            say(number)
+            if number % 7 == 0:
+                kb.store.flush()
+
+
+def check_written(folder: Path, turn: int, said: list[int]) -> Found:
+    """Look whether every batch that was acknowledged stands, whole and once."""
+    found = Found()
+    with KnowledgeBase.open(folder / "kb", write=True) as kb:
+        last, told = kb.sequence, max(said, default=0)
+        found.lost += max(0, told - last)
+        held, wanted = batches(kb.store), expected(last)
+        found.torn += held != wanted or applied_through(kb.store) != last
+        if told:
+            again = kb.writer.write([], key=f"k{told}", who="w", why="s")
+            found.doubled += again != told or kb.sequence != last
+    return found
+
+
+def _desk(folder: Path) -> None:
+    bases.build(folder / "kb")
+
+
+def decide(folder: Path, turn: int, say: Say) -> None:
+    """Decide about one claim after another, and take every fourth decision back."""
+    with KnowledgeBase.open(folder / "kb", write=True) as kb:
+        desk = Decisions(Changes(kb.writer))
+        while True:
+            at = desk.changes.last + 1
+            claim = bases.CLAIMS[at % len(bases.CLAIMS)].iri.value
+            verdict = ("accept", "reject", "unsure")[at % 3]
+            change = desk.review(claim, verdict, f"p{at % 5}", f"turn {at}", key=f"d{at}")
+            say(change.number)
+            if at % 4 == 0:
+                say(desk.undo(change.iri, "chief", "").number)
+
+
+def check_decided(folder: Path, turn: int, said: list[int]) -> Found:
+    """Look whether each decision is there once, and the claims are what the decisions say."""
+    found = Found()
+    with KnowledgeBase.open(folder / "kb", write=True) as kb:
+        desk = Decisions(Changes(kb.writer))
+        numbers = [each.number for each in desk.changes.latest(100_000)]
+        found.lost += len(set(said) - set(numbers))
+        found.doubled += len(numbers) - len(set(numbers))
+        found.torn += sorted(numbers) != list(range(1, len(numbers) + 1))
+        for each in bases.CLAIMS:
+            weighed = desk.assess(each.iri.value)
+            stands = any(kb.store.match(each.subject, each.predicate, each.object, DefaultGraph()))
+            if each.object != bases.WARM:  # which is also denied
+                found.torn += stands != (weighed.claim.status is Status.ACCEPTED)
+            found.torn += not any(kb.store.match(each.iri, SHIYI.evidence))
+    return found
+
+
+def snap(folder: Path, turn: int, say: Say) -> None:
+    """Write batches and freeze the base after each, from within and as a reader would."""
+    with KnowledgeBase.open(folder / "kb", write=True) as kb:
+        while True:
+            number = kb.sequence + 1
+            kb.writer.write(
+                batch(number), batch(number - _WINDOW), key=f"k{number}", who="w", why="s"
+            )
+            made = kb.take_snapshot()
+            store = OxigraphStore.read_only(made.path)
+            whole = batches(store) == expected(number)
+            store.close()
+            made.remove()
+            seen = Snapshot.of_folder(kb.folder / "store", kb.path / "snapshots")
+            store = OxigraphStore.read_only(seen.path)
+            whole = whole and batches(store) == expected(number)
+            store.close()
+            seen.remove()
+            if not whole:
+                raise AssertionError(f"the snapshot of {number} is not that moment")
+            say(number)
+
+
+def check_snapped(folder: Path, turn: int, said: list[int]) -> Found:
+    """Look whether the base is whole, and dead owners' snapshots go."""
+    found = check_written(folder, turn, said)
+    home = folder / "kb" / "snapshots"
+    remove_leftovers(home)
+    if left := [each.name for each in home.iterdir()]:
+        found.torn += 1
+        found.notes.append(f"left in snapshots: {left}")
+    return found
+
+
+def _kitchen(folder: Path) -> None:
+    quads = list(bases.kitchen_quads())
+    build_generation(folder / "kb", quads, {"quads": len(quads)})
+    index_base(replace(Settings(), kb=folder / "kb"))
+    with KnowledgeBase.open(folder / "kb", write=True) as kb:
+        for number in range(1, 4):
+            kb.writer.write(batch(number), key=f"k{number}", who="w", why="s")
+
+
+def copy_out(folder: Path, turn: int, say: Say) -> None:
+    """Back the base up again and again."""
+    number = 0
+    while True:
+        back_up(folder / "kb", folder / f"out-{number}")
+        say(number)
+        number += 1
+
+
+def check_copies(folder: Path, turn: int, said: list[int]) -> Found:
+    """Look whether every backup that has its name is whole, and can be restored."""
+    found = Found()
+    found.lost += sum(not (folder / f"out-{number}").is_dir() for number in said)
+    outs = sorted(each for each in folder.glob("out-*") if not each.name.endswith(".part"))
+    for out in outs:
+        found.torn += bool(list(damages(out, read_listing(out))))
+    if outs:
+        restore(outs[-1], folder / "again")
+        found.torn += _held(folder / "again") != _held(folder / "kb")
+    _sweep(folder)
+    return found
+
+
+def _kept(folder: Path) -> None:
+    _kitchen(folder)
+    back_up(folder / "kb", folder / "sound")
+
+
+def bring_back(folder: Path, turn: int, say: Say) -> None:
+    """Restore the same backup to one new folder after another."""
+    number = 0
+    while True:
+        restore(folder / "sound", folder / f"out-{number}")
+        say(number)
+        number += 1
+
+
+def check_restored(folder: Path, turn: int, said: list[int]) -> Found:
+    """Look whether each restored base that has its name holds what was backed up."""
+    found = Found()
+    found.lost += sum(not (folder / f"out-{number}").is_dir() for number in said)
+    wanted = _held(folder / "kb")
+    for out in folder.glob("out-*"):
+        if not out.name.endswith(".part"):
+            found.torn += _held(out) != wanted
+    _sweep(folder)
+    return found
+
+
+def _sweep(folder: Path) -> None:
+    for each in [*folder.glob("out-*"), folder / "again"]:
+        shutil.rmtree(each, ignore_errors=True)
+
+
+def _held(kb: Path) -> tuple[int, str]:
+    with KnowledgeBase.open(kb, write=True) as opened:
+        return opened.sequence, release_of(opened.store.match())
+
+
+def rebuild(folder: Path, turn: int, say: Say) -> None:
+    """Build new generations, with their indexes."""
+    number = turn * 1000
+    while True:
+        quads = [*bases.kitchen_quads(), *base(number)]
+        build_generation(folder / "kb", quads, {"number": number})
+        say(number)
+        index_base(replace(Settings(), kb=folder / "kb"))
+        say(number)
+        number += 1
+
+
+def check_built(folder: Path, turn: int, said: list[int]) -> Found:
+    """Look whether the current generation is one whole build, and its indexes fit or are absent."""
+    found = Found()
+    with KnowledgeBase.open(folder / "kb") as kb:
+        number = int(kb.manifest["counts"].get("number", -1))
+        found.lost += max(said, default=0) > number
+        if number >= 0:
+            held = Counter(dict.fromkeys(range(number, number + 100), BATCH))
+            held.update(dict.fromkeys(range(1, 4), BATCH))  # the journal, repeated
+            found.torn += batches(kb.store) != held
+        if said.count(number) > 1:
+            index = LabelIndex.load(kb.folder / "index", kb.release)
+            found.torn += len(index.concepts) < len(bases.CONCEPTS) - 2
+        release = kb.release
+    index_base(replace(Settings(), kb=folder / "kb"))  # what the next start does
+    with KnowledgeBase.open(folder / "kb") as kb:
+        LabelIndex.load(kb.folder / "index", release)
+    return found
+
+
+def examine(folder: Path, turn: int, say: Say) -> None:
+    """Validate the whole base again and again."""
+    number = 0
+    while True:
+        with KnowledgeBase.open(folder / "kb") as kb:
+            validate_quads(list(kb.store.match(graph=DefaultGraph())))
+        say(number)
+        number += 1
+
+
+def check_examined(folder: Path, turn: int, said: list[int]) -> Found:
+    """Look whether validating changed nothing and left nothing."""
+    wanted, now = folder / "wanted", _held(folder / "kb")
+    if not wanted.exists():
+        wanted.write_text(repr(now))
+    found = Found(torn=int(wanted.read_text() != repr(now)))
+    home = folder / "kb" / "snapshots"
+    remove_leftovers(home)
+    found.torn += any(home.iterdir())
+    return found
+
+
+STAGES = (
+    Stage("commit", _empty, write, check_written, 0.15),
+    Stage("curation", _desk, decide, check_decided, 0.3),
+    Stage("snapshot", _empty, snap, check_snapped, 0.2),
+    Stage("backup", _kitchen, copy_out, check_copies, 0.25),
+    Stage("restore", _kept, bring_back, check_restored, 0.25),
+    Stage("index build", _kitchen, rebuild, check_built, 0.8),
+    Stage("validation", _kitchen, examine, check_examined, 0.4),
+)

@@ -1,0 +1,71 @@
+"""The short form of the long runs: a few kills of each kind, a few cuts, a few at once.
+
+Reading texts is killed in tests/ingest/extraction/test_faults.py.
+"""
+
+import signal
+
+import pytest
+
+from tests.resilience.soak.deciding import rush
+from tests.resilience.soak.drill import drill
+from tests.resilience.soak.hostile import KINDS, hostile
+from tests.resilience.soak.killing import Nursery, Stage, soak
+from tests.resilience.soak.power import power_cuts
+from tests.resilience.soak.reading_stages import READING
+from tests.resilience.soak.stages import STAGES
+
+SEED = 11
+
+
+@pytest.mark.parametrize("stage", STAGES, ids=lambda stage: stage.name)
+def test_killed_in_its_midst_nothing_is_lost_torn_or_doubled(stage: Stage) -> None:
+    row = soak(stage, 2, SEED)
+    assert row.kills == 2
+    assert (row.lost, row.torn, row.doubled, row.notes) == (0, 0, 0, [])
+
+
+def test_there_are_ten_kinds_of_work() -> None:
+    assert len({stage.name for stage in (*STAGES, *READING)}) == 10
+
+
+def test_a_power_cut_loses_nothing_that_was_acknowledged() -> None:
+    row = power_cuts(3, SEED)
+    assert row.acknowledged > 40
+    assert (row.cuts, row.lost, row.torn) == (3, 0, 0)
+
+
+def test_a_backup_and_the_journal_bring_back_all_that_was_written() -> None:
+    row = drill(20_000)
+    assert (row.lost, row.torn) == (0, 0)
+
+
+def test_many_curators_at_once_are_as_one_after_the_other() -> None:
+    row = rush(4, 8, 5, SEED)
+    assert row.serial
+    assert (row.lost, row.decided + row.refused) == (0, 32)
+
+
+def test_a_process_is_killed_and_not_ended() -> None:
+    nursery = Nursery()
+    stage = STAGES[0]
+    from pathlib import Path
+    from tempfile import TemporaryDirectory
+
+    with TemporaryDirectory() as folder:
+        stage.prepare(Path(folder))
+        said, status = nursery.killed(stage, Path(folder), 1, 2, 0.0)
+    assert status == -signal.SIGKILL
+    assert len(said) >= 2
+
+
+def test_hostile_requests_of_every_kind_leave_the_server_as_it_was() -> None:
+    row = hostile(len(KINDS), SEED)
+    assert len(KINDS) >= 40
+    assert (row.faults, row.good_failed, row.notes) == (
+        0,
+        0,
+        [n for n in row.notes if "after" in n],
+    )
+    assert sum(row.statuses.values()) == len(KINDS)
+    assert row.good > 0

@@ -1,0 +1,1 @@
+"""Inputs made up by the hundred thousand for everything of Shiyi's that parses."""

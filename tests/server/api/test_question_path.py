@@ -1,0 +1,49 @@
+"""The modules that a question runs through, from the route to the reply; imports do not count."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import FrameType
+
+import pytest
+from flask.testing import FlaskClient
+
+import shiyi
+from shiyi.server.app import create_app
+from shiyi.server.site.opening import open_site
+from shiyi.settings import Settings
+
+PACKAGE = Path(shiyi.__file__).parent
+CEILING = 66
+
+
+@pytest.fixture(scope="module")
+def client(starter_kb: Path) -> Iterator[FlaskClient]:
+    site = open_site(starter_kb, Settings(), read_only=True)
+    client = create_app(site).test_client()
+    assert client.get("/api/ask", query_string={"q": "绿豆的药性是什么？"}).status_code == 200
+    yield client  # whose caches are warm
+    site.close()
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["失眠吃什么好？", "我在吃华法林，每天喝枸杞水可以吗？", "枸杞的性味归经是什么？"],
+    ids=["advice", "safety", "property"],
+)
+def test_a_question_runs_through_few_modules(client: FlaskClient, question: str) -> None:
+    files = set[str]()
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        if event == "call":
+            files.add(frame.f_code.co_filename)
+
+    sys.setprofile(note)
+    try:
+        reply = client.get("/api/ask", query_string={"q": question, "lang": "zh"})
+    finally:
+        sys.setprofile(None)
+    assert reply.status_code == 200
+    modules = {Path(file) for file in files if Path(file).is_relative_to(PACKAGE)}
+    assert PACKAGE / "answering" / "pipeline.py" in modules
+    assert len(modules) <= CEILING, sorted(str(each.relative_to(PACKAGE)) for each in modules)

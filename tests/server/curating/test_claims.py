@@ -1,0 +1,279 @@
+"""At the desks: a decision is in the next answer, is taken back, and overwrites nothing unseen."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as Xml
+
+import pytest
+
+from shiyi.curation.bundles import public_of, signing_key
+from shiyi.curation.changes import Changes, state_of
+from shiyi.curation.reviews import Decisions
+from shiyi.model.claim import Claim
+from shiyi.sparql.base.knowledge_base import KnowledgeBase
+from tests.support.bases import HARM, INTERACTION, RELIEF, SWEETNESS, WARMTH, build
+from tests.support.sites import HTML, Desks, open_desks
+
+ATOM = "{http://www.w3.org/2005/Atom}"
+
+
+@pytest.fixture(scope="module")
+def desks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desks]:
+    with open_desks(tmp_path_factory.mktemp("desks")) as opened:
+        yield opened
+
+
+@pytest.fixture(autouse=True)
+def _as_it_was(desks: Desks) -> Iterator[None]:
+    """Each test takes back what it did, so that one server does for all."""
+    first = desks.curation.writing.last
+    yield
+    decisions = Decisions(desks.curation.writing)
+    for change in decisions.changes.latest(500):
+        kept = change.number <= first or change.kind in {"undo", "comment", "skip", "assign"}
+        if not kept and decisions.changes.is_live(change):
+            decisions.undo(change.iri, "administrator", "")
+
+
+class Expert:
+    """Somebody at the desks, by signed cookie."""
+
+    def __init__(self, desks: Desks, name: str = "curator") -> None:
+        self.desks, self.name = desks, name
+        self.headers = {**HTML, "Cookie": desks.cookie(name)}
+        self.client = desks.app.test_client(use_cookies=False)
+
+    def get(self, path: str, **query: str) -> Any:
+        return self.client.get(f"/curate/{path}", query_string=query, headers=self.headers)
+
+    def post(self, path: str, **form: Any) -> Any:
+        return self.client.post(
+            f"/curate/{path}", data={"csrf": "token", **form}, headers=self.headers
+        )
+
+    def review(self, claim: Claim, kind: str, **form: str) -> Any:
+        return self.post("review", claim=claim.iri.value, kind=kind, **form)
+
+
+def cited(desks: Desks, question: str) -> set[str]:
+    asked = {"question": question, "lang": "en"}
+    said: Any = desks.app.test_client().post("/api/ask", json=asked).json
+    return {each["claim"] for each in said["citations"]}
+
+
+def sweet(desks: Desks) -> bool:
+    return SWEETNESS.iri.value in cited(desks, "What is the flavour of goji?")
+
+
+def test_a_rejection_is_in_the_next_answer_and_so_is_its_undoing(desks: Desks) -> None:
+    expert = Expert(desks)
+    assert sweet(desks)
+    expert.review(SWEETNESS, "reject", reason="bitter, says the new edition")
+    assert not sweet(desks)
+    page = desks.app.test_client().get("/page/substance-goji", headers=HTML).text
+    assert SWEETNESS.iri.value.rpartition("/")[2] not in page
+    expert.post("undo", change=desks.curation.writing.latest(1)[0].iri)
+    assert sweet(desks)
+
+
+def test_an_accepted_candidate_warns_at_once_when_a_second_reviewer_agrees(desks: Desks) -> None:
+    question = "Can I eat jujube with warfarin?"
+    Expert(desks).review(HARM, "accept")
+    assert HARM.iri.value not in cited(desks, question)
+    Expert(desks, "editor-in-chief").review(HARM, "accept")
+    assert HARM.iri.value in cited(desks, question)
+
+
+def test_free_queries_see_a_decision(desks: Desks) -> None:
+    query = f"ASK {{ <{WARMTH.iri.value}> a <https://w3id.org/shiyi/vocab#Claim> }}"
+
+    def holds() -> bool:
+        answer: Any = desks.app.test_client().get(
+            "/sparql", query_string={"query": query}, headers={"Accept": "application/json"}
+        )
+        return bool(answer.json["boolean"])
+
+    assert holds()
+    Expert(desks).review(WARMTH, "reject")
+    assert not holds()
+
+
+def test_a_stale_decision_is_shown_what_changed_and_writes_nothing(desks: Desks) -> None:
+    one, other = Expert(desks), Expert(desks, "editor-in-chief")
+    version = Decisions(desks.curation.writing).assess(RELIEF.iri.value).version
+    one.review(RELIEF, "accept", version=version, reason="seen often")
+    last = desks.curation.writing.last
+    answer = other.review(RELIEF, "reject", version=version)
+    assert answer.status_code == 409
+    for word in ("curator", "seen often", "accepted"):
+        assert word in answer.text
+    assert desks.curation.writing.last == last
+
+
+def test_the_same_form_sent_twice_is_one_review(desks: Desks) -> None:
+    expert, before = Expert(desks), desks.curation.writing.last
+    for _ in range(2):
+        assert expert.review(RELIEF, "accept", key="one").status_code == 302
+    assert desks.curation.writing.last == before + 1
+
+
+def test_the_queue_puts_doubtful_harm_first_and_leaves_out_what_is_done(desks: Desks) -> None:
+    expert = Expert(desks)
+    page = expert.get("queue").text
+    order = [page.find(each.iri.value.rpartition("/")[2]) for each in (HARM, RELIEF, SWEETNESS)]
+    assert 0 < order[0] < order[1] < order[2]
+    expert.review(RELIEF, "accept")
+    name = RELIEF.iri.value.rpartition("/")[2]
+    assert f'value="{RELIEF.iri.value} ' not in expert.get("queue").text
+    assert f'value="{RELIEF.iri.value} ' in expert.get("queue", whose="done").text
+    assert name in Expert(desks, "editor-in-chief").get("queue").text
+
+
+@pytest.mark.parametrize(
+    ("query", "total"),
+    [
+        ({"relation": "interactsWith"}, 2), ({"status": "candidate"}, 2), ({"tier": "paper"}, 1),
+        ({"harm": "yes", "status": "accepted"}, 1), ({"shape": "MFHSubstance"}, 6),
+        ({"source": "https://w3id.org/shiyi/id/source-paper"}, 1), ({"relation": "nothing"}, 0),
+        ({"concept": "https://w3id.org/shiyi/id/drug-warfarin"}, 2),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_filters_narrow_the_queue(desks: Desks, query: dict[str, str], total: int) -> None:
+    page = Expert(desks, "reader").get("queue", whose="all", **query).text
+    assert f'count">{total}<' in page
+
+
+def test_a_batch_decides_what_is_fresh_and_leaves_the_stale_alone(desks: Desks) -> None:
+    decisions, expert = Decisions(desks.curation.writing), Expert(desks)
+    chosen = [f"{e.iri.value} {decisions.assess(e.iri.value).version}" for e in (RELIEF, WARMTH)]
+    Expert(desks, "editor-in-chief").review(WARMTH, "unsure", reason="look again")
+    decisions.review(WARMTH.iri.value, "reject", "administrator")
+    expert.post("batch", claims=chosen, kind="accept", key="batch")
+    mine = [each.claim for each in _opinions(desks) if each.who == "curator"]
+    assert mine == [RELIEF.iri.value]
+
+
+def _opinions(desks: Desks) -> list[Any]:
+    from shiyi.curation.opinions import Opinions
+
+    found = Opinions(desks.site.store)
+    return [each for claim in (RELIEF, WARMTH) for each in found.of(claim.iri.value).values()]
+
+
+def test_assigned_claims_wait_for_their_expert(desks: Desks) -> None:
+    editor = Expert(desks, "editor-in-chief")
+    editor.post("assign", claims=[f"{RELIEF.iri.value} x"], to="curator")
+    assert f'value="{RELIEF.iri.value} ' in Expert(desks).get("queue", whose="mine").text
+    refused = Expert(desks).post("assign", claims=[f"{RELIEF.iri.value} x"], to="somebody")
+    assert refused.status_code == 403
+
+
+def test_nobody_takes_back_what_another_did_but_an_editor(desks: Desks) -> None:
+    Expert(desks, "administrator").review(SWEETNESS, "reject")
+    change = desks.curation.writing.latest(1)[0].iri
+    assert Expert(desks).post("undo", change=change).status_code == 403
+    assert Expert(desks, "editor-in-chief").post("undo", change=change).status_code == 302
+
+
+def test_history_blames_each_statement_and_shows_any_earlier_state(desks: Desks) -> None:
+    expert = Expert(desks)
+    expert.review(SWEETNESS, "accept", agreement="0.5", reason="tasted")
+    number = desks.curation.writing.last
+    now = expert.get("thing", iri=SWEETNESS.iri.value).text
+    assert f"#{number}" in now
+    assert "0.7875" in now
+    before = expert.get("thing", iri=SWEETNESS.iri.value, at=str(number - 1)).text
+    assert "0.8" in before
+    assert "tasted" in expert.get(f"change/{number}").text
+
+
+def test_a_mention_is_in_the_feed_of_whom_it_calls(desks: Desks) -> None:
+    Expert(desks).post("comment", thing=RELIEF.iri.value, text="which dose? @editor-in-chief")
+    feed = Expert(desks, "reader").get("feed.atom", mentions="editor-in-chief")
+    entries = entries_of(feed)
+    assert feed.content_type.startswith("application/atom+xml")
+    assert [each.findtext(f"{ATOM}summary") for each in entries] == ["which dose? @editor-in-chief"]
+    assert entries_of(Expert(desks).get("feed.atom", mentions="nobody")) == []
+
+
+def entries_of(feed: Any) -> list[Any]:
+    return Xml.fromstring(feed.data).findall(f"{ATOM}entry")  # noqa: S314 - our own feed
+
+
+def test_disagreement_is_shown_and_measured(desks: Desks) -> None:
+    Expert(desks).review(RELIEF, "accept")
+    Expert(desks, "editor-in-chief").review(RELIEF, "reject")
+    page = Expert(desks, "reader").get("progress").text
+    assert "α" in page
+    assert RELIEF.iri.value.rpartition("/")[2] in page
+    assert RELIEF.iri.value in Expert(desks).get("queue", whose="disputed").text
+
+
+def test_a_token_reviews_as_its_person_and_gets_json(desks: Desks) -> None:
+    headers = {"Authorization": f"Bearer {desks.tokens['review']}", "Accept": "application/json"}
+    said = {"claim": INTERACTION.iri.value, "kind": "reject", "reason": "by program"}
+    answer: Any = desks.app.test_client().post("/curate/review", data=said, headers=headers)
+    assert answer.status_code == 200, answer.text
+    assert (answer.json["status"], answer.json["waits"]) == ("accepted", True)
+    assert desks.curation.writing.latest(1)[0].who == "curator"
+
+
+@pytest.mark.parametrize("claim", ["", "nothing", "https://e.org/<x>", "x" * 5000, "\x00"])
+def test_a_hostile_name_of_a_claim_is_refused_plainly(desks: Desks, claim: str) -> None:
+    for answer in (
+        Expert(desks).get("claim", claim=claim),
+        Expert(desks).get("thing", iri=claim),
+        Expert(desks).post("review", claim=claim, kind="accept"),
+        Expert(desks).post("comment", thing=claim, text="x"),
+    ):
+        assert answer.status_code in {302, 400, 404}, answer.text[:300]
+        assert "Traceback" not in answer.text
+
+
+def test_what_a_commenter_writes_is_text(desks: Desks) -> None:
+    Expert(desks).post("comment", thing=RELIEF.iri.value, text="<script>alert(1)</script>")
+    page = Expert(desks).get("claim", claim=RELIEF.iri.value).text
+    assert "<script>alert(1)" not in page
+    assert "&lt;script&gt;alert(1)" in page
+
+
+def test_a_bundle_carries_reviews_to_another_base(desks: Desks, tmp_path: Path) -> None:
+    from shiyi.curation.bundles import import_bundle, read_bundle
+    from shiyi.errors import UsageError
+
+    Expert(desks).review(RELIEF, "accept", agreement="0.5", reason="seen")
+    content = Expert(desks, "editor-in-chief").get("reviews.jsonl").data
+    key = public_of(signing_key(desks.kb))
+    with pytest.raises(UsageError, match="not trusted"):
+        read_bundle(content, [])
+    with pytest.raises(UsageError, match="changed after"):
+        read_bundle(content.replace(b"seen", b"SEEN"), [key])
+    with KnowledgeBase.open(build(tmp_path / "kb"), write=True) as base:
+        changes = Changes(base.writer)
+        found = read_bundle(content, [key])
+        result = import_bundle(changes, found)
+        assert result.refused == []
+        here = desks.curation.writing.store
+        assert state_of(base.store, RELIEF.iri.value) == state_of(here, RELIEF.iri.value)
+        assert changes.latest(1)[0].when == desks.curation.writing.latest(1)[0].when
+        assert import_bundle(changes, found).made == 0
+
+
+def test_the_review_api_says_its_faults_as_json(desks: Desks) -> None:
+    headers = {"Authorization": f"Bearer {desks.tokens['review']}", "Accept": "application/json"}
+    said = {"claim": RELIEF.iri.value, "kind": "bless"}
+    answer = desks.app.test_client().post("/curate/review", data=said, headers=headers)
+    assert answer.status_code == 400
+    assert json.loads(answer.text)["known"] == ["accept", "reject", "unsure", "skip"]
+
+
+def test_the_public_page_says_who_moved_a_claim(desks: Desks) -> None:
+    Expert(desks).review(SWEETNESS, "accept", agreement="0.5")
+    page = desks.app.test_client().get(
+        SWEETNESS.iri.value.partition("/id")[2].replace("/claim", "/page/claim", 1), headers=HTML
+    )
+    assert "<b>curator</b> +0.50" in page.text
+    assert "0.78" in page.text

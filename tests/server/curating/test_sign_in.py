@@ -1,0 +1,359 @@
+"""Signing in: password, one-time code, lock-out, and an account that lives elsewhere."""
+
+import base64
+import hashlib
+import json
+import secrets
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, Self
+from urllib.parse import parse_qs, urlsplit
+
+import pyotp
+import pytest
+from typing_extensions import override
+from werkzeug.exceptions import TooManyRequests
+
+from shiyi.curation.accounts import People, Role, code_step, matches
+from shiyi.errors import UsageError
+from shiyi.server.curating import sign_in
+from shiyi.server.curating.sign_in import ACCOUNT_TRIES, TRIES, Lockout
+from shiyi.settings import CurationSettings, Settings
+from tests.support.sites import HTML, PASSWORD, Desks, open_desks, token_of
+
+
+@pytest.fixture(scope="module")
+def provider() -> Iterator["Provider"]:
+    with Provider() as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def desks(tmp_path_factory: pytest.TempPathFactory, provider: "Provider") -> Iterator[Desks]:
+    settings = Settings(
+        curation=CurationSettings(provider.issuer, "shiyi-desks", "the academy", "contributor")
+    )
+    with open_desks(tmp_path_factory.mktemp("sign-in"), settings) as opened:
+        yield opened
+
+
+def events(desks: Desks) -> list[str]:
+    return [f"{each['what']} {each['who']}" for each in desks.curation.audit.last()]
+
+
+def test_the_right_password_opens_the_desks_and_signing_out_closes_them(desks: Desks) -> None:
+    client = desks.client("curator")
+    page = client.get("/curate/queue", headers=HTML)
+    assert page.status_code == 200
+    assert page.headers["Cache-Control"] == "no-store"
+    cookie, thief = client.get_cookie("shiyi_session", path="/curate"), desks.client()
+    assert cookie is not None
+    thief.set_cookie("shiyi_session", cookie.value, path="/curate")
+    assert thief.get("/curate/queue", headers=HTML).status_code == 200
+    client.post("/curate/sign-out", data={"csrf": token_of(page.text)}, headers=HTML)
+    for each in (client, thief):
+        assert each.get("/curate/queue", headers=HTML).status_code == 302
+    assert events(desks)[:2] == ["signed out curator", "signed in curator"]
+
+
+def test_the_cookie_is_kept_from_scripts_other_sites_and_other_pages(desks: Desks) -> None:
+    answer = desks.sign_in(desks.client(), "curator")
+    [cookie] = [c for c in answer.headers.getlist("Set-Cookie") if c.startswith("shiyi_session")]
+    assert {"HttpOnly", "Path=/curate", "SameSite=Lax"} <= set(cookie.split("; "))
+
+
+@pytest.mark.parametrize(
+    ("name", "password"), [("curator", "wrong"), ("nobody", PASSWORD), ("", "")]
+)
+def test_a_wrong_name_or_password_is_refused_alike(desks: Desks, name: str, password: str) -> None:
+    answer = desks.sign_in(desks.client(), name, password=password)
+    assert answer.status_code == 403
+    assert "wrong" in answer.text
+
+
+def test_after_some_wrong_tries_even_the_right_password_waits(desks: Desks) -> None:
+    client = desks.client()
+    for _ in range(TRIES):
+        wrong = {"password": "guess"}
+        assert desks.sign_in(client, "editor-in-chief", **wrong).status_code == 403
+    answer = desks.sign_in(client, "editor-in-chief")
+    assert answer.status_code == 429
+    assert int(answer.headers["Retry-After"]) > 0
+
+
+def test_ten_thousand_guesses_are_a_few_passwords_that_are_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[str] = []
+
+    def proved(found: Any, people: Any) -> bool:
+        looked.append(found.name)
+        return False
+
+    monkeypatch.setattr(sign_in, "_proved", proved)
+    names = [str(role) for role in Role]
+    with open_desks(tmp_path) as desks:
+        client = desks.client()
+        said = {"csrf": token_of(client.get("/curate/sign-in", headers=HTML).text)}
+        seen = Counter(
+            client.post(
+                "/curate/sign-in",
+                headers=HTML,
+                data=said | {"name": names[i % len(names)], "password": f"guess {i}"},
+                environ_base={"REMOTE_ADDR": f"2001:db8:9:{i % 1000:x}::{i:x}"},
+            ).status_code
+            for i in range(10_000)
+        )
+    assert seen == {403: len(looked), 429: 10_000 - len(looked)}
+    assert len(looked) == ACCOUNT_TRIES * len(names)
+
+
+@pytest.mark.parametrize(
+    "elsewhere",
+    ["https://evil.example/", "//evil.example", "/curate/../ask", "/curate\\@evil", "x"],
+)
+def test_signing_in_leads_to_no_other_place(desks: Desks, elsewhere: str) -> None:
+    client = desks.client()
+    answer = desks.sign_in(client, "reader", next=elsewhere)
+    assert answer.headers["Location"].startswith("/curate")
+    assert "evil" not in answer.headers["Location"]
+
+
+def test_a_second_factor_is_asked_for_and_each_code_counts_once(desks: Desks) -> None:
+    client = desks.client("contributor")
+    page = client.get("/curate/account", headers=HTML).text
+    secret = page.partition('<code class="secret">')[2].partition("<")[0]
+    code = pyotp.TOTP(secret).now()
+    said = {"csrf": token_of(page), "password": PASSWORD, "code": code}
+    assert client.post("/curate/account/code", data=said, headers=HTML).status_code == 302
+    other = desks.client()
+    assert desks.sign_in(other, "contributor").status_code == 403
+    assert desks.sign_in(other, "contributor", code=code).status_code == 302
+    assert desks.sign_in(desks.client(), "contributor", code=code).status_code == 403
+    desks.curation.people.set_secret("contributor", "")
+
+
+def test_a_new_password_ends_the_other_sessions(desks: Desks) -> None:
+    one, other = desks.client("reader"), desks.client("reader")
+    csrf = token_of(one.get("/curate/account", headers=HTML).text)
+    fresh = "another long phrase"
+    said = {"csrf": csrf, "password": PASSWORD, "new": fresh, "again": fresh}
+    assert one.post("/curate/account/password", data=said, headers=HTML).status_code == 302
+    assert one.get("/curate/queue", headers=HTML).status_code == 200
+    assert other.get("/curate/queue", headers=HTML).status_code == 302
+    assert matches(desks.curation.people.get("reader").hashed, fresh)
+    desks.curation.people.set_password("reader", PASSWORD)
+
+
+def test_accounts_are_kept_as_argon2_hashes_that_only_the_owner_reads(desks: Desks) -> None:
+    path = desks.kb / "people.json"
+    assert path.stat().st_mode & 0o077 == 0
+    text = path.read_text("utf-8")
+    assert text.count("$argon2id$") == len(Role)
+    assert PASSWORD not in text
+
+
+def test_an_address_that_guesses_many_names_rests_and_so_do_its_neighbours() -> None:
+    lockout = Lockout()
+    for number in range(8 * TRIES):
+        lockout.check(f"name {number}", f"2001:db8::{number:x}")
+        lockout.wrong(f"name {number}", f"2001:db8::{number:x}")
+    with pytest.raises(TooManyRequests):
+        lockout.check("another", "2001:db8::ffff")
+    lockout.check("another", "2001:db8:0:1::1")
+
+
+def test_a_stranger_locks_nobody_out() -> None:
+    lockout = Lockout()
+    lockout.right("li", "203.0.113.5")
+    for number in range(ACCOUNT_TRIES):
+        lockout.check("li", f"2001:db8:0:{number:x}::1")
+        lockout.wrong("li", f"2001:db8:0:{number:x}::1")
+    lockout.check("li", "203.0.113.5")
+    with pytest.raises(TooManyRequests):
+        lockout.check("li", "198.51.100.7")
+    for _ in range(TRIES):
+        lockout.wrong("wang", "198.51.100.7")
+    lockout.check("wang", "203.0.113.5")
+    with pytest.raises(TooManyRequests):
+        lockout.check("wang", "198.51.100.7")
+
+
+def test_the_last_administrator_stays_and_short_passwords_go(desks: Desks) -> None:
+    people: People = desks.curation.people
+    with pytest.raises(UsageError, match="last active administrator"):
+        people.set_role("administrator", Role.READER)
+    with pytest.raises(UsageError, match="last active administrator"):
+        people.set_active("administrator", False)
+    for password in ("short", "aaaaaaaaaaaaaaaa"):
+        with pytest.raises(UsageError):
+            people.add("somebody", Role.READER, password)
+
+
+def test_a_one_time_code_fits_its_half_minute_and_its_neighbours_alone() -> None:
+    from datetime import UTC, datetime, timedelta
+
+    secret, now = pyotp.random_base32(), datetime(2030, 1, 1, tzinfo=UTC)
+    code = pyotp.TOTP(secret).at(now)
+    assert code_step(secret, code, now) is not None
+    assert code_step(secret, code, now + timedelta(seconds=30)) is not None
+    assert code_step(secret, code, now + timedelta(seconds=90)) is None
+    assert code_step(secret, "", now) is None
+
+
+class Provider:
+    """A real OpenID Connect provider on this machine, with a key of its own."""
+
+    def __init__(self) -> None:
+        from joserfc.jwk import RSAKey
+
+        self.key = RSAKey.generate_key(2048, {"kid": "one", "alg": "RS256", "use": "sig"})
+        self.codes: dict[str, dict[str, str]] = {}
+        self.spoil: dict[str, Any] = {}  # claims that the next token gets wrong
+        provider = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                provider.get(self)
+
+            def do_POST(self) -> None:
+                provider.post(self)
+
+            @override
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.issuer = f"http://127.0.0.1:{self.server.server_address[1]}"
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.server.shutdown()
+        self.server.server_close()
+
+    def get(self, request: Any) -> None:
+        parts = urlsplit(request.path)
+        if parts.path == "/.well-known/openid-configuration":
+            names = ("authorization_endpoint", "token_endpoint", "jwks_uri")
+            send(request, {"issuer": self.issuer} | {n: f"{self.issuer}/{n}" for n in names})
+        elif parts.path == "/jwks_uri":
+            send(request, {"keys": [self.key.as_dict(private=False)]})
+        else:  # somebody signs in there, and is sent back with a code
+            said = {name: values[0] for name, values in parse_qs(parts.query).items()}
+            assert said["code_challenge_method"] == "S256"
+            assert said["response_type"] == "code"
+            code = secrets.token_urlsafe(8)
+            self.codes[code] = said
+            request.send_response(302)
+            request.send_header(
+                "Location", f"{said['redirect_uri']}?code={code}&state={said['state']}"
+            )
+            request.end_headers()
+
+    def post(self, request: Any) -> None:
+        from joserfc import jwt
+
+        length = int(request.headers["Content-Length"])
+        form = {n: v[0] for n, v in parse_qs(request.rfile.read(length).decode()).items()}
+        said = self.codes.pop(form.get("code", ""), None)
+        fits = said and challenge(form["code_verifier"]) == said["code_challenge"]
+        if not said or not fits:
+            send(request, {"error": "invalid_grant"}, 400)
+            return
+        claims = {
+            "iss": self.issuer,
+            "aud": "shiyi-desks",
+            "sub": "42",
+            "nonce": said["nonce"],
+            "exp": int(time.time()) + 60,
+            "iat": int(time.time()),
+            "preferred_username": "Wang Wu",
+        }
+        token = jwt.encode({"alg": "RS256", "kid": "one"}, claims | self.spoil, self.key)
+        send(request, {"access_token": "x", "token_type": "Bearer", "id_token": token})
+
+
+def challenge(verifier: str) -> str:
+    """Make the S256 challenge of RFC 7636."""
+    digest = hashlib.sha256(verifier.encode()).digest()
+    return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
+
+
+def send(request: Any, said: dict[str, Any], status: int = 200) -> None:
+    body = json.dumps(said).encode()
+    request.send_response(status)
+    request.send_header("Content-Type", "application/json")
+    request.send_header("Content-Length", str(len(body)))
+    request.end_headers()
+    request.wfile.write(body)
+
+
+def come_back(desks: Desks, **wrong: str) -> tuple[Any, Any]:
+    """Go to the provider and back; return the client and the last answer."""
+    import httpx2
+
+    client = desks.app.test_client()
+    started = client.get("/curate/oidc?next=/curate/history", headers=HTML)
+    assert started.status_code == 302, started.text
+    there = httpx2.get(started.headers["Location"])
+    back = urlsplit(there.headers["Location"])
+    query = {name: values[0] for name, values in parse_qs(back.query).items()} | wrong
+    return client, client.get(back.path, query_string=query, headers=HTML)
+
+
+def test_who_signed_in_elsewhere_is_let_in_under_one_name(desks: Desks) -> None:
+    client, answer = come_back(desks)
+    assert answer.status_code == 302, answer.text
+    assert answer.headers["Location"] == "/curate/history"
+    assert client.get("/curate/queue", headers=HTML).status_code == 200
+    made = desks.curation.people.get("wang-wu")
+    assert (made.role, made.hashed) == (Role.CONTRIBUTOR, "")
+    come_back(desks)
+    assert "wang-wu-2" not in desks.curation.people.all()
+
+
+def test_a_closed_account_stays_closed_there_too(desks: Desks) -> None:
+    come_back(desks)
+    desks.curation.people.set_active("wang-wu", False)
+    assert come_back(desks)[1].status_code == 403
+    desks.curation.people.set_active("wang-wu", True)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"nonce": "other"}, {"aud": "another"}, {"iss": "https://evil.example"}, {"exp": 1}],
+    ids=str,
+)
+def test_a_token_for_somebody_or_something_else_opens_nothing(
+    desks: Desks, provider: Provider, wrong: dict[str, Any]
+) -> None:
+    provider.spoil = wrong
+    try:
+        assert come_back(desks)[1].status_code == 403
+    finally:
+        provider.spoil = {}
+
+
+def test_a_token_signed_by_another_key_opens_nothing(desks: Desks, provider: Provider) -> None:
+    from joserfc.jwk import RSAKey
+
+    kept = provider.key
+    published = kept.as_dict(private=False)
+    provider.key = RSAKey.generate_key(2048, {"kid": "one", "alg": "RS256", "use": "sig"})
+    provider.key.as_dict = lambda **_: published  # type: ignore[method-assign]
+    try:
+        assert come_back(desks)[1].status_code == 403
+    finally:
+        provider.key = kept
+
+
+@pytest.mark.parametrize("wrong", [{"state": "forged"}, {"code": "unknown"}], ids=str)
+def test_an_answer_nobody_asked_for_opens_nothing(desks: Desks, wrong: dict[str, str]) -> None:
+    assert come_back(desks, **wrong)[1].status_code in {403, 502}

@@ -1,0 +1,252 @@
+"""The vocabulary desk: concepts are repaired, merged, split and retired; terms are proposed."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from shiyi.curation.editing.claims import stored_claim
+from shiyi.curation.vocabulary.concepts import stored_concept
+from shiyi.curation.vocabulary.proposals import proposals
+from shiyi.model.iris import ID, VOCAB, resource
+from shiyi.model.rdf import DefaultGraph, NamedNode, text
+from shiyi.ontology.terms import RDFS, SHIYI, SKOS
+from tests.support import bases
+from tests.support.sites import FullDesks, Visitor, csrf_in, served
+
+DESK, CONCEPT, MOVE = "/curate/vocabulary", "/curate/vocabulary/concept", "/curate/vocabulary/move"
+PROPOSE, SETTLE = "/curate/proposals", "/curate/proposals/settle"
+HOSTILE = '"><script>alert(1)</script>'
+
+
+@pytest.fixture(scope="module")
+def desks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FullDesks]:
+    with served(Path(tmp_path_factory.mktemp("vocabulary"))) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def curator(desks: FullDesks) -> Visitor:
+    visitor = desks.visitor("cura")
+    visitor.get(f"{DESK}?lang=en")
+    return visitor
+
+
+def labels(desks: FullDesks, name: str) -> set[str]:
+    found = desks.site.store.match(resource(name), SKOS.altLabel, None, DefaultGraph())
+    return {text(quad.object) for quad in found}
+
+
+def status(desks: FullDesks, *said: str) -> str:
+    held = stored_claim(
+        desks.site.store, bases.kitchen_claim(said[0], said[1], resource(said[2])).iri.value
+    )
+    return held.status if held else "nothing"
+
+
+def test_concepts_are_found_by_word_and_by_class(curator: Visitor) -> None:
+    assert "substance-goji" in curator.get(f"{DESK}?q=goji").body
+    assert "mung bean soup" in curator.get(f"{DESK}?class=Dish").body
+    assert "词表" in curator.get(f"{DESK}?lang=zh").body
+    curator.get(f"{DESK}?lang=en")
+
+
+def test_labels_aliases_definition_and_place_are_mended_as_one_reversible_change(
+    desks: FullDesks, curator: Visitor
+) -> None:
+    page = curator.get(f"{CONCEPT}?id=drug-warfarin")
+    saved = curator.submit(
+        page,
+        CONCEPT,
+        alt_en="Coumadin\nMarevan",
+        definition_en="A vitamin K antagonist.",
+        scope_en="The medicine.",
+        broader="anticoagulants",
+        reason="asked for by pharmacists",
+    )
+    assert "Saved as change" in saved.body, saved.body[:1500]
+    entry = stored_concept(desks.site.store, f"{ID}drug-warfarin")
+    assert entry is not None
+    assert (entry.alt_en, entry.broader) == (("Coumadin", "Marevan"), ("drug-anticoagulants",))
+    assert (entry.definition_en, entry.scope_en) == ("A vitamin K antagonist.", "The medicine.")
+    assert "Coumadin" in curator.get("/page/drug-warfarin").body
+    changes = desks.site.curation.writing  # type: ignore[union-attr] # this base has desks
+    changes.undo(changes.latest(1)[0].iri, "cura", "tried")
+    assert labels(desks, "drug-warfarin") == set()
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"en": ""}, "needs a preferred label"),
+        ({"zh": "二甲双胍"}, "is the preferred label of drug-metformin"),
+        ({"broader": "drug-warfarin"}, "stands below it"),
+        ({"broader": "symptom-thirst"}, "No concept of this kind"),
+        ({"alt_en": "x" * 1001}, "too long"),
+    ],
+)
+def test_a_faulty_concept_is_refused_by_field(
+    desks: FullDesks, curator: Visitor, change: dict[str, str], said: str
+) -> None:
+    before = desks.site.version()
+    page = curator.get(f"{CONCEPT}?id=drug-warfarin")
+    refused = curator.submit(page, CONCEPT, **change)
+    assert refused.status == 422
+    assert said in refused.body
+    assert f'href="#{next(iter(change))}"' in refused.body
+    assert desks.site.version() == before
+
+
+def test_a_hostile_label_is_kept_as_text_and_shown_harmless(
+    desks: FullDesks, curator: Visitor
+) -> None:
+    page = curator.get(f"{CONCEPT}?id=substance-peanut")
+    saved = curator.submit(page, CONCEPT, alt_en=HOSTILE, reason="a test")
+    assert saved.status == 200
+    assert HOSTILE in labels(desks, "substance-peanut")
+    for path in (f"{CONCEPT}?id=substance-peanut", "/page/substance-peanut"):
+        assert HOSTILE not in curator.get(path).body
+
+
+def test_a_stale_concept_is_refused_and_the_form_kept(desks: FullDesks, curator: Visitor) -> None:
+    second = desks.visitor("second")
+    second.get(f"{DESK}?lang=en")
+    mine, theirs = (v.get(f"{CONCEPT}?id=dish-mung") for v in (curator, second))
+    assert second.submit(theirs, CONCEPT, definition_en="Theirs.").status == 200
+    refused = curator.submit(mine, CONCEPT, definition_en="Mine.")
+    assert refused.status == 409
+    assert "<b>second</b>" in refused.body  # who was faster, and with what
+    assert "Theirs." in refused.body
+    assert "Mine." in refused.body
+    assert curator.submit(refused, CONCEPT).status == 200
+
+
+def test_a_new_concept_joins_its_class(desks: FullDesks, curator: Visitor) -> None:
+    page = curator.get(f"{CONCEPT}?class=Symptom")
+    form = {"id": "symptom-dry-mouth", "zh": "口干", "en": "dry mouth", "tcm_only": ""}
+    assert curator.submit(page, CONCEPT, **form, reason="missing").status == 200
+    assert "dry mouth" in curator.get("/page/symptom-dry-mouth").body
+    again = curator.submit(page, CONCEPT, **form, key="other")
+    assert "used before" in again.body
+
+
+def test_merging_moves_claims_and_names_and_the_old_address_leads_on(
+    desks: FullDesks, curator: Visitor
+) -> None:
+    page = curator.get(f"{CONCEPT}?id=nature-cool")
+    done = curator.submit(page, MOVE, target="nature-cold", reason="one nature", action="merge")
+    assert "Saved as change" in done.body, done.body[:1200]
+    assert status(desks, "substance-mung", "hasNature", "nature-cool") == "retracted"
+    joined = stored_claim(
+        desks.site.store,
+        bases.kitchen_claim("substance-mung", "hasNature", resource("nature-cold")).iri.value,
+    )
+    assert joined is not None
+    assert {each.source.id for each in joined.claim.evidence} == {"book", "diet"}
+    assert {"凉", "cool"} <= labels(desks, "nature-cold")
+    for path, end in (
+        ("/page/nature-cool", "/page/nature-cold"),
+        ("/id/nature-cool", "/page/nature-cold"),
+    ):
+        moved = curator.get(path)
+        assert moved.address.endswith(end)
+    assert curator.get("/data/nature-cool.ttl", "text/turtle").address.endswith("nature-cold.ttl")
+    changes = desks.site.curation.writing  # type: ignore[union-attr] # this base has desks
+    changes.undo(changes.latest(1)[0].iri, "cura", "two natures after all")
+    assert status(desks, "substance-mung", "hasNature", "nature-cool") == "accepted"
+    assert stored_concept(desks.site.store, f"{ID}nature-cool") is not None
+
+
+def test_things_of_different_kinds_are_not_merged(curator: Visitor) -> None:
+    page = curator.get(f"{CONCEPT}?id=nature-warm")
+    assert (
+        curator.submit(page, MOVE, target="drug-metformin", reason="x", action="merge").status
+        == 400
+    )
+
+
+def test_a_split_takes_chosen_claims_along(desks: FullDesks, curator: Visitor) -> None:
+    claim = bases.kitchen_claim("symptom-stomach", "hasRedFlag", resource("symptom-black-stools"))
+    page = curator.get(f"{CONCEPT}?id=symptom-stomach")
+    done = curator.submit(
+        page,
+        MOVE,
+        action="split",
+        new_id="symptom-stomach-pain",
+        zh="胃痛",
+        en="stomach pain",
+        claim=claim.iri.value.removeprefix(ID),
+        reason="two things",
+    )
+    assert "Saved as change" in done.body, done.body[:1200]
+    assert status(desks, "symptom-stomach", "hasRedFlag", "symptom-black-stools") == "retracted"
+    assert status(desks, "symptom-stomach-pain", "hasRedFlag", "symptom-black-stools") == "accepted"
+    assert status(desks, "syndrome-cold", "hasManifestation", "symptom-stomach") == "accepted"
+
+
+def test_a_concept_with_claims_is_not_taken_back_and_one_without_leaves_a_tombstone(
+    curator: Visitor,
+) -> None:
+    page = curator.get(f"{CONCEPT}?id=substance-goji")
+    refused = curator.submit(page, MOVE, action="deprecate", target="", reason="x")
+    assert refused.status == 400
+    assert "merge it into another" in refused.body
+    page = curator.get(f"{CONCEPT}?id=drug-metformin")
+    curator.submit(page, MOVE, action="deprecate", target="", reason="Entered by mistake.")
+    gone = curator.get("/page/drug-metformin")
+    assert gone.status == 410
+    assert "Entered by mistake." in gone.body
+    assert curator.get("/data/drug-metformin.ttl", "text/turtle").status == 410
+
+
+def test_a_relation_is_proposed_by_one_and_approved_by_another(desks: FullDesks) -> None:
+    contributor, chief = desks.visitor("cont"), desks.visitor("chief")
+    page = contributor.get(f"{PROPOSE}?lang=en")
+    form = {
+        "csrf": csrf_in(page.body),
+        "kind": "relation",
+        "name": "pairsWith",
+        "label_zh": "同食",
+        "label_en": "pairs with",
+        "definition_zh": "常同食。",
+        "definition_en": 'Eaten "together".',
+        "source": "Shiyi",
+        "domain": "Food",
+        "range": "Food",
+        "reason": "often asked",
+    }
+    assert contributor.post(PROPOSE, form | {"name": "hasNature"}).status == 422
+    assert "Proposed as change" in contributor.post(PROPOSE, form).body
+    [found] = [each for each in proposals(desks.site.store) if each.is_open]
+    settle = {"proposal": found.iri.removeprefix(ID), "action": "approve", "reason": "good"}
+    token = csrf_in(contributor.get(PROPOSE).body)
+    assert contributor.post(SETTLE, settle | {"csrf": token}).status == 403
+    token = csrf_in(chief.get(f"{PROPOSE}?lang=en").body)
+    assert "Saved as change" in chief.post(SETTLE, settle | {"csrf": token}).body
+    said = desks.site.store.match(NamedNode(f"{VOCAB}pairsWith"), RDFS.label, None, DefaultGraph())
+    assert {text(quad.object) for quad in said} == {"pairs with", "同食"}
+
+
+def test_who_proposes_a_shape_does_not_approve_it(desks: FullDesks) -> None:
+    chief = desks.visitor("chief")
+    token = csrf_in(chief.get(f"{PROPOSE}?lang=en").body)
+    form = {
+        "csrf": token,
+        "kind": "shape",
+        "target": "Dish",
+        "path": "preparedBy",
+        "rule": "required",
+        "value": "",
+        "severity": "Warning",
+        "label_zh": "药膳应有制法。",
+        "label_en": "A dish says how it is made.",
+        "reason": "cooks ask",
+    }
+    assert chief.post(PROPOSE, form | {"rule": "pattern", "value": "("}).status == 422
+    assert chief.post(PROPOSE, form).status == 200
+    [found] = [each for each in proposals(desks.site.store) if each.is_open]
+    assert "sh:minCount 1" in found.turtle
+    settle = {"csrf": token, "proposal": found.iri.removeprefix(ID), "action": "approve"}
+    assert chief.post(SETTLE, settle).status == 403
+    assert chief.post(SETTLE, settle | {"action": "decline", "reason": "not yet"}).status == 200
+    assert [*desks.site.store.match(NamedNode(found.iri), SHIYI.status, SHIYI.rejected)]

@@ -1,0 +1,285 @@
+"""Pages and answers are made once for each version of the store, in bounded memory."""
+
+import random
+import re
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask import Flask
+
+from shiyi.answering.knowledge.facts import Facts
+from shiyi.answering.pipeline import AskRequest
+from shiyi.model.iris import ID
+from shiyi.model.rdf import DefaultGraph, NamedNode
+from shiyi.ontology.schema import Schema
+from shiyi.ontology.terms import RDF, SHIYI, SKOS
+from shiyi.server.app import create_app
+from shiyi.server.http import headers
+from shiyi.server.http.page_cache import PageCache
+from shiyi.server.site.opening import open_site
+from shiyi.server.site.site import Site
+from shiyi.server.site.tokens import Tokens
+from shiyi.server.site.visibility import Known
+from shiyi.server.views.reader import MOST, Reader, Statement
+from shiyi.settings import QuerySettings, Settings
+from shiyi.sparql.base.knowledge_base import KnowledgeBase, build_generation
+from tests.support.sites import GOJI, INTERACTION, WARFARIN, YIN, open_test_site, quads
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    made = open_test_site(tmp_path_factory.mktemp("kept"))
+    yield made
+    made.close()
+
+
+class Counted:
+    """A site that counts what it is asked, and whose version is set by hand."""
+
+    def __init__(self, site: Site, **more: Any) -> None:
+        self.version, self.asked, self._site = 1, list[str](), site
+        self.site = replace(
+            site, version=lambda: self.version, ask=self._ask, converse=None, **more
+        )
+
+    def _ask(self, request: AskRequest) -> Any:
+        self.asked.append(request.question)
+        return self._site.ask(request)
+
+
+def page(cache: PageCache, address: str, text: str) -> str:
+    with Flask(__name__).test_request_context(address):
+        return cache.page(lambda: text)
+
+
+def test_a_page_is_made_once_for_each_state_of_the_base(site: Site) -> None:
+    counted = Counted(site)
+    kept = PageCache(counted.site)
+    assert page(kept, "/a?lang=en", "枸杞 1") == "枸杞 1"
+    assert page(kept, "/a?lang=en", "枸杞 2") == "枸杞 1"
+    assert page(kept, "/a?lang=zh", "枸杞 3") == "枸杞 3"
+    counted.version = 2
+    assert page(kept, "/a?lang=en", "枸杞 4") == "枸杞 4"
+
+
+def test_the_pages_asked_for_least_lately_make_room(site: Site) -> None:
+    cache = PageCache(site, max_bytes=3000)
+    for number in range(6):
+        page(cache, f"/{number}", f"made {number}")
+        assert page(cache, "/0", "again") == "made 0"
+    assert page(cache, "/5", "again") == "made 5"
+    assert page(cache, "/1", "again") == "again"
+
+
+def test_a_page_larger_than_the_cache_is_sent_all_the_same(site: Site) -> None:
+    cache = PageCache(site, max_bytes=10)
+    assert page(cache, "/a", "first") == "first"
+    assert page(cache, "/a", "second") == "second"
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/page/substance-goji", "/browse", "/vocab", "/api/complete?q=go", "/data/substance-goji.ttl"],
+)
+def test_a_client_with_the_current_etag_gets_304(site: Site, path: str) -> None:
+    client = create_app(site).test_client()
+    first, second = (client.get(path) for _ in range(2))
+    assert (first.status_code, first.data, first.headers["ETag"]) == (
+        200,
+        second.data,
+        second.headers["ETag"],
+    )
+    again = client.get(path, headers={"If-None-Match": first.headers["ETag"]})
+    assert (again.status_code, again.data) == (304, b"")
+    assert client.get(path, headers={"If-Match": '"x"'}).status_code == 412
+
+
+def test_scripts_have_another_nonce_in_each_response(site: Site) -> None:
+    client = create_app(site).test_client()
+    policies = [
+        client.get("/page/substance-goji").headers["Content-Security-Policy"] for _ in range(3)
+    ]
+    assert (
+        len({word for each in policies for word in re.findall(r"'nonce-([^']{20,})'", each)}) == 3
+    )
+
+
+def test_a_full_queue_is_answered_503_with_a_time_to_wait(site: Site) -> None:
+    app, limit = create_app(site), site.settings.server.queue
+    client = app.test_client()
+    headers.limit_queue(app, lambda: limit + 1)
+    refused = client.get("/page/drug-warfarin")
+    assert (refused.status_code, refused.headers["Retry-After"]) == (503, "5")
+    assert client.get("/healthz").status_code == 200
+    assert 'shiyi_shed_total{kind="queue"}' in client.get("/metrics").text
+    headers.limit_queue(app, lambda: limit)
+    assert client.get("/page/drug-warfarin").status_code == 200
+
+
+def test_an_answer_by_its_address_is_made_once(site: Site) -> None:
+    counted = Counted(site)
+    client = create_app(counted.site).test_client()
+    replies = [client.get("/api/ask?q=goji&lang=en") for _ in range(3)]
+    assert counted.asked == ["goji"]
+    assert len({reply.data for reply in replies}) == 1
+    assert replies[0].content_type == "application/json"
+    counted.version = 2
+    client.get("/api/ask?q=goji&lang=en")
+    assert counted.asked == ["goji"] * 2
+
+
+@pytest.mark.parametrize("more", ["age=34", "medicines=warfarin", "context=%7B%7D", "x=1"])
+def test_an_answer_to_somebody_in_particular_is_not_kept(site: Site, more: str) -> None:
+    counted = Counted(site)
+    client = create_app(counted.site).test_client()
+    for _ in range(2):
+        client.get(f"/api/ask?q=goji&{more}")
+    assert counted.asked == ["goji"] * 2
+
+
+def test_an_answer_that_a_model_may_have_written_is_not_kept(site: Site) -> None:
+    counted = Counted(site, research=lambda question, language: question)
+    client = create_app(counted.site).test_client()
+    for _ in range(2):
+        client.get("/api/ask?q=goji")
+    assert counted.asked == ["goji"] * 2
+
+
+def test_figures_are_counted_again_after_a_change_but_a_tenth_of_the_time_at_most(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted, now = Counted(site), [0.0]
+    kept = PageCache(counted.site)
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    made = list[int]()
+
+    def count() -> int:
+        now[0] += 2.0
+        made.append(counted.version)
+        return counted.version
+
+    def settled() -> int:
+        for thread in threading.enumerate():
+            if "_made" in thread.name:
+                thread.join()
+        return kept.figures("n", count)
+
+    assert kept.figures("n", count) == 1
+    assert kept.is_current("n")
+    counted.version = 2
+    now[0] += 17.0  # too soon
+    assert settled() == settled() == 1
+    assert not kept.is_current("n")
+    now[0] += 2.0
+    kept.figures("n", count)  # the earlier while the new is made beside
+    assert settled() == 2
+    assert made == [1, 2]
+
+
+def test_what_takes_long_is_made_once_for_all_who_wait(site: Site) -> None:
+    kept, made, go = PageCache(site), list[int](), threading.Event()
+
+    def slowly() -> int:
+        go.wait(10)
+        made.append(1)
+        return len(made)
+
+    with ThreadPoolExecutor(4) as pool:
+        found = [pool.submit(kept.figures, "n", slowly) for _ in range(4)]
+        go.set()
+        assert {each.result(10) for each in found} == {1}
+
+
+SAMPLE = 150
+
+
+@pytest.fixture(scope="module")
+def readers(starter_kb: Path) -> Iterator[tuple[Reader, Reader]]:
+    with KnowledgeBase.open(starter_kb) as base:
+        facts = Facts.read(base.store, Schema.load())
+        yield Reader(base.store, "zh"), Reader(base.store, "zh", Known(lambda: facts))
+
+
+def said(found: Iterator[Statement]) -> set[tuple[object, ...]]:
+    """Return what statements say, those past the surest of a relation left out."""
+    return {
+        (
+            each.claim,
+            each.predicate,
+            each.subject.iri,
+            each.object.iri,
+            each.object.label,
+            each.object.language,
+            each.subject.label,
+            each.other.other,
+            each.confidence,
+            each.forward,
+            each.derived,
+            each.negative,
+        )
+        for each in found
+        if not each.of
+    }
+
+
+def test_memory_says_of_a_concept_what_the_store_says(readers: tuple[Reader, Reader]) -> None:
+    store, memory = readers
+    concepts = {
+        quad.subject for quad in store.store.match(None, SKOS.prefLabel, None, DefaultGraph())
+    }
+    named = sorted(each.value for each in concepts if isinstance(each, NamedNode))
+    draw = random.Random(7)  # noqa: S311 # the same each time
+    told = 0
+    for iri in draw.sample(named, SAMPLE):
+        node = NamedNode(iri)
+        here = said(memory.statements(node))
+        assert here == said(store.statements(node)), iri
+        told += len(here)
+    assert told > SAMPLE
+
+
+def test_of_a_hub_both_tell_how_many_and_the_surest(readers: tuple[Reader, Reader]) -> None:
+    node = NamedNode(f"{ID}flavour-sweet")
+    for reader in readers:
+        cut = [each for each in reader.statements(node) if each.of]
+        by_relation = {each.predicate: each.of for each in cut}
+        assert all(count > MOST for count in by_relation.values())
+        assert by_relation["hasFlavour"] > MOST
+        assert len([each for each in cut if each.predicate == "hasFlavour"]) == MOST
+
+
+def test_what_an_update_changes_is_on_the_next_page_and_in_the_next_answer(tmp_path: Path) -> None:
+    kb = tmp_path / "kb"
+    build_generation(kb, quads(), {})
+    token = Tokens(kb).add("ada", "maintain", 1)
+    site = open_site(kb, replace(Settings(), kb=kb, query=QuerySettings(workers=1)))
+    try:
+        client = create_app(site).test_client()
+        page = f"/page/{WARFARIN.value.removeprefix(ID)}?lang=en"
+        claim, fact = INTERACTION.iri, f"<<( {YIN} {SHIYI.fears} {WARFARIN} )>>"
+        assert "yin deficiency" not in client.get(page).text
+        assert claim.value.removeprefix(ID) in client.get(page).text
+        update = f"""
+            PREFIX s: <https://w3id.org/shiyi/vocab#>
+            INSERT DATA {{ {YIN} s:fears {WARFARIN} . <{ID}claim/new> <{RDF.reifies.value}> {fact} ;
+              a s:Claim ; s:status s:accepted ; s:polarity s:positive ; s:confidence 0.7 }} ;
+            DELETE WHERE {{ {claim} ?p ?o }} ;
+            DELETE WHERE {{ {GOJI} s:interactsWith {WARFARIN} }}"""
+        sent = client.post(
+            "/sparql", data={"update": update}, headers={"Authorization": f"Bearer {token}"}
+        )
+        assert sent.status_code == 204, sent.text
+        after = client.get(page).text
+        assert "yin deficiency" in after
+        assert claim.value.removeprefix(ID) not in after
+        answer = client.post("/api/ask", json={"question": "Can I take goji with warfarin?"}).json
+        assert answer
+        assert claim.value not in {each["claim"] for each in answer["citations"]}
+    finally:
+        site.close()

@@ -1,0 +1,101 @@
+"""A page is sent as it is made: the head before the answer, each event when it happens."""
+
+import http.client
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from waitress.server import create_server
+
+from shiyi.answering.pipeline import AskRequest
+from shiyi.model.answer import Answer
+from shiyi.server.app import create_app
+from shiyi.server.http.page_cache import PageCache
+from tests.support import sites
+
+GO = threading.Event()
+
+
+def waiting(request: AskRequest) -> Answer:
+    """Answer when the test says so."""
+    assert GO.wait(20)
+    return sites.ask(request)
+
+
+@pytest.fixture(scope="module")
+def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    site = sites.open_test_site(Path(tmp_path_factory.mktemp("site")))
+    server = create_server(create_app(replace(site, ask=waiting)), map={}, host="127.0.0.1", port=0)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    yield server.effective_port
+    server.close()
+    thread.join(timeout=10)
+    site.close()
+
+
+@pytest.mark.parametrize(
+    ("path", "first", "last"),
+    [
+        ("/ask?lang=en&q=goji", '<form id="again"', "May raise the INR."),
+        ("/api/ask/stream?lang=en&q=goji", "event: linked", "event: answer"),
+    ],
+)
+def test_what_is_known_is_sent_before_the_answer_is_there(
+    port: int, path: str, first: str, last: str
+) -> None:
+    GO.clear()
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+    connection.request("GET", path, headers={"Accept": "text/html"})
+    reply = connection.getresponse()
+    seen = b""
+    try:
+        while first.encode() not in seen:
+            part = reply.read1()
+            assert part
+            seen += part
+        assert last.encode() not in seen
+    finally:
+        GO.set()
+    seen += reply.read()
+    assert last.encode() in seen
+    connection.close()
+
+
+def test_a_fault_after_the_head_is_said_in_the_page(port: int) -> None:
+    GO.set()
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+    connection.request("GET", "/ask?lang=zh&q=outside", headers={"Accept": "text/html"})
+    page = connection.getresponse().read().decode()
+    connection.close()
+    assert 'role="alert"' in page
+    assert "外部服务没有应答" in page
+    assert page.rstrip().endswith("</html>")
+
+
+def test_figures_of_before_stand_until_those_of_after_are_counted(tmp_path: Path) -> None:
+    version, counted, go = [1], threading.Event(), threading.Event()
+    site = sites.open_test_site(tmp_path)
+    kept = PageCache(replace(site, version=lambda: version[0]))
+
+    def count() -> int:
+        if version[0] > 1:
+            assert go.wait(20)
+            counted.set()
+        return version[0] * 10
+
+    assert kept.figures("n", count) == 10
+    version[0] = 2
+    threading.Event().wait(0.1)  # more than nine times what counting took
+    assert kept.figures("n", count) == 10
+    go.set()
+    assert counted.wait(20)
+    for _ in range(200):
+        if kept.figures("n", count) == 20:
+            break
+        threading.Event().wait(0.01)
+    assert kept.figures("n", count) == 20
+    assert kept.value("m", lambda: "once") == kept.value("m", lambda: "twice") == "once"
+    site.close()

@@ -1,0 +1,28 @@
+"""The slow pages are made at start."""
+
+from flask import Flask
+
+from shiyi.server.http import warmup
+from shiyi.settings import Settings
+
+
+def test_slow_pages_are_made_at_start() -> None:
+    app, asked = Flask(__name__), list[str]()
+
+    class Site:
+        settings = Settings()
+
+        def link(self, words: str) -> None:
+            asked.append(words)
+
+    app.extensions["shiyi"] = Site()
+
+    @app.get("/<path:page>")
+    def page(page: str) -> str:
+        asked.append(page)
+        return page
+
+    warmup.warm_up(app).join(30)
+    workers = Settings().query.workers
+    assert asked[: workers + 1] == [*["sparql"] * workers, "qwxz 枳枸芪"]
+    assert len(asked) == workers + 1 + 2 * len(warmup._PAGES)

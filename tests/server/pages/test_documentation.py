@@ -1,0 +1,72 @@
+"""The documentation and the page of the API."""
+
+import re
+from collections.abc import Iterator
+from os.path import normpath
+from pathlib import Path
+
+import pytest
+from flask.testing import FlaskClient
+
+from shiyi.server.app import create_app
+from shiyi.server.pages.documentation import page_files, read_page, search_pages
+from tests.support.sites import HTML, open_test_site
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FlaskClient]:
+    site = open_test_site(Path(tmp_path_factory.mktemp("docs")))
+    yield create_app(site).test_client()
+    site.close()
+
+
+def test_every_page_opens_and_its_links_lead_somewhere(client: FlaskClient) -> None:
+    assert len(page_files()) > 20
+    broken = []
+    for name in page_files():
+        page = client.get(f"/docs/{name}", headers=HTML)
+        assert page.status_code == 200, name
+        html = str(read_page(name).html)
+        for link in re.findall(r'(?:href|src)="([^"]+)"', html):
+            if "://" in link or link.startswith(("mailto:", "/")):
+                continue
+            target, _, anchor = link.partition("#")
+            place = normpath(Path(name).parent / target) if target else name
+            if place.endswith(".md"):
+                known = {each.anchor for each in read_page(place).headings}
+                if anchor and anchor not in known:
+                    broken.append(f"{name}: {link}")
+            elif client.get(f"/docs/{place}").status_code != 200:
+                broken.append(f"{name}: {link}")
+    assert broken == []
+
+
+def test_start_page_is_in_the_language_of_the_reader(client: FlaskClient) -> None:
+    assert "食医使用说明" in client.get("/docs/?lang=zh", headers=HTML).text
+    assert "Documentation of Shiyi" in client.get("/docs/?lang=en", headers=HTML).text
+    assert client.get("/docs").headers["Location"].endswith("/docs/")
+    assert client.get("/docs/commands").headers["Location"] == "/docs/commands.md"
+
+
+@pytest.mark.parametrize(
+    "name", ["nothing.md", "make_sparql.py", "../README.md", "testing-figures.json"]
+)
+def test_no_other_file_is_served(client: FlaskClient, name: str) -> None:
+    assert client.get(f"/docs/{name}").status_code == 404
+
+
+def test_words_are_found_title_first(client: FlaskClient) -> None:
+    assert search_pages("curation")[0].name == "curation.md"
+    assert search_pages("xqzptw") == []
+    page = client.get("/docs/?q=<b>systemd&lang=en", headers=HTML).text
+    assert "<b>systemd" not in page
+    assert 'href="/docs/deployment.md"' in client.get("/docs/?q=systemd", headers=HTML).text
+
+
+def test_api_page_shows_each_operation_with_a_body_that_is_accepted(client: FlaskClient) -> None:
+    page = client.get("/api?lang=en", headers=HTML).text
+    described = client.get("/api/openapi.json").get_json()
+    names = [each["operationId"] for path in described["paths"].values() for each in path.values()]
+    assert re.findall(r'class="operation" id="(\w+)"', page) == names
+    assert "&#34;things&#34;: [" in page
+    assert "http://" not in page.replace("http://localhost", "")

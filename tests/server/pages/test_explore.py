@@ -1,0 +1,187 @@
+"""Looking around: narrow a class, compare things, find a dish, see the numbers, fetch a script."""
+
+import gzip
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from flask.testing import FlaskClient
+
+from shiyi.server.app import create_app
+from shiyi.server.http.headers import address, names
+from shiyi.settings import Settings
+
+
+@pytest.fixture(scope="module")
+def client(starter_kb: Path) -> Iterator[FlaskClient]:
+    app = create_app(starter_kb, Settings())
+    yield app.test_client()
+    app.extensions["shiyi"].close()
+
+
+def page(client: FlaskClient, path: str, status: int = 200) -> str:
+    reply = client.get(path, headers={"Accept": "text/html", "Accept-Language": "en"})
+    assert reply.status_code == status, path
+    return reply.get_data(as_text=True)
+
+
+def test_a_class_is_narrowed_by_nature_and_channel(client: FlaskClient) -> None:
+    whole = page(client, "/browse?class=MFHSubstance&lang=en")
+    path = (
+        "/browse?class=MFHSubstance&lang=en&nature="
+        + re.findall(r'value="(nature-[a-z-]*cold[a-z-]*|[a-z-]*cold[a-z-]*)"', whole)[0]
+    )
+    cold = page(client, path)
+    left = re.search(r"(\d+) fit", cold)
+    assert left
+    assert 0 < int(left[1]) < 113
+    assert "goji berry</a>" not in cold
+
+
+def test_a_class_is_narrowed_by_the_kind_of_evidence_behind_it(client: FlaskClient) -> None:
+    def left(tier: str) -> int:
+        shown = page(client, f"/browse?class=MFHSubstance&lang=en&tier=tier-{tier}")
+        found = re.search(r"(\d+) fit", shown)
+        assert found
+        return int(found[1])
+
+    assert 0 < left("trial") < left("monograph") < 113
+
+
+def test_each_choice_says_how_many_it_leaves_beside_the_others(client: FlaskClient) -> None:
+    path = "/browse?class=MFHSubstance&lang=en&nature=nature-warm"
+    shown = page(client, path)
+    offered = re.findall(r'value="(flavour-[\w-]+)"( disabled)?>[^<]*\((\d+)\)', shown)
+    assert len(offered) > 4
+    for key, disabled, count in offered:
+        assert bool(disabled) == (count == "0")
+        left = re.search(r"(\d+) fits?", page(client, f"{path}&flavour={key}"))
+        assert left
+        assert left[1] == count
+
+
+def test_a_value_no_facet_has_is_named(client: FlaskClient) -> None:
+    assert "nature" in page(client, "/browse?class=MFHSubstance&nature=purple", 400)
+
+
+def test_things_stand_side_by_side_with_safety_first(client: FlaskClient) -> None:
+    shown = page(client, "/compare?ids=substance-gouqizi,substance-baihe&lang=en")
+    assert shown.index("safety-row") < shown.index(">Nature")
+    assert "warfarin" in shown
+    assert "no record" in shown
+
+
+@pytest.mark.parametrize("ids", ["a,b,c,d,e", "substance-nothing", "<script>", "claim/x"])
+def test_what_cannot_be_compared_is_refused(client: FlaskClient, ids: str) -> None:
+    shown = page(client, f"/compare?ids={ids}", 400)
+    assert "ids" in shown
+    assert "<script>" not in shown.partition('class="error-page"')[2]
+
+
+def test_another_thing_is_added_by_its_name(client: FlaskClient) -> None:
+    reply = client.get("/compare?ids=substance-gouqizi&add=juhua&lang=zh")
+    assert reply.status_code == 303
+    assert reply.headers["Location"].endswith("substance-gouqizi,substance-juhua")
+
+
+def test_a_dish_uses_what_is_at_hand_and_nothing_refused(client: FlaskClient) -> None:
+    shown = page(client, "/dishes?with=百合&without=莲子&lang=zh")
+    cards = re.findall(r'<li class="dish">.*?</li>', shown, re.DOTALL)
+    assert cards
+    assert all("substance-baihe" in card for card in cards)
+    assert not any("substance-lianzi" in card for card in cards)
+
+
+def test_a_dish_with_a_food_unsuitable_for_the_constitution_is_left_out(
+    client: FlaskClient,
+) -> None:
+    free = page(client, "/dishes?with=羊肉&lang=zh")
+    held = page(client, "/dishes?with=羊肉&constitution=constitution-yin-deficiency&lang=zh")
+    assert '<li class="dish">' in free
+    assert '<li class="dish">' not in held
+
+
+def test_words_that_name_no_food_are_told(client: FlaskClient) -> None:
+    assert "xyzzyplugh" in page(client, "/dishes?with=xyzzyplugh&lang=en")
+
+
+def test_signs_make_a_candidate_and_never_a_verdict(client: FlaskClient) -> None:
+    shown = page(client, "/constitution?lang=en")
+    group = re.search(r"<legend>yin-deficiency.*?</fieldset>", shown, re.DOTALL)
+    assert group
+    names = re.findall(r'name="([^"]+)"', group[0])
+    assert len(names) >= 3
+    answers = "&".join(f"{name}=5" for name in names)
+    scored = page(client, f"/constitution?lang=en&{answers}")
+    assert 'class="verdict">candidate' in scored
+    assert "not a diagnosis" in scored
+    some = page(client, f"/constitution?lang=en&{names[0]}=5")
+    assert "No group is complete yet." in some
+    assert "1 to 5" in page(client, f"/constitution?{names[0]}=9", 400)
+
+
+def test_the_bars_add_up_to_the_claims(client: FlaskClient) -> None:
+    shown = page(client, "/statistics?lang=en")
+    first = re.search(r'<figure class="plot">.*?</figure>', shown, re.DOTALL)
+    assert first
+    counted = [int(n.replace(",", "")) for n in re.findall(r'class="num">([\d,]+)<', first[0])]
+    health = json.loads(client.get("/healthz").data)
+    assert sum(counted) == health["counts"]["claims"]
+
+
+def test_a_concept_page_says_where_sources_differ_and_carries_schema_org(
+    client: FlaskClient,
+) -> None:
+    shown = page(client, "/page/substance-baihe?lang=en")
+    assert "Sources differ" in shown
+    data = re.search(r'<script type="application/ld\+json">(.*?)</script>', shown, re.DOTALL)
+    assert data
+    assert json.loads(data[1])["@type"] == "DefinedTerm"
+
+
+def test_texts_of_the_other_language_are_left_out(client: FlaskClient) -> None:
+    assert "count it in diabetes" in page(client, "/page/substance-gouqizi?lang=en")
+    assert "count it in diabetes" not in page(client, "/page/substance-gouqizi?lang=zh")
+
+
+def test_the_streamed_page_is_the_page(client: FlaskClient) -> None:
+    sent = client.get("/api/ask/stream?q=goji&page=1&lang=en").get_data(as_text=True)
+    events = [each.split("\n", 1)[0] for each in sent.strip().split("\n\n")]
+    assert events[0] == "event: linked"
+    assert events[-2:] == ["event: answer", "event: page"]
+    html = json.loads(sent.strip().rpartition("data: ")[2])["html"]
+    assert 'class="answer"' in html
+    assert "<html" not in html
+
+
+def test_scripts_are_named_by_their_digest(client: FlaskClient) -> None:
+    assert "vendor/cytoscape.LICENSE" in names()
+    reply = client.get(address("vendor/cytoscape.min.js"))
+    assert "immutable" in reply.headers["Cache-Control"]
+    assert client.get("/static/../wsgi.py").status_code == 404
+    assert client.get("/static/js/none.js").status_code == 404
+
+
+def test_an_ask_page_weighs_less_than_300_kilobytes_compressed(client: FlaskClient) -> None:
+    page = client.get(
+        "/ask?q=失眠多梦、手脚心热，吃点什么好？&lang=zh", headers={"Accept": "text/html"}
+    )
+    assets = set(re.findall(r'"(/static/[^"]+)"', page.text))
+    assert len(assets) >= 5
+    bodies = [page.data, *(client.get(each).data for each in assets)]
+    assert sum(len(gzip.compress(body)) for body in bodies) < 300_000
+
+
+def test_the_reference_of_the_vocabulary_stands_under_the_content_policy(
+    client: FlaskClient,
+) -> None:
+    page = client.get("/vocab/reference", headers={"Accept-Language": "en"})
+    assert page.status_code == 200
+    assert "<style" not in page.text
+    assert 'href="/vocab/reference.css"' in page.text
+    assert "<svg" in page.text
+    style = client.get("/vocab/reference.css")
+    assert style.mimetype == "text/css"
+    assert "max-width" in style.text

@@ -1,0 +1,662 @@
+"""Over a real server, every IRI leads to a page and to data; releases are served, the restricted is not."""
+
+import json
+import random
+import re
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from email.message import Message
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import cast
+
+import pytest
+from flask.testing import FlaskClient
+from pyoxigraph import NamedNode, RdfFormat, Triple, parse
+
+from shiyi.answering.retrieval.casebook import counted as counted_cases
+from shiyi.errors import QueryLimitError
+from shiyi.model.iris import ID, graph, resource
+from shiyi.model.rdf import XSD_BOOLEAN, DefaultGraph, Literal, Quad, text
+from shiyi.ontology.serialization import claim_quads
+from shiyi.ontology.terms import DCTERMS, OWL, PROV, RDF, RDFS, SHIYI, SKOS
+from shiyi.publishing.release import ReleaseRequest, publish
+from shiyi.publishing.void import VOID, Counts, Described, void_triples
+from shiyi.server.app import create_app
+from shiyi.server.pages import resources
+from shiyi.server.site.opening import open_site
+from shiyi.server.site.site import FreeQueries, Site
+from shiyi.server.sparql.service_description import counted
+from shiyi.settings import ServerSettings, Settings
+from shiyi.sparql.base.knowledge_base import KnowledgeBase, build_generation
+from shiyi.sparql.queries.requests import FreeQuery
+from shiyi.sparql.store.oxigraph import OxigraphStore
+from shiyi.sparql.updates.update import Author
+from tests.publishing.test_dumps import HIDDEN, OPEN, PEAR, SHUT_CLAIM, WARFARIN, planted
+from tests.publishing.test_dumps import PASSAGE as EXPORTED_PASSAGE
+from tests.support.processes import stop
+from tests.support.sites import BOOK as SITE_BOOK
+from tests.support.sites import (
+    DERIVED,
+    GOJI,
+    INTERACTION,
+    RETRACTED,
+    YIN,
+    ask,
+    claim,
+    complete,
+    link,
+    quads,
+    writable_site,
+)
+
+SAMPLE = 300
+OPEN_PASSAGE, CHAPTER = resource("passage/0be"), resource("section/0be")
+BOOK = graph("source", "book@1")
+GONE, OLD = resource("substance-gone"), resource("substance-old")
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What came back, redirections not followed."""
+
+    status: int
+    headers: Message
+    body: bytes
+
+
+def get(url: str, accept: str = "*/*", method: str = "GET", **more: str) -> Reply:
+    address, _, path = url.removeprefix("http://").partition("/")
+    headers = {"Accept": accept, "Accept-Language": "en"}
+    headers |= {key.replace("_", "-"): value for key, value in more.items()}
+    connection = HTTPConnection(address, timeout=30)
+    try:
+        connection.request(method, f"/{path}", headers=headers)
+        reply = connection.getresponse()
+        return Reply(reply.status, reply.headers, reply.read())
+    finally:
+        connection.close()
+
+
+@contextmanager
+def serving(site: Site) -> Iterator[str]:
+    from waitress.server import create_server
+
+    server = create_server(create_app(site), map={}, host="127.0.0.1", port=0, threads=4)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.effective_port}"
+    finally:
+        stop(server)
+        thread.join(10)
+
+
+def site_over(store: OxigraphStore, releases: Path) -> Site:
+    class Free:
+        def answer(self, query: FreeQuery) -> bytes:
+            rows = [
+                {name: {"value": text(term)} for name, term in row.items()}
+                for row in store.select(query.text)
+            ]
+            return json.dumps({"results": {"bindings": rows}}).encode()
+
+        def dump(self, graph: str, media_type: str, profile: str) -> bytes | None:
+            return None
+
+    settings = replace(Settings(), server=replace(ServerSettings(), releases=str(releases)))
+    return Site(store, ask, link, complete, Free(), "sha256:test", settings=settings)  # type: ignore[arg-type]  # nothing is streamed here
+
+
+@pytest.fixture(scope="module")
+def starter(starter_kb: Path) -> Iterator[tuple[str, Site]]:
+    site = open_site(starter_kb, replace(Settings(), kb=starter_kb), read_only=True)
+    try:
+        with serving(site) as address:
+            yield address, site
+    finally:
+        site.close()
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("small")
+    store = planted()
+    publish(
+        store,
+        folder,
+        ReleaseRequest("1.0.0", "2026-11-21", "sha256:test", "https://w3id.org/shiyi/"),
+    )
+    store.change(
+        add=[
+            Quad(GONE, OWL.deprecated, Literal("true", datatype=XSD_BOOLEAN)),
+            Quad(GONE, SKOS.prefLabel, Literal("gone", language="en")),
+            Quad(GONE, RDFS.comment, Literal("It was never a food.", language="en")),
+            Quad(OLD, OWL.deprecated, Literal("true", datatype=XSD_BOOLEAN)),
+            Quad(OLD, DCTERMS.isReplacedBy, GOJI),
+            Quad(OPEN_PASSAGE, RDF.type, SHIYI.Passage, BOOK),
+            Quad(OPEN_PASSAGE, SHIYI.partOfSection, CHAPTER, BOOK),
+            Quad(OPEN_PASSAGE, RDF.value, Literal("甘，平。", language="zh"), BOOK),
+            Quad(CHAPTER, RDF.type, SHIYI.Section, BOOK),
+            Quad(CHAPTER, PROV.wasDerivedFrom, OPEN.iri, BOOK),
+            Quad(CHAPTER, RDFS.label, Literal("枸杞子章", language="zh"), BOOK),
+        ]
+    )
+    publish(
+        store,
+        folder,
+        ReleaseRequest("1.1.0", "2026-11-22", "sha256:test", "https://w3id.org/shiyi/"),
+    )
+    with serving(site_over(store, folder)) as address:
+        yield address
+
+
+def kinds_of(iris: set[str]) -> Mapping[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for iri in sorted(iris):
+        kind = re.split(r"[-/]", iri.removeprefix(ID))[0]
+        found.setdefault(kind, []).append(iri)
+    return found
+
+
+def test_every_iri_leads_to_a_page_and_to_turtle_that_parses(starter: tuple[str, Site]) -> None:
+    """Every kind of resource, and a random sample of all, whether subject, predicate or object."""
+    address, site = starter
+    iris = set[str]()
+    for quad in site.store.match():
+        for term in (quad.subject, quad.predicate, quad.object):
+            if isinstance(term, NamedNode) and term.value.startswith(ID):
+                iris.add(term.value)
+    kinds = kinds_of(iris)
+    assert {
+        "claim",
+        "evidence",
+        "source",
+        "scheme",
+        "activity",
+        "tier",
+        "substance",
+    } <= kinds.keys()
+    drawn = random.Random(7).sample(sorted(iris), SAMPLE)  # noqa: S311 # the same each time
+    mentioned = set[str]()
+    for iri in dict.fromkeys([*(each[0] for each in kinds.values()), *drawn]):
+        path = iri.replace("https://w3id.org/shiyi", address)
+        for accept, start in (("text/html", "/page/"), ("text/turtle", "/data/")):
+            led = get(path, accept)
+            assert led.status == 303, iri
+            assert led.headers["Location"].startswith(start), iri
+            if accept == "text/html" and iri in drawn[SAMPLE // 4 :]:
+                continue  # a quarter of the pages is enough: they are made by kind
+            found = get(address + led.headers["Location"], accept)
+            assert found.status == 200, iri
+            if accept == "text/turtle":
+                said = list(parse(found.body, RdfFormat.TURTLE))
+                assert any(iri in str(quad) for quad in said), iri
+                mentioned |= set(
+                    re.findall(r"<(https://w3id\.org/shiyi/id/[^>]*)>", "\n".join(map(str, said)))
+                )
+    assert mentioned - iris == set()  # nothing dangles
+
+
+def test_a_description_labels_what_it_refers_to(starter: tuple[str, Site]) -> None:
+    address, site = starter
+    claim = next(
+        q.subject
+        for q in site.store.match(None, RDF.type, NamedNode("https://w3id.org/shiyi/vocab#Claim"))
+    )
+    place = str(claim).strip("<>").replace(ID, f"{address}/data/")
+    data = get(f"{place}.nt?profile=rdf12").body
+    quads = list(parse(data, RdfFormat.N_TRIPLES))
+    [triple] = [quad.object for quad in quads if isinstance(quad.object, Triple)]
+    labelled = {quad.subject for quad in quads if quad.predicate in (SKOS.prefLabel, RDFS.label)}
+    assert {triple.subject, triple.predicate} <= labelled
+
+
+def test_void_partitions_count_what_the_accepted_view_holds(starter: tuple[str, Site]) -> None:
+    address, site = starter
+    quads = list(parse(get(f"{address}/.well-known/void", "text/turtle").body, RdfFormat.TURTLE))
+    named = [q for q in quads if q.predicate.value.endswith("void#property")]
+    data_set = NamedNode(f"{address}/.well-known/void#dataset")
+    own = {q.object for q in quads if q.subject == data_set}
+    parts = {q.object: q.subject for q in named if q.subject in own}
+    assert len(named) > 2 * len(parts)  # and those of each class
+    counts = {q.subject: q.object for q in quads if q.predicate.value.endswith("void#triples")}
+    for name in ("hasNature", "evidence"):
+        term = NamedNode(f"https://w3id.org/shiyi/vocab#{name}")
+        held = sum(1 for q in site.store.match(None, term) if str(q.graph_name) == "DEFAULT")
+        assert int(counts[parts[term]].value) == held
+    linksets = [q for q in quads if str(q.object).endswith("void#Linkset>")]
+    assert linksets
+
+
+def test_what_queries_count_is_what_reading_every_quad_counts(starter: tuple[str, Site]) -> None:
+    _, site = starter
+    asked = Counts.of_endpoint(
+        lambda query: [
+            {name: text(term) for name, term in row.items()} for row in site.store.select(query)
+        ]
+    )
+    read = Counts.of(site.store.match(graph=DefaultGraph()))
+    assert asked == read
+    assert read.links
+    assert read.triples > 100_000
+
+
+def test_a_base_too_large_to_tell_things_apart_is_counted_all_the_same(
+    starter: tuple[str, Site],
+) -> None:
+    _, site = starter
+
+    class Small:
+        """Free queries whose workers have no memory for what is distinct."""
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(site.free, name)
+
+        def answer(self, query: FreeQuery) -> bytes:
+            if "DISTINCT" in query.text:
+                raise QueryLimitError("memory", "too much")
+            return site.free.answer(query)
+
+    # as if nothing were stored with the indexes
+    counts = counted(replace(site, base=None, free=cast("FreeQueries", Small())))
+    assert counts.subjects is None
+    assert counts.classes[SHIYI.Claim.value] == site.counts["claims"]
+    said = {triple.predicate.value for triple in void_triples(Described("urn:set", "1"), counts)}
+    assert f"{VOID}triples" in said
+    assert f"{VOID}distinctSubjects" not in said
+
+
+def test_crawlers_find_a_map_of_every_concept(starter: tuple[str, Site]) -> None:
+    address, site = starter
+    assert f"Sitemap: {address}/sitemap.xml" in get(f"{address}/robots.txt").body.decode()
+    parts = re.findall(r"<loc>(.*?)</loc>", get(f"{address}/sitemap.xml").body.decode())
+    pages = [
+        loc for part in parts for loc in re.findall(r"<loc>(.*?)</loc>", get(part).body.decode())
+    ]
+    assert len(pages) == len(set(pages)) > site.counts["claims"] + site.counts["concepts"]
+    assert get(random.Random(3).choice(pages)).status == 200  # noqa: S311 # the same each time
+    assert get(f"{address}/sitemap-nothing.0.xml").status == 404
+
+
+def test_named_graphs_dereference(starter: tuple[str, Site]) -> None:
+    address, _ = starter
+    led = get(f"{address}/graph/derived", "text/turtle")
+    assert led.status == 303
+    assert get(address + led.headers["Location"], "application/n-triples").status == 200
+    assert get(f"{address}/graph/derived", "text/html").status == 200
+    assert get(f"{address}/graph/none").status == 404
+
+
+def test_pages_carry_signposts_and_schema_org(starter: tuple[str, Site]) -> None:
+    address, site = starter
+    for kind, relation in (("source", "CreativeWork"), ("claim", "Claim")):
+        iri = next(
+            q.subject.value
+            for q in site.store.match(None, RDF.type)
+            if isinstance(q.subject, NamedNode) and f"/id/{kind}" in q.subject.value
+        )
+        reply = get(iri.replace("https://w3id.org/shiyi/id/", f"{address}/page/"), "text/html")
+        links = reply.headers["Link"]
+        for name in ("cite-as", "describedby", "license", "type", "alternate"):
+            assert f'rel="{name}"' in links
+        assert f"https://schema.org/{relation}" in links
+        assert '<link rel="alternate" type="text/turtle"' in reply.body.decode()
+        assert "application/ld+json" in reply.body.decode()
+
+
+@pytest.mark.parametrize("form", ["id", "page", "data"])
+def test_what_is_deprecated_is_a_tombstone_or_leads_on(small: str, form: str) -> None:
+    gone = get(f"{small}/{form}/substance-gone", "text/html" if form != "data" else "text/turtle")
+    assert gone.status == 410
+    assert ("never a food" if form != "data" else "deprecated") in gone.body.decode()
+    moved = get(f"{small}/{form}/substance-old")
+    assert (moved.status, moved.headers["Location"]) == (301, f"/{form}/substance-goji")
+
+
+def test_a_tombstone_is_rdf_for_machines(small: str) -> None:
+    gone = get(f"{small}/data/substance-gone.nt")
+    assert (gone.status, gone.headers.get_content_type()) == (410, "application/n-triples")
+    assert any(quad.predicate == OWL.deprecated for quad in parse(gone.body, RdfFormat.N_TRIPLES))
+    assert get(f"{small}/id/substance-gone", "text/turtle").status == 410
+
+
+def test_a_passage_leads_to_its_words_and_its_section_by_name(small: str) -> None:
+    for form, accept in (("page", "text/html"), ("data", "text/turtle")):
+        body = get(f"{small}/{form}/passage/0be", accept).body.decode()
+        assert "甘，平。" in body
+        assert "枸杞子章" in body
+    assert get(f"{small}/id/section/0be", "text/html").status == 303
+    assert "甘" not in get(f"{small}/data/section/0be.nt").body.decode()  # bounded
+
+
+def test_what_is_restricted_is_on_no_page_and_in_no_data(small: str) -> None:
+    for node in (SHUT_CLAIM.iri, EXPORTED_PASSAGE):
+        for form in ("id", "page", "data"):
+            assert get(node.value.replace(ID, f"{small}/{form}/")).status == 451
+    for node in (PEAR, WARFARIN, GOJI):
+        for path in (
+            f"/page/{node.value[len(ID) :]}",
+            *(
+                f"/data/{node.value[len(ID) :]}.{ending}"
+                for ending in ("ttl", "nq", "trig", "jsonld", "rdf")
+            ),
+        ):
+            reply = get(small + path)
+            assert reply.status == 200
+            assert not [each for each in HIDDEN if each in reply.body.decode()]
+
+
+def test_releases_are_listed_for_people_and_programs(small: str) -> None:
+    for language, title in (("en", "Releases"), ("zh", "发布版本")):
+        page = get(f"{small}/releases/?lang={language}", "text/html").body.decode()
+        assert title in page
+        assert page.index("1.1.0") < page.index("1.0.0")
+    found = json.loads(get(f"{small}/releases/", "application/json").body)["releases"]
+    assert [each["version"] for each in found] == ["1.1.0", "1.0.0"]
+    assert get(f"{small}/releases/latest").headers["Location"] == "/releases/1.1.0/"
+    assert get(f"{small}/releases/9.9/").status == 404
+
+
+def test_a_release_has_a_page_data_and_signposts(small: str) -> None:
+    page = get(f"{small}/releases/1.1.0/", "text/html")
+    assert page.status == 200
+    assert '"@type": "Dataset"' in page.body.decode()
+    for relation in ("cite-as", "license", "describedby", "item", "type"):
+        assert f'rel="{relation}"' in page.headers["Link"]
+    data = get(f"{small}/releases/1.1.0/", "text/turtle")
+    assert any(
+        "distribution" in quad.predicate.value for quad in parse(data.body, RdfFormat.TURTLE)
+    )
+    for form, accept in (("id", "text/html"), ("page", "text/html"), ("id", "text/turtle")):
+        led = get(f"{small}/{form}/release-1.1.0", accept)
+        assert (led.status, led.headers["Location"]) == (303, "/releases/1.1.0/")
+    assert list(parse(get(f"{small}/data/release-1.1.0.nt").body, RdfFormat.N_TRIPLES))
+    assert get(f"{small}/id/release-9").status == 404
+    void = get(f"{small}/.well-known/void", "text/turtle").body.decode()
+    assert "release-1.1.0" in void
+    assert f"{small}/releases/1.1.0/shiyi.nq.gz" in void
+
+
+def test_files_of_a_release_have_types_ranges_and_conditions(small: str) -> None:
+    url = f"{small}/releases/1.1.0/shiyi.nq.gz"
+    whole = get(url)
+    assert whole.headers.get_content_type() == "application/gzip"
+    assert "Content-Encoding" not in whole.headers
+    part = get(url, Range="bytes=2-5")
+    assert (part.status, part.body) == (206, whole.body[2:6])
+    assert get(url, If_None_Match=whole.headers["ETag"]).status == 304
+    assert get(f"{small}/releases/1.1.0/void.ttl").headers.get_content_type() == "text/turtle"
+    assert (
+        get(f"{small}/releases/1.1.0/csv/entity-Food.csv").headers.get_content_type() == "text/csv"
+    )
+    for name in ("../1.0.0/void.ttl", "%2e%2e/%2e%2e/etc/passwd", "nothing", ".release"):
+        assert get(f"{small}/releases/1.1.0/{name}").status == 404, name
+    head = get(url, method="HEAD")
+    assert (head.body, int(head.headers["Content-Length"])) == (b"", len(whole.body))
+
+
+def test_what_a_page_says_stays_within_its_graph(small: str) -> None:
+    """A derived caution of a restricted claim is hidden with it, also in its own graph."""
+    body = get(f"{small}/data/substance-pear.nq").body.decode()
+    assert graph("derived").value not in body
+
+
+RETIRED = resource("substance-old")
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FlaskClient]:
+    with writable_site(tmp_path_factory.mktemp("linked"), filled=True) as (site, _):
+        assert site.writing
+        assert site.writing.updater
+        merged = f"INSERT DATA {{ {RETIRED} {DCTERMS.isReplacedBy} {GOJI} }}"
+        site.writing.updater.update(merged, Author("merge", "curator", "the same thing"))
+        yield create_app(site).test_client()
+
+
+def path(iri: str) -> str:
+    return iri.removeprefix("https://w3id.org/shiyi")
+
+
+def test_a_derived_claim_is_a_claim_with_a_page_and_data(client: FlaskClient) -> None:
+    iri = DERIVED.iri.value
+    found = client.get(path(iri), headers={"Accept": "text/html"})
+    assert found.status_code == 303
+    page = client.get(found.headers["Location"])
+    assert page.status_code == 200
+    assert "rule-x" in page.text
+    data = path(iri).replace("/id/", "/data/")
+    quads = list(parse(client.get(f"{data}.nq?profile=rdf12").data, RdfFormat.N_QUADS))
+    said = [quad for quad in quads if quad.predicate == RDF.reifies]
+    assert [quad.graph_name for quad in said] == [graph("derived")]
+    triples = parse(client.get(f"{data}.ttl?profile=rdf12").data, RdfFormat.TURTLE)
+    stated = {quad.predicate for quad in triples}
+    assert RDF.reifies in stated
+    assert SHIYI.derivedCaution not in stated  # mentioned, not asserted
+
+
+@pytest.mark.parametrize("form", ["id", "page", "data"])
+def test_what_was_merged_leads_on_and_what_was_retracted_is_gone(
+    client: FlaskClient, form: str
+) -> None:
+    moved = client.get(f"/{form}/substance-old")
+    assert moved.status_code == 301
+    assert moved.headers["Location"] == f"/{form}/substance-goji"
+    assert client.get("/data/substance-old.nt").headers["Location"] == "/data/substance-goji.nt"
+    gone = client.get(path(RETRACTED.iri.value).replace("/id/", f"/{form}/"))
+    assert gone.status_code == 410
+
+
+def test_data_points_to_its_licence_name_and_other_forms(client: FlaskClient) -> None:
+    reply = client.get("/data/substance-goji.ttl")
+    links = ", ".join(reply.headers.get_all("Link"))
+    for relation in ("canonical", "cite-as", "license", "describedby", "alternate"):
+        assert f'rel="{relation}"' in links
+    again = client.get("/data/substance-goji.ttl", headers={"If-None-Match": reply.headers["ETag"]})
+    assert again.status_code == 304
+    head = client.head("/data/substance-goji.ttl")
+    assert (head.status_code, head.data) == (200, b"")
+
+
+def test_old_clients_get_claims_without_triple_terms(client: FlaskClient) -> None:
+    old = client.get("/data/substance-goji.nt")
+    assert b"<<(" not in old.data
+    assert b"rdf-syntax-ns#subject" in old.data
+    assert old.headers["Content-Type"] == "application/n-triples"
+    assert client.get("/data/substance-goji.nt?profile=rdf10").status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("query", "headers"),
+    [
+        ("?profile=rdf12", {}),
+        ("", {"Accept": "application/n-triples;version=1.2"}),
+        ("", {"Accept": "*/*;version=1.2"}),
+        ("", {"Accept-Profile": "<http://www.w3.org/TR/rdf12-concepts/>"}),
+    ],
+)
+def test_clients_that_ask_for_rdf_12_get_triple_terms(
+    client: FlaskClient, query: str, headers: dict[str, str]
+) -> None:
+    for _ in range(2):  # also out of the cache
+        new = client.get(f"/data/substance-goji.nt{query}", headers=headers)
+        assert b"<<(" in new.data
+        assert new.headers["Content-Type"] == "application/n-triples; version=1.2"
+        assert "rdf12-concepts" in ", ".join(new.headers.get_all("Link"))
+        assert b"<<(" not in client.get("/data/substance-goji.nt").data
+
+
+def test_a_constructed_graph_is_rdf_11_unless_asked_otherwise(client: FlaskClient) -> None:
+    query = f"CONSTRUCT {{ ?c {RDF.reifies} ?t }} WHERE {{ ?c {RDF.reifies} ?t }}"
+    turtle = {"Accept": "text/turtle"}
+    old = client.get("/sparql", query_string={"query": query}, headers=turtle)
+    assert b"<<(" not in old.data
+    new = client.get(
+        "/sparql", query_string={"query": query}, headers={"Accept": "text/turtle;version=1.2"}
+    )
+    assert b"<<(" in new.data
+    assert "version=1.2" in new.headers["Content-Type"]
+    written = f"CONSTRUCT {{ ?c {RDF.reifies} <<( ?s ?p ?o )>> }} WHERE {{ ?c {RDF.reifies} <<( ?s ?p ?o )>> }}"
+    same = client.get("/sparql", query_string={"query": written}, headers=turtle)
+    assert b"<<(" in same.data
+    assert "version=1.2" in same.headers["Content-Type"]
+
+
+def test_a_hub_is_described_in_part_and_says_so(
+    client: FlaskClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = client.get("/data/constitution-yin.nt")
+    assert "X-Shiyi-Description" not in whole.headers
+    monkeypatch.setattr(resources, "INCOMING", 0)
+    cut = client.get("/data/constitution-yin.nt?fresh=1")
+    assert cut.headers["X-Shiyi-Description"].startswith("cut")
+    assert 'rel="related"' in ", ".join(cut.headers.get_all("Link"))
+    assert len(cut.data) < len(whole.data)
+    assert str(YIN).encode() in cut.data
+
+
+@pytest.mark.parametrize("kind", ["application/ld+json", "application/rdf+xml"])
+def test_constructed_claims_are_lowered_where_the_form_has_no_triple_terms(
+    client: FlaskClient, kind: str
+) -> None:
+    query = f"CONSTRUCT {{ ?c {RDF.reifies} ?t }} WHERE {{ ?c {RDF.reifies} ?t }}"
+    reply = client.get("/sparql", query_string={"query": query}, headers={"Accept": kind})
+    assert reply.status_code == 200
+    assert reply.mimetype == kind
+    form = RdfFormat.JSON_LD if "json" in kind else RdfFormat.RDF_XML
+    claims = {quad.subject for quad in parse(reply.data, form) if quad.predicate == RDF.subject}
+    assert INTERACTION.iri in claims
+    plain = client.get("/sparql", query_string={"query": query, "profile": "rdf11"})
+    assert b"<<(" not in plain.data
+
+
+def test_reads_are_open_to_other_origins_and_heads_and_options_work(client: FlaskClient) -> None:
+    asked = client.head("/sparql", query_string={"query": "ASK {}"})
+    assert (asked.status_code, asked.data) == (200, b"")
+    for address in ("/sparql", "/rdf-graph-store", "/data/substance-goji.ttl"):
+        options = client.options(address)
+        assert options.status_code == 200
+        assert options.headers["Access-Control-Allow-Origin"] == "*"
+        assert (
+            "Authorization" in options.headers["Access-Control-Allow-Headers"]
+        )  # tokens, no cookies
+    got = client.get("/rdf-graph-store?default", headers={"Accept": "text/turtle; charset=utf-8"})
+    assert got.status_code == 200
+    assert client.get("/rdf-graph-store").status_code == 400
+    assert client.get("/rdf-graph-store?graph=urn:none").status_code == 404
+    assert (
+        client.get("/rdf-graph-store?default", headers={"Accept": "image/png"}).status_code == 406
+    )
+
+
+def test_a_function_nobody_knows_is_refused_not_called_a_mistake(client: FlaskClient) -> None:
+    query = "SELECT (<urn:f>(1) AS ?x) {}"
+    reply = client.get("/sparql", query_string={"query": query})
+    assert reply.status_code == 422
+    assert "urn:f" in json.loads(reply.data)["detail"]
+
+
+def test_quads_of_the_journal_are_nobodys_business(client: FlaskClient) -> None:
+    query = "ASK { GRAPH <https://w3id.org/shiyi/graph/journal> { ?s ?p ?o } }"
+    assert json.loads(client.get("/sparql", query_string={"query": query}).data)["boolean"] is False
+
+
+def test_one_address_gives_each_client_the_form_it_asked_for(client: FlaskClient) -> None:
+    for _ in range(2):
+        for kind in ("text/turtle", "application/ld+json", "application/n-triples"):
+            reply = client.get("/data/substance-goji", headers={"Accept": kind})
+            assert reply.mimetype == kind
+            assert list(parse(reply.data, RdfFormat.from_media_type(kind)))
+
+
+PLACE = graph("cases", "ward")
+TOLD = "口干咽燥已三年，夜间尤甚"
+
+
+def case_quads() -> Iterator[Quad]:
+    for number, (age, sex) in enumerate((("elder", "female"), ("elder", "male"), ("adult", ""))):
+        case = resource(f"case/{number}")
+        words = resource(f"mention/{number}")
+        yield Quad(case, RDF.type, SHIYI.PatientCase, PLACE)
+        yield Quad(case, RDF.value, Literal(TOLD, language="zh"), PLACE)
+        yield Quad(case, SHIYI.ageGroup, Literal(age), PLACE)
+        if sex:
+            yield Quad(case, SHIYI.sex, Literal(sex), PLACE)
+        yield Quad(words, SHIYI.mentionedIn, case, PLACE)
+        yield Quad(words, RDFS.label, Literal("口干咽燥", language="zh"), PLACE)
+        yield Quad(words, SHIYI.theReferenceOf, YIN, PLACE)
+
+
+@pytest.fixture(scope="module")
+def kb(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    kb = tmp_path_factory.mktemp("cases") / "kb"
+    build_generation(kb, [*quads(), *case_quads()], {})
+    return kb
+
+
+@pytest.fixture(scope="module")
+def case_client(kb: Path) -> Iterator[FlaskClient]:
+    site = open_site(kb, replace(Settings(), kb=kb))
+    yield create_app(site).test_client()
+    site.close()
+
+
+def test_cases_are_counted_by_age_sex_and_words(kb: Path) -> None:
+    with KnowledgeBase.open(kb) as base:
+        found = counted_cases(base.store, YIN.value)
+        assert counted_cases(base.store, GOJI.value).cases == 0
+    assert found.cases == 3
+    assert found.age_groups == (("elder", 2), ("adult", 1))
+    assert found.sexes == (("female", 1), ("male", 1))
+    assert found.words == (("口干咽燥", 3),)
+
+
+@pytest.mark.parametrize(("language", "heading"), [("zh", "病例"), ("en", "Cases")])
+def test_the_page_shows_the_counts_and_no_case(
+    case_client: FlaskClient, language: str, heading: str
+) -> None:
+    path = "/page/" + YIN.value.rpartition("/")[2]
+    page = case_client.get(path, headers={"Accept-Language": language}).text
+    assert f">{heading} <span" in page
+    assert "口干咽燥" in page
+    assert TOLD not in page
+
+
+def test_a_concept_no_case_speaks_of_has_no_such_part(case_client: FlaskClient) -> None:
+    page = case_client.get("/page/" + GOJI.value.rpartition("/")[2]).text
+    assert 'id="cases"' not in page
+
+
+PASSAGE = resource("passage/materia-1")
+QUOTE = "枸杞子<b>补</b>肝肾"
+WORDS = "论曰：" + "前" * 600 + QUOTE + "，明目。"
+
+
+@pytest.fixture(scope="module")
+def said(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[FlaskClient, str, str]]:
+    evidence = replace(
+        claim(GOJI, SHIYI.relieves, YIN).evidence[0], source=SITE_BOOK, quote=QUOTE, passage=PASSAGE
+    )
+    quoted = claim(GOJI, SHIYI.relieves, YIN, evidence=(evidence,))
+    kb = tmp_path_factory.mktemp("quotes") / "kb"
+    made = [*quads(), *claim_quads(quoted), Quad(PASSAGE, RDF.value, Literal(WORDS))]
+    build_generation(kb, made, {"quads": len(made)})
+    site = open_site(kb, replace(Settings(), kb=kb))
+    app = create_app(site)
+    yield app.test_client(), quoted.iri.value, evidence.iri(quoted.iri).value
+    site.close()
+
+
+@pytest.mark.parametrize("which", [1, 2])
+def test_a_quote_stands_marked_in_its_passage(
+    said: tuple[FlaskClient, str, str], which: int
+) -> None:
+    client = said[0]
+    address = "/page/" + str(said[which]).partition("/id/")[2]
+    page = client.get(address + "?lang=zh", headers={"Accept": "text/html"}).text
+    assert "<mark>枸杞子&lt;b&gt;补&lt;/b&gt;肝肾</mark>，明目。</blockquote>" in page
+    assert '<blockquote class="passage">…前前' in page
+    assert "论曰" not in page  # far from the quote

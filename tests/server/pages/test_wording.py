@@ -1,0 +1,189 @@
+"""Every text a reader sees stands in both catalogues, and numbers and dates are written as read."""
+
+import ast
+import io
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+from babel.messages.catalog import Catalog, Message
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po
+from babel.support import Translations
+from flask.testing import FlaskClient
+from jinja2 import Environment, nodes
+
+from shiyi.artefacts import artefact
+from shiyi.server.app import create_app
+from shiyi.server.i18n import LANGUAGES, Catalogue
+from tests.support.places import ROOT
+from tests.support.sites import open_test_site
+
+ENDPOINTS = {"api.answer_json", "sparql.sparql"}
+SERVER = artefact("server")
+CODE = ROOT / "src" / "shiyi" / "server"
+# names of formats and standards, and what only a machine or a typist reads
+NAMES = {
+    "atom", "bibtex", "connect", "broader", "citation", "cff", "changes", "conforms", "cui", "csv", "datacite", "json", "ld", "kgx", "method",
+    "modifier", "neo", "not", "nquads", "ntriples", "openapi", "openid", "predicate", "rdf", "rdfc", "release", "sha", "shacl", "shiyi", "sparql", "sssom",
+    "sums", "tsv", "turtle", "trig", "umls", "url", "void", "version", "website", "xml", "食医",
+}  # fmt: skip
+
+
+@cache
+def written(language: str) -> Catalog:
+    with (SERVER / "i18n" / language / "LC_MESSAGES" / "messages.po").open("rb") as file:
+        return read_po(file, locale=language)
+
+
+@cache
+def texts(language: str) -> dict[str, tuple[str, ...]]:
+    def said(message: Message) -> tuple[str, ...]:
+        return (message.string,) if isinstance(message.string, str) else tuple(message.string or ())
+
+    def key(message: Message) -> str:
+        return message.id if isinstance(message.id, str) else message.id[0]
+
+    return {key(each): said(each) for each in written(language) if each.id}
+
+
+def templates() -> list[Path]:
+    return sorted((SERVER / "templates").rglob("*.html"))
+
+
+def asked() -> tuple[set[str], set[str]]:
+    """Collect the keys that templates and code name, and the beginnings of those put together."""
+    keys: set[str] = set()
+    beginnings: set[str] = set()
+    for said in (each for path in templates() for each in said_in_calls(path)):
+        keys.add(said)
+        beginnings.add(said if "." in said else f"{said}.")
+    for path in sorted(CODE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.JoinedStr) and isinstance(node.values[0], ast.Constant):
+                beginnings.add(str(node.values[0].value))
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                keys.add(node.value)
+    return keys, {each for each in beginnings if re.fullmatch(r"[a-z_]+\.\w*", each)}
+
+
+def said_in_calls(template: Path) -> Iterator[str]:
+    """Yield the constant texts in the first arguments of a template's calls."""
+    for call in (
+        Environment(autoescape=True).parse(template.read_text("utf-8")).find_all(nodes.Call)
+    ):
+        for first in call.args[:1]:
+            for each in (first, *first.find_all(nodes.Const)):
+                if isinstance(each, nodes.Const) and isinstance(each.value, str):
+                    yield each.value
+
+
+def holes(text: str) -> set[str]:
+    return set(re.findall(r"%\((\w+)\)s", text))
+
+
+def test_both_languages_have_every_text_with_the_same_holes() -> None:
+    assert texts("zh").keys() == texts("en").keys()
+    assert len(texts("zh")) > 700
+    for key, chinese in texts("zh").items():
+        english = texts("en")[key]
+        assert all(chinese), key
+        assert all(english), key
+        assert {name for each in chinese for name in holes(each)} == {
+            name for each in english for name in holes(each)
+        }, key
+    assert [each.id for name in LANGUAGES for each in written(name) if each.fuzzy and each.id] == []
+
+
+def sayings(translations: Translations) -> dict[object, str]:
+    return {key: text for key, text in translations._catalog.items() if key}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_what_is_shipped_compiled_is_what_the_catalogue_says(language: str) -> None:
+    made = io.BytesIO()
+    write_mo(made, written(language))
+    made.seek(0)
+    shipped = Catalogue.load(language).translations
+    assert isinstance(shipped, Translations)
+    stale = "run `make texts`, and commit messages.mo"
+    assert sayings(Translations(made)) == sayings(shipped), stale
+
+
+def test_every_key_a_page_asks_for_has_a_text_and_every_text_is_asked_for() -> None:
+    keys = texts("zh").keys()
+    sections = {key.partition(".")[0] for key in keys}
+    named, beginnings = asked()
+    whole = {each for each in named if re.fullmatch(r"[a-z_]+\.[\w-]+", each)}
+    whole = {
+        each
+        for each in whole
+        if each.partition(".")[0] in sections
+        and each not in ENDPOINTS
+        and not each.endswith((".html", ".css", ".js"))
+    }
+    assert len(whole & keys) > 500
+    assert {each for each in whole - keys if not any(key.startswith(each) for key in keys)} == set()
+    begun = tuple(beginnings)
+    assert {key for key in keys - whole if not key.startswith(begun)} == set()
+
+
+def test_no_template_says_anything_outside_the_catalogues() -> None:
+    for path in templates():
+        source = re.sub(
+            r"\{#.*?#\}|\{%-? set \w+ %\}.*?\{%-? endset.*?%\}|<script.*?</script>|<code[ >].*?</code>",
+            " ",
+            path.read_text("utf-8"),
+            flags=re.DOTALL,
+        )
+        source = re.sub(r"\{\{.*?\}\}|\{%.*?%\}", " ", source, flags=re.DOTALL)
+        shown = re.findall(r"""(?:title|aria-label|placeholder|alt)="([^"]*)\"""", source)
+        shown.append(re.sub(r"<[^>]*>|[\w-]+=\"[^\"]*\"", " ", source))
+        for text in shown:
+            said = {each.lower() for each in re.findall(r"[A-Za-z]{2,}|[\u3400-\u9fff]+", text)}
+            assert said - NAMES == set(), path
+
+
+def test_no_script_says_anything_outside_the_catalogues() -> None:
+    looked = 0
+    for path in sorted((SERVER / "static" / "js").glob("*.js")):
+        source = re.sub(r"(^|\s)//.*|/\*.*?\*/", "", path.read_text("utf-8"))
+        assert not re.search(r"[\u3400-\u9fff]", source.replace("，、；。？！", "")), path
+        said = re.findall(
+            r"""(?:textContent|innerText|title|placeholder)\s*=\s*["'`]([^"'`]*)""", source
+        )
+        said += re.findall(
+            r"""setAttribute\(\s*["'](?:aria-label|title|placeholder)["'],\s*["'`]([^"'`]*)""",
+            source,
+        )
+        for text in said:
+            assert not re.search(r"[A-Za-z]{2,}", re.sub(r"\$\{.*?\}", "", text)), (path, text)
+        looked += 1
+    assert looked >= 5
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FlaskClient]:
+    site = open_test_site(Path(tmp_path_factory.mktemp("site")))
+    yield create_app(site).test_client()
+    site.close()
+
+
+def test_counts_choose_singular_or_plural_and_units_are_the_languages_own(
+    client: FlaskClient,
+) -> None:
+    one = "/sparql?query=SELECT+*+%7B+%3Fs+%3Fp+%3Fo+%7D+LIMIT+"
+    html = {"Accept": "text/html"}
+    assert ">1 row ·" in client.get(f"{one}1&lang=en", headers=html).text
+    assert ">2 rows ·" in client.get(f"{one}2&lang=en", headers=html).text
+    assert ">2 行 ·" in client.get(f"{one}2&lang=zh", headers=html).text
+    assert "1毫秒" in client.get("/ask?q=goji&lang=zh").text
+    assert "1 ms" in client.get("/ask?q=goji&lang=en").text
+
+
+def test_a_key_without_a_text_is_a_fault_and_never_shown() -> None:
+    with pytest.raises(KeyError, match=r"no\.such"):
+        Catalogue.load("zh")("no.such")
+    assert Catalogue.load("en").get("no.such", "as it is") == "as it is"

@@ -1,0 +1,93 @@
+"""What a base holds is counted once and stored for the moment it was counted at."""
+
+import json
+from pathlib import Path
+
+from shiyi.model.rdf import DefaultGraph, Quad
+from shiyi.ontology.terms import RDF, SHIYI
+from shiyi.publishing.void import Counts as Described
+from shiyi.server.site.counts import (
+    FILE,
+    SPREAD_FILE,
+    VOID_FILE,
+    Counts,
+    Spread,
+    keep,
+    load_description,
+    load_spread,
+)
+from shiyi.sparql.base.knowledge_base import KnowledgeBase
+from tests.contracts import A
+
+
+def test_counts_are_kept_until_something_is_written(small_kb: Path) -> None:
+    with KnowledgeBase.open(small_kb) as base:
+        first, place = dict(Counts.of(base, base.store, whole=True)), base.folder / "index" / FILE
+        assert first["quads"] == len(base.store)
+        said = json.loads(place.read_text("utf-8"))
+        said["counts"]["quads"] = 7
+        place.write_text(json.dumps(said), "utf-8")
+        assert Counts.of(base, base.store, whole=True)["quads"] == 7  # as it was stored
+        assert Counts.of(base, base.store, whole=False)["quads"] == first["quads"]
+    with KnowledgeBase.open(small_kb, write=True) as base:
+        base.writer.write([Quad(A, RDF.type, SHIYI.Food)], key="one", who="me", why="test")
+        after = Counts.of(base, base.store, whole=True)
+        assert after["Food"] == first.get("Food", 0) + 1
+        assert after["quads"] == len(base.store)
+
+
+def test_damaged_counts_and_a_folder_that_takes_none_are_no_fault(small_kb: Path) -> None:
+    with KnowledgeBase.open(small_kb) as base:
+        place = base.folder / "index" / FILE
+        place.write_bytes(b"[1, 2")
+        assert Counts.of(base, base.store, whole=True)["quads"] == len(base.store)
+        assert json.loads(place.read_text("utf-8"))["counts"]["quads"] == len(base.store)
+        place.unlink()
+        place.mkdir()  # nothing can take its place
+        assert Counts.of(base, base.store, whole=True)["quads"] == len(base.store)
+
+
+def test_the_counts_of_the_description_are_kept_with_the_indexes_until_something_is_written(
+    starter_kb: Path, small_kb: Path
+) -> None:
+    with KnowledgeBase.open(starter_kb) as base:
+        kept = load_description(base)  # by the build
+        read = Described.of(base.store.match(graph=DefaultGraph()))
+        assert kept == read
+        assert kept.links
+    with KnowledgeBase.open(small_kb, write=True) as base:
+        assert load_description(base) is None
+        keep(base)
+        assert load_description(base) == Described.of(base.store.match(graph=DefaultGraph()))
+        base.writer.write([Quad(A, RDF.type, SHIYI.Food)], key="one", who="me", why="test")
+        assert load_description(base) is None
+        keep(base)
+        after = load_description(base)
+        assert after is not None
+        assert after.classes[SHIYI.Food.value] == 1
+        place = base.folder / "index" / VOID_FILE
+        for damaged in (b"[1, 2", b"{}", place.read_bytes().replace(b'"links"', b'"lines"')):
+            place.write_bytes(damaged)
+            assert load_description(base) is None
+
+
+def test_how_a_base_is_spread_is_kept_with_the_indexes_until_something_is_written(
+    starter_kb: Path, small_kb: Path
+) -> None:
+    with KnowledgeBase.open(starter_kb) as base:
+        kept = load_spread(base)  # by the build
+        assert kept == Spread.of(base.store)
+        assert sum(kept.confidence) == sum(kept.relations.values()) > 10_000
+        assert {"classic", "recalled"} <= kept.tiers.keys()
+        assert kept.kinds
+    with KnowledgeBase.open(small_kb, write=True) as base:
+        keep(base)
+        place = base.folder / "index" / SPREAD_FILE
+        whole = place.read_bytes()
+        assert load_spread(base) == Spread.of(base.store)
+        for damaged in (b"[1, 2", b"{}", whole.replace(b'"tiers"', b'"tears"')):
+            place.write_bytes(damaged)
+            assert load_spread(base) is None
+        place.write_bytes(whole)
+        base.writer.write([Quad(A, RDF.type, SHIYI.Food)], key="one", who="me", why="test")
+        assert load_spread(base) is None

@@ -1,0 +1,349 @@
+"""What a restricted source says leaves by no public way; a new route needs its row here."""
+
+import gzip
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from mcp.server.mcpserver.exceptions import ToolError
+
+from shiyi.cli.serve import Tools
+from shiyi.curation.accounts import People, Role
+from shiyi.errors import KnowledgeBaseError, SettingError
+from shiyi.model.iris import ID, graph
+from shiyi.model.rdf import Literal, NamedNode, Quad, Triple
+from shiyi.ontology.terms import DCTERMS, RDF, SHIYI
+from shiyi.publishing.release import ReleaseRequest, publish
+from shiyi.server.app import create_app
+from shiyi.server.curating.session import right_of
+from shiyi.server.site.opening import open_site
+from shiyi.server.site.site import Site
+from shiyi.server.site.tokens import Tokens
+from shiyi.server.site.visibility import check_audience, for_readers
+from shiyi.settings import QuerySettings, ServerSettings, Settings
+from shiyi.sparql.base.knowledge_base import KnowledgeBase, build_generation
+from shiyi.sparql.queries.requests import FreeQuery
+from shiyi.sparql.remote.store import RemoteStore
+from shiyi.sparql.sandbox.pool import QueryPool
+from shiyi.sparql.store.oxigraph import OxigraphStore
+from shiyi.sparql.store.snapshots import Snapshot
+from shiyi.sparql.store.visibility import hide, withheld
+from tests.publishing.test_dumps import (
+    CANDIDATE,
+    DERIVED,
+    GOJI,
+    HIDDEN,
+    OPEN_CLAIM,
+    PASSAGE,
+    PEAR,
+    SECTION,
+    SHUT_CLAIM,
+    WARFARIN,
+    planted,
+)
+
+ALL = "SELECT * { { ?s ?p ?o } UNION { GRAPH ?g { ?s ?p ?o } } }"
+BOTH = "CONSTRUCT { ?s ?p ?o } WHERE { { ?s ?p ?o } UNION { GRAPH ?g { ?s ?p ?o } } }"
+QUESTION = "Can I eat pear with warfarin?"
+NAMES = tuple(
+    each.value.removeprefix(ID)
+    for each in (
+        PEAR,
+        GOJI,
+        WARFARIN,
+        SHUT_CLAIM.iri,
+        DERIVED.iri,
+        CANDIDATE.iri,
+        PASSAGE,
+        SECTION,
+        SHUT_CLAIM.evidence[0].iri(SHUT_CLAIM.iri),
+        OPEN_CLAIM.iri,
+    )
+)
+GRAPHS = tuple(
+    each.value
+    for each in (
+        graph("derived"),
+        graph("candidates"),
+        graph("source", "shut@1"),
+        graph("cases", "one"),
+        graph("journal"),
+    )
+)
+FORMS = ("ttl", "nt", "nq", "trig", "jsonld", "rdf")
+TYPES = {"jsonld": "application/ld+json", "json": "application/sparql-results+json"}
+# the names of the two properties stand in the vocabulary and in examples too
+SECRETS = tuple(each for each in HIDDEN if each not in {"aggravates", "derivedCaution"})
+# how each public route is asked for what it must not tell
+ASKED: dict[str, list[str]] = {
+    "/": ["/"], "/ask": [f"/ask?q={QUESTION}", f"/ask?q={QUESTION}&method=paths"],
+    "/api/ask": [f"/api/ask?q={QUESTION}"], "/api/ask/stream": [f"/api/ask/stream?q={QUESTION}&page=1"],
+    "/api/complete": ["/api/complete?q=pe", "/api/complete?q=梨"], "/api/openapi.json": ["/api/openapi.json"],
+    "/browse": ["/browse", "/browse?class=Food", "/browse?class=Food&tier=tier-monograph",
+                "/browse?class=Food&tier=tier-textbook"],
+    "/audit": ["/audit"], "/check": ["/check"],
+    "/api": [], "/docs": [], "/docs/": [], "/docs/<path:name>": [],
+    "/compare": ["/compare?ids=substance-pear,substance-goji"], "/concept-search": ["/concept-search?q=pear"],
+    "/constitution": ["/constitution"], "/dishes": ["/dishes?with=pear"],
+    "/statistics": ["/statistics"], "/vocab": ["/vocab"], "/vocab/reference": [], "/vocab/reference.css": [],
+    "/vocab.<extension>": [f"/vocab.{each}" for each in FORMS],
+    "/.well-known/void": ["/.well-known/void"], "/favicon.ico": [], "/favicon.svg": [], "/static/<path:name>": [],
+    "/healthz": ["/healthz"], "/metrics": ["/metrics"], "/robots.txt": ["/robots.txt"],
+    "/sitemap.xml": ["/sitemap.xml"],
+    "/sitemap-<kind>.<int:number>.xml": [f"/sitemap-{each}.0.xml" for each in ("claims", "concepts", "sources")],
+    "/graph/<path:name>": [each.replace("https://w3id.org/shiyi", "") for each in GRAPHS],
+    "/id/<path:name>": [f"/id/{each}" for each in NAMES],
+    "/page/<path:name>": [f"/page/{each}" for each in NAMES],
+    "/data/<path:name>": [f"/data/{each}.{form}" for each in NAMES for form in FORMS],
+    "/sparql": [f"/sparql?query={ALL}&format={each}" for each in ("json", "xml", "csv", "tsv")]
+    + [f"/sparql?query={BOTH}&format={each}" for each in FORMS] + [f"/sparql?query={ALL}", "/sparql"]
+    + [f"/sparql?query=DESCRIBE <{ID}{each}>&format=nt&profile=rdf11" for each in NAMES],
+    "/sparql/rdf11": [f"/sparql/rdf11?query={ALL}&format=csv", f"/sparql?query={ALL}&profile=rdf11&format=tsv"],
+    "/rdf-graph-store": ["/rdf-graph-store?default"] + [f"/rdf-graph-store?graph={each}" for each in GRAPHS],
+    "/rdf-graph-store/<path:name>": ["/rdf-graph-store/x"],
+    "/releases/": ["/releases/"], "/releases/<version>/": ["/releases/1/"],
+    "/releases/<version>/<path:name>": ["/releases/1/claims.csv.gz", "/releases/1/shiyi.nq.gz"],
+    "/releases/latest": ["/releases/latest"], "/releases/latest/": ["/releases/latest/"],
+    "/releases/latest/<path:name>": ["/releases/latest/void.ttl"],
+    "/curate": ["/curate"], "/curate/sign-in": ["/curate/sign-in"],
+    "/curate/report": [f"/curate/report?about={each}" for each in NAMES],
+    "/curate/oidc": [], "/curate/oidc/callback": [],
+}  # fmt: skip
+POSTED: dict[str, list[dict[str, Any]]] = {
+    "/api/ask": [{"json": {"question": QUESTION}}, {"json": {"question": QUESTION, "method": "evidence"}}],
+    "/api/ask/replay": [{"json": {"answer": {}}}], "/api/ask/sparql": [{"json": {"question": QUESTION}}],
+    "/api/audit": [{"json": {"text": QUESTION}}], "/api/frame": [{"json": {"text": QUESTION}}],
+    "/audit": [{"data": {"text": QUESTION}}],
+    "/ask": [{"data": {"q": QUESTION}}], "/api/ask/stream": [{"data": {"q": QUESTION}}],
+    "/constitution": [{"data": {}}],
+    "/api/check": [{"json": {"things": ["pear", "goji", "warfarin"]}}],
+    "/check": [{"data": {"things": "pear\ngoji\nwarfarin"}}],
+    "/api/link": [{"json": {"text": QUESTION}}],
+    "/sparql": [{"data": {"query": ALL, "format": "csv"}},
+                {"data": ALL, "content_type": "application/sparql-query"}],
+    "/sparql/rdf11": [{"data": {"query": ALL, "format": "json"}}],
+    "/curate/report": [{"data": {"about": each, "website": "x"}} for each in NAMES],
+    "/curate/sign-in": [], "/curate/sign-out": [],
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Served:
+    """A base with restricted claims, opened as ``shiyi serve`` does."""
+
+    app: Flask
+    site: Site
+    token: str
+
+    def client(self) -> FlaskClient:
+        return self.app.test_client()
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    folder = tmp_path_factory.mktemp("restricted")
+    kb = folder / "kb"
+    store = planted()
+    build_generation(kb, store.match(), {})
+    publish(
+        store,
+        kb / "releases",
+        ReleaseRequest("1", "2026-11-21", "sha256:x", "https://w3id.org/shiyi/"),
+    )
+    People(kb).add("ada", Role.ADMINISTRATOR, "correct horse battery")
+    token = Tokens(kb).add("ada", "write", 1)
+    settings = replace(Settings(), kb=kb, query=QuerySettings(workers=1))
+    site = open_site(kb, settings)
+    try:
+        yield Served(create_app(site), site, token)
+    finally:
+        site.close()
+
+
+def told(body: bytes, asked: str = "") -> list[str]:
+    """List the hidden things a body tells, packed or not, but for those the request named."""
+    if body[:2] == b"\x1f\x8b":
+        body = gzip.decompress(body)
+    said = body.decode()
+    return [each for each in SECRETS if each in said and each not in asked]
+
+
+def public(served: Served, method: str) -> set[str]:
+    """List the routes that need no right, by the app itself."""
+    return {
+        rule.rule
+        for rule in served.app.url_map.iter_rules()
+        if method in (rule.methods or ())
+        and not (
+            rule.rule.startswith("/curate")
+            and (right := right_of(served.app, rule.endpoint))
+            and right.value != "open"
+        )
+        and not (rule.rule.startswith("/rdf-graph-store") and method != "GET")
+    }
+
+
+def test_every_public_route_has_its_row(served: Served) -> None:
+    assert public(served, "GET") == set(ASKED)
+    assert public(served, "POST") == set(POSTED)
+
+
+@pytest.mark.parametrize("route", ASKED)
+def test_what_is_restricted_leaves_by_no_address(served: Served, route: str) -> None:
+    answered = set()
+    for path in ASKED[route]:
+        for accept in ("text/html", "text/turtle", "application/json", "*/*"):
+            headers = {"Accept": accept, "Accept-Language": "en"}
+            with served.client().get(path, headers=headers) as reply:
+                assert told(reply.data, path) == [], (path, accept)
+                answered.add(reply.status_code)
+    assert not ASKED[route] or answered & {200, 302, 303, 404}
+    assert not {each for each in answered if each >= 500}, answered
+
+
+@pytest.mark.parametrize("route", POSTED)
+def test_what_is_restricted_is_in_no_reply_to_a_post(served: Served, route: str) -> None:
+    for sent in POSTED[route]:
+        reply = served.client().post(route, headers={"Accept-Language": "en"}, **sent)
+        assert reply.status_code in {200, 400, 403, 404, 422}, (route, reply.data)
+        assert told(reply.data, str(sent)) == []
+
+
+def test_an_assistant_is_told_nothing_restricted(served: Served) -> None:
+    tools = Tools(for_readers(served.site))
+    found = [tools.ask(QUESTION), tools.search("pear"), tools.query(ALL)]
+    for name in NAMES:
+        try:
+            found.append(tools.claim(ID + name))
+        except ToolError as fault:  # its words are looked at as well
+            found.append({"told": str(fault).replace(name, "")})
+    assert told(json.dumps(found, ensure_ascii=False).encode()) == []
+
+
+def test_who_may_write_sees_all(served: Served) -> None:
+    headers = {"Authorization": f"Bearer {served.token}", "Accept": "text/csv"}
+    reply = served.client().get(f"/sparql?query={ALL}", headers=headers)
+    assert set(told(reply.data)) == set(SECRETS)
+    assert reply.headers["Cache-Control"].startswith("private")
+    assert "Authorization" in reply.headers["Vary"]
+    path = f"/rdf-graph-store?graph={graph('candidates').value}"
+    turtle = headers | {"Accept": "text/turtle"}
+    assert "SECRET QUOTE" in served.client().get(path, headers=turtle).text
+    assert b"id/" not in served.client().get(path).data  # all that it holds stays inside
+    wrong = {"Authorization": "Bearer shiyi_wrong"}
+    assert served.client().get(f"/sparql?query={ALL}", headers=wrong).status_code == 401
+
+
+def test_what_others_support_too_is_told_with_their_evidence_alone(served: Served) -> None:
+    asked = f"SELECT ?e {{ <{OPEN_CLAIM.iri.value}> <{SHIYI.evidence.value}> ?e }}"
+    reply = served.client().get("/sparql", query_string={"query": asked, "format": "csv"})
+    assert reply.text.split() == ["e", OPEN_CLAIM.evidence[0].iri(OPEN_CLAIM.iri).value]
+    answer = (
+        served.client().post("/api/ask", json={"question": "Can I eat goji with warfarin?"}).json
+    )
+    assert answer
+    assert OPEN_CLAIM.iri.value in {each["claim"] for each in answer["citations"]}
+
+
+def test_nothing_hidden_is_left_in_a_copy_and_nothing_else_is_missing(tmp_path: Path) -> None:
+    """Also statements about a restricted claim, which no index finds, and its triple elsewhere."""
+    store = planted()
+    note = NamedNode("urn:note")
+    about = Triple(SHUT_CLAIM.iri, SHIYI.confidence, Literal("1"))
+    store.change(
+        add=[
+            Quad(note, RDF.reifies, about),
+            Quad(note, DCTERMS.subject, about, graph("reviews")),
+            Quad(PEAR, SHIYI.interactsWith, WARFARIN, graph("schools", "one")),
+        ]
+    )
+    held = withheld(store)
+    expected = {quad for quad in store.match() if not held.hides(quad)}
+    build_generation(tmp_path / "kb", store.match(), {})
+    with KnowledgeBase.open(tmp_path / "kb") as base:
+        snapshot = base.take_snapshot()
+        try:
+            assert hide(snapshot)
+            assert not hide(snapshot)
+            assert set(OxigraphStore.read_only(snapshot.path).match()) == expected
+        finally:
+            snapshot.remove()
+    assert note not in {quad.subject for quad in expected}
+
+
+def test_a_graph_of_others_neither_hides_nor_shows_what_the_base_states() -> None:
+    store, mine, source = planted(), NamedNode("urn:mine"), NamedNode("urn:source")
+    before, restricted = withheld(store), Literal("restricted: no copies")
+    [evidence] = {each.iri(OPEN_CLAIM.iri) for each in OPEN_CLAIM.evidence[:1]}
+    [cited] = (quad.object for quad in store.match(evidence, DCTERMS.source))
+    assert isinstance(cited, NamedNode)
+    assert OPEN_CLAIM.iri.value not in before.claims
+    assert SHUT_CLAIM.iri.value in before.claims
+    store.change(
+        add=[
+            Quad(cited, DCTERMS.license, restricted, mine),
+            Quad(source, DCTERMS.license, restricted, mine),
+            Quad(evidence, DCTERMS.source, source, mine),
+            Quad(SHUT_CLAIM.iri, SHIYI.evidence, evidence, mine),
+        ]
+    )
+    assert withheld(store) == before
+
+
+def test_a_claim_shows_once_an_open_source_supports_it_and_not_before(tmp_path: Path) -> None:
+    store = planted()
+    build_generation(tmp_path / "kb", store.match(), {})
+    asked = f"ASK {{ <{PEAR.value}> <{SHIYI.interactsWith.value}> <{WARFARIN.value}> }}"
+    with (
+        KnowledgeBase.open(tmp_path / "kb", write=True) as base,
+        QueryPool(base, QuerySettings(workers=1)) as pool,
+    ):
+        assert b"false" in pool.query(FreeQuery(asked)).body
+        assert b"true" in pool.query(FreeQuery(asked, whole=True)).body
+        evidence = NamedNode(f"{ID}evidence/open")
+        base.writer.write(
+            [
+                Quad(SHUT_CLAIM.iri, SHIYI.evidence, evidence),
+                Quad(evidence, DCTERMS.source, NamedNode(f"{ID}source-open")),
+            ],
+            key="1",
+            who="a",
+            why="b",
+        )
+        pool.refresh()
+        assert b"true" in pool.query(FreeQuery(asked)).body
+
+
+def test_a_base_that_is_open_to_all_keeps_patients_to_itself(tmp_path: Path) -> None:
+    build_generation(tmp_path / "kb", planted().match(), {})
+    with (
+        KnowledgeBase.open(tmp_path / "kb") as base,
+        QueryPool(base, QuerySettings(workers=1), open_to_all=True) as pool,
+    ):
+        found = pool.query(FreeQuery(ALL)).body
+    assert set(told(found)) == {*SECRETS} - {"a case"}
+
+
+def test_a_folder_that_cannot_be_copied_shows_no_restricted_claim(tmp_path: Path) -> None:
+    build_generation(tmp_path / "kb", planted().match(), {})
+    with KnowledgeBase.open(tmp_path / "kb") as base:
+        assert base.snapshot
+        with pytest.raises(KnowledgeBaseError, match="may not leave"):
+            hide(Snapshot(base.snapshot.path, None, -1))
+
+
+def test_a_remote_store_with_restricted_claims_is_not_served() -> None:
+    class Remote(RemoteStore):
+        def __init__(self, inner: OxigraphStore) -> None:
+            self.match = inner.match  # type: ignore[method-assign]
+
+    store = Remote(planted())
+    with pytest.raises(SettingError, match="restricted"):
+        check_audience(store, ServerSettings())
+    check_audience(store, ServerSettings(restricted=True))
+    check_audience(planted(), ServerSettings(host="0.0.0.0"))  # noqa: S104 # not opened

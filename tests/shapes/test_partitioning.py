@@ -1,0 +1,173 @@
+"""Validation by parts says what validation of everything at once says."""
+
+import random
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+from rdflib import Graph
+
+from shiyi.errors import KnowledgeBaseError
+from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, Quad, Term, parse
+from shiyi.ontology.terms import RDF, RDFS, SHIYI
+from shiyi.shapes.partitioning import Reach, of_classes, validate_parts
+from shiyi.shapes.validation import Result, lowered, shapes_graph, validate
+from shiyi.sparql.base.knowledge_base import KnowledgeBase
+from tests.shapes.test_validation import CASES, PREFIXES
+
+EXAMPLE = "https://example.org/"
+FAR = (
+    PREFIXES
+    + """
+PREFIX sh: <http://www.w3.org/ns/shacl#>
+:shape a sh:NodeShape ; sh:targetClass s:Food ; sh:property [ {said} ; sh:message "far"@en ] .
+"""
+)
+
+
+def told(results: Iterable[Result]) -> list[str]:
+    return sorted(map(repr, results))
+
+
+def in_parts(quads: Iterable[Quad], shapes: Graph, part: int) -> list[str]:
+    held = sorted(quads, key=lambda quad: str(quad.subject))
+    return told(validate_parts(held, of_classes(held), shapes, part))
+
+
+def planted() -> list[Quad]:
+    """Every faulty graph of the shapes' own tests, under names of its own, among sound ones."""
+    quads = list[Quad]()
+    for number, (sound, faulty, _) in enumerate(CASES.values()):
+        for said, name in ((sound, f"sound-{number}/"), (faulty, f"faulty-{number}/")):
+            turtle = PREFIXES.replace(f"<{EXAMPLE}>", f"<{EXAMPLE}{name}>") + said
+            quads += parse(turtle, "case.ttl")
+    return quads
+
+
+def test_a_planted_fault_of_every_shape_is_found_however_small_the_parts_are() -> None:
+    quads, shapes = planted(), shapes_graph()
+    expected = told(validate(lowered(quads), shapes))
+    assert len(expected) >= len(CASES)
+    assert all(f"faulty-{number}/" in "".join(expected) for number in range(len(CASES)))
+    for part in (4, 200):
+        assert in_parts(quads, shapes, part) == expected
+
+
+def test_our_own_shapes_all_look_near() -> None:
+    assert Reach.of(shapes_graph()).far is None
+
+
+def test_a_tenth_of_the_starter_base_with_all_that_it_then_lacks_gets_the_same_report(
+    starter_kb: Path,
+) -> None:
+    with KnowledgeBase.open(starter_kb) as base:
+        quads = [q for q in base.store.match(graph=DefaultGraph()) if hash(q.subject) % 10 == 0]
+    shapes = shapes_graph()
+    expected = told(validate(lowered(quads), shapes))
+    assert len(expected) > 100  # most of what is referred to is missing
+    types = of_classes(quads)
+    assert told(validate_parts(quads, types, shapes, len(quads) // 7)) == expected
+
+
+def test_an_instance_of_a_class_below_is_held_to_its_shape_and_taken_as_a_value() -> None:
+    def of(turtle: str) -> list[Quad]:
+        return list(parse(PREFIXES + turtle, "x.ttl"))
+
+    below = """:Broth rdfs:subClassOf :Soup . :Soup rdfs:subClassOf s:Dish .
+        :Sweet rdfs:subClassOf s:DSIngredient . :y a :Sweet ."""
+    sound = of(':x a :Broth ; s:hasIngredient :y ; s:cookingMethod "煮"@zh .' + below)
+    faulty = of(
+        ':x a :Broth ; s:hasIngredient :z ; s:cookingMethod "煮"@zh . :z a :Broth .' + below
+    )
+    shapes = shapes_graph("dish")
+    assert in_parts(sound, shapes, 1) == told(validate(lowered(sound), shapes)) == []
+    found = in_parts(faulty, shapes, 1)
+    assert found == told(validate(lowered(faulty), shapes))
+    assert len(found) == 3
+
+
+def test_a_value_is_of_every_class_that_is_looked_for() -> None:
+    said = "sh:path s:hasNature ; sh:class s:Nature , s:Flavour"
+    shapes = Graph().parse(data=FAR.replace("{said}", said))
+    both = (
+        ":v a :Both . :Both rdfs:subClassOf s:Nature , s:Flavour . :a a s:Food ; s:hasNature :v ."
+    )
+    assert in_parts(parse(PREFIXES + both, "x.ttl"), shapes, 1) == []
+
+
+def test_a_value_without_a_name_is_of_its_classes_too() -> None:
+    shapes = Graph().parse(data=FAR.replace("{said}", "sh:path s:hasNature ; sh:class s:Nature"))
+    sound = ":a a s:Food ; s:hasNature _:hot . _:hot a s:Nature ."
+    faulty = ":b a s:Food ; s:hasNature _:bitter . _:bitter a s:Flavour ."
+    quads = list(parse(PREFIXES + sound + faulty, "x.ttl"))
+    [found] = in_parts(quads, shapes, 1)
+    assert [found] == told(validate(lowered(quads), shapes))
+    assert f"{EXAMPLE}b" in found
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "sh:path [ sh:inversePath s:hasIngredient ] ; sh:minCount 1",
+        "sh:path ( s:hasNature skos:prefLabel ) ; sh:minCount 1",
+        "sh:path s:hasNature ; sh:node [ sh:property [ sh:path skos:prefLabel ; sh:minCount 1 ] ]",
+        "sh:path s:hasNature ; sh:not [ sh:class s:Flavour ]",
+        "sh:path rdf:type ; sh:maxCount 1",
+    ],
+)
+def test_a_shape_that_looks_further_is_checked_over_everything(said: str) -> None:
+    shapes = Graph().parse(data=FAR.replace("{said}", said))
+    quads = list(
+        parse(
+            PREFIXES
+            + """
+        :a a s:Food , :Fruit ; s:hasNature :hot . :hot skos:prefLabel "hot"@en .
+        :b a s:Dish ; s:hasIngredient :a .
+        :c a s:Food ; s:hasNature :cold . :cold a s:Flavour . :d s:hasIngredient :c .
+        :e a s:Food .
+    """,
+            "far.ttl",
+        )
+    )
+    expected = told(validate(lowered(quads), shapes))
+    assert expected
+    assert Reach.of(shapes).far is not None
+    assert in_parts(quads, shapes, 1) == expected
+
+
+def test_random_graphs_of_few_names_get_the_same_report() -> None:
+    draw, shapes = random.Random(7), shapes_graph()  # noqa: S311 - no secret
+    kinds = [SHIYI.Food, SHIYI.Dish, SHIYI.Nature, SHIYI.Claim, SHIYI.Evidence, SHIYI.Source]
+    said = [
+        SHIYI.hasNature,
+        SHIYI.hasIngredient,
+        SHIYI.evidence,
+        SHIYI.status,
+        SHIYI.rating,
+        SHIYI.conflictsWith,
+        RDF.type,
+        RDFS.subClassOf,
+    ]
+    seen = 0
+    for _ in range(5):
+        nodes = [NamedNode(f"{EXAMPLE}{name}") for name in range(8)]
+        values: list[Term] = [*nodes, *kinds, *kinds, Literal("major")]
+        quads = {
+            Quad(draw.choice([*nodes, *kinds[:2]]), draw.choice(said), value)
+            for value in draw.choices(values, k=40)
+        }
+        expected = told(validate(lowered(quads), shapes))
+        assert in_parts(quads, shapes, 10) == expected
+        seen += len(expected)
+    assert seen > 50
+
+
+def test_quads_of_a_subject_that_stand_apart_are_refused() -> None:
+    quads = list(parse(PREFIXES + CASES["dish"][1] + CASES["claim"][0], "x.ttl"))
+    with pytest.raises(KnowledgeBaseError, match="stand apart"):
+        validate_parts([*quads, quads[0]], of_classes(quads), shapes_graph())
+
+
+def test_nothing_to_validate_is_an_error() -> None:
+    with pytest.raises(KnowledgeBaseError, match="nothing to validate"):
+        validate_parts((), (), shapes_graph())

@@ -1,0 +1,215 @@
+import os
+import random
+import signal
+import stat
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from shiyi.curation.accounts import Audit, People, Role, matches
+from shiyi.curation.bundles import public_of, signing_key
+from shiyi.curation.claim_table import Citations
+from shiyi.errors import KnowledgeBaseError, UsageError
+from shiyi.model.rdf import Quad
+from shiyi.server.site.tokens import Tokens
+from shiyi.sparql.base.backups import LISTING, back_up, damages, read_listing, restore
+from shiyi.sparql.base.knowledge_base import KnowledgeBase
+from shiyi.sparql.store.oxigraph import n_quads
+from tests.contracts import A, B, C, P
+from tests.support.copies import copy_base
+from tests.support.sites import PASSWORD, open_desks
+
+
+def held(kb: Path) -> tuple[int, list[bytes]]:
+    """Return the number of the last change, and every quad as sorted lines."""
+    with KnowledgeBase.open(kb, write=True) as base:
+        return base.sequence, sorted(n_quads(base.store.match()).splitlines())
+
+
+def test_a_restored_base_holds_the_same_as_the_one_backed_up(
+    small_kb: Path, tmp_path: Path
+) -> None:
+    with KnowledgeBase.open(small_kb, write=True) as kb:
+        kb.writer.write([Quad(A, P, B)], key="k1", who="me", why="test")
+    back_up(small_kb, tmp_path / "backup")
+    restore(tmp_path / "backup", tmp_path / "again")
+    assert held(tmp_path / "again") == held(small_kb)
+    assert held(small_kb)[0] == 1
+
+
+def test_accounts_tokens_and_what_they_did_come_back_with_the_base(tmp_path: Path) -> None:
+    with open_desks(tmp_path / "desks") as desks:
+        desks.client(Role.CURATOR)  # which the audit log tells of
+        assert desks.curation.citations
+        desks.curation.citations.count(["urn:claim"])
+        desks.curation.citations.save()
+        kb, write = desks.kb, desks.tokens["write"]
+        public, told = public_of(signing_key(kb)), desks.curation.audit.last()
+        back_up(kb, tmp_path / "backup")
+    restore(tmp_path / "backup", tmp_path / "again")
+    again = tmp_path / "again"
+    assert matches(People(again).get(Role.CURATOR).hashed, PASSWORD)
+    assert Tokens(again).find(write)
+    assert Audit(again).last() == told != []
+    assert public_of(signing_key(again)) == public
+    assert Citations(again).counts["urn:claim"] == 1
+    for name in ("people.json", "tokens.json", "audit.jsonl", "signing.key"):
+        assert stat.S_IMODE((again / name).stat().st_mode) == 0o600
+    left = {each.name for each in kb.iterdir()} - {each.name for each in again.iterdir()}
+    assert left <= {"session.key", "queries.jsonl", "snapshots"}  # all else is wanted
+
+
+def test_what_is_written_after_a_backup_is_not_in_it(small_kb: Path, tmp_path: Path) -> None:
+    with KnowledgeBase.open(small_kb, write=True) as kb:
+        kb.writer.write([Quad(A, P, B)], key="k1", who="me", why="test")
+        back_up(small_kb, tmp_path / "backup")  # while the writer is open
+        kb.writer.write([Quad(A, P, C)], key="k2", who="me", why="test")
+    restore(tmp_path / "backup", tmp_path / "again")
+    assert held(tmp_path / "again")[0] == 1
+    assert held(small_kb)[0] == 2
+
+
+def test_a_backup_made_while_others_write_is_a_moment_between_two_changes(
+    small_kb: Path, tmp_path: Path
+) -> None:
+    with KnowledgeBase.open(small_kb, write=True) as kb:
+        stop = threading.Event()
+
+        def keep_writing() -> None:
+            number = 0
+            while not stop.is_set():
+                number += 1
+                pair = [Quad(A, P, B), Quad(B, P, A)]
+                add, remove = (pair, []) if number % 2 else ([], pair)
+                kb.writer.write(add, remove, key=f"k{number}", who="me", why="test")
+
+        writer = threading.Thread(target=keep_writing)
+        writer.start()
+        for number in range(5):
+            back_up(small_kb, tmp_path / f"backup-{number}")
+        stop.set()
+        writer.join()
+    reached = []
+    for number in range(5):
+        restore(tmp_path / f"backup-{number}", tmp_path / f"again-{number}")
+        with KnowledgeBase.open(tmp_path / f"again-{number}", write=True) as again:
+            whole = {
+                Quad(A, P, B) in set(again.store.match(A)),
+                Quad(B, P, A) in set(again.store.match(B)),
+            }
+            assert whole == {again.sequence % 2 == 1}  # both quads or none
+            reached.append(again.sequence)
+    assert reached == sorted(reached)
+    assert reached[-1] > 0
+
+
+def test_each_of_fifty_damages_is_found_and_nothing_is_restored(
+    small_kb: Path, tmp_path: Path
+) -> None:
+    backup = tmp_path / "backup"
+    made = back_up(small_kb, backup)
+    chance, found = random.Random(7), 0  # noqa: S311
+    files = sorted(name for name in made.files if (backup / name).stat().st_size)
+    for _ in range(50):
+        path = backup / chance.choice(files)
+        sound = path.read_bytes()
+        at = chance.randrange(len(sound))
+        path.write_bytes(
+            sound[:at] + bytes([sound[at] ^ 1 << chance.randrange(8)]) + sound[at + 1 :]
+        )
+        found += len(list(damages(backup, made))) == 1
+        with pytest.raises(KnowledgeBaseError, match="is not what was backed up"):
+            restore(backup, tmp_path / "again")
+        path.write_bytes(sound)
+    assert found == 50
+    assert not (tmp_path / "again").exists()
+    assert list(damages(backup, made)) == []
+
+
+def test_a_missing_and_a_foreign_file_are_named(small_kb: Path, tmp_path: Path) -> None:
+    made = back_up(small_kb, tmp_path / "backup")
+    (tmp_path / "backup" / "CURRENT").unlink()
+    (tmp_path / "backup" / "more").write_text("x")
+    said = list(damages(tmp_path / "backup", made))
+    assert said == ["CURRENT is missing", "more is not of this backup"]
+
+
+@pytest.mark.parametrize("content", ["", "{", '{"release": 1}', "[]"])
+def test_a_folder_that_is_no_backup_is_refused(tmp_path: Path, content: str) -> None:
+    (tmp_path / LISTING).write_text(content)
+    with pytest.raises(KnowledgeBaseError, match="no whole backup"):
+        read_listing(tmp_path)
+
+
+def test_neither_backup_nor_restore_overwrites_anything(small_kb: Path, tmp_path: Path) -> None:
+    back_up(small_kb, tmp_path / "backup")
+    with pytest.raises(UsageError, match="there already"):
+        back_up(small_kb, tmp_path / "backup")
+    with pytest.raises(UsageError, match="not empty"):
+        restore(tmp_path / "backup", small_kb)
+
+
+@pytest.mark.parametrize("verb", ["backup", "restore"])
+def test_a_killed_backup_or_restore_leaves_nothing_half_made(
+    small_kb: Path, tmp_path: Path, verb: str
+) -> None:
+    back_up(small_kb, tmp_path / "sound")
+    call = {
+        "backup": f"back_up(Path({str(small_kb)!r}), Path({str(tmp_path / 'out')!r}))",
+        "restore": f"restore(Path({str(tmp_path / 'sound')!r}), Path({str(tmp_path / 'out')!r}))",
+    }
+    code = (
+        "import os, signal, sys, threading\nfrom pathlib import Path\n"
+        "from shiyi.sparql.base.backups import back_up, restore\n"
+        "threading.Timer(float(sys.argv[1]), os.kill, (os.getpid(), signal.SIGKILL)).start()\n"
+        f"{call[verb]}\nos.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    killed = 0
+    for seconds in (0.001, 0.004, 0.008, 0.015, 0.03):
+        done = subprocess.run(  # noqa: S603
+            [sys.executable, "-c", code, str(seconds)],
+            check=False,
+            capture_output=True,
+            env={**os.environ, "PYTHONPATH": "src"},
+        )
+        killed += done.returncode == -signal.SIGKILL
+        if (tmp_path / "out").exists():  # it was whole before the kill
+            (tmp_path / "out").rename(tmp_path / f"made-{seconds}")
+            if verb == "backup":
+                restore(tmp_path / f"made-{seconds}", tmp_path / f"again-{seconds}")
+                assert held(tmp_path / f"again-{seconds}") == held(small_kb)
+            else:
+                assert held(tmp_path / f"made-{seconds}") == held(small_kb)
+    assert killed == 5
+    if verb == "backup":
+        back_up(small_kb, tmp_path / "out")
+        assert list(damages(tmp_path / "out", read_listing(tmp_path / "out"))) == []
+    else:
+        restore(tmp_path / "sound", tmp_path / "out")
+        assert held(tmp_path / "out") == held(small_kb)
+
+
+def test_a_base_is_copied_while_snapshots_come_and_go(shared_kb: Path, tmp_path: Path) -> None:
+    source = copy_base(shared_kb, tmp_path / "source")
+    (source / "snapshots").mkdir()
+    stop = threading.Event()
+
+    def come_and_go() -> None:
+        while not stop.is_set():
+            (source / "snapshots" / "reader").mkdir()
+            (source / "fleeting").touch()
+            (source / "fleeting").unlink()
+            (source / "snapshots" / "reader").rmdir()
+
+    readers = threading.Thread(target=come_and_go)
+    readers.start()
+    try:
+        for number in range(10):
+            with KnowledgeBase.open(copy_base(source, tmp_path / str(number))) as copy:
+                assert len(copy.store) > 2000
+    finally:
+        stop.set()
+        readers.join()

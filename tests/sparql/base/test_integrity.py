@@ -1,0 +1,138 @@
+"""A whole base is read through, and what is damaged is reported."""
+
+import json
+import os
+import random
+import shutil
+from pathlib import Path
+
+import pytest
+
+from shiyi.cli import main
+from shiyi.errors import KnowledgeBaseError
+from shiyi.model.rdf import Quad
+from shiyi.sparql.base.digests import note_digests
+from shiyi.sparql.base.integrity import scrub
+from shiyi.sparql.base.knowledge_base import KnowledgeBase
+from shiyi.sparql.base.writer import applied_through
+from tests.contracts import A, B, P
+from tests.support.copies import copy_base
+
+
+@pytest.fixture
+def kb(small_kb: Path) -> Path:
+    with KnowledgeBase.open(small_kb) as base:
+        (base.folder / "index" / "labels.safetensors").write_text("{}" * 500)
+        assert note_digests(base.folder) > 2
+    with KnowledgeBase.open(small_kb, write=True) as base:
+        for number in range(5):
+            base.writer.write([Quad(A, P, B)], [Quad(B, P, A)], key=f"k{number}", who="me", why="x")
+    return small_kb
+
+
+def test_a_whole_base_has_no_damage_also_while_it_is_written_to(kb: Path) -> None:
+    with KnowledgeBase.open(kb, write=True) as base:
+        base.writer.write([Quad(B, P, A)], key="more", who="me", why="x")
+        found = scrub(kb)
+    assert (found.damages, found.records) == ([], 6)
+    assert found.quads > 2000
+    assert found.files > 2
+
+
+def test_each_of_fifty_damages_to_a_live_base_is_told(kb: Path, tmp_path: Path) -> None:
+    chance, found = random.Random(5), 0  # noqa: S311
+    generation = next((kb / "generations").iterdir())
+    assert (scrub(kb).damages, scrub(kb).unchecked) == ([], 0)
+    files = [
+        *(generation / "store").glob("*.sst"),
+        generation / "index" / "labels.safetensors",
+        kb / "journal.nq",
+    ]
+    assert len(files) > 3
+    for number in range(50):
+        path = files[number % len(files)]
+        sound = path.read_bytes()
+        at = chance.randrange(len(sound))
+        path.write_bytes(
+            sound[:at] + bytes([sound[at] ^ 1 << chance.randrange(8)]) + sound[at + 1 :]
+        )
+        found += bool(scrub(kb).damages)
+        path.write_bytes(sound)
+    assert found == 50
+    assert scrub(kb).damages == []
+
+
+@pytest.mark.parametrize("said", [b"", b"\x00" * 16, b"\xb1ANIFEST-000005\n", b"../../elsewhere\n"])
+@pytest.mark.parametrize("where", ["", "store"])
+def test_a_damaged_pointer_is_told_and_never_followed(kb: Path, where: str, said: bytes) -> None:
+    home = next((kb / "generations").iterdir()) / where if where else kb
+    sound = (home / "CURRENT").read_bytes()
+    (home / "CURRENT").write_bytes(said)
+    [told] = scrub(kb).damages
+    assert told.startswith("store: ")
+    with pytest.raises(KnowledgeBaseError):
+        KnowledgeBase.open(kb)
+    (home / "CURRENT").write_bytes(sound)
+    assert scrub(kb).damages == []
+
+
+def test_what_a_damaged_log_of_the_store_loses_is_repeated_from_the_journal(kb: Path) -> None:
+    chance, generation = random.Random(5), next((kb / "generations").iterdir())  # noqa: S311
+    [log] = [each for each in (generation / "store").glob("*.log") if each.stat().st_size]
+    sound, lost = log.read_bytes(), 0
+    for _ in range(20):
+        at = chance.randrange(len(sound))
+        log.write_bytes(
+            sound[:at] + bytes([sound[at] ^ 1 << chance.randrange(8)]) + sound[at + 1 :]
+        )
+        copy = kb.with_name("copy")
+        copy_base(kb, copy)
+        with KnowledgeBase.open(copy) as reader:
+            lost += applied_through(reader.store) < 5
+        with KnowledgeBase.open(copy, write=True) as base:
+            assert base.sequence == applied_through(base.store) == 5
+            assert set(base.store.match(A)) == {Quad(A, P, B)}
+        shutil.rmtree(copy)
+    assert lost > 10
+    log.write_bytes(sound)
+
+
+def test_a_scrub_never_notes_a_digest(kb: Path) -> None:
+    """A table that was damaged before anybody noted its digest must not come to look sound."""
+    generation = next((kb / "generations").iterdir())
+    digests = generation / "index" / "digests.json"
+    noted = json.loads(digests.read_text("utf-8"))
+    table = next(name for name in noted if name.endswith(".sst"))
+    before = json.dumps({name: digest for name, digest in noted.items() if name != table})
+    digests.write_text(before, "utf-8")
+    os.utime(generation / table, (1, 1))
+    found = scrub(kb)
+    assert (found.unchecked, found.damages) == (1, [])
+    assert digests.read_text("utf-8") == before
+
+
+def test_blocks_of_tables_without_a_digest_are_read_in_every_order(kb: Path) -> None:
+    chance, generation = random.Random(7), next((kb / "generations").iterdir())  # noqa: S311
+    (generation / "index" / "digests.json").write_text("{}", "utf-8")
+    assert scrub(kb).damages == []
+    large = [each for each in (generation / "store").glob("*.sst") if each.stat().st_size > 20_000]
+    assert len(large) >= 4  # of an order each
+    missed = []
+    for table in large:
+        sound = table.read_bytes()
+        at = chance.randrange(len(sound) // 2)  # what follows the blocks has a checksum of its own
+        table.write_bytes(sound[:at] + bytes([sound[at] ^ 4]) + sound[at + 1 :])
+        missed += [] if scrub(kb).damages else [table.name]
+        table.write_bytes(sound)
+    assert missed == []
+
+
+def test_a_lost_index_is_told_and_the_command_says_so(
+    kb: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["--kb", str(kb), "doctor", "--scrub"]) == 0
+    assert "nothing is damaged" in capsys.readouterr().out
+    generation = next((kb / "generations").iterdir())
+    shutil.move(generation / "index" / "labels.safetensors", kb / "elsewhere")
+    assert main(["--kb", str(kb), "doctor", "--scrub", "--json"]) == 1
+    assert "labels.safetensors is missing" in capsys.readouterr().out

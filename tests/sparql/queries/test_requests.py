@@ -1,0 +1,78 @@
+import pytest
+
+from shiyi.errors import QueryError, TooLargeError
+from shiyi.sparql.queries.requests import MAX_DEPTH, check_query
+
+SERVICE = [
+    "SELECT * { SERVICE <http://e.org/> { ?s ?p ?o } }",
+    "SELECT * { service <http://e.org/> { ?s ?p ?o } }",
+    "SELECT * { SERVICE SILENT <http://e.org/> { ?s ?p ?o } }",
+    "SELECT * { SERVICE <\\u0068ttp://e.org/> { ?s ?p ?o } }",
+    "SELECT * {SERVICE#}\n<http://e.org/> { ?s ?p ?o } }",
+    "PREFIX e: <http://e.org/> SELECT * { SERVICE e:x { ?s ?p ?o } }",
+    "PREFIX : <http://e.org/> SELECT * {SERVICE:x{ ?s ?p ?o } }",
+    "SELECT * { VALUES ?e { <http://e.org/> } SERVICE ?e { ?s ?p ?o } }",
+    "SELECT * { SERVICE?e{ ?s ?p ?o } }",
+    "ASK { FILTER EXISTS { SERVICE <http://e.org/> { ?s ?p ?o } } }",
+    "SELECT * { { SELECT ?x { SERVICE <http://e.org/> { ?x ?p ?o } } } }",
+    'SELECT * { BIND("#" AS ?x) SERVICE <http://e.org/> { ?s ?p ?o } }',
+    "SELECT * { BIND('''it's \"''' AS ?x) SERVICE <http://e.org/#> { ?s ?p ?o } }",
+    "SELECT * { ?s ?p ?o . FILTER(?s < ?o) SERVICE <http://e.org/> { ?s ?p ?o } }",
+]
+
+GOOD = [
+    "SELECT * { ?s ?p ?o }",
+    "SELECT ?service { ?service ?p 'SERVICE <http://e.org/> { }' }",
+    "SELECT * { <http://e.org/SERVICE> ?p ?o } # SERVICE <http://e.org/> { }",
+    "PREFIX service: <http://e.org/> SELECT * { ?s service:p ?o }",
+    "PREFIX e: <http://e.org/insert> ASK { ?s e:delete ?o }",
+    "BASE <http://e.org/> CONSTRUCT WHERE { ?s ?p ?o }",
+    "DESCRIBE <http://e.org/drop>",
+    "SELECT * { BIND('((((' AS ?x) }",
+    "",
+]
+
+
+@pytest.mark.parametrize("text", SERVICE)
+def test_service_is_refused_in_every_disguise(text: str) -> None:
+    with pytest.raises(QueryError, match="SERVICE is not offered"):
+        check_query(text, 10_000)
+
+
+@pytest.mark.parametrize("text", SERVICE[:-1])
+def test_service_is_refused_by_its_word_where_sockets_cannot_be_taken_away(text: str) -> None:
+    with pytest.raises(QueryError, match="SERVICE is not offered"):
+        check_query(text, 10_000, network_blocked=False)
+
+
+@pytest.mark.parametrize("text", GOOD)
+def test_words_in_texts_iris_names_and_comments_are_no_offence(text: str) -> None:
+    check_query(text, 10_000)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["INSERT DATA { <a:a> <a:b> <a:c> }", "PREFIX e: <http://e/> #\n drop all", "LOAD <x:y>"],
+)
+def test_an_update_is_named_as_one(text: str) -> None:
+    with pytest.raises(QueryError, match="update"):
+        check_query(text, 10_000)
+
+
+@pytest.mark.parametrize(("begin", "end"), [("{", "}"), ("(", ")"), ("[", "]"), ("{(", ")}")])
+def test_nesting_stops_at_its_bound(begin: str, end: str) -> None:
+    depth = (MAX_DEPTH - 1) // len(begin)
+    check_query("ASK {" + begin * depth + end * depth + "}", 10_000)
+    with pytest.raises(QueryError, match="nests"):
+        check_query("ASK {" + begin * 200 + end * 200 + "}", 10_000)
+
+
+def test_a_query_is_measured_in_bytes() -> None:
+    check_query("ASK { ?s ?p '甘' }", 19)
+    with pytest.raises(TooLargeError, match="19 bytes; at most 18"):
+        check_query("ASK { ?s ?p '甘' }", 18)
+
+
+def test_a_lone_surrogate_is_no_text() -> None:
+    with pytest.raises(QueryError, match="Unicode"):
+        check_query("ASK { ?s ?p '\ud800' }", 1000)

@@ -1,0 +1,337 @@
+"""A knowledge base over remote stores: asked, browsed, written, exported."""
+
+import io
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from shiyi.answering.pipeline import Runtime
+from shiyi.answering.runtime import write_indexes
+from shiyi.build import check_remote_changes, put_remote
+from shiyi.cli import main
+from shiyi.curation.changes import Changes
+from shiyi.curation.reviews import Decisions
+from shiyi.errors import (
+    IndexMismatchError,
+    KnowledgeBaseError,
+    OutsideError,
+    QueryError,
+    QueryLimitError,
+)
+from shiyi.model.iris import graph
+from shiyi.model.rdf import DefaultGraph, NamedNode, Quad, Triple
+from shiyi.ontology.terms import RDF, SHIYI
+from shiyi.publishing.dumps import write_dump
+from shiyi.server.app import create_app
+from shiyi.server.site.tokens import Tokens
+from shiyi.settings import QuerySettings, Settings
+from shiyi.sparql.base.backups import back_up, restore
+from shiyi.sparql.base.knowledge_base import KnowledgeBase, build_generation, check_reading, push
+from shiyi.sparql.queries.named import quality_faults, quality_queries
+from shiyi.sparql.queries.requests import FreeQuery
+from shiyi.sparql.queries.results import ResultFormat
+from shiyi.sparql.remote.store import RemoteStore
+from shiyi.sparql.sandbox.pool import pool_of
+from tests.contracts import A, B, C, P
+from tests.support.bases import RELIEF, build, stored
+from tests.support.questions import ask
+from tests.support.remote_servers import Server, oxigraph, server, virtuoso
+
+__all__ = ["server"]  # the fixture
+QUESTION = "胃不舒服，喜温，吃什么好？"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small base with its indexes, in a folder."""
+    kb = tmp_path_factory.mktemp("remote") / "kb"
+    build_generation(kb, list(stored().match()), {"claims": 1})
+    with KnowledgeBase.open(kb) as base:
+        write_indexes(base, Settings())
+    return kb
+
+
+@pytest.fixture(scope="module")
+def settings(server: Server, folder: Path) -> Settings:
+    """The settings of the base over the server, which holds the release."""
+    address, remote = server
+    made = replace(Settings(), kb=folder, store=address, remote=remote)
+    assert put_remote(made)
+    assert not put_remote(made)  # it is there
+    return made
+
+
+def exported(base: KnowledgeBase, profile: str = "rdf12") -> bytes:
+    file = io.BytesIO()
+    write_dump(base.store, file, "nq", profile)
+    return file.getvalue()
+
+
+def test_an_export_has_the_same_bytes(settings: Settings) -> None:
+    with KnowledgeBase.open(settings.kb) as ours, KnowledgeBase.of(settings) as remote:
+        assert remote.is_remote
+        assert len(ours.store) == len(remote.store)
+        assert exported(ours) == exported(remote)
+        assert exported(ours, "rdf11") == exported(remote, "rdf11")
+
+
+@pytest.mark.parametrize("engine", ["adjacency", "sparql"])
+def test_a_question_has_the_same_answer(settings: Settings, engine: str) -> None:
+    chosen = replace(settings, paths=replace(settings.paths, engine=engine))
+    answers = []
+    for where in (replace(chosen, store=""), chosen):
+        with KnowledgeBase.of(where) as base:
+            said = ask(Runtime.open(base, where), QUESTION).to_json()
+            said["trace"].pop("milliseconds")
+            answers.append(said)
+    assert answers[0]["citations"]
+    assert answers[0] == answers[1]
+
+
+def test_each_quality_query_says_the_same(settings: Settings) -> None:
+    assert len(quality_queries()) > 5
+    with KnowledgeBase.open(settings.kb) as ours, KnowledgeBase.of(settings) as remote:
+        assert sorted(quality_faults(ours.store)) == sorted(quality_faults(remote.store))
+
+
+def test_pages_and_queries_are_served_and_updates_refused(settings: Settings) -> None:
+    tokens = Tokens(settings.kb)
+    token = tokens.add(f"curator-{len(tokens.all())}", "write", 1)
+    app = create_app(settings.kb, settings)
+    try:
+        client = app.test_client()
+        page = client.get("/page/substance-goji?lang=zh")
+        assert (page.status_code, "枸杞子" in page.text) == (200, True)
+        query = {"query": "SELECT ?o { <https://w3id.org/shiyi/id/substance-goji> a ?o }"}
+        found = client.get("/sparql", query_string=query, headers={"Accept": "text/csv"})
+        assert (found.status_code, "MFHSubstance" in found.text) == (200, True)
+        bad = client.get("/sparql", query_string={"query": "SELECT"})
+        assert bad.status_code == 400
+        outside = {"query": "SELECT * { SERVICE <http://127.0.0.1:1/> { ?s ?p ?o } }"}
+        assert client.get("/sparql", query_string=outside).status_code == 422
+        assert client.get("/rdf-graph-store?default").status_code == 200
+        assert client.get("/rdf-graph-store?graph=urn:none").status_code == 404
+
+        mine = {"Authorization": f"Bearer {token}"}
+        update = {"update": "INSERT DATA { GRAPH <urn:g> { <urn:a> <urn:p> 1 } }"}
+        upload = {"data": "<urn:a> <urn:p> 1 .", "content_type": "text/turtle", "headers": mine}
+        assert client.post("/sparql", data=update).status_code == 401
+        refused = client.post("/sparql", data=update, headers=mine)
+        assert (refused.status_code, "remote store" in refused.text) == (501, True)
+        assert client.put("/rdf-graph-store?graph=urn:g", **upload).status_code == 501
+        assert client.delete("/rdf-graph-store?default", headers=mine).status_code == 501
+        assert client.get("/rdf-graph-store?graph=urn:g").status_code == 404
+    finally:
+        app.extensions["shiyi"].close()
+
+
+def test_a_result_past_its_limit_is_an_error(settings: Settings) -> None:
+    with KnowledgeBase.of(settings) as base:
+        for limits in (QuerySettings(rows=5), QuerySettings(bytes=2000)):
+            pool = pool_of(base, limits)
+            with pytest.raises(QueryLimitError):
+                pool.query(FreeQuery("SELECT * { ?s ?p ?o }", accept=ResultFormat.of("csv")))
+            assert pool.query(FreeQuery("SELECT * { ?s ?p ?o } LIMIT 2")).rows == 2
+
+
+def test_reasoning_and_writing_go_to_the_store_and_to_the_journal(settings: Settings) -> None:
+    claim = NamedNode("https://w3id.org/shiyi/id/claim/of-this-test")
+    added = [Quad(claim, RDF.reifies, Triple(A, P, B)), Quad(claim, SHIYI.status, SHIYI.candidate)]
+    mine = settings.store  # both servers share the folder, hence the journal
+    with KnowledgeBase.of(settings, write=True) as base:
+        first = base.writer.write(added, key=f"{mine} one", who="curator", why="test")
+        assert base.writer.write([], key=f"{mine} one", who="curator", why="test") == first
+        assert [quad.object for quad in base.store.match(claim, RDF.reifies)] == [Triple(A, P, B)]
+        base.writer.write(
+            [Quad(claim, SHIYI.status, SHIYI.accepted)],
+            added[1:],
+            key=f"{mine} two",
+            who="curator",
+            why="test",
+        )
+        with pytest.raises(KnowledgeBaseError, match="writes to"):
+            KnowledgeBase.of(settings, write=True)
+    with KnowledgeBase.of(settings, write=True) as base:
+        assert base.sequence == first + 1
+        found = base.store.match(claim, SHIYI.status, None, DefaultGraph())
+        assert [quad.object for quad in found] == [SHIYI.accepted]
+        base.writer.write(
+            (),
+            [*added[:1], Quad(claim, SHIYI.status, SHIYI.accepted)],
+            key=f"{mine} three",
+            who="curator",
+            why="test",
+        )
+        assert list(base.store.match(claim)) == []
+
+
+def test_commands_take_the_store_from_the_environment(
+    settings: Settings,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    monkeypatch.setenv("SHIYI_STORE", settings.store)
+    for name in (
+        "update",
+        "graph_store",
+        "graph_parameter",
+        "profile",
+        "default_graph",
+        "user",
+        "password",
+        "auth",
+        "batch",
+    ):
+        value = getattr(settings.remote, name)
+        monkeypatch.setenv(f"SHIYI_REMOTE_{name.upper()}", str(value))
+    kb = ["--kb", str(settings.kb)]
+    assert main([*kb, "reason", "pagerank", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["pagerank_quads"] > 10
+    assert main([*kb, "ask", QUESTION, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["citations"]
+    assert main([*kb, "export", "--format", "csv", "-o", str(tmp_path / "tables")]) == 0
+    assert list((tmp_path / "tables").glob("*.csv"))
+
+
+def test_a_curator_accepts_and_takes_back_over_the_store(server: Server, tmp_path: Path) -> None:
+    address, remote = server
+    kb = build(tmp_path / "kb")
+    chosen = replace(Settings(), kb=kb, store=address, remote=remote)
+    put_remote(chosen)
+    kept = {graph("reviews"), graph("journal")}
+    with KnowledgeBase.of(chosen, write=True) as base:
+        before = {quad for quad in base.store.match() if quad.graph_name not in kept}
+        desk = Decisions(Changes(base.writer))
+        made = desk.review(RELIEF.iri.value, "accept", "li", "seen in practice", agreement=0.5)
+        fact = (RELIEF.subject, RELIEF.predicate, RELIEF.object)
+        assert list(base.store.match(*fact, DefaultGraph()))
+        desk.undo(made.iri, "li", "")
+        assert {quad for quad in base.store.match() if quad.graph_name not in kept} == before
+
+
+def test_a_backup_holds_what_was_written_over_the_store(tmp_path: Path) -> None:
+    kb = build(tmp_path / "kb")
+    with oxigraph(tmp_path / "store") as (address, remote):
+        chosen = replace(Settings(), kb=kb, store=address, remote=remote)
+        put_remote(chosen)
+        with KnowledgeBase.of(chosen, write=True) as base:
+            desk = Decisions(Changes(base.writer))
+            desk.review(RELIEF.iri.value, "accept", "li", "seen in practice")
+            written = exported(base)
+            back_up(kb, tmp_path / "backup")
+    restore(tmp_path / "backup", tmp_path / "restored")
+    with KnowledgeBase.open(tmp_path / "restored") as alone:
+        assert exported(alone) == written
+
+
+def test_a_build_never_drops_changes_of_a_remote_store_unasked(tmp_path: Path) -> None:
+    kb = tmp_path / "kb"
+    build_generation(kb, list(stored().match()), {})
+    with oxigraph(tmp_path / "store") as (address, remote):
+        chosen = replace(Settings(), kb=kb, store=address, remote=remote)
+        put_remote(chosen)
+        with KnowledgeBase.of(chosen, write=True) as base:
+            base.writer.write([Quad(A, P, B)], key="one", who="me", why="test")
+        check_remote_changes(chosen)  # the journal has it
+        (kb / "journal.nq").unlink()
+        with pytest.raises(KnowledgeBaseError, match="has 1 acknowledged changes"):
+            check_remote_changes(chosen)
+
+
+def test_a_write_that_the_store_missed_is_done_when_it_is_back(
+    folder: Path, tmp_path: Path
+) -> None:
+    kb = tmp_path / "kb"
+    build_generation(kb, list(stored().match()), {})
+    with oxigraph(tmp_path / "store") as (address, remote):
+        chosen = replace(Settings(), kb=kb, store=address, remote=remote)
+        put_remote(chosen)
+        base = KnowledgeBase.of(chosen, write=True)
+    with pytest.raises(OutsideError, match="cannot be reached"):
+        base.writer.write([Quad(A, P, B)], key="one", who="me", why="test")
+    base.close()
+    with oxigraph(tmp_path / "store") as (address, remote):
+        again = replace(chosen, store=address, remote=remote)
+        with KnowledgeBase.of(again, write=True) as base:
+            assert list(base.store.match(A)) == [Quad(A, P, B)]
+
+
+def test_an_unfinished_push_is_seen_and_done_again(tmp_path: Path, folder: Path) -> None:
+    quads = list(stored().match())
+
+    def cut() -> Iterator[Quad]:
+        yield from quads[:50]
+        raise InterruptedError
+
+    with oxigraph(tmp_path / "store") as (address, remote), KnowledgeBase.open(folder) as ours:
+        store = RemoteStore(address, replace(remote, graph_store=""))
+        with pytest.raises(InterruptedError):
+            push(store, cut(), ours.release)
+        chosen = replace(Settings(), kb=folder, store=address, remote=remote)
+        with pytest.raises(IndexMismatchError, match="no release"):
+            KnowledgeBase.of(chosen)
+        assert push(store, quads, ours.release)
+        with pytest.raises(IndexMismatchError, match="has the indexes of"):
+            KnowledgeBase.of(replace(chosen, kb=_other(tmp_path)))
+        store.close()
+
+
+def _other(tmp_path: Path) -> Path:
+    build_generation(tmp_path / "other", [Quad(A, P, C)], {})
+    return tmp_path / "other"
+
+
+def test_a_read_only_store_is_named_at_the_start_of_writing(
+    folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with oxigraph(tmp_path / "store") as (address, remote):
+        chosen = replace(Settings(), kb=folder, store=address, remote=remote)
+        put_remote(chosen)
+    with oxigraph(tmp_path / "store", read_only=True) as (address, remote):
+        chosen = replace(chosen, store=address, remote=remote)
+        with KnowledgeBase.of(chosen) as base:  # reading goes on
+            assert len(base.store) > 100
+        with pytest.raises(OutsideError, match="serve --read-only"):
+            KnowledgeBase.of(chosen, write=True)
+        for name, said in (("STORE", address), ("REMOTE_UPDATE", remote.update)):
+            monkeypatch.setenv(f"SHIYI_{name}", said)
+        assert main(["--kb", str(folder), "doctor"]) == 0
+        assert "can be read alone" in capsys.readouterr().out
+
+
+def test_a_store_without_triple_terms_is_named(tmp_path: Path) -> None:
+    with virtuoso(tmp_path / "db", rows=10) as (address, remote):
+        modern = RemoteStore(address, replace(remote, profile="rdf12"))
+        with pytest.raises(OutsideError, match=r'remote\.profile = "rdf11"'):
+            check_reading(modern)
+        modern.close()
+        store = RemoteStore(address, remote)
+        quads = {Quad(A, P, NamedNode(f"https://example.org/{i}")) for i in range(35)}
+        store.change(quads)
+        assert set(store.match(A)) == quads  # in pages of 10
+        few = {Quad(A, P, B, C), Quad(B, P, A, C)}
+        store.change(few)
+        assert sorted(map(str, store.match())) == sorted(
+            map(str, quads | few)
+        )  # by graph and relation
+        cut = RemoteStore(address, replace(remote, page=0))
+        with pytest.raises(OutsideError, match="cut its result"):
+            list(cut.match(A))
+        with pytest.raises(QueryError, match="rdf11"):
+            list(store.select("SELECT ?t { BIND(TRIPLE(<urn:a>, <urn:b>, 1) AS ?t) }"))
+        store.close()
+        cut.close()
+
+
+def test_a_union_default_graph_is_named(folder: Path, tmp_path: Path) -> None:
+    with oxigraph(tmp_path / "store", union=True) as (address, remote):
+        chosen = replace(Settings(), kb=folder, store=address, remote=remote)
+        with pytest.raises(OutsideError, match="union of all graphs"):
+            put_remote(chosen)

@@ -1,0 +1,236 @@
+"""Well-formed RDF of any kind is accepted, and the base is served and opened afterwards."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from shiyi.answering.knowledge.facts import Facts
+from shiyi.answering.retrieval.casebook import Casebook
+from shiyi.answering.retrieval.passages import units
+from shiyi.answering.runtime import Runtime, write_indexes
+from shiyi.cli import main
+from shiyi.model.iris import ID, VOCAB
+from shiyi.ontology.schema import Schema
+from shiyi.reasoning.adjacency import Projection
+from shiyi.server.app import create_app
+from shiyi.server.site.tokens import Tokens
+from shiyi.settings import Settings
+from shiyi.sparql.base.knowledge_base import KnowledgeBase, build_generation
+from tests.support.bases import kitchen_quads
+
+LILY = f"<{ID}substance-lily>"
+COLD = f"<{ID}symptom-cold-limbs>"
+CLAIM = f"rdf:reifies <<( {LILY} shiyi:relieves {COLD} )>>"
+ACCEPTED = f"{CLAIM} ; shiyi:status shiyi:accepted ; shiyi:polarity shiyi:positive"
+NESTED = ACCEPTED.replace("<<( ", "<<( <urn:s> <urn:p> <<( ").replace(" )>>", " )>> )>>")
+BODIES = (
+    "<urn:Dog> rdfs:subClassOf [ a owl:Restriction ; owl:onProperty <urn:p> ; rdfs:label 'r'@en ] .",
+    "[] a shiyi:Food ; skos:prefLabel 'nameless'@en ; skos:broader [ rdfs:label 'x' ] .",
+    f"{LILY} skos:broader [ a shiyi:Food ] .",
+    "[] a sh:NodeShape ; sh:targetClass shiyi:Food ; sh:property [ sh:path rdfs:label ; sh:minCount 1 ] .",
+    "<urn:a> <urn:p> 1 {| <urn:c> 0.9 |} .",
+    "<urn:a> <urn:p> 1 ~ <urn:r> {| a shiyi:Claim ; shiyi:status shiyi:accepted |} .",
+    "<< <urn:a> <urn:p> <urn:o> >> rdfs:label 'reifier' .",
+    f"<urn:c1> {ACCEPTED} .",
+    f"<urn:c2> {ACCEPTED} ; shiyi:confidence 'much' .",
+    f"<urn:c3> {ACCEPTED} ; shiyi:confidence 'NaN'^^xsd:double .",
+    f"<urn:c4> {ACCEPTED} ; shiyi:confidence 1e308 .",
+    f"<urn:c5> {ACCEPTED} ; shiyi:confidence -1 .",
+    f"<urn:c6> {ACCEPTED} ; shiyi:confidence 0.99 .",
+    f"<urn:c7> {ACCEPTED} ; shiyi:confidence 0.4, 0.6, 'odd' .",
+    f"[] {ACCEPTED} ; shiyi:confidence 0.5 .",
+    f"<urn:c8> {NESTED} ; shiyi:confidence 0.5 .",
+    f"<{ID}claim/mine> {ACCEPTED} .",
+    f"<{ID}claim/odd> {ACCEPTED} ; shiyi:confidence <urn:sure> ; shiyi:evidence [ a shiyi:Evidence ] .",
+    f"<{ID}claim/two> rdf:reifies <urn:not-a-triple>, 5 ; shiyi:status shiyi:accepted ; shiyi:confidence 1 .",
+    f"<{ID}claim/text> rdf:reifies <<( {LILY} shiyi:ruleText 'x'@en--ltr )>> .",
+    "<urn:food> a shiyi:Food ; rdfs:label 'foreign'@en ; shiyi:umlsCui [], <<( <urn:a> <urn:b> 1 )>> .",
+    f"{LILY} shiyi:umlsCui 7, [] ; skos:exactMatch [], 'text', <<( <urn:a> <urn:b> <urn:c> )>> .",
+    f"{LILY} skos:altLabel <urn:no-text>, 12, 'lang'@x-odd ; rdfs:label <<( <urn:a> <urn:b> 'c' )>> .",
+    "[] a shiyi:PatientCase ; shiyi:recordedIn [] . [] shiyi:mentionedIn [] ; rdfs:label 'words' .",
+    "<urn:case> a shiyi:PatientCase . <urn:w> shiyi:mentionedIn <urn:case> ; rdfs:label <urn:x> .",
+    "[] a shiyi:ReasoningChain ; rdfs:label 'why'@en ; shiyi:hasStep [] .",
+    f"<urn:text> a shiyi:Passage ; rdf:value 'ginger cures all' . [] a shiyi:Passage ; rdf:value {COLD} .",
+    "[] a shiyi:PassageSummary, shiyi:QuestionAnswer ; prov:wasDerivedFrom [] ; rdf:value 1 .",
+    "[] a shiyi:Source ; dcterms:license 'restricted' . <urn:src> a shiyi:Source ; dcterms:title [] .",
+    f"<{ID}evidence/x> dcterms:source [] ; shiyi:quote <<( <urn:a> <urn:b> 1 )>> ; shiyi:noteText [] .",
+    f"<urn:d> prov:wasDerivedFrom [], {LILY}, 1 . [] shiyi:conflictsWith [], 'nothing' .",
+    "() rdf:rest <urn:odd> ; rdfs:comment ' ', '', 'a\\u0301\\U0001F375' .",
+)
+PREFIXES = f"""PREFIX shiyi: <{VOCAB}> PREFIX rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#>
+PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#> PREFIX owl: <http://www.w3.org/2002/07/owl#>
+PREFIX skos: <http://www.w3.org/2004/02/skos/core#> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#>
+PREFIX sh: <http://www.w3.org/ns/shacl#> PREFIX prov: <http://www.w3.org/ns/prov#>
+PREFIX dcterms: <http://purl.org/dc/terms/> PREFIX id: <{ID}>
+"""
+QUESTION = "Can I drink ginger tea while taking warfarin?"
+PAGES = ("/page/substance-ginger", "/page/drug-warfarin", "/explore", "/api/ask?q=ginger")
+_NAMES = count()
+
+
+@contextmanager
+def client_of(kb: Path) -> Iterator[Any]:
+    app = create_app(kb, replace(Settings(), kb=kb))
+    try:
+        yield app.test_client()
+    finally:
+        app.extensions["shiyi"].close()
+
+
+def advice(client: Any) -> object:
+    """Return what an answer about ginger and warfarin says, without times."""
+    reply = client.post("/api/ask", json={"question": QUESTION, "lang": "en"})
+    assert reply.status_code == 200, reply.text
+    answer = reply.get_json()
+    assert answer["warnings"]
+    return answer["answer"], answer["warnings"], answer["citations"]
+
+
+@pytest.fixture(scope="module")
+def kb(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("foreign") / "kb"
+    quads = list(kitchen_quads())
+    build_generation(folder, quads, {"quads": len(quads)})
+    with KnowledgeBase.open(folder) as base:
+        write_indexes(base, Settings())
+    return folder
+
+
+@pytest.fixture(scope="module")
+def tokens(kb: Path) -> dict[str, dict[str, str]]:
+    return {
+        scope: {"Authorization": f"Bearer {Tokens(kb).add(scope, scope, 1)}"}
+        for scope in ("write", "maintain")
+    }
+
+
+def test_foreign_data_is_accepted_and_the_base_opens_again(
+    kb: Path, tokens: dict[str, dict[str, str]], caplog: pytest.LogCaptureFixture
+) -> None:
+    with client_of(kb) as client:
+        before = advice(client)
+    for first in range(0, len(BODIES), 8):
+        with client_of(kb) as client:
+            assert advice(client) == before
+            for body in BODIES[first : first + 8]:
+                turtle = {"data": PREFIXES + body, "content_type": "text/turtle"}
+                own = f"/rdf-graph-store?graph=urn:g{next(_NAMES)}"
+                into = [
+                    client.put(own, headers=tokens["write"], **turtle),
+                    client.post(own, headers=tokens["write"], **turtle),
+                    client.post("/rdf-graph-store?default", headers=tokens["maintain"], **turtle),
+                ]
+                for graph, scope in (("GRAPH <urn:h>", "write"), ("", "maintain")):
+                    text = f"{PREFIXES} INSERT DATA {{ {graph} {{ {body} }} }}"
+                    text = text if graph else f"{PREFIXES} INSERT DATA {{ {body} }}"
+                    into.append(
+                        client.post("/sparql", data={"update": text}, headers=tokens[scope])
+                    )
+                assert [each.status_code for each in into] == [201, 204, 204, 204, 204], body
+            for page in PAGES:
+                assert client.get(page).status_code < 500, page
+            assert advice(client) == before
+    assert "is written, but" not in caplog.text
+
+
+def test_readers_of_the_base_take_what_they_own_alone(kb: Path) -> None:
+    with KnowledgeBase.open(kb) as base:
+        known = Runtime.open(base, Settings()).facts
+        read = Facts.read(base.store, Schema.load())
+        assert set(known.by_claim) == set(read.by_claim)
+        for named in (read.by_claim, known.by_claim, read.labels, read.classes, read.broader):
+            assert not [each for each in named if not each.startswith(ID)]
+        assert all(0.0 <= f.confidence <= 1.0 for own in read.by_claim.values() for f in own)
+        claims = Projection.from_store(base.store, "").claims
+        assert claims
+        assert all(each.startswith(ID) for each in claims)
+        casebook = Casebook.read(base.store)
+        assert not casebook.cases
+        assert not casebook.chains
+        assert not [unit for unit in units(base.store, read) if not unit.iri.startswith(ID)]
+
+
+def test_the_doctor_counts_the_claims_that_are_passed_over(
+    kb: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["--kb", str(kb), "doctor", "--json"])
+    unread = json.loads(capsys.readouterr().out)["base"]["unread_claims"]
+    assert unread["not named by the base"] >= 8
+    assert unread["without a confidence from 0 to 1"] == 2
+    assert unread["without a statement"] == 1
+    main(["--kb", str(kb), "doctor"])
+    assert "1 accepted claims are passed over: without a statement" in capsys.readouterr().out
+
+
+_NODES = ("id:odd", "id:claim\\/odd", "id:evidence\\/odd", "<urn:n>", "<urn:m>", "_:b", "[]")
+_PREDICATES = tuple(
+    """rdf:type rdfs:label rdfs:subClassOf rdfs:comment rdf:value rdf:first owl:deprecated skos:prefLabel
+    skos:altLabel skos:broader skos:exactMatch skos:definition skos:notation prov:wasDerivedFrom
+    dcterms:source dcterms:license dcterms:subject dcterms:isReplacedBy dcterms:title shiyi:status
+    shiyi:polarity shiyi:confidence shiyi:evidence shiyi:umlsCui shiyi:belongsToSchool shiyi:quote
+    shiyi:mentionedIn shiyi:recordedIn shiyi:hasStep shiyi:pageRank shiyi:conflictsWith shiyi:noteText
+    shiyi:sourceTier shiyi:checked shiyi:relieves shiyi:interactsWith shiyi:lineage <urn:p>""".split()  # noqa: SIM905
+)
+_TERMS = tuple(
+    """shiyi:Food shiyi:Dish shiyi:Claim shiyi:Evidence shiyi:Passage shiyi:PatientCase shiyi:Source
+    shiyi:ReasoningChain shiyi:QuestionAnswer shiyi:Constitution owl:Restriction skos:Concept sh:NodeShape
+    shiyi:accepted shiyi:candidate shiyi:retracted shiyi:negative shiyi:positive true 1 -1 0.5 1e308
+    'NaN'^^xsd:double 'much'^^xsd:decimal '2020-13-45'^^xsd:date '' 'odd' 'odd'@en 'odd'@zh-Hant
+    'odd'@ar--rtl 'restricted' '\\uFFFD' 'C1234567'""".split()  # noqa: SIM905
+)
+
+
+def _triple(object_: str) -> str:
+    return f"<<( id:odd shiyi:interactsWith {object_} )>>"
+
+
+_SIMPLE = st.sampled_from(("id:odd", "<urn:n>", "_:b", "1", "'odd'@en"))
+_OBJECTS = st.one_of(
+    st.sampled_from((*_NODES, *_TERMS, "( 1 [] )")),
+    st.recursive(_SIMPLE.map(_triple), lambda inner: inner.map(_triple), max_leaves=3),
+)
+_STATEMENTS = st.one_of(
+    st.builds("{} {} {} .".format, st.sampled_from(_NODES), st.sampled_from(_PREDICATES), _OBJECTS),
+    st.builds("{} rdf:reifies {} .".format, st.sampled_from(_NODES), _OBJECTS),
+    st.builds(
+        "<urn:n> {} 1 {{| {} {} |}} .".format,
+        st.sampled_from(_PREDICATES),
+        st.sampled_from(_PREDICATES),
+        _OBJECTS,
+    ),
+)
+_UPDATES = st.tuples(st.booleans(), st.lists(_STATEMENTS, min_size=1, max_size=4).map(" ".join))
+
+
+@settings(
+    max_examples=15,
+    deadline=None,
+    derandomize=True,
+    phases=(Phase.generate,),  # a base that broke stays broken, so nothing is shrunk
+    suppress_health_check=list(HealthCheck),
+)
+@given(st.lists(_UPDATES, min_size=20, max_size=20))
+def test_no_generated_update_breaks_the_base(
+    kb: Path, tokens: dict[str, dict[str, str]], updates: list[tuple[bool, str]]
+) -> None:
+    with client_of(kb) as client:
+        before = advice(client)
+        for own, body in updates:
+            text = f"{{ GRAPH <urn:own> {{ {body} }} }}" if own else f"{{ {body} }}"
+            headers = tokens["write" if own else "maintain"]
+            data = {"update": f"{PREFIXES} INSERT DATA {text}"}
+            reply = client.post("/sparql", data=data, headers=headers)
+            assert reply.status_code == 204, (body, reply.text)
+        for page in PAGES:
+            assert client.get(page).status_code < 500, page
+        assert advice(client) == before
+    with client_of(kb) as client:
+        assert advice(client) == before

@@ -1,0 +1,1 @@
+"""Set-ups that tests of several packages share."""

@@ -1,0 +1,470 @@
+"""A small real store, and a web face over it, for the server's tests."""
+
+import json
+import re
+import threading
+import urllib.request
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from html import unescape
+from http.cookiejar import CookieJar
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError
+from urllib.parse import urlencode
+
+from flask import Flask
+from flask.testing import FlaskClient
+from waitress.server import create_server
+
+from shiyi.answering.pipeline import AskRequest
+from shiyi.curation.accounts import People, Role
+from shiyi.errors import OutsideError
+from shiyi.model.answer import (
+    Answer,
+    Citation,
+    CitedEvidence,
+    Named,
+    Recommendation,
+    SafetyWarning,
+    Sentence,
+    Trace,
+)
+from shiyi.model.claim import (
+    Claim,
+    Confidence,
+    Evidence,
+    EvidenceKind,
+    Polarity,
+    Source,
+    Status,
+    Tier,
+)
+from shiyi.model.iris import graph, resource
+from shiyi.model.mention import Mention
+from shiyi.model.path import Hop
+from shiyi.model.path import Path as ReasoningPath
+from shiyi.model.rdf import Literal, NamedNode, Quad
+from shiyi.ontology.serialization import claim_quads, source_quads
+from shiyi.ontology.terms import RDF, RDFS, SHIYI, SKOS
+from shiyi.server.app import create_app
+from shiyi.server.site.counts import counts_of
+from shiyi.server.site.curation import Curation
+from shiyi.server.site.opening import PooledQueries, open_site, writing_to
+from shiyi.server.site.site import Site, Suggestion
+from shiyi.server.site.tokens import FILE, Tokens
+from shiyi.settings import QuerySettings, Settings
+from shiyi.sparql.base.knowledge_base import KnowledgeBase, build_generation
+from shiyi.sparql.sandbox.pool import QueryPool
+from tests.support import bases
+from tests.support.bases import build
+from tests.support.processes import stop
+
+PASSWORD = "correct horse battery"  # noqa: S105 - of test accounts
+HTML = {"Accept": "text/html"}
+
+
+@dataclass(frozen=True)
+class Desks:
+    """An open server and ways to ask it as somebody."""
+
+    app: Flask
+    kb: Path
+    tokens: dict[str, str]
+
+    @property
+    def site(self) -> Site:
+        found: Site = self.app.extensions["shiyi"]
+        return found
+
+    @property
+    def curation(self) -> Curation:
+        assert self.site.curation
+        return self.site.curation
+
+    def cookie(self, name: str, csrf: str = "token") -> str:
+        """Sign a session as the server would after a sign-in."""
+        person = self.curation.people.get(name)
+        import time
+
+        said = {"who": name, "epoch": person.epoch, "since": int(time.time()), "csrf": csrf}
+        interface: Any = self.app.session_interface
+        return f"shiyi_session={interface.get_signing_serializer(self.app).dumps(said)}"
+
+    def client(self, name: str = "") -> FlaskClient:
+        """Return a client, signed in where a name is given."""
+        client = self.app.test_client()
+        if name:
+            self.sign_in(client, name)
+        return client
+
+    def sign_in(self, client: FlaskClient, name: str, **more: str) -> Any:
+        form = client.get("/curate/sign-in", headers=HTML)
+        said = {"name": name, "password": PASSWORD, "csrf": token_of(form.text), **more}
+        return client.post("/curate/sign-in", data=said, headers=HTML)
+
+
+def token_of(page: str) -> str:
+    """Read the token against forged forms from a page."""
+    found = re.search(r'name="csrf" value="([^"]+)"', page)
+    assert found, page[:500]
+    return found[1]
+
+
+def _spent(kb: Path, tokens: Tokens) -> dict[str, str]:
+    """Make tokens of either scope that were revoked, or have expired."""
+    found = {
+        f"{end} {scope}": tokens.add(f"{end}-{scope}", scope, 1, person)
+        for end in ("revoked", "expired")
+        for scope, person in (("write", ""), ("review", Role.CURATOR))
+    }
+    for scope in ("write", "review"):
+        tokens.revoke(f"revoked-{scope}")
+    held = json.loads((kb / FILE).read_text("utf-8"))
+    for each in held:
+        if each["name"].startswith("expired"):
+            each["expires"] = "2020-01-01T00:00:00+00:00"
+    (kb / FILE).write_text(json.dumps(held), "utf-8")
+    return found
+
+
+@contextmanager
+def open_desks(folder: Path, settings: Settings | None = None) -> Iterator[Desks]:
+    """Open the server; people are called after their roles."""
+    kb = build(folder / "kb")
+    people, tokens = People(kb), Tokens(kb)
+    first = people.add(Role.ADMINISTRATOR, Role.ADMINISTRATOR, PASSWORD)
+    for role in Role:
+        if role is not Role.ADMINISTRATOR:
+            people.add(role, role, PASSWORD)
+    known = {
+        "write": tokens.add("writer", "write", 1),
+        "review": tokens.add("reviewer", "review", 1, Role.CURATOR),
+        "review-admin": tokens.add("high", "review", 1, first.name),
+        "review-reader": tokens.add("low", "review", 1, Role.READER),
+        "unknown": "shiyi_" + "x" * 43,
+        **_spent(kb, tokens),
+    }
+    app = create_app(kb, settings)
+    try:
+        yield Desks(app, kb, known)
+    finally:
+        app.extensions["shiyi"].close()
+
+
+PEOPLE = {
+    "reader": Role.READER,
+    "cont": Role.CONTRIBUTOR,
+    "cura": Role.CURATOR,
+    "second": Role.CURATOR,
+    "chief": Role.EDITOR,
+    "admin": Role.ADMINISTRATOR,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FullDesks:
+    """A running server and the site behind it."""
+
+    address: str
+    site: Site
+
+    def visitor(self, name: str = "") -> "Visitor":
+        """Open a browser without scripts; signed in where a name is given."""
+        made = Visitor(self.address)
+        if name:
+            page = made.get("/curate/sign-in")
+            form = {
+                "csrf": csrf_in(page.body),
+                "name": name,
+                "password": PASSWORD,
+                "next": "/curate/account",
+            }
+            assert made.post("/curate/sign-in", form).status == 200, name
+        return made
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What came back, after redirections."""
+
+    status: int
+    body: str
+    address: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+class Visitor:
+    """One person's browser: cookies, forms, no scripts."""
+
+    def __init__(self, address: str) -> None:
+        self.address, self.cookies = address, CookieJar()
+        self._opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(self.cookies))
+
+    def get(self, path: str, accept: str = "text/html") -> Page:
+        return self._open(urllib.request.Request(self.address + path, headers={"Accept": accept}))  # noqa: S310 - our own server
+
+    def post(self, path: str, form: Mapping[str, str], **headers: str) -> Page:
+        sent = urlencode(form).encode()
+        said = {"Accept": "text/html", **headers}
+        return self._open(urllib.request.Request(self.address + path, sent, said))  # noqa: S310 - our own server
+
+    def submit(self, page: Page, path: str, **changed: str) -> Page:
+        """Send a page's form for ``path`` back with some fields changed."""
+        return self.post(path, fields_in(page.body, path) | changed)
+
+    def _open(self, asked: urllib.request.Request) -> Page:
+        try:
+            with self._opener.open(asked, timeout=60) as reply:
+                return Page(reply.status, reply.read().decode(), reply.url, dict(reply.headers))
+        except HTTPError as fault:
+            with fault:
+                return Page(fault.code, fault.read().decode(), fault.url, dict(fault.headers))
+
+
+def csrf_in(body: str) -> str:
+    found = re.search(r'name="csrf" value="([^"]+)"', body)
+    return found[1] if found else ""
+
+
+def fields_in(body: str, path: str) -> dict[str, str]:
+    """Read what the form that goes to ``path`` would send if nothing were changed."""
+    forms = re.findall(r"<form\b[^>]*>.*?</form>", body, re.DOTALL)
+    heads = [(each, each.partition(">")[0]) for each in forms]
+    form = next(e for e, head in heads if f'action="{path}"' in head and 'method="post"' in head)
+    found: dict[str, str] = {}
+    for tag in re.findall(r"<input\b[^>]*>", form):
+        kind, name = _attribute(tag, "type"), _attribute(tag, "name")
+        if (name and kind not in {"radio", "checkbox", "file"}) or " checked" in tag:
+            found[name] = _attribute(tag, "value")
+    for name, text in re.findall(
+        r'<textarea\b[^>]*\bname="([^"]+)"[^>]*>(.*?)</textarea>', form, re.DOTALL
+    ):
+        found[name] = unescape(text)
+    for name, inside in re.findall(
+        r'<select\b[^>]*\bname="([^"]+)"[^>]*>(.*?)</select>', form, re.DOTALL
+    ):
+        options = re.findall(r"<option\b[^>]*>", inside)
+        chosen = [each for each in options if " selected" in each] or options[:1]
+        found[name] = _attribute(chosen[0], "value") if chosen else ""
+    return found
+
+
+def _attribute(tag: str, name: str) -> str:
+    found = re.search(rf'\b{name}="([^"]*)"', tag)
+    return unescape(found[1]) if found else ""
+
+
+@contextmanager
+def served(folder: Path, extra: Iterable[Quad] = (), **settings: Any) -> Iterator[FullDesks]:
+    """Serve the kitchen's base, writable, with an account of every role."""
+    kb = folder / "kb"
+    quads = [*bases.kitchen_quads(), *extra]
+    build_generation(kb, quads, {"quads": len(quads)})
+    people = People(kb)
+    for name, role in PEOPLE.items():
+        people.add(name, role, PASSWORD)
+    with serving(kb, **settings) as desks:
+        yield desks
+
+
+@contextmanager
+def serving(kb: Path, **settings: Any) -> Iterator[FullDesks]:
+    """Serve a base that stands."""
+    site = open_site(kb, replace(Settings(), kb=kb, **settings))
+    server = create_server(create_app(site), map={}, host="127.0.0.1", port=0, threads=4)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        yield FullDesks(f"http://127.0.0.1:{server.effective_port}", site)
+    finally:
+        stop(server)
+        thread.join(timeout=10)
+        site.close()
+
+
+GOJI, WARFARIN, YIN = (resource(n) for n in ("substance-goji", "drug-warfarin", "constitution-yin"))
+HOSTILE = resource("substance-hostile")
+BOOK = Source("book", "中药学", "Materia Medica", Tier.TEXTBOOK, "2020", "doi:10.1000/x")
+CASE = Source("case", "病例报告", "Case report", Tier.CASE_REPORT)
+SCRIPT = "<script>alert(1)</script><img src=x onerror=alert(2)>"
+
+
+def claim(subject: NamedNode, predicate: NamedNode, thing: NamedNode, **more: object) -> Claim:
+    evidence = Evidence(
+        BOOK,
+        Confidence(0.8),
+        "枸杞子条",
+        EvidenceKind.ROW,
+        qualifiers=(("note_en", "Watch the INR."), ("note_zh", "留意INR。")),
+    )
+    made = Claim(subject, predicate, thing, (evidence,))
+    return replace(made, **more)  # type: ignore[arg-type] # the test names real fields
+
+
+INTERACTION = claim(GOJI, SHIYI.interactsWith, WARFARIN)
+SUITABLE = claim(YIN, SHIYI.suitableFood, GOJI)
+DENIED = claim(GOJI, SHIYI.contraindicatedIn, YIN, polarity=Polarity.NEGATIVE)
+RETRACTED = claim(GOJI, SHIYI.fears, WARFARIN, status=Status.RETRACTED)
+DERIVED = claim(HOSTILE, SHIYI.derivedCaution, YIN)
+
+
+def quads() -> list[Quad]:
+    made = [quad for source in (BOOK, CASE) for quad in source_quads(source)]
+    for node, kind, zh, en in (
+        (GOJI, SHIYI.MFHSubstance, "枸杞子", "goji berry"),
+        (WARFARIN, SHIYI.Drug, "华法林", "warfarin"),
+        (YIN, SHIYI.Constitution, "阴虚质", "yin deficiency"),
+        (HOSTILE, SHIYI.Food, SCRIPT, SCRIPT),
+    ):
+        made += [
+            Quad(node, RDF.type, SKOS.Concept),
+            Quad(node, RDF.type, kind),
+            Quad(node, SKOS.prefLabel, Literal(zh, language="zh")),
+            Quad(node, SKOS.prefLabel, Literal(en, language="en")),
+        ]
+    made.append(Quad(HOSTILE, SKOS.exactMatch, NamedNode("javascript:alert(1)")))
+    made.append(Quad(HOSTILE, SHIYI.latinName, Literal(SCRIPT)))
+    for term, zh, en in (
+        (SHIYI.interactsWith, "相互作用", "interacts with"),
+        (SHIYI.suitableFood, "适宜食物", "suitable food"),
+    ):
+        made += [
+            Quad(term, RDFS.label, Literal(zh, language="zh")),
+            Quad(term, RDFS.label, Literal(en, language="en")),
+            Quad(term, SKOS.definition, Literal(f"What {en} means.", language="en")),
+        ]
+    for each in (INTERACTION, SUITABLE, DENIED):
+        made += claim_quads(each)
+    made += claim_quads(RETRACTED, graph("quarantine"))
+    made += claim_quads(DERIVED, graph("derived"))
+    made.append(Quad(DERIVED.iri, SHIYI.derivedBy, resource("rule-x"), graph("derived")))
+    return made
+
+
+def answer(question: str, language: str = "en", method: str = "fused") -> Answer:
+    """An answer with one of everything, made by hand."""
+    cited = Citation(
+        1,
+        INTERACTION.iri.value,
+        Named(GOJI.value, "goji berry", "C1"),
+        Named(SHIYI.interactsWith.value, "interacts with"),
+        Named(WARFARIN.value, "warfarin"),
+        "positive",
+        0.8,
+        "accepted",
+        (CitedEvidence("Materia Medica", "textbook", year="2020", kind="read"),),
+    )
+    hop = Hop(YIN.value, SHIYI.suitableFood.value, GOJI.value, SUITABLE.iri.value, 0.8)
+    return Answer(
+        question,
+        language,
+        method,
+        "sha256:test",
+        (Sentence("Be careful.", (cited.claim,)),),
+        f"Be **careful** [1][9]. {SCRIPT} [x](javascript:alert(3))",
+        (cited,),
+        (ReasoningPath((hop,), 0.5),),
+        (Mention("goji", 0, 4, GOJI.value, "枸杞子", "goji berry", "C1", "MFHSubstance", 1.0),),
+        (Recommendation(GOJI.value, "goji berry", "food", (SUITABLE.iri.value,)),),
+        (SafetyWarning("interaction", "May raise the INR.", (cited.claim,)),),
+        ("Do you feel cold or hot?",),
+        trace=Trace(("SELECT * {}",), milliseconds=(("link", 1.0),)),
+    )
+
+
+def ask(request: AskRequest) -> Answer:
+    if request.question == "outside":
+        raise OutsideError("the model endpoint does not answer")
+    return answer(request.question, request.language or "en", request.method)
+
+
+def link(text: str) -> Sequence[Mention]:
+    start = text.find("goji")
+    if start < 0:
+        return ()
+    return (Mention("goji", start, start + 4, GOJI.value, "枸杞子", "goji berry", "C1", "", 1.0),)
+
+
+def complete(words: str, language: str, limit: int) -> Sequence[Suggestion]:
+    label = "枸杞子" if language == "zh" else "goji berry"
+    found = Suggestion(GOJI.value, label, "枸杞子", "goji berry", "MFHSubstance", "goji")
+    return [found][:limit] if "goji".startswith(words) else []
+
+
+def open_test_site(folder: Path) -> Site:
+    """A site over a base built in ``folder``; close it after use."""
+    build_generation(folder / "kb", quads(), {"quads": len(quads())})
+    base = KnowledgeBase.open(folder / "kb")
+    pool = QueryPool(base, QuerySettings(workers=1, rows=1000))
+
+    def close() -> None:
+        pool.close()
+        base.close()
+
+    return Site(
+        base.store,
+        ask,
+        link,
+        complete,
+        PooledQueries(pool),
+        base.release,
+        ("fused", "paths"),
+        "2026",
+        counts_of(base.store),
+        Settings(),
+        close,
+    )
+
+
+@contextmanager
+def writable_site(folder: Path, filled: bool = False) -> Iterator[tuple[Site, str]]:
+    """A site over a fresh base that takes writes, and a token for it."""
+    build_generation(folder / "kb", quads() if filled else [], {})
+    tokens = Tokens(folder / "kb")
+    secret = tokens.add("tester", "maintain", 1)
+    settings = Settings()
+    settings = replace(settings, query=QuerySettings(workers=1, timeout=10))
+    with (
+        KnowledgeBase.open(folder / "kb", write=True) as base,
+        QueryPool(base, settings.query) as pool,
+    ):
+        writing = writing_to(base, pool, settings, tokens)
+        yield (
+            Site(
+                base.store,
+                ask,
+                link,
+                complete,
+                PooledQueries(pool),
+                base.release,
+                ("fused", "paths"),
+                "2026",
+                counts_of(base.store),
+                settings,
+                lambda: None,
+                lambda: base.sequence,
+                writing,
+            ),
+            secret,
+        )
+        assert writing.updater
+        writing.updater.close()
+
+
+@contextmanager
+def endpoint(folder: Path) -> Iterator[tuple[str, str]]:
+    """The address of our server over an empty base, and a token that may write to it."""
+    from waitress.server import create_server
+
+    with writable_site(folder) as (site, secret):
+        server = create_server(create_app(site), map={}, host="127.0.0.1", port=0, threads=4)
+        thread = threading.Thread(target=server.run, daemon=True)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.effective_port}", secret
+        finally:
+            stop(server)
+            thread.join(10)
+            thread.join(10)

@@ -1,0 +1,241 @@
+"""The layout and language of the code: sizes, names, lines and words.
+
+A number in capitals is a ratchet: the count may fall, and is then lowered here; it never rises.
+"""
+
+import ast
+import json
+import re
+import subprocess
+import sys
+import tokenize
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from statistics import median
+
+import pytest
+
+from tests.support.places import ROOT
+
+PACKAGE = ROOT / "src/shiyi"
+TESTS = ROOT / "tests"
+MAX_ENTRIES = 12
+MAX_LINES = 600
+MIN_MEDIAN = 150
+SINGLE_IMPORTERS = 0.21  # share that one other module alone imports, packages counted too
+LONG_LINES = 375  # of tests, bench and docs; ruff refuses those of the package (E501)
+SKIPPED_FORMATS = 0  # markers on anything but a table of data
+WORDS_TO_REPLACE = 42  # in docstrings; the goal is 0
+VERBS_TO_REPLACE = 19  # docstrings that begin with one; the goal is 0
+
+
+AVOIDED_WORDS = {
+    "anew", "heard", "held", "kept", "meanwhile", "ours", "said", "told", "whoever", "whose",
+}  # fmt: skip
+AVOIDED_VERBS = {"Give", "Hold", "Let", "Put", "Say", "Take", "Tell"}
+
+LITERALS = (ast.Dict, ast.List, ast.Set, ast.Tuple)
+
+# Nouns that end like a participle
+NOUNS = {
+    "answering", "caching", "curating", "editing", "embedding", "formatting", "framing",
+    "grounding", "judging", "linking", "loading", "logging", "mapping", "matching", "merging",
+    "monitoring", "named", "not_recommended", "opening", "parsing", "partitioning", "planning",
+    "publishing", "ranking", "reading", "reasoning", "rendering", "reranking", "reviewing",
+    "routing", "scheduling", "scoring", "streaming", "training", "understanding", "wording",
+}  # fmt: skip
+PARTICIPLES = {"fused"}  # to be renamed
+
+
+@cache
+def modules() -> dict[str, Path]:
+    """Return the modules of the package by dotted name."""
+    found = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(ROOT / "src").with_suffix("").parts
+        found[".".join(parts).removesuffix(".__init__")] = path
+    assert len(found) > 100
+    return found
+
+
+@cache
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text("utf-8"))
+
+
+def folders() -> list[Path]:
+    """Return the folders below the two roots, which list the packages and so are longer."""
+    found = {
+        path.parent
+        for root in (PACKAGE, TESTS)
+        for path in root.rglob("*")
+        if "__pycache__" not in path.parts
+    }
+    return sorted(found - {PACKAGE, TESTS})
+
+
+def entries(folder: Path) -> list[str]:
+    hidden = {"__init__.py", "__main__.py", "__pycache__"}
+    return [
+        each.name
+        for each in folder.iterdir()
+        if each.name not in hidden and not each.name.startswith(".")
+    ]
+
+
+def lines(path: Path) -> int:
+    return len(path.read_text("utf-8").splitlines())
+
+
+def importers() -> dict[str, set[str]]:
+    """Return the modules that import each module, by dotted name."""
+    known = modules()
+    found: dict[str, set[str]] = defaultdict(set)
+    for name, path in known.items():
+        for node in ast.walk(tree(path)):
+            if isinstance(node, ast.Import):
+                targets = {each.name for each in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                below = {f"{node.module}.{each.name}" for each in node.names}
+                targets = (below & known.keys()) or {node.module}
+            else:
+                continue
+            for target in targets & known.keys() - {name}:
+                found[target].add(name)
+    return found
+
+
+def docstrings() -> Iterator[tuple[str, str]]:
+    """Yield the place and the text of every docstring of the package."""
+    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    for path in modules().values():
+        for node in ast.walk(tree(path)):
+            if isinstance(node, kinds) and (text := ast.get_docstring(node)):
+                line = getattr(node, "lineno", 1)
+                yield f"{path.relative_to(ROOT)}:{line}", text
+
+
+def tables(module: ast.Module) -> Iterator[ast.expr]:
+    """Yield the tables of data: literals that are assigned, or parameters of a test."""
+    for node in ast.walk(module):
+        values: list[ast.expr] = []
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value:
+            values = [node.value]
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            values = node.decorator_list
+        for value in values:
+            if any(isinstance(each, LITERALS) for each in ast.walk(value)):
+                yield value
+
+
+def skipped_formats(path: Path) -> Iterator[int]:
+    """Yield the lines of `fmt: skip` that do not end a table of data."""
+    with path.open("rb") as file:
+        skips = [
+            token.start[0]
+            for token in tokenize.tokenize(file.readline)
+            if token.type == tokenize.COMMENT and re.match(r"#.*fmt: skip$", token.string)
+        ]
+    if not skips:
+        return
+    ends = {table.end_lineno for table in tables(tree(path))}
+    yield from (line for line in skips if line not in ends)
+
+
+def test_folder_has_at_most_twelve_entries() -> None:
+    assert len(folders()) > 60
+    crowded = {
+        str(folder.relative_to(ROOT)): count
+        for folder in folders()
+        if (count := len(entries(folder))) > MAX_ENTRIES
+    }
+    assert crowded == {}
+
+
+def test_module_is_a_chapter() -> None:
+    sizes = {str(path): lines(path) for path in modules().values() if path.name != "__init__.py"}
+    assert {path: size for path, size in sizes.items() if size > MAX_LINES} == {}
+    assert median(sizes.values()) >= MIN_MEDIAN
+
+
+def test_modules_with_a_single_importer_grow_no_more() -> None:
+    found = importers()
+    single = [name for name, by in found.items() if len(by) == 1]
+    assert len(found) > 100
+    assert len(single) / len(found) <= SINGLE_IMPORTERS, sorted(single)
+
+
+def test_module_names_stand_in_the_glossary() -> None:
+    glossary = (ROOT / "docs/glossary.md").read_text("utf-8")
+    defined = set(re.findall(r"`([a-z0-9_]+)`", glossary))
+    names = {part for name in modules() for part in name.split(".") if not part.startswith("__")}
+    assert len(names) > 100
+    assert names - defined == set(), "define the name in docs/glossary.md, or use a standard term"
+
+
+def test_module_names_are_nouns() -> None:
+    names = {part for name in modules() for part in name.split(".")}
+    ending = {name for name in names if re.search(r"(?:ed|ing)$", name)}
+    assert len(ending) > 10
+    assert ending - NOUNS - PARTICIPLES == set(), "a participle? a noun is added to NOUNS"
+
+
+def test_long_lines_grow_no_more() -> None:
+    words = ["ruff", "check", "--select", "E501", "--output-format", "json", "--exit-zero"]
+    done = subprocess.run(  # noqa: S603 - our own interpreter and words
+        [sys.executable, "-m", *words, "--no-cache"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert len(json.loads(done.stdout)) <= LONG_LINES
+
+
+def test_formatter_is_skipped_on_tables_alone() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{line}"
+        for folder in ("src", "tests", "bench", "docs")
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        for line in skipped_formats(path)
+    ]
+    assert len(found) <= SKIPPED_FORMATS, found
+
+
+def test_docstrings_use_usual_words() -> None:
+    texts = list(docstrings())
+    assert len(texts) > 1000
+    found = [
+        f"{place}: {word}"
+        for place, text in texts
+        for word in re.findall(r"[a-z]+", re.sub(r"held[- ]out", "", text.lower()))
+        if word in AVOIDED_WORDS
+    ]
+    assert len(found) <= WORDS_TO_REPLACE, found
+
+
+def test_docstrings_begin_with_a_usual_verb() -> None:
+    found = [
+        f"{place}: {text.splitlines()[0]}"
+        for place, text in docstrings()
+        if (verb := text.split()[0]) in AVOIDED_VERBS or verb.removesuffix("s") in AVOIDED_VERBS
+    ]
+    assert len(found) <= VERBS_TO_REPLACE, found
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("A = [\n  1,\n  2,\n]  # fmt: skip\n", []),
+        ("A: dict[str, int] = {\n  'a': 1,\n}  # fmt: skip\n", []),
+        ("@parametrize(\n  [1, 2]\n)  # fmt: skip\ndef f(): ...\n", []),
+        ("print(1,\n  2)  # fmt: skip\n", [2]),
+        ("def f(): return 1  # fmt: skip\n", [1]),
+    ],
+)
+def test_skipped_formats_are_found(tmp_path: Path, source: str, expected: list[int]) -> None:
+    path = tmp_path / "module.py"
+    path.write_text(source, "utf-8")
+    assert list(skipped_formats(path)) == expected
