@@ -69,8 +69,13 @@ def test_signing_in_goes_nowhere_else(desks: Desks) -> None:
     assert seen == 7
 
 
+# forms posted so that a profile stays out of addresses; they write nothing
+ASKING = {"/ask", "/constitution", "/check"}
+
+
 def test_no_form_of_another_site_writes(desks: Desks) -> None:
     """Every route that takes POST, PUT or DELETE, from a browser that is signed in."""
+    answered = set[str]()
     changes, refused = desks.curation.writing, 0
     before = changes.writer.sequence, len(changes.store)
     cookie = desks.cookie(Role.ADMINISTRATOR)
@@ -91,13 +96,14 @@ def test_no_form_of_another_site_writes(desks: Desks) -> None:
                     data={"csrf": token, "update": "DROP ALL"},
                     headers={"Cookie": cookie, **HTML, **more},
                 )
-                assert reply.status_code in {400, 401, 403, 404, 405, 415, 422, 429}, (
-                    method,
-                    path,
-                    more,
-                )
+                sent = (method, path, more, reply.status_code)
+                if path in ASKING and reply.status_code == 200:
+                    answered.add(path)
+                    continue
+                assert reply.status_code in {400, 401, 403, 404, 405, 415, 422, 429}, sent
                 refused += 1
     assert refused > 250
+    assert answered == ASKING
     assert (changes.writer.sequence, len(changes.store)) == before
 
 

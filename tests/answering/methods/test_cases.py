@@ -21,8 +21,10 @@ from tests.support.copies import copy_base
 
 QUESTIONS = Path(__file__).parents[2] / "data" / "case-questions.tsv"
 SAMPLE = artefact("ingest") / "cases-sample" / "cases.csv"
-CASES = [row["case"] for row in csv.DictReader(SAMPLE.open(encoding="utf-8"))]
-ROWS = list(csv.DictReader(QUESTIONS.open(encoding="utf-8"), delimiter="\t"))
+with SAMPLE.open(encoding="utf-8") as file:
+    CASES = [row["case"] for row in csv.DictReader(file)]
+with QUESTIONS.open(encoding="utf-8") as file:
+    ROWS = list(csv.DictReader(file, delimiter="\t"))
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ def test_slow_pages_are_made_at_start() -> None:
 
     class Site:
         settings = Settings()
+        writing = None
 
         def link(self, words: str) -> None:
             asked.append(words)
@@ -25,4 +26,5 @@ def test_slow_pages_are_made_at_start() -> None:
     warmup.warm_up(app).join(30)
     workers = Settings().query.workers
     assert asked[: workers + 1] == [*["sparql"] * workers, "qwxz 枳枸芪"]
-    assert len(asked) == workers + 1 + 2 * len(warmup._PAGES)
+    assert len(asked) == workers + 1 + 2 * len(warmup._PAGES) + 1
+    assert asked[-1] == "sparql/rdf11"

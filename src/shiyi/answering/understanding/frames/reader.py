@@ -202,9 +202,8 @@ def _with(frame: Frame, before: Patient, who: str) -> Frame:
 def states_in(text: str) -> tuple[State, ...]:
     """List the states that folded words name, each affirmed, denied, past or planned.
 
-    >>> states_in("i am not pregnant, but breastfeeding")
-    (State(label='pregnant', assertion='denied'),
-     State(label='breastfeeding', assertion='affirmed'))
+    >>> [(state.label, state.assertion) for state in states_in("not pregnant, but breastfeeding")]
+    [('pregnant', 'denied'), ('breastfeeding', 'affirmed')]
     """
     found = []
     for label, cue in cues("states").items():
