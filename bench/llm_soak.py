@@ -2,7 +2,7 @@
 
 Served by ../shared/tools/llm_fault_server.py at --rate (30 % over all its faults). At the end every
 passage is read or parked with a reason, and the claims are those of a run without faults.
-docs/make_testing.py takes what it prints.
+docs/make/testing.py takes what it prints.
 """
 
 import argparse

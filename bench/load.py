@@ -3,7 +3,7 @@
 python bench/load.py [KB] [--rate 300] [--minutes 1] [--readers N] [--rush] [--json FILE]
 
 Starts its own server on a copy of KB: `shiyi serve`, and with --readers also N `shiyi serve
---read-only` behind nginx, as docs/deployment.md has it; then nginx is loaded, and updates go to the
+--read-only` behind nginx, as docs/how-to/deployment.md has it; then nginx is loaded, and updates go to the
 first. 60 % are
 entity pages drawn by Zipf's law from all concepts, 24 % SPARQL (half of it never asked before),
 10 % search, 5 % questions (half of them of any concept, so that few come twice), 1 % hostile. Times

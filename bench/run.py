@@ -2,7 +2,7 @@
 
 Each runs in a process of its own, for at most five minutes (`--long`: the sizes of the papers, two
 hours). What it printed is stored in bench/results/figures/NAME.json with the machine, the day, the load
-before and after, the cores that other programs took in the meantime and the seconds it took; `python docs/make_performance.py` writes the page from them.
+before and after, the cores that other programs took in the meantime and the seconds it took; `python docs/make/performance.py` writes the page from them.
 A benchmark that fails or runs out of time is stored as such, and the exit status is 1.
 """
 

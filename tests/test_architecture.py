@@ -9,7 +9,7 @@ import shiyi.errors
 from shiyi.cli import VERBS
 from tests.support.places import ROOT
 
-PAGE = (ROOT / "docs/architecture.md").read_text("utf-8")
+PAGE = (ROOT / "docs/explanation/architecture.md").read_text("utf-8")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 
 
@@ -44,13 +44,13 @@ def test_every_error_but_the_first_belongs_to_the_tree() -> None:
 
 
 def test_every_verb_is_documented() -> None:
-    page = (ROOT / "docs/commands.md").read_text("utf-8")
+    page = (ROOT / "docs/reference/commands.md").read_text("utf-8")
     assert len(VERBS) > 5
     assert [verb for verb in VERBS if f"`shiyi {verb}" not in page] == []
 
 
 def test_every_named_query_and_shape_is_documented() -> None:
-    page = (ROOT / "docs/commands.md").read_text("utf-8")
+    page = (ROOT / "docs/reference/commands.md").read_text("utf-8")
     queries = [path.stem for path in (ROOT / "sparql").rglob("*.rq")]
     assert len(queries) > 5
     assert [name for name in queries if f"`{name}`" not in page] == []

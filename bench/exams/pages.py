@@ -1,4 +1,4 @@
-"""Write docs/evaluation/: `python bench/exams/pages.py [--kb kb] [--data DIR] [--out DIR] [--limit N] [--jobs N]`.
+"""Write docs/reference/evaluation/: `python bench/exams/pages.py [--kb kb] [--data DIR] [--out DIR] [--limit N] [--jobs N]`.
 
 DIR holds the benchmark folders (default ../shared/data/benchmarks); what is not there is left out.
 Each run is stored in bench/results/runs by release, settings and files: a second call goes on where the
@@ -45,7 +45,7 @@ HEAD = """# {title}
 Development figures of release `{release}`, seed 0, no language model; written by `make evaluate`, the load of the machine {load}.
 Brackets hold the 95 % bootstrap interval (1,000 resamples). `p` compares a method with the first column
 on the same items (exact McNemar for right or wrong, else paired bootstrap). File names are relative to the
-data folder; what the columns and figures mean is said in [../evaluation.md](../evaluation.md).
+data folder; what the columns and figures mean is said in [how to evaluate](../../how-to/evaluation.md).
 """
 
 
@@ -339,7 +339,7 @@ def main() -> None:
     parser.add_argument("--only", help="comma-separated pages")
     args = parser.parse_args()
     results = ROOT / "bench" / "results"
-    out = args.out or (results / "quick" if args.quick else ROOT / "docs" / "evaluation")
+    out = args.out or (results / "quick" if args.quick else ROOT / "docs/reference/evaluation")
     out.mkdir(parents=True, exist_ok=True)
     results.mkdir(exist_ok=True)
     limit = min((n for n in (args.limit, 10 if args.quick else None) if n), default=None)

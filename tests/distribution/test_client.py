@@ -133,7 +133,7 @@ def test_the_notebook_runs(address: str, monkeypatch: pytest.MonkeyPatch) -> Non
 def test_every_curl_recipe_works(address: str, tmp_path: Path) -> None:
     if not shutil.which("curl"):
         pytest.skip("curl is not installed")
-    page = (ROOT / "docs/clients.md").read_text("utf-8")
+    page = (ROOT / "docs/how-to/clients.md").read_text("utf-8")
     recipes = [each for each in re.findall(r"```sh\n(.*?)```", page, re.DOTALL) if "curl" in each]
     assert len(recipes) >= 10
     for recipe in recipes:

@@ -6,7 +6,11 @@ import tomllib
 from tests.support.places import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-PAGE = (ROOT / "docs/dependencies.md").read_text("utf-8").partition("## Libraries that were not")[0]
+PAGE = (
+    (ROOT / "docs/reference/dependencies.md")
+    .read_text("utf-8")
+    .partition("## Libraries that were not")[0]
+)
 
 
 def name_of(requirement: str) -> str:

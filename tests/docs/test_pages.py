@@ -66,7 +66,7 @@ def commands(page: str) -> Iterator[str]:
 
 
 def scripts(page: str) -> Iterator[str]:
-    for name, rest in re.findall(r"python ((?:bench|docs)/\w+\.py)([^\n`|;]*)", page):
+    for name, rest in re.findall(r"python ((?:bench|docs/make)/\w+\.py)([^\n`|;]*)", page):
         if not (ROOT / name).exists():
             yield name
             continue
@@ -124,7 +124,7 @@ def test_links_between_pages_lead_somewhere(page: Path) -> None:
         if re.match(r"\w+:", name):
             continue
         if name.startswith("/"):  # a page of the server
-            assert f"`{name}`" in (DOCS / "web.md").read_text("utf-8"), name
+            assert f"`{name}`" in (DOCS / "reference/web.md").read_text("utf-8"), name
             continue
         target = page.parent / name if name else page
         assert target.exists(), name
@@ -152,7 +152,7 @@ DOCS = ROOT / "docs"
 
 @pytest.fixture(scope="module")
 def making() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("make_knowledge", DOCS / "make_knowledge.py")
+    spec = importlib.util.spec_from_file_location("make_knowledge", DOCS / "make/knowledge.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -161,7 +161,7 @@ def making() -> ModuleType:
 
 
 def test_the_page_states_the_counts_of_the_tables(making: ModuleType) -> None:
-    page = (DOCS / "knowledge.md").read_text("utf-8")
+    page = (DOCS / "reference/knowledge.md").read_text("utf-8")
     for part in making.counted(load_starter()):
         assert part.strip() in page, "run make docs with SHIYI_DATA"
 
@@ -200,7 +200,7 @@ def test_spellings_of_a_medicine_meet(making: ModuleType) -> None:
 
 
 SECURITY = (ROOT / "docs" / "SECURITY.md").read_text("utf-8")
-TESTING = (ROOT / "docs" / "TESTING.md").read_text("utf-8")
+TESTING = (ROOT / "docs/reference/testing.md").read_text("utf-8")
 _NAMED = re.compile(r"`((?:tests/|bench/)?[\w/]+\.py|tests/[\w/]+/?)`")
 
 
@@ -230,7 +230,7 @@ def test_every_test_of_security_is_on_a_page() -> None:
     assert {each for each in ours if each not in SECURITY + TESTING} == set()
 
 
-PAGE = (ROOT / "docs" / "sparql.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs/reference/sparql.md").read_text(encoding="utf-8")
 NAMES = [name for name in query_names() if not name.startswith("qc/")]
 
 
@@ -240,7 +240,7 @@ def test_there_are_queries_to_document() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_each_named_query_is_worked_out(name: str) -> None:
-    assert f"\n### {name}\n" in PAGE, "run python docs/make_sparql.py"
+    assert f"\n### {name}\n" in PAGE, "run python docs/make/sparql.py"
 
 
 def test_each_format_and_limit_is_told() -> None:

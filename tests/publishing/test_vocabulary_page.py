@@ -16,7 +16,7 @@ from shiyi.publishing.vocabulary_page import ARROWS, BOXES, diagram, reference_h
 from shiyi.shapes.validation import shape_names
 from tests.support.places import ROOT
 
-DOCS = ROOT / "docs" / "vocabulary"
+DOCS = ROOT / "docs/reference/vocabulary"
 EMPTY = {"meta", "link", "img", "br"}
 
 

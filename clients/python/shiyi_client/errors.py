@@ -30,7 +30,7 @@ class RefusedError(ServerError):
 class QueryError(RefusedError):
     """A SPARQL query is wrong or exceeded a limit; ``line`` and ``column`` if known."""
 
-    hint = "try the query at /sparql; docs/sparql.md shows the shape of the data"
+    hint = "try the query at /sparql; docs/reference/sparql.md shows the shape of the data"
 
     @property
     def line(self) -> int | None:

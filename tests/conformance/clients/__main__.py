@@ -1,4 +1,4 @@
-"""Serve the base, run the suite in the clients' own environment, write docs/clients.md.
+"""Serve the base, run the suite in the clients' own environment, write docs/how-to/clients.md.
 
 ``python -m tests.conformance.clients PYTHON`` takes the interpreter that has requirements.txt.
 """
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).parents[3]
-PAGE: Final = ROOT / "docs" / "clients.md"
+PAGE: Final = ROOT / "docs/how-to/clients.md"
 BEGIN, END = "<!-- compat -->\n", "<!-- /compat -->"
 
 

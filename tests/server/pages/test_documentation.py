@@ -45,22 +45,23 @@ def test_start_page_is_in_the_language_of_the_reader(client: FlaskClient) -> Non
     assert "食医使用说明" in client.get("/docs/?lang=zh", headers=HTML).text
     assert "Documentation of Shiyi" in client.get("/docs/?lang=en", headers=HTML).text
     assert client.get("/docs").headers["Location"].endswith("/docs/")
-    assert client.get("/docs/commands").headers["Location"] == "/docs/commands.md"
+    for old in ("commands", "commands.md", "TESTING.md"):
+        assert client.get(f"/docs/{old}").headers["Location"].startswith("/docs/reference/")
 
 
 @pytest.mark.parametrize(
-    "name", ["nothing.md", "make_sparql.py", "../README.md", "testing-figures.json"]
+    "name", ["nothing.md", "make/sparql.py", "../README.md", "reference/testing-figures.json"]
 )
 def test_no_other_file_is_served(client: FlaskClient, name: str) -> None:
     assert client.get(f"/docs/{name}").status_code == 404
 
 
 def test_words_are_found_title_first(client: FlaskClient) -> None:
-    assert search_pages("curation")[0].name == "curation.md"
+    assert search_pages("curation")[0].name == "how-to/curation.md"
     assert search_pages("xqzptw") == []
     page = client.get("/docs/?q=<b>systemd&lang=en", headers=HTML).text
     assert "<b>systemd" not in page
-    assert 'href="/docs/deployment.md"' in client.get("/docs/?q=systemd", headers=HTML).text
+    assert 'href="/docs/how-to/deployment.md"' in client.get("/docs/?q=systemd", headers=HTML).text
 
 
 def test_api_page_shows_each_operation_with_a_body_that_is_accepted(client: FlaskClient) -> None:

@@ -97,7 +97,7 @@ def test_n_quads_read_back_are_the_same_quads() -> None:
 
 
 def test_the_engine_keeps_derived_integers_as_integers_everywhere() -> None:
-    """What docs/sparql.md says of literals; where this fails, say there what has changed."""
+    """What docs/reference/sparql.md says of literals; where this fails, say there what has changed."""
     xsd = "http://www.w3.org/2001/XMLSchema#"
     minus = Literal("-3", datatype=NamedNode(f"{xsd}negativeInteger"))
     store = Store()

@@ -24,8 +24,10 @@ _ABSOLUTE = (
 )
 _SPARSE_FROM = 16  # entities for each triple of a batch (measured: 2.7 times faster dense at 5)
 
-BENCHMARK = ReasoningSettings(  # what the figures on PPI5k in docs/reasoning.md were made with
-    embedding_dim=256, epochs=40, negatives=1, negative_weight=0.3, regularisation=0.0
+BENCHMARK = (
+    ReasoningSettings(  # what the figures on PPI5k in docs/explanation/reasoning.md were made with
+        embedding_dim=256, epochs=40, negatives=1, negative_weight=0.3, regularisation=0.0
+    )
 )
 
 

@@ -24,6 +24,8 @@ from shiyi.server.i18n import chosen_language
 from shiyi.server.site.site import Site
 
 _START: Final = {"en": "index.md", "zh": "index.zh.md"}
+# the kinds of pages (https://diataxis.fr), in the order of the contents; the rest follows
+KINDS: Final = ("tutorials", "how-to", "reference", "explanation")
 _PICTURES: Final = {".svg": "image/svg+xml", ".webp": "image/webp"}
 _ANCHOR: Final = re.compile(r"[^\w\- ]")
 _SHOWN: Final = 40  # places found
@@ -63,8 +65,7 @@ class Place:
 def page_files() -> dict[str, Path]:
     """Return the files of the documentation by their names in addresses."""
     root = artefact("docs")
-    found = [*root.glob("*.md"), *root.glob("evaluation/*.md")]
-    return {each.relative_to(root).as_posix(): each for each in sorted(found)}
+    return {each.relative_to(root).as_posix(): each for each in sorted(root.rglob("*.md"))}
 
 
 @cache
@@ -156,8 +157,8 @@ def documentation(site: Site) -> Blueprint:
             response = Response(file.read_bytes(), content_type=_PICTURES[file.suffix])
             response.headers["Cache-Control"] = "public, max-age=3600"
             return response
-        if f"{name}.md" in page_files():
-            return redirect(f"/docs/{name}.md", code=308)
+        if name not in page_files() and (moved := _moved_to(name)):
+            return redirect(f"/docs/{moved}", code=308)
         return _shown(name)
 
     @routes.get("/api")
@@ -175,10 +176,30 @@ def pictures() -> frozenset[str]:
     return frozenset(each.relative_to(root).as_posix() for each in files)
 
 
+def _moved_to(name: str) -> str:
+    """Return the page of that name in whichever folder, with or without its ending."""
+    last = Path(name).name.lower()
+    return next((each for each in page_files() if Path(each).name in {last, f"{last}.md"}), "")
+
+
+def contents(language: str) -> dict[str, list[Page]]:
+    """Return the pages by kind; of a page in two languages, the one of the reader."""
+    found: dict[str, list[Page]] = {kind: [] for kind in KINDS}
+    for name in page_files():
+        kind, _, rest = name.partition("/")
+        stem = name.removesuffix(".md").removesuffix(".zh")
+        translated = f"{stem}.zh.md" in page_files()
+        own = not translated or name.endswith(".zh.md") == (language == "zh")
+        if kind in found and "/" not in rest and own:
+            found[kind].append(read_page(name))
+    return found
+
+
 def _shown(name: str, words: str = "", places: list[Place] | None = None) -> str:
     page = read_page(name)
-    others = [read_page(each) for each in page_files() if "/" not in each]
-    return render_template("docs.html", page=page, others=others, words=words, places=places)
+    return render_template(
+        "docs.html", page=page, kinds=contents(chosen_language()), words=words, places=places
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -437,7 +437,7 @@ def take_lock(kb: Path) -> int:
             f"process {holder} writes to {kb}; stop it and try again, or open for reading. A "
             "running `shiyi serve` takes reviews itself: at /curate, or by POST to /curate/review "
             "with a token of `shiyi token add NAME --scope review --person ACCOUNT` "
-            "(docs/curation.md)"
+            "(docs/how-to/curation.md)"
         ) from None
     os.ftruncate(lock, 0)
     os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
