@@ -52,11 +52,11 @@ def prepare_tables(
 
 def validate_quads(quads: Iterable["Quad"]) -> tuple["Result", ...]:
     """Validate quads against every shape; an empty tuple means that they conform."""
-    from shiyi.shapes.partitioning import of_classes, validate_parts
+    from shiyi.shapes.partitioning import by_subject, of_classes, validate_parts
     from shiyi.shapes.validation import shapes_graph
 
-    ordered = sorted(quads, key=lambda quad: str(quad.subject))
-    return validate_parts(ordered, of_classes(ordered), shapes_graph())
+    grouped = by_subject(quads)
+    return validate_parts(lambda: grouped, of_classes(grouped), shapes_graph())
 
 
 def make_base(

@@ -123,6 +123,7 @@ def conform_base(base: "KnowledgeBase") -> tuple[int, tuple["Result", ...]]:
 
     def counted() -> Iterator["Quad"]:
         nonlocal count
+        count = 0
         for quad in store.match(graph=accepted):
             count += 1
             yield quad
@@ -130,5 +131,5 @@ def conform_base(base: "KnowledgeBase") -> tuple[int, tuple["Result", ...]]:
     types = chain.from_iterable(
         store.match(None, each, None, accepted) for each in (RDF.type, RDFS.subClassOf)
     )
-    results = validate_parts(counted(), types, shapes_graph())
+    results = validate_parts(counted, types, shapes_graph())
     return count, results

@@ -310,7 +310,7 @@ def _compared(
 
 def _validated(lines: Iterable[bytes], files: Files, order: ReleaseRequest) -> bool:
     results = validate_parts(
-        parse_n_quads_lines(in_default_graph(lines)),
+        lambda: parse_n_quads_lines(in_default_graph(lines)),
         parse_n_quads_lines(in_default_graph(line for line in lines if _tells_class(line))),
         shapes_graph(),
     )

@@ -1,16 +1,26 @@
-"""Validating more than fits in memory, by groups of focus nodes."""
+"""Validating one focus node of each kind that shapes can tell apart, for all of its kind.
+
+pySHACL judges; this module chooses what it has to look at. The values of a node are described by
+what a constraint can see of them: the kind and classes of a node, the language and datatype of a
+text, the term itself where a shape names it, compares it or reads it. Nodes with equal
+descriptions get equal results, so that one is validated, and all others only where it has a fault.
+"""
 
 import gc
+import re
 from array import array
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
 
 from shiyi.errors import KnowledgeBaseError
-from shiyi.model.rdf import BlankNode, NamedNode, Quad, Term, text
+from shiyi.model.rdf import XSD_STRING, BlankNode, Literal, NamedNode, Quad, Term, text
+from shiyi.ontology.rdf11 import to_rdf11
 from shiyi.ontology.terms import RDF, RDFS
 from shiyi.shapes.validation import Result, engine_form, lowered, results_of, validate
 
@@ -23,17 +33,42 @@ MARK: Final = (
     "urn:shiyi:shapes:instance-of:"  # and a class: what its instances carry to be focus nodes
 )
 # what a node shape and a property shape may say to look no further (SHACL sections 2.1.3, 4)
-_TOLD: Final = ("description", "message", "name", "severity")
-_OF_NODE: Final = frozenset({"deactivated", "property", "targetClass", "targetSubjectsOf", *_TOLD})
+_TEXTS: Final = ("description", "message", "name", "severity")
+_OF_NODE: Final = frozenset({"deactivated", "property", "targetClass", "targetSubjectsOf", *_TEXTS})
 _OF_VALUES: Final = frozenset({
     "class", "datatype", "flags", "in", "languageIn", "maxExclusive", "maxInclusive", "maxLength",
     "minExclusive", "minInclusive", "minLength", "nodeKind", "or", "pattern",
 })  # fmt: skip
+# of these, what a description without the value itself decides
+_KINDS: Final = frozenset({"class", "datatype", "in", "languageIn", "nodeKind", "or", "pattern"})
+_COUNTS: Final = ("maxCount", "minCount")
+_PAIRS: Final = ("disjoint", "equals", "lessThan", "lessThanOrEquals")
 _OF_PROPERTY: Final = frozenset({
-    "deactivated", "defaultValue", "disjoint", "equals", "group", "hasValue", "lessThan",
-    "lessThanOrEquals", "maxCount", "minCount", "order", "path", "uniqueLang", *_TOLD, *_OF_VALUES,
+    "deactivated", "defaultValue", "group", "hasValue", "order", "path", "uniqueLang",
+    *_COUNTS, *_PAIRS, *_TEXTS, *_OF_VALUES,
 })  # fmt: skip
 _RUNS: Final = ("target", "targetClass", "targetNode", "targetObjectsOf", "targetSubjectsOf")
+_LANG_STRING: Final = NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#langString")
+
+
+@dataclass(eq=False, slots=True)
+class PathGroup:
+    """Properties that a constraint looks at together, and what it sees of their values."""
+
+    number: int
+    properties: set[str] = field(default_factory=set)
+    reads: bool = False  # the value itself: a bound, a length
+    patterns: set[str] = field(default_factory=set)  # regular expressions that values match or not
+    compares: bool = False  # values of one property with those of another
+    most: int = 0  # values up to which their number matters; 0 where it does not
+
+    def join(self, other: "PathGroup") -> None:
+        """Take over what another group looks at."""
+        self.properties |= other.properties
+        self.reads |= other.reads
+        self.patterns |= other.patterns
+        self.compares |= other.compares
+        self.most = max(self.most, other.most)
 
 
 @dataclass(frozen=True)
@@ -43,8 +78,11 @@ class Reach:
     near: "Graph"  # aimed at marks where they were aimed at classes
     far: "Graph | None"  # the others, where there are any
     targets: frozenset[str]  # classes of the instances that the shapes check
+    aims: Mapping[str, set[int]]  # what makes its subjects focus nodes, the groups it counts
     paths: frozenset[str]  # properties with values that are checked for a class
     classes: frozenset[str]  # those they look for
+    groups: Mapping[str, PathGroup]  # by each of their properties
+    named: frozenset[str]  # every IRI and text that a shape names
 
     @classmethod
     def of(cls, shapes: "Graph") -> Self:
@@ -59,20 +97,57 @@ class Reach:
                 far -= part
         targets = frozenset(map(str, near.objects(None, SH.targetClass)))
         paths, classes = set[str](), frozenset(map(str, near.objects(None, SH["class"])))
+        named, groups = frozenset(map(str, near.objects())), _path_groups(near)
         for shape, path in near.subject_objects(SH.path):
             if any(True for _ in _classes(shape, near)):
-                paths |= {
-                    str(each)
-                    for each in near.transitive_objects(path, None)
-                    if isinstance(each, URIRef)
-                }
+                paths |= _properties(path, near)
         for shape, kind in list(near.subject_objects(SH.targetClass)):
             near.remove((shape, SH.targetClass, kind))
             near.add((shape, SH.targetSubjectsOf, URIRef(MARK + str(kind))))
+        aims = defaultdict[str, set[int]](set)
+        for shape, aim in near.subject_objects(SH.targetSubjectsOf):
+            for constraint in near.objects(shape, SH.property):
+                for name in _properties(near.value(constraint, SH.path), near):
+                    aims[str(aim)] |= {groups[name].number} if groups[name].most else set()
         runs = any((None, SH[name], None) in far for name in _RUNS) or any(
             (None, RDF.type, kind) in far for kind in (SH.NodeShape, SH.PropertyShape)
         )
-        return cls(near, far if runs else None, targets, frozenset(paths), classes)
+        rest = far if runs else None
+        return cls(near, rest, targets, aims, frozenset(paths), classes, groups, named)
+
+
+def _path_groups(shapes: "Graph") -> Mapping[str, PathGroup]:
+    """Return what shapes that look near see at the values of each property."""
+    from rdflib import SH
+
+    groups = dict[str, PathGroup]()
+    for number, (shape, path) in enumerate(shapes.subject_objects(SH.path), 1):
+        others = [str(each) for name in _PAIRS for each in shapes.objects(shape, SH[name])]
+        parts = (shape, *_alternatives(shape, shapes))
+        constraints = {
+            str(each).removeprefix(str(SH)) for part in parts for each in shapes.predicates(part)
+        }
+        group = PathGroup(number, _properties(path, shapes).union(others))
+        group.patterns = {str(n) for part in parts for n in shapes.objects(part, SH.pattern)}
+        group.reads = bool(constraints & (_OF_VALUES - _KINDS))
+        group.compares = bool(others)
+        counts = [int(str(n)) for each in _COUNTS for n in shapes.objects(shape, SH[each])]
+        group.most = max((n + 1 for n in counts), default=0)
+        if constraints & {"hasValue", "uniqueLang"}:
+            group.most = max(group.most, 2)
+        for name in set(group.properties):
+            if name in groups:
+                group.join(groups[name])
+        groups |= dict.fromkeys(group.properties, group)
+    return groups
+
+
+def _properties(path: "Node | None", shapes: "Graph") -> set[str]:
+    """Return the properties of a path that is one, or one of several."""
+    from rdflib import RDF, URIRef
+
+    parts = set(shapes.transitive_objects(path, None)) - {RDF.nil}
+    return {str(each) for each in parts if isinstance(each, URIRef)}
 
 
 def _looks_near(shape: "Node", shapes: "Graph") -> bool:
@@ -142,38 +217,41 @@ def _classes(shape: "Node", shapes: "Graph") -> Iterator["Node"]:
 
 
 PART: Final = 200_000  # quads of one part; some 250 MB as a graph of rdflib
+Read = Callable[[], Iterable[Quad]]
 
 
 def validate_parts(
-    quads: Iterable[Quad], types: Iterable[Quad], shapes: "Graph", part: int = PART
+    read: Read, types: Iterable[Quad], shapes: "Graph", part: int = PART
 ) -> tuple[Result, ...]:
-    """List what ``validate(lowered(quads), shapes)`` lists, with one part at a time in memory.
+    """List what ``validate(lowered(read()), shapes)`` lists, with one part at a time in memory.
 
-    All quads of a subject stand together in ``quads``, as a store or a sorted dump gives them;
-    ``types`` are those of rdf:type and rdfs:subClassOf among them, in any order. Of each node's
-    classes 12 bytes stay in memory. What shapes look at beyond a focus node, its values and their
-    classes is checked over everything at once. Raises :class:`KnowledgeBaseError` where there is
-    nothing to validate, or where the quads of a subject stand apart.
+    All quads of a subject stand together in ``read()``, as a store or a sorted dump gives them;
+    it is called again where a fault may be one of several. ``types`` are the quads of rdf:type
+    and rdfs:subClassOf, in any order. Shapes that look further than a node and the classes of its
+    values are checked over everything at once.
     """
+    from rdflib import Graph
+
     reach = Reach.of(shapes)
-    near, known = engine_form(reach.near), _Classes(reach, types)
-    found, subjects = list[Result](), array("q")
-    whole = lowered(())  # stays empty where no shape looks further
+    check = _Check(reach, _Classes(reach, types), engine_form(reach.near), part)
+    whole, subjects = Graph(), array("q")
     with _uncollected():
-        for batch in _parts(quads, part, subjects):
-            data = lowered(batch)
+        for batch in _parts(read(), part, subjects):
             if reach.far is not None:
-                whole += data
-            known.mark(data)
-            known.tell_of_values(batch, data)
-            batch.clear()
-            found += results_of(data, near)
-            del data
-            gc.collect()
-    if not subjects:
-        raise KnowledgeBaseError("there is nothing to validate: the data graph is empty")
-    if len(np.unique(np.frombuffer(subjects, np.int64))) < len(subjects):
-        raise KnowledgeBaseError("the quads of a subject stand apart: sort them before validating")
+                whole += lowered(batch)
+            check.add(batch)
+        if not subjects:
+            raise KnowledgeBaseError("there is nothing to validate: the data graph is empty")
+        if len(np.unique(np.frombuffer(subjects, np.int64))) < len(subjects):
+            raise KnowledgeBaseError(
+                "the quads of a subject stand apart: sort them before validating"
+            )
+        check.finish()
+        if check.is_shared():
+            for batch in _parts(read(), part, array("q")):
+                check.add_faulty(batch)
+            check.finish()
+    found = check.results
     if reach.far is not None:
         found += validate(whole, reach.far)
     return tuple(found)
@@ -182,6 +260,14 @@ def validate_parts(
 def of_classes(quads: Iterable[Quad]) -> Iterator[Quad]:
     """Yield the types of nodes and the subclass statements."""
     return (quad for quad in quads if quad.predicate in (RDF.type, RDFS.subClassOf))
+
+
+def by_subject(quads: Iterable[Quad]) -> list[Quad]:
+    """Return quads with those of a subject together."""
+    found: dict[Term, list[Quad]] = defaultdict(list)
+    for quad in quads:
+        found[quad.subject].append(quad)
+    return list(chain.from_iterable(found.values()))
 
 
 def _parts(quads: Iterable[Quad], part: int, subjects: "array[int]") -> Iterator[list[Quad]]:
@@ -211,12 +297,143 @@ def _uncollected() -> Iterator[None]:
             gc.enable()
 
 
+Situation = tuple[frozenset[str], int, Hashable]  # of a node: its targets, a group, values
+
+
+class _Check:
+    """Chooses the nodes to validate, and validates them."""
+
+    def __init__(self, reach: Reach, classes: "_Classes", near: "Graph", part: int) -> None:
+        self._reach, self._classes, self._near, self._part = reach, classes, near, part
+        self._nodes = Counter[Situation]()  # how many nodes each was seen at
+        self._faulty = set[Situation]()
+        self._validated = set[str]()
+        self._chosen = dict[str, tuple[Situation, ...]]()
+        self._quads = list[Quad]()
+        self.results = list[Result]()
+
+    def add(self, batch: Sequence[Quad]) -> None:
+        """Choose the nodes of a batch with anything that was not seen yet."""
+        for node, quads, situations in self._described(batch):
+            if not all(each in self._nodes for each in situations):
+                self._choose(node, quads, situations)
+            self._nodes.update(situations)
+
+    def add_faulty(self, batch: Sequence[Quad]) -> None:
+        """Choose the nodes of a batch that are like one with a fault."""
+        for node, quads, situations in self._described(batch):
+            if text(node) not in self._validated and not self._faulty.isdisjoint(situations):
+                self._choose(node, quads, situations)
+
+    def is_shared(self) -> bool:
+        """Return whether nodes that were not chosen may have the faults that were found."""
+        return any(self._nodes[each] > 1 for each in self._faulty)
+
+    def finish(self) -> None:
+        """Validate what is chosen."""
+        if not self._quads:
+            return
+        data = lowered(self._quads)
+        self._classes.tell(data, self._quads)
+        found = results_of(data, self._near)
+        for result in found:
+            self._faulty.update(self._suspected(result))
+        self.results += found
+        self._validated.update(self._chosen)
+        self._chosen.clear()
+        self._quads.clear()
+        del data
+        gc.collect()
+
+    def _choose(self, node: Term, quads: Iterable[Quad], situations: tuple[Situation, ...]) -> None:
+        self._chosen[text(node)] = situations
+        self._quads += quads
+        if len(self._quads) >= self._part:
+            self.finish()
+
+    def _suspected(self, result: Result) -> Iterator[Situation]:
+        """Yield what a result may be about: values of its path, or that there are none."""
+        groups = self._reach.groups
+        if (group := groups.get(result.path)) is not None:
+            numbers = {group.number}
+        else:
+            numbers = {each.number for each in groups.values() if len(each.properties) > 1}
+        return (each for each in self._chosen[result.focus] if each[1] in numbers)
+
+    def _described(
+        self, batch: Sequence[Quad]
+    ) -> Iterator[tuple[Term, list[Quad], tuple[Situation, ...]]]:
+        """Yield the focus nodes of a batch, with what shapes can tell of them."""
+        nodes: dict[Term, list[Quad]] = defaultdict(list)
+        for quad in to_rdf11(batch):
+            nodes[quad.subject].append(quad)
+        kinds = self._classes.of_values(batch)
+        for node, quads in nodes.items():
+            if situations := self._situations(quads, kinds):
+                yield node, quads, situations
+
+    def _situations(
+        self, quads: Iterable[Quad], kinds: Mapping[Term, frozenset[str]]
+    ) -> tuple[Situation, ...]:
+        reach, marks = self._reach, self._classes.marks
+        targets, found = set[str](), dict[PathGroup, list[tuple[str, Term]]]()
+        for quad in quads:
+            name = quad.predicate.value
+            if name == RDF.type.value:
+                targets.update(marks.get(quad.object, ()))
+            elif name in reach.aims:
+                targets.add(name)
+            if (group := reach.groups.get(name)) is not None:
+                found.setdefault(group, []).append((name, quad.object))
+        if not targets:
+            return ()
+        focus = frozenset(targets)
+        situations: list[Situation] = [
+            (focus, group.number, self._values(group, pairs, kinds))
+            for group, pairs in found.items()
+        ]
+        absent = set[int]().union(*map(reach.aims.__getitem__, targets))
+        absent.difference_update([each.number for each in found])
+        situations += [(focus, number, None) for number in absent]
+        return tuple(situations)
+
+    def _values(
+        self,
+        group: PathGroup,
+        pairs: Sequence[tuple[str, Term]],
+        kinds: Mapping[Term, frozenset[str]],
+    ) -> Hashable:
+        """Return what the constraints on a group can see of values, each with its properties."""
+        if len(pairs) == 1:
+            [(name, value)] = pairs
+            return name, self._value(value, group, group.reads, kinds)
+        names: dict[Term, set[str]] = defaultdict(set)
+        for name, value in pairs:
+            names[value].add(name)
+        reads = group.reads or (group.compares and len({name for name, _ in pairs}) > 1)
+        seen = Counter(
+            (frozenset(at), self._value(value, group, reads, kinds)) for value, at in names.items()
+        )
+        return frozenset((each, min(number, group.most)) for each, number in seen.items())
+
+    def _value(
+        self, value: Term, group: PathGroup, reads: bool, kinds: Mapping[Term, frozenset[str]]
+    ) -> Hashable:
+        if reads or text(value) in self._reach.named:
+            return value
+        matches = [bool(re.search(each, text(value))) for each in sorted(group.patterns)]
+        if isinstance(value, Literal):
+            kind = value.datatype  # of a number, its form matters to sh:datatype
+            if kind not in (XSD_STRING, _LANG_STRING):
+                return value
+            return kind, value.language, *matches
+        return type(value), kinds.get(value), *matches
+
+
 class _Classes:
     """The classes of every node, by the hashes of both."""
 
     def __init__(self, reach: Reach, types: Iterable[Quad]) -> None:
-        from rdflib import URIRef
-
         self._paths = reach.paths
         nodes, kinds = array("q"), array("I")
         numbers, above = dict[Term, int](), dict[Term, set[Term]]()
@@ -227,30 +444,19 @@ class _Classes:
             else:
                 above.setdefault(quad.subject, set()).add(quad.object)
         closed = [{text(each) for each in _closed(kind, above)} for kind in numbers]
-        self._marks = {
-            URIRef(text(kind)): tuple(URIRef(MARK + each) for each in names & reach.targets)
+        self.marks = {
+            kind: tuple(MARK + each for each in sorted(names & reach.targets))
             for kind, names in zip(numbers, closed, strict=True)
         }
-        self._looked_for = [tuple(map(URIRef, names & reach.classes)) for names in closed]
+        self._looked_for = [names & reach.classes for names in closed]
         hashes, bits = np.frombuffer(nodes, np.int64), np.frombuffer(kinds, np.uint32)
         wanted = np.array([bool(each) for each in self._looked_for], bool)
         chosen = np.flatnonzero(wanted[bits]) if len(bits) else bits
         order = chosen[np.argsort(hashes[chosen], kind="stable")]
         self._hashes, self._kinds = hashes[order], bits[order]
 
-    def mark(self, data: "Graph") -> None:
-        """Mark the focus nodes of a part: what is informed of values must not make them ones."""
-        from rdflib import RDF as RDFLIB_RDF
-
-        for node, _, kind in list(data.triples((None, RDFLIB_RDF.type, None))):
-            for mark in self._marks.get(kind, ()):  # type: ignore[call-overload]
-                data.add((node, mark, kind))
-
-    def tell_of_values(self, quads: Iterable[Quad], data: "Graph") -> None:
-        """Return of which classes the values are that shapes look at."""
-        from rdflib import RDF as RDFLIB_RDF
-        from rdflib import BNode, URIRef
-
+    def of_values(self, quads: Iterable[Quad]) -> Mapping[Term, frozenset[str]]:
+        """Return the classes that shapes look for, of the values they look at."""
         values = list(
             {
                 quad.object
@@ -262,11 +468,25 @@ class _Classes:
         hashes = np.fromiter(map(hash, values), np.int64, len(values))
         starts = np.searchsorted(self._hashes, hashes, "left").tolist()
         ends = np.searchsorted(self._hashes, hashes, "right").tolist()
-        for value, start, end in zip(values, starts, ends, strict=True):
-            node = URIRef(value.value) if isinstance(value, NamedNode) else BNode(value.value)
-            for kind in self._kinds[start:end].tolist():
-                for name in self._looked_for[kind]:
-                    data.add((node, RDFLIB_RDF.type, name))
+        return {
+            value: frozenset().union(*(self._looked_for[each] for each in self._kinds[start:end]))
+            for value, start, end in zip(values, starts, ends, strict=True)
+            if start < end
+        }
+
+    def tell(self, data: "Graph", quads: Iterable[Quad]) -> None:
+        """Mark focus nodes and add the classes of values, which must not become focus nodes."""
+        from rdflib import RDF as RDFLIB_RDF
+        from rdflib import BNode, URIRef
+
+        marks = {URIRef(text(kind)): tuple(map(URIRef, m)) for kind, m in self.marks.items()}
+        for node, _, kind in list(data.triples((None, RDFLIB_RDF.type, None))):
+            for mark in marks.get(kind, ()):  # type: ignore[call-overload]
+                data.add((node, mark, kind))
+        for value, names in self.of_values(quads).items():
+            node = URIRef(value.value) if isinstance(value, NamedNode) else BNode(text(value))
+            for name in names:
+                data.add((node, RDFLIB_RDF.type, URIRef(name)))
 
 
 def _closed(kind: Term, above: Mapping[Term, set[Term]]) -> set[Term]:

@@ -194,7 +194,7 @@ def test_what_prepare_makes_is_there_when_readers_come(small_kb: Path) -> None:
         assert (kb.folder / "index" / "labels").read_text() == "made from the store"
 
 
-def test_a_build_is_packed_with_every_quad_blank_label_and_empty_graph(small_kb: Path) -> None:
+def test_a_build_has_every_quad_blank_label_and_empty_graph(small_kb: Path) -> None:
     said = [Quad(A, P, BlankNode("x1")), *(Quad(A, P, Literal(str(n))) for n in range(300))]
 
     def prepare(store: OxigraphStore, _: Path) -> None:
@@ -205,6 +205,16 @@ def test_a_build_is_packed_with_every_quad_blank_label_and_empty_graph(small_kb:
     with KnowledgeBase.open(small_kb) as kb:
         assert set(kb.store.match()) == {*said[1:], Quad(C, P, B, A), Quad(B, P, BlankNode("x2"))}
         assert sorted(Store.read_only(str(kb.folder / "store")).named_graphs(), key=str) == [A, B]
+        assert len(list(kb.folder.iterdir())) == 3  # store, index and manifest
+
+
+def test_a_build_that_repeats_a_journal_is_packed(small_kb: Path) -> None:
+    with KnowledgeBase.open(small_kb, write=True) as kb:
+        added = [Quad(A, P, Literal(str(n))) for n in range(300)]
+        kb.writer.write(added, key="k", who="me", why="test")
+    build_generation(small_kb, [Quad(A, P, B)], {})
+    with KnowledgeBase.open(small_kb) as kb:
+        assert len(list(kb.store.match(A, P))) == 301
         assert len(list(kb.folder.iterdir())) == 3  # store, index and manifest
         assert sum(log.stat().st_size for log in (kb.folder / "store").glob("*.log")) < 1000
 

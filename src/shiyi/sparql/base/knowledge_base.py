@@ -108,19 +108,23 @@ def _fill(
 ) -> str:
     (folder / "index").mkdir(parents=True)
     release = release_of(quads)
-    loose = folder / "store.part"
-    store = OxigraphStore.on_disk(loose)
+    changed = last_number(kb / JOURNAL_FILE) > 0
+    place = folder / ("store.part" if changed else "store")
+    store = OxigraphStore.on_disk(place)
     try:
         store.load_quads(quads)
         for record in read_journal(kb / JOURNAL_FILE):
             apply(store, record)
         if prepare:
             prepare(store, folder)
-        store.pack(folder / "store")
+        if changed:  # changes leave room between what was loaded
+            store.pack(folder / "store")
+        store.flush()
         held = len(store)
     finally:
         store.close()
-    shutil.rmtree(loose)
+    if changed:
+        shutil.rmtree(place)
     manifest = {
         "release": release,
         "counts": dict(counts),
