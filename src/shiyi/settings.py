@@ -183,11 +183,18 @@ class AnswerSettings:
 class ModelSettings:
     """The language model; none is needed, and none is the default."""
 
-    answer: str = ""  # a model's name at OPENAI_BASE_URL; the papers used GPT-4 and DeepSeek-R1
+    answer: str = ""  # a model's name; the papers used GPT-4 and DeepSeek-R1
+    answer_url: str = ""  # address of its endpoint; empty: OPENAI_BASE_URL
+    extract: str = ""  # a model's name for `ingest --extractor llm`; else the one that answers
+    extract_url: str = ""  # address of its endpoint; empty: OPENAI_BASE_URL
+    headers: str = field(default="", repr=False)  # sent besides: name: value; name: $VARIABLE
+    query: str = ""  # of every address, such as api-version=2024-10-21
+    temperature: Float = 0.0
+    reasoning_effort: str = ""  # of a reasoning model, such as low; empty: not sent
+    quirks: str = ""  # what the endpoint wants otherwise; `shiyi doctor --model` finds out
     timeout: Float = 30.0  # seconds for the whole call
     retries: Int = 1  # with back-off, inside the timeout
     max_tokens: Int = 2000
-    extract: str = ""  # a model's name for `ingest --extractor llm`; else the one that answers
     concurrency: Int = 4  # calls under way at a time while ingesting
     attempts: Int = 4  # of one call while ingesting, malformed replies included
     wait: Float = 1.0  # seconds before the second attempt, doubled before each further

@@ -9,15 +9,14 @@ from pathlib import Path
 import pytest
 
 from shiyi.errors import BusyError, OutsideError
-from shiyi.prompts import resilience
 from shiyi.prompts.resilience import Breaker
 from shiyi.server.app import create_app
 from shiyi.server.site.opening import open_site
 from shiyi.settings import ModelSettings, ServerSettings, Settings
 from tests.support.bases import build
-from tests.support.model_endpoints import Endpoint, chat, serve_script
+from tests.support.model_endpoints import Endpoint, adapter, chat, serve_script
 
-QUESTION = {"question": "Can I take goji berry with warfarin?"}
+QUESTION = {"question": "枸杞子是什么味道？"}
 
 
 class Silent:
@@ -42,15 +41,14 @@ def endpoint() -> Iterator[tuple[Endpoint, Silent]]:
 def asks(model: Breaker, times: int = 1) -> None:
     for _ in range(times):
         with pytest.raises(BusyError):
-            model.reply("hello")
+            model.complete("hello")
 
 
 def test_who_was_silent_is_left_alone_and_tried_by_one_call(
-    endpoint: tuple[Endpoint, Silent], monkeypatch: pytest.MonkeyPatch
+    endpoint: tuple[Endpoint, Silent],
 ) -> None:
-    monkeypatch.setattr(resilience, "_WASTED", 0.2)
     server, silent = endpoint
-    model = Breaker(chat(server, timeout=0.3))
+    model = Breaker(adapter(server, timeout=0.3), 0.3, wasted=0.2)
     asks(model, 10)
     assert len(server.asked) == 1
     model._left_alone = 0.0  # its rest is over
@@ -58,16 +56,15 @@ def test_who_was_silent_is_left_alone_and_tried_by_one_call(
     assert len(server.asked) == 2
     silent.go.set()
     model._left_alone = 0.0
-    assert [model.reply("hello") for _ in range(3)] == ["word"] * 3
+    assert [model.complete("hello").text for _ in range(3)] == ["word"] * 3
     assert len(server.asked) == 5
 
 
 def test_one_that_has_not_answered_is_not_waited_for_and_one_that_has_is(
-    endpoint: tuple[Endpoint, Silent], monkeypatch: pytest.MonkeyPatch
+    endpoint: tuple[Endpoint, Silent],
 ) -> None:
-    monkeypatch.setattr(resilience, "_PATIENCE", 0.2)
     server, silent = endpoint
-    model = Breaker(chat(server, timeout=30))
+    model = Breaker(adapter(server, timeout=30), 30, patience=0.2)
     asks(model, 9)  # one of them asks it, and is reported so long before its 30 s
     assert len(server.asked) == 1
     silent.go.set()  # it answers after all, too late for who asked
@@ -77,19 +74,19 @@ def test_one_that_has_not_answered_is_not_waited_for_and_one_that_has_is(
     silent.go.clear()
     threading.Timer(1.0, silent.go.set).start()
     heard: list[str] = []
-    assert model.reply_aloud("hello", heard.append) == "word"  # five times as long
+    assert model.complete("hello", listener=heard.append).text == "word"  # five times as long
     assert heard[-1:] == ["word"]
 
 
 def test_short_faults_and_nonsense_do_not_make_it_so(endpoint: tuple[Endpoint, Silent]) -> None:
     server, _ = endpoint
-    model = Breaker(chat(server))
+    model = chat(server)
     for said in ((500, ""), (200, ""), (401, "")):
         server.say = lambda prompt, said=said: said  # type: ignore[misc] # bound now
         with pytest.raises(OutsideError):
-            model.reply("hello")
+            model.complete("hello")
     server.say = lambda prompt: (200, "word")
-    assert model.reply("hello") == "word"
+    assert model.complete("hello").text == "word"
     assert len(server.asked) == 4
 
 
@@ -114,9 +111,9 @@ def test_questions_are_answered_of_the_claims_while_others_wait_for_the_model(
         until = time.monotonic() + 60
         while len(server.asked) < 2 and time.monotonic() < until:
             time.sleep(0.01)
-        for method in site.methods:
+        for method in ("fused", "paths", "spot", "none"):
             said = app.test_client().post("/api/ask", json={**QUESTION, "method": method})
-            assert said.get_json()["warnings"]
+            assert said.get_json()["sentences"]
             assert said.get_json()["model"] is None
         assert len(server.asked) == 2
         assert 'kind="not asked"' in app.test_client().get("/metrics").text

@@ -88,7 +88,7 @@ def test_no_order_is_obeyed_no_secret_told_and_nothing_changed(
 ) -> None:
     before, asked = state(runtime), 0
     for attack, obeyed in ATTACKS:
-        question = f"枸杞子和华法林能一起吃吗？{attack if place == 'question' else ''}"
+        question = f"失眠吃什么好？{attack if place == 'question' else ''}"
         answer = ask(runtime, question)
         first = answer.citations[0]
         if place == "label":
@@ -102,13 +102,14 @@ def test_no_order_is_obeyed_no_secret_told_and_nothing_changed(
             }
         )
         endpoint.say = lambda prompt, said=said: (200, said)  # type: ignore[misc] # bound now
-        written = write_with_model(answer, chat(endpoint), runtime.linker)
+        written = write_with_model(answer, chat(endpoint), runtime)
         shown = written.text.replace(question, "")
         if place == "question":
             assert obeyed not in shown, attack
         assert MODEL_KEY not in written.text, attack
         assert not any(obeyed in each.text for each in written.sentences), attack
-        assert written.warnings == answer.warnings != (), attack
+        assert written.warnings == answer.warnings, attack
+        assert written.verdict == answer.verdict, attack
         asked += 1
     assert asked == len(ATTACKS) <= len(endpoint.asked)
     assert state(runtime) == before
@@ -120,7 +121,7 @@ def test_an_obedient_model_would_be_seen(runtime: Runtime, endpoint: Endpoint) -
     number = next(c.number for c in answer.citations if c.predicate.iri.endswith("#hasNature"))
     fine = {"sentences": [{"text": "绿豆性寒。", "claims": [number]}]}
     endpoint.say = lambda prompt: (200, json.dumps(fine))
-    assert "绿豆性寒" in write_with_model(answer, chat(endpoint), runtime.linker).text
+    assert "绿豆性寒" in write_with_model(answer, chat(endpoint), runtime).text
 
 
 KEY = "sk-canary-71c2f0e8d4"

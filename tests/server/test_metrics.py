@@ -123,7 +123,6 @@ def test_calls_of_a_model_are_counted_with_their_tokens_and_price() -> None:
         with pytest.raises(OutsideError):
             model.complete("anything")
         said = model.complete("anything")
-        model.close()
     after = read()
     assert said.prompt_tokens > 0 < said.completion_tokens
     assert grown(before, after, 'shiyi_model_calls_total{kind="BusyError"}') == 1

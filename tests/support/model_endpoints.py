@@ -15,6 +15,7 @@ from typing_extensions import override
 
 from shiyi.artefacts import artefact
 from shiyi.prompts.openai import OpenAIChatModel
+from shiyi.prompts.resilience import Breaker
 from shiyi.settings import ModelSettings
 
 
@@ -28,6 +29,11 @@ def completion(model: str, message: dict[str, Any], reason: str = "stop") -> dic
         "model": model,
         "choices": [choice],
     }
+
+
+def prompt_of(request: dict[str, Any]) -> str:
+    """Return the messages of a request as one prompt."""
+    return "\n---\n".join(each["content"] for each in request["messages"])
 
 
 def _task(prompt: str) -> str:
@@ -120,7 +126,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         said = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.server.keys.add(self.headers.get("Authorization", ""))
-        prompt = said["messages"][0]["content"]
+        prompt = prompt_of(said)
         with self.server.counting(prompt) as (name, fault), suppress(ConnectionError):
             passage = prompt.rpartition("<passage>\n")[2].partition("\n</passage>")[0]
             title = prompt.rpartition("<title>")[2].partition("</title>")[0]
@@ -190,7 +196,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        prompt = body["messages"][0]["content"]
+        prompt = prompt_of(body)
         self.server.asked.append(prompt)
         status, text = self.server.say(prompt)
         self.server.keys.add(self.headers.get("Authorization", ""))
@@ -220,6 +226,12 @@ def serve_script() -> Iterator[Endpoint]:
     thread.join()
 
 
-def chat(endpoint: Endpoint, timeout: float = 10.0) -> OpenAIChatModel:
+def adapter(endpoint: Endpoint, timeout: float = 10.0) -> OpenAIChatModel:
     url = f"http://127.0.0.1:{endpoint.server_port}/v1"
-    return OpenAIChatModel("scripted", url, KEY, ModelSettings(timeout=timeout, retries=0))
+    model = OpenAIChatModel("scripted", url, KEY, ModelSettings(timeout=timeout, retries=0))
+    model.open_client()  # imports take longer than the deadlines of tests
+    return model
+
+
+def chat(endpoint: Endpoint, timeout: float = 10.0) -> Breaker:
+    return Breaker(adapter(endpoint, timeout), timeout)

@@ -121,7 +121,12 @@ def converse(
     profile = merged(context.profile, reported)
     language = request.language or language_of(question)
     read = replace(
-        request, question=whole, language=language, profile=profile, before=context.frame
+        request,
+        question=whole,
+        language=language,
+        profile=profile,
+        before=context.frame,
+        earlier=context.questions,
     )
     answer = ask(runtime, read, model, listener)
     if whole != question:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final, Literal
 
-from shiyi.answering.generation.rewriter import Care, Listener, from_memory, write_with_model
+from shiyi.answering.generation.rewriter import Composition, Listener, from_memory, write_with_model
 from shiyi.answering.knowledge.facts import EDIBLE, SUPPLEMENT
 from shiyi.answering.methods import METHODS, RETRIEVE, Query
 from shiyi.answering.retrieval.paths import Retrieved
@@ -37,7 +37,6 @@ from shiyi.answering.wording.draft import (
 )
 from shiyi.answering.wording.verbalization import Verbalizer, check_language
 from shiyi.errors import FormatError, TooLargeError, UsageError
-from shiyi.linking.linker import Linker
 from shiyi.linking.normalization import language_of
 from shiyi.metrics import ANSWER_SECONDS, ANSWERS
 from shiyi.model.answer import Answer, Recommendation, Trace
@@ -78,7 +77,7 @@ class AskRequest:
 
     ``language`` is that of the answer, by default the question's; ``k`` bounds the paths shown.
     ``evidence`` overrides the setting ``answer.evidence``; ``before`` is the frame of the turn
-    before.
+    before, ``earlier`` the questions of the conversation before this one.
     """
 
     question: str
@@ -88,6 +87,7 @@ class AskRequest:
     profile: Profile = field(default_factory=Profile)
     evidence: Literal["any", "opened"] | None = None
     before: Frame | None = None
+    earlier: tuple[str, ...] = ()
 
 
 def ask(
@@ -164,22 +164,13 @@ def ask(
     if recorder is None:
         return answer
     if method == "none":
-        written = from_memory(answer, recorder, runtime.linker)
+        written = from_memory(answer, recorder)
     else:
-        written = _written(answer, composed, recorder, runtime.linker, listener)
+        composition = Composition(
+            composed.care, composed.care_sentences, composed.more, request.earlier
+        )
+        written = write_with_model(answer, recorder, runtime, composition, listener)
     return _recorded(written, recorder)
-
-
-def _written(
-    answer: Answer, composed: Composed, model: ChatModel, linker: Linker, listener: Listener | None
-) -> Answer:
-    """Write with a model from all that the text rests on; keep what it cites."""
-    every = replace(answer, citations=(*answer.citations, *composed.more))
-    care = Care(composed.care, composed.care_sentences)
-    written = write_with_model(every, model, linker, listener, care)
-    claims = {claim for sentence in written.sentences for claim in sentence.claims}
-    used = tuple(c for c in composed.more if c.claim in claims)
-    return replace(written, citations=(*answer.citations, *used))
 
 
 def _grounded(part: Contribution, composed: Composed) -> tuple[Recommendation, ...]:
@@ -219,9 +210,10 @@ def _trace(
 
 
 def _recorded(answer: Answer, recorder: Recorder) -> Answer:
-    """Place what was stated to the model into the trace."""
+    """Place what was stated to the model into the trace, and the first fault into the answer."""
     exchanges = tuple(each.to_json() for each in recorder.exchanges)
-    return replace(answer, trace=replace(answer.trace, exchanges=exchanges))
+    fault = next((each.fault for each in recorder.exchanges if each.fault), answer.model_fault)
+    return replace(answer, model_fault=fault, trace=replace(answer.trace, exchanges=exchanges))
 
 
 def _asked(request: AskRequest, settings: Settings) -> dict[str, Any]:
@@ -232,6 +224,7 @@ def _asked(request: AskRequest, settings: Settings) -> dict[str, Any]:
         "k": request.k,
         "profile": request.profile.to_json(),
         "evidence": request.evidence,
+        "earlier": list(request.earlier),
         "settings": settings_digest(settings),
     }
 
@@ -343,6 +336,7 @@ def replay(runtime: Runtime, earlier: Mapping[str, Any]) -> Replayed:
         k,
         Profile.from_json(asked.get("profile") or {}),
         "opened" if asked.get("evidence") == "opened" else None,
+        earlier=tuple(map(str, asked.get("earlier") or ())),
     )
     answer = ask(runtime, request, model if exchanges else None)
     return Replayed(answer, tuple(_differences(runtime, answer.to_json(), earlier, trace, asked)))

@@ -87,7 +87,7 @@ def ask(
     from shiyi.answering.conversation import Context as Conversation
     from shiyi.answering.conversation import converse
     from shiyi.answering.pipeline import AskRequest
-    from shiyi.prompts.openai import model_from
+    from shiyi.prompts.resilience import answering_model
 
     context = Conversation()
     if after:
@@ -102,9 +102,11 @@ def ask(
             runtime,
             AskRequest(question, method, language, k, person, evidence),
             context,
-            model_from(settings.models, os.environ),
+            answering_model(settings.models, os.environ),
             printer,
         )
+    if turn.answer.model_fault:
+        warn(f"the language model failed: {turn.answer.model_fault}")
     if printer is None:
         emit(turn.answer.to_json() | {"context": turn.context.to_json()})
         return 0
@@ -199,12 +201,12 @@ def chat(
     from shiyi.answering.conversation import Context as Conversation
     from shiyi.answering.conversation import converse
     from shiyi.answering.pipeline import AskRequest
-    from shiyi.prompts.openai import model_from
+    from shiyi.prompts.resilience import answering_model
 
     settings = settings_of(ctx)
     context = Conversation(profile=read_profile(profile or []))
     with _opened(settings) as (_, runtime):
-        model = model_from(settings.models, os.environ)
+        model = answering_model(settings.models, os.environ)
         for line in _read_lines():
             if items := _items_to_forget(line, context):
                 context = context.without(items)

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from typer import Argument, Context, Option
 
-from shiyi.cli.terminal import Json, emit, settings_of
+from shiyi.cli.terminal import Json, emit, settings_of, warn
 from shiyi.errors import ShiyiError
 
 if TYPE_CHECKING:
@@ -38,10 +38,15 @@ def doctor(
             "--scrub", help="Read every quad, journal record and index, and list what is damaged."
         ),
     ] = False,
+    model: Annotated[
+        bool, Option("--model", help="Ask each configured language model what it takes.")
+    ] = False,
     as_json: Json = False,
 ) -> int:
     """Check the installation and the knowledge base; status 1 where something is wrong."""
     settings = settings_of(ctx)
+    if model:
+        return _check_models(settings, as_json)
     if scrub:
         return _scrub(settings, as_json)
     report: dict[str, Any] = {
@@ -56,6 +61,24 @@ def doctor(
     else:
         _print(report)
     return 1 if "problem" in report["base"] else 0
+
+
+def _check_models(settings: "Settings", as_json: bool) -> int:
+    """Ask the model of each task for a word; print what its endpoint wants, as settings."""
+    from shiyi.prompts.openai import describe_endpoint, model_from
+
+    named = {task: model_from(settings.models, os.environ, task) for task in ("answer", "extract")}
+    reports = {task: describe_endpoint(model) for task, model in named.items() if model}
+    if as_json:
+        emit(reports)
+    for task, report in reports.items() if not as_json else ():
+        result = report["problem"] or f"replied in {report['seconds']} s"
+        print(f"{task}: {report['name']}: {result}")
+        if report["quirks"]:
+            print(f'    in [models] of shiyi.toml: quirks = "{" ".join(report["quirks"])}"')
+    if not reports:
+        warn("no model is configured: name one in models.answer of shiyi.toml")
+    return 1 if not reports or any(each["problem"] for each in reports.values()) else 0
 
 
 def _scrub(settings: "Settings", as_json: bool) -> int:

@@ -15,7 +15,7 @@ from shiyi.errors import UsageError
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-    from shiyi.prompts.openai import OpenAIChatModel
+    from shiyi.prompts.chat import ChatModel
     from shiyi.settings import Settings
 
 Json = Annotated[bool, Option("--json", help="Print JSON, for programs.")]
@@ -33,11 +33,11 @@ def new_group() -> typer.Typer:
     return typer.Typer(add_completion=False, no_args_is_help=True)
 
 
-def configured_model(settings: "Settings") -> "OpenAIChatModel":
+def configured_model(settings: "Settings") -> "ChatModel":
     """Return the language model of the settings; ``UsageError`` where none is named."""
-    from shiyi.prompts.openai import model_from
+    from shiyi.prompts.resilience import answering_model
 
-    model = model_from(settings.models, os.environ)
+    model = answering_model(settings.models, os.environ)
     if model is None:
         raise UsageError("no model is configured: name one in models.answer of shiyi.toml")
     return model

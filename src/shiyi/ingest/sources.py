@@ -89,9 +89,9 @@ class ExtractorFactory:
         return self._askers[release]
 
     def _model(self) -> "OpenAIChatModel":
-        from shiyi.prompts.openai import extraction_model_from
+        from shiyi.prompts.openai import model_from
 
-        model = extraction_model_from(self.settings.models, os.environ)
+        model = model_from(self.settings.models, os.environ, "extract")
         if model is None:
             raise SettingError(
                 "models.extract",
@@ -159,9 +159,7 @@ class ExtractorFactory:
             report.model[title_of("cost")] = round(cost, 4)
 
     def close(self) -> None:
-        """Release the stored replies and connections."""
-        for asker in self._askers.values():
-            asker.model.close()
+        """Release the stored replies."""
         if self._replies is not None:
             self._replies.close()
 

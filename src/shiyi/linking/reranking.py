@@ -47,7 +47,7 @@ def pick(text: str, linker: Linker, model: ChatModel, least: float, kind: str = 
         text=_plain(text, _TEXT), mentions=_listed(mentions, asked)
     )
     try:
-        picks = _picks(parse_object(model.reply(prompt)))
+        picks = _picks(parse_object(model.complete(prompt).text))
     except OutsideError as fault:
         notices.append(f"linked without {model.name}: {fault}")
         return Picked(mentions, tuple(notices))

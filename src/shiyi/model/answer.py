@@ -196,6 +196,7 @@ class Answer:
     model: str | None = None
     verdict: Verdict = Verdict("not_on_record", "")
     trace: Trace = field(default_factory=Trace)
+    model_fault: str = ""  # why the configured model failed, where it did
 
     def to_json(self) -> dict[str, Any]:
         """Return the object of ``shiyi ask --json`` and ``POST /api/ask``."""
@@ -204,6 +205,7 @@ class Answer:
             "language": self.language,
             "method": self.method,
             "model": self.model,
+            "model_fault": self.model_fault or None,
             "release": self.release,
             "answer": self.text,
             "sentences": [{"text": s.text, "claims": list(s.claims)} for s in self.sentences],

@@ -2,70 +2,56 @@
 
 import sqlite3
 import threading
-from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
+from cachetools import LRUCache
+from pydantic import BaseModel
+
 from shiyi.errors import KnowledgeBaseError, OutsideError, UsageError
 from shiyi.model.iris import content_hash
-from shiyi.prompts.chat import ChatModel, Completion, Listener, reply_aloud
+from shiyi.prompts.chat import ChatModel, Completion, Listener
 
 
-@dataclass(slots=True)
 class Remembered:
-    """A cache of ``most`` replies by the hash of their prompt, in memory; faults are not stored.
+    """A cache of ``most`` replies by their prompt, in memory; faults are not stored.
 
     >>> class Echo:
     ...     name = "echo"
     ...
-    ...     def reply(self, prompt: str) -> str:
+    ...     def complete(self, prompt, form=None, listener=None):
     ...         print("asked")
-    ...         return prompt
+    ...         return Completion(prompt)
     >>> model = Remembered(Echo())
-    >>> model.reply("a"), model.reply("a")
+    >>> model.complete("a").text, model.complete("a").text
     asked
     ('a', 'a')
     """
 
-    model: ChatModel
-    most: int = 512
-    _kept: OrderedDict[str, str] = field(default_factory=OrderedDict, repr=False)
-    _turn: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    def __init__(self, model: ChatModel, most: int = 512) -> None:
+        self.model, self._turn = model, threading.Lock()
+        self._replies = LRUCache[str, Completion](most)
 
     @property
     def name(self) -> str:
         """Name the model."""
         return self.model.name
 
-    def reply(self, prompt: str) -> str:
-        """Return the reply that was stored, or ask; raises what the model raises."""
-        known = self._known(prompt)
-        return self._keep(prompt, self.model.reply(prompt)) if known is None else known
-
-    def reply_aloud(self, prompt: str, listener: Listener) -> str:
-        """Return the same, and pass it to ``listener`` as it grows, a stored reply at once."""
-        known = self._known(prompt)
+    def complete(
+        self, prompt: str, form: type[BaseModel] | None = None, listener: Listener | None = None
+    ) -> Completion:
+        """Return the reply that was stored, or ask; raise what the model raises."""
+        with self._turn:
+            known = self._replies.get(prompt)
         if known is None:
-            return self._keep(prompt, reply_aloud(self.model, prompt, listener))
-        listener(known)
+            known = self.model.complete(prompt, form, listener)
+            with self._turn:
+                self._replies[prompt] = known
+        elif listener is not None:
+            listener(known.text)
         return known
-
-    def _known(self, prompt: str) -> str | None:
-        key = content_hash(self.name, prompt)
-        with self._turn:
-            if (known := self._kept.get(key)) is not None:
-                self._kept.move_to_end(key)
-            return known
-
-    def _keep(self, prompt: str, reply: str) -> str:
-        key = content_hash(self.name, prompt)
-        with self._turn:
-            self._kept[key] = reply
-            if len(self._kept) > self.most:
-                self._kept.popitem(last=False)
-        return reply
 
 
 FILE = "replies.sqlite"
@@ -194,22 +180,17 @@ class Recorder:
         """Name the model."""
         return self.model.name
 
-    def reply(self, prompt: str) -> str:
-        """Return the model's text; a fault is stored and raised again."""
-        return self._kept(prompt, self.model.reply)
-
-    def reply_aloud(self, prompt: str, listener: Listener) -> str:
-        """Return the same, and pass it to ``listener`` as it grows."""
-        return self._kept(prompt, lambda text: reply_aloud(self.model, text, listener))
-
-    def _kept(self, prompt: str, ask: Callable[[str], str]) -> str:
+    def complete(
+        self, prompt: str, form: type[BaseModel] | None = None, listener: Listener | None = None
+    ) -> Completion:
+        """Return the model's reply; a fault is stored and raised again."""
         try:
-            text = ask(prompt)
+            completion = self.model.complete(prompt, form, listener)
         except OutsideError as fault:
             self.exchanges.append(Exchange(prompt, fault=str(fault)))
             raise
-        self.exchanges.append(Exchange(prompt, text))
-        return text
+        self.exchanges.append(Exchange(prompt, completion.text))
+        return completion
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,14 +207,18 @@ class Recorded:
             raise UsageError(f"the trace's exchanges are a list of at most {_MOST}")
         return cls(name, {each.prompt: each for each in map(_exchange, payload)})
 
-    def reply(self, prompt: str) -> str:
-        """Return the recorded text for a prompt; an unknown prompt is a fault."""
+    def complete(
+        self, prompt: str, form: type[BaseModel] | None = None, listener: Listener | None = None
+    ) -> Completion:
+        """Return the recorded reply to a prompt; an unknown prompt is a fault."""
         known = self.exchanges.get(prompt)
         if known is None:
             raise OutsideError(f"{self.name} was never asked this, so there is no reply to replay")
         if known.reply is None:
             raise OutsideError(known.fault)
-        return known.reply
+        if listener is not None:
+            listener(known.reply)
+        return Completion(known.reply)
 
 
 def _exchange(payload: object) -> Exchange:

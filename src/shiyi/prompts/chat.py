@@ -1,42 +1,19 @@
-"""The chat-model port."""
+"""The chat-model port, and replies read as JSON objects and as pydantic forms."""
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Final, Protocol, TypeVar
+
+from pydantic import BaseModel, ValidationError
 
 from shiyi.errors import ReplyError
 
-
-class ChatModel(Protocol):
-    """A chat model: one prompt, one reply."""
-
-    @property
-    def name(self) -> str:
-        """Name the model, as answers show it."""
-
-    def reply(self, prompt: str) -> str:
-        """Return the model's text; :class:`OutsideError` where it cannot be had in time."""
-
-
+Form = TypeVar("Form", bound=BaseModel)
 Listener = Callable[[str], None]  # takes the whole text so far, whenever it has grown
-
-
-@runtime_checkable
-class Speaking(Protocol):
-    """A chat model one can listen to while it writes."""
-
-    def reply_aloud(self, prompt: str, listener: Listener) -> str:
-        """Return the reply to a prompt, and pass its text to ``listener`` as it grows."""
-
-
-def reply_aloud(model: ChatModel, prompt: str, listener: Listener) -> str:
-    """Listen to a model that can be listened to; hear another's text when it is whole."""
-    if isinstance(model, Speaking):
-        return model.reply_aloud(prompt, listener)
-    text = model.reply(prompt)
-    listener(text)
-    return text
+_DECODER: Final = json.JSONDecoder()
+_BETWEEN: Final = " \t\r\n,"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,18 +25,21 @@ class Completion:
     completion_tokens: int = 0
 
 
-class Completing(Protocol):
-    """A chat model that reports the tokens of a reply."""
+class ChatModel(Protocol):
+    """A chat model: one prompt, one reply."""
 
     @property
     def name(self) -> str:
-        """Name the model, as caches know it."""
+        """Name the model, as answers show it and caches know it."""
 
-    def complete(self, prompt: str) -> Completion:
-        """Ask once; the kind of :class:`OutsideError` tells whether asking again may help."""
+    def complete(
+        self, prompt: str, form: type[BaseModel] | None = None, listener: Listener | None = None
+    ) -> Completion:
+        """Return the reply; :class:`OutsideError` where it cannot be had in time.
 
-    def close(self) -> None:
-        """Release connections."""
+        An endpoint that can is asked for the JSON schema of ``form``; the caller reads the reply.
+        A ``listener`` is passed the text while it grows, or once where it comes whole.
+        """
 
 
 def parse_object(reply: str) -> dict[str, Any]:
@@ -74,7 +54,55 @@ def parse_object(reply: str) -> dict[str, Any]:
     try:
         payload = json.loads(text)
     except (ValueError, RecursionError) as fault:
-        raise ReplyError(f"the model's reply is not JSON: {reply[:80]!r}") from fault
+        raise ReplyError("the model's reply is not JSON") from fault
     if not isinstance(payload, dict):
         raise ReplyError("the model's reply is JSON, but not an object")
     return payload
+
+
+def parse_form(reply: str, form: type[Form]) -> Form:
+    """Read a reply as a value of ``form``; :class:`ReplyError` says where it is none."""
+    payload = parse_object(reply)
+    try:
+        return form.model_validate(payload)
+    except (ValidationError, RecursionError) as fault:
+        where = ""
+        if isinstance(fault, ValidationError):
+            first = fault.errors(include_input=False, include_url=False)[0]
+            where = f": {'.'.join(map(str, first['loc']))[:80]} {first['msg'][:120]}"
+        raise ReplyError(f"the model's reply has not the form asked for{where}") from None
+
+
+class GrowingList:
+    """An incremental parser that yields the objects of one list of a JSON object.
+
+    >>> growing = GrowingList("sentences")
+    >>> (
+    ...     growing.more('{"sentences": [{"text": "a"}, {"te'),
+    ...     growing.more('{"sentences": [{"text": "a"}, {"text": "b"}'),
+    ... )
+    ([{'text': 'a'}], [{'text': 'b'}])
+    """
+
+    def __init__(self, key: str) -> None:
+        self._opening = re.compile(rf'"{re.escape(key)}"\s*:\s*\[')
+        self._at = -1
+
+    def more(self, text: str) -> list[dict[str, Any]]:
+        """Return the objects that became whole; ``text`` is all that was written so far."""
+        if self._at < 0:
+            opened = self._opening.search(text)
+            if opened is None:
+                return []
+            self._at = opened.end()
+        found: list[dict[str, Any]] = []
+        while True:
+            while self._at < len(text) and text[self._at] in _BETWEEN:
+                self._at += 1
+            if text[self._at : self._at + 1] != "{":  # nothing yet, or no list of objects
+                return found
+            try:
+                each, self._at = _DECODER.raw_decode(text, self._at)
+            except (ValueError, RecursionError):
+                return found
+            found.append(each)

@@ -1,87 +1,67 @@
-"""Any OpenAI-compatible endpoint."""
+"""Any OpenAI-compatible endpoint, asked with the parameters that it takes."""
 
-import json
-import threading
 import time
-from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from importlib import import_module
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from string import Template
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from shiyi.errors import BusyError, OutsideError, ReplyError
+import httpx2
+from pydantic import BaseModel
+from typing_extensions import override
+
+from shiyi.errors import BusyError, OutsideError, ReplyError, SettingError
 from shiyi.metrics import MODEL_CALLS, MODEL_COST, MODEL_SECONDS, MODEL_TOKENS
 from shiyi.prompts.chat import Completion, Listener
-from shiyi.prompts.streaming import StreamedCompletion
+from shiyi.prompts.templates import split_prompt
 from shiyi.settings import ModelSettings
 
 if TYPE_CHECKING:
-    from openai import APIResponse, OpenAI
+    from openai import APIStatusError, OpenAI
 
 _BUSY: Final = frozenset({408, 409, 425, 429})  # and everything from 500
+_REFUSED: Final = frozenset({400, 422})  # may be a parameter that it does not take
+# what an endpoint may want otherwise, with the words by which its refusal names it
+QUIRKS: Final[Mapping[str, tuple[str, ...]]] = {
+    "max_completion_tokens": ("max_tokens", "max_completion_tokens"),
+    "no_temperature": ("temperature",),
+    "no_effort": ("reasoning", "effort"),
+    "json_object": ("response_format", "json_schema", "schema"),
+    "no_json": ("response_format", "json", "grammar"),
+    "no_system": ("system", "role"),
+    "no_stream": ("stream",),
+}
+Quirks = frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class OpenAIChatModel:
-    """A model by name at ``base_url``; the key is never shown, logged or put in an error."""
+    """A model by name at ``base_url``; the key is never shown, logged or put in an error.
+
+    ``quirks`` are the keys of :data:`QUIRKS` that hold for the endpoint. Where it refuses a
+    request with a 400, the quirk that its message names, else the next one, is tried and stays.
+    """
 
     name: str
     base_url: str | None
     key: str = field(repr=False)
     settings: ModelSettings = field(default_factory=ModelSettings)
-    _idle: deque["OpenAI"] = field(default_factory=deque, repr=False, compare=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    quirks: Quirks = frozenset()
+    _client: "OpenAI | None" = field(default=None, repr=False, compare=False)
 
-    def reply(self, prompt: str) -> str:
-        """Return the model's text within ``settings.timeout`` seconds, dripping endpoints included.
+    def complete(
+        self, prompt: str, form: type[BaseModel] | None = None, listener: Listener | None = None
+    ) -> Completion:
+        """Return the reply, counted with how it ended, how long it took and what it cost.
 
-        Raises :class:`OutsideError` for any fault of the endpoint, a cut reply or a refusal.
-        """
-        return self._complete(prompt, None)
-
-    def reply_aloud(self, prompt: str, listener: Listener) -> str:
-        """Return the reply, and pass its text to ``listener`` as it grows, until the deadline.
-
-        An endpoint that does not stream is recognized when its reply is whole.
-        """
-        return self._complete(prompt, listener)
-
-    def _complete(self, prompt: str, listener: Listener | None) -> str:
-        client = self._client(self.settings.retries)
-        try:
-            return self._within(client, prompt, listener).text
-        finally:
-            client.close()
-
-    def complete(self, prompt: str) -> Completion:
-        """Return the text and what it cost in tokens; asked once, over a connection that is stored.
-
-        Raises :class:`BusyError` where asking again later may help, :class:`ReplyError` for a reply
+        Raise :class:`BusyError` where asking again later may help, :class:`ReplyError` for a reply
         that is empty, cut off or not of the protocol, else :class:`OutsideError`.
         """
-        try:
-            client = self._idle.pop()
-        except IndexError:
-            client = self._client(0)
-        try:
-            completion = self._within(client, prompt)
-        except OutsideError:
-            client.close()  # a call past its deadline may still be under way on it
-            raise
-        self._idle.append(client)
-        return completion
-
-    def close(self) -> None:
-        """Release stored connections."""
-        while self._idle:
-            self._idle.pop().close()
-
-    def _within(
-        self, client: "OpenAI", prompt: str, listener: Listener | None = None
-    ) -> Completion:
-        """Ask, and count how it ended, how long it took and what it cost."""
         began, ended = time.monotonic(), "fault"
         try:
-            reply = self._in_time(client, prompt, listener)
+            reply = self._adapted(prompt, form, listener)
             ended = "answered"
         except OutsideError as fault:
             ended = type(fault).__name__
@@ -97,139 +77,177 @@ class OpenAIChatModel:
             MODEL_COST.labels(kind).inc(tokens * price / 1_000_000)
         return reply
 
-    def _in_time(self, client: "OpenAI", prompt: str, listener: Listener | None) -> Completion:
-        outcome: list[Completion | OutsideError] = []
-        over = threading.Event()
-
-        def tell(text: str) -> None:
-            if listener is not None and not over.is_set():
-                listener(text)
-
-        # a byte every half second defeats socket timeouts, so the whole call has a deadline
-        caller = threading.Thread(
-            target=lambda: outcome.append(self._ask(client, prompt, tell if listener else None)),
-            daemon=True,
-        )
-        caller.start()
-        caller.join(self.settings.timeout)
-        over.set()
-        if not outcome:
-            raise BusyError(f"{self.name} gave no answer in {self.settings.timeout:g} s")
-        [reply] = outcome
-        if isinstance(reply, OutsideError):
-            raise reply
-        return reply
-
-    def _client(self, retries: int) -> "OpenAI":
-        from openai import DefaultHttpxClient, OpenAI
-
-        return OpenAI(
-            api_key=self.key or "none",
-            base_url=self.base_url,
-            timeout=self.settings.timeout,
-            max_retries=retries,
-            http_client=DefaultHttpxClient(follow_redirects=False),
-            default_headers={"Accept-Encoding": "identity"},
-        )
-
-    def _ask(
-        self, client: "OpenAI", prompt: str, listener: Listener | None
-    ) -> Completion | OutsideError:
+    def _adapted(
+        self, prompt: str, form: type[BaseModel] | None, listener: Listener | None
+    ) -> Completion:
+        """Ask, and again without what the endpoint refuses to take."""
         from openai import APIConnectionError, APIStatusError, OpenAIError
 
-        try:
-            return self._read(self._request(client, prompt, listener))
-        except OutsideError as fault:
-            return fault
-        # the message of any of these may echo the key: only its kind is passed on
-        except APIStatusError as fault:
-            status, message = fault.status_code, f"{self.name} failed: HTTP {fault.status_code}"
-            if status in _BUSY or status >= 500:
-                return BusyError(message, _seconds(fault.response.headers.get("retry-after")))
-            return OutsideError(f"{message} ({type(fault).__name__})")
-        except APIConnectionError as fault:
-            return BusyError(f"{self.name} failed: {type(fault).__name__}")
-        except (OpenAIError, _http_error(), ValueError, RuntimeError, OSError) as fault:
-            return BusyError(f"{self.name} failed: {type(fault).__name__}")
+        quirks = self.quirks
+        while True:
+            try:
+                completion, self.quirks = self._ask(prompt, form, listener, quirks)
+                return completion
+            # the message of any of these may echo the key: only its kind is passed on
+            except APIStatusError as fault:
+                learned = _learned(fault, quirks, is_streamed=listener is not None)
+                if learned is None:
+                    raise self._status_error(fault) from None
+                quirks = learned
+            except APIConnectionError as fault:
+                raise BusyError(f"{self.name} failed: {type(fault).__name__}") from None
+            except (AttributeError, TypeError, LookupError, ValueError, RecursionError):
+                raise ReplyError(f"{self.name} gave what is no chat completion") from None
+            except (OpenAIError, httpx2.HTTPError, RuntimeError, OSError) as fault:
+                raise BusyError(f"{self.name} failed: {type(fault).__name__}") from None
 
-    def _request(self, client: "OpenAI", prompt: str, listener: Listener | None) -> Any:
-        """Read the reply a piece at a time, so that a huge or packed one is never in memory."""
-        with client.chat.completions.with_streaming_response.create(
-            model=self.name,
-            messages=[{"role": "user", "content": prompt}],
-            temperature=0,
-            max_tokens=self.settings.max_tokens,
-            response_format={"type": "json_object"},
-            stream=listener is not None,
-        ) as response:
-            if response.headers.get("content-encoding", "identity") != "identity":
-                raise ReplyError(f"{self.name} packed its reply though it was asked not to")
-            kind = response.headers.get("content-type", "")
-            if listener and kind.startswith("text/event-stream"):
-                return self._streamed(self._blocks(response), listener)
-            body = b"".join(self._blocks(response))
-        try:
-            reply = json.loads(body)
-        except (ValueError, RecursionError):
-            raise ReplyError(f"{self.name} gave what is no chat completion") from None
-        if listener:
-            listener(self._read(reply).text)
-        return reply
+    def _status_error(self, fault: "APIStatusError") -> OutsideError:
+        status, message = fault.status_code, f"{self.name} failed: HTTP {fault.status_code}"
+        if status in _BUSY or status >= 500:
+            return BusyError(message, _seconds(fault.response.headers.get("retry-after")))
+        return OutsideError(f"{message} ({type(fault).__name__})")
 
-    def _blocks(self, response: "APIResponse[Any]") -> Iterator[bytes]:
-        ends, limit = time.monotonic() + self.settings.timeout, self.settings.max_reply_bytes
-        read = 0
-        for block in response.iter_bytes():
-            read += len(block)
-            if read > limit:
-                raise ReplyError(f"{self.name} gave more than {limit:,} bytes")
-            if time.monotonic() > ends:
-                raise BusyError(f"{self.name} gave no answer in {self.settings.timeout:g} s")
-            yield block
+    def _ask(
+        self, prompt: str, form: type[BaseModel] | None, listener: Listener | None, quirks: Quirks
+    ) -> tuple[Completion, Quirks]:
+        """Return the reply, and the quirks that hold then."""
+        create = self.open_client().chat.completions.create
+        request: dict[str, Any] = _request(self.name, prompt, form, self.settings, quirks)
+        if not self.key and self.headers:
+            from openai import Omit
 
-    def _streamed(self, blocks: Iterable[bytes], listener: Listener) -> Any:
-        growing, length = StreamedCompletion(self.name), 0
-        for block in blocks:
-            growing.feed(block)
-            if len(growing.text) > length and not self._echoes(growing.text):
-                length = len(growing.text)
-                listener(growing.text)
-        return growing.whole()
+            request["extra_headers"] = {"Authorization": Omit()}
+        if listener is None or "no_stream" in quirks:
+            reply = create(**request)
+            choice = reply.choices[0]
+            text, refusal = choice.message.content, choice.message.refusal
+            completion = self._checked(text, refusal, choice.finish_reason, reply.usage)
+            if listener is not None:
+                listener(completion.text)
+            return completion, quirks
+        text, refusal, reason, usage = "", "", None, None
+        with closing(create(stream=True, **request)) as chunks:
+            for chunk in chunks:
+                usage = chunk.usage or usage
+                for choice in chunk.choices[:1]:
+                    refusal += getattr(choice.delta, "refusal", None) or ""
+                    reason = choice.finish_reason or reason
+                    if (added := choice.delta.content or "") and not self._echoes(text + added):
+                        listener(text + added)
+                    text += added
+        if not (text or refusal or reason):  # it does not stream: its reply came whole
+            return self._ask(prompt, form, listener, quirks | {"no_stream"})
+        if reason is None:
+            raise ReplyError(f"{self.name} broke off in the middle of its reply")
+        return self._checked(text, refusal, reason, usage), quirks
+
+    def open_client(self) -> "OpenAI":
+        """Return the client, which is shared by all threads."""
+        if self._client is None:
+            from openai import DefaultHttpxClient, OpenAI
+
+            transport = _Bounded(self.settings.max_reply_bytes, self.settings.timeout)
+            self._client = OpenAI(
+                api_key=self.key or "none",
+                base_url=self.base_url,
+                timeout=self.settings.timeout,
+                max_retries=self.settings.retries,
+                http_client=DefaultHttpxClient(follow_redirects=False, transport=transport),
+                default_headers={"Accept-Encoding": "identity", **self.headers},
+                default_query=dict(httpx2.QueryParams(self.settings.query)),
+            )
+        return self._client
 
     def _echoes(self, text: str) -> bool:
-        return len(self.key) > 7 and self.key in text
+        secrets = (self.key, *self.headers.values())
+        return any(len(each) > 7 and each in text for each in secrets)
 
-    def _read(self, reply: Any) -> Completion:
-        try:
-            choice = reply["choices"][0]
-            text, refusal = choice["message"].get("content"), choice["message"].get("refusal")
-        except (KeyError, IndexError, TypeError, AttributeError):
-            raise ReplyError(
-                f"{self.name} gave what is no chat completion, or an empty one"
-            ) from None
-        if refusal or choice.get("finish_reason") == "content_filter":
+    def _checked(self, text: object, refusal: object, reason: object, usage: Any) -> Completion:
+        if refusal or reason == "content_filter":
             raise OutsideError(f"{self.name} gave an empty answer or refused")
         if not isinstance(text, str) or not text:
             raise ReplyError(f"{self.name} gave an empty answer or refused")
-        if choice.get("finish_reason") == "length":
+        if reason == "length":
             raise ReplyError(f"{self.name} was cut off at {self.settings.max_tokens} tokens")
         if self._echoes(text):
             raise ReplyError(f"{self.name} repeated its key")
-        usage = reply.get("usage")
-        return Completion(text, _count(usage, "prompt_tokens"), _count(usage, "completion_tokens"))
+        tokens = (getattr(usage, f"{kind}_tokens", 0) for kind in ("prompt", "completion"))
+        counted = (each if isinstance(each, int) and each > 0 else 0 for each in tokens)
+        return Completion(text, *counted)
 
 
-def _http_error() -> type[Exception]:
-    """Return the base error of the HTTP package under the client, which changed its name once."""
-    from openai import DefaultHttpxClient
+def _request(
+    name: str, prompt: str, form: type[BaseModel] | None, settings: ModelSettings, quirks: Quirks
+) -> dict[str, Any]:
+    """Return the body of a request in the parameters that the endpoint takes."""
+    instructions, data = ("", prompt) if "no_system" in quirks else split_prompt(prompt)
+    messages = [{"role": "system", "content": instructions}] if instructions else []
+    request: dict[str, Any] = {
+        "model": name,
+        "messages": [*messages, {"role": "user", "content": data}],
+        "max_completion_tokens"
+        if "max_completion_tokens" in quirks
+        else "max_tokens": settings.max_tokens,
+    }
+    if "no_temperature" not in quirks:
+        request["temperature"] = settings.temperature
+    if settings.reasoning_effort and "no_effort" not in quirks:
+        request["reasoning_effort"] = settings.reasoning_effort
+    if "no_json" not in quirks:
+        request["response_format"] = {"type": "json_object"}
+        if form is not None and "json_object" not in quirks:
+            schema = {"name": form.__name__, "schema": form.model_json_schema()}
+            request["response_format"] = {"type": "json_schema", "json_schema": schema}
+    return request
 
-    package = DefaultHttpxClient.__bases__[0].__module__.partition(".")[0]
-    return cast("type[Exception]", import_module(package).HTTPError)
+
+def _learned(fault: "APIStatusError", quirks: Quirks, *, is_streamed: bool) -> Quirks | None:
+    """Return the quirks after a refusal: the one that it names, else the next; None after all."""
+    left = [name for name in QUIRKS if name not in quirks and (is_streamed or name != "no_stream")]
+    if fault.status_code not in _REFUSED or not left:
+        return None
+    said = str(fault.body or fault.message).lower()
+    named = (name for name in left if any(word in said for word in QUIRKS[name]))
+    return quirks | {next(named, left[0])}
 
 
-def _count(usage: Any, name: str) -> int:
-    count = usage.get(name) if isinstance(usage, dict) else None
-    return count if isinstance(count, int) and count > 0 else 0
+class _Bounded(httpx2.HTTPTransport):
+    """A transport that reads a reply up to a size and a moment, and none that is compressed."""
+
+    def __init__(self, most: int, seconds: float) -> None:
+        super().__init__()
+        self._most, self._seconds = most, seconds
+
+    @override
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        response = super().handle_request(request)
+        if response.headers.get("content-encoding", "identity") != "identity":
+            response.close()
+            raise ReplyError("the endpoint packed its reply though it was asked not to")
+        stream = cast("httpx2.SyncByteStream", response.stream)
+        response.stream = _BoundedStream(stream, self._most, self._seconds)
+        return response
+
+
+class _BoundedStream(httpx2.SyncByteStream):
+    def __init__(self, stream: httpx2.SyncByteStream, most: int, seconds: float) -> None:
+        self._stream, self._most = stream, most
+        self._ends = time.monotonic() + seconds
+
+    @override
+    def __iter__(self) -> Iterator[bytes]:
+        read = 0
+        for block in self._stream:
+            read += len(block)
+            if read > self._most:
+                raise ReplyError(f"the endpoint gave more than {self._most:,} bytes")
+            if time.monotonic() > self._ends:
+                raise BusyError("the endpoint gave no answer in time")
+            yield block
+
+    @override
+    def close(self) -> None:
+        self._stream.close()
 
 
 def _seconds(header: str | None) -> float:
@@ -240,20 +258,61 @@ def _seconds(header: str | None) -> float:
         return 0.0
 
 
-def model_from(settings: ModelSettings, env: Mapping[str, str]) -> OpenAIChatModel | None:
-    """Return the configured model, or None where ``models.answer`` names none."""
-    return _named(settings.answer, settings, env)
-
-
-def extraction_model_from(
-    settings: ModelSettings, env: Mapping[str, str]
+def model_from(
+    settings: ModelSettings, env: Mapping[str, str], task: str = "answer"
 ) -> OpenAIChatModel | None:
-    """Return the model that reads texts: ``models.extract``, else the one that answers."""
-    return _named(settings.extract or settings.answer, settings, env)
+    """Return the model of a task, ``answer`` or ``extract``; None where the settings name none.
 
-
-def _named(name: str, settings: ModelSettings, env: Mapping[str, str]) -> OpenAIChatModel | None:
+    Where ``models.extract`` names none, the model that answers reads texts too. The address is
+    ``models.answer_url`` or ``models.extract_url``, else OPENAI_BASE_URL; ``models.headers`` may
+    name variables of the environment, as ``$NAME``. Raise :class:`SettingError` for an unknown
+    quirk or a header that is none.
+    """
+    if task == "extract" and not settings.extract:
+        task = "answer"
+    name, url = getattr(settings, task), getattr(settings, f"{task}_url")
     if not name:
         return None
-    base_url, key = env.get("OPENAI_BASE_URL"), env.get("OPENAI_API_KEY", "")
-    return OpenAIChatModel(name, base_url, key, settings)
+    quirks = frozenset(settings.quirks.replace(",", " ").split())
+    if unknown := quirks - QUIRKS.keys():
+        raise SettingError("models.quirks", f"{min(unknown)} is none of {', '.join(QUIRKS)}")
+    base_url, key = url or env.get("OPENAI_BASE_URL"), env.get("OPENAI_API_KEY", "")
+    return OpenAIChatModel(name, base_url, key, settings, _headers(settings.headers, env), quirks)
+
+
+def _headers(text: str, env: Mapping[str, str]) -> dict[str, str]:
+    """Read ``name: value; name: value``, with ``$NAME`` from the environment.
+
+    >>> _headers("api-key: $KEY; x-team: food", {"KEY": "k"})
+    {'api-key': 'k', 'x-team': 'food'}
+    """
+    found = dict[str, str]()
+    for each in filter(str.strip, text.split(";")):
+        name, colon, value = map(str.strip, each.partition(":"))
+        filled = Template(value).safe_substitute(env)
+        if not (name and colon and filled) or "$" in filled or not filled.isprintable():
+            raise SettingError("models.headers", f"{name or each!r} is no header with a value")
+        found[name] = filled
+    return found
+
+
+def describe_endpoint(model: OpenAIChatModel) -> dict[str, Any]:
+    """Ask a model for one word and return what was found out; ``problem`` where it failed."""
+    learner = replace(model, _client=None)
+    report: dict[str, Any] = {"name": model.name, "problem": None}
+    began = time.monotonic()
+    try:
+        learner.complete(_PROBE, Probe, lambda _: None)
+    except OutsideError as fault:
+        report["problem"] = str(fault)
+    report["seconds"] = round(time.monotonic() - began, 2)
+    return report | {"quirks": sorted(learner.quirks)}
+
+
+_PROBE: Final = 'Reply with one JSON object: {"word": "ready"}\n---\nWhich word?'
+
+
+class Probe(BaseModel):
+    """The form of the reply that an endpoint is tried with."""
+
+    word: str

@@ -1,34 +1,139 @@
-"""Retries, back-off and the circuit breaker."""
+"""A deadline and a circuit breaker around a model, and retries of malformed replies."""
 
+import math
 import random
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Final
+
+from pydantic import BaseModel
 
 from shiyi.errors import BusyError, OutsideError, ReplyError
 from shiyi.metrics import MODEL_CALLS
 from shiyi.prompts.caching import Replies
-from shiyi.prompts.chat import (
-    ChatModel,
-    Completing,
-    Completion,
-    Listener,
-    parse_object,
-    reply_aloud,
-)
+from shiyi.prompts.chat import ChatModel, Completion, Form, Listener, parse_form
+from shiyi.prompts.openai import model_from
 from shiyi.prompts.templates import Prompt
 from shiyi.settings import ModelSettings
 
 if TYPE_CHECKING:
-    from pydantic import BaseModel
     from tenacity import RetryCallState
 
+_WASTED: Final = 3.0  # seconds of failed calls in a row after which it is left alone (Shiyi's)
+_REST: Final = 30.0  # seconds; then one call tries whether it is back (Shiyi's)
+PATIENCE: Final = 2.5  # seconds for one that has not answered lately (Shiyi's)
 
-Form = TypeVar("Form", bound="BaseModel")
+
+@dataclass(slots=True)
+class Breaker:
+    """A deadline of ``timeout`` seconds, at most ``places`` calls at a time, a circuit breaker.
+
+    After failed calls in a row that took ``wasted`` seconds, or after ``failures`` of them, callers
+    get :class:`BusyError` at once for ``rest`` seconds. With a ``patience`` (seconds), a caller of
+    a model that did not answer the last call, or was never called, gets it after so long, while
+    the call goes on alone to learn whether the model is back.
+    """
+
+    model: ChatModel
+    timeout: float
+    places: int = 4
+    patience: float | None = None
+    wasted: float = _WASTED
+    failures: int | None = None
+    rest: float = _REST
+    _turn: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    _calls: set[object] = field(default_factory=set, repr=False)  # that go on
+    _lost: float = 0.0  # seconds
+    _failed: int = 0  # in a row
+    _left_alone: float = 0.0  # until this moment
+    _answers: bool = False  # the last call that ended was answered
+    _given_up: bool = False  # who made the call that goes on did not wait for it
+
+    @property
+    def name(self) -> str:
+        """Name the model."""
+        return self.model.name
+
+    def complete(
+        self, prompt: str, form: type[BaseModel] | None = None, listener: Listener | None = None
+    ) -> Completion:
+        """Ask; raise what the model raises, and :class:`BusyError` without asking."""
+        call = object()
+        patience = self._begin(call)
+        outcome: list[Completion | OutsideError] = []
+        over = threading.Event()
+
+        def tell(text: str) -> None:
+            if listener is not None and not over.is_set():
+                listener(text)
+
+        def run() -> None:
+            began = time.monotonic()
+            try:
+                outcome.append(self.model.complete(prompt, form, tell if listener else None))
+            except OutsideError as fault:
+                outcome.append(fault)
+            finally:
+                self._end(call, time.monotonic() - began, next(iter(outcome), None))
+
+        # in a thread of its own, since a byte every half second defeats the timeouts of sockets
+        caller = threading.Thread(target=run, name="model", daemon=True)
+        caller.start()
+        caller.join(min(patience, self.timeout))
+        over.set()
+        if not outcome:
+            late = BusyError(f"{self.name} gave no answer in {min(patience, self.timeout):g} s")
+            if patience >= self.timeout:
+                self._end(call, self.timeout, late)
+            with self._turn:
+                self._given_up = call in self._calls
+            raise late
+        [reply] = outcome
+        if isinstance(reply, OutsideError):
+            raise reply
+        return reply
+
+    def _begin(self, call: object) -> float:
+        """Acquire a place; return the seconds to wait at most."""
+        now = time.monotonic()
+        with self._turn:
+            is_away = now < self._left_alone or (self._given_up and self.patience is not None)
+            if is_away or len(self._calls) >= self.places:
+                MODEL_CALLS.labels("not asked").inc()
+                why = "is left alone after failures" if is_away else "is asked by others"
+                raise BusyError(f"{self.name} {why} for now", math.inf)
+            if self._trips():  # the others wait for how this one fares
+                self._left_alone = now + self.rest
+            self._calls.add(call)
+            return math.inf if self._answers or self.patience is None else self.patience
+
+    def _end(self, call: object, took: float, outcome: Completion | OutsideError | None) -> None:
+        # a malformed reply comes from a model that is there
+        is_answered = isinstance(outcome, Completion | ReplyError)
+        asks = outcome.after if isinstance(outcome, BusyError) else 0.0
+        with self._turn:
+            if call not in self._calls:  # its deadline was over
+                return
+            self._calls.remove(call)
+            self._answers, self._given_up = is_answered, False
+            self._lost = 0.0 if is_answered else self._lost + took
+            self._failed = self._failed + 1 if isinstance(outcome, BusyError) else 0
+            rests = self._trips() or asks > self.rest
+            self._left_alone = time.monotonic() + self.rest if rests else 0.0
+
+    def _trips(self) -> bool:
+        return self._lost >= self.wasted or (
+            self.failures is not None and self._failed >= self.failures
+        )
+
+
+def answering_model(settings: ModelSettings, env: Mapping[str, str]) -> Breaker | None:
+    """Return the model that answers, with its deadline; None where the settings name none."""
+    model = model_from(settings, env)
+    return Breaker(model, settings.timeout) if model else None
 
 
 @dataclass(slots=True)
@@ -60,43 +165,53 @@ class Asker:
 
     def __init__(
         self,
-        model: Completing,
+        model: ChatModel,
         replies: Replies,
         settings: ModelSettings,
         release: str,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        self.model, self.release, self.usage = model, release, Usage()
+        self.release, self.usage = release, Usage()
+        self.model = Breaker(
+            model,
+            settings.timeout,
+            settings.concurrency,
+            wasted=math.inf,
+            failures=settings.breaker,
+            rest=settings.wait_most,
+        )
         self._replies, self._settings, self._sleep = replies, settings, sleep
         self._turn = threading.Lock()
-        self._failed, self._closed_until = 0, 0.0
 
     def ask(self, prompt: Prompt, form: type[Form], **values: str) -> Form:
         """Return the reply to a filled prompt as a checked value of ``form``.
 
         Raises :class:`OutsideError` where no attempt brought a reply of that form.
         """
+        from tenacity import Retrying, retry_if_exception, stop_after_attempt
+
         text = prompt.fill(**values)
         stored = self._replies.find(self.model.name, text, self.release)
         if stored is not None:
             with self._turn:
                 self.usage.cached += 1
-            return _read(stored.text, form)
-        completion, read = self._retrying(lambda: self._once(text, form))
-        self._replies.keep(self.model.name, prompt.version, text, completion, self.release)
-        return read
-
-    def _retrying(self, once: Callable[[], tuple[Completion, Form]]) -> tuple[Completion, Form]:
-        from tenacity import Retrying, retry_if_exception_type, stop_after_attempt
-
+            return parse_form(stored.text, form)
         attempts = Retrying(
-            retry=retry_if_exception_type((BusyError, ReplyError)),
+            retry=retry_if_exception(self._may_recover),
             stop=stop_after_attempt(max(1, self._settings.attempts)),
             wait=self._wait,
             sleep=self._sleep,
             reraise=True,
         )
-        return attempts(once)
+        completion, read = attempts(lambda: self._once(text, form))
+        self._replies.keep(self.model.name, prompt.version, text, completion, self.release)
+        return read
+
+    def _may_recover(self, fault: BaseException) -> bool:
+        """Return whether asking again may help; an endpoint that asks for longer is left alone."""
+        if isinstance(fault, BusyError):
+            return fault.after <= self._settings.wait_most
+        return isinstance(fault, ReplyError)
 
     def _wait(self, state: "RetryCallState") -> float:
         """Double the wait each time, with jitter; the endpoint's own Retry-After is the least."""
@@ -109,150 +224,18 @@ class Asker:
         return min(max(jittered, least), self._settings.wait_most)
 
     def _once(self, text: str, form: type[Form]) -> tuple[Completion, Form]:
-        self._check_breaker()
-        started, completion = time.monotonic(), None
+        started, completion, faults = time.monotonic(), Completion(""), list[str]()
         try:
-            completion = self.model.complete(text)
-            read = _read(completion.text, form)
+            completion = self.model.complete(text, form)
+            return completion, parse_form(completion.text, form)
         except OutsideError as fault:
-            self._count(started, completion, fault)  # what was malformed has cost its tokens too
+            faults.append(type(fault).__name__)
             raise
-        self._count(started, completion, None)
-        return completion, read
-
-    def _check_breaker(self) -> None:
-        with self._turn:
-            left = self._closed_until - time.monotonic()
-        if left > 0:
-            raise OutsideError(
-                f"{self.model.name} failed {self._settings.breaker} times in a row; "
-                f"it is not asked again for {left:.0f} s"
-            )
-
-    def _count(
-        self, started: float, completion: Completion | None, fault: OutsideError | None
-    ) -> None:
-        with self._turn:
-            usage = self.usage
-            usage.calls += 1
-            usage.seconds += time.monotonic() - started
-            if completion:
+        finally:  # what was malformed has cost its tokens too
+            with self._turn:
+                usage = self.usage
+                usage.calls += 1
+                usage.seconds += time.monotonic() - started
                 usage.prompt_tokens += completion.prompt_tokens
                 usage.completion_tokens += completion.completion_tokens
-            if fault:
-                usage.faults[type(fault).__name__] += 1
-            self._failed = self._failed + 1 if isinstance(fault, BusyError) else 0
-            asks = fault.after if isinstance(fault, BusyError) else 0.0
-            if self._failed >= self._settings.breaker or asks > self._settings.wait_most:
-                self._failed = 0
-                self._closed_until = time.monotonic() + self._settings.wait_most
-
-
-def _read(text: str, form: type[Form]) -> Form:
-    from pydantic import ValidationError
-
-    payload: dict[str, Any] = parse_object(text)
-    try:
-        return form.model_validate(payload)
-    except (ValidationError, RecursionError) as fault:
-        where = ""
-        if isinstance(fault, ValidationError):
-            first = fault.errors(include_input=False, include_url=False)[0]
-            where = f": {'.'.join(map(str, first['loc']))[:80]} {first['msg'][:120]}"
-        raise ReplyError(f"the model's reply has not the form asked for{where}") from None
-
-
-_WASTED: Final = 3.0  # seconds of failed calls in a row after which it is left alone (Shiyi's)
-_REST: Final = 30.0  # seconds; then one call tries whether it is back (Shiyi's)
-_PATIENCE: Final = (
-    2.5  # seconds for one that has not answered lately, so that an answer takes 3 (Shiyi's)
-)
-
-
-@dataclass(slots=True)
-class Breaker:
-    """A circuit breaker: at most ``places`` calls at a time, and none while ``model`` is away.
-
-    A refused caller gets :class:`BusyError` at once. A caller of a model that did not answer the
-    last call, or was never called, gets it after 2.5 s, while the call goes on alone to learn
-    whether the model is back. The answer is then composed of the claims alone, and threads are
-    left for all that needs no model.
-    """
-
-    model: ChatModel
-    places: int = 4
-    _turn: threading.Lock = field(default_factory=threading.Lock, repr=False)
-    _calls: set[object] = field(default_factory=set, repr=False)  # that go on
-    _wasted: float = 0.0
-    _left_alone: float = 0.0  # until this moment
-    _answers: bool = False  # the last call that ended was answered
-    _given_up: bool = False  # who made the call that goes on did not wait for it
-
-    @property
-    def name(self) -> str:
-        """Name the model."""
-        return self.model.name
-
-    def reply(self, prompt: str) -> str:
-        """Ask; raises what the model raises, and :class:`BusyError` without asking."""
-        return self._ask(lambda _: self.model.reply(prompt), lambda _: None)
-
-    def reply_aloud(self, prompt: str, listener: Listener) -> str:
-        """Return the same, and pass it to ``listener`` as it grows."""
-        return self._ask(partial(reply_aloud, self.model, prompt), listener)
-
-    def _ask(self, ask: Callable[[Listener], str], listener: Listener) -> str:
-        call = object()
-        patience = self._begin(call)
-        outcome: list[str | OutsideError] = []
-        over = threading.Event()
-
-        def tell(text: str) -> None:
-            if not over.is_set():
-                listener(text)
-
-        def run() -> None:
-            began = time.monotonic()
-            try:
-                outcome.append(ask(tell))
-            except OutsideError as fault:
-                outcome.append(fault)
-            finally:
-                reply = next(
-                    iter(outcome), None
-                )  # a malformed reply comes from a model that is there
-                self._end(call, time.monotonic() - began, isinstance(reply, str | ReplyError))
-
-        caller = threading.Thread(target=run, name="model", daemon=True)
-        caller.start()
-        caller.join(patience)
-        over.set()
-        if not outcome:
-            with self._turn:
-                self._given_up = call in self._calls
-            raise BusyError(f"{self.name} gave no answer soon, and none before")
-        [reply] = outcome
-        if isinstance(reply, OutsideError):
-            raise reply
-        return reply
-
-    def _begin(self, call: object) -> float | None:
-        """Acquire a place; return the seconds to wait at most, None for the model's own limit."""
-        now = time.monotonic()
-        with self._turn:
-            away = now < self._left_alone or self._given_up
-            if away or len(self._calls) >= self.places:
-                MODEL_CALLS.labels("not asked").inc()
-                why = "is left alone" if away else "is asked by others"
-                raise BusyError(f"{self.name} {why} for now")
-            if self._wasted >= _WASTED:  # the others wait for how this one fares
-                self._left_alone = now + _REST
-            self._calls.add(call)
-            return None if self._answers else _PATIENCE
-
-    def _end(self, call: object, took: float, answered: bool) -> None:
-        with self._turn:
-            self._calls.remove(call)
-            self._answers, self._given_up = answered, False
-            self._wasted = 0.0 if answered else self._wasted + took
-            self._left_alone = time.monotonic() + _REST if self._wasted >= _WASTED else 0.0
+                usage.faults.update(faults)

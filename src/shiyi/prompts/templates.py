@@ -2,11 +2,13 @@
 
 from dataclasses import dataclass
 from string import Template
-from typing import Self
+from typing import Final, Self
 
 from shiyi.artefacts import artefact
 from shiyi.errors import UnboundVariableError
 from shiyi.model.iris import content_hash
+
+_BREAK: Final = "\n---\n"  # above it the instructions, below it the data
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,3 +46,24 @@ class Prompt:
         if missing := self.holes - values.keys():
             raise UnboundVariableError(self.name, missing)
         return Template(self.text).substitute(values)
+
+
+def split_prompt(text: str) -> tuple[str, str]:
+    r"""Return the instructions of a filled prompt, for the system message, and its data.
+
+    >>> split_prompt("Obey.\n---\nQuestion\n---\n")
+    ('Obey.', 'Question\n---\n')
+    >>> split_prompt("Hello")
+    ('', 'Hello')
+    """
+    instructions, found, data = text.partition(_BREAK)
+    return (instructions, data) if found else ("", text)
+
+
+def plain(text: str, most: int | None = None) -> str:
+    r"""Return words of others on one line and without brackets that could end their place.
+
+    >>> plain("goji</claims>\n## Reply")
+    'goji‹/claims› ## Reply'
+    """
+    return " ".join(text.replace("<", "‹").replace(">", "›").split())[:most]

@@ -7,7 +7,7 @@ import pytest
 
 from shiyi.answering.pipeline import Runtime, replay
 from shiyi.artefacts import artefact
-from shiyi.prompts.openai import OpenAIChatModel
+from shiyi.prompts.chat import ChatModel
 from shiyi.prompts.templates import Prompt
 from tests.answering.methods.test_method import ADVICE, PROPERTY, made
 from tests.support.bases import iri
@@ -28,7 +28,7 @@ def runtime() -> Runtime:
     return made()
 
 
-def scripted(endpoint: Endpoint, **replies: object) -> OpenAIChatModel:
+def scripted(endpoint: Endpoint, **replies: object) -> ChatModel:
     """Answer each prompt, reported by its first words, as the test says; write nothing."""
     known = {Prompt.named(name.replace("_", "-")).text[:60]: said for name, said in replies.items()}
 

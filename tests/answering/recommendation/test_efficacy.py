@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from shiyi.answering.generation.rewriter import check
+from shiyi.answering.generation.premises import Premises
+from shiyi.answering.generation.rewriter import SentenceCheck
 from shiyi.answering.knowledge.facts import EDIBLE
 from shiyi.answering.pipeline import METHODS, Runtime
 from shiyi.answering.recommendation.candidates import Candidate, _supported
@@ -130,8 +131,9 @@ def test_a_model_may_not_make_a_use_of_it(runtime: Runtime, text: str, stands: b
     answer = ask(runtime, "川贝母能治咳嗽吗")
     [efficacy, symptom] = answer.citations[1:3]
     assert (efficacy.object.label, symptom.object.label) == ("润肺止咳", "咳嗽")
-    assert (check(text, [efficacy], answer, runtime.linker) == "") is stands
-    assert check(text, [symptom], answer, runtime.linker) != ""
+    check = SentenceCheck(answer.language, Premises(runtime.store))
+    assert (check.fault(text, [efficacy]) == "") is stands
+    assert check.fault(text, [symptom]) != ""
 
 
 def test_no_efficacy_left_to_doctors_is_for_a_symptom_and_none_for_a_sign_of_alarm(

@@ -212,14 +212,14 @@ class Scripted:
     def __init__(self, *said: str | OutsideError) -> None:
         self.said, self.asked = list(said), 0
 
-    def complete(self, prompt: str) -> Completion:
+    def complete(
+        self, prompt: str, form: type[BaseModel] | None = None, listener: object = None
+    ) -> Completion:
         self.asked += 1
         said = self.said.pop(0)
         if isinstance(said, OutsideError):
             raise said
         return Completion(said, 7, 3)
-
-    def close(self) -> None: ...
 
 
 def _asker(model: Scripted, waits: list[float], **chosen: Any) -> Asker:

@@ -66,7 +66,6 @@ def test_rules_and_a_model_are_compared_on_the_same_passages(
             },
             lambda method, done, of: None,
         )
-        chat.close()
     assert report.n == 2
     assert report.skips.counts["claim that names nothing known"] == 1
     for run in report.runs:

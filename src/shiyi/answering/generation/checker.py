@@ -296,10 +296,13 @@ class _Reading:
         stated = {p.entry.key for p in pieces if p.entry and p.entry.cue}
         prohibited = _prohibited(premise, vocabulary)
         is_noted = premise.relation in _IMPLIED and premise.is_safety and not prohibited
-        is_implied = premise.relation in _PROPERTIES or (
-            (is_noted or premise.relation == "hasIngredient")
-            and any(piece.note for piece in pieces)
-            and not (premise.relation == "cautionIn" and _permits(units))
+        is_implied = premise.polarity == "positive" and (
+            premise.relation in _PROPERTIES
+            or (
+                (is_noted or premise.relation == "hasIngredient")
+                and any(piece.note for piece in pieces)
+                and not (premise.relation == "cautionIn" and _permits(units))
+            )
         )
         required = prohibited or premise.required()
         if not stated & required and (premise.opposed or not is_implied):

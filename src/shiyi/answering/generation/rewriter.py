@@ -5,157 +5,37 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol
 
-from shiyi.answering.generation.checker import Premise, unverified
-from shiyi.answering.generation.premises import premise_of
+from pydantic import BaseModel, ValidationError
+
+from shiyi.answering.generation.audit import dangers
+from shiyi.answering.generation.checker import unverified
+from shiyi.answering.generation.premises import Premises
+from shiyi.answering.knowledge.facts import PROFILE
 from shiyi.answering.methods.model_calls import consulted
+from shiyi.answering.runtime import Runtime
 from shiyi.answering.wording.verbalization import verbalize
-from shiyi.errors import OutsideError, ReplyError
-from shiyi.linking.candidates import LEXICAL
-from shiyi.linking.linker import Linker
-from shiyi.linking.normalization import fold
-from shiyi.model.answer import Answer, Citation, Named, Sentence
+from shiyi.errors import OutsideError
+from shiyi.linking.normalization import fold, has_cjk
+from shiyi.model.answer import Answer, Citation, Sentence
+from shiyi.model.path import Path
+from shiyi.model.rdf import local_name
 from shiyi.ontology.lexicon import Cues
 from shiyi.ontology.schema import Schema
-from shiyi.ontology.terms import SHIYI
-from shiyi.prompts.chat import ChatModel, parse_object, reply_aloud
-from shiyi.prompts.streaming import GrowingList
-from shiyi.prompts.templates import Prompt
+from shiyi.prompts.chat import ChatModel, GrowingList, parse_form
+from shiyi.prompts.templates import Prompt, plain
 
-_MAX_CHARS: Final = 400
+_MAX_CHARS, _MAX_SENTENCES = 400, 12
+_CITED, _DESCRIBED = 40, 12  # claims shown to the model: cited ones, and of what things are like
+_SHOWN = 300  # characters of a claim's notes
 _ENGLISH_FROM: Final = 6  # words; shorter sentences may be names alone
-_NUMBER: Final = re.compile(r"\d+(?:\.\d+)?")
 _LATIN: Final = re.compile(r"[A-Za-z]")
 _OTHER_SCRIPT: Final = re.compile(
     r"[\u0400-\u05ff\u0600-\u06ff\u0900-\u0dff\u0e00-\u0e7f\u3040-\u30ff\uac00-\ud7af]"
 )
-_ENGLISH: Final = re.compile(
-    r"\b(?:the|is|are|and|of|with|may|for|in|to|a|an|on|not|can|be|as|by|or|it|has|have|from|if)\b",
-    re.IGNORECASE,
-)
 _MARKUP: Final = re.compile(r"https?:|www\.|[<>\[\]{}|`]|!\[|\*\*|^#")
-_FREE_KINDS: Final = frozenset(
-    {"Nature", "Flavour", "Meridian", "Efficacy", "OrganismPart", "Season"}
-)
-_BENEFITS: Final = frozenset({
-    "suitableFood", "relieves", "indicatedFor", "isEffectiveFor", "realisedBy", "hasEfficacy",
-    "primaryEffect", "dietaryBenefit", "relatedConstitution", "hasTreatmentPrinciple",
-    "suitableSeason", "mechanismOfAction", "background", "ruleText",
-})  # fmt: skip
-
-
-def check(text: str, cited: Iterable[Citation], answer: Answer, linker: Linker) -> str:
-    """Return why a sentence may not stand, or nothing where it may."""
-    cited = tuple(cited)
-    if not text or len(text) > _MAX_CHARS or "\n" in text:
-        return "is empty, too long or of several lines"
-    if _MARKUP.search(text):
-        return "holds markup or an address"
-    if not _is_spoken(text, answer.language):
-        return "is in another language"
-    if _CUES["never"].search(unhidden(text)):
-        return "promises safety, diagnoses or changes a medicine"
-    fault = _unstated(unhidden(text), cited) or _uncovered(text, cited, answer, linker)
-    return fault or unverified(text, _premises(text, cited, linker))
-
-
-def _premises(text: str, cited: tuple[Citation, ...], linker: Linker) -> list[Premise]:
-    """Return the cited claims; the names of their ends are their labels and those in the text."""
-    names: dict[str, set[str]] = {}
-    for mention in linker.link(text):
-        if mention.iri and mention.justification == LEXICAL:
-            for iri in (mention.iri, *mention.alternatives):
-                names.setdefault(iri, set()).add(mention.text)
-    return [premise_of(each, lambda iri: names.get(iri, ())) for each in cited]
-
-
-def unhidden(text: str) -> str:
-    """Return a text followed by its folded form, so that no script or width hides a word.
-
-    >>> "停药" in unhidden("可以停藥"), "safe" in unhidden("ｓａ\u200bｆｅ")
-    (True, True)
-    """
-    return f"{text} .\n{fold(text)}"  # no pattern goes on past the full stop
-
-
-def _is_spoken(text: str, language: str) -> bool:
-    """Return whether a text is in the answer's language, names in Latin letters allowed."""
-    if _OTHER_SCRIPT.search(text):
-        return False
-    han, latin = len(_CJK.findall(text)), len(_LATIN.findall(text))
-    if language == "zh":
-        return 2 * han >= latin and han > 0
-    words = text.split()
-    return han == 0 and (len(words) < _ENGLISH_FROM or _ENGLISH.search(text) is not None)
-
-
-def _unstated(text: str, cited: tuple[Citation, ...]) -> str:
-    """Return what kind of thing a sentence says that none of its claims does."""
-    kinds = {c.predicate.iri.rpartition("#")[2] for c in cited}
-    if kinds & _harms() and not _CUES["care"].search(text):
-        return "cites a caution without saying it"
-    if any(c.polarity == "negative" for c in cited) and not _CUES["denied"].search(text):
-        return "affirms what its claim denies"
-    if _CUES["good"].search(_CUES["unsuited"].sub("", text)) and not kinds & _BENEFITS:
-        return "says a benefit that no cited claim does"
-    if _CUES["meeting"].search(text) and not any("nteracts" in kind for kind in kinds):
-        return "says an interaction that no cited claim does"
-    if foreign := _foreign_numbers(text, cited):
-        return f"states {foreign}, which no cited claim does"
-    return ""
-
-
-def _harms() -> frozenset[str]:
-    properties = Schema.load().properties.values()
-    return frozenset(each.name for each in properties if each.is_safety)
-
-
-def _foreign_numbers(text: str, cited: tuple[Citation, ...]) -> str:
-    allowed = " ".join(
-        (
-            f"{c.confidence:.2f} {_claimed_text(c.object)} {c.subject.label} "
-            + " ".join(value for e in c.evidence for _, value in e.qualifiers)
-        )
-        for c in cited
-    )
-    known = set(_NUMBER.findall(unhidden(allowed)))
-    written = {hit[0] for hit in _CUES["written-number"].finditer(text) if hit[0] not in allowed}
-    return ", ".join(sorted((set(_NUMBER.findall(text)) - known) | written))
-
-
-def _claimed_text(thing: Named) -> str:
-    """Return the text that a claim states, else a concept's name: an IRI states no number."""
-    return thing.iri if thing.iri.startswith(thing.label) else thing.label
-
-
-def _uncovered(text: str, cited: tuple[Citation, ...], answer: Answer, linker: Linker) -> str:
-    """Return what a sentence names that its claims do not.
-
-    What was asked about may be named beside them, unless the sentence says a use or a harm of it.
-    """
-    if _CUES["good"].search(text):  # what an effect is for by its name is no use of what has it
-        cited = tuple(c for c in cited if c.predicate.iri != SHIYI.directedAt.value)
-    ends = {iri for c in cited for iri in (c.subject.iri, c.object.iri)}
-    labels = [label for c in cited for label in (c.subject.label, c.object.label)]
-    mentions = [m for m in linker.link(text, answer.language) if m.iri]
-    named = {m.iri for m in mentions}
-    if not named & ends and not any(label.lower() in text.lower() for label in labels):
-        return "names nothing its claims speak of"
-    said = unhidden(text)
-    asserts = bool(
-        _CUES["good"].search(said) or _CUES["meeting"].search(said) or _CUES["care"].search(said)
-    )
-    asked = set() if asserts else {m.iri for m in answer.linked if m.iri}
-    told = " ".join(value for c in cited for e in c.evidence for _, value in e.qualifiers).lower()
-    for mention in mentions:
-        words = mention.text.lower()
-        inside = any(words in label.lower() for label in labels) or words in told
-        meant = {mention.iri, *mention.alternatives} & (ends | asked)
-        if not meant and mention.kind not in _FREE_KINDS and not inside:
-            return f"speaks of {mention.text}, which no cited claim does"
-    return ""
-
-
 _CUES: Final = Cues("sentence-check")
+# answers that come down to a harm are the composer's alone
+_COMPOSED_ONLY: Final = frozenset({"emergency", "do_not_combine", "ask_first"})
 
 
 class Listener(Protocol):
@@ -168,190 +48,264 @@ class Listener(Protocol):
         """Hear a sentence of a model that has passed the check, in the order of writing."""
 
 
-_MAX_SENTENCES = 12
-_CITED = 40  # claims shown to the model, in the order the composer cited them
-_SHOWN = 300  # characters of a claim's notes
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """Why a sentence was dropped; an empty reason means that it stands."""
+class WrittenSentence(BaseModel):
+    """A sentence of a model, and the numbers of the claims it cites."""
 
     text: str
-    reason: str = ""
+    claims: list[int]
+
+
+class WrittenAnswer(BaseModel):
+    """The form of a reply to ``write-answer``."""
+
+    sentences: list[WrittenSentence]
 
 
 @dataclass(frozen=True, slots=True)
-class Care:
-    """What the composer says of caution and of doctors, which stands anyone who writes the rest."""
+class Composition:
+    """What the composer made: of an answer, what stands whoever writes the rest.
 
-    text: str = ""
-    sentences: tuple[Sentence, ...] = ()
+    ``care`` is the text on caution and doctors; ``more`` the claims that the text rests on besides
+    those it cites, numbered on; ``earlier`` the questions of the conversation before this one.
+    """
+
+    care: str = ""
+    care_sentences: tuple[Sentence, ...] = ()
+    more: tuple[Citation, ...] = ()
+    earlier: tuple[str, ...] = ()
 
 
 def write_with_model(
     answer: Answer,
     model: ChatModel,
-    linker: Linker,
+    runtime: Runtime,
+    composed: Composition = Composition(),
     listener: Listener | None = None,
-    care: Care = Care(),
 ) -> Answer:
     """Return ``answer`` with its text written by ``model``, or as composed with a notice.
 
-    Warnings, follow-ups, recommendations and ``care`` stay the composer's. A sentence stands only
-    if it cites claims of this answer, is in its language, says nothing its claims do not, states
-    no number of its own, says the caution it cites, and promises nothing (:func:`check`).
-    A ``listener`` hears each sentence that stands while the model still writes; where the reply
-    then fails, the composed answer that is given replaces what was recognized.
+    The conclusion, warnings, follow-ups, recommendations and ``composed.care`` stay the composer's;
+    so does an answer that comes down to a harm, for which no model is asked. A sentence stands only
+    if it cites claims of this answer and :class:`SentenceCheck` finds no fault. A ``listener``
+    hears each sentence that stands while the model still writes; where the reply then fails, the
+    composed answer that is given replaces what it heard.
     """
-    if answer.abstained or not answer.citations:
+    writing = _Writing.of(answer, runtime, composed)
+    if answer.abstained or not writing.cited or answer.verdict.kind in _COMPOSED_ONLY:
         return answer
     prompt = Prompt.named("write-answer")
+    first = tuple(s for s in answer.sentences if s.text == answer.verdict.text)[:1]
+    hears = _Heard(writing, listener, first) if listener else None
     try:
-        asked = _filled(prompt, answer)
-        if listener is None:
-            reply = model.reply(asked)
-        else:
-            reply = reply_aloud(model, asked, _Heard(answer, linker, listener))
-        verdicts, kept = _checked(parse_object(reply), answer, linker)
+        completion = model.complete(writing.filled(prompt), WrittenAnswer, hears)
+        written = parse_form(completion.text, WrittenAnswer).sentences[:_MAX_SENTENCES]
     except OutsideError as fault:
-        return _composed(answer, prompt, f"model: {fault}; composed from the claims instead")
-    dropped = [f"dropped ({each.reason}): {each.text[:80]}" for each in verdicts if each.reason]
+        return replace(_composed(answer, prompt, f"model: {fault}"), model_fault=str(fault))
+    judged = [(each, *writing.judge(each)) for each in written]
+    dropped = [f"dropped ({why}): {each.text[:80]}" for each, why, _ in judged if why]
+    kept = tuple(sentence for _, _, sentence in judged if sentence)
     if not kept:
-        reason = "model: no sentence was supported by its claims"
-        return _composed(answer, prompt, reason, *dropped)
-    noted = _noted(answer, prompt, *dropped)
+        return _composed(answer, prompt, "model: no sentence was supported by its claims", *dropped)
+    claims = {claim for sentence in kept for claim in sentence.claims}
+    known = {each.claim for each in answer.citations}
+    used = tuple(c for c in writing.cited.values() if c.claim in claims - known)
+    noted = replace(_noted(answer, prompt, *dropped), citations=(*answer.citations, *used))
+    verified = verbalize(answer.language, "l_checked", n=str(len(kept)), m=str(len(written)))
     return replace(
         noted,
         model=model.name,
-        sentences=(*kept, *care.sentences),
-        text=_text(kept, answer, care.text),
+        sentences=(*first, *kept, *composed.care_sentences),
+        text=_text((*first, *kept), noted, composed.care, verified),
     )
 
 
-class _Heard:
-    """Checks sentences while they come in; those that stand are reported on."""
+def _composed(answer: Answer, prompt: Prompt, *notes: str) -> Answer:
+    """Keep the composer's text and tell the reader that the model did not write it."""
+    notice = verbalize(answer.language, "s_composed")
+    return replace(_noted(answer, prompt, *notes), text=f"{answer.text}\n\n*{notice}*")
 
-    def __init__(self, answer: Answer, linker: Linker, listener: Listener) -> None:
-        self.answer, self.linker, self.listener = answer, linker, listener
+
+def _noted(answer: Answer, prompt: Prompt, *notes: str) -> Answer:
+    trace = answer.trace
+    prompts, notes = (*trace.prompts, prompt.version), (*trace.notes, *notes)
+    return replace(answer, trace=replace(trace, prompts=prompts, notes=notes))
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceCheck:
+    """Decides whether a sentence may stand in an answer; see ``docs/grounding.md``."""
+
+    language: str
+    premises: Premises
+
+    def fault(self, text: str, cited: Iterable[Citation]) -> str:
+        """Return why a sentence that cites some claims may not stand; empty where it may."""
+        if not text or len(text) > _MAX_CHARS or "\n" in text:
+            return "is empty, too long or of several lines"
+        if _MARKUP.search(text):
+            return "holds markup or an address"
+        if not _is_in_language(text, self.language):
+            return "is in another language"
+        if reasons := dangers(text):
+            return reasons[0]
+        premises = [self.premises.of(each) for each in cited]
+        if any(premise.is_safety for premise in premises):
+            return "is about a harm, which the composer writes"
+        return unverified(text, premises)
+
+
+def _is_in_language(text: str, language: str) -> bool:
+    """Return whether a text is in the answer's language, names in Latin letters allowed."""
+    if _OTHER_SCRIPT.search(text):
+        return False
+    han, latin = sum(map(has_cjk, text)), len(_LATIN.findall(text))
+    if language == "zh":
+        return 2 * han >= latin and han > 0
+    return han == 0 and (
+        len(text.split()) < _ENGLISH_FROM or _CUES["english"].search(text) is not None
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Writing:
+    """What a model is asked to write: the claims that it may cite by number, and the prompt."""
+
+    answer: Answer
+    composed: Composition
+    cited: Mapping[int, Citation]
+    described: frozenset[int]  # of ``cited``, what things are like
+    check: SentenceCheck
+
+    @classmethod
+    def of(cls, answer: Answer, runtime: Runtime, composed: Composition) -> "_Writing":
+        """Choose the claims: those cited, then what is recorded of the things named."""
+        harms = {p.name for p in Schema.load().properties.values() if p.is_safety}
+        every = (*answer.citations, *composed.more)
+        known = {each.claim for each in every}
+        things = (
+            *(each.iri for each in answer.recommendations),
+            *(each.iri for each in answer.linked if each.iri),
+        )
+        facts = (f for iri in dict.fromkeys(things) for f in runtime.facts.of(iri, *PROFILE))
+        more = [f for f in facts if f.claim not in known][:_DESCRIBED]
+        numbered = enumerate(more, max((each.number for each in every), default=0) + 1)
+        like = [runtime.evidences.citation(n, fact, answer.language) for n, fact in numbered]
+        cited = {
+            each.number: each
+            for each in (*every[:_CITED], *like)
+            if local_name(each.predicate.iri) not in harms
+        }
+        check = SentenceCheck(answer.language, Premises(runtime.store))
+        return cls(answer, composed, cited, frozenset(each.number for each in like), check)
+
+    def judge(self, written: WrittenSentence) -> tuple[str, Sentence | None]:
+        """Return why a sentence is dropped, or the sentence."""
+        text = written.text.strip()
+        known = [self.cited[n] for n in written.claims if n in self.cited]
+        if not known or len(known) < len(written.claims):
+            return "cites no claim of this answer", None
+        if reason := self.check.fault(text, known):
+            return reason, None
+        return "", Sentence(text, tuple(each.claim for each in known))
+
+    def filled(self, prompt: Prompt) -> str:
+        """Return the prompt with its four parts."""
+        answer, asked = self.answer, self.answer.trace.asked
+        profile = {key: value for key, value in asked.get("profile", {}).items() if value}
+        listed = {n: _line(each, answer.language) for n, each in self.cited.items()}
+        return prompt.fill(
+            language="Chinese" if answer.language == "zh" else "English",
+            question=plain(answer.question),
+            earlier="\n".join(map(plain, self.composed.earlier)) or "-",
+            frame=plain(_read_as(answer.trace.frame)) or "-",
+            person=plain("; ".join(f"{k}: {v}" for k, v in profile.items())) or "-",
+            verdict=plain(f"{answer.verdict.kind}: {answer.verdict.text}"),
+            paths="\n".join(map(self._path_line, answer.paths)) or "-",
+            claims="\n".join(t for n, t in listed.items() if n not in self.described) or "-",
+            attributes="\n".join(t for n, t in listed.items() if n in self.described) or "-",
+        )
+
+    def _path_line(self, path: Path) -> str:
+        numbers = {each.claim: n for n, each in self.cited.items()}
+        named = {end.iri: end.label for c in self.cited.values() for end in (c.subject, c.object)}
+        labels = [named.get(iri, local_name(iri)) for iri in path.entities]
+        marks = "".join(f"[{numbers[h.claim]}]" for h in path.hops if h.claim in numbers)
+        return f"{plain(' → '.join(labels))} {marks} ({path.score:.4f})"
+
+
+def _read_as(frame: Mapping[str, Any]) -> str:
+    """Write what is asked, and of whom, as the frame holds it."""
+    if not frame:
+        return ""
+    person = frame["patient"]
+    parts = [f"ask: {frame['ask'][0]['type']}", f"polarity: {frame['polarity']}"]
+    parts += [f"who: {person['who']}"] + [f"age: {person['age']}"] * (person["age"] is not None)
+    parts += [f"{each['label']}: {each['assertion']}" for each in person["states"]]
+    parts += [f"{each['role']}: {each['label'] or each['text']}" for each in frame["focus"]]
+    return "; ".join(parts)
+
+
+def _line(cited: Citation, language: str) -> str:
+    """Write a claim with its notes in one language alone, since the other says the same."""
+    values = [pair for each in cited.evidence for pair in each.qualifiers]
+    notes = [v for k, v in values if k in {f"note_{language}", "rating", "grade", "amount"}]
+    denied = " NOT" if cited.polarity == "negative" else ""
+    claim = f"{cited.subject.label} · {cited.predicate.label}{denied} · {cited.object.label}"
+    note = plain("; ".join(dict.fromkeys(notes)), _SHOWN)
+    return f"[{cited.number}] {plain(claim)} ({cited.confidence:.2f}) {note}".rstrip()
+
+
+class _Heard:
+    """Checks sentences while they come in; those that stand are reported on.
+
+    The composer's ``first`` goes before the first of them.
+    """
+
+    def __init__(self, writing: _Writing, listener: Listener, first: tuple[Sentence, ...]) -> None:
+        self._writing, self._listener, self._first = writing, listener, first
         self._growing, self._left = GrowingList("sentences"), _MAX_SENTENCES
 
     def __call__(self, text: str) -> None:
         for each in self._growing.more(text)[: self._left]:
             self._left -= 1
             try:
-                _, sentence = _judged(each, self.answer, self.linker)
-            except ReplyError:  # the whole reply is refused when it has come
+                _, sentence = self._writing.judge(WrittenSentence.model_validate(each))
+            except ValidationError:  # the whole reply is refused when it has come
                 self._left = 0
                 return
             if sentence is not None:
-                self.listener.written(sentence)
-
-
-def _composed(answer: Answer, prompt: Prompt, *notes: str) -> Answer:
-    """Keep the composer's text and tell the reader that the model did not write it."""
-    told = verbalize(answer.language, "s_composed")
-    noted = _noted(answer, prompt, *notes)
-    return replace(noted, text=f"{answer.text}\n\n*{told}*")
-
-
-def _noted(answer: Answer, prompt: Prompt, *notes: str) -> Answer:
-    trace = answer.trace
-    return replace(
-        answer,
-        trace=replace(
-            trace, prompts=(*trace.prompts, prompt.version), notes=(*trace.notes, *notes)
-        ),
-    )
-
-
-def _filled(prompt: Prompt, answer: Answer) -> str:
-    lines = (_line(each) for each in answer.citations[:_CITED])
-    return prompt.fill(
-        language="Chinese" if answer.language == "zh" else "English",
-        question=answer.question.replace("<", "‹").replace(">", "›"),
-        claims="\n".join(lines),
-    )
-
-
-def _line(cited: Citation) -> str:
-    notes = [
-        value
-        for each in cited.evidence
-        for name, value in each.qualifiers
-        if name.startswith("note") or name in {"rating", "grade"}
-    ]
-    denied = " NOT" if cited.polarity == "negative" else ""
-    said = f"{cited.subject.label} · {cited.predicate.label}{denied} · {cited.object.label}"
-    told = "; ".join(dict.fromkeys(notes))[:_SHOWN]
-    return f"[{cited.number}] {_data(said)} ({cited.confidence:.2f}) {_data(told)}".rstrip()
-
-
-def _data(text: str) -> str:
-    """Return words of others on one line and without brackets that could end their place."""
-    return " ".join(text.replace("<", "‹").replace(">", "›").split())
-
-
-def _checked(
-    said: Mapping[str, object], answer: Answer, linker: Linker
-) -> tuple[list[Verdict], tuple[Sentence, ...]]:
-    sentences = said.get("sentences")
-    if not isinstance(sentences, list):
-        raise ReplyError("the model's reply has no list of sentences")
-    judged = [_judged(each, answer, linker) for each in sentences[:_MAX_SENTENCES]]
-    return [verdict for verdict, _ in judged], tuple(each for _, each in judged if each)
-
-
-def _judged(each: object, answer: Answer, linker: Linker) -> tuple[Verdict, Sentence | None]:
-    cited = {c.number: c for c in answer.citations[:_CITED]}
-    text, numbers = _parts(each)
-    known = [cited[n] for n in numbers if n in cited]
-    reason = "" if len(known) == len(numbers) > 0 else "cites no claim of this answer"
-    reason = reason or check(text, known, answer, linker)
-    return Verdict(text, reason), None if reason else Sentence(text, tuple(c.claim for c in known))
-
-
-def _parts(each: object) -> tuple[str, list[int]]:
-    if not isinstance(each, Mapping):
-        raise ReplyError("a sentence of the model's reply is not an object")
-    text, numbers = each.get("text"), each.get("claims")
-    if not isinstance(text, str) or not isinstance(numbers, list):
-        raise ReplyError("a sentence of the model's reply lacks its text or its claims")
-    return text.strip(), [n for n in numbers if isinstance(n, int) and not isinstance(n, bool)]
+                for one in (*self._first, sentence):
+                    self._listener.written(one)
+                self._first = ()
 
 
 def marked(sentence: Sentence, answer: Answer) -> str:
     """Return a sentence with the numbers of its citations, as the text of the answer holds it."""
     number = {each.claim: each.number for each in answer.citations}
-    return sentence.text + "".join(f"[{number[claim]}]" for claim in sentence.claims)
+    return sentence.text + "".join(f"[{number[c]}]" for c in sentence.claims if c in number)
 
 
-def _text(kept: tuple[Sentence, ...], answer: Answer, care: str) -> str:
+def _text(sentences: Iterable[Sentence], answer: Answer, care: str, verified: str) -> str:
     number = {each.claim: each.number for each in answer.citations}
-    zh = answer.language == "zh"
-    lines = [marked(each, answer) for each in kept]
-    blocks = ["".join(lines) if zh else " ".join(lines)]
+    blocks = [("" if answer.language == "zh" else " ").join(marked(s, answer) for s in sentences)]
     if answer.warnings:
         head = verbalize(answer.language, "l_warnings")
         cautions = (
             f"> ⚠ {w.text}{''.join(f'[{number[c]}]' for c in w.claims if c in number)}"
             for w in answer.warnings
         )
-        urgent = any(w.severity == "emergency" for w in answer.warnings)
-        blocks.insert(0 if urgent else 1, f"{head}\n\n" + "\n>\n".join(cautions))
+        blocks.append(f"{head}\n\n" + "\n>\n".join(cautions))
     blocks += [care] if care else []
     if answer.follow_up:
         head = verbalize(answer.language, "l_ask")
         blocks.append(f"{head}\n" + "\n".join(f"- {each}" for each in answer.follow_up))
-    blocks.append(verbalize(answer.language, "l_checked"))
-    return "\n\n".join(blocks)
+    return "\n\n".join((*blocks, verified))
 
 
 _MOST, _LONGEST = 8, 300
-_CJK: Final = re.compile(r"[\u3400-\u9fff]")
 
 
-def from_memory(answer: Answer, model: ChatModel, linker: Linker) -> Answer:
+def from_memory(answer: Answer, model: ChatModel) -> Answer:
     """Return the answer with sentences from a model's memory below the safety check's warnings.
 
     Sentences that promise safety, diagnose, change a medicine or state a number are left out;
@@ -360,19 +314,15 @@ def from_memory(answer: Answer, model: ChatModel, linker: Linker) -> Answer:
     if any(warning.severity == "emergency" for warning in answer.warnings):
         return answer
     zh = answer.language == "zh"
-    said, step = consulted(
-        model,
-        "answer-from-memory",
-        question=answer.question,
-        language="Chinese" if zh else "English",
-    )
-    trace = replace(
-        answer.trace,
-        steps=(*answer.trace.steps, step),
-        prompts=(*answer.trace.prompts, step["prompt"]),
-    )
-    answer = replace(answer, trace=trace)
-    kept = tuple(text for text in _sentences(said) if _may_stand(text, zh=zh))
+    language = "Chinese" if zh else "English"
+    said, step = consulted(model, "answer-from-memory", question=answer.question, language=language)
+    trace = answer.trace
+    steps, prompts = (*trace.steps, step), (*trace.prompts, step["prompt"])
+    answer = replace(answer, trace=replace(trace, steps=steps, prompts=prompts))
+    listed = (said or {}).get("sentences")
+    rows = listed[:_MOST] if isinstance(listed, list) else []
+    texts = [row.strip() for row in rows if isinstance(row, str)]
+    kept = [each for each in texts if _may_stand(each, zh=zh)]
     if not kept:
         return answer
     label = verbalize(answer.language, "l_memory")
@@ -381,19 +331,8 @@ def from_memory(answer: Answer, model: ChatModel, linker: Linker) -> Answer:
     return replace(answer, model=model.name, text=text, sentences=(*sentences, *answer.sentences))
 
 
-def _sentences(said: Mapping[str, Any] | None) -> list[str]:
-    rows = (said or {}).get("sentences")
-    return (
-        [row.strip() for row in rows[:_MOST] if isinstance(row, str)]
-        if isinstance(rows, list)
-        else []
-    )
-
-
 def _may_stand(text: str, *, zh: bool) -> bool:
-    whole = bool(text) and len(text) <= _LONGEST and "\n" not in text
-    return (
-        whole
-        and bool(_CJK.search(text)) == zh
-        and not _CUES["never-from-memory"].search(unhidden(text))
-    )
+    # folded as well, so that no script or width hides a word
+    whole = 0 < len(text) <= _LONGEST and "\n" not in text and has_cjk(text) == zh
+    hidden = f"{text} .\n{fold(text)}"
+    return whole and not dangers(text) and not _CUES["never-from-memory"].search(hidden)

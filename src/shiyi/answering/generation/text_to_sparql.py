@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
 
+from pydantic import BaseModel, Field
+
 from shiyi.answering.runtime import Runtime
 from shiyi.errors import OutsideError, QueryError, ReplyError, TooLargeError
 from shiyi.linking.normalization import language_of
@@ -16,7 +18,7 @@ from shiyi.model.mention import Mention
 from shiyi.model.rdf import local_name
 from shiyi.ontology.schema import Schema
 from shiyi.ontology.terms import PREFIXES
-from shiyi.prompts.chat import ChatModel, parse_object
+from shiyi.prompts.chat import ChatModel, parse_form
 from shiyi.prompts.templates import Prompt
 from shiyi.sparql.queries.named import Query
 from shiyi.sparql.queries.requests import check_query
@@ -36,6 +38,13 @@ _DATASET: Final = re.compile(r"(?<![\w:?$@.-])FROM\s+(?:NAMED\s+)?[<\w]", re.IGN
 _HIDDEN: Final = re.compile(r"<[^<>\s]*>|\"[^\"\n]*\"|'[^'\n]*'|#[^\n]*")
 _PREFIXED: Final = re.compile(r"(?<![\w?$:<-])([A-Za-z][\w-]*):(?=[A-Za-z_])")
 Runner = Callable[[str, float], bytes]  # a query and its seconds, to SPARQL JSON results
+
+
+class WrittenQuery(BaseModel):
+    """The form of a reply to ``write-sparql``."""
+
+    query: str = Field(min_length=1)
+    explanation: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +101,7 @@ def ask_in_sparql(
     done = partial(Written, question, spoken, model.name, prompt=prompt.version)
     for _ in range(1 + REPAIRS):
         try:
-            reply = model.reply(fill(rounds))
+            reply = model.complete(fill(rounds), WrittenQuery).text
         except OutsideError as fault:
             if not rounds:
                 raise
@@ -100,7 +109,8 @@ def ask_in_sparql(
             break
         written, explanation = "", ""
         try:
-            written, explanation = _said(reply)
+            parsed = parse_form(reply, WrittenQuery)
+            written, explanation = parsed.query, parsed.explanation[:_MOST_CELL]
             query = prepared(written, checker)
             columns, rows = _rows(run(query, _SECONDS))
         except (QueryError, TooLargeError, ReplyError) as fault:
@@ -143,14 +153,6 @@ def _limited(query: str) -> str:
         least = min(int(found[1]), ROWS)
         return query[:end] + tail[: found.start()] + f"LIMIT {least}" + tail[found.end() :]
     return f"{query[:end]}{tail.rstrip()}\nLIMIT {ROWS}"
-
-
-def _said(reply: str) -> tuple[str, str]:
-    said = parse_object(reply)
-    query, explanation = said.get("query"), said.get("explanation", "")
-    if not isinstance(query, str) or not query.strip():
-        raise ReplyError('reply with {"query": "SELECT …"}')
-    return query, explanation[:_MOST_CELL] if isinstance(explanation, str) else ""
 
 
 def _rows(body: bytes) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:

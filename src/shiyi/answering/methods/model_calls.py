@@ -19,7 +19,8 @@ def consulted(
     asked = Prompt.named(prompt)
     step = {"step": "model", "prompt": asked.version}
     try:
-        reply = parse_object(model.reply(asked.fill(**{k: held(v) for k, v in fields.items()})))
+        filled = asked.fill(**{k: held(v) for k, v in fields.items()})
+        reply = parse_object(model.complete(filled).text)
     except OutsideError as fault:
         return None, step | {"fault": str(fault)}
     return reply, step | {"reply": reply}

@@ -12,7 +12,7 @@ from shiyi.evaluation.items import Choice, Prediction
 from shiyi.evaluation.scorers.retrieval import Retrieving
 from shiyi.linking.normalization import language_of
 from shiyi.prompts.chat import ChatModel
-from shiyi.prompts.openai import model_from
+from shiyi.prompts.resilience import answering_model
 from shiyi.settings import Settings
 
 CLAIMS: Final = 30  # that a prompt holds; Yaoshi-RAG
@@ -24,16 +24,16 @@ def reached_model(settings: Settings) -> ChatModel:
 
     Raises ``UsageError`` where none is configured and ``OutsideError`` where it does not reply.
     """
-    model = model_from(settings.models, os.environ)
+    model = answering_model(settings.models, os.environ)
     if model is None:
         raise UsageError(
             "no model is configured: name one in models.answer of shiyi.toml and set "
             "OPENAI_BASE_URL"
         )
     try:
-        model.reply("Reply with the one word: ready")
+        model.complete("Reply with the one word: ready")
     except OutsideError as fault:
-        where = model.base_url or "the usual address"
+        where = settings.models.answer_url or os.environ.get("OPENAI_BASE_URL", "the usual address")
         raise OutsideError(
             f"nothing was measured, since the model {model.name} at {where} did not reply "
             f"({fault}); start it, set OPENAI_BASE_URL and OPENAI_API_KEY, "

@@ -29,7 +29,7 @@ from shiyi.ontology.terms import SKOS
 from shiyi.prompts.caching import Remembered
 from shiyi.prompts.chat import ChatModel
 from shiyi.prompts.openai import model_from
-from shiyi.prompts.resilience import Breaker
+from shiyi.prompts.resilience import PATIENCE, Breaker
 from shiyi.reasoning.derivation import Rederived, matters, rederived, ways_of
 from shiyi.server.site.counts import Counts
 from shiyi.server.site.curation import Curation
@@ -165,7 +165,8 @@ def open_site(path: Path, settings: Settings, read_only: bool = False) -> Site:
     writing = writing_to(base, pool, settings, tokens)
     named = model_from(settings.models, os.environ)
     places = max(1, settings.server.threads // 2)  # the other threads never wait for a model
-    model = Remembered(Breaker(named, places)) if named else None
+    guarded = Breaker(named, settings.models.timeout, places, PATIENCE) if named else None
+    model = Remembered(guarded) if guarded else None
     curation = Curation.open(base, settings)
     log = QueryLog(path, slow=settings.server.slow) if settings.query.log else None
     if curation.changes:
