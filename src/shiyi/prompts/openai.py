@@ -215,7 +215,8 @@ class _Bounded(httpx2.HTTPTransport):
     """A transport that reads a reply up to a size and a moment, and none that is compressed."""
 
     def __init__(self, most: int, seconds: float) -> None:
-        super().__init__()
+        # nothing stays open between calls, so that nobody has to close it
+        super().__init__(limits=httpx2.Limits(max_keepalive_connections=0))
         self._most, self._seconds = most, seconds
 
     @override

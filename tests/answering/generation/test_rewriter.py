@@ -25,7 +25,9 @@ from shiyi.prompts.openai import OpenAIChatModel
 from shiyi.prompts.resilience import Breaker
 from shiyi.prompts.templates import Prompt
 from shiyi.server.api.routes import relay_events
-from shiyi.settings import ModelSettings
+from shiyi.server.app import create_app
+from shiyi.server.site.opening import open_site
+from shiyi.settings import ModelSettings, Settings
 from tests.support.model_endpoints import KEY as MODEL_KEY
 from tests.support.model_endpoints import Endpoint, chat, serve_script
 from tests.support.questions import ask, converse
@@ -402,3 +404,25 @@ def test_every_prompt_names_its_holes_and_fills() -> None:
 def test_a_malformed_reply_is_an_error_and_never_an_empty_answer(text: str) -> None:
     with pytest.raises(ReplyError):
         parse_object(text)
+
+
+def test_a_failed_model_is_said_on_the_page_in_json_and_on_standard_error(
+    scripted_endpoint: Endpoint,
+    starter_kb: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    scripted_endpoint.say = lambda prompt: (401, "")
+    monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{scripted_endpoint.server_port}/v1")
+    settings = Settings(models=ModelSettings(answer="scripted", retries=0))
+    monkeypatch.setenv("SHIYI_MODELS_ANSWER", "scripted")
+    assert main(["--kb", os.fspath(starter_kb), "ask", QUESTION]) == 0
+    assert "the language model failed: scripted failed: HTTP 401" in capsys.readouterr().err
+    site = open_site(starter_kb, settings, read_only=True)
+    try:
+        client = create_app(site, settings).test_client()
+        reply = client.post("/api/ask", json={"question": QUESTION}).get_json()
+        assert reply["model_fault"].startswith("scripted")
+        assert "HTTP 401" in client.get("/ask", query_string={"q": QUESTION, "lang": "en"}).text
+    finally:
+        site.close()
