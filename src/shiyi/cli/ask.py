@@ -111,19 +111,24 @@ def ask(
         emit(turn.answer.to_json() | {"context": turn.context.to_json()})
         return 0
     printer.finish(turn.answer)
+    _print_citations(turn.answer)
+    return 0
+
+
+def _print_citations(answer: "Answer") -> None:
+    """Print what an answer cites, with how each claim is known and where it was read."""
     from shiyi.answering.wording.verbalization import known_words
     from shiyi.model.claim import EvidenceKind
 
-    if turn.answer.citations:
+    if answer.citations:
         print()
-    for each in turn.answer.citations:
-        known = known_words(turn.answer.language, [EvidenceKind(each.kind)])
+    for each in answer.citations:
+        known = known_words(answer.language, [EvidenceKind(each.kind)])
         sources = ", ".join(dict.fromkeys(e.source for e in each.evidence if e.opened))
         print(
             f"[{each.number}] {each.subject.label} · {each.predicate.label} · {each.object.label} "
             f"({known}; {each.confidence:.2f}{sources and '; ' + sources}) {each.claim}"
         )
-    return 0
 
 
 def check(
