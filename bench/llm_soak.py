@@ -100,7 +100,6 @@ def measure(calls: int, rate: float, seed: int, rounds: int) -> dict[str, Any]:
                 if not waiting:
                     break
             seconds = time.perf_counter() - started
-            chat.close()
             replies.close()
     finally:
         served.kill()
