@@ -32,7 +32,7 @@ _SENTENCE: Final = re.compile(r"[^。！？!?\n；;]*?(?:[。！？；;\n]|[.!?]
 
 @dataclass(frozen=True, slots=True)
 class AuditedSentence:
-    """A sentence with its verdict, the claims it was held against, and the reasons."""
+    """A sentence with its verdict, the claims it was compared with, and the reasons."""
 
     text: str
     verdict: str

@@ -39,13 +39,13 @@ _COMPOSED_ONLY: Final = frozenset({"emergency", "do_not_combine", "ask_first"})
 
 
 class Listener(Protocol):
-    """Hears of an answer before it is whole."""
+    """Is informed of an answer before it is whole."""
 
     def drafted(self, answer: Answer) -> None:
-        """Hear the composed answer, whose paths and warnings stand, before a model is asked."""
+        """Receive the composed answer before a model is asked; its paths and warnings stand."""
 
     def written(self, sentence: Sentence) -> None:
-        """Hear a sentence of a model that has passed the check, in the order of writing."""
+        """Receive a sentence that has passed the check, in the order of writing."""
 
 
 class WrittenSentence(BaseModel):
@@ -63,7 +63,7 @@ class WrittenAnswer(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Composition:
-    """What the composer made: of an answer, what stands whoever writes the rest.
+    """What the composer made of an answer besides its text.
 
     ``care`` is the text on caution and doctors; ``more`` the claims that the text rests on besides
     those it cites, numbered on; ``earlier`` the questions of the conversation before this one.
@@ -87,35 +87,35 @@ def write_with_model(
     The conclusion, warnings, follow-ups, recommendations and ``composed.care`` stay the composer's;
     so does an answer that comes down to a harm, for which no model is asked. A sentence stands only
     if it cites claims of this answer and :class:`SentenceCheck` finds no fault. A ``listener``
-    hears each sentence that stands while the model still writes; where the reply then fails, the
-    composed answer that is given replaces what it heard.
+    receives each sentence that stands while the model still writes; where the reply then fails,
+    the composed answer replaces them.
     """
     writing = _Writing.of(answer, runtime, composed)
     if answer.abstained or not writing.cited or answer.verdict.kind in _COMPOSED_ONLY:
         return answer
     prompt = Prompt.named("write-answer")
     first = tuple(s for s in answer.sentences if s.text == answer.verdict.text)[:1]
-    hears = _Heard(writing, listener, first) if listener else None
+    relay = _Relay(writing, listener, first) if listener else None
     try:
-        completion = model.complete(writing.filled(prompt), WrittenAnswer, hears)
+        completion = model.complete(writing.filled(prompt), WrittenAnswer, relay)
         written = parse_form(completion.text, WrittenAnswer).sentences[:_MAX_SENTENCES]
     except OutsideError as fault:
         return replace(_composed(answer, prompt, f"model: {fault}"), model_fault=str(fault))
     judged = [(each, *writing.judge(each)) for each in written]
     dropped = [f"dropped ({why}): {each.text[:80]}" for each, why, _ in judged if why]
-    kept = tuple(sentence for _, _, sentence in judged if sentence)
-    if not kept:
+    verified = tuple(sentence for _, _, sentence in judged if sentence)
+    if not verified:
         return _composed(answer, prompt, "model: no sentence was supported by its claims", *dropped)
-    claims = {claim for sentence in kept for claim in sentence.claims}
+    claims = {claim for sentence in verified for claim in sentence.claims}
     known = {each.claim for each in answer.citations}
     used = tuple(c for c in writing.cited.values() if c.claim in claims - known)
     noted = replace(_noted(answer, prompt, *dropped), citations=(*answer.citations, *used))
-    verified = verbalize(answer.language, "l_checked", n=str(len(kept)), m=str(len(written)))
+    notice = verbalize(answer.language, "l_checked", n=str(len(verified)), m=str(len(written)))
     return replace(
         noted,
         model=model.name,
-        sentences=(*first, *kept, *composed.care_sentences),
-        text=_text((*first, *kept), noted, composed.care, verified),
+        sentences=(*first, *verified, *composed.care_sentences),
+        text=_text((*first, *verified), noted, composed.care, notice),
     )
 
 
@@ -255,7 +255,7 @@ def _line(cited: Citation, language: str) -> str:
     return f"[{cited.number}] {plain(claim)} ({cited.confidence:.2f}) {note}".rstrip()
 
 
-class _Heard:
+class _Relay:
     """Checks sentences while they come in; those that stand are reported on.
 
     The composer's ``first`` goes before the first of them.
@@ -315,18 +315,20 @@ def from_memory(answer: Answer, model: ChatModel) -> Answer:
         return answer
     zh = answer.language == "zh"
     language = "Chinese" if zh else "English"
-    said, step = consulted(model, "answer-from-memory", question=answer.question, language=language)
+    reply, step = consulted(
+        model, "answer-from-memory", question=answer.question, language=language
+    )
     trace = answer.trace
     steps, prompts = (*trace.steps, step), (*trace.prompts, step["prompt"])
     answer = replace(answer, trace=replace(trace, steps=steps, prompts=prompts))
-    listed = (said or {}).get("sentences")
+    listed = (reply or {}).get("sentences")
     rows = listed[:_MOST] if isinstance(listed, list) else []
     texts = [row.strip() for row in rows if isinstance(row, str)]
-    kept = [each for each in texts if _may_stand(each, zh=zh)]
-    if not kept:
+    verified = [each for each in texts if _may_stand(each, zh=zh)]
+    if not verified:
         return answer
     label = verbalize(answer.language, "l_memory")
-    sentences = tuple(Sentence(label + text) for text in kept)
+    sentences = tuple(Sentence(label + text) for text in verified)
     text = "\n\n".join([*(each.text for each in sentences), answer.text])
     return replace(answer, model=model.name, text=text, sentences=(*sentences, *answer.sentences))
 
