@@ -5,6 +5,7 @@ ShiyiError
 ├── RangeError            a value is outside its definition
 ├── FormatError           a format, method or name is not offered
 ├── UsageError            a request cannot be understood
+│   └── FormError         fields of a form or of a JSON request are at fault
 ├── TooLargeError         a request is too large
 ├── QueryError            a SPARQL query cannot be parsed, or is not allowed
 │   ├── QueryRefusedError a query or update has what is never offered: SERVICE, LOAD
@@ -24,6 +25,7 @@ ShiyiError
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from typing_extensions import override
 
@@ -60,6 +62,31 @@ class FormatError(ShiyiError, ValueError):
 
 class UsageError(ShiyiError, ValueError):
     """A request cannot be understood; the message says what to send instead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What is wrong with one field, in both languages; ``shape`` is the shape that says so."""
+
+    field: str
+    message_zh: str
+    message_en: str
+    shape: str = ""
+
+    def message(self, language: str) -> str:
+        """Return the message in ``zh`` or ``en``."""
+        return self.message_zh if language == "zh" else self.message_en
+
+
+class FormError(UsageError):
+    """Fields of a form or of a JSON request are at fault; ``faults`` names each."""
+
+    def __init__(self, faults: Sequence[Fault]) -> None:
+        self.faults = tuple(faults)
+
+    @override
+    def __str__(self) -> str:
+        return "; ".join(f"{each.field}: {each.message_en}" for each in self.faults)
 
 
 class TooLargeError(ShiyiError, ValueError):

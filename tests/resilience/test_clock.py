@@ -15,7 +15,7 @@ from shiyi.curation.reviews import Decisions
 from shiyi.errors import StaleError
 from shiyi.server.curating.session import HOURS
 from shiyi.server.curating.sign_in import TRIES, Lockout
-from shiyi.server.http.access import _FAILURES, TokenFailures
+from shiyi.server.http.access import FAILURES, SECONDS, Throttle
 from shiyi.server.site import tokens as clock
 from shiyi.server.site.tokens import Tokens
 from shiyi.sparql.base.journal import read_journal
@@ -95,11 +95,11 @@ def test_who_guesses_waits_by_the_steady_clock(turn: Turn) -> None:
         turn(seconds)
         with pytest.raises(TooManyRequests):
             lockout.check("cura", "192.0.2.1")
-    failures = TokenFailures()
-    for _ in range(_FAILURES):
+    failures = Throttle(SECONDS)
+    for _ in range(FAILURES):
         failures.add("192.0.2.1")
     with pytest.raises(TooManyRequests):
-        failures.check("192.0.2.1")
+        failures.check("192.0.2.1", FAILURES)
 
 
 def test_decisions_keep_their_order_whatever_their_stamps_say(tmp_path: Path) -> None:

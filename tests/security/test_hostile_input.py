@@ -25,7 +25,7 @@ from shiyi.model.iris import graph
 from shiyi.model.profile import Profile
 from shiyi.model.rdf import Literal, NamedNode, Quad
 from shiyi.prompts.caching import Replies
-from shiyi.server.api import models
+from shiyi.server.api import requests
 from shiyi.server.app import create_app
 from shiyi.server.http.messages import count_field, text_field
 from shiyi.server.site.opening import open_site
@@ -100,15 +100,15 @@ def test_a_profile_and_a_context_are_taken_or_refused(said: object) -> None:
     with suppress(ShiyiError):
         assert isinstance(Profile.from_json(said), Profile)
     with suppress(ShiyiError):
-        models.parse_request(models.Context, said).to_value()
+        requests.parse_request(requests.Context, said).to_value()
     with suppress(ShiyiError):
         count = count_field("k", said, 1, 20)
         assert said in (None, "") if count is None else 1 <= count <= 20
     if isinstance(said, dict):
         with suppress(ShiyiError):
             form = MultiDict({key: str(value) for key, value in said.items()})
-            values = models.question_values(form, "q")["profile"]
-            read = models.parse_request(models.Profile, values, strict=False).to_value()
+            values = requests.question_values(form, "q")["profile"]
+            read = requests.parse_request(requests.Profile, values, strict=False).to_value()
             assert isinstance(read, Profile)
 
 

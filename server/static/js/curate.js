@@ -1,18 +1,81 @@
-/* Keyboard review and other small aids; every desk works without it. */
+/* The queue beside the claim, review by keys, and other small aids; every desk works without them. */
 "use strict";
 (() => {
   const typing = (at) => at.closest("input:not([type=checkbox]), textarea, select") !== null;
-  const rows = [...document.querySelectorAll("[data-row]")];
-  let here = -1;
+  const pane = document.querySelector("[data-pane]");
+  const wide = matchMedia("(min-width: 64rem)");
+  const isSplit = () => Boolean(pane) && wide.matches;
+  const rows = () => [...document.querySelectorAll("[data-row]")];
+  const current = () => document.querySelector("[data-row].here");
 
-  const go = (to) => {
-    if (!rows.length) return;
-    rows[here]?.classList.remove("here");
-    here = Math.max(0, Math.min(rows.length - 1, to));
-    rows[here].classList.add("here");
-    rows[here].querySelector("a").focus({ preventScroll: true });
-    rows[here].scrollIntoView({ block: "nearest" });
+  // the claim of a row is loaded beside the queue
+  const open = async (row, focus) => {
+    for (const each of rows()) each.classList.toggle("here", each === row);
+    for (const link of document.querySelectorAll("[data-row] .say")) link.removeAttribute("aria-current");
+    const link = row.querySelector(".say");
+    link.setAttribute("aria-current", "true");
+    if (focus) link.focus({ preventScroll: true });
+    row.scrollIntoView({ block: "nearest" });
+    if (!isSplit()) return;
+    const reply = await fetch(`${link.href}&pane=1`);
+    if (!reply.ok || current() !== row) { if (!reply.ok) location.href = link.href; return; }
+    pane.innerHTML = await reply.text(); // nosemgrep: html-from-a-text - our own page, made from the same template
+    pane.scrollTop = 0;
+    enhance(pane); // eslint-disable-line no-undef
   };
+  const go = (step) => {
+    const all = rows(), at = all.indexOf(current());
+    if (all.length) open(all[Math.max(0, Math.min(all.length - 1, at + step))], true);
+  };
+  document.addEventListener("click", (event) => {
+    const row = event.target.closest("[data-row]");
+    if (!row || !event.target.closest(".say") || !isSplit() || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    open(row, true);
+  });
+
+  // a decision beside the queue is written without leaving it; the next claim follows
+  const said = document.createElement("p");
+  said.className = "done";
+  said.setAttribute("role", "status");
+  said.hidden = true;
+  document.getElementById("main").prepend(said);
+  const send = (address, fields) => fetch(address, { method: "POST", body: fields, headers: { Accept: "application/json" } });
+  const tell = (text, undo) => {
+    said.hidden = false;
+    said.replaceChildren(text, " ", ...(undo ? [undo] : []));
+  };
+  const undoing = (form, change) => {
+    const button = document.createElement("button");
+    button.className = "link";
+    button.dataset.key = "z";
+    button.textContent = form.dataset.undo;
+    button.addEventListener("click", async () => {
+      const fields = new URLSearchParams({ csrf: form.elements.csrf.value, change });
+      const reply = await send("/curate/undo", fields);
+      if (reply.ok) location.reload();
+    });
+    return button;
+  };
+  document.addEventListener("submit", async (event) => {
+    const form = event.target;
+    if (!form.matches("[data-decide]") || !isSplit()) return;
+    event.preventDefault();
+    const row = current();
+    const reply = await send(form.action, new URLSearchParams(new FormData(form, event.submitter)));
+    const answer = await reply.json();
+    if (!reply.ok) {
+      const wrong = form.querySelector(".wrong") || form.insertBefore(document.createElement("p"), form.firstChild);
+      wrong.className = "wrong";
+      wrong.setAttribute("role", "alert");
+      wrong.textContent = (answer.faults || []).map((each) => each.message).join(" ") || answer.detail;
+      return;
+    }
+    tell(`${event.submitter.textContent.trim().slice(0, -1).trim()}: ${row?.querySelector(".say")?.textContent.replace(/\s+/g, " ").trim().slice(0, 80) || ""}`, undoing(form, answer.change));
+    const all = rows(), next = all[all.indexOf(row) + 1];
+    row?.remove();
+    if (next) open(next, false); else location.reload();
+  });
 
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
@@ -20,14 +83,16 @@
     if (typing(event.target)) return;
     const key = event.key.toLowerCase();
     const control = document.querySelector(`[data-key="${CSS.escape(key)}"]`);
+    if (key === "n" && isSplit()) { event.preventDefault(); go(1); return; }
     if (control) { event.preventDefault(); control.click(); return; }
-    if (key === "j" || key === "k") { event.preventDefault(); go(here + (key === "j" ? 1 : -1)); }
-    else if (key === "x" && here >= 0) { event.preventDefault(); rows[here].querySelector("[name=claims]")?.click(); }
+    if (key === "j" || key === "k") { event.preventDefault(); go(key === "j" ? 1 : -1); }
+    else if (key === "x") { event.preventDefault(); current()?.querySelector("[name=claims]")?.click(); }
     else if (key === "c") { const box = document.querySelector("[data-comment]"); if (box) { event.preventDefault(); box.focus(); } }
-    else if (key === "/") { const box = document.querySelector("[data-reason]"); if (box) { event.preventDefault(); box.focus(); } }
+    else if (key === "/") { const box = document.querySelector("[data-decide] [data-reason]"); if (box) { event.preventDefault(); box.focus(); } }
   });
 
   document.querySelector("[data-all]")?.addEventListener("change", (event) => {
     for (const box of document.querySelectorAll("[data-queue] [name=claims]")) box.checked = event.target.checked;
   });
+  (document.getElementById("foreseen") || document.getElementById("faults"))?.focus();
 })();

@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -26,7 +25,7 @@ from shiyi.curation.changes import (
 )
 from shiyi.curation.opinions import Opinions
 from shiyi.curation.reviews import Decisions, read_reviewed_claim
-from shiyi.errors import ConformanceError, RightsError, UsageError
+from shiyi.errors import ConformanceError, FormError, RightsError, UsageError
 from shiyi.model.iris import ID
 from shiyi.model.rdf import DefaultGraph, NamedNode, Quad, text
 from shiyi.ontology.schema import Schema
@@ -34,6 +33,7 @@ from shiyi.ontology.terms import RDF, SHIYI
 from shiyi.sparql.base.knowledge_base import KnowledgeBase
 
 if TYPE_CHECKING:
+    from shiyi.curation.desks.desk import Desk
     from shiyi.settings import Settings
 
 review, sync = new_group(), new_group()
@@ -62,7 +62,6 @@ def queue(
     as_json: Json = False,
 ) -> None:
     """List the claims that wait for review, the most urgent first."""
-    from shiyi.curation.claim_table import Columns, classes_of
     from shiyi.curation.queue import Filter, Queue
 
     chosen = Filter.of(
@@ -72,9 +71,7 @@ def queue(
         }
     )  # fmt: skip
     with KnowledgeBase.of(settings_of(ctx)) as base:
-        schema = Schema.load()
-        columns = Columns(base.store, schema, classes_of(base.store, schema))
-        page = Queue(columns, Opinions(base.store)).page(who, chosen, 0, limit)
+        page = Queue(base.store, Opinions(base.store)).page(who, chosen, 0, limit)
         if not as_json:
             rows = [
                 (
@@ -89,7 +86,16 @@ def queue(
             print_table(("priority", "confidence", "status", "claim", "IRI"), rows)
             warn(f"{page.total} wait in all")
             return
-    names = ("claim", "priority", "confidence", "status", "safety", "assigned", "reviewers")
+    names = (
+        "claim",
+        "priority",
+        "confidence",
+        "status",
+        "safety",
+        "unread",
+        "assigned",
+        "reviewers",
+    )
     claims = [
         select(each, *names) | {"status": each.status.value, "reviewers": list(each.reviewers)}
         for each in page.items
@@ -239,42 +245,42 @@ def edit(
 def _edit(
     changes: Changes, settings: "Settings", iri: str, fields: list[str], who: str, reason: str
 ) -> Change:
-    from shiyi.curation.editing.changes import ACCEPT, PROPOSE, replace_claim
-    from shiyi.curation.editing.claims import classes_of, stored_claim
-    from shiyi.curation.editing.form import Draft, claim_of
-    from shiyi.curation.editing.validation import Checker
+    from shiyi.curation.desks.forms import ClaimEdit
+    from shiyi.curation.editing.form import ClaimDraft
 
-    store = changes.store
-    old = stored_claim(store, iri)
-    if old is None or not reason:
-        raise UsageError("an edit names a claim of this base, and its --reason")
+    desk, person = _desk(changes, settings), People(settings.kb).get(who)
     values: dict[str, Any] = dict(each.partition("=")[::2] for each in fields)
     known = {"subject", "relation", "object", "language", "polarity"}
     if set(values) - known:
         raise UsageError(
             f"an edit sets {', '.join(sorted(known))}, not {', '.join(sorted(set(values) - known))}"
         )
-    draft = replace(Draft.of_claim(old), **values)
-    claim, faults = claim_of(draft, store, settings.confidence)
-    if claim is None:
-        raise ConformanceError([f"{each.field}: {each.message_en}" for each in faults])
-    ends = [claim.subject.value, text(claim.object)]
-    checker = Checker()
     try:
-        classes = {end: classes_of(store, end) for end in ends if "://" in end}
-        results = checker.claim(claim, classes)
+        old = desk.editable(iri)
+        if old is None or not reason:
+            raise UsageError("an edit names a claim of this base, and its --reason")
+        draft = ClaimDraft.of_claim(old).model_copy(update=values)
+        version = version_of(changes.store, iri)
+        asked = ClaimEdit(claim=iri, drafts=[draft], reason=reason, version=version)
+        return desk.save_claim(person, asked)
+    except FormError as error:
+        raise ConformanceError([f"{e.field}: {e.message_en}" for e in error.faults]) from error
     finally:
-        checker.close()
-    if violations := [str(each) for each in results if each.severity == "Violation"]:
-        raise ConformanceError(violations)
-    schema = Schema.load()
-    is_safety = any(
-        schema.property(each.predicate.value.rpartition("#")[2]).is_safety
-        for each in (claim, old.claim)
-    )
-    outcome = PROPOSE if is_safety and claim.iri != old.iri else ACCEPT
-    return changes.make(
-        replace_claim(store, old, [claim], reason, version_of(store, iri), outcome), who
+        desk.checker.close()
+
+
+def _desk(changes: Changes, settings: "Settings") -> "Desk":
+    from shiyi.curation.desks.desk import Desk
+    from shiyi.curation.editing.validation import Checker
+    from shiyi.curation.queue import Queue
+
+    return Desk(
+        changes.store,
+        lambda: changes,
+        lambda: Queue(changes.store, Opinions(changes.store), changes),
+        Checker(),
+        settings.confidence,
+        settings.kb,
     )
 
 

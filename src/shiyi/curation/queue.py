@@ -1,21 +1,55 @@
-"""The review queue."""
+"""The review queue: claims in a table of SQLite, sorted and filtered for one curator."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import Final
+import json
+import sqlite3
+import threading
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from math import log1p
+from pathlib import Path
+from typing import Any, Final
 
-import numpy as np
-
-from shiyi.curation.changes import Change, Changes, Edit, agent
-from shiyi.curation.claim_table import STATUSES, TIERS, Columns, Mask
-from shiyi.curation.feedback import reported_claims
+from shiyi.curation.changes import Change, Changes, Edit, agent, graph_name
+from shiyi.curation.desks.feedback import reported_claims
 from shiyi.curation.opinions import Opinions
+from shiyi.curation.reviews import PLACES
 from shiyi.errors import FormatError, UsageError
-from shiyi.model.claim import Status, Tier
-from shiyi.ontology.terms import DCTERMS
+from shiyi.model.claim import Status, Tier, confidence_value
+from shiyi.model.iris import graph
+from shiyi.model.rdf import DefaultGraph, NamedNode, Quad, Triple, local_name, text
+from shiyi.ontology.schema import Schema
+from shiyi.ontology.terms import DCTERMS, PROV, RDF, SHIYI
+from shiyi.sparql.store.files import write_private
+from shiyi.sparql.store.port import QuadStore, match_own
 
+STATUSES: Final = tuple(PLACES)
+TIERS: Final = tuple(Tier)
 WHOSE: Final = ("open", "mine", "disputed", "waiting", "reported", "done", "all")
 MOST: Final = 200  # claims of one page, or of one batch
+HARM: Final = 3.0  # how much more a claim about harm weighs than another (Shiyi's)
+FLOOR: Final = 0.05  # of uncertainty, so that a sure claim in much use still has a place (Shiyi's)
+_DERIVED: Final = graph("derived")
+_SCHOOLS: Final = (graph("school", "x").value[:-1], graph("schools", "x").value[:-1])
+_ASIDE: Final = frozenset({"Claim", "Evidence", "Review"})
+_OPENED: Final = frozenset({"read", "row"})
+_GRAVE: Final = frozenset({"contraindicated", "major"})
+_READ: Final = (
+    DCTERMS.source, SHIYI.sourceTier, SHIYI.evidenceKind, SHIYI.severity, SHIYI.rating,
+)  # fmt: skip
+# the columns that a filter compares, and the columns of the other tables
+_EQUAL: Final = ("relation", "shape", "school", "status")
+_TABLES: Final = """
+CREATE TABLE claim (iri TEXT PRIMARY KEY, subject TEXT, object TEXT, relation TEXT, shape TEXT,
+    school TEXT, status TEXT, confidence REAL, harm INTEGER, unread INTEGER, rank REAL,
+    cited REAL DEFAULT 0, weight REAL DEFAULT 0) WITHOUT ROWID;
+CREATE TABLE ground (claim TEXT, source TEXT, tier TEXT);
+CREATE INDEX ground_claim ON ground (claim);
+CREATE INDEX ground_source ON ground (source);
+CREATE TEMP TABLE chosen (iri TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TEMP TABLE skipped (iri TEXT PRIMARY KEY) WITHOUT ROWID;
+"""
+_SCORE: Final = f"max({FLOOR}, 1 - abs(2 * confidence - 1)) * weight"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,20 +75,18 @@ class Filter:
     @classmethod
     def of(cls, values: Mapping[str, str]) -> "Filter":
         """Read a filter from a form or a query string; ``FormatError`` for a closed list's name."""
-        created = cls(
-            **{
-                each.name: values.get(each.name, "").strip()[:300] or str(each.default)
-                for each in fields(cls)
-            }
-        )
+        named = {
+            each.name: values.get(each.name, "").strip()[:300] or str(each.default)
+            for each in fields(cls)
+        }
         for what, name, known in (
-            ("status", created.status, tuple(STATUSES)),
-            ("tier", created.tier, TIERS),
-            ("queue", created.whose, WHOSE),
+            ("status", named["status"], tuple(STATUSES)),
+            ("tier", named["tier"], TIERS),
+            ("queue", named["whose"], WHOSE),
         ):
             if name and name not in known:
                 raise FormatError(what, name, known)
-        return created
+        return cls(**named)
 
     def parameters(self) -> dict[str, str]:
         """Return the fields that differ from an open filter, as in a query string."""
@@ -67,13 +99,14 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One claim of the queue."""
+    """One claim of the queue; ``unread``: it is grave, and none of its evidence was opened."""
 
     claim: str
     priority: float
     confidence: float
     status: Status
     safety: bool
+    unread: bool
     assigned: str = ""
     reviewers: tuple[str, ...] = ()
 
@@ -88,29 +121,81 @@ class Page:
 
 
 class Queue:
-    """The claims ordered for one curator."""
+    """The claims of a base, ordered for one curator: what is doubtful, harmful and much used."""
 
     def __init__(
-        self, columns: Columns, opinions: Opinions, changes: Changes | None = None
+        self, store: QuadStore, opinions: Opinions, changes: Changes | None = None
     ) -> None:
-        self.columns, self.opinions, self._changes = columns, opinions, changes
+        self._store, self.opinions, self._changes = store, opinions, changes
+        self._schema, self._lock = Schema.load(), threading.RLock()
+        self._classes = _classes_of(store, self._schema)
+        # a file without a name: kept in memory while it is small, on the disk beyond
+        self._table = sqlite3.connect("", check_same_thread=False, isolation_level=None)
+        self._table.executescript(_TABLES)
+        self._ranks = {
+            text(q.subject): float(text(q.object))
+            for q in match_own(store, None, SHIYI.pageRank, None, _DERIVED)
+        }
+        self._put(read_rows(store))
+        resting = match_own(store, None, PROV.wasDerivedFrom, None, _DERIVED)
+        self.cite(Counter(text(quad.object) for quad in resting))
+
+    def __len__(self) -> int:
+        return self._one("SELECT count(*) FROM claim")
+
+    def update(self, claims: Iterable[str]) -> None:
+        """Read some claims again; one that is nowhere any more leaves every queue."""
+        names = [(each,) for each in claims]
+        rows = read_rows(self._store, [each for (each,) in names])
+        with self._lock:
+            cited = dict(self._rows("SELECT iri, cited FROM claim WHERE cited > 0"))
+            for statement in ("ground WHERE claim", "claim WHERE iri"):
+                self._table.executemany(f"DELETE FROM {statement} = ?", names)  # noqa: S608
+            self._put(rows)
+            self.cite({iri: cited[iri] for iri in rows if iri in cited})
+
+    def cite(self, claims: Mapping[str, float]) -> None:
+        """Add citations of claims by answers and by derived claims."""
+        with self._lock:
+            self._table.executemany(
+                "UPDATE claim SET cited = cited + ?2 WHERE iri = ?1", list(claims.items())
+            )
+            now = self._rows(
+                "SELECT iri, harm, rank, cited FROM claim WHERE weight = 0 OR cited > 0"
+            )
+            self._table.executemany(
+                "UPDATE claim SET weight = ?2 WHERE iri = ?1",
+                [(iri, _weight(harm, rank, cited)) for iri, harm, rank, cited in now],
+            )
 
     def page(self, agent: str, chosen: Filter, offset: int = 0, count: int = 25) -> Page:
         """Return a page; claims that the curator skipped come last."""
-        with self.columns.lock:
-            return self._page(agent, chosen, offset, min(count, MOST))
-
-    def _page(self, agent: str, chosen: Filter, offset: int, count: int) -> Page:
-        columns = self.columns
-        fits = self._mask(agent, chosen)
-        places = np.flatnonzero(fits)
-        score = columns.priority()[places]
-        last = {columns.claims.find(each) for each in self.opinions.skipped_by(agent)}
-        if last and len(places):
-            score = np.where(np.isin(places, list(last)), score - 1000.0, score)
-        best = _best(score, offset + count)[offset:].tolist()
-        items = tuple(self._item(int(places[i]), float(score[i])) for i in best)
-        return Page(items, len(places), offset)
+        with self._lock:
+            where, values = self._where(agent, chosen)
+            self._name("skipped", self.opinions.skipped_by(agent))
+            total = self._one(f"SELECT count(*) FROM claim WHERE {where}", *values)  # noqa: S608
+            found = self._rows(
+                f"SELECT iri, {_SCORE} AS score, confidence, status, harm, unread FROM claim "  # noqa: S608
+                f"WHERE {where} ORDER BY iri IN skipped, unread DESC, score DESC, iri "
+                "LIMIT ? OFFSET ?",
+                *values,
+                min(count, MOST),
+                offset,
+            )
+            items = tuple(
+                Item(
+                    iri,
+                    round(score, 4),
+                    confidence,
+                    Status(status),
+                    bool(harm),
+                    bool(unread),
+                    self.opinions.assigned(iri),
+                    tuple(sorted(self.opinions.of(iri))),
+                )
+                for iri, score, confidence, status, harm, unread in found
+            )
+        return Page(items, total, offset)
 
     def next_after(self, agent: str, chosen: Filter, claim: str) -> str:
         """Return the claim that follows one in the queue, the first where it is not in it."""
@@ -127,8 +212,9 @@ class Queue:
             raise UsageError("a queue that is only read assigns nothing")
         if not 0 < len(claims) <= MOST:
             raise UsageError(f"1 to {MOST} claims are assigned at a time")
-        if unknown := [each for each in claims if self.columns.claims.find(each) < 0]:
-            raise UsageError(f"there is no claim {unknown[0][:200]!r} to assign")
+        for claim in claims:
+            if not self._one("SELECT count(*) FROM claim WHERE iri = ?", claim):
+                raise UsageError(f"there is no claim {claim[:200]!r} to assign")
         notes = ((DCTERMS.audience, agent(to)),)
         return self._changes.make_all(
             [Edit("assign", (claim,), reason, notes=notes) for claim in claims], who
@@ -136,89 +222,209 @@ class Queue:
 
     def choices(self) -> dict[str, list[str]]:
         """List the values of each filter that occur in the base."""
-        columns = self.columns
-        return {
-            "source": sorted(name for name in columns.sources.names if name),
-            "relation": sorted(columns.relations.names),
-            "shape": sorted(name for name in columns.kinds.names if name),
-            "tier": [each.value for each in TIERS],
-            "school": sorted(name for name in columns.schools.names if name),
-            "status": [each.value for each in STATUSES],
-        }
+        columns = {**dict.fromkeys(("relation", "shape", "school"), "claim"), "source": "ground"}
+        with self._lock:
+            found = {
+                name: [value for (value,) in self._rows(f"SELECT DISTINCT {name} FROM {table}")]  # noqa: S608
+                for name, table in columns.items()
+            }
+        listed = {"tier": [e.value for e in TIERS], "status": [e.value for e in STATUSES]}
+        return {name: sorted(filter(None, each)) for name, each in found.items()} | listed
 
-    def _mask(self, agent: str, chosen: Filter) -> Mask:
-        columns = self.columns
-        fits = columns.status >= 0
-        for name, column, numbers in (
-            (chosen.relation, columns.relation, columns.relations),
-            (chosen.school, columns.school, columns.schools),
-            (chosen.shape, columns.kind, columns.kinds),
-        ):
-            if name:
-                fits &= column == numbers.find(name)
-        if chosen.status:
-            fits &= columns.status == STATUSES.index(Status(chosen.status))
-        elif (
-            chosen.whose == "open"
-        ):  # what is out already, or cannot be reviewed yet, waits elsewhere
-            fits &= (columns.status != STATUSES.index(Status.REJECTED)) & (
-                columns.status != STATUSES.index(Status.QUARANTINED)
-            )
-        if chosen.tier:
-            fits &= (columns.tiers & (1 << TIERS.index(Tier(chosen.tier)))) > 0
+    def _where(self, agent: str, chosen: Filter) -> tuple[str, list[object]]:
+        """Return the condition of a filter and its values."""
+        equal = [name for name in _EQUAL if getattr(chosen, name)]
+        terms = [f"{name} = ?" for name in equal]
+        values: list[object] = [getattr(chosen, name) for name in equal]
+        if not chosen.status and chosen.whose == "open":  # the others wait at other desks
+            terms.append("status NOT IN ('rejected', 'quarantined')")
         if chosen.harm:
-            fits &= columns.harm > 1
+            terms.append("harm")
         if chosen.concept:
-            end = columns.ends.find(chosen.concept)
-            fits &= (columns.subject == end) | (columns.object == end) if end >= 0 else False
-        if chosen.source:
-            fits &= self._of(columns.of_source.get(columns.sources.find(chosen.source), set()))
-        return fits & self._whose(agent, chosen.whose)
+            terms.append("? IN (subject, object)")
+            values.append(chosen.concept)
+        for name in ("source", "tier"):
+            if value := getattr(chosen, name):
+                terms.append(f"iri IN (SELECT claim FROM ground WHERE {name} = ?)")  # noqa: S608
+                values.append(value)
+        if chosen.whose != "all":
+            self._name("chosen", self._of(agent, chosen.whose))
+            terms.append("iri NOT IN chosen" if chosen.whose == "open" else "iri IN chosen")
+        if chosen.whose == "waiting":
+            terms.append("harm")
+        return " AND ".join(terms) or "1", values
 
-    def _whose(self, agent: str, whose: str) -> Mask:
+    def _of(self, agent: str, whose: str) -> Iterable[str]:
         opinions = self.opinions
-        if whose == "all":
-            return np.ones(len(self.columns), bool)
-        if whose == "open":
-            return ~self._named(opinions.done_by(agent))
+        if whose in {"open", "done"}:
+            return opinions.done_by(agent)
         if whose == "mine":
-            return self._named(opinions.assigned_to(agent))
+            return opinions.assigned_to(agent)
         if whose == "disputed":
-            return self._named(opinions.disputed())
-        if whose == "done":
-            return self._named(opinions.done_by(agent))
+            return opinions.disputed()
         if whose == "reported":
-            return self._named(reported_claims(self._changes.store) if self._changes else ())
+            return reported_claims(self._store)
         once = {claim for claim in opinions.reviewed() if len(opinions.of(claim)) == 1}
-        return self._named(once - opinions.done_by(agent)) & (self.columns.harm > 1)
+        return once - opinions.done_by(agent)
 
-    def _named(self, claims: Iterable[str]) -> Mask:
-        return self._of({self.columns.claims.find(each) for each in claims})
+    def _put(self, rows: Mapping[str, "Row"]) -> None:
+        claims: list[tuple[object, ...]] = []
+        grounds: list[tuple[str, str, str]] = []
+        for iri, row in rows.items():
+            if row.status not in STATUSES:
+                continue
+            known = self._schema.properties.get(local_name(row.predicate))
+            rank = self._ranks.get(row.subject, 0.0) + self._ranks.get(row.object, 0.0)
+            is_unread = row.grave and not _OPENED & set(row.kinds)
+            ends = iri, row.subject, row.object, local_name(row.predicate)
+            place = self._classes.get(row.subject, ""), row.school, row.status.value
+            safety = bool(known and known.is_safety)
+            claims.append((*ends, *place, row.confidence, safety, is_unread, rank))
+            grounds += {(iri, *each) for each in zip(row.sources, row.tiers, strict=True)}
+        with self._lock:
+            self._table.execute("BEGIN")
+            marks = ", ".join("?" * 11)
+            self._table.executemany(
+                f"INSERT OR REPLACE INTO claim VALUES ({marks}, 0, 0)",  # noqa: S608
+                claims,
+            )
+            self._table.executemany("INSERT INTO ground VALUES (?, ?, ?)", grounds)
+            self._table.execute("COMMIT")
 
-    def _of(self, places: Iterable[int]) -> Mask:
-        result = np.zeros(len(self.columns), bool)
-        chosen = np.fromiter((p for p in places if 0 <= p < len(result)), np.int64)
-        result[chosen] = True
-        return result
-
-    def _item(self, place: int, priority: float) -> Item:
-        columns, claim = self.columns, self.columns.claims.names[place]
-        return Item(
-            claim,
-            round(priority, 4),
-            float(columns.confidence[place]),
-            STATUSES[int(columns.status[place])],
-            bool(columns.harm[place] > 1),
-            self.opinions.assigned(claim),
-            tuple(sorted(self.opinions.of(claim))),
+    def _name(self, table: str, claims: Iterable[str]) -> None:
+        """Fill a table of names that a query compares with."""
+        self._table.execute(f"DELETE FROM {table}")  # noqa: S608
+        self._table.executemany(
+            f"INSERT OR IGNORE INTO {table} VALUES (?)",  # noqa: S608
+            [(each,) for each in claims],
         )
 
+    def _rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+        return self._table.execute(query, values).fetchall()
 
-def _best(score: "np.typing.NDArray[np.float64]", count: int) -> "np.typing.NDArray[np.int64]":
-    """Return the places of the highest scores, best first, equal ones in order."""
-    if count < len(score) // 4:
-        edge = np.partition(score, len(score) - count)[len(score) - count]
-        candidates = np.flatnonzero(score >= edge)
-    else:
-        candidates = np.arange(len(score))
-    return candidates[np.argsort(-score[candidates], kind="stable")][:count]
+    def _one(self, query: str, *values: object) -> int:
+        with self._lock:
+            return int(self._table.execute(query, values).fetchone()[0])
+
+
+def _weight(harm: int, rank: float, cited: float) -> float:
+    return (HARM if harm else 1.0) * (1.0 + log1p(rank) + log1p(cited))
+
+
+@dataclass(slots=True)
+class Row:
+    """One claim as the store has it."""
+
+    subject: str = ""
+    predicate: str = ""
+    object: str = ""
+    status: Status = Status.CANDIDATE
+    confidence: float = 0.0
+    school: str = ""
+    sources: list[str] = field(default_factory=list)
+    tiers: list[str] = field(default_factory=list)
+    kinds: list[str] = field(default_factory=list)
+    grave: bool = False  # a source calls it contraindicated or major
+
+
+def read_rows(store: QuadStore, claims: Iterable[str] | None = None) -> dict[str, Row]:
+    """Read some claims, or every claim that can be reviewed, outside the derived graph."""
+    chosen = None if claims is None else [NamedNode(each) for each in claims]
+
+    def match(predicate: NamedNode, nodes: Iterable[NamedNode] | None) -> Iterator[Quad]:
+        for node in (None,) if nodes is None else nodes:
+            yield from match_own(store, node, predicate)
+
+    rows: dict[str, Row] = {}
+    for quad in match(SHIYI.status, chosen):
+        if (place := graph_name(quad)) != _DERIVED.value:
+            row = rows.setdefault(text(quad.subject), Row())
+            _seen(row, local_name(text(quad.object)), place)
+    for quad in match(RDF.reifies, chosen):
+        if (row_of := rows.get(text(quad.subject))) and isinstance(quad.object, Triple):
+            triple = quad.object
+            row_of.subject, row_of.predicate = text(triple.subject), triple.predicate.value
+            row_of.object = text(triple.object) if isinstance(triple.object, NamedNode) else ""
+    for quad in match(SHIYI.confidence, chosen):
+        if (row_of := rows.get(text(quad.subject))) and graph_name(quad) != _DERIVED.value:
+            row_of.confidence = confidence_value(quad.object) or 0.0
+    evidence = [
+        (rows[text(quad.subject)], quad.object)
+        for quad in match(SHIYI.evidence, chosen)
+        if text(quad.subject) in rows and isinstance(quad.object, NamedNode)
+    ]
+    nodes = None if chosen is None else [node for _, node in evidence]
+    source, tier, kind, severity, rating = (
+        {quad.subject: text(quad.object) for quad in match(predicate, nodes)} for predicate in _READ
+    )
+    for row, node in evidence:
+        row.sources.append(source.get(node, ""))
+        row.tiers.append(local_name(tier.get(node, "")).removeprefix("tier-"))
+        row.kinds.append(local_name(kind.get(node, "")).lower())
+        row.grave |= bool({severity.get(node), rating.get(node)} & _GRAVE)
+    return rows
+
+
+def _seen(row: Row, status: str, place: str) -> None:
+    """Add a status; a claim that is accepted anywhere is accepted."""
+    if row.status is not Status.ACCEPTED and status in set(Status):
+        row.status = Status(status)
+    for prefix in _SCHOOLS:
+        if place.startswith(prefix):
+            row.school = place.removeprefix(prefix)
+
+
+def _classes_of(store: QuadStore, schema: Schema) -> dict[str, str]:
+    """Return each concept's most specific class of Shiyi's."""
+    results: dict[str, str] = {}
+    for quad in match_own(store, None, RDF.type, None, DefaultGraph()):
+        name, iri = local_name(text(quad.object)), text(quad.subject)
+        if name not in schema.parents or name in _ASIDE:
+            continue
+        known = results.get(iri)
+        if known is None or known in schema.superclasses(name):
+            results[iri] = name
+    return results
+
+
+FILE: Final = "citations.json"
+EVERY: Final = 200  # answers after which the counts are written down
+
+
+class Citations:
+    """Citations by claim; neither questions nor askers are stored."""
+
+    def __init__(self, kb: Path) -> None:
+        self._path, self._lock = kb / FILE, threading.Lock()
+        self.counts: Counter[str] = Counter()
+        self._unread: Counter[str] = Counter()
+        self._answers = 0
+        try:
+            payload = json.loads(self._path.read_text(encoding="utf-8"))
+            self.counts.update({str(claim): int(count) for claim, count in payload.items()})
+        except (FileNotFoundError, ValueError, AttributeError):
+            pass  # none yet, or cut off: counts begin again
+
+    def count(self, claims: Iterable[str]) -> None:
+        """Count one answer that cites some claims."""
+        with self._lock:
+            cited = set(claims)
+            self.counts.update(cited)
+            self._unread.update(cited)
+            self._answers += 1
+            if self._answers % EVERY:
+                return
+        self.save()
+
+    def fresh(self) -> Counter[str]:
+        """Return the counts since the last call."""
+        with self._lock:
+            results, self._unread = self._unread, Counter()
+            return results
+
+    def save(self) -> None:
+        """Save the counts."""
+        with self._lock:
+            counts = dict(self.counts)
+        if counts:
+            write_private(self._path, json.dumps(counts))

@@ -21,7 +21,9 @@ from shiyi.artefacts import artefact
 from shiyi.errors import SettingError, ShiyiError
 from shiyi.model.rdf import DefaultGraph
 from shiyi.ontology.terms import PREFIXES, RDF, SHIYI
+from shiyi.server.api.reconciliation import reconciliation, suggestion
 from shiyi.server.api.routes import api, machine
+from shiyi.server.curating import forms
 from shiyi.server.curating.desks import DESKS, curating
 from shiyi.server.curating.session import guard_desks
 from shiyi.server.http import headers, problems
@@ -90,6 +92,8 @@ def create_app(site: Site | Path, settings: Settings | None = None) -> Flask:
         api(site, cache),
         sparql_protocol(site, cache),
         machine(readers, cache),
+        reconciliation(readers, cache),
+        suggestion(readers, cache),
         static(),
         exploring(readers, cache),
         checking(site),
@@ -100,6 +104,7 @@ def create_app(site: Site | Path, settings: Settings | None = None) -> Flask:
     ):
         app.register_blueprint(routes)
     if site.curation:
+        forms.register(app)
         guard_desks(app, site.curation, site.writing.tokens if site.writing else None)
         for routes in curating(site, PageCache(site), site.curation):
             app.register_blueprint(routes)

@@ -19,9 +19,9 @@ from shiyi.curation.vocabulary.concepts import add_concept, change_concept, stor
 from shiyi.curation.vocabulary.mappings import decide_mapping, export_mappings, list_mappings
 from shiyi.curation.vocabulary.merging import deprecate_concept, merge_concepts
 from shiyi.curation.vocabulary.proposals import (
-    draft_proposal,
     proposals,
     propose_term,
+    read_turtle,
     settle_proposal,
 )
 from shiyi.ingest.tables.concepts import Concept
@@ -138,19 +138,11 @@ def work(changes: Changes, tables: Path) -> None:
     concepts(changes)
     mapping = list_mappings(store, "accepted", 0, 1)[0]
     changes.make(decide_mapping(store, mapping.iri, "accepted", "wrong", negated=True), "li")
-    form = {
-        "kind": "relation",
-        "name": "pairsWith",
-        "label_zh": "同食",
-        "label_en": "pairs with",
-        "definition_zh": "常同食。",
-        "definition_en": "Eaten together.",
-        "source": "Shiyi",
-        "domain": "Food",
-        "range": "Food",
-    }
-    kind, name, turtle, faults = draft_proposal(form)
-    assert faults == ()
+    turtle = """shiyi:pairsWith a owl:ObjectProperty ;
+  rdfs:label "pairs with"@en , "搭配"@zh ; rdfs:domain shiyi:Food ; rdfs:range shiyi:Food ;
+  skos:definition "What goes well with it."@en , "与它相配的食物。"@zh ; dcterms:source "desk" .
+"""
+    kind, name = read_turtle(turtle)
     changes.make(propose_term(kind, name, turtle, "asked for"), "li")
     [found] = proposals(store)
     changes.make(settle_proposal(changes, found.iri, True, "wang", "yes"), "wang")

@@ -31,7 +31,7 @@ from shiyi.linking.normalization import fold, language_of, normalise
 from shiyi.model.profile import Profile
 from shiyi.prompts.caching import Recorded
 from shiyi.prompts.chat import GrowingList, parse_object
-from shiyi.server.api import models
+from shiyi.server.api import requests
 from shiyi.server.http.messages import count_field, text_field
 from shiyi.server.pages.ask import rendered
 from shiyi.server.views.links import href, source_link
@@ -157,11 +157,13 @@ def bodies(content: bytes) -> None:
         except ShiyiError:
             continue
     with suppress(ShiyiError, ValidationError):
-        models.Context.model_validate(said).to_value()
+        requests.Context.model_validate(said).to_value()
     if isinstance(said, dict):
         form = MultiDict({str(key): str(value) for key, value in said.items()})
         with suppress(ShiyiError, ValidationError):
-            models.Profile.model_validate(models.question_values(form, None)["profile"]).to_value()
+            requests.Profile.model_validate(
+                requests.question_values(form, None)["profile"]
+            ).to_value()
 
 
 def streams(content: bytes) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from shiyi.curation.feedback import FEEDBACK, reports
+from shiyi.curation.desks.feedback import FEEDBACK, reports
 from shiyi.model.iris import ID, resource
 from shiyi.server.curating.desks import EACH
 from tests.support import bases

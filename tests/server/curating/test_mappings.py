@@ -126,6 +126,7 @@ def decide(desks: FullDesks, visitor: Visitor, target: str, action: str, **more:
     page = visitor.get(
         f"{DESK}?status={state.status}&about={state.subject.removeprefix(ID)}&lang=en"
     )
+    name = ID + name
     form = page.body.split(f'value="{name}"')[0].rsplit("<form", 1)[1]
     sent = {
         "csrf": _value(form, "csrf"),

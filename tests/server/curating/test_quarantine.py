@@ -96,9 +96,9 @@ def test_a_rejection_needs_a_reason_and_the_extractor_is_told_it(
     desks: FullDesks, curator: Visitor
 ) -> None:
     page = curator.get(f"{DESK}?lang=en")
-    name = USELESS.iri.value.removeprefix(ID)
-    assert curator.submit(page, DESK, claim=name, reason=" ").status == 400
-    done = curator.submit(page, DESK, claim=name, reason="A slogan is no efficacy.")
+    chosen = {"claims": USELESS.iri.value}
+    assert curator.submit(page, DESK, **chosen, reason=" ").status == 422
+    done = curator.submit(page, DESK, **chosen, reason="A slogan is no efficacy.")
     assert "1 rejected" in done.body
     assert stored_claim(desks.site.store, USELESS.iri.value).status == "rejected"  # type: ignore[union-attr] # it is there
     section = lessons_section(list_lessons(desks.site.store))

@@ -32,6 +32,25 @@ RIGHTS = {
     "POST /curate/vocabulary/move": "edit",
 }  # fmt: skip
 
+# the desks as JSON, by their paths below /api/curation
+_BY_RIGHT = {
+    "read": "GET /me, GET /claims, GET /claims/<path:name>, GET /concepts/<path:name>, GET /mappings, "
+    "GET /history, GET /changes/<int:number>, GET /quarantine, GET /feedback, GET /proposals",
+    "comment": "POST /claims, POST /claims/check, PUT /claims/<path:name>, POST /proposals, "
+    "POST /claims/<path:name>/comments, POST /concepts/<path:name>/comments",
+    "review": "POST /claims/<path:name>/review, POST /claims/review, POST /claims/assign, POST /undo, "
+    "POST /mappings/<path:name>, POST /quarantine/reject, POST /feedback/<path:name>",
+    "edit": "POST /concepts, PUT /concepts/<path:name>, POST /concepts/merge, POST /mappings, "
+    "POST /concepts/<path:name>/aliases, POST /concepts/<path:name>/split, "
+    "POST /concepts/<path:name>/deprecate",
+    "approve": "POST /proposals/<path:name>",
+}
+RIGHTS |= {
+    route.replace(" ", " /api/curation"): right
+    for right, routes_ in _BY_RIGHT.items()
+    for route in routes_.split(", ")
+}
+
 # routes elsewhere: anybody may look and ask, and only a write token writes
 LOOKS = (
     "/", "/.well-known/void", "/api/ask", "/api/ask/stream", "/api/complete", "/api/openapi.json", "/ask", "/browse",
@@ -40,11 +59,13 @@ LOOKS = (
     "/rdf-graph-store/<path:name>", "/releases/", "/releases/<version>/", "/releases/<version>/<path:name>",
     "/releases/latest", "/releases/latest/", "/releases/latest/<path:name>", "/robots.txt",
     "/sitemap-<kind>.<int:number>.xml", "/sitemap.xml", "/sparql", "/sparql/rdf11", "/static/<path:name>", "/statistics",
-    "/api", "/docs", "/docs/", "/docs/<path:name>",
+    "/api/reconcile", "/api/reconcile/suggest/entity", "/api/reconcile/suggest/type", "/api/reconcile/suggest/property",
+    "/api/reconcile/properties", "/api/reconcile/preview", "/api", "/docs", "/docs/", "/docs/<path:name>",
     "/vocab", "/vocab.<extension>", "/vocab/reference", "/vocab/reference.css",
 )  # fmt: skip
 ELSEWHERE = dict.fromkeys((f"GET {each}" for each in LOOKS), "free") | {
     "POST /api/ask": "free",
+    "POST /api/reconcile": "free",
     "POST /api/ask/replay": "free",
     "POST /api/ask/sparql": "free",
     "POST /api/link": "free",
@@ -113,7 +134,7 @@ def state(desks: Desks) -> tuple[Any, ...]:
 
 def test_every_route_has_its_row(desks: Desks) -> None:
     found = routes(desks)
-    desk = {each for each in found if " /curate" in each}
+    desk = {each for each in found if " /curate" in each or " /api/curation" in each}
     assert len(found) > 60
     assert desk == set(RIGHTS)
     assert set(found) - desk == set(ELSEWHERE)

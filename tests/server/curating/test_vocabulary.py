@@ -159,10 +159,11 @@ def test_merging_moves_claims_and_names_and_the_old_address_leads_on(
 
 def test_things_of_different_kinds_are_not_merged(curator: Visitor) -> None:
     page = curator.get(f"{CONCEPT}?id=nature-warm")
-    assert (
-        curator.submit(page, MOVE, target="drug-metformin", reason="x", action="merge").status
-        == 400
-    )
+    kept = {"target": "drug-metformin", "reason": "not so", "action": "merge", "form": "merge"}
+    refused = curator.submit(page, MOVE, **kept)
+    assert refused.status == 422
+    assert "only concepts of one kind are merged" in refused.body  # beside the form
+    assert 'value="drug-metformin"' in refused.body
 
 
 def test_a_split_takes_chosen_claims_along(desks: FullDesks, curator: Visitor) -> None:
@@ -175,7 +176,7 @@ def test_a_split_takes_chosen_claims_along(desks: FullDesks, curator: Visitor) -
         new_id="symptom-stomach-pain",
         zh="胃痛",
         en="stomach pain",
-        claim=claim.iri.value.removeprefix(ID),
+        claims=claim.iri.value,
         reason="two things",
     )
     assert "Saved as change" in done.body, done.body[:1200]
@@ -189,7 +190,7 @@ def test_a_concept_with_claims_is_not_taken_back_and_one_without_leaves_a_tombst
 ) -> None:
     page = curator.get(f"{CONCEPT}?id=substance-goji")
     refused = curator.submit(page, MOVE, action="deprecate", target="", reason="x")
-    assert refused.status == 400
+    assert refused.status == 422
     assert "merge it into another" in refused.body
     page = curator.get(f"{CONCEPT}?id=drug-metformin")
     curator.submit(page, MOVE, action="deprecate", target="", reason="Entered by mistake.")
@@ -199,23 +200,35 @@ def test_a_concept_with_claims_is_not_taken_back_and_one_without_leaves_a_tombst
     assert curator.get("/data/drug-metformin.ttl", "text/turtle").status == 410
 
 
+RELATION = """shiyi:pairsWith a owl:ObjectProperty ;
+  rdfs:label "pairs with"@en , "同食"@zh ; rdfs:domain shiyi:Food ; rdfs:range shiyi:Food ;
+  skos:definition "Eaten \\"together\\"."@en , "常同食。"@zh ; dcterms:source "Shiyi" .
+"""
+SHAPE = """shiyi:DishPreparedByShape a sh:NodeShape ; sh:targetClass shiyi:Dish ; sh:property [
+  sh:path shiyi:preparedBy ; sh:minCount 1 ; sh:severity sh:Warning ;
+  sh:message "A dish says how it is made."@en , "药膳应有制法。"@zh ] .
+"""
+WRONG_TURTLE = (
+    (RELATION.replace("pairsWith", "hasNature"), "The vocabulary has hasNature already."),
+    (RELATION.replace('@zh ; rdfs:domain', '@en ; rdfs:domain'), "label is missing"),
+    (RELATION + SHAPE, "exactly one"), ("shiyi:x a", "no valid Turtle"),
+    (SHAPE.replace("sh:minCount 1", 'sh:pattern "("'), "regular expression"),
+    (SHAPE.replace("shiyi:Dish ;", "shiyi:Cake ;"), "There is no class"),
+)  # fmt: skip
+
+
 def test_a_relation_is_proposed_by_one_and_approved_by_another(desks: FullDesks) -> None:
     contributor, chief = desks.visitor("cont"), desks.visitor("chief")
     page = contributor.get(f"{PROPOSE}?lang=en")
     form = {
         "csrf": csrf_in(page.body),
-        "kind": "relation",
-        "name": "pairsWith",
-        "label_zh": "同食",
-        "label_en": "pairs with",
-        "definition_zh": "常同食。",
-        "definition_en": 'Eaten "together".',
-        "source": "Shiyi",
-        "domain": "Food",
-        "range": "Food",
+        "form": "propose",
+        "turtle": RELATION,
         "reason": "often asked",
     }
-    assert contributor.post(PROPOSE, form | {"name": "hasNature"}).status == 422
+    for wrong, fault in WRONG_TURTLE:
+        refused = contributor.post(PROPOSE, form | {"turtle": wrong})
+        assert (refused.status, fault in refused.body) == (422, True), fault
     assert "Proposed as change" in contributor.post(PROPOSE, form).body
     [found] = [each for each in proposals(desks.site.store) if each.is_open]
     settle = {"proposal": found.iri.removeprefix(ID), "action": "approve", "reason": "good"}
@@ -230,19 +243,7 @@ def test_a_relation_is_proposed_by_one_and_approved_by_another(desks: FullDesks)
 def test_who_proposes_a_shape_does_not_approve_it(desks: FullDesks) -> None:
     chief = desks.visitor("chief")
     token = csrf_in(chief.get(f"{PROPOSE}?lang=en").body)
-    form = {
-        "csrf": token,
-        "kind": "shape",
-        "target": "Dish",
-        "path": "preparedBy",
-        "rule": "required",
-        "value": "",
-        "severity": "Warning",
-        "label_zh": "药膳应有制法。",
-        "label_en": "A dish says how it is made.",
-        "reason": "cooks ask",
-    }
-    assert chief.post(PROPOSE, form | {"rule": "pattern", "value": "("}).status == 422
+    form = {"csrf": token, "turtle": SHAPE, "reason": "cooks ask"}
     assert chief.post(PROPOSE, form).status == 200
     [found] = [each for each in proposals(desks.site.store) if each.is_open]
     assert "sh:minCount 1" in found.turtle

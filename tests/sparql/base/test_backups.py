@@ -11,7 +11,7 @@ import pytest
 
 from shiyi.curation.accounts import Audit, People, Role, matches
 from shiyi.curation.bundles import public_of, signing_key
-from shiyi.curation.claim_table import Citations
+from shiyi.curation.queue import Citations
 from shiyi.errors import KnowledgeBaseError, UsageError
 from shiyi.model.rdf import Quad
 from shiyi.server.site.tokens import Tokens

@@ -1,7 +1,10 @@
 """Parsing of the claim form to a claim, or to faults by field."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from shiyi.curation.editing.claims import (
     StoredClaim,
@@ -11,7 +14,7 @@ from shiyi.curation.editing.claims import (
     stored_source,
 )
 from shiyi.curation.editing.fields import Constraint, ShapeForms
-from shiyi.errors import RangeError
+from shiyi.errors import Fault, RangeError
 from shiyi.ingest.tables.claims import evidence_of
 from shiyi.model.claim import UNOPENED, Claim, Confidence, Evidence, EvidenceKind, Polarity
 from shiyi.model.iris import ID, VOCAB
@@ -22,28 +25,18 @@ from shiyi.settings import ConfidenceSettings
 from shiyi.sparql.store.port import QuadStore
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """One thing wrong with one field; ``shape`` names the shape that says so, if one does."""
-
-    field: str
-    message_zh: str
-    message_en: str
-    shape: str = ""
-
-    def message(self, language: str) -> str:
-        """Return the message in ``zh`` or ``en``."""
-        return self.message_zh if language == "zh" else self.message_en
-
-
-def fault(name: str, what: str, **values: str) -> Fault:
-    """Return a fault of the field ``name``.
+def fault(name: str, what: str, **values: str | tuple[str, str]) -> Fault:
+    """Return a fault of the field ``name``; a pair is a word in Chinese and in English.
 
     >>> fault("object", "empty").message("en")
     'This may not be empty.'
     """
-    zh, en = sentences("claim-faults")[what]
-    return Fault(name, zh.format(**values), en.format(**values))
+    texts = sentences("claim-faults")[what]
+    zh, en = (
+        text.format(**{k: v if isinstance(v, str) else v[at] for k, v in values.items()})
+        for at, text in enumerate(texts)
+    )
+    return Fault(name, zh, en)
 
 
 LANGUAGES = ("zh", "en")
@@ -52,127 +45,127 @@ _SHORT = 400  # characters of any other field
 _MOST = 20  # pieces of evidence of one claim that a form can hold
 
 
-@dataclass(frozen=True, slots=True)
-class DraftEvidence:
-    """One piece of evidence as the form has it; ``place`` numbers it, ``removed`` drops it."""
+class EvidenceDraft(BaseModel):
+    """One piece of evidence as it was sent; ``place`` numbers it, ``removed`` drops it."""
 
-    place: int
+    model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
+
+    place: int = 0
     source: str = ""
     locator: str = ""
-    kind: str = "read"
-    confidence: str = ""
+    kind: str = "recalled"
+    confidence: Annotated[str, Field(coerce_numbers_to_str=True)] = ""
     quote: str = ""
     passage: str = ""
-    qualifiers: Mapping[str, str] = field(default_factory=dict)
+    qualifiers: dict[str, str] = {}
     activity: str = "curation"
     removed: bool = False
 
     @property
     def is_empty(self) -> bool:
         """Return whether nothing was filled in."""
-        return not (
-            self.source
-            or self.locator
-            or self.quote
-            or self.passage
-            or any(self.qualifiers.values())
-        )
+        named = self.source, self.locator, self.quote, self.passage
+        return not any((*named, *self.qualifiers.values()))
 
     def name(self, part: str) -> str:
         """Return the form's name of one of its fields."""
         return f"e{self.place}-{part}"
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
-    """A claim as the form has it: all texts, nothing checked yet."""
+class ClaimDraft(BaseModel):
+    """A claim as it was sent: all texts, nothing checked yet."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
 
     subject: str
     relation: str
     object: str
     language: str = ""
     polarity: str = "positive"
-    evidence: tuple[DraftEvidence, ...] = ()
+    evidence: tuple[EvidenceDraft, ...] = ()
+
+    @model_validator(mode="after")
+    def _number_evidence(self) -> "ClaimDraft":
+        if len({each.place for each in self.evidence}) == len(self.evidence):
+            return self
+        placed = (e.model_copy(update={"place": i}) for i, e in enumerate(self.evidence))
+        return self.model_copy(update={"evidence": tuple(placed)})
 
     @classmethod
-    def of_claim(cls, stored: StoredClaim, object_label: str = "") -> "Draft":
+    def of_claim(cls, stored: StoredClaim) -> "ClaimDraft":
         """Fill a form from a claim that stands."""
         claim = stored.claim
         target = claim.object
         return cls(
-            claim.subject.value,
-            local_name(claim.predicate.value),
-            object_label or text(target),
-            (target.language or "") if isinstance(target, Literal) else "",
-            claim.polarity.value,
-            tuple(_drafted(i, each) for i, each in enumerate(claim.evidence)),
+            subject=claim.subject.value,
+            relation=local_name(claim.predicate.value),
+            object=text(target),
+            language=(target.language or "") if isinstance(target, Literal) else "",
+            polarity=claim.polarity.value,
+            evidence=tuple(_drafted(i, each) for i, each in enumerate(claim.evidence)),
         )
 
     @classmethod
-    def of_form(cls, form: Mapping[str, str], prefix: str = "") -> "Draft":
+    def of_form(cls, form: Mapping[str, str]) -> "ClaimDraft":
         """Read a form as it was sent; names it does not know are passed over."""
-
-        def sent(name: str) -> str:
-            return form.get(prefix + name, "").replace("\r\n", "\n").strip()
-
-        places = [n for n in range(_MOST) if any(f"{prefix}e{n}-{p}" in form for p in _PARTS)]
+        names = ("subject", "relation", "object", "language")
+        places = [n for n in range(_MOST) if any(f"e{n}-{part}" in form for part in _PARTS)]
         return cls(
-            sent("subject"),
-            sent("relation"),
-            sent("object"),
-            sent("language"),
-            sent("polarity") or "positive",
-            tuple(_sent(n, form, prefix) for n in places),
+            **{name: _sent(form, name) for name in names},
+            polarity=_sent(form, "polarity") or "positive",
+            evidence=tuple(_evidence_sent(n, form) for n in places),
         )
 
-    def remaining(self) -> tuple[DraftEvidence, ...]:
+    def remaining(self) -> tuple[EvidenceDraft, ...]:
         """List the evidence that stays."""
         return tuple(each for each in self.evidence if not (each.removed or each.is_empty))
 
-    def with_blank(self) -> "Draft":
+    def with_blank(self) -> "ClaimDraft":
         """Add an empty piece of evidence, so that one can be filled in without a script."""
         at = max((each.place for each in self.evidence), default=-1) + 1
         filled = tuple(each for each in self.evidence if not each.is_empty)
-        return replace(self, evidence=(*filled, DraftEvidence(at)))
+        blank = EvidenceDraft(place=at, kind="read")
+        return self.model_copy(update={"evidence": (*filled, blank)})
+
+    def negated(self) -> "ClaimDraft":
+        """Return a draft with the opposite polarity."""
+        turned = "negative" if self.polarity == "positive" else "positive"
+        return self.model_copy(update={"polarity": turned})
 
 
 _PARTS = ("source", "locator", "kind", "confidence", "quote", "passage", "remove", *QUALIFIERS)
 
 
-def _sent(place: int, form: Mapping[str, str], prefix: str) -> DraftEvidence:
-    def sent(part: str) -> str:
-        return form.get(f"{prefix}e{place}-{part}", "").replace("\r\n", "\n").strip()
+def _sent(form: Mapping[str, str], name: str) -> str:
+    return form.get(name, "").replace("\r\n", "\n").strip()
 
-    return DraftEvidence(
-        place,
-        sent("source"),
-        sent("locator"),
-        sent("kind") or "recalled",
-        sent("confidence"),
-        sent("quote"),
-        sent("passage"),
-        {name: sent(name) for name in QUALIFIERS if sent(name)},
-        sent("activity") or "curation",
-        bool(sent("remove")),
+
+def _evidence_sent(place: int, form: Mapping[str, str]) -> EvidenceDraft:
+    values = {part: _sent(form, f"e{place}-{part}") for part in (*_PARTS, "activity")}
+    return EvidenceDraft(
+        place=place,
+        qualifiers={name: values[name] for name in QUALIFIERS if values[name]},
+        removed=bool(values.pop("remove")),
+        **{name: value for name, value in values.items() if value and name not in QUALIFIERS},
     )
 
 
-def _drafted(place: int, evidence: Evidence) -> DraftEvidence:
-    return DraftEvidence(
-        place,
-        _work_of(evidence),
-        evidence.locator,
-        evidence.kind.value,
-        f"{evidence.confidence.value:g}",
-        evidence.quote,
-        evidence.passage.value if evidence.passage else "",
-        dict(evidence.qualifiers),
-        evidence.activity,
+def _drafted(place: int, evidence: Evidence) -> EvidenceDraft:
+    return EvidenceDraft(
+        place=place,
+        source=_work_of(evidence),
+        locator=evidence.locator,
+        kind=evidence.kind.value,
+        confidence=f"{evidence.confidence.value:g}",
+        quote=evidence.quote,
+        passage=evidence.passage.value if evidence.passage else "",
+        qualifiers=dict(evidence.qualifiers),
+        activity=evidence.activity,
     )
 
 
 def claim_of(
-    draft: Draft, store: QuadStore, weights: ConfidenceSettings
+    draft: ClaimDraft, store: QuadStore, weights: ConfidenceSettings
 ) -> tuple[Claim | None, tuple[Fault, ...]]:
     """Return the claim of a draft, or every fault of it."""
     faults: list[Fault] = []
@@ -222,7 +215,7 @@ def _concept(
     return None
 
 
-def _relation(draft: Draft, subject: str | None, store: QuadStore, faults: list[Fault]) -> str:
+def _relation(draft: ClaimDraft, subject: str | None, store: QuadStore, faults: list[Fault]) -> str:
     forms = ShapeForms.load()
     if draft.relation not in forms.schema.properties:
         faults.append(fault("relation", "unknown_relation", words=draft.relation[:80]))
@@ -233,7 +226,7 @@ def _relation(draft: Draft, subject: str | None, store: QuadStore, faults: list[
 
 
 def _object(
-    draft: Draft, subject: str | None, relation: str, store: QuadStore, faults: list[Fault]
+    draft: ClaimDraft, subject: str | None, relation: str, store: QuadStore, faults: list[Fault]
 ) -> Object | None:
     expected = ShapeForms.load().object_field(
         relation, classes_of(store, subject) if subject else ()
@@ -249,7 +242,7 @@ def _object(
 
 
 def _evidence(
-    draft: DraftEvidence, store: QuadStore, weights: ConfidenceSettings, faults: list[Fault]
+    draft: EvidenceDraft, store: QuadStore, weights: ConfidenceSettings, faults: list[Fault]
 ) -> Evidence | None:
     before = len(faults)
     iri = draft.source if draft.source.startswith(ID) else f"{ID}source-{draft.source}"
@@ -290,7 +283,7 @@ def _work_of(evidence: Evidence) -> str:
     return work.id if work else ""
 
 
-def _broken(draft: DraftEvidence) -> Iterator[Fault]:
+def _broken(draft: EvidenceDraft) -> Iterator[Fault]:
     """Yield the violations of single fields: choices, patterns, ranges."""
     forms = ShapeForms.load()
     values = {
@@ -310,7 +303,7 @@ def of_constraint(name: str, broken: Constraint) -> Fault:
     return Fault(name, broken.message_zh, broken.message_en, broken.shape)
 
 
-def _quoted(draft: DraftEvidence, store: QuadStore, faults: list[Fault]) -> None:
+def _quoted(draft: EvidenceDraft, store: QuadStore, faults: list[Fault]) -> None:
     if draft.quote:
         _is_text(draft.quote, draft.name("quote"), LONGEST, faults)
     if not draft.passage:
@@ -348,9 +341,3 @@ def span_of(evidence: Evidence, store: QuadStore) -> tuple[int, int] | None:
         return None
     at = passage_text(store, evidence.passage.value).find(evidence.quote)
     return (at, at + len(evidence.quote)) if at >= 0 else None
-
-
-def negate(draft: Draft) -> Draft:
-    """Return a draft with the opposite polarity."""
-    turned = "negative" if draft.polarity == "positive" else "positive"
-    return replace(draft, polarity=turned)

@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from shiyi.curation.changes import Edit
 from shiyi.curation.editing.claims import first_value
-from shiyi.curation.editing.form import Fault, fault
-from shiyi.errors import UsageError
+from shiyi.curation.editing.form import fault
+from shiyi.errors import Fault, FormError
 from shiyi.ingest.tables.concepts import (
     ID_FORM,
     KINDS,
@@ -112,7 +112,7 @@ def change_concept(
     """Write the changed fields of a concept; quads that no form covers stay."""
     gone, come = difference(store, concept)
     if not (gone or come):
-        raise UsageError("nothing is changed")
+        raise FormError([fault("zh", "unchanged")])
     return Edit(
         "edit-concept",
         (concept.iri.value,),

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Final
 
 from shiyi.curation.changes import Edit, parse_iri
+from shiyi.curation.editing.form import fault
 from shiyi.curation.vocabulary.sssom import MappingSet, Row
-from shiyi.errors import FormatError, UsageError
+from shiyi.errors import FormatError, FormError, UsageError
 from shiyi.ingest.datasets.umls import linker_of
 from shiyi.ingest.tables.concepts import Concept
 from shiyi.ingest.tables.mappings import (
@@ -171,7 +172,7 @@ def decide_mapping(
     """Accept or reject a mapping; it may change its predicate or be ruled out (``Not``)."""
     known = read_mapping(store, NamedNode(iri))
     if known is None:
-        raise UsageError(f"there is no mapping {iri[:200]!r}")
+        raise FormError([fault("mapping", "no_mapping")])
     if status not in _STATUSES:
         raise FormatError("status of mappings", status, _STATUSES)
     predicate = predicate or known.row.get("predicate_id")

@@ -6,6 +6,7 @@ from dataclasses import replace
 from shiyi.curation.changes import Edit
 from shiyi.curation.editing.changes import ACCEPT, MEND, arriving_quads, retirement_quads
 from shiyi.curation.editing.claims import ACCEPTED, StoredClaim, stored_claim
+from shiyi.curation.editing.form import fault
 from shiyi.curation.vocabulary.concepts import (
     DEFAULT,
     difference,
@@ -15,14 +16,14 @@ from shiyi.curation.vocabulary.concepts import (
     stored_concept,
 )
 from shiyi.curation.vocabulary.mappings import rows_about
-from shiyi.errors import UsageError
+from shiyi.errors import FormError, UsageError
 from shiyi.ingest.gate import CANDIDATES
 from shiyi.ingest.tables.concepts import KINDS, Concept, Retired, retired_quads
 from shiyi.ingest.tables.mappings import LINKS, MAPPINGS, row_quads
 from shiyi.model.claim import Claim, Polarity
-from shiyi.model.iris import ID, resource
-from shiyi.model.rdf import NamedNode, Quad, text
-from shiyi.ontology.terms import RDF, SHIYI, SKOS
+from shiyi.model.iris import ID, VOCAB, resource
+from shiyi.model.rdf import Literal, NamedNode, Quad, text
+from shiyi.ontology.terms import RDF, RDFS, SHIYI, SKOS
 from shiyi.sparql.store.port import QuadStore
 
 MOST = 5000  # claims that one move takes along
@@ -37,9 +38,9 @@ def merge_concepts(
     """
     one, other = _entry(store, source), _entry(store, target)
     if one.id == other.id:
-        raise UsageError("a concept is merged into another one")
+        raise FormError([fault("target", "itself_concept")])
     if KINDS[one.class_name] != KINDS[other.class_name]:
-        raise UsageError(f"a {one.class_name} is not merged into a {other.class_name}")
+        raise FormError([fault("target", "other_kind", **_kinds(store, one, other))])
     after = replace(
         other,
         alt_zh=_union(other.alt_zh, (one.zh, *one.alt_zh), other.zh),
@@ -69,7 +70,7 @@ def split_concept(
     one, chosen = _entry(store, source), list(claims)
     about = set(claims_about(store, source))
     if not chosen or not set(chosen) <= about:
-        raise UsageError("a split takes along at least one of the concept's own claims")
+        raise FormError([fault("claims", "own_claims")])
     gone, moved = _moved(store, chosen, one.iri, part.iri)
     come = [*quads_of(part), *moved]
     return _edit(
@@ -85,17 +86,14 @@ def deprecate_concept(
     if replacement:
         _entry(store, replacement)
     if replacement == source:
-        raise UsageError("a concept is not replaced by itself")
+        raise FormError([fault("target", "itself_concept")])
     about = claims_about(store, source)
     if about:
-        raise UsageError(
-            f"{len(about)} claims speak of {one.id}: merge it into another concept, or reject them "
-            "first"
-        )
+        raise FormError([fault("target", "has_claims", words=str(len(about)))])
     if narrower(store, one.iri) and not replacement:
-        raise UsageError(f"{one.id} has narrower concepts: give them another broader one first")
+        raise FormError([fault("target", "has_narrower")])
     if not reason.strip():
-        raise UsageError("say why: whoever opens the old address is told")
+        raise FormError([fault("reason", "reason")])
     gone = list(_leaving(store, one))
     stone = Retired(one.id, one.zh, one.en, replacement.removeprefix(ID), reason)
     come = [*retired_quads(stone)]
@@ -183,6 +181,21 @@ def _entry(store: QuadStore, iri: str) -> Concept:
     if result is None:
         raise UsageError(f"{iri[:200]} is no concept that a table holds")
     return result
+
+
+def _kinds(store: QuadStore, one: Concept, other: Concept) -> dict[str, tuple[str, str]]:
+    """Return the names and classes of two concepts in both languages."""
+
+    def label(name: str) -> tuple[str, str]:
+        found = {
+            quad.object.language: quad.object.value
+            for quad in store.match(NamedNode(VOCAB + name), RDFS.label, None, DEFAULT)
+            if isinstance(quad.object, Literal)
+        }
+        return found.get("zh", name), found.get("en", name)
+
+    names = {"one": (one.zh, one.en), "other": (other.zh, other.en)}
+    return names | {"one_kind": label(one.class_name), "other_kind": label(other.class_name)}
 
 
 def _union(known: tuple[str, ...], more: tuple[str, ...], but: str = "") -> tuple[str, ...]:

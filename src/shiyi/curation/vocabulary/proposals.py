@@ -1,25 +1,45 @@
 """Proposed terms and shapes."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from shiyi.curation.changes import Changes, Edit
-from shiyi.curation.editing.form import Fault, fault
-from shiyi.errors import RightsError, UsageError
+from shiyi.curation.editing.form import fault
+from shiyi.errors import Fault, FormError, RightsError, ShiyiError
 from shiyi.model.iris import VOCAB, content_hash, graph, resource
-from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, Quad, canonical, parse_turtle, text
+from shiyi.model.rdf import (
+    DefaultGraph,
+    Literal,
+    NamedNode,
+    Quad,
+    local_name,
+    parse,
+    parse_turtle,
+    text,
+)
 from shiyi.ontology.schema import Schema
-from shiyi.ontology.terms import DCTERMS, OA, PREFIXES, RDF, RDFS, SHIYI
+from shiyi.ontology.terms import DCTERMS, OA, PREFIXES, RDF, RDFS, SHIYI, SKOS
 from shiyi.sparql.store.port import QuadStore
 
 PROPOSALS: Final = graph("proposals")
-KINDS: Final = ("relation", "shape")
-RULES: Final = ("required", "choice", "pattern", "class")
 _NAME = re.compile(r"[a-z][A-Za-z]{2,40}")
 _PATTERN = 200  # characters of a regular expression
 _USED = ("shiyi", "owl", "rdf", "rdfs", "skos", "dcterms", "sh", "xsd")
+_SH_CLASS, _SH_PATH, _SH_PATTERN, _SH_MESSAGE = (
+    NamedNode(PREFIXES["sh"] + name) for name in ("targetClass", "path", "pattern", "message")
+)
+_KINDS: Final = {
+    PREFIXES["owl"] + "ObjectProperty": "relation",
+    PREFIXES["owl"] + "DatatypeProperty": "relation",
+    PREFIXES["sh"] + "NodeShape": "shape",
+}
+_NEEDED: Final = {
+    "relation": (RDFS.label, RDFS.domain, RDFS.range, SKOS.definition, DCTERMS.source),
+    "shape": (_SH_CLASS, _SH_PATH, _SH_MESSAGE),
+}
+_BILINGUAL: Final = {RDFS.label, SKOS.definition, _SH_MESSAGE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,18 +59,26 @@ class Proposal:
         return self.status == "candidate"
 
 
-def draft_proposal(form: Mapping[str, str]) -> tuple[str, str, str, tuple[Fault, ...]]:
-    """Parse a form to kind, name, Turtle and faults."""
-    text = {name: " ".join(value.split()) for name, value in form.items()}
-    kind = text.get("kind", "")
-    if kind not in KINDS:
-        raise UsageError("a proposal is for a relation or a shape")
-    faults = tuple(_texts(text)) + tuple(_relation(text) if kind == "relation" else _shape(text))
+def read_turtle(turtle: str) -> tuple[str, str]:
+    """Return the kind and the name of the term that some Turtle describes.
+
+    Raise FormError where it is malformed, lacks what a term has, or takes a name that is used.
+    """
+    try:
+        triples = list(parse(prefixes() + turtle, "proposal.ttl"))
+    except ShiyiError as error:
+        raise FormError([fault("turtle", "not_turtle", words=str(error)[:200])]) from error
+    kinds = {t.subject: text(t.object) for t in triples if t.predicate == RDF.type}
+    terms = [n for n in kinds if isinstance(n, NamedNode) and n.value.startswith(VOCAB)]
+    if len(terms) != 1 or kinds[terms[0]] not in _KINDS:
+        raise FormError([fault("turtle", "one_term")])
+    kind = _KINDS[kinds[terms[0]]]
+    about = [t for t in triples if kind == "shape" or t.subject == terms[0]]
+    name = local_name(terms[0].value)
+    faults = [*_missing(kind, about), *(_taken(name) if kind == "relation" else _unknown(about))]
     if faults:
-        return kind, text.get("name", ""), "", faults
-    written = relation_turtle(text) if kind == "relation" else shape_turtle(text)
-    name = text["name"] if kind == "relation" else f"{text['target']} {text['path']}"
-    return kind, name, written, ()
+        raise FormError(faults)
+    return kind, name
 
 
 def propose_term(kind: str, name: str, turtle: str, reason: str, key: str = "") -> Edit:
@@ -103,7 +131,7 @@ def settle_proposal(
     store = changes.store
     result = read_proposal(store, iri)
     if result is None or not result.is_open:
-        raise UsageError("there is no open proposal of that name")
+        raise FormError([fault("proposal", "no_proposal")])
     if approve and any(c.who == agent for c in changes.of(iri) if c.kind == "propose-term"):
         raise RightsError("a proposal is approved by somebody who did not make it")
     node, status = NamedNode(iri), SHIYI.accepted if approve else SHIYI.rejected
@@ -123,89 +151,33 @@ def prefixes() -> str:
     return "".join(f"@prefix {name}: <{PREFIXES[name]}> .\n" for name in _USED)
 
 
-def relation_turtle(values: Mapping[str, str]) -> str:
-    """Write a relation as ``ontology/shiyi.ttl`` holds them."""
-    to_text = values["range"] == "text"
-    kind = "owl:DatatypeProperty" if to_text else "owl:ObjectProperty"
-    reach = "rdf:langString" if to_text else f"shiyi:{values['range']}"
-    return (
-        f"shiyi:{values['name']} a {kind} ;\n"
-        f"  rdfs:label {_text(values['label_en'], 'en')} , {_text(values['label_zh'], 'zh')} ;\n"
-        f"  rdfs:domain shiyi:{values['domain']} ;\n"
-        f"  rdfs:range {reach} ;\n"
-        f"  skos:definition {_text(values['definition_en'], 'en')} , "
-        f"{_text(values['definition_zh'], 'zh')} ;\n"
-        f"  dcterms:source {_text(values['source'])} .\n"
-    )
+def _missing(kind: str, triples: Sequence[Quad]) -> Iterator[Fault]:
+    """Yield what a term lacks; texts are needed in both languages."""
+    for predicate in _NEEDED[kind]:
+        objects = [t.object for t in triples if t.predicate == predicate]
+        languages = {each.language for each in objects if isinstance(each, Literal)}
+        if not objects or (predicate in _BILINGUAL and not {"zh", "en"} <= languages):
+            yield fault("turtle", "needs_property", words=local_name(predicate.value))
 
 
-def shape_turtle(values: Mapping[str, str]) -> str:
-    """Write a shape as a file of ``shapes/`` holds them."""
-    rule = {
-        "required": "sh:minCount 1",
-        "choice": f"sh:in ( {' '.join(_text(x.strip()) for x in values['value'].split('|'))} )",
-        "pattern": f"sh:pattern {_text(values['value'])}",
-        "class": f"sh:class shiyi:{values['value']} ; sh:nodeKind sh:IRI",
-    }[values["rule"]]
-    name = f"{values['target']}{values['path'][:1].upper()}{values['path'][1:]}Shape"
-    return (
-        f"shiyi:{name} a sh:NodeShape ;\n"
-        f"  sh:targetClass shiyi:{values['target']} ;\n"
-        f"  sh:property [\n"
-        f"    sh:path shiyi:{values['path']} ; {rule} ;\n"
-        f"    sh:severity sh:{values.get('severity') or 'Warning'} ;\n"
-        f"    sh:message {_text(values['label_en'], 'en')} , {_text(values['label_zh'], 'zh')}\n"
-        f"  ] .\n"
-    )
-
-
-def _text(words: str, language: str | None = None) -> str:
-    return canonical(Literal(words, language=language))
-
-
-def _texts(values: Mapping[str, str]) -> Iterator[Fault]:
-    for name, value in values.items():
-        if len(value) > 1000:
-            yield fault(name, "too_long")
-        elif value and not value.isprintable():
-            yield fault(name, "control")
-    for name in ("label_zh", "label_en"):
-        if not values.get(name):
-            yield fault(name, "empty")
-
-
-def _relation(values: Mapping[str, str]) -> Iterator[Fault]:
-    schema, name = Schema.load(), values.get("name", "")
+def _taken(name: str) -> Iterator[Fault]:
     if not _NAME.fullmatch(name):
-        yield fault("name", "relation_form")
-    elif name in schema.properties or name in SHIYI.names():
-        yield fault("name", "term_taken", words=name)
-    for each in ("definition_zh", "definition_en", "source"):
-        if not values.get(each):
-            yield fault(each, "empty")
-    for each in ("domain", "range"):
-        if values.get(each) not in schema.parents and not (
-            each == "range" and values.get(each) == "text"
-        ):
-            yield fault(each, "unknown_class", words=values.get(each, "")[:60])
+        yield fault("turtle", "relation_form")
+    elif name in Schema.load().properties or name in SHIYI.names():
+        yield fault("turtle", "term_taken", words=name)
 
 
-def _shape(values: Mapping[str, str]) -> Iterator[Fault]:
-    schema, rule, value = Schema.load(), values.get("rule", ""), values.get("value", "")
-    if values.get("target") not in schema.parents:
-        yield fault("target", "unknown_class", words=values.get("target", "")[:60])
-    if values.get("path") not in schema.properties:
-        yield fault("path", "unknown_relation", words=values.get("path", "")[:60])
-    if rule not in RULES:
-        yield fault("rule", "unknown_rule")
-    elif rule == "class" and value not in schema.parents:
-        yield fault("value", "unknown_class", words=value[:60])
-    elif rule in {"choice", "pattern"} and not value:
-        yield fault("value", "empty")
-    elif rule == "pattern" and not _is_pattern(value):
-        yield fault("value", "bad_pattern")
-    if values.get("severity", "Warning") not in {"Violation", "Warning", "Info"}:
-        yield fault("severity", "unknown_rule")
+def _unknown(triples: Sequence[Quad]) -> Iterator[Fault]:
+    """Yield classes and relations that a shape names and the vocabulary lacks, and bad patterns."""
+    schema = Schema.load()
+    for each in triples:
+        name = local_name(text(each.object))[:80]
+        if each.predicate == _SH_CLASS and name not in schema.parents:
+            yield fault("turtle", "unknown_class", words=name)
+        elif each.predicate == _SH_PATH and name not in schema.properties:
+            yield fault("turtle", "unknown_relation", words=name)
+        elif each.predicate == _SH_PATTERN and not _is_pattern(text(each.object)):
+            yield fault("turtle", "bad_pattern")
 
 
 def _is_pattern(value: str) -> bool:

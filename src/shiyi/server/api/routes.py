@@ -3,13 +3,11 @@
 import json
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from importlib.metadata import version
 from queue import SimpleQueue
 from typing import Any, Final
 
 from flask import Blueprint, Response, request, stream_with_context
-from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from shiyi.answering.conversation import Turn
@@ -23,14 +21,13 @@ from shiyi.linking.normalization import language_of
 from shiyi.metrics import ANSWERS, exposition
 from shiyi.model.answer import Answer, Sentence
 from shiyi.model.profile import Profile
-from shiyi.server.api import models
-from shiyi.server.api.models import (
+from shiyi.server.api import curation, models, reconciliation, requests
+from shiyi.server.api.models import Body, Completion, Completions, Content, Operation
+from shiyi.server.api.requests import (
     AskRequest,
     AuditRequest,
     CheckRequest,
-    Completion,
     CompletionQuery,
-    Completions,
     FrameRequest,
     LinkRequest,
     ReplayRequest,
@@ -50,8 +47,6 @@ from shiyi.server.sparql.service_description import counted, void
 
 _REFERENCE: Final = "#/components/schemas/{model}"
 _TEXT: Final = {"type": "string"}
-Body = str | type[BaseModel]  # a media type, or a model in JSON
-Content = tuple[Body, ...] | Body
 
 _RDF: Final = tuple(RDF_TYPES)
 _HTML: Final = ("text/html",)
@@ -68,14 +63,14 @@ _DESCRIPTIONS: Final = {
 }  # fmt: skip
 _SPARQL: Final = ("timeout", "format", "profile", "default-graph-uri", "named-graph-uri")
 _GRAPH: Final = ("graph", "default", "profile")
-_PERSON: Final = tuple(models.Profile.model_fields)
+_PERSON: Final = tuple(requests.Profile.model_fields)
 _ASK: Final = ("q", "lang", "method", "k", *_PERSON, "context", "reply", "drop")
 
 
 _LISTED: Final = "separated by commas"
 _PARAMETERS: Final = {
     "q": "The question, or the beginning of a name", "lang": "Language of the answer, zh or en",
-    "method": "Answering method; the first is the default", "limit": "Most names, 1 to 50",
+    "method": "Answering method; the first is the default", "limit": "Most entries",
     "medicines": f"Medicines the person takes, {_LISTED}",
     "allergies": f"Allergies, {_LISTED}", "conditions": f"Conditions, {_LISTED}",
     "avoids": f"Foods that the person leaves out, {_LISTED}", "age": "Age in years, 0 to 130",
@@ -87,22 +82,16 @@ _PARAMETERS: Final = {
     "default-graph-uri": "Default graph of the query", "graph": "IRI of a named graph",
     "named-graph-uri": "Named graph of the query", "default": "The default graph",
     "name": "Local name of the resource, or name of the file", "version": "Version of the release",
+    "id": "What follows …/id/ and the kind of thing", "number": "Number of the change",
+    "from": "Where the list begins", "before": "Number of the change before which the list begins",
+    "source": "IRI of a source", "relation": "Local name of a relation", "tier": "Tier of a source",
+    "shape": "Class of the subject", "school": "Name of a school", "concept": "IRI of a concept",
+    "status": "Status of claims or mappings", "harm": "yes: safety claims alone",
+    "whose": "open, mine, disputed, waiting, reported, done or all", "about": "IRI of a concept",
+    "queries": "Names to reconcile, as JSON", "extend": "Rows and columns to add, as JSON",
+    "prefix": "The beginning of a name", "type": "Local name of a class",
+    "reason": "Why it was withheld", "show": "all: answered reports too",
 }  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Operation:
-    """One method of one path; ``codes`` are its responses besides 200."""
-
-    method: str
-    path: str
-    name: str
-    summary: str
-    reply: Content = ()
-    codes: tuple[int, ...] = ()
-    query: tuple[str, ...] = ()
-    body: Content = ()
-    security: str = ""  # of a bearer token: optional or required
 
 
 _FORM: Final = "application/x-www-form-urlencoded"
@@ -110,7 +99,7 @@ _SPARQL_TYPES: Final = (_FORM, "application/sparql-query")
 _FAULTS: Final = (*_BAD, *_LIMITS)
 OPERATIONS: Final = (
     Operation("post", "/api/ask", "ask", "Answer a question with citations",
-              models.Answer, _BAD, body=models.AskRequest),
+              models.Answer, _BAD, body=requests.AskRequest),
     Operation("get", "/api/ask", "askByAddress", "Answer the question of an address",
               models.Answer, _BAD, _ASK),
     Operation("get", "/api/ask/stream", "streamAnswer",
@@ -121,19 +110,19 @@ OPERATIONS: Final = (
               ("text/event-stream",), _BAD, ("page",), body=_FORM),
     Operation("post", "/api/ask/sparql", "askSparql",
               "Let the configured model write SPARQL for a question; checked, run read-only",
-              ("application/json",), _BAD, body=models.SparqlQuestion),
+              ("application/json",), _BAD, body=requests.SparqlQuestion),
     Operation("post", "/api/ask/replay", "replayAnswer",
               "Compute an answer again from its trace, and list the differences",
-              ("application/json",), _BAD, body=models.ReplayRequest),
+              ("application/json",), _BAD, body=requests.ReplayRequest),
     Operation("post", "/api/link", "link", "Link the mentions of a text to concepts",
-              models.Mentions, _BAD, body=models.LinkRequest),
+              models.Mentions, _BAD, body=requests.LinkRequest),
     Operation("post", "/api/frame", "frame", "Read what a question asks, and for whom",
-              models.Frame, _BAD, body=models.FrameRequest),
+              models.Frame, _BAD, body=requests.FrameRequest),
     Operation("post", "/api/audit", "audit", "Check the sentences of a text against the claims",
-              models.Audit, _BAD, body=models.AuditRequest),
+              models.Audit, _BAD, body=requests.AuditRequest),
     Operation("post", "/api/check", "check",
               "Check 2 to 20 things against one another, and against a person",
-              models.Check, _BAD, body=models.CheckRequest),
+              models.Check, _BAD, body=requests.CheckRequest),
     Operation("get", "/api/complete", "complete", "Complete a name",
               models.Completions, _BAD, ("q", "limit")),
     Operation("get", "/api/openapi.json", "openapi", "This document", ("application/json",)),
@@ -184,7 +173,7 @@ def document(site: Site) -> dict[str, Any]:
     """Return the description of every route that programs use."""
     schemas = _schemas(site)
     paths: dict[str, dict[str, Any]] = {}
-    for each in OPERATIONS:
+    for each in _operations(site):
         paths.setdefault(each.path, {})[each.method] = _operation(each, schemas)
     return {
         "openapi": "3.1.0",
@@ -203,10 +192,16 @@ def document(site: Site) -> dict[str, Any]:
     }
 
 
+def _operations(site: Site) -> tuple[Operation, ...]:
+    """Return what this server offers: the desks only where there are accounts."""
+    free = (*OPERATIONS, *reconciliation.OPERATIONS)
+    return (*free, *curation.OPERATIONS) if site.curation else free
+
+
 def _schemas(site: Site) -> dict[str, Any]:
     used = {
         each
-        for operation in OPERATIONS
+        for operation in _operations(site)
         for each in (*_bodies(operation.reply), *_bodies(operation.body))
     }
     named = sorted(
@@ -246,11 +241,23 @@ def _operation(operation: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
         "responses": {str(code): each for code, each in responses.items()},
     }
     if operation.body:
-        described["requestBody"] = {"required": True, "content": _content(operation.body)}
+        content = _content(operation.body)
+        if operation.given:  # the path says it
+            content = {"application/json": {"schema": _without(operation, schemas)}}
+        described["requestBody"] = {"required": True, "content": content}
     if operation.security:
         anonymous: list[Any] = [{}] if operation.security == "optional" else []
         described["security"] = [*anonymous, {"token": []}]
     return described
+
+
+def _without(operation: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a body without the field that the path gives."""
+    model = operation.body
+    whole = schemas[model.__name__] if isinstance(model, type) else {}
+    fields = {k: v for k, v in whole["properties"].items() if k != operation.given}
+    needed = [name for name in whole.get("required", ()) if name != operation.given]
+    return whole | {"properties": fields, "required": needed}
 
 
 def _parameter(name: str, schemas: dict[str, Any]) -> dict[str, Any]:

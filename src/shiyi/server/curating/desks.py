@@ -1,112 +1,88 @@
-"""Blueprint of the desks."""
+"""The desks: navigation, quarantine, reports of readers, bundles, accounts."""
 
-import threading
-import time
-from collections import OrderedDict, deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
-from uuid import uuid4
 
 from flask import Blueprint, Response, flash, redirect, render_template, request, session
-from werkzeug.exceptions import NotFound, TooManyRequests
+from werkzeug.exceptions import NotFound
 from werkzeug.wrappers import Response as BaseResponse
 
-from shiyi.curation import feedback, quarantine
 from shiyi.curation.accounts import LONGEST, SHORTEST, Person, Right, Role, code_step, matches
 from shiyi.curation.bundles import export_bundle, import_bundle, public_of, read_bundle, signing_key
 from shiyi.curation.changes import parse_iri, version_of
+from shiyi.curation.desks import feedback, quarantine
+from shiyi.curation.desks.desk import Desk
+from shiyi.curation.desks.forms import Refusal, ReportAnswer
 from shiyi.errors import StaleError, UsageError
 from shiyi.model.iris import ID
 from shiyi.model.rdf import NamedNode
-from shiyi.server.curating.claims import claim_routes, progress_routes, queue_routes
-from shiyi.server.curating.editor import edit_routes
-from shiyi.server.curating.history import after_routes, history_routes
-from shiyi.server.curating.mappings import mapping_routes
-from shiyi.server.curating.reviewing import Reviewing
+from shiyi.server.api.curation import acting_routes, listing_routes, reading_routes
+from shiyi.server.curating.editor import check_routes, edit_routes
+from shiyi.server.curating.forms import beside, sent
+from shiyi.server.curating.history import history_routes
+from shiyi.server.curating.reviewing import LiveQueue, claim_routes, queue_routes
 from shiyi.server.curating.session import PREFIX, begin, needs, person
 from shiyi.server.curating.sign_in import Lockout, oidc_routes, sign_in_routes
-from shiyi.server.curating.vocabulary import proposal_routes, vocabulary_routes
-from shiyi.server.http.access import client_network
+from shiyi.server.curating.vocabulary import mapping_routes, proposal_routes, vocabulary_routes
+from shiyi.server.http.access import Throttle, client_network
 from shiyi.server.http.messages import count_field, text_field
 from shiyi.server.http.page_cache import PageCache
 from shiyi.server.i18n import catalogue, chosen_language
 from shiyi.server.site.curation import Curation
 from shiyi.server.site.site import Site
 from shiyi.server.site.visibility import for_readers
+from shiyi.server.views.reader import Passages
 
-SHOWN = 20  # claims of one page
-_BATCH = 100  # claims that one form settles
+SHOWN: Final = 20  # claims of one page
+EACH: Final = 5  # reports from one address in an hour
+ALL: Final = 300  # reports in an hour from everywhere, so that a flood ends
+_HOUR: Final = 3600.0
 
 
-def quarantine_routes(site: Site, pages: PageCache, curation: Curation) -> Blueprint:
+def quarantine_routes(pages: PageCache, desk: Desk) -> Blueprint:
     """Serve ``/curate/quarantine``."""
-    routes = Blueprint("quarantine", __name__, url_prefix=PREFIX)
-    store = site.store
+    routes, store = Blueprint("quarantine", __name__, url_prefix=PREFIX), desk.store
 
     @routes.get("/quarantine")
     @needs(Right.READ)
-    def desk() -> str:
+    def listed() -> str:
         page = count_field("page", request.args.get("page"), 1, 100_000) or 1
-        relation, reason = request.args.get("relation", ""), request.args.get("reason", "")
+        chosen = {name: request.args.get(name, "")[:500] for name in ("relation", "reason")}
         start = (page - 1) * SHOWN
-        result = quarantine.list_quarantined(store, relation[:100], reason[:500], start, SHOWN + 1)
+        found = quarantine.list_quarantined(store, **chosen, start=start, count=SHOWN + 1)
         reader, language = pages.reader(chosen_language()), chosen_language()
         return render_template(
             "curate/quarantine.html",
             found=[
-                (
-                    each,
-                    reader.claim(each.stored.iri, each.stored.home),
-                    marked(each),
-                    version_of(store, each.stored.iri.value),
-                )
-                for each in result[:SHOWN]
+                (each, reader.claim(each.stored.iri, each.stored.home), _version(desk, each))
+                for each in found[:SHOWN]
             ],
-            more=len(result) > SHOWN,
+            in_passage=Passages(store),
+            more=len(found) > SHOWN,
             page=page,
-            relation=relation,
-            reason=reason,
+            chosen=chosen,
             relations=quarantine.relations(store).most_common(),
-            key=uuid4().hex,
             reasons=quarantine.reasons(store, language).most_common(30),
         )
 
     @routes.post("/quarantine")
     @needs(Right.REVIEW)
+    @beside(listed)
     def settle() -> BaseResponse:
-        names = request.form.getlist("claim")
-        if not names:
-            raise UsageError(catalogue()("quarantine.none_chosen"))
-        if len(names) > _BATCH:
-            raise UsageError(f"at most {_BATCH} claims are settled at once")
-        seen = dict(each.rpartition("=")[::2] for each in request.form.getlist("version"))
-        cause, key = request.form.get("reason", ""), request.form.get("key", "")
-        writing = curation.writing
-        with writing.writer.turn():
-            edits = [
-                quarantine.reject_claim(
-                    store, ID + name, cause, seen.get(name, ""), key and f"{key} {name}"
-                )
-                for name in names
-                if not (key and writing.of_key(f"{key} {name}"))
-            ]
-            try:
-                created = writing.make_all(edits, person().name) if edits else ()
-            except StaleError as fault:
-                raise UsageError(str(fault)) from fault
-        flash(catalogue()("quarantine.rejected", n=len(created)))
+        try:
+            made = desk.refuse(person(), sent(Refusal))
+        except StaleError as error:
+            raise UsageError(str(error)) from error
+        flash(catalogue()("quarantine.rejected", n=len(made)))
         return redirect(f"{PREFIX}/quarantine")
 
     return routes
 
 
-def marked(stored: quarantine.QuarantinedClaim) -> tuple[str, str, str]:
-    """Part a passage into what stands before its quote, the quote, and what follows."""
-    quote = next((e.quote for e in stored.stored.claim.evidence if e.quote and e.passage), "")
-    before, result, after = stored.passage.partition(quote) if quote else (stored.passage, "", "")
-    return before, result, after
+def _version(desk: Desk, held: quarantine.QuarantinedClaim) -> str:
+    return version_of(desk.store, held.stored.iri.value)
 
 
 def bundle_routes(site: Site, curation: Curation) -> Blueprint:
@@ -118,9 +94,9 @@ def bundle_routes(site: Site, curation: Curation) -> Blueprint:
     @needs(Right.APPROVE)
     def take_out() -> Response:
         changes = curation.writing
-        results = [each for n in range(1, changes.last + 1) if (each := changes.numbered(n))]
-        body = b"".join(export_bundle(results, kb, site.release))
-        curation.audit.note("reviews exported", person().name, changes=str(len(results)))
+        found = [each for n in range(1, changes.last + 1) if (each := changes.numbered(n))]
+        body = b"".join(export_bundle(found, kb, site.release))
+        curation.audit.note("reviews exported", person().name, changes=str(len(found)))
         response = Response(body, content_type="application/jsonl; charset=utf-8")
         response.headers["Content-Disposition"] = 'attachment; filename="shiyi-reviews.jsonl"'
         return response
@@ -128,122 +104,73 @@ def bundle_routes(site: Site, curation: Curation) -> Blueprint:
     @routes.post("/import")
     @needs(Right.APPROVE)
     def take_in() -> BaseResponse:
-        sent = request.files.get("bundle")
-        if sent is None:
+        file = request.files.get("bundle")
+        if file is None:
             raise UsageError(catalogue()("curate.choose_bundle"))
         own = public_of(signing_key(kb))
-        results = read_bundle(sent.read(), [own, request.form.get("key", "").strip()])
-        result = import_bundle(curation.writing, results)
-        curation.audit.note("reviews imported", person().name, changes=str(result.made))
-        flash(
-            catalogue()(
-                "curate.imported", made=result.made, known=result.known, refused=len(result.refused)
-            )
-        )
+        trusted = [own, request.form.get("trusted", "").strip()]
+        made = import_bundle(curation.writing, read_bundle(file.read(), trusted))
+        curation.audit.note("reviews imported", person().name, changes=str(made.made))
+        values = {"made": made.made, "known": made.known, "refused": len(made.refused)}
+        flash(catalogue()("curate.imported", **values))
         return redirect(f"{PREFIX}/history")
 
     return routes
 
 
-EACH: Final = 5  # reports from one address in an hour
-ALL: Final = 300  # reports in an hour from everywhere, so that a flood ends
-_HOUR: Final = 3600.0
-_REMEMBERED: Final = 20_000
-
-
-class Patience:
-    """Counts reports by address, in memory; addresses are stored nowhere else."""
-
-    def __init__(self, each: int = EACH, all_: int = ALL) -> None:
-        self._each, self._all, self._lock = each, all_, threading.Lock()
-        self._seen: OrderedDict[str, deque[float]] = OrderedDict()
-        self._every: deque[float] = deque()
-
-    def take(self, address: str) -> None:
-        """Count one report; 429 where there were too many in the last hour."""
-        now = time.monotonic()
-        with self._lock:
-            mine = self._seen.setdefault(address, deque())
-            self._seen.move_to_end(address)
-            for times in (mine, self._every):
-                while times and now - times[0] > _HOUR:
-                    times.popleft()
-            if len(mine) >= self._each or len(self._every) >= self._all:
-                first = mine[0] if len(mine) >= self._each else self._every[0]
-                raise TooManyRequests(
-                    catalogue()("feedback.too_many"), retry_after=int(first + _HOUR - now) + 1
-                )
-            mine.append(now)
-            self._every.append(now)
-            while len(self._seen) > _REMEMBERED:
-                self._seen.popitem(last=False)
-
-
-def feedback_routes(site: Site, pages: PageCache, curation: Curation) -> Blueprint:
+def feedback_routes(site: Site, pages: PageCache, desk: Desk) -> Blueprint:
     """Serve ``/curate/report`` for readers and ``/curate/feedback`` for curators."""
-    routes, patience = Blueprint("feedback", __name__, url_prefix=PREFIX), Patience()
+    routes = Blueprint("feedback", __name__, url_prefix=PREFIX)
     readers = for_readers(site)
     shown = PageCache(readers)
+    throttle = Throttle(_HOUR)
 
     @routes.get("/report")
     @needs(Right.OPEN)
     def form() -> str:
-        about = _about(readers, request.args.get("about", ""))
-        thing = shown.reader(chosen_language()).premise(about)
+        about = _about(readers, request.values.get("about", ""))
         return render_template(
             "curate/report.html",
             about=about.value.removeprefix(ID),
-            thing=thing,
+            thing=shown.reader(chosen_language()).premise(about),
             kinds=feedback.KINDS,
-            takes=curation.changes is not None,
+            takes=site.curation is not None and site.curation.changes is not None,
             most=feedback.LONGEST,
         )
 
     @routes.post("/report")
     @needs(Right.OPEN)
-    def report() -> str | tuple[str, int]:
+    @beside(form)
+    def report() -> str:
         about = _about(readers, request.form.get("about", ""))
+        if not request.form.get("website"):  # a field that people do not see
+            said = catalogue()("feedback.words")
+            words = text_field(said, request.form.get("words"), feedback.LONGEST)
+            writing, network = desk.writing(), client_network(request.remote_addr)
+            throttle.check(network, EACH)
+            throttle.check(None, ALL)
+            throttle.add(network, None)
+            feedback.file_report(writing, about.value, request.form.get("kind", "other"), words)
         thing = shown.reader(chosen_language()).premise(about)
-        if request.form.get("website"):  # a field that people do not see
-            return render_template("curate/reported.html", thing=thing)
-        words = text_field(
-            catalogue()("feedback.words"), request.form.get("words"), feedback.LONGEST
-        )
-        writing = curation.writing
-        patience.take(client_network(request.remote_addr))
-        feedback.file_report(writing, about.value, request.form.get("kind", "other"), words)
         return render_template("curate/reported.html", thing=thing)
 
     @routes.get("/feedback")
     @needs(Right.READ)
-    def desk() -> str:
+    def listed() -> str:
         everything = request.args.get("show") == "all"
         reader = pages.reader(chosen_language())
-        result = feedback.reports(site.store, everything=everything)
+        found = feedback.reports(site.store, everything=everything)
         return render_template(
             "curate/feedback.html",
             everything=everything,
-            key=uuid4().hex,
-            found=[(each, reader.premise(NamedNode(each.about))) for each in result],
+            found=[(each, reader.premise(NamedNode(each.about))) for each in found],
         )
 
     @routes.post("/feedback")
     @needs(Right.REVIEW)
+    @beside(listed)
     def answer() -> BaseResponse:
-        does = request.form.get("action", "")
-        if does not in {"right", "not-right"}:
-            raise UsageError("a report is answered as right or as not right")
-        name = request.form.get("report", "")
-        if not name.removeprefix("report/").isalnum():
-            raise UsageError("there is no such report")
-        edit = feedback.answer_report(
-            site.store,
-            ID + name,
-            does == "right",
-            request.form.get("reason", ""),
-            request.form.get("key", ""),
-        )
-        change = curation.writing.make(edit, person().name)
+        change = desk.answer_report(person(), sent(ReportAnswer))
         flash(catalogue()("edit.saved", n=change.number))
         return redirect(f"{PREFIX}/feedback")
 
@@ -282,6 +209,7 @@ def account_routes(curation: Curation, lockout: Lockout) -> Blueprint:
 
     @routes.post("/account/password")
     @needs(Right.READ)
+    @beside(account)
     def password() -> BaseResponse:
         mine = person()
         _same_person(lockout, mine)
@@ -295,6 +223,7 @@ def account_routes(curation: Curation, lockout: Lockout) -> Blueprint:
 
     @routes.post("/account/code")
     @needs(Right.READ)
+    @beside(account)
     def code() -> BaseResponse:
         mine = person()
         _same_person(lockout, mine)
@@ -340,6 +269,7 @@ def people_routes(curation: Curation) -> Blueprint:
 
     @routes.post("/people")
     @needs(Right.ADMIN)
+    @beside(all_people)
     def add() -> BaseResponse:
         form = request.form
         created = people.add(
@@ -355,6 +285,7 @@ def people_routes(curation: Curation) -> Blueprint:
 
     @routes.post("/people/<name>")
     @needs(Right.ADMIN)
+    @beside(all_people)
     def change(name: str) -> BaseResponse:
         form, does = request.form, request.form.get("does", "")
         if does == "role":
@@ -404,21 +335,30 @@ DESKS: Final = (
 
 def curating(site: Site, pages: PageCache, curation: Curation) -> Iterator[Blueprint]:
     """Yield the routes of every desk; each names the right it needs with ``needs``."""
-    lockout = Lockout()
+    lockout, live = Lockout(), LiveQueue(site.store, curation)
+    desk = Desk(
+        site.store,
+        lambda: curation.writing,
+        live,
+        curation.checker,
+        site.settings.confidence,
+        site.settings.kb,
+    )
     yield sign_in_routes(curation, lockout)
     yield oidc_routes(curation)
     yield account_routes(curation, lockout)
     yield people_routes(curation)
-    reviewing = Reviewing(site.store, curation)
-    yield queue_routes(pages, reviewing)
-    yield claim_routes(pages, reviewing)
-    yield history_routes(pages, reviewing)
-    yield after_routes(pages, reviewing)
-    yield progress_routes(pages, reviewing)
+    yield queue_routes(pages, desk, live)
+    yield claim_routes(pages, desk, live)
+    yield history_routes(pages, desk)
     yield bundle_routes(site, curation)
-    yield edit_routes(site, pages, curation)
-    yield quarantine_routes(site, pages, curation)
-    yield mapping_routes(site, pages, curation)
-    yield feedback_routes(site, pages, curation)
-    yield vocabulary_routes(site, pages, curation)
-    yield proposal_routes(site, curation)
+    yield edit_routes(site, pages, desk)
+    yield check_routes(pages, desk)
+    yield quarantine_routes(pages, desk)
+    yield mapping_routes(pages, desk)
+    yield feedback_routes(site, pages, desk)
+    yield vocabulary_routes(site, pages, desk)
+    yield proposal_routes(desk)
+    yield acting_routes(pages, desk)
+    yield reading_routes(pages, desk, live)
+    yield listing_routes(pages, desk)

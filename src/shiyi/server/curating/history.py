@@ -1,29 +1,196 @@
-"""History, undo, Atom feed."""
+"""History of the base, of a change and of a thing; undo; the Atom feed."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from urllib.parse import urlencode
-from uuid import uuid4
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 from flask import Blueprint, Response, flash, redirect, render_template, request
 from werkzeug.exceptions import NotFound
 from werkzeug.wrappers import Response as BaseResponse
 
-from shiyi.curation.accounts import Right, require
-from shiyi.curation.changes import Change, Difference, as_of, blame, state_of
+from shiyi.curation.accounts import Right
+from shiyi.curation.changes import Change, Changes, as_of, blame, state_of
+from shiyi.curation.desks.desk import Desk
+from shiyi.curation.desks.forms import Undoing
 from shiyi.curation.reviews import mentions
 from shiyi.model.iris import ID
-from shiyi.model.rdf import NamedNode
-from shiyi.server.curating.claims import Event, events_of, lines_of_change
-from shiyi.server.curating.editor import lines_of
-from shiyi.server.curating.reviewing import Reviewing
+from shiyi.model.rdf import DefaultGraph, NamedNode, Quad, Triple, local_name
+from shiyi.server.curating.forms import beside, sent
 from shiyi.server.curating.session import PREFIX, needs, person
 from shiyi.server.http.messages import count_field
 from shiyi.server.http.page_cache import PageCache
 from shiyi.server.i18n import catalogue, chosen_language
-from shiyi.server.views.reader import Reader
+from shiyi.server.views.reader import Reader, Thing
 
 _ATOM = "http://www.w3.org/2005/Atom"
+_PAGE = 50
+_LOOKED_AT = 5000  # changes, when the history is narrowed to a person
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One statement that went, came, or was replaced by another of its property."""
+
+    what: Thing
+    went: Thing | None
+    came: Thing | None
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One change of the history; ``live`` is whether it was not undone."""
+
+    change: Change
+    live: bool
+    lines: tuple[Line, ...] = ()
+    title: str = ""
+
+
+def lines_of(reader: Reader, removed: Iterable[Quad], added: Iterable[Quad]) -> tuple[Line, ...]:
+    """Return what went and came as lines; one value for another of a property is one line."""
+    gone, come = {_bare(q) for q in removed}, {_bare(q) for q in added}
+    left = sorted(gone - come, key=str)
+    new: dict[tuple[object, object], list[Quad]] = {}
+    for quad in sorted(come - gone, key=str):
+        new.setdefault((quad.subject, quad.predicate), []).append(quad)
+    lines = []
+    for quad in left:
+        others = new.get((quad.subject, quad.predicate))
+        came = _value(reader, others.pop(0)) if others else None
+        lines.append(Line(_what(reader, quad), _value(reader, quad), came))
+    for quads in new.values():
+        lines += [Line(_what(reader, quad), None, _value(reader, quad)) for quad in quads]
+    return tuple(lines)
+
+
+def _bare(quad: Quad) -> Quad:
+    """Return a quad without its graph: a move between graphs is not shown."""
+    return Quad(quad.subject, quad.predicate, quad.object, DefaultGraph())
+
+
+def _what(reader: Reader, quad: Quad) -> Thing:
+    what = reader.thing(quad.predicate)
+    return what if what.label else Thing("", local_name(quad.predicate.value))
+
+
+def _value(reader: Reader, quad: Quad) -> Thing:
+    target = quad.object
+    if not isinstance(target, Triple):
+        return reader.thing(target)
+    parts = (target.subject, target.predicate, target.object)
+    return Thing("", " · ".join(reader.thing(each).label for each in parts))
+
+
+def events_of(reader: Reader, changes: Changes, thing: str) -> tuple[Event, ...]:
+    """List what happened to a thing, the newest first."""
+    return tuple(
+        Event(each, changes.is_live(each), lines_of(reader, each.removed, each.added))
+        for each in reversed(changes.of(thing))
+    )
+
+
+def title_of(reader: Reader, change: Change) -> str:
+    """Return what a change is about."""
+    names = [reader.premise(NamedNode(each)).label for each in change.about[:3]]
+    return "; ".join(names) + (" …" if len(change.about) > 3 else "")
+
+
+def history_routes(pages: PageCache, desk: Desk) -> Blueprint:
+    """Serve ``/curate/history``, ``/change``, ``/thing``, ``/undo`` and ``/feed.atom``."""
+    routes = Blueprint("history", __name__, url_prefix=PREFIX)
+
+    def reader() -> Reader:
+        return pages.reader(chosen_language())
+
+    @routes.get("/history")
+    @needs(Right.READ)
+    def history() -> str:
+        changes, agent = desk.writing(), request.args.get("who", "")[:40]
+        before = count_field("before", request.args.get("before"), 0, 10**9) or 0
+        found = changes.latest(_LOOKED_AT if agent else _PAGE, before)
+        fitting = [e for e in found if not agent or agent in {e.who, *mentions(e.reason)}][:_PAGE]
+        events = [
+            Event(
+                each,
+                changes.is_live(each),
+                lines_of(reader(), each.removed, each.added),
+                title_of(reader(), each),
+            )
+            for each in fitting
+        ]
+        last = fitting[-1].number if len(fitting) == _PAGE else 0
+        return render_template("curate/history.html", events=events, who=agent, before=last)
+
+    @routes.get("/change/<int:number>")
+    @needs(Right.READ)
+    def change(number: int) -> str:
+        changes = desk.writing()
+        found = changes.numbered(number)
+        if found is None:
+            raise NotFound(catalogue()("curate.no_change"))
+        lines = lines_of(reader(), found.removed, found.added)
+        event = Event(found, changes.is_live(found), lines, title_of(reader(), found))
+        return render_template("curate/change.html", event=event)
+
+    @routes.get("/thing")
+    @needs(Right.READ)
+    def thing() -> str:
+        return _thing(reader(), desk.writing(), request.values.get("iri", ""))
+
+    def undone() -> str:
+        """Show the history again, beside which an undoing failed."""
+        return history()
+
+    @routes.post("/undo")
+    @needs(Right.REVIEW)
+    @beside(undone)
+    def undo() -> BaseResponse:
+        made = desk.undo(person(), sent(Undoing))
+        taken_back = desk.writing().get(made.reverses)
+        flash(catalogue()("curate.undone", n=taken_back.number))
+        return redirect(place_of(made.about[0]))
+
+    @routes.get("/feed.atom")
+    @needs(Right.READ)
+    def atom() -> BaseResponse:
+        changes, called = desk.writing(), request.args.get("mentions", "")[:40]
+        found = changes.latest(_LOOKED_AT if called else _PAGE)
+        fitting = [each for each in found if not called or called in mentions(each.reason)]
+        titled = [(each, title_of(reader(), each)) for each in fitting[:_PAGE]]
+        return feed(titled, request.url_root)
+
+    return routes
+
+
+def place_of(thing: str) -> str:
+    """Return the desk's page of a claim or of another thing."""
+    if thing.startswith(f"{ID}claim/"):
+        return f"{PREFIX}/claim?{urlencode({'claim': thing})}"
+    return f"{PREFIX}/thing?{urlencode({'iri': thing})}"
+
+
+def _thing(reader: Reader, changes: Changes, iri: str) -> str:
+    """Show a thing now, or as it was after a change, with who brought each statement."""
+    made, now = changes.of(iri), state_of(changes.store, iri)
+    if not (made or now):
+        raise NotFound(catalogue()("curate.no_thing"))
+    at = count_field("at", request.args.get("at"), 0, 10**9)
+    shown = now if at is None else as_of(now, iri, made, at)
+    authors = blame(shown, [each for each in made if at is None or each.number <= at])
+    statements = [
+        (_what(reader, quad), _value(reader, quad), authors.get(quad))
+        for quad in sorted(shown, key=lambda q: (str(q.subject), str(q.predicate), str(q.object)))
+    ]
+    return render_template(
+        "curate/thing.html",
+        iri=iri,
+        events=events_of(reader, changes, iri),
+        at=at,
+        statements=statements,
+        title=reader.premise(NamedNode(iri)).label,
+        since=lines_of(reader, shown, now) if at is not None else (),
+    )
 
 
 def feed(changes: Sequence[tuple[Change, str]], root: str) -> Response:
@@ -46,123 +213,3 @@ def feed(changes: Sequence[tuple[Change, str]], root: str) -> Response:
         SubElement(entry, "summary").text = change.reason or value
     body = tostring(whole, encoding="utf-8", xml_declaration=True)
     return Response(body, content_type="application/atom+xml; charset=utf-8")
-
-
-_PAGE = 50
-_LOOKED_AT = 5000  # changes, when the history is narrowed to a person
-
-
-def history_routes(pages: PageCache, reviewing: Reviewing) -> Blueprint:
-    """Serve ``/curate/history``, ``/curate/change`` and ``/curate/thing``."""
-    routes = Blueprint("history", __name__, url_prefix=PREFIX)
-
-    @routes.get("/history")
-    @needs(Right.READ)
-    def history() -> str:
-        reader, changes = pages.reader(chosen_language()), reviewing.decisions.changes
-        agent = request.args.get("who", "")[:40]
-        before = count_field("before", request.args.get("before"), 0, 10**9) or 0
-        result = changes.latest(_LOOKED_AT if agent else _PAGE, before)
-        result = [
-            each for each in result if not agent or agent in {each.who, *mentions(each.reason)}
-        ]
-        events = [
-            Event(each, changes.is_live(each), title=title_of(reader, each))
-            for each in result[:_PAGE]
-        ]
-        last = events[-1].change.number if len(events) == _PAGE else 0
-        return render_template(
-            "curate/history.html", events=events, who=agent, before=last, key=uuid4().hex
-        )
-
-    @routes.get("/change/<int:number>")
-    @needs(Right.READ)
-    def change(number: int) -> str:
-        reader, changes = pages.reader(chosen_language()), reviewing.decisions.changes
-        result = changes.numbered(number)
-        if result is None:
-            raise NotFound(catalogue()("curate.no_change"))
-        event = Event(
-            result,
-            changes.is_live(result),
-            lines_of_change(reader, result),
-            title_of(reader, result),
-        )
-        return render_template("curate/change.html", event=event, key=uuid4().hex)
-
-    @routes.get("/thing")
-    @needs(Right.READ)
-    def thing() -> str:
-        reader, iri = pages.reader(chosen_language()), request.args.get("iri", "")
-        changes = reviewing.decisions.changes
-        created, now = changes.of(iri), state_of(changes.store, iri)
-        if not (created or now):
-            raise NotFound(catalogue()("curate.no_thing"))
-        at = count_field("at", request.args.get("at"), 0, 10**9)
-        shown = now if at is None else as_of(now, iri, created, at)
-        authors = blame(shown, [each for each in created if at is None or each.number <= at])
-        statements = [
-            (lines_of(reader, Difference((), (quad,)))[0], authors.get(quad))
-            for quad in sorted(
-                shown, key=lambda q: (str(q.subject), str(q.predicate), str(q.object))
-            )
-        ]
-        return render_template(
-            "curate/thing.html",
-            iri=iri,
-            events=events_of(reader, reviewing, iri),
-            at=at,
-            statements=statements,
-            title=name_of(reader, iri),
-            key=uuid4().hex,
-            since=lines_of(reader, Difference.between(shown, now)) if at is not None else (),
-        )
-
-    return routes
-
-
-def after_routes(pages: PageCache, reviewing: Reviewing) -> Blueprint:
-    """Serve ``/curate/undo`` and ``/curate/feed.atom``."""
-    routes = Blueprint("after", __name__, url_prefix=PREFIX)
-
-    @routes.post("/undo")
-    @needs(Right.REVIEW)
-    def undo() -> BaseResponse:
-        form, mine = request.form, person()
-        result = reviewing.decisions.changes.get(form.get("change", ""))
-        if result.who != mine.name:
-            require(mine.role, Right.APPROVE)
-        key = f"{mine.name} {form['key']}" if form.get("key") else ""
-        created = reviewing.decisions.undo(
-            result.iri, mine.name, form.get("reason", "").strip(), key
-        )
-        flash(catalogue()("curate.undone", n=result.number))
-        claim = created.about[0]
-        if "/claim/" in claim:
-            return redirect(f"{PREFIX}/claim?{urlencode({'claim': claim})}")
-        return redirect(f"{PREFIX}/thing?{urlencode({'iri': claim})}")
-
-    @routes.get("/feed.atom")
-    @needs(Right.READ)
-    def atom() -> BaseResponse:
-        reader, changes = pages.reader(chosen_language()), reviewing.decisions.changes
-        called = request.args.get("mentions", "")[:40]
-        result = changes.latest(_LOOKED_AT if called else _PAGE)
-        if called:
-            result = [each for each in result if called in mentions(each.reason)]
-        return feed([(each, title_of(reader, each)) for each in result[:_PAGE]], request.url_root)
-
-    return routes
-
-
-def title_of(reader: Reader, change: Change) -> str:
-    """Return what a change is about."""
-    names = [name_of(reader, each) for each in change.about[:3]]
-    return "; ".join(names) + (" …" if len(change.about) > 3 else "")
-
-
-def name_of(reader: Reader, iri: str) -> str:
-    """Name a claim by what it says, a concept by its label."""
-    if iri.startswith(f"{ID}claim/"):
-        return reader.premise(NamedNode(iri)).label
-    return reader.thing(NamedNode(iri)).label

@@ -1,23 +1,42 @@
-"""Queue, opinions and decisions of an open base."""
+"""The review queue, the page of a claim with its thread, batches, and progress."""
 
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from flask import Blueprint, Response, flash, g, json, redirect, render_template, request
+from werkzeug.exceptions import NotFound
+from werkzeug.wrappers import Response as BaseResponse
 
 from shiyi.answering.knowledge.updates import touched
-from shiyi.curation.changes import Change
-from shiyi.curation.claim_table import Columns, classes_of
+from shiyi.curation.accounts import Right
+from shiyi.curation.changes import Change, parse_iri, version_of
+from shiyi.curation.desks.desk import Desk
+from shiyi.curation.desks.forms import Assignment, Batch, Comment, Decision
 from shiyi.curation.opinions import Opinions
-from shiyi.curation.queue import Queue
-from shiyi.curation.reviews import Decisions
-from shiyi.errors import KnowledgeBaseError
-from shiyi.ontology.schema import Schema
+from shiyi.curation.queue import WHOSE, Filter, Item, Page, Queue
+from shiyi.errors import KnowledgeBaseError, StaleError
+from shiyi.model.rdf import NamedNode
+from shiyi.reasoning.confidence.reviews import moved
+from shiyi.server.curating.forms import beside, sent
+from shiyi.server.curating.history import events_of, lines_of, place_of
+from shiyi.server.curating.session import PREFIX, needs, person
+from shiyi.server.http.messages import count_field
+from shiyi.server.http.page_cache import PageCache
+from shiyi.server.i18n import catalogue, chosen_language
 from shiyi.server.site.curation import Curation
+from shiyi.server.views.reader import ClaimView, Passages, Reader
 from shiyi.sparql.store.port import QuadStore
 
+PAGE: Final = 25
+_DISPUTES: Final = 50
 
-class Reviewing:
-    """The data of the review pages; the queue is built in the background."""
+
+class LiveQueue:
+    """The queue of an open base: built in the background, in step with changes and answers."""
 
     def __init__(self, store: QuadStore, curation: Curation) -> None:
         self._store, self._curation = store, curation
@@ -26,44 +45,247 @@ class Reviewing:
         self._missed: dict[str, None] = {}  # claims that changed while the queue was made
         self.opinions = Opinions(store)
         if curation.changes:
-            curation.changes.listeners += [self.opinions, self._heard]
+            curation.changes.listeners += [self.opinions, self._follow]
             threading.Thread(target=self._prepare, daemon=True).start()
 
-    @property
-    def decisions(self) -> Decisions:
-        """Return what reviews; ``KnowledgeBaseError`` where this server takes no changes."""
-        return Decisions(self._curation.writing)
-
-    @property
-    def queue(self) -> Queue:
-        """Return the queue, made at the first time it is asked for."""
+    def __call__(self) -> Queue:
+        """Return the queue, made the first time it is asked for."""
         with self._building:
             if self._queue is None:
-                created = self._made()
+                made = Queue(self._store, self.opinions, self._curation.changes)
+                if self._curation.citations:
+                    made.cite(self._curation.citations.counts)
+                    self._curation.citations.fresh()
                 with self._taking:
-                    created.columns.update(self._missed)
-                    self._queue = created
-        if self._curation.citations:
-            self._queue.columns.cite(self._curation.citations.fresh())
+                    made.update(self._missed)
+                    self._queue = made
+        if self._curation.citations and (cited := self._curation.citations.fresh()):
+            self._queue.cite(cited)
         return self._queue
 
     def _prepare(self) -> None:
         with suppress(KnowledgeBaseError):  # the server closed in the meantime
-            self.queue  # noqa: B018 - made here, so that nobody waits for it
+            self()
 
-    def _made(self) -> Queue:
-        schema = Schema.load()
-        columns = Columns(self._store, schema, classes_of(self._store, schema))
-        if cited := self._curation.citations:
-            cited.fresh()
-            columns.cite(cited.counts)
-        return Queue(columns, self.opinions, self._curation.changes)
-
-    def _heard(self, created: Sequence[Change]) -> None:
-        quads = [quad for change in created for quad in (*change.removed, *change.added)]
-        claims, _ = touched(quads)
+    def _follow(self, created: Sequence[Change]) -> None:
+        claims, _ = touched([q for change in created for q in (*change.removed, *change.added)])
         with self._taking:
             if self._queue is None:
                 self._missed |= dict.fromkeys(claims)
             else:
-                self._queue.columns.update(claims)
+                self._queue.update(claims)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the queue."""
+
+    item: Item
+    claim: ClaimView
+    version: str
+
+
+def view_of(reader: Reader, iri: str) -> ClaimView | None:
+    """Read a claim where it lives, or None where it is no claim."""
+    node = parse_iri(iri)
+    home = reader.home_of_claim(node)
+    return None if home is None else reader.claim(node, home)
+
+
+def sheet_of(reader: Reader, desk: Desk, opinions: Opinions, iri: str) -> dict[str, Any]:
+    """Return everything on the page of one claim under review; NotFound where there is none."""
+    view = view_of(reader, iri)
+    if view is None:
+        raise NotFound(catalogue()("curate.no_claim"))
+    assessment, said = desk.decisions.assess(iri), opinions.of(iri)
+    created = assessment.standing
+    for reviewer in tuple(created.reviews):
+        created = created.without(reviewer)
+    own = created.confidence
+    sides = {each.agreement > 0 for each in said.values() if each.agreement}
+    return {
+        "claim": view,
+        "assessment": assessment,
+        "opinions": sorted(said.values(), key=lambda each: each.number),
+        "events": events_of(reader, desk.decisions.changes, iri),
+        "own": own,
+        "if_accepted": moved(own, 1.0),
+        "if_rejected": moved(own, -1.0),
+        "assigned": opinions.assigned(iri),
+        "is_disputed": len(sides) == 2,
+        "in_passage": Passages(reader.store),
+    }
+
+
+def queue_routes(pages: PageCache, desk: Desk, live: LiveQueue) -> Blueprint:
+    """Serve ``/curate/queue`` with its batches and assignments, and ``/curate/progress``."""
+    routes = Blueprint("queue", __name__, url_prefix=PREFIX)
+
+    def reader() -> Reader:
+        return pages.reader(chosen_language())
+
+    @routes.get("/queue")
+    @needs(Right.READ)
+    def queue() -> str:
+        chosen = Filter.of(request.values)
+        offset = count_field("from", request.values.get("from"), 0, 10_000_000) or 0
+        page = live().page(person().name, chosen, offset, PAGE)
+        rows = _rows(reader(), page)
+        iri = request.args.get("claim", "") or (rows[0].item.claim if rows else "")
+        return render_template(
+            "curate/queue.html",
+            page=page,
+            rows=rows,
+            chosen=chosen,
+            parameters=chosen.parameters(),
+            choices=live().choices(),
+            whose=WHOSE,
+            size=PAGE,
+            foreseen=g.get("foreseen", ()),
+            sheet=sheet_of(reader(), desk, live.opinions, iri) if iri else None,
+            following=_after(live, iri, chosen) if iri else "",
+            name_of=lambda iri: reader().premise(NamedNode(iri)).label,
+        )
+
+    @routes.post("/batch")
+    @needs(Right.REVIEW)
+    @beside(queue)
+    def batch() -> BaseResponse | str:
+        done = desk.decide_all(person(), sent(Batch))
+        if done.foreseen:  # shown before anything is written
+            g.foreseen = done.foreseen
+            return queue()
+        flash(catalogue()("curate.batch_done", n=len(done.made)))
+        if done.stale:
+            flash(catalogue()("curate.batch_stale", n=len(done.stale)))
+        return redirect(f"{PREFIX}/queue?{urlencode(Filter.of(request.form).parameters())}")
+
+    @routes.post("/assign")
+    @needs(Right.REVIEW)
+    @beside(queue)
+    def assign() -> BaseResponse:
+        asked = sent(Assignment)
+        made = desk.assign(person(), asked)
+        flash(catalogue()("curate.assigned", n=len(made), name=asked.to or person().name))
+        return redirect(f"{PREFIX}/queue?{urlencode(Filter.of(request.form).parameters())}")
+
+    @routes.get("/progress")
+    @needs(Right.READ)
+    def progress() -> str:
+        opinions = live.opinions
+        people, days = opinions.progress()
+        disputes = [
+            (view, sorted(said.values(), key=lambda each: -each.agreement))
+            for iri, said in sorted(opinions.disputed().items())[:_DISPUTES]
+            if (view := view_of(reader(), iri)) is not None
+        ]
+        return render_template(
+            "curate/progress.html",
+            people=people.most_common(),
+            days=sorted(days.items())[-30:],
+            agreement=opinions.agreement(),
+            disputes=disputes,
+            total=len(live()),
+            reviewed=len(opinions.reviewed()),
+        )
+
+    return routes
+
+
+def claim_routes(pages: PageCache, desk: Desk, live: LiveQueue) -> Blueprint:
+    """Serve ``/curate/claim``, ``/review`` and ``/comment``."""
+    routes = Blueprint("claim_desk", __name__, url_prefix=PREFIX)
+
+    def reader() -> Reader:
+        return pages.reader(chosen_language())
+
+    def claim_page(**more: Any) -> str:
+        chosen = Filter.of(request.values)
+        iri = request.values.get("claim") or request.values.get("thing", "")
+        pane = "pane" if request.args.get("pane") else "review"
+        return render_template(
+            f"curate/{pane}.html",
+            sheet=sheet_of(reader(), desk, live.opinions, iri),
+            parameters=chosen.parameters(),
+            following=_after(live, iri, chosen),
+            **more,
+        )
+
+    @routes.get("/claim")
+    @needs(Right.READ)
+    def claim() -> str:
+        return claim_page()
+
+    @routes.post("/review")
+    @needs(Right.REVIEW)
+    @beside(claim_page)
+    def review() -> BaseResponse | tuple[str, int]:
+        asked, chosen = sent(Decision), Filter.of(request.form)
+        following = _after(live, asked.claim, chosen)
+        try:
+            change = desk.decide(person(), asked)
+        except StaleError:
+            if _wants_json():
+                raise
+            later, difference = desk.writing().since(asked.claim, asked.version)
+            lines = lines_of(reader(), difference.removed, difference.added)
+            return claim_page(stale=later, stale_lines=lines, meant=asked.kind), 409
+        if _wants_json():
+            return _json(change_values(desk, change) | {"following": following})
+        said = {"kind": asked.kind, "change": change.iri, "claim": asked.claim}
+        flash(json.dumps(said), "reviewed")
+        return redirect(following or f"{PREFIX}/queue?{urlencode(chosen.parameters())}")
+
+    @routes.post("/comment")
+    @needs(Right.COMMENT)
+    @beside(claim_page)
+    def comment() -> BaseResponse:
+        change = desk.comment(person(), sent(Comment))
+        if _wants_json():
+            return _json(change_values(desk, change))
+        return redirect(f"{place_of(change.about[0])}#comments")
+
+    return routes
+
+
+def _after(live: LiveQueue, claim: str, chosen: Filter) -> str:
+    """Return the address of the claim that follows one in the queue."""
+    after = live().next_after(person().name, chosen, claim)
+    return f"{PREFIX}/claim?{urlencode(chosen.parameters() | {'claim': after})}" if after else ""
+
+
+def _rows(reader: Reader, page: Page) -> list[Row]:
+    return [
+        Row(item, view, version_of(reader.store, item.claim))
+        for item in page.items
+        if (view := view_of(reader, item.claim)) is not None
+    ]
+
+
+def change_values(desk: Desk, change: Change) -> dict[str, Any]:
+    """Return a change as JSON: of a decision with the claim's status and confidence after it."""
+    about = change.about[0]
+    values = {
+        "change": change.iri,
+        "number": change.number,
+        "kind": change.kind,
+        "about": list(change.about),
+    }
+    if "/claim/" in about and change.kind in {"accept", "reject", "unsure", "undo"}:
+        now = desk.decisions.assess(about)
+        values |= {
+            "claim": about,
+            "status": now.claim.status.value,
+            "confidence": now.claim.confidence,
+            "version": now.version,
+            "waits": now.outcome.waits,
+        }
+    return values
+
+
+def _json(values: dict[str, Any]) -> Response:
+    return Response(json.dumps(values, ensure_ascii=False), content_type="application/json")
+
+
+def _wants_json() -> bool:
+    return request.accept_mimetypes.best == "application/json"

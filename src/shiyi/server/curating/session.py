@@ -15,13 +15,14 @@ from werkzeug.exceptions import Forbidden, Unauthorized
 from werkzeug.wrappers import Response as BaseResponse
 
 from shiyi.curation.accounts import LEAST, Person, Right, Role, may
-from shiyi.server.http.access import TokenFailures
+from shiyi.server.http.access import FAILURES, SECONDS, Throttle, client_network
 from shiyi.server.i18n import catalogue
 from shiyi.server.site import tokens
 from shiyi.server.site.curation import Curation
 from shiyi.server.site.tokens import Tokens
 
 PREFIX: Final = "/curate"
+API: Final = "/api/curation"
 HOURS: Final = 12  # a session lasts so long
 _MARK: Final = "shiyi_right"
 _TOKEN_MOST: Final = Role.CURATOR  # however high the person stands, their token does not
@@ -92,7 +93,7 @@ class CurateSessions(SecureCookieSessionInterface):
 
 
 def guard_desks(app: Flask, curation: Curation, tokens: Tokens | None) -> None:
-    """Require the right of each route below ``/curate``, and a CSRF token of each form."""
+    """Require the right of each route of the desks and of their API; of a form a CSRF token."""
     app.secret_key = curation.secret
     app.session_interface = CurateSessions()
     app.config.update(
@@ -102,7 +103,7 @@ def guard_desks(app: Flask, curation: Curation, tokens: Tokens | None) -> None:
         PERMANENT_SESSION_LIFETIME=HOURS * 3600,
     )
     app.jinja_env.filters["from_json"] = json.loads
-    failures = TokenFailures()
+    failures = Throttle(SECONDS)
 
     @app.before_request
     def admitted() -> BaseResponse | None:
@@ -137,7 +138,7 @@ def guard_desks(app: Flask, curation: Curation, tokens: Tokens | None) -> None:
 
 def _of_desk() -> bool:
     rule = request.url_rule.rule if request.url_rule else request.path
-    return rule == PREFIX or rule.startswith(f"{PREFIX}/")
+    return rule == PREFIX or rule.startswith((f"{PREFIX}/", f"{API}/"))
 
 
 def _by_session(curation: Curation) -> Person | None:
@@ -156,13 +157,14 @@ def _by_session(curation: Curation) -> Person | None:
 
 
 def _by_token(
-    text: str, curation: Curation, tokens: Tokens | None, failures: TokenFailures
+    text: str, curation: Curation, tokens: Tokens | None, failures: Throttle
 ) -> Person | None:
     """Return the person a token of scope ``review`` stands for, with a curator's rights at most."""
-    failures.check(request.remote_addr)
+    network = client_network(request.remote_addr)
+    failures.check(network, FAILURES)
     token = tokens.find(text) if tokens and text else None
     if token is None:
-        failures.add(request.remote_addr)
+        failures.add(network)
         challenge = WWWAuthenticate("bearer", {"realm": "shiyi", "error": "invalid_token"})
         raise Unauthorized("the token is unknown, revoked or expired", None, challenge)
     if "review" not in token.scopes:
@@ -185,7 +187,9 @@ def _refused(result: Person | None, right: Right) -> BaseResponse | None:
     if may(role, right):
         return None
     if result is None:
-        if request.method in {"GET", "HEAD"} and "text/html" in request.accept_mimetypes.values():
+        is_page = not request.path.startswith(API)
+        wants_page = "text/html" in request.accept_mimetypes.values()
+        if is_page and wants_page and request.method in {"GET", "HEAD"}:
             wanted = request.full_path.rstrip("?")
             return redirect(f"{PREFIX}/sign-in?next={quote(wanted)}")
         raise Unauthorized(catalogue()("curate.sign_in_first"))

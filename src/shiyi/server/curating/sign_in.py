@@ -2,23 +2,21 @@
 
 import re
 import secrets
-import threading
-import time
-from collections import OrderedDict
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from ipaddress import ip_address
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from cachetools import LRUCache
 from flask import Blueprint, redirect, render_template, request, session, url_for
-from werkzeug.exceptions import Forbidden, NotFound, TooManyRequests
+from werkzeug.exceptions import Forbidden, NotFound
 from werkzeug.wrappers import Response as BaseResponse
 
 from shiyi.curation.accounts import LONGEST, People, Person, Right, Role, code_step, matches
 from shiyi.errors import OutsideError, SettingError
 from shiyi.server.curating.session import PREFIX, begin, me, needs
-from shiyi.server.http.access import client_network
+from shiyi.server.http.access import Throttle, client_network
 from shiyi.server.i18n import catalogue
 from shiyi.server.site.curation import Curation
 from shiyi.settings import CurationSettings
@@ -30,51 +28,34 @@ _REMEMBERED: Final = 20_000
 
 
 class Lockout:
-    """Counts wrong tries by account and network, by network, and by account, in memory.
+    """Counts wrong tries by account and network, by network, and by account.
 
     The count of an account over all networks does not bind those it signed in from before, so
     that strangers cannot lock a curator out.
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._wrong: OrderedDict[tuple[str, str], tuple[int, float]] = OrderedDict()
-        self._signed_in: OrderedDict[tuple[str, str], None] = OrderedDict()
+        self._wrong = Throttle(MINUTES * 60, f"too many wrong tries; wait {MINUTES} minutes")
+        self._signed_in: LRUCache[tuple[str, str], bool] = LRUCache(_REMEMBERED)
 
     def check(self, name: str, address: str) -> None:
         """Raise 429 while the account or the network is locked out, whatever the password."""
-        now, network = time.monotonic(), client_network(address)
-        with self._lock:
-            limits = {(name, network): TRIES, ("", network): 8 * TRIES}
-            if (name, network) not in self._signed_in:
-                limits[name, ""] = ACCOUNT_TRIES
-            for key, limit in limits.items():
-                count, last = self._wrong.get(key, (0, 0.0))
-                wait = last + MINUTES * 60 - now
-                if count >= limit and wait > 0:
-                    raise TooManyRequests(
-                        f"too many wrong tries; wait {MINUTES} minutes", retry_after=int(wait) + 1
-                    )
+        network = client_network(address)
+        self._wrong.check((name, network), TRIES)
+        self._wrong.check(("", network), 8 * TRIES)
+        if (name, network) not in self._signed_in:
+            self._wrong.check((name, ""), ACCOUNT_TRIES)
 
     def wrong(self, name: str, address: str) -> None:
         """Count one wrong try."""
-        now, network = time.monotonic(), client_network(address)
-        with self._lock:
-            for key in ((name, network), ("", network), (name, "")):
-                count, last = self._wrong.pop(key, (0, 0.0))
-                self._wrong[key] = (count + 1 if now - last < MINUTES * 60 else 1, now)
-            while len(self._wrong) > _REMEMBERED:
-                self._wrong.popitem(last=False)
+        network = client_network(address)
+        self._wrong.add((name, network), ("", network), (name, ""))
 
     def right(self, name: str, address: str) -> None:
         """Note the network of an account that signed in, and forget its wrong tries from there."""
         key = name, client_network(address)
-        with self._lock:
-            self._wrong.pop(key, None)
-            self._signed_in[key] = None
-            self._signed_in.move_to_end(key)
-            while len(self._signed_in) > _REMEMBERED:
-                self._signed_in.popitem(last=False)
+        self._wrong.forget(key)
+        self._signed_in[key] = True
 
 
 def sign_in_routes(curation: Curation, lockout: Lockout) -> Blueprint:

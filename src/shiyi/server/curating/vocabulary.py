@@ -1,79 +1,54 @@
-"""Vocabulary desk."""
+"""The desks of concepts, of mappings and of proposed terms."""
 
-from dataclasses import dataclass, field
-from uuid import uuid4
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, Final
 
-from flask import Blueprint, flash, redirect, render_template, request
+from flask import Blueprint, Response, flash, redirect, render_template, request
 from werkzeug.exceptions import NotFound
 from werkzeug.wrappers import Response as BaseResponse
 
 from shiyi.curation.accounts import Right
-from shiyi.curation.changes import Change, Edit, version_of
-from shiyi.curation.editing.claims import find_concepts
+from shiyi.curation.changes import Change, version_of
+from shiyi.curation.desks import forms
+from shiyi.curation.desks.desk import Desk
 from shiyi.curation.editing.fields import ShapeForms
-from shiyi.curation.editing.form import Fault
-from shiyi.curation.vocabulary import merging as moves
-from shiyi.curation.vocabulary import proposals
-from shiyi.curation.vocabulary.concepts import (
-    DEFAULT,
-    add_concept,
-    change_concept,
-    concept_of_form,
-    faults_of,
-    narrower,
-    quads_of,
-    stored_concept,
-)
-from shiyi.errors import StaleError, UsageError
+from shiyi.curation.vocabulary import mappings, merging, proposals
+from shiyi.curation.vocabulary.concepts import narrower
+from shiyi.curation.vocabulary.sssom import serialize_sssom
+from shiyi.errors import FormError, StaleError, UsageError
 from shiyi.ingest.tables.concepts import KINDS, Concept
-from shiyi.model.iris import ID, resource
-from shiyi.model.rdf import NamedNode, Quad
-from shiyi.ontology.schema import Schema
-from shiyi.ontology.terms import RDF, SKOS
-from shiyi.server.curating.editor import Line, lines_of
+from shiyi.ingest.tables.mappings import LINKS
+from shiyi.model.iris import ID
+from shiyi.model.rdf import DefaultGraph, NamedNode, Term, text
+from shiyi.ontology.terms import DCTERMS, RDFS, SHIYI, SKOS
+from shiyi.server.curating.forms import beside, keep_typed, sent
+from shiyi.server.curating.history import lines_of
 from shiyi.server.curating.session import PREFIX, needs, person
-from shiyi.server.http.messages import text_field
+from shiyi.server.http.messages import count_field, text_field
 from shiyi.server.http.page_cache import PageCache
 from shiyi.server.i18n import catalogue, chosen_language
 from shiyi.server.pages.browse import class_counts, class_tree
-from shiyi.server.site.curation import Curation
 from shiyi.server.site.site import Site
+from shiyi.server.views.links import href
+from shiyi.server.views.reader import Reader, Thing
+
+SHOWN: Final = 12  # mappings of one page
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
-    """The state of a concept's page beside the entry."""
-
-    entry: Concept
-    is_new: bool
-    version: str = ""
-    faults: dict[str, tuple[Fault, ...]] = field(default_factory=dict)
-    stale: tuple[Change, ...] = ()
-    lines: tuple[Line, ...] = ()
-
-    def against(self, name: str) -> tuple[Fault, ...]:
-        """List the faults of one field."""
-        return self.faults.get(name, ())
-
-
-def vocabulary_routes(site: Site, pages: PageCache, curation: Curation) -> Blueprint:
-    """Serve ``/curate/vocabulary``."""
+def vocabulary_routes(site: Site, pages: PageCache, desk: Desk) -> Blueprint:
+    """Serve ``/curate/vocabulary``: concepts and what is done to them."""
     routes = Blueprint("vocabulary_desk", __name__, url_prefix=f"{PREFIX}/vocabulary")
-    desk = _Desk(site, pages, curation)
 
     @routes.get("")
     @needs(Right.READ)
     def browse() -> str:
         words, name = request.args.get("q", ""), request.args.get("class", "")
-        counts = class_counts(site)
+        counts, reader = class_counts(site), pages.reader(chosen_language())
         name = name if name in counts else ""
-        reader = pages.reader(chosen_language())
-        tree, total = class_tree(reader, name) if name in counts else ([], 0)
-        result = (
-            site.complete(text_field("q", words, 200), chosen_language(), 40)
-            if words.strip()
-            else ()
-        )
+        tree, total = class_tree(reader, name) if name else ([], 0)
+        asked = text_field("q", words, 200) if words.strip() else ""
         return render_template(
             "curate/vocabulary.html",
             counts=counts,
@@ -81,248 +56,266 @@ def vocabulary_routes(site: Site, pages: PageCache, curation: Curation) -> Bluep
             tree=tree,
             total=total,
             words=words,
-            found=result,
+            found=site.complete(asked, chosen_language(), 40) if asked else (),
             classes=sorted(KINDS),
         )
+
+    def concept_page(**more: Any) -> str:
+        values = request.values
+        name = values.get("was") or values.get("concept") or values.get("id") or ""
+        entry = None if request.form.get("is_new") else _entry(desk, name)
+        reader = pages.reader(chosen_language())
+        if entry is None:
+            kind = request.values.get("class", "")
+            start = f"{KINDS[kind]}-" if kind in KINDS else ""
+            return _concept_shown(desk, reader, Concept(start, kind, "", ""), is_new=True, **more)
+        return _concept_shown(desk, reader, entry, is_new=False, **more)
 
     @routes.get("/concept")
     @needs(Right.READ)
     def concept() -> str:
-        name = request.args.get("id", "")
-        if not name:
-            kind = request.args.get("class", "")
-            start = f"{KINDS[kind]}-" if kind in KINDS else ""
-            return desk.shown(Form(Concept(start, kind, "", ""), True))
-        entry = desk.entry(name)
-        return desk.shown(Form(entry, False, version_of(site.store, entry.iri.value)))
+        return concept_page()
 
     @routes.post("/concept")
     @needs(Right.EDIT)
+    @beside(concept_page)
     def save() -> BaseResponse | tuple[str, int]:
-        return desk.saved()
+        asked = sent(forms.ConceptEdit)
+        try:
+            change = desk.save_concept(person(), asked)
+        except StaleError:
+            thing = desk.concept(asked.was).iri.value
+            later, difference = desk.writing().since(thing, asked.version)
+            reader = pages.reader(chosen_language())
+            lines = lines_of(reader, difference.removed, difference.added)
+            keep_typed()
+            return concept_page(stale=later, stale_lines=lines), 409
+        return _saved(change, change.about[0])
+
+    moves: dict[str, tuple[type[forms.Form], Callable[..., Change]]] = {
+        "merge": (forms.Merging, desk.merge),
+        "split": (forms.Splitting, desk.split),
+        "deprecate": (forms.Deprecation, desk.deprecate),
+        "alias": (forms.Aliases, desk.add_aliases),
+    }
 
     @routes.post("/move")
     @needs(Right.EDIT)
+    @beside(concept_page)
     def move() -> BaseResponse:
-        change = curation.writing.make(desk.move(), person().name)
-        flash(catalogue()("edit.saved", n=change.number))
-        heir = change.about[-1].removeprefix(ID)
-        if change.kind == "deprecate":
-            return redirect(f"{PREFIX}/vocabulary")
-        return redirect(f"{PREFIX}/vocabulary/concept?id={heir}")
+        action = request.form.get("action", "")
+        if action not in moves:
+            raise UsageError("a concept is merged, split, deprecated or given another name")
+        model, act = moves[action]
+        change = act(person(), sent(model))
+        return _saved(change, "" if change.kind == "deprecate" else change.about[-1])
 
     return routes
 
 
-class _Desk:
-    """Reads the forms of one site."""
+def _saved(change: Change, concept: str) -> BaseResponse:
+    flash(catalogue()("edit.saved", n=change.number))
+    query = f"/concept?id={concept.removeprefix(ID)}" if concept else ""
+    return redirect(f"{PREFIX}/vocabulary{query}")
 
-    def __init__(self, site: Site, pages: PageCache, curation: Curation) -> None:
-        self._site, self._pages, self._curation = site, pages, curation
 
-    def entry(self, name: str) -> Concept:
-        """Return the concept of an id; 404 for another."""
-        result = None
-        if name.isascii() and name.replace("-", "").isalnum():
-            result = stored_concept(self._site.store, ID + name)
-        if result is None:
-            raise NotFound(f"no table holds a concept {name[:80]!r}")
-        return result
+def _entry(desk: Desk, name: str) -> Concept | None:
+    try:
+        return desk.concept(name) if name else None
+    except FormError as error:
+        raise NotFound(error.faults[0].message(chosen_language())) from error
 
-    def saved(self) -> BaseResponse | tuple[str, int]:
-        """Check a concept's form and write it, or show it again with what is wrong."""
-        form, store = request.form, self._site.store
-        is_new = not form.get("was")
-        old = None if is_new else self.entry(form.get("was", ""))
-        entry = concept_of_form(form, old.id if old else "", old.class_name if old else "")
-        entry = self._resolved(entry)
-        version = form.get("version", "")
-        faults = faults_of(store, entry, is_new) or self._against(entry)
-        if faults:
-            by_field: dict[str, tuple[Fault, ...]] = {}
-            for each in faults:
-                by_field[each.field] = (*by_field.get(each.field, ()), each)
-            return self.shown(Form(entry, is_new, version, by_field)), 422
-        reason, key = form.get("reason", "").strip(), form.get("key", "")
-        edit = (
-            add_concept(store, entry, reason, key)
-            if is_new
-            else change_concept(store, entry, reason, version, key)
+
+def _concept_shown(desk: Desk, reader: Reader, entry: Concept, *, is_new: bool, **more: Any) -> str:
+    store = desk.store
+    claims = [] if is_new else merging.claims_about(store, entry.iri.value)
+    messages = {
+        local: " ".join(
+            each.message_zh if chosen_language() == "zh" else each.message_en
+            for each in ShapeForms.load().constraints.get("Concept", ())
+            if each.path == path
         )
-        try:
-            change = self._curation.writing.make(edit, person().name)
-        except StaleError:
-            return self.shown(self._behind(entry, is_new, version)), 409
-        flash(catalogue()("edit.saved", n=change.number))
-        return redirect(f"{PREFIX}/vocabulary/concept?id={entry.id}")
-
-    def _behind(self, entry: Concept, is_new: bool, seen: str) -> Form:
-        """Keep what was typed, beside what others changed since the version it was made from."""
-        store, iri = self._site.store, entry.iri.value
-        later, difference = self._curation.writing.since(iri, seen)
-        lines = lines_of(self._pages.reader(chosen_language()), difference)
-        return Form(entry, is_new, version_of(store, iri), stale=later, lines=lines)
-
-    def move(self) -> Edit:
-        """Read what is to become of a concept."""
-        form, store = request.form, self._site.store
-        source = self.entry(form.get("id", "")).iri.value
-        does, reason = form.get("action", ""), form.get("reason", "").strip()
-        version, key = form.get("version", ""), form.get("key", "")
-        if does == "merge":
-            return moves.merge_concepts(
-                store, source, self._one(form.get("target", "")), reason, version, key
-            )
-        if does == "deprecate":
-            value = form.get("target", "").strip()
-            target = self._one(value) if value else ""
-            return moves.deprecate_concept(store, source, target, reason, version, key)
-        if does != "split":
-            raise UsageError("a concept is merged, split or deprecated")
-        old = self.entry(form.get("id", ""))
-        part = Concept(
-            form.get("new_id", "").strip(),
-            old.class_name,
-            form.get("zh", "").strip(),
-            form.get("en", "").strip(),
-            broader=old.broader,
-        )
-        faults = faults_of(store, part, True) or self._against(part)
-        if faults:
-            raise UsageError(" ".join(each.message(chosen_language()) for each in faults))
-        chosen = [ID + each for each in form.getlist("claim")]
-        return moves.split_concept(store, source, part, chosen, reason, version, key)
-
-    def shown(self, form: Form) -> str:
-        """Render a concept's page."""
-        store, reader = self._site.store, self._pages.reader(chosen_language())
-        claims = [] if form.is_new else moves.claims_about(store, form.entry.iri.value)
-        forms = ShapeForms.load()
-        messages = {
-            local: " ".join(
-                each.message_zh if chosen_language() == "zh" else each.message_en
-                for each in forms.constraints.get("Concept", ())
-                if each.path == path
-            )
-            for local, path in (("zh", "prefLabel"), ("alt_zh", "altLabel"), ("broader", "broader"))
-        }
-        return render_template(
-            "curate/concept.html",
-            form=form,
-            view=form,
-            entry=form.entry,
-            key=uuid4().hex,
-            classes=sorted(KINDS),
-            messages=messages,
-            claim_count=len(claims),
-            claims=[reader.premise(NamedNode(each)) for each in claims[:200]],
-            below=[reader.thing(each) for each in narrower(store, form.entry.iri)]
-            if not form.is_new
-            else [],
-            reason=request.form.get("reason", ""),
-        )
-
-    def _one(self, words: str) -> str:
-        result = find_concepts(self._site.store, words)
-        if len(result) != 1:
-            raise UsageError(catalogue()("vocabulary_desk.which", words=words[:80]))
-        return result[0]
-
-    def _resolved(self, entry: Concept) -> Concept:
-        """Turn the names of broader concepts into ids where they mean one."""
-        from dataclasses import replace
-
-        broader = []
-        for words in entry.broader:
-            result = find_concepts(self._site.store, words)
-            broader.append(result[0].removeprefix(ID) if len(result) == 1 else words)
-        return replace(entry, broader=tuple(dict.fromkeys(broader)))
-
-    def _against(self, entry: Concept) -> tuple[Fault, ...]:
-        """Ask the shapes of concepts, in the confined process."""
-        quads = [*quads_of(entry)]
-        quads += [Quad(resource(x), RDF.type, SKOS.Concept, DEFAULT) for x in entry.broader]
-        names = {"prefLabel": "zh", "altLabel": "alt_zh", "broader": "broader"}
-        return tuple(
-            Fault(
-                names.get(each.path.rpartition("#")[2], "zh"),
-                each.message_zh,
-                each.message_en,
-                "ConceptShape",
-            )
-            for each in self._curation.checker.node(quads, "concept")
-            if each.focus == entry.iri.value and each.severity == "Violation"
-        )
+        for local, path in (("zh", "prefLabel"), ("alt_zh", "altLabel"), ("broader", "broader"))
+    }
+    return render_template(
+        "curate/concept.html",
+        entry=entry,
+        is_new=is_new,
+        version="" if is_new else version_of(store, entry.iri.value),
+        classes=sorted(KINDS),
+        messages=messages,
+        claim_count=len(claims),
+        claims=[reader.premise(NamedNode(each)) for each in claims[:200]],
+        below=[] if is_new else [reader.thing(each) for each in narrower(store, entry.iri)],
+        **more,
+    )
 
 
-_PAGE = f"{PREFIX}/proposals"
-
-
-class _View:
-    """The choices of the form's fields."""
-
-    def __init__(self, faults: tuple[Fault, ...] = ()) -> None:
-        self._faults = faults
-
-    def against(self, name: str) -> tuple[Fault, ...]:
-        """List the faults of one field."""
-        return tuple(each for each in self._faults if each.field == name)
-
-
-def proposal_routes(site: Site, curation: Curation) -> Blueprint:
+def proposal_routes(desk: Desk) -> Blueprint:
     """Serve ``/curate/proposals``."""
     routes = Blueprint("proposals", __name__, url_prefix=PREFIX)
 
-    def shown(faults: tuple[Fault, ...] = ()) -> str:
-        schema = Schema.load()
-        return render_template(
-            "curate/proposals.html",
-            found=proposals.proposals(site.store),
-            view=_View(faults),
-            faults=faults,
-            said=request.form,
-            key=uuid4().hex,
-            rules=proposals.RULES,
-            classes=sorted(schema.parents),
-            relations=sorted(schema.properties),
-        )
-
     @routes.get("/proposals")
     @needs(Right.READ)
-    def desk() -> str:
-        return shown()
+    def listed() -> str:
+        return render_template(
+            "curate/proposals.html",
+            found=proposals.proposals(desk.store),
+            prefixes=proposals.prefixes(),
+        )
 
     @routes.post("/proposals")
     @needs(Right.COMMENT)
-    def propose() -> BaseResponse | tuple[str, int]:
-        kind, name, turtle, faults = proposals.draft_proposal(request.form)
-        if faults:
-            return shown(faults), 422
-        reason = request.form.get("reason", "").strip()
-        if not reason:
-            raise UsageError(catalogue()("edit.reason_missing"))
-        edit = proposals.propose_term(kind, name, turtle, reason, request.form.get("key", ""))
-        change = curation.writing.make(edit, person().name)
+    @beside(listed)
+    def propose() -> BaseResponse:
+        change = desk.propose(person(), sent(forms.Proposed))
         flash(catalogue()("edit.proposed", n=change.number))
-        return redirect(_PAGE)
+        return redirect(f"{PREFIX}/proposals")
 
     @routes.post("/proposals/settle")
     @needs(Right.APPROVE)
+    @beside(listed)
     def settle() -> BaseResponse:
-        name, does = request.form.get("proposal", ""), request.form.get("action", "")
-        if does not in {"approve", "decline"} or not name.removeprefix("proposal/").isalnum():
-            raise UsageError("a proposal is approved or declined")
-        agent, writing = person().name, curation.writing
-        edit = proposals.settle_proposal(
-            writing,
-            ID + name,
-            does == "approve",
-            agent,
-            request.form.get("reason", "").strip(),
-            request.form.get("key", ""),
-        )
-        change = writing.make(edit, agent)
+        change = desk.settle(person(), sent(forms.Settlement))
         flash(catalogue()("edit.saved", n=change.number))
-        return redirect(_PAGE)
+        return redirect(f"{PREFIX}/proposals")
 
     return routes
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One end of a mapping: names, definition, kinds, and what stands around it."""
+
+    thing: Thing
+    iri: str
+    definition: str
+    aliases: tuple[str, ...]
+    kinds: tuple[str, ...]
+    neighbours: tuple[Thing, ...]
+    others: tuple[Thing, ...]  # what else is mapped to, or from, the same
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A mapping with both its sides."""
+
+    mapping: mappings.Mapping
+    one: Side
+    other: Side
+    version: str
+
+
+def mapping_routes(pages: PageCache, desk: Desk) -> Blueprint:
+    """Serve ``/curate/mappings``, the decision on one, and SSSOM in and out."""
+    routes, store = Blueprint("mappings", __name__, url_prefix=PREFIX), desk.store
+
+    @routes.get("/mappings")
+    @needs(Right.READ)
+    def listed() -> str:
+        page = count_field("page", request.args.get("page"), 1, 100_000) or 1
+        status, about = request.args.get("status", "candidate"), request.args.get("about", "")
+        start = (page - 1) * SHOWN
+        found = mappings.list_mappings(store, status, start, SHOWN + 1, ID + about if about else "")
+        reader = pages.reader(chosen_language())
+        return render_template(
+            "curate/mappings.html",
+            found=[_shown(reader, each) for each in found[:SHOWN]],
+            more=len(found) > SHOWN,
+            page=page,
+            status=status,
+            about=about,
+            counts=mappings.counts(store),
+            predicates=sorted(LINKS),
+            sets=mappings.sets(store),
+        )
+
+    @routes.post("/mappings")
+    @needs(Right.REVIEW)
+    @beside(listed)
+    def decide() -> BaseResponse:
+        try:
+            change = desk.decide_mapping(person(), sent(forms.MappingDecision))
+        except StaleError as error:
+            raise UsageError(f"{catalogue()('mappings.stale')} {error}") from error
+        flash(catalogue()("edit.saved", n=change.number))
+        back = request.form.get("back", "candidate")
+        return redirect(f"{PREFIX}/mappings?status={back if back.isalpha() else 'candidate'}")
+
+    @routes.post("/mappings/import")
+    @needs(Right.EDIT)
+    @beside(listed)
+    def take_in() -> BaseResponse:
+        file = request.files.get("file")
+        try:
+            words = (file.read() if file else b"").decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise UsageError(f"the file is not UTF-8: {error.reason}") from error
+        more = {"text": words} if words else {}
+        change = desk.import_mappings(person(), sent(forms.MappingImport, **more))
+        rows = sum(1 for q in change.added if q.predicate == DCTERMS.identifier)
+        flash(catalogue()("mappings.imported", n=rows, change=change.number))
+        return redirect(f"{PREFIX}/mappings")
+
+    @routes.get("/mappings.sssom.tsv")
+    @needs(Right.READ)
+    def take_out() -> Response:
+        name = request.args.get("set", "")
+        status = request.args.get("status", "all" if name else "accepted")
+        table = serialize_sssom(mappings.export_mappings(store, status, name))
+        response = Response(table, content_type="text/tab-separated-values; charset=utf-8")
+        response.headers["Content-Disposition"] = 'attachment; filename="mappings.sssom.tsv"'
+        return response
+
+    return routes
+
+
+def _shown(reader: Reader, mapping: mappings.Mapping) -> Shown:
+    one, other = (_side(reader, mapping, side) for side in ("subject", "object"))
+    return Shown(mapping, one, other, version_of(reader.store, mapping.iri))
+
+
+def _side(reader: Reader, mapping: mappings.Mapping, side: str) -> Side:
+    iri, row, ours = getattr(mapping, side), mapping.row, side == "subject"
+    node = NamedNode(iri)
+    thing = reader.thing(node)
+    if not reader.labels(node):
+        value = reader.value(node, SKOS.prefLabel, None) or row.get(f"{side}_label")
+        thing = Thing(iri, value or mapping.cui or iri, href(iri), kind="")
+    stated = tuple(filter(None, (row.get(f"{side}_category"), row.get(f"{side}_type"))))
+    types = (text(term) for term in reader.values(node, DCTERMS.type, None))
+    kinds = stated or tuple(reader.thing(each).label for each in reader.kinds(node))
+    around = [reader.thing(each) for each in _around(reader, node)]
+    if ours:
+        around += [each.other for each in islice(reader.statements(node), 8)]
+    return Side(
+        thing,
+        iri,
+        reader.value(node, SKOS.definition, None) or reader.value(node, RDFS.comment),
+        reader.texts(node, SKOS.altLabel, None)[:10],
+        kinds or tuple(dict.fromkeys(types)),  # semantic types of an ingested UMLS release
+        tuple(around[:12]),
+        _others(reader, mapping, ours),
+    )
+
+
+def _around(reader: Reader, node: NamedNode) -> list[Term]:
+    links = (SKOS.broader, SKOS.narrower, SKOS.related)
+    linked = (term for link in links for term in reader.values(node, link, None))
+    below = (q.subject for q in reader.store.match(None, SKOS.broader, node, DefaultGraph()))
+    return [*islice(linked, 8), *islice(below, 6)]
+
+
+def _others(reader: Reader, mapping: mappings.Mapping, ours: bool) -> tuple[Thing, ...]:
+    """Name what else our concept is mapped to, or what else of Shiyi's is mapped to the target."""
+    here, end = NamedNode(mapping.subject), NamedNode(mapping.object)
+    found: dict[str, Thing] = {}
+    for predicate in LINKS.values():
+        start, target = (here, None) if ours else (None, end)
+        for quad in reader.store.match(start, predicate, target, DefaultGraph()):
+            term = quad.object if ours else quad.subject
+            if text(term) != (mapping.object if ours else mapping.subject):
+                found[text(term)] = reader.thing(term)
+    for term in reader.values(here, SHIYI.umlsCui) if ours else ():
+        found.setdefault(text(term), Thing("", text(term)))
+    return tuple(found.values())[:8]

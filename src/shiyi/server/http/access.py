@@ -4,6 +4,7 @@ import hashlib
 import re
 import threading
 import time
+from collections.abc import Hashable
 from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
 from typing import Final
@@ -19,9 +20,9 @@ from shiyi.server.site.site import Site
 from shiyi.server.site.tokens import WRITING, Token
 from shiyi.sparql.updates.update import Author, Updater
 
-_FAILURES: Final = 20  # wrong tokens from one network
-_SECONDS: Final = 60.0  # until that network may try again
-_NETWORKS: Final = 10_000
+FAILURES: Final = 20  # wrong tokens from one network
+SECONDS: Final = 60.0  # until that network may try again
+_KEYS: Final = 20_000  # that one throttle remembers
 _NETWORK_BITS: Final = 64  # of an IPv6 address, that one household or company has
 _HEADER: Final = "Idempotency-Key"
 _KEY: Final = re.compile(r"[\x21-\x7e]{1,200}")
@@ -46,28 +47,38 @@ def client_network(address: str | None) -> str:
     return f"{network}/{_NETWORK_BITS}"
 
 
-class TokenFailures:
-    """Counts wrong tokens by client network, so that guessing is slow."""
+class Throttle:
+    """Counts what one client does, in memory, so that guessing and flooding are slow.
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._counts: TTLCache[str, int] = TTLCache(_NETWORKS, _SECONDS, time.monotonic)
+    The count of a key ends ``seconds`` after the last that was added.
+    """
 
-    def check(self, address: str | None) -> None:
-        """Raise 429 where too many wrong tokens came from there."""
+    def __init__(self, seconds: float, message: str = "") -> None:
+        self._lock, self._seconds, self._message = threading.Lock(), seconds, message
+        self._counts: TTLCache[Hashable, tuple[int, float]] = TTLCache(
+            _KEYS, seconds, time.monotonic
+        )
+
+    def check(self, key: Hashable, limit: int) -> None:
+        """Raise 429 where ``limit`` were added of that key."""
         with self._lock:
-            count = self._counts.get(client_network(address), 0)
-        if count >= _FAILURES:
-            wait = int(_SECONDS)
-            raise TooManyRequests(
-                f"too many wrong tokens; retry after {wait} seconds", retry_after=wait
-            )
+            count, last = self._counts.get(key, (0, 0.0))
+        if count >= limit:
+            wait = int(last + self._seconds - time.monotonic()) + 1
+            said = self._message or f"too many wrong tries; wait {wait} seconds"
+            raise TooManyRequests(said, retry_after=wait)
 
-    def add(self, address: str | None) -> None:
-        """Count one wrong token; the count ends a minute after the last."""
-        network = client_network(address)
+    def add(self, *keys: Hashable) -> None:
+        """Count once for each key."""
         with self._lock:
-            self._counts[network] = self._counts.get(network, 0) + 1
+            for key in keys:
+                count = self._counts.get(key, (0, 0.0))[0]
+                self._counts[key] = count + 1, time.monotonic()
+
+    def forget(self, key: Hashable) -> None:
+        """Let a key begin again."""
+        with self._lock:
+            self._counts.pop(key, None)
 
 
 class Authenticator:
@@ -75,7 +86,7 @@ class Authenticator:
 
     def __init__(self, site: Site) -> None:
         self._writing = site.writing
-        self._failures = TokenFailures()
+        self._failures = Throttle(SECONDS)
 
     def writer(self, reason: str) -> tuple[Updater, Author]:
         """Return the updater and the author of a change; raise 401, 403 or 429."""
@@ -112,10 +123,11 @@ class Authenticator:
         return f"token {token.name}", not WRITING.isdisjoint(token.scopes)
 
     def _known(self, text: str) -> Token:
-        self._failures.check(request.remote_addr)
+        network = client_network(request.remote_addr)
+        self._failures.check(network, FAILURES)
         token = self._writing.tokens.find(text) if self._writing else None
         if token is None:
-            self._failures.add(request.remote_addr)
+            self._failures.add(network)
             challenge = WWWAuthenticate("bearer", {"realm": "shiyi", "error": "invalid_token"})
             raise Unauthorized("the token is unknown, revoked or expired", None, challenge)
         return token

@@ -147,6 +147,10 @@ def register(app: Flask, settings: ServerSettings) -> None:
         policy = content_security_policy(nonce() if is_page else "")  # only pages have scripts
         response.headers["Content-Security-Policy"] = policy
         response.headers.extend(_SECURITY)
+        if g.get("is_framed"):
+            del response.headers["X-Frame-Options"]
+            framed = policy.replace("frame-ancestors 'none'", "frame-ancestors *")
+            response.headers["Content-Security-Policy"] = framed
         if is_page:
             _remember_language(response)
         _allow_origins(response)

@@ -9,6 +9,7 @@ from werkzeug.exceptions import HTTPException
 
 from shiyi.errors import (
     FormatError,
+    FormError,
     IndexMismatchError,
     KeyReuseError,
     KnowledgeBaseError,
@@ -35,6 +36,7 @@ STATUSES: tuple[tuple[type[ShiyiError], int, str], ...] = (
     (QueryError, 400, "query"),
     (TooLargeError, 413, "too-large"),
     (FormatError, 400, "unknown-name"),
+    (FormError, 422, "form"),
     (UsageError, 400, "usage"),
     (RangeError, 400, "range"),
     (RightsError, 403, "rights"),
@@ -77,11 +79,22 @@ def problem_of(fault: ShiyiError) -> dict[str, Any]:
     more: dict[str, Any] = {}
     if isinstance(fault, FormatError):
         more["known"] = list(fault.known)
+    if isinstance(fault, FormError):
+        more["faults"] = fault_values(fault)
     if isinstance(fault, TooLargeError):
         more |= {"size": fault.size, "limit": fault.limit, "unit": fault.unit}
     if isinstance(fault, QueryError) and (place := _PLACE.search(str(fault))):
         more |= {"line": int(place[1]), "column": int(place[2])}
     return problem(status, kind, "internal fault" if status == 500 else str(fault), **more)
+
+
+def fault_values(error: FormError) -> list[dict[str, str]]:
+    """Return the faults of fields as JSON, in the reader's language."""
+    language = chosen_language()
+    return [
+        {"field": each.field, "shape": each.shape, "message": each.message(language)}
+        for each in error.faults
+    ]
 
 
 def register(app: Flask) -> None:

@@ -21,7 +21,7 @@ from shiyi.model.answer import Answer, Citation, SafetyWarning
 from shiyi.model.iris import ID
 from shiyi.model.path import Path
 from shiyi.model.rdf import NamedNode
-from shiyi.server.api.models import answer_turn, asked_form, profile_values, read_question
+from shiyi.server.api.requests import answer_turn, asked_form, profile_values, read_question
 from shiyi.server.http.page_cache import PageCache
 from shiyi.server.http.problems import problem_of
 from shiyi.server.i18n import Catalogue, catalogue

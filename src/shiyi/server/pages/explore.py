@@ -18,7 +18,7 @@ from shiyi.model.iris import ID, VOCAB
 from shiyi.model.mention import Mention
 from shiyi.model.rdf import NamedNode, Term
 from shiyi.ontology.terms import RDF, SHIYI
-from shiyi.server.api.models import Profile, asked_form, parse_request, profile_values
+from shiyi.server.api.requests import Profile, asked_form, parse_request, profile_values
 from shiyi.server.http.messages import text_field
 from shiyi.server.http.page_cache import PageCache
 from shiyi.server.i18n import Catalogue, catalogue, chosen_language

@@ -8,8 +8,8 @@ from typing import Final, Self
 
 from shiyi.curation.accounts import Audit, People
 from shiyi.curation.changes import Changes
-from shiyi.curation.claim_table import Citations
 from shiyi.curation.editing.validation import Checker
+from shiyi.curation.queue import Citations
 from shiyi.errors import KnowledgeBaseError
 from shiyi.settings import CurationSettings, Settings
 from shiyi.sparql.base.knowledge_base import KnowledgeBase

@@ -7,7 +7,8 @@ from itertools import islice
 from typing import Final
 
 from shiyi.curation.changes import Changes, Edit
-from shiyi.errors import FormatError, UsageError
+from shiyi.curation.editing.form import fault
+from shiyi.errors import FormatError, FormError, UsageError
 from shiyi.model.iris import content_hash, graph, resource
 from shiyi.model.rdf import Literal, NamedNode, Quad, text
 from shiyi.ontology.terms import DCTERMS, OA, PROV, RDF, RDFS, SHIYI
@@ -113,9 +114,9 @@ def answer_report(store: QuadStore, iri: str, taken: bool, reason: str, key: str
     """Close a report as right or as not right, with the answer; the report itself is stored."""
     result = read_report(store, iri)
     if result is None:
-        raise UsageError(f"there is no report {iri[:200]!r}")
+        raise FormError([fault("report", "no_report")])
     if not reason.strip():
-        raise UsageError("an answer to a report says why")
+        raise FormError([fault("reason", "reason")])
     node = NamedNode(iri)
     gone = [
         *store.match(node, SHIYI.status, None, FEEDBACK),

@@ -11,7 +11,8 @@ from itertools import islice
 
 from shiyi.curation.changes import REJECTED, Edit, parse_iri
 from shiyi.curation.editing.claims import StoredClaim, passage_text, quads_of, stored_claim
-from shiyi.errors import UsageError
+from shiyi.curation.editing.form import fault
+from shiyi.errors import FormError
 from shiyi.ingest.gate import QUARANTINE
 from shiyi.model.iris import VOCAB
 from shiyi.model.rdf import Literal, NamedNode, Quad, local_name, text
@@ -83,9 +84,9 @@ def reject_claim(store: QuadStore, iri: str, reason: str, version: str = "", key
     """Move a quarantined claim to the rejected ones, with a reason for extractors."""
     result = quarantined_claim(store, iri)
     if result is None:
-        raise UsageError(f"{iri[:200]} is not in quarantine; somebody may have settled it")
+        raise FormError([fault("claims", "not_held")])
     if not reason.strip():
-        raise UsageError("a rejection states its reason: extraction learns from it")
+        raise FormError([fault("reason", "reason")])
     gone = quads_of(store, result.stored)
     come = [
         Quad(q.subject, q.predicate, q.object, REJECTED)

@@ -1,0 +1,1 @@
+"""What curators do, for the pages, the JSON API and the commands."""

@@ -1,0 +1,416 @@
+"""The desk: every act of a curator, once, for the pages, the JSON API and the commands."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Final
+
+from shiyi.curation.accounts import Person, Right, may, require
+from shiyi.curation.changes import Change, Changes, Edit, version_of
+from shiyi.curation.desks import feedback, forms, quarantine
+from shiyi.curation.desks.forms import full_iri
+from shiyi.curation.editing.changes import ACCEPT, MEND, PROPOSE, Outcome, add_claim, replace_claim
+from shiyi.curation.editing.claims import (
+    ACCEPTED,
+    StoredClaim,
+    classes_of,
+    find_concepts,
+    stored_claim,
+)
+from shiyi.curation.editing.form import ClaimDraft, claim_of, fault
+from shiyi.curation.editing.validation import Checker, field_of, shape_name
+from shiyi.curation.queue import Queue
+from shiyi.curation.reviews import Decisions, review_outcome
+from shiyi.curation.vocabulary import mappings, merging, proposals
+from shiyi.curation.vocabulary.concepts import (
+    DEFAULT,
+    add_concept,
+    change_concept,
+    faults_of,
+    quads_of,
+    stored_concept,
+)
+from shiyi.curation.vocabulary.sssom import MappingSet, parse_sssom
+from shiyi.errors import Fault, FormError, StaleError
+from shiyi.ingest.tables.concepts import Concept
+from shiyi.model.claim import Claim
+from shiyi.model.iris import ID, resource
+from shiyi.model.rdf import Quad, local_name, text
+from shiyi.ontology.schema import Schema
+from shiyi.ontology.terms import RDF, SKOS
+from shiyi.reasoning.confidence.reviews import Review
+from shiyi.settings import ConfidenceSettings
+from shiyi.sparql.store.port import QuadStore
+
+_SIDES: Final = {"accept": 1.0, "reject": -1.0, "unsure": 0.0}
+_MAPPED: Final = {
+    "accept": "accepted", "reject": "rejected", "rule-out": "accepted", "wait": "candidate",
+}  # fmt: skip
+SECOND: Final = "b-"  # what the fields of a split's second claim begin with
+
+
+@dataclass(frozen=True, slots=True)
+class Foreseen:
+    """What a decision would do to a claim; it waits where a second reviewer has to agree."""
+
+    claim: str
+    status: str
+    confidence: float
+    next_status: str
+    next_confidence: float
+    waits: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """The result of a batch: changes made, claims that had changed, or what would happen."""
+
+    made: tuple[Change, ...] = ()
+    stale: tuple[str, ...] = ()
+    foreseen: tuple[Foreseen, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """One base and what its curators do to it; ``writing`` raises where it takes no changes."""
+
+    store: QuadStore
+    writing: Callable[[], Changes]
+    queue: Callable[[], Queue]
+    checker: Checker
+    weights: ConfidenceSettings
+    kb: Path
+
+    @property
+    def decisions(self) -> Decisions:
+        """Return what reviews claims."""
+        return Decisions(self.writing())
+
+    def decide(self, who: Person, asked: forms.Decision) -> Change:
+        """Write a decision on one claim; StaleError where it changed since it was read."""
+        key = f"{who.name} {asked.key}" if asked.key else ""
+        if asked.kind == "skip":
+            return self.decisions.skip(asked.claim, who.name, asked.reason, key)
+        return self.decisions.review(
+            asked.claim,
+            asked.kind,
+            who.name,
+            asked.reason,
+            agreement=_agreement(asked.kind, asked.agreement),
+            expected=asked.version,
+            key=key,
+        )
+
+    def decide_all(self, who: Person, asked: forms.Batch) -> Decided:
+        """Write one decision on several claims, or only foresee what it would do."""
+        if asked.preview:
+            seen = (self.foresee(who, each.claim, asked.kind) for each in asked.claims)
+            return Decided(foreseen=tuple(seen))
+        made, stale = list[Change](), list[str]()
+        for place, each in enumerate(asked.claims):
+            key = f"{asked.key} {place} {each.claim}" if asked.key else ""
+            one = forms.Decision(
+                claim=each.claim,
+                version=each.version,
+                kind=asked.kind,
+                reason=asked.reason,
+                key=key[:200],
+            )
+            try:
+                made.append(self.decide(who, one))
+            except StaleError:
+                stale.append(each.claim)
+        return Decided(tuple(made), tuple(stale))
+
+    def foresee(self, who: Person, claim: str, kind: str) -> Foreseen:
+        """Return what a decision would do to a claim."""
+        now = self.decisions.assess(claim)
+        after = now.outcome
+        if kind in _SIDES:
+            voted = now.standing.reviewed(Review(who.name, _SIDES[kind]))
+            after = review_outcome(voted, now.home, now.safety)
+        return Foreseen(
+            claim,
+            now.claim.status.value,
+            now.claim.confidence,
+            after.status.value,
+            round(after.confidence, 6),
+            after.waits,
+        )
+
+    def assign(self, who: Person, asked: forms.Assignment) -> tuple[Change, ...]:
+        """Assign claims to oneself; to others as an editor."""
+        to = asked.to or who.name
+        if to != who.name:
+            require(who.role, Right.APPROVE)
+        claims = [each.claim for each in asked.claims]
+        return self.queue().assign(claims, to, who.name, asked.reason)
+
+    def comment(self, who: Person, asked: forms.Comment) -> Change:
+        """Write a comment."""
+        return self.decisions.comment(asked.thing, who.name, asked.text, asked.key)
+
+    def undo(self, who: Person, asked: forms.Undoing) -> Change:
+        """Undo a change: one's own, or as an editor anybody's."""
+        number = asked.change.lstrip("#")
+        writing = self.writing()
+        named = writing.numbered(int(number)) if number.isdigit() else None
+        change = named or writing.get(full_iri(asked.change))
+        if change.who != who.name:
+            require(who.role, Right.APPROVE)
+        key = f"{who.name} {asked.key}" if asked.key else ""
+        return self.decisions.undo(change.iri, who.name, asked.reason, key)
+
+    # claims
+
+    def claims_of(self, asked: forms.ClaimEdit) -> tuple[Claim, ...]:
+        """Return the claims of an edit; FormError with every fault of fields and shapes."""
+        made, faults = list[Claim](), list[Fault]()
+        for prefix, draft in zip(("", SECOND), asked.drafts, strict=False):
+            claim, wrong = claim_of(draft, self.store, self.weights)
+            if claim is not None:
+                made.append(claim)
+                wrong = self._against(claim, draft)
+            own = {"object", "relation", "language"} if prefix else set[str]()
+            faults += [replace(f, field=prefix + f.field) if f.field in own else f for f in wrong]
+        if not faults and any(one.iri == other.iri for one, other in pairwise(made)):
+            faults.append(fault(f"{SECOND}object", "same_halves"))
+        if faults:
+            raise FormError(tuple(dict.fromkeys(faults)))
+        return tuple(made)
+
+    def plan_claim(self, who: Person, asked: forms.ClaimEdit) -> tuple[tuple[Claim, ...], Edit]:
+        """Return the claims of an edit and the change that it would be."""
+        claims, old = self.claims_of(asked), self.editable(asked.claim)
+        outcome = outcome_of(who, old, claims)
+        if old is None or not asked.retires:
+            return claims, add_claim(self.store, claims[0], asked.reason, outcome, asked.key)
+        edit = replace_claim(
+            self.store, old, claims, asked.reason, asked.version, outcome, asked.key
+        )
+        return claims, edit
+
+    def save_claim(self, who: Person, asked: forms.ClaimEdit) -> Change:
+        """Write an edit; what touches safety is proposed to a second reviewer."""
+        _need_reason(asked.reason)
+        return self.writing().make(self.plan_claim(who, asked)[1], who.name)
+
+    def editable(self, claim: str) -> StoredClaim | None:
+        """Return the claim that is edited; None for the empty name, FormError for a wrong one."""
+        found = stored_claim(self.store, claim) if claim else None
+        if claim and found is None:
+            raise FormError([fault("claim", "no_claim", words=claim.removeprefix(ID)[:80])])
+        return found
+
+    def _against(self, claim: Claim, draft: ClaimDraft) -> tuple[Fault, ...]:
+        """Return what the shapes refuse, asked in the confined process."""
+        ends = (claim.subject.value, text(claim.object))
+        classes = {iri: classes_of(self.store, iri) for iri in ends if iri.startswith(ID)}
+        places = [each.place for each in draft.remaining()]
+        return tuple(
+            Fault(
+                _placed(field_of(each, claim), places),
+                each.message_zh,
+                each.message_en,
+                shape_name(each, claim, classes),
+            )
+            for each in self.checker.claim(claim, classes)
+            if each.severity == "Violation"
+        )
+
+    # concepts
+
+    def concept(self, name: str) -> Concept:
+        """Return the concept of an id or IRI; FormError where no table holds it."""
+        entry = None
+        if (local := name.removeprefix(ID)).isascii() and local.replace("-", "").isalnum():
+            entry = stored_concept(self.store, ID + local)
+        if entry is None:
+            raise FormError([fault("concept", "unknown_concept", words=name[:80])])
+        return entry
+
+    def one(self, field: str, words: str) -> str:
+        """Return the concept that an id or a label names; FormError where it is not one."""
+        found = find_concepts(self.store, words)
+        if len(found) != 1:
+            raise FormError([fault(field, "which", words=words[:80])])
+        return found[0]
+
+    def save_concept(self, who: Person, asked: forms.ConceptEdit) -> Change:
+        """Write a concept, or the fields of one that changed."""
+        old = self.concept(asked.was) if asked.was else None
+        values = asked.model_dump(exclude={"was", "version", "reason", "key"})
+        if old:
+            values |= {"id": old.id, "class_name": old.class_name}
+        entry = Concept(**values | {"broader": self._broader(asked.broader)})
+        self._check_concept(entry, old is None)
+        if old is None:
+            edit = add_concept(self.store, entry, asked.reason, asked.key)
+        else:
+            edit = change_concept(self.store, entry, asked.reason, asked.version, asked.key)
+        return self.writing().make(edit, who.name)
+
+    def add_aliases(self, who: Person, asked: forms.Aliases) -> Change:
+        """Add names to a concept."""
+        old = self.concept(asked.concept)
+        entry = replace(
+            old,
+            alt_zh=tuple(dict.fromkeys((*old.alt_zh, *asked.zh))),
+            alt_en=tuple(dict.fromkeys((*old.alt_en, *asked.en))),
+        )
+        self._check_concept(entry, False)
+        edit = change_concept(self.store, entry, asked.reason, "", asked.key)
+        return self.writing().make(edit, who.name)
+
+    def merge(self, who: Person, asked: forms.Merging) -> Change:
+        """Merge one concept into another of its kind."""
+        source, target = self.concept(asked.concept), self.one("target", asked.target)
+        edit = merging.merge_concepts(
+            self.store, source.iri.value, target, asked.reason, asked.version, asked.key
+        )
+        return self.writing().make(edit, who.name)
+
+    def split(self, who: Person, asked: forms.Splitting) -> Change:
+        """Make a new concept of some claims of another."""
+        old = self.concept(asked.concept)
+        part = Concept(asked.new_id, old.class_name, asked.zh, asked.en, broader=old.broader)
+        self._check_concept(part, True)
+        edit = merging.split_concept(
+            self.store, old.iri.value, part, asked.claims, asked.reason, asked.version, asked.key
+        )
+        return self.writing().make(edit, who.name)
+
+    def deprecate(self, who: Person, asked: forms.Deprecation) -> Change:
+        """Retire a concept, in favour of another or of none."""
+        old = self.concept(asked.concept)
+        target = self.one("target", asked.target) if asked.target else ""
+        edit = merging.deprecate_concept(
+            self.store, old.iri.value, target, asked.reason, asked.version, asked.key
+        )
+        return self.writing().make(edit, who.name)
+
+    def _broader(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Return the names of broader concepts as ids where they mean one."""
+        found = ((words, find_concepts(self.store, words)) for words in names)
+        ids = (each[0].removeprefix(ID) if len(each) == 1 else words for words, each in found)
+        return tuple(dict.fromkeys(ids))
+
+    def _check_concept(self, entry: Concept, is_new: bool) -> None:
+        faults = faults_of(self.store, entry, is_new)
+        if not faults:
+            quads = [*quads_of(entry)]
+            quads += [Quad(resource(x), RDF.type, SKOS.Concept, DEFAULT) for x in entry.broader]
+            names = {"prefLabel": "zh", "altLabel": "alt_zh", "broader": "broader"}
+            faults = tuple(
+                Fault(
+                    names.get(local_name(each.path), "zh"),
+                    each.message_zh,
+                    each.message_en,
+                    "ConceptShape",
+                )
+                for each in self.checker.node(quads, "concept")
+                if each.focus == entry.iri.value and each.severity == "Violation"
+            )
+        if faults:
+            raise FormError(faults)
+
+    # mappings, quarantine, reports, proposals
+
+    def decide_mapping(self, who: Person, asked: forms.MappingDecision) -> Change:
+        """Accept, reject, rule out or reopen a mapping."""
+        edit = mappings.decide_mapping(
+            self.store,
+            asked.mapping,
+            _MAPPED[asked.action],
+            asked.reason,
+            predicate=asked.predicate,
+            negated=asked.action == "rule-out",
+            reviewer=who.name,
+            version=asked.version,
+            key=asked.key,
+        )
+        return self.writing().make(edit, who.name)
+
+    def import_mappings(self, who: Person, asked: forms.MappingImport) -> Change:
+        """Import rows as candidates: of a table, of links in cases, or of a look at UMLS."""
+        if asked.source == "cases":
+            rows: MappingSet = mappings.case_rows(self.store)
+        elif asked.source == "umls":
+            rows = mappings.candidates(self.concept(asked.about), self.kb)
+        else:
+            rows = parse_sssom(asked.text)
+        reason = asked.reason or f"{len(rows.rows)} rows ({asked.source})"
+        edit = mappings.import_mappings(self.store, rows, reason, asked.key)
+        return self.writing().make(edit, who.name)
+
+    def refuse(self, who: Person, asked: forms.Refusal) -> tuple[Change, ...]:
+        """Reject claims of the quarantine, all or none."""
+        writing = self.writing()
+        keys = {e.claim: f"{asked.key} {e.claim}" if asked.key else "" for e in asked.claims}
+        with writing.writer.turn():
+            edits = [
+                quarantine.reject_claim(self.store, e.claim, asked.reason, e.version, keys[e.claim])
+                for e in asked.claims
+                if not writing.of_key(keys[e.claim])
+            ]
+            return writing.make_all(edits, who.name) if edits else ()
+
+    def answer_report(self, who: Person, asked: forms.ReportAnswer) -> Change:
+        """Close a reader's report with an answer."""
+        edit = feedback.answer_report(
+            self.store, asked.report, asked.action == "right", asked.reason, asked.key
+        )
+        return self.writing().make(edit, who.name)
+
+    def propose(self, who: Person, asked: forms.Proposed) -> Change:
+        """Propose a relation or a shape."""
+        kind, name = proposals.read_turtle(asked.turtle)
+        edit = proposals.propose_term(kind, name, asked.turtle, asked.reason, asked.key)
+        return self.writing().make(edit, who.name)
+
+    def settle(self, who: Person, asked: forms.Settlement) -> Change:
+        """Approve or decline a proposal of somebody else."""
+        writing = self.writing()
+        edit = proposals.settle_proposal(
+            writing, asked.proposal, asked.action == "approve", who.name, asked.reason, asked.key
+        )
+        return writing.make(edit, who.name)
+
+
+def outcome_of(who: Person, old: StoredClaim | None, claims: Sequence[Claim]) -> Outcome:
+    """Return where claims are to stand: what touches safety waits for a second reviewer."""
+    if not may(who.role, Right.EDIT):
+        return PROPOSE
+    if old is not None and old.home != ACCEPTED:
+        return MEND
+    schema = Schema.load()
+    concerned = [*claims, *([old.claim] if old else [])]
+    safety = any(schema.property(local_name(e.predicate.value)).is_safety for e in concerned)
+    same = old is not None and [each.iri for each in claims] == [old.iri]
+    return PROPOSE if safety and not same else ACCEPT
+
+
+def since(writing: Changes, thing: str, seen: str) -> tuple[tuple[Change, ...], str]:
+    """Return the changes of a thing after a version, and its present version."""
+    return writing.since(thing, seen)[0], version_of(writing.store, thing)
+
+
+def _agreement(kind: str, value: float | None) -> float | None:
+    if value is None or kind == "unsure":
+        return None
+    return -abs(value) if kind == "reject" else value
+
+
+def _need_reason(reason: str) -> None:
+    if not reason:
+        raise FormError([fault("reason", "reason")])
+
+
+def _placed(name: str, places: Sequence[int]) -> str:
+    """Return the form's name of a fault's field; the form may leave numbers out."""
+    head, dash, part = name.partition("-")
+    if not dash or not head[1:].isdigit():
+        return name
+    part = {"extractionConfidence": "confidence", "sourceLocator": "locator"}.get(part, part)
+    return f"e{places[int(head[1:])]}-{part}"

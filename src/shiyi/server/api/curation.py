@@ -1,0 +1,342 @@
+"""The desks as JSON: what curators read and do, for scripts and notebooks."""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from itertools import islice
+from typing import Any, Final
+
+from flask import Blueprint, Response, request
+from werkzeug.exceptions import NotFound
+
+from shiyi.curation.accounts import Right
+from shiyi.curation.changes import Change, version_of
+from shiyi.curation.desks import feedback, forms, quarantine
+from shiyi.curation.desks.desk import Decided, Desk
+from shiyi.curation.queue import Filter
+from shiyi.curation.vocabulary import mappings, proposals
+from shiyi.errors import FormError, UsageError
+from shiyi.model.iris import ID
+from shiyi.model.rdf import NamedNode
+from shiyi.server.api.models import ChangeMade, Operation
+from shiyi.server.curating.history import lines_of, title_of
+from shiyi.server.curating.reviewing import LiveQueue, change_values, view_of
+from shiyi.server.curating.session import API, needs, person
+from shiyi.server.http.messages import count_field, json_body, json_response
+from shiyi.server.http.page_cache import PageCache
+from shiyi.server.http.problems import fault_values
+from shiyi.server.i18n import chosen_language
+from shiyi.server.views.reader import ClaimView, Reader, Thing
+
+Result = Change | tuple[Change, ...] | Decided
+_FAULTS: Final = (400, 401, 403, 404, 409, 422, 429, 503)
+_MOST: Final = 200  # entries of one list
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """A route that writes: the request it takes, and the function of the desk that does it.
+
+    The ``{id}`` of its path fills the field ``given``, behind the kind of thing: ``claim/``.
+    """
+
+    method: str
+    path: str
+    name: str
+    summary: str
+    right: Right
+    model: type[forms.Form]
+    do: Callable[..., Result]
+    given: str = ""
+    kind: str = ""
+
+    def operation(self) -> Operation:
+        """Describe the route for OpenAPI."""
+        return Operation(
+            self.method,
+            API + self.path,
+            self.name,
+            self.summary,
+            ChangeMade,
+            _FAULTS,
+            body=self.model,
+            security="required",
+            given=self.given,
+        )
+
+
+ACTS: Final = (
+    Act("post", "/claims", "addClaim", "Add a claim; what touches safety is proposed",
+        Right.COMMENT, forms.ClaimEdit, Desk.save_claim),
+    Act("put", "/claims/{id}", "replaceClaim", "Replace a claim by one, or by two: a split",
+        Right.COMMENT, forms.ClaimEdit, Desk.save_claim, "claim", "claim/"),
+    Act("post", "/claims/{id}/review", "reviewClaim", "Accept, reject, doubt or skip a claim",
+        Right.REVIEW, forms.Decision, Desk.decide, "claim", "claim/"),
+    Act("post", "/claims/review", "reviewClaims",
+        "Decide on several claims, or foresee with preview what that would do",
+        Right.REVIEW, forms.Batch, Desk.decide_all),
+    Act("post", "/claims/assign", "assignClaims", "Assign claims to a reviewer",
+        Right.REVIEW, forms.Assignment, Desk.assign),
+    Act("post", "/claims/{id}/comments", "commentClaim", "Comment on a claim",
+        Right.COMMENT, forms.Comment, Desk.comment, "thing", "claim/"),
+    Act("post", "/concepts", "addConcept", "Add a concept",
+        Right.EDIT, forms.ConceptEdit, Desk.save_concept),
+    Act("put", "/concepts/{id}", "changeConcept", "Change a concept",
+        Right.EDIT, forms.ConceptEdit, Desk.save_concept, "was"),
+    Act("post", "/concepts/{id}/aliases", "addAliases", "Add names to a concept",
+        Right.EDIT, forms.Aliases, Desk.add_aliases, "concept"),
+    Act("post", "/concepts/{id}/comments", "commentConcept", "Comment on a concept",
+        Right.COMMENT, forms.Comment, Desk.comment, "thing"),
+    Act("post", "/concepts/merge", "mergeConcepts", "Merge a concept into another of its kind",
+        Right.EDIT, forms.Merging, Desk.merge),
+    Act("post", "/concepts/{id}/split", "splitConcept", "Make a concept of some of its claims",
+        Right.EDIT, forms.Splitting, Desk.split, "concept"),
+    Act("post", "/concepts/{id}/deprecate", "deprecateConcept", "Retire a concept",
+        Right.EDIT, forms.Deprecation, Desk.deprecate, "concept"),
+    Act("post", "/mappings", "importMappings", "Import rows of SSSOM as candidates",
+        Right.EDIT, forms.MappingImport, Desk.import_mappings),
+    Act("post", "/mappings/{id}", "decideMapping", "Accept, reject or rule out a mapping",
+        Right.REVIEW, forms.MappingDecision, Desk.decide_mapping, "mapping", "mapping/"),
+    Act("post", "/quarantine/reject", "rejectQuarantined", "Reject claims of the quarantine",
+        Right.REVIEW, forms.Refusal, Desk.refuse),
+    Act("post", "/feedback/{id}", "answerReport", "Answer a reader's report",
+        Right.REVIEW, forms.ReportAnswer, Desk.answer_report, "report", "report/"),
+    Act("post", "/proposals", "proposeTerm", "Propose a relation or a shape in Turtle",
+        Right.COMMENT, forms.Proposed, Desk.propose),
+    Act("post", "/proposals/{id}", "settleProposal", "Approve or decline a proposal",
+        Right.APPROVE, forms.Settlement, Desk.settle, "proposal", "proposal/"),
+    Act("post", "/undo", "undoChange", "Take a change back",
+        Right.REVIEW, forms.Undoing, Desk.undo),
+)  # fmt: skip
+_FILTER: Final = tuple(Filter.__dataclass_fields__)
+_READING: Final = (
+    ("/me", "me", "The account of the token, and its role", ()),
+    ("/claims", "listClaims", "The review queue, filtered", (*_FILTER, "from", "limit")),
+    ("/claims/{id}", "getClaim", "A claim under review, with its reviews", ()),
+    ("/concepts/{id}", "getConcept", "A concept as the tables hold it", ()),
+    ("/mappings", "listMappings", "Mappings by status", ("status", "about", "from", "limit")),
+    ("/history", "listChanges", "The newest changes", ("before", "limit")),
+    ("/changes/{number}", "getChange", "One change, statement by statement", ()),
+    ("/quarantine", "listQuarantined", "What the gate withheld, and why",
+     ("relation", "reason", "from", "limit")),
+    ("/feedback", "listReports", "Reports of readers", ("show",)),
+    ("/proposals", "listProposals", "Proposed relations and shapes", ()),
+)  # fmt: skip
+OPERATIONS: Final = (
+    *(
+        Operation("get", API + path, name, summary, ("application/json",), _FAULTS, query,
+                  security="required")
+        for path, name, summary, query in _READING
+    ),
+    Operation("post", API + "/claims/check", "checkClaim", "Check a claim against the shapes",
+              ("application/json",), _FAULTS, body=forms.ClaimEdit, security="required"),
+    *(each.operation() for each in ACTS),
+)  # fmt: skip
+
+
+def acting_routes(pages: PageCache, desk: Desk) -> Blueprint:
+    """Serve what writes, each route with its right."""
+    routes = Blueprint("curation_acts", __name__, url_prefix=API)
+
+    def view_for(act: Act) -> Callable[..., Response]:
+        def view(name: str = "") -> Response:
+            more = {act.given: act.kind + name} if act.given else {}
+            return json_response(_values(desk, act.do(desk, person(), _read(act.model, more))))
+
+        return needs(act.right)(view)
+
+    for act in ACTS:
+        path = act.path.replace("{id}", "<path:name>")
+        routes.add_url_rule(path, act.name, view_for(act), methods=[act.method.upper()])
+
+    @routes.post("/claims/check")
+    @needs(Right.COMMENT)
+    def check() -> Response:
+        try:
+            desk.claims_of(_read(forms.ClaimEdit, {}))
+        except FormError as error:
+            return json_response({"conforms": False, "faults": fault_values(error)})
+        return json_response({"conforms": True, "faults": []})
+
+    return routes
+
+
+def _read(model: type[forms.Form], more: dict[str, str]) -> Any:
+    body = json_body()
+    if not isinstance(body, dict):
+        raise UsageError("send a JSON object")
+    return model.read(body | more)
+
+
+def _values(desk: Desk, result: Result) -> dict[str, Any]:
+    if isinstance(result, Change):
+        return change_values(desk, result)
+    if isinstance(result, Decided):
+        made = [change_values(desk, each) for each in result.made]
+        foreseen = [asdict(each) for each in result.foreseen]
+        return {"changes": made, "stale": list(result.stale), "foreseen": foreseen}
+    return {"changes": [change_values(desk, each) for each in result]}
+
+
+def reading_routes(pages: PageCache, desk: Desk, live: LiveQueue) -> Blueprint:
+    """Serve what the desks show: the account, the queue, a claim, a concept."""
+    routes = Blueprint("curation_reads", __name__, url_prefix=API)
+
+    def reader() -> Reader:
+        return pages.reader(chosen_language())
+
+    @routes.get("/me")
+    @needs(Right.READ)
+    def me() -> Response:
+        mine = person()
+        return json_response({"name": mine.name, "role": mine.role.value, "school": mine.school})
+
+    @routes.get("/claims")
+    @needs(Right.READ)
+    def claims() -> Response:
+        start, count = _span()
+        page = live().page(person().name, Filter.of(request.args), start, count)
+        found = [
+            {**_claim(view), **asdict(item), "version": version_of(desk.store, item.claim)}
+            for item in page.items
+            if (view := view_of(reader(), item.claim))
+        ]
+        return json_response({"total": page.total, "from": page.offset, "claims": found})
+
+    @routes.get("/claims/<path:name>")
+    @needs(Right.READ)
+    def claim(name: str) -> Response:
+        iri = f"{ID}claim/{name}"
+        view = view_of(reader(), iri)
+        if view is None:
+            raise NotFound(f"there is no claim {name[:80]}")
+        now, said = desk.decisions.assess(iri), live.opinions.of(iri).values()
+        reviews = [{"who": e.who, "agreement": e.agreement, "when": e.when} for e in said]
+        more = {"version": now.version, "safety": now.safety, "waits": now.outcome.waits}
+        return json_response(_claim(view) | more | {"reviews": reviews})
+
+    @routes.get("/concepts/<path:name>")
+    @needs(Right.READ)
+    def concept(name: str) -> Response:
+        entry = desk.concept(name)
+        values = {key: value for key, value in asdict(entry).items() if key != "place"}
+        version = version_of(desk.store, entry.iri.value)
+        return json_response(values | {"iri": entry.iri.value, "version": version})
+
+    return routes
+
+
+def listing_routes(pages: PageCache, desk: Desk) -> Blueprint:
+    """Serve the lists of the other desks: mappings, changes, quarantine, reports, proposals."""
+    routes, store = Blueprint("curation_lists", __name__, url_prefix=API), desk.store
+
+    def reader() -> Reader:
+        return pages.reader(chosen_language())
+
+    @routes.get("/mappings")
+    @needs(Right.READ)
+    def listed() -> Response:
+        start, count = _span()
+        status = request.args.get("status", "candidate")
+        about = forms.full_iri(request.args.get("about", ""))
+        found = mappings.list_mappings(store, status, start, count, about)
+        rows = [
+            {"mapping": each.iri, "status": each.status, "version": version_of(store, each.iri)}
+            | dict(each.row.cells)
+            for each in found
+        ]
+        return json_response({"mappings": rows, "counts": mappings.counts(store)})
+
+    @routes.get("/history")
+    @needs(Right.READ)
+    def history() -> Response:
+        before = count_field("before", request.args.get("before"), 0, 10**9) or 0
+        found = desk.writing().latest(_span()[1], before)
+        return json_response({"changes": [_change(reader(), desk, each) for each in found]})
+
+    @routes.get("/changes/<int:number>")
+    @needs(Right.READ)
+    def change(number: int) -> Response:
+        found = desk.writing().numbered(number)
+        if found is None:
+            raise NotFound(f"there is no change {number}")
+        lines = lines_of(reader(), found.removed, found.added)
+        shown = [
+            {
+                "property": line.what.label,
+                "removed": line.went.label if line.went else None,
+                "added": line.came.label if line.came else None,
+            }
+            for line in lines
+        ]
+        return json_response(_change(reader(), desk, found) | {"lines": shown})
+
+    @routes.get("/quarantine")
+    @needs(Right.READ)
+    def held() -> Response:
+        start, count = _span()
+        chosen = {name: request.args.get(name, "")[:500] for name in ("relation", "reason")}
+        found = quarantine.list_quarantined(store, **chosen, start=start, count=count)
+        claims = [
+            _claim(reader().claim(each.stored.iri, each.stored.home))
+            | {"reasons": each.reasons(chosen_language()), "passage": each.passage}
+            | {"version": version_of(store, each.stored.iri.value)}
+            for each in found
+        ]
+        return json_response({"claims": claims})
+
+    @routes.get("/feedback")
+    @needs(Right.READ)
+    def reports() -> Response:
+        everything = request.args.get("show") == "all"
+        found = feedback.reports(store, everything=everything)
+        return json_response({"reports": [asdict(each) for each in found]})
+
+    @routes.get("/proposals")
+    @needs(Right.READ)
+    def proposed() -> Response:
+        found = islice(proposals.proposals(store), _MOST)
+        return json_response({"proposals": [asdict(each) for each in found]})
+
+    return routes
+
+
+def _span() -> tuple[int, int]:
+    """Return where a list begins and how long it is."""
+    start = count_field("from", request.args.get("from"), 0, 10_000_000) or 0
+    return start, count_field("limit", request.args.get("limit"), 1, _MOST) or 25
+
+
+def _claim(view: ClaimView) -> dict[str, Any]:
+    """Return a claim with its evidence as JSON."""
+    parts = {name: _thing(getattr(view, name)) for name in ("subject", "predicate", "object")}
+    evidence = [
+        {
+            "evidence": each.iri,
+            "source": {
+                "iri": each.source.iri,
+                "title": each.source.title,
+                "tier": each.source.tier,
+            },
+            "kind": each.kind,
+            "locator": each.locator,
+            "quote": each.quote,
+            "weight": each.confidence,
+            "qualifiers": dict(each.qualifiers),
+            "notes": list(each.notes),
+        }
+        for each in view.evidence
+    ]
+    named = {"claim": view.iri, "polarity": view.polarity, "status": view.status}
+    return named | parts | {"confidence": view.confidence, "evidence": evidence}
+
+
+def _thing(thing: Thing) -> dict[str, str]:
+    return {"iri": thing.iri, "label": thing.label, "other": thing.other}
+
+
+def _change(reader: Reader, desk: Desk, change: Change) -> dict[str, Any]:
+    names = ("iri", "number", "kind", "who", "when", "reason", "reverses")
+    values = {name: getattr(change, name) for name in names}
+    about = [{"iri": e, "label": reader.premise(NamedNode(e)).label} for e in change.about[:50]]
+    live = desk.writing().is_live(change)
+    return values | {"about": about, "title": title_of(reader, change), "live": live}
