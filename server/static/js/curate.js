@@ -38,11 +38,9 @@
   const said = document.createElement("p");
   said.className = "done";
   said.setAttribute("role", "status");
-  said.hidden = true;
-  document.getElementById("main").prepend(said);
   const send = (address, fields) => fetch(address, { method: "POST", body: fields, headers: { Accept: "application/json" } });
   const tell = (text, undo) => {
-    said.hidden = false;
+    if (!said.isConnected) document.getElementById("main").prepend(said);
     said.replaceChildren(text, " ", ...(undo ? [undo] : []));
   };
   const undoing = (form, change) => {
@@ -74,7 +72,7 @@
     tell(`${event.submitter.textContent.trim().slice(0, -1).trim()}: ${row?.querySelector(".say")?.textContent.replace(/\s+/g, " ").trim().slice(0, 80) || ""}`, undoing(form, answer.change));
     const all = rows(), next = all[all.indexOf(row) + 1];
     row?.remove();
-    if (next) open(next, false); else location.reload();
+    if (next) open(next, false); else pane.replaceChildren();
   });
 
   document.addEventListener("keydown", (event) => {
