@@ -16,6 +16,7 @@ LATIN = "".join(map(chr, range(0x20, 0x7F))) + "āáǎàēéěèīíǐìōóǒò
 
 
 def han(text: str) -> set[str]:
+    """Return the Chinese characters of a text."""
     return {each for each in text if "\u3400" <= each <= "\u9fff"}
 
 
@@ -44,6 +45,7 @@ def names() -> set[str]:
 
 
 def main(font: str) -> None:
+    """Write the three files of the face."""
     FONTS.mkdir(parents=True, exist_ok=True)
     first = headings() | {c for c in LATIN if ord(c) > 0x2FFF}
     latin = {c for c in LATIN if ord(c) < 0x3000}

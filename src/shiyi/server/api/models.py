@@ -300,7 +300,7 @@ class Mentions(BaseModel):
 
 
 class Completion(BaseModel):
-    """A concept whose name begins so."""
+    """A concept with a name that begins so."""
 
     model_config = ConfigDict(from_attributes=True)
 

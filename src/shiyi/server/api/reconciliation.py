@@ -136,7 +136,7 @@ def suggestion(site: Site, cache: PageCache) -> Blueprint:
 
 
 def _beginning(reader: Reader, names: Iterable[str]) -> list[dict[str, str]]:
-    """Return the terms whose name or label contains what was typed."""
+    """Return the terms with a name or label that contains what was typed."""
     begun = request.args.get("prefix", "").casefold()
     shown = ({"id": name, "name": _label(reader, name)} for name in names)
     return [e for e in shown if begun in f"{e['id']} {e['name']}".casefold()][:20]

@@ -160,7 +160,7 @@ class LinkRequest(Request):
 
 
 class AuditRequest(Request):
-    """A text whose sentences are checked against the claims."""
+    """A text of which each sentence is checked against the claims."""
 
     text: Annotated[str, Field(max_length=20_000), AfterValidator(_text)] = Field(
         examples=["Ginkgo does not interact with warfarin."]

@@ -76,7 +76,7 @@ class Throttle:
                 self._counts[key] = count + 1, time.monotonic()
 
     def forget(self, key: Hashable) -> None:
-        """Let a key begin again."""
+        """Reset the count of a key."""
         with self._lock:
             self._counts.pop(key, None)
 

@@ -86,7 +86,7 @@ def read_page(name: str) -> Page:
 
 
 def _headed(tokens: list[Token]) -> Iterator[Heading]:
-    """Give each heading an anchor as other renderers do, and yield it."""
+    """Add an anchor to each heading as other renderers do, and yield it."""
     seen: dict[str, int] = {}
     for opening, inline in pairwise(tokens):
         if opening.type != "heading_open":

@@ -67,7 +67,7 @@ class Release:
 
 
 def folder_of(site: Site) -> Path:
-    """Return the folder whose releases the site serves."""
+    """Return the folder of the releases that the site serves."""
     named = site.settings.server.releases
     return Path(named) if named else site.settings.kb / "releases"
 

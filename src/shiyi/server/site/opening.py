@@ -238,7 +238,7 @@ def _synchronized(
     view: AllowedStore,
     expire: Callable[[], None],
 ) -> Refresher:
-    """Let answers follow what curators change.
+    """Update answers after what curators change.
 
     Where something stays inside, rules infer from a runtime of their own, which holds it too.
     """
@@ -295,7 +295,7 @@ class Conversation:
 
 @dataclass(frozen=True, slots=True)
 class Research:
-    """Lets the model write SPARQL for a question, and runs it apart."""
+    """Asks the model for SPARQL for a question, and runs it apart."""
 
     living: RuntimeHolder
     model: ChatModel
