@@ -19,7 +19,7 @@ from flask.testing import FlaskClient
 from pyoxigraph import RdfFormat, parse
 from waitress.server import create_server
 
-from shiyi.errors import KnowledgeBaseError, SettingError, ShiyiError
+from shiyi.errors import Fault, FormError, KnowledgeBaseError, SettingError, ShiyiError
 from shiyi.model.rdf import NamedNode, Triple
 from shiyi.ontology.terms import RDF, SHIYI
 from shiyi.server.app import create_app, run_server
@@ -199,6 +199,9 @@ def test_an_unforeseen_fault_shows_nothing_of_the_inside(
 def test_every_error_of_ours_has_a_status() -> None:
     assert STATUSES[-1][0] is ShiyiError
     for error, code, _ in STATUSES[1:]:
+        if error is FormError:
+            assert status_of(FormError([Fault("a", "b", "c")]))[0] == code
+            continue
         arguments = ("method", "x", ("y",)) if error.__name__ == "FormatError" else ("x", 1, 2)
         made = error(*arguments[: 3 if error.__name__ in {"FormatError", "TooLargeError"} else 2])
         assert status_of(made)[0] == code
