@@ -12,7 +12,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 FONTS = ROOT / "server/static/fonts"
-LATIN = "".join(map(chr, range(0x20, 0x7F))) + "āáǎàēéěèīíǐìōóǒòūúǔùǖǘǚǜü·—…“”‘’，。、；：？！（）《》×–→"
+LATIN = (
+    "".join(map(chr, range(0x20, 0x7F)))
+    + "āáǎàēéěèīíǐìōóǒòūúǔùǖǘǚǜü·—…“”‘’，。、；：？！（）《》×–→"
+)
 
 
 def han(text: str) -> set[str]:
@@ -23,21 +26,36 @@ def han(text: str) -> set[str]:
 def headings() -> set[str]:
     """Return the characters of the headings of all pages in Chinese."""
     catalogue = (ROOT / "server/i18n/zh/LC_MESSAGES/messages.po").read_text("utf-8")
-    texts = dict(re.findall(r'msgid "([^"]+)"\n(?:msgid_plural[^\n]*\n)?msgstr(?:\[0\])? "([^"]*)"', catalogue))
+    texts = dict(
+        re.findall(
+            r'msgid "([^"]+)"\n(?:msgid_plural[^\n]*\n)?msgstr(?:\[0\])? "([^"]*)"', catalogue
+        )
+    )
     found: set[str] = set()
     for path in (ROOT / "server/templates").rglob("*.html"):
         page = path.read_text("utf-8")
         for part in re.findall(r"<(?:h1|h2)\b.*?</(?:h1|h2)>", page, re.DOTALL):
             for key, more in re.findall(r"""t\(["']([\w.-]+)["']\s*(~?)""", part):
-                found |= {c for name, text in texts.items() if name == key or (more and name.startswith(key)) for c in han(text)}
-    return found | han("".join(texts[key] for key in texts if key.startswith(("verdict.is_", "theme."))))
+                found |= {
+                    c
+                    for name, text in texts.items()
+                    if name == key or (more and name.startswith(key))
+                    for c in han(text)
+                }
+    return found | han(
+        "".join(texts[key] for key in texts if key.startswith(("verdict.is_", "theme.")))
+    )
 
 
 def names() -> set[str]:
     """Return the characters of the Chinese names of concepts."""
     found: set[str] = set()
     for path in (ROOT / "ontology/concepts").glob("*.tsv"):
-        rows = [line.split("\t") for line in path.read_text("utf-8").splitlines() if line and line[0] != "#"]
+        rows = [
+            line.split("\t")
+            for line in path.read_text("utf-8").splitlines()
+            if line and line[0] != "#"
+        ]
         if "zh" in rows[0]:
             place = rows[0].index("zh")
             found |= {c for row in rows[1:] if len(row) > place for c in han(row[place])}
@@ -51,7 +69,13 @@ def main(font: str) -> None:
     latin = {c for c in LATIN if ord(c) < 0x3000}
     for name, characters in {"latin": latin, "headings": first, "names": names() - first}.items():
         target, text = FONTS / f"wenkai-{name}.woff2", "".join(sorted(characters))
-        options = ("--flavor=woff2", "--layout-features=", "--name-IDs=0,13,14", "--no-hinting", "--desubroutinize")
+        options = (
+            "--flavor=woff2",
+            "--layout-features=",
+            "--name-IDs=0,13,14",
+            "--no-hinting",
+            "--desubroutinize",
+        )
         command = ["pyftsubset", font, f"--text={text}", f"--output-file={target}", *options]
         subprocess.run(command, check=True)  # noqa: S603
         print(target.name, len(characters), target.stat().st_size)  # noqa: T201
