@@ -300,7 +300,7 @@ def test_the_query_editor_completes_runs_and_draws_without_leaving_the_page(
     assert [each.text for each in tabs][:2] == ["Table", "Graph"]
     assert "PREFIX rdf:" in driver.find_element(By.ID, "query").get_attribute("value")
     driver.execute_script("arguments[0].click()", tabs[1])
-    driver.find_element(By.CSS_SELECTOR, "[data-graph][data-drawn=yes] canvas")
+    driver.find_element(By.CSS_SELECTOR, "[data-graph][data-drawn=yes] svg .g-node")
     assert driver.execute_script("return window.same")
     assert "query=PREFIX" in driver.current_url
     assert console(driver) == []
@@ -313,7 +313,7 @@ def test_the_graph_is_drawn_and_the_list_says_the_same(driver: Any, address: str
     driver.implicitly_wait(5)
     figure = driver.find_element(By.CSS_SELECTOR, "[data-graph]")
     driver.execute_script("arguments[0].scrollIntoView()", figure)
-    driver.find_element(By.CSS_SELECTOR, "[data-graph][data-drawn=yes] canvas")
+    driver.find_element(By.CSS_SELECTOR, "[data-graph][data-drawn=yes] svg .g-node")
     assert driver.find_elements(By.CSS_SELECTOR, ".path-list .chain")
     assert console(driver) == []
 
@@ -618,9 +618,10 @@ def test_the_parts_of_a_querys_graph_do_not_lie_on_each_other(
     query = quote("CONSTRUCT { ?c ?r ?t } { ?c ?r ?t FILTER(isTriple(?t)) }")
     reader_driver.get(f"{reader_address}/sparql?lang=en&query={query}")
     click(reader_driver, reader_driver.find_elements("css selector", ".view-tabs button")[1])
-    reader_driver.find_element("css selector", "[data-graph][data-drawn=yes] canvas")
+    reader_driver.find_element("css selector", "[data-graph][data-drawn=yes] svg .g-node")
     boxes = reader_driver.execute_script(
-        "return document.querySelector('.graph-stage')._cyreg.cy.nodes().map((n) => n.boundingBox())"
+        "return [...document.querySelectorAll('.g-node rect')].map((n) => { const r ="
+        " n.getBoundingClientRect(); return {x1: r.left, x2: r.right, y1: r.top, y2: r.bottom} })"
     )
     assert len(boxes) > 20
     over = [

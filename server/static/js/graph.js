@@ -1,171 +1,259 @@
-// Draws a graph of claims with Cytoscape; the list beside it says the same to everyone.
+// Draws a graph of claims as SVG; the list beside it says the same to everyone.
 "use strict";
 (() => {
-  const token = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-  const LOOKS = {
-    food: ["--leaf-wash", "--leaf", "round-rectangle"], person: ["--amber-wash", "--amber", "ellipse"],
-    complaint: ["--clay-wash", "--clay", "cut-rectangle"], medicine: ["--blue-wash", "--blue", "barrel"],
-    other: ["--sunken", "--soft", "round-rectangle"],
+  const SVG = "http://www.w3.org/2000/svg";
+  const MOST = 118; // width of a line of a label
+  const svg = (name, values = {}, ...inside) => {
+    const made = document.createElementNS(SVG, name);
+    for (const [key, value] of Object.entries(values)) if (value !== undefined) made.setAttribute(key, value);
+    made.append(...inside);
+    return made;
   };
-  const sure = (value) => (value < 0 ? token("--soft") : token(`--sure-${value >= 0.9 ? 5 : value >= 0.8 ? 4 : value >= 0.65 ? 3 : value >= 0.45 ? 2 : 1}`));
-  const number = (value) => (value < 0 ? "" : value.toFixed(2)); // below nothing: none is said
   const pen = document.createElement("canvas").getContext("2d");
-  const font = () => getComputedStyle(document.body).fontFamily;
-  const measured = (text) => { pen.font = `13px ${font()}`; return pen.measureText(text).width; };
-  const wide = (text) => Math.min(measured(text), 118) + 26;
-  const high = (text) => Math.max(34, 14 + 16 * Math.ceil(measured(text) / 104)); // lines end before they are full
+  const measured = (text) => { pen.font = `13px ${getComputedStyle(document.body).fontFamily}`; return pen.measureText(text).width; };
+  const level = (value) => (value < 0 ? "none" : value >= 0.9 ? "very-high" : value >= 0.8 ? "high" : value >= 0.65 ? "fair" : value >= 0.45 ? "low" : "very-low");
+  const number = (value) => (value < 0 ? "" : value.toFixed(2)); // less than zero: no confidence is given
 
-  // the library would add an inline style of its own; our style sheet already says the same
-  if (!document.getElementById("__________cytoscape_stylesheet")) {
-    const stand = document.createElement("meta");
-    stand.id = "__________cytoscape_stylesheet";
-    document.head.append(stand);
-  }
-
-  const looks = (narrow) => [
-    { selector: "node", style: {
-      label: "data(label)", "font-family": font(), "font-size": 13, color: token("--ink"), "text-valign": "center", "text-halign": "center",
-      "text-wrap": "wrap", "text-overflow-wrap": (n) => (/[\u3400-\u9fff]/.test(n.data("label")) ? "anywhere" : "whitespace"), "text-max-width": 118, width: (n) => wide(n.data("label")), height: (n) => (measured(n.data("label")) > 118 ? high(n.data("label")) : 34),
-      "background-color": (n) => token(LOOKS[n.data("look")][0]), "border-color": (n) => token(LOOKS[n.data("look")][1]),
-      "border-width": (n) => (n.data("seed") ? 3 : 1.2), shape: (n) => LOOKS[n.data("look")][2] } },
-    { selector: "edge", style: {
-      "curve-style": "bezier", "target-arrow-shape": "triangle", "arrow-scale": 0.9, width: (e) => 1 + 2.4 * Math.max(e.data("confidence"), 0),
-      "line-color": (e) => sure(e.data("confidence")), "target-arrow-color": (e) => sure(e.data("confidence")),
-      label: (e) => (narrow ? number(e.data("confidence")) : `${e.data("label")} ${number(e.data("confidence"))}`), "font-size": 10.5, "font-family": font(), color: token("--soft"),
-      "text-rotation": "autorotate", "text-background-color": token("--raised"), "text-background-opacity": 0.92, "text-background-padding": 2 } },
-    { selector: ".faded", style: { opacity: 0.22 } },
-    { selector: ":selected", style: { "border-width": 3, "overlay-opacity": 0.08, "overlay-color": token("--clay") } },
-  ];
+  // Chinese breaks between any two characters, English between words
+  const lines = (label) => {
+    const made = [""];
+    for (const piece of label.match(/[\u3400-\u9fff\u3000-\u303f\uff00-\uffef]|[^\u3400-\u9fff\u3000-\u303f\uff00-\uffef\s]+\s*/g) || [label]) {
+      if (made.at(-1) && measured(made.at(-1) + piece) > MOST) made.push("");
+      made[made.length - 1] += piece;
+    }
+    return made.length > 3 ? [...made.slice(0, 2), `${made[2].slice(0, 12)}…`] : made;
+  };
+  const sized = (node) => {
+    const text = lines(node.label);
+    return { ...node, text, wide: Math.max(...text.map(measured)) + 26, high: 18 * text.length + 14 };
+  };
 
   // columns by distance from what was asked; rows follow their neighbours, so that lines cross little
-  const layered = (data, width) => {
-    const near = new Map(data.nodes.map((n) => [n.id, []]));
-    for (const e of data.edges) { near.get(e.source).push(e.target); near.get(e.target).push(e.source); }
-    const depth = new Map(data.nodes.filter((n) => n.seed).map((n) => [n.id, 0]));
-    for (const queue = [...depth.keys()]; queue.length;) {
-      const here = queue.shift();
-      for (const next of near.get(here)) if (!depth.has(next)) { depth.set(next, depth.get(here) + 1); queue.push(next); }
-    }
+  const layered = ({ nodes, edges }, width) => {
+    const near = new Map(nodes.map((n) => [n.id, []]));
+    for (const e of edges) { near.get(e.source).push(e.target); near.get(e.target).push(e.source); }
+    const depth = new Map();
+    for (const n of nodes) if (n.seed && !near.get(n.id).some((other) => depth.has(other))) depth.set(n.id, 0);
+    const spread = (queue) => {
+      for (const here of queue) for (const next of near.get(here)) if (!depth.has(next)) { depth.set(next, depth.get(here) + 1); queue.push(next); }
+    };
+    spread([...depth.keys()]);
+    for (const n of nodes) if (!depth.has(n.id)) { depth.set(n.id, 1); spread([n.id]); } // what hangs on nothing that was asked about
     const columns = [];
-    for (const n of data.nodes) (columns[depth.get(n.id) ?? 0] ??= []).push(n.id);
+    for (const n of nodes) (columns[depth.get(n.id) ?? 0] ??= []).push(n.id);
     const row = new Map();
     const settle = (column) => column.forEach((id, place) => row.set(id, place - (column.length - 1) / 2));
     columns.forEach(settle);
+    const mean = (id) => near.get(id).reduce((sum, other) => sum + row.get(other), 0) / (near.get(id).length || 1);
     for (let sweep = 0; sweep < 6; sweep += 1)
-      for (const column of sweep % 2 ? [...columns].reverse() : columns) {
-        const mean = (id) => near.get(id).reduce((sum, other) => sum + row.get(other), 0) / (near.get(id).length || 1);
-        column.sort((one, other) => mean(one) - mean(other));
-        settle(column);
-      }
+      for (const column of sweep % 2 ? [...columns].reverse() : columns) { column.sort((one, other) => mean(one) - mean(other)); settle(column); }
     const rows = Math.max(...columns.map((column) => column.length));
-    const step = Math.max(columns.length > 1 ? (width - 150) / (columns.length - 1) : width, 128);
+    if (width >= 520) {
+      const step = Math.max(columns.length > 1 ? (width - 150) / (columns.length - 1) : width, 190);
+      return new Map(columns.flatMap((column, place) => column.map((id) => [id, { x: place * step, y: row.get(id) * 62 * (rows / Math.max(column.length, rows * 0.6)) }])));
+    }
+    // on a narrow screen the columns are rows, and a long row is broken
     const at = new Map();
-    columns.forEach((column, place) => column.forEach((id) => at.set(id, { x: place * step, y: row.get(id) * 58 * (rows / Math.max(column.length, rows * 0.6)) })));
-    return { at, rows };
+    const fit = Math.max(Math.floor(width / 122), 2);
+    let y = 0;
+    for (const column of columns) {
+      for (let from = 0; from < column.length; from += fit) {
+        const part = column.slice(from, from + fit);
+        part.forEach((id, place) => at.set(id, { x: (place - (part.length - 1) / 2) * (width - 24) / fit, y: y + (place % 2) * 14 }));
+        y += 78;
+      }
+      y += 34;
+    }
+    return at;
   };
 
   // a concept stands in the middle with its neighbours left and right; on a narrow screen all to the right
-  const sided = (data, width) => {
-    const centre = data.nodes.find((n) => n.seed);
-    const others = data.nodes.filter((n) => n !== centre);
-    const rows = width < 520 ? others.length : Math.ceil(others.length / 2);
-    const at = new Map([[centre.id, { x: 0, y: 0 }]]);
-    const reach = width < 520 ? width - 170 : width / 2 - 90;
-    others.forEach((n, place) => {
+  const sided = ({ nodes }, width) => {
+    const centre = nodes.find((n) => n.seed);
+    const others = nodes.filter((n) => n !== centre);
+    const narrow = width < 520;
+    const rows = narrow ? others.length : Math.ceil(others.length / 2);
+    const reach = narrow ? width - 150 : Math.min(width / 2 - 80, 420);
+    return new Map([[centre.id, { x: 0, y: 0 }], ...others.map((n, place) => {
       const left = place >= rows;
       const count = left ? others.length - rows : rows;
-      at.set(n.id, { x: left ? -reach : reach, y: ((left ? place - rows : place) - (count - 1) / 2) * 50 });
-    });
-    return { at, rows: rows * 0.84 };
+      return [n.id, { x: left ? -reach : reach, y: ((left ? place - rows : place) - (count - 1) / 2) * 54 }];
+    })]);
   };
 
-  // nothing was asked about: each connected part as a tree with its best connected thing in the middle,
-  // branches to the left and right, the parts side by side in rows as wide as the screen
-  const branched = (data, width) => {
-    const near = new Map(data.nodes.map((n) => [n.id, new Set()]));
-    for (const e of data.edges) if (e.source !== e.target) { near.get(e.source).add(e.target); near.get(e.target).add(e.source); }
-    const seen = new Set();
-    const parts = [];
-    for (const { id: root } of [...data.nodes].sort((one, other) => near.get(other.id).size - near.get(one.id).size)) {
-      if (seen.has(root)) continue;
-      seen.add(root);
-      const below = new Map();
-      const queue = [root];
-      for (const here of queue) {
-        below.set(here, [...near.get(here)].filter((id) => !seen.has(id)));
-        for (const id of below.get(here)) { seen.add(id); queue.push(id); }
-      }
-      const leaves = (id) => below.get(id).reduce((sum, each) => sum + leaves(each), 0) || 1;
-      const at = new Map([[root, { x: 0, y: 0 }]]);
-      const sides = [[], []];
-      const heavy = [0, 0];
-      for (const id of below.get(root)) { const side = heavy[0] <= heavy[1] ? 0 : 1; sides[side].push(id); heavy[side] += leaves(id); }
-      sides.forEach((ids, side) => {
-        let row = -heavy[side] / 2;
-        const place = (id, depth) => {
-          const first = row;
-          if (below.get(id).length) for (const each of below.get(id)) place(each, depth + 1); else row += 1;
-          at.set(id, { x: (side ? -1 : 1) * depth * 215, y: ((first + row) / 2) * 58 });
-        };
-        for (const id of ids) place(id, 1);
+  // nothing was asked about: forces, in boxes that may not overlap
+  const forced = ({ nodes, edges }, width) => {
+    const side = Math.sqrt(nodes.length) * 150;
+    const at = new Map(nodes.map((n, i) => [n.id, { x: Math.cos(i * 2.4) * side * Math.sqrt(i / nodes.length), y: Math.sin(i * 2.4) * side * 0.6 * Math.sqrt(i / nodes.length), n }]));
+    const all = [...at.values()];
+    const rounds = nodes.length > 150 ? 120 : 300;
+    for (let round = 0; round < rounds; round += 1) {
+      const heat = 30 * (1 - round / rounds) + 1;
+      for (const one of all) one.dx = one.dy = 0;
+      all.forEach((one, i) => {
+        for (let j = i + 1; j < all.length; j += 1) {
+          const other = all[j];
+          const [x, y] = [one.x - other.x || 0.1, one.y - other.y || 0.1];
+          const far = x * x + y * y;
+          let [px, py] = [x * 16000 / far, y * 16000 / far];
+          const [ox, oy] = [(one.n.wide + other.n.wide) / 2 + 18 - Math.abs(x), (one.n.high + other.n.high) / 2 + 14 - Math.abs(y)];
+          if (ox > 0 && oy > 0) { if (ox < oy * 2) px += Math.sign(x) * ox; else py += Math.sign(y) * oy; }
+          one.dx += px / 12; one.dy += py / 12; other.dx -= px / 12; other.dy -= py / 12;
+        }
+        one.dx -= one.x * 0.012; one.dy -= one.y * (width < 520 ? 0.006 : 0.022);
       });
-      const xs = [...at.values()].map((each) => each.x);
-      parts.push({ at, left: Math.min(...xs), wide: Math.max(...xs) - Math.min(...xs) + 170, high: Math.max(...heavy, 1) * 58 + 30 });
+      for (const { source, target } of edges) {
+        const [one, other] = [at.get(source), at.get(target)];
+        const [x, y] = [other.x - one.x, other.y - one.y];
+        const pull = (Math.hypot(x, y) - 150) * 0.04 / (Math.hypot(x, y) || 1);
+        one.dx += x * pull; one.dy += y * pull; other.dx -= x * pull; other.dy -= y * pull;
+      }
+      for (const one of all) { const long = Math.hypot(one.dx, one.dy) || 1; one.x += one.dx / long * Math.min(long, heat); one.y += one.dy / long * Math.min(long, heat); }
     }
-    const at = new Map();
-    const room = Math.max(width * 1.1, ...parts.map((part) => part.wide));
-    let [x, y, row] = [0, 0, 0];
-    for (const part of parts.sort((one, other) => other.high - one.high)) {
-      if (x && x + part.wide > room) { x = 0; y += row; row = 0; }
-      for (const [id, place] of part.at) at.set(id, { x: x + place.x - part.left, y: y + place.y + part.high / 2 });
-      x += part.wide;
-      row = Math.max(row, part.high);
+    for (let round = 0, moved = true; moved && round < 120; round += 1) { // what still lies on something else moves aside
+      moved = false;
+      all.forEach((one, i) => all.slice(i + 1).forEach((other) => {
+        const [x, y] = [one.x - other.x, one.y - other.y];
+        const [ox, oy] = [(one.n.wide + other.n.wide) / 2 + 8 - Math.abs(x), (one.n.high + other.n.high) / 2 + 8 - Math.abs(y)];
+        if (ox <= 0 || oy <= 0) return;
+        moved = true;
+        if (ox < oy) { one.x += Math.sign(x || 1) * ox / 2; other.x -= Math.sign(x || 1) * ox / 2; } else { one.y += Math.sign(y || 1) * oy / 2; other.y -= Math.sign(y || 1) * oy / 2; }
+      }));
     }
-    return { at, rows: (y + row) / 60 };
+    return at;
   };
 
-  const some = ({ nodes, edges }, most) => {
-    const kept = new Set(nodes.slice(0, most).map((n) => n.id));
-    return { nodes: nodes.filter((n) => kept.has(n.id)), edges: edges.filter((e) => kept.has(e.source) && kept.has(e.target)) };
+  // where the line from the middle of a box leaves it
+  const border = (node, from, to, room) => {
+    const [x, y] = [to.x - from.x, to.y - from.y];
+    const scale = Math.min((node.wide / 2 + room) / (Math.abs(x) || 0.01), (node.high / 2 + room) / (Math.abs(y) || 0.01), 1);
+    return { x: from.x + x * scale, y: from.y + y * scale };
+  };
+
+  const drawn = (figure, data, at) => {
+    const stage = figure.querySelector(".graph-stage");
+    const nodes = new Map(data.nodes.map((n) => [n.id, n]));
+    const beside = new Map();
+    const narrow = stage.clientWidth < 520;
+    const made = data.edges.map((e) => {
+      const pair = [e.source, e.target].sort().join(" ");
+      const turn = beside.get(pair) || 0; // several claims about the same two things curve apart
+      beside.set(pair, turn + 1);
+      const [a, b] = [at.get(e.source), at.get(e.target)];
+      const [from, to] = [border(nodes.get(e.source), a, b, 1), border(nodes.get(e.target), b, a, 5)];
+      const long = Math.hypot(to.x - from.x, to.y - from.y) || 1;
+      const bend = (turn % 2 ? -1 : 1) * Math.ceil(turn / 2) * 26;
+      const middle = { x: (from.x + to.x) / 2 - (to.y - from.y) / long * bend, y: (from.y + to.y) / 2 + (to.x - from.x) / long * bend };
+      const word = narrow ? number(e.confidence) : `${e.label} ${number(e.confidence)}`;
+      const line = svg("path", { class: "g-line", d: `M${from.x.toFixed(1)} ${from.y.toFixed(1)}Q${middle.x.toFixed(1)} ${middle.y.toFixed(1)} ${to.x.toFixed(1)} ${to.y.toFixed(1)}`, "marker-end": "url(#g-head)", "stroke-width": (1 + 2.4 * Math.max(e.confidence, 0)).toFixed(2) });
+      const [x, y, wide] = [(from.x + 2 * middle.x + to.x) / 4, (from.y + 2 * middle.y + to.y) / 4, measured(word.trim()) * 0.85 + 6];
+      const words = [svg("rect", { x: (x - wide / 2).toFixed(1), y: (y - 8).toFixed(1), width: wide.toFixed(1), height: 16, rx: 4 }), svg("text", { x: x.toFixed(1), y: (y + 3.5).toFixed(1) }, word.trim())];
+      const named = `${nodes.get(e.source).label} ${e.label} ${nodes.get(e.target).label} ${number(e.confidence)}`;
+      return svg("a", { class: `g-edge level-${level(e.confidence)}${e.opened === false ? " unopened" : ""}`, href: e.href, "data-claim": e.id, "data-ends": `${e.source} ${e.target}`, "aria-label": named }, line, ...words);
+    });
+    for (const n of data.nodes) {
+      const { x, y } = at.get(n.id);
+      const text = svg("text", {}, ...n.text.map((line, i) => svg("tspan", { x: x.toFixed(1), y: (y + 4.5 + (i - (n.text.length - 1) / 2) * 18).toFixed(1) }, line)));
+      const box = svg("rect", { x: (x - n.wide / 2).toFixed(1), y: (y - n.high / 2).toFixed(1), width: n.wide.toFixed(1), height: n.high, rx: { person: n.high / 2, complaint: 2, medicine: 11 }[n.look] ?? 7 });
+      made.push(svg(n.href ? "a" : "g", { class: `g-node ${n.look}${n.seed ? " seed" : ""}`, href: n.href || undefined, "data-node": n.id, "aria-label": n.href ? n.label : undefined }, box, text));
+    }
+    const xs = data.nodes.flatMap((n) => [at.get(n.id).x - n.wide / 2, at.get(n.id).x + n.wide / 2]);
+    const ys = data.nodes.flatMap((n) => [at.get(n.id).y - n.high / 2, at.get(n.id).y + n.high / 2]);
+    const whole = [Math.min(...xs) - 12, Math.min(...ys) - 12, Math.max(...xs) - Math.min(...xs) + 24, Math.max(...ys) - Math.min(...ys) + 24];
+    const head = svg("defs", {}, svg("marker", { id: "g-head", viewBox: "0 0 8 8", refX: 6, refY: 4, markerWidth: 9, markerHeight: 9, markerUnits: "userSpaceOnUse", orient: "auto" }, svg("path", { d: "M0 0 8 4 0 8Z" })));
+    const picture = svg("svg", { viewBox: whole.join(" "), role: "group", "aria-label": stage.dataset.title }, head, ...made);
+    const scale = Math.min(stage.clientWidth / whole[2], 1.15);
+    stage.replaceChildren(picture);
+    stage.style.height = `${Math.min(Math.max(whole[3] * scale, 150), 820)}px`;
+    return { picture, whole };
+  };
+
+  // zoom by changing the window; drag where there is a mouse
+  const movable = (figure, state) => {
+    const stage = figure.querySelector(".graph-stage");
+    const set = (box) => { state.box = box; state.picture.setAttribute("viewBox", box.join(" ")); };
+    const zoom = (by) => { const [x, y, w, h] = state.box; set([x + w * (1 - 1 / by) / 2, y + h * (1 - 1 / by) / 2, w / by, h / by]); };
+    for (const button of figure.querySelectorAll("[data-zoom]")) button.onclick = () => zoom(Number(button.dataset.zoom));
+    figure.querySelector("[data-fit]").onclick = () => set(state.whole);
+    stage.onpointerdown = (down) => {
+      if (down.pointerType !== "mouse" || state.box[2] >= state.whole[2]) return;
+      const [x, y, w, h] = state.box;
+      stage.onpointermove = (move) => set([x - (move.clientX - down.clientX) * w / stage.clientWidth, y - (move.clientY - down.clientY) * h / stage.clientHeight, w, h]);
+      addEventListener("pointerup", () => { stage.onpointermove = null; }, { once: true });
+    };
+  };
+
+  // the claims around a thing, the surest first, asked of the endpoint
+  const around = async (iri) => {
+    const lang = document.documentElement.lang.slice(0, 2);
+    const named = (of, as) => `OPTIONAL { ${of} skos:prefLabel ${as} FILTER(LANGMATCHES(LANG(${as}), "${lang}")) }`;
+    const query = `PREFIX rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#> PREFIX skos: <http://www.w3.org/2004/02/skos/core#> PREFIX shiyi: <https://w3id.org/shiyi/vocab#>
+SELECT ?claim ?p ?other ?out ?c ?word ?name WHERE {
+  { SELECT ?claim ?p ?other ?out ?c WHERE {
+    { ?claim rdf:reifies <<( <${iri}> ?p ?other )>> BIND(true AS ?out) } UNION { ?claim rdf:reifies <<( ?other ?p <${iri}> )>> BIND(false AS ?out) }
+    ?claim shiyi:confidence ?c ; shiyi:status shiyi:accepted FILTER(ISIRI(?other)) } ORDER BY DESC(?c) LIMIT 8 }
+  OPTIONAL { ?p rdfs:label ?word FILTER(LANGMATCHES(LANG(?word), "${lang}")) } ${named("?other", "?name")} }`;
+    const reply = await fetch("/sparql", { method: "POST", headers: { "Content-Type": "application/sparql-query", Accept: "application/sparql-results+json" }, body: query });
+    if (!reply.ok) throw new Error(reply.statusText);
+    return (await reply.json()).results.bindings;
+  };
+  const page = (iri) => iri.replace("https://w3id.org/shiyi/id/", "/page/");
+  const grown = async (data, iri) => {
+    const [nodes, edges] = [new Map(data.nodes.map((n) => [n.id, n])), new Map(data.edges.map((e) => [e.id, e]))];
+    for (const row of await around(iri)) {
+      const other = row.other.value;
+      if (!nodes.has(other)) nodes.set(other, sized({ id: other, label: row.name?.value || other.split(/[/#]/).pop(), href: page(other), look: "other", seed: false }));
+      const [source, target] = row.out.value === "true" ? [iri, other] : [other, iri];
+      if (!edges.has(row.claim.value)) edges.set(row.claim.value, { id: row.claim.value, source, target, label: row.word?.value || row.p.value.split("#").pop(), confidence: Number(row.c.value), href: page(row.claim.value) });
+    }
+    return { nodes: [...nodes.values()], edges: [...edges.values()] };
   };
 
   const draw = (figure) => {
     const stage = figure.querySelector(".graph-stage");
     const said = figure.querySelector(".graph-said");
-    const around = "around" in figure.dataset;
-    const data = some(JSON.parse(figure.querySelector("script").textContent), around && stage.clientWidth < 520 ? 11 : Infinity);
-    const narrow = stage.clientWidth < 520;
-    const free = !data.nodes.some((n) => n.seed); // nothing was asked about: branches, or forces where there are too many lines
-    const sparse = data.edges.length <= data.nodes.length * 1.3 && data.nodes.length <= 90;
-    const { at, rows } = !free ? (around ? sided : layered)(data, stage.clientWidth) : sparse ? branched(data, stage.clientWidth) : { rows: Math.sqrt(data.nodes.length) * 1.7 };
-    stage.style.height = `${Math.min(Math.max(rows * 60 + 70, 220), free ? 860 : 720)}px`;
-    const spread = { name: "cose", animate: false, randomize: false, nodeRepulsion: () => 60000, idealEdgeLength: () => 110, nodeOverlap: 24, componentSpacing: 60, numIter: data.nodes.length > 120 ? 250 : 700, padding: 20 };
-    const graph = cytoscape({
-      container: stage, elements: { nodes: data.nodes.map((n) => ({ data: n })), edges: data.edges.map((e) => ({ data: e })) },
-      style: looks(narrow), layout: free && !sparse ? spread : { name: "preset", positions: (n) => at.get(n.id()), padding: 20 }, minZoom: 0.08, maxZoom: 2.5, hideEdgesOnViewport: data.nodes.length > 120, textureOnViewport: data.nodes.length > 120, userZoomingEnabled: false, boxSelectionEnabled: false,
-      userPanningEnabled: matchMedia("(hover: hover)").matches, autoungrabify: !matchMedia("(hover: hover)").matches,
+    const all = JSON.parse(figure.querySelector("script").textContent);
+    const most = stage.clientWidth < 520 && all.nodes.some((n) => n.seed) ? 10 : Infinity;
+    const some = new Set(all.nodes.slice(0, most).map((n) => n.id));
+    let data = { nodes: all.nodes.filter((n) => some.has(n.id)).map(sized), edges: all.edges.filter((e) => some.has(e.source) && some.has(e.target)) };
+    const layout = () => (!data.nodes.some((n) => n.seed) || data.grown ? forced : "around" in figure.dataset ? sided : layered)(data, stage.clientWidth);
+    const state = {};
+    const show = () => { Object.assign(state, drawn(figure, data, layout())); state.box = state.whole; };
+    show();
+    movable(figure, state);
+    const choose = (id) => {
+      const near = new Set([id]);
+      for (const edge of state.picture.querySelectorAll(".g-edge")) {
+        const ends = edge.dataset.ends.split(" ");
+        edge.classList.toggle("lit", ends.includes(id));
+        if (ends.includes(id)) for (const end of ends) near.add(end);
+      }
+      for (const node of state.picture.querySelectorAll(".g-node")) node.classList.toggle("lit", near.has(node.dataset.node));
+      state.picture.classList.add("choosing");
+    };
+    stage.addEventListener("click", (event) => {
+      const node = event.target.closest(".g-node");
+      if (!node) { if (!event.target.closest("a")) { state.picture.classList.remove("choosing"); said.textContent = figure.dataset.help; } return; }
+      if (event.ctrlKey || event.metaKey) return;
+      event.preventDefault();
+      const id = node.dataset.node;
+      choose(id);
+      const open = document.createElement("a");
+      open.textContent = data.nodes.find((n) => n.id === id).label;
+      open.href = node.getAttribute("href") || "#";
+      const more = document.createElement("button");
+      more.type = "button";
+      more.className = "chip small";
+      more.textContent = figure.dataset.more;
+      more.addEventListener("click", async () => {
+        more.disabled = true;
+        try { data = { ...await grown(data, id), grown: true }; show(); choose(id); } catch { said.textContent = document.body.dataset.lost; }
+        more.disabled = false;
+      });
+      said.replaceChildren(open, " ", ...(id.startsWith("https://w3id.org/shiyi/id/") ? [more] : []));
     });
-    if (free && !sparse) { // forces know nothing of the screen: its longer side is for the longer side
-      const box = graph.elements().boundingBox();
-      if ((box.w > box.h) !== (stage.clientWidth > stage.clientHeight)) graph.nodes().positions((n) => ({ x: n.position("y") * 1.4, y: n.position("x") }));
-      graph.fit(undefined, 14);
-    }
-    const link = (href, text) => { const a = document.createElement("a"); a.href = href; a.textContent = text; return a; };
-    graph.on("tap", "edge", ({ target }) => {
-      const named = (id) => graph.getElementById(id).data("label");
-      said.replaceChildren(`${named(target.data("source"))} · ${target.data("label")} · ${named(target.data("target"))} ${target.data("confidence") < 0 ? "" : `— ${figure.dataset.sure} ${number(target.data("confidence"))}`} `, target.data("href") ? link(target.data("href"), figure.dataset.open) : "");
-    });
-    graph.on("tap", "node", ({ target }) => {
-      graph.elements().removeClass("faded").difference(target.closedNeighborhood()).addClass("faded");
-      said.replaceChildren(target.data("href") ? link(target.data("href"), target.data("label")) : target.data("label"));
-    });
-    graph.on("tap", ({ target }) => { if (target === graph) { graph.elements().removeClass("faded"); said.textContent = figure.dataset.help; } });
-    for (const button of figure.querySelectorAll("[data-zoom]"))
-      button.addEventListener("click", () => graph.zoom({ level: graph.zoom() * Number(button.dataset.zoom), renderedPosition: { x: stage.clientWidth / 2, y: stage.clientHeight / 2 } }));
-    figure.querySelector("[data-fit]").addEventListener("click", () => graph.fit(undefined, 14));
-    new ResizeObserver(() => { graph.resize(); graph.fit(undefined, 14); }).observe(stage);
-    for (const change of [matchMedia("(prefers-color-scheme: dark)")]) change.addEventListener("change", () => graph.style(looks(narrow)));
-    addEventListener("shiyi:theme", () => graph.style(looks(narrow)));
+    let width = stage.clientWidth;
+    new ResizeObserver(() => { if (Math.abs(stage.clientWidth - width) > 40) { width = stage.clientWidth; show(); } }).observe(stage);
     figure.dataset.drawn = "yes";
   };
   window.shiyiDraw = draw;

@@ -108,7 +108,7 @@ class Completion {
   }
 }
 
-// a graph and its library are fetched only when the graph comes near the screen
+// a graph is drawn when it comes near the screen, and before it is printed
 const loaded = new Map();
 const load = (address) => {
   if (!loaded.has(address)) loaded.set(address, new Promise((done, failed) => {
@@ -124,7 +124,7 @@ const graphs = new IntersectionObserver((seen) => {
   for (const { target, isIntersecting } of seen) {
     if (!isIntersecting) continue;
     graphs.unobserve(target);
-    load(target.dataset.library).then(() => load(target.dataset.script)).then(() => { if (target.offsetWidth) window.shiyiDraw(target); else graphs.observe(target); }, () => { target.remove(); }); // a hidden one waits
+    load(target.dataset.script).then(() => { if (target.offsetWidth) window.shiyiDraw(target); else graphs.observe(target); }, () => { target.remove(); }); // a hidden one waits
   }
 }, { rootMargin: "900px" });
 
@@ -300,7 +300,7 @@ const onCite = (mark) => {
 const copied = async (button, text) => {
   try { await navigator.clipboard.writeText(text); button.textContent = button.dataset.done; } catch { button.textContent = words().refused; }
 };
-const linkTo = (question) => `${location.origin}/ask?${new URLSearchParams({ q: question })}`;
+const linkTo = (question) => `${location.origin}/ask?${new URLSearchParams({ q: question })}`; // a question, and nothing of a person
 const answerText = () => {
   const text = (each) => each.textContent.replace(/\s+/g, " ").trim();
   const body = $$(".answer .verdict-band h2, .answer .verdict-band p, .answer .warning, .answer .prose").map((each) => {
@@ -309,8 +309,91 @@ const answerText = () => {
     return text(copy);
   });
   const sources = $$(".citation").map((each) => `[${text(each.querySelector(".cite-number"))}] ${text(each.querySelector(".spo"))} — ${$$(".sources > li > :is(a, .tag + *)", each).map(text).join("; ")} ${each.querySelector(".links a").href}`);
-  const question = document.querySelector("[data-copy-link]").dataset.copyLink;
+  const question = document.querySelector("[data-link]").dataset.link;
   return [question, ...body, ...sources, `${linkTo(question)} ${new Date().toISOString().slice(0, 10)}`].filter(Boolean).join("\n\n");
+};
+
+// dialogs of an answer: sharing, and the page for a doctor
+const onDialog = (dialog) => {
+  for (const button of $$("[data-closes]", dialog)) button.addEventListener("click", () => dialog.close());
+  const field = dialog.querySelector("[data-link]");
+  if (!field) return;
+  field.value = linkTo(field.dataset.link);
+  const more = dialog.querySelector("[data-add]");
+  const details = more && document.getElementById(more.dataset.add);
+  more?.addEventListener("change", () => { details.hidden = !more.checked; });
+  const button = dialog.querySelector("[data-share]");
+  button.addEventListener("click", async () => {
+    const text = [field.dataset.link, more?.checked && details.textContent.trim()].filter(Boolean).join("\n");
+    if (navigator.share && matchMedia("(pointer: coarse)").matches) { try { await navigator.share({ text, url: field.value }); } catch { /* the reader changed their mind */ } return; }
+    copied(button, more?.checked ? `${text}\n${field.value}` : field.value);
+  });
+};
+
+// sentences that cite: each lights its claims in the graph, and the rail of sources follows them
+const SENTENCE = /(?<=[\u3002\uff01\uff1f\uff1b])|(?<=[.!?;])(?=\s)/;
+const sentences = (block) => {
+  const made = [];
+  let now;
+  const open = () => { now = document.createElement("span"); now.className = "sentence"; made.push(now); return now; };
+  for (const node of [...block.childNodes]) {
+    node.remove();
+    if (node.nodeType === Node.TEXT_NODE) {
+      for (const piece of node.data.split(SENTENCE)) {
+        if (!piece.trim()) { (now || open()).append(piece); continue; }
+        if (!now || now.dataset.ended) open();
+        now.append(piece);
+        if (/[\u3002\uff01\uff1f\uff1b.!?;]\s*$/.test(piece)) now.dataset.ended = "yes";
+      }
+    } else (now || open()).append(node); // marks after the full stop belong to the sentence before them
+  }
+  block.append(...made);
+  return made.filter((each) => each.querySelector("a.cite"));
+};
+const claimsOf = (sentence) => $$("a.cite", sentence).map((mark) => document.getElementById(mark.hash.slice(1))?.dataset.claim).filter(Boolean);
+const light = (sentence, follow) => {
+  const claims = new Set(sentence ? claimsOf(sentence) : []);
+  for (const other of $$(".sentence.lit")) other.classList.toggle("lit", other === sentence);
+  sentence?.classList.add("lit");
+  const picture = document.querySelector(".answer .graph-stage svg");
+  const ends = new Set();
+  for (const edge of $$(".g-edge", picture || undefined)) {
+    const on = claims.has(edge.dataset.claim);
+    edge.classList.toggle("lit", on);
+    if (on) for (const end of edge.dataset.ends.split(" ")) ends.add(end);
+  }
+  for (const node of $$(".g-node", picture || undefined)) node.classList.toggle("lit", ends.has(node.dataset.node));
+  picture?.classList.toggle("choosing", ends.size > 0);
+  let first;
+  for (const citation of $$(".citation")) {
+    const on = claims.has(citation.dataset.claim);
+    citation.classList.toggle("now", on);
+    if (on) first ??= citation;
+  }
+  const rail = first?.closest(".behind");
+  if (follow && rail && rail.scrollHeight > rail.clientHeight + 4) {
+    const folded = first.closest(".more-citations");
+    if (folded) folded.open = true;
+    rail.scrollTo({ top: first.offsetTop - rail.clientHeight / 4, behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "instant" : "smooth" });
+  }
+};
+const onAnswer = (article) => {
+  const blocks = $$(".prose > p, .prose li, .prose blockquote > p, .warning > span, .prose-line", article).filter((each) => each.querySelector(":scope > a.cite"));
+  const all = blocks.flatMap(sentences);
+  for (const each of all) {
+    each.addEventListener("mouseenter", () => light(each, true));
+    each.addEventListener("focusin", () => light(each, true));
+    each.addEventListener("click", (event) => { if (!event.target.closest("a")) light(each, true); });
+  }
+  // in step with the scroll: the sentence nearest a third of the way down the screen
+  const seen = new Set();
+  const steps = new IntersectionObserver((changes) => {
+    for (const { target, isIntersecting } of changes) if (isIntersecting) seen.add(target); else seen.delete(target);
+    const line = innerHeight / 3;
+    const near = [...seen].sort((one, other) => Math.abs(one.getBoundingClientRect().top - line) - Math.abs(other.getBoundingClientRect().top - line))[0];
+    if (near && scrollY > 80) light(near, true);
+  }, { rootMargin: "-20% 0px -45% 0px" });
+  for (const each of all) steps.observe(each);
 };
 
 // the server writes moments in UTC; here they are the reader's own
@@ -329,8 +412,10 @@ const enhance = (root) => {
   for (const box of $$("[data-history]", root)) onHistory(box);
   for (const figure of $$("[data-graph]", root)) { figure.hidden = false; graphs.observe(figure); const list = figure.parentElement.querySelector(".drawn-too"); if (list) { list.open = false; list.classList.remove("drawn-too"); } }
   for (const button of $$("[data-print]", root)) { button.hidden = false; button.addEventListener("click", () => print()); }
+  for (const article of $$(".answer", root)) onAnswer(article);
+  for (const dialog of $$("dialog.paper", root)) onDialog(dialog);
+  for (const button of $$("[data-opens]", root)) { button.hidden = false; button.addEventListener("click", () => document.getElementById(button.dataset.opens).showModal()); }
   if (!navigator.clipboard) return;
-  for (const button of $$("[data-copy-link]", root)) { button.hidden = false; button.addEventListener("click", () => copied(button, linkTo(button.dataset.copyLink))); }
   for (const button of $$("[data-copy-text]", root)) { button.hidden = false; button.addEventListener("click", () => copied(button, answerText())); }
   for (const button of $$("[data-copy-post]", root)) { button.hidden = false; button.addEventListener("click", async () => copied(button, await (await fetch(button.dataset.copyPost, { method: "POST", headers: { "Content-Type": button.dataset.type }, body: button.dataset.body })).text())); }
 };
@@ -343,4 +428,8 @@ for (const link of $$("[data-language]")) link.addEventListener("click", (event)
   form.action = `/ask?lang=${link.lang.slice(0, 2)}`;
   form.submit();
 });
-addEventListener("beforeprint", () => { for (const each of $$(".answer details, .behind details, .theme details")) each.open = true; });
+addEventListener("beforeprint", () => { 
+  if (document.querySelector("dialog[open]")) return;
+  for (const each of $$(".answer details:not(.menu), .behind details, .theme details")) each.open = true;
+  for (const figure of $$("[data-graph]:not([data-drawn])")) if (window.shiyiDraw && figure.offsetWidth) window.shiyiDraw(figure);
+});

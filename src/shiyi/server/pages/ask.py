@@ -3,7 +3,8 @@
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import cache
 from html import escape, unescape
 from itertools import islice
@@ -26,7 +27,7 @@ from shiyi.server.http.page_cache import PageCache
 from shiyi.server.http.problems import problem_of
 from shiyi.server.i18n import Catalogue, catalogue
 from shiyi.server.site.site import Site
-from shiyi.server.views.graph import Drawing, of_paths
+from shiyi.server.views.graph import Drawing, of_answer
 from shiyi.server.views.links import href
 from shiyi.server.views.reader import Reader, Thing
 
@@ -107,6 +108,7 @@ def answer_part(
         context=context,
         earlier=turn.context.questions[:-1],
         entries=turn.context.profile.entries(),
+        today=datetime.now(UTC).date().isoformat(),
     )
 
 
@@ -130,6 +132,8 @@ _HEADING = re.compile(r"(?=<h[234]>)")
 _ITEM = re.compile(r"<li>(.*?)</li>", re.DOTALL)
 _TAG = re.compile(r"<[^>]*>")
 _CITE = re.compile(r'<a class="cite"[^>]*>\d+</a>')
+_NUMBER = re.compile(r'<a class="cite"[^>]*>(\d+)</a>')
+_PARAGRAPH = re.compile(r".+?(?:</p>|\Z)", re.DOTALL)
 _PIECE = re.compile(r"(<[^>]*>)")
 _MARK = re.compile(r"\[(\d{1,3})\]")
 
@@ -220,13 +224,14 @@ def _bare(text: str) -> str:
     return "".join(unescape(_TAG.sub("", text)).split()).casefold().rstrip(".。")
 
 
+_NOTHING: Final = Markup()
 _NEXT: Final = 3  # questions offered
 _CITED: Final = """CONSTRUCT {{ ?thing ?property ?value }} WHERE {{
   VALUES ?claim {{ {claims} }}
   ?claim <https://w3id.org/shiyi/vocab#evidence>? ?thing . ?thing ?property ?value
 }}"""
 SEVERITIES = ("emergency", "contraindicated", "interaction", "caution")
-_KINDS: Final = {"emergency": "emergency", "contraindicated": "do_not_combine"}
+_SHORT: Final = {"zh": 40, "en": 90}  # characters of the sentence of a band
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,39 +270,61 @@ class Marked:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """What an answer comes to, and three facts: severity, kind of evidence, sources opened."""
+class Band:
+    """The verdict as its band shows it, with three facts: severity, evidence, sources opened."""
 
     kind: str
     severity: str = ""
     tier: str = ""  # the highest of the evidence behind the gravest warning, else of all
     opened: int = 0
     sources: int = 0
-    text: str = ""  # a sentence of the answer's own, where it has one
+    sentence: Markup = _NOTHING  # the first of the answer, where it is short
 
 
-def verdict_of(answer: Answer) -> Verdict:
-    """Return the verdict of an answer, by its gravest warning."""
+def band_of(answer: Answer, sentence: Markup = _NOTHING) -> Band:
+    """Return the verdict of an answer, and what it rests on."""
     gravest = min(answer.warnings, key=_gravity, default=None)
-    if gravest is not None:
-        kind = _KINDS.get(gravest.severity, "ask_first")
-    elif answer.abstained:
-        kind = "not_on_record"
-    else:
-        kind = "may_be_considered" if answer.recommendations else "record"
     telling = set(gravest.claims) if gravest else set[str]()
     cited = [each for each in answer.citations if each.claim in telling] or answer.citations
     tiers = [e.tier for each in cited for e in each.evidence]
     sources: dict[str, bool] = {}
     for e in (e for each in answer.citations for e in each.evidence):
         sources[e.source] = sources.get(e.source, False) or e.opened
-    return Verdict(
-        kind,
-        gravest.severity if gravest else "",
+    return Band(
+        answer.verdict.kind,
+        answer.verdict.severity or (gravest.severity if gravest else ""),
         min(tiers, key=rank_of_tier, default=""),
         sum(sources.values()),
         len(sources),
+        sentence,
     )
+
+
+def led(opening: Markup, language: str) -> tuple[Markup, Markup]:
+    """Split the first paragraph off where it is short enough for the band.
+
+    >>> led(Markup("<p>Ask first.</p><p>Why</p>"), "en")
+    (Markup('Ask first.'), Markup('<p>Why</p>'))
+    """
+    first, found, rest = str(opening).strip().removeprefix("<p>").partition("</p>")
+    short = len(unescape(_TAG.sub("", _CITE.sub("", first)))) <= _SHORT.get(language, 90)
+    if not found or not short or "<p>" in first:
+        return Markup(), opening
+    return Markup(first), Markup(rest.strip())  # noqa: S704 - parts of what rendered() cleaned
+
+
+def repeated(opening: Markup, warned: frozenset[int]) -> tuple[Markup, Markup]:
+    """Part paragraphs that cite only what the warnings cite from the others.
+
+    >>> repeated(Markup('<p>a<a class="cite" href="#c">1</a></p><p>b</p>'), frozenset({1}))[0]
+    Markup('<p>b</p>')
+    """
+    shown: list[str] = []
+    again: list[str] = []
+    for each in _PARAGRAPH.findall(str(opening)):
+        numbers = {int(number) for number in _NUMBER.findall(each)}
+        (again if numbers and numbers <= warned else shown).append(each)
+    return Markup("".join(shown)), Markup("".join(again))  # noqa: S704 - parts of what rendered() cleaned
 
 
 def _gravity(warning: SafetyWarning) -> int:
@@ -310,7 +337,7 @@ class AnswerView:
     """An answer with everything its page shows."""
 
     answer: Answer
-    verdict: Verdict
+    verdict: Band
     parts: Parts
     warnings: tuple[Marked, ...]
     recommendations: tuple[Marked, ...]
@@ -337,17 +364,24 @@ def answer_view(answer: Answer, reader: Reader, label: str, paths: str = "") -> 
 
     ranked = sorted(answer.warnings, key=_gravity)
     html = rendered(answer.text, {each.number: spo(each) for each in answer.citations}, label)
+    listed = [*(each.text for each in ranked), *answer.follow_up, *answer.missing]
+    parts = parted(html, listed, paths)
+    sentence, opening = (
+        (Markup(), parts.opening) if answer.abstained else led(parts.opening, answer.language)
+    )
+    warned = frozenset(number for each in ranked for number in cited(each.claims))
+    opening, again = repeated(opening, warned)
     return AnswerView(
         answer,
-        verdict_of(answer),
-        parted(html, [*(each.text for each in ranked), *answer.follow_up, *answer.missing], paths),
+        band_of(answer, sentence),
+        replace(parts, opening=opening, rest=again + parts.rest),
         tuple(Marked(each.severity, each.text, "", cited(each.claims)) for each in ranked),
         tuple(
             Marked(each.kind, each.label, href(each.iri), cited(each.claims))
             for each in answer.recommendations
         ),
         tuple(_chain(path, reader) for path in answer.paths),
-        of_paths(answer.paths, reader),
+        of_answer(answer, reader),
         round(sum(ms for _, ms in answer.trace.milliseconds)),
         _CITED.format(claims=" ".join(f"<{iri}>" for iri in numbers)) if numbers else "",
         _next(answer),

@@ -44,8 +44,9 @@ from shiyi.server.i18n import catalogue, chosen_language
 from shiyi.server.pages.releases import PREFIX, Release, described, find
 from shiyi.server.site.site import Site
 from shiyi.server.site.visibility import is_hidden
-from shiyi.server.views.concept import concept_view, is_concept, is_evidence, is_source
+from shiyi.server.views.concept import concept_view, heading, is_concept, is_evidence, is_source
 from shiyi.server.views.links import href
+from shiyi.server.views.overview import overview
 from shiyi.server.views.reader import Passages, Reader
 from shiyi.sparql.store.port import QuadStore
 
@@ -372,7 +373,10 @@ def _resource_page(site: Site, cache: PageCache, node: NamedNode) -> str:
     if is_concept(reader, node):
         whole = site.base.store if site.base else site.store  # counts may leave, cases may not
         cases = counted(whole, node.value)
-        return render_template("concept.html", view=concept_view(reader, node), cases=cases)
+        concept = concept_view(reader, node)
+        seen = overview(reader, concept.statements)
+        named = partial(heading, reader)
+        return render_template("concept.html", view=concept, seen=seen, cases=cases, heading=named)
     if is_source(reader, node):
         cited = list(site.store.match(None, None, node, DefaultGraph()))
         count = sum(1 for quad in cited if local_name(quad.predicate.value) == "source")

@@ -10,6 +10,7 @@ from shiyi.model.rdf import NamedNode, local_name, text
 from shiyi.ontology.terms import RDF, SHIYI, SKOS
 from shiyi.server.views.graph import Drawing, around
 from shiyi.server.views.links import href
+from shiyi.server.views.overview import TAKEN
 from shiyi.server.views.reader import Reader, SourceView, Statement, Thing
 
 # theme -> predicates, in the order they are shown; safety comes first on every page
@@ -120,7 +121,14 @@ class ConceptView:
     claims: int
     conflicts: tuple[Conflict, ...]
     drawing: Drawing
+    statements: tuple[Statement, ...]
     linked_data: dict[str, Any]
+
+    @property
+    def further(self) -> tuple[tuple[str, tuple[Group, ...]], ...]:
+        """Return the themes without what the overview of the page shows."""
+        left = ((name, tuple(g for g in found if not _is_above(g))) for name, found in self.themes)
+        return tuple((name, found) for name, found in left if found)
 
 
 def concept_view(reader: Reader, node: NamedNode) -> ConceptView:
@@ -149,8 +157,15 @@ def concept_view(reader: Reader, node: NamedNode) -> ConceptView:
             reader.thing(node),
             [(each.heading, each.statements) for each in groups if not each.is_text],
         ),
+        statements=tuple(statements),
         linked_data=linked_data(reader, node),
     )
+
+
+def _is_above(group: Group) -> bool:
+    """Return whether the overview of the page already shows these claims."""
+    symmetric = group.predicate in SYMMETRIC or group.predicate == "derivedCaution"
+    return group.predicate in TAKEN and (group.forward or symmetric)
 
 
 def _inferred(reader: Reader, node: NamedNode) -> Iterator[NamedNode]:

@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from shiyi.model.path import Path
+from shiyi.model.answer import Answer
+from shiyi.model.iris import ID
 from shiyi.model.rdf import NamedNode
 from shiyi.server.views.links import href
 from shiyi.server.views.reader import Reader, Statement, Thing
@@ -43,8 +44,10 @@ class Drawing:
         )
         known["seed"] = known["seed"] or seed
 
-    def edge(self, claim: str, start: str, end: str, label: str, confidence: float) -> None:
-        """Add a claim between two nodes."""
+    def edge(
+        self, claim: str, start: str, end: str, label: str, confidence: float, opened: bool = True
+    ) -> None:
+        """Add a claim between two nodes; one without an opened source is dashed."""
         self.edges.setdefault(
             claim,
             {
@@ -53,6 +56,7 @@ class Drawing:
                 "target": end,
                 "label": label,
                 "confidence": round(confidence, 3),
+                "opened": opened,
                 "href": href(claim),
             },
         )
@@ -68,16 +72,29 @@ class Drawing:
         return tuple(each for each in dict.fromkeys([*LOOKS.values(), "other"]) if each in found)
 
 
-def of_paths(paths: Iterable[Path], reader: Reader) -> Drawing:
-    """Return the best paths as one graph."""
+def of_answer(answer: Answer, reader: Reader) -> Drawing:
+    """Return the best paths of an answer, then the claims it cites, as one graph."""
     made = Drawing()
-    for path in list(paths)[:PATHS]:
+    opened = {each.claim: any(e.opened for e in each.evidence) for each in answer.citations}
+    for path in answer.paths[:PATHS]:
         made.node(reader.thing(NamedNode(path.hops[0].start)), seed=True)
         for hop in path.hops:
             made.node(reader.thing(NamedNode(hop.subject)))
             made.node(reader.thing(NamedNode(hop.object)))
             label = reader.thing(NamedNode(hop.predicate)).label
-            made.edge(hop.claim, hop.subject, hop.object, label, hop.confidence)
+            known = opened.get(hop.claim, True)
+            made.edge(hop.claim, hop.subject, hop.object, label, hop.confidence, known)
+    asked = {each.iri for each in answer.linked if each.iri}
+    for each in answer.citations:
+        start, end = each.subject.iri, each.object.iri
+        fits = len({start, end, *made.nodes}) <= NEIGHBOURS
+        if end.startswith(ID) and each.polarity != "negative" and fits:
+            made.node(reader.thing(NamedNode(start)), seed=start in asked)
+            made.node(reader.thing(NamedNode(end)), seed=end in asked)
+            word = each.predicate.label
+            made.edge(each.claim, start, end, word, each.confidence, opened[each.claim])
+    if made.nodes and not any(node["seed"] for node in made.nodes.values()):
+        next(iter(made.nodes.values()))["seed"] = True
     return made
 
 

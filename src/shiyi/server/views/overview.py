@@ -1,0 +1,207 @@
+"""The upper part of a concept page: properties, effects, interactions and status at a glance."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import cos, pi, sin
+from typing import Final
+
+from shiyi.model.claim import EvidenceKind
+from shiyi.model.iris import graph
+from shiyi.model.rdf import NamedNode, local_name, text
+from shiyi.ontology.terms import DCTERMS, PROV, SHIYI
+from shiyi.reasoning.confidence.reviews import KINDS
+from shiyi.server.views.reader import DERIVED, EvidenceView, Reader, SourceView, Statement, Thing
+
+_SCALE: Final = {
+    "very-cold": -4, "cold": -3, "cool": -2, "slightly-cold": -1, "neutral": 0, "slightly-warm": 1,
+    "warm": 2, "hot": 3, "very-hot": 4,
+}  # fmt: skip
+_OUTCOMES: Final = (
+    "isEffectiveFor", "studiedFor", "indicatedFor", "relieves", "hasEfficacy", "suitableFood",
+    "hasTreatmentPrinciple",
+)  # fmt: skip
+_INTERACTIONS: Final = ("interactsWith", "incompatibleWith", "opposes", "fears")
+_TRADITION: Final = frozenset({"incompatibleWith", "opposes", "fears"})  # named by their books
+_AGAINST: Final = ("contraindicatedIn", "cautionIn")
+_MADE: Final = (
+    "consumptionMethod", "cookingMethod", "processing", "preparedBy", "usesPart",
+)  # fmt: skip
+SEVERITIES: Final = ("contraindicated", "major", "moderate", "unrated", "minor")
+_RANKS: Final = ("effective", "likely", "possible", "", "insufficient", "ineffective")
+_PROPERTIES: Final = ("hasNature", "hasFlavour", "hasMeridianTropism")
+TAKEN: Final = frozenset(
+    {*_OUTCOMES[:5], *_INTERACTIONS, *_MADE, *_PROPERTIES, "regulatoryStatus",
+     "potentiallyInteractsWith", "derivedCaution"}
+)  # fmt: skip
+READ: Final = 40  # claims of a table with their sources; more are in the data
+_REVIEWS: Final = graph("reviews")
+_WHEN_WHO: Final = (PROV.generatedAtTime, PROV.wasAttributedTo)
+
+
+@dataclass(frozen=True, slots=True)
+class Supported:
+    """A claim with its rating and the works behind it, those opened first."""
+
+    statement: Statement
+    rating: str
+    sources: tuple[tuple[SourceView, bool], ...]
+    note: str = ""
+
+    @property
+    def opened(self) -> int:
+        """Count the sources that were opened."""
+        return sum(opened for _, opened in self.sources)
+
+
+@dataclass(frozen=True, slots=True)
+class Reviewed:
+    """How many claims of a page have a review, and the last one."""
+
+    claims: int = 0
+    person: str = ""
+    when: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """What a reader wants of a concept first."""
+
+    natures: tuple[tuple[float, float, Statement], ...]  # places on a half circle of radius 1
+    flavours: tuple[Statement, ...]
+    channels: tuple[Statement, ...]
+    standing: tuple[Supported, ...]
+    preparation: tuple[Statement, ...]
+    outcomes: tuple[Supported, ...]
+    interactions: tuple[tuple[str, tuple[Supported, ...]], ...]
+    inferred: tuple[tuple[Thing, tuple[Statement, ...]], ...]
+    against: tuple[Statement, ...]
+    helped_by: tuple[Statement, ...]
+    red_flags: tuple[Statement, ...]
+    reviewed: Reviewed
+
+    @property
+    def sources(self) -> int:
+        """Count the works behind the table of effects."""
+        return len({source.title for each in self.outcomes for source, _ in each.sources})
+
+    def uses(self, most: int = 3) -> tuple[str, ...]:
+        """Name the effects and uses that rest on most."""
+        good = (each for each in self.outcomes if not each.statement.negative)
+        fit = [each for each in good if each.rating not in {"ineffective", "insufficient"}]
+        return tuple(dict.fromkeys(each.statement.other.label for each in fit))[:most]
+
+    def cautions(self, most: int = 3) -> tuple[str, ...]:
+        """Name who may not, or should take care, the gravest first."""
+        return tuple(dict.fromkeys(each.other.label for each in self.against))[:most]
+
+
+def overview(reader: Reader, statements: Sequence[Statement]) -> Overview:
+    """Gather the first things of a page from its claims."""
+    by: dict[str, list[Statement]] = defaultdict(list)
+    for each in sorted(statements, key=lambda s: (s.derived, -s.confidence, s.other.label)):
+        if each.forward or each.predicate in _INTERACTIONS or each.derived:
+            by[each.predicate].append(each)
+    mine = {name: [each for each in found if each.forward] for name, found in by.items()}
+    natures = [each for each in mine.get("hasNature", ()) if not each.negative]
+    places = {each: _SCALE.get(local_name(each.object.iri).partition("-")[2]) for each in natures}
+    outcomes = [each for name in _OUTCOMES[:5] for each in mine.get(name, ()) if not each.derived]
+    effects = sorted((supported(reader, each) for each in outcomes[:READ]), key=_weight)
+    return Overview(
+        natures=tuple((*_place(at), each) for each, at in places.items() if at is not None),
+        flavours=tuple(mine.get("hasFlavour", ())),
+        channels=tuple(mine.get("hasMeridianTropism", ())),
+        standing=tuple(supported(reader, each) for each in mine.get("regulatoryStatus", ())),
+        preparation=_in_language(reader, [s for name in _MADE for s in mine.get(name, ())]),
+        outcomes=tuple(effects),
+        interactions=_interactions(reader, [s for name in _INTERACTIONS for s in by.get(name, ())]),
+        inferred=_by_rule(
+            reader, [*by.get("derivedCaution", ()), *by.get("potentiallyInteractsWith", ())]
+        ),
+        against=tuple(s for name in _AGAINST for s in mine.get(name, ()) if not s.negative),
+        helped_by=tuple(
+            s for s in statements if s.predicate in _OUTCOMES and not (s.forward or s.negative)
+        ),
+        red_flags=tuple(mine.get("hasRedFlag", ())),
+        reviewed=_reviewed(reader, statements),
+    )
+
+
+def _place(at: int) -> tuple[float, float]:
+    """Return where a nature stands on the half circle: very cold left, very hot right."""
+    turn = pi * (at + 4) / 8
+    return -cos(turn), sin(turn)
+
+
+def _weight(each: Supported) -> tuple[bool, int, int, float]:
+    rank = _RANKS.index(each.rating) if each.rating in _RANKS else _RANKS.index("")
+    return each.statement.negative, rank, -each.opened, -each.statement.confidence
+
+
+def supported(reader: Reader, statement: Statement) -> Supported:
+    """Read what a claim rests on."""
+    claim = NamedNode(statement.claim)
+    nodes = [n for n in reader.values(claim, SHIYI.evidence, None) if isinstance(n, NamedNode)]
+    found = [reader.evidence(node, None) for node in nodes]
+    works: dict[str, tuple[SourceView, bool]] = {}
+    for each in found:
+        known = works.get(each.source.iri)
+        works[each.source.iri] = each.source, _is_opened(each) or (known is not None and known[1])
+    ordered = sorted(works.values(), key=lambda pair: (not pair[1], pair[0].title))
+    note = next((note for each in found for note in each.notes), "")
+    return Supported(statement, _rating(found), tuple(ordered), note)
+
+
+def _is_opened(evidence: EvidenceView) -> bool:
+    return evidence.kind in set(EvidenceKind) and EvidenceKind(evidence.kind).opened
+
+
+def _rating(found: Iterable[EvidenceView]) -> str:
+    """Return the most careful rating: of an interaction the gravest, of an effect the weakest."""
+    given = [value for each in found for name, value in each.qualifiers if name == "rating"]
+    grave = [each for each in SEVERITIES if each in given]
+    weak = [each for each in reversed(_RANKS) if each and each in given]
+    return next(iter(grave or weak), "")
+
+
+def _interactions(
+    reader: Reader, found: Sequence[Statement]
+) -> tuple[tuple[str, tuple[Supported, ...]], ...]:
+    groups: dict[str, list[Supported]] = defaultdict(list)
+    for each in (s for s in found if not s.negative and not s.derived):
+        read = supported(reader, each)
+        grave = "contraindicated" if each.predicate in _TRADITION else "unrated"
+        groups[read.rating or grave].append(read)
+    return tuple((name, tuple(groups[name])) for name in SEVERITIES if name in groups)
+
+
+def _by_rule(
+    reader: Reader, found: Sequence[Statement]
+) -> tuple[tuple[Thing, tuple[Statement, ...]], ...]:
+    groups: dict[str, list[Statement]] = defaultdict(list)
+    for each in found:
+        rule = next(reader.values(NamedNode(each.claim), SHIYI.derivedBy, DERIVED), None)
+        groups[text(rule) if rule else ""].append(each)
+    named = ((reader.thing(NamedNode(rule)), group) for rule, group in groups.items() if rule)
+    return tuple((rule, tuple(group)) for rule, group in named)
+
+
+def _in_language(reader: Reader, found: Sequence[Statement]) -> tuple[Statement, ...]:
+    local = {s.predicate for s in found if s.object.language == reader.language}
+    fits = {"", reader.language}
+    return tuple(s for s in found if s.object.language in fits or s.predicate not in local)
+
+
+def _reviewed(reader: Reader, statements: Iterable[Statement]) -> Reviewed:
+    last, claims = ("", ""), 0
+    for each in statements:
+        found = reader.store.match(None, DCTERMS.subject, NamedNode(each.claim), _REVIEWS)
+        nodes = [quad.subject for quad in found if isinstance(quad.subject, NamedNode)]
+        reviews = [
+            tuple(reader.value(node, term, _REVIEWS) for term in _WHEN_WHO)
+            for node in nodes
+            if reader.value(node, DCTERMS.type, _REVIEWS) in KINDS
+        ]
+        claims += bool(reviews)
+        last = max([last, *((when, who) for when, who in reviews)])
+    return Reviewed(claims, last[1].rpartition("/")[2], last[0])
