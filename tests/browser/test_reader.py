@@ -707,3 +707,86 @@ def test_a_page_that_is_not_there_says_so_in_the_readers_language(
     reader_driver.find_element("id", "find").send_keys("绿豆\n")
     assert "绿豆" in reader_driver.find_element("css selector", ".results").text
     reader_driver.get_log("browser")
+
+
+def test_the_palette_finds_concepts_claims_pages_and_queries_by_keys(
+    reader_driver: Any, reader_address: str
+) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    reader_driver.get(f"{reader_address}/browse?lang=en")
+    reader_driver.find_element("tag name", "body").send_keys(Keys.CONTROL, "k")
+    field = reader_driver.find_element("css selector", ".palette[open] input")
+    field.send_keys("goji")
+    reader_driver.find_element("css selector", "#palette-0[aria-selected=true]")
+    titles = [e.text for e in reader_driver.find_elements("css selector", ".palette-title")]
+    assert titles[:2] == ["Concepts", "Claims"]
+    assert titles[-1] == "Ask"
+    field.send_keys(Keys.ENTER)
+    reader_driver.find_element("css selector", ".concept-head")
+    assert "/page/substance-" in reader_driver.current_url
+    assert console(reader_driver) == []
+
+
+def test_a_sentence_lights_its_claims_and_a_node_shows_more(
+    reader_driver: Any, real_address: str
+) -> None:
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    question = quote("Can I take ginkgo with warfarin?")
+    reader_driver.get(f"{real_address}/ask?lang=en&q={question}")
+    figure = reader_driver.find_element("css selector", ".answer [data-graph]")
+    reader_driver.execute_script("arguments[0].scrollIntoView()", figure)
+    reader_driver.find_element("css selector", "[data-drawn=yes] .g-node")
+    reader_driver.execute_script(
+        "document.querySelector('.sentence a.cite').closest('.sentence')"
+        ".dispatchEvent(new Event('mouseenter'))"
+    )
+    assert reader_driver.find_elements("css selector", ".g-edge.lit")
+    assert reader_driver.find_elements("css selector", ".citation.now")
+    before = len(reader_driver.find_elements("css selector", ".g-node"))
+    reader_driver.execute_script(
+        "document.querySelector('.g-node').dispatchEvent("
+        "new MouseEvent('click', {bubbles: true, cancelable: true}))"
+    )
+    click(reader_driver, reader_driver.find_element("css selector", ".graph-said button"))
+    WebDriverWait(reader_driver, 10).until(
+        lambda driver: len(driver.find_elements("css selector", ".g-node")) > before
+    )
+    assert console(reader_driver) == []
+
+
+def test_sharing_and_the_page_for_the_doctor(reader_driver: Any, real_address: str) -> None:
+    reader_driver.get(f"{real_address}/ask?lang=en")
+    reader_driver.execute_script(
+        """const form = document.querySelector("form.ask-form");
+        form.elements.q.value = "Can I take ginkgo with warfarin?";
+        form.elements.age.value = 71; form.elements.conditions.value = "gout"; form.requestSubmit();"""
+    )
+    click(reader_driver, reader_driver.find_element("css selector", "[data-opens=share]"))
+    link = reader_driver.find_element("id", "share-link").get_attribute("value")
+    assert "ginkgo" in link
+    assert "71" not in link
+    assert "gout" not in link
+    details = reader_driver.find_element("id", "share-text")
+    assert not details.is_displayed()
+    click(reader_driver, reader_driver.find_element("css selector", "[data-add]"))
+    assert "gout" in details.text
+    click(reader_driver, reader_driver.find_element("css selector", "#share [data-closes]"))
+    click(reader_driver, reader_driver.find_element("css selector", "[data-opens=doctor]"))
+    paper = reader_driver.find_element("id", "doctor")
+    assert "gout" in paper.text
+    assert "ginkgo" in paper.text
+    assert console(reader_driver) == []
+
+
+def test_a_fault_of_a_query_is_marked_with_a_remedy(
+    reader_driver: Any, reader_address: str
+) -> None:
+    query = quote("SELECT ?x WHERE {\n ?x a shiyi:Food }")
+    reader_driver.get(f"{reader_address}/sparql?lang=en&query={query}")
+    assert "shiyi" in reader_driver.find_element("css selector", ".remedy").text
+    assert reader_driver.find_element("css selector", ".fault-lines .here mark").text
+    click(reader_driver, reader_driver.find_element("css selector", ".fault .primary"))
+    reader_driver.find_element("css selector", ".results-table")
+    assert len(reader_driver.find_elements("css selector", "[role=tab][aria-controls=query]")) == 2

@@ -420,6 +420,11 @@ const enhance = (root) => {
   for (const button of $$("[data-copy-post]", root)) { button.hidden = false; button.addEventListener("click", async () => copied(button, await (await fetch(button.dataset.copyPost, { method: "POST", headers: { "Content-Type": button.dataset.type }, body: button.dataset.body })).text())); }
 };
 enhance(document);
+// the palette is fetched when it is first called
+const palette = document.getElementById("palette");
+const callPalette = (event) => { event.preventDefault(); load(palette.dataset.script).then(() => window.shiyiPalette(), () => { location.href = "/concept-search"; }); };
+addEventListener("keydown", (event) => { if (event.key.toLowerCase() === "k" && (event.metaKey || event.ctrlKey) && !event.altKey && !event.shiftKey) callPalette(event); });
+for (const each of $$("[data-palette]")) each.addEventListener("click", callPalette);
 // the other language: the same question, its profile and what came before, in the body again
 for (const link of $$("[data-language]")) link.addEventListener("click", (event) => {
   const form = document.querySelector("form#again");

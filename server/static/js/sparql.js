@@ -84,6 +84,7 @@
     });
   }
   const write = (text) => { if (editor) editor.getDoc().setValue(text); area.value = text; };
+  window.shiyiQuery = { read: () => area.value, write, run: () => form.requestSubmit() }; // for the workbench
 
   const picker = form.querySelector("[data-examples]");
   const texts = stored("example-queries");
@@ -173,6 +174,7 @@
       field.parentElement.querySelector("[data-seen]").addEventListener("click", () => save("shiyi.csv", csvOf(root)));
     }
     for (const box of root.querySelectorAll("[data-views]")) tabbed(box);
+    for (const button of root.querySelectorAll("[data-copy-address]")) { button.hidden = !navigator.clipboard; button.addEventListener("click", () => copied(button, location.href)); }
   };
   dress(document);
 
@@ -188,11 +190,14 @@
     enhance(made);
     dress(made);
     made.querySelector("h2")?.scrollIntoView({ block: "nearest" });
+    dispatchEvent(new Event("shiyi:shown"));
     return true;
   };
   form.addEventListener("submit", async (event) => {
     if (!area.value.trim()) { event.preventDefault(); editor?.focus(); return; }
     event.preventDefault();
+    if (editor) declared(editor); // prefixes that this site knows need not be typed
+    dispatchEvent(new CustomEvent("shiyi:query", { detail: area.value }));
     running?.stop.abort();
     clearInterval(running?.ticking);
     const mine = running = { stop: new AbortController() };

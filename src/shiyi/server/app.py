@@ -36,6 +36,7 @@ from shiyi.server.pages.documentation import documentation
 from shiyi.server.pages.explore import checking, exploring
 from shiyi.server.pages.releases import releases
 from shiyi.server.pages.resources import resources
+from shiyi.server.pages.search import searching
 from shiyi.server.site.opening import open_site
 from shiyi.server.site.site import Site
 from shiyi.server.site.visibility import for_readers, known_to
@@ -97,6 +98,7 @@ def create_app(site: Site | Path, settings: Settings | None = None) -> Flask:
         static(),
         exploring(readers, cache),
         checking(site),
+        searching(readers, cache),
         documentation(site),
         reference(),
         releases(site),

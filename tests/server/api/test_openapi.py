@@ -61,6 +61,7 @@ def test_every_described_path_is_there(client: FlaskClient, document: dict[str, 
 @pytest.mark.parametrize(("path", "body", "schema"), [
     ("/api/ask", {"question": "goji"}, "Answer"), ("/api/ask?q=goji", None, "Answer"),
     ("/api/link", {"text": "goji"}, "Mentions"), ("/api/complete?q=goji", None, "Completions"),
+    ("/api/search?q=goji", None, "Found"),
     ("/releases/1.0.0/", None, "Release"), ("/api/complete?limit=x&q=a", None, "Problem"),
 ])  # fmt: skip
 def test_answers_fit_their_schemas(

@@ -320,6 +320,21 @@ class Completions(BaseModel):
     completions: list[Completion]
 
 
+class Hit(BaseModel):
+    """Something that a search found, and where it leads."""
+
+    href: str
+    label: str
+    detail: str = ""
+
+
+class Found(BaseModel):
+    """What a search found: ``concepts``, ``claims``, ``pages`` and ``queries``."""
+
+    q: str
+    groups: dict[str, list[Hit]]
+
+
 class CanonicalHash(BaseModel):
     """The hash of a release by RDF Dataset Canonicalization."""
 

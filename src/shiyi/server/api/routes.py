@@ -125,6 +125,8 @@ OPERATIONS: Final = (
               models.Check, _BAD, body=requests.CheckRequest),
     Operation("get", "/api/complete", "complete", "Complete a name",
               models.Completions, _BAD, ("q", "limit")),
+    Operation("get", "/api/search", "search", "Search concepts, claims, pages and queries",
+              models.Found, _BAD, ("q",)),
     Operation("get", "/api/openapi.json", "openapi", "This document", ("application/json",)),
     Operation("get", "/sparql", "query", "SPARQL query", _RESULTS, _FAULTS, ("query", *_SPARQL),
               security="optional"),

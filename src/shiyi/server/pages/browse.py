@@ -20,7 +20,7 @@ from shiyi.model.rdf import DefaultGraph, NamedNode, Term, text
 from shiyi.ontology.terms import RDF, SHIYI, SKOS
 from shiyi.publishing.vocabulary_page import reference_html
 from shiyi.reasoning.classification import defined_classes
-from shiyi.server.http.messages import HTML, RDF_TYPES, preferred, text_field
+from shiyi.server.http.messages import HTML, RDF_TYPES, preferred
 from shiyi.server.http.page_cache import PageCache
 from shiyi.server.i18n import catalogue, chosen_language
 from shiyi.server.pages.ask import answer_page
@@ -254,7 +254,7 @@ _EXAMPLES: Final = (1, 2, 3, 4, 5)
 
 
 def pages(site: Site, cache: PageCache) -> Blueprint:
-    """Serve ``/``, ``/ask``, ``/browse`` and ``/concept-search``."""
+    """Serve ``/``, ``/ask`` and ``/browse``."""
     routes = Blueprint("pages", __name__)
 
     @routes.get("/")
@@ -296,16 +296,6 @@ def pages(site: Site, cache: PageCache) -> Blueprint:
             if name not in FACETED or cache.is_current(_FACET_PAGES)
             else made()
         )
-
-    @routes.get("/concept-search")
-    def search() -> str:
-        words = request.args.get("q", "")
-        found = (
-            site.complete(text_field("q", words, 200), chosen_language(), 40)
-            if words.strip()
-            else ()
-        )
-        return render_template("search.html", words=words, found=found)
 
     return routes
 

@@ -38,6 +38,7 @@ from shiyi.server.i18n import chosen_language
 from shiyi.server.site.query_log import log_query
 from shiyi.server.site.site import Site
 from shiyi.server.sparql.service_description import service_description
+from shiyi.server.views.remedies import offered, remedy
 from shiyi.server.views.results import ResultsTable, chart, graph
 from shiyi.sparql.queries.requests import FreeQuery
 from shiyi.sparql.queries.results import GRAPH_TYPES, ResultFormat
@@ -361,6 +362,8 @@ def _page(site: Site, cache: PageCache, asked: FreeQuery | None) -> Response:
         seconds=seconds,
         chart=chart(table) if table else None,
         drawing=graph(table, cache.reader(chosen_language())) if table else None,
+        remedy=remedy(asked.text, fault) if asked and fault else None,
+        faster=offered(asked.text, seconds) if asked else "",
     )
     response = Response(page, status, content_type="text/html; charset=utf-8")
     response.vary.add("Accept")
