@@ -94,3 +94,22 @@
   });
   (document.getElementById("foreseen") || document.getElementById("faults"))?.focus();
 })();
+
+// a table's columns are chosen by clicking: the first click is the subject, then the object, then the words
+for (const form of document.querySelectorAll("[data-columns]")) {
+  const fields = ["subject", "object", "quote"].map((name) => form.elements[name]);
+  const mark = () => { for (const button of form.querySelectorAll("[data-column]")) button.dataset.as = fields.find((field) => field.value === button.dataset.column)?.labels[0].textContent || ""; };
+  for (const button of form.querySelectorAll("[data-column]")) button.addEventListener("click", () => {
+    const taken = fields.find((field) => field.value === button.dataset.column);
+    if (taken) taken.value = ""; else (fields.find((field) => !field.value) || fields[2]).value = button.dataset.column;
+    mark();
+  });
+  for (const field of fields) field.addEventListener("change", mark);
+  mark();
+}
+for (const form of document.querySelectorAll("[data-drop]")) {
+  const field = form.querySelector('[type="file"]');
+  form.addEventListener("dragover", (event) => { event.preventDefault(); form.classList.add("over"); });
+  form.addEventListener("dragleave", () => form.classList.remove("over"));
+  form.addEventListener("drop", (event) => { event.preventDefault(); form.classList.remove("over"); field.files = event.dataTransfer.files; });
+}

@@ -23,6 +23,8 @@ RIGHTS = {
     "GET /curate/reviews.jsonl": "approve", "POST /curate/import": "approve",
     "GET /curate/edit": "comment", "POST /curate/edit": "comment", "POST /curate/edit/check": "comment",
     "GET /curate/edit/done": "read", "GET /curate/quarantine": "read", "POST /curate/quarantine": "review",
+    "GET /curate/documents": "edit", "POST /curate/documents": "edit",
+    "GET /curate/documents/<name>": "edit", "POST /curate/documents/<name>": "edit",
     "GET /curate/mappings": "read", "POST /curate/mappings": "review",
     "GET /curate/mappings.sssom.tsv": "read", "POST /curate/mappings/import": "edit",
     "GET /curate/feedback": "read", "POST /curate/feedback": "review", "GET /curate/report": "open",
@@ -42,7 +44,8 @@ _BY_RIGHT = {
     "POST /mappings/<path:name>, POST /quarantine/reject, POST /feedback/<path:name>",
     "edit": "POST /concepts, PUT /concepts/<path:name>, POST /concepts/merge, POST /mappings, "
     "POST /concepts/<path:name>/aliases, POST /concepts/<path:name>/split, "
-    "POST /concepts/<path:name>/deprecate",
+    "POST /concepts/<path:name>/deprecate, GET /documents, POST /documents, "
+    "GET /documents/<name>, POST /documents/<name>/columns",
     "approve": "POST /proposals/<path:name>",
 }
 RIGHTS |= {

@@ -12,6 +12,7 @@ from shiyi.curation.accounts import Right
 from shiyi.curation.changes import Change, version_of
 from shiyi.curation.desks import feedback, forms, quarantine
 from shiyi.curation.desks.desk import Decided, Desk
+from shiyi.curation.desks.uploads import Columns
 from shiyi.curation.queue import Filter
 from shiyi.curation.vocabulary import mappings, proposals
 from shiyi.errors import FormError, UsageError
@@ -119,6 +120,8 @@ _READING: Final = (
     ("/quarantine", "listQuarantined", "What the gate withheld, and why",
      ("relation", "reason", "from", "limit")),
     ("/feedback", "listReports", "Reports of readers", ("show",)),
+    ("/documents", "listDocuments", "Documents handed in since the server started", ()),
+    ("/documents/{id}", "getDocument", "What was read of a document, and what was withheld", ()),
     ("/proposals", "listProposals", "Proposed relations and shapes", ()),
 )  # fmt: skip
 OPERATIONS: Final = (
@@ -129,6 +132,11 @@ OPERATIONS: Final = (
     ),
     Operation("post", API + "/claims/check", "checkClaim", "Check a claim against the shapes",
               ("application/json",), _FAULTS, body=forms.ClaimEdit, security="required"),
+    Operation("post", API + "/documents", "addDocument", "Hand in a text or a table",
+              ("application/json",), _FAULTS, body=("multipart/form-data",), security="required"),
+    Operation("post", API + "/documents/{id}/columns", "chooseColumns",
+              "Name the columns of a table, and read it", ("application/json",), _FAULTS,
+              body=Columns, security="required"),
     *(each.operation() for each in ACTS),
 )  # fmt: skip
 

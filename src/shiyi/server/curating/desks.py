@@ -15,10 +15,12 @@ from shiyi.curation.changes import parse_iri, version_of
 from shiyi.curation.desks import feedback, quarantine
 from shiyi.curation.desks.desk import Desk
 from shiyi.curation.desks.forms import Refusal, ReportAnswer
+from shiyi.curation.desks.uploads import Uploads
 from shiyi.errors import StaleError, UsageError
 from shiyi.model.iris import ID
 from shiyi.model.rdf import NamedNode
 from shiyi.server.api.curation import acting_routes, listing_routes, reading_routes
+from shiyi.server.curating.documents import document_api, document_routes
 from shiyi.server.curating.editor import check_routes, edit_routes
 from shiyi.server.curating.forms import beside, sent
 from shiyi.server.curating.history import history_routes
@@ -322,6 +324,7 @@ class DeskLink:
 DESKS: Final = (
     DeskLink("/curate/queue", "curate.queue"),
     DeskLink("/curate/quarantine", "curate.quarantine"),
+    DeskLink("/curate/documents", "curate.documents", Right.EDIT),
     DeskLink("/curate/mappings", "curate.mappings"),
     DeskLink("/curate/vocabulary", "curate.vocabulary"),
     DeskLink("/curate/feedback", "curate.feedback"),
@@ -344,6 +347,10 @@ def curating(site: Site, pages: PageCache, curation: Curation) -> Iterator[Bluep
         site.settings.confidence,
         site.settings.kb,
     )
+    base = site.base if site.base and site.base.writes else None
+    uploads = Uploads(base, site.settings) if base and not base.is_remote else None
+    yield document_routes(pages, uploads)
+    yield document_api(uploads)
     yield sign_in_routes(curation, lockout)
     yield oidc_routes(curation)
     yield account_routes(curation, lockout)

@@ -15,6 +15,7 @@ from werkzeug.exceptions import Forbidden, Unauthorized
 from werkzeug.wrappers import Response as BaseResponse
 
 from shiyi.curation.accounts import LEAST, Person, Right, Role, may
+from shiyi.curation.desks.uploads import LARGEST
 from shiyi.server.http.access import FAILURES, SECONDS, Throttle, client_network
 from shiyi.server.i18n import catalogue
 from shiyi.server.site import tokens
@@ -92,6 +93,10 @@ class CurateSessions(SecureCookieSessionInterface):
         return request.is_secure  # by the proxy's word, where `server.proxies` counts one
 
 
+_DOCUMENTS: Final = frozenset({f"{PREFIX}/documents", f"{API}/documents"})
+_FORM: Final = 65_536  # bytes of the other fields of a form with a document
+
+
 def guard_desks(app: Flask, curation: Curation, tokens: Tokens | None) -> None:
     """Require the right of each route of the desks and of their API; of a form a CSRF token."""
     app.secret_key = curation.secret
@@ -107,10 +112,10 @@ def guard_desks(app: Flask, curation: Curation, tokens: Tokens | None) -> None:
 
     @app.before_request
     def admitted() -> BaseResponse | None:
-        if not _of_desk():
-            return None
-        if request.url_rule is None:
-            return None  # a 404, or a 405
+        if not _of_desk() or request.url_rule is None:
+            return None  # of another part, or a 404 or 405
+        if request.url_rule.rule in _DOCUMENTS:
+            request.max_content_length = LARGEST + _FORM
         right = right_of(app, request.endpoint)
         if right is None:
             raise Forbidden("this address says no right it needs, so nobody has it")

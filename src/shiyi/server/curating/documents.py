@@ -1,0 +1,155 @@
+"""The desk where documents are handed in: what was read, and what the gate withheld and why."""
+
+from typing import Any, Final
+
+from flask import Blueprint, Response, redirect, render_template, request
+from werkzeug.exceptions import NotFound
+from werkzeug.wrappers import Response as BaseResponse
+
+from shiyi.curation.accounts import Right
+from shiyi.curation.desks.uploads import Columns, Upload, Uploads
+from shiyi.errors import KnowledgeBaseError, UsageError
+from shiyi.model.iris import VOCAB
+from shiyi.model.rdf import NamedNode
+from shiyi.ontology.schema import Schema
+from shiyi.server.curating.forms import beside, sent
+from shiyi.server.curating.session import API, PREFIX, needs, person
+from shiyi.server.http.messages import json_body, json_response
+from shiyi.server.http.page_cache import PageCache
+from shiyi.server.i18n import catalogue, chosen_language
+from shiyi.server.views.reader import Reader
+
+PATH: Final = f"{PREFIX}/documents"
+
+
+def document_routes(pages: PageCache, uploads: Uploads | None) -> Blueprint:
+    """Serve ``/curate/documents``: handing in, and the page of each document."""
+    routes = Blueprint("documents", __name__, url_prefix=PREFIX)
+
+    @routes.get("/documents")
+    @needs(Right.EDIT)
+    def listed() -> str:
+        return render_template("curate/documents.html", found=list(uploads or ()))
+
+    @routes.post("/documents")
+    @needs(Right.EDIT)
+    @beside(listed)
+    def hand_in() -> BaseResponse:
+        return redirect(f"{PATH}/{_handed_in(_open(uploads)).id}", code=303)
+
+    @routes.get("/documents/<name>")
+    @needs(Right.EDIT)
+    def document(name: str) -> str:
+        upload = _known(uploads, name)
+        reader = pages.reader(chosen_language())
+        choosing = upload.is_table and upload.state == "waiting"
+        return render_template(
+            "curate/document.html",
+            upload=upload,
+            table=upload.rows() if choosing else None,
+            relations=_relations(reader) if choosing else (),
+            named=lambda iri: reader.premise(NamedNode(iri)).label if "://" in iri else iri,
+            relation=lambda name: reader.thing(NamedNode(VOCAB + name)).label,
+        )
+
+    @routes.post("/documents/<name>")
+    @needs(Right.EDIT)
+    def choose(name: str) -> BaseResponse | tuple[str, int]:
+        upload = _known(uploads, name)
+
+        def show() -> str:
+            return document(name)
+
+        @beside(show)
+        def started() -> BaseResponse:
+            _open(uploads).start(upload, sent(Columns))
+            return redirect(f"{PATH}/{name}", code=303)
+
+        return started()
+
+    return routes
+
+
+def document_api(uploads: Uploads | None) -> Blueprint:
+    """Serve ``/api/curation/documents``."""
+    routes = Blueprint("document_api", __name__, url_prefix=API)
+
+    @routes.get("/documents")
+    @needs(Right.EDIT)
+    def listed() -> Response:
+        return json_response({"documents": [_values(each) for each in uploads or ()]})
+
+    @routes.post("/documents")
+    @needs(Right.EDIT)
+    def hand_in() -> Response:
+        upload = _handed_in(_open(uploads))
+        return Response(json_response(_values(upload)).data, 202, content_type="application/json")
+
+    @routes.get("/documents/<name>")
+    @needs(Right.EDIT)
+    def document(name: str) -> Response:
+        return json_response(_values(_known(uploads, name), whole=True))
+
+    @routes.post("/documents/<name>/columns")
+    @needs(Right.EDIT)
+    def choose(name: str) -> Response:
+        upload = _known(uploads, name)
+        body = json_body()
+        if not isinstance(body, dict):
+            raise UsageError("send a JSON object")
+        _open(uploads).start(upload, Columns.read(body))
+        return json_response(_values(upload))
+
+    return routes
+
+
+def _open(uploads: Uploads | None) -> Uploads:
+    if uploads is None:
+        raise KnowledgeBaseError("this server takes no documents; its base is open for reading")
+    return uploads
+
+
+def _handed_in(uploads: Uploads) -> Upload:
+    file = request.files.get("file")
+    if file is None or not file.filename:
+        raise UsageError(catalogue()("documents.choose"))
+    return uploads.take(person().name, file.filename, file.read())
+
+
+def _known(uploads: Uploads | None, name: str) -> Upload:
+    found = uploads.get(name) if uploads else None
+    if found is None:
+        raise NotFound("there is no such document; this server forgets them when it restarts")
+    return found
+
+
+def _relations(reader: Reader) -> list[tuple[str, str]]:
+    named = (
+        (each, reader.thing(NamedNode(VOCAB + each)).label) for each in Schema.load().properties
+    )
+    return sorted(named, key=lambda pair: pair[1])
+
+
+def _label(pair: tuple[str, str]) -> str:
+    return pair[1]
+
+
+def _values(upload: Upload, *, whole: bool = False) -> dict[str, Any]:
+    names = ("id", "name", "person", "when", "state", "fault")
+    values: dict[str, Any] = {each: getattr(upload, each) for each in names}
+    values["report"] = upload.report.to_json()
+    if upload.is_table and upload.state == "waiting":
+        values["columns"] = list(upload.rows()[0])
+    if whole:
+        values["claims"] = [
+            {
+                "claim": each.claim,
+                "subject": each.subject,
+                "relation": each.relation,
+                "object": each.object,
+                "quote": each.quote,
+                "withheld": [{"zh": zh, "en": en} for zh, en in each.faults],
+            }
+            for each in upload.read
+        ]
+    return values

@@ -1,0 +1,103 @@
+"""Documents are handed in at the desk: read, judged by the gate, reviewed there."""
+
+import io
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from flask.testing import FlaskClient
+
+from shiyi.server.app import create_app
+from shiyi.server.site.tokens import Tokens
+from tests.support.sites import HTML, Desks, served, token_of
+
+PATH = "/curate/documents"
+
+
+@pytest.fixture(scope="module")
+def kitchen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desks]:
+    with served(tmp_path_factory.mktemp("documents")) as running:
+        kb = running.site.settings.kb
+        yield Desks(
+            create_app(running.site), kb, {"edit": Tokens(kb).add("s", "review", 1, "cura")}
+        )
+
+
+@pytest.fixture
+def curator(kitchen: Desks) -> FlaskClient:
+    return kitchen.client("cura")
+
+
+def hand_in(client: FlaskClient, name: str, content: bytes) -> Any:
+    csrf = token_of(client.get(PATH, headers=HTML).text)
+    data = {"csrf": csrf, "file": (io.BytesIO(content), name)}
+    return client.post(PATH, data=data, content_type="multipart/form-data", headers=HTML)
+
+
+def finished(kitchen: Desks, address: str) -> Any:
+    path = "/api/curation/documents/" + address.rpartition("/")[2]
+    headers = {"Authorization": f"Bearer {kitchen.tokens['edit']}"}
+    client = kitchen.app.test_client(use_cookies=False)
+    for _ in range(300):
+        found: Any = client.get(path, headers=headers).json
+        if found["state"] in {"done", "failed"}:
+            return found
+        time.sleep(0.1)
+    raise AssertionError("the document is never read")
+
+
+def test_a_text_is_read_and_its_claims_can_be_reviewed(
+    kitchen: Desks, curator: FlaskClient
+) -> None:
+    answer = hand_in(curator, "notes.txt", "枸杞子味甘，性平。枸杞子缓解头晕。".encode())
+    assert answer.status_code == 303
+    found = finished(kitchen, answer.location)
+    assert found["state"] == "done", found
+    assert found["report"]["passages"] == 1
+    page = curator.get(answer.location, headers=HTML).text
+    assert "notes.txt" in page
+    for claim in found["claims"]:
+        assert "枸杞子" in claim["quote"]
+        assert "/curate/" in page
+
+
+def test_a_table_is_read_by_the_columns_that_are_chosen(
+    kitchen: Desks, curator: FlaskClient
+) -> None:
+    table = "food,helps,words\ngoji berry,dizziness,goji relieves dizziness\nnothing,dizziness,x\n"
+    answer = hand_in(curator, "table.csv", table.encode())
+    page = curator.get(answer.location, headers=HTML).text
+    assert 'data-column="helps"' in page
+    chosen = {"csrf": token_of(page), "subject": "food", "object": "helps", "quote": "words"}
+    wrong = curator.post(answer.location, data=chosen | {"relation": "sings"}, headers=HTML)
+    assert wrong.status_code == 400
+    curator.post(answer.location, data=chosen | {"relation": "relieves", "language": "en"})
+    found = finished(kitchen, answer.location)
+    assert found["state"] == "done", found
+    assert found["report"]["rows"] == 2
+    assert found["report"]["unlinked"]
+    again = curator.post(answer.location, data=chosen | {"relation": "relieves"}, headers=HTML)
+    assert again.status_code == 409
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "status"),
+    [
+        ("run.exe", b"MZ", 400),
+        ("empty.txt", b"", 400),
+        ("double.csv", b"a,a\n1,2\n", 400),
+        ("latin.csv", b"a,b\n\xe9,2\n", 400),
+    ],
+)
+def test_what_no_reader_takes_is_refused(
+    curator: FlaskClient, name: str, content: bytes, status: int
+) -> None:
+    assert hand_in(curator, name, content).status_code == status
+
+
+def test_a_broken_pdf_fails_alone(kitchen: Desks, curator: FlaskClient) -> None:
+    answer = hand_in(curator, "broken.pdf", b"%PDF-1.7 nothing")
+    assert finished(kitchen, answer.location)["state"] == "failed"
+    assert not list((kitchen.kb / "uploads").iterdir())
+    assert curator.get("/healthz").status_code == 200
