@@ -1,4 +1,4 @@
-"""Write docs/reference/evaluation/: `python bench/exams/pages.py [--kb kb] [--data DIR] [--out DIR] [--limit N] [--jobs N]`.
+"""Write bench/tables/: `python bench/exams/pages.py [--kb kb] [--data DIR] [--out DIR] [--limit N] [--jobs N]`.
 
 DIR holds the benchmark folders (default ../shared/data/benchmarks); what is not there is left out.
 Each run is stored in bench/results/runs by release, settings and files: a second call goes on where the
@@ -339,7 +339,7 @@ def main() -> None:
     parser.add_argument("--only", help="comma-separated pages")
     args = parser.parse_args()
     results = ROOT / "bench" / "results"
-    out = args.out or (results / "quick" if args.quick else ROOT / "docs/reference/evaluation")
+    out = args.out or (results / "quick" if args.quick else ROOT / "bench/tables")
     out.mkdir(parents=True, exist_ok=True)
     results.mkdir(exist_ok=True)
     limit = min((n for n in (args.limit, 10 if args.quick else None) if n), default=None)

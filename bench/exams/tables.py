@@ -1,4 +1,4 @@
-"""Tables of the pages of docs/reference/evaluation/: figures by method, and what a switch changes."""
+"""Tables of the pages of bench/tables/: figures by method, and what a switch changes."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Write docs/reference/conformance.md from a run of the W3C suites through our own endpoint."""
+"""Write bench/tables/conformance.md from a run of the W3C suites through our own endpoint."""
 
 import importlib
 import importlib.metadata
@@ -75,7 +75,7 @@ def main() -> None:
         ),
     ):
         lines.append(f"\n## {title}\n\n```\n{text.strip()}\n```\n")
-    (ROOT / "docs/reference/conformance.md").write_text("".join(lines), encoding="utf-8")
+    (ROOT / "bench/tables/conformance.md").write_text("".join(lines), encoding="utf-8")
 
 
 if __name__ == "__main__":

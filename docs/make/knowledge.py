@@ -1,4 +1,4 @@
-"""Write docs/reference/knowledge.md: what the tables hold, and how they agree with open data.
+"""Write bench/tables/knowledge.md: what the tables hold, and how they agree with open data.
 
 ``python docs/make/knowledge.py [DATA]``: DATA, or the environment variable SHIYI_DATA, is a folder
 with ``chp/`` and ``idisk1/`` as public repositories hold them; without it the cross-checks of the

@@ -1,4 +1,4 @@
-"""Write docs/explanation/performance.md from bench/results/figures.
+"""Write bench/tables/performance.md from bench/results/figures.
 
 `--check` says whether the page is the one that the figures make; nothing is measured here.
 """
@@ -13,7 +13,7 @@ from typing import Any, Final
 
 ROOT: Final = Path(__file__).parents[2]
 FIGURES: Final = ROOT / "bench" / "results" / "figures"
-PAGE: Final = ROOT / "docs/explanation/performance.md"
+PAGE: Final = ROOT / "bench/tables/performance.md"
 Run = Mapping[str, Any]
 
 HEAD: Final = """# Performance

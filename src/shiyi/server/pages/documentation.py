@@ -28,6 +28,7 @@ _START: Final = {"en": "index.md", "zh": "index.zh.md"}
 KINDS: Final = ("tutorials", "how-to", "reference", "explanation")
 _PICTURES: Final = {".svg": "image/svg+xml", ".webp": "image/webp"}
 _ANCHOR: Final = re.compile(r"[^\w\- ]")
+_TABLES: Final = "bench/tables"  # what runs have measured
 _SHOWN: Final = 40  # places found
 _AROUND: Final = 90  # characters beside what was found
 
@@ -64,8 +65,9 @@ class Place:
 @cache
 def page_files() -> dict[str, Path]:
     """Return the files of the documentation by their names in addresses."""
-    root = artefact("docs")
-    return {each.relative_to(root).as_posix(): each for each in sorted(root.rglob("*.md"))}
+    root, tables = artefact("docs"), artefact(_TABLES)
+    found = {each.relative_to(root).as_posix(): each for each in sorted(root.rglob("*.md"))}
+    return found | {f"figures/{each.name}": each for each in sorted(tables.glob("*.md"))}
 
 
 @cache
@@ -105,10 +107,27 @@ def _relink(name: str, tokens: list[Token]) -> None:
         dropped = False
         for child in token.children or ():
             if child.type == "link_open":
-                dropped = not _is_served(name, str(child.attrGet("href")))
+                link = _on_this_server(name, str(child.attrGet("href")))
+                child.attrSet("href", link)
+                dropped = not _is_served(name, link)
             if dropped and child.type in ("link_open", "link_close"):
                 dropped = child.type == "link_open"
                 child.type, child.tag, child.nesting, child.content = "text", "", 0, ""
+
+
+def _on_this_server(name: str, link: str) -> str:
+    """Return the address of a page that lies in another folder of the repository than it is served.
+
+    >>> _on_this_server("how-to/ingest.md", "../../bench/tables/books.md#a")
+    '/docs/figures/books.md#a'
+    """
+    target, mark, anchor = link.partition("#")
+    home = _TABLES if name.startswith("figures/") else f"docs/{Path(name).parent}"
+    place = "" if "://" in link or not target else normpath(Path(home) / target)
+    for folder, served in ((f"{_TABLES}/", "/docs/figures/"), ("docs/", "/docs/")):
+        if place.startswith(folder) and folder.startswith("bench") != name.startswith("figures/"):
+            return served + place.removeprefix(folder) + mark + anchor
+    return link
 
 
 def _is_served(name: str, link: str) -> bool:
