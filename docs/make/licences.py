@@ -1,11 +1,11 @@
-"""Write docs/reference/licences.md: the licences of the pinned dependencies."""
+"""Write bench/tables/licences.md: the licences of the pinned dependencies."""
 
 import re
 from importlib.metadata import PackageNotFoundError, metadata
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs/reference/licences.md"
+PAGE = ROOT / "bench/tables/licences.md"
 _PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^ ;\\]+)\s*(?:;\s*([^\\]+))?", re.MULTILINE)
 _TROVE = "License :: OSI Approved :: "
 

@@ -1,4 +1,4 @@
-"""Fill the figures of docs/reference/testing.md from docs/reference/testing-figures.json and from the tests themselves.
+"""Fill the figures of bench/tables/testing.md from bench/tables/testing-figures.json and from the tests themselves.
 
 python docs/make/testing.py [build/soak.json …] merges the JSON of runs into the figures first.
 """
@@ -15,7 +15,7 @@ Run = dict[str, Any]
 Figures = dict[str, Run]
 Row = tuple[object, ...]
 _DAY = 50 * 86_400  # requests
-PAGE, FIGURES = ROOT / "docs/reference/testing.md", ROOT / "docs/reference/testing-figures.json"
+PAGE, FIGURES = ROOT / "bench/tables/testing.md", ROOT / "bench/tables/testing-figures.json"
 
 
 def lines(folder: Path, kinds: str = "*.py") -> int:

@@ -231,6 +231,8 @@ def test_every_test_of_security_is_on_a_page() -> None:
 
 
 PAGE = (ROOT / "docs/reference/sparql.md").read_text(encoding="utf-8")
+
+
 def test_each_format_and_limit_is_told() -> None:
     written = PAGE.replace("\\|", "|")
     for name in (*SOLUTION_TYPES, *GRAPH_TYPES):

@@ -50,7 +50,7 @@ def test_start_page_is_in_the_language_of_the_reader(client: FlaskClient) -> Non
 
 
 @pytest.mark.parametrize(
-    "name", ["nothing.md", "make/sparql.py", "../README.md", "reference/testing-figures.json"]
+    "name", ["nothing.md", "make/fonts.py", "../README.md", "figures/testing-figures.json"]
 )
 def test_no_other_file_is_served(client: FlaskClient, name: str) -> None:
     assert client.get(f"/docs/{name}").status_code == 404
@@ -71,3 +71,14 @@ def test_api_page_shows_each_operation_with_a_body_that_is_accepted(client: Flas
     assert re.findall(r'class="operation" id="(\w+)"', page) == names
     assert "&#34;things&#34;: [" in page
     assert "http://" not in page.replace("http://localhost", "")
+
+
+def test_queries_and_modules_have_pages_made_from_them(client: FlaskClient) -> None:
+    page = client.get("/docs/reference/queries.md", headers=HTML)
+    assert "facts-of-goji" in page.text
+    assert 'href="/sparql?query=' in page.text
+    index = client.get("/docs/reference/python.md", headers=HTML)
+    assert 'href="python/answering.md"' in index.text
+    modules = client.get("/docs/reference/python/model.md", headers=HTML)
+    assert "class Claim" in modules.text
+    assert client.get("/docs/reference/python/nothing.md", headers=HTML).status_code == 404

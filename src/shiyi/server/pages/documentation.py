@@ -2,9 +2,9 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from os.path import normpath
 from pathlib import Path
@@ -21,6 +21,7 @@ from shiyi.artefacts import artefact
 from shiyi.server.api.routes import document
 from shiyi.server.http.messages import text_field
 from shiyi.server.i18n import chosen_language
+from shiyi.server.pages.references import made_page
 from shiyi.server.site.site import Site
 
 _START: Final = {"en": "index.md", "zh": "index.zh.md"}
@@ -70,12 +71,26 @@ def page_files() -> dict[str, Path]:
     return found | {f"figures/{each.name}": each for each in sorted(tables.glob("*.md"))}
 
 
-@cache
 def read_page(name: str) -> Page:
     """Render a page; raise NotFound for a name that is none."""
+    if (write := made_page(name)) is not None:
+        return _made(name, chosen_language(), write)
     if name not in page_files():
         raise NotFound("the documentation has no such page; /docs/ lists all")
-    text = page_files()[name].read_text("utf-8")
+    return _stored(name)
+
+
+@cache
+def _stored(name: str) -> Page:
+    return _rendered(name, page_files()[name].read_text("utf-8"))
+
+
+@lru_cache(maxsize=64)
+def _made(name: str, _: str, write: Callable[[], str]) -> Page:
+    return _rendered(name, write())
+
+
+def _rendered(name: str, text: str) -> Page:
     parser = MarkdownIt("commonmark", {"html": False}).enable("table")
     tokens = parser.parse(text)
     headings = tuple(_headed(tokens))
@@ -136,7 +151,7 @@ def _is_served(name: str, link: str) -> bool:
     if not target or "://" in link or link.startswith(("mailto:", "/")):
         return True
     place = normpath(Path(name).parent / target)
-    return place in page_files() or place in pictures()
+    return place in page_files() or place in pictures() or made_page(place) is not None
 
 
 def search_pages(words: str) -> list[Place]:
@@ -171,12 +186,13 @@ def documentation(site: Site) -> Blueprint:
 
     @routes.get("/docs/<path:name>")
     def page(name: str) -> str | BaseResponse:
-        file = artefact("docs") / name
+        in_tables = name.startswith("figures/")
+        file = artefact(_TABLES if in_tables else "docs") / name.removeprefix("figures/")
         if file.suffix in _PICTURES and name in pictures():
             response = Response(file.read_bytes(), content_type=_PICTURES[file.suffix])
             response.headers["Cache-Control"] = "public, max-age=3600"
             return response
-        if name not in page_files() and (moved := _moved_to(name)):
+        if name not in page_files() and made_page(name) is None and (moved := _moved_to(name)):
             return redirect(f"/docs/{moved}", code=308)
         return _shown(name)
 
@@ -192,7 +208,9 @@ def pictures() -> frozenset[str]:
     """Return the pictures of the documentation, so that no other path is ever opened."""
     root = artefact("docs")
     files = (each for each in root.rglob("*") if each.suffix in _PICTURES)
-    return frozenset(each.relative_to(root).as_posix() for each in files)
+    drawn = (each for each in artefact(_TABLES).glob("*") if each.suffix in _PICTURES)
+    own = {each.relative_to(root).as_posix() for each in files}
+    return frozenset(own | {f"figures/{each.name}" for each in drawn})
 
 
 def _moved_to(name: str) -> str:
@@ -211,6 +229,7 @@ def contents(language: str) -> dict[str, list[Page]]:
         own = not translated or name.endswith(".zh.md") == (language == "zh")
         if kind in found and "/" not in rest and own:
             found[kind].append(read_page(name))
+    found["reference"] += [read_page("reference/queries.md"), read_page("reference/python.md")]
     return found
 
 
