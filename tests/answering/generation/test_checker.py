@@ -178,7 +178,7 @@ def test_widths_and_scripts_hide_no_word() -> None:
 def test_vocabulary_has_both_languages() -> None:
     vocabulary = Vocabulary.load()
     for relation in ("relieves", "suitableFood", "contraindicatedIn", "interactsWith"):
-        phrases = [phrase for phrase, _ in vocabulary.entries[relation]]
+        phrases = vocabulary.by_key[relation]
         assert any("\u3400" <= p[0] <= "\u9fff" for p in phrases)
         assert any(p[0].isascii() for p in phrases)
-    assert units_of("avoid") in {p for p, e in vocabulary.entries["contraindicatedIn"] if e.cue}
+    assert units_of("avoid") in vocabulary.by_key["contraindicatedIn"]

@@ -7,9 +7,9 @@ from functools import cache
 from itertools import combinations
 from typing import Any, Final
 
-from shiyi.answering.generation.checker import STOPS, supporting, unverified
+from shiyi.answering.generation.checker import supporting, unverified
 from shiyi.answering.generation.premises import Premises
-from shiyi.answering.generation.vocabulary import Units, units_of
+from shiyi.answering.generation.vocabulary import STOPS, Units, units_of
 from shiyi.answering.knowledge.evidence import Evidences
 from shiyi.answering.knowledge.facts import Fact, Facts
 from shiyi.artefacts import artefact
@@ -158,7 +158,7 @@ def dangers(sentence: str) -> tuple[str, ...]:
     >>> dangers("Do not stop warfarin without asking your doctor.")
     ()
     """
-    units = units_of(fold(sentence))
+    units = units_of(sentence)
     return tuple(dict.fromkeys(d.reason for d in _patterns() if _matches(units, d.parts)))
 
 

@@ -6,71 +6,34 @@ word of the claim's notes, a word by which the claim's relation, rating or sever
 must be named, and where a verb stands between the ends, in the order that the claim states.
 """
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
 from typing import Final, Self
 
-from shiyi.answering.generation.vocabulary import ANY, Entry, Units, Vocabulary, units_of
-from shiyi.linking.normalization import fold
+from shiyi.answering.generation.vocabulary import ANY, STOPS, Entry, Match, Units, Vocabulary, units_of
 
-STOPS: Final = frozenset(",.;:!?，。；：！？、…")
-_NOTE_ENDS: Final = frozenset(".;:，。；：")  # 、 and the English comma part what is listed
-_CLAUSE_ENDS: Final = frozenset({",", ".", ";", "，", "。", "；", "and", "but", "while", "而"})
-_NEGATIONS: Final = frozenset({
-    "no", "not", "never", "without", "none", "nor", "cannot",
-    "不", "无", "未", "没", "非", "勿", "免",
-})  # fmt: skip
-# what a note forbids or denies is repeated with a word that does so
-_GUARDS: Final = _NEGATIONS | frozenset({
-    "禁", "忌", "避", "慎", "别", "少", "限", "戒", "莫", "avoid", "forbid", "forbidden", "limit",
-    "caution", "care", "unless", "only", "neither", "don't", "doesn't", "didn't", "isn't", "aren't",
-    "won't", "shouldn't", "can't", "contraind", "restrict", "skip", "stop", "lack", "kept", "keep",
-})  # fmt: skip
-_AVOIDING: Final = frozenset({
-    "忌", "避", "禁", "慎", "戒", "怕", "担", "avoid", "skip", "limit", "forbid", "care", "caution",
-    "worri", "fear", "mind", "restrict", "bother",
-})  # fmt: skip
-_DENYING: Final = _NEGATIONS | frozenset({
-    "别", "莫", "don't", "doesn't", "isn't", "aren't", "won't", "shouldn't", "needn't", "hardli",
-})  # fmt: skip
-# words that may stand within a name: 痰少还黏, spleen and stomach are weak
-_GLUE: Final = frozenset({
-    "the", "a", "an", "of", "with", "and", "in", "is", "are", "your", "by", "的", "又", "还", "有",
-})  # fmt: skip
-_ALONE: Final = _NEGATIONS | {"up", "down", "off", "out", "more", "less"}
-_CJK: Final = re.compile(r"[\u3400-\u9fff]")
-_REVERSED: Final = re.compile(r"^(?:the drug|the medicine|drugs?) |^药物(?!浓度)", re.IGNORECASE)
-_UNSUITED: Final = re.compile(
-    r"不宜|避免|\b(?:avoid|not (?:with|for|in)|unsuitable)\b", re.IGNORECASE
-)
 _SAFETY: Final = frozenset({
     "interactsWith", "contraindicatedIn", "cautionIn", "unsuitableFood", "incompatibleWith",
     "opposes", "fears", "hasAdverseReaction", "hasToxicity", "confusedWith",
 })  # fmt: skip
 _PURPORTED: Final = "purported use"
 _SYMMETRIC: Final = frozenset({"incompatibleWith", "opposes", "confusedWith"})
-# relations that a sentence states by naming both ends: 枸杞子甘, 白果止带缩尿
+# relations that a sentence states by naming both ends: honey is sweet
 _PROPERTIES: Final = frozenset({
     "hasNature", "hasFlavour", "hasMeridianTropism", "hasToxicity", "hasEfficacy",
 })  # fmt: skip
-# relations that a harm told by their notes states: it raises bleeding
+# relations that a harm named by their notes states: it raises bleeding
 _IMPLIED: Final = frozenset({"interactsWith", "cautionIn", "hasAdverseReaction", "hasToxicity"})
 _FORBIDDEN: Final = frozenset({
     "contraindicatedIn", "incompatibleWith", "opposes", "fears", "unsuitableFood",
 })  # fmt: skip
-_PERMITTING: Final = frozenset(
-    {"能", "可", "以", "常", "可以", "can", "may", "must", "should", "to", "so"}
-)
-_USING: Final = frozenset({
-    "吃", "喝", "用", "服", "饮", "食", "拿", "同", "take", "eat", "use", "drink", "have", "combin",
-})  # fmt: skip
-_REFUSING: Final = _NEGATIONS | frozenset({"neither", "别", "莫", "岂", "forbidden", "unsaf"})
 _CONDITIONS: Final = frozenset({"cautionIn", "contraindicatedIn"})
 _USES: Final = frozenset({"relieves", "indicatedFor", "directedAt", "isEffectiveFor"})
-_LEXICONS_CACHED: Final = 512  # premises
+_DOUBTFUL: Final = frozenset({"insufficient", "ineffective"})
+_WIDEST: Final = 12  # units of a note that a sentence may repeat at once
+_NOTES_CACHED: Final = 512  # premises
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,46 +61,28 @@ class Premise:
         """Return whether the claim is about a harm."""
         return self.relation in _SAFETY and self.polarity == "positive"
 
-    def keys(self) -> frozenset[str]:
-        """Return the keys of the words by which the claim may be stated."""
-        keys = {f"source:{each}" for each in re.split(r"[\s|,]+", self.source) if each}
-        if self.opposed:
-            return frozenset({*keys, self._contrary(), f"{self.relation}:topic"})
-        if self.polarity == "negative":
-            return frozenset({*keys, "denied"})
-        keys.add(self.relation)
-        if self.severity:
-            keys.add(self.severity)
-        if self.grade == _PURPORTED:
-            keys -= {self.relation}
-            keys.add("purported")
-        elif self.rating in ("insufficient", "ineffective"):
-            keys -= {self.relation}
-        if self.rating:
-            keys |= {f"rating:{self.rating}", self.rating}
-        if re.search(r"忌|禁|不宜|不得|避免|勿|forbid|avoid|contraindicat", self.grade):
-            keys.add("avoided")
-        if self.relation == "cautionIn" and any(map(_UNSUITED.search, self.notes)):
-            keys.add("avoid")
-        return frozenset(keys)
+    @property
+    def is_doubtful(self) -> bool:
+        """Return whether the claim itself says that the effect is not shown."""
+        return self.rating in _DOUBTFUL or self.grade == _PURPORTED
 
-    def _contrary(self) -> str:
-        if self.polarity == "negative" or self.relation not in _SAFETY:
-            doubtful = self.rating in ("insufficient", "ineffective") or self.grade == _PURPORTED
-            return "opposed:doubt" if doubtful else "opposed:benefit"
-        return "opposed:harm"
+    def contrary(self) -> str:
+        """Return the key of the words that deny the claim."""
+        if self.polarity == "positive" and self.relation in _SAFETY:
+            return "opposed:harm"
+        return "opposed:doubt" if self.is_doubtful else "opposed:benefit"
 
     def required(self) -> frozenset[str]:
         """Return the keys of which one has to be stated by a cue."""
         if self.opposed:
-            return frozenset({self._contrary()})
+            return frozenset({self.contrary()})
         if self.polarity == "negative":
             return frozenset({"denied"})
         if self.grade == _PURPORTED:
             return frozenset({"purported"})
-        if self.rating in ("insufficient", "ineffective", "possible"):
+        if self.rating in _DOUBTFUL or self.rating == "possible":
             return frozenset({f"rating:{self.rating}"})
-        return self.keys()
+        return frozenset({self.relation, self.rating, self.severity, f"rating:{self.rating}"} - {""})
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,73 +102,100 @@ class _Piece:
         return 2 if self.end else int(self.entry is not None and self.entry.cue)
 
 
-def unverified(text: str, premises: Sequence[Premise], vocabulary: Vocabulary | None = None) -> str:
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence as units, with the phrases of the vocabulary that it has."""
+
+    units: Units
+    matches: tuple[Match, ...]
+    vocabulary: Vocabulary
+
+    @classmethod
+    def of(cls, text: str | Units, vocabulary: Vocabulary | None = None) -> Self:
+        """Read a text, or units that were cut from one."""
+        known = vocabulary or Vocabulary.load()
+        units = units_of(text) if isinstance(text, str) else text
+        return cls(units, tuple(known.matches(units)), known)
+
+    def has(self, key: str, start: int = 0, stop: int | None = None) -> bool:
+        """Return whether one of its units is a word of a key."""
+        return not self.vocabulary.words(key).isdisjoint(self.units[start:stop])
+
+    def clauses(self) -> Iterator["Sentence"]:
+        """Yield the clauses, without the words and stops that part them."""
+        ends, clause = self.vocabulary.words("class:clause-end"), list[str]()
+        for unit in (*self.units, "."):
+            if unit not in ends:
+                clause.append(unit)
+            elif clause:
+                yield Sentence.of(tuple(clause), self.vocabulary)
+                clause = []
+
+    def permits(self) -> bool:
+        """Return whether it says that something may be taken."""
+        words = self.vocabulary.words
+        permitting, using = words("class:permitting"), words("class:using")
+        refusing = words("class:refusing")
+        units = tuple(unit for unit in self.units if unit != "be")
+        return any(
+            second in using
+            and first in permitting
+            and refusing.isdisjoint(units[max(0, at - 1) : at + 1])
+            and not (first.isascii() and not refusing.isdisjoint(units))
+            for at, (first, second) in enumerate(pairwise(units))
+        )
+
+
+def unverified(text: str | Sentence, premises: Sequence[Premise]) -> str:
     """Return why a sentence is not verified by the claims it cites; empty where it is.
 
     A sentence over several claims is cut into clauses; each has to be verified by one of the
     claims, or by several that share an end and the relation, and each claim has to be stated.
 
-    >>> goji = Premise(frozenset({"枸杞子"}), "hasNature", frozenset({"平"}))
-    >>> unverified("枸杞子性平。", [goji])
+    >>> goji = Premise(frozenset({"goji"}), "hasNature", frozenset({"neutral"}))
+    >>> unverified("Goji is neutral.", [goji])
     ''
-    >>> unverified("枸杞子性温。", [goji])
-    'not accounted for: 温'
+    >>> unverified("Goji is hot.", [goji])
+    'not accounted for: hot'
     """
-    vocabulary = vocabulary or Vocabulary.load()
+    sentence = text if isinstance(text, Sentence) else Sentence.of(text)
     if not premises:
         return "cites no claim"
-    units = units_of(fold(text))
     if len(premises) == 1:
-        return _Reading.of(units, premises[0], vocabulary).fault
-    stated, fault = _stated(units, premises, vocabulary)
+        return _Reading.of(sentence, premises[0]).fault
+    stated, fault = _stated(sentence, premises)
     return fault or ("" if len(stated) == len(premises) else "does not state every claim it cites")
 
 
-def supporting(
-    text: str, premises: Sequence[Premise], vocabulary: Vocabulary | None = None
-) -> tuple[int, ...]:
+def supporting(text: str | Sentence, premises: Sequence[Premise]) -> tuple[int, ...]:
     """Return the places of the claims that verify a sentence; empty where they do not.
 
     One claim that verifies the whole sentence goes before several that verify its clauses.
 
-    >>> goji = frozenset({"枸杞子"})
-    >>> flavour = Premise(goji, "hasFlavour", frozenset({"甘"}))
-    >>> nature = Premise(goji, "hasNature", frozenset({"平"}))
-    >>> supporting("枸杞子味甘，性平。", [nature, flavour]), supporting("枸杞子味苦。", [flavour])
-    ((0, 1), ())
+    >>> goji = frozenset({"goji"})
+    >>> flavour = Premise(goji, "hasFlavour", frozenset({"sweet"}))
+    >>> nature = Premise(goji, "hasNature", frozenset({"neutral"}))
+    >>> supporting("Goji is sweet, goji is neutral.", [nature, flavour])
+    (0, 1)
+    >>> supporting("Goji is bitter.", [flavour])
+    ()
     """
-    vocabulary = vocabulary or Vocabulary.load()
-    units = units_of(fold(text))
-    whole = [
-        place
-        for place, premise in enumerate(premises)
-        if not _Reading.of(units, premise, vocabulary).fault
-    ]
+    sentence = text if isinstance(text, Sentence) else Sentence.of(text)
+    readings = (_Reading.of(sentence, premise) for premise in premises)
+    whole = tuple(place for place, reading in enumerate(readings) if not reading.fault)
     if whole or len(premises) < 2:
-        return tuple(whole)
-    stated, fault = _stated(units, premises, vocabulary)
+        return whole
+    stated, fault = _stated(sentence, premises)
     return () if fault else tuple(sorted(stated))
 
 
-def _stated(
-    units: Units, premises: Sequence[Premise], vocabulary: Vocabulary
-) -> tuple[set[int], str]:
+def _stated(sentence: Sentence, premises: Sequence[Premise]) -> tuple[set[int], str]:
     """Return the claims that a sentence states, whole or by clauses, or why it is not verified."""
-    stated, fault = _by_clauses([units], premises, vocabulary)
-    if not fault:
-        return stated, ""
-    clauses: list[list[str]] = [[]]
-    for unit in units:
-        if unit in _CLAUSE_ENDS:
-            clauses.append([])
-        else:
-            clauses[-1].append(unit)
-    return _by_clauses([tuple(each) for each in clauses if each], premises, vocabulary)
+    stated, fault = _by_clauses([sentence], premises)
+    return _by_clauses(tuple(sentence.clauses()), premises) if fault else (stated, "")
 
 
-def _by_clauses(
-    clauses: Sequence[Units], premises: Sequence[Premise], vocabulary: Vocabulary
-) -> tuple[set[int], str]:
+def _by_clauses(clauses: Sequence[Sentence], premises: Sequence[Premise]) -> tuple[set[int], str]:
     """Return the claims that clauses state, or why one of them is not verified.
 
     A clause that names no subject goes on about that of the clause before it; one that names no
@@ -234,7 +206,7 @@ def _by_clauses(
     subject: frozenset[str] = frozenset()
     for clause in clauses:
         readings = [
-            (_Reading.of(clause, joined, vocabulary, subject == joined.subject), places)
+            (_Reading.of(clause, joined, subject == joined.subject), places)
             for joined, places in groups
         ]
         if any(reading.is_introduction for reading, _ in readings):
@@ -244,7 +216,7 @@ def _by_clauses(
             return set(), min((reading.fault for reading, _ in readings), key=len)
         reading, places = verified[0]
         subject = reading.premise.subject
-        stated.update(p for p in places if reading.names(premises[p], vocabulary))
+        stated.update(p for p in places if reading.names(premises[p]))
     return stated, "" if stated else "does not state any claim it cites"
 
 
@@ -277,65 +249,61 @@ class _Reading:
     """A sentence or clause read over one claim; ``fault`` is empty where it is verified."""
 
     premise: Premise
-    units: Units
-    pieces: tuple["_Piece", ...] = ()
+    sentence: Sentence
+    pieces: tuple[_Piece, ...] = ()
     fault: str = ""
 
     @classmethod
-    def of(
-        cls, units: Units, premise: Premise, vocabulary: Vocabulary, is_carried: bool = False
-    ) -> Self:
-        """Read ``units``; without a subject, that of the clause before is taken."""
-        pieces, missing = _cover(units, _lexicon(premise, vocabulary))
-        made = cls(premise, units, tuple(pieces))
+    def of(cls, sentence: Sentence, premise: Premise, is_carried: bool = False) -> Self:
+        """Read a sentence; without a subject, that of the clause before is taken."""
+        compiled = _compiled(premise, sentence.vocabulary)
+        pieces, missing = _cover(sentence, compiled)
+        made = cls(premise, sentence, tuple(pieces))
         if missing:
             return replace(made, fault="not accounted for: " + " ".join(missing))
         named = {piece.end for piece in pieces} | ({"subject"} if is_carried else set())
         if not {"subject", "object"} <= named:
             return replace(made, fault="does not name both ends of the claim")
         stated = {p.entry.key for p in pieces if p.entry and p.entry.cue}
-        prohibited = _prohibited(premise, vocabulary)
-        is_noted = premise.relation in _IMPLIED and premise.is_safety and not prohibited
-        is_implied = premise.polarity == "positive" and (
-            premise.relation in _PROPERTIES
-            or (
-                (is_noted or premise.relation == "hasIngredient")
-                and any(piece.note for piece in pieces)
-                and not (premise.relation == "cautionIn" and _permits(units))
-            )
-        )
-        required = prohibited or premise.required()
-        if not stated & required and (premise.opposed or not is_implied):
+        if not stated & compiled.required and (premise.opposed or not made._implies(compiled)):
             return replace(made, fault="does not state the relation of the claim")
-        return replace(made, fault=made._turned(vocabulary) or _misordered(pieces, premise))
+        return replace(made, fault=made._turned() or _misordered(pieces, premise))
 
-    def _turned(self, vocabulary: Vocabulary) -> str:
+    def _implies(self, compiled: "_Compiled") -> bool:
+        """Return whether naming the ends, or what the note says of them, states the relation."""
+        premise = self.premise
+        if premise.polarity == "negative":
+            return False
+        if premise.relation in _PROPERTIES:
+            return True
+        noted = any(piece.note for piece in self.pieces)
+        if premise.relation == "hasIngredient":
+            return noted
+        is_harm = premise.relation in _IMPLIED and not compiled.is_prohibited
+        return noted and is_harm and not (premise.relation == "cautionIn" and self.sentence.permits())
+
+    def _turned(self) -> str:
         """Return a fault where the words of the claim are put together to say another thing."""
-        if (
-            self.premise.relation in _FORBIDDEN
-            and not self.premise.opposed
-            and _permits(self.units)
-        ):
+        premise, sentence = self.premise, self.sentence
+        if premise.relation in _FORBIDDEN and not premise.opposed and sentence.permits():
             return "allows what its claim forbids"
-        if any(p.guarded for p in self.pieces) and not _GUARDS.intersection(self.units):
+        if any(p.guarded for p in self.pieces) and not sentence.has("class:guard"):
             return "leaves out what its note forbids"
         for piece, following in pairwise(self.pieces):
-            denies = _DENYING.intersection(self.units[piece.start : piece.stop])
-            avoids = _AVOIDING.intersection(self.units[following.start : following.stop])
-            if denies and avoids and piece.stop == following.start and not following.end:
+            if (
+                piece.stop == following.start
+                and not following.end
+                and sentence.has("class:denying", piece.start, piece.stop)
+                and sentence.has("class:avoiding", following.start, following.stop)
+            ):
                 return "denies what it forbids"
-        if self.premise.relation in _CONDITIONS:
-            telling = [
-                p for p in self.pieces if p.end or p.note or not p.entry or p.entry.key != ANY
-            ]
-            for piece, following in pairwise(telling):
-                words = self.units[piece.start : piece.stop]
-                if (
-                    piece.note
-                    and following.end == "object"
-                    and vocabulary.mentions(words, "causing")
-                ):
-                    return "makes the condition an effect"
+        if premise.relation not in _CONDITIONS:
+            return ""
+        telling = [p for p in self.pieces if p.end or p.note or not p.entry or p.entry.key != ANY]
+        for piece, following in pairwise(telling):
+            words = sentence.units[piece.start : piece.stop]
+            if piece.note and following.end == "object" and sentence.vocabulary.mentions(words, "causing"):
+                return "makes the condition an effect"
         return ""
 
     @property
@@ -343,197 +311,244 @@ class _Reading:
         """Return whether all words are accounted for and none names an end."""
         covered = sum(p.stop - p.start for p in self.pieces)
         return (
-            covered == sum(u not in STOPS for u in self.units)
+            covered == sum(u not in STOPS for u in self.sentence.units)
             and not any(piece.end for piece in self.pieces)
-            and not _DENYING.intersection(self.units)
-            and not _permits(self.units)
+            and not self.sentence.has("class:denying")
+            and not self.sentence.permits()
         )
 
-    def names(self, premise: Premise, vocabulary: Vocabulary) -> bool:
+    def names(self, premise: Premise) -> bool:
         """Return whether a claim that was joined with others has its object or subject named."""
-        ends = {"object": premise.object, "subject": premise.subject}
-        differing = [end for end in ends if ends[end] != getattr(self.premise, end)]
+        compiled = _compiled(premise, self.sentence.vocabulary)
+        own = {end: getattr(premise, end) for end in ("object", "subject")}
+        differing = [end for end in own if own[end] != getattr(self.premise, end)]
+        spans = {
+            (start, stop, piece.end)
+            for start in range(len(self.sentence.units))
+            for stop, piece in compiled.names_at(self.sentence.units, start)
+        }
         return all(
-            {self.units[p.start : p.stop] for p in self.pieces if p.end == end}
-            & {
-                variant
-                for name in ends[end]
-                for variant in vocabulary.names(units_of(fold(name)), is_use=_is_use(premise))
-            }
+            any((p.start, p.stop, end) in spans for p in self.pieces if p.end == end)
             for end in differing
         )
 
 
-def _permits(units: Units) -> bool:
-    """Return whether a sentence says that something may be taken."""
-    units = tuple(unit for unit in units if unit != "be")
-    return any(
-        second in _USING
-        and first in _PERMITTING
-        and not _REFUSING.intersection(units[max(0, at - 1) : at + 1])
-        and not (first.isascii() and _REFUSING.intersection(units))
-        for at, (first, second) in enumerate(pairwise(units))
-    )
+@dataclass(frozen=True, slots=True, eq=False)
+class _Compiled:
+    """What may stand in a sentence over a claim: names, parts of notes, keys of the vocabulary.
 
-
-def _is_use(premise: Premise) -> bool:
-    """Return whether a claim is about what something is used for."""
-    return premise.relation in _USES
-
-
-def _prohibited(premise: Premise, vocabulary: Vocabulary) -> frozenset[str]:
-    """Return ``avoided`` where a note of an interaction forbids what a milder word would allow."""
-    if premise.relation != "interactsWith" or premise.opposed:
-        return frozenset()
-    forbids = any(
-        vocabulary.mentions(units_of(fold(note)), "prohibition") for note in premise.notes
-    )
-    return frozenset({"avoided"}) if forbids else frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class _Lexicon:
-    """Every phrase that may stand in a sentence over a claim.
-
-    ``cores`` holds names without the words that may stand between their parts, by first unit.
+    ``order``: which end stands before a verb of an interaction, by what its note says.
     """
 
-    phrases: dict[Units, _Piece]
-    cores: dict[str, dict[Units, _Piece]]
+    names: dict[str, tuple[tuple[Units, str], ...]]  # by first unit; with the end they name
+    notes: dict[Units, bool]  # parts of notes, and whether they forbid or deny
+    keys: frozenset[str]
+    required: frozenset[str]
+    order: str
+    is_prohibited: bool
+    is_use: bool
+    vocabulary: Vocabulary
+
+    def names_at(self, units: Units, start: int) -> Iterator[tuple[int, _Piece]]:
+        """Yield where names that begin at a place stop."""
+        for name, end in self.names.get(units[start], ()):
+            for stop in self._stops(name, units, start, len(name)):
+                if stop > start:
+                    yield stop, _Piece(start, stop, end)
+
+    def _stops(self, name: Units, units: Units, at: int, left: int) -> Iterator[int]:
+        """Yield where a name stops that goes on at a place, with synonyms and words between.
+
+        ``left``: units of the whole name that are not left out.
+        """
+        if not name:
+            yield at
+            return
+        if at < len(units) and units[at] == name[0]:
+            yield from self._stops(name[1:], units, at + 1, left)
+        for part, other in self.vocabulary.alternatives(name, is_use=self.is_use):
+            if other and units[at : at + len(other)] == other:
+                yield from self._stops(name[len(part) :], units, at + len(other), left)
+            elif not other and left > len(part) + 1:
+                yield from self._stops(name[len(part) :], units, at, left - len(part))
+        glue = self.vocabulary.words("class:glue")
+        if at and at < len(units) and units[at] in glue and units[at] != name[0]:
+            yield from self._stops(name, units, at + 1, left)
+        if name[0] in glue and len(name) > 1:
+            yield from self._stops(name[1:], units, at, left - 1)
 
 
-@lru_cache(_LEXICONS_CACHED)
-def _lexicon(premise: Premise, vocabulary: Vocabulary) -> _Lexicon:
-    """Return the phrases that may stand in a sentence over the claim; names outrank words."""
-    known = _words(premise, vocabulary)
-    cores: dict[str, dict[Units, _Piece]] = {}
-    for end, names in (("object", premise.object), ("subject", premise.subject)):
-        for name in names:
-            for variant in vocabulary.names(units_of(fold(name)), is_use=_is_use(premise)):
-                if variant and not set(variant) <= _NEGATIONS:
-                    known[variant] = _Piece(0, 0, end=end)
-                    core = tuple(unit for unit in variant if unit not in _GLUE)
-                    if len(core) > 1:
-                        cores.setdefault(core[0], {})[core] = _Piece(0, 0, end=end)
-    return _Lexicon(known, cores)
-
-
-def _words(premise: Premise, vocabulary: Vocabulary) -> dict[Units, _Piece]:
-    """Return the words of the table and of the notes that may stand in a sentence."""
-    known: dict[Units, _Piece] = {}
-    order = ""
+@lru_cache(_NOTES_CACHED)
+def _compiled(premise: Premise, vocabulary: Vocabulary) -> _Compiled:
+    """Return what may stand in a sentence over the claim."""
+    is_use = premise.relation in _USES
+    names: dict[str, dict[tuple[Units, str], None]] = {}
+    negations = vocabulary.words("class:negation")
+    for end in ("subject", "object"):
+        for label in getattr(premise, end):
+            name = units_of(label)
+            if not name or set(name) <= negations:
+                continue
+            for first in _firsts(name, vocabulary, is_use=is_use):
+                names.setdefault(first, {})[name, end] = None
+    notes, order = dict[Units, bool](), ""
+    readings = [Sentence.of(note, vocabulary) for note in premise.notes]
+    for note in readings:
+        for clause in _note_clauses(note.units):
+            is_guarded = not vocabulary.words("class:guard").isdisjoint(clause)
+            for part in _parts(clause, vocabulary):
+                notes[part] = notes.get(part, True) and is_guarded
     if premise.relation == "interactsWith":  # what a note says of one end it does to the other
-        is_reversed = any(_is_reversed(note, premise) for note in premise.notes)
-        order = "object-first" if is_reversed else "subject-first"
-    for phrase, entry in vocabulary.phrases(
-        sorted(premise.keys() | _prohibited(premise, vocabulary))
-    ):
-        other = known.get(phrase)
-        if other is None or (entry.cue and not (other.entry and other.entry.cue)):
-            entry = replace(entry, order=order) if entry.order and order else entry
-            known[phrase] = _Piece(0, 0, entry=entry)
-    clauses = [clause for note in premise.notes for clause in _clauses(units_of(fold(note)))]
-    for clause in sorted(clauses, key=_is_guarded):  # what is not guarded first
-        entry = Entry("note", order=order)
-        piece = _Piece(0, 0, entry=entry, note=True, guarded=_is_guarded(clause))
-        for phrase in (*_parts(clause), *vocabulary.alike(clause, _NEGATIONS)):
-            known.setdefault(phrase, piece)
-    return known
+        reverses = any(_begins(note, premise, vocabulary) for note in readings)
+        order = "object-first" if reverses else "subject-first"
+    interacts = premise.relation == "interactsWith" and not premise.opposed
+    is_prohibited = interacts and any(_has_key(note, "prohibition") for note in readings)
+    keys = _keys(premise, readings, vocabulary)
+    required = premise.required()
+    if premise.relation in required:
+        required |= keys & {"avoided", "avoid"}
+    if is_prohibited:
+        keys, required = keys | {"avoided"}, frozenset({"avoided"})
+    by_first = {first: tuple(each) for first, each in names.items()}
+    return _Compiled(by_first, notes, keys, required, order, is_prohibited, is_use, vocabulary)
 
 
-def _is_reversed(note: str, premise: Premise) -> bool:
-    """Return whether a note tells what the object of a claim does."""
-    units = units_of(fold(note))
-    return bool(_REVERSED.search(note)) or any(
-        units[: len(name)] == name for name in map(units_of, map(fold, premise.object))
+def _keys(premise: Premise, notes: Iterable[Sentence], vocabulary: Vocabulary) -> frozenset[str]:
+    """Return the keys of the words by which a claim may be stated."""
+    keys = {ANY, *(f"source:{each}" for each in premise.source.replace("|", " ").replace(",", " ").split())}
+    if premise.opposed:
+        return frozenset({*keys, premise.contrary(), f"{premise.relation}:topic"})
+    if premise.polarity == "negative":
+        return frozenset({*keys, "denied"})
+    keys |= {premise.severity} - {""}
+    if not premise.is_doubtful:
+        keys.add(premise.relation)
+    if premise.grade == _PURPORTED:
+        keys.add("purported")
+    if premise.rating:
+        keys |= {f"rating:{premise.rating}", premise.rating}
+    if _has_key(Sentence.of(premise.grade, vocabulary), "class:forbidding-grade"):
+        keys.add("avoided")
+    if premise.relation == "cautionIn" and any(_has_key(n, "class:unsuited-note") for n in notes):
+        keys.add("avoid")
+    return frozenset(keys)
+
+
+def _has_key(sentence: Sentence, key: str) -> bool:
+    return any(each.key == key for match in sentence.matches for each in match.entries)
+
+
+def _begins(note: Sentence, premise: Premise, vocabulary: Vocabulary) -> bool:
+    """Return whether a note says what the object of a claim does."""
+    first = any(
+        not match.start and entry.key == "class:drug-first"
+        for match in note.matches
+        for entry in match.entries
     )
+    names = (units_of(each) for each in premise.object)
+    return first or any(name and note.units[: len(name)] == name for name in names)
 
 
-def _clauses(note: Units) -> Iterable[Units]:
-    """Yield the clauses of a note."""
+def _firsts(name: Units, vocabulary: Vocabulary, *, is_use: bool) -> Iterator[str]:
+    """Yield the units that a name may begin with."""
+    if not name:
+        return
+    yield name[0]
+    for part, other in vocabulary.alternatives(name, is_use=is_use):
+        if other:
+            yield other[0]
+        else:
+            yield from _firsts(name[len(part) :], vocabulary, is_use=is_use)
+    if name[0] in vocabulary.words("class:glue"):
+        yield from _firsts(name[1:], vocabulary, is_use=is_use)
+
+
+def _note_clauses(note: Units) -> Iterator[Units]:
+    """Yield the clauses of a note; the stops that part what is listed do not end one."""
     clause: list[str] = []
-    for unit in note:
-        if unit in _NOTE_ENDS:
+    for unit in (*note, "."):
+        if unit in STOPS and unit not in {",", "、"}:
+            yield tuple(clause)
+            clause = []
+        elif unit == "," and clause and not clause[-1].isascii():
             yield tuple(clause)
             clause = []
         else:
             clause.append(unit)
-    yield tuple(clause)
 
 
-def _is_guarded(clause: Units) -> bool:
-    return bool(_GUARDS.intersection(clause))
-
-
-def _parts(units: Units) -> Iterable[Units]:
-    """Yield the parts of a note that a sentence may repeat.
+def _parts(units: Units, vocabulary: Vocabulary) -> Iterator[Units]:
+    """Yield the parts of a note that a sentence may repeat, and synonyms of its words.
 
     A single Chinese character, a negation or a word such as up states nothing by itself, so they
     only come with what stands beside them in the note; so does what is denied with its denial.
     """
-    for start in range(len(units)):
-        if start and units[start - 1] in _NEGATIONS:
+    negations, dependent = vocabulary.words("class:negation"), vocabulary.words("class:dependent")
+    for start, first in enumerate(units):
+        if start and units[start - 1] in negations:
             continue
-        for stop in range(start + 1, min(start + 12, len(units)) + 1):
+        for stop in range(start + 1, min(start + _WIDEST, len(units)) + 1):
             part = units[start:stop]
             if part[-1] in STOPS:
                 break
-            if len(part) > 1 or not (_CJK.match(part[0]) or part[0] in _ALONE):
+            if len(part) > 1 or (first.isascii() and first not in dependent):
                 yield part
+        for synonyms in vocabulary.alternatives(units[start:]):
+            yield from filter(None, synonyms)
 
 
-def _core_width(units: Units, start: int, core: Units) -> int:
-    """Return how many units a name takes up from a place, with words between its parts; or 0."""
-    at = start
-    for wanted in core:
-        while at < len(units) and units[at] != wanted and units[at] in _GLUE:
-            at += 1
-        if at == len(units) or units[at] != wanted:
-            return 0
-        at += 1
-    return at - start
-
-
-def _cover(units: Units, lexicon: _Lexicon) -> tuple[list[_Piece], list[str]]:
+def _cover(sentence: Sentence, compiled: _Compiled) -> tuple[list[_Piece], list[str]]:
     """Return the fewest pieces that cover a sentence, and the units that nothing covers."""
-    known = lexicon.phrases
-    widest = max(map(len, known), default=1)
-    # cost of what follows a place: units not covered, less ends and cues, pieces
+    units = sentence.units
+    at = [[piece for _, piece in compiled.names_at(units, start)] for start in range(len(units))]
+    for match in sentence.matches:
+        entry = _entry_of(match, compiled)
+        if entry is not None:
+            at[match.start].append(_Piece(match.start, match.stop, entry=entry))
+    for start, pieces in enumerate(at):
+        pieces += _notes_at(units, start, compiled)
+    # cost of what follows a place: units not covered, less ends and cues, number of pieces
     best: list[tuple[int, int, int]] = [(0, 0, 0)] * (len(units) + 1)
     chosen: list[_Piece | None] = [None] * len(units)
     for start in range(len(units) - 1, -1, -1):
         if units[start] in STOPS:
             best[start] = best[start + 1]
             continue
-        lost, states, pieces = best[start + 1]
-        best[start] = (lost + 1, states, pieces)
-        whole = (
-            (width, known.get(units[start : start + width]))
-            for width in range(min(widest, len(units) - start), 0, -1)
-        )
-        parted = (
-            (_core_width(units, start, core), piece)
-            for core, piece in lexicon.cores.get(units[start], {}).items()
-        )
-        for width, piece in (*whole, *parted):
-            if piece is None or not width:
-                continue
-            lost, states, pieces = best[start + width]
-            cost = (lost, states - piece.weight, pieces + 1)
+        lost, states, count = best[start + 1]
+        best[start] = (lost + 1, states, count)
+        for piece in at[start]:
+            lost, states, count = best[piece.stop]
+            cost = (lost, states - piece.weight, count + 1)
             if cost < best[start]:
-                best[start] = cost
-                chosen[start] = replace(piece, start=start, stop=start + width)
-    result, missing, at = [], [], 0
-    while at < len(units):
-        piece = chosen[at]
+                best[start], chosen[start] = cost, piece
+    found, missing, place = [], [], 0
+    while place < len(units):
+        piece = chosen[place]
         if piece is not None:
-            result.append(piece)
-            at = piece.stop
+            found.append(piece)
+            place = piece.stop
             continue
-        if units[at] not in STOPS:
-            missing.append(units[at])
-        at += 1
-    return result, missing
+        if units[place] not in STOPS:
+            missing.append(units[place])
+        place += 1
+    return found, missing
+
+
+def _notes_at(units: Units, start: int, compiled: _Compiled) -> Iterator[_Piece]:
+    """Yield the parts of notes that begin at a place, the longest first."""
+    entry = Entry("note", order=compiled.order)
+    for stop in range(min(start + _WIDEST, len(units)), start, -1):
+        if (guarded := compiled.notes.get(units[start:stop])) is not None:
+            yield _Piece(start, stop, entry=entry, note=True, guarded=guarded)
+
+
+def _entry_of(match: Match, compiled: _Compiled) -> Entry | None:
+    """Return the entry of a phrase that the claim may be stated with, a cue before others."""
+    usable = [each for each in match.entries if each.key in compiled.keys]
+    entry = next((each for each in usable if each.cue), next(iter(usable), None))
+    if entry is not None and entry.order and compiled.order:
+        return replace(entry, order=compiled.order)
+    return entry
 
 
 def _misordered(pieces: Sequence[_Piece], premise: Premise) -> str:

@@ -5,21 +5,23 @@ which claims its words may be used; a word that stands in no row may not be used
 """
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Final, Self
 
 import snowballstemmer
 
-from shiyi.artefacts import artefact
 from shiyi.errors import UsageError
+from shiyi.linking.normalization import fold
+from shiyi.ontology.lexicon import rows
 
 ANY: Final = "any"  # the key of words that state nothing: connectives, forms of address
 SYNONYMS: Final = "synonyms"  # the key of words that mean the same, wherever one of them stands
 PURPOSES: Final = "purposes"  # the key of synonyms that name a condition by what is sought for it
 NOTHING: Final = "∅"  # first among synonyms: the others may be left out of a name
 ORDERS: Final = frozenset({"", "subject-first", "object-first"})
+STOPS: Final = frozenset(",.;:!?，。；：！？、…")
 
 _UNIT: Final = re.compile(
     r"[\u3400-\u9fff]|\d+(?:\.\d+)?|[^\W\d_\u3400-\u9fff]+(?:['’][^\W\d_\u3400-\u9fff]+)?\d*|[^\w\s]"
@@ -28,9 +30,7 @@ _JOINERS: Final = frozenset("-–—'’\"“”()（）《》·/")
 _STEM: Final = snowballstemmer.stemmer("english").stemWord
 
 Units = tuple[str, ...]
-_Group = tuple[Units, ...]
-_Index = Mapping[str, tuple[tuple[Units, _Group], ...]]  # by the first unit of a phrase
-_REPLACED: Final = 2  # parts of a name that may have a synonym at once
+Groups = Mapping[str, tuple[tuple[Units, tuple[Units, ...]], ...]]  # by the first unit
 
 
 @cache
@@ -44,10 +44,11 @@ def units_of(text: str) -> Units:
 
     Hyphens, quotation marks and brackets part words and state nothing, so they are left out.
 
-    >>> units_of("Ginger's effects, 姜5克")
-    ('ginger', 'effect', ',', '姜', '5', '克')
+    >>> units_of("Ginger's effects, 5 g")
+    ('ginger', 'effect', ',', '5', 'g')
     """
-    return tuple(_stem(hit[0]) for hit in _UNIT.finditer(text) if hit[0] not in _JOINERS)
+    units = (_stem(hit[0]) for hit in _UNIT.finditer(fold(text)) if hit[0] not in _JOINERS)
+    return tuple(units)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +64,24 @@ class Entry:
     order: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A phrase of the table that a text has from ``start`` to ``stop``."""
+
+    start: int
+    stop: int
+    entries: tuple[Entry, ...]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Vocabulary:
-    """Phrases by key, and groups of synonyms."""
+    """Phrases by their first unit and by key, and groups of synonyms."""
 
-    entries: Mapping[str, tuple[tuple[Units, Entry], ...]]
-    synonyms: _Index
-    purposes: _Index
+    phrases: Mapping[str, tuple[tuple[Units, tuple[Entry, ...]], ...]]
+    by_key: Mapping[str, frozenset[Units]]
+    synonyms: Groups
+    purposes: Groups
+    _words: dict[str, frozenset[str]] = field(default_factory=dict)
 
     @classmethod
     @cache
@@ -78,91 +90,65 @@ class Vocabulary:
 
         Raise :class:`UsageError` for a row without words or with an unknown order.
         """
-        entries: dict[str, list[tuple[Units, Entry]]] = {}
-        groups: dict[str, list[_Group]] = {SYNONYMS: [], PURPOSES: []}
-        path = artefact("ontology/lexicon/grounding.tsv")
-        for number, line in enumerate(path.read_text("utf-8").splitlines()[1:], 2):
-            if not line.strip() or line.startswith("#"):
-                continue
-            keys, cue, order, zh, en = (*line.split("\t"), "", "", "", "")[:5]
-            words = [each for each in (zh + "|" + en).split("|") if each.strip()]
+        entries: dict[Units, list[Entry]] = {}
+        by_key: dict[str, set[Units]] = {}
+        groups: dict[str, list[tuple[Units, ...]]] = {SYNONYMS: [], PURPOSES: []}
+        for keys, cue, order, zh, en in rows("grounding"):
+            words = [each for each in f"{zh}|{en}".split("|") if each.strip()]
             phrases = tuple(() if each == NOTHING else units_of(each) for each in words)
             if order not in ORDERS or not phrases or () in phrases[1:]:
-                raise UsageError(f"{path.name}, line {number}: no words, or an unknown order")
+                raise UsageError(f"grounding.tsv: no words, or an unknown order: {keys} {zh} {en}")
             if keys in groups:
                 groups[keys].append(phrases)
                 continue
             for key in keys.split("|"):
-                entry = Entry(key, cue == "cue", order)
-                entries.setdefault(key, []).extend((phrase, entry) for phrase in phrases)
-        phrases_by_key = {key: tuple(each) for key, each in entries.items()}
-        return cls(phrases_by_key, _indexed(groups[SYNONYMS]), _indexed(groups[PURPOSES]))
+                by_key.setdefault(key, set()).update(phrases)
+                for phrase in phrases:
+                    entries.setdefault(phrase, []).append(Entry(key, cue == "cue", order))
+        phrases_by_first: dict[str, list[tuple[Units, tuple[Entry, ...]]]] = {}
+        for phrase, found in entries.items():
+            phrases_by_first.setdefault(phrase[0], []).append((phrase, tuple(found)))
+        return cls(
+            {first: tuple(each) for first, each in phrases_by_first.items()},
+            {key: frozenset(each) for key, each in by_key.items()},
+            _grouped(groups[SYNONYMS]),
+            _grouped(groups[PURPOSES]),
+        )
 
-    def phrases(self, keys: Iterable[str]) -> Iterable[tuple[Units, Entry]]:
-        """Yield the phrases that claims of some keys may be stated with."""
-        for key in (ANY, *keys):
-            yield from self.entries.get(key, ())
+    def matches(self, units: Units) -> Iterator[Match]:
+        """Yield the phrases that a text has, from left to right."""
+        for start, unit in enumerate(units):
+            for phrase, entries in self.phrases.get(unit, ()):
+                stop = start + len(phrase)
+                if units[start:stop] == phrase:
+                    yield Match(start, stop, entries)
 
-    def mentions(self, text: Units, key: str) -> bool:
+    def mentions(self, units: Units, key: str) -> bool:
         """Return whether a text has a phrase of a key."""
-        return any(_contains(text, phrase) for phrase, _ in self.entries.get(key, ()))
+        return any(each.key == key for match in self.matches(units) for each in match.entries)
 
-    def alike(self, text: Units, denials: frozenset[str] = frozenset()) -> Iterable[Units]:
-        """Yield the synonyms of every word of a text that has some and follows no denial."""
-        for at, _, group in _found(text, self.synonyms):
-            if not at or text[at - 1] not in denials:
-                yield from filter(None, group)
+    def words(self, key: str) -> frozenset[str]:
+        """Return the phrases of one unit that stand under a key."""
+        if key not in self._words:
+            phrases = self.by_key.get(key, frozenset())
+            self._words[key] = frozenset(each[0] for each in phrases if len(each) == 1)
+        return self._words[key]
 
-    def names(self, name: Units, *, is_use: bool = False) -> Iterable[Units]:
-        """Yield a name and its variants: a synonym in the place of each part that has one.
+    def alternatives(self, name: Units, *, is_use: bool = False) -> Iterator[tuple[Units, Units]]:
+        """Yield a part that a name begins with, and what may stand in its place.
 
         ``is_use``: the name of a condition that something is used for, so that it may be called
-        by what is sought (减肥, to lose weight).
+        by what is sought (weight loss for obesity).
         """
-        indexes = (self.synonyms, self.purposes) if is_use else (self.synonyms,)
-        parts = [hit for index in indexes for hit in _found(name, index)]
-        known = {name}
-        fresh = known
-        for _ in range(_REPLACED):
-            fresh = {variant for each in fresh for variant in _variants(each, parts)} - known
-            known |= fresh
-        yield from known
+        for groups in (self.synonyms, self.purposes) if is_use else (self.synonyms,):
+            for part, group in groups.get(name[0], ()):
+                if name[: len(part)] == part:
+                    yield from ((part, other) for other in group if other != part)
 
 
-def _indexed(groups: Iterable[_Group]) -> _Index:
-    index: dict[str, list[tuple[Units, _Group]]] = {}
+def _grouped(groups: Iterable[tuple[Units, ...]]) -> Groups:
+    found: dict[str, list[tuple[Units, tuple[Units, ...]]]] = {}
     for group in groups:
         for part in filter(None, group):
-            index.setdefault(part[0], []).append((part, group))
-    return {first: tuple(each) for first, each in index.items()}
-
-
-def _found(text: Units, index: _Index) -> Iterable[tuple[int, Units, _Group]]:
-    """Yield where a text has a phrase of a group of synonyms."""
-    for at, unit in enumerate(text):
-        for part, group in index.get(unit, ()):
-            if text[at : at + len(part)] == part:
-                yield at, part, group
-
-
-def _variants(name: Units, parts: Iterable[tuple[int, Units, _Group]]) -> Iterable[Units]:
-    """Yield a name with one of some parts exchanged for a synonym.
-
-    A part may be left out where more than one unit remains.
-    """
-    for _, part, group in parts:
-        at = _find(name, part)
-        if at < 0:
-            continue
-        for other in group:
-            if other != part and (other or len(name) > len(part) + 1):
-                yield (*name[:at], *other, *name[at + len(part) :])
-
-
-def _find(text: Units, part: Units) -> int:
-    width = len(part)
-    return next((i for i in range(len(text) - width + 1) if text[i : i + width] == part), -1)
-
-
-def _contains(text: Units, part: Units) -> bool:
-    return _find(text, part) >= 0
+            found.setdefault(part[0], []).append((part, group))
+    return {first: tuple(each) for first, each in found.items()}

@@ -9,7 +9,6 @@ from typing import Final
 
 from shiyi.answering.generation.checker import Premise, unverified
 from shiyi.answering.generation.premises import Premises, premises_of_row
-from shiyi.answering.generation.vocabulary import Vocabulary
 from shiyi.errors import UsageError
 from shiyi.evaluation.items import Skips
 from shiyi.evaluation.report import Report, Run
@@ -55,14 +54,14 @@ def measure_sentences(
     """
     rows = read_rows(path)
     premises, by_label = Premises(store), _by_label(LabelIndex.from_store(store, release))
-    vocabulary, started = Vocabulary.load(), perf_counter()
+    started = perf_counter()
     passed, kept, failures = list[float](), list[float](), []
     for number, row in enumerate(rows, 1):
         claims = [
             _named(premise, row, place, premises, by_label)
             for place, premise in enumerate(premises_of_row(row))
         ]
-        fault = unverified(row["sentence"], claims, vocabulary)
+        fault = unverified(row["sentence"], claims)
         if row["label"] == UNFAITHFUL:
             passed.append(float(not fault))
         else:
