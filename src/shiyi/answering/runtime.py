@@ -13,6 +13,7 @@ from typing_extensions import override
 from shiyi.answering.knowledge.evidence import Evidences
 from shiyi.answering.knowledge.fact_file import open_facts
 from shiyi.answering.knowledge.facts import Fact, Facts
+from shiyi.answering.knowledge.names import Names
 from shiyi.answering.knowledge.updates import after, edges_of, level, standing, write_standing
 from shiyi.answering.retrieval.casebook import Casebook
 from shiyi.answering.retrieval.library import Library, change_texts, level_texts
@@ -146,6 +147,11 @@ class Runtime:
     def claims(self) -> Mapping[str, Fact]:
         """Return every claim that was read, by its IRI."""
         return Asserted(self.facts.by_claim)
+
+    @cached_property
+    def names(self) -> Names:
+        """Return the names of concepts, with abbreviations."""
+        return Names(self.store)
 
     @cached_property
     def casebook(self) -> Casebook:

@@ -63,14 +63,13 @@ def audit(
 ) -> int:
     """Print a verdict on each sentence; status 1 where one is dangerous or contradicted."""
     from shiyi.answering.generation.audit import CONTRADICTED, DANGEROUS, Auditor, count_verdicts
-    from shiyi.answering.generation.premises import Premises
     from shiyi.answering.runtime import Runtime
     from shiyi.sparql.base.knowledge_base import KnowledgeBase
 
     settings, text = settings_of(ctx), read_text(file)
     with KnowledgeBase.of(settings) as base:
         runtime = Runtime.open(base, settings)
-        auditor = Auditor(runtime.facts, runtime.evidences, runtime.linker, Premises(runtime.store))
+        auditor = Auditor(runtime.facts, runtime.evidences, runtime.linker, runtime.names)
         sentences = auditor.audit(text, language or "")
     counts = count_verdicts(sentences)
     if as_json:

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import pytest
 
-from shiyi.answering.generation.premises import Premises
 from shiyi.answering.generation.rewriter import SentenceCheck, write_with_model
 from shiyi.answering.pipeline import Runtime
 from shiyi.errors import TooLargeError
@@ -72,7 +71,7 @@ def test_a_sentence_says_only_what_its_claim_says(
     runtime: Runtime, question: str, predicate: str, text: str, reason: str
 ) -> None:
     answer = ask(runtime, question)
-    check = SentenceCheck(answer.language, Premises(runtime.store))
+    check = SentenceCheck(answer.language, runtime.names)
     assert reason in check.fault(text, [cited(answer, predicate)])
 
 
@@ -94,14 +93,14 @@ def test_a_sentence_that_its_claim_bears_stands(
         for f in known
         if f.predicate.value.endswith(f"#{predicate}")
     ]
-    check = SentenceCheck(answer.language, Premises(runtime.store))
+    check = SentenceCheck(answer.language, runtime.names)
     assert "" in [check.fault(text, [each]) for each in found]
 
 
 def test_a_denied_claim_may_not_be_affirmed(runtime: Runtime) -> None:
     answer = ask(runtime, "枸杞的性味？")
     denied = replace(cited(answer, "hasNature"), polarity="negative")
-    check = SentenceCheck(answer.language, Premises(runtime.store))
+    check = SentenceCheck(answer.language, runtime.names)
     assert check.fault("枸杞子性平。", [denied]) != ""
 
 

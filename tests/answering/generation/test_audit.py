@@ -15,7 +15,6 @@ from shiyi.answering.generation.audit import (
     dangers,
     sentences_of,
 )
-from shiyi.answering.generation.premises import Premises
 from shiyi.answering.runtime import Runtime
 from shiyi.cli import main
 from shiyi.errors import UsageError
@@ -26,7 +25,7 @@ from shiyi.settings import Settings
 
 @pytest.fixture(scope="module")
 def auditor(runtime: Runtime) -> Auditor:
-    return Auditor(runtime.facts, runtime.evidences, runtime.linker, Premises(runtime.store))
+    return Auditor(runtime.facts, runtime.evidences, runtime.linker, runtime.names)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from shiyi.answering.generation.premises import Premises
 from shiyi.answering.generation.rewriter import SentenceCheck
 from shiyi.answering.knowledge.facts import EDIBLE
 from shiyi.answering.pipeline import METHODS, Runtime
@@ -131,7 +130,7 @@ def test_a_model_may_not_make_a_use_of_it(runtime: Runtime, text: str, stands: b
     answer = ask(runtime, "川贝母能治咳嗽吗")
     [efficacy, symptom] = answer.citations[1:3]
     assert (efficacy.object.label, symptom.object.label) == ("润肺止咳", "咳嗽")
-    check = SentenceCheck(answer.language, Premises(runtime.store))
+    check = SentenceCheck(answer.language, runtime.names)
     assert (check.fault(text, [efficacy]) == "") is stands
     assert check.fault(text, [symptom]) != ""
 

@@ -8,10 +8,11 @@ from itertools import combinations
 from typing import Any, Final
 
 from shiyi.answering.generation.checker import supporting, unverified
-from shiyi.answering.generation.premises import Premises
+from shiyi.answering.generation.premises import premise_of
 from shiyi.answering.generation.vocabulary import STOPS, Units, units_of
 from shiyi.answering.knowledge.evidence import Evidences
 from shiyi.answering.knowledge.facts import Fact, Facts
+from shiyi.answering.knowledge.names import Names
 from shiyi.artefacts import artefact
 from shiyi.errors import UsageError
 from shiyi.linking.linker import Linker
@@ -61,7 +62,7 @@ class Auditor:
     facts: Facts
     evidences: Evidences
     linker: Linker
-    premises: Premises
+    names: Names
 
     def audit(self, text: str, language: str = "") -> tuple[AuditedSentence, ...]:
         """Return the verdict on each sentence of a text, in order.
@@ -83,7 +84,7 @@ class Auditor:
         citations = tuple(
             self.evidences.citation(number, fact, language) for number, fact in enumerate(facts, 1)
         )
-        found = tuple((each, self.premises.of(each)) for each in citations)
+        found = tuple((each, premise_of(each, self.names.of)) for each in citations)
         shown = citations[:_SHOWN]
         if danger := dangers(sentence):
             return AuditedSentence(sentence, DANGEROUS, shown, danger)

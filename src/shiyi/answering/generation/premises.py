@@ -1,43 +1,15 @@
 """Claims of a base as premises: every name of both ends, and what the evidence adds."""
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache
-from itertools import chain
 from typing import Final
 
 from shiyi.answering.generation.checker import Premise
 from shiyi.model.answer import Citation
-from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, local_name
-from shiyi.ontology.terms import SKOS
-from shiyi.sparql.store.port import QuadStore
+from shiyi.model.rdf import local_name
 
-_NAMES_CACHED: Final = 4096  # concepts
-_NAMING: Final = (SKOS.prefLabel, SKOS.altLabel)
 _NOTES: Final = frozenset({
     "note_zh", "note_en", "amount", "dose", "duration", "population", "grade",
 })  # fmt: skip
-
-
-class Premises:
-    """Reads premises from a store; safe to share between threads.
-
-    Names are cached, so make another one after the names of concepts have changed.
-    """
-
-    def __init__(self, store: QuadStore) -> None:
-        self._store = store
-        self.names = lru_cache(_NAMES_CACHED)(self._names)
-
-    def _names(self, iri: str) -> frozenset[str]:
-        """Return the preferred and alternative labels of a concept, in both languages."""
-        quads = chain.from_iterable(
-            self._store.match(NamedNode(iri), naming, None, DefaultGraph()) for naming in _NAMING
-        )
-        return frozenset(q.object.value for q in quads if isinstance(q.object, Literal))
-
-    def of(self, citation: Citation) -> Premise:
-        """Return a cited claim as a premise with all names of its ends."""
-        return premise_of(citation, self.names)
 
 
 def premise_of(citation: Citation, names: Callable[[str], Iterable[str]]) -> Premise:
@@ -86,7 +58,7 @@ def premises_of_row(row: Mapping[str, str]) -> tuple[Premise, ...]:
 
     Columns: ``relation``, ``subject_zh``, ``subject_en``, ``object_zh``, ``object_en``,
     ``polarity``, ``rating``, ``severity``, ``grade``, ``amount``, ``note_zh``, ``note_en``,
-    ``source``. A list of properties (甘、酸) names each of them.
+    ``source``. A list of properties (sweet, sour) names each of them.
     """
     count = int(row["claims"])
 

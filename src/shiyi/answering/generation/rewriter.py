@@ -9,8 +9,9 @@ from pydantic import BaseModel, ValidationError
 
 from shiyi.answering.generation.audit import dangers
 from shiyi.answering.generation.checker import unverified
-from shiyi.answering.generation.premises import Premises
+from shiyi.answering.generation.premises import premise_of
 from shiyi.answering.knowledge.facts import PROFILE
+from shiyi.answering.knowledge.names import Names
 from shiyi.answering.methods.model_calls import consulted
 from shiyi.answering.runtime import Runtime
 from shiyi.answering.wording.verbalization import verbalize
@@ -136,7 +137,7 @@ class SentenceCheck:
     """Decides whether a sentence may stand in an answer; see ``docs/grounding.md``."""
 
     language: str
-    premises: Premises
+    names: Names
 
     def fault(self, text: str, cited: Iterable[Citation]) -> str:
         """Return why a sentence that cites some claims may not stand; empty where it may."""
@@ -148,7 +149,7 @@ class SentenceCheck:
             return "is in another language"
         if reasons := dangers(text):
             return reasons[0]
-        premises = [self.premises.of(each) for each in cited]
+        premises = [premise_of(each, self.names.of) for each in cited]
         if any(premise.is_safety for premise in premises):
             return "is about a harm, which the composer writes"
         return unverified(text, premises)
@@ -195,7 +196,7 @@ class _Writing:
             for each in (*every[:_CITED], *like)
             if local_name(each.predicate.iri) not in harms
         }
-        check = SentenceCheck(answer.language, Premises(runtime.store))
+        check = SentenceCheck(answer.language, runtime.names)
         return cls(answer, composed, cited, frozenset(each.number for each in like), check)
 
     def judge(self, written: WrittenSentence) -> tuple[str, Sentence | None]:

@@ -8,7 +8,8 @@ from time import perf_counter
 from typing import Final
 
 from shiyi.answering.generation.checker import Premise, unverified
-from shiyi.answering.generation.premises import Premises, premises_of_row
+from shiyi.answering.generation.premises import premises_of_row
+from shiyi.answering.knowledge.names import Names
 from shiyi.errors import UsageError
 from shiyi.evaluation.items import Skips
 from shiyi.evaluation.report import Report, Run
@@ -53,12 +54,12 @@ def measure_sentences(
     knows bear all their names there. Each failure lists the sentence and why.
     """
     rows = read_rows(path)
-    premises, by_label = Premises(store), _by_label(LabelIndex.from_store(store, release))
+    names, by_label = Names(store), _by_label(LabelIndex.from_store(store, release))
     started = perf_counter()
     passed, kept, failures = list[float](), list[float](), []
     for number, row in enumerate(rows, 1):
         claims = [
-            _named(premise, row, place, premises, by_label)
+            _named(premise, row, place, names, by_label)
             for place, premise in enumerate(premises_of_row(row))
         ]
         fault = unverified(row["sentence"], claims)
@@ -93,14 +94,14 @@ def _named(
     premise: Premise,
     row: Mapping[str, str],
     place: int,
-    premises: Premises,
+    all_names: Names,
     by_label: Mapping[str, str],
 ) -> Premise:
     def names(end: str, known: Iterable[str]) -> frozenset[str]:
         cells = row[end].split("||")
         cell = cells[min(place, len(cells) - 1)].strip()
         iris = {ID + part for part in cell.split("|")} | {by_label.get(name, "") for name in known}
-        return frozenset(known).union(*(premises.names(iri) for iri in iris if iri))
+        return frozenset(known).union(*(all_names.of(iri) for iri in iris if iri))
 
     return replace(
         premise, subject=names("subject", premise.subject), object=names("object", premise.object)

@@ -12,7 +12,6 @@ from typing import Final
 
 from shiyi.answering.conversation import Context, Turn, after_history, converse
 from shiyi.answering.generation.audit import AuditedSentence, Auditor
-from shiyi.answering.generation.premises import Premises
 from shiyi.answering.generation.rewriter import Listener
 from shiyi.answering.generation.text_to_sparql import Written, ask_in_sparql
 from shiyi.answering.knowledge.updates import touched
@@ -268,9 +267,7 @@ class Audit:
         """Return the verdict on each sentence."""
         runtime, last = self.living.current, self._last
         if last is None or last[0] is not runtime:  # names of concepts are cached with it
-            auditor = Auditor(
-                runtime.facts, runtime.evidences, runtime.linker, Premises(runtime.store)
-            )
+            auditor = Auditor(runtime.facts, runtime.evidences, runtime.linker, runtime.names)
             self._last = last = runtime, auditor
         return last[1].audit(text, language)
 

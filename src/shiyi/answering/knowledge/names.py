@@ -1,0 +1,107 @@
+"""Every name of a concept: its labels, and parts of them that name nothing else."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from functools import cached_property, lru_cache
+from itertools import combinations
+from typing import Final
+
+from shiyi.linking.normalization import fold, has_cjk
+from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, text
+from shiyi.ontology.terms import SKOS
+from shiyi.sparql.store.port import QuadStore
+
+_CACHED: Final = 4096  # concepts
+_NAMING: Final = (SKOS.prefLabel, SKOS.altLabel)
+_FEWEST, _MOST = 3, 7  # words of a label that is abbreviated
+_SHORTEST, _LONGEST = 4, 16  # characters of a Chinese label that is abbreviated
+_RUN: Final = 3  # characters that stand in a Chinese abbreviation at least
+_SMALL: Final = frozenset({
+    "a", "an", "and", "by", "for", "from", "in", "of", "on", "or", "the", "to", "with",
+})  # fmt: skip
+# words and characters without which a label means another thing: low blood pressure, before surgery
+_TURNING: Final = frozenset({
+    "after", "before", "excess", "high", "less", "low", "mild", "no", "non", "not", "over", "severe",
+    "under", "without", *"\u4e0d\u65e0\u975e\u672a\u514d\u4f4e\u9ad8\u524d\u540e\u91cd\u8f7b",
+})  # fmt: skip
+
+
+class Names:
+    """Reads the names of concepts from a store; safe to share between threads.
+
+    Names are cached, so make another one after the names of concepts have changed.
+    """
+
+    def __init__(self, store: QuadStore) -> None:
+        self._store = store
+        self.of = lru_cache(_CACHED)(self._of)
+
+    def _of(self, iri: str) -> frozenset[str]:
+        """Return the labels of a concept in both languages, with abbreviations.
+
+        An abbreviation is a part of a label that no label of another concept has: most words of an
+        English one, a run of most characters of a Chinese one.
+        """
+        labels = tuple(self._labels(iri))
+        short = (part for label in labels for part in abbreviations(label))
+        return frozenset((*labels, *(part for part in short if self._is_own(part, iri))))
+
+    def _labels(self, iri: str) -> Iterator[str]:
+        for naming in _NAMING:
+            for quad in self._store.match(NamedNode(iri), naming, None, DefaultGraph()):
+                if isinstance(quad.object, Literal):
+                    yield quad.object.value
+
+    def _is_own(self, part: str, iri: str) -> bool:
+        owners = [self._owners.get(key, frozenset()) for key in _keys(part)]
+        return bool(owners) and frozenset.intersection(*owners) <= {iri}
+
+    @cached_property
+    def _owners(self) -> dict[str, frozenset[str]]:
+        """Return the concepts that have a word, or a run of characters, in a label."""
+        found: dict[str, set[str]] = defaultdict(set)
+        for naming in _NAMING:
+            for quad in self._store.match(None, naming, None, DefaultGraph()):
+                if isinstance(quad.object, Literal):
+                    for key in _keys(quad.object.value):
+                        found[key].add(text(quad.subject))
+        return {key: frozenset(each) for key, each in found.items()}
+
+
+def abbreviations(label: str) -> Iterable[str]:
+    """Yield parts of a label that may stand for it where nothing else has them.
+
+    A part has all words that turn the meaning of the label, such as low and before.
+
+    >>> sorted(abbreviations("ginger and scallion soup"))
+    ['ginger scallion', 'ginger soup', 'scallion soup']
+    """
+    if has_cjk(label):
+        size, turning = len(label), _TURNING.intersection(label)
+        if not _SHORTEST <= size <= _LONGEST:
+            return
+        for width in range(max(_RUN, (size + 1) // 2), size):
+            runs = (label[at : at + width] for at in range(size - width + 1))
+            yield from (run for run in runs if turning.issubset(run))
+        return
+    words = [word for word in _words(label) if word not in _SMALL]
+    turning = _TURNING.intersection(words)
+    if not _FEWEST <= len(words) <= _MOST:
+        return
+    for count in range(max(2, (len(words) + 1) // 2), len(words)):
+        for some in combinations(words, count):
+            if turning.issubset(some):
+                yield " ".join(some)
+
+
+def _words(label: str) -> list[str]:
+    return re.findall(r"[^\W_]+", fold(label).replace("'s", ""))
+
+
+def _keys(label: str) -> Iterator[str]:
+    """Yield what a label is found by: runs of Chinese characters, or words."""
+    if has_cjk(label):
+        yield from (label[at : at + _RUN] for at in range(len(label) - _RUN + 1))
+    else:
+        yield from (word for word in _words(label) if word not in _SMALL)
