@@ -12,7 +12,16 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final, Self
 
-from shiyi.answering.generation.vocabulary import ANY, STOPS, Entry, Match, Units, Vocabulary, units_of
+from shiyi.answering.generation.vocabulary import (
+    ANY,
+    NOTED,
+    STOPS,
+    Entry,
+    Match,
+    Units,
+    Vocabulary,
+    units_of,
+)
 
 _SAFETY: Final = frozenset({
     "interactsWith", "contraindicatedIn", "cautionIn", "unsuitableFood", "incompatibleWith",
@@ -342,6 +351,7 @@ class _Compiled:
 
     names: dict[str, tuple[tuple[Units, str], ...]]  # by first unit; with the end they name
     notes: dict[Units, bool]  # parts of notes, and whether they forbid or deny
+    noted: dict[str, bool]  # the same for groups of words that mean what a note says
     keys: frozenset[str]
     required: frozenset[str]
     order: str
@@ -391,13 +401,15 @@ def _compiled(premise: Premise, vocabulary: Vocabulary) -> _Compiled:
                 continue
             for first in _firsts(name, vocabulary, is_use=is_use):
                 names.setdefault(first, {})[name, end] = None
-    notes, order = dict[Units, bool](), ""
+    notes, noted, order = dict[Units, bool](), dict[str, bool](), ""
     readings = [Sentence.of(note, vocabulary) for note in premise.notes]
     for note in readings:
-        for clause in _note_clauses(note.units):
-            is_guarded = not vocabulary.words("class:guard").isdisjoint(clause)
-            for part in _parts(clause, vocabulary):
+        for clause in _note_clauses(note):
+            is_guarded = clause.has("class:guard")
+            for part in _parts(clause.units, vocabulary):
                 notes[part] = notes.get(part, True) and is_guarded
+            for key in _noted(clause):
+                noted[key] = noted.get(key, True) and is_guarded
     if premise.relation == "interactsWith":  # what a note says of one end it does to the other
         reverses = any(_begins(note, premise, vocabulary) for note in readings)
         order = "object-first" if reverses else "subject-first"
@@ -410,7 +422,9 @@ def _compiled(premise: Premise, vocabulary: Vocabulary) -> _Compiled:
     if is_prohibited:
         keys, required = keys | {"avoided"}, frozenset({"avoided"})
     by_first = {first: tuple(each) for first, each in names.items()}
-    return _Compiled(by_first, notes, keys, required, order, is_prohibited, is_use, vocabulary)
+    return _Compiled(
+        by_first, notes, noted, keys, required, order, is_prohibited, is_use, vocabulary
+    )
 
 
 def _keys(premise: Premise, notes: Iterable[Sentence], vocabulary: Vocabulary) -> frozenset[str]:
@@ -463,22 +477,28 @@ def _firsts(name: Units, vocabulary: Vocabulary, *, is_use: bool) -> Iterator[st
         yield from _firsts(name[1:], vocabulary, is_use=is_use)
 
 
-def _note_clauses(note: Units) -> Iterator[Units]:
-    """Yield the clauses of a note; the stops that part what is listed do not end one."""
+def _note_clauses(note: Sentence) -> Iterator[Sentence]:
+    """Yield the clauses of a note; an English comma and a Chinese one of lists do not end one."""
     clause: list[str] = []
-    for unit in (*note, "."):
-        if unit in STOPS and unit not in {",", "、"}:
-            yield tuple(clause)
-            clause = []
-        elif unit == "," and clause and not clause[-1].isascii():
-            yield tuple(clause)
+    for unit in (*note.units, "."):
+        is_listing = unit == "、" or (unit == "," and (not clause or clause[-1].isascii()))
+        if unit in STOPS and not is_listing:
+            yield Sentence.of(tuple(clause), note.vocabulary)
             clause = []
         else:
             clause.append(unit)
 
 
+def _noted(clause: Sentence) -> Iterator[str]:
+    """Yield the keys of words that mean what a clause of a note says and does not deny."""
+    negations = clause.vocabulary.words("class:negation")
+    for match in clause.matches:
+        if not match.start or clause.units[match.start - 1] not in negations:
+            yield from (each.key for each in match.entries if each.key.startswith(NOTED))
+
+
 def _parts(units: Units, vocabulary: Vocabulary) -> Iterator[Units]:
-    """Yield the parts of a note that a sentence may repeat, and synonyms of its words.
+    """Yield the parts of a note that a sentence may repeat.
 
     A single Chinese character, a negation or a word such as up states nothing by itself, so they
     only come with what stands beside them in the note; so does what is denied with its denial.
@@ -493,8 +513,6 @@ def _parts(units: Units, vocabulary: Vocabulary) -> Iterator[Units]:
                 break
             if len(part) > 1 or (first.isascii() and first not in dependent):
                 yield part
-        for synonyms in vocabulary.alternatives(units[start:]):
-            yield from filter(None, synonyms)
 
 
 def _cover(sentence: Sentence, compiled: _Compiled) -> tuple[list[_Piece], list[str]]:
@@ -507,6 +525,10 @@ def _cover(sentence: Sentence, compiled: _Compiled) -> tuple[list[_Piece], list[
             at[match.start].append(_Piece(match.start, match.stop, entry=entry))
     for start, pieces in enumerate(at):
         pieces += _notes_at(units, start, compiled)
+    for match in sentence.matches:
+        guards = [compiled.noted[e.key] for e in match.entries if e.key in compiled.noted]
+        if guards:
+            at[match.start].append(_note_piece(match.start, match.stop, all(guards), compiled))
     # cost of what follows a place: units not covered, less ends and cues, number of pieces
     best: list[tuple[int, int, int]] = [(0, 0, 0)] * (len(units) + 1)
     chosen: list[_Piece | None] = [None] * len(units)
@@ -536,10 +558,14 @@ def _cover(sentence: Sentence, compiled: _Compiled) -> tuple[list[_Piece], list[
 
 def _notes_at(units: Units, start: int, compiled: _Compiled) -> Iterator[_Piece]:
     """Yield the parts of notes that begin at a place, the longest first."""
-    entry = Entry("note", order=compiled.order)
     for stop in range(min(start + _WIDEST, len(units)), start, -1):
         if (guarded := compiled.notes.get(units[start:stop])) is not None:
-            yield _Piece(start, stop, entry=entry, note=True, guarded=guarded)
+            yield _note_piece(start, stop, guarded, compiled)
+
+
+def _note_piece(start: int, stop: int, guarded: bool, compiled: _Compiled) -> _Piece:
+    entry = Entry("note", order=compiled.order)
+    return _Piece(start, stop, entry=entry, note=True, guarded=guarded)
 
 
 def _entry_of(match: Match, compiled: _Compiled) -> Entry | None:

@@ -19,6 +19,8 @@ from shiyi.ontology.lexicon import rows
 ANY: Final = "any"  # the key of words that state nothing: connectives, forms of address
 SYNONYMS: Final = "synonyms"  # the key of words that mean the same, wherever one of them stands
 PURPOSES: Final = "purposes"  # the key of synonyms that name a condition by what is sought for it
+PARAPHRASES: Final = "paraphrases"  # the key of words by which what a note says may be repeated
+NOTED: Final = "noted:"  # before the number of a group of synonyms or paraphrases
 NOTHING: Final = "∅"  # first among synonyms: the others may be left out of a name
 ORDERS: Final = frozenset({"", "subject-first", "object-first"})
 STOPS: Final = frozenset(",.;:!?，。；：！？、…")
@@ -92,15 +94,15 @@ class Vocabulary:
         """
         entries: dict[Units, list[Entry]] = {}
         by_key: dict[str, set[Units]] = {}
-        groups: dict[str, list[tuple[Units, ...]]] = {SYNONYMS: [], PURPOSES: []}
-        for keys, cue, order, zh, en in rows("grounding"):
+        groups: dict[str, list[tuple[Units, ...]]] = {SYNONYMS: [], PURPOSES: [], PARAPHRASES: []}
+        for number, (keys, cue, order, zh, en) in enumerate(rows("grounding")):
             words = [each for each in f"{zh}|{en}".split("|") if each.strip()]
             phrases = tuple(() if each == NOTHING else units_of(each) for each in words)
             if order not in ORDERS or not phrases or () in phrases[1:]:
                 raise UsageError(f"grounding.tsv: no words, or an unknown order: {keys} {zh} {en}")
             if keys in groups:
                 groups[keys].append(phrases)
-                continue
+                keys, phrases = f"{NOTED}{number}", tuple(filter(None, phrases))
             for key in keys.split("|"):
                 by_key.setdefault(key, set()).update(phrases)
                 for phrase in phrases:
