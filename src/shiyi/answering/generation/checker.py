@@ -104,6 +104,7 @@ class _Piece:
     entry: Entry | None = None
     note: bool = False
     guarded: bool = False  # of a part of a note that forbids or denies
+    part_of: str = ""  # of a single word of a name: the end, which has to be named otherwise
 
     @property
     def weight(self) -> int:
@@ -268,9 +269,10 @@ class _Reading:
         compiled = _compiled(premise, sentence.vocabulary)
         pieces, missing = _cover(sentence, compiled)
         made = cls(premise, sentence, tuple(pieces))
+        named = {piece.end for piece in pieces} | ({"subject"} if is_carried else set())
+        missing += [sentence.units[p.start] for p in pieces if p.part_of and p.part_of not in named]
         if missing:
             return replace(made, fault="not accounted for: " + " ".join(missing))
-        named = {piece.end for piece in pieces} | ({"subject"} if is_carried else set())
         if not {"subject", "object"} <= named:
             return replace(made, fault="does not name both ends of the claim")
         stated = {p.entry.key for p in pieces if p.entry and p.entry.cue}
@@ -350,6 +352,8 @@ class _Compiled:
     """
 
     names: dict[str, tuple[tuple[Units, str], ...]]  # by first unit; with the end they name
+    bags: dict[frozenset[str], str]  # the words of names in any order
+    words: dict[str, str]  # single words of names
     notes: dict[Units, bool]  # parts of notes, and whether they forbid or deny
     noted: dict[str, bool]  # the same for groups of words that mean what a note says
     keys: frozenset[str]
@@ -365,6 +369,22 @@ class _Compiled:
             for stop in self._stops(name, units, start, len(name)):
                 if stop > start:
                     yield stop, _Piece(start, stop, end)
+        yield from self._bags_at(units, start)
+        if end := self.words.get(units[start], ""):
+            yield start + 1, _Piece(start, start + 1, part_of=end)
+
+    def _bags_at(self, units: Units, start: int) -> Iterator[tuple[int, _Piece]]:
+        """Yield where names stop that have their words in another order."""
+        if units[start] not in self.words:
+            return
+        glue, bag = self.vocabulary.words("class:glue"), set[str]()
+        for at in range(start, min(start + _WIDEST, len(units))):
+            if units[at] in self.words:
+                bag.add(units[at])
+                if end := self.bags.get(frozenset(bag), ""):
+                    yield at + 1, _Piece(start, at + 1, end)
+            elif units[at] not in glue and units[at] != ",":
+                return
 
     def _stops(self, name: Units, units: Units, at: int, left: int) -> Iterator[int]:
         """Yield where a name stops that goes on at a place, with synonyms and words between.
@@ -393,7 +413,9 @@ def _compiled(premise: Premise, vocabulary: Vocabulary) -> _Compiled:
     """Return what may stand in a sentence over the claim."""
     is_use = premise.relation in _USES
     names: dict[str, dict[tuple[Units, str], None]] = {}
-    negations = vocabulary.words("class:negation")
+    bags, words = dict[frozenset[str], str](), dict[str, str]()
+    negations, glue = vocabulary.words("class:negation"), vocabulary.words("class:glue")
+    dependent = vocabulary.words("class:dependent")
     for end in ("subject", "object"):
         for label in getattr(premise, end):
             name = units_of(label)
@@ -401,6 +423,10 @@ def _compiled(premise: Premise, vocabulary: Vocabulary) -> _Compiled:
                 continue
             for first in _firsts(name, vocabulary, is_use=is_use):
                 names.setdefault(first, {})[name, end] = None
+            content = frozenset(name) - glue
+            words |= {unit: end for unit in content - dependent if unit not in STOPS}
+            if len(content) > 1 and label.isascii():
+                bags[content] = end
     notes, noted, order = dict[Units, bool](), dict[str, bool](), ""
     readings = [Sentence.of(note, vocabulary) for note in premise.notes]
     for note in readings:
@@ -408,8 +434,8 @@ def _compiled(premise: Premise, vocabulary: Vocabulary) -> _Compiled:
             is_guarded = clause.has("class:guard")
             for part in _parts(clause.units, vocabulary):
                 notes[part] = notes.get(part, True) and is_guarded
-            for key in _noted(clause):
-                noted[key] = noted.get(key, True) and is_guarded
+            for key, guarded in _noted(clause):
+                noted[key] = noted.get(key, True) and guarded
     if premise.relation == "interactsWith":  # what a note says of one end it does to the other
         reverses = any(_begins(note, premise, vocabulary) for note in readings)
         order = "object-first" if reverses else "subject-first"
@@ -423,7 +449,7 @@ def _compiled(premise: Premise, vocabulary: Vocabulary) -> _Compiled:
         keys, required = keys | {"avoided"}, frozenset({"avoided"})
     by_first = {first: tuple(each) for first, each in names.items()}
     return _Compiled(
-        by_first, notes, noted, keys, required, order, is_prohibited, is_use, vocabulary
+        by_first, bags, words, notes, noted, keys, required, order, is_prohibited, is_use, vocabulary
     )
 
 
@@ -489,19 +515,22 @@ def _note_clauses(note: Sentence) -> Iterator[Sentence]:
             clause.append(unit)
 
 
-def _noted(clause: Sentence) -> Iterator[str]:
-    """Yield the keys of words that mean what a clause of a note says and does not deny."""
+def _noted(clause: Sentence) -> Iterator[tuple[str, bool]]:
+    """Yield the keys of words that mean what a clause says, and whether the rest forbids it."""
     negations = clause.vocabulary.words("class:negation")
     for match in clause.matches:
         if not match.start or clause.units[match.start - 1] not in negations:
-            yield from (each.key for each in match.entries if each.key.startswith(NOTED))
+            guarded = clause.has("class:guard", 0, match.start) or clause.has(
+                "class:guard", match.stop
+            )
+            yield from ((e.key, guarded) for e in match.entries if e.key.startswith(NOTED))
 
 
 def _parts(units: Units, vocabulary: Vocabulary) -> Iterator[Units]:
     """Yield the parts of a note that a sentence may repeat.
 
-    A single Chinese character, a negation or a word such as up states nothing by itself, so they
-    only come with what stands beside them in the note; so does what is denied with its denial.
+    A negation or a word such as up states nothing by itself, so it only comes with what stands
+    beside it in the note; so does what is denied with its denial.
     """
     negations, dependent = vocabulary.words("class:negation"), vocabulary.words("class:dependent")
     for start, first in enumerate(units):
@@ -511,7 +540,7 @@ def _parts(units: Units, vocabulary: Vocabulary) -> Iterator[Units]:
             part = units[start:stop]
             if part[-1] in STOPS:
                 break
-            if len(part) > 1 or (first.isascii() and first not in dependent):
+            if len(part) > 1 or first not in dependent:
                 yield part
 
 
@@ -581,6 +610,7 @@ def _misordered(pieces: Sequence[_Piece], premise: Premise) -> str:
     """Return a fault where a verb stands between the ends of a claim the wrong way round."""
     if premise.relation in _SYMMETRIC:
         return ""
+    turned = False
     for at, piece in enumerate(pieces):
         if piece.entry is None or not piece.entry.order:
             continue
@@ -589,6 +619,7 @@ def _misordered(pieces: Sequence[_Piece], premise: Premise) -> str:
         )
         before = next((p.end for p in reversed(pieces[:at]) if p.end), "")
         after = next((p.end for p in pieces[at + 1 :] if p.end), "")
-        if before == second and after == first:
-            return "turns the relation of the claim around"
-    return ""
+        if piece.entry.cue and (before, after) == (first, second):
+            return ""
+        turned |= (before, after) == (second, first)
+    return "turns the relation of the claim around" if turned else ""
