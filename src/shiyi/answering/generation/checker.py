@@ -107,9 +107,9 @@ class _Piece:
     part_of: str = ""  # of a single word of a name: the end, which has to be named otherwise
 
     @property
-    def weight(self) -> int:
-        """Return 2 for a name of an end, 1 for a cue, 0 for other words."""
-        return 2 if self.end else int(self.entry is not None and self.entry.cue)
+    def cost(self) -> tuple[int, int, int]:
+        """Return what the piece adds to a reading: names are wanted, then few pieces, then cues."""
+        return -bool(self.end), 1, -bool(self.entry is not None and self.entry.cue)
 
 
 @dataclass(frozen=True, slots=True)
@@ -558,18 +558,19 @@ def _cover(sentence: Sentence, compiled: _Compiled) -> tuple[list[_Piece], list[
         guards = [compiled.noted[e.key] for e in match.entries if e.key in compiled.noted]
         if guards:
             at[match.start].append(_note_piece(match.start, match.stop, all(guards), compiled))
-    # cost of what follows a place: units not covered, less ends and cues, number of pieces
-    best: list[tuple[int, int, int]] = [(0, 0, 0)] * (len(units) + 1)
+    # cost of what follows a place: units not covered, then the costs of its pieces
+    best: list[tuple[int, int, int, int]] = [(0, 0, 0, 0)] * (len(units) + 1)
     chosen: list[_Piece | None] = [None] * len(units)
     for start in range(len(units) - 1, -1, -1):
         if units[start] in STOPS:
             best[start] = best[start + 1]
             continue
-        lost, states, count = best[start + 1]
-        best[start] = (lost + 1, states, count)
+        lost, *rest = best[start + 1]
+        best[start] = (lost + 1, rest[0], rest[1], rest[2])
         for piece in at[start]:
-            lost, states, count = best[piece.stop]
-            cost = (lost, states - piece.weight, count + 1)
+            lost, *rest = best[piece.stop]
+            names, count, cues = piece.cost
+            cost = (lost, rest[0] + names, rest[1] + count, rest[2] + cues)
             if cost < best[start]:
                 best[start], chosen[start] = cost, piece
     found, missing, place = [], [], 0
