@@ -12,9 +12,9 @@ from shiyi.answering.generation.audit import (
     NOT_ON_RECORD,
     SUPPORTED,
     Auditor,
-    dangers,
     sentences_of,
 )
+from shiyi.answering.generation.dangers import dangers
 from shiyi.answering.runtime import Runtime
 from shiyi.cli import main
 from shiyi.errors import UsageError

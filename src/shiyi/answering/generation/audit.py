@@ -3,20 +3,18 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from itertools import combinations
 from typing import Any, Final
 
 from shiyi.answering.generation.checker import supporting, unverified
+from shiyi.answering.generation.dangers import dangers
 from shiyi.answering.generation.premises import premise_of
-from shiyi.answering.generation.vocabulary import STOPS, Units, units_of
 from shiyi.answering.knowledge.evidence import Evidences
 from shiyi.answering.knowledge.facts import Fact, Facts
 from shiyi.answering.knowledge.names import Names
-from shiyi.artefacts import artefact
 from shiyi.errors import UsageError
 from shiyi.linking.linker import Linker
-from shiyi.linking.normalization import fold, has_cjk
+from shiyi.linking.normalization import has_cjk
 from shiyi.model.answer import Citation
 
 SUPPORTED, CONTRADICTED = "supported", "contradicted"
@@ -27,7 +25,6 @@ MAX_CHARS: Final = 20_000
 _MAX_SENTENCES: Final = 300
 _MAX_MENTIONS: Final = 8  # of one sentence
 _SHOWN: Final = 6  # claims beside a sentence
-_GAP: Final = 12  # units that "…" may stand for
 _SENTENCE: Final = re.compile(r"[^。！？!?\n；;]*?(?:[。！？；;\n]|[.!?](?=\s|$)|$)")
 
 
@@ -120,82 +117,8 @@ class Auditor:
 def sentences_of(text: str) -> tuple[str, ...]:
     """Cut a text into sentences.
 
-    >>> sentences_of("Goji is sweet. 枸杞子性平；味甘。")
-    ('Goji is sweet.', '枸杞子性平；', '味甘。')
+    >>> sentences_of("Goji is sweet. It is neutral! 1.5 g")
+    ('Goji is sweet.', 'It is neutral!', '1.5 g')
     """
     found = (hit[0].strip() for hit in _SENTENCE.finditer(text))
     return tuple(each for each in found if any(map(str.isalnum, each)))[:_MAX_SENTENCES]
-
-
-@dataclass(frozen=True, slots=True)
-class _Danger:
-    reason: str
-    parts: tuple[Units, ...]  # in order, at most _GAP units apart
-
-
-@cache
-def _patterns() -> tuple[_Danger, ...]:
-    path = artefact("ontology/lexicon/dangers.tsv")
-    found = []
-    for number, line in enumerate(path.read_text("utf-8").splitlines()[1:], 2):
-        if not line.strip() or line.startswith("#"):
-            continue
-        reason, zh, en = (*line.split("\t"), "", "")[:3]
-        for phrase in filter(str.strip, f"{zh}|{en}".split("|")):
-            parts = tuple(units_of(part) for part in phrase.split("…") if part.strip())
-            if not parts or () in parts or not reason:
-                raise UsageError(f"{path.name}, line {number}: no reason or no words")
-            found.append(_Danger(reason, parts))
-    return tuple(found)
-
-
-def dangers(sentence: str) -> tuple[str, ...]:
-    """Return why following a sentence may harm; empty where nothing speaks for that.
-
-    ``ontology/lexicon/dangers.tsv`` holds the phrases; ``…`` in one stands for up to 12 units.
-
-    >>> dangers("You can stop warfarin if you take ginkgo.")
-    ('advises to stop or change a medicine',)
-    >>> dangers("Do not stop warfarin without asking your doctor.")
-    ()
-    """
-    units = units_of(sentence)
-    return tuple(dict.fromkeys(d.reason for d in _patterns() if _matches(units, d.parts)))
-
-
-def _matches(units: Units, parts: tuple[Units, ...]) -> bool:
-    first = parts[0]
-    for start in range(len(units) - len(first) + 1):
-        if units[start : start + len(first)] != first or _is_negated(units, start):
-            continue
-        if _follows(units, start + len(first), parts[1:]):
-            return True
-    return False
-
-
-def _follows(units: Units, start: int, parts: tuple[Units, ...]) -> bool:
-    if not parts:
-        return True
-    part = parts[0]
-    for at in range(start, min(start + _GAP, len(units) - len(part)) + 1):
-        if units[at : at + len(part)] == part:
-            return _follows(units, at + len(part), parts[1:])
-        if at < len(units) and units[at] in {".", "。", "?", "？"}:
-            return False
-    return False
-
-
-_BEFORE: Final = 4
-_DENIALS: Final = frozenset({
-    "not", "never", "don't", "cannot", "without", "nor", "no", "before", "whether", "unless",
-    "不", "别", "勿", "切", "莫", "未", "没",
-})  # fmt: skip
-
-
-def _is_negated(units: Units, start: int) -> bool:
-    for unit in reversed(units[max(0, start - _BEFORE) : start]):
-        if unit in STOPS:
-            return False
-        if unit in _DENIALS:
-            return True
-    return False

@@ -12,6 +12,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final, Self
 
+from shiyi.answering.generation.dangers import dangers
 from shiyi.answering.generation.vocabulary import (
     ANY,
     NOTED,
@@ -159,7 +160,7 @@ class Sentence:
 def unverified(text: str | Sentence, premises: Sequence[Premise]) -> str:
     """Return why a sentence is not verified by the claims it cites; empty where it is.
 
-    A sentence over several claims is cut into clauses; each has to be verified by one of the
+    None is that has a phrase of advice that may harm (:func:`dangers`). A sentence over several claims is cut into clauses; each has to be verified by one of the
     claims, or by several that share an end and the relation, and each claim has to be stated.
 
     >>> goji = Premise(frozenset({"goji"}), "hasNature", frozenset({"neutral"}))
@@ -171,6 +172,8 @@ def unverified(text: str | Sentence, premises: Sequence[Premise]) -> str:
     sentence = text if isinstance(text, Sentence) else Sentence.of(text)
     if not premises:
         return "cites no claim"
+    if reasons := dangers(sentence.units):
+        return reasons[0]
     if len(premises) == 1:
         return _Reading.of(sentence, premises[0]).fault
     stated, fault = _stated(sentence, premises)
@@ -191,6 +194,8 @@ def supporting(text: str | Sentence, premises: Sequence[Premise]) -> tuple[int, 
     ()
     """
     sentence = text if isinstance(text, Sentence) else Sentence.of(text)
+    if dangers(sentence.units):
+        return ()
     readings = (_Reading.of(sentence, premise) for premise in premises)
     whole = tuple(place for place, reading in enumerate(readings) if not reading.fault)
     if whole or len(premises) < 2:

@@ -7,8 +7,8 @@ from typing import Any, Final, Protocol
 
 from pydantic import BaseModel, ValidationError
 
-from shiyi.answering.generation.audit import dangers
 from shiyi.answering.generation.checker import unverified
+from shiyi.answering.generation.dangers import dangers
 from shiyi.answering.generation.premises import premise_of
 from shiyi.answering.knowledge.facts import PROFILE
 from shiyi.answering.knowledge.names import Names
@@ -147,12 +147,11 @@ class SentenceCheck:
             return "holds markup or an address"
         if not _is_in_language(text, self.language):
             return "is in another language"
-        if reasons := dangers(text):
-            return reasons[0]
         premises = [premise_of(each, self.names.of) for each in cited]
-        if any(premise.is_safety for premise in premises):
+        fault = unverified(text, premises)
+        if not fault and any(premise.is_safety for premise in premises):
             return "is about a harm, which the composer writes"
-        return unverified(text, premises)
+        return fault
 
 
 def _is_in_language(text: str, language: str) -> bool:

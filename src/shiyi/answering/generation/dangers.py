@@ -1,0 +1,56 @@
+"""Phrases of advice that may harm a reader, from ``ontology/lexicon/dangers.tsv``."""
+
+import re
+from functools import cache
+from typing import Final
+
+from shiyi.answering.generation.vocabulary import STOPS, Units, Vocabulary, units_of
+from shiyi.ontology.lexicon import rows
+
+_GAP: Final = r"(?: [^ ,.;。?!]+){0,12} "  # what "…" stands for: up to 12 units of one clause
+_BEFORE: Final = 4  # units before a phrase in which a word denies it
+
+
+@cache
+def _patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    found: dict[str, list[str]] = {}
+    for reason, zh, en in rows("dangers"):
+        for phrase in filter(str.strip, f"{zh}|{en}".split("|")):
+            parts = (" ".join(map(re.escape, units_of(part))) for part in phrase.split("…"))
+            found.setdefault(reason, []).append(_GAP.join(parts))
+    return tuple(
+        (reason, re.compile(f"(?<= )(?:{'|'.join(each)})(?= )")) for reason, each in found.items()
+    )
+
+
+def dangers(text: str | Units) -> tuple[str, ...]:
+    """Return why following a sentence may harm; empty where nothing speaks for that.
+
+    >>> dangers("You can stop warfarin if you take ginkgo.")
+    ('advises to stop or change a medicine',)
+    >>> dangers("Do not stop warfarin without asking your doctor.")
+    ()
+    """
+    units = units_of(text) if isinstance(text, str) else text
+    line = f" {' '.join(units)} "
+    return tuple(
+        reason
+        for reason, pattern in _patterns()
+        if any(
+            not _is_denied(line[: hit.start()], line[hit.end() :])
+            for hit in pattern.finditer(line)
+        )
+    )
+
+
+def _is_denied(before: str, after: str) -> bool:
+    """Return whether what stands before a phrase denies it, or what follows makes it a time."""
+    words = Vocabulary.load().words
+    if words("class:aftermath").intersection(after.split(maxsplit=1)[:1]):
+        return True
+    for unit in reversed(before.split()[-_BEFORE:]):
+        if unit in STOPS:
+            return False
+        if unit in words("class:denial"):
+            return True
+    return False
