@@ -69,8 +69,7 @@ def audit(
     settings, text = settings_of(ctx), read_text(file)
     with KnowledgeBase.of(settings) as base:
         runtime = Runtime.open(base, settings)
-        auditor = Auditor(runtime.facts, runtime.evidences, runtime.linker, runtime.names)
-        sentences = auditor.audit(text, language or "")
+        sentences = Auditor(runtime).audit(text, language or "")
     counts = count_verdicts(sentences)
     if as_json:
         emit({"sentences": [each.to_json() for each in sentences], "counts": counts})

@@ -155,15 +155,19 @@ class Linker:
         with log_rebuild("the forms of names"):
             return cls(index, vectors, settings)
 
-    def link(self, text: str, language: str | None = None) -> tuple[Mention, ...]:
+    def link(
+        self, text: str, language: str | None = None, *, guess: bool = True
+    ) -> tuple[Mention, ...]:
         """Return the mentions of ``text`` in order; those that name nothing known have no IRI.
 
-        ``language`` is taken for compatibility; both languages are always looked up.
+        ``language`` is taken for compatibility; both languages are always looked up. Without
+        ``guess`` only names are found, no near spelling, sound or meaning.
         """
         folded = normalise(text)
         found = [each for each in self._names(folded.text) if self._written(each, text, folded)]
-        covered = [(each.hit.start, each.hit.end) for each in found]
-        found += self._guesser.guess(folded.text, covered)
+        if guess:
+            covered = [(each.hit.start, each.hit.end) for each in found]
+            found += self._guesser.guess(folded.text, covered)
         found = [each for each in found if not _chance(each, folded.text)]
         found.sort(key=lambda each: each.hit.start)
         return self._mentions(text, folded, found[: self._settings.max_mentions])

@@ -25,7 +25,7 @@ from shiyi.settings import Settings
 
 @pytest.fixture(scope="module")
 def auditor(runtime: Runtime) -> Auditor:
-    return Auditor(runtime.facts, runtime.evidences, runtime.linker, runtime.names)
+    return Auditor(runtime)
 
 
 @pytest.mark.parametrize(

@@ -132,6 +132,18 @@ class Sentence:
         """Return whether one of its units is a word of a key."""
         return not self.vocabulary.words(key).isdisjoint(self.units[start:stop])
 
+    def mentions(self, key: str) -> bool:
+        """Return whether it has a phrase of a key."""
+        return any(each.key == key for match in self.matches for each in match.entries)
+
+    def has_dose(self) -> bool:
+        """Return whether it states a number with a unit of doses."""
+        counted = self.vocabulary.words("class:number")
+        return any(
+            (first[0].isdigit() or first in counted) and second in self.vocabulary.words("class:dose")
+            for first, second in pairwise(self.units)
+        )
+
     def clauses(self) -> Iterator["Sentence"]:
         """Yield the clauses, without the words and stops that part them."""
         ends, clause = self.vocabulary.words("class:clause-end"), list[str]()
@@ -172,7 +184,7 @@ def unverified(text: str | Sentence, premises: Sequence[Premise]) -> str:
     sentence = text if isinstance(text, Sentence) else Sentence.of(text)
     if not premises:
         return "cites no claim"
-    if reasons := dangers(sentence.units):
+    if reasons := dangers(sentence.units, _medicines(premises)):
         return reasons[0]
     if len(premises) == 1:
         return _Reading.of(sentence, premises[0]).fault
@@ -194,7 +206,7 @@ def supporting(text: str | Sentence, premises: Sequence[Premise]) -> tuple[int, 
     ()
     """
     sentence = text if isinstance(text, Sentence) else Sentence.of(text)
-    if dangers(sentence.units):
+    if dangers(sentence.units, _medicines(premises)):
         return ()
     readings = (_Reading.of(sentence, premise) for premise in premises)
     whole = tuple(place for place, reading in enumerate(readings) if not reading.fault)
@@ -204,10 +216,18 @@ def supporting(text: str | Sentence, premises: Sequence[Premise]) -> tuple[int, 
     return () if fault else tuple(sorted(stated))
 
 
+def _medicines(premises: Iterable[Premise]) -> Iterator[str]:
+    """Yield the names of what others interact with: mostly medicines."""
+    for premise in premises:
+        if premise.relation == "interactsWith":
+            yield from premise.object
+
+
 def _stated(sentence: Sentence, premises: Sequence[Premise]) -> tuple[set[int], str]:
     """Return the claims that a sentence states, whole or by clauses, or why it is not verified."""
     stated, fault = _by_clauses([sentence], premises)
-    return _by_clauses(tuple(sentence.clauses()), premises) if fault else (stated, "")
+    clauses = tuple(sentence.clauses()) if fault else ()
+    return _by_clauses(clauses, premises) if len(clauses) > 1 else (stated, fault)
 
 
 def _by_clauses(clauses: Sequence[Sentence], premises: Sequence[Premise]) -> tuple[set[int], str]:
@@ -318,7 +338,7 @@ class _Reading:
         telling = [p for p in self.pieces if p.end or p.note or not p.entry or p.entry.key != ANY]
         for piece, following in pairwise(telling):
             words = sentence.units[piece.start : piece.stop]
-            if piece.note and following.end == "object" and sentence.vocabulary.mentions(words, "causing"):
+            if piece.note and following.end == "object" and Sentence.of(words, sentence.vocabulary).mentions("causing"):
                 return "makes the condition an effect"
         return ""
 
@@ -445,7 +465,7 @@ def _compiled(premise: Premise, vocabulary: Vocabulary) -> _Compiled:
         reverses = any(_begins(note, premise, vocabulary) for note in readings)
         order = "object-first" if reverses else "subject-first"
     interacts = premise.relation == "interactsWith" and not premise.opposed
-    is_prohibited = interacts and any(_has_key(note, "prohibition") for note in readings)
+    is_prohibited = interacts and any(note.mentions("prohibition") for note in readings)
     keys = _keys(premise, readings, vocabulary)
     required = premise.required()
     if premise.relation in required:
@@ -472,15 +492,11 @@ def _keys(premise: Premise, notes: Iterable[Sentence], vocabulary: Vocabulary) -
         keys.add("purported")
     if premise.rating:
         keys |= {f"rating:{premise.rating}", premise.rating}
-    if _has_key(Sentence.of(premise.grade, vocabulary), "class:forbidding-grade"):
+    if Sentence.of(premise.grade, vocabulary).mentions("class:forbidding-grade"):
         keys.add("avoided")
-    if premise.relation == "cautionIn" and any(_has_key(n, "class:unsuited-note") for n in notes):
+    if premise.relation == "cautionIn" and any(n.mentions("class:unsuited-note") for n in notes):
         keys.add("avoid")
     return frozenset(keys)
-
-
-def _has_key(sentence: Sentence, key: str) -> bool:
-    return any(each.key == key for match in sentence.matches for each in match.entries)
 
 
 def _begins(note: Sentence, premise: Premise, vocabulary: Vocabulary) -> bool:
@@ -578,12 +594,11 @@ def _cover(sentence: Sentence, compiled: _Compiled) -> tuple[list[_Piece], list[
             cost = (lost, rest[0] + names, rest[1] + count, rest[2] + cues)
             if cost < best[start]:
                 best[start], chosen[start] = cost, piece
-    found, missing, place = [], [], 0
+    found, missing, place = list[_Piece](), list[str](), 0
     while place < len(units):
-        piece = chosen[place]
-        if piece is not None:
-            found.append(piece)
-            place = piece.stop
+        if (covering := chosen[place]) is not None:
+            found.append(covering)
+            place = covering.stop
             continue
         if units[place] not in STOPS:
             missing.append(units[place])

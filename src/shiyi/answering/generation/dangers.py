@@ -1,6 +1,7 @@
 """Phrases of advice that may harm a reader, from ``ontology/lexicon/dangers.tsv``."""
 
 import re
+from collections.abc import Iterable
 from functools import cache
 from typing import Final
 
@@ -8,7 +9,15 @@ from shiyi.answering.generation.vocabulary import STOPS, Units, Vocabulary, unit
 from shiyi.ontology.lexicon import rows
 
 _GAP: Final = r"(?: [^ ,.;。?!]+){0,12} "  # what "…" stands for: up to 12 units of one clause
+_MEDICINE: Final = "medicin"  # the stem of the word
+_YAO: Final = "\u836f"  # the same in Chinese
 _BEFORE: Final = 4  # units before a phrase in which a word denies it
+
+
+def _line(units: Units) -> str:
+    """Return units between spaces, with one word for all that are medicines."""
+    medicines = Vocabulary.load().words("class:medicine")
+    return f" {' '.join(_MEDICINE if unit in medicines else unit for unit in units)} "
 
 
 @cache
@@ -16,23 +25,30 @@ def _patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
     found: dict[str, list[str]] = {}
     for reason, zh, en in rows("dangers"):
         for phrase in filter(str.strip, f"{zh}|{en}".split("|")):
-            parts = (" ".join(map(re.escape, units_of(part))) for part in phrase.split("…"))
+            parts = (re.escape(_line(units_of(part)).strip()) for part in phrase.split("…"))
             found.setdefault(reason, []).append(_GAP.join(parts))
     return tuple(
         (reason, re.compile(f"(?<= )(?:{'|'.join(each)})(?= )")) for reason, each in found.items()
     )
 
 
-def dangers(text: str | Units) -> tuple[str, ...]:
+def dangers(text: str | Units, medicines: Iterable[str] = ()) -> tuple[str, ...]:
     """Return why following a sentence may harm; empty where nothing speaks for that.
+
+    The names of ``medicines`` are read as the word medicine.
 
     >>> dangers("You can stop warfarin if you take ginkgo.")
     ('advises to stop or change a medicine',)
     >>> dangers("Do not stop warfarin without asking your doctor.")
     ()
+    >>> dangers("You may leave the Luvox at home.", ["Luvox"])
+    ('advises to stop or change a medicine',)
     """
-    units = units_of(text) if isinstance(text, str) else text
-    line = f" {' '.join(units)} "
+    line = _line(units_of(text) if isinstance(text, str) else text)
+    for name in sorted(map(units_of, medicines), key=len, reverse=True):
+        if name:
+            word = _MEDICINE if name[0].isascii() else _YAO
+            line = line.replace(f" {' '.join(name)} ", f" {word} ")
     return tuple(
         reason
         for reason, pattern in _patterns()

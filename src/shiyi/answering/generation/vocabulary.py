@@ -32,6 +32,7 @@ _JOINERS: Final = frozenset("-–—'’\"“”()（）《》·/")
 _STEM: Final = snowballstemmer.stemmer("english").stemWord
 
 Units = tuple[str, ...]
+Trie = dict[str, tuple[tuple["Entry", ...], "Trie"]]  # by unit: what ends there, what goes on
 Groups = Mapping[str, tuple[tuple[Units, tuple[Units, ...]], ...]]  # by the first unit
 
 
@@ -77,9 +78,9 @@ class Match:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Vocabulary:
-    """Phrases by their first unit and by key, and groups of synonyms."""
+    """Phrases as a trie of units and by key, and groups of synonyms."""
 
-    phrases: Mapping[str, tuple[tuple[Units, tuple[Entry, ...]], ...]]
+    phrases: Trie
     by_key: Mapping[str, frozenset[Units]]
     synonyms: Groups
     purposes: Groups
@@ -107,11 +108,18 @@ class Vocabulary:
                 by_key.setdefault(key, set()).update(phrases)
                 for phrase in phrases:
                     entries.setdefault(phrase, []).append(Entry(key, cue == "cue", order))
-        phrases_by_first: dict[str, list[tuple[Units, tuple[Entry, ...]]]] = {}
+        trie: Trie = {}
         for phrase, found in entries.items():
-            phrases_by_first.setdefault(phrase[0], []).append((phrase, tuple(found)))
+            node = trie
+            for unit in phrase:
+                node = node.setdefault(unit, ((), {}))[1]
+        for phrase, found in entries.items():
+            node = trie
+            for unit in phrase[:-1]:
+                node = node[unit][1]
+            node[phrase[-1]] = tuple(found), node[phrase[-1]][1]
         return cls(
-            {first: tuple(each) for first, each in phrases_by_first.items()},
+            trie,
             {key: frozenset(each) for key, each in by_key.items()},
             _grouped(groups[SYNONYMS]),
             _grouped(groups[PURPOSES]),
@@ -119,15 +127,15 @@ class Vocabulary:
 
     def matches(self, units: Units) -> Iterator[Match]:
         """Yield the phrases that a text has, from left to right."""
-        for start, unit in enumerate(units):
-            for phrase, entries in self.phrases.get(unit, ()):
-                stop = start + len(phrase)
-                if units[start:stop] == phrase:
-                    yield Match(start, stop, entries)
-
-    def mentions(self, units: Units, key: str) -> bool:
-        """Return whether a text has a phrase of a key."""
-        return any(each.key == key for match in self.matches(units) for each in match.entries)
+        for start in range(len(units)):
+            node = self.phrases
+            for stop in range(start, len(units)):
+                found = node.get(units[stop])
+                if found is None:
+                    break
+                entries, node = found
+                if entries:
+                    yield Match(start, stop + 1, entries)
 
     def words(self, key: str) -> frozenset[str]:
         """Return the phrases of one unit that stand under a key."""

@@ -267,8 +267,7 @@ class Audit:
         """Return the verdict on each sentence."""
         runtime, last = self.living.current, self._last
         if last is None or last[0] is not runtime:  # names of concepts are cached with it
-            auditor = Auditor(runtime.facts, runtime.evidences, runtime.linker, runtime.names)
-            self._last = last = runtime, auditor
+            self._last = last = runtime, Auditor(runtime)
         return last[1].audit(text, language)
 
 
