@@ -54,7 +54,7 @@ def cited(answer: Answer, predicate: str) -> Citation:
         ("枸杞的性味？", "hasNature", "枸杞子性平，安\u200b全。", "not accounted for"),
         ("枸杞的性味？", "hasNature", "枸杞子性平，能緩解失眠。", "not accounted for"),
         ("枸杞的性味？", "hasNature", "枸杞子性平，每天③次。", "not accounted for"),
-        ("What is the nature of goji?", "hasNature", "Goji berry is neutral and it is ｓａｆｅ.", "not accounted for"),
+        ("What is the nature of goji?", "hasNature", "Goji berry is neutral and it is ｓａｆｅ.", "promises safety"),
         ("What is the nature of goji?", "hasNature", "Goji berry is neutral, so s\u00adkip your medicine.",
          "advises"),
         ("What is the nature of goji?", "hasNature", "La baie de goji est neutre selon le texte.",

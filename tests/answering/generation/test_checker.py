@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from shiyi.answering.generation.checker import Premise, supporting, unverified
+from shiyi.answering.generation.checker import supporting, unverified
+from shiyi.answering.generation.premises import Premise
 from shiyi.answering.generation.vocabulary import Vocabulary, units_of
 
 
@@ -112,7 +113,7 @@ def test_sentence_that_restates_its_claim_is_verified(sentence: str, premise: Pr
         ("银杏叶提取物不影响华法林。", INTERACTION, "not accounted for: 不"),
         ("Ginkgo may interact with warfarin and aspirin.", INTERACTION, "not accounted for: aspirin"),
         ("Take 120 mg of ginkgo with warfarin with caution.", INTERACTION, "120"),
-        ("Ginkgo may affect warfarin; lower the dose of warfarin.", INTERACTION, "dose"),
+        ("Ginkgo may affect warfarin; lower the dose of warfarin.", INTERACTION, "change a medicine"),
         ("Ginkgo and warfarin.", INTERACTION, "does not state the relation"),
         ("Ginkgo can be taken together with warfarin.", INTERACTION, "does not state the relation"),
         ("Ginkgo calls for caution.", INTERACTION, "does not name both ends"),
@@ -124,7 +125,7 @@ def test_sentence_that_restates_its_claim_is_verified(sentence: str, premise: Pr
         ("孕妇能吃药用鼠尾草，可能小产。", FORBIDDEN, "does not state the relation"),
         ("孕妇禁用药用鼠尾草，也可以吃。", FORBIDDEN, "allows what its claim forbids"),
         ("孕妇不要避免药用鼠尾草。", FORBIDDEN, "denies what it forbids"),
-        ("不用担心，孕妇禁用药用鼠尾草。", FORBIDDEN, "denies what it forbids"),
+        ("不用担心，孕妇禁用药用鼠尾草。", FORBIDDEN, "promises safety"),
         ("镁通便有效，肾病患者也可以用。", OSMOTIC, "leaves out what its note forbids"),
         ("Vitamin B12 can mask anaemia of folic acid; watch.", MASKING, "turns the relation"),
         ("Ginkgo will raise the risk of bleeding with warfarin.", INTERACTION, "will"),
@@ -138,6 +139,12 @@ def test_sentence_that_says_other_than_its_claim_is_refused(
 
 def test_sentence_without_claim_is_refused() -> None:
     assert unverified("枸杞子味甘。", []) == "cites no claim"
+
+
+def test_subject_of_sentences_before_need_not_be_named_again() -> None:
+    assert unverified("It is sweet.", [FLAVOUR]) == "does not name both ends of the claim"
+    assert unverified("It is sweet.", [FLAVOUR], [GOJI]) == ""
+    assert unverified("It is sweet.", [FLAVOUR], [GINKGO]) != ""
 
 
 def test_clauses_are_verified_each_by_its_claim() -> None:

@@ -17,7 +17,7 @@ from tests.support.places import DATA
 TUNE, TEST = DATA / "sentences-tune.tsv", DATA / "sentences-test.tsv"
 
 
-@pytest.mark.parametrize(("path", "passed", "kept"), [(TUNE, 0.0, 0.65), (TEST, 0.0, 0.33)])
+@pytest.mark.parametrize(("path", "passed", "kept"), [(TUNE, 0.0, 0.75), (TEST, 0.005, 0.48)])
 def test_shares_are_those_of_the_page(
     runtime: Runtime, path: Path, passed: float, kept: float
 ) -> None:

@@ -53,8 +53,7 @@ def dangers(text: str | Units, medicines: Iterable[str] = ()) -> tuple[str, ...]
         reason
         for reason, pattern in _patterns()
         if any(
-            not _is_denied(line[: hit.start()], line[hit.end() :])
-            for hit in pattern.finditer(line)
+            not _is_denied(line[: hit.start()], line[hit.end() :]) for hit in pattern.finditer(line)
         )
     )
 

@@ -1,15 +1,76 @@
 """Claims of a base as premises: every name of both ends, and what the evidence adds."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Final
 
-from shiyi.answering.generation.checker import Premise
 from shiyi.model.answer import Citation
 from shiyi.model.rdf import local_name
 
+_SAFETY: Final = frozenset({
+    "interactsWith", "contraindicatedIn", "cautionIn", "unsuitableFood", "incompatibleWith",
+    "opposes", "fears", "hasAdverseReaction", "hasToxicity", "confusedWith",
+})  # fmt: skip
+PURPORTED: Final = "purported use"
+_DOUBTFUL: Final = frozenset({"insufficient", "ineffective"})
 _NOTES: Final = frozenset({
     "note_zh", "note_en", "amount", "dose", "duration", "population", "grade",
 })  # fmt: skip
+_CAREFUL: Final = (
+    "major", "moderate", "minor", "ineffective", "insufficient", "possible", "likely", "effective",
+)  # fmt: skip
+_GRAVE: Final = ("contraindicated", "caution", "monitor")
+
+
+@dataclass(frozen=True, slots=True)
+class Premise:
+    """What a claim states, as far as a sentence may repeat it.
+
+    ``subject`` and ``object`` are all names of the two ends, ``notes`` all texts that the claim's
+    evidence adds (notes, amounts, in both languages). ``relation`` is the local name of the
+    property; ``source`` the identifiers of its sources.
+    """
+
+    subject: frozenset[str]
+    relation: str
+    object: frozenset[str]
+    polarity: str = "positive"
+    rating: str = ""
+    severity: str = ""
+    grade: str = ""
+    notes: tuple[str, ...] = ()
+    source: str = ""
+    opposed: bool = False  # stands for the contrary of the claim, to find what contradicts it
+
+    @property
+    def is_safety(self) -> bool:
+        """Return whether the claim is about a harm."""
+        return self.relation in _SAFETY and self.polarity == "positive"
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Return whether the claim itself says that the effect is not shown."""
+        return self.rating in _DOUBTFUL or self.grade == PURPORTED
+
+    def contrary(self) -> str:
+        """Return the key of the words that deny the claim."""
+        if self.polarity == "positive" and self.relation in _SAFETY:
+            return "opposed:harm"
+        return "opposed:doubt" if self.is_doubtful else "opposed:benefit"
+
+    def required(self) -> frozenset[str]:
+        """Return the keys of which one has to be stated by a cue."""
+        if self.opposed:
+            return frozenset({self.contrary()})
+        if self.polarity == "negative":
+            return frozenset({"denied"})
+        if self.grade == PURPORTED:
+            return frozenset({"purported"})
+        if self.rating in _DOUBTFUL or self.rating == "possible":
+            return frozenset({f"rating:{self.rating}"})
+        return frozenset(
+            {self.relation, self.rating, self.severity, f"rating:{self.rating}"} - {""}
+        )
 
 
 def premise_of(citation: Citation, names: Callable[[str], Iterable[str]]) -> Premise:
@@ -23,10 +84,8 @@ def premise_of(citation: Citation, names: Callable[[str], Iterable[str]]) -> Pre
             values.setdefault(name, []).append(value)
     ends = (citation.subject, citation.object)
     subject, object_ = ({end.label, *names(end.iri)} for end in ends)
-    relation, rating = (
-        local_name(citation.predicate.iri),
-        _first(values.get("rating", ()), _CAREFUL),
-    )
+    relation = local_name(citation.predicate.iri)
+    rating = _first(values.get("rating", ()), _CAREFUL)
     # an effect that was studied, or denied, is stated by its rating
     studied = relation in ("isEffectiveFor", "studiedFor") and bool(rating)
     return Premise(
@@ -42,51 +101,6 @@ def premise_of(citation: Citation, names: Callable[[str], Iterable[str]]) -> Pre
     )
 
 
-_CAREFUL: Final = (
-    "major", "moderate", "minor", "ineffective", "insufficient", "possible", "likely", "effective",
-)  # fmt: skip
-_GRAVE: Final = ("contraindicated", "caution", "monitor")
-
-
 def _first(values: Iterable[str], order: Iterable[str]) -> str:
     present = set(values)
     return next((each for each in order if each in present), "")
-
-
-def premises_of_row(row: Mapping[str, str]) -> tuple[Premise, ...]:
-    """Return the premises of a row of annotated sentences; two claims are parted by `` || ``.
-
-    Columns: ``relation``, ``subject_zh``, ``subject_en``, ``object_zh``, ``object_en``,
-    ``polarity``, ``rating``, ``severity``, ``grade``, ``amount``, ``note_zh``, ``note_en``,
-    ``source``. A list of properties (sweet, sour) names each of them.
-    """
-    count = int(row["claims"])
-
-    def cell(name: str, place: int) -> str:
-        parts = [each.strip() for each in row[name].split("||")] if count > 1 else [row[name]]
-        return parts[place] if place < len(parts) else parts[0]
-
-    def names(end: str, place: int, relation: str) -> frozenset[str]:
-        labels = [cell(f"{end}_zh", place), cell(f"{end}_en", place)]
-        if end == "object" and relation in {"hasFlavour", "hasMeridianTropism"}:
-            labels = [part for label in labels for part in label.replace("、", ",").split(",")]
-        return frozenset(label.strip() for label in labels if label.strip())
-
-    found = []
-    for place in range(count):
-        relation = cell("relation", place)
-        notes = tuple(cell(name, place) for name in ("note_zh", "note_en", "amount", "grade"))
-        found.append(
-            Premise(
-                names("subject", place, relation),
-                relation,
-                names("object", place, relation),
-                cell("polarity", place),
-                cell("rating", place),
-                cell("severity", place),
-                cell("grade", place),
-                tuple(filter(None, notes)),
-                cell("source", place),
-            )
-        )
-    return tuple(found)

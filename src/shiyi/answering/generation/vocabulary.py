@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import pairwise
 from typing import Final, Self
 
 import snowballstemmer
@@ -109,7 +110,7 @@ class Vocabulary:
                 for phrase in phrases:
                     entries.setdefault(phrase, []).append(Entry(key, cue == "cue", order))
         trie: Trie = {}
-        for phrase, found in entries.items():
+        for phrase in entries:
             node = trie
             for unit in phrase:
                 node = node.setdefault(unit, ((), {}))[1]
@@ -162,3 +163,60 @@ def _grouped(groups: Iterable[tuple[Units, ...]]) -> Groups:
         for part in filter(None, group):
             found.setdefault(part[0], []).append((part, group))
     return {first: tuple(each) for first, each in found.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence as units, with the phrases of the vocabulary that it has."""
+
+    units: Units
+    matches: tuple[Match, ...]
+    vocabulary: Vocabulary
+
+    @classmethod
+    def of(cls, text: str | Units, vocabulary: Vocabulary | None = None) -> Self:
+        """Read a text, or units that were cut from one."""
+        known = vocabulary or Vocabulary.load()
+        units = units_of(text) if isinstance(text, str) else text
+        return cls(units, tuple(known.matches(units)), known)
+
+    def has(self, key: str, start: int = 0, stop: int | None = None) -> bool:
+        """Return whether one of its units is a word of a key."""
+        return not self.vocabulary.words(key).isdisjoint(self.units[start:stop])
+
+    def mentions(self, key: str) -> bool:
+        """Return whether it has a phrase of a key."""
+        return any(each.key == key for match in self.matches for each in match.entries)
+
+    def has_dose(self) -> bool:
+        """Return whether it states a number with a unit of doses."""
+        counted = self.vocabulary.words("class:number")
+        doses = self.vocabulary.words("class:dose")
+        return any(
+            (first[0].isdigit() or first in counted) and second in doses
+            for first, second in pairwise(self.units)
+        )
+
+    def clauses(self) -> Iterator["Sentence"]:
+        """Yield the clauses, without the words and stops that part them."""
+        ends, clause = self.vocabulary.words("class:clause-end"), list[str]()
+        for unit in (*self.units, "."):
+            if unit not in ends:
+                clause.append(unit)
+            elif clause:
+                yield Sentence.of(tuple(clause), self.vocabulary)
+                clause = []
+
+    def permits(self) -> bool:
+        """Return whether it says that something may be taken."""
+        words = self.vocabulary.words
+        permitting, using = words("class:permitting"), words("class:using")
+        refusing = words("class:refusing")
+        units = tuple(unit for unit in self.units if unit != "be")
+        return any(
+            second in using
+            and first in permitting
+            and refusing.isdisjoint(units[max(0, at - 1) : at + 1])
+            and not (first.isascii() and not refusing.isdisjoint(units))
+            for at, (first, second) in enumerate(pairwise(units))
+        )

@@ -3,12 +3,13 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from itertools import combinations
 from typing import Final
 
 from shiyi.linking.normalization import fold, has_cjk
 from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, text
+from shiyi.ontology.lexicon import rows
 from shiyi.ontology.terms import SKOS
 from shiyi.sparql.store.port import QuadStore
 
@@ -17,14 +18,13 @@ _NAMING: Final = (SKOS.prefLabel, SKOS.altLabel)
 _FEWEST, _MOST = 3, 7  # words of a label that is abbreviated
 _SHORTEST, _LONGEST = 4, 16  # characters of a Chinese label that is abbreviated
 _RUN: Final = 3  # characters that stand in a Chinese abbreviation at least
-_SMALL: Final = frozenset({
-    "a", "an", "and", "by", "for", "from", "in", "of", "on", "or", "the", "to", "with",
-})  # fmt: skip
-# words and characters without which a label means another thing: low blood pressure, before surgery
-_TURNING: Final = frozenset({
-    "after", "before", "excess", "high", "less", "low", "mild", "no", "non", "not", "over", "severe",
-    "under", "without", *"\u4e0d\u65e0\u975e\u672a\u514d\u4f4e\u9ad8\u524d\u540e\u91cd\u8f7b",
-})  # fmt: skip
+
+
+@cache
+def _words_of(key: str) -> frozenset[str]:
+    """Return the words of a key of ``ontology/lexicon/grounding.tsv``."""
+    found = (f"{zh}|{en}" for each, _, _, zh, en in rows("grounding") if each == key)
+    return frozenset(word for cell in found for word in cell.split("|") if word)
 
 
 class Names:
@@ -78,15 +78,15 @@ def abbreviations(label: str) -> Iterable[str]:
     ['ginger scallion', 'ginger soup', 'scallion soup']
     """
     if has_cjk(label):
-        size, turning = len(label), _TURNING.intersection(label)
+        size, turning = len(label), _words_of("class:turning").intersection(label)
         if not _SHORTEST <= size <= _LONGEST:
             return
         for width in range(max(_RUN, (size + 1) // 2), size):
             runs = (label[at : at + width] for at in range(size - width + 1))
             yield from (run for run in runs if turning.issubset(run))
         return
-    words = [word for word in _words(label) if word not in _SMALL]
-    turning = _TURNING.intersection(words)
+    words = [word for word in _words(label) if word not in _words_of("class:small")]
+    turning = _words_of("class:turning").intersection(words)
     if not _FEWEST <= len(words) <= _MOST:
         return
     for count in range(max(2, (len(words) + 1) // 2), len(words)):
@@ -104,4 +104,4 @@ def _keys(label: str) -> Iterator[str]:
     if has_cjk(label):
         yield from (label[at : at + _RUN] for at in range(len(label) - _RUN + 1))
     else:
-        yield from (word for word in _words(label) if word not in _SMALL)
+        yield from (word for word in _words(label) if word not in _words_of("class:small"))

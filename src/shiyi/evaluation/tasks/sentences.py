@@ -7,8 +7,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import Final
 
-from shiyi.answering.generation.checker import Premise, unverified
-from shiyi.answering.generation.premises import premises_of_row
+from shiyi.answering.generation.checker import unverified
+from shiyi.answering.generation.premises import Premise
 from shiyi.answering.knowledge.names import Names
 from shiyi.errors import UsageError
 from shiyi.evaluation.items import Skips
@@ -84,6 +84,45 @@ def measure_sentences(
         {"seed": 0},
         failures=tuple(failures),
     )
+
+
+def premises_of_row(row: Mapping[str, str]) -> tuple[Premise, ...]:
+    """Return the premises of a row of annotated sentences; two claims are parted by `` || ``.
+
+    Columns: ``relation``, ``subject_zh``, ``subject_en``, ``object_zh``, ``object_en``,
+    ``polarity``, ``rating``, ``severity``, ``grade``, ``amount``, ``note_zh``, ``note_en``,
+    ``source``. A list of properties (sweet, sour) names each of them.
+    """
+    count = int(row["claims"])
+
+    def cell(name: str, place: int) -> str:
+        parts = [each.strip() for each in row[name].split("||")] if count > 1 else [row[name]]
+        return parts[place] if place < len(parts) else parts[0]
+
+    def names(end: str, place: int, relation: str) -> frozenset[str]:
+        labels = [cell(f"{end}_zh", place), cell(f"{end}_en", place)]
+        if end == "object" and relation in {"hasFlavour", "hasMeridianTropism"}:
+            labels = [part for label in labels for part in label.replace("、", ",").split(",")]
+        return frozenset(label.strip() for label in labels if label.strip())
+
+    found = []
+    for place in range(count):
+        relation = cell("relation", place)
+        notes = tuple(cell(name, place) for name in ("note_zh", "note_en", "amount", "grade"))
+        found.append(
+            Premise(
+                names("subject", place, relation),
+                relation,
+                names("object", place, relation),
+                cell("polarity", place),
+                cell("rating", place),
+                cell("severity", place),
+                cell("grade", place),
+                tuple(filter(None, notes)),
+                cell("source", place),
+            )
+        )
+    return tuple(found)
 
 
 def _by_label(index: LabelIndex) -> Mapping[str, str]:

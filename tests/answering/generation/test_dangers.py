@@ -1,0 +1,42 @@
+"""Phrases of advice that may harm: found in both languages, and not where they are denied."""
+
+import pytest
+
+from shiyi.answering.generation.dangers import dangers
+
+STOP, CURE = "advises to stop or change a medicine", "promises a cure"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "reason"),
+    [
+        ("吃了山楂就可以停用降压药。", STOP),
+        ("You can halve the dose of metformin.", STOP),
+        ("山药可以根治糖尿病。", CURE),
+        ("This herb is completely safe.", "promises safety"),
+        ("不用看医生，先喝几天姜汤。", "delays a doctor"),
+        ("So you have diabetes.", "gives a diagnosis"),
+        ("Give your baby honey water.", "advises a harmful practice"),
+    ],
+)
+def test_advice_that_may_harm_is_found(sentence: str, reason: str) -> None:
+    assert reason in dangers(sentence)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Never stop your medicine without asking a doctor.",
+        "不要自行停用降压药。",
+        "It is not known to cure anything.",
+        "枸杞子味甘，性平。",
+        "Ask before you stop warfarin.",
+    ],
+)
+def test_warning_is_no_danger(sentence: str) -> None:
+    assert dangers(sentence) == ()
+
+
+def test_names_of_medicines_are_read_as_medicines() -> None:
+    assert dangers("Leave the Lipitor at home.") == ()
+    assert dangers("You may leave your Lipitor at home.", ["Lipitor"]) == (STOP,)
