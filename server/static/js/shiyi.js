@@ -417,6 +417,7 @@ const enhance = (root) => {
   for (const button of $$("[data-opens]", root)) { button.hidden = false; button.addEventListener("click", () => document.getElementById(button.dataset.opens).showModal()); }
   if (!navigator.clipboard) return;
   for (const button of $$("[data-copy-text]", root)) { button.hidden = false; button.addEventListener("click", () => copied(button, answerText())); }
+  for (const button of $$("[data-copy-list]", root)) { button.hidden = false; button.addEventListener("click", () => copied(button, [...document.getElementById(button.dataset.copyList).children].map((each) => each.innerText.trim()).join("\n\n"))); }
   for (const button of $$("[data-copy-post]", root)) { button.hidden = false; button.addEventListener("click", async () => copied(button, await (await fetch(button.dataset.copyPost, { method: "POST", headers: { "Content-Type": button.dataset.type }, body: button.dataset.body })).text())); }
 };
 enhance(document);

@@ -31,6 +31,7 @@ from shiyi.server.http.headers import address, static
 from shiyi.server.http.page_cache import PageCache
 from shiyi.server.http.warmup import warm_up
 from shiyi.server.i18n import catalogue, chosen_language, localise
+from shiyi.server.pages.audit import auditing
 from shiyi.server.pages.browse import crawling, pages, reference
 from shiyi.server.pages.documentation import documentation
 from shiyi.server.pages.explore import checking, exploring
@@ -97,6 +98,7 @@ def create_app(site: Site | Path, settings: Settings | None = None) -> Flask:
         suggestion(readers, cache),
         static(),
         exploring(readers, cache),
+        auditing(site),
         checking(site),
         searching(readers, cache),
         documentation(site),

@@ -1,20 +1,21 @@
 """Check anybody's text against the claims of a base, sentence by sentence, without a model."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, Final
 
-from shiyi.answering.generation.checker import Premise, Sentence, supporting, unverified
+from shiyi.answering.generation.checker import supporting, unverified
 from shiyi.answering.generation.dangers import dangers
-from shiyi.answering.generation.premises import premise_of
+from shiyi.answering.generation.premises import Premise, premise_of
+from shiyi.answering.generation.vocabulary import Sentence
 from shiyi.answering.knowledge.facts import MATERIAL, Fact
 from shiyi.answering.runtime import Runtime
 from shiyi.errors import UsageError
 from shiyi.linking.normalization import has_cjk
 from shiyi.model.answer import Citation
-from shiyi.model.iris import resource
+from shiyi.model.iris import ID, resource
 from shiyi.ontology.terms import SHIYI
 
 SUPPORTED, CONTRADICTED = "supported", "contradicted"
@@ -22,9 +23,13 @@ NOT_ON_RECORD, DANGEROUS = "not_on_record", "dangerous"
 VERDICTS: Final = (DANGEROUS, CONTRADICTED, SUPPORTED, NOT_ON_RECORD)
 
 MAX_CHARS: Final = 20_000
-_MAX_SENTENCES: Final = 300
+_MAX_SENTENCES: Final = 500
 _MAX_MENTIONS: Final = 8  # of one sentence
 _SHOWN: Final = 6  # claims beside a sentence
+_LINKED: Final = 60  # claims in a link, of which browsers take 8,000 characters
+_PART: Final = r"[dcsn](?:\.[0-9a-f]{32}){0,6}"
+_CODE: Final = re.compile(f"{_PART}(?:~{_PART}){{0,{_MAX_SENTENCES - 1}}}")
+_LAST_LATIN: Final = "\u024f"
 _SENTENCE: Final = re.compile(r"[^。！？!?\n；;]*?(?:[。！？；;\n]|[.!?](?=\s|$)|$)")
 _SIDES: Final = tuple(
     frozenset(resource(f"nature-{name}").value for name in side)
@@ -43,6 +48,7 @@ class AuditedSentence:
     verdict: str
     claims: tuple[Citation, ...] = ()
     reasons: tuple[str, ...] = ()
+    topic: tuple[str, ...] = ()  # what it is about: IRIs of one name
 
     def to_json(self) -> dict[str, Any]:
         """Return text, verdict, claims and reasons."""
@@ -69,54 +75,79 @@ class Auditor:
         """Return the verdict on each sentence of a text, in order.
 
         ``language`` of the labels of claims is ``zh`` or ``en``; by default that of the text.
-        Raise :class:`UsageError` for an empty text or one of more than MAX_CHARS characters.
+        Raise :class:`UsageError` for a text that :func:`sentences_of` refuses.
         """
-        if not text.strip():
-            raise UsageError("the text is empty; send at least one sentence")
-        if len(text) > MAX_CHARS:
-            raise UsageError(f"the text has {len(text)} characters; send at most {MAX_CHARS}")
-        language = language or ("zh" if has_cjk(text) else "en")
-        return tuple(self._verdict(each, language) for each in sentences_of(text))
+        return tuple(self.verdicts(sentences_of(text), language))
 
-    def _verdict(self, text: str, language: str) -> AuditedSentence:
+    def verdicts(self, sentences: Iterable[str], language: str = "") -> Iterator[AuditedSentence]:
+        """Yield the verdict on each sentence as soon as it is known.
+
+        One that names nothing else that a claim joins is read as about what the last one was about.
+        """
+        topic: tuple[str, ...] = ()
+        for each in sentences:
+            audited = self._verdict(each, language or ("zh" if has_cjk(each) else "en"), topic)
+            topic = audited.topic or topic
+            yield audited
+
+    def linked(self, code: str, language: str) -> tuple[AuditedSentence, ...]:
+        """Return what a link says of a text (:func:`link_code`): verdicts and claims, no words.
+
+        Claims that are accepted no longer are left out. Raise :class:`UsageError` for what is no
+        such code.
+        """
+        if not _CODE.fullmatch(code):
+            raise UsageError("result is not a link of this page; check the text again")
+        by_claim, found = self.runtime.facts.by_claim, []
+        for part in code.split("~"):
+            letter, *names = part.split(".")
+            verdict = next(each for each in VERDICTS if each[0] == letter)
+            facts = (fact for name in names for fact in by_claim.get(f"{ID}claim/{name}", ())[:1])
+            found.append(AuditedSentence("", verdict, self._cited(facts, language)))
+        return tuple(found)
+
+    def _cited(self, facts: Iterable[Fact], language: str) -> tuple[Citation, ...]:
+        cite = self.runtime.evidences.citation
+        return tuple(cite(number, fact, language) for number, fact in enumerate(facts, 1))
+
+    def _verdict(self, text: str, language: str, topic: tuple[str, ...]) -> AuditedSentence:
         runtime, sentence = self.runtime, Sentence.of(text)
         mentions = [m for m in runtime.linker.link(text, language, guess=False) if m.iri]
         groups = [dict.fromkeys((m.iri, *m.alternatives[:3])) for m in mentions[:_MAX_MENTIONS]]
-        things = tuple(dict.fromkeys(iri for group in groups for iri in group))
-        facts = tuple(dict.fromkeys(self._between(groups)))
-        cited = tuple(
-            runtime.evidences.citation(number, fact, language)
-            for number, fact in enumerate(facts, 1)
-        )
+        facts = dict.fromkeys(self._between(groups))
+        if is_carried := bool(topic) and not facts:
+            facts = dict.fromkeys(self._between((dict.fromkeys(topic), *groups)))
+        topics = [runtime.names.of(iri) for iri in topic] if is_carried else []
+        cited = self._cited(facts, language)
         premises = [premise_of(each, runtime.names.of) for each in cited]
-        shown = cited[:_SHOWN]
-        if danger := self._dangers(sentence, things):
-            return AuditedSentence(text, DANGEROUS, shown, danger)
-        if support := supporting(sentence, premises):
-            return AuditedSentence(text, SUPPORTED, tuple(cited[n] for n in support)[:_SHOWN])
-        against = [n for n, premise in enumerate(premises) if is_contradicted(sentence, premise)]
-        if against:
-            is_grave = any(_is_grave(premises[n]) for n in against)
-            claims = tuple(cited[n] for n in against)[:_SHOWN]
-            if is_grave:
-                return AuditedSentence(text, DANGEROUS, claims, ("allows what a claim forbids",))
-            return AuditedSentence(text, CONTRADICTED, claims, ("states the opposite of a claim",))
-        if others := tuple(self._other_natures(things)):
-            natures = tuple(
-                runtime.evidences.citation(number, fact, language)
-                for number, fact in enumerate(others, 1)
-            )
-            reason = "states another nature than is recorded"
-            return AuditedSentence(text, CONTRADICTED, natures[:_SHOWN], (reason,))
-        if not mentions:
-            reasons: Iterable[str] = ("names nothing that the base knows",)
-        elif not premises:
-            reasons = ("no claim joins the things it names",)
-        else:
-            reasons = dict.fromkeys(unverified(sentence, [each]) for each in premises[:3])
-        return AuditedSentence(text, NOT_ON_RECORD, shown, tuple(reasons))
+        about = next((tuple(group) for group in groups if self._is_material(*group)), topic)
+        things = tuple(dict.fromkeys(iri for group in (about, *groups) for iri in group))
 
-    def _between(self, groups: Sequence[dict[str, None]]) -> Iterator[Fact]:
+        def made(verdict: str, claims: Iterable[Citation], *reasons: str) -> AuditedSentence:
+            return AuditedSentence(text, verdict, tuple(claims)[:_SHOWN], reasons, about)
+
+        if danger := self._dangers(sentence, things):
+            return made(DANGEROUS, cited, *danger)
+        if support := supporting(sentence, premises, topics):
+            return made(SUPPORTED, (cited[n] for n in support))
+        against = [n for n, p in enumerate(premises) if is_contradicted(sentence, p, topics)]
+        if sentence.permits() and any(_is_grave(premises[n]) for n in against):
+            return made(DANGEROUS, (cited[n] for n in against), "allows what a claim forbids")
+        if against:
+            return made(CONTRADICTED, (cited[n] for n in against), "states the opposite of a claim")
+        if others := self._cited(self._other_natures(things), language):
+            return made(CONTRADICTED, others, "states another nature than is recorded")
+        if not mentions:
+            return made(NOT_ON_RECORD, (), "names nothing that the base knows")
+        if not premises:
+            return made(NOT_ON_RECORD, (), "no claim joins the things it names")
+        faults = dict.fromkeys(unverified(sentence, [each], topics) for each in premises[:3])
+        return made(NOT_ON_RECORD, cited, *faults)
+
+    def _is_material(self, *things: str) -> bool:
+        return any(self.runtime.facts.is_a(iri, *MATERIAL, *_MEDICINES) for iri in things)
+
+    def _between(self, groups: Iterable[dict[str, None]]) -> Iterator[Fact]:
         """Yield the claims that join two of the things a sentence names."""
         for one, other in combinations(groups, 2):
             for first in one:
@@ -128,8 +159,9 @@ class Auditor:
         facts, names = self.runtime.facts, self.runtime.names
         medicines = [n for iri in things if facts.is_a(iri, *_MEDICINES) for n in names.of(iri)]
         found = dangers(sentence.units, medicines)
-        materials = [iri for iri in things if facts.is_a(iri, *MATERIAL, *_MEDICINES)]
-        if materials and sentence.has_dose():
+        materials = [iri for iri in things if self._is_material(iri)]
+        is_advice = sentence.has("class:using") and not sentence.mentions("class:authority")
+        if materials and is_advice and sentence.has_dose():
             found += ("states a dose without a source",)
         is_advised = sentence.permits() or sentence.mentions("relieves")
         if is_advised and not sentence.has("class:guard"):
@@ -154,19 +186,25 @@ class Auditor:
         return next((n for n, side in enumerate(_SIDES) if side & above), -1)
 
 
-def is_contradicted(sentence: Sentence, premise: Premise) -> bool:
+def is_contradicted(
+    sentence: Sentence, premise: Premise, topics: Collection[frozenset[str]] = ()
+) -> bool:
     """Return whether a sentence that names both ends of a claim says the opposite.
 
     Of a claim about a harm it allows the thing or names a good of it, with no word that warns; of
-    an effect that is not shown, or not for sure, it says that it is; of others, all of its words deny the claim.
+    an effect that is not shown, or not for sure, it says that it is. Of others, all of its words
+    deny the claim.
     """
     key = premise.contrary()
-    if sentence.mentions(key) and not unverified(sentence, [replace(premise, opposed=True)]):
+    contrary = replace(premise, opposed=True)
+    if sentence.mentions(key) and not unverified(sentence, [contrary], topics):
         return True
     if premise.rating == "possible":
         key = "certain"
     keys = _GOOD if premise.is_safety else (key,) * (premise.is_doubtful or key == "certain")
-    spans = [each for each in sentence.matches if any(e.key in keys and e.cue for e in each.entries)]
+    spans = [
+        each for each in sentence.matches if any(e.key in keys and e.cue for e in each.entries)
+    ]
     warns = ("class:guard", "class:mild", "class:negation")
     if premise.is_safety:
         if sentence.permits() and not any(map(sentence.has, warns)):
@@ -190,8 +228,35 @@ def _is_grave(premise: Premise) -> bool:
 def sentences_of(text: str) -> tuple[str, ...]:
     """Cut a text into sentences.
 
+    Raise :class:`UsageError` for an empty text, one of too many characters or sentences, and one
+    in another script than those of Chinese and English.
+
     >>> sentences_of("Goji is sweet. It is neutral! 1.5 g")
     ('Goji is sweet.', 'It is neutral!', '1.5 g')
     """
-    found = (hit[0].strip() for hit in _SENTENCE.finditer(text))
-    return tuple(each for each in found if any(map(str.isalnum, each)))[:_MAX_SENTENCES]
+    if not text.strip():
+        raise UsageError("the text is empty; send at least one sentence")
+    if len(text) > MAX_CHARS:
+        raise UsageError(f"the text has {len(text)} characters; send at most {MAX_CHARS}")
+    letters = [each for each in text if each.isalpha()]
+    if sum(map(_is_read, letters)) * 2 < len(letters):
+        raise UsageError("the text is neither Chinese nor English")
+    parts = (hit[0].strip() for hit in _SENTENCE.finditer(text))
+    found = tuple(each for each in parts if any(map(str.isalnum, each)))
+    if len(found) > _MAX_SENTENCES:
+        raise UsageError(f"the text has {len(found)} sentences; send at most {_MAX_SENTENCES}")
+    return found
+
+
+def _is_read(letter: str) -> bool:
+    return letter <= _LAST_LATIN or has_cjk(letter)
+
+
+def link_code(sentences: Iterable[AuditedSentence]) -> str:
+    """Return verdicts and their claims as a link has them: without a word of the text."""
+    left, parts = _LINKED, []
+    for each in sentences:
+        claims = [c.claim.rpartition("/")[2] for c in each.claims[: min(left, _SHOWN)]]
+        left -= len(claims)
+        parts.append(".".join((each.verdict[0], *claims)))
+    return "~".join(parts)

@@ -496,9 +496,9 @@ def _replay(site: Site, asked: ReplayRequest) -> dict[str, Any]:
 
 
 def _audit(site: Site, asked: AuditRequest) -> dict[str, Any]:
-    if site.audit is None:
+    if site.auditor is None:
         raise UsageError("this server audits no texts")
-    sentences = site.audit(asked.text, asked.language or "")
+    sentences = site.auditor().audit(asked.text, asked.language or "")
     return {
         "sentences": [each.to_json() for each in sentences],
         "counts": count_verdicts(sentences),

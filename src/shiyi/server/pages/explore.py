@@ -10,7 +10,6 @@ from urllib.parse import quote
 from flask import Blueprint, Response, make_response, redirect, render_template, request
 from werkzeug.wrappers import Response as BaseResponse
 
-from shiyi.answering.generation.audit import MAX_CHARS, AuditedSentence, count_verdicts
 from shiyi.answering.sections.cabinet import MOST as MOST_THINGS
 from shiyi.answering.sections.cabinet import SEVERITIES, Cabinet
 from shiyi.errors import FormatError, UsageError
@@ -353,7 +352,7 @@ _LIMIT = 400  # characters of a list of foods
 
 
 def exploring(site: Site, cache: PageCache) -> Blueprint:
-    """Serve ``/compare``, ``/dishes``, ``/constitution``, ``/statistics`` and ``/audit``."""
+    """Serve ``/compare``, ``/dishes``, ``/constitution`` and ``/statistics``."""
     routes = Blueprint("exploring", __name__)
 
     @routes.get("/compare")
@@ -413,21 +412,6 @@ def exploring(site: Site, cache: PageCache) -> Blueprint:
             form=form,
             field=field,
             rule=ID + "rule-constitution-scoring",
-        )
-
-    @routes.route("/audit", methods=["GET", "POST"])  # a text may be private: never in an address
-    def audit() -> str:
-        sentences: Sequence[AuditedSentence] = ()
-        text = ""
-        if request.method == "POST" and site.audit is not None:
-            text = text_field("text", request.form.get("text"), MAX_CHARS)
-            sentences = site.audit(text, chosen_language())
-        return render_template(
-            "audit.html",
-            text=text,
-            most=MAX_CHARS,
-            sentences=sentences,
-            counts=count_verdicts(sentences),
         )
 
     @routes.get("/statistics")

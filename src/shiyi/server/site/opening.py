@@ -11,7 +11,7 @@ from threading import BoundedSemaphore
 from typing import Final
 
 from shiyi.answering.conversation import Context, Turn, after_history, converse
-from shiyi.answering.generation.audit import AuditedSentence, Auditor
+from shiyi.answering.generation.audit import Auditor
 from shiyi.answering.generation.rewriter import Listener
 from shiyi.answering.generation.text_to_sparql import Written, ask_in_sparql
 from shiyi.answering.knowledge.updates import touched
@@ -217,7 +217,7 @@ def open_site(path: Path, settings: Settings, read_only: bool = False) -> Site:
         writing,
         curation,
         converse=Conversation(living, model),
-        audit=Audit(living),
+        auditor=lambda: Auditor(living.current),
         check=lambda things, profile, language: check_things(
             living.current, things, profile, language
         ),
@@ -254,21 +254,6 @@ def _synchronized(
         living.refresh((*claims, *(before ^ seen)), concepts)
 
     return Refresher(RuntimeHolder(Runtime.open(base, settings)), changes, expire, follow)
-
-
-@dataclass(slots=True)
-class Audit:
-    """Audits texts against the claims of this moment."""
-
-    living: RuntimeHolder
-    _last: tuple[Runtime, Auditor] | None = None
-
-    def __call__(self, text: str, language: str) -> tuple[AuditedSentence, ...]:
-        """Return the verdict on each sentence."""
-        runtime, last = self.living.current, self._last
-        if last is None or last[0] is not runtime:  # names of concepts are cached with it
-            self._last = last = runtime, Auditor(runtime)
-        return last[1].audit(text, language)
 
 
 @dataclass(frozen=True, slots=True)

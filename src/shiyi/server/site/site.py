@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from shiyi.answering.conversation import Context, Turn
-from shiyi.answering.generation.audit import AuditedSentence
+from shiyi.answering.generation.audit import Auditor
 from shiyi.answering.generation.rewriter import Listener
 from shiyi.answering.generation.text_to_sparql import Written
 from shiyi.answering.knowledge.facts import Facts
@@ -103,7 +103,7 @@ class Site:
     curation: Curation | None = None  # no desks where there is none
     converse: Converser | None = None  # a second turn stands alone where there is none
     replay: Callable[[Mapping[str, Any]], Replayed] | None = None
-    audit: Callable[[str, str], Sequence[AuditedSentence]] | None = None
+    auditor: Callable[[], Auditor] | None = None
     check: Callable[[Sequence[str], Profile, str], Cabinet] | None = None
     research: Callable[[str, str | None], Written] | None = None  # none: no model is configured
     base: KnowledgeBase | None = None  # what the store belongs to
