@@ -53,7 +53,7 @@ OPEN_CLAIM = Claim(
 )
 SHUT_CLAIM = Claim(PEAR, SHIYI.interactsWith, WARFARIN, (Evidence(SHUT, Confidence(0.8)),))
 TEXTS = graph("source", "shut@1")
-SECTION, PASSAGE = resource("section/5ec"), resource("passage/9a5")
+SECTION, PASSAGE = resource("section/5ec-shut"), resource("passage/9a5-shut")
 DERIVED = Claim(PEAR, SHIYI.derivedCaution, WARFARIN, (Evidence(OPEN, Confidence(0.8)),))
 CANDIDATE = Claim(
     PEAR,

@@ -230,7 +230,7 @@ FORMS = {
     "/curate/comment": ("claim", "text", "reason", "next"), "/curate/undo": ("change", "reason"),
     "/curate/assign": ("claim", "who"), "/curate/batch": ("claim", "kind", "reason"),
     "/curate/edit": ("claim", "subject", "predicate", "object", "reason", "quote"),
-    "/curate/edit/check": ("claim", "object", "predicate"), "/curate/quarantine": ("claim", "what",
+    "/curate/edit/check": ("claim", "object", "predicate", "form"), "/curate/quarantine": ("claim", "what",
     "reason"),
     "/curate/mappings": ("subject", "object", "predicate", "what", "reason"),
     "/curate/feedback": ("item", "what", "reply"),
@@ -252,6 +252,7 @@ READING = {
     "/audit",
     "/check",
     "/constitution",
+    "/api/reconcile",
 }  # forms that write nothing
 BODIES = {
     "/api/ask": ("question", "lang", "method", "k", "evidence", "profile", "context", "history"),
@@ -514,7 +515,8 @@ def test_with_a_true_token_hostile_fields_are_refused_or_kept_as_text(desks: Ful
         for text in (*sample(at + 31, EACH if NIGHTLY else 2), BROKEN[at % len(BROKEN)]):
             for some in (names, *({name} for name in sorted(names))):  # all at once, and each alone
                 found = visitor.post(path, dict.fromkeys(some, text) | {"csrf": csrf})
-                check(found.status, found.body, text, (path, some))
+                is_page = "html" in found.headers.get("Content-Type", "")
+                check(found.status, found.body if is_page else "", text, (path, some))
                 faults += found.status >= 400
     assert faults > 20
     line = Line(desks)

@@ -11,6 +11,7 @@ SOURCE = ROOT / "src" / "shiyi"
 # where SPARQL is put together from pieces at all, and what those are: a function that is not here fails
 WRITERS = {
     "answering/generation/text_to_sparql.py": ({"_declared", "_limited"}, "a model's query, for a worker; prefixes and numbers of ours"),
+    "curation/queue.py": ({"Queue._name", "Queue._put", "Queue._where", "Queue.choices", "Queue.page", "Queue.update"}, "tables and columns of ours, for SQLite; every value is bound"),
     "publishing/void.py": ({"", "Counts.of_endpoint"}, "terms and words of ours"),
     "publishing/dumps.py": ({"write_parquet"}, "question marks, for SQLite"),
     "server/site/counts.py": ({""}, "a term of ours"),
@@ -23,6 +24,7 @@ WRITERS = {
     "sparql/queries/paths.py": ({"path_query"}, "terms that are known, and numbers"),
     "sparql/queries/vocabulary_check.py": ({"patterns_of"}, "a pattern of the asker's own query, only to be parsed"),
     "sparql/remote/store.py": ({"RemoteStore._learn", "RemoteStore._match_query", "RemoteStore._whole", "RemoteStore.clear", "RemoteStore.graph_names", "RemoteStore.select", "ChangeRequests._removals", "ChangeRequests.within", "_managed", "_test", "RemoteStore._pages"}, "terms, and the setting that names the default graph; a whole query, and numbers; a variable; terms, and that setting"),
+    "server/views/remedies.py": ({"faster", "with_prefixes"}, "the asker's own query, shown back, not run; prefixes of ours"),
     "publishing/tables.py": ({""}, "terms of ours"),
     "sparql/remote/pool.py": ({"RemotePool.dump"}, "a term"),
     "sparql/sandbox/pool.py": ({"Services.inline", "_values"}, "a block of the asker's own query, guarded, for who is allowed; terms that came back"),

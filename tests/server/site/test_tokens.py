@@ -41,6 +41,7 @@ READING_POSTS = {
         "/api/check",
         "/api/frame",
         "/api/link",
+        "/api/reconcile",
     ),
     "/audit",
     "/ask",

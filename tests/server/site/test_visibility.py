@@ -110,6 +110,15 @@ ASKED: dict[str, list[str]] = {
     "/releases/<version>/<path:name>": ["/releases/1/claims.csv.gz", "/releases/1/shiyi.nq.gz"],
     "/releases/latest": ["/releases/latest"], "/releases/latest/": ["/releases/latest/"],
     "/releases/latest/<path:name>": ["/releases/latest/void.ttl"],
+    "/api/search": ["/api/search?q=pear", "/api/search?q=warfarin", "/api/search?q=梨"],
+    "/api/reconcile": ['/api/reconcile?queries={"q":{"query":"pear"}}', "/api/reconcile",
+                       ('/api/reconcile?extend={"ids":["substance-pear","substance-goji","drug-warfarin"],'
+                       '"properties":[{"id":"aggravates"},{"id":"interactsWith"},{"id":"flavour"}]}')],
+    "/api/reconcile/preview": [f"/api/reconcile/preview?id={each}" for each in NAMES],
+    "/api/reconcile/properties": ["/api/reconcile/properties?type=Food"],
+    "/api/reconcile/suggest/entity": ["/api/reconcile/suggest/entity?prefix=pe"],
+    "/api/reconcile/suggest/type": ["/api/reconcile/suggest/type?prefix=Fo"],
+    "/api/reconcile/suggest/property": ["/api/reconcile/suggest/property?prefix=a"],
     "/curate": ["/curate"], "/curate/sign-in": ["/curate/sign-in"],
     "/curate/report": [f"/curate/report?about={each}" for each in NAMES],
     "/curate/oidc": [], "/curate/oidc/callback": [],
@@ -124,6 +133,7 @@ POSTED: dict[str, list[dict[str, Any]]] = {
     "/api/check": [{"json": {"things": ["pear", "goji", "warfarin"]}}],
     "/check": [{"data": {"things": "pear\ngoji\nwarfarin"}}],
     "/api/link": [{"json": {"text": QUESTION}}],
+    "/api/reconcile": [{"data": {"queries": '{"q":{"query":"pear"},"r":{"query":"warfarin"}}'}}],
     "/sparql": [{"data": {"query": ALL, "format": "csv"}},
                 {"data": ALL, "content_type": "application/sparql-query"}],
     "/sparql/rdf11": [{"data": {"query": ALL, "format": "json"}}],
@@ -180,7 +190,7 @@ def public(served: Served, method: str) -> set[str]:
         for rule in served.app.url_map.iter_rules()
         if method in (rule.methods or ())
         and not (
-            rule.rule.startswith("/curate")
+            rule.rule.startswith(("/curate", "/api/curation"))
             and (right := right_of(served.app, rule.endpoint))
             and right.value != "open"
         )
