@@ -74,11 +74,9 @@ def test_an_instance_of_a_class_below_is_held_to_its_shape_and_taken_as_a_value(
         return list(parse(PREFIXES + turtle, "x.ttl"))
 
     below = """:Broth rdfs:subClassOf :Soup . :Soup rdfs:subClassOf s:Dish .
-        :Sweet rdfs:subClassOf s:DSIngredient . :y a :Sweet ."""
-    sound = of(':x a :Broth ; s:hasIngredient :y ; s:cookingMethod "煮"@zh .' + below)
-    faulty = of(
-        ':x a :Broth ; s:hasIngredient :z ; s:cookingMethod "煮"@zh . :z a :Broth .' + below
-    )
+        :Sweet rdfs:subClassOf s:DSIngredient . :y a :Sweet . :t a s:Text ."""
+    sound = of(":x a :Broth ; s:hasIngredient :y ; s:cookingMethod :t ." + below)
+    faulty = of(":x a :Broth ; s:hasIngredient :z ; s:cookingMethod :t . :z a :Broth ." + below)
     shapes = shapes_graph("dish")
     assert in_parts(sound, shapes, 1) == told(validate(lowered(sound), shapes)) == []
     found = in_parts(faulty, shapes, 1)

@@ -19,7 +19,7 @@ from shiyi.ingest.tables.starter import vocabulary_quads
 from shiyi.ingest.tables.tsv import Faults
 from shiyi.linking.labels import LabelIndex
 from shiyi.linking.linker import Linker
-from shiyi.model.claim import Claim, Confidence, Evidence, Polarity, Source, Status, Tier
+from shiyi.model.claim import Claim, Confidence, Evidence, Polarity, Source, Status, Text, Tier
 from shiyi.model.iris import graph, resource
 from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, Object, Quad, text
 from shiyi.ontology.schema import Schema
@@ -272,7 +272,7 @@ def iri(name: str) -> str:
 def kitchen_claim(
     subject: str,
     predicate: str,
-    object_: Object,
+    object_: Object | Text,
     source: Source = KITCHEN_BOOK,
     confidence: float | None = None,
     polarity: Polarity = Polarity.POSITIVE,
@@ -281,17 +281,16 @@ def kitchen_claim(
     held = Confidence(_HELD[source] if confidence is None else confidence)
     term: NamedNode = getattr(SHIYI, predicate)
     evidence = (Evidence(source, held),)
-    return Claim(resource(subject), term, object_, evidence, polarity, status)
+    made = Claim.stating(resource(subject), term, object_, evidence, polarity)
+    return replace(made, status=status)
 
 
 def claims() -> list[Claim]:
     joined: dict[str, Claim] = {}
     made = [kitchen_claim(s, p, resource(o), source) for s, p, o, source in KITCHEN_CLAIMS]
-    for subject, predicate, zh, en in TEXTS:
-        made += [
-            kitchen_claim(subject, predicate, Literal(t, language=x))
-            for t, x in ((zh, "zh"), (en, "en"))
-        ]
+    made += [
+        kitchen_claim(subject, predicate, Text(zh, en)) for subject, predicate, zh, en in TEXTS
+    ]
     for each in made:
         known = joined.get(each.iri.value)
         joined[each.iri.value] = known.joined(each) if known else each

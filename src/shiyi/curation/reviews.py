@@ -20,7 +20,7 @@ from shiyi.curation.changes import (
 from shiyi.curation.editing.changes import bring_back, plan_retirements
 from shiyi.errors import RangeError, StaleError, UsageError
 from shiyi.model.claim import Status
-from shiyi.model.iris import content_hash, graph
+from shiyi.model.iris import content_hash, graph, is_text
 from shiyi.model.rdf import DefaultGraph, NamedNode, Quad, Triple, decimal, local_name, text
 from shiyi.ontology.schema import Schema
 from shiyi.ontology.terms import DCTERMS, RDF, SHIYI
@@ -202,12 +202,14 @@ def _lineage(store: QuadStore, source: str) -> str:
 
 
 def source_copies(store: QuadStore, claim: ReviewedClaim) -> list[Quad]:
-    """Return copies of the source descriptions that an accepted claim cites, where missing."""
+    """Return copies of what an accepted claim cites and says as a text, where missing."""
     wanted = {
         q.object
         for q in claim.state
         if q.predicate == DCTERMS.source and isinstance(q.object, NamedNode)
     }
+    if isinstance(claim.object, NamedNode) and is_text(claim.object.value):
+        wanted.add(claim.object)
     results: list[Quad] = []
     for source in wanted:
         quads = list(store.match(source))
@@ -215,7 +217,7 @@ def source_copies(store: QuadStore, claim: ReviewedClaim) -> list[Quad]:
             results += {
                 Quad(q.subject, q.predicate, q.object, DefaultGraph())
                 for q in quads
-                if graph_name(q).startswith(graph("source").value)
+                if graph_name(q).startswith(graph("source").value) or source == claim.object
             }
     return results
 

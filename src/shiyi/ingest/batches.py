@@ -165,5 +165,7 @@ def proposed_of(
         NamedNode(passage.iri),
         activity=f"{extractor.name}-{extractor.version}",
     )
-    claim = Claim(result.subject, result.predicate, result.object, (evidence,), result.polarity)
+    claim = Claim.stating(
+        result.subject, result.predicate, result.object, (evidence,), result.polarity
+    )
     return ProposedClaim(claim, result.start, result.end, extractor.by_model)

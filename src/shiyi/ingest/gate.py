@@ -3,7 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from shiyi.ingest.extraction.books.patterns import pattern
@@ -242,6 +242,8 @@ class Gate:
         target: Hashable = claim.object
         if telling.reads(claim.predicate.value):
             pass
+        elif claim.text:
+            target = tuple(each.language for each in claim.text.labels)
         elif isinstance(claim.object, Literal):
             target = claim.object.language, claim.object.datatype
         elif not telling.names(claim.object):
@@ -333,9 +335,7 @@ def _claim(judged: GateResult) -> Iterator[str]:
     status = judged.status
     place = _PLACES[status]
     proposed, values, end = judged.proposed, judged.proposed.claim, line_end(place)
-    claim = Claim(
-        values.subject, values.predicate, values.object, values.evidence, values.polarity, status
-    )
+    claim = replace(values, status=status)
     iri = canonical(claim.iri)
     # the confidence of what enters is fused over all its evidence, and written once
     yield from claim_blocks(claim, place, fused=status is Status.QUARANTINED)

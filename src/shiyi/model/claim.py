@@ -2,13 +2,13 @@
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import lru_cache
 from typing import Self
 
 from shiyi.errors import RangeError
-from shiyi.model.iris import content_hash, resource
+from shiyi.model.iris import VOCAB, content_hash, resource
 from shiyi.model.rdf import Literal, NamedNode, Object, Term, canonical
 
 CEILING = 0.99  # no amount of agreeing sources makes a claim certain
@@ -188,6 +188,38 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
+class Text:
+    """The object of a claim that is a text: one resource with what it says in each language.
+
+    >>> Text("煎汤", "Boil.").iri.value == Text("煎汤").iri.value
+    False
+    """
+
+    zh: str = ""
+    en: str = ""
+
+    def __post_init__(self) -> None:
+        if not (self.zh or self.en):
+            raise RangeError("a text says something in Chinese or in English")
+
+    @classmethod
+    def of(cls, value: str, language: str) -> Self:
+        """Return a text in one language; what is not Chinese stands as English."""
+        return cls(zh=value) if language.startswith("zh") else cls(en=value)
+
+    @property
+    def iri(self) -> NamedNode:
+        """Name the text by what it says."""
+        return resource(f"text/{content_hash(self.zh, self.en)}")
+
+    @property
+    def labels(self) -> tuple[Literal, ...]:
+        """Return what it says, in each language that it has."""
+        said = (("zh", self.zh), ("en", self.en))
+        return tuple(Literal(value, language=language) for language, value in said if value)
+
+
+@dataclass(frozen=True, slots=True)
 class Claim:
     """A triple that some source makes; its IRI is computed from its content.
 
@@ -211,10 +243,29 @@ class Claim:
     evidence: tuple[Evidence, ...] = field(compare=False)
     polarity: Polarity = Polarity.POSITIVE
     status: Status = field(default=Status.ACCEPTED, compare=False)
+    text: Text | None = field(default=None, compare=False)  # what the object says, if it is a text
 
     def __post_init__(self) -> None:
         if not self.evidence:
             raise RangeError(f"a claim about {self.subject.value} needs evidence")
+        if self.text and self.object != self.text.iri:
+            raise RangeError(f"{self.object} is not the text of the claim")
+
+    @classmethod
+    def stating(
+        cls,
+        subject: NamedNode,
+        predicate: NamedNode,
+        value: Object | Text,
+        evidence: tuple[Evidence, ...],
+        polarity: Polarity = Polarity.POSITIVE,
+    ) -> Self:
+        """Return an accepted claim; words in a language that are no label become a text."""
+        if isinstance(value, Literal) and value.language and predicate.value.startswith(VOCAB):
+            value = Text.of(value.value, value.language)
+        if isinstance(value, Text):
+            return cls(subject, predicate, value.iri, evidence, polarity, text=value)
+        return cls(subject, predicate, value, evidence, polarity)
 
     @property
     def iri(self) -> NamedNode:
@@ -238,9 +289,7 @@ class Claim:
         if self.iri != other.iri:
             raise RangeError(f"{self.iri.value} and {other.iri.value} say different things")
         seen = dict.fromkeys((*self.evidence, *other.evidence))
-        return Claim(
-            self.subject, self.predicate, self.object, tuple(seen), self.polarity, self.status
-        )
+        return replace(self, evidence=tuple(seen))
 
 
 @lru_cache(maxsize=4096)  # a claim is asked for its name several times while it is written

@@ -11,6 +11,7 @@ ID: Final = "https://w3id.org/shiyi/id/"
 GRAPH: Final = "https://w3id.org/shiyi/graph/"
 UMLS: Final = "http://identifiers.org/umls/"
 _CLAIM: Final = ID + "claim/"
+_TEXT: Final = ID + "text/"
 _DIGITS: Final = 32  # of a content hash
 
 
@@ -43,6 +44,15 @@ def content_hash(*parts: str) -> str:
         encoded = part.encode()
         digest.update(len(encoded).to_bytes(8, "big") + encoded)
     return digest.hexdigest()[:_DIGITS]
+
+
+def is_text(iri: str) -> bool:
+    """Return whether an IRI names a text that a claim has as its object.
+
+    >>> is_text("https://w3id.org/shiyi/id/text/00ff"), is_text("https://w3id.org/shiyi/id/rule-a")
+    (True, False)
+    """
+    return iri.startswith(_TEXT)
 
 
 def key_of(iri: str) -> bytes | str:

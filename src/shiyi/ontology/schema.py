@@ -14,6 +14,7 @@ from shiyi.model.rdf import Literal, Quad, Term, local_name, parse_turtle, text
 _RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 _RDFS = "http://www.w3.org/2000/01/rdf-schema#"
 _OWL = "http://www.w3.org/2002/07/owl#"
+_TEXTS = frozenset({f"{VOCAB}Text", f"{_RDF}langString"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,7 @@ class Property:
     label_en: str
     domain: frozenset[str]
     range: frozenset[str]
-    is_text: bool  # its values are language-tagged texts
+    is_text: bool  # its values are texts in one or two languages
     is_object: bool  # its values are concepts
     symmetric: bool
     parents: tuple[str, ...]
@@ -153,8 +154,8 @@ def _property(name: str, subject: str, types: set[str], facts: _Facts) -> Proper
         label_en=facts.label(subject, "en"),
         domain=facts.names(subject, f"{_RDFS}domain"),
         range=facts.names(subject, f"{_RDFS}range"),
-        is_text=f"{_RDF}langString" in ranges,
-        is_object="ObjectProperty" in types,
+        is_text=bool(ranges & _TEXTS),
+        is_object="ObjectProperty" in types and not ranges & _TEXTS,
         symmetric="SymmetricProperty" in types,
         parents=tuple(sorted(facts.names(subject, f"{_RDFS}subPropertyOf"))),
         inherits=frozenset(

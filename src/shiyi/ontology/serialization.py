@@ -12,6 +12,7 @@ from shiyi.model.claim import (
     Polarity,
     Source,
     Status,
+    Text,
     Tier,
 )
 from shiyi.model.iris import resource
@@ -140,7 +141,9 @@ def _blocks(claim: Claim, fused: bool) -> Iterator[Block]:
     else:
         parts = (RDF.subject, subject), (RDF.predicate, predicate), (RDF.object, value)
         triple = iri, parts
+    texts: Block = [(claim.text.iri, _text_pairs(claim.text))] if claim.text else []
     yield [
+        *texts,
         triple,
         (iri, reified),
         (iri, _status_pairs(claim.status, claim.polarity)),
@@ -158,6 +161,10 @@ def _blocks(claim: Claim, fused: bool) -> Iterator[Block]:
                 ),
             ),
         ]
+
+
+def _text_pairs(text: Text) -> Pairs:
+    return ((RDF.type, SHIYI.Text), *((RDFS.label, each) for each in text.labels))
 
 
 @lru_cache(maxsize=64)

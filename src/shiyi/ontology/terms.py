@@ -65,6 +65,7 @@ class SHIYI(Vocabulary, base=VOCAB):
     ToxicityLevel: NamedNode
     Efficacy: NamedNode
     Therapy: NamedNode
+    Text: NamedNode
     Method: NamedNode
     Season: NamedNode
     RegulatoryStatus: NamedNode

@@ -8,9 +8,9 @@ from functools import cache
 from pathlib import Path
 
 from shiyi.artefacts import artefact
-from shiyi.model.iris import ID, UMLS
-from shiyi.model.rdf import DefaultGraph, NamedNode, Term, local_name, text
-from shiyi.ontology.terms import DCTERMS, SHIYI
+from shiyi.model.iris import ID, UMLS, is_text
+from shiyi.model.rdf import DefaultGraph, Literal, Term, local_name, text
+from shiyi.ontology.terms import DCTERMS, RDFS, SHIYI
 from shiyi.sparql.queries.named import Query
 from shiyi.sparql.store.port import QuadStore
 from shiyi.sparql.store.visibility import withheld
@@ -88,7 +88,7 @@ def claim_rows(store: QuadStore, licence: str | None = None) -> Iterator[Mapping
             own = grounds.get(given["claim"], {})
             given |= {name: "|".join(sorted(own.get(name, ()))) for name in (*GROUNDS, *BIOLINK)}
             given["polarity"] = local_name(text(row["polarity"]))
-            yield given | {"literal": "" if isinstance(row["o"], NamedNode) else "1"}
+            yield given
 
 
 BIOLINK = ("knowledge_level", "agent_type")
@@ -153,7 +153,7 @@ def concept_rows(store: QuadStore) -> dict[str, dict[str, str]]:
 
 def csv_tables(store: QuadStore, licence: str | None = None) -> Iterator[Table]:
     """Yield one table per entity type and one per relation, as iDISK 2.0 publishes its data."""
-    concepts = concept_rows(store)
+    concepts, texts = concept_rows(store), _texts(store)
     by_class: dict[str, list[Sequence[str]]] = {}
     for iri, each in concepts.items():
         columns = ("zh", "en", "cui", "notation")
@@ -164,13 +164,13 @@ def csv_tables(store: QuadStore, licence: str | None = None) -> Iterator[Table]:
         )
     by_relation: dict[str, list[Sequence[str]]] = {}
     for claim in claim_rows(store, licence):
-        subject, values = (concepts.get(claim[key], {}) for key in ("s", "o"))
+        subject, values = (concepts.get(claim[key], {}).get("en", "") for key in ("s", "o"))
         row = [
             claim["claim"],
             claim["s"],
-            subject.get("en", ""),
+            subject,
             claim["o"],
-            values.get("en", ""),
+            values or texts.get(claim["o"], ""),
             claim["confidence"],
             *(claim[name] for name in GROUNDS),
         ]
@@ -180,6 +180,17 @@ def csv_tables(store: QuadStore, licence: str | None = None) -> Iterator[Table]:
     )  # fmt: skip
     for name, rows in sorted(by_relation.items()):
         yield Table(f"relation-{name}.csv", header, tuple(rows))
+
+
+def _texts(store: QuadStore) -> dict[str, str]:
+    """Return what each text says, in English where it has that."""
+    results: dict[str, str] = {}
+    for quad in store.match(None, RDFS.label, None, _ACCEPTED):
+        if is_text(text(quad.subject)) and isinstance(quad.object, Literal):
+            iri = text(quad.subject)
+            if quad.object.language == "en" or iri not in results:
+                results[iri] = quad.object.value
+    return results
 
 
 def _edge_type(claim: Mapping[str, str]) -> str:

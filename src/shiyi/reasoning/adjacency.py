@@ -15,6 +15,7 @@ from shiyi.columnar.mapped_file import Mapped, words, write
 from shiyi.columnar.strings import Array, Picked, Strings
 from shiyi.errors import RangeError
 from shiyi.model.claim import confidence_value
+from shiyi.model.iris import is_text
 from shiyi.model.path import Hop, Path, RelationPath, Step
 from shiyi.model.rdf import DefaultGraph, NamedNode, Triple
 from shiyi.ontology.terms import RDF, SHIYI
@@ -393,6 +394,8 @@ def accepted_edges(store: QuadStore) -> Iterator[Edge]:
         if not isinstance(term, Triple) or claim not in positive or claim not in accepted:
             continue
         if isinstance(term.subject, NamedNode) and isinstance(term.object, NamedNode):
+            if is_text(term.object.value):
+                continue
             if not isinstance(claim, NamedNode) or claim not in confidences:
                 continue  # written past curation
             yield Edge(

@@ -67,8 +67,10 @@ class Names:
         self._shortened = {
             name: frozenset(ids) for name, ids in shortened.items() if name not in whole
         }
+        # longer words that hold a name and mean something else, and names too vague to count
+        self._masks = frozenset(words()["masks"])
         self._lengths: dict[str, list[int]] = defaultdict(list)
-        for name in (*self.whole, *self._shortened):
+        for name in (*self.whole, *self._shortened, *self._masks):
             if len(name) > 1:
                 self._lengths[name[:2]].append(len(name))
             elif not _WORD.match(name):
@@ -82,7 +84,8 @@ class Names:
         while place < len(given):
             found = self._at(given, place)
             if found:
-                yield found
+                if found.ids:
+                    yield found
                 place = found.end
             else:
                 place += 1
@@ -96,6 +99,8 @@ class Names:
                 name = text[start:end]
                 if end > len(text) or not _ends(text, end):
                     continue
+                if name in self._masks:
+                    return Found(start, end, frozenset())
                 if ids := self.whole.get(name):
                     return Found(start, end, ids)
                 if ids := self._shortened.get(name):

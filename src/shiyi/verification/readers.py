@@ -167,7 +167,10 @@ class Reader:
     def cautions(self, relation: str, text: str, claimed: str) -> Verdict | None:
         """Return *supports* where a clause that warns names the object."""
         for clause in clauses(text):
-            if warns(relation, clause) and self.mentions(relation, clause, claimed):
+            if not warns(relation, clause):
+                continue
+            stated = _besides().sub("", plain(clause))
+            if self.mentions(relation, stated, claimed):
                 return Verdict.SUPPORTS
         return None
 
@@ -221,6 +224,11 @@ class Reader:
 
 LACTATING = "population-lactating"
 VALUES = frozenset({"hasNature", "hasFlavour", "hasMeridianTropism", "hasToxicity"})
+
+
+@lru_cache
+def _besides() -> re.Pattern[str]:
+    return re.compile(words()["besides"])
 
 
 def _has(text: str, half: str) -> bool:

@@ -19,7 +19,7 @@ from shiyi.ingest.gate import CANDIDATES
 from shiyi.ingest.tables.starter import vocabulary_quads
 from shiyi.model.iris import UMLS, resource
 from shiyi.model.rdf import Literal, NamedNode, Quad, text
-from shiyi.ontology.terms import DCTERMS, PROV, RDF, SHIYI, SKOS
+from shiyi.ontology.terms import DCTERMS, PROV, RDF, RDFS, SHIYI, SKOS
 from shiyi.shapes.validation import lowered, shapes_graph, validate
 from shiyi.sparql.base.knowledge_base import KnowledgeBase
 from shiyi.sparql.store.oxigraph import parse_n_quads
@@ -58,7 +58,9 @@ def claims(store: QuadStore) -> set[tuple[str, str, str]]:
         for predicate in (RDF.subject, RDF.predicate, RDF.object):
             assert isinstance(quad.subject, NamedNode)
             [part] = store.match(quad.subject, predicate, None, CANDIDATES)
-            parts.append(text(part.object).replace("#", "/").rpartition("/")[2])
+            target = part.object if isinstance(part.object, NamedNode) else quad.subject
+            said = next(iter(store.match(target, RDFS.label, None, CANDIDATES)), part)
+            parts.append(text(said.object).replace("#", "/").rpartition("/")[2])
         found.add((parts[0], parts[1], parts[2]))
     return found
 

@@ -8,6 +8,7 @@ import pytest
 from shiyi.errors import TableError
 from shiyi.ingest.tables.starter import Starter, load_starter
 from shiyi.model.claim import Polarity
+from shiyi.model.rdf import DefaultGraph, Quad
 from shiyi.ontology.serialization import claim_quads
 from shiyi.ontology.terms import SHIYI
 
@@ -68,8 +69,18 @@ def test_a_long_row_becomes_one_claim_with_its_grade(write: Write) -> None:
 def test_a_wide_row_becomes_a_claim_for_each_value(write: Write) -> None:
     wide = "subject\tsource\tkind\thasNature\tprimaryEffect@zh\n绿豆\tbook\tread\t寒|凉\t清热\n"
     claims = load_starter(write(claims=wide)).claims
-    assert min(str(each.object) for each in claims) == '"清热"@zh'
+    assert [each.text.zh for each in claims if each.text] == ["清热"]
     assert len(claims) == 3
+
+
+def test_a_text_in_two_languages_is_one_claim(write: Write) -> None:
+    """Its object is one resource that says it in both."""
+    head = "subject\tsource\tkind\tprimaryEffect@zh\tprimaryEffect@en\n"
+    starter = load_starter(write(claims=head + "绿豆\tbook\tread\t清热\tClears heat.\n"))
+    [claim] = starter.claims
+    said = {str(q.object) for q in claim_quads(claim) if q.subject == claim.object}
+    assert {'"清热"@zh', '"Clears heat."@en'} < said
+    assert Quad(claim.subject, claim.predicate, claim.object, DefaultGraph()) in claim_quads(claim)
 
 
 def test_two_sources_of_one_lineage_count_once(write: Write) -> None:
@@ -147,7 +158,7 @@ def test_a_negative_claim_is_not_asserted(write: Write) -> None:
             "绿豆\tcontraindicatedIn\t咳嗽\tbook\t\t\tread\t\t\n",
             "may be symptom-cough or disease-cough",
         ),
-        ("绿豆\tprimaryEffect\t清热\tbook\t\t\tread\t\t\n", "write primaryEffect@zh or @en"),
+        ("绿豆\tprimaryEffect@zh\t清热\tbook\t\t\tread\t\t\n", "nearest: primaryEffect"),
     ],
 )
 def test_a_faulty_row_is_refused_with_its_place_and_the_nearest_name(

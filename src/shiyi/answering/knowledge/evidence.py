@@ -5,7 +5,7 @@ from functools import lru_cache, partial
 from typing import Final
 from weakref import proxy
 
-from shiyi.answering.knowledge.facts import Fact, Facts
+from shiyi.answering.knowledge.facts import BILINGUAL, Fact, Facts
 from shiyi.model.answer import Citation, CitedEvidence, Named
 from shiyi.model.claim import EvidenceKind
 from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, Term, local_name, text
@@ -108,7 +108,9 @@ class Evidences:
     def citation(self, number: int, fact: Fact, language: str) -> Citation:
         """Return the claim as the answer's JSON holds it."""
         facts = self.facts
-        shown = Named(fact.object[:400], fact.object) if fact.language else None
+        shown = None
+        if fact.language not in ("", BILINGUAL):
+            shown = Named(fact.object[:400], fact.object)
         predicate = Named(fact.predicate.value, facts.property_label(fact.predicate, language))
         return Citation(
             number,

@@ -8,7 +8,7 @@ from typing import Final, Self, TypeGuard
 
 from shiyi.model.answer import Named
 from shiyi.model.claim import confidence_value
-from shiyi.model.iris import VOCAB, graph
+from shiyi.model.iris import VOCAB, graph, is_text
 from shiyi.model.path import Hop, Path, Step
 from shiyi.model.rdf import (
     BlankNode,
@@ -24,14 +24,19 @@ from shiyi.ontology.schema import Schema
 from shiyi.ontology.terms import PROV, RDF, RDFS, SHIYI, SKOS
 from shiyi.sparql.store.port import QuadStore, is_own, match_own
 
+COUNTLESS: Final = frozenset({"Claim", "Evidence", "Text"})  # classes of very many things
 _DEFAULT, _DERIVED = DefaultGraph(), graph("derived")
 _Graph = NamedNode | DefaultGraph
+BILINGUAL: Final = "mul"  # as BCP 47 marks what is in several languages
 _KEPT: Final = 4096  # concepts whose facts stay grouped
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One accepted claim; ``language`` is set where the object is a text."""
+    """One accepted claim; ``language`` is set where the object is a text.
+
+    It is :data:`BILINGUAL` where the object names a text, which has labels in both languages.
+    """
 
     subject: str
     predicate: NamedNode
@@ -153,21 +158,13 @@ class Facts:
     def texts(self, subject: str, predicate: NamedNode, language: str) -> tuple[Fact, ...]:
         """List texts about ``subject`` in ``language``, or in the other one if there is none."""
         found = self.of(subject, predicate)
-        return tuple(f for f in found if f.language == language) or found
+        return tuple(f for f in found if f.language in (language, BILINGUAL)) or found
 
-    def told(
-        self, subject: str, predicate: NamedNode, language: str
-    ) -> tuple[tuple[Fact, ...], ...]:
-        """List texts about ``subject`` in ``language``, each followed by its twin in the other.
-
-        Both belong to one record; citing both keeps the answers of two languages alike.
-        """
-        found = self.of(subject, predicate)
-        sides = [[f for f in found if f.language == name] for name in ("zh", "en")]
-        if not all(sides):
-            return tuple((f,) for f in found)
-        pairs = zip(*sides, strict=False)
-        return tuple((zh, en) if language == "zh" else (en, zh) for zh, en in pairs)
+    def words(self, fact: Fact, language: str) -> str:
+        """Return the object of a fact in words: a label in ``language``, or the text itself."""
+        if fact.language and fact.language != BILINGUAL:
+            return fact.object
+        return self.label(fact.object, language)
 
     def between(self, one: str, other: str) -> tuple[Fact, ...]:
         """List all claims, negative and derived ones too, that join two concepts."""
@@ -307,11 +304,11 @@ def _facts(store: QuadStore, place: _Graph, once: dict[str, str]) -> Iterator[Fa
         if not is_fact(triple) or (confidence := sure.get(claim)) is None:
             continue
         subject, object_ = text(triple.subject), text(triple.object)
-        language = _language(triple.object)
+        language = language_of(triple.object)
         yield Fact(
             once.setdefault(subject, subject),
             triple.predicate,
-            object_ if language else once.setdefault(object_, object_),
+            once.setdefault(object_, object_) if language in ("", BILINGUAL) else object_,
             claim,
             confidence,
             claim not in negative,
@@ -372,8 +369,11 @@ def derived_claims(store: QuadStore) -> Iterator[str]:
     return (text(quad.subject) for quad in match_own(store, None, RDF.reifies, None, _DERIVED))
 
 
-def _language(term: Term) -> str:
-    return (term.language or "und") if isinstance(term, Literal) else ""
+def language_of(term: Term) -> str:
+    """Return the language of an object that is a text; empty for a concept."""
+    if isinstance(term, Literal):
+        return term.language or "und"
+    return BILINGUAL if isinstance(term, NamedNode) and is_text(term.value) else ""
 
 
 def _labels(store: QuadStore) -> dict[str, dict[str, str]]:
@@ -388,7 +388,7 @@ def _labels(store: QuadStore) -> dict[str, dict[str, str]]:
 def _classes(store: QuadStore, schema: Schema) -> dict[str, str]:
     """Return each concept its most specific class of Shiyi's."""
     found: dict[str, str] = {}
-    for name in sorted(schema.parents.keys() - {"Claim", "Evidence"}):  # those are very many
+    for name in sorted(schema.parents.keys() - COUNTLESS):
         for quad in match_own(store, None, RDF.type, NamedNode(VOCAB + name), _DEFAULT):
             if not isinstance(quad.subject, NamedNode):
                 continue

@@ -6,7 +6,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from shiyi.answering.knowledge.fact_file import FILE, FactFile, open_facts, save_facts
-from shiyi.answering.knowledge.facts import Fact, Facts, derived_claims, is_fact
+from shiyi.answering.knowledge.facts import (
+    COUNTLESS,
+    Fact,
+    Facts,
+    derived_claims,
+    is_fact,
+    language_of,
+)
 from shiyi.columnar.mapped_file import log_rebuild
 from shiyi.columnar.strings import Changed
 from shiyi.errors import IndexMismatchError
@@ -93,7 +100,7 @@ def facts_of(store: QuadStore, claim: str) -> tuple[Fact, ...]:
         if not is_fact(triple) or values.get(SHIYI.status) != SHIYI.accepted or confidence is None:
             continue
         object_ = triple.object
-        language = (object_.language or "und") if isinstance(object_, Literal) else ""
+        language = language_of(object_)
         found.append(
             Fact(
                 text(triple.subject),
@@ -181,7 +188,7 @@ def with_concepts(facts: Facts, store: QuadStore, concepts: tuple[str, ...]) -> 
             if isinstance(q.object, Literal)
         } or None
         kinds = {local_name(text(q.object)) for q in quads if q.predicate == RDF.type}
-        known = [k for k in kinds if k in facts.schema.parents and k not in {"Claim", "Evidence"}]
+        known = [k for k in kinds if k in facts.schema.parents and k not in COUNTLESS]
         classes[iri] = _narrowest(known, facts) or None
         broader[iri] = (
             tuple(sorted(text(q.object) for q in quads if q.predicate == SKOS.broader)) or None

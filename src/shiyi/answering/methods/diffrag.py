@@ -227,7 +227,7 @@ def _nearest(
 
 
 def _sentence(facts: Facts, fact: Fact, language: str) -> str:
-    other = fact.object if fact.language else facts.label(fact.object, language)
+    other = facts.words(fact, language)
     relation = facts.property_label(fact.predicate, language)
     return f"{facts.label(fact.subject, language)} {relation} {other}"
 

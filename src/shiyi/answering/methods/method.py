@@ -174,7 +174,8 @@ def shown(facts: Facts, fact: Fact, language: str) -> str:
 
     The arrow of a denied claim is crossed out.
     """
-    other = fact.object[:80] if fact.language else facts.label(fact.object, language)
+    other = facts.words(fact, language)
+    other = other[:80] if fact.language else other
     relation = facts.property_label(fact.predicate, language)
     mark = "-" if fact.positive else "-/-"
     return f"({facts.label(fact.subject, language)}){mark}[{relation}]-({other})"

@@ -302,8 +302,8 @@ def _how(context: AnswerContext, iri: str) -> Piece:
 
 def _text(context: AnswerContext, iri: str, predicates: Iterable[NamedNode]) -> Piece:
     for predicate in predicates:
-        for texts in context.facts.told(iri, predicate, context.verbalizer.language)[:1]:
-            return texts[0].object.rstrip("。.；; "), texts
+        for fact in context.facts.texts(iri, predicate, context.verbalizer.language)[:1]:
+            return context.verbalizer.words(fact).rstrip("。.；; "), (fact,)
     return "", ()
 
 

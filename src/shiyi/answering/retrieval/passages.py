@@ -101,7 +101,7 @@ def _parts(facts: Facts, fact: Fact) -> Iterator[str]:
     for each in (fact.language,) if fact.language in {"zh", "en"} else ("zh", "en"):
         yield facts.label(fact.subject, each)
         yield facts.property_label(fact.predicate, each)
-        yield fact.object if fact.language else facts.label(fact.object, each)
+        yield facts.words(fact, each)
 
 
 def _notes(store: QuadStore) -> Mapping[str, tuple[str, ...]]:

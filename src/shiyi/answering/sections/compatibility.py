@@ -374,11 +374,11 @@ def _identity(context: AnswerContext, case: Case, part: Contribution) -> None:
         should_it_apply(context, case.materials[0], part)
     noted = [m for m in case.materials if any(f.material == m for f in case.found)]
     for material in (noted or case.materials)[:1]:
-        for texts in context.facts.told(material, SHIYI.safetyNote, verbalizer.language)[:1]:
+        for fact in context.facts.texts(material, SHIYI.safetyNote, verbalizer.language)[:1]:
             text = verbalizer.verbalize(
-                "p_text", label=verbalizer.name(material), text=texts[0].object
+                "p_text", label=verbalizer.name(material), text=verbalizer.words(fact)
             )
-            section.add(closed(text, end_of(context)), *texts)
+            section.add(closed(text, end_of(context)), fact)
 
 
 def _closing(context: AnswerContext, part: Contribution) -> None:

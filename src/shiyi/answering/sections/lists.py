@@ -1,7 +1,7 @@
 """Lists: what to avoid, what has a quality, what a method retrieved."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from typing import Final
 
 from shiyi.answering.knowledge.facts import CAUTION, MATERIAL, PROFILE, Fact
@@ -478,7 +478,7 @@ def _grouped(context: AnswerContext, facts: Iterable[Fact]) -> dict[Key, list[Fa
     asked, wanted, found = _asked(context), _wanted(context), dict[Key, list[Fact]]()
     for fact in facts:
         aside = fact.predicate in _BESIDE and local_name(fact.predicate.value) not in wanted
-        if aside or _is_twin(context, fact, found):
+        if aside:
             continue
         into = fact.object in asked and fact.subject not in asked
         end, side = (fact.object, "into") if into else (fact.subject, "of")
@@ -487,32 +487,21 @@ def _grouped(context: AnswerContext, facts: Iterable[Fact]) -> dict[Key, list[Fa
     return found
 
 
-def _is_twin(context: AnswerContext, fact: Fact, found: Mapping[Key, list[Fact]]) -> bool:
-    """Return whether a text stands there in the other language, or is to."""
-    if not fact.language or fact.language == context.verbalizer.language:
-        return False
-    every = context.facts.told(fact.subject, fact.predicate, context.verbalizer.language)
-    return any(fact in twins[1:] for twins in every)
-
-
 def _line(context: AnswerContext, key: Key, facts: list[Fact]) -> Line:
     verbalizer, (end, _, side, positive) = context.verbalizer, key
     predicate = facts[0].predicate
     shown = facts[:_TOGETHER]
     if facts[0].language:
-        texts = [
-            t for t in context.facts.told(end, predicate, verbalizer.language) if t[0] in facts
-        ][:1]
-        used = texts[0] if texts else tuple(facts[:1])
-        other = used[0].object.rstrip("。.；; ")
+        texts = context.facts.texts(end, predicate, verbalizer.language)
+        shown = [next((each for each in texts if each in facts), facts[0])]
+        other = verbalizer.words(shown[0]).rstrip("。.；; ")
     else:
-        used = tuple(shown)
         other = verbalizer.names(f.object if side == "of" else f.subject for f in shown)
     relation = context.facts.property_label(predicate, verbalizer.language)
     text = verbalize(verbalizer.language, f"t_{side}", x=verbalizer.name(end), p=relation, o=other)
     if not positive:
         text = verbalize(verbalizer.language, "t_denied", said=text)
-    return Line(((text + verbalizer.sources(used[:1]), used),), 1)
+    return Line(((text + verbalizer.sources(shown[:1]), tuple(shown)),), 1)
 
 
 def _unread(context: AnswerContext, retrieved: Retrieved, part: Contribution) -> None:

@@ -116,16 +116,16 @@ def _listed(context: AnswerContext, concept: str, part: Contribution, several: b
     if realises := context.facts.into(concept, SHIYI.realisedBy)[:_MOST_LISTED]:
         text = verbalizer.verbalize("p_realises", o=verbalizer.these(f.subject for f in realises))
         section.add(label + text + verbalizer.sources(realises[:1]), *realises)
-    texts = [
-        each for p in _TEXTS for each in context.facts.told(concept, p, verbalizer.language)[:1]
-    ]
-    if not texts:
-        texts = [
-            e for p in _MORE_TEXTS for e in context.facts.told(concept, p, verbalizer.language)[:1]
+    texts: list[Fact] = []
+    for predicates in (_TEXTS, _MORE_TEXTS):
+        texts = texts or [
+            each
+            for p in predicates
+            for each in context.facts.texts(concept, p, verbalizer.language)[:1]
         ]
-    for twins in texts[:_MOST_TEXTS]:
-        name = label + context.facts.property_label(twins[0].predicate, verbalizer.language)
-        section.add(verbalizer.verbalize("p_text", label=name, text=twins[0].object), *twins)
+    for fact in texts[:_MOST_TEXTS]:
+        name = label + context.facts.property_label(fact.predicate, verbalizer.language)
+        section.add(verbalizer.verbalize("p_text", label=name, text=verbalizer.words(fact)), fact)
     against = context.safety.conditional(concept)
     pieces = caution_pieces(context, against, 4)
     if pieces:
@@ -168,9 +168,7 @@ def rules(context: AnswerContext) -> Contribution:
         return sheet(context, context.parsed.ailments)  # what a pattern or a sign means
     listed = any(context.facts.is_a(r, SHIYI.RegulatoryStatus) for r in context.parsed.rules)
     if listed and context.parsed.wants(Intent.PROOF, Intent.CURE):
-        part.opening.add(
-            verbalizer.verbalize("o_list_no"), *_twins(context, found[0]) if found else ()
-        )
+        part.opening.add(verbalizer.verbalize("o_list_no"), *found[:1])
     elif found:
         part.opening.add(verbalizer.verbalize("o_rules"))
     for fact in found[:_MOST_RULES]:
@@ -180,19 +178,12 @@ def rules(context: AnswerContext) -> Contribution:
             for m in context.parsed.mentions
             if not m.iri and m.text in label
         }
-        text = verbalizer.verbalize("p_text", label=label, text=fact.object) + verbalizer.sources(
-            [fact]
-        )
-        part.section("h_rules").add(text, *_twins(context, fact))
+        text = verbalizer.verbalize("p_text", label=label, text=verbalizer.words(fact))
+        text += verbalizer.sources([fact])
+        part.section("h_rules").add(text, fact)
     if not found and context.parsed.wants(Intent.MEANING):
         part.missing.append(verbalizer.verbalize("m_rule"))
     return part
-
-
-def _twins(context: AnswerContext, fact: Fact) -> tuple[Fact, ...]:
-    """Return a text with its twin in the other language."""
-    every = context.facts.told(fact.subject, fact.predicate, context.verbalizer.language)
-    return next((twins for twins in every if twins[0] == fact), (fact,))
 
 
 def constitution(context: AnswerContext, settled: bool = False) -> Contribution:
@@ -206,10 +197,9 @@ def constitution(context: AnswerContext, settled: bool = False) -> Contribution:
     ]
     for fact in (*_searched_rules(context, _QUESTIONNAIRE)[:1], *own):
         label = verbalizer.name(fact.subject)
-        text = verbalizer.verbalize("p_text", label=label, text=fact.object) + verbalizer.sources(
-            [fact]
-        )
-        part.section("h_rules").add(text, *_twins(context, fact))
+        text = verbalizer.verbalize("p_text", label=label, text=verbalizer.words(fact))
+        text += verbalizer.sources([fact])
+        part.section("h_rules").add(text, fact)
     met: dict[str, list[Fact]] = {}
     for ailment in parsed.ailments:
         for near in context.facts.above(ailment):
@@ -340,7 +330,8 @@ def _searched_rules(context: AnswerContext, also: str = "") -> list[Fact]:
         for fact in context.facts.texts(rule, SHIYI.ruleText, context.verbalizer.language):
             both = "".join(context.facts.labels.get(rule, {}).values())
             title = len(asked & _grams(" ".join(context.facts.labels.get(rule, {}).values())))
-            shared = len(asked & _grams(fact.object))
+            words = context.verbalizer.words(fact)
+            shared = len(asked & _grams(words))
             if both and (title or shared > 1):
                 scored.append((2 * title + shared, fact))
     ranked = sorted(scored, key=lambda each: (-each[0], each[1].subject, each[1].claim))
@@ -460,6 +451,7 @@ def _noted(context: AnswerContext, thing: str) -> Iterator[tuple[str, tuple[Fact
         if note:
             yield note, (fact,)
     for predicate in _LONG_TERM_TEXTS:
-        for twins in facts.told(thing, predicate, verbalizer.language):
-            if any(_CUES["for-long-noted"].search(each.object) for each in twins):
-                yield twins[0].object, twins
+        for fact in facts.texts(thing, predicate, verbalizer.language):
+            both = (facts.words(fact, "zh"), facts.words(fact, "en"))
+            if any(_CUES["for-long-noted"].search(each) for each in both):
+                yield verbalizer.words(fact), (fact,)

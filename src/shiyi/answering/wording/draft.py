@@ -150,12 +150,13 @@ def question_texts(context: AnswerContext, concepts: Iterable[str], part: Contri
     """Ask what decides the answer: the questions recorded for some symptoms or syndromes."""
     section = part.section("h_ask")
     for concept in concepts:
-        for texts in context.facts.told(concept, SHIYI.questionText, context.verbalizer.language)[
+        for fact in context.facts.texts(concept, SHIYI.questionText, context.verbalizer.language)[
             :1
         ]:
-            if texts[0].object not in part.follow_up and len(part.follow_up) < _MOST_ASKED:
-                part.follow_up.append(texts[0].object)
-                section.add(texts[0].object)  # a question states nothing to be cited
+            text = context.verbalizer.words(fact)
+            if text not in part.follow_up and len(part.follow_up) < _MOST_ASKED:
+                part.follow_up.append(text)
+                section.add(text)  # a question states nothing to be cited
 
 
 def red_flags(
@@ -271,7 +272,7 @@ _MOST_MARKS: Final = 2  # Shiyi's: for one piece of a sentence; more only clutte
 class Numbers:
     """Gives each cited claim its number: marked ones as they appear, then what stands beside them.
 
-    Beside them stand the twins of texts in the other language and all that warnings rest on.
+    Beside them stands all that warnings rest on.
     """
 
     evidences: Evidences
@@ -284,15 +285,13 @@ class Numbers:
         """Return ``[1][2]`` for some facts, and the claims that are cited with these marks."""
         every = list({f.claim: f for f in facts}.values())
         chosen = self._chosen(every)
-        twins = [f for f in every if f.language and any(_same_text(f, c) for c in chosen)]
         marked = []
         for fact in chosen:
-            if fact.language in {"", self.language} or not twins:
-                self.facts.setdefault(fact.claim, fact)
-                marked.append(list(self.facts).index(fact.claim) + 1)
-        self.silent |= {f.claim: f for f in (*chosen, *twins)}
+            self.facts.setdefault(fact.claim, fact)
+            marked.append(list(self.facts).index(fact.claim) + 1)
+        self.silent |= {f.claim: f for f in chosen}
         self.more |= {f.claim: f for f in every}
-        cited = tuple(dict.fromkeys(f.claim for f in (*chosen, *twins)))
+        cited = tuple(f.claim for f in chosen)
         return "".join(f"[{number}]" for number in sorted(marked)), cited
 
     def _chosen(self, facts: list[Fact]) -> list[Fact]:
@@ -326,10 +325,6 @@ class Numbers:
         rest = (fact for claim, fact in self.more.items() if claim not in self.silent)
         numbered = enumerate(rest, 1 + len({**self.facts, **self.silent}))
         return tuple(self.evidences.citation(n, fact, self.language) for n, fact in numbered)
-
-
-def _same_text(one: Fact, other: Fact) -> bool:
-    return one.subject == other.subject and one.predicate == other.predicate
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,6 +47,10 @@ class Verbalizer:
         """Return a concept's label."""
         return self.facts.label(iri, self.language)
 
+    def words(self, fact: Fact) -> str:
+        """Return the object of a fact in words: its label, or the text that it is."""
+        return self.facts.words(fact, self.language)
+
     def the(self, iri: str) -> str:
         """Return a label as it stands in the middle of an English sentence."""
         name = self.name(iri)

@@ -172,7 +172,7 @@ class Desk:
             if claim is not None:
                 made.append(claim)
                 wrong = self._against(claim, draft)
-            own = {"object", "relation", "language"} if prefix else set[str]()
+            own = {"object", "object_en", "relation"} if prefix else set[str]()
             faults += [replace(f, field=prefix + f.field) if f.field in own else f for f in wrong]
         if not faults and any(one.iri == other.iri for one, other in pairwise(made)):
             faults.append(fault(f"{SECOND}object", "same_halves"))

@@ -14,9 +14,10 @@ from shiyi.model.claim import (
     Polarity,
     Source,
     Status,
+    Text,
     Tier,
 )
-from shiyi.model.iris import ID, VOCAB, resource
+from shiyi.model.iris import ID, VOCAB, is_text, resource
 from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, Quad, Term, Triple, local_name, text
 from shiyi.ontology.schema import Schema
 from shiyi.ontology.serialization import QUALIFIERS
@@ -72,9 +73,23 @@ def stored_claim(store: QuadStore, iri: str) -> StoredClaim | None:
         tuple(created for _, created in results),
         Polarity(local_name(first_value(store, node, SHIYI.polarity, home)) or "positive"),
         Status(local_name(first_value(store, node, SHIYI.status, home)) or "candidate"),
+        stored_text(store, target),
     )
     stored = float(first_value(store, node, SHIYI.confidence, home) or claim.confidence.value)
     return StoredClaim(node, claim, home, tuple(each for each, _ in results), stored)
+
+
+def stored_text(store: QuadStore, target: NamedNode | Literal) -> Text | None:
+    """Read the text that an object names; None where it is none, or changed past curation."""
+    if isinstance(target, Literal) or not is_text(target.value):
+        return None
+    said = {
+        quad.object.language: quad.object.value
+        for quad in store.match(target, RDFS.label, None, None)
+        if isinstance(quad.object, Literal)
+    }
+    text = Text(said.get("zh", ""), said.get("en", "")) if said.keys() & {"zh", "en"} else None
+    return text if text and text.iri == target else None
 
 
 def stored_evidence(store: QuadStore, node: NamedNode, home: Home) -> Evidence | None:

@@ -38,7 +38,6 @@ class Constraint:
     classes: frozenset[str] = frozenset()  # any of these, the empty set takes all
     allowed: tuple[str, ...] = ()
     pattern: str = ""
-    languages: tuple[str, ...] = ()
     low: str = ""
     high: str = ""
     least: int = 0
@@ -95,11 +94,6 @@ class Field:
     def high(self) -> str:
         """Return the greatest number taken."""
         return next((each.high for each in self.constraints if each.high), "")
-
-    @property
-    def languages(self) -> tuple[str, ...]:
-        """List the languages a text may be in."""
-        return next((each.languages for each in self.constraints if each.languages), ())
 
     @property
     def required(self) -> bool:
@@ -271,7 +265,6 @@ def _constraint(shapes: "Graph", shape: "Node", aim: "Node", node: "Node", path:
         _classes(shapes, node),
         listed("in"),
         one("pattern"),
-        listed("languageIn"),
         **bounds,
     )
 

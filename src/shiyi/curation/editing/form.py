@@ -16,9 +16,9 @@ from shiyi.curation.editing.claims import (
 from shiyi.curation.editing.fields import Constraint, ShapeForms
 from shiyi.errors import Fault, RangeError
 from shiyi.ingest.tables.claims import evidence_of
-from shiyi.model.claim import UNOPENED, Claim, Confidence, Evidence, EvidenceKind, Polarity
+from shiyi.model.claim import UNOPENED, Claim, Confidence, Evidence, EvidenceKind, Polarity, Text
 from shiyi.model.iris import ID, VOCAB
-from shiyi.model.rdf import Literal, NamedNode, Object, local_name, text
+from shiyi.model.rdf import NamedNode, Object, local_name, text
 from shiyi.ontology.lexicon import sentences
 from shiyi.ontology.serialization import QUALIFIERS
 from shiyi.settings import ConfidenceSettings
@@ -39,7 +39,6 @@ def fault(name: str, what: str, **values: str | tuple[str, str]) -> Fault:
     return Fault(name, zh, en)
 
 
-LANGUAGES = ("zh", "en")
 LONGEST = 4000  # characters of a text or a quote
 _SHORT = 400  # characters of any other field
 _MOST = 20  # pieces of evidence of one claim that a form can hold
@@ -80,7 +79,7 @@ class ClaimDraft(BaseModel):
     subject: str
     relation: str
     object: str
-    language: str = ""
+    object_en: str = ""  # the English of a text; `object` is then its Chinese
     polarity: str = "positive"
     evidence: tuple[EvidenceDraft, ...] = ()
 
@@ -95,12 +94,12 @@ class ClaimDraft(BaseModel):
     def of_claim(cls, stored: StoredClaim) -> "ClaimDraft":
         """Fill a form from a claim that stands."""
         claim = stored.claim
-        target = claim.object
+        stated = claim.text or Text(text(claim.object))
         return cls(
             subject=claim.subject.value,
             relation=local_name(claim.predicate.value),
-            object=text(target),
-            language=(target.language or "") if isinstance(target, Literal) else "",
+            object=stated.zh,
+            object_en=stated.en,
             polarity=claim.polarity.value,
             evidence=tuple(_drafted(i, each) for i, each in enumerate(claim.evidence)),
         )
@@ -108,7 +107,7 @@ class ClaimDraft(BaseModel):
     @classmethod
     def of_form(cls, form: Mapping[str, str]) -> "ClaimDraft":
         """Read a form as it was sent; names it does not know are passed over."""
-        names = ("subject", "relation", "object", "language")
+        names = ("subject", "relation", "object", "object_en")
         places = [n for n in range(_MOST) if any(f"e{n}-{part}" in form for part in _PARTS)]
         return cls(
             **{name: _sent(form, name) for name in names},
@@ -184,7 +183,7 @@ def claim_of(
     if value == NamedNode(subject) and draft.polarity == "positive":
         return None, (fault("object", "itself"),)
     try:
-        return Claim(
+        return Claim.stating(
             NamedNode(subject),
             NamedNode(VOCAB + draft.relation),
             value,
@@ -227,18 +226,19 @@ def _relation(draft: ClaimDraft, subject: str | None, store: QuadStore, faults: 
 
 def _object(
     draft: ClaimDraft, subject: str | None, relation: str, store: QuadStore, faults: list[Fault]
-) -> Object | None:
+) -> Object | Text | None:
     expected = ShapeForms.load().object_field(
         relation, classes_of(store, subject) if subject else ()
     )
     if expected.kind == "concept":
         result = _concept(draft.object, "object", store, expected.kinds, faults)
         return NamedNode(result) if result else None
-    if draft.language not in (expected.languages or LANGUAGES):
-        faults.append(fault("language", "language"))
-    elif _is_text(draft.object, "object", LONGEST, faults):
-        return Literal(draft.object, language=draft.language)
-    return None
+    parts = (("object", draft.object), ("object_en", draft.object_en))
+    wrong = [name for name, value in parts if value and not _is_text(value, name, LONGEST, faults)]
+    if not (draft.object or draft.object_en):
+        faults.append(fault("object", "empty"))
+        return None
+    return None if wrong else Text(draft.object, draft.object_en)
 
 
 def _evidence(

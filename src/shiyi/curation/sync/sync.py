@@ -24,7 +24,7 @@ from shiyi.ingest.tables.concepts import RETIRED_COLUMNS as GONE
 from shiyi.ingest.tables.mappings import MAPPINGS
 from shiyi.ingest.tables.starter import Starter, load_starter
 from shiyi.ingest.tables.tsv import Faults
-from shiyi.model.claim import UNOPENED, Claim, Evidence, Polarity
+from shiyi.model.claim import UNOPENED, Claim, Evidence, Polarity, Text
 from shiyi.model.iris import ID, content_hash
 from shiyi.model.rdf import (
     BlankNode,
@@ -353,16 +353,14 @@ def _same(one: Evidence, others: list[Evidence]) -> bool:
 def row_of(claim: Claim, evidence: Evidence, weights: ConfidenceSettings) -> Mapping[str, str]:
     """Write one piece of evidence as a row of a long table."""
     value, predicate = claim.object, local_name(claim.predicate.value)
-    if isinstance(value, Literal):
-        predicate, target = f"{predicate}@{value.language}", value.value
-    else:
-        target = text(value).removeprefix(ID)
+    said = claim.text or Text(text(value).removeprefix(ID))
     work = evidence.suggested if evidence.kind in UNOPENED else evidence.source
     own = default_confidence(evidence.source, evidence.kind, weights)
     return {
         "subject": claim.subject.value.removeprefix(ID),
         "predicate": predicate,
-        "object": target,
+        "object": said.zh,
+        "object_en": said.en,
         "source": work.id if work else "",
         "locator": evidence.locator,
         "kind": evidence.kind.value,
@@ -387,10 +385,16 @@ def _take_out(
         table.set(line, "source", "|".join(e.source.id for e in stays))
         table.set(line, "locator", locators[0] if len(set(locators)) == 1 else "|".join(locators))
         return
-    values = [x.strip() for x in _parts(table.get(line, each.column), each.column)]
-    if each.value in values:
-        values.remove(each.value)
-        table.set(line, each.column, "|".join(values))
+    if each.claim.text:
+        for language in ("zh", "en"):
+            column = f"{each.column.partition('@')[0]}@{language}"
+            if column in table.columns:
+                table.set(line, column, "")
+    else:
+        values = [x.strip() for x in table.get(line, each.column).split("|")]
+        if each.value in values:
+            values.remove(each.value)
+            table.set(line, each.column, "|".join(values))
     for evidence in stays:  # of the same cell, from another source of the row
         tables.file(CLAIM_DESK, LONG).append(row_of(each.claim, evidence, weights))
     if not any(table.get(line, column) for column in table.columns if column not in _FRAME):
@@ -398,10 +402,6 @@ def _take_out(
 
 
 _FRAME = frozenset({"subject", "source", "locator", "kind", "confidence", "polarity", "note"})
-
-
-def _parts(cell: str, column: str) -> list[str]:
-    return [cell] if "@" in column else cell.split("|")
 
 
 CONCEPT_DESK = "concepts/desk.tsv"

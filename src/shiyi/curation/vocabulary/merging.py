@@ -148,7 +148,7 @@ def _moved_claim(stored: StoredClaim, old: NamedNode, new: NamedNode) -> Claim |
     target = new if claim.object == old else claim.object
     if subject == target and claim.polarity is Polarity.POSITIVE:
         return None
-    return Claim(subject, claim.predicate, target, claim.evidence, claim.polarity, claim.status)
+    return replace(claim, subject=subject, object=target)
 
 
 def _leaving(store: QuadStore, one: Concept) -> Iterator[Quad]:

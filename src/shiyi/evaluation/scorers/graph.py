@@ -13,7 +13,7 @@ from shiyi.linking.labels import Concept, LabelIndex
 from shiyi.model.iris import ID
 from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, Triple, local_name, text
 from shiyi.ontology.schema import Schema
-from shiyi.ontology.terms import DCTERMS, RDF, SHIYI, SKOS
+from shiyi.ontology.terms import DCTERMS, RDF, RDFS, SHIYI, SKOS
 from shiyi.reasoning.adjacency import Edge, Projection, accepted_edges
 from shiyi.sparql.store.port import QuadStore
 
@@ -134,15 +134,16 @@ def _texts(store: QuadStore, gone: Collection[str]) -> Iterator[tuple[str, str]]
     for quad in store.match(None, SHIYI.evidence, None, _DEFAULT):
         if isinstance(quad.object, NamedNode) and quad.object in notes:
             bearing[text(quad.subject)].append(notes[quad.object])
+    said: dict[object, list[str]] = defaultdict(list)
+    for quad in store.match(None, RDFS.label, None, _DEFAULT):
+        said[quad.subject].append(text(quad.object))
     for quad in store.match(None, RDF.reifies, None, _DEFAULT):
         triple, claim = quad.object, text(quad.subject)
         if not isinstance(triple, Triple) or quad.subject not in accepted or claim in gone:
             continue
-        if isinstance(triple.object, Literal):
-            yield text(triple.subject), triple.object.value
-        else:
-            for note in dict.fromkeys(bearing.get(claim, ())):
-                yield text(triple.subject), note
+        own = [triple.object.value] if isinstance(triple.object, Literal) else said[triple.object]
+        for words in own or dict.fromkeys(bearing.get(claim, ())):
+            yield text(triple.subject), words
 
 
 def _ratings(store: QuadStore) -> dict[str, str]:

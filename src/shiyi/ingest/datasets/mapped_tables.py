@@ -309,7 +309,7 @@ class RowReader:
         if subject != value:
             evidence = self._evidence(sources, locator, words, qualifiers)
             predicate, polarity = assessed(rule.node, dict(qualifiers).get("rating", ""))
-            yield Claim(subject, predicate, value, evidence, polarity)
+            yield Claim.stating(subject, predicate, value, evidence, polarity)
 
     def _subject(self, rule: ClaimRule, row: Row, content: Content) -> NamedNode | None:
         if rule.subject_id:

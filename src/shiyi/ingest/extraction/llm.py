@@ -74,7 +74,7 @@ def claim_notes(
         if not statement.description:
             continue
         evidence = (Evidence(document.source, Confidence(1.0)),)  # its IRI needs none
-        claim = Claim(read.subject, read.predicate, read.object, evidence, read.polarity)
+        claim = Claim.stating(read.subject, read.predicate, read.object, evidence, read.polarity)
         value = statement.description
         node = resource(f"note/{content_hash(passage.iri, claim.iri.value, value)}")
         yield Quad(node, RDF.type, SHIYI.RelationDescription, place)

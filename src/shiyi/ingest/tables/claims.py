@@ -7,7 +7,16 @@ from pathlib import Path
 from shiyi.errors import RangeError
 from shiyi.ingest.tables.concepts import Concepts
 from shiyi.ingest.tables.tsv import Faults, Row, check_columns, read_tables
-from shiyi.model.claim import UNOPENED, Claim, Confidence, Evidence, EvidenceKind, Polarity, Source
+from shiyi.model.claim import (
+    UNOPENED,
+    Claim,
+    Confidence,
+    Evidence,
+    EvidenceKind,
+    Polarity,
+    Source,
+    Text,
+)
 from shiyi.model.iris import resource
 from shiyi.model.rdf import Literal, NamedNode, Object, local_name
 from shiyi.ontology.schema import Property, Schema
@@ -16,7 +25,7 @@ from shiyi.ontology.terms import SHIYI
 from shiyi.settings import ConfidenceSettings
 
 _COMMON = ("subject", "source", "locator", "kind", "confidence", "polarity", *QUALIFIERS)
-LONG = ("predicate", "object", *_COMMON)
+LONG = ("predicate", "object", "object_en", *_COMMON)
 _KINDS = tuple(each.value for each in EvidenceKind if each is not EvidenceKind.PREDICTED)
 ACTIVITIES = {EvidenceKind.RECALLED: "recall", EvidenceKind.INFERRED: "inference"}
 
@@ -77,54 +86,53 @@ class ClaimTableReader:
         self, header: tuple[str, ...], rows: list[Row], long: bool, properties: list[str]
     ) -> None:
         required = ("subject", "predicate", "object", "source") if long else ("subject", "source")
-        known = LONG if long else _COMMON
-        texts = (
-            f"{n}@{lang}"
-            for n, p in self.schema.properties.items()
-            if p.is_text
-            for lang in ("zh", "en")
+        wide = (
+            name
+            for each, prop in self.schema.properties.items()
+            for name in ((f"{each}@zh", f"{each}@en") if prop.is_text else (each,))
         )
-        check_columns(
-            header,
-            required,
-            (*known, *(() if long else (*self.schema.properties, *texts)), "note"),
-            rows,
-            self.faults,
-        )
+        known = LONG if long else (*_COMMON, *wide)
+        check_columns(header, required, (*known, "note"), rows, self.faults)
 
     def _wide(self, row: Row, properties: Iterable[str]) -> Iterator[ClaimCell]:
         for column in properties:
             name, _, language = column.partition("@")
-            if name in self.schema.properties and row.get(column):
-                values = (row.get(column),) if language else row.values(column)
-                for value in values:
-                    yield from self._claims(row, name, value, language, column)
+            if name not in self.schema.properties or not row.get(column):
+                continue
+            if not self.schema.property(name).is_text:
+                for value in row.values(column):
+                    yield from self._claims(row, name, value, column)
+            elif language == "zh" or not row.get(f"{name}@zh"):  # both columns are one text
+                text = Text(row.get(f"{name}@zh"), row.get(f"{name}@en"))
+                yield from self._claims(row, name, text, column)
 
     def _long(self, row: Row) -> Iterator[ClaimCell]:
-        name, _, language = row.get("predicate").partition("@")
+        name = row.get("predicate")
         if name not in self.schema.properties:
             self.faults.unknown(row.at("predicate"), "property", name, self.schema.properties)
-        elif not row.get("object"):
+        elif not (row.get("object") or row.get("object_en")):
             self.faults.add(row.at("object"), "is empty")
+        elif self.schema.property(name).is_text:
+            text = Text(row.get("object"), row.get("object_en"))
+            yield from self._claims(row, name, text, "object")
         else:
-            yield from self._claims(row, name, row.get("object"), language, "object")
+            yield from self._claims(row, name, row.get("object"), "object")
 
-    def _claims(
-        self, row: Row, name: str, cell: str, language: str, column: str
-    ) -> Iterator[ClaimCell]:
+    def _claims(self, row: Row, name: str, cell: str | Text, column: str) -> Iterator[ClaimCell]:
         prop = self.schema.property(name)
         subject = self.concepts.find(
             row.get("subject"), prop.domain, row.at("subject"), self.faults
         )
-        value = self._object(row, prop, cell, language, column)
+        value = cell if isinstance(cell, Text) else self._object(row, prop, cell, column)
         evidence = tuple(self._evidence(row))
         if subject and value and evidence:
             if self._polarity(row) is Polarity.POSITIVE and value == resource(subject):
                 self.faults.add(row.at(column), f"{subject} stands on both sides of {name}")
             predicate = getattr(SHIYI, name)
             self._check_rating(row, predicate)
-            claim = Claim(resource(subject), predicate, value, evidence, self._polarity(row))
-            yield ClaimCell(row, column, cell, claim)
+            polarity = self._polarity(row)
+            claim = Claim.stating(resource(subject), predicate, value, evidence, polarity)
+            yield ClaimCell(row, column, cell if isinstance(cell, str) else cell.zh, claim)
 
     def _check_rating(self, row: Row, predicate: NamedNode) -> None:
         rating, written = row.get("rating"), (predicate, self._polarity(row))
@@ -136,16 +144,7 @@ class ClaimTableReader:
                 name = f"{polarity.value} {local_name(wanted.value)}"
                 self.faults.add(row.at("rating"), f"{rating!r} is no such effect: write {name}")
 
-    def _object(
-        self, row: Row, prop: Property, cell: str, language: str, column: str
-    ) -> Object | None:
-        if prop.is_text:
-            if language not in {"zh", "en"}:
-                self.faults.add(
-                    row.at(column), f"{prop.name} is a text: write {prop.name}@zh or @en"
-                )
-                return None
-            return Literal(cell, language=language)
+    def _object(self, row: Row, prop: Property, cell: str, column: str) -> Object | None:
         result = self.concepts.find(cell, prop.range, row.at(column), self.faults)
         return resource(result) if result else None
 

@@ -180,9 +180,9 @@ def _halves(draft: ClaimDraft) -> list[ClaimDraft]:
         chosen = [e for e in draft.evidence if form.get(e.name("for"), "both") in ("both", which)]
         return draft.model_copy(update={"evidence": tuple(chosen)})
 
-    names = ("object", "relation", "language")
+    names = ("object", "object_en", "relation")
     typed = {name: form.get(SECOND + name, "").strip() for name in names}
-    update = {name: value for name, value in typed.items() if value or name == "object"}
+    update = {name: value for name, value in typed.items() if value or name != "relation"}
     return [half("first"), half("second").model_copy(update=update)]
 
 

@@ -7,7 +7,7 @@ from heapq import nsmallest
 from math import isfinite
 from typing import Final
 
-from shiyi.answering.knowledge.facts import Fact
+from shiyi.answering.knowledge.facts import BILINGUAL, Fact
 from shiyi.curation.editing.claims import passage_text
 from shiyi.model.iris import ID, VOCAB, graph
 from shiyi.model.rdf import (
@@ -235,7 +235,7 @@ class Reader:
                 )
 
     def _end(self, fact: Fact) -> Thing:
-        if not fact.language:
+        if fact.language in ("", BILINGUAL):
             return self.thing(NamedNode(fact.object))
         return Thing("", fact.object, language="" if fact.language == "und" else fact.language)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from shiyi.errors import KnowledgeBaseError
-from shiyi.model.iris import ROOT, graph
+from shiyi.model.iris import ROOT, graph, is_text
 from shiyi.model.rdf import NamedNode, Quad, Term, Triple, canonical, text
 from shiyi.ontology.terms import DCTERMS, PROV, RDF, SHIYI
 from shiyi.sparql.store.oxigraph import OxigraphStore
@@ -33,7 +33,7 @@ class Withheld:
 
     evidence: frozenset[str] = frozenset()
     claims: frozenset[str] = frozenset()
-    texts: frozenset[str] = frozenset()  # passages and sections
+    texts: frozenset[str] = frozenset()  # passages, sections and texts of claims
     triples: frozenset[tuple[str, str, str]] = frozenset()  # as canonical N-Triples
     nodes: frozenset[str] = field(init=False)
     _subjects: frozenset[str] = field(init=False, repr=False)  # of those triples
@@ -89,14 +89,36 @@ def withheld(store: QuadStore, licence: str | None = None) -> Withheld:
     claims = {each for each in supported if set(_values(store, each, SHIYI.evidence)) <= evidence}
     hidden = _all_from(store, claims, (PROV.wasDerivedFrom,))  # derived claims, at any depth
     below = _all_from(store, shut, (PROV.wasDerivedFrom, SHIYI.partOfSection))
+    triples = list(_asserted(store, hidden))
+    said = {each for each in _said(triples) if not _is_said_elsewhere(store, each, hidden, triples)}
     return Withheld(
         _texts(evidence),
         _texts(hidden),
-        _texts(below - shut - hidden - evidence),
+        _texts((below - shut - hidden - evidence) | said),
         frozenset(
             (canonical(triple.subject), canonical(triple.predicate), canonical(triple.object))
-            for triple in _asserted(store, hidden)
+            for triple in triples
         ),
+    )
+
+
+def _said(triples: Iterable[Triple]) -> set[Term]:
+    """Return the texts that are the objects of some claims."""
+    objects = {each.object for each in triples}
+    return {each for each in objects if isinstance(each, NamedNode) and is_text(each.value)}
+
+
+def _is_said_elsewhere(
+    store: QuadStore, said: Term, hidden: set[Term], triples: Iterable[Triple]
+) -> bool:
+    """Return whether a claim that is not hidden has a text as its object too."""
+    known = {(each.subject, each.predicate) for each in triples if each.object == said}
+    return any(
+        quad.subject not in hidden
+        if quad.predicate == RDF.object
+        else (quad.subject, quad.predicate) not in known
+        for quad in store.match(None, None, said)
+        if _counts(quad)
     )
 
 
