@@ -14,8 +14,8 @@ from shiyi.ingest.tables.concepts import Concepts
 from shiyi.ingest.tables.evidence import COLUMNS, EVIDENCE, PointerRow, read_pointers
 from shiyi.ingest.tables.starter import Starter
 from shiyi.ingest.tables.tsv import Place
-from shiyi.model.claim import Polarity
-from shiyi.model.rdf import Literal, local_name
+from shiyi.model.claim import Claim, Polarity
+from shiyi.model.rdf import NamedNode, local_name
 from shiyi.ontology.schema import Schema
 from shiyi.verification.corpora import (
     CATALOGUE,
@@ -82,6 +82,12 @@ class Comparison:
             self._claims[subject, name].add((subject, name, value))
             if schema.property(name).symmetric:
                 self._claims[value, name].add((subject, name, value))
+        self._cited: dict[tuple[str, str], list[tuple[Claimed, Verdict]]] = defaultdict(list)
+        for triple, each in _stated(starter):
+            said = Verdict.SUPPORTS if each.polarity is Polarity.POSITIVE else Verdict.CONTRADICTS
+            if not relation or triple[1] == relation:
+                for evidence in each.evidence:
+                    self._cited[evidence.source.id, evidence.locator].append((triple, said))
         self._ingredients: dict[str, set[str]] = defaultdict(set)
         for subject, name, value in _claimed(starter):
             if name == "hasIngredient":
@@ -98,6 +104,8 @@ class Comparison:
                 entry for one in read_records(table, folder) for entry in entries(table, one)
             )
             for record in records:
+                for row in self._citing(corpus, table, record):
+                    best[row.claim] = row
                 if not (subject := _subject(table, record, subjects)):
                     continue
                 if table.same and not self._same(subject, record.cells[table.same]):
@@ -110,6 +118,13 @@ class Comparison:
                     ):
                         best[row.claim] = row
         return list(best.values())
+
+    def _citing(self, corpus: Corpus, table: Table, record: Record) -> Iterator[PointerRow]:
+        """Yield what the tables themselves read in a row: their evidence names its key."""
+        for locator in (record.key, f"{table.file} {record.key}") if table.cited else ():
+            for claim, verdict in self._cited.get((corpus.source, locator), ()):
+                end = len(record.cells[table.cited]) if corpus.kind == "read" else 0
+                yield _pointer(corpus, table, record, claim, (verdict, 0, end), table.cited)
 
     def _same(self, subject: str, text: str) -> bool:
         """Return whether half of the ingredients agree both ways, as homonyms do not."""
@@ -128,21 +143,7 @@ class Comparison:
                     for column in columns:
                         text = record.cells.get(column, "")
                         if text and (row := self._row(corpus, table, reader, claim, value, text)):
-                            verdict, start, end = row
-                            digest = digest_of(text[start:end]) if end else record.digest
-                            start, end = (x + record.offset if end else x for x in (start, end))
-                            yield PointerRow(
-                                corpus.name,
-                                *claim,
-                                verdict,
-                                table.file,
-                                record.key,
-                                column,
-                                start,
-                                end,
-                                digest,
-                                Place("", 0),
-                            )
+                            yield _pointer(corpus, table, record, claim, row, column)
 
     def _row(
         self, corpus: Corpus, table: Table, reader: str, claim: Claimed, value: str, text: str
@@ -162,15 +163,34 @@ class Comparison:
         return None
 
 
-def _claimed(starter: Starter) -> Iterator[Claimed]:
-    """Yield subject, predicate and object of each positive claim that has no text as object."""
+def _pointer(
+    corpus: Corpus,
+    table: Table,
+    record: Record,
+    claim: Claimed,
+    found: tuple[Verdict, int, int],
+    column: str,
+) -> PointerRow:
+    verdict, start, end = found
+    digest = digest_of(record.cells[column][start:end]) if end else record.digest
+    start, end = (each + record.offset if end else 0 for each in (start, end))
+    place, nowhere = (table.file, record.key, column), Place("", 0)
+    return PointerRow(corpus.name, *claim, verdict, *place, start, end, digest, nowhere)
+
+
+def _stated(starter: Starter) -> Iterator[tuple[Claimed, Claim]]:
+    """Yield each accepted claim that joins two concepts, with the ids of its parts."""
     for each in starter.claims:
-        if not isinstance(each.object, Literal) and each.polarity is Polarity.POSITIVE:
-            yield (
-                local_id(each.subject.value),
-                local_name(each.predicate.value),
-                local_id(each.object.value),
-            )
+        if each.text is None and isinstance(each.object, NamedNode):
+            ends = local_id(each.subject.value), local_id(each.object.value)
+            yield (ends[0], local_name(each.predicate.value), ends[1]), each
+
+
+def _claimed(starter: Starter) -> Iterator[Claimed]:
+    """Yield subject, predicate and object of each positive claim that joins two concepts."""
+    for triple, each in _stated(starter):
+        if each.polarity is Polarity.POSITIVE:
+            yield triple
 
 
 def local_id(iri: str) -> str:
@@ -179,7 +199,7 @@ def local_id(iri: str) -> str:
 
 
 def _subject(table: Table, record: Record, subjects: Subjects) -> str:
-    title, *others = (record.cells.get(name, "") for name in table.names)
+    title, *others = (record.cells.get(name, "") for name in table.names or ("",))
     separated = (part for cell in others for part in _split(cell))
     return subjects.of(title, separated) if title else ""
 

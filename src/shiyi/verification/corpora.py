@@ -1,5 +1,6 @@
 """The texts and tables to which evidence points, and where an operator has them."""
 
+import csv
 import hashlib
 import json
 import lzma
@@ -38,6 +39,7 @@ class Table:
     cues: Mapping[str, tuple[str, ...]] | None = None  # one of these stands in what is read
     bars: Mapping[str, tuple[str, ...]] | None = None  # none of these does
     entries: str = ""  # a pattern with title and text, where a row is a book of many entries
+    cited: str = ""  # the column that states what an editor read in a row and cites by its key
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +118,7 @@ def _table(given: Mapping[str, Any]) -> Table:
         {name: tuple(each) for name, each in given.get("cues", {}).items()},
         {name: tuple(each) for name, each in given.get("bars", {}).items()},
         given.get("entries", ""),
+        given.get("cited", ""),
     )
 
 
@@ -234,10 +237,13 @@ def _joined(table: Table, folder: Path) -> dict[str, dict[str, str]]:
 
 
 def read_rows(path: Path) -> Iterator[dict[str, str]]:
-    """Yield the rows of a TSV or JSON Lines file, packed with xz or not, as text by column."""
+    """Yield the rows of a CSV, TSV or JSON Lines file, packed with xz or not, as text by column."""
     with _open(path) as file:
         if ".jsonl" in path.name:
             yield from (_texts(json.loads(line)) for line in file)
+            return
+        if path.suffix == ".csv":
+            yield from csv.DictReader(file)
             return
         header = next(file, "").rstrip("\r\n").split("\t")
         for line in file:

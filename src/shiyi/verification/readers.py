@@ -186,11 +186,12 @@ class Reader:
 
     def lactation(self, relation: str, text: str, claimed: str) -> Verdict | None:
         """Return *supports* where a sentence on breastfeeding warns, for nursing women alone."""
-        given = plain(text)
-        if claimed != LACTATING or not any(each in given for each in words()["lactation"]):
+        given, known = plain(text), words()
+        if claimed != LACTATING or re.search(known["lactation_besides"], given):
             return None
-        strength = "lactation_warnings" if relation == "cautionIn" else "lactation_bans"
-        warned = any(each in given for each in words()[strength])
+        if re.search(known["lactation_ban"], given):
+            return Verdict.SUPPORTS
+        warned = relation == "cautionIn" and re.search(known["lactation_warning"], given)
         return Verdict.SUPPORTS if warned else None
 
     def origin(self, relation: str, text: str, claimed: str) -> Verdict | None:

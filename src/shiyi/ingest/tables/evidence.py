@@ -105,8 +105,10 @@ def with_evidence(
 ) -> list[Claim]:
     """Return the claims with what corpora say of them.
 
-    What supports a claim is evidence of it. What contradicts it is evidence of its denial, a
-    candidate in the review queue. A row whose claim the tables no longer make is passed over.
+    What supports a claim is evidence of it, and takes the place of a row of the same source that
+    the tables cite. What contradicts it is evidence of its denial, a candidate in the review queue
+    where the tables do not deny it themselves. A row whose claim the tables no longer make is
+    passed over.
     """
     results = {each.iri.value: each for each in claims}
     corpora = _corpora(folder)
@@ -119,17 +121,30 @@ def with_evidence(
             faults.unknown(row.place, "source", named, sources)
             continue
         ends = resource(row.subject), getattr(SHIYI, row.predicate), resource(row.object)
-        known = results.get(claim_iri(*ends, Polarity.POSITIVE).value)
-        if known is None:
-            continue
+        supports = row.verdict == "supports"
+        polarity = Polarity.POSITIVE if supports else Polarity.NEGATIVE
+        known = results.get(claim_iri(*ends, polarity).value)
         evidence = _evidence(row, sources[named], kind, weights)
-        if row.verdict == "supports":
-            results[known.iri.value] = replace(known, evidence=(*known.evidence, evidence))
-        else:
-            denial = Claim(*ends, (evidence,), Polarity.NEGATIVE, Status.CANDIDATE)
-            other = results.get(denial.iri.value)
-            results[denial.iri.value] = other.joined(denial) if other else denial
+        if known:
+            results[known.iri.value] = _with_pointer(known, evidence, row)
+        elif not supports and claim_iri(*ends, Polarity.POSITIVE).value in results:
+            denial = Claim(*ends, (evidence,), polarity, Status.CANDIDATE)
+            results[denial.iri.value] = denial
     return list(results.values())
+
+
+def _with_pointer(claim: Claim, evidence: Evidence, row: PointerRow) -> Claim:
+    """Add what a pointer shows to a claim, in the place of the row that the tables cite for it."""
+    same = [
+        each
+        for each in claim.evidence
+        if each.source == evidence.source and each.activity == "curation" and each.kind.opened
+    ]
+    cited = [each for each in same if each.locator in (row.key, f"{row.file} {row.key}")]
+    old = next(iter(cited or (same if len(same) == 1 else ())), None)
+    if old:
+        evidence = replace(evidence, qualifiers=old.qualifiers, confidence=old.confidence)
+    return replace(claim, evidence=(*(e for e in claim.evidence if e is not old), evidence))
 
 
 def _evidence(row: PointerRow, source: Source, kind: str, weights: ConfidenceSettings) -> Evidence:
