@@ -37,8 +37,10 @@ CASES: dict[str, tuple[str, str, URIRef]] = {
         SH.MinCountConstraintComponent,
     ),
     "dish": (
-        ":x a s:Dish ; s:hasIngredient :i ; s:cookingMethod :t . :i a s:DSIngredient ."
-        ' :t a s:Text ; rdfs:label "煮"@zh , "Boil."@en .',
+        (
+            ":x a s:Dish ; s:hasIngredient :i ; s:cookingMethod :t . :i a s:DSIngredient ."
+            ' :t a s:Text ; rdfs:label "煮"@zh , "Boil."@en .'
+        ),
         ':x a s:Dish ; s:cookingMethod :t . :t a s:Text ; rdfs:label "煮"@zh .',
         SH.MinCountConstraintComponent,
     ),
