@@ -89,6 +89,12 @@ def test_the_base_is_broad_enough(starter: Starter, class_name: str, floor: int)
     assert len(of(starter, class_name)) >= floor
 
 
+def test_every_concept_is_defined_shortly_in_both_languages(starter: Starter) -> None:
+    concepts = starter.concepts.by_id.values()
+    assert [each.id for each in concepts if not 2 <= len(each.definition_zh) <= 50] == []
+    assert [each.id for each in concepts if not 2 <= len(each.definition_en.split()) <= 30] == []
+
+
 def test_there_are_six_thousand_claims_each_with_a_source_of_a_tier(starter: Starter) -> None:
     assert len(starter.claims) >= 6000
     for claim in starter.claims:
