@@ -15,11 +15,11 @@ from pathlib import Path
 
 from shiyi.ingest.tables.concepts import KINDS, Concept
 from shiyi.ingest.tables.starter import Starter, load_starter
-from shiyi.model.claim import Claim
+from shiyi.model.claim import Claim, Status
 from shiyi.model.rdf import local_name, text
 from shiyi.ontology.schema import Schema
 
-PAGE = Path(__file__).parent / "knowledge.md"
+PAGE = Path(__file__).parents[2] / "bench/tables/knowledge.md"
 CROSS = "## Cross-checks"
 VERIFICATION = "\n## Verification\n"  # written by hand, with the figures of the last run
 BOOKS = ("zhongyaoxue-7", "zhongyi-yinshi-yingyangxue", "chp-2020")  # never the table compared with
@@ -117,11 +117,16 @@ that very concept; the comment of each mapping names the row read. Why coverage 
 def claimed(starter: Starter) -> Iterator[str]:
     """Return what is claimed and on what ground."""
     yield "\n## Claims by relation\n"
-    found = Counter(local_name(each.predicate.value) for each in starter.claims)
+    accepted = [each for each in starter.claims if each.status is Status.ACCEPTED]
+    found = Counter(local_name(each.predicate.value) for each in accepted)
+    opened = Counter(local_name(each.predicate.value) for each in accepted if is_opened(each))
     labels = Schema.load().properties
     yield table(
-        ("relation", "zh", "claims"),
-        [(f"`{name}`", labels[name].label_zh, n) for name, n in found.most_common()],
+        ("relation", "zh", "accepted claims", "opened", "share"),
+        [
+            (f"`{name}`", labels[name].label_zh, n, opened[name], percent(opened[name], n))
+            for name, n in found.most_common()
+        ],
     )
     yield "\n## Evidence by tier and kind\n"
     pieces = [evidence for claim in starter.claims for evidence in claim.evidence]
@@ -136,12 +141,13 @@ def claimed(starter: Starter) -> Iterator[str]:
 table. `inferred`: by an editor's rule. `recalled`: common professional knowledge for which no work
 was opened; it may name a work in which to look, counts least, and all of it is one vote.
 """
-    yield "| claims | opened | all | share | mean confidence opened | not opened |\n|---|---|---|---|---|---|"
+    yield "| accepted claims | opened | all | share | mean confidence opened | not opened |\n|---|---|---|---|---|---|"
     for name, properties in SHARES.items():
         some = [
             c
             for c in starter.claims
-            if not properties or local_name(c.predicate.value) in properties
+            if c.status is Status.ACCEPTED
+            and (not properties or local_name(c.predicate.value) in properties)
         ]
         sure = {
             opened: [c.confidence.value for c in some if is_opened(c) is opened]

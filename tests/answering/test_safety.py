@@ -145,7 +145,7 @@ def test_what_is_forbidden_stands_before_cold_and_heat(
         ("levodopa and protein, also iron supplement", "protein with levodopa"),
         ("chemo next week, are vitamin C and E fine", "Vitamin E"), ("化疗能吃维生素C和E吗", "维生素E"),
         ("吃华法林、有肝病能喝绿茶吗", "绿茶提取物"), ("喝酒前吃头孢了怎么办", "双硫仑"),
-        ("can I use potassium salt substitute with lisinopril", "Potassium may interact with ACE"),
+        ("can I use potassium salt substitute with lisinopril", "interaction with lisinopril"),
     ],
 )  # fmt: skip
 def test_nothing_that_is_named_is_passed_over(runtime: Runtime, question: str, told: str) -> None:
@@ -261,7 +261,7 @@ def test_a_word_for_many_diseases_is_warned_of_as_each(runtime: Runtime) -> None
 @pytest.mark.parametrize(
     ("question", "warned"),
     [
-        ("我有心脏病能吃麻黄汤吗", "心脏病的一种"), ("heart disease, is licorice ok", "A disease of the heart"),
+        ("我有心脏病能吃麻黄汤吗", "心脏病的一种"), ("heart disease, is caffeine ok", "A disease of the heart"),
         ("甲状腺不好能吃海带吗", "甲状腺疾病的一种"),
     ],
 )  # fmt: skip

@@ -22,7 +22,7 @@ HERBS = (
     "key\tname\talias\tnature\tefficacy\tcaution\n"
     "h/1\t丁香\t\t味辛，性温；归脾、胃经\t温中降逆，散寒止痛\t热证忌服。\n"
     "h/2\t丁香油\t丁香\t味辛，性热\t散寒止痛\t\n"
-    "h/3\t薏苡仁\t\t甘、淡，温\t健脾\t孕妇慎用。\n"
+    "h/3\t薏苡仁\t\t甘，温\t健脾\t孕妇慎用。\n"
 )
 
 
@@ -41,13 +41,26 @@ def corpus(folder: Path, kind: str = "row") -> Corpus:
     (folder / "herbs.tsv").write_text(HERBS, encoding="utf-8")
     rules: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "values": {"hasNature": ("nature",), "hasMeridianTropism": ("nature",)},
-        "mentions": {"hasEfficacy": ("efficacy",)},
+        "mentions": {"hasEfficacy": ("efficacy",), "hasFlavour": ("nature",)},
         "cautions": {"cautionIn": ("caution",)},
     }
     digest = hashlib.sha256(HERBS.encode()).hexdigest()
     kinds = ("MFHSubstance", "Herb", "Food")
-    table = Table("herbs.tsv", digest, ("key",), ("name", "alias"), kinds, rules, {})
-    return Corpus("little", "lffy", kind, "1", "example.org/little", (table,))
+    table = Table(
+        file="herbs.tsv",
+        digest=digest,
+        key=("key",),
+        names=("name", "alias"),
+        kinds=kinds,
+        rules=rules,
+        complete=("hasFlavour",),
+    )
+    return little("little", kind, table)
+
+
+def little(name: str, kind: str, table: Table) -> Corpus:
+    given = {"source": "lffy", "kind": kind, "version": "1", "origin": f"example.org/{name}"}
+    return Corpus.model_validate({"name": name, "tables": (table,), **given})
 
 
 def verified(starter: Starter, tmp_path: Path, kind: str = "row") -> tuple[Registry, Path]:
@@ -75,6 +88,8 @@ def test_an_entry_supports_contradicts_or_is_silent(starter: Starter, tmp_path: 
     )
     assert other.verdict == "contradicts"
     assert ("substance-dingxiang", "hasMeridianTropism", "meridian-lung") in rows
+    assert rows["substance-yiyiren", "hasFlavour", "flavour-sweet"].verdict == "supports"
+    assert rows["substance-yiyiren", "hasFlavour", "flavour-bland"].verdict == "contradicts"
     assert not any(row.key == "h/2" for row in rows.values())
     assert ("substance-yiyiren", "cautionIn", "population-pregnant") in rows
 
@@ -114,16 +129,15 @@ def test_entries_of_a_book_keep_their_place(starter: Starter, tmp_path: Path) ->
     folder.mkdir()
     (folder / "books.jsonl").write_text(f"{book}\n", encoding="utf-8")
     table = Table(
-        "books.jsonl",
-        file_digest(folder / "books.jsonl"),
-        ("file",),
-        ("title",),
-        ("MFHSubstance",),
-        {"properties": {"hasNature": ("text",)}},
-        {},
+        file="books.jsonl",
+        digest=file_digest(folder / "books.jsonl"),
+        key=("file",),
+        names=("title",),
+        kinds=("MFHSubstance",),
+        rules={"properties": {"hasNature": ("text",)}},
         entries=r"<篇名>(?P<title>[^\n]*)\n(?P<text>[^<]*)",
     )
-    one = Corpus("books", "lffy", "read", "1", "example.org/books", (table,))
+    one = little("books", "read", table)
     registry = Registry(tmp_path / "kb", {"books": one})
     registry.add("books", folder)
     out = tmp_path / "evidence"

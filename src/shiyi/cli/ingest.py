@@ -249,7 +249,7 @@ def verify_claims(
     if relation and relation not in (known := Schema.load().properties):
         raise UsageError(f"{relation!r} is no relation; known: {', '.join(sorted(known))}")
     registry = Registry(settings.kb)
-    starter = load_starter(weights=settings.confidence)
+    starter = load_starter(weights=settings.confidence, pointers=False)
     with ProgressBar() as bar:
         outcome = comparison.verify_claims(
             starter,

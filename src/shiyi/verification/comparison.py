@@ -4,7 +4,7 @@ import hashlib
 import json
 import random
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -65,6 +65,15 @@ class Outcome:
         ]
 
 
+@dataclass(slots=True)
+class _List:
+    """The values of one relation that the rows of one subject state, and the last such row."""
+
+    values: set[str] = field(default_factory=set)
+    record: Record | None = None
+    column: str = ""
+
+
 class Comparison:
     """Compares the claims of the tables with entries about their subjects."""
 
@@ -100,6 +109,7 @@ class Comparison:
         best: dict[Claimed, PointerRow] = {}
         for table in corpus.tables:
             subjects = Subjects(self._starter.concepts, table.kinds)
+            lists: dict[tuple[str, str], _List] = defaultdict(_List)
             records = (
                 entry for one in read_records(table, folder) for entry in entries(table, one)
             )
@@ -110,6 +120,8 @@ class Comparison:
                     continue
                 if table.same and not self._same(subject, record.cells[table.same]):
                     continue
+                for relation in table.complete if corpus.kind == "row" else ():
+                    self._add_values(lists[subject, relation], table, relation, record)
                 for row in self._rows(corpus, table, record, subject):
                     known = best.get(row.claim)
                     if known is None or (known.verdict, row.verdict) == (
@@ -117,7 +129,26 @@ class Comparison:
                         Verdict.SUPPORTS,
                     ):
                         best[row.claim] = row
+            for row in self._unlisted(corpus, table, lists):
+                best.setdefault(row.claim, row)
         return list(best.values())
+
+    def _add_values(self, to: "_List", table: Table, relation: str, record: Record) -> None:
+        for column in table.rules["mentions"][relation]:
+            if stated := self._reader.said(relation, record.cells[column]):
+                to.values |= stated
+                to.record, to.column = record, column
+
+    def _unlisted(
+        self, corpus: Corpus, table: Table, lists: Mapping[tuple[str, str], "_List"]
+    ) -> Iterator[PointerRow]:
+        """Yield the claims of values that the complete list of their subject does not have."""
+        for key, each in lists.items():
+            if record := each.record:
+                for claim in self._claims.get(key, set()):
+                    if claim[2] not in each.values:
+                        found = (Verdict.CONTRADICTS, 0, 0)
+                        yield _pointer(corpus, table, record, claim, found, each.column)
 
     def _citing(self, corpus: Corpus, table: Table, record: Record) -> Iterator[PointerRow]:
         """Yield what the tables themselves read in a row: their evidence names its key."""
@@ -148,7 +179,7 @@ class Comparison:
     def _row(
         self, corpus: Corpus, table: Table, reader: str, claim: Claimed, value: str, text: str
     ) -> tuple[Verdict, int, int] | None:
-        cues, bars = (table.cues or {}).get(claim[1]), (table.bars or {}).get(claim[1], ())
+        cues, bars = table.cues.get(claim[1]), table.bars.get(claim[1], ())
         if corpus.kind == "row":
             verdict = self._reader.verdict(reader, claim[1], text, value)
             return (verdict, 0, 0) if verdict else None

@@ -10,7 +10,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, Literal, TextIO
+
+from pydantic import BaseModel, ConfigDict
 
 from shiyi.artefacts import artefact
 from shiyi.errors import TableError, UsageError
@@ -20,8 +22,19 @@ REGISTRY = "corpora.json"  # in the folder of the knowledge base
 DIGEST = 16  # hexadecimal digits of SHA-256 that a pointer names
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class _Described(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Join(_Described):
+    """A file whose rows complete those of a table that have the same cell ``on``."""
+
+    file: str
+    on: str
+    digest: str
+
+
+class Table(_Described):
     """One file of a corpus: how its rows are named, and which column supports which relation.
 
     ``rules`` holds, by the name of a reader, the columns of each relation.
@@ -30,25 +43,25 @@ class Table:
     file: str
     digest: str
     key: tuple[str, ...]
-    names: tuple[str, ...]
-    kinds: tuple[str, ...]
-    rules: Mapping[str, Mapping[str, tuple[str, ...]]]
-    where: Mapping[str, str]  # what a column is, or with ~ contains
+    names: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    rules: Mapping[str, Mapping[str, tuple[str, ...]]] = {}
+    where: Mapping[str, str] = {}  # what a column is, or with ~ contains
     same: str = ""  # the column of ingredients that tells homonyms apart
-    join: Mapping[str, str] | None = None
-    cues: Mapping[str, tuple[str, ...]] | None = None  # one of these stands in what is read
-    bars: Mapping[str, tuple[str, ...]] | None = None  # none of these does
+    join: Join | None = None
+    cues: Mapping[str, tuple[str, ...]] = {}  # one of these stands in what is read
+    bars: Mapping[str, tuple[str, ...]] = {}  # none of these does
     entries: str = ""  # a pattern with title and text, where a row is a book of many entries
     cited: str = ""  # the column that states what an editor read in a row and cites by its key
+    complete: tuple[str, ...] = ()  # relations of which the rows of a subject state every value
 
 
-@dataclass(frozen=True, slots=True)
-class Corpus:
+class Corpus(_Described):
     """A text or data set of one version, and the source that its evidence names."""
 
     name: str
     source: str
-    kind: str  # read or row
+    kind: Literal["read", "row"]
     version: str
     origin: str
     tables: tuple[Table, ...]
@@ -60,7 +73,7 @@ class Corpus:
     @property
     def digests(self) -> dict[str, str]:
         """Return the SHA-256 digest of each file."""
-        joined = {each.join["file"]: each.join["digest"] for each in self.tables if each.join}
+        joined = {each.join.file: each.join.digest for each in self.tables if each.join}
         return {each.file: each.digest for each in self.tables} | joined
 
 
@@ -92,34 +105,7 @@ def catalogue(path: Path | None = None) -> dict[str, Corpus]:
     """Return every corpus that ``ingest/evidence/corpora.toml`` describes, by name."""
     with (path or artefact(CATALOGUE)).open("rb") as file:
         found = tomllib.load(file)
-    return {name: _corpus(name, each) for name, each in found.items()}
-
-
-def _corpus(name: str, given: Mapping[str, Any]) -> Corpus:
-    tables = tuple(_table(each) for each in given["tables"])
-    return Corpus(name, given["source"], given["kind"], given["version"], given["origin"], tables)
-
-
-def _table(given: Mapping[str, Any]) -> Table:
-    rules = {
-        reader: {relation: tuple(columns) for relation, columns in each.items()}
-        for reader, each in given.get("rules", {}).items()
-    }
-    return Table(
-        given["file"],
-        given["digest"],
-        tuple(given["key"]),
-        tuple(given.get("names", ())),
-        tuple(given.get("kinds", ())),
-        rules,
-        given.get("where", {}),
-        given.get("same", ""),
-        given.get("join"),
-        {name: tuple(each) for name, each in given.get("cues", {}).items()},
-        {name: tuple(each) for name, each in given.get("bars", {}).items()},
-        given.get("entries", ""),
-        given.get("cited", ""),
-    )
+    return {name: Corpus(name=name, **each) for name, each in found.items()}
 
 
 class Registry:
@@ -212,7 +198,7 @@ def read_records(table: Table, folder: Path) -> Iterator[Record]:
             continue
         seen.add(key)
         if table.join:
-            cells |= joined.get(cells.get(table.join["on"], ""), {})
+            cells |= joined.get(cells.get(table.join.on, ""), {})
         yield Record(key, cells)
 
 
@@ -233,7 +219,7 @@ def _meets(cell: str, wanted: str) -> bool:
 def _joined(table: Table, folder: Path) -> dict[str, dict[str, str]]:
     if not table.join:
         return {}
-    return {each[table.join["on"]]: each for each in read_rows(folder / table.join["file"])}
+    return {each[table.join.on]: each for each in read_rows(folder / table.join.file)}
 
 
 def read_rows(path: Path) -> Iterator[dict[str, str]]:

@@ -45,7 +45,7 @@ def severity(found: Cabinet, one: str, other: str) -> str:
         ("warfarin", "ginkgo", "major"),
         ("sertraline", "St John's wort", "major"),
         ("aspirin", "fish oil", "moderate"),
-        ("metformin", "turmeric", "minor"),
+        ("simvastatin", "vitamin E", "minor"),
         ("vitamin D", "zinc", "unrated"),
         ("warfarin", "metformin", NONE),
         ("黄芪炖鸡", "孕妇", "contraindicated"),

@@ -12,8 +12,8 @@ WORT = "What helps with insomnia if I also take sertraline? St John's wort?"
 @pytest.mark.parametrize("method", sorted(METHODS))
 def test_a_thing_named_beside_a_wish_for_advice_is_checked(runtime: Runtime, method: str) -> None:
     answer = ask(runtime, WORT, method=method)
-    (warned,) = [w for w in answer.warnings if w.text.startswith("St John's wort")]
-    assert warned.severity == "interaction"
+    (warned,) = [w for w in answer.warnings if w.severity == "interaction"]
+    assert warned.text.startswith("St John's wort")
     assert "major" in warned.text
 
 

@@ -119,12 +119,15 @@ class Starter:
             yield Quad(quad.subject, quad.predicate, quad.object, place)
 
 
-def load_starter(folder: Path | None = None, weights: ConfidenceSettings | None = None) -> Starter:
+def load_starter(
+    folder: Path | None = None, weights: ConfidenceSettings | None = None, pointers: bool = True
+) -> Starter:
     """Read ``ontology/`` whole; raise :class:`TableError` with every fault of every file.
 
-    The project's own tables have the evidence of ``ingest/evidence`` too.
+    The project's own tables have the evidence of ``ingest/evidence`` too, unless ``pointers`` is
+    false.
     """
-    own = folder is None or folder.resolve() == artefact("ontology").resolve()
+    own = pointers and (folder is None or folder.resolve() == artefact("ontology").resolve())
     folder, schema, faults = folder or artefact("ontology"), Schema.load(), Faults()
     sources = read_sources(folder / "sources", faults)
     concepts = read_concepts(folder / "concepts", schema, faults)
