@@ -18,6 +18,7 @@ from shiyi.prompts.caching import FILE, Replies
 from shiyi.sparql.base.writer import Writer
 from shiyi.sparql.store.port import QuadStore
 
+_FORGETS = "shiyi forget"
 _PART = 2000  # quads, or pieces of evidence, that one change removes
 _REVIEWS, _BY_HAND = graph("reviews"), resource("activity-curation")
 
@@ -46,7 +47,7 @@ def forget(writer: Writer, name: str, version: str = "") -> dict[str, int]:
             f"it holds {name}@{', '.join(stored)}" if stored else "see `shiyi query` for its graphs"
         )
         raise UsageError(f"this base holds no {name}{'@' if version else ''}{version}; {known}")
-    counts = {"evidence": 0, "claims": 0, "quads": 0, "cases": 0, "asserted": 0}
+    counts = {"evidence": 0, "claims": 0, "quads": 0, "cases": 0, "asserted": 0, "records": 0}
     for each in chosen:
         _forget(writer, name, each, counts)
     chosen = [f"{name}@{each}" for each in chosen]
@@ -90,13 +91,14 @@ def _forget(writer: Writer, name: str, version: str, counts: dict[str, int]) -> 
     ):
         counts["quads"] += len(part)
         _remove(writer, part, [], release)
+    counts["records"] += writer.erase(_FORGETS, release)  # before the last change, as above
     times = 1
     while writer.journal.find(forget_key(name, version, times)) is not None:
         times += 1
     rest = list(store.match(graph=place))
     counts["quads"] += len(rest)
     key = forget_key(name, version, times)
-    writer.write((), rest, key=key, who="shiyi forget", why=release)
+    writer.write((), rest, key=key, who=_FORGETS, why=release)
 
 
 def _beside(store: QuadStore, release: str) -> list[NamedNode]:
@@ -223,7 +225,7 @@ def _votes(
 def _remove(writer: Writer, remove: list[Quad], add: list[Quad], release: str) -> None:
     remove = [quad for quad in dict.fromkeys(remove) if quad not in set(add)]
     digest = content_hash(str(writer.sequence), *(str(quad) for quad in remove[:50]))
-    writer.write(add, remove, key=f"forget {release} {digest}", who="shiyi forget", why=release)
+    writer.write(add, remove, key=f"forget {release} {digest}", who=_FORGETS, why=release)
 
 
 @dataclass(slots=True)

@@ -162,8 +162,11 @@ def test_a_case_keeps_its_reasoning_and_its_words_refer_to_terms(
                 "similarity_score",
             )
         } <= own
+    journal = base.path / "journal.nq"
+    assert "不更衣3日".encode() in journal.read_bytes()
     assert desk.forget(report)["cases"] == 1
     assert desk.held() == before
+    assert "不更衣3日".encode() not in journal.read_bytes()
 
 
 def _zh(words: str) -> Any:

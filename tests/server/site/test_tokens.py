@@ -222,7 +222,7 @@ def test_an_upload_of_a_form_is_the_same_whatever_its_boundary(
         ("DROP ALL", 403),
         ("COPY DEFAULT TO GRAPH <urn:copy>", 204),
         ("INSERT DATA { GRAPH <urn:h> { <urn:c> a shiyi:Claim ; shiyi:confidence 0.9 } }", 204),
-        ("INSERT DATA { <urn:foreign> <urn:p> <urn:other> }", 204),
+        ("INSERT DATA { <urn:foreign> <urn:p> <urn:other> }", 403),
     ],
 )
 def test_the_scope_write_leaves_what_the_base_answers_from_to_curators(

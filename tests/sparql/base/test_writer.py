@@ -206,7 +206,7 @@ def test_a_record_that_cannot_be_read_back_never_enters_the_journal(
     writable_kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patched:
-        patched.setattr("shiyi.sparql.base.journal.n_quads", lambda _: b"not a quad\n")
+        patched.setattr("shiyi.sparql.base.writer.n_quads", lambda _: b"not a quad\n")
         with pytest.raises(UsageError, match="nothing was written"):
             writable_kb.writer.write([Quad(A, P, B)], key="k", who="me", why="test")
     assert writable_kb.writer.journal.sequence == 0
@@ -256,3 +256,52 @@ def test_an_operator_takes_a_record_back(
     assert "1 to 2" in capsys.readouterr().err
     with KnowledgeBase.open(small_kb) as kb:
         assert not list(kb.store.match(A))
+
+
+def test_what_was_forgotten_is_erased_from_the_journal_and_nothing_else(small_kb: Path) -> None:
+    words, kept = Literal("words of a patient"), Literal("words of others")
+    with KnowledgeBase.open(small_kb, write=True) as kb:
+        [built] = kb.store.match(None, None, Literal("枸杞子", language="zh"))
+        writer = kb.writer
+        writer.write([Quad(A, P, words), Quad(A, P, kept)], key="k1", who="ingest", why="x@1")
+        gone = [Quad(A, P, words), Quad(A, P, kept), built]
+        writer.write((), gone, key="k2", who="shiyi forget", why="x@1")
+        writer.write([Quad(A, P, kept)], key="k3", who="ingest", why="y@1")
+        assert writer.erase("shiyi forget", "y@1") == 0
+        assert writer.erase("shiyi forget", "x@1") == 2
+        assert writer.write((), key="k2", who="me", why="again") == 2
+        assert writer.write([Quad(B, P, A)], key="k4", who="me", why="more") == 4
+        before = set(kb.store.match())
+    assert words.value.encode() not in (small_kb / "journal.nq").read_bytes()
+    assert kept.value.encode() in (small_kb / "journal.nq").read_bytes()
+    build_generation(small_kb, [built], {})  # which the record of the removal takes away again
+    with KnowledgeBase.open(small_kb, write=True) as kb:
+        assert not list(kb.store.match(built.subject))
+        assert {q for q in before if q.subject in {A, B}} == {
+            *kb.store.match(A),
+            *kb.store.match(B),
+        }
+
+
+def test_a_large_change_is_made_in_parts_and_taken_up_where_it_stopped(
+    small_kb: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shiyi.sparql.base.writer.UNFLUSHED", 3)
+    come = [Quad(A, P, Literal(str(number))) for number in range(10)]
+    plain, calls = OxigraphStore.change, list[int]()
+
+    def failing(store: OxigraphStore, add: tuple[Quad, ...] = (), *more: object) -> None:
+        calls.append(len(tuple(add)))
+        if len(calls) == 2:
+            raise KnowledgeBaseError("the disk is full")
+        plain(store, add, *more)  # type: ignore[arg-type] # as it was called
+
+    with KnowledgeBase.open(small_kb, write=True) as kb:
+        monkeypatch.setattr(OxigraphStore, "change", failing)
+        kb.writer.write(come, key="k", who="me", why="test")
+        assert max(calls) == 3
+        assert {*kb.store.match(A)} == {*come}
+        kb.writer.write((), come, key="l", who="me", why="test")
+        assert not list(kb.store.match(A))
+    with KnowledgeBase.open(small_kb, write=True) as kb:
+        assert (kb.sequence, list(kb.store.match(A))) == (2, [])

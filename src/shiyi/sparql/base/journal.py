@@ -5,9 +5,9 @@ import json
 import os
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO, Self
 
@@ -152,7 +152,6 @@ def _removed(path: Path) -> None:
 
 # One record, after the RDF Patch format: a header line, D and A lines, and a checksum line.
 _HEADER, _DELETE, _ADD, _CHECK = b"H ", b"D ", b"A ", b"C "
-_DIGEST = 65  # bytes at a record's end: its checksum in hexadecimal digits, and a line break
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,8 +171,12 @@ class Record:
     graphs: Graphs = NO_GRAPHS
     request: str = ""  # the digest of what was asked for, where the caller gives one
 
-    def to_bytes(self, added: bytes = b"") -> bytes:
-        """Write the record, which ends with the SHA-256 of all that stands before it.
+    def to_bytes(self) -> bytes:
+        """Write the record, which ends with the SHA-256 of all that stands before it."""
+        return b"".join(self.parts())
+
+    def parts(self, added: bytes = b"") -> Iterator[bytes | memoryview]:
+        """Yield the record piece by piece: it may have hundreds of megabytes.
 
         ``added`` is the N-Quads of what comes, where the caller has them; ``self.added`` may then
         be empty.
@@ -191,16 +194,15 @@ class Record:
             payload["graphs"] = [[each.value for each in names] for names in self.graphs]
         if self.request:
             payload["request"] = self.request
-        header = _HEADER + json.dumps(payload, ensure_ascii=False).encode() + b"\n"
-        parts = (
-            header,
+        digest = hashlib.sha256()
+        for part in (
+            _HEADER + json.dumps(payload, ensure_ascii=False).encode() + b"\n",
             *_marked(_DELETE, n_quads(self.removed)),
             *_marked(_ADD, added or n_quads(self.added)),
-        )
-        digest = hashlib.sha256()
-        for part in parts:  # a record may have 100 MB, which are copied once
+        ):
             digest.update(part)
-        return b"".join((*parts, _CHECK, digest.hexdigest().encode(), b"\n"))
+            yield part
+        yield _CHECK + digest.hexdigest().encode() + b"\n"
 
     @classmethod
     def from_lines(cls, lines: list[bytes]) -> Self:
@@ -276,25 +278,58 @@ class Journal:
         """Return the sequence number of the change called ``key``."""
         return self._index.find(key)
 
-    def append(self, record: Record, written: bytes = b"") -> None:
+    def append(self, record: Record, added: bytes = b"") -> None:
         """Bring a record to the disk; when that fails, the journal is as it was before.
 
-        ``written`` is what ``record.to_bytes()`` gave, where the caller has it.
+        ``added`` is the N-Quads of what comes, where the caller has them.
         """
-        written = written or record.to_bytes()
-        before = os.fstat(self._file.fileno()).st_size
+        whole = self._index.last.end
         try:
-            _write_all(self._file, written)
+            self._truncate(whole)  # what an earlier failure may have left
+            for part in record.parts(added):
+                _write_all(self._file, part)
             os.fsync(self._file.fileno())
         except OSError as fault:
-            os.ftruncate(self._file.fileno(), before)
+            with suppress(OSError):
+                self._truncate(whole)
             raise KnowledgeBaseError(
                 f"{self.path} took no record: {fault}; nothing was written, so make room on the "
                 "disk and try again"
             ) from fault
-        digest = written[-_DIGEST:].strip().decode("ascii")
-        end = before + len(written)
+        digest = bytes(part[len(_CHECK) : -1]).decode("ascii")  # the last part is the checksum
+        end = os.fstat(self._file.fileno()).st_size
         self._index.add(Entry(record.sequence, record.key, end, digest))
+
+    def erase(self, quads: Collection[Quad]) -> int:
+        """Take some quads out of every record, for good, and return how many records had any.
+
+        Numbers, keys and reasons stay. The file is replaced at once, so a kill leaves the one or
+        the other.
+        """
+        count, written = 0, self.path.with_name(f".{self.path.name}.new")
+        with written.open("wb") as file:
+            for at, lines in _pieces(self.path, 0):
+                with _reading(self.path, at):
+                    record = Record.from_lines(lines)
+                kept = replace(
+                    record,
+                    removed=tuple(quad for quad in record.removed if quad not in quads),
+                    added=tuple(quad for quad in record.added if quad not in quads),
+                )
+                count += kept != record
+                file.writelines(lines if kept == record else kept.parts())
+            file.flush()
+            os.fsync(file.fileno())
+        written.replace(self.path)
+        sync_folder(self.path.parent)
+        self.close()
+        again = type(self).open(self.path)
+        self._file, self._index = again._file, again._index
+        return count
+
+    def _truncate(self, size: int) -> None:
+        if os.fstat(self._file.fileno()).st_size != size:
+            os.ftruncate(self._file.fileno(), size)
 
     def records(self, after: int = 0) -> Iterator[Record]:
         """Yield the records that follow number ``after``."""
@@ -411,7 +446,7 @@ def _cut(path: Path, file: BinaryIO, whole: int) -> str:
     )
 
 
-def _write_all(file: BinaryIO, content: bytes) -> None:
+def _write_all(file: BinaryIO, content: bytes | memoryview) -> None:
     left = memoryview(content)
     while len(left):  # a raw write may be short when the disk fills up
         left = left[file.write(left) :]

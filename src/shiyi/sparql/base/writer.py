@@ -197,7 +197,8 @@ class Writer:
             if (known := self.journal.find(key)) is not None:
                 return known
             record = replace(self._record(key, who, why, removed, added, graphs), request=request)
-            self.journal.append(record, _rehearsed(record))
+            _rehearse(record)
+            self.journal.append(record)
             with suppress(KnowledgeBaseError):
                 self._apply(record)
             self._finish_earlier()
@@ -232,6 +233,32 @@ class Writer:
                 record.removed, record.added, key=key, who=who, why=why, graphs=(come, gone)
             )
 
+    def erase(self, who: str, why: str) -> int:
+        """Erase from the journal what the changes by ``who`` for ``why`` removed.
+
+        Return how many records had any of it. What the store has again stays, and what it had
+        before any record, since a build would bring it back.
+        """
+        with self._turn:
+            self._settle()
+            records = self.journal.records
+            gone = {
+                quad
+                for record in records()
+                if (record.who, record.why) == (who, why)
+                for quad in record.removed
+            }
+            came = set[Quad]()
+            for record in records() if gone else ():
+                gone.difference_update(quad for quad in record.removed if quad not in came)
+                came.update(gone.intersection(record.added))
+            gone = {
+                quad
+                for quad in gone & came
+                if quad not in self.store.match(None, quad.predicate, quad.object, None)
+            }
+            return self.journal.erase(gone) if gone else 0
+
     def load(
         self, add: Iterable[Quad], *, key: str, who: str, why: str, lines: Iterable[str] = ()
     ) -> int:
@@ -256,7 +283,7 @@ class Writer:
             _check_escaped(quads, added)
             if b"\\" in text:
                 _check_escaped(text)
-            self.journal.append(record, record.to_bytes(written))
+            self.journal.append(record, written)
             if not self._loader.give(record.sequence, written):
                 self._settle()
             return record.sequence
@@ -337,15 +364,30 @@ class Writer:
 def apply(store: WritableStore, record: Record) -> None:
     """Make a record's change, and note in the same transaction that it was made.
 
-    What earlier releases noted of lexical forms is left out. Earlier notes go with the next change
-    that removes something: one that only adds is much faster.
+    A large change is made in parts, which bounds the memory; its note comes last, so one that was
+    interrupted is made again. What earlier releases noted of lexical forms is left out. Earlier
+    notes go with the next change that removes something: one that only adds is much faster.
     """
     before = (
         tuple(store.match(JOURNAL, SHIYI.appliedThrough, None, JOURNAL)) if record.removed else ()
     )
     now = _note(record.sequence)
-    added = (quad for quad in record.added if quad.graph_name != FORMER_NOTES)
-    store.change((*added, now), (*record.removed, *before), record.graphs)
+    added = tuple(quad for quad in record.added if quad.graph_name != FORMER_NOTES)
+    if not _is_large(record):
+        store.change((*added, now), (*record.removed, *before), record.graphs)
+        return
+    store.unload_quads(record.removed)
+    for part in _parts(added):
+        store.change(part)
+    store.change((now,), before, record.graphs)
+
+
+def _is_large(record: Record) -> bool:
+    return len(record.removed) + len(record.added) > UNFLUSHED
+
+
+def _parts(quads: tuple[Quad, ...]) -> Iterator[tuple[Quad, ...]]:
+    return (quads[at : at + UNFLUSHED] for at in range(0, len(quads), UNFLUSHED))
 
 
 def _note(sequence: int) -> Quad:
@@ -353,21 +395,20 @@ def _note(sequence: int) -> Quad:
     return Quad(JOURNAL, SHIYI.appliedThrough, number, JOURNAL)
 
 
-def _rehearsed(record: Record) -> bytes:
-    """Return a record as it is written; refuse one that could not be read back or applied."""
+def _rehearse(record: Record) -> None:
+    """Raise UsageError for a record that could not be read back or applied."""
     try:
-        written = record.to_bytes()
-        again = Record.from_lines(written.splitlines(keepends=True))
-        both = (*again.removed, *again.added)  # a change that also removes goes as text
-        gone = both if again.removed else ()
-        OxigraphStore.in_memory().change(both, gone, again.graphs)
+        for part in (*_parts(record.removed), *_parts(record.added)):
+            if parse_n_quads(n_quads(part)) != part:
+                raise UsageError("nothing was written, since a quad is not the same when read back")
+        next(replace(record, removed=(), added=()).parts())
+        if record.removed and not _is_large(record):  # such a change goes as text
+            both = (*record.removed, *record.added)
+            OxigraphStore.in_memory().change(both, both, record.graphs)
     except (SyntaxError, ValueError, RuntimeError) as fault:
         raise UsageError(
             f"nothing was written, since a quad has no N-Quads form: {fault}"
         ) from fault
-    if again != record:
-        raise UsageError("nothing was written, since a quad is not the same when read back")
-    return written
 
 
 def _check_escaped(written: bytes, added: tuple[Quad, ...] | None = None) -> None:

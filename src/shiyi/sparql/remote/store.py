@@ -282,6 +282,10 @@ class RemoteStore(WritableStore):
         self._load(batch)
 
     @override
+    def unload_quads(self, quads: Iterable[Quad]) -> None:
+        self.change((), quads)
+
+    @override
     def load_n_quads(self, written: bytes) -> None:
         """Load N-Quads."""
         self.load_quads(parse_n_quads(written))

@@ -109,22 +109,23 @@ class OxigraphStore(WritableStore):
                     text = _update(added, removed, graphs)
                     store.update(text, custom_functions={_BLANK: _blank_node})
             except OSError as fault:
-                raise KnowledgeBaseError(
-                    f"the store in {self._path} took no change: {fault}; make room on the disk, "
-                    "then open it again"
-                ) from fault
+                raise self._full(fault) from fault
 
     def load_quads(self, quads: Iterable[Quad]) -> None:
         """Load many quads fast, past the transaction log; for a store without readers."""
         with self._turn:
             self._to_write().bulk_extend(quads)
 
+    @override
     def unload_quads(self, quads: Iterable[Quad]) -> None:
-        """Remove many quads fast, each by itself; for a store without readers."""
+        """Remove many quads fast, each by itself."""
         with self._turn:
             store = self._to_write()
-            for quad in quads:
-                store.remove(quad)
+            try:
+                for quad in quads:
+                    store.remove(quad)
+            except OSError as fault:
+                raise self._full(fault) from fault
 
     @override
     def load_n_quads(self, written: bytes) -> None:
@@ -136,10 +137,13 @@ class OxigraphStore(WritableStore):
             try:
                 self._to_write().bulk_load(input=written, format=RdfFormat.N_QUADS)
             except OSError as fault:
-                raise KnowledgeBaseError(
-                    f"the store in {self._path} took no change: {fault}; make room on the disk, "
-                    "then open it again"
-                ) from fault
+                raise self._full(fault) from fault
+
+    def _full(self, fault: OSError) -> KnowledgeBaseError:
+        return KnowledgeBaseError(
+            f"the store in {self._path} took no change: {fault}; make room on the disk, then open "
+            "it again"
+        )
 
     def backup(self, path: Path) -> None:
         """Place a copy of this moment into the new folder ``path``, by hard links where it can."""

@@ -46,6 +46,9 @@ class WritableStore(QuadStore, Protocol):
     ) -> None:
         """Remove and add, and drop and make graphs, all or nothing."""
 
+    def unload_quads(self, quads: Iterable[Quad]) -> None:
+        """Remove many quads, which readers may see in part."""
+
     def load_n_quads(self, written: bytes) -> None:
         """Add N-Quads without blank nodes, none twice."""
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from shiyi.errors import KeyReuseError, KnowledgeBaseError, QueryError, RightsError
-from shiyi.model.iris import GRAPH, ROOT
-from shiyi.model.rdf import DefaultGraph, NamedNode, Quad, Term, Triple
+from shiyi.model.iris import GRAPH
+from shiyi.model.rdf import DefaultGraph, NamedNode, Quad
 from shiyi.settings import QuerySettings
 from shiyi.sparql.base.knowledge_base import KnowledgeBase
 from shiyi.sparql.base.writer import UNFLUSHED, after_commit
@@ -290,35 +290,17 @@ class Updater:
 def check_rights(quads: Iterable[Quad], graphs: Iterable[NamedNode]) -> None:
     """Raise RightsError where a change touches what only curation and maintainers may change.
 
-    That is every graph of the base (derived, reviews, rejected, …), and in the default graph
-    whatever names something of the base: its concepts, claims, classes and properties.
+    That is the default graph and every graph of the base: derived, reviews, rejected, and so on.
 
-    >>> check_rights([Quad(NamedNode(f"{ROOT}id/x"), NamedNode("urn:p"), NamedNode("urn:o"))], [])
+    >>> check_rights([Quad(NamedNode("urn:s"), NamedNode("urn:p"), NamedNode("urn:o"))], [])
     Traceback (most recent call last):
-    shiyi.errors.RightsError: the default graph has what the base answers from: change it by \
-curation, write to a named graph of your own, or use a token of scope maintain
+    shiyi.errors.RightsError: the default graph is the base's own: change it by curation, write \
+to a named graph of your own, or use a token of scope maintain
     """
-    touched = dict.fromkeys(graphs)
-    for quad in quads:
-        place = quad.graph_name
-        if isinstance(place, NamedNode):
-            touched[place] = None
-        elif isinstance(place, DefaultGraph) and any(
-            _is_own(term) for term in (quad.subject, quad.predicate, quad.object)
-        ):
-            raise RightsError(f"the default graph has what the base answers from: {_ADVICE}")
-    for name in touched:
-        if name.value.startswith(GRAPH):
-            raise RightsError(f"{name.value} is a graph of the base: {_ADVICE}")
-
-
-def _is_own(term: Term) -> bool:
-    """Return whether a term is the base's own, or a triple that names such a term."""
-    if isinstance(term, Triple):
-        return any(_is_own(each) for each in (term.subject, term.predicate, term.object))
-    return isinstance(term, NamedNode) and term.value.startswith(ROOT)
-
-
-_ADVICE: Final = (
-    "change it by curation, write to a named graph of your own, or use a token of scope maintain"
-)
+    for place in {*graphs, *(quad.graph_name for quad in quads)}:
+        is_default = isinstance(place, DefaultGraph)
+        if is_default or (isinstance(place, NamedNode) and place.value.startswith(GRAPH)):
+            raise RightsError(
+                f"{'the default graph' if is_default else place} is the base's own: change it by "
+                "curation, write to a named graph of your own, or use a token of scope maintain"
+            )
