@@ -57,6 +57,7 @@ from shiyi.server.site.tokens import FILE, Tokens
 from shiyi.settings import QuerySettings, Settings
 from shiyi.sparql.base.knowledge_base import KnowledgeBase, build_generation
 from shiyi.sparql.sandbox.pool import QueryPool
+from shiyi.sparql.store.files import unsealed
 from tests.support import bases
 from tests.support.bases import build
 from tests.support.processes import stop
@@ -121,7 +122,7 @@ def _spent(kb: Path, tokens: Tokens) -> dict[str, str]:
     }
     for scope in ("write", "review"):
         tokens.revoke(f"revoked-{scope}")
-    held = json.loads((kb / FILE).read_text("utf-8"))
+    held = json.loads(unsealed((kb / FILE).read_bytes(), kb / FILE))
     for each in held:
         if each["name"].startswith("expired"):
             each["expires"] = "2020-01-01T00:00:00+00:00"

@@ -130,6 +130,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail(fault, 3)
     except ShiyiError as fault:
         return _fail(fault, 2)
+    except OSError as fault:  # a full disk, a folder that may only be read, too many open files
+        return _fail(fault, 3)
     except typer.TyperException as fault:
         context = getattr(fault, "ctx", None)
         message = " ".join(fault.format_message().split()) or "Missing command."

@@ -6,6 +6,7 @@ Other programs read the file too; its metadata state the format and the release 
 import json
 import logging
 import mmap
+import os
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -97,14 +98,25 @@ def is_of_form(path: Path, form: str) -> bool:
 
 
 def write(path: Path, arrays: Mapping[str, Array], **about: str) -> Path:
-    """Write arrays and metadata, whole or not at all."""
+    """Write arrays and metadata, whole or not at all, and on the disk on return."""
     from safetensors.numpy import save_file
 
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(path.name + ".part")
     save_file({k: np.ascontiguousarray(v) for k, v in arrays.items()}, partial, about)
     partial.chmod(0o644)
-    return partial.replace(path)
+    _sync(partial)
+    partial.replace(path)
+    _sync(path.parent)
+    return path
+
+
+def _sync(path: Path) -> None:
+    opened = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
 
 
 def words(values: Iterable[str]) -> str:

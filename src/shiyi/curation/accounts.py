@@ -1,7 +1,6 @@
 """Accounts, roles and the audit log."""
 
 import json
-import os
 import re
 import threading
 import unicodedata
@@ -14,7 +13,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from shiyi.errors import FormatError, KnowledgeBaseError, RightsError, UsageError
-from shiyi.sparql.store.files import PrivateFile
+from shiyi.sparql.base.integrity import AUDIT_FILE
+from shiyi.sparql.store.files import PrivateFile, append_line
 
 
 class Role(StrEnum):
@@ -272,9 +272,6 @@ _NOBODY: Final = (
 )
 
 
-AUDIT_FILE: Final = "audit.jsonl"
-
-
 class Audit:
     """Appends to ``audit.jsonl`` beside the store; what is written is on the disk at return."""
 
@@ -284,16 +281,8 @@ class Audit:
     def note(self, what: str, agent: str, **details: str) -> None:
         """Append one event; ``details`` never include a password, a code or a token."""
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
-        line = json.dumps({"when": now, "what": what, "who": agent, **details}, ensure_ascii=False)
         with self._lock:
-            opened = os.open(
-                self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600
-            )
-            try:
-                os.write(opened, line.encode("utf-8", "replace") + b"\n")
-                os.fsync(opened)
-            finally:
-                os.close(opened)
+            append_line(self.path, {"when": now, "what": what, "who": agent, **details})
 
     def last(self, count: int = 200) -> list[dict[str, Any]]:
         """List the newest events, the newest first; a line that was cut off is left out."""
@@ -309,4 +298,7 @@ def _read(line: str) -> dict[str, Any] | None:
         payload = json.loads(line)
     except ValueError:
         return None
-    return payload if isinstance(payload, dict) else None
+    if not isinstance(payload, dict):
+        return None
+    payload.pop("check", None)
+    return payload

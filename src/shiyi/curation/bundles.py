@@ -23,7 +23,7 @@ from shiyi.curation.reviews import REVIEWING, Decisions
 from shiyi.errors import StaleError, UsageError
 from shiyi.model.iris import graph
 from shiyi.model.rdf import Literal, NamedNode
-from shiyi.sparql.store.files import write_private
+from shiyi.sparql.store.files import unsealed, write_sealed
 from shiyi.sparql.store.oxigraph import n_quads, parse_n_quads
 
 if TYPE_CHECKING:
@@ -138,9 +138,10 @@ def signing_key(kb: Path) -> "Ed25519PrivateKey":
 
     path = kb / KEY
     if path.exists():
-        return Ed25519PrivateKey.from_private_bytes(base64.b64decode(path.read_text("ascii")))
+        key = base64.b64decode(unsealed(path.read_bytes(), path))
+        return Ed25519PrivateKey.from_private_bytes(key)
     created = Ed25519PrivateKey.generate()
-    write_private(path, base64.b64encode(created.private_bytes_raw()).decode() + "\n")
+    write_sealed(path, base64.b64encode(created.private_bytes_raw()).decode() + "\n")
     return created
 
 

@@ -15,22 +15,30 @@ from pathlib import Path
 from typing import Any
 
 FORMS = {
-    "short": {"kills": 5, "cuts": 8, "curators": 4, "decisions": 25, "items": 10, "hostile": 200,
+    "short": {"kills": 5, "cuts": 400, "faults": 8, "bits": 60, "curators": 4, "decisions": 25, "items": 10, "hostile": 200,
               "situations": 40, "seeds": 1, "people": 1000, "cases": 50, "quads": 20_000},
-    "whole": {"kills": 200, "cuts": 500, "curators": 8, "decisions": 1000, "items": 100,
+    "whole": {"kills": 200, "cuts": 10_000, "faults": 400, "bits": 1000, "curators": 8, "decisions": 1000, "items": 100,
               "hostile": 10_000, "situations": 0, "seeds": 3, "people": 20_000, "cases": 2000,
               "quads": 1_000_000},
+}  # fmt: skip
+
+# of a hundred power cuts
+SHARES = {
+    "commit": 25, "curation": 10, "snapshot": 5, "backup": 15, "restore": 10, "index build": 8,
+    "tokens and accounts": 20, "ingest": 4, "migration (forget)": 3,
 }  # fmt: skip
 
 
 def runs(form: dict[str, int], seed: int) -> dict[str, Callable[[], dict[str, Any]]]:
     """Return every run by its name."""
+    from tests.resilience.disk.damage import damage
+    from tests.resilience.disk.faults import system_call_faults
+    from tests.resilience.disk.power import power_cuts
     from tests.resilience.soak.deciding import rush
     from tests.resilience.soak.drill import drill
     from tests.resilience.soak.health import namelessness, safety
     from tests.resilience.soak.hostile import hostile
     from tests.resilience.soak.killing import soak
-    from tests.resilience.soak.power import power_cuts
     from tests.resilience.soak.reading_stages import READING
     from tests.resilience.soak.stages import STAGES
 
@@ -38,10 +46,19 @@ def runs(form: dict[str, int], seed: int) -> dict[str, Callable[[], dict[str, An
         stage.name: lambda stage=stage: soak(stage, form["kills"], seed).to_json()  # type: ignore[misc] # bound now
         for stage in (*STAGES, *READING)
     }
-    found["power cut"] = lambda: power_cuts(form["cuts"], seed).to_json()
+    named = {stage.name: stage for stage in (*STAGES, *READING)}
+    for name, share in SHARES.items():
+        count, stage = form["cuts"] * share // 100, named[name]
+        found[f"power cut: {name}"] = lambda stage=stage, count=count: power_cuts(  # type: ignore[misc] # bound now
+            stage, count, seed
+        ).to_json()
+        found[f"system calls: {name}"] = lambda stage=stage: system_call_faults(  # type: ignore[misc] # bound now
+            stage, form["faults"], seed
+        ).to_json()
     found["curators at once"] = lambda: rush(
         form["curators"], form["decisions"], form["items"], seed
     ).to_json()
+    found["damage"] = lambda: damage(form["bits"], seed).to_json()
     found["way back"] = lambda: drill(form["quads"]).to_json()
     found["hostile requests"] = lambda: hostile(form["hostile"], seed).to_json()
     found["hostile crowd"] = lambda: hostile(form["hostile"] // 4, seed, 6, 1000).to_json()
@@ -76,7 +93,9 @@ def main() -> int:
             "day": f"{datetime.now(UTC):%Y-%m-%d}",
             "python": platform.python_version(),
         }
-        wrong = {key: row[key] for key in ("lost", "torn", "doubled", "faults") if row.get(key)}
+        wrong = {
+            key: row[key] for key in ("lost", "torn", "doubled", "stuck", "faults") if row.get(key)
+        }
         bad |= bool(wrong) or row.get("serial") is False
         sys.stdout.write(f"{name:<20} {json.dumps(row, ensure_ascii=False)}\n")
         sys.stdout.flush()

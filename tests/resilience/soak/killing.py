@@ -1,6 +1,7 @@
 """Real processes, each killed at a random moment of its work, and what stands afterwards."""
 
 import multiprocessing
+import os
 import random
 import shutil
 import signal
@@ -15,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 Say = Callable[[int], None]
-_READY, _DONE = -1, -2
+READY, DONE = -1, -2
 _PRELOADED = ("tests.resilience.soak.stages", "tests.resilience.soak.reading_stages", "openai")
-_PATIENCE = 120.0  # seconds for a process to begin, on a machine with much else to do
+PATIENCE = 120.0  # seconds for a process to begin, on a machine with much else to do
 
 
 @dataclass(slots=True)
@@ -67,9 +68,13 @@ class Outcome:
 
 
 def _run(work: Callable[[Path, int, Say], None], folder: Path, turn: int, pipe: Connection) -> None:
-    pipe.send_bytes(b"%d" % _READY)
-    work(folder, turn, lambda number: pipe.send_bytes(b"%d" % number))
-    pipe.send_bytes(b"%d" % _DONE)
+    pipe.send_bytes(b"%d" % READY)
+    pipe.recv_bytes()
+    try:
+        work(folder, turn, lambda number: pipe.send_bytes(b"%d" % number))
+        pipe.send_bytes(b"%d" % DONE)
+    except OSError:  # a system call that was made to fail
+        os._exit(os.EX_OSERR)
     signal.pause()  # so that it is killed in any case
 
 
@@ -82,11 +87,17 @@ class Nursery:
 
     def start(self, stage: Stage, folder: Path, turn: int) -> tuple[BaseProcess, Connection]:
         """Start the stage's work; return when it begins."""
-        ours, theirs = self._context.Pipe(duplex=False)
+        process, pipe = self.wait(stage, folder, turn)
+        pipe.send_bytes(b"go")
+        return process, pipe
+
+    def wait(self, stage: Stage, folder: Path, turn: int) -> tuple[BaseProcess, Connection]:
+        """Start a process that does the stage's work once something is sent to it."""
+        ours, theirs = self._context.Pipe()
         process = self._context.Process(target=_run, args=(stage.work, folder, turn, theirs))
         process.start()
         theirs.close()
-        if not ours.poll(_PATIENCE) or int(ours.recv_bytes()) != _READY:
+        if not ours.poll(PATIENCE) or int(ours.recv_bytes()) != READY:
             process.kill()
             raise RuntimeError(f"{stage.name}: the process did not begin")
         return process, ours
@@ -97,9 +108,9 @@ class Nursery:
         """Kill a process some time after so many words; return what it had stated, and its status."""
         process, pipe = self.start(stage, folder, turn)
         said: list[int] = []
-        while len(said) < words and pipe.poll(_PATIENCE):
+        while len(said) < words and pipe.poll(PATIENCE):
             said.append(int(pipe.recv_bytes()))
-            if said[-1] == _DONE:
+            if said[-1] == DONE:
                 break
         time.sleep(after)
         process.kill()
@@ -125,7 +136,7 @@ def soak(stage: Stage, kills: int, seed: int, home: Path | None = None) -> Outco
             turn += 1
             words, after = chance.randrange(stage.words + 1), chance.uniform(0, longest)
             said, status = nursery.killed(stage, folder, turn, words, after)
-            done = _DONE in said
+            done = DONE in said
             said = [number for number in said if number >= 0]
             row.finished += done
             row.kills += not done

@@ -2,16 +2,20 @@
 
 import shutil
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 
 from shiyi.build import index_base, validate_quads
+from shiyi.curation.accounts import Audit, People, Role
 from shiyi.curation.changes import Changes
 from shiyi.curation.reviews import Decisions
 from shiyi.linking.labels import LabelIndex
 from shiyi.model.claim import Status
 from shiyi.model.rdf import DefaultGraph
 from shiyi.ontology.terms import SHIYI
+from shiyi.server.site.tokens import Tokens
 from shiyi.settings import Settings
 from shiyi.sparql.base.backups import back_up, damages, read_listing, restore
 from shiyi.sparql.base.knowledge_base import KnowledgeBase, build_generation, release_of
@@ -124,6 +128,7 @@ def check_snapped(folder: Path, turn: int, said: list[int]) -> Found:
     """Look whether the base is whole, and dead owners' snapshots go."""
     found = check_written(folder, turn, said)
     home = folder / "kb" / "snapshots"
+    home.mkdir(exist_ok=True)
     remove_leftovers(home)
     if left := [each.name for each in home.iterdir()]:
         found.torn += 1
@@ -132,21 +137,29 @@ def check_snapped(folder: Path, turn: int, said: list[int]) -> Found:
 
 
 def _kitchen(folder: Path) -> None:
+    indexed_kitchen(folder / "kb")
+
+
+def indexed_kitchen(kb: Path) -> None:
+    """Build the kitchen's base with its indexes, and write three changes to it."""
     quads = list(bases.kitchen_quads())
-    build_generation(folder / "kb", quads, {"quads": len(quads)})
-    index_base(replace(Settings(), kb=folder / "kb"))
-    with KnowledgeBase.open(folder / "kb", write=True) as kb:
+    build_generation(kb, quads, {"quads": len(quads)})
+    index_base(replace(Settings(), kb=kb))
+    with KnowledgeBase.open(kb, write=True) as base:
         for number in range(1, 4):
-            kb.writer.write(batch(number), key=f"k{number}", who="w", why="s")
+            base.writer.write(batch(number), key=f"k{number}", who="w", why="s")
+
+
+def _free(folder: Path) -> Iterator[int]:
+    """Yield the numbers of folders that are not there."""
+    return (number for number in count() if not (folder / f"out-{number}").exists())
 
 
 def copy_out(folder: Path, turn: int, say: Say) -> None:
     """Back the base up again and again."""
-    number = 0
-    while True:
+    for number in _free(folder):
         back_up(folder / "kb", folder / f"out-{number}")
         say(number)
-        number += 1
 
 
 def check_copies(folder: Path, turn: int, said: list[int]) -> Found:
@@ -170,11 +183,9 @@ def _kept(folder: Path) -> None:
 
 def bring_back(folder: Path, turn: int, say: Say) -> None:
     """Restore the same backup to one new folder after another."""
-    number = 0
-    while True:
+    for number in _free(folder):
         restore(folder / "sound", folder / f"out-{number}")
         say(number)
-        number += 1
 
 
 def check_restored(folder: Path, turn: int, said: list[int]) -> Found:
@@ -216,7 +227,7 @@ def check_built(folder: Path, turn: int, said: list[int]) -> Found:
     found = Found()
     with KnowledgeBase.open(folder / "kb") as kb:
         number = int(kb.manifest["counts"].get("number", -1))
-        found.lost += max(said, default=0) > number
+        found.lost += max(said, default=-1) > number
         if number >= 0:
             held = Counter(dict.fromkeys(range(number, number + 100), BATCH))
             held.update(dict.fromkeys(range(1, 4), BATCH))  # the journal, repeated
@@ -248,8 +259,38 @@ def check_examined(folder: Path, turn: int, said: list[int]) -> Found:
         wanted.write_text(repr(now))
     found = Found(torn=int(wanted.read_text() != repr(now)))
     home = folder / "kb" / "snapshots"
+    home.mkdir(exist_ok=True)
     remove_leftovers(home)
     found.torn += any(home.iterdir())
+    return found
+
+
+def admit(folder: Path, turn: int, say: Say) -> None:
+    """Add accounts and tokens, revoke every third token, and note each in the audit log."""
+    people, tokens, audit = People(folder / "kb"), Tokens(folder / "kb"), Audit(folder / "kb")
+    for number in range(max(1, len(people.all())), 1_000_000):
+        if people.find(f"p{number}") is None:
+            people.add(f"p{number}", Role.CURATOR, subject=f"elsewhere {number}")
+        if f"t{number}" not in {each.name for each in tokens.all()}:
+            tokens.add(f"t{number}", "write", 1)
+        if number % 3 == 0:
+            tokens.revoke(f"t{number}")
+        audit.note("added", f"p{number}")
+        say(number)
+
+
+def check_admitted(folder: Path, turn: int, said: list[int]) -> Found:
+    """Look whether accounts, tokens and the audit log have what was acknowledged, once, and no more."""
+    kb, last = folder / "kb", max(said, default=0)
+    found, names = Found(), list(People(kb).all())
+    found.torn += names != [f"p{number}" for number in range(1, len(names) + 1)]
+    found.lost += max(0, last - len(names))
+    held = {each.name for each in Tokens(kb).all()}
+    wanted = {f"t{number}" for number in range(1, last + 1) if number % 3}
+    found.lost += len(wanted - held)
+    found.torn += len(held - wanted - {f"t{last + 1}"})
+    noted = [each["who"] for each in Audit(kb).last(10_000)]
+    found.lost += len({f"p{number}" for number in said} - set(noted))
     return found
 
 
@@ -261,4 +302,5 @@ STAGES = (
     Stage("restore", _kept, bring_back, check_restored, 0.25),
     Stage("index build", _kitchen, rebuild, check_built, 0.8),
     Stage("validation", _kitchen, examine, check_examined, 0.4),
+    Stage("tokens and accounts", _empty, admit, check_admitted, 0.05),
 )

@@ -1,17 +1,21 @@
 """The short form of the long runs: a few kills of each kind, a few cuts, a few at once.
 
-Reading texts is killed in tests/ingest/extraction/test_faults.py.
+Reading texts is killed in tests/ingest/extraction/test_faults.py. Cuts and failing calls of slower
+work are in ``make soak SOAK=short``.
 """
 
 import signal
 
 import pytest
 
+from tests.resilience.disk.damage import damage
+from tests.resilience.disk.faults import system_call_faults
+from tests.resilience.disk.power import WORDS, power_cuts
+from tests.resilience.disk.tracing import missing
 from tests.resilience.soak.deciding import rush
 from tests.resilience.soak.drill import drill
 from tests.resilience.soak.hostile import KINDS, hostile
 from tests.resilience.soak.killing import Nursery, Stage, soak
-from tests.resilience.soak.power import power_cuts
 from tests.resilience.soak.reading_stages import READING
 from tests.resilience.soak.stages import STAGES
 
@@ -25,14 +29,36 @@ def test_killed_in_its_midst_nothing_is_lost_torn_or_doubled(stage: Stage) -> No
     assert (row.lost, row.torn, row.doubled, row.notes) == (0, 0, 0, [])
 
 
-def test_there_are_ten_kinds_of_work() -> None:
-    assert len({stage.name for stage in (*STAGES, *READING)}) == 10
+def test_every_kind_of_work_has_its_stage() -> None:
+    assert len({stage.name for stage in (*STAGES, *READING)}) == 11
 
 
-def test_a_power_cut_loses_nothing_that_was_acknowledged() -> None:
-    row = power_cuts(3, SEED)
-    assert row.acknowledged > 40
-    assert (row.cuts, row.lost, row.torn) == (3, 0, 0)
+TRACED = [stage for stage in STAGES if stage.name in {"commit", "curation", "tokens and accounts"}]
+
+
+@pytest.mark.skipif(bool(missing()), reason=missing() or "strace is here")
+@pytest.mark.parametrize("stage", TRACED, ids=lambda stage: stage.name)
+def test_a_power_cut_loses_nothing_that_was_acknowledged(stage: Stage) -> None:
+    wanted = WORDS.get(stage.name, 6) + 6
+    row = power_cuts(stage, wanted, SEED)
+    assert row.cuts == wanted
+    assert row.acknowledged > 10
+    assert (row.lost, row.torn, row.doubled, row.notes) == (0, 0, 0, [])
+
+
+@pytest.mark.skipif(bool(missing()), reason=missing() or "strace is here")
+@pytest.mark.parametrize("stage", TRACED, ids=lambda stage: stage.name)
+def test_a_system_call_that_fails_loses_nothing_and_stops_nothing(stage: Stage) -> None:
+    row = system_call_faults(stage, 6, SEED)
+    assert row.met > 3
+    assert (row.lost, row.torn, row.doubled, row.stuck, row.notes) == (0, 0, 0, 0, [])
+
+
+def test_a_lost_file_and_a_flipped_bit_are_found_mended_or_refused() -> None:
+    row = damage(12, SEED)
+    assert row.files > 35
+    assert row.found > 25
+    assert (row.unseen, row.notes) == (0, [])
 
 
 def test_a_backup_and_the_journal_bring_back_all_that_was_written() -> None:

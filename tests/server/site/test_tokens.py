@@ -19,6 +19,7 @@ from shiyi.model.iris import GRAPH, ID, VOCAB
 from shiyi.server.app import create_app
 from shiyi.server.site.site import Site
 from shiyi.server.site.tokens import FILE, Token, Tokens
+from shiyi.sparql.store.files import unsealed
 from tests.support.sites import writable_site
 
 _NUMBERS = count()
@@ -84,7 +85,7 @@ def test_a_revoked_or_expired_token_is_worth_nothing(tmp_path: Path) -> None:
     assert tokens.find(first)
     Tokens(tmp_path).revoke("a")  # by another process
     assert tokens.find(first) is None
-    said = json.loads((tmp_path / FILE).read_text(encoding="utf-8"))
+    said = json.loads(unsealed((tmp_path / FILE).read_bytes(), tmp_path / FILE))
     said[0]["expires"] = "2020-01-01T00:00:00+00:00"
     (tmp_path / FILE).write_text(json.dumps(said), encoding="utf-8")
     assert tokens.find(second) is None

@@ -1,9 +1,5 @@
-import os
 import random
-import signal
 import stat
-import subprocess
-import sys
 import threading
 from pathlib import Path
 
@@ -17,6 +13,7 @@ from shiyi.model.rdf import Quad
 from shiyi.server.site.tokens import Tokens
 from shiyi.sparql.base.backups import LISTING, back_up, damages, read_listing, restore
 from shiyi.sparql.base.knowledge_base import KnowledgeBase
+from shiyi.sparql.store.files import alone_in
 from shiyi.sparql.store.oxigraph import n_quads
 from tests.contracts import A, B, C, P
 from tests.support.copies import copy_base
@@ -152,44 +149,18 @@ def test_neither_backup_nor_restore_overwrites_anything(small_kb: Path, tmp_path
         restore(tmp_path / "backup", small_kb)
 
 
-@pytest.mark.parametrize("verb", ["backup", "restore"])
-def test_a_killed_backup_or_restore_leaves_nothing_half_made(
-    small_kb: Path, tmp_path: Path, verb: str
-) -> None:
-    back_up(small_kb, tmp_path / "sound")
-    call = {
-        "backup": f"back_up(Path({str(small_kb)!r}), Path({str(tmp_path / 'out')!r}))",
-        "restore": f"restore(Path({str(tmp_path / 'sound')!r}), Path({str(tmp_path / 'out')!r}))",
-    }
-    code = (
-        "import os, signal, sys, threading\nfrom pathlib import Path\n"
-        "from shiyi.sparql.base.backups import back_up, restore\n"
-        "threading.Timer(float(sys.argv[1]), os.kill, (os.getpid(), signal.SIGKILL)).start()\n"
-        f"{call[verb]}\nos.kill(os.getpid(), signal.SIGKILL)\n"
-    )
-    killed = 0
-    for seconds in (0.001, 0.004, 0.008, 0.015, 0.03):
-        done = subprocess.run(  # noqa: S603
-            [sys.executable, "-c", code, str(seconds)],
-            check=False,
-            capture_output=True,
-            env={**os.environ, "PYTHONPATH": "src"},
-        )
-        killed += done.returncode == -signal.SIGKILL
-        if (tmp_path / "out").exists():  # it was whole before the kill
-            (tmp_path / "out").rename(tmp_path / f"made-{seconds}")
-            if verb == "backup":
-                restore(tmp_path / f"made-{seconds}", tmp_path / f"again-{seconds}")
-                assert held(tmp_path / f"again-{seconds}") == held(small_kb)
-            else:
-                assert held(tmp_path / f"made-{seconds}") == held(small_kb)
-    assert killed == 5
-    if verb == "backup":
+def test_what_a_killed_backup_left_goes_with_the_next_one(small_kb: Path, tmp_path: Path) -> None:
+    for name, inside in (
+        ("killed.part", "generations"),
+        ("other.part", "thesis"),
+        ("out.part", ""),
+    ):
+        (tmp_path / name / inside).mkdir(parents=True)
+    (tmp_path / "running.part" / "generations").mkdir(parents=True)
+    with alone_in(tmp_path / "running.part"):
         back_up(small_kb, tmp_path / "out")
-        assert list(damages(tmp_path / "out", read_listing(tmp_path / "out"))) == []
-    else:
-        restore(tmp_path / "sound", tmp_path / "out")
-        assert held(tmp_path / "out") == held(small_kb)
+    assert {each.name for each in tmp_path.glob("*.part")} == {"other.part", "running.part"}
+    assert list(damages(tmp_path / "out", read_listing(tmp_path / "out"))) == []
 
 
 def test_a_base_is_copied_while_snapshots_come_and_go(shared_kb: Path, tmp_path: Path) -> None:

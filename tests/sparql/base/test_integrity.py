@@ -39,29 +39,6 @@ def test_a_whole_base_has_no_damage_also_while_it_is_written_to(kb: Path) -> Non
     assert found.files > 2
 
 
-def test_each_of_fifty_damages_to_a_live_base_is_told(kb: Path, tmp_path: Path) -> None:
-    chance, found = random.Random(5), 0  # noqa: S311
-    generation = next((kb / "generations").iterdir())
-    assert (scrub(kb).damages, scrub(kb).unchecked) == ([], 0)
-    files = [
-        *(generation / "store").glob("*.sst"),
-        generation / "index" / "labels.safetensors",
-        kb / "journal.nq",
-    ]
-    assert len(files) > 3
-    for number in range(50):
-        path = files[number % len(files)]
-        sound = path.read_bytes()
-        at = chance.randrange(len(sound))
-        path.write_bytes(
-            sound[:at] + bytes([sound[at] ^ 1 << chance.randrange(8)]) + sound[at + 1 :]
-        )
-        found += bool(scrub(kb).damages)
-        path.write_bytes(sound)
-    assert found == 50
-    assert scrub(kb).damages == []
-
-
 @pytest.mark.parametrize("said", [b"", b"\x00" * 16, b"\xb1ANIFEST-000005\n", b"../../elsewhere\n"])
 @pytest.mark.parametrize("where", ["", "store"])
 def test_a_damaged_pointer_is_told_and_never_followed(kb: Path, where: str, said: bytes) -> None:
@@ -69,7 +46,8 @@ def test_a_damaged_pointer_is_told_and_never_followed(kb: Path, where: str, said
     sound = (home / "CURRENT").read_bytes()
     (home / "CURRENT").write_bytes(said)
     [told] = scrub(kb).damages
-    assert told.startswith("store: ")
+    assert str(kb) in told
+    assert "shiyi build" in told
     with pytest.raises(KnowledgeBaseError):
         KnowledgeBase.open(kb)
     (home / "CURRENT").write_bytes(sound)

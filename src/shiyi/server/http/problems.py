@@ -106,6 +106,11 @@ def register(app: Flask) -> None:
             app.logger.error("%s: %s", type(fault).__name__, fault)
         return answered(problem_of(fault))
 
+    @app.errorhandler(OSError)
+    def system_error(fault: OSError) -> Response:  # a full disk, too many open files
+        app.logger.error("%s: %s", type(fault).__name__, fault)
+        return answered(problem(503, "system", "the server cannot read or write its files"))
+
     @app.errorhandler(HTTPException)
     def http_error(fault: HTTPException) -> Response:
         if isinstance(fault.response, Response):  # a redirection

@@ -11,6 +11,7 @@ from typing import Any, Final, Self
 
 from typing_extensions import override
 
+from shiyi.errors import KnowledgeBaseError
 from shiyi.model.claim import confidence_value
 from shiyi.model.iris import VOCAB
 from shiyi.model.rdf import DefaultGraph, NamedNode, Term, Triple, local_name, text
@@ -19,7 +20,7 @@ from shiyi.publishing.void import Counts as Described
 from shiyi.reasoning.derivation import derivation
 from shiyi.sparql.base.knowledge_base import KnowledgeBase
 from shiyi.sparql.base.writer import applied_through
-from shiyi.sparql.store.files import replace_file
+from shiyi.sparql.store.files import replace_file, sealed, unsealed
 from shiyi.sparql.store.port import QuadStore
 from shiyi.sparql.store.visibility import withheld
 
@@ -165,15 +166,16 @@ def _load(base: KnowledgeBase) -> Mapping[str, int]:
 
 
 def _read(base: KnowledgeBase, name: str) -> dict[str, Any] | None:
-    with suppress(OSError, ValueError, KeyError, TypeError):
-        values = json.loads((base.folder / "index" / name).read_bytes())
+    path = base.folder / "index" / name
+    with suppress(OSError, ValueError, KeyError, TypeError, KnowledgeBaseError):
+        values = json.loads(unsealed(path.read_bytes(), path))
         if values["moment"] == _moment(base) and isinstance(values["counts"], dict):
             return values["counts"]
     return None
 
 
 def _write(base: KnowledgeBase, name: str, counts: Mapping[str, object]) -> None:
-    values = json.dumps({"moment": _moment(base), "counts": counts}).encode()
+    values = sealed(json.dumps({"moment": _moment(base), "counts": counts}) + "\n").encode()
     with suppress(OSError):  # a folder one may only read, or a full disk
         replace_file(base.folder / "index" / name, values)
 

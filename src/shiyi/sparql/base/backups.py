@@ -1,25 +1,34 @@
 """Backup and restore."""
 
-import hashlib
 import json
-import os
 import shutil
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
 from shiyi.errors import KnowledgeBaseError, UsageError
+from shiyi.sparql.base.digests import digest_of
 from shiyi.sparql.base.knowledge_base import KnowledgeBase, current_generation
 from shiyi.sparql.base.writer import JOURNAL_FILE
-from shiyi.sparql.store.files import replace_file, sync_folder, sync_tree
+from shiyi.sparql.store.files import (
+    CONTENTS,
+    alone_in,
+    failures,
+    files_in,
+    replace_file,
+    sync_folder,
+    sync_tree,
+)
 from shiyi.sparql.store.snapshots import Snapshot
 
 LISTING: Final = "backup.json"
 # tokens, accounts, keys of bundles, and what answers cite
-_BESIDE: Final = ("tokens.json", "people.json", "audit.jsonl", "signing.key", "citations.json")
-_BLOCK: Final = 1 << 20
+_BESIDE: Final = (
+    "tokens.json", "people.json", "audit.jsonl", "signing.key", "citations.json", CONTENTS,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,24 +45,13 @@ def back_up(kb: Path, out: Path) -> Backup:
     """Copy the base in ``kb`` to the new folder ``out``, also while a server writes to it.
 
     The journal is copied after the store, so it holds all that the store has; what it has more
-    is repeated when the copy is opened. Killed at any moment it leaves only ``out.part``, which
-    the next call removes. Raises :class:`UsageError` where ``out`` is there already, and
-    :class:`KnowledgeBaseError` where the disk is full.
+    is repeated when the copy is opened. Raises :class:`UsageError` where ``out`` is there already,
+    and :class:`KnowledgeBaseError` where the disk is full.
     """
     if out.exists():
         raise UsageError(f"{out} is there already; name a new folder for the backup")
-    part = out.with_name(f"{out.name}.part")
-    shutil.rmtree(part, ignore_errors=True)
-    try:
-        made = _fill(kb, part)
-        part.rename(out)
-        sync_folder(out.resolve().parent)
-    except OSError as fault:
-        shutil.rmtree(part, ignore_errors=True)
-        raise KnowledgeBaseError(f"no backup in {out}: {fault}; make room or name another") from (
-            fault
-        )
-    return made
+    with _new_folder(out) as part:
+        return _fill(kb, part)
 
 
 def restore(backup: Path, kb: Path) -> Backup:
@@ -64,22 +62,42 @@ def restore(backup: Path, kb: Path) -> Backup:
     if kb.exists() and any(kb.iterdir()):
         raise UsageError(f"{kb} is not empty; restore to a new folder, then let the server use it")
     made = read_listing(backup)
-    if faults := list(damages(backup, made)):
+    with failures(backup):
+        faults = list(damages(backup, made))
+    if faults:
         raise KnowledgeBaseError(f"{backup} is damaged: " + "; ".join(faults))
-    part = kb.with_name(f"{kb.name}.part")
-    shutil.rmtree(part, ignore_errors=True)
-    try:
-        shutil.copytree(backup, part, ignore=shutil.ignore_patterns(LISTING))
+    with _new_folder(kb) as part:
+        omitted = shutil.ignore_patterns(LISTING)
+        shutil.copytree(backup, part, ignore=omitted, dirs_exist_ok=True)
         sync_tree(part)
         if kb.exists():
             kb.rmdir()
-        part.rename(kb)
-        sync_folder(kb.resolve().parent)
-    except OSError as fault:
-        shutil.rmtree(part, ignore_errors=True)
-        raise KnowledgeBaseError(f"{kb} could not be made: {fault}; make room") from fault
     with KnowledgeBase.open(kb, write=True):  # repeats what the journal has more
         return made
+
+
+@contextmanager
+def _new_folder(path: Path) -> Iterator[Path]:
+    """Yield a locked folder that is renamed to ``path`` at the end; a kill leaves ``path.part``.
+
+    What killed processes left beside it goes first.
+    """
+    home = path.absolute().parent
+    part = home / f"{path.name}.part"
+    with failures(path), ExitStack() as locks:
+        for left in home.glob("*.part"):
+            with suppress(BlockingIOError), alone_in(left, wait=False):
+                if left == part or (left / "generations").is_dir():
+                    shutil.rmtree(left)
+        part.mkdir()
+        locks.enter_context(alone_in(part))
+        try:
+            yield part
+            part.rename(path)
+        except BaseException:
+            shutil.rmtree(part, ignore_errors=True)
+            raise
+        sync_folder(home)
 
 
 def read_listing(backup: Path) -> Backup:
@@ -93,11 +111,11 @@ def read_listing(backup: Path) -> Backup:
 
 def damages(backup: Path, made: Backup) -> Iterator[str]:
     """State of each file what is wrong with it: missing, changed, or not of the backup."""
-    there = {name for name, _ in _files(backup)} - {LISTING}
+    there = _files(backup).keys() - {LISTING}
     for name, digest in made.files.items():
         if name not in there:
             yield f"{name} is missing"
-        elif _digest(backup / name) != digest:
+        elif digest_of(backup / name) != digest:
             yield f"{name} is not what was backed up"
     for name in sorted(there - made.files.keys()):
         yield f"{name} is not of this backup"
@@ -119,11 +137,11 @@ def _fill(kb: Path, part: Path) -> Backup:
             shutil.copy(kb / name, part / name)
     replace_file(part / "CURRENT", f"{generation.name}\n".encode())
     release = str(json.loads((copied / "manifest.json").read_text("utf-8"))["release"])
-    files = dict(_files(part))
+    files = _files(part)
     made = Backup(
         release,
         datetime.now(UTC).isoformat(timespec="seconds"),
-        {name: _digest(path) for name, path in files.items()},
+        {name: digest_of(path) for name, path in files.items()},
         sum(path.stat().st_size for path in files.values()),
     )
     replace_file(part / LISTING, (json.dumps(asdict(made), indent=1) + "\n").encode())
@@ -131,16 +149,5 @@ def _fill(kb: Path, part: Path) -> Backup:
     return made
 
 
-def _files(folder: Path) -> Iterator[tuple[str, Path]]:
-    for within, _, names in sorted(os.walk(folder)):
-        for name in sorted(names):
-            path = Path(within) / name
-            yield path.relative_to(folder).as_posix(), path
-
-
-def _digest(path: Path) -> str:
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while block := file.read(_BLOCK):
-            digest.update(block)
-    return digest.hexdigest()
+def _files(folder: Path) -> dict[str, Path]:
+    return {path.relative_to(folder).as_posix(): path for path in files_in(folder)}

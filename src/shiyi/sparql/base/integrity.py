@@ -1,19 +1,25 @@
 """Checksums of a whole base."""
 
 from collections import defaultdict
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 from shiyi.errors import KnowledgeBaseError
 from shiyi.model.rdf import BlankNode, DefaultGraph, NamedNode, Quad, Term
 from shiyi.sparql.base.digests import DIGESTS, digest_of, read_digests, tables
-from shiyi.sparql.base.journal import read_journal
+from shiyi.sparql.base.journal import index_fits, index_of, read_journal
 from shiyi.sparql.base.knowledge_base import KnowledgeBase, current_generation
-from shiyi.sparql.base.writer import JOURNAL_FILE
+from shiyi.sparql.base.writer import JOURNAL_FILE, applied_through
+from shiyi.sparql.store.files import damaged_lines, listed, unsealed
+from shiyi.sparql.store.oxigraph import REPAIR
 from shiyi.sparql.store.port import QuadStore
 
+AUDIT_FILE: Final = "audit.jsonl"  # a line for each event, with its checksum
+_AGAIN: Final = "run `shiyi index`"
+_RESTORE: Final = "restore it from a backup"
 _Graph = DefaultGraph | NamedNode
 
 
@@ -32,43 +38,82 @@ class Scrubbed:
 
 
 def scrub(kb: Path) -> Scrubbed:
-    """Read every quad, every journal record and every file with a noted digest; write nothing.
+    """Read every quad, record and file that has a checksum; write nothing.
 
     Where a table has no digest, quads are read in all orders in which the store has them. Works
     beside a server that writes. A table that has been compacted away since is no damage.
     """
     found = Scrubbed()
-    try:
+    applied = _scrub_store(kb, found)
+    _scrub_journal(kb / JOURNAL_FILE, applied, found)
+    for path in listed(kb):
+        _scrub_beside(path, found)
+    return found
+
+
+def _scrub_store(kb: Path, found: Scrubbed) -> int:
+    """Scrub the current generation; return the number of the last change that its store has."""
+    applied = 0
+    with _noted(found):
         generation = current_generation(kb)
-        with suppress(ValueError):  # a damaged list is named below
+        noted: dict[Path, str] = {}
+        try:
             noted = read_digests(generation)
-            found.unchecked = sum(each not in noted for each in tables(generation))
+        except ValueError as fault:
+            found.damages.append(f"{generation / 'index' / DIGESTS} is damaged ({fault}); {_AGAIN}")
+        for path, digest in noted.items():
+            is_table = path.suffix == ".sst"
+            advice = _AGAIN if path.parent.name == "index" else REPAIR
+            if path.exists():
+                found.files += 1
+                if digest_of(path) != digest:
+                    found.damages.append(f"{path} is not what was written; {advice}")
+            elif not is_table:
+                found.damages.append(f"{path} is missing; {advice}")
+        found.unchecked = sum(each not in noted for each in tables(generation))
         with KnowledgeBase.open(kb) as base:
             found.quads = _count(base.store.match())
             if found.unchecked:
                 _read_orders(base.store)
-    except (KnowledgeBaseError, OSError, RuntimeError) as fault:
-        found.damages.append(f"store: {fault}")
-        return found
-    try:
-        for _ in read_journal(kb / JOURNAL_FILE):
+            applied = applied_through(base.store)
+    return applied
+
+
+def _scrub_beside(path: Path, found: Scrubbed) -> None:
+    if not path.exists():
+        found.damages.append(f"{path} is missing; {_RESTORE}")
+        return
+    found.files += 1
+    if path.name == AUDIT_FILE:
+        for number in damaged_lines(path):
+            found.damages.append(f"{path}: line {number} is not what was written; {_RESTORE}")
+        return
+    with _noted(found):
+        unsealed(path.read_bytes(), path)
+
+
+def _scrub_journal(path: Path, applied: int, found: Scrubbed) -> None:
+    with _noted(found):
+        for _ in read_journal(path):
             found.records += 1
-    except KnowledgeBaseError as fault:
-        found.damages.append(f"journal: {fault}")
+        if found.records < applied:
+            found.damages.append(
+                f"{path} ends with record {found.records}, the store has change {applied}; "
+                "restore the journal from a backup"
+            )
+        if not index_fits(path):
+            found.damages.append(
+                f"the index of {path} is damaged; delete {index_of(path)}, which is made again"
+            )
+
+
+@contextmanager
+def _noted(found: Scrubbed) -> Iterator[None]:
+    """Note what cannot be read as a damage, and go on with what is beside it."""
     try:
-        noted = read_digests(generation)
-    except ValueError as fault:
-        found.damages.append(f"{generation / 'index' / DIGESTS} is damaged: {fault}")
-        return found
-    for path, digest in noted.items():
-        if not path.exists():
-            if path.suffix != ".sst":
-                found.damages.append(f"{path.name} is missing; run `shiyi build`")
-            continue
-        found.files += 1
-        if digest_of(path) != digest:
-            found.damages.append(f"{path} is not what was written; restore it from a backup")
-    return found
+        yield
+    except (KnowledgeBaseError, OSError, RuntimeError) as fault:
+        found.damages.append(str(fault))
 
 
 def _read_orders(store: QuadStore) -> None:

@@ -6,14 +6,14 @@ import os
 import sqlite3
 import threading
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO, Self
 
 from shiyi.errors import KnowledgeBaseError
 from shiyi.model.rdf import NamedNode, Quad
-from shiyi.sparql.store.files import sync_folder
+from shiyi.sparql.store.files import sync_folder, write_all
 from shiyi.sparql.store.oxigraph import NO_GRAPHS, Graphs, n_quads, parse_n_quads
 
 TAIL = 2_000  # records, or
@@ -53,7 +53,7 @@ class JournalIndex:
     @classmethod
     def open(cls, journal: Path) -> Self:
         """Open the index of a journal, or begin one where there is none that fits."""
-        path = journal.with_name(journal.name + ".index")
+        path = index_of(journal)
         if path.exists():
             try:
                 base = _connected(path)
@@ -119,6 +119,25 @@ class JournalIndex:
         self._saved = self.last
         self._tail.clear()
         self._entries.clear()
+
+
+def index_of(journal: Path) -> Path:
+    """Return the path of the index of a journal."""
+    return journal.with_name(f"{journal.name}.index")
+
+
+def index_fits(journal: Path) -> bool:
+    """Return whether what the index of a journal has, if there is one, is what the journal has."""
+    path = index_of(journal)
+    if not path.exists():
+        return True
+    try:
+        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as base:
+            rows = base.execute("SELECT * FROM record ORDER BY sequence")
+            entries = _headers(journal, Entry())
+            return all(next(entries, None) == Entry(*row) for row in rows)
+    except (sqlite3.Error, TypeError):
+        return False
 
 
 def _connected(path: Path) -> sqlite3.Connection:
@@ -287,7 +306,7 @@ class Journal:
         try:
             self._truncate(whole)  # what an earlier failure may have left
             for part in record.parts(added):
-                _write_all(self._file, part)
+                write_all(self._file.fileno(), part)
             os.fsync(self._file.fileno())
         except OSError as fault:
             with suppress(OSError):
@@ -444,9 +463,3 @@ def _cut(path: Path, file: BinaryIO, whole: int) -> str:
         f"{path}: {size - whole} bytes of an unfinished last record were cut off; "
         "its writer was never answered"
     )
-
-
-def _write_all(file: BinaryIO, content: bytes | memoryview) -> None:
-    left = memoryview(content)
-    while len(left):  # a raw write may be short when the disk fills up
-        left = left[file.write(left) :]

@@ -20,7 +20,7 @@ from shiyi.settings import Settings
 from shiyi.sparql.base.journal import last_number, read_journal
 from shiyi.sparql.base.writer import JOURNAL_FILE, Writer, applied_through, apply, take_lock
 from shiyi.sparql.remote.store import NOTE, RemoteStore
-from shiyi.sparql.store.files import replace_file, sync_folder, sync_tree
+from shiyi.sparql.store.files import failures, replace_file, sync_folder, sync_tree
 from shiyi.sparql.store.oxigraph import REPAIR, OxigraphStore, n_quads
 from shiyi.sparql.store.port import WritableStore
 from shiyi.sparql.store.snapshots import Snapshot
@@ -275,13 +275,14 @@ class KnowledgeBase:
     @classmethod
     def open(cls, path: Path, write: bool = False) -> Self:
         """Open what ``shiyi build`` made in ``path``; one process at a time may ``write``."""
-        folder = current_generation(path)
-        manifest = _manifest(path, folder)
-        if write:
-            writer = Writer.open(path, folder / "store")
-            return cls(path, folder, manifest, writer.store, _writer=writer)
-        snapshot = Snapshot.of_folder(folder / "store", path / "snapshots")
-        return cls(path, folder, manifest, OxigraphStore.read_only(snapshot.path), snapshot)
+        with failures(path):
+            folder = current_generation(path)
+            manifest = _manifest(path, folder)
+            if write:
+                writer = Writer.open(path, folder / "store")
+                return cls(path, folder, manifest, writer.store, _writer=writer)
+            snapshot = Snapshot.of_folder(folder / "store", path / "snapshots")
+            return cls(path, folder, manifest, OxigraphStore.read_only(snapshot.path), snapshot)
 
     @classmethod
     def of(cls, settings: Settings, write: bool = False) -> Self:

@@ -44,9 +44,9 @@ class NetChange:
 
     def take(self, gone: set[Quad], come: set[Quad]) -> None:
         """Count in what one more operation moved."""
-        self.removed |= gone - self.added
+        self.removed |= gone - self.added if self.added else gone
         self.added -= gone
-        self.added |= come - self.removed
+        self.added |= come - self.removed if self.removed else come
         self.removed -= come
 
 

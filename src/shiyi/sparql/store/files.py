@@ -1,14 +1,23 @@
 """Atomic, fsynced and private files."""
 
 import fcntl
+import hashlib
+import json
 import os
+import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 from shiyi.errors import KnowledgeBaseError
+
+_NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC
+CONTENTS: Final = "contents.txt"  # the names of files with checksums
+_SEAL: Final = "# sha256 "
+_CHECK: Final = '"check": "'  # the last key of a line
+_DIGEST: Final = re.compile(r"[0-9a-f]{64}\W*\Z")  # at the end of what has a checksum
 
 
 def sync_folder(folder: Path) -> None:
@@ -22,17 +31,32 @@ def sync_folder(folder: Path) -> None:
 
 def sync_tree(folder: Path) -> None:
     """Bring every file and folder beneath ``folder`` to the disk."""
-    for within, _, names in os.walk(folder, topdown=False):
-        for name in names:
-            with (Path(within) / name).open("rb") as file:
-                os.fsync(file.fileno())
+    for path in files_in(folder):
+        with path.open("rb") as file:
+            os.fsync(file.fileno())
+    for within, *_ in os.walk(folder, topdown=False, onerror=_raise):
         sync_folder(Path(within))
 
 
-def replace_file(path: Path, content: bytes) -> None:
-    """Return ``path`` new content at once: readers see the old or the new, never a part."""
+def files_in(folder: Path) -> Iterator[Path]:
+    """Yield every file beneath a folder; OSError where a folder cannot be read."""
+    for within, _, names in sorted(os.walk(folder, onerror=_raise)):
+        yield from (Path(within) / name for name in sorted(names))
+
+
+def _raise(fault: OSError) -> None:
+    raise fault
+
+
+def replace_file(path: Path, content: bytes, private: bool = False) -> None:
+    """Give ``path`` new content at once: readers see the old or the new, never a part.
+
+    A ``private`` file is read by its owner alone.
+    """
     written = path.with_name(f".{path.name}.new")
-    with written.open("wb") as file:
+    written.unlink(missing_ok=True)
+    opened = os.open(written, _NEW | os.O_EXCL, 0o600 if private else 0o666)
+    with os.fdopen(opened, "wb") as file:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
@@ -41,24 +65,110 @@ def replace_file(path: Path, content: bytes) -> None:
 
 
 def write_private(path: Path, content: str) -> None:
-    """Write a file that only its owner reads, whole or not at all."""
-    written = path.with_name(f".{path.name}.new")
-    written.unlink(missing_ok=True)
-    opened = os.open(written, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    with os.fdopen(opened, "w", encoding="utf-8") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    written.replace(path)
-    sync_folder(path.parent)
+    """Write a text that only its owner reads, whole or not at all."""
+    replace_file(path, content.encode(), private=True)
+
+
+def write_sealed(path: Path, content: str) -> None:
+    """Write a private text with its checksum, and list it beside, so that its loss is seen."""
+    _list(path)
+    write_private(path, sealed(content))
+
+
+def listed(folder: Path) -> tuple[Path, ...]:
+    """Return the files with checksums that were ever written to a folder."""
+    listing = folder / CONTENTS
+    names = listing.read_text("utf-8", "replace").split() if listing.exists() else ()
+    return tuple(folder / name for name in names)
+
+
+def _list(path: Path) -> None:
+    if path not in listed(path.parent):
+        known = "".join(f"{each.name}\n" for each in listed(path.parent))
+        replace_file(path.parent / CONTENTS, f"{known}{path.name}\n".encode())
+
+
+def append_line(path: Path, payload: dict[str, str]) -> None:
+    """Append a line of JSON with its checksum; it is on the disk on return, or not there at all."""
+    line = json.dumps(payload, ensure_ascii=False)
+    whole = f'{line[:-1]}, {_CHECK}{_checksum(line)}"}}\n'.encode("utf-8", "replace")
+    with failures(path):
+        if not path.exists():
+            _list(path)
+        opened = os.open(path, _NEW | os.O_APPEND, 0o600)
+        try:
+            size = os.fstat(opened).st_size
+            try:
+                write_all(opened, whole)
+                os.fsync(opened)
+                if not size:
+                    sync_folder(path.parent)
+            except OSError:
+                os.ftruncate(opened, size)
+                raise
+        finally:
+            os.close(opened)
+
+
+def damaged_lines(path: Path) -> Iterator[int]:
+    """Yield the numbers of lines that are not what :func:`append_line` wrote."""
+    with path.open(encoding="utf-8", errors="replace") as file:
+        for number, line in enumerate(file, 1):
+            start, mark, check = line.rpartition(f", {_CHECK}")
+            if (mark or _DIGEST.search(line)) and check != f'{_checksum(start + "}")}"}}\n':
+                yield number
+
+
+def write_all(descriptor: int, content: bytes | memoryview) -> None:
+    """Write all of it: a raw write may be short when the disk fills up."""
+    left = memoryview(content)
+    while len(left):
+        left = left[os.write(descriptor, left) :]
 
 
 @contextmanager
-def alone_in(folder: Path) -> Iterator[None]:
-    """Hold an exclusive lock on a folder."""
+def failures(path: Path) -> Iterator[None]:
+    """Raise a failure of the system as a :class:`KnowledgeBaseError` that names ``path``."""
+    try:
+        yield
+    except OSError as fault:
+        raise KnowledgeBaseError(
+            f"{path} cannot be read or changed: {fault}; mend that, then try again"
+        ) from fault
+
+
+def sealed(text: str) -> str:
+    r"""Return a text with its checksum in a last line.
+
+    >>> unsealed(sealed("[]\n").encode(), Path("tokens.json"))
+    b'[]\n'
+    """
+    return f"{text}{_SEAL}{_checksum(text)}\n"
+
+
+def unsealed(content: bytes, path: Path) -> bytes:
+    """Return what was sealed, or all of what an earlier release wrote without a checksum.
+
+    Raise :class:`KnowledgeBaseError` where it is not what was written.
+    """
+    text, mark, check = content.rpartition(_SEAL.encode())
+    has_seal = mark or _DIGEST.search(content.decode("ascii", "replace"))
+    if has_seal and check != f"{_checksum(text)}\n".encode():
+        raise KnowledgeBaseError(f"{path} is not what was written; restore it from a backup")
+    return text if mark else content
+
+
+def _checksum(content: str | bytes) -> str:
+    data = content.encode("utf-8", "replace") if isinstance(content, str) else content
+    return hashlib.sha256(data).hexdigest()
+
+
+@contextmanager
+def alone_in(folder: Path, wait: bool = True) -> Iterator[None]:
+    """Hold an exclusive lock on a folder; BlockingIOError where it is taken, without ``wait``."""
     opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        fcntl.flock(opened, fcntl.LOCK_EX)
+        fcntl.flock(opened, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
         yield
     finally:
         os.close(opened)
@@ -68,7 +178,10 @@ T = TypeVar("T")
 
 
 class PrivateFile(Generic[T]):
-    """The value that ``read`` makes of a file's bytes; ``none`` while there is no file."""
+    """The value that ``read`` makes of a file's bytes; ``none`` while there is no file.
+
+    The file has a checksum. A failure of the system is a :class:`KnowledgeBaseError`.
+    """
 
     def __init__(self, path: Path, read: Callable[[bytes], T], none: T) -> None:
         self._path, self._read, self._none = path, read, none
@@ -78,7 +191,7 @@ class PrivateFile(Generic[T]):
 
     def get(self) -> T:
         """Return the value of the file as it is now; raise what ``read`` raises."""
-        with self._lock:
+        with self._lock, failures(self._path):
             try:
                 found = self._path.stat()
             except FileNotFoundError:
@@ -86,7 +199,8 @@ class PrivateFile(Generic[T]):
                 return self._none
             stamp = (found.st_ino, found.st_mtime_ns, found.st_size)
             if stamp != self._stamp:
-                self._known, self._stamp = self._read(self._path.read_bytes()), stamp
+                content = unsealed(self._path.read_bytes(), self._path)
+                self._known, self._stamp = self._read(content), stamp
             return self._known
 
     @contextmanager
@@ -96,9 +210,9 @@ class PrivateFile(Generic[T]):
             raise KnowledgeBaseError(
                 f"{self._path.parent} does not exist; make the base with `shiyi build`"
             )
-        with alone_in(self._path.parent):
+        with failures(self._path), alone_in(self._path.parent):
             yield
 
     def put(self, text: str) -> None:
         """Write the file whole, for its owner alone; call it within :meth:`alone`."""
-        write_private(self._path, text + "\n")
+        write_sealed(self._path, text + "\n")
