@@ -1,6 +1,5 @@
 """An expert with a browser: sign in, review by keyboard, see the answer change, take it back."""
 
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from shiyi.model.iris import ID, resource
 from tests.support import bases
 from tests.support.bases import SWEETNESS
 from tests.support.places import DATA
-from tests.support.processes import chromium
+from tests.support.processes import chromium, running
 from tests.support.sites import PASSWORD, Desks, FullDesks, open_desks, served
 from tests.support.sites import PASSWORD as DESK_PASSWORD
 
@@ -30,14 +29,8 @@ def desks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desks]:
 
 @pytest.fixture(scope="module")
 def address(desks: Desks) -> Iterator[str]:
-    from waitress.server import create_server
-
-    server = create_server(desks.app, map={}, host="127.0.0.1", port=0, threads=4)
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    yield f"http://127.0.0.1:{server.effective_port}"
-    server.close()
-    thread.join(timeout=10)
+    with running(desks.app) as found:
+        yield found
 
 
 @pytest.fixture(scope="module")

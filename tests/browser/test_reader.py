@@ -13,7 +13,7 @@ from urllib.parse import quote
 import pytest
 
 from tests.support.places import DATA
-from tests.support.processes import chromium, console
+from tests.support.processes import chromium, console, running
 from tests.support.sites import served
 
 AXE = DATA / "vendor" / "axe.min.js"
@@ -60,18 +60,12 @@ def dropping(app: Any) -> Any:
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    from waitress.server import create_server
-
     from shiyi.server.app import create_app
     from tests.support.sites import open_test_site
 
     site = open_test_site(Path(tmp_path_factory.mktemp("site")))
-    server = create_server(dropping(create_app(site)), map={}, host="127.0.0.1", port=0, threads=4)
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    yield f"http://127.0.0.1:{server.effective_port}"
-    server.close()
-    thread.join(timeout=10)
+    with running(dropping(create_app(site))) as found:
+        yield found
     site.close()
 
 
@@ -437,19 +431,13 @@ def test_a_pregnancy_in_the_profile_takes_a_food_away_and_warns(
 
 @pytest.fixture(scope="module")
 def real_address(starter_kb: Path) -> Iterator[str]:
-    from waitress.server import create_server
-
     from shiyi.server.app import create_app
     from shiyi.server.site.opening import open_site
     from shiyi.settings import Settings
 
     site = open_site(starter_kb, Settings(), read_only=True)
-    server = create_server(create_app(site), map={}, host="127.0.0.1", port=0, threads=4)
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    yield f"http://127.0.0.1:{server.effective_port}"
-    server.close()
-    thread.join(timeout=10)
+    with running(create_app(site)) as found:
+        yield found
     site.close()
 
 

@@ -7,7 +7,6 @@ import re
 import socket
 import subprocess
 import sys
-import threading
 import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -17,7 +16,6 @@ from urllib.parse import quote, urlsplit
 import pytest
 from flask.testing import FlaskClient
 from pyoxigraph import RdfFormat, parse
-from waitress.server import create_server
 
 from shiyi.errors import Fault, FormError, KnowledgeBaseError, SettingError, ShiyiError
 from shiyi.model.rdf import NamedNode, Triple
@@ -28,7 +26,7 @@ from shiyi.server.views.concept import THEMES
 from shiyi.settings import Settings
 from shiyi.sparql.base.knowledge_base import build_generation
 from tests.support import bases
-from tests.support.processes import stop
+from tests.support.processes import running
 from tests.support.sites import (
     DENIED,
     DERIVED,
@@ -412,12 +410,8 @@ def test_a_port_in_use_is_said_plainly(tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def address(starter_kb: Path) -> Iterator[str]:
     app = create_app(starter_kb, Settings())
-    server = create_server(app, map={}, host="127.0.0.1", port=0, threads=4)
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    yield f"127.0.0.1:{server.effective_port}"
-    stop(server)
-    thread.join(timeout=10)
+    with running(app) as found:
+        yield found.removeprefix("http://")
     app.extensions["shiyi"].close()
 
 

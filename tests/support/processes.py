@@ -125,10 +125,29 @@ class Canary:
         self._thread.join()
 
 
-def stop(server: Any) -> None:
-    """Let a waitress server close itself in its own thread, which may be waiting in poll.
+@contextmanager
+def running(app: Any, threads: int = 4) -> Iterator[str]:
+    """Serve a WSGI application from a thread of this process; yield its address.
 
-    If that thread was awake, it closes, and the pipe with it, before the byte that would wake it.
+    At the end that thread closes the connections and the server: closed by another thread, they
+    vanish under its poll, which may end it with connections left open.
     """
-    with suppress(OSError):
-        server.trigger.pull_trigger(server.close)
+    from waitress.server import create_server
+
+    server = create_server(app, map={}, host="127.0.0.1", port=0, threads=threads)
+
+    def close() -> None:
+        for channel in list(server.active_channels.values()):
+            channel.handle_close()
+        server.close()
+
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.effective_port}"
+    finally:
+        server.task_dispatcher.shutdown(timeout=30)
+        with suppress(OSError):  # an awake thread closes, and its pipe, before it is woken
+            server.trigger.pull_trigger(close)
+        thread.join(30)
+        assert not thread.is_alive()

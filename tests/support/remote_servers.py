@@ -135,8 +135,9 @@ def _running(command: list[str], address: str, folder: Path) -> Iterator[None]:
                     )
                 try:
                     urllib.request.urlopen(address, timeout=2).close()  # noqa: S310 - loopback
-                except urllib.error.HTTPError:
-                    break  # it answers
+                except urllib.error.HTTPError as answer:
+                    answer.close()
+                    break
                 except OSError:
                     time.sleep(0.1)
                 else:

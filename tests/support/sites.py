@@ -2,7 +2,6 @@
 
 import json
 import re
-import threading
 import urllib.request
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,7 +15,6 @@ from urllib.parse import urlencode
 
 from flask import Flask
 from flask.testing import FlaskClient
-from waitress.server import create_server
 
 from shiyi.answering.pipeline import AskRequest
 from shiyi.curation.accounts import People, Role
@@ -60,7 +58,7 @@ from shiyi.sparql.sandbox.pool import QueryPool
 from shiyi.sparql.store.files import unsealed
 from tests.support import bases
 from tests.support.bases import build
-from tests.support.processes import stop
+from tests.support.processes import running
 
 PASSWORD = "correct horse battery"  # noqa: S105 - of test accounts
 HTML = {"Accept": "text/html"}
@@ -274,14 +272,10 @@ def served(folder: Path, extra: Iterable[Quad] = (), **settings: Any) -> Iterato
 def serving(kb: Path, **settings: Any) -> Iterator[FullDesks]:
     """Serve a base that stands."""
     site = open_site(kb, replace(Settings(), kb=kb, **settings))
-    server = create_server(create_app(site), map={}, host="127.0.0.1", port=0, threads=4)
-    thread = threading.Thread(target=server.run)
-    thread.start()
     try:
-        yield FullDesks(f"http://127.0.0.1:{server.effective_port}", site)
+        with running(create_app(site)) as address:
+            yield FullDesks(address, site)
     finally:
-        stop(server)
-        thread.join(timeout=10)
         site.close()
 
 
@@ -457,15 +451,5 @@ def writable_site(folder: Path, filled: bool = False) -> Iterator[tuple[Site, st
 @contextmanager
 def endpoint(folder: Path) -> Iterator[tuple[str, str]]:
     """The address of our server over an empty base, and a token that may write to it."""
-    from waitress.server import create_server
-
-    with writable_site(folder) as (site, secret):
-        server = create_server(create_app(site), map={}, host="127.0.0.1", port=0, threads=4)
-        thread = threading.Thread(target=server.run, daemon=True)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.effective_port}", secret
-        finally:
-            stop(server)
-            thread.join(10)
-            thread.join(10)
+    with writable_site(folder) as (site, secret), running(create_app(site)) as address:
+        yield address, secret

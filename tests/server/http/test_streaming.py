@@ -7,13 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from waitress.server import create_server
 
 from shiyi.answering.pipeline import AskRequest
 from shiyi.model.answer import Answer
 from shiyi.server.app import create_app
 from shiyi.server.http.page_cache import PageCache
 from tests.support import sites
+from tests.support.processes import running
 
 GO = threading.Event()
 
@@ -25,14 +25,10 @@ def waiting(request: AskRequest) -> Answer:
 
 
 @pytest.fixture(scope="module")
-def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     site = sites.open_test_site(Path(tmp_path_factory.mktemp("site")))
-    server = create_server(create_app(replace(site, ask=waiting)), map={}, host="127.0.0.1", port=0)
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    yield server.effective_port
-    server.close()
-    thread.join(timeout=10)
+    with running(create_app(replace(site, ask=waiting))) as address:
+        yield address.removeprefix("http://")
     site.close()
 
 
@@ -44,10 +40,10 @@ def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     ],
 )
 def test_what_is_known_is_sent_before_the_answer_is_there(
-    port: int, path: str, first: str, last: str
+    host: str, path: str, first: str, last: str
 ) -> None:
     GO.clear()
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+    connection = http.client.HTTPConnection(host, timeout=20)
     connection.request("GET", path, headers={"Accept": "text/html"})
     reply = connection.getresponse()
     seen = b""
@@ -64,9 +60,9 @@ def test_what_is_known_is_sent_before_the_answer_is_there(
     connection.close()
 
 
-def test_a_fault_after_the_head_is_said_in_the_page(port: int) -> None:
+def test_a_fault_after_the_head_is_said_in_the_page(host: str) -> None:
     GO.set()
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+    connection = http.client.HTTPConnection(host, timeout=20)
     connection.request("GET", "/ask?lang=zh&q=outside", headers={"Accept": "text/html"})
     page = connection.getresponse().read().decode()
     connection.close()

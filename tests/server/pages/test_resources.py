@@ -3,9 +3,7 @@
 import json
 import random
 import re
-import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from email.message import Message
 from http.client import HTTPConnection
@@ -36,7 +34,7 @@ from shiyi.sparql.store.oxigraph import OxigraphStore
 from shiyi.sparql.updates.update import Author
 from tests.publishing.test_dumps import HIDDEN, OPEN, PEAR, SHUT_CLAIM, WARFARIN, planted
 from tests.publishing.test_dumps import PASSAGE as EXPORTED_PASSAGE
-from tests.support.processes import stop
+from tests.support.processes import running
 from tests.support.sites import BOOK as SITE_BOOK
 from tests.support.sites import (
     DERIVED,
@@ -80,20 +78,6 @@ def get(url: str, accept: str = "*/*", method: str = "GET", **more: str) -> Repl
         connection.close()
 
 
-@contextmanager
-def serving(site: Site) -> Iterator[str]:
-    from waitress.server import create_server
-
-    server = create_server(create_app(site), map={}, host="127.0.0.1", port=0, threads=4)
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.effective_port}"
-    finally:
-        stop(server)
-        thread.join(10)
-
-
 def site_over(store: OxigraphStore, releases: Path) -> Site:
     class Free:
         def answer(self, query: FreeQuery) -> bytes:
@@ -114,7 +98,7 @@ def site_over(store: OxigraphStore, releases: Path) -> Site:
 def starter(starter_kb: Path) -> Iterator[tuple[str, Site]]:
     site = open_site(starter_kb, replace(Settings(), kb=starter_kb), read_only=True)
     try:
-        with serving(site) as address:
+        with running(create_app(site)) as address:
             yield address, site
     finally:
         site.close()
@@ -149,7 +133,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         folder,
         ReleaseRequest("1.1.0", "2026-11-22", "sha256:test", "https://w3id.org/shiyi/"),
     )
-    with serving(site_over(store, folder)) as address:
+    with running(create_app(site_over(store, folder))) as address:
         yield address
 
 

@@ -4,15 +4,11 @@ import http.client
 import os
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from flask import Flask
-from waitress.server import create_server
 
 from shiyi.errors import QueryLimitError
 from shiyi.server.app import create_app
@@ -24,7 +20,7 @@ from shiyi.sparql.queries.requests import FreeQuery
 from shiyi.sparql.queries.results import ResultFormat
 from shiyi.sparql.sandbox.pool import QueryPool
 from shiyi.sparql.sandbox.scheduling import MOMENT, WorkerScheduler
-from tests.support.processes import stop
+from tests.support.processes import running
 from tests.support.sites import open_test_site
 
 BOMB = "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l }"
@@ -258,8 +254,8 @@ def test_over_http_a_share_that_is_used_up_is_429_with_a_time_to_wait(
 ) -> None:
     statuses: list[tuple[int, str | None]] = []
 
-    def attack(port: int) -> None:
-        line = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    def attack(host: str) -> None:
+        line = http.client.HTTPConnection(host, timeout=60)
         line.request("GET", f"/sparql?timeout=2&query={quote(BOMB)}", headers={"Accept": "*/*"})
         reply = line.getresponse()
         reply.read()
@@ -268,8 +264,10 @@ def test_over_http_a_share_that_is_used_up_is_429_with_a_time_to_wait(
 
     with KnowledgeBase.open(shared_kb) as kb, QueryPool(kb, LIMITS) as pool:
         site = open_test_site(tmp_path)
-        with served(create_app(replace(site, free=PooledQueries(pool)))) as port:
-            threads = [threading.Thread(target=attack, args=(port,)) for _ in range(4)]
+        app = create_app(replace(site, free=PooledQueries(pool)))
+        with running(app, threads=8) as address:
+            host = address.removeprefix("http://")
+            threads = [threading.Thread(target=attack, args=(host,)) for _ in range(4)]
             for thread in threads:
                 thread.start()
             for thread in threads:
@@ -295,15 +293,3 @@ def test_some_threads_never_wait_for_the_workers_of_queries(shared_kb: Path) -> 
         assert caught.value.limit == "busy"
         slow.join()
         assert b"true" in free.answer(asked("ASK {}"))
-
-
-@contextmanager
-def served(app: Flask) -> Iterator[int]:
-    server = create_server(app, map={}, host="127.0.0.1", port=0, threads=8)
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    try:
-        yield server.effective_port
-    finally:
-        stop(server)
-        thread.join(10)
