@@ -226,7 +226,7 @@ SEGMENTS = (
 )  # fmt: skip
 FORMS = {
     "/check": ("things", "thing", "replace"),
-    "/curate/review": ("claim", "kind", "reason", "agreement", "expected", "key", "next"),
+    "/curate/review": ("claim", "kind", "reason", "agreement", "expected", "key", "next", "form"),
     "/curate/comment": ("claim", "text", "reason", "next"), "/curate/undo": ("change", "reason"),
     "/curate/assign": ("claim", "who"), "/curate/batch": ("claim", "kind", "reason"),
     "/curate/edit": ("claim", "subject", "predicate", "object", "reason", "quote"),
