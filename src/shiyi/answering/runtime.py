@@ -14,7 +14,16 @@ from shiyi.answering.knowledge.evidence import Evidences
 from shiyi.answering.knowledge.fact_file import open_facts
 from shiyi.answering.knowledge.facts import Fact, Facts
 from shiyi.answering.knowledge.names import Names
-from shiyi.answering.knowledge.updates import after, edges_of, level, standing, write_standing
+from shiyi.answering.knowledge.updates import (
+    after,
+    edge_of,
+    edges_of,
+    is_edge,
+    level,
+    standing,
+    with_claims,
+    write_standing,
+)
 from shiyi.answering.retrieval.casebook import Casebook
 from shiyi.answering.retrieval.library import Library, change_texts, level_texts
 from shiyi.answering.retrieval.passages import units
@@ -34,7 +43,7 @@ from shiyi.linking.embedding.embedder import Embedder
 from shiyi.linking.linker import Linker
 from shiyi.model.iris import VOCAB
 from shiyi.ontology.schema import Schema
-from shiyi.reasoning.adjacency import Edge, Projection
+from shiyi.reasoning.adjacency import Edge, Projection, changed
 from shiyi.reasoning.derivation import Followed
 from shiyi.reasoning.embeddings.baselines import Translation, train_translation
 from shiyi.settings import Settings
@@ -152,6 +161,21 @@ class Runtime:
     def names(self) -> Names:
         """Return the names of concepts, with abbreviations."""
         return Names(self.store)
+
+    def changed(self, gone: Collection[str], come: Collection[Fact]) -> "Runtime":
+        """Return one without some claims and with others, as if they were accepted.
+
+        Its paths are walked, not queried, since the store is as before.
+        """
+        old = [fact for each in gone for fact in self.facts.by_claim.get(each, ())]
+        facts = with_claims(self.facts, old, come)
+        edges = [edge_of(fact) for fact in come if is_edge(fact)]
+        assumed = frozenset(fact.claim for fact in come)
+        made = _over(self, facts, changed(self.projection, gone, edges), (), assumed)
+        finder = made.retriever.finder
+        if isinstance(finder, SparqlFinder):
+            finder = finder.adjacency
+        return replace(made, retriever=replace(made.retriever, finder=finder))
 
     @cached_property
     def casebook(self) -> Casebook:
@@ -341,7 +365,11 @@ def _naming(facts: Facts, concepts: Iterable[str]) -> Iterator[Fact]:
 
 
 def _over(
-    runtime: Runtime, facts: Facts, projection: Projection, concepts: Collection[str]
+    runtime: Runtime,
+    facts: Facts,
+    projection: Projection,
+    concepts: Collection[str],
+    assumed: frozenset[str] = frozenset(),
 ) -> Runtime:
     old, rank = runtime.retriever, runtime.rank
     if projection is not runtime.projection:
@@ -349,7 +377,7 @@ def _over(
     same = facts.joins.keys() == old.planner.joins.keys()
     planner = old.planner if same else Planner.over(facts)
     finder = old.finder.after(projection, facts, planner, rank, concepts)
-    evidences = Evidences(runtime.store, facts)
+    evidences = Evidences(runtime.store, facts, assumed)
     return replace(
         runtime,
         facts=facts,

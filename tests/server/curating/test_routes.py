@@ -56,7 +56,8 @@ RIGHTS |= {
 
 # routes elsewhere: anybody may look and ask, and only a write token writes
 LOOKS = (
-    "/", "/.well-known/void", "/api/ask", "/api/ask/stream", "/api/complete", "/api/openapi.json", "/api/search", "/ask", "/browse",
+    "/", "/.well-known/void", "/api/ask", "/api/ask/pivots", "/api/ask/stream",
+    "/api/complete", "/api/openapi.json", "/api/search", "/ask", "/browse",
     "/audit", "/check", "/compare", "/concept-search", "/constitution", "/data/<path:name>", "/dishes", "/favicon.ico", "/favicon.svg",
     "/graph/<path:name>", "/healthz", "/id/<path:name>", "/metrics", "/page/<path:name>", "/rdf-graph-store",
     "/rdf-graph-store/<path:name>", "/releases/", "/releases/<version>/", "/releases/<version>/<path:name>",

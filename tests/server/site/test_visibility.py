@@ -82,7 +82,8 @@ SECRETS = tuple(each for each in HIDDEN if each not in {"aggravates", "derivedCa
 # how each public route is asked for what it must not tell
 ASKED: dict[str, list[str]] = {
     "/": ["/"], "/ask": [f"/ask?q={QUESTION}", f"/ask?q={QUESTION}&method=paths"],
-    "/api/ask": [f"/api/ask?q={QUESTION}"], "/api/ask/stream": [f"/api/ask/stream?q={QUESTION}&page=1"],
+    "/api/ask": [f"/api/ask?q={QUESTION}"], "/api/ask/pivots": [f"/api/ask/pivots?q={QUESTION}"],
+    "/api/ask/stream": [f"/api/ask/stream?q={QUESTION}&page=1"],
     "/api/complete": ["/api/complete?q=pe", "/api/complete?q=梨"], "/api/openapi.json": ["/api/openapi.json"],
     "/browse": ["/browse", "/browse?class=Food", "/browse?class=Food&tier=tier-monograph",
                 "/browse?class=Food&tier=tier-textbook"],

@@ -33,10 +33,15 @@ _NAMES = {(term, language): name for name, (term, language) in QUALIFIERS.items(
 
 
 class Evidences:
-    """Reads evidence when it is first cited; safe to share between threads."""
+    """Reads evidence when it is first cited; safe to share between threads.
 
-    def __init__(self, store: QuadStore, facts: Facts) -> None:
-        self.store, self.facts = store, facts
+    Claims that are ``assumed`` are read as accepted ones, in whichever graph they are.
+    """
+
+    def __init__(
+        self, store: QuadStore, facts: Facts, assumed: frozenset[str] = frozenset()
+    ) -> None:
+        self.store, self.facts, self.assumed = store, facts, assumed
         # a cache must not refer to its owner: each change makes another, and this one is freed
         cited, nodes, rated, me = (
             Evidences._all_cited,
@@ -57,7 +62,9 @@ class Evidences:
         return tuple(self._cited(node, language) for each in sources for node in self._known(each))
 
     def stands(self, claim: str) -> bool:
-        """Return whether the store still holds a claim as accepted."""
+        """Return whether the store still holds a claim as accepted, or it is assumed to be."""
+        if claim in self.assumed:
+            return True
         found = self.store.match(NamedNode(claim), SHIYI.status, SHIYI.accepted, None)
         return next(iter(found), None) is not None
 
@@ -126,22 +133,27 @@ class Evidences:
         )
 
     def _nodes(self, claim: str) -> tuple[Mapping[NamedNode, list[Term]], ...]:
-        return tuple(self._read(node) for node in self._links(claim))
+        return tuple(self._read(node, self._place(claim)) for node in self._links(claim))
+
+    def _place(self, claim: str) -> DefaultGraph | None:
+        return None if claim in self.assumed else _DEFAULT
 
     def _links(self, claim: str) -> list[NamedNode]:
-        links = self.store.match(NamedNode(claim), SHIYI.evidence, None, _DEFAULT)
+        links = self.store.match(NamedNode(claim), SHIYI.evidence, None, self._place(claim))
         return sorted((q.object for q in links if isinstance(q.object, NamedNode)), key=text)
 
     def _rated(self, claim: str) -> str:
         nodes = (n for each in self.facts.premises.get(claim, (claim,)) for n in self._links(each))
         values = {
-            text(q.object) for n in nodes for q in self.store.match(n, SHIYI.rating, None, _DEFAULT)
+            text(q.object)
+            for n in nodes
+            for q in self.store.match(n, SHIYI.rating, None, self._place(claim))
         }
         return next((rating for rating in _CAREFUL if rating in values), "")
 
-    def _read(self, node: NamedNode) -> Mapping[NamedNode, list[Term]]:
+    def _read(self, node: NamedNode, place: DefaultGraph | None) -> Mapping[NamedNode, list[Term]]:
         values: dict[NamedNode, list[Term]] = {PROV.wasGeneratedBy: [node]}
-        for quad in self.store.match(node, None, None, _DEFAULT):
+        for quad in self.store.match(node, None, None, place):
             values.setdefault(quad.predicate, []).append(quad.object)
         values[PROV.wasGeneratedBy] = [node]
         for source in values.get(DCTERMS.source, []):

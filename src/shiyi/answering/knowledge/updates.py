@@ -90,14 +90,26 @@ def _joins(before: Facts, old: Iterable[Fact], made: Facts, new: Iterable[Fact])
     return +joins
 
 
-def facts_of(store: QuadStore, claim: str) -> tuple[Fact, ...]:
-    """Read what the accepted view and the derived graph hold of one claim."""
+def candidates(store: QuadStore) -> Iterator[Fact]:
+    """Yield the claims that wait for a reviewer."""
+    place = graph("candidates")
+    for quad in store.match(None, SHIYI.status, SHIYI.candidate, place):
+        yield from facts_of(store, text(quad.subject), ((place, False),), SHIYI.candidate)
+
+
+def facts_of(
+    store: QuadStore,
+    claim: str,
+    places: Iterable[tuple[NamedNode | DefaultGraph, bool]] = _PLACES,
+    status: NamedNode = SHIYI.accepted,
+) -> tuple[Fact, ...]:
+    """Read what the accepted view and the derived graph, or other places, hold of one claim."""
     found = []
-    for place, derived in _PLACES:
+    for place, derived in places:
         values = {q.predicate: q.object for q in store.match(NamedNode(claim), None, None, place)}
         triple = values.get(RDF.reifies)
         confidence = confidence_value(values.get(SHIYI.confidence))
-        if not is_fact(triple) or values.get(SHIYI.status) != SHIYI.accepted or confidence is None:
+        if not is_fact(triple) or values.get(SHIYI.status) != status or confidence is None:
             continue
         object_ = triple.object
         language = language_of(object_)

@@ -215,6 +215,23 @@ class Frame(BaseModel):
     confidence: Share
 
 
+class Pivot(BaseModel):
+    """Claims that decide an outcome together; rejected, or where they are candidates accepted."""
+
+    outcome: Literal["verdict", "recommendation"]
+    change: Literal["reject", "accept"]
+    claims: list[Citation]
+    now: str = Field(description="The verdict with its severity, or what is recommended")
+    then: str = Field(description="The same after the change; empty: recommended no longer")
+
+
+class Pivots(BaseModel):
+    """What would change an answer: the smallest sets of claims, of up to three."""
+
+    pivots: list[Pivot]
+    complete: bool = Field(description="Whether all such sets were looked at")
+
+
 class AuditedSentence(BaseModel):
     """A sentence with its verdict, the claims it was compared with, and the reasons."""
 

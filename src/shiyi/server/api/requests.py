@@ -22,6 +22,7 @@ from shiyi.answering import conversation, pipeline
 from shiyi.answering.conversation import Turn
 from shiyi.answering.generation.rewriter import Listener
 from shiyi.answering.sections import cabinet
+from shiyi.answering.sections.pivots import Pivots
 from shiyi.errors import FormatError, ShiyiError, TooLargeError, UsageError
 from shiyi.model import answer as answers
 from shiyi.model import profile as profiles
@@ -270,6 +271,22 @@ def _question_and_replies(site: Site, args: MultiDict[str, str]) -> str | None:
     return "\n".join(replies if continues else [str(question), *replies])
 
 
+def pipeline_request(
+    site: Site, asked: AskRequest, profile: profiles.Profile
+) -> pipeline.AskRequest:
+    """Return a request as the pipeline takes it, by default with the first method of the site."""
+    method = asked.method or site.methods[0]
+    return pipeline.AskRequest(asked.question, method, asked.lang, asked.k, profile, asked.evidence)
+
+
+def find_pivots(site: Site, asked: AskRequest) -> Pivots:
+    """Return what would change the answer to a question of its own."""
+    if site.pivots is None:
+        raise UsageError("this server finds no pivots")
+    profile = asked.profile.to_value() if asked.profile else profiles.Profile()
+    return site.pivots(pipeline_request(site, asked, profile))
+
+
 def answer_turn(
     site: Site,
     asked: AskRequest,
@@ -282,9 +299,7 @@ def answer_turn(
     """
     profile = (asked.profile.to_value() if asked.profile else profiles.Profile()).without(dropped)
     context = (_earlier(site, asked) or conversation.Context()).without(dropped)
-    method = asked.method or site.methods[0]
-    sent = asked.question, method, asked.lang, asked.k, profile, asked.evidence
-    question = pipeline.AskRequest(*sent)
+    question = pipeline_request(site, asked, profile)
     if site.converse is not None:
         turn = site.converse(question, context, listener)
         _count_citations(site, turn.answer)

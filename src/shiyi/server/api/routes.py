@@ -1,7 +1,7 @@
 """JSON API, health and metrics."""
 
 import json
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 from queue import SimpleQueue
@@ -34,6 +34,7 @@ from shiyi.server.api.requests import (
     SparqlQuestion,
     answer_turn,
     asked_form,
+    find_pivots,
     parse_request,
     read_question,
 )
@@ -102,6 +103,9 @@ OPERATIONS: Final = (
               models.Answer, _BAD, body=requests.AskRequest),
     Operation("get", "/api/ask", "askByAddress", "Answer the question of an address",
               models.Answer, _BAD, _ASK),
+    Operation("get", "/api/ask/pivots", "pivots",
+              "Find the smallest sets of claims that decide the answer to a question",
+              models.Pivots, _BAD, _ASK),
     Operation("get", "/api/ask/stream", "streamAnswer",
               "Stream an answer: events linked, path, warning, token, answer, page, error",
               ("text/event-stream",), _BAD, (*_ASK, "page")),
@@ -319,7 +323,11 @@ def api(site: Site, cache: PageCache) -> Blueprint:
 
     @routes.get("/ask")
     def answer_json() -> Response:
-        return _answer_by_address(site, cache)
+        return _by_address(site, cache, lambda asked: _reply(answer_turn(site, asked)))
+
+    @routes.get("/ask/pivots")
+    def pivots() -> Response:
+        return _by_address(site, cache, lambda asked: find_pivots(site, asked).to_json())
 
     @routes.post("/ask/sparql")
     def ask_sparql() -> Response:
@@ -479,9 +487,11 @@ def relay_events(ask: Callable[[Listener], Turn]) -> Generator[str, None, Turn]:
     return turn
 
 
-def _answer_by_address(site: Site, cache: PageCache) -> Response:
+def _by_address(
+    site: Site, cache: PageCache, reply: Callable[[AskRequest], Mapping[str, Any]]
+) -> Response:
     def made() -> str:
-        return to_json(_reply(answer_turn(site, read_question(site))))
+        return to_json(reply(read_question(site)))
 
     # a model may write another answer next time
     if site.research is None and request.args.keys() <= _IMPERSONAL:

@@ -16,13 +16,20 @@ from markupsafe import Markup
 from werkzeug.datastructures import MultiDict
 
 from shiyi.answering.conversation import Turn
+from shiyi.answering.sections.pivots import Pivots
 from shiyi.answering.wording.verbalization import rank_of_tier
 from shiyi.errors import ShiyiError
 from shiyi.model.answer import Answer, Citation, SafetyWarning
 from shiyi.model.iris import ID
 from shiyi.model.path import Path
 from shiyi.model.rdf import NamedNode
-from shiyi.server.api.requests import answer_turn, asked_form, profile_values, read_question
+from shiyi.server.api.requests import (
+    answer_turn,
+    asked_form,
+    find_pivots,
+    profile_values,
+    read_question,
+)
 from shiyi.server.http.page_cache import PageCache
 from shiyi.server.http.problems import problem_of
 from shiyi.server.i18n import Catalogue, catalogue
@@ -53,7 +60,8 @@ def answer_page(site: Site, cache: PageCache) -> Response:
         yield head
         try:
             turn = answer_turn(site, asked, dropped=dropped)
-            yield answer_part(turn, cache, form, "ask_answer.html")
+            pivots = find_pivots(site, asked) if form.get("pivots") else None
+            yield answer_part(turn, cache, form, "ask_answer.html", pivots)
         except ShiyiError as fault:  # the status is sent; the page still says what went wrong
             current_app.logger.error("%s: %s", type(fault).__name__, fault)
             again = request.full_path if request.method == "GET" else request.path
@@ -87,23 +95,32 @@ def _as_json(form: MultiDict[str, str], answer: Answer) -> str:
 
 
 def answer_part(
-    turn: Turn, cache: PageCache, form: MultiDict[str, str], template: str = "ask_main.html"
+    turn: Turn,
+    cache: PageCache,
+    form: MultiDict[str, str],
+    template: str = "ask_main.html",
+    pivots: Pivots | None = None,
 ) -> str:
-    """Show an answer, as the main part of a page; what came before travels in it."""
+    """Show an answer, as the main part of a page; what came before travels in it.
+
+    ``pivots`` are what would change it, where they were asked for.
+    """
     answer = turn.answer
     reader = cache.reader(answer.language)
     paths = Catalogue.load(answer.language)("ask.paths")
     view = answer_view(answer, reader, catalogue()("ask.citation"), paths)
     context = json.dumps(turn.context.to_json(), ensure_ascii=False, separators=(",", ":"))
     fields = {key: form[key] for key in ("method", "k", "lang", "evidence") if form.get(key)}
-    address = url_for("api.answer_json") + "?" + urlencode(fields | {"q": answer.question})
+    asked = urlencode(fields | {"q": answer.question})
     return render_template(
         template,
         view=view,
         answer=answer,
         question=answer.question,
         form=form,
-        json_address="" if is_personal(form) else address,
+        pivots=pivots,
+        json_address="" if is_personal(form) else f"{url_for('api.answer_json')}?{asked}",
+        pivots_address="" if is_personal(form) else f"/ask?{asked}&pivots=1#pivots",
         json_body=_as_json(form, answer),
         context=context,
         earlier=turn.context.questions[:-1],

@@ -5,7 +5,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import BoundedSemaphore
 from typing import Final
@@ -18,6 +18,7 @@ from shiyi.answering.knowledge.updates import touched
 from shiyi.answering.pipeline import METHODS, AskRequest, ask, replay
 from shiyi.answering.runtime import Runtime, RuntimeHolder
 from shiyi.answering.sections.cabinet import check_things
+from shiyi.answering.sections.pivots import Pivots, find_pivots
 from shiyi.curation.accounts import People
 from shiyi.curation.changes import Change, Changes
 from shiyi.errors import ShiyiError
@@ -218,6 +219,7 @@ def open_site(path: Path, settings: Settings, read_only: bool = False) -> Site:
         curation,
         converse=Conversation(living, model),
         auditor=lambda: Auditor(living.current),
+        pivots=PivotSearch(living),
         check=lambda things, profile, language: check_things(
             living.current, things, profile, language
         ),
@@ -272,6 +274,23 @@ class Conversation:
     def after(self, history: Sequence[str]) -> Context:
         """Return the context after some earlier questions."""
         return after_history(self.living.current, history)
+
+
+@dataclass(frozen=True, slots=True)
+class PivotSearch:
+    """Finds what would change an answer; one search at a time, since it asks many questions."""
+
+    living: RuntimeHolder
+    _place: BoundedSemaphore = field(default_factory=BoundedSemaphore)
+
+    def __call__(self, request: AskRequest) -> Pivots:
+        """Return the pivots; raise ``QueryLimitError`` while another search takes long."""
+        if not self._place.acquire(timeout=_SOON):
+            raise busy()
+        try:
+            return find_pivots(self.living.current, request)
+        finally:
+            self._place.release()
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from shiyi.answering.generation.text_to_sparql import Written
 from shiyi.answering.knowledge.facts import Facts
 from shiyi.answering.pipeline import AskRequest, Replayed
 from shiyi.answering.sections.cabinet import Cabinet
+from shiyi.answering.sections.pivots import Pivots
 from shiyi.model.answer import Answer
 from shiyi.model.mention import Mention
 from shiyi.model.profile import Profile
@@ -105,6 +106,7 @@ class Site:
     replay: Callable[[Mapping[str, Any]], Replayed] | None = None
     auditor: Callable[[], Auditor] | None = None
     check: Callable[[Sequence[str], Profile, str], Cabinet] | None = None
+    pivots: Callable[[AskRequest], Pivots] | None = None
     research: Callable[[str, str | None], Written] | None = None  # none: no model is configured
     base: KnowledgeBase | None = None  # what the store belongs to
     log: QueryLog | None = None  # of free queries
