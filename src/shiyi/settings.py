@@ -251,6 +251,7 @@ class ServerSettings:
     queue: Int = 64  # requests that may wait for a thread; more get 503 and Retry-After
     max_body_bytes: Int = 1_000_000
     proxies: Int = 0  # reverse proxies in front whose X-Forwarded headers are trusted
+    url: str = ""  # address that readers use, as https://shiyi.example.org; empty: the base
     log: str = "text"  # form of the log on standard error; json: an object a line
     slow: Float = 2.0  # seconds from which a request or query is logged as slow; 0: never
     releases: str = ""  # folder of the releases served; empty: releases/ in the knowledge base

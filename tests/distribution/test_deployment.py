@@ -238,15 +238,17 @@ def test_the_readers_are_counted_together(deployment: Deployment) -> None:
 
 @pytest.mark.parametrize(("proxies", "believed"), [(0, False), (1, True)])
 def test_a_proxy_is_believed_only_where_settings_say_there_is_one(
-    small_kb: Path, proxies: int, believed: bool
+    small_kb: Path, proxies: int, believed: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     settings = replace(Settings(), server=ServerSettings(proxies=proxies))
     site = open_site(small_kb, settings)
     try:
         client = create_app(site, settings).test_client()
         told = {"X-Forwarded-Proto": "https", "X-Forwarded-For": "203.0.113.7"}
+        assert client.get("/robots.txt", headers=told).status_code == 200
         page = client.get("/curate/sign-in", headers=told)
         assert page.status_code == 200
+        assert caplog.text.count("SHIYI_SERVER_PROXIES") == (0 if believed else 1)
         cookies = " ".join(page.headers.getlist("Set-Cookie"))
         assert "shiyi_session=" in cookies
         assert ("Secure" in cookies) is believed

@@ -3,6 +3,7 @@
 import itertools
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from urllib.parse import quote
 
@@ -10,6 +11,7 @@ import pytest
 
 from shiyi.curation.accounts import Role
 from shiyi.server.http.headers import limit_queue
+from shiyi.settings import ServerSettings
 from tests.support.sites import HTML, Desks, open_desks
 
 ELSEWHERE = (
@@ -30,6 +32,16 @@ PLACES = (
     "/id/{}", "/page/{}", "/data/{}", "/releases/latest/{}", "/vocab/{}", "/{}",
     "/curate/sign-in?next={}", "/?lang=en&next={}",
 )  # fmt: skip
+
+DESCRIBED = (
+    "/",
+    "/robots.txt",
+    "/sitemap.xml",
+    "/sitemap-pages.0.xml",
+    "/.well-known/void",
+    "/sparql",
+    "/api/reconcile",
+)
 
 
 @pytest.fixture(scope="module")
@@ -57,6 +69,29 @@ def test_no_address_sends_anybody_elsewhere(desks: Desks) -> None:
                 assert stays(location), (address, location)
     assert asked > 800
     assert moved > 50
+
+
+@pytest.mark.parametrize(
+    ("url", "host", "root"),
+    [
+        ("", "evil.example", "https://w3id.org/shiyi/"),
+        ("", "8.8.4.4", "https://w3id.org/shiyi/"),
+        ("", "127.0.0.1:8000", "http://127.0.0.1:8000/"),
+        ("https://herbs.example", "evil.example", "https://herbs.example/"),
+        ("https://herbs.example/", "localhost", "https://herbs.example/"),
+    ],
+)
+def test_no_address_is_made_of_a_foreign_host(
+    desks: Desks, monkeypatch: pytest.MonkeyPatch, url: str, host: str, root: str
+) -> None:
+    settings = replace(desks.site.settings, server=ServerSettings(url=url))
+    monkeypatch.setitem(desks.app.extensions, "shiyi", replace(desks.site, settings=settings))
+    client = desks.app.test_client()
+    for address in DESCRIBED:
+        reply = client.get(address, headers={"Host": host, "Accept": "text/turtle, */*;q=0.5"})
+        assert reply.status_code == 200, address
+        assert root in reply.text, address
+        assert "evil" not in f"{reply.headers}{reply.text}", address
 
 
 def test_signing_in_goes_nowhere_else(desks: Desks) -> None:

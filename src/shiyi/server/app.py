@@ -11,7 +11,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, urlencode, urlsplit
 
 from flask import Flask, request
 from typing_extensions import override
@@ -81,6 +81,8 @@ def create_app(site: Site | Path, settings: Settings | None = None) -> Flask:
     formatting.register(app)
     readers = for_readers(site)
     limits = site.settings.server
+    if limits.url and not urlsplit(limits.url).netloc:
+        raise SettingError("server.url", f"{limits.url!r} is no address as https://example.org")
     cache = PageCache(readers, known_to(readers))
     problems.register(app)
     headers.register(app, limits)

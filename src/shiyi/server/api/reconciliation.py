@@ -17,6 +17,7 @@ from shiyi.ontology.schema import Schema
 from shiyi.ontology.terms import SHIYI, SKOS
 from shiyi.server.api.models import Operation
 from shiyi.server.api.requests import parse_request
+from shiyi.server.http.headers import public_root
 from shiyi.server.http.messages import json_response
 from shiyi.server.http.page_cache import PageCache
 from shiyi.server.i18n import catalogue, chosen_language
@@ -81,7 +82,7 @@ def reconciliation(site: Site, cache: PageCache) -> Blueprint:
             asked = parse_request(_Extension, _json("extend"), site)
             return json_response(_extended(reader(), asked))
         if "queries" not in request.values:
-            return json_response(manifest(reader(), request.url_root.rstrip("/")))
+            return json_response(manifest(reader(), public_root().rstrip("/")))
         queries = _json("queries")
         if not isinstance(queries, dict) or len(queries) > BATCH:
             raise UsageError(f"queries is a JSON object of at most {BATCH} queries")

@@ -18,6 +18,7 @@ from shiyi.model.iris import ID
 from shiyi.model.rdf import DefaultGraph, NamedNode, Quad, Triple, local_name
 from shiyi.server.curating.forms import beside, sent
 from shiyi.server.curating.session import PREFIX, needs, person
+from shiyi.server.http.headers import public_root
 from shiyi.server.http.messages import count_field
 from shiyi.server.http.page_cache import PageCache
 from shiyi.server.i18n import catalogue, chosen_language
@@ -158,7 +159,7 @@ def history_routes(pages: PageCache, desk: Desk) -> Blueprint:
         found = changes.latest(_LOOKED_AT if called else _PAGE)
         fitting = [each for each in found if not called or called in mentions(each.reason)]
         titled = [(each, title_of(reader(), each)) for each in fitting[:_PAGE]]
-        return feed(titled, request.url_root)
+        return feed(titled, public_root())
 
     return routes
 

@@ -8,9 +8,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Final
+from ipaddress import ip_address
+from typing import Any, Final
+from urllib.parse import urlsplit
 
-from flask import Blueprint, Flask, Response, g, request
+from flask import Blueprint, Flask, Response, current_app, g, request, url_for
 from werkzeug.exceptions import NotFound, ServiceUnavailable
 
 from shiyi.artefacts import artefact
@@ -121,6 +123,30 @@ def open_headers(policy: str) -> list[tuple[str, str]]:
     return [("Content-Security-Policy", policy), *_SECURITY, *_ORIGINS]
 
 
+def public_root() -> str:
+    """Return the address of this server in what others store, with a final slash.
+
+    It is ``server.url``; without it the address of the request, where that is of this machine or a
+    private network, else the published base: any client may send any Host.
+    """
+    settings = current_app.extensions["shiyi"].settings
+    if settings.server.url:
+        return f"{settings.server.url.rstrip('/')}/"
+    return request.url_root if _is_local(urlsplit(request.url_root).hostname) else settings.base
+
+
+def public_address(endpoint: str, **values: Any) -> str:
+    """Return the address of a route below :func:`public_root`."""
+    return public_root() + url_for(endpoint, **values).removeprefix("/")
+
+
+def _is_local(host: str | None) -> bool:
+    try:
+        return host == "localhost" or ip_address(host or "").is_private
+    except ValueError:
+        return False
+
+
 def limit_queue(app: Flask, waiting: Callable[[], int]) -> None:
     """Shed load: refuse a request while more than ``server.queue`` are ``waiting`` for a thread."""
     app.extensions["shiyi.waiting"] = waiting
@@ -129,10 +155,19 @@ def limit_queue(app: Flask, waiting: Callable[[], int]) -> None:
 def register(app: Flask, settings: ServerSettings) -> None:
     """Admit, count and add headers to every request of ``app``."""
     limit_queue(app, lambda: 0)
+    app.add_template_global(public_root)
+    is_proxy_unknown = not settings.proxies
 
     @app.before_request
     def admit() -> None:
+        nonlocal is_proxy_unknown
         g.started = time.perf_counter()
+        if is_proxy_unknown and "X-Forwarded-For" in request.headers:
+            is_proxy_unknown = False  # once is enough
+            _LOG.warning(
+                "requests come through a proxy, whose clients share the limits of one address; "
+                "set server.proxies (SHIYI_SERVER_PROXIES) to the number of proxies"
+            )
         is_full = app.extensions["shiyi.waiting"]() > settings.queue
         if is_full and not request.path.startswith(_NEVER_SHED):
             SHED.labels("queue").inc()

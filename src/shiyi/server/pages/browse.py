@@ -20,6 +20,7 @@ from shiyi.model.rdf import DefaultGraph, NamedNode, Term, text
 from shiyi.ontology.terms import RDF, SHIYI, SKOS
 from shiyi.publishing.vocabulary_page import reference_html
 from shiyi.reasoning.classification import defined_classes
+from shiyi.server.http.headers import public_root
 from shiyi.server.http.messages import HTML, RDF_TYPES, preferred
 from shiyi.server.http.page_cache import PageCache
 from shiyi.server.i18n import catalogue, chosen_language
@@ -43,7 +44,7 @@ def crawling(site: Site) -> Blueprint:
     @routes.get("/robots.txt")
     def robots() -> Response:
         lines = ["User-agent: *", *(f"Disallow: {path}" for path in _HIDDEN)]
-        lines.append(f"Sitemap: {request.url_root}sitemap.xml\n")
+        lines.append(f"Sitemap: {public_root()}sitemap.xml\n")
         return Response("\n".join(lines), content_type="text/plain; charset=utf-8")
 
     @routes.get("/sitemap.xml")
@@ -52,13 +53,13 @@ def crawling(site: Site) -> Blueprint:
         for kind in _KINDS:
             count = site.counts.get(kind, 0)
             parts += [f"{kind}.{number}" for number in range(-(-count // _MOST))]
-        places = (f"{request.url_root}sitemap-{part}.xml" for part in parts)
+        places = (f"{public_root()}sitemap-{part}.xml" for part in parts)
         return _xml("sitemapindex", "sitemap", places)
 
     @routes.get("/sitemap-<kind>.<int:number>.xml")
     def part(kind: str, number: int) -> Response:
         if kind == "pages":
-            return _xml("urlset", "url", (request.url_root.rstrip("/") + path for path in _PLAIN))
+            return _xml("urlset", "url", (public_root().rstrip("/") + path for path in _PLAIN))
         if kind not in _KINDS:
             raise NotFound("the site map has no such part; /sitemap.xml lists all")
         found = site.store.match(None, RDF.type, _KINDS[kind], DefaultGraph())
@@ -68,7 +69,7 @@ def crawling(site: Site) -> Blueprint:
             if isinstance(quad.subject, NamedNode) and quad.subject.value.startswith(ID)
         )
         chosen = names[number * _MOST : (number + 1) * _MOST]
-        root = request.url_root.rstrip("/")
+        root = public_root().rstrip("/")
         return _xml("urlset", "url", (root + href(name) for name in chosen))
 
     @routes.get("/graph/<path:name>")

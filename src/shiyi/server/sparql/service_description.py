@@ -5,12 +5,13 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any, Final
 
-from flask import Response, request, url_for
+from flask import Response, request
 
 from shiyi.errors import QueryLimitError
 from shiyi.model.rdf import BlankNode, DefaultGraph, NamedNode, Quad, Triple, serialize, text
 from shiyi.ontology.terms import PREFIXES, RDF, SHIYI
 from shiyi.publishing.void import DATASET, Counts, Described, Distribution, void_triples
+from shiyi.server.http.headers import public_address, public_root
 from shiyi.server.pages.releases import Release, name_of, releases_of
 from shiyi.server.site.counts import load_description
 from shiyi.server.site.site import Site
@@ -41,7 +42,7 @@ _PARTITIONS: Final = tuple(
 def service_description(site: Site, extension: str, kind: str) -> Response:
     """Describe the endpoint in SPARQL 1.1 Service Description terms."""
     service, dataset, graph = (BlankNode(name) for name in ("service", "dataset", "graph"))
-    endpoint = NamedNode(request.base_url)
+    endpoint = NamedNode(public_root() + request.path.removeprefix("/"))
     triples = [
         Triple(service, RDF.type, NamedNode(_SD + "Service")),
         Triple(service, NamedNode(_SD + "endpoint"), endpoint),
@@ -92,13 +93,13 @@ def void(site: Site, counts: Counts, extension: str, kind: str) -> Response:
     newest = published[0] if published else None
     examples = islice(site.store.match(None, RDF.type, SHIYI.MFHSubstance, DefaultGraph()), 3)
     about = Described(
-        url_for("machine.void_description", _external=True) + "#dataset",
+        public_address("machine.void_description") + "#dataset",
         site.release,
         f"{site.settings.base}id/",
-        endpoint=url_for("sparql.sparql", _external=True),
+        endpoint=public_address("sparql.sparql"),
         version=newest.version if newest else "",
         issued=newest.record["issued"] if newest else "",
-        page=request.url_root,
+        page=public_root(),
         examples=tuple(text(quad.subject) for quad in examples),
         distributions=tuple(_distributions(newest)) if newest else (),
     )
@@ -130,7 +131,7 @@ def _distributions(release: Release) -> Iterator[Distribution]:
     """Yield the packed files of a release at their addresses here."""
     for name, each in release.record["files"].items():
         if each["packed"]:
-            url = url_for("releases.file", version=release.version, name=name, _external=True)
+            url = public_address("releases.file", version=release.version, name=name)
             yield Distribution(**(dict(each) | {"url": url}))
 
 
