@@ -16,7 +16,7 @@ from tests.support.sites import endpoint
 
 SHARED = ROOT.parent / "shared"
 TOOLS, ARCHIVE = SHARED / "tools", SHARED / "w3c" / "w3c-tests.tar.xz"
-EXPECTED = ROOT / "tests" / "data" / "w3c-expected.txt"
+EXPECTED = ROOT / "tests" / "conformance" / "expected.txt"
 # suite -> (passes the project promises, tests in it)
 PROMISED = {
     "sparql11-query": (312, 328), "sparql11-update": (157, 157), "sparql11-results": (9, 10),
