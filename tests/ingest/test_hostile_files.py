@@ -13,7 +13,8 @@ from shiyi.ingest.datasets.dataset import load_dataset
 from shiyi.ingest.datasets.limits import decode, lines
 from shiyi.ingest.datasets.mapped_tables import rows_of
 from shiyi.ingest.datasets.mapping import Table
-from shiyi.ingest.documents.files import read_books, read_text
+from shiyi.ingest.documents.books import read_books
+from shiyi.ingest.documents.files import read_text
 from shiyi.settings import Settings
 
 LIMIT = 1 << 20

@@ -25,8 +25,8 @@ from shiyi.errors import MissingExtraError, ShiyiError, UsageError
 from shiyi.ingest.batches import Batch, Report
 from shiyi.ingest.datasets.dataset import load_dataset
 from shiyi.ingest.datasets.lexicon import Lexicon
+from shiyi.ingest.documents.books import read_books
 from shiyi.ingest.documents.document import Document
-from shiyi.ingest.documents.files import read_books
 from shiyi.ingest.extraction.books.extractor import EntryExtractor
 from shiyi.ingest.parallel import DocumentReader, Submission, spread_batches
 from shiyi.ingest.run import text_batches

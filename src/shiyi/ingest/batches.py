@@ -163,6 +163,7 @@ def proposed_of(
         EvidenceKind.READ,
         passage.text[result.start : result.end],
         NamedNode(passage.iri),
+        result.qualifiers,
         activity=f"{extractor.name}-{extractor.version}",
     )
     claim = Claim.stating(

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from shiyi.errors import ShiyiError
 from shiyi.ingest.batches import Batch, Content, Report, proposed_of
 from shiyi.ingest.datasets.dataset import AdmissionPolicy, Dataset
+from shiyi.ingest.documents.books import book_quads, books
 from shiyi.ingest.documents.document import (
     Document,
     Passage,
@@ -249,6 +250,8 @@ def _content(
     document, place = tree.document, dataset.graph
     content = Content(passages=len(passages))
     content.quads += source_quads(document.source, place)
+    if book := books().get(document.name):
+        content.quads += book_quads(book, place)
     for section in _with_parents(tree, passages):
         content.quads += section_quads(section, document, place)
     extractions = extractor.read(passages, document, place)
@@ -257,6 +260,7 @@ def _content(
         content.quads += extraction.quads
         content.unlinked += extraction.unlinked
         content.refused += extraction.refused
+        content.classes.update(extraction.classes)
         if extraction.parked:
             content.parked[passage.iri] = extraction.parked
             number = tries.get(passage.iri, 0) + 1

@@ -67,10 +67,8 @@ class ExtractorFactory:
         if self.name == "rules":
             from shiyi.ingest.datasets.lexicon import Lexicon
             from shiyi.ingest.extraction.books.extractor import EntryExtractor
-            from shiyi.ingest.extraction.rules import RulesExtractor
 
-            lexicon = Lexicon(self.index)
-            return EntryExtractor(lexicon) if dataset.name == BOOKS else RulesExtractor(lexicon)
+            return EntryExtractor(Lexicon(self.index))
         from shiyi.ingest.extraction.llm import LlmExtractor
 
         return LlmExtractor(self.asker(dataset), self.index, self.gate, self.settings, self.lessons)
@@ -228,7 +226,7 @@ class _Opening:
         return dataset, self._read(dataset, iter((document,)))
 
     def _books(self, dataset: "Dataset") -> Batches:
-        from shiyi.ingest.documents.files import read_books
+        from shiyi.ingest.documents.books import read_books
 
         books = read_books(self.path, dataset, self._settings.ingest.max_text_bytes)
         return dataset, self._read(dataset, books)

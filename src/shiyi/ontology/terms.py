@@ -151,6 +151,11 @@ class SHIYI(Vocabulary, base=VOCAB):
     supportedByText: NamedNode
     partOfSection: NamedNode
     belongsToSchool: NamedNode
+    writtenFrom: NamedNode
+    writtenTo: NamedNode
+    dynasty: NamedNode
+    genre: NamedNode
+    dateBasis: NamedNode
     conflictsWith: NamedNode
     # texts about concepts
     cookingMethod: NamedNode
@@ -317,6 +322,7 @@ class DCTERMS(Vocabulary, base="http://purl.org/dc/terms/"):
     """Dublin Core terms."""
 
     title: NamedNode
+    creator: NamedNode
     date: NamedNode
     identifier: NamedNode
     license: NamedNode

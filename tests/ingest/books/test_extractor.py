@@ -10,7 +10,7 @@ from shiyi.ingest.gate import Gate, ProposedClaim, cautions_alone
 from shiyi.linking.labels import LabelIndex
 from shiyi.model.claim import Claim, Confidence, Evidence, EvidenceKind, Source, Status, Tier
 from shiyi.model.rdf import NamedNode, local_name, text
-from shiyi.ontology.terms import SHIYI
+from shiyi.ontology.terms import SHIYI, SKOS
 
 INDEX = LabelIndex.from_tables(artefact("ontology/concepts"))
 NAMES = {each.iri: each.zh for each in INDEX.concepts}
@@ -30,8 +30,13 @@ def claims(body: str, title: str = "山楂") -> dict[tuple[str, str, str], str]:
         tree.passages, EXTRACTOR.read(tree.passages, document, NamedNode("urn:g")), strict=True
     ):
         for each in result.found:
-            key = NAMES[each.subject.value], local_name(each.predicate.value)
-            found[*key, NAMES[text(each.object)]] = passage.text[each.start : each.end]
+            names = NAMES | {
+                text(quad.subject): text(quad.object)
+                for quad in result.quads
+                if quad.predicate == SKOS.prefLabel
+            }
+            key = names[each.subject.value], local_name(each.predicate.value)
+            found[*key, names[text(each.object)]] = passage.text[each.start : each.end]
     return found
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from shiyi.artefacts import artefact
 from shiyi.errors import FormatError, ShiyiError, TooLargeError, UsageError
 from shiyi.ingest.datasets.dataset import dataset_names, load_dataset, repairs_of
+from shiyi.ingest.documents.books import headings_of, read_books
 from shiyi.ingest.documents.document import (
     Document,
     piece_spans,
@@ -19,7 +20,7 @@ from shiyi.ingest.documents.document import (
     text_length,
     tree_of,
 )
-from shiyi.ingest.documents.files import headings_of, html_text, read_books, read_text
+from shiyi.ingest.documents.files import html_text, read_text
 from shiyi.model.claim import Source, Tier
 
 LIMIT = 1_000_000

@@ -11,8 +11,8 @@ from shiyi.errors import FormatError, UsageError
 from shiyi.evaluation.bench import Request
 from shiyi.evaluation.tasks.extraction import measure_extraction
 from shiyi.ingest.datasets.lexicon import Lexicon
+from shiyi.ingest.extraction.books.extractor import EntryExtractor
 from shiyi.ingest.extraction.llm import LlmExtractor
-from shiyi.ingest.extraction.rules import RulesExtractor
 from shiyi.ingest.gate import Gate
 from shiyi.linking.labels import LabelIndex
 from shiyi.prompts.caching import Replies
@@ -61,7 +61,7 @@ def test_rules_and_a_model_are_compared_on_the_same_passages(
             "r",
             request,
             {
-                "rules": lambda: RulesExtractor(Lexicon(INDEX)),
+                "rules": lambda: EntryExtractor(Lexicon(INDEX)),
                 "llm": lambda: LlmExtractor(asker, INDEX, Gate(INDEX), Settings()),
             },
             lambda method, done, of: None,

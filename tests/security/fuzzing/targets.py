@@ -24,8 +24,9 @@ from shiyi.ingest.cases.records import read_records
 from shiyi.ingest.datasets.dataset import load_dataset
 from shiyi.ingest.datasets.mapped_tables import rows_of
 from shiyi.ingest.datasets.mapping import Table
+from shiyi.ingest.documents.books import read_books
 from shiyi.ingest.documents.document import split_passages as passages
-from shiyi.ingest.documents.files import read_books, read_text
+from shiyi.ingest.documents.files import read_text
 from shiyi.ingest.tables.tsv import split
 from shiyi.linking.normalization import fold, language_of, normalise
 from shiyi.model.profile import Profile

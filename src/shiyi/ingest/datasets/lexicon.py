@@ -83,6 +83,10 @@ class Lexicon:
         own = {iri for preferred, iri in senses if preferred} or {iri for _, iri in senses}
         return NamedNode(own.pop()) if len(own) == 1 else None
 
+    def name(self, concept: NamedNode) -> str:
+        """Return the name of a concept in the first place, empty for one that the base lacks."""
+        return self._names.get(concept.value, "")
+
     def is_known(self, form: str) -> bool:
         """Return whether anything at all bears this name."""
         return fold(form) in self._found

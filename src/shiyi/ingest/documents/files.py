@@ -1,20 +1,18 @@
-"""Plain text, Markdown, PDF, HTML, EPUB and collections of ancient books as documents."""
+"""Plain text, Markdown, PDF, HTML and EPUB as documents."""
 
-import json
 import re
 import zipfile
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from shiyi.errors import FormatError, TooLargeError, UsageError
-from shiyi.ingest.datasets.dataset import Dataset, describe_text, repairs_of
-from shiyi.ingest.datasets.limits import decode, lines, read_bytes
+from shiyi.ingest.datasets.dataset import Dataset, describe_text
+from shiyi.ingest.datasets.limits import decode, read_bytes
 from shiyi.ingest.documents.document import Document, Heading
 from shiyi.linking.normalization import language_of
-from shiyi.model.claim import Source, Tier
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -289,79 +287,3 @@ def _plain_headings(text: str, title: str) -> Iterator[Heading]:
         level = _LEVELS.get(match[2] or "卷", 3)
         open_ = [each for each in open_ if each[0] < level] + [(level, match[1].strip())]
         yield Heading(*match.span(), (title, *(name for _, name in open_)))
-
-
-_HEAD = re.compile(
-    r"(?:<目录>(?P<chapter>[^\r\n<]*)[ \t]*[\r\n]*)?<篇名>(?P<title>[^\r\n<]*)\s*"
-    r"|<目录>(?P<alone>[^\r\n<]*)\s*"
-)
-_FIELD = re.compile(r"(书名|作者|朝代|年份)：([^\r\n]*)\s*")
-_YEAR = re.compile(r"公元([0-9]{3,4})年?$")
-_MARKS = ("内容：", "属性：")
-
-
-def read_books(path: Path, dataset: Dataset, limit: int) -> Iterator[Document | UsageError]:
-    """Yield each book of a collection, or what is wrong with its line, in order.
-
-    ``limit`` is of one line, in bytes; only one book is in memory at a time.
-    """
-    repairs = repairs_of(dataset.name)
-    for number, line in enumerate(lines(path, limit), start=1):
-        if not line.strip():
-            continue
-        try:
-            payload = json.loads(line)
-            title, text = str(payload["title"]), payload["text"]
-            if not isinstance(text, str) or not title:
-                raise UsageError(f"{path.name}:{number} has no text or no title")
-        except (ValueError, KeyError, TypeError, RecursionError) as fault:
-            yield UsageError(f"{path.name}:{number} is no book: {fault}")
-            continue
-        headings, fields = headings_of(text, title)
-        source = _source(dataset, payload, title, fields)
-        name = str(payload.get("file") or f"{title}.txt")
-        yield Document(name, source, "zh", text, headings, repairs, _MARKS)
-
-
-def headings_of(text: str, title: str) -> tuple[tuple[Heading, ...], dict[str, str]]:
-    """Return the headings of a tagged book and what its opening block says of it."""
-    results: list[Heading] = []
-    fields: dict[str, str] = {}
-    for each in _HEAD.finditer(text):
-        start, end = each.span()
-        own = _marked(each["title"] or "")
-        chapter = (each["chapter"] or each["alone"] or "").strip()
-        if own == title and not results and not chapter:
-            while field := _FIELD.match(text, end):
-                fields[field[1]], end = field[2].strip(), field.end()
-            results.append(Heading(start, end, (title,)))
-            continue
-        names = [part.strip() for part in (*chapter.split("\\"), own) if part.strip()]
-        results.append(Heading(start, end, (title, *names)))
-    return tuple(results), fields
-
-
-def _marked(title: str) -> str:
-    """Place □ where a blank stands for a character that was lost: “ fish” may be any fish."""
-    return re.sub(r"[ \u3000]+", "□", title.rstrip()) + ("□" if title.endswith(" ") else "")
-
-
-def _source(dataset: Dataset, values: dict[str, Any], title: str, fields: dict[str, str]) -> Source:
-    from pypinyin import lazy_pinyin
-
-    number = re.sub(r"[^a-z0-9]+", "-", str(values.get("no") or values.get("file", "")).lower())
-    number = number.strip("-") or "-".join(lazy_pinyin(title))
-    year = _YEAR.search(fields.get("年份", ""))
-    about = "；".join(
-        f"{key}：{value}" for key in ("作者", "朝代", "年份") if (value := fields.get(key))
-    )
-    return Source(
-        f"{dataset.name}-{number}",
-        title,
-        " ".join(lazy_pinyin(title)).capitalize(),
-        Tier.CLASSIC,
-        year[1].zfill(4) if year else "",
-        licence=dataset.source.licence,
-        lineage=f"{dataset.name}-{number}",
-        note=f"{dataset.source.title_zh}；{about}".rstrip("；"),
-    )

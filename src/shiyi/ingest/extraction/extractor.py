@@ -1,7 +1,7 @@
 """The extractor port and the relations it may use."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -17,7 +17,9 @@ from shiyi.settings import IngestSettings
 class ExtractedStatement:
     """A statement read in a passage; its quote is ``text[start:end]`` of that passage.
 
-    ``sure`` is how sure the extractor is of having read it right, a factor of its weight.
+    ``sure`` is how sure the extractor is of having read it right, a factor of its weight;
+    ``qualifiers`` are those of its evidence, such as the amount of an ingredient; ``place`` is
+    where the quote stands in the document, if that is known.
     """
 
     subject: NamedNode
@@ -27,14 +29,17 @@ class ExtractedStatement:
     end: int
     polarity: Polarity = Polarity.POSITIVE
     sure: float = 1.0
+    qualifiers: tuple[tuple[str, str], ...] = ()
+    place: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
     """The result for one passage; ``unlinked`` counts by relation the words that name no concept.
 
-    ``quads`` are for the graph of the source. ``refused`` counts by reason the statements that no
-    claim could be made of. ``parked`` is the reason for which the passage is to be tried again.
+    ``quads`` are for the graph of the source, ``classes`` are those of concepts they bring.
+    ``refused`` counts by reason the statements that no claim could be made of. ``parked`` is the
+    reason for which the passage is to be tried again.
     """
 
     found: tuple[ExtractedStatement, ...] = ()
@@ -42,6 +47,7 @@ class Extraction:
     quads: tuple[Quad, ...] = ()
     refused: Counter[str] = field(default_factory=Counter)
     parked: str = ""
+    classes: Mapping[str, str] = field(default_factory=dict)
 
 
 class Extractor(Protocol):

@@ -3,10 +3,12 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 
 from shiyi.ingest.extraction.books import statement as kinds
 from shiyi.ingest.extraction.books.patterns import corrected, pattern, phrase
 from shiyi.ingest.extraction.books.sections import HARMS, STRICT, USES, Block
+from shiyi.ingest.extraction.books.vocabulary import Phrase, materials, names_state, phrase_of
 
 GAP = "，、。, \ue000"
 WEAK = "weak"  # a list that another remark interrupts
@@ -24,6 +26,8 @@ class State:
     part: str = ""
     listing: str = ""  # the relation that the items of a list state
     harmful: bool = False  # what follows is harm
+    argues: bool = False  # the sentence gives reasons
+    combined: bool = False  # the sentence speaks of the subject with another drug
     seen: set[str] = field(default_factory=set)  # relations read in this entry
 
     def harms(self) -> None:
@@ -40,16 +44,13 @@ class Clause:
     first: int
     last: int
     end: int
+    text: str = field(init=False, repr=False)  # of the block
+    words: str = field(init=False)  # the clause itself
 
-    @property
-    def text(self) -> str:
-        """Return the text of the block."""
-        return self.state.block.text.text
-
-    @property
-    def words(self) -> str:
-        """Return the clause itself."""
-        return self.text[self.first : self.last]
+    def __post_init__(self) -> None:
+        text = self.state.block.text.text
+        object.__setattr__(self, "text", text)
+        object.__setattr__(self, "words", text[self.first : self.last])
 
     @property
     def here(self) -> str:
@@ -78,8 +79,12 @@ class Clause:
 
     @property
     def full(self) -> bool:
-        """Return whether the entry itself speaks, and not a commentary."""
-        return self.state.block.mode != STRICT
+        """Return whether the sentence states, and does not argue."""
+        return not self.state.argues
+
+    def is_damaged(self, start: int, end: int) -> bool:
+        """Return whether a character was lost beside a span: a blank stands in its place."""
+        return " " in self.text[max(0, start - 1) : end + 1].strip("\n")
 
     def rest(self, first: int) -> "Clause":
         """Return what of the clause begins at ``first``."""
@@ -121,19 +126,6 @@ def clean(words: str) -> str:
     return corrected(_MARKS.sub("", words))
 
 
-def statement(
-    relation: str, words: str, start: int, end: int, combined: bool = False
-) -> Found | None:
-    """Return one statement, unless its words are too few or too many to be one."""
-    name = clean(pattern("tail").sub("", pattern("and-lead").sub("", words)))
-    short = len(name) == 1 and not (
-        pattern("complaint").search(name) or pattern("lists-word").match(name)
-    )
-    if short or not 1 <= len(name) <= 16:
-        return None
-    return Found(end, [Item(relation, name, start, end, combined)])
-
-
 def caution(clause: Clause, words: str = "") -> Found:
     """Return a caution of the subject for ``words``, or of eating it at all."""
     item = Item(
@@ -160,14 +152,12 @@ def actions(clause: Clause) -> Found | None:
         return Found(clause.last)
     if state.block.mode == HARMS:
         return None
-    if (found := first_found((_recipe, _prepared, _applied, _able), clause)) is not None:
+    readers = (_recipe, _applied, _able, _remedy, _acts, _prepared, _treated)
+    if (found := first_found(readers, clause)) is not None:
         return found
-    if _stops(clause):
-        state.listing = WEAK if state.listing and state.dotted else ""
-        return None
-    if pattern("prepared-for").match(clause.text[clause.last :]):
-        return Found(clause.last)
-    return first_found((_used, _efficacy, _listed, _titled), clause)
+    goes_on = state.listing == kinds.RELIEVES and len(clause.words) <= _SHORTEST_LIST
+    state.listing = WEAK if goes_on or (state.listing and state.dotted) else ""
+    return None
 
 
 def _is_of_a_ban(clause: Clause) -> bool:
@@ -179,11 +169,103 @@ def _is_of_a_ban(clause: Clause) -> bool:
     )
 
 
-def _stops(clause: Clause) -> bool:
-    """Return whether a clause speaks of origin, looks, names or preparation."""
-    if not pattern("stop").search(clause.words) or pattern("plain-use").match(clause.words):
+def _item(clause: Clause, words: str, start: int, end: int, combined: bool = False) -> Found | None:
+    """Return the statement of words at ``start`` that name an action or a complaint."""
+    if pattern("not-act").match(words):
+        return None
+    use = pattern("use-verb").match(words)
+    cut = use.end() if use else 0
+    bare = pattern("tail").sub("", words[cut:])
+    treated = use is not None and pattern("treats").match(words) is not None
+    kind = phrase_of(clean(bare), treated)
+    if use or kind is Phrase.COMPLAINT:
+        clause.state.listing = kinds.RELIEVES
+    if clause.is_damaged(start, end) or (use and kind is None):
+        return Found(end)
+    if kind is None:
+        return None
+    relation = kinds.EFFICACY if kind is Phrase.ACTION else kinds.RELIEVES
+    if relation == kinds.RELIEVES and clause.state.title and clause.state.title in bare:
+        return None  # the harm that the thing itself does
+    combined = combined or clause.state.combined or _is_made_with(clause)
+    return Found(end, [Item(relation, clean(bare), start + cut, end, combined)])
+
+
+def _acts(clause: Clause) -> Found | None:
+    """Read a use, an action, or a complaint of a list; in a commentary only after a cue."""
+    state = clause.state
+    lead = pattern("lead-act").match(clause.words)
+    at = lead.end() if lead else 0
+    eaten = pattern("lead-eaten").match(clause.words, at)
+    at = eaten.end() if eaten else at
+    words = clause.words[at:]
+    if pattern("prepared-for").match(clause.text[clause.last :]):
+        return Found(clause.last)
+    use = pattern("use-verb").match(words)
+    cued = bool(use or pattern("cued").match(clause.words))
+    if not (clause.full or cued or state.listing):
+        return None
+    complains = not use and phrase_of(clean(words)) is Phrase.COMPLAINT
+    if complains and (eaten or not _goes_on(clause) or _is_defined(clause)):
+        return None
+    if not (use or state.listing) and pattern("harm").match(words):
+        return None
+    if state.listing == WEAK and not cued and len(words) > _SHORTEST_LIST:
+        return None
+    found = _item(clause, words, clause.first + at, clause.last)
+    if found and cued and not state.listing:
+        state.listing = kinds.EFFICACY
+    return found
+
+
+_SHORTEST_LIST = 8
+
+
+def _is_defined(clause: Clause) -> bool:
+    """Return whether a commentary says of a complaint what it is."""
+    return clause.state.block.mode == STRICT and pattern("defined").search(clause.words) is not None
+
+
+def _is_made_with(clause: Clause) -> bool:
+    """Return whether the sentence lists other drugs before, or makes it up with one after."""
+    title = clause.state.title
+    before = [each for each in _ITEM.findall(clause.before) if begins_material(each, title)]
+    after = clause.after[:_WAY]
+    made = pattern("made-with").search(after) is not None and _names_another(clause, after)
+    return len(before) > 1 or made
+
+
+def _goes_on(clause: Clause) -> bool:
+    """Return whether a complaint without a verb is one of those that the entry lists."""
+    state = clause.state
+    if _is_warned(clause):
         return False
-    return not (clause.state.listing and pattern("complaint").search(clause.words[-1:]))
+    if state.listing in (kinds.RELIEVES, WEAK) or pattern("able-next").match(clause.following):
+        return True
+    if state.block.mode == USES and not state.listing:
+        return True
+    if (
+        state.block.mode == STRICT
+        or state.dotted
+        or not state.seen & {kinds.EFFICACY, kinds.RELIEVES}
+    ):
+        return False
+    before = _ITEM.findall(clause.before)
+    warns = any(pattern("ban").search(each) for each in _ITEM.findall(clause.after))
+    said = not before or phrase_of(clean(pattern("use-verb").sub("", before[-1])))
+    return bool(said) and not warns and not state.argues
+
+
+def _is_warned(clause: Clause) -> bool:
+    """Return whether the clause is one of the states that a ban after them names."""
+    text = clause.text
+    end = len(text) if clause.state.dotted else clause.end
+    for each in _STATE.finditer(text, clause.last, end):
+        if pattern("ban").match(each[0]):
+            return True
+        if not names_state(clean(pattern("lead").sub("", each[0]))):
+            return pattern("ban").search(each[0]) is not None and not phrase_of(clean(each[0]))
+    return False
 
 
 def _recipe(clause: Clause) -> Found | None:
@@ -192,25 +274,32 @@ def _recipe(clause: Clause) -> Found | None:
     match = whole or pattern("recipe").match(clause.here)
     if match is None or not (whole or len(match["list"]) <= _FEW):
         return None
-    first = clause.first
-    return _item(match["what"], first + match.start("what"), first + match.end(), combined=True)
+    if not any(map(begins_material, pattern("ward-list").split(match["list"]))):
+        return None
+    first, clause.state.combined = clause.first, True
+    return _item(
+        clause, match["what"], first + match.start("what"), first + match.end(), combined=True
+    )
+
+
+def begins_material(words: str, title: str = "") -> bool:
+    """Return whether words begin with a material that is not named in ``title``."""
+    names = (words[:size] for size in (5, 4, 3, 2))
+    return any(name in materials() and name not in title for name in names)
 
 
 def _prepared(clause: Clause) -> Found | None:
     match = pattern("preparation").match(clause.words)
     if match is None:
         return None
-    clause.state.listing = kinds.RELIEVES
-    return _item(match["what"], clause.first + match.start("what"), clause.last)
+    return _item(clause, match["what"], clause.first + match.start("what"), clause.last)
 
 
 def _applied(clause: Clause) -> Found | None:
     match = pattern("applied").match(clause.words)
-    if match is None:
+    if match is None or phrase_of(clean(match["what"])) is not Phrase.COMPLAINT:
         return None
-    clause.state.listing = kinds.RELIEVES
-    start = clause.first + match.start("what")
-    return statement(kinds.RELIEVES, match["what"], start, clause.last)
+    return _item(clause, match["what"], clause.first + match.start("what"), clause.last)
 
 
 def _able(clause: Clause) -> Found | None:
@@ -219,66 +308,53 @@ def _able(clause: Clause) -> Found | None:
     if match is None:
         return None
     words = pattern("able-lead").sub("", match["what"])
-    if not pattern("complaint").search(words):
+    if phrase_of(clean(words)) is not Phrase.COMPLAINT:
         return None
     end = clause.first + match.end("what")
-    return statement(kinds.RELIEVES, words, end - len(words), clause.first + match.end())
+    return _item(clause, words, end - len(words), clause.first + match.end())
 
 
-def _used(clause: Clause) -> Found | None:
-    match = pattern("use").match(clause.words)
+def _remedy(clause: Clause) -> Found | None:
+    """Read for what it is said to be the right remedy."""
+    match = pattern("remedy").match(clause.words)
     if match is None:
         return None
-    at = match.start("verb")
-    if not (clause.full or at == 0 or pattern("cued").match(clause.words)):
+    return _item(clause, match["what"], clause.first + match.start("what"), clause.last)
+
+
+def _treated(clause: Clause) -> Found | None:
+    """Read complaints that open a sentence and are followed by how the thing is taken."""
+    if not clause.opens or clause.state.listing or not _is_complaint(clause.words):
         return None
-    clause.state.listing = kinds.RELIEVES
-    return _item(clause.words[at:], clause.first + at, clause.last)
-
-
-def _efficacy(clause: Clause) -> Found | None:
-    state, words = clause.state, clause.words
-    if clause.full and clause.first == 0 and pattern("lists-word").match(words):
-        return statement(kinds.EFFICACY, words, clause.first, clause.last)
-    if not (clause.full or state.listing or pattern("cued").match(words)):
+    clauses = [m.span() for m in _ITEM.finditer(clause.text, clause.first, clause.end)]
+    named = list(takewhile(lambda span: _is_complaint(clause.text[slice(*span)]), clauses))
+    if not named or len(named) == len(clauses):
         return None
-    match = pattern("efficacy").match(words)
-    if match is None:
+    rest = clause.text[named[-1][1] :].lstrip(GAP + "。")
+    if not pattern("taken-so").match(rest) or pattern("ban").search(_STATE.findall(rest)[0]):
         return None
-    if not clause.full:
-        state.listing = state.listing or kinds.EFFICACY
-    group = "what" if match["what"] else "word"
-    start = clause.first + match.start(group)
-    return statement(kinds.EFFICACY, match[group], start, clause.last)
+    combined = len(pattern("amounts").findall(rest)) > 1 or _names_another(clause, rest)
+    items = [
+        Item(kinds.RELIEVES, clean(clause.text[first:last]), first, last, combined)
+        for first, last in named
+    ]
+    return Found(named[-1][1], items)
 
 
-def _listed(clause: Clause) -> Found | None:
-    """Read an item of a list of complaints."""
-    state, words = clause.state, clause.words
-    if state.listing == WEAK:
-        goes_on = len(words) <= 8 and bool(pattern("complaint").search(words[-2:]))
-    else:
-        goes_on = state.listing == kinds.RELIEVES and len(words) <= 14
-        if clause.opens and state.dotted:
-            goes_on = goes_on and bool(pattern("goes-on").match(words))
-    return statement(kinds.RELIEVES, words, clause.first, clause.last) if goes_on else None
+def _names_another(clause: Clause, words: str) -> bool:
+    """Return whether words name a material that is not the entry's own."""
+    title = clause.state.title
+    return any(
+        words[at : at + size] in materials() and words[at : at + size] not in title
+        for at in range(min(len(words), _WAY))
+        for size in (4, 3, 2)
+    )
 
 
-def _titled(clause: Clause) -> Found | None:
-    """Read the first complaint of a section of uses, which needs no verb."""
-    state, words = clause.state, clause.words
-    if state.block.mode != USES or state.listing or len(words) > _FEW:
-        return None
-    if not pattern("complaint").search(words):
-        return None
-    state.listing = kinds.RELIEVES
-    return statement(kinds.RELIEVES, words.strip(GAP), clause.first, clause.last)
+_WAY = 24  # characters in which a way to take it names what else it takes
+_STATE = re.compile(r"[^，、。；\ue000]+")
+_ITEM = re.compile(r"[^，、。；\ue000]+")
 
 
-def _item(words: str, start: int, end: int, combined: bool = False) -> Found | None:
-    """Return the statement of a verb with its object, which may itself be an efficacy."""
-    bare = pattern("use-verb").sub("", words)
-    cut = len(words) - len(bare)
-    efficacy = not cut or pattern("efficacy").match(bare)
-    relation = kinds.EFFICACY if efficacy else kinds.RELIEVES
-    return statement(relation, bare, start + cut, end, combined)
+def _is_complaint(words: str) -> bool:
+    return phrase_of(clean(words)) is Phrase.COMPLAINT

@@ -6,24 +6,24 @@ from dataclasses import replace
 
 from shiyi.ingest.extraction.books import statement as kinds
 from shiyi.ingest.extraction.books.clauses import (
-    GAP,
     Clause,
     Found,
     Item,
     State,
     actions,
-    caution,
-    clean,
+    begins_material,
     first_found,
 )
 from shiyi.ingest.extraction.books.patterns import pattern, phrase
+from shiyi.ingest.extraction.books.restrictions import incompatibilities, restrictions
 from shiyi.ingest.extraction.books.sections import FULL, SKIP, STRICT, blocks
 from shiyi.ingest.extraction.books.statement import BookStatement
+from shiyi.ingest.extraction.books.vocabulary import is_of_words, materials, names_material
 
 _SENTENCE = re.compile(r"[^。；！？\n]+[。；！？]?")
 _CLAUSE = re.compile(r"[^，、∶：:,\s\ue000-\ue002。；！？“”「」]+")
 _DENIABLE = frozenset({kinds.EFFICACY, kinds.RELIEVES, kinds.NATURE})
-
+_PIECE = re.compile(r"[^，、\ue000]+")
 
 _GROUPS = ((kinds.TOXICITY, "tox"), (kinds.NATURE, "nature"), (kinds.FLAVOUR, "flavour"))
 
@@ -40,7 +40,7 @@ def _run(text: str, at: int) -> Iterator[tuple[str, str, int]]:
 def _label(clause: Clause) -> int | None:
     """Return where the properties begin after their label or speaker; -1 where none is meant."""
     if match := pattern("named").match(clause.here):
-        used = pattern("use").match(clause.here) and match["name"]
+        used = match["name"] and pattern("use-verb").match(clause.here)
         return -1 if used else clause.first + match.end()
     match = pattern("speakers").match(clause.here)
     return clause.first + match.end() if match else None
@@ -62,7 +62,8 @@ def kinds_of_subject(clause: Clause) -> Found | None:
 def toxicity(clause: Clause) -> Found | None:
     """Read toxicity that a clause states alone."""
     match = pattern("toxic").match(clause.words)
-    if match is None or pattern("token").match(clause.words):
+    token = pattern("token").match(clause.words)
+    if match is None or (token and token.end() < len(clause.words)):
         return None
     return Found(clause.last, [Item(kinds.TOXICITY, match["tox"], clause.first, clause.last)])
 
@@ -116,277 +117,6 @@ def channels(clause: Clause) -> Found | None:
     return found
 
 
-_NOT_AND = re.compile(r"[^，、\ue000 ]+")
-_PIECE = re.compile(r"[^，、\ue000]+")
-_JOINED = re.compile(r"(?:[^，、\ue000]+、)+\Z")
-_LONGEST = 14  # characters of a state that is named
-_SHORT = 8  # characters of a name
-Piece = tuple[str, int, int]
-
-
-def _names(words: str) -> Iterator[Piece]:
-    at = 0
-    for piece in pattern("ward-list").split(words):
-        where = words.find(piece, at)
-        at = where + len(piece)
-        if piece.strip():
-            yield piece.strip(), where, at
-
-
-def incompatibilities(clause: Clause) -> Found | None:
-    """Read what is not to be taken together with the subject."""
-    return first_found((_eaten_with, _harmful_with, _averse, _taking), clause)
-
-
-def _pairs(clause: Clause, match: re.Match[str], names: list[Piece], until: int) -> Found:
-    items = [
-        Item(
-            kinds.INCOMPATIBLE,
-            clean(name),
-            clause.first,
-            max(until, clause.first + match.start("list") + end),
-        )
-        for name, _, end in names
-        if 0 < len(clean(name)) <= _SHORT
-    ]
-    return Found(max(clause.last, until), items)
-
-
-def _eaten_with(clause: Clause) -> Found | None:
-    match = pattern("not-with").match(clause.here) or pattern("opposed").match(clause.here)
-    if match is None:
-        return None
-    clause.state.harms()
-    return _pairs(clause, match, list(_names(match["list"])), clause.first + match.end())
-
-
-def _harmful_with(clause: Clause) -> Found | None:
-    match = pattern("with-harm").match(clause.here)
-    if match is None:
-        return None
-    first, final = match["rest"].lstrip(GAP), match["rest"].split("，")[-1]
-    if not (pattern("harm").match(first) or pattern("harm").match(final)):
-        return None
-    clause.state.harms()
-    return _pairs(clause, match, list(_names(match["list"])), clause.end)
-
-
-def _averse(clause: Clause) -> Found | None:
-    match = pattern("against").match(clause.here)
-    names = list(_against(match["list"])) if match else []
-    if match is None or not names:
-        return None
-    return _pairs(clause, match, names, clause.first + match.start("list") + names[-1][2])
-
-
-def _taking(clause: Clause) -> Found | None:
-    """Read that those who take a thing are to avoid the subject."""
-    match = pattern("taking").match(clause.here)
-    if match is None:
-        return None
-    until = clause.first + match.end()
-    person = pattern("ban-words").sub("", match[0])
-    items = [Item(kinds.CONTRAINDICATED, clean(person), clause.first, until)]
-    if not pattern("and-so-on").search(match["list"]):
-        bare = pattern("generic-taken").sub("", match["list"])
-        items += [
-            Item(kinds.INCOMPATIBLE, clean(name), clause.first, until)
-            for name, _, _ in _names(bare)
-        ]
-    return Found(max(clause.last, until), items)
-
-
-def _against(words: str) -> Iterator[Piece]:
-    """Yield the names after a verb; after a comma a name is short."""
-    listed = False
-    for match in _NOT_AND.finditer(words):
-        piece = match[0].strip()
-        again = pattern("against-again").match(piece)
-        if again:
-            piece = piece[again.end() :]
-        comma = match.start() and words[match.start() - 1] in "，\ue000"
-        if comma and not again and (len(piece) > 4 or pattern("efficacy").match(piece)):
-            return
-        piece = _trimmed(piece)
-        if not piece and not listed:
-            return
-        if 0 < len(piece) <= _SHORT + 1:
-            listed = True
-            yield piece, match.start(), match.end()
-
-
-def _trimmed(piece: str) -> str:
-    """Return a name without what ends it, and nothing for what is no name."""
-    if not pattern("against-ends").search(piece):
-        return piece
-    return pattern("against-ends").sub("", piece) if pattern("against-trims").search(piece) else ""
-
-
-def restrictions(clause: Clause) -> Found | None:
-    """Read for whom it is forbidden or to be used with care, and what it harms."""
-    readers = (_amount, _ban, _eaten, _harmed_kind, _served, _taken_by, _harm_goes_on, _harm)
-    return first_found(readers, clause)
-
-
-def _amount(clause: Clause) -> Found | None:
-    match = pattern("amount").match(clause.words)
-    if match is None:
-        return None
-    who = _people(clause)
-    clause.state.harms()
-    return caution(clause, who or _whole(match["how"]))
-
-
-def _whole(how: str) -> str:
-    return how if len(how) > 1 else how + phrase("eat")
-
-
-def _people(clause: Clause) -> str:
-    """Return the state of a person before a warning of too much, if that is what stands there."""
-    name = pattern("lead").sub("", clause.before)
-    if name.count("，") == 1:
-        name = pattern("lead").sub("", name.split("，", 1)[1])
-    searched = ("ban", "eating")
-    if any(pattern(each).search(name) for each in searched) or "，" in name:
-        return ""
-    others = ("only-properties", "harmed-kind", "efficacy", "use")
-    if any(pattern(each).match(name) for each in others) or len(name) > _SHORT:
-        return ""
-    return name if pattern("complaint").search(name) else ""
-
-
-def _who(clause: Clause, words: str) -> list[tuple[str, int]]:
-    """Return who is warned: of this clause, or of the clauses before it in the sentence."""
-    bare = pattern("lead").sub("", words)
-    before = clause.text[clause.start : clause.first]
-    if bare and not pattern("whole-ban").match(bare):
-        joined = _JOINED.search(before)
-        at = clause.start + (joined.start() if joined else 0)
-        listed = _PIECE.finditer(joined[0] if joined else "")
-        return [(bare, clause.first), *((each[0], at + each.start()) for each in listed)]
-    if clause.state.dotted and not clause.before:  # a full stop stands for a comma
-        head = clause.text[: clause.start].rstrip("。" + GAP)
-        cut = max(head.rfind(mark) for mark in "。；\n") + 1
-        return [(head[cut:], cut)] if pattern("of-person").search(head) else []
-    return [(each[0], clause.start + each.start()) for each in _PIECE.finditer(before)]
-
-
-def _ban(clause: Clause) -> Found | None:
-    ban = pattern("ban").search(clause.words)
-    if ban is None:
-        return None
-    head = clause.words[: ban.start()]
-    clause.state.listing = ""
-    if pattern("eating").match(clause.words) and not pattern("of-person").search(head):
-        return None
-    mild = pattern("mild").search(ban["how"] + ban["verb"])
-    relation = kinds.CAUTION if mild else kinds.CONTRAINDICATED
-    items = [
-        Item(relation, clean(name), at, clause.last)
-        for words, at in _who(clause, head)
-        if (name := _person(words))
-    ]
-    if items:
-        clause.state.harmful = True
-        return Found(clause.last, items)
-    return Found(clause.last) if not head or pattern("no-person").search(head) else None
-
-
-def _person(words: str) -> str:
-    """Return the state that words name, and nothing where they name none."""
-    shorn = pattern("lead").sub("", words)
-    bare = pattern("person").sub("", shorn)
-    name = next((each for each in (bare, shorn, words) if len(each) > 1), "")
-    acts = pattern("efficacy").match(words) or pattern("use").match(words)
-    if acts and not pattern("of-person").search(words):
-        return ""
-    return name if len(name) <= _LONGEST and not pattern("no-person").search(name) else ""
-
-
-def _eaten(clause: Clause) -> Found | None:
-    """Read the harm of eating much, long, raw or hot."""
-    match = pattern("eating").search(clause.words)
-    if match is None:
-        return None
-    how = match["how"]
-    rest = clause.text[clause.first + match.end() : clause.end]
-    if joint := pattern("taken-words").match(rest):
-        rest = rest[joint.end() :]
-    if not rest and match[0] == clause.words and not clause.state.dotted:
-        return None
-    if not rest and clause.state.dotted:
-        rest = clause.text[clause.end : clause.end + 24].lstrip("。" + GAP)
-    if not pattern("harm").match(rest) and (
-        not pattern("too-much").match(how) or pattern("benefit").match(rest)
-    ):
-        return None
-    who = _people(clause)
-    clause.state.harms()
-    return caution(clause, who or pattern("taken-words").sub("", _whole(how)))
-
-
-def _harmed_kind(clause: Clause) -> Found | None:
-    match = pattern("harmed-kind").match(clause.words)
-    if match is None:
-        return None
-    clause.state.harms()
-    name = pattern("lead").sub("", match["who"])
-    return caution(clause, "" if pattern("no-person").search(name) else name)
-
-
-def _served(clause: Clause) -> Found | None:
-    """Read a person in this clause, and in the next what eating it does."""
-    after = clause.after.lstrip(GAP)
-    if (
-        not pattern("of-person").search(clause.words)
-        or not pattern("served").match(after)
-        or pattern("able").match(clause.words + after)
-    ):
-        return None
-    clause.state.harms()
-    return caution(clause, pattern("lead").sub("", clause.words))
-
-
-def _taken_by(clause: Clause) -> Found | None:
-    match = pattern("taken").match(clause.words)
-    if match is None or not pattern("harm").match((match["rest"] + clause.after).lstrip(GAP)):
-        return None
-    clause.state.harms()
-    name = pattern("person").sub("", pattern("lead").sub("", match["who"]))
-    if not name or pattern("no-person").search(name):
-        return Found(clause.last)
-    return caution(clause, name)
-
-
-def _harm_goes_on(clause: Clause) -> Found | None:
-    """Pass over what is still harm; a clause that begins with a cue ends it."""
-    state = clause.state
-    if not state.harmful:
-        return None
-    begins = (state.dotted and clause.opens) or pattern("cued").match(clause.words)
-    if begins and not pattern("harm").match(clause.words):
-        state.harmful = False
-        return None
-    return Found(clause.last)
-
-
-def _harm(clause: Clause) -> Found | None:
-    """Read harm without condition; a clause of whom the next one warns is passed over."""
-    words, listing = clause.words, clause.state.listing
-    if pattern("amount").match(clause.following) or (
-        pattern("ban").match(clause.following) and pattern("complaint").search(words)
-    ):
-        return Found(clause.last)
-    if pattern("harm-inside").search(words) and not listing:
-        return Found(clause.last)
-    if not pattern("harm").match(words) or (listing and not pattern("harm-in-list").match(words)):
-        return None
-    if not pattern("strong-harm").match(words):
-        return Found(clause.last)
-    clause.state.harmful = True
-    return caution(clause)
-
-
 _READERS = (
     properties, toxicity, kinds_of_subject, channels, incompatibilities, restrictions, actions,
 )  # fmt: skip
@@ -407,9 +137,7 @@ def read_entry(raw: str, title: str = "", start: int = 0) -> tuple[BookStatement
             continue
         if state is None:
             state = State(block, title, dotted)
-        if block.part != state.block.part or block.part:
-            state.part = block.part
-        state.block, state.harmful = block, False
+        state.block, state.part, state.harmful = block, block.part, False
         if not dotted or block.mode == STRICT:
             state.listing = ""
         for each in _read_block(state):
@@ -426,19 +154,39 @@ def _of_title(raw: str, title: str, start: int) -> Iterator[BookStatement]:
         yield BookStatement(kinds.NATURE, nature["nature"], start + at, end)
 
 
+_FEW_ARGUMENTS = 0.2  # of the sentences of a paragraph
+
+
 def _read_block(state: State) -> Iterator[BookStatement]:
-    for match in _SENTENCE.finditer(state.block.text.text):
-        if not state.dotted:
+    text = state.block.text.text
+    arguments = len(pattern("argues").findall(text))
+    argues = state.dotted and arguments > _FEW_ARGUMENTS * text.count("。")
+    joined = 0  # sentences that still speak of what was joined
+    for match in _SENTENCE.finditer(text):
+        joined = _JOINED_FOR if state.dotted and _joins(state, match[0]) else max(0, joined - 1)
+        state.combined = joined > 0 or pattern("formula-speaks").search(match[0]) is not None
+        state.argues = argues or pattern("argues").search(match[0]) is not None
+        if not state.dotted and text[: match.start()].endswith(("。", "！", "？")):
             state.listing, state.harmful = "", False
         elif state.block.mode == STRICT and state.listing != kinds.EFFICACY:
             state.listing = ""
         yield from _read_sentence(state, match.start(), match.end())
 
 
+_JOINED_FOR = 3
+
+
+def _joins(state: State, sentence: str) -> bool:
+    """Return whether a sentence begins with another drug that is joined to the subject."""
+    match = pattern("joins").match(sentence)
+    return match is not None and begins_material(sentence[match.end() :], state.title)
+
+
 def _read_sentence(state: State, start: int, end: int) -> Iterator[BookStatement]:
     text = state.block.text.text
     sentence = text[start:end].rstrip("。；！？")
     end = start + len(sentence)
+    _turn(state, sentence)
     yield from _denials(state, start, sentence)
     clauses = [(start + m.start(), start + m.end()) for m in _CLAUSE.finditer(sentence)]
     denied = _denied([text[first:last] for first, last in clauses])
@@ -461,6 +209,31 @@ def _read_sentence(state: State, start: int, end: int) -> Iterator[BookStatement
             yield BookStatement(
                 each.relation, each.words, *places, part=state.part, combined=each.combined
             )
+    if state.block.mode == STRICT:  # a commentary comes back to the whole
+        state.part = state.block.part
+
+
+def _turn(state: State, sentence: str) -> None:
+    """Turn to the material that a sentence names first, or that another writer is quoted of."""
+    lead = pattern("quoting").match(sentence)
+    at = lead.end() if lead else 0
+    if lead:
+        state.part = state.block.part
+    for size in (5, 4, 3, 2):
+        name = sentence[at : at + size]
+        if not _is_named(name) or pattern("not-turned").match(sentence[at + size :]):
+            continue
+        if is_of_words(pattern("tail").sub("", _PIECE.findall(sentence[at:])[0])):
+            return
+        if name == state.part:
+            return
+        own = name in state.title or state.title in name
+        state.part = state.block.part if own else name
+        return
+
+
+def _is_named(name: str) -> bool:
+    return name in materials() or (name[:-1] in materials() and names_material(name))
 
 
 def _denied(clauses: list[str]) -> set[int]:
@@ -474,28 +247,26 @@ def _denied(clauses: list[str]) -> set[int]:
 
 
 def _after_part(state: State, at: int, end: int, opening: bool) -> int:
-    """Turn to the part that a clause begins with; return where what it states begins."""
+    """Turn to the part that a clause begins with; return where what it states begins.
+
+    What stands before a colon and names no material is whoever is quoted.
+    """
     text = state.block.text.text
-    for name in ("part-mark", "part-colon", "named-lead") if opening else ("part-colon",):
+    opens = ("another-kind", "part-mark", "part-colon", "named-lead", "opens-entry")
+    for name in opens if opening else ("part-colon",):
         match = pattern(name).match(text[at:end])
-        if match is None or not _names_part(name, match["part"]):
+        part = pattern("part-lead").sub("", match["part"].strip()) if match else ""
+        if match is None or pattern("season").fullmatch(part):
             continue
-        part = match["part"].strip()
-        if part not in state.title and not pattern("season").fullmatch(part):
+        known = names_material(part, state.title) or pattern("kind-of").search(part)
+        if pattern("organ").fullmatch(part) and not pattern("animal").search(state.title):
+            continue
+        if not known and name != "part-colon":
+            continue
+        if known and part not in state.title:
             state.part, state.listing, state.harmful = part, "", False
         return at + match.end()
     return at
-
-
-def _names_part(name: str, words: str) -> bool:
-    if pattern("speaker-name").search(words):
-        return False
-    if name == "named-lead":
-        return not pattern("not-named").search(words)
-    if name == "part-mark" or pattern("_part-end").search(words):
-        return True
-    acts = pattern("use").match(words) or pattern("efficacy").match(words)
-    return not acts and not pattern("complaint").search(words[-1:])
 
 
 def _denials(state: State, start: int, sentence: str) -> Iterator[BookStatement]:

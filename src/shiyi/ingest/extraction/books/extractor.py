@@ -1,60 +1,140 @@
-"""Entries of old books to claims: subjects and objects linked, quotes in their passages."""
+"""Entries, formulas and dishes of old books to claims: names linked, quotes in their passages.
+
+What today's concepts do not name gets a concept of its own, a term as the book has it, so that no
+statement is lost and none is bent.
+"""
 
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import groupby
+from dataclasses import dataclass, field
+from itertools import accumulate, groupby
+from operator import itemgetter
 
 from shiyi.ingest.datasets.lexicon import CONDITIONS, PREPARED, Lexicon
+from shiyi.ingest.documents.books import Book, books
 from shiyi.ingest.documents.document import Document, Passage
 from shiyi.ingest.extraction.books import statement as kinds
 from shiyi.ingest.extraction.books.clauses import clean
 from shiyi.ingest.extraction.books.entry import read_entry
 from shiyi.ingest.extraction.books.patterns import pattern, synonyms
+from shiyi.ingest.extraction.books.recipes import Recipe, read_recipes
 from shiyi.ingest.extraction.books.statement import DENIED, BookStatement
+from shiyi.ingest.extraction.books.vocabulary import Phrase, materials, own_parts, today
 from shiyi.ingest.extraction.extractor import ExtractedStatement, Extraction
-from shiyi.ingest.extraction.rules import (
-    RulesExtractor,
-    bare_title,
-    is_dosed,
-    relation_of,
-    unclear_titles,
-    without_verb,
-)
-from shiyi.model.claim import Polarity
-from shiyi.model.rdf import NamedNode, Object
+from shiyi.model.claim import Polarity, Tier
+from shiyi.model.iris import content_hash, resource
+from shiyi.model.rdf import Literal, NamedNode, Object, Quad
 from shiyi.ontology.lexicon import rows
-from shiyi.ontology.terms import SHIYI
+from shiyi.ontology.terms import RDF, SHIYI, SKOS
 from shiyi.settings import IngestSettings
 
 _SCHEMES = {
     kinds.NATURE: ("Nature",), kinds.FLAVOUR: ("Flavour",), kinds.TOXICITY: ("ToxicityLevel",),
 }  # fmt: skip
 _USES = frozenset({kinds.EFFICACY, kinds.RELIEVES})
-_TEXTS = frozenset({"altLabel", "consumptionMethod"})
+_PROPERTIES = frozenset({*_SCHEMES, kinds.CHANNEL})
 _PAIRS = ("opposes", "fears")
 _BLANK = re.compile(r"\s")
 _NAMED = 2  # characters of the shortest name that is looked for within an object
-
+_OPENING = 200  # characters
+_LONGEST_ENTRY = 20_000  # characters; a longer section is a chapter
+_OTHER_GENRES = frozenset({"formulary", "clinical", "nurture"})  # that have entries now and then
+_RECIPE_GENRES = frozenset({"formulary", "recipes", "diet"})
+_LONGEST_METHOD = 4  # characters of the name of a way of cooking
+_REPORTED = 0.9  # how sure it is what a commentary says
+SCHEME = resource("scheme-old-terms")
 
 _Key = tuple[NamedNode, NamedNode, Object, Polarity]
 
 
-def _key(each: ExtractedStatement) -> _Key:
-    return each.subject, each.predicate, each.object, each.polarity
+@dataclass(slots=True)
+class _Found:
+    """What the passages of a section yield."""
+
+    passages: Sequence[Passage]
+    document: Document
+    claims: list[dict[_Key, ExtractedStatement]]
+    unlinked: list[Counter[str]]
+    quads: dict[Quad, None] = field(default_factory=dict)
+    classes: dict[str, str] = field(default_factory=dict)
+    squeezed: dict[int, tuple[str, list[int]]] = field(default_factory=dict)
+
+    def add(
+        self,
+        subject: NamedNode,
+        predicate: NamedNode,
+        value: Object,
+        span: tuple[int, int],
+        polarity: Polarity = Polarity.POSITIVE,
+        sure: float = 1.0,
+        amount: str = "",
+    ) -> None:
+        """Add a claim whose quote is ``span`` of the book; one with no place is counted."""
+        number = self.passage_of(*span)
+        place = self._place(number, *span) if number is not None else None
+        if number is None or place is None or value == subject:
+            self.unlinked[number or 0]["no place"] += 1
+            return
+        claim = ExtractedStatement(
+            subject,
+            predicate,
+            value,
+            *place,
+            polarity,
+            sure,
+            (("amount", amount),) if amount else (),
+            span,
+        )
+        self.claims[number].setdefault((subject, predicate, value, polarity), claim)
+
+    def passage_of(self, start: int, end: int) -> int | None:
+        """Return the number of the passage that a span lies in."""
+        for number, passage in enumerate(self.passages):
+            if passage.start <= start and end <= passage.end:
+                return number
+        return None
+
+    def _place(self, number: int, start: int, end: int) -> tuple[int, int] | None:
+        """Return where a quote stands in its passage, with lines joined and faults repaired."""
+        passage = self.passages[number]
+        if number not in self.squeezed:
+            places = [i for i, char in enumerate(passage.text) if not char.isspace()]
+            self.squeezed[number] = "".join(passage.text[i] for i in places), places
+        text, places = self.squeezed[number]
+        quote = self.document.text[start:end]
+        for repair in self.document.repairs:
+            quote = quote.replace(repair.wrong, repair.right)
+        bare = _BLANK.sub("", quote)
+        expected = len(_BLANK.sub("", self.document.text[passage.start : start]))
+        hits = [match.start() for match in re.finditer(re.escape(bare), text)]
+        if not hits:
+            return None
+        best = min(hits, key=lambda at: abs(at - expected))
+        return places[best], places[best + len(bare) - 1] + 1
+
+    def results(self) -> list[Extraction]:
+        """Return the extraction of each passage; new concepts stand with the first."""
+        found = [
+            Extraction(tuple(claims.values()), unlinked)
+            for claims, unlinked in zip(self.claims, self.unlinked, strict=True)
+        ]
+        first = found[0]
+        found[0] = Extraction(first.found, first.unlinked, tuple(self.quads), classes=self.classes)
+        return found
 
 
 class EntryExtractor:
-    """Reads the entries of old books under names of materials or formulas, and their parts."""
+    """Reads entries of materia medica, formulas and dishes under their titles."""
 
     name = "rules"
-    version = "4"
+    version = "5"
     by_model = False
 
     def __init__(self, lexicon: Lexicon) -> None:
         self._lexicon = lexicon
-        self._rules = RulesExtractor(lexicon)  # other names, and how it is taken
         self._channels = {row[0]: row[1] for row in rows("channels")}
+        self._unclear = {title for title, _ in rows("unclear-titles")}
 
     def trust(self, settings: IngestSettings) -> float:
         """Return ``ingest.rules``."""
@@ -65,83 +145,133 @@ class EntryExtractor:
     ) -> Sequence[Extraction]:
         """Read each section as a whole; a claim belongs to the passage that its quote is in."""
         results: list[Extraction] = []
-        for _, section in groupby(passages, key=lambda each: each.section.iri):
-            results += self._read_section(list(section), document)
+        numbers = accumulate(passage.first for passage in passages)  # of sections, titles may recur
+        for _, section in groupby(zip(numbers, passages, strict=True), key=itemgetter(0)):
+            results += self._read_section([each for _, each in section], document, place)
         return results
 
-    def _read_section(self, passages: list[Passage], document: Document) -> list[Extraction]:
-        title = bare_title(passages[0].section.title)
-        found: list[dict[_Key, ExtractedStatement]] = [{} for _ in passages]
-        unlinked: list[Counter[str]] = [Counter() for _ in passages]
-        subject = self._subject(title, passages[0])
-        raw = document.text[passages[0].start : passages[-1].end]
-        if subject is None and not pattern("set-off").search(raw):
-            return [Extraction() for _ in passages]
+    def _read_section(
+        self, passages: list[Passage], document: Document, place: NamedNode
+    ) -> list[Extraction]:
+        path = passages[0].section.path
+        title = bare_title(path[-1])
+        start, raw = passages[0].start, document.text[passages[0].start : passages[-1].end]
+        found = _Found(passages, document, [{} for _ in passages], [Counter() for _ in passages])
+        book = books().get(document.name)
+        names = _Names(self._lexicon, self._classic(document), self._unclear, found, place)
+        if document.language != "zh" or not passages[0].first or len(raw) > _LONGEST_ENTRY:
+            return found.results()
+        recipes = list(read_recipes(raw, path[-1], start)) if _has_recipes(book) else []
+        for recipe in recipes:
+            self._recipe(recipe, names, book)
+        if not recipes and self._is_entry(book, path, title, raw):
+            if title not in materials():
+                title = _inner_title(raw) or title
+            self._entry(raw, title, start, names)
+        return found.results()
+
+    def _classic(self, document: Document) -> bool:
+        return document.source.tier is Tier.CLASSIC
+
+    def _is_entry(self, book: Book | None, path: tuple[str, ...], title: str, raw: str) -> bool:
+        """Return whether a section is an entry: by the table of books, else by how it opens."""
+        if len(title) == 1 and pattern("amounts").search(raw[:_OPENING]):
+            return False  # a recipe with all of its title lost but one character
+        if book is not None and book.entries and re.search(book.entries, "\\".join(path)):
+            return not pattern("preface").match(title) or pattern("set-off").search(raw) is not None
+        if book is None:
+            return True
+        known = book.genre in _OTHER_GENRES and self._lexicon.material(title) is not None
+        return known and pattern("opens-so").match(raw) is not None
+
+    def _entry(self, raw: str, title: str, start: int, names: "_Names") -> None:
+        found, subject = names.found, names.subject(title)
+        title_is_recipe = subject is not None and names.material(title) is None
         if subject is not None:
-            named = self._rules.extract(passages[0], document.source).found
-            found[0] |= {_key(each): each for each in named if relation_of(each) in _TEXTS}
-        for each in read_entry(raw, title, passages[0].start):
-            number = _passage_of(each, passages)
-            about = self._of_part(title, each.part) if each.part else subject
-            if number is None or about is None:
+            self._aliases(raw, start, subject, names)
+        for each in read_entry(raw, title, start):
+            about = names.part(title, each.part) if each.part else subject
+            if title_is_recipe and each.relation in _PROPERTIES and not each.part:
+                continue  # of a formula what it is for is stated, and whom it harms
+            if about is None or each.combined:
+                number = found.passage_of(each.start, each.end) or 0
+                reason = "with another drug" if each.combined else "of no known name"
+                found.unlinked[number][reason] += 1
                 continue
-            if each.combined:
-                unlinked[number]["with another drug"] += 1
-                continue
-            span = _span(each, passages[number], document)
-            quote = document.text[each.start : each.end]
-            linked = list(self._linked(each, quote)) if span else []
-            if not linked or span is None:
-                unlinked[number][each.relation] += 1
-            for predicate, value in linked:
-                polarity = Polarity.NEGATIVE if each.polarity == DENIED else Polarity.POSITIVE
-                if span and value != about:
-                    claim = ExtractedStatement(about, predicate, value, *span, polarity)
-                    found[number].setdefault(_key(claim), claim)
-        return [Extraction(tuple(f.values()), u) for f, u in zip(found, unlinked, strict=True)]
+            polarity = Polarity.NEGATIVE if each.polarity == DENIED else Polarity.POSITIVE
+            sure = _REPORTED if each.reported else 1.0
+            for predicate, value in self._linked(each, names):
+                found.add(about, predicate, value, (each.start, each.end), polarity, sure)
 
-    def _subject(self, title: str, opening: Passage) -> NamedNode | None:
-        """Return what a section is about; the rest of a section is about nothing by itself."""
-        if not opening.first or title in unclear_titles():
-            return None
-        material = self._lexicon.material(title)
-        if material is None:
-            return self._lexicon.find(title, PREPARED)
-        cut = len(title) == 1 and is_dosed(opening.text)  # the title of a recipe, cut short
-        return None if cut else material
+    def _aliases(self, raw: str, start: int, subject: NamedNode, names: "_Names") -> None:
+        """Read other names of the subject, before anything else is spoken of."""
+        for sentence in pattern("aliases").finditer(raw, 0, names.found.passages[0].end - start):
+            if pattern("entry-of").search(raw, 0, sentence.start()):
+                return
+            for match in pattern("alias").finditer(raw, sentence.start(), sentence.end()):
+                if names.is_known(match["name"]):
+                    return  # what follows is of that thing
+                value = Literal(match["name"], language="zh")
+                span = start + match.start("name"), start + match.end("name")
+                names.found.add(subject, SKOS.altLabel, value, span)
 
-    def _of_part(self, title: str, part: str) -> NamedNode | None:
-        """Return the material that a part is: by its own name, or by that of the whole before."""
-        bare = pattern("part-lead").sub("", clean(part))
-        names = [title + bare] if pattern("_part-end").fullmatch(bare) else [bare, title + bare]
-        clear = [each for each in names if each not in unclear_titles()]
-        return next(filter(None, map(self._lexicon.material, clear)), None)
+    def _recipe(self, recipe: Recipe, names: "_Names", book: Book | None) -> None:
+        is_dish = book is not None and book.genre != "formulary"
+        subject = names.recipe(recipe, is_dish)
+        if is_dish and (method := self._method(names.found.document.text, *recipe.method)):
+            names.found.add(subject, SHIYI.preparedBy, *method)
+        for each in recipe.ingredients:
+            if material := names.material(each.name):
+                span = each.start, each.end
+                names.found.add(subject, SHIYI.hasIngredient, material, span, amount=each.amount)
+        for use in recipe.uses:
+            relation = kinds.EFFICACY if use.kind is Phrase.ACTION else kinds.RELIEVES
+            for predicate, value in self._uses(use.words, relation, names):
+                names.found.add(subject, predicate, value, (use.start, use.end))
 
-    def _linked(self, each: BookStatement, quote: str) -> Iterator[tuple[NamedNode, NamedNode]]:
+    def _method(self, text: str, start: int, end: int) -> tuple[NamedNode, tuple[int, int]] | None:
+        """Return the last way of cooking that a dish's method names, and its place."""
+        for last in range(end, max(start, 0), -1):
+            for first in range(max(start, last - _LONGEST_METHOD), last):
+                if method := self._lexicon.find(text[first:last], ("Method",)):
+                    return method, (first, last)
+        return None
+
+    def _linked(
+        self, each: BookStatement, names: "_Names"
+    ) -> Iterator[tuple[NamedNode, NamedNode]]:
         """Yield the relations and concepts that a statement says of its subject."""
         if each.relation in _USES:
-            yield from self._uses(each.object)
+            yield from self._uses(each.object, each.relation, names)
             return
         relation = each.relation
+        quote = names.found.document.text[each.start : each.end]
         if relation == kinds.INCOMPATIBLE:
             relation = next((r for r in _PAIRS if pattern(r).search(quote)), relation)
+        elif relation == kinds.CONTRAINDICATED and not pattern("forbids").search(quote):
+            relation = kinds.CAUTION  # unsuitable, but not forbidden
         predicate: NamedNode = getattr(SHIYI, relation)
-        for value in self._objects(each):
+        for value in self._objects(each, names):
             yield predicate, value
 
-    def _objects(self, each: BookStatement) -> Iterator[NamedNode]:
+    def _objects(self, each: BookStatement, names: "_Names") -> Iterator[NamedNode]:
         words = each.object
         found: list[NamedNode | None] = []
         if each.relation in _SCHEMES:
-            found = [self._lexicon.find(words, _SCHEMES[each.relation])]
+            schemes = _SCHEMES[each.relation]
+            bare = pattern("slightly").sub("", words)
+            found = [self._lexicon.find(words, schemes) or self._lexicon.find(bare, schemes)]
         elif each.relation == kinds.CHANNEL:
             found = [self._lexicon.find(name, ("Meridian",)) for name in self._organs(words)]
         elif each.relation == kinds.INCOMPATIBLE:
-            found = [None if words in unclear_titles() else self._lexicon.material(words)]
+            found = [names.material(words)]
         else:
-            words = synonyms().get(words, words)
-            person = self._lexicon.find(words, ("Population", "Constitution"))
-            found = [person or self._lexicon.condition(words, CONDITIONS)]
+            known = synonyms().get(words, words)
+            person = self._lexicon.find(known, ("Population", "Constitution"))
+            condition = person or self._lexicon.condition(known, CONDITIONS)
+            if pattern("eating").fullmatch(words):
+                condition = None  # how much or in what way it is taken
+            found = [condition or names.term(words, "Condition")]
         yield from filter(None, found)
 
     def _organs(self, words: str) -> Iterator[str]:
@@ -153,8 +283,10 @@ class EntryExtractor:
         else:
             yield words
 
-    def _uses(self, words: str) -> Iterator[tuple[NamedNode, NamedNode]]:
-        """Yield what whole words mean, else what the names mean that they consist of."""
+    def _uses(
+        self, words: str, relation: str, names: "_Names"
+    ) -> Iterator[tuple[NamedNode, NamedNode]]:
+        """Yield what whole words mean, else the names they consist of, else the words as a term."""
         if use := self._use(words):
             yield use
             return
@@ -166,15 +298,20 @@ class EntryExtractor:
                     at = end
                     break
             else:
-                return
-        yield from uses
+                break
+        if at == len(words):
+            yield from uses
+        elif relation == kinds.EFFICACY:
+            yield SHIYI.hasEfficacy, names.term(words, "Efficacy")
+        else:
+            yield SHIYI.indicatedFor, names.term(words, "Symptom")
 
     def _use(self, words: str) -> tuple[NamedNode, NamedNode] | None:
         words = pattern("long-taken").sub("", words)
         words = synonyms().get(words, words)
         if efficacy := self._lexicon.find(words, ("Efficacy",)):
             return SHIYI.hasEfficacy, efficacy
-        bare = without_verb(words)
+        bare = pattern("verb-before").sub("", words)
         bare = synonyms().get(bare, bare)
         # what ends so is a pattern; other names of patterns are signs as often
         wanted = [
@@ -184,24 +321,85 @@ class EntryExtractor:
         return (SHIYI.indicatedFor, condition) if condition else None
 
 
-def _passage_of(each: BookStatement, passages: Sequence[Passage]) -> int | None:
-    for number, passage in enumerate(passages):
-        if passage.start <= each.start and each.end <= passage.end:
-            return number
-    return None
+def bare_title(title: str) -> str:
+    """Return a section's title without its number, marks and notes."""
+    return clean(pattern("title").sub("", pattern("title").sub("", title.strip())).strip())
 
 
-def _span(each: BookStatement, passage: Passage, document: Document) -> tuple[int, int] | None:
-    """Return where a quote stands in its passage, where lines are joined and faults repaired."""
-    quote = document.text[each.start : each.end]
-    for repair in document.repairs:
-        quote = quote.replace(repair.wrong, repair.right)
-    bare = _BLANK.sub("", quote)
-    places = [i for i, char in enumerate(passage.text) if not char.isspace()]
-    squeezed = "".join(passage.text[i] for i in places)
-    expected = len(_BLANK.sub("", document.text[passage.start : each.start]))
-    hits = [m.start() for m in re.finditer(re.escape(bare), squeezed)]
-    if not hits:
-        return None
-    best = min(hits, key=lambda at: abs(at - expected))
-    return places[best], places[best + len(bare) - 1] + 1
+def _inner_title(raw: str) -> str:
+    """Return the material that a section opens with under the title of a chapter."""
+    match = pattern("inner-title").search(raw[:_HEAD])
+    name = match["name"] if match else ""
+    return next((name[at:] for at in range(len(name) - 1) if name[at:] in materials()), "")
+
+
+_HEAD = 80  # characters
+
+
+def _has_recipes(book: Book | None) -> bool:
+    return book is not None and book.genre in _RECIPE_GENRES
+
+
+@dataclass(slots=True)
+class _Names:
+    """Names in a section to concepts of today, or to terms as old books have them."""
+
+    lexicon: Lexicon
+    classic: bool
+    unclear: set[str]
+    found: _Found
+    place: NamedNode
+
+    def is_known(self, words: str) -> bool:
+        """Return whether anything at all bears this name."""
+        return self.lexicon.is_known(words) or words in materials()
+
+    def subject(self, title: str) -> NamedNode | None:
+        """Return what an entry is about."""
+        return self.material(title) or self.lexicon.find(title, PREPARED)
+
+    def material(self, words: str) -> NamedNode | None:
+        """Return the material of a name: of today, else one that only old books name."""
+        name = today().get(words, words)
+        if self.classic and (words in self.unclear or name in self.unclear):
+            return None
+        if known := self.lexicon.material(name):
+            return known
+        if name not in materials() or self.lexicon.is_known(name):
+            return None
+        return self._own("material", name, "Herb")
+
+    def part(self, title: str, part: str) -> NamedNode | None:
+        """Return the material that a part is: by its own name, or by that of the whole before."""
+        bare = pattern("part-lead").sub("", clean(part))
+        if not pattern("_part-end").fullmatch(bare):
+            return self.material(bare)
+        whole = self.subject(title)
+        if whole is None or (self.classic and title + bare in self.unclear):
+            return None
+        if bare in own_parts().get(self.lexicon.name(whole), ()):
+            return whole
+        return self.lexicon.material(title + bare) or self._own("material", title + bare, "Herb")
+
+    def term(self, words: str, kind: str) -> NamedNode:
+        """Return the concept of a complaint, an action or a state as old books have it."""
+        return self._own("term", words, kind)
+
+    def recipe(self, recipe: Recipe, is_dish: bool) -> NamedNode:
+        """Return the concept of a recipe: those of one name and the same materials are one."""
+        parts = sorted(each.name for each in recipe.ingredients)
+        kind = "Dish" if is_dish else "Formula"
+        return self._own("recipe", recipe.name, kind, *parts)
+
+    def _own(self, sort: str, words: str, kind: str, *parts: str) -> NamedNode:
+        node = resource(f"old-{sort}-{content_hash(kind, words, *parts)[:16]}")
+        if node.value not in self.found.classes:
+            self.found.classes[node.value] = kind
+            for predicate, value in (
+                (RDF.type, getattr(SHIYI, kind)),
+                (RDF.type, SKOS.Concept),
+                (SKOS.prefLabel, Literal(words, language="zh")),
+                (SKOS.inScheme, SCHEME),
+            ):
+                self.found.quads[Quad(node, predicate, value, self.place)] = None
+        return node

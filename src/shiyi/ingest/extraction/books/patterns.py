@@ -69,9 +69,10 @@ def synonyms() -> Mapping[str, str]:
 
 
 @cache
-def corrections() -> tuple[tuple[str, str], ...]:
+def _corrections() -> tuple[re.Pattern[str], Mapping[str, str]]:
     """Return miscodings of the corpus in what an entry states, and the right words."""
-    return tuple((wrong, right) for wrong, right, _ in rows("reading/miscodings"))
+    right = {wrong: word for wrong, word, _ in rows("reading/miscodings")}
+    return re.compile("|".join(sorted(right, key=len, reverse=True))), right
 
 
 def corrected(words: str) -> str:
@@ -80,6 +81,5 @@ def corrected(words: str) -> str:
     >>> corrected("天行黄胆")
     '天行黄疸'
     """
-    for wrong, right in corrections():
-        words = words.replace(wrong, right)
-    return words
+    wrong, right = _corrections()
+    return wrong.sub(lambda match: right[match[0]], words)

@@ -1,10 +1,12 @@
 """The text of an entry without line ends, and its blocks: sections, parts, paragraphs, notes."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from shiyi.ingest.extraction.books.patterns import pattern, section_modes
+from shiyi.ingest.extraction.books.vocabulary import names_material
 
 PART_OPENS, PART_ENDS = "\ue001", "\ue002"  # private use: round a title that is set off
 NOTE = "\ue000"  # private use: stands for a note in brackets
@@ -69,8 +71,9 @@ def _unwrapped(raw: str) -> Iterator[tuple[str, int]]:
             while end < len(raw) and raw[end] in "\r\n \t\u3000":
                 end += 1
             following = raw[end : end + 1]
+            closes = before == "）" and raw[:at].rstrip()[-2:-1] == "。"
             if (
-                (before in _ENDS and following not in "，。、；）")
+                ((before in _ENDS or closes) and following not in "，。、；）")
                 or (line < _SHORT and following not in "，。、；")
                 or before == PART_ENDS
             ):
@@ -117,16 +120,21 @@ def _apart(whole: PlainText) -> tuple[PlainText, tuple[PlainText, ...]]:
             if depth == 1:
                 notes.append(whole.cut(opened + 1, at))
             depth = max(0, depth - 1)
-        elif depth == 0:
+        elif depth and char in _SECTIONS:  # nothing closes the bracket
+            notes.append(whole.cut(opened + 1, at))
+            depth = 0
+        if depth == 0 and char not in "（）()":
             kept.append((char, place))
-    if depth:  # a bracket that nothing closes: its rest is a note too
+    if depth:
         notes.append(whole.cut(opened + 1, len(whole.text)))
     return PlainText("".join(c for c, _ in kept), tuple(p for _, p in kept)), tuple(notes)
 
 
+_SECTIONS = frozenset({PART_OPENS, "【"})
 FULL, USES, HARMS, STRICT, SKIP = "full", "uses", "harms", "strict", "skip"
 _TITLE = re.compile(r"[【〔](?P<title>[^】〕\n]{1,8})[】〕]")
 _SET_OFF = re.compile(rf"{PART_OPENS}(?P<part>[^{PART_ENDS}]{{0,40}}){PART_ENDS}")
+_BEFORE = frozenset({"", "\n", " ", "\u3000", NOTE, PART_ENDS, *"。！？；】〕”"})
 _LONGEST_PART = 8  # characters; what is set off and longer is a remark
 
 
@@ -143,9 +151,15 @@ class Block:
 def blocks(raw: str, start: int = 0) -> Iterator[Block]:
     """Yield the blocks of an entry in their order, then its notes."""
     whole, notes = plain_text(raw, start)
-    yield from _blocks(whole)
+    found = list(_blocks(whole))
+    yield from found
+    begins = [each.text.places[0] for each in found]
     for note in notes:
-        yield Block(note, STRICT)
+        at = bisect_right(begins, note.places[0]) - 1 if note.text else -1
+        if at < 0:
+            yield Block(note, STRICT)
+        elif found[at].mode != SKIP:
+            yield Block(note, STRICT, found[at].part)
 
 
 def _blocks(whole: PlainText) -> Iterator[Block]:
@@ -154,7 +168,7 @@ def _blocks(whole: PlainText) -> Iterator[Block]:
         [*_TITLE.finditer(whole.text), *_SET_OFF.finditer(whole.text)], key=lambda m: m.start()
     )
     for mark in marks:
-        if mark.start() < at:
+        if mark.start() < at or (mark.re is _SET_OFF and not _begins(whole.text, mark.start())):
             continue
         yield from _paragraphs(whole.cut(at, mark.start()), mode, part, title)
         at = mark.end()
@@ -168,9 +182,17 @@ def _blocks(whole: PlainText) -> Iterator[Block]:
             inner = whole.cut(mark.start("part"), mark.end("part"))
             yield from _paragraphs(inner, FULL, part, "")
             mode = FULL
+        elif pattern("other-name").search(words):
+            mode = FULL
         else:
-            part, mode = words, FULL
+            formula = pattern("formula-name").search(words) and not names_material(words)
+            part, mode = words, SKIP if formula else FULL
     yield from _paragraphs(whole.cut(at, len(whole.text)), mode, part, title)
+
+
+def _begins(text: str, at: int) -> bool:
+    """Return whether a place begins a sentence: a name set off within one is no title."""
+    return text[at - 1 : at] in _BEFORE
 
 
 def _mode(title: str, now: str) -> str:

@@ -1,0 +1,171 @@
+"""Reads formulas and dishes: what they are made of, in what amounts, and what they are for."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from shiyi.ingest.extraction.books.clauses import clean
+from shiyi.ingest.extraction.books.patterns import pattern
+from shiyi.ingest.extraction.books.vocabulary import Phrase, materials, phrase_of
+
+_FEWEST = 2  # ingredients of a recipe; what has fewer is a single remedy
+_KNOWN = 0.7  # of the names of a list of ingredients, at least
+_NOTE = re.compile(r"[（(〔][^（）()〔〕]*(?:[（(〔][^（）()〔〕]*[）)〕][^（）()〔〕]*)*[）)〕]?")
+_ITEM = re.compile(
+    rf"(?P<name>[\u4e00-\u9fff]+(?: *[\r\n]+[\u4e00-\u9fff]+)?)[ \u3000]*(?P<note>{_NOTE.pattern})?"
+)
+_PIECE = re.compile(r"[^，、；。∶：,\s（）()\\x]+")
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Ingredient:
+    """A material of a recipe, its amount as stated, and the span that names it."""
+
+    name: str
+    amount: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """What a recipe does or is for, and the span that states it."""
+
+    words: str
+    kind: Phrase
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """A formula or a dish as a book has it; ``method`` is the span that says how it is made."""
+
+    name: str
+    ingredients: tuple[Ingredient, ...]
+    uses: tuple[Use, ...]
+    method: Span
+
+
+def read_recipes(raw: str, title: str, start: int = 0) -> Iterator[Recipe]:
+    """Yield the recipe of a section, and those whose names are set off in it.
+
+    ``raw`` is the text as the book has it, ``start`` its place. What is not a list of known names
+    above a line that says how to prepare them yields nothing.
+    """
+    name = pattern("recipe-title").search(title)
+    heads = list(pattern("recipe-head").finditer(raw))
+    cuts = [0, *(head.start() for head in heads), len(raw)]
+    names = [name, *(pattern("recipe-named").search(head["head"]) for head in heads)]
+    for named, (first, last) in zip(names, pairwise(cuts), strict=True):
+        if named and (recipe := _recipe(raw, named["name"], first, last)):
+            yield _moved(recipe, start)
+
+
+def _recipe(raw: str, name: str, first: int, last: int) -> Recipe | None:
+    if labelled := pattern("recipe-labelled").search(raw, first, last):
+        return _labelled(raw, name, labelled)
+    method = pattern("recipe-method").search(raw, first, last)
+    if method is None:
+        return None
+    shown = _NOTE.sub(lambda note: " " * len(note[0]), raw[first : method.start()])
+    begun = first + max(shown.rfind(mark) + 1 for mark in "。：x")
+    names = shown[begun - first :].replace("、", " ").split()
+    known = sum(bool(known_material(each)) for each in names)
+    ingredients = _ingredients(raw, begun, method.start())
+    if len(ingredients) < _FEWEST or known < _KNOWN * len(names):
+        return None
+    end = raw.find("\n", method.start(), last)
+    uses = tuple(_uses(raw, first, begun))
+    return Recipe(name, ingredients, uses, (method.start(), end if end > 0 else last))
+
+
+def _labelled(raw: str, name: str, match: re.Match[str]) -> Recipe | None:
+    """Return a recipe that names its parts: an amount stands behind its ingredient."""
+    ingredients = []
+    for piece in _PIECE.finditer(raw, *match.span("list")):
+        amount = pattern("recipe-amount").search(piece[0])
+        words = piece[0][: amount.start()] if amount else piece[0]
+        if material := known_material(words):
+            end = piece.start() + (amount.end() if amount else len(words))
+            much = amount["much"] if amount else ""
+            ingredients.append(Ingredient(material, much, piece.start(), end))
+    uses = tuple(_uses(raw, *match.span("uses"), treats=True))
+    if not ingredients:
+        return None
+    return Recipe(name, tuple(ingredients), uses, match.span("method"))
+
+
+def known_material(words: str) -> str:
+    """Return the known name in an ingredient's words, without how it is prepared; else nothing.
+
+    >>> known_material("炙甘草"), known_material("川黄连"), known_material("上件药")
+    ('甘草', '黄连', '')
+    """
+    while words:
+        if words in materials():
+            return words
+        lead = pattern("prepared-name").match(words)
+        if lead is None:
+            return ""
+        words = words[lead.end() :]
+    return ""
+
+
+def _ingredients(raw: str, first: int, last: int) -> tuple[Ingredient, ...]:
+    """Return the known materials of a list; “each so much” holds of those before it too."""
+    found: list[Ingredient] = []
+    waiting = 0  # where those begin that have no amount of their own yet
+    for match in _ITEM.finditer(raw, first, last):
+        amount = pattern("recipe-amount").search("".join((match["note"] or "").split()))
+        much = amount["much"] if amount else ""
+        if amount and amount["each"]:
+            found[waiting:] = [replace(one, amount=much) for one in found[waiting:]]
+        found += (
+            Ingredient(name, much, match.start("name"), match.end())
+            for name in _names(match["name"])
+        )
+        if amount:
+            waiting = len(found)
+    return tuple({each.name: each for each in reversed(found)}.values())[::-1]
+
+
+def _names(words: str) -> Iterator[str]:
+    """Yield the known names in words that a line end may cut: one name, or one on each side."""
+    pieces = words.split()
+    whole = known_material("".join(pieces))
+    yield from filter(None, (whole,) if whole else map(known_material, pieces))
+
+
+def _uses(raw: str, first: int, last: int, treats: bool = False) -> Iterator[Use]:
+    """Yield what is stated above the ingredients; a piece that a line end cuts is passed over."""
+    for match in _PIECE.finditer(raw, first, last):
+        words = match[0]
+        if pattern("recipe-taken").match(words):
+            return
+        verb = pattern("use-verb").match(words)
+        treats = treats or verb is not None
+        bare = pattern("use-lead").sub("", words[verb.end() if verb else 0 :])
+        bare = clean(pattern("tail").sub("", bare))
+        kind = phrase_of(bare, treated=treats)
+        if kind is Phrase.ACTION and pattern("treats").match(words):
+            kind = Phrase.COMPLAINT
+        cut = raw[match.end() : last].lstrip(" \u3000")[:1] in {"\r", "\n"}
+        cut = cut or raw[first : match.start()].rstrip(" \u3000\r\n")[-1:] not in _BEFORE
+        if kind is not None and not cut and (treats or kind is Phrase.ACTION):
+            yield Use(bare, kind, match.start(), match.end())
+
+
+_BEFORE = frozenset(("", *"，、；。∶：,x〕"))
+
+
+def _moved(recipe: Recipe, by: int) -> Recipe:
+    """Return a recipe with its spans in the book."""
+    return Recipe(
+        recipe.name,
+        tuple(replace(e, start=e.start + by, end=e.end + by) for e in recipe.ingredients),
+        tuple(replace(e, start=e.start + by, end=e.end + by) for e in recipe.uses),
+        (recipe.method[0] + by, recipe.method[1] + by),
+    )

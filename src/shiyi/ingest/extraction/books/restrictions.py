@@ -1,0 +1,362 @@
+"""Reads whom the subject of an entry harms, and what it is not to be taken together with."""
+
+import re
+from collections.abc import Iterator
+
+from shiyi.ingest.extraction.books import statement as kinds
+from shiyi.ingest.extraction.books.clauses import (
+    GAP,
+    Clause,
+    Found,
+    Item,
+    caution,
+    clean,
+    first_found,
+)
+from shiyi.ingest.extraction.books.patterns import pattern, phrase
+from shiyi.ingest.extraction.books.sections import HARMS
+from shiyi.ingest.extraction.books.vocabulary import (
+    Phrase,
+    is_sign,
+    materials,
+    names_material,
+    names_state,
+    phrase_of,
+)
+
+_PIECE = re.compile(r"[^，、\ue000]+")
+_STATE = re.compile(r"[^，、。；\ue000]+")
+_JOINED = re.compile(r"(?:[^，、\ue000]+、)+\Z")
+_NOT_AND = re.compile(r"[^，、\ue000 ]+")
+_LONGEST = 8  # characters of a state that stands before a warning
+_SHORT = 8  # characters of a name
+Piece = tuple[str, int, int]
+
+
+def restrictions(clause: Clause) -> Found | None:
+    """Read for whom it is forbidden or to be used with care, and what it harms."""
+    readers = (_amount, _ban, _eaten, _harmed_kind, _served, _taken_by, _harm_goes_on, _harm)
+    return first_found(readers, clause)
+
+
+def _amount(clause: Clause) -> Found | None:
+    match = pattern("amount").match(clause.words)
+    if match is None:
+        return None
+    who = _people(clause)
+    clause.state.harms()
+    return caution(clause, who or _whole(match["how"]))
+
+
+def _whole(how: str) -> str:
+    return how if len(how) > 1 else how + phrase("eat")
+
+
+def _people(clause: Clause) -> str:
+    """Return the state of a person before a warning of too much, if that is what stands there."""
+    name = pattern("lead").sub("", clause.before)
+    if name.count("，") == 1:
+        name = pattern("lead").sub("", name.split("，", 1)[1])
+    searched = ("ban", "eating")
+    if any(pattern(each).search(name) for each in searched) or "，" in name:
+        return ""
+    others = ("only-properties", "harmed-kind", "use-verb")
+    if any(pattern(each).match(name) for each in others) or len(name) > _LONGEST:
+        return ""
+    if pattern("harm").match(name) and not pattern("of-person").search(name):
+        return ""
+    return name if names_state(pattern("person").sub("", clean(name))) else ""
+
+
+def _who(clause: Clause, words: str) -> list[tuple[str, int]]:
+    """Return who is warned: of this clause, or of the clauses before it in the sentence."""
+    bare = pattern("lead").sub("", words)
+    before = clause.text[clause.start : clause.first]
+    if bare and not pattern("whole-ban").match(bare):
+        joined = _JOINED.search(before)
+        at = clause.start + (joined.start() if joined else 0)
+        listed = _PIECE.finditer(joined[0] if joined else "")
+        named = [(bare, clause.first), *((each[0], at + each.start()) for each in listed)]
+        return named if joined else named + _states_before(clause)
+    return _states_before(clause)
+
+
+def _states_before(clause: Clause) -> list[tuple[str, int]]:
+    """Return the states of the clauses before, as far as a ban may name them too."""
+    found: list[tuple[str, int]] = []
+    if clause.state.listing:
+        return found
+    start = 0 if clause.state.dotted else clause.start
+    for each in reversed(list(_STATE.finditer(clause.text, start, clause.first))):
+        name = _person(each[0])
+        if not name or not (pattern("of-person").search(each[0]) or is_sign(clean(name))):
+            listed = phrase_of(clean(each[0])) or pattern("use-verb").match(each[0])
+            return [] if clause.state.dotted and listed else found  # may end the list before
+        found.append((each[0], each.start()))
+    return found
+
+
+def _ban(clause: Clause) -> Found | None:
+    ban = pattern("ban").search(clause.words)
+    if ban is None:
+        return None
+    head = clause.words[: ban.start()]
+    who = _who(clause, head)
+    clause.state.listing = ""
+    if pattern("eating").match(clause.words) and not pattern("of-person").search(head):
+        return None
+    mild = pattern("mild").search(ban["how"] + ban["verb"])
+    relation = kinds.CAUTION if mild else kinds.CONTRAINDICATED
+    items = [
+        Item(relation, clean(name), at, clause.last)
+        for words, at in who
+        if (name := _person(words))
+    ]
+    if items:
+        clause.state.harmful = True
+        return Found(clause.last, items)
+    return Found(clause.last) if not head or pattern("no-person").search(head) else None
+
+
+def _person(words: str) -> str:
+    """Return the state that words name, and nothing where they name none."""
+    bare = pattern("person").sub("", pattern("lead").sub("", words))
+    acts = phrase_of(clean(words)) is Phrase.ACTION or pattern("use-verb").match(words)
+    if acts and not pattern("of-person").search(words):
+        return ""
+    return bare if names_state(clean(bare)) else ""
+
+
+def _eaten(clause: Clause) -> Found | None:
+    """Read the harm of eating much, long, raw or hot."""
+    state, match = clause.state, pattern("eating").search(clause.words)
+    if match is None:
+        return None
+    how = match["how"]
+    rest = clause.text[clause.first + match.end() : clause.end]
+    if joint := pattern("taken-words").match(rest):
+        rest = rest[joint.end() :]
+    goes_on = rest[:1] not in {"", *GAP} and not pattern("harm").match(rest)
+    if goes_on and pattern("used-much").match(how):
+        return None  # much is used of something else
+    if not rest and match[0] == clause.words and not clause.state.dotted:
+        return None
+    if not rest and clause.state.dotted:
+        rest = clause.text[clause.end : clause.end + 24].lstrip("。" + GAP)
+    if state.block.mode != HARMS and _benefits(rest):
+        return None
+    if not (pattern("harm").match(rest) or state.block.mode == HARMS) and (
+        not pattern("too-much").match(how) or pattern("benefit").match(rest)
+    ):
+        return None
+    who = _people(clause)
+    clause.state.harms()
+    return caution(clause, who or pattern("taken-words").sub("", _whole(how)))
+
+
+def _benefits(words: str) -> bool:
+    """Return whether the first clause of words says what does good."""
+    first = next(iter(_PIECE.findall(words)), "")
+    bare = pattern("lead-eaten").sub("", pattern("lead-act").sub("", first))
+    return phrase_of(clean(bare)) is Phrase.ACTION
+
+
+def _harmed_kind(clause: Clause) -> Found | None:
+    match = pattern("harmed-kind").match(clause.words)
+    if match is None:
+        return None
+    clause.state.harms()
+    name = clean(pattern("lead").sub("", match["who"]))
+    if names_state(name) and not pattern("harm").match(name):
+        return caution(clause, name)
+    return caution(clause, name + match["kind"] if match["kind"] else "")
+
+
+def _served(clause: Clause) -> Found | None:
+    """Read a person in this clause, and in the next what eating it does."""
+    after = clause.after.lstrip(GAP)
+    if (
+        not pattern("of-person").search(clause.words)
+        or not pattern("served").match(after)
+        or pattern("able").match(clause.words + after)
+    ):
+        return None
+    clause.state.harms()
+    return caution(clause, pattern("lead").sub("", clause.words))
+
+
+def _taken_by(clause: Clause) -> Found | None:
+    match = pattern("taken").match(clause.words)
+    after = (match["rest"] + clause.after).lstrip(GAP) if match else ""
+    if match is None or not (pattern("harm").match(after) or clause.state.block.mode == HARMS):
+        return None
+    clause.state.harms()
+    name = pattern("person").sub("", pattern("lead").sub("", match["who"]))
+    if names_state(clean(name)):
+        return caution(clause, name)
+    return caution(clause, match["how"])
+
+
+def _harm_goes_on(clause: Clause) -> Found | None:
+    """Pass over what is still harm; a clause that begins with a cue ends it."""
+    state = clause.state
+    if not state.harmful:
+        return None
+    begins = (state.dotted and clause.opens) or pattern("cued").match(clause.words)
+    if (begins or _is_remedy(clause.words)) and not pattern("harm").match(clause.words):
+        state.harmful = False
+        return None
+    return Found(clause.last)
+
+
+def _is_remedy(words: str) -> bool:
+    """Return whether words say how it is prepared for which complaint."""
+    match = pattern("preparation").match(words)
+    what = pattern("use-verb").sub("", match["what"]) if match else ""
+    return phrase_of(clean(what), treated=True) is Phrase.COMPLAINT
+
+
+def _harm(clause: Clause) -> Found | None:
+    """Read harm without condition; a clause of whom the next one warns is passed over."""
+    words, listing = clause.words, clause.state.listing
+    if pattern("amount").match(clause.following) or (
+        pattern("ban").match(clause.following) and names_state(clean(words))
+    ):
+        return Found(clause.last)
+    if pattern("harm-inside").search(words) and not listing:
+        return Found(clause.last)
+    if not pattern("harm").match(words) or (listing and not pattern("harm-in-list").match(words)):
+        return None
+    if not pattern("strong-harm").match(words):
+        return None if phrase_of(clean(words)) else Found(clause.last)
+    clause.state.harmful = True
+    return caution(clause)
+
+
+def _names(words: str) -> Iterator[Piece]:
+    at = 0
+    for piece in pattern("ward-list").split(words):
+        where = words.find(piece, at)
+        at = where + len(piece)
+        if piece.strip():
+            yield piece.strip(), where, at
+
+
+def incompatibilities(clause: Clause) -> Found | None:
+    """Read what is not to be taken together with the subject."""
+    return first_found((_eaten_with, _harmful_with, _averse, _taking), clause)
+
+
+def _are_materials(names: list[Piece]) -> bool:
+    """Return whether names after a verb are of things, at least one of them known."""
+    words = [clean(name) for name, _, _ in names]
+    return any(_is_material(each) for each in words) and not any(
+        phrase_of(each) and not _is_material(each) for each in words
+    )
+
+
+def _is_material(words: str) -> bool:
+    if animal := pattern("animal").match(words):
+        rest = words[animal.end() :]
+        return not rest or names_material(words) or pattern("_part-end").fullmatch(rest) is not None
+    return names_material(words) or words[1:] in materials() or words[2:] in materials()
+
+
+def _pairs(clause: Clause, match: re.Match[str], names: list[Piece], until: int) -> Found | None:
+    if not _are_materials(names):
+        return None
+    items = [
+        Item(
+            kinds.INCOMPATIBLE,
+            clean(name),
+            clause.first,
+            max(until, clause.first + match.start("list") + end),
+        )
+        for name, _, end in names
+        if 0 < len(clean(name)) <= _SHORT
+    ]
+    return Found(max(clause.last, until), items)
+
+
+def _eaten_with(clause: Clause) -> Found | None:
+    match = pattern("not-with").match(clause.here) or pattern("opposed").match(clause.here)
+    if match is None:
+        return None
+    clause.state.harms()
+    return _pairs(clause, match, list(_names(match["list"])), clause.first + match.end())
+
+
+def _harmful_with(clause: Clause) -> Found | None:
+    match = pattern("with-harm").match(clause.here)
+    if match is None:
+        return None
+    first, final = match["rest"].lstrip(GAP), match["rest"].split("，")[-1]
+    if not (pattern("harm").match(first) or pattern("harm").match(final)):
+        return None
+    clause.state.harms()
+    return _pairs(clause, match, list(_names(match["list"])), clause.end)
+
+
+def _averse(clause: Clause) -> Found | None:
+    match = pattern("against").match(clause.here)
+    named = list(_against(match["list"])) if match else []
+    if match is None or not _are_materials([(name, at, end) for name, at, end, _ in named]):
+        return None
+    first = clause.first + match.start("list")
+    items = [
+        Item(
+            kinds.INCOMPATIBLE,
+            clean(name),
+            first + verb if verb >= 0 else clause.first,
+            first + end,
+        )
+        for name, _, end, verb in named
+        if 0 < len(clean(name)) <= _SHORT and not clause.is_damaged(first + end, first + end)
+    ]
+    return Found(max(clause.last, first + named[-1][2]), items)
+
+
+def _taking(clause: Clause) -> Found | None:
+    """Read that those who take a thing are to avoid the subject."""
+    match = pattern("taking").match(clause.here)
+    if match is None:
+        return None
+    until = clause.first + match.end()
+    person = pattern("ban-words").sub("", match[0])
+    items = [Item(kinds.CONTRAINDICATED, clean(person), clause.first, until)]
+    if not pattern("and-so-on").search(match["list"]):
+        bare = pattern("generic-taken").sub("", match["list"])
+        items += [
+            Item(kinds.INCOMPATIBLE, clean(name), clause.first, until)
+            for name, _, _ in _names(bare)
+        ]
+    return Found(max(clause.last, until), items)
+
+
+def _against(words: str) -> Iterator[tuple[str, int, int, int]]:
+    """Yield the names after a verb with their places and that of their verb, -1 for the first.
+
+    After a comma a name is short.
+    """
+    listed, verb = False, -1
+    for match in _NOT_AND.finditer(words):
+        piece = match[0].strip()
+        again = pattern("against-again").match(piece)
+        if again:
+            piece, verb = piece[again.end() :], match.start()
+        comma = match.start() and words[match.start() - 1] in "，\ue000"
+        if comma and not again and (len(piece) > 4 or phrase_of(piece) is Phrase.ACTION):
+            return
+        piece = _trimmed(piece)
+        if not piece and not listed:
+            return
+        if 0 < len(piece) <= _SHORT + 1:
+            listed = True
+            yield piece, match.start(), match.end(), verb
+
+
+def _trimmed(piece: str) -> str:
+    """Return a name without what ends it, and nothing for what is no name."""
+    if not pattern("against-ends").search(piece):
+        return piece
+    return pattern("against-ends").sub("", piece) if pattern("against-trims").search(piece) else ""
