@@ -225,6 +225,7 @@ def test_a_build_that_fails_leaves_the_old_base(small_kb: Path) -> None:
 
     with KnowledgeBase.open(small_kb) as before, pytest.raises(InterruptedError):
         build_generation(small_kb, [Quad(A, P, B)], {}, failing)
+    assert len(list((small_kb / "generations").iterdir())) == 1
     with KnowledgeBase.open(small_kb) as after:
         assert after.release == before.release
     build_generation(small_kb, [Quad(A, P, B)], {})

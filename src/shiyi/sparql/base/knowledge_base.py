@@ -50,7 +50,11 @@ def build_generation(
         _remove_all_but(kb, {folder.name for folder in _current_bases(kb)})
         name = f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{secrets.token_hex(4)}"
         folder = kb / "generations" / name
-        release = _fill(kb, folder, tuple(quads), counts, prepare)
+        try:
+            release = _fill(kb, folder, tuple(quads), counts, prepare)
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
         sync_folder(kb / "generations")
         replace_file(kb / "CURRENT", f"{name}\n".encode())
     finally:
