@@ -1,16 +1,20 @@
 """Build a knowledge base: tables, shapes, store, derived graph and indexes, in that order."""
 
+import gc
+import multiprocessing
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from shiyi.errors import ConformanceError
+from shiyi.errors import ConformanceError, OutsideError
 from shiyi.settings import Settings
 
 if TYPE_CHECKING:
-    from shiyi.ingest.tables.starter import Starter
     from shiyi.model.rdf import Quad
     from shiyi.shapes.validation import Result
     from shiyi.sparql.base.knowledge_base import KnowledgeBase
@@ -31,23 +35,29 @@ class Steps:
             self._stream.flush()
 
 
-def prepare_tables(
-    tables: Path | None, settings: Settings, steps: Steps
-) -> tuple["Starter", list["Quad"], tuple["Result", ...]]:
-    """Parse and validate every table; return the content, its quads, and the warnings.
+def check_tables(tables: Path | None, settings: Settings) -> dict[str, int]:
+    """Parse and validate every table; return how much they hold.
 
     Raise :class:`TableError` for faulty tables and :class:`ConformanceError` for violations.
     """
     from shiyi.ingest.tables.starter import load_starter
 
-    steps.begin("reading tables")
     starter = load_starter(tables, settings.confidence)
-    steps.begin("validating with SHACL")
-    quads = list(starter.quads())
-    results = validate_quads(quads)
+    _count_warnings(validate_quads(starter.quads()))
+    return starter.counts()
+
+
+def _count_warnings(results: tuple["Result", ...]) -> int:
     if violations := [str(each) for each in results if each.severity == "Violation"]:
         raise ConformanceError(violations)
-    return starter, quads, results
+    return len(results)
+
+
+def validate_n_quads(written: bytes) -> tuple["Result", ...]:
+    """Validate quads that another process wrote: lines are sent faster than terms."""
+    from shiyi.sparql.store.oxigraph import parse_n_quads
+
+    return validate_quads(parse_n_quads(written))
 
 
 def validate_quads(quads: Iterable["Quad"]) -> tuple["Result", ...]:
@@ -67,25 +77,34 @@ def make_base(
     Raise :class:`KnowledgeBaseError` where acknowledged changes would be dropped, unless
     ``lose_changes``.
     """
+    from shiyi.ingest.tables.starter import load_starter
     from shiyi.sparql.base.knowledge_base import build_generation, check_changes
+    from shiyi.sparql.store.oxigraph import n_quads
 
     if not lose_changes:
         check_changes(settings.kb)
         check_remote_changes(settings)
-    starter, quads, warnings = prepare_tables(tables, settings, steps)
-    counts = starter.counts() | {"warnings": len(warnings)}
+    spawn = multiprocessing.get_context("spawn")  # a fork would copy locks of other threads
+    with ProcessPoolExecutor(1, spawn, gc.disable) as beside, ThreadPoolExecutor(1) as thread:
+        steps.begin("reading tables")
+        starter = load_starter(tables, settings.confidence)
+        quads, counts = list(starter.quads()), starter.counts()
+        steps.begin("validating with SHACL, loading the store")
+        validated = beside.submit(validate_n_quads, n_quads(quads))
 
-    def finish(store: "OxigraphStore", folder: Path) -> None:
-        steps.begin("checking with queries")
-        check_quality(store)
-        steps.begin("inheriting cautions, ranking concepts")
-        derive(store, settings)
+        def finish(store: "OxigraphStore", folder: Path) -> None:
+            try:
+                counts["warnings"] = _count_warnings(validated.result())
+            except BrokenProcessPool as fault:
+                raise OutsideError("validation ended its process; is memory short?") from fault
+            steps.begin("checking with queries, inheriting cautions, ranking concepts")
+            checked = thread.submit(check_quality, store)
+            derive(store, settings, checked.result)
 
-    steps.begin("loading the store")
-    whole = described_quads(quads)
-    release = build_generation(settings.kb, whole, counts, finish, lose_changes)
-    steps.begin("indexing labels and graph")
-    index_base(settings)
+        whole = described_quads(quads)
+        release = build_generation(settings.kb, whole, counts, finish, lose_changes)
+        steps.begin("indexing labels and graph")
+        index_base(settings, beside)
     if settings.store:
         steps.begin(f"putting the release into {settings.store}")
         put_remote(settings)
@@ -151,8 +170,10 @@ def check_quality(store: "OxigraphStore") -> None:
         raise ConformanceError(faults)
 
 
-def derive(store: "OxigraphStore", settings: Settings) -> int:
-    """Recompute the derived graph; return the number of its quads.
+def derive(
+    store: "OxigraphStore", settings: Settings, check: Callable[[], None] = lambda: None
+) -> None:
+    """Recompute the derived graph; ``check`` is called before it is written.
 
     Where there was one it is changed in one transaction; for a store without readers.
     """
@@ -164,11 +185,11 @@ def derive(store: "OxigraphStore", settings: Settings) -> int:
     current = set(quads)
     held = (*store.match(graph=graph("derived")), *held_classes(store))
     old = [quad for quad in held if quad not in current]
+    check()
     if old:
         store.change(add=quads, remove=old)
     else:
         store.load_quads(quads)
-    return len(quads)
 
 
 def rederive(base: "KnowledgeBase", settings: Settings) -> None:
@@ -184,17 +205,33 @@ def rederive(base: "KnowledgeBase", settings: Settings) -> None:
     freshen(base, Schema.load())
 
 
-def index_base(settings: Settings) -> None:
-    """Write the indexes of the current generation, and its counts."""
-    from shiyi.answering.runtime import write_indexes
-    from shiyi.server.site.counts import keep
+def index_base(settings: Settings, beside: Executor | None = None) -> None:
+    """Write the indexes of the current generation, and its counts.
+
+    Names and counts are written by ``beside``, where there is one, at the same time.
+    """
+    from shiyi.answering.runtime import write_claims
     from shiyi.sparql.base.digests import note_digests
     from shiyi.sparql.base.knowledge_base import KnowledgeBase
 
-    with KnowledgeBase.open(settings.kb) as base:
-        write_indexes(base, settings)
-        note_digests(base.folder)
-        keep(base)  # servers may count again, so these have no digest
+    with KnowledgeBase.open(settings.kb) as base, ExitStack() as waiting:
+        if beside:
+            waiting.callback(beside.submit(index_names, settings.kb).result)
+        else:
+            index_names(settings.kb)
+        write_claims(base, settings)
+    note_digests(base.folder)
+
+
+def index_names(kb: Path) -> None:
+    """Write the label index of the current generation, and its counts."""
+    from shiyi.answering.runtime import write_names
+    from shiyi.server.site.counts import keep
+    from shiyi.sparql.base.knowledge_base import KnowledgeBase
+
+    with KnowledgeBase.open(kb) as base:
+        write_names(base)
+        keep(base)
 
 
 def rebuild_indexes(settings: Settings, steps: Steps) -> int:

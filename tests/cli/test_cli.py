@@ -177,21 +177,28 @@ def test_explain_shows_sources_and_arithmetic(starter_kb: Path) -> None:
     assert "confidence" in done.stdout
 
 
-def test_a_faulty_table_stops_the_build_and_leaves_the_old_base(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("row", "status", "faults"),
+    [
+        ("substance-x\tFod\t甲\tx", 2, ["concepts/a.tsv:2", "nearest: Food"]),
+        ("dish-x\tDish\t甲\tx", 1, ["1 shape violations", "at least one ingredient"]),
+    ],
+)
+def test_a_faulty_table_stops_the_build_and_leaves_the_old_base(
+    tmp_path: Path, row: str, status: int, faults: list[str]
+) -> None:
     tables = tmp_path / "tables"
     for name in ("sources", "concepts", "claims", "mappings"):
         (tables / name).mkdir(parents=True)
-    (tables / "concepts" / "a.tsv").write_text(
-        "id\tclass\tzh\ten\nsubstance-x\tFod\t甲\tx\n", "utf-8"
-    )
+    (tables / "concepts" / "a.tsv").write_text(f"id\tclass\tzh\ten\n{row}\n", "utf-8")
     kb = tmp_path / "kb"
     kb.mkdir()
     (kb / "CURRENT").write_text("old\n")
     done = shiyi("build", "--tables", str(tables), kb=kb)
-    assert done.returncode == 2
-    assert "concepts/a.tsv:2" in done.stderr
-    assert "nearest: Food" in done.stderr
+    assert done.returncode == status
+    assert all(fault in done.stderr for fault in faults)
     assert (kb / "CURRENT").read_text() == "old\n"
+    assert not list(kb.glob("generations/*"))
 
 
 def test_the_base_conforms_to_its_shapes(starter_kb: Path, tmp_path: Path) -> None:

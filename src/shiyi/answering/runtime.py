@@ -275,18 +275,31 @@ def write_indexes(
 
     ``step`` is reported what begins.
     """
+    step("indexing names")
+    write_names(base)
+    write_claims(base, settings, step)
+
+
+def write_names(base: KnowledgeBase) -> None:
+    """Write the label index."""
     from shiyi.linking.embedding import embedder
     from shiyi.linking.linker import write_index
 
-    folder, model = base.folder / "index", embedder.shipped()
-    step("indexing names")
-    write_index(base.folder, base.store, base.release, model)
+    write_index(base.folder, base.store, base.release, embedder.shipped())
+
+
+def write_claims(
+    base: KnowledgeBase, settings: Settings, step: Callable[[str], None] = lambda _: None
+) -> None:
+    """Write the facts, the adjacency and the library."""
+    from shiyi.linking.embedding import embedder
+
+    folder, schema = base.folder / "index", Schema.load()
     step("indexing claims")
-    schema = Schema.load()
     write_standing(base, schema, settings.pagerank)
     step("indexing texts")
     facts = open_facts(folder, base.release, schema).facts  # as they lie in the file
-    Library.build(units(base.store, facts), base.release, model, folder)
+    Library.build(units(base.store, facts), base.release, embedder.shipped(), folder)
 
 
 class Asserted(Mapping[str, Fact]):

@@ -27,17 +27,15 @@ def build(
     as_json: Json = False,
 ) -> None:
     """Build the base, or only check the tables; print the counts."""
-    from shiyi.build import Steps, make_base, prepare_tables
+    from shiyi.build import Steps, check_tables, make_base
 
     settings, started = settings_of(ctx), time.perf_counter()
     if if_missing and (settings.kb / "CURRENT").is_file():
         return
-    steps = Steps(sys.stderr)
     if check:
-        starter, _, _ = prepare_tables(tables, settings, steps)
-        report: dict[str, Any] = {"release": None, "counts": starter.counts()}
+        report: dict[str, Any] = {"release": None, "counts": check_tables(tables, settings)}
     else:
-        report = make_base(tables, settings, steps, lose_changes)
+        report = make_base(tables, settings, Steps(sys.stderr), lose_changes)
     report["seconds"] = round(time.perf_counter() - started, 2)
     if as_json:
         emit(report)

@@ -18,10 +18,12 @@ _TURN: Final = threading.Lock()
 
 
 def note_digests(generation: Path) -> int:
-    """Note the digests of a generation that was just built; return how many."""
-    indexes = (each for each in (generation / "index").iterdir() if each.is_file())
-    files = [*tables(generation), *sorted(indexes), generation / "manifest.json"]
-    return _note(generation, (each for each in files if each.name != DIGESTS), {})
+    """Note the digests of a generation that was just built; return how many.
+
+    Counts (``index/*.json``) have none: servers may count again.
+    """
+    indexes = sorted(each for each in (generation / "index").iterdir() if each.suffix != ".json")
+    return _note(generation, [*tables(generation), *indexes, generation / "manifest.json"], {})
 
 
 def note_again(generation: Path, names: Iterable[str]) -> None:
