@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 FORMS = {
-    "short": {"kills": 5, "cuts": 400, "faults": 8, "bits": 60, "curators": 4, "decisions": 25, "items": 10, "hostile": 200,
+    "short": {"kills": 5, "cuts": 400, "faults": 8, "bits": 60, "events": 4, "curators": 4, "decisions": 25, "items": 10, "hostile": 200,
               "situations": 40, "seeds": 1, "people": 1000, "cases": 50, "quads": 20_000},
-    "whole": {"kills": 200, "cuts": 10_000, "faults": 400, "bits": 1000, "curators": 8, "decisions": 1000, "items": 100,
+    "whole": {"kills": 200, "cuts": 10_000, "faults": 400, "bits": 1000, "events": 80, "curators": 8, "decisions": 1000, "items": 100,
               "hostile": 10_000, "situations": 0, "seeds": 3, "people": 20_000, "cases": 2000,
               "quads": 1_000_000},
 }  # fmt: skip
@@ -37,6 +37,7 @@ def runs(form: dict[str, int], seed: int) -> dict[str, Callable[[], dict[str, An
     from tests.resilience.soak.deciding import rush
     from tests.resilience.soak.drill import drill
     from tests.resilience.soak.health import namelessness, safety
+    from tests.resilience.soak.histories import histories
     from tests.resilience.soak.hostile import hostile
     from tests.resilience.soak.killing import soak
     from tests.resilience.soak.reading_stages import READING
@@ -58,6 +59,7 @@ def runs(form: dict[str, int], seed: int) -> dict[str, Callable[[], dict[str, An
     found["curators at once"] = lambda: rush(
         form["curators"], form["decisions"], form["items"], seed
     ).to_json()
+    found["histories"] = lambda: histories(form["curators"], form["events"], seed).to_json()
     found["damage"] = lambda: damage(form["bits"], seed).to_json()
     found["way back"] = lambda: drill(form["quads"]).to_json()
     found["hostile requests"] = lambda: hostile(form["hostile"], seed).to_json()

@@ -14,6 +14,7 @@ from tests.resilience.disk.power import WORDS, power_cuts
 from tests.resilience.disk.tracing import missing
 from tests.resilience.soak.deciding import rush
 from tests.resilience.soak.drill import drill
+from tests.resilience.soak.histories import Step, faults_of
 from tests.resilience.soak.hostile import KINDS, hostile
 from tests.resilience.soak.killing import Nursery, Stage, soak
 from tests.resilience.soak.reading_stages import READING
@@ -70,6 +71,27 @@ def test_many_curators_at_once_are_as_one_after_the_other() -> None:
     row = rush(4, 8, 5, SEED)
     assert row.serial
     assert (row.lost, row.decided + row.refused) == (0, 32)
+
+
+def _seen(began: float, ended: float, *values: int) -> Step:
+    return Step(began, ended, seen=frozenset(values))
+
+
+@pytest.mark.parametrize(
+    ("steps", "faults"),
+    [
+        ((Step(0, 2, added=1), _seen(1, 3), _seen(1, 3, 1)), 0),
+        ((Step(0, 2, added=1, known=False), _seen(3, 4), _seen(5, 6, 1)), 0),
+        ((Step(0, 1, added=1), _seen(2, 3)), 1),  # lost
+        ((Step(2, 3, added=1), _seen(0, 1, 1)), 1),  # foreseen
+        ((_seen(0, 1, 1),), 1),  # from nowhere
+        ((Step(0, 9, added=1), _seen(1, 2, 1), _seen(3, 4)), 1),  # there, and gone again
+        ((Step(0, 9, added=1), Step(0, 9, added=2), _seen(1, 9, 1), _seen(1, 9, 2)), 1),
+        ((Step(0, 1, added=1), Step(2, 9, added=2), _seen(0, 9, 2)), 1),  # the later one alone
+    ],
+)
+def test_a_history_that_no_order_explains_is_noticed(steps: tuple[Step, ...], faults: int) -> None:
+    assert len(list(faults_of(steps))) == faults
 
 
 def test_a_process_is_killed_and_not_ended() -> None:
