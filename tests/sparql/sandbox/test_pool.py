@@ -9,13 +9,16 @@ from pathlib import Path
 import pytest
 
 from shiyi.errors import FormatError, KnowledgeBaseError, QueryError, QueryLimitError, UsageError
-from shiyi.model.rdf import Quad
+from shiyi.model.rdf import Quad, Triple
+from shiyi.ontology.terms import RDF
 from shiyi.settings import QuerySettings
 from shiyi.sparql.base.knowledge_base import KnowledgeBase
 from shiyi.sparql.queries.requests import FreeQuery
 from shiyi.sparql.queries.results import GRAPH_TYPES, SOLUTION_TYPES, ResultFormat
+from shiyi.sparql.sandbox import views
 from shiyi.sparql.sandbox.framing import count_rows
 from shiyi.sparql.sandbox.pool import QueryPool
+from shiyi.sparql.store.snapshots import Snapshot
 from tests.contracts import A, B, P
 
 NAMES = "https://example.org/names"
@@ -237,3 +240,31 @@ def test_a_closed_pool_has_no_processes_and_answers_nothing(shared_kb: Path) -> 
 )
 def test_rows_are_counted_in_what_was_written(form: str, body: bytes, rows: int) -> None:
     assert count_rows(form, body) == rows
+
+
+def test_the_copy_in_rdf_11_is_made_within_a_deadline_or_for_later(
+    writable_kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go, lower = threading.Event(), views.lower_snapshot
+
+    def lower_late(snapshot: Snapshot) -> None:
+        assert go.wait(60)
+        lower(snapshot)
+
+    monkeypatch.setattr(views, "lower_snapshot", lower_late)
+    claim = Quad(A, RDF.reifies, Triple(A, P, B))
+    writable_kb.writer.write([claim], key="k", who="me", why="test")
+    lowered = FreeQuery(f"ASK {{ ?claim <{RDF.object.value}> ?o }}", profile="rdf11", timeout=0.5)
+    with QueryPool(writable_kb, LIMITS) as pool:
+        for _ in range(2):
+            with pytest.raises(QueryLimitError, match="is being made") as refused:
+                pool.query(lowered)
+            assert refused.value.limit == "busy"
+        assert pool.query(FreeQuery(EVERYTHING)).rows == 2001
+        go.set()
+        later = replace(lowered, timeout=5.0)
+        assert pool.query(later).body.endswith(b"true}")
+        writable_kb.writer.write((), [claim], key="l", who="me", why="test")
+        pool.refresh()
+        assert pool.query(later).body.endswith(b"false}")
+    assert list((writable_kb.path / "snapshots").iterdir()) == []

@@ -399,14 +399,17 @@ class QueryPool:
         live: QuerySettings | None = None,
     ) -> Begun:
         """Return a reply, or the spool into which a long one comes where it may be ``live``."""
-        if lowers:  # making it is not the query's time
-            self.seen.release(self.seen.rdf11(whole))
         asked = time.monotonic()
+        lowered = self.seen.rdf11(whole, seconds) if lowers else None
         with ExitStack() as held:
-            lease = held.enter_context(self._borrowed(asker, seconds))
+            try:
+                lease = held.enter_context(self._borrowed(asker, seconds))
+            except BaseException:
+                self.seen.release(lowered)
+                raise
             worker = lease.worker
             until = min(lease.begun, asked + _START) + seconds
-            shared = self.seen.rdf11(whole) if lowers else self.seen.latest(whole)
+            shared = lowered or self.seen.latest(whole)
             held.enter_context(self._watched(lease, shared, until, seconds))
             order = {**request, "snapshot": str(shared.snapshot.path)}
             now = time.monotonic()

@@ -4,11 +4,12 @@ import math
 import threading
 import time
 from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import Final
 
-from shiyi.errors import QueryRefusedError
+from shiyi.errors import QueryLimitError, QueryRefusedError
 from shiyi.model.rdf import BlankNode, DefaultGraph, NamedNode, Quad, Subject, Triple
 from shiyi.ontology.rdf11 import to_rdf11
 from shiyi.sparql.base.journal import Record
@@ -107,7 +108,7 @@ class SnapshotViews:
     def __init__(self, kb: KnowledgeBase, seconds: float, open_to_all: bool) -> None:
         self.shortcut: Callable[[int], Snapshot | None] = lambda sequence: None
         self._kb, self._seconds, self._open_to_all = kb, seconds, open_to_all
-        self._turn, self._lowering = threading.Lock(), threading.Lock()
+        self._turn, self._lowering = threading.Lock(), ThreadPoolExecutor(1, "shiyi-lower")
         self._current, self._expired = self._make(), False
         self._whole: SharedSnapshot | None = None
         self._lowered: dict[bool, SharedSnapshot] = {}  # of what all see, and of the whole
@@ -120,22 +121,51 @@ class SnapshotViews:
             shared.users += 1
             return shared
 
-    def rdf11(self, whole: bool) -> SharedSnapshot:
-        """Acquire the same in RDF 1.1; other queries go on while that is made."""
-        with self._lowering:
-            seen = self.latest(whole)
-            try:
-                every = seen is self._whole
-                known = self._lowered.get(every)
-                if known is None or known.sequence != seen.sequence:
-                    made = self._followed(seen) or self._make_rdf11(seen)
-                    self.release(known)
-                    self._lowered[every] = known = made
+    def rdf11(self, whole: bool, seconds: float) -> SharedSnapshot:
+        """Acquire the same in RDF 1.1; other queries go on while that is made.
+
+        QueryLimitError where it is not made within so many seconds; it is made nevertheless, for
+        those who ask again.
+        """
+        with self._turn:
+            known = self._lowered_of(self._current_for(whole))
+        if known is not None:
+            return known
+        made = self._lowering.submit(self._lower, whole)
+        try:
+            return made.result(seconds)
+        except TimeoutError:
+            made.add_done_callback(self._release_made)
+            raise QueryLimitError(
+                "busy", "the copy in RDF 1.1 is being made; ask again in a minute"
+            ) from None
+
+    def _lowered_of(self, seen: SharedSnapshot) -> SharedSnapshot | None:
+        known = self._lowered.get(seen is self._whole)
+        if known is None or known.sequence != seen.sequence:
+            return None
+        known.users += 1
+        return known
+
+    def _lower(self, whole: bool) -> SharedSnapshot:
+        with self._turn:
+            seen = self._current_for(whole)
+            seen.users += 1
+            every, known = seen is self._whole, self._lowered_of(seen)
+        try:
+            if known is None:
+                known = self._followed(seen) or self._make_rdf11(seen)
+                known.users += 1
                 with self._turn:
-                    known.users += 1
-                return known
-            finally:
-                self.release(seen)
+                    old, self._lowered[every] = self._lowered.get(every), known
+                self.release(old)
+            return known
+        finally:
+            self.release(seen)
+
+    def _release_made(self, made: "Future[SharedSnapshot]") -> None:
+        if not made.cancelled() and made.exception() is None:
+            self.release(made.result())
 
     def level(self, whole: bool) -> tuple[int, bool]:
         """Describe what a query that begins now will see: the last change, and whether all."""
@@ -163,6 +193,7 @@ class SnapshotViews:
 
     def close(self) -> None:
         """Remove the snapshots without readers."""
+        self._lowering.shutdown(cancel_futures=True)
         for shared in (self._current, self._whole, *self._lowered.values()):
             self.release(shared)
         if self._follower:
