@@ -1,6 +1,7 @@
 """Well-formed RDF of any kind is accepted, and the base is served and opened afterwards."""
 
 import json
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -211,13 +212,15 @@ _UPDATES = st.tuples(st.booleans(), st.lists(_STATEMENTS, min_size=1, max_size=4
 
 
 @settings(
-    max_examples=15,
+    max_examples=int(
+        os.environ.get("SHIYI_UPDATES", "6")
+    ),  # of 50 updates, then it is opened again
     deadline=None,
     derandomize=True,
     phases=(Phase.generate,),  # a base that broke stays broken, so nothing is shrunk
     suppress_health_check=list(HealthCheck),
 )
-@given(st.lists(_UPDATES, min_size=20, max_size=20))
+@given(st.lists(_UPDATES, min_size=50, max_size=50))
 def test_no_generated_update_breaks_the_base(
     kb: Path, tokens: dict[str, dict[str, str]], updates: list[tuple[bool, str]]
 ) -> None:
