@@ -273,11 +273,9 @@ def test_whatever_else_is_asked_for_needs_none_but_nothing_found_wanting(
 def test_of_sources_that_differ_the_most_careful_rating_counts(runtime: Runtime) -> None:
     evidences, facts = runtime.safety.evidences, runtime.facts
     kinds = {SHIYI.isEffectiveFor, SHIYI.interactsWith}
-    claims = [
-        claim
-        for claim, found in facts.by_claim.items()
-        if found[0].predicate in kinds or found[0].derived
-    ]
+    derived = [claim for claim, found in facts.by_claim.items() if found[0].derived]
+    claims = [claim for claim, found in facts.by_claim.items() if found[0].predicate in kinds]
+    claims += derived[::20]
     said = {
         claim: {
             value
