@@ -439,6 +439,10 @@ CAUTION: Final = (
 )  # fmt: skip
 INTERACTION: Final = (SHIYI.interactsWith, SHIYI.potentiallyInteractsWith)
 INCOMPATIBLE: Final = (SHIYI.opposes, SHIYI.fears, SHIYI.incompatibleWith)
+COMPOSITION: Final = (  # what is in a thing, and what it is made from
+    SHIYI.hasIngredient, SHIYI.hasActiveConstituent, SHIYI.hasNutrient,
+    SHIYI.derivedFromOrganism, SHIYI.usesPart,
+)  # fmt: skip
 ADVERSE: Final = (SHIYI.hasAdverseReaction, SHIYI.hasAdverseEffectOn)
 TOXIC: Final = (SHIYI.hasToxicity, SHIYI.regulatoryStatus)
 PROFILE: Final = (

@@ -12,7 +12,7 @@ from shiyi.answering.recommendation.additive_effects import (
 )
 from shiyi.answering.recommendation.candidates import asked_groups
 from shiyi.answering.safety import Finding
-from shiyi.answering.sections.lists import of_group
+from shiyi.answering.sections.lists import composed_of, of_group
 from shiyi.answering.sections.lookups import child_first, is_feverish_child, sheet
 from shiyi.answering.sections.verdicts import (
     NOT_EATEN,
@@ -201,6 +201,7 @@ def _unspoken(
             or target in summed
             or _is_diet(context, target)
             or _denied(context, case, target, part)
+            or _composed(context, case, target, part)
         ):
             silent.append(target)
         if case.met(target) or good:
@@ -282,6 +283,15 @@ def _denied(context: AnswerContext, case: Case, target: str, part: Contribution)
     text = verbalizer.verbalize("v_negative", **values) + remark + verbalizer.sources(denied[:1])
     place.add(text, *denied)
     return True
+
+
+def _composed(context: AnswerContext, case: Case, target: str, part: Contribution) -> bool:
+    """State that one is in the other, unless it is asked if both may be taken; return whether."""
+    if context.parsed.wants(Intent.MAY):
+        return False
+    lines = composed_of(context, case.materials, target)
+    part.opening.lines += lines
+    return bool(lines)
 
 
 def _grounds(context: AnswerContext, case: Case, part: Contribution) -> None:

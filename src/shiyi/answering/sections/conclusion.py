@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from shiyi.answering.knowledge.evidence import Evidences
+from shiyi.answering.knowledge.facts import COMPOSITION
 from shiyi.answering.understanding.frames.frame import Frame
 from shiyi.answering.understanding.intents import Intent
 from shiyi.answering.understanding.question import ParsedQuestion, meets_anything
@@ -51,8 +52,10 @@ def _of_taking(
     warnings: Sequence[SafetyWarning], part: Contribution, first: str, evidences: Evidences
 ) -> Verdict:
     if not warnings:
-        rests = any(line.facts for line in part.opening.lines)
-        return Verdict("may_be_considered" if rests else "not_on_record", first)
+        stated = [fact for line in part.opening.lines for fact in line.facts]
+        if all(fact.predicate in COMPOSITION for fact in stated):  # which permits nothing
+            return Verdict("record" if stated else "not_on_record", first)
+        return Verdict("may_be_considered", first)
     worst = warnings[0]
     rated = {evidences.rating(claim) for claim in worst.claims}
     rating = next((r for r in _RATINGS if r in rated), "unrated")

@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Iterable
 from typing import Final
 
-from shiyi.answering.knowledge.facts import CAUTION, MATERIAL, PROFILE, Fact
+from shiyi.answering.knowledge.facts import CAUTION, COMPOSITION, MATERIAL, PROFILE, Fact
 from shiyi.answering.methods.method import is_benefit, near
 from shiyi.answering.recommendation.cautions import against, states_against
 from shiyi.answering.retrieval.passages import PASSAGE
@@ -395,10 +395,26 @@ def asked_for(context: AnswerContext, retrieved: Retrieved, written: Collection[
         and f.claim not in written
         and not is_benefit(f)
     ]
+    return _sentences(context, _chosen(context, facts)[0])
+
+
+def composed_of(context: AnswerContext, things: Iterable[str], other: str) -> list[Line]:
+    """Return what is recorded of one thing being in another, or made from it."""
+    meant = {a for m in context.parsed.mentions if m.iri == other for a in m.alternatives}
+    ends = (other, *sorted(meant))
+    facts = (f for thing in things for end in ends for f in context.facts.between(thing, end))
+    found = dict.fromkeys(
+        f for f in facts if f.predicate in COMPOSITION and f.positive and not f.derived
+    )
+    groups = (((f.subject, f.predicate.value, "of", True), [f]) for f in found)
+    return _sentences(context, groups)
+
+
+def _sentences(context: AnswerContext, groups: Iterable[Group]) -> list[Line]:
     end = "。" if context.verbalizer.language == "zh" else "."
     return [
         Line(((closed(_line(context, key, found).text, end), tuple(found)),), 1)
-        for key, found in _chosen(context, facts)[0]
+        for key, found in groups
     ]
 
 
