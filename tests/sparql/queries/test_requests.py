@@ -1,7 +1,8 @@
 import pytest
+from pyoxigraph import Store
 
 from shiyi.errors import QueryError, TooLargeError
-from shiyi.sparql.queries.requests import MAX_DEPTH, check_query
+from shiyi.sparql.queries.requests import MAX_DEPTH, check_query, correlated
 
 SERVICE = [
     "SELECT * { SERVICE <http://e.org/> { ?s ?p ?o } }",
@@ -76,3 +77,42 @@ def test_a_query_is_measured_in_bytes() -> None:
 def test_a_lone_surrogate_is_no_text() -> None:
     with pytest.raises(QueryError, match="Unicode"):
         check_query("ASK { ?s ?p '\ud800' }", 1000)
+
+
+NESTED = [
+    "{ ?x e:p ?b . ?a e:p ?x . }",
+    "{ ?a e:p ?x . # a remark }\n ?x a ?t . ?z e:p ?x }",
+    "{ ?a e:p ?x . ?x e:p <urn:e:c>. FILTER(?x != ?a && STR(?x) != '{') . FILTER(?x != ?y) }",
+]
+PLAIN = [
+    "{ ?a e:p ?b FILTER(?b = e:c || ?a = e:b) }",
+    "{ ?a e:p ?x . ?x e:p 'a text' }",
+    "{ ?a e:p ?x ; e:p ?b }",
+    "{ ?a e:p/e:p ?x . ?x e:p ?z }",
+    "{ ?a e:p ?x . OPTIONAL { ?x e:p ?z } }",
+    "{ ?a e:p _:x . _:x e:p ?z }",
+    "{ ?v e:p ?w . ?w e:p ?z }",  # nothing outside links it
+    "{ ?a e:p ?x . ?x e:p ?z . BIND(1 AS ?n) }",
+    "{ ?a e:p ?x FILTER(?x != e:b) ?x e:p ?z }",
+]
+
+
+@pytest.mark.parametrize("negation", ["", "NOT "])
+@pytest.mark.parametrize("exists", [*NESTED, *PLAIN])
+def test_an_exists_written_for_the_engine_says_the_same(exists: str, negation: str) -> None:
+    store = Store()
+    store.update(
+        "PREFIX e: <urn:e:> INSERT DATA { e:a e:p e:b . e:b e:p e:c . e:c e:p e:d , e:a . e:b a e:T }"
+    )
+    query = f"SELECT * {{ ?a <urn:e:p> ?y FILTER {negation}EXISTS {exists} }} ORDER BY ?a ?y"
+    text = f"PREFIX e: <urn:e:> {query}"
+    assert (correlated(text) == text) == (exists in PLAIN)
+    assert list(map(str, store.query(correlated(text)))) == list(map(str, store.query(text)))
+
+
+def test_an_exists_is_looked_up_from_what_is_bound() -> None:
+    text = "SELECT ?a { ?a ?p 1 FILTER EXISTS { ?x ?q ?y . ?a ?q ?x FILTER(?y > 2) } }"
+    expected = (
+        "SELECT ?a { ?a ?p 1 FILTER EXISTS { ?a ?q ?x FILTER EXISTS { ?x ?q ?y FILTER(?y > 2) } } }"
+    )
+    assert correlated(text) == expected

@@ -6,6 +6,7 @@ its deadline.
 
 import re
 import sys
+from collections import Counter
 from dataclasses import dataclass, field
 
 from shiyi.errors import QueryError, QueryRefusedError, TooLargeError
@@ -76,6 +77,12 @@ _LOAD = re.compile(
     r"(?<![\w:?$@.-])LOAD\s*(?P<silent>SILENT\s*)?(?:<|[^\s{}()<>]*:)", re.IGNORECASE
 )
 _SERVICE_WORD = re.compile(r"(?<![\w:?$@.-])SERVICE(?![\w-])", re.IGNORECASE)
+_EXISTS = re.compile(rf"(?<![{_NAME}:?$@])EXISTS\s*\{{(?P<body>[^{{}}]*)\}}", re.IGNORECASE)
+_TERM = r"(?:[?$]\w+|<[^<>]*>|[\w-]*:(?:[\w:%-]|\.(?=[\w:%-]))*)"
+_TRIPLE = re.compile(rf"\s*({_TERM}\s+(?:{_TERM}|a)\s+{_TERM})(?:\s*(\.))?")
+_FILTERS = re.compile(r"\s*(?:FILTER\s*\((?:[^()]|\([^()]*\))*\)\s*(?:\.\s*)?)*", re.IGNORECASE)
+_VARIABLE = re.compile(r"[?$](\w+)")
+_MAX_CHAIN = 8  # triples of one EXISTS that are written into one another
 
 
 def check_query(text: str, max_bytes: int, network_blocked: bool = True) -> None:
@@ -111,6 +118,51 @@ def check_update(text: str, max_bytes: int, network_blocked: bool = True) -> str
     if any(not (found["silent"] and network_blocked) for found in _LOAD.finditer(bare)):
         raise QueryRefusedError("LOAD is not offered: send the data itself, for example by POST")
     return bare
+
+
+def correlated(text: str) -> str:
+    """Write each EXISTS of several triples as one EXISTS within another, which says the same.
+
+    Oxigraph joins the triples of an EXISTS without regard to what is bound outside, for each
+    solution again. Written so, each triple is looked up from what is bound. What is not a plain
+    list of triples and filters stays as it is.
+
+    >>> correlated("ASK { ?a a ?b FILTER EXISTS { ?b <p:p> ?c . ?c <p:q> ?d FILTER(?d > 1) } }")
+    'ASK { ?a a ?b FILTER EXISTS { ?b <p:p> ?c FILTER EXISTS { ?c <p:q> ?d FILTER(?d > 1) } } }'
+    """
+    bare, parts, place = bare_text(text), list[str](), 0
+    everywhere = Counter(_VARIABLE.findall(bare))
+    for found in _EXISTS.finditer(bare):
+        start, end = found.span("body")
+        within = Counter(_VARIABLE.findall(found["body"]))
+        outside = {name for name, count in within.items() if everywhere[name] > count}
+        if nested := _nested(found["body"], text[start:end], outside):
+            parts += (text[place:start], nested)
+            place = end
+    return "".join((*parts, text[place:]))
+
+
+def _nested(bare: str, text: str, bound: set[str]) -> str:
+    """Return the triples of one EXISTS nested; empty where they are not plain or not linked."""
+    triples, place = list[tuple[int, int]](), 0
+    while found := _TRIPLE.match(bare, place):
+        triples.append(found.span(1))
+        place = found.end()
+        if not found[2]:
+            break
+    plain = 2 <= len(triples) <= _MAX_CHAIN and _FILTERS.fullmatch(bare, place)
+    if not plain or "_:" in bare:
+        return ""
+    order = list[tuple[int, int]]()
+    unbound = {each: set(_VARIABLE.findall(bare[slice(*each)])) for each in triples}
+    while unbound:
+        linked = [each for each, names in unbound.items() if names & bound]
+        if not linked:
+            return ""
+        order.append(min(linked, key=lambda each: len(unbound[each] - bound)))
+        bound |= unbound.pop(order[-1])
+    head = " FILTER EXISTS { ".join(text[slice(*each)] for each in order)
+    return f" {head}{text[place:].rstrip(' ')}{' }' * (len(order) - 1)} "
 
 
 def bare_text(text: str) -> str:

@@ -24,7 +24,7 @@ from shiyi.model.rdf import BlankNode, Term, Triple, canonical
 from shiyi.ontology.terms import PREFIXES
 from shiyi.settings import QuerySettings, RemoteSettings
 from shiyi.sparql.base.knowledge_base import KnowledgeBase
-from shiyi.sparql.queries.requests import SPEAKS_12, FreeQuery, bare_text, check_query
+from shiyi.sparql.queries.requests import SPEAKS_12, FreeQuery, bare_text, check_query, correlated
 from shiyi.sparql.queries.results import (
     GRAPH_TYPES,
     SOLUTION_TYPES,
@@ -303,7 +303,7 @@ class QueryPool:
                 return known
         text, left = self._with_services(query.text, seconds)
         request = {
-            "query": text,
+            "query": correlated(text),
             "seconds": left,
             "solutions": query.accept.solutions,
             "graph": query.accept.graph,
