@@ -2,7 +2,7 @@
 
 import threading
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -206,8 +206,3 @@ def cohen(one: Sequence[float], other: Sequence[float]) -> float | None:
     same = sum(a == b for a, b in zip(one, other, strict=True)) / n
     by_chance = sum(one.count(x) * other.count(x) for x in set(one) | set(other)) / n**2
     return None if by_chance == 1 else round((same - by_chance) / (1 - by_chance), 6)
-
-
-def names(opinions: Iterable[Opinion]) -> list[str]:
-    """List the reviewers of some opinions."""
-    return sorted({each.who for each in opinions})

@@ -24,7 +24,7 @@ from shiyi.model.iris import content_hash, graph, is_text
 from shiyi.model.rdf import DefaultGraph, NamedNode, Quad, Triple, decimal, local_name, text
 from shiyi.ontology.schema import Schema
 from shiyi.ontology.terms import DCTERMS, RDF, SHIYI
-from shiyi.reasoning.confidence.reviews import Review, Standing, Vote, agreement, is_retracted
+from shiyi.reasoning.confidence.reviews import Review, Standing, agreement, standing_of
 from shiyi.sparql.store.port import QuadStore
 
 DECIDING: Final = (
@@ -90,33 +90,6 @@ def read_reviewed_claim(state: State, iri: str) -> ReviewedClaim:
     )
 
 
-def standing(store: QuadStore, claim: ReviewedClaim, reviews: Iterable[Change]) -> Standing:
-    """Return the votes and reviews of a claim: one vote an evidence, one review a reviewer."""
-    links = {q.object for q in claim.state if q.predicate == SHIYI.evidence}
-    values: dict[object, dict[NamedNode, str]] = {}
-    for quad in claim.state:
-        if quad.subject in links:
-            values.setdefault(quad.subject, {})[quad.predicate] = text(quad.object)
-    created = Standing(
-        tuple(
-            Vote(
-                each[DCTERMS.source],
-                _lineage(store, each[DCTERMS.source]),
-                float(each[SHIYI.extractionConfidence]),
-            )
-            for each in values.values()
-            if DCTERMS.source in each and SHIYI.extractionConfidence in each
-        )
-    )
-    if not created.votes:
-        raise UsageError(f"{claim.iri} has no evidence, so there is nothing to review")
-    for source in {vote.source for vote in created.votes if is_retracted(store, vote.source)}:
-        created = created.retract(source)
-    for change in reviews:
-        created = created.reviewed(Review(change.who, float(change.note(SHIYI.agreement) or 0)))
-    return created
-
-
 def review_outcome(created: Standing, home: Status, safety: bool) -> ReviewOutcome:
     """Return the status and confidence that follow from the reviews of a claim.
 
@@ -124,7 +97,7 @@ def review_outcome(created: Standing, home: Status, safety: bool) -> ReviewOutco
     at ``home`` and only its confidence moves. A safety claim waits for a second reviewer on the
     same side, unless the first confirms what stands: until then nothing about it changes.
     """
-    own = Standing(created.votes, retracted=created.retracted).confidence
+    own = created.unreviewed
     agreed = agreement(created.reviews.values())
     status = home
     if agreed >= DECIDING:
@@ -196,11 +169,6 @@ def _is_claim(store: QuadStore, node: NamedNode) -> bool:
     return any(True for _ in store.match(node, RDF.type, SHIYI.Claim, DefaultGraph()))
 
 
-def _lineage(store: QuadStore, source: str) -> str:
-    quads = store.match(NamedNode(source), SHIYI.lineage)
-    return next((text(quad.object) for quad in quads), source)
-
-
 def source_copies(store: QuadStore, claim: ReviewedClaim) -> list[Quad]:
     """Return copies of what an accepted claim cites and says as a text, where missing."""
     wanted = {
@@ -255,7 +223,7 @@ class Decisions:
         claim = read_reviewed_claim(state_of(self.store, iri), iri)
         reviews = self.reviews(iri)
         home = _home(reviews[0]) if reviews else claim.status
-        created, safety = standing(self.store, claim, reviews), self.is_safety(claim)
+        created, safety = _standing(self.store, iri, reviews), self.is_safety(claim)
         return ClaimAssessment(
             claim, created, home, review_outcome(created, home, safety), reviews, safety
         )
@@ -353,7 +321,7 @@ class Decisions:
             return change.added, change.removed
         now = self.assess(change.about[0])
         rest = [each for each in now.reviews if each.iri != change.iri]
-        created = standing(self.store, now.claim, rest)
+        created = _standing(self.store, now.claim.iri, rest)
         value = review_outcome(created, _home(change), now.safety)
         quads = status_change_quads(self.store, now.claim, value.status, value.confidence)
         return tuple(quads["removed"]), tuple(quads["added"])
@@ -377,7 +345,8 @@ class Decisions:
                 f"{iri} is {now.claim.status}: what the gate held back is mended at the quarantine "
                 "desk first"
             )
-        value = review_outcome(_with(now.standing, agent, agreed), now.home, now.safety)
+        reviewed = now.standing.reviewed(Review(agent, agreed))
+        value = review_outcome(reviewed, now.home, now.safety)
         quads = status_change_quads(self.store, now.claim, value.status, value.confidence)
         notes = ((SHIYI.agreement, decimal(agreed)), (SHIYI.homeStatus, _status(now.home)))
         return Edit(
@@ -426,8 +395,9 @@ def _agreed(kind: str, agreement: float | None) -> float:
     return round(agreed, 6)
 
 
-def _with(created: Standing, agent: str, agreed: float) -> Standing:
-    return created.reviewed(Review(agent, agreed))
+def _standing(store: QuadStore, claim: str, reviews: Iterable[Change]) -> Standing:
+    given = (Review(each.who, float(each.note(SHIYI.agreement) or 0)) for each in reviews)
+    return standing_of(store, claim, given)
 
 
 def _home(review: Change) -> Status:

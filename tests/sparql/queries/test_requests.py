@@ -1,5 +1,5 @@
 import pytest
-from pyoxigraph import Store
+from pyoxigraph import QuerySolutions, Store
 
 from shiyi.errors import QueryError, TooLargeError
 from shiyi.sparql.queries.requests import MAX_DEPTH, check_query, correlated
@@ -107,7 +107,9 @@ def test_an_exists_written_for_the_engine_says_the_same(exists: str, negation: s
     query = f"SELECT * {{ ?a <urn:e:p> ?y FILTER {negation}EXISTS {exists} }} ORDER BY ?a ?y"
     text = f"PREFIX e: <urn:e:> {query}"
     assert (correlated(text) == text) == (exists in PLAIN)
-    assert list(map(str, store.query(correlated(text)))) == list(map(str, store.query(text)))
+    results = [store.query(each) for each in (text, correlated(text))]
+    first, second = (list(map(str, each)) for each in results if isinstance(each, QuerySolutions))
+    assert first == second
 
 
 def test_an_exists_is_looked_up_from_what_is_bound() -> None:

@@ -52,8 +52,6 @@ class Standing:
     >>> goji = Standing((Vote("book", "book", 0.8),))
     >>> round(goji.reviewed(Review("li", 0.5)).confidence, 6)
     0.7875
-    >>> goji.reviewed(Review("li", 0.5)).without("li").confidence
-    0.8
     """
 
     votes: tuple[Vote, ...]
@@ -61,32 +59,21 @@ class Standing:
     retracted: frozenset[str] = frozenset()
 
     @property
-    def confidence(self) -> float:
-        """Recompute the confidence, in [0, 1], from votes, retractions and reviews."""
-        fused = fuse(
+    def unreviewed(self) -> float:
+        """Compute the confidence, in [0, 1], from votes and retractions alone."""
+        return fuse(
             (vote.lineage, Confidence(vote.confidence * self._left(vote))) for vote in self.votes
         ).value
-        return moved(fused, agreement(self.reviews.values()), len(self.reviews))
+
+    @property
+    def confidence(self) -> float:
+        """Recompute the confidence, in [0, 1], from votes, retractions and reviews."""
+        return moved(self.unreviewed, agreement(self.reviews.values()), len(self.reviews))
 
     def reviewed(self, review: Review) -> "Standing":
         """Add a review; a reviewer's later one takes the place of the earlier."""
         reviews = MappingProxyType({**self.reviews, review.reviewer: review})
         return Standing(self.votes, reviews, self.retracted)
-
-    def without(self, reviewer: str) -> "Standing":
-        """Withdraw a reviewer's review; raise ``UsageError`` where there is none."""
-        if reviewer not in self.reviews:
-            raise UsageError(f"{reviewer} has not reviewed this claim")
-        reviews = {name: each for name, each in self.reviews.items() if name != reviewer}
-        return Standing(self.votes, MappingProxyType(reviews), self.retracted)
-
-    def retract(self, source: str) -> "Standing":
-        """Count a source that was retracted for half."""
-        return Standing(self.votes, self.reviews, self.retracted | {source})
-
-    def restore(self, source: str) -> "Standing":
-        """Return a source its whole vote back."""
-        return Standing(self.votes, self.reviews, self.retracted - {source})
 
     def _left(self, vote: Vote) -> float:
         return DECAY if vote.source in self.retracted else 1.0
@@ -146,12 +133,13 @@ def reviews_of(store: QuadStore, claim: str) -> tuple[Review, ...]:
     return tuple(review for _, review in sorted(latest.values(), key=lambda each: each[0]))
 
 
-def standing_of(store: QuadStore, claim: str) -> Standing:
+def standing_of(store: QuadStore, claim: str, reviews: Iterable[Review] | None = None) -> Standing:
     """Return what a claim's confidence is made of, read from its evidence and its reviews alone.
 
     Its ``confidence`` is what stepwise reviews and undoing led to, save for a safety claim that
-    waits for a second reviewer, and for a claim of a retracted source, which decays. Raise
-    ``UsageError`` for a claim without evidence.
+    waits for a second reviewer, and for a claim of a retracted source, which decays. With
+    ``reviews`` these count, not those of the store. Raise ``UsageError`` for a claim without
+    evidence.
     """
     votes = []
     for link in store.match(NamedNode(claim), SHIYI.evidence):
@@ -166,12 +154,12 @@ def standing_of(store: QuadStore, claim: str) -> Standing:
             lineage = text(kin.object) if kin else source
             votes.append(Vote(source, lineage, float(values[SHIYI.extractionConfidence])))
     if not votes:
-        raise UsageError(f"{claim} has no evidence, so its confidence cannot be computed")
-    gone = {vote.source for vote in votes if is_retracted(store, vote.source)}
-    made = Standing(tuple(votes), retracted=frozenset(gone))
-    for review in reviews_of(store, claim):
-        made = made.reviewed(review)
-    return made
+        raise UsageError(f"{claim} has no evidence: it has no confidence and cannot be reviewed")
+    gone = frozenset(vote.source for vote in votes if is_retracted(store, vote.source))
+    latest = {
+        each.reviewer: each for each in (reviews_of(store, claim) if reviews is None else reviews)
+    }
+    return Standing(tuple(votes), MappingProxyType(latest), gone)
 
 
 def reviewed_claims(store: QuadStore) -> frozenset[str]:

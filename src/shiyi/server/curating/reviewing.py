@@ -98,10 +98,7 @@ def sheet_of(reader: Reader, desk: Desk, opinions: Opinions, iri: str) -> dict[s
     if view is None:
         raise NotFound(catalogue()("curate.no_claim"))
     assessment, said = desk.decisions.assess(iri), opinions.of(iri)
-    created = assessment.standing
-    for reviewer in tuple(created.reviews):
-        created = created.without(reviewer)
-    own = created.confidence
+    own = assessment.standing.unreviewed
     sides = {each.agreement > 0 for each in said.values() if each.agreement}
     return {
         "claim": view,
