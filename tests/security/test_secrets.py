@@ -183,6 +183,7 @@ def test_no_command_prints_the_key(endpoint: Endpoint, tmp_path: Path, words: li
 
 PERSON = ("张三丰", "13800138000", "li.si@example.org", "fulan-8842")
 QUESTION = f"我叫{PERSON[0]}，电话{PERSON[1]}，{PERSON[2]}，枸杞和华法林能一起吃吗？{PERSON[3]}"
+FORWARDED = "203.0.113.77"
 UPDATE = "INSERT DATA { GRAPH <urn:g> { <urn:a> <urn:b> 1 } }"
 
 
@@ -240,7 +241,7 @@ def test_the_log_of_a_server_names_nobody_and_nothing_that_was_asked(
             f"/sparql?query={quote(text)}&default-graph-uri={question}",
             f"/rdf-graph-store?graph={question}",
         ):
-            statuses.add(asked(address, path))
+            statuses.add(asked(address, path, None, **{"X-Forwarded-For": FORWARDED}))
         body = json.dumps(
             {"question": QUESTION, "text": QUESTION, "profile": {"conditions": [QUESTION]}}
         ).encode()
@@ -256,8 +257,9 @@ def test_the_log_of_a_server_names_nobody_and_nothing_that_was_asked(
     assert {200, 204, 400, 401, 404} <= statuses
     assert log.count(b"slow request") > 20
     assert b"slow query" in log
+    assert log.count(b"SHIYI_SERVER_PROXIES") == 1
     files = [each.read_bytes() for each in kb.rglob("*") if each.is_file()]
-    for each in (*secrets, *PERSON):
+    for each in (*secrets, *PERSON, FORWARDED):
         for way in {each, quote(each), json.dumps(each)[1:-1]}:
             assert way.encode() not in log + seen, way
             assert not [1 for held in files if way.encode() in held], way

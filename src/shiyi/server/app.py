@@ -183,7 +183,7 @@ def run_server(app: Flask, host: str, port: int, threads: int) -> None:
                 connection_limit=_CONNECTIONS,
                 asyncore_use_poll=True,  # select() cannot watch descriptors above 1,023
                 send_bytes=1,  # threads send what they wrote, each part of a stream at once
-                clear_untrusted_proxy_headers=not site.settings.server.proxies,
+                clear_untrusted_proxy_headers=False,  # believed as server.proxies says
             )
             headers.limit_queue(app, lambda: len(server.task_dispatcher.queue))
             shown = f"[{host}]" if ":" in host else host
