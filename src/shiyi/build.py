@@ -216,21 +216,21 @@ def index_base(settings: Settings, beside: Executor | None = None) -> None:
 
     with KnowledgeBase.open(settings.kb) as base, ExitStack() as waiting:
         if beside:
-            waiting.callback(beside.submit(index_names, settings.kb).result)
+            waiting.callback(beside.submit(index_names, settings).result)
         else:
-            index_names(settings.kb)
+            index_names(settings)
         write_claims(base, settings)
     note_digests(base.folder)
 
 
-def index_names(kb: Path) -> None:
+def index_names(settings: Settings) -> None:
     """Write the label index of the current generation, and its counts."""
     from shiyi.answering.runtime import write_names
     from shiyi.server.site.counts import keep
     from shiyi.sparql.base.knowledge_base import KnowledgeBase
 
-    with KnowledgeBase.open(kb) as base:
-        write_names(base)
+    with KnowledgeBase.open(settings.kb) as base:
+        write_names(base, settings)
         keep(base)
 
 

@@ -104,9 +104,10 @@ class RecallSettings:
     keyword_k: Int = 5  # TOSRR
     vector_k: Int = 10  # TOSRR
     merged_k: Int = 15  # TOSRR
-    merge: str = "reciprocal_rank"  # TOSRR: union
-    unit: str = "spo_t"  # TOSRR; spo leaves passages and definitions out
-    chunking: str = "macro_micro"  # TCM-DiffRAG; macro, micro
+    merge: Literal["reciprocal_rank", "union"] = "reciprocal_rank"  # TOSRR: union
+    reranker: str = ""  # cosine, or a cross-encoder by name: orders what was recalled
+    unit: Literal["spo_t", "spo"] = "spo_t"  # TOSRR; spo leaves passages and definitions out
+    chunking: Literal["macro_micro", "macro", "micro"] = "macro_micro"  # TCM-DiffRAG
     documents_k: Int = 20  # TCM-DiffRAG
 
 
@@ -133,7 +134,8 @@ class ChainSettings:
     """How ``chain`` matches triples."""
 
     triples_k: Int = 20  # TCM-DiffRAG gives no k for triples
-    school: str = ""  # TCM-DiffRAG's personal graph: a school's name, whose claims are added
+    school: str = ""  # laid over the base where a question names no school
+    overlay: Literal["general", "school", "both"] = "both"  # what `chain` matches with a school
 
 
 @dataclass(frozen=True, slots=True, config=_KNOWN_KEYS)
@@ -148,12 +150,13 @@ class BaselineSettings:
 class LinkingSettings:
     """How mentions become concepts."""
 
+    embedder: str = ""  # a sentence-transformers model by name or folder; empty: the shipped one
     candidates: Int = 10  # Yaoshi-RAG
     min_cosine: Float = 0.75  # iDISK2.0-RAG
     max_mentions: Int = 40
     pick_from: Float = 0.5  # likeness from which a model may choose a candidate
     layer_distance: Float = 0.25  # 1 - cosine from a case to its term, swept 0.05 to 0.60
-    layer_direction: str = "case_to_term"  # MLKG-RAG: term_to_case; or mutual
+    layer_direction: Literal["case_to_term", "term_to_case", "mutual"] = "case_to_term"
 
 
 @dataclass(frozen=True, slots=True, config=_KNOWN_KEYS)

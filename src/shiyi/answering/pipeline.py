@@ -77,17 +77,25 @@ class AskRequest:
 
     ``language`` is that of the answer, by default the question's; ``k`` bounds the paths shown.
     ``evidence`` overrides the setting ``answer.evidence``; ``before`` is the frame of the turn
-    before, ``earlier`` the questions of the conversation before this one.
+    before, ``earlier`` the questions of the conversation before this one; ``school`` and
+    ``overlay`` override ``chain.school`` and ``chain.overlay``. The method is by default ``chain``
+    where a school is named.
     """
 
     question: str
-    method: str = "fused"
+    method: str = ""
     language: str | None = None
     k: int | None = None
     profile: Profile = field(default_factory=Profile)
     evidence: Literal["any", "opened"] | None = None
     before: Frame | None = None
     earlier: tuple[str, ...] = ()
+    school: str = ""
+    overlay: Literal["general", "school", "both"] | None = None
+
+    def __post_init__(self) -> None:
+        if not self.method:
+            object.__setattr__(self, "method", "chain" if self.school else METHODS[0])
 
 
 def ask(
@@ -117,6 +125,7 @@ def ask(
         least = max(settings.answer.recommend_from, settings.confidence.recalled + 0.01)
         answering = replace(settings.answer, recommend_from=least)
         runtime = replace(runtime, settings=replace(settings, answer=answering))
+    runtime = _overlaid(runtime, request)
     text = QuestionText.of(question, spoken)
     parsed = parse_question(text, profile, runtime.linker, runtime.facts)
     frame = read_frame(text, runtime.settings.understanding, request.before)
@@ -173,6 +182,20 @@ def ask(
     return _recorded(written, recorder)
 
 
+def _overlaid(runtime: Runtime, request: AskRequest) -> Runtime:
+    """Return what the question is answered from: with its school, and the releases it names."""
+    settings = runtime.settings
+    school, overlay = request.school or settings.chain.school, request.overlay
+    if request.school and request.method != "chain":
+        raise UsageError(f"a school is for the method chain, not for {request.method}")
+    if overlay:
+        chain = replace(settings.chain, overlay=overlay)
+        runtime = replace(runtime, settings=replace(settings, chain=chain))
+    if school and request.method == "chain" and runtime.settings.chain.overlay != "general":
+        runtime = runtime.with_school(school)
+    return runtime.with_releases(request.question)
+
+
 def _grounded(part: Contribution, composed: Composed) -> tuple[Recommendation, ...]:
     """Return the recommendations with those of their claims that are cited."""
     cited = {each.claim for each in composed.citations}
@@ -225,6 +248,8 @@ def _asked(request: AskRequest, settings: Settings) -> dict[str, Any]:
         "profile": request.profile.to_json(),
         "evidence": request.evidence,
         "earlier": list(request.earlier),
+        "school": request.school,
+        "overlay": request.overlay,
         "settings": settings_digest(settings),
     }
 
@@ -293,6 +318,7 @@ _COMPARED: Final = (
     "method", "language", "model", "answer", "sentences", "citations", "paths", "linked",
     "recommendations", "warnings", "follow_up", "abstained", "missing",
 )  # fmt: skip
+_OVERLAYS: Final = ("general", "school", "both")
 _TRACED: Final = ("queries", "relation_paths", "rounds", "notes", "steps", "claims", "texts")
 
 
@@ -337,6 +363,8 @@ def replay(runtime: Runtime, earlier: Mapping[str, Any]) -> Replayed:
         Profile.from_json(asked.get("profile") or {}),
         "opened" if asked.get("evidence") == "opened" else None,
         earlier=tuple(map(str, asked.get("earlier") or ())),
+        school=str(asked.get("school") or ""),
+        overlay=chosen if (chosen := asked.get("overlay")) in _OVERLAYS else None,
     )
     answer = ask(runtime, request, model if exchanges else None)
     return Replayed(answer, tuple(_differences(runtime, answer.to_json(), earlier, trace, asked)))

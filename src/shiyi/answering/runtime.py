@@ -1,5 +1,6 @@
 """Everything opened once; replaced after each change."""
 
+import os
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -14,6 +15,15 @@ from shiyi.answering.knowledge.evidence import Evidences
 from shiyi.answering.knowledge.fact_file import open_facts
 from shiyi.answering.knowledge.facts import Fact, Facts
 from shiyi.answering.knowledge.names import Names
+from shiyi.answering.knowledge.overlay import (
+    Overlay,
+    ReleaseLinker,
+    find_school,
+    overlay_of_releases,
+    overlay_of_school,
+    release_names,
+    windows,
+)
 from shiyi.answering.knowledge.updates import (
     after,
     edge_of,
@@ -39,8 +49,11 @@ from shiyi.answering.retrieval.planning import Planner
 from shiyi.answering.safety import Safety
 from shiyi.columnar.mapped_file import log_rebuild
 from shiyi.errors import FormatError, IndexMismatchError
-from shiyi.linking.embedding.embedder import Embedder
+from shiyi.linking.embedding.embedder import Embedder, open_embedder, place_of, shipped
+from shiyi.linking.embedding.index import LabelVectors
+from shiyi.linking.labels import LabelIndex
 from shiyi.linking.linker import Linker
+from shiyi.linking.reranking import Reranker, open_reranker
 from shiyi.model.iris import VOCAB
 from shiyi.ontology.schema import Schema
 from shiyi.reasoning.adjacency import Edge, Projection, changed
@@ -67,6 +80,7 @@ class LibraryHandle:
     _opened: Library | None = None
     changed: Collection[str] | None = None  # claims since the library was written, where known
     _translations: dict[str, Translation] = field(default_factory=dict)
+    _rerankers: dict[str, Reranker | None] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _training: threading.Lock = field(default_factory=threading.Lock)
 
@@ -85,6 +99,13 @@ class LibraryHandle:
                 change_texts(self._opened, self.store, facts, touched, now)
             elif self.changed is not None:  # it is levelled when it is opened
                 self.changed = {*self.changed, *touched, *(fact.claim for fact in now)}
+
+    def reranker(self, name: str) -> Reranker | None:
+        """Open what ``recall.reranker`` names, once."""
+        with self._lock:
+            if name not in self._rerankers:
+                self._rerankers[name] = open_reranker(name, self.embedder)
+            return self._rerankers[name]
 
     def translation(self, kind: str) -> Translation:
         """Open the TransE or RotatE of this release; where none was trained yet, train it (20 s).
@@ -113,15 +134,19 @@ class LibraryHandle:
         return trained
 
     def _open(self) -> Library:
+        place, apart = self.folder, False
         if self.folder is not None:
+            place = place_of(self.folder, self.embedder)
+            apart = place != self.folder and os.access(self.folder, os.W_OK)
             try:
-                library = Library.open(self.folder, self.release, self.embedder)
+                library = Library.open(place, self.release, self.embedder)
                 self._level(library)
                 return library
             except IndexMismatchError:  # the same texts, read from the store instead
                 pass
         with log_rebuild("the index of texts"):
-            return Library.build(units(self.store, self.facts), self.release, self.embedder)
+            texts = units(self.store, self.facts)
+            return Library.build(texts, self.release, self.embedder, place if apart else None)
 
     def _level(self, library: Library) -> None:
         if self.changed is None:
@@ -129,6 +154,16 @@ class LibraryHandle:
         elif self.changed:
             now = [f for each in self.changed for f in self.facts.by_claim.get(each, ())]
             change_texts(library, self.store, self.facts, self.changed, now)
+
+
+@dataclass(frozen=True, slots=True)
+class School:
+    """A school by its IRI, with its claims and a library of its texts."""
+
+    iri: str
+    overlay: Overlay
+    library: Library
+    claims: frozenset[str]  # that it teaches, accepted ones among them
 
 
 @dataclass(frozen=True)
@@ -146,6 +181,7 @@ class Runtime:
     release: str
     settings: Settings
     shelf: LibraryHandle
+    school: "School | None" = None  # its claims are laid over the facts
 
     @property
     def library(self) -> Library:
@@ -181,6 +217,44 @@ class Runtime:
     def casebook(self) -> Casebook:
         """Return the cases and reasoning chains of the base."""
         return Casebook.read(self.store)
+
+    @cached_property
+    def release_names(self) -> Mapping[str, tuple[str, ...]]:
+        """Return the concepts of loaded releases of products by their names; often none."""
+        return release_names(self.store)
+
+    @cached_property
+    def _schools(self) -> dict[str, School]:
+        return {}
+
+    def with_releases(self, question: str) -> Self:
+        """Return this with what loaded releases say of their concepts that a question names."""
+        names = self.release_names
+        nodes = {iri for _, _, iris in windows(question, names) for iri in iris} if names else ()
+        if not nodes:
+            return self
+        made = self._under(overlay_of_releases(self.store, nodes, self.facts))
+        return replace(made, linker=ReleaseLinker(self.linker, names, made.facts))
+
+    def with_school(self, name: str) -> Self:
+        """Return this with the claims of a school; raise ``FormatError`` for an unknown one."""
+        iri = find_school(self.store, name)
+        if iri not in self._schools:
+            overlay = overlay_of_school(self.store, iri, self.facts)
+            library = Library.build(overlay.texts, self.release, self.shelf.embedder)
+            claims = overlay.taught | {fact.claim for fact in overlay.facts}
+            self._schools[iri] = School(iri, overlay, library, claims)
+        chosen = self._schools[iri]
+        return replace(self._under(chosen.overlay), school=chosen)
+
+    def _under(self, overlay: Overlay) -> Self:
+        facts = overlay.over(self.facts)
+        evidences = Evidences(self.store, facts, self.evidences.assumed, overlay.graphs)
+        made = replace(self, facts=facts, evidences=evidences, safety=Safety(facts, evidences))
+        made.__dict__["casebook"] = self.casebook
+        made.__dict__["_schools"] = self._schools
+        made.__dict__["release_names"] = self.release_names
+        return made
 
     @classmethod
     def open(
@@ -276,30 +350,38 @@ def write_indexes(
     ``step`` is reported what begins.
     """
     step("indexing names")
-    write_names(base)
+    write_names(base, settings)
     write_claims(base, settings, step)
 
 
-def write_names(base: KnowledgeBase) -> None:
-    """Write the label index."""
-    from shiyi.linking.embedding import embedder
+def write_names(base: KnowledgeBase, settings: Settings) -> None:
+    """Write the label index; by the chosen embedder too, where one is."""
     from shiyi.linking.linker import write_index
 
-    write_index(base.folder, base.store, base.release, embedder.shipped())
+    folder = base.folder / "index"
+    write_index(base.folder, base.store, base.release, shipped())
+    if settings.linking.embedder and (other := open_embedder(settings.linking.embedder)):
+        place = place_of(folder, other)
+        place.mkdir(exist_ok=True)
+        LabelVectors.of(LabelIndex.load(folder, base.release), other).save(place)
 
 
 def write_claims(
     base: KnowledgeBase, settings: Settings, step: Callable[[str], None] = lambda _: None
 ) -> None:
     """Write the facts, the adjacency and the library."""
-    from shiyi.linking.embedding import embedder
-
     folder, schema = base.folder / "index", Schema.load()
     step("indexing claims")
     write_standing(base, schema, settings.pagerank)
     step("indexing texts")
     facts = open_facts(folder, base.release, schema).facts  # as they lie in the file
-    Library.build(units(base.store, facts), base.release, embedder.shipped(), folder)
+    Library.build(units(base.store, facts), base.release, shipped(), folder)
+    if settings.linking.embedder:
+        step(f"indexing by {settings.linking.embedder}")
+        other = open_embedder(settings.linking.embedder)
+        place = place_of(folder, other)
+        place.mkdir(exist_ok=True)
+        Library.build(units(base.store, facts), base.release, other, place)
 
 
 class Asserted(Mapping[str, Fact]):

@@ -55,12 +55,19 @@ def ask(
     ctx: Context,
     question: Annotated[str, Argument(metavar="QUESTION")] = "",
     language: Language = None,
-    method: Method = "fused",
+    method: Method = "",
     k: Annotated[int | None, Option("--k", metavar="N", help="Paths to keep.")] = None,
     profile: ProfileWords = None,
     evidence: Annotated[
         Literal["any", "opened"] | None,
         Option(help="opened: from works and tables that were opened alone."),
+    ] = None,
+    school: Annotated[
+        str, Option(metavar="NAME", help="Use the claims of this school too (method chain).")
+    ] = "",
+    overlay: Annotated[
+        Literal["general", "school", "both"] | None,
+        Option(help="What the question is matched with: the base, the school, or both."),
     ] = None,
     after: Annotated[
         Path | None,
@@ -100,7 +107,9 @@ def ask(
     with _opened(settings) as (_, runtime):
         turn = converse(
             runtime,
-            AskRequest(question, method, language, k, person, evidence),
+            AskRequest(
+                question, method, language, k, person, evidence, school=school, overlay=overlay
+            ),
             context,
             answering_model(settings.models, os.environ),
             printer,
@@ -128,6 +137,7 @@ def _print_citations(answer: "Answer") -> None:
         print(
             f"[{each.number}] {each.subject.label} · {each.predicate.label} · {each.object.label} "
             f"({known}; {each.confidence:.2f}{sources and '; ' + sources}) {each.claim}"
+            + (f" of {each.origin}, not reviewed" if each.origin else "")
         )
 
 

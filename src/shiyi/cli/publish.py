@@ -75,15 +75,10 @@ def _write_rdf(
 
 
 def _write_training_set(store: "QuadStore", output: Path, school: str | None) -> str:
-    from shiyi.ingest.schools.overlay import chains, schools, training_lines
+    from shiyi.answering.knowledge.overlay import find_school
+    from shiyi.answering.retrieval.casebook import chains, training_lines
 
-    known, wanted = schools(store), ""
-    if school:
-        named = [iri for iri, name in known.items() if school in {name, iri}]
-        if not named:
-            names = ", ".join(sorted(known.values())) or "none"
-            raise UsageError(f"this base has no school {school}; it has {names}")
-        wanted = named[0]
+    wanted = find_school(store, school) if school else ""
     lines = [f"{line}\n".encode() for line in training_lines(chains(store, wanted))]
     if str(output) == "-":
         sys.stdout.buffer.writelines(lines)
@@ -214,10 +209,12 @@ def diff(ctx: Context, old: ReleaseName, new: ReleaseName, as_json: Json = False
 
 
 def edition(name: str, settings: "Settings") -> "Edition":
-    """Read a release or a base by its folder or version."""
+    """Read a release or a base by its folder or version, or ``school:NAME`` of the base."""
     from shiyi.publishing.editions import RECORD, Edition
     from shiyi.sparql.base.knowledge_base import KnowledgeBase
 
+    if name.startswith("school:"):
+        return _edition_of_school(name.removeprefix("school:"), settings)
     places = (Path(name), settings.kb / "releases" / name)
     for folder in places:
         if (folder / RECORD).is_file():
@@ -229,6 +226,40 @@ def edition(name: str, settings: "Settings") -> "Edition":
         f"{name} is neither a release nor a knowledge base; name a folder with {RECORD}, "
         f"a version in {places[1].parent}, or a folder made by `shiyi build`"
     )
+
+
+def _edition_of_school(name: str, settings: "Settings") -> "Edition":
+    from shiyi.answering.knowledge.facts import Facts
+    from shiyi.answering.knowledge.overlay import find_school, overlay_of_school
+    from shiyi.model.rdf import NamedNode, canonical
+    from shiyi.ontology.schema import Schema
+    from shiyi.publishing.editions import Edition, ReleasedClaim
+    from shiyi.sparql.base.knowledge_base import KnowledgeBase
+
+    with KnowledgeBase.of(settings) as base:
+        facts = Facts.read(base.store, Schema.load())
+        school = find_school(base.store, name)
+        overlay = overlay_of_school(base.store, school, facts)
+        accepted = [f for claim in overlay.taught for f in facts.by_claim[claim]]
+        labels = overlay.over(facts).labels
+    claims = {}
+    for fact in (*overlay.facts, *accepted):
+        start, end = labels.get(fact.subject, {}), labels.get(fact.object, {})
+        claims[fact.claim] = ReleasedClaim(
+            fact.claim,
+            fact.subject,
+            start.get("zh", ""),
+            start.get("en", ""),
+            fact.predicate.value,
+            fact.object if fact.language else canonical(NamedNode(fact.object)),
+            end.get("zh", ""),
+            end.get("en", ""),
+            "positive" if fact.positive else "negative",
+            "candidate" if fact.origin else "accepted",
+            f"{fact.confidence:g}",
+            "",
+        )
+    return Edition(name, base.release, claims, frozenset())
 
 
 def explain(

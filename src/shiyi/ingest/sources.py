@@ -105,8 +105,8 @@ class ExtractorFactory:
         from shiyi.linking.embedding import embedder
         from shiyi.linking.linker import Linker
 
-        model = embedder.shipped()
         linking = self.settings.linking
+        model = embedder.open_embedder(linking.embedder)
         if self._linker is None:
             self._linker = Linker.open(base.folder, base.store, base.release, linking, model)
         dictionary = DictionaryReader(self._linker)
@@ -133,7 +133,10 @@ class ExtractorFactory:
             self.asker(dataset) if self.name == "llm" else None,
         )
         general = General(
-            base.store, embedder.shipped(), chosen.chain_triples, chosen.chain_passages
+            base.store,
+            embedder.open_embedder(self.settings.linking.embedder),
+            chosen.chain_triples,
+            chosen.chain_passages,
         )
         return Overlay(school, dataset, chains, general, self.gate, self.settings)
 
@@ -276,7 +279,7 @@ class _Opening:
         )
 
     def _table(self) -> Batches:
-        from shiyi.ingest.datasets.dataset import load_dataset, read_dataset
+        from shiyi.ingest.datasets.dataset import described_beside, load_dataset, read_dataset
         from shiyi.ingest.datasets.mapped_tables import table_batches
         from shiyi.ingest.datasets.mapping import mapping_of, read_mapping
         from shiyi.ingest.datasets.umls import linker_of
@@ -285,6 +288,7 @@ class _Opening:
         if self.request.source != "table":
             dataset = load_dataset(self.request.source)
             tables = mapping_of(dataset.name)
+            dataset = described_beside(self.path) or dataset
         elif mapping is None:
             raise UsageError(
                 "a table needs --mapping, a mapping.toml with its source.ttl beside it"

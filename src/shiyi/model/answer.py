@@ -61,7 +61,10 @@ class CitedEvidence:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A claim that a sentence rests on, with its mark ``[number]``."""
+    """A claim that a sentence rests on, with its mark ``[number]``.
+
+    ``origin`` names the school or release that states it, where no curator has accepted it.
+    """
 
     number: int
     claim: str
@@ -73,6 +76,7 @@ class Citation:
     status: str
     evidence: tuple[CitedEvidence, ...]
     kind: str = ""  # how the claim is known: of its evidence, the surest
+    origin: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """Return the citation as the answer's JSON holds it."""
@@ -86,6 +90,7 @@ class Citation:
             "confidence": self.confidence,
             "status": self.status,
             "kind": self.kind,
+            "origin": self.origin or None,
             "evidence": [each.to_json() for each in self.evidence],
         }
 

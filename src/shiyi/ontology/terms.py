@@ -218,6 +218,7 @@ class SHIYI(Vocabulary, base=VOCAB):
     agreement: NamedNode
     homeStatus: NamedNode
     statusOnEntry: NamedNode
+    madeUp: NamedNode
     # what a claim's fused confidence is made of, in the derived graph
     textPart: NamedNode
     entityPart: NamedNode

@@ -17,6 +17,7 @@ from flask import Flask, request
 from typing_extensions import override
 from werkzeug.middleware.proxy_fix import ProxyFix
 
+from shiyi.answering.knowledge.overlay import schools
 from shiyi.artefacts import artefact
 from shiyi.errors import SettingError, ShiyiError
 from shiyi.model.rdf import DefaultGraph
@@ -137,6 +138,7 @@ def _add_template_values(app: Flask, site: Site, cache: PageCache) -> None:
             "class_name": _class_name(cache),
             "default_query": DEFAULT_QUERY,
             "constitutions": lambda: _constitutions(cache),
+            "schools": lambda: sorted(schools(site.store).values()),
             "example_texts": lambda found: {each.name: each.text for each in found},
             "prefixes": PREFIXES,
         }

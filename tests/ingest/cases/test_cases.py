@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from shiyi.answering.retrieval.casebook import cases, cases_under, referring_to
+from shiyi.answering.retrieval.casebook import Casebook, counted
 from shiyi.errors import ShiyiError
 from shiyi.ingest.cases.reading import deidentify
 from shiyi.ingest.cases.records import read_records
@@ -130,26 +130,26 @@ def test_a_case_keeps_its_reasoning_and_its_words_refer_to_terms(
     assert report.removed["field id"] == 1
     base = desk.base
     store = base.store
-    [case] = cases(store)
+    [case] = Casebook.read(store).cases
     assert (case.age_group, case.sex) == ("adult", "female")
     assert "7731" not in str(desk.held() - before)
     assert ("恶寒", "风寒外束") in case.steps
     assert ("肺气失宣", "风寒袭肺证") in case.steps
     assert [
-        text(NamedNode(each)).removeprefix(f"{ID}disease-gbt-").count("-") for each in case.classes
+        text(NamedNode(each)).removeprefix(f"{ID}disease-gbt-").count("-") for each in case.filed
     ] == [0, 1]
-    for each in case.classes:
-        assert [found.iri for found in cases_under(store, each)] == [case.iri]
-    words = {each.words: each for each in case.words}
+    for each in case.filed:
+        assert counted(store, each).cases == 1
+    words = {each.text: each for each in case.words}
     assert words["咳嗽"].match == "exactMatch"
     # a veiled expression goes to the term a person chose for it
     [term] = store.match(None, SKOS.prefLabel, _zh("便秘"), DefaultGraph())
-    assert words["不更衣"].term == text(term.subject)
-    assert case.iri in {found for found, _ in referring_to(store, words["不更衣"].term)}
+    assert words["不更衣"].concept == text(term.subject)
+    assert counted(store, words["不更衣"].concept).cases == 1
     assert next(store.match(None, SHIYI.recordedIn, None, DefaultGraph()), None) is None
     quads = desk.held()
     mappings = [q.subject for q in quads if q.object == NamedNode(f"{SSSOM}Mapping")]
-    assert len(mappings) == sum(1 for each in words.values() if each.term)
+    assert len(mappings) == sum(1 for each in words.values() if each.concept)
     for node in mappings:
         own = {q.predicate.value for q in quads if q.subject == node}
         assert {
@@ -202,13 +202,13 @@ def test_free_text_and_csv_are_cases_too(desk: Desk, written: Callable[[str, str
     table = written("c.csv", "性别,年龄,主诉,既往史\n女,66,心悸失眠,糖尿病\n")
     second = desk.take(table)
     base = desk.base
-    found = {each.text.splitlines()[0]: each for each in cases(base.store)}
+    found = {each.text.splitlines()[0]: each for each in Casebook.read(base.store).cases}
     old = found["心悸失眠"]
     assert (old.age_group, old.sex) == ("elder", "female")
     assert [each.endswith("diabetes-mellitus") for each in old.history] == [True]
     child = found["男，8岁。发热，咳嗽，无汗。"]
     assert child.age_group == "child"
-    assert "汗出" not in {each.words for each in child.words}
+    assert "汗出" not in {each.text for each in child.words}
     for each in (report, second):
         assert desk.forget(each)["cases"] in {1, 2}
 
@@ -239,10 +239,10 @@ def test_a_model_reads_words_reasoning_and_class_and_invents_none(
         report = desk.take(path, extracting)
         extracting.close()
     base = desk.base
-    [case] = cases(base.store)
+    [case] = Casebook.read(base.store).cases
     assert case.steps == (("夜寐不安", "心血不足"),)
-    assert "不在文中" not in {each.words for each in case.words}
-    assert {each.rpartition("gbt-")[2] for each in case.classes} == {"a05", "a05-01"}
+    assert "不在文中" not in {each.text for each in case.words}
+    assert {each.rpartition("gbt-")[2] for each in case.filed} == {"a05", "a05-01"}
     assert "欧阳密名".encode() not in (desk.base.path / "replies.sqlite").read_bytes()
     assert desk.forget(report)["cases"] == 1
 

@@ -6,18 +6,15 @@ from typing import Any
 
 import pytest
 
-from shiyi.answering.retrieval.casebook import cases
+from shiyi.answering.knowledge.facts import Facts
+from shiyi.answering.knowledge.overlay import overlay_of_school, schools
+from shiyi.answering.retrieval.casebook import Casebook, chains, training_lines
+from shiyi.answering.retrieval.passages import PAIR
 from shiyi.cli import main
-from shiyi.ingest.schools.overlay import (
-    School,
-    chains,
-    claims_in,
-    claims_of,
-    schools,
-    training_lines,
-)
+from shiyi.ingest.schools.overlay import School
 from shiyi.model.iris import ID
 from shiyi.model.rdf import DefaultGraph, NamedNode, local_name
+from shiyi.ontology.schema import Schema
 from shiyi.ontology.terms import RDF, SHIYI
 from tests.support.bases import Desk, desk
 from tests.support.model_endpoints import serving
@@ -54,14 +51,15 @@ def test_an_answered_question_becomes_chain_text_and_claims_beside_the_general_g
     assert chain.question == PAIRS[0]["question"]
     assert ("心脾两虚证", "hasManifestation", "失眠") in chain.triples
     assert chain.reasoning.endswith("故答：心脾两虚证，治以健脾养心。")
-    claims = list(claims_of(store, SCHOOL.iri.value))
-    assert {local_name(each.predicate) for each in claims} >= {"hasManifestation"}
-    assert {each.iri for each in claims} == set(chain.claims)
-    assert all(each.confidence <= 0.4 for each in claims)  # machine text counts as little
-    [text] = {each for claim in claims for each in claim.texts}
-    gone_through = claims_in(store, text)  # what was recalled of the general graph too
-    assert set(chain.claims) < set(gone_through)
-    recalled = set(gone_through) - set(chain.claims)
+    facts = Facts.read(store, Schema.load())
+    overlay = overlay_of_school(store, SCHOOL.iri.value, facts)
+    claims = {each.claim: each for each in overlay.facts}
+    assert {local_name(each.predicate.value) for each in claims.values()} >= {"hasManifestation"}
+    assert claims.keys() | overlay.taught == set(chain.steps)
+    assert all(each.confidence <= 0.4 for each in claims.values())  # machine text counts as little
+    [text] = [each for each in overlay.texts if each.kind == PAIR]
+    assert set(chain.steps) < set(text.claims)  # what was recalled of the general graph too
+    recalled = set(text.claims) - set(chain.steps)
     assert all(
         list(store.match(NamedNode(each), RDF.type, SHIYI.Claim, DefaultGraph()))
         for each in recalled
@@ -117,4 +115,4 @@ def test_a_model_takes_apart_and_writes_and_what_it_makes_up_is_left_out(
     gone = desk.forget(report)
     assert gone["replies"] == 3
     assert not list(chains(desk.base.store))
-    assert not list(cases(desk.base.store))
+    assert not Casebook.read(desk.base.store).cases

@@ -14,6 +14,7 @@ from shiyi.ontology.terms import DCTERMS, PROV, SHIYI
 from shiyi.sparql.store.port import QuadStore
 
 _DEFAULT = DefaultGraph()
+_Place = NamedNode | DefaultGraph
 # claims of which the evidence is cached (Shiyi's): as an answer cites it, and all of its quads
 # for a moment, since an answer reads most claims in two languages
 _CITED_KEPT: Final = 4096
@@ -35,13 +36,19 @@ _NAMES = {(term, language): name for name, (term, language) in QUALIFIERS.items(
 class Evidences:
     """Reads evidence when it is first cited; safe to share between threads.
 
-    Claims that are ``assumed`` are read as accepted ones, in whichever graph they are.
+    Claims that are ``assumed`` are read as accepted ones, in whichever graph they are. ``places``
+    are graphs beside the accepted view that hold evidence of claims among the facts.
     """
 
     def __init__(
-        self, store: QuadStore, facts: Facts, assumed: frozenset[str] = frozenset()
+        self,
+        store: QuadStore,
+        facts: Facts,
+        assumed: frozenset[str] = frozenset(),
+        places: tuple[NamedNode, ...] = (),
     ) -> None:
         self.store, self.facts, self.assumed = store, facts, assumed
+        self._read_from: tuple[_Place, ...] = (_DEFAULT, *places)
         # a cache must not refer to its owner: each change makes another, and this one is freed
         cited, nodes, rated, me = (
             Evidences._all_cited,
@@ -62,11 +69,16 @@ class Evidences:
         return tuple(self._cited(node, language) for each in sources for node in self._known(each))
 
     def stands(self, claim: str) -> bool:
-        """Return whether the store still holds a claim as accepted, or it is assumed to be."""
+        """Return whether the store still holds a claim as what it was read as, or it is assumed."""
         if claim in self.assumed:
             return True
-        found = self.store.match(NamedNode(claim), SHIYI.status, SHIYI.accepted, None)
+        status = SHIYI.candidate if self.origin(claim) else SHIYI.accepted
+        found = self.store.match(NamedNode(claim), SHIYI.status, status, None)
         return next(iter(found), None) is not None
+
+    def origin(self, claim: str) -> str:
+        """Return the school or source that a claim is of, if no curator has accepted it."""
+        return next((fact.origin for fact in self.facts.by_claim.get(claim, ())), "")
 
     def sources(self, claim: str) -> frozenset[str]:
         """Name the sources of a claim, or the works in which to look."""
@@ -127,34 +139,43 @@ class Evidences:
             shown or facts.named(fact.object, language),
             "positive" if fact.positive else "negative",
             fact.confidence,
-            "accepted",
+            "candidate" if fact.origin else "accepted",
             self.of(fact.claim, language),
             self.kind(fact.claim).value,
+            facts.label(fact.origin, language) if fact.origin else "",
         )
 
     def _nodes(self, claim: str) -> tuple[Mapping[NamedNode, list[Term]], ...]:
-        return tuple(self._read(node, self._place(claim)) for node in self._links(claim))
+        return tuple(self._read(node, self._places(claim)) for node in self._links(claim))
 
-    def _place(self, claim: str) -> DefaultGraph | None:
-        return None if claim in self.assumed else _DEFAULT
+    def _places(self, claim: str) -> tuple[_Place | None, ...]:
+        return (None,) if claim in self.assumed else self._read_from
 
     def _links(self, claim: str) -> list[NamedNode]:
-        links = self.store.match(NamedNode(claim), SHIYI.evidence, None, self._place(claim))
-        return sorted((q.object for q in links if isinstance(q.object, NamedNode)), key=text)
+        links = {
+            q.object
+            for place in self._places(claim)
+            for q in self.store.match(NamedNode(claim), SHIYI.evidence, None, place)
+        }
+        return sorted((each for each in links if isinstance(each, NamedNode)), key=text)
 
     def _rated(self, claim: str) -> str:
         nodes = (n for each in self.facts.premises.get(claim, (claim,)) for n in self._links(each))
         values = {
             text(q.object)
             for n in nodes
-            for q in self.store.match(n, SHIYI.rating, None, self._place(claim))
+            for place in self._places(claim)
+            for q in self.store.match(n, SHIYI.rating, None, place)
         }
         return next((rating for rating in _CAREFUL if rating in values), "")
 
-    def _read(self, node: NamedNode, place: DefaultGraph | None) -> Mapping[NamedNode, list[Term]]:
+    def _read(
+        self, node: NamedNode, places: tuple[_Place | None, ...]
+    ) -> Mapping[NamedNode, list[Term]]:
         values: dict[NamedNode, list[Term]] = {PROV.wasGeneratedBy: [node]}
-        for quad in self.store.match(node, None, None, place):
-            values.setdefault(quad.predicate, []).append(quad.object)
+        for place in places:
+            for quad in self.store.match(node, None, None, place):
+                values.setdefault(quad.predicate, []).append(quad.object)
         values[PROV.wasGeneratedBy] = [node]
         for source in values.get(DCTERMS.source, []):
             if isinstance(source, NamedNode):

@@ -33,9 +33,10 @@ _KEPT: Final = 4096  # concepts whose facts stay grouped
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One accepted claim; ``language`` is set where the object is a text.
+    """One claim; ``language`` is set where the object is a text.
 
     It is :data:`BILINGUAL` where the object names a text, which has labels in both languages.
+    ``origin`` is the school or source that states it, where no curator has accepted it.
     """
 
     subject: str
@@ -46,6 +47,7 @@ class Fact:
     positive: bool = True
     derived: bool = False
     language: str = ""
+    origin: str = ""
 
     def other(self, iri: str) -> str:
         """Return the end that is not ``iri``."""

@@ -19,16 +19,15 @@ from shiyi.answering.methods.method import (
     retrieved,
 )
 from shiyi.answering.methods.model_calls import consulted
+from shiyi.answering.retrieval.library import Hit, Library
 from shiyi.answering.retrieval.passages import CLAIM, DEFINITION, PAIR, PASSAGE, SUMMARY, Unit
 from shiyi.answering.retrieval.paths import Found, Retrieved
 from shiyi.answering.runtime import Runtime
 from shiyi.linking.embedding.embedder import Embedder
 from shiyi.model.iris import VOCAB
 from shiyi.model.path import RelationPath
-from shiyi.model.rdf import NamedNode, local_name
-from shiyi.ontology.terms import SHIYI
+from shiyi.model.rdf import NamedNode
 from shiyi.prompts.chat import ChatModel
-from shiyi.sparql.store.port import match_own
 
 _CHAINS: Final = 3  # Shiyi's: chains that are followed beside each other
 _LONGEST: Final = 6  # triples of a chain that a model may write
@@ -36,6 +35,8 @@ _LOOKED_AT: Final = 600  # claims at the frontier that are compared with a tripl
 _SAME: Final = 0.8  # Shiyi's: cosine from which an answered question is taken for the same kind
 _SCHOOL: Final = 1.25  # Shiyi's: what a claim weighs that the chosen school teaches
 _WRITTEN: Final = (PASSAGE, SUMMARY, PAIR, DEFINITION)
+_UNDER: Final = (PASSAGE, PAIR, CLAIM)  # what a matched triple stands in: the claim with its notes
+SCHOOL, BOTH = "school", "both"  # of ``chain.overlay``
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +56,10 @@ Chain = tuple[Triple, ...]
 
 
 def retrieve(query: Query, runtime: Runtime, model: ChatModel | None) -> Retrieved:
-    """Return the claims whose triples match the chain, and those of texts that match the question.
+    """Return the claims with triples that match the chain, and those of texts like the question.
 
-    ``recall.chunking`` takes texts (macro), triples (micro), or both merged by rank (the default).
+    ``recall.chunking`` takes texts (macro), triples (micro), or both merged by rank (the default);
+    Where a school was chosen its claims and texts are matched beside those of the base, or alone.
     """
     embedder = runtime.shelf.embedder
     chains, steps = _chains(query, runtime, model)
@@ -74,6 +76,16 @@ def retrieve(query: Query, runtime: Runtime, model: ChatModel | None) -> Retriev
     claims = merged([answered, [each.fact for each in micro], macro])
     under = _texts_of(runtime, micro)
     steps += [*steps_of_chains, {"step": "micro", "texts": [u.iri for u in under]}]
+    if runtime.school is not None:
+        taught = runtime.school.claims
+        steps.append(
+            {
+                "step": "school",
+                "school": runtime.school.iri,
+                "overlay": runtime.settings.chain.overlay,
+                "claims": [each.fact.claim for each in claims if each.fact.claim in taught],
+            }
+        )
     return retrieved(query, runtime, claims, (*under, *texts), steps)
 
 
@@ -170,7 +182,8 @@ def _matched(
     known: dict[str, Fact] = {}
     steps: list[Mapping[str, Any]] = []
     starts = near(runtime.facts, query.seeds if query.advice else query.concepts)
-    k, taught = runtime.settings.chain.triples_k, _taught(runtime)
+    k = runtime.settings.chain.triples_k
+    taught = runtime.school.claims if runtime.school else frozenset[str]()
     for chain in chains:
         front = set(starts)
         for place, triple in enumerate(chain):
@@ -195,14 +208,18 @@ def _pool(
     query: Query, runtime: Runtime, front: set[str], triple: Triple, *, anywhere: bool, k: int
 ) -> list[Fact]:
     every = {f.claim: f for node in sorted(front) for f in at(runtime.facts, node)}
+    every = {claim: fact for claim, fact in every.items() if _is_taken(runtime, fact)}
     if len(every) > _LOOKED_AT:
         surest = sorted(every.values(), key=lambda f: (-f.confidence, f.claim))
         every = {f.claim: f for f in surest[:_LOOKED_AT]}
     if anywhere:
-        for hit in runtime.library.by_meaning(str(triple), k, (CLAIM,)):
-            for fact in borne(runtime, hit.unit):
-                if not front or {fact.subject, fact.object} & front:
-                    every.setdefault(fact.claim, fact)
+        for library in _libraries(runtime):
+            for hit in library.by_meaning(str(triple), k, (CLAIM,)):
+                for fact in borne(runtime, hit.unit):
+                    if _is_taken(runtime, fact) and (
+                        not front or {fact.subject, fact.object} & front
+                    ):
+                        every.setdefault(fact.claim, fact)
     return list(every.values())
 
 
@@ -235,8 +252,15 @@ def _sentence(facts: Facts, fact: Fact, language: str) -> str:
 def _answered(
     query: Query, runtime: Runtime, embedder: Embedder | None
 ) -> tuple[list[Fact], list[Mapping[str, Any]]]:
-    """Return the claims that the answer to a like question went through before."""
-    chains = runtime.casebook.chains
+    """Return the claims that the answer to a like question went through before.
+
+    Questions that a school answered count for that school alone.
+    """
+    school = runtime.school
+    chosen = {school.iri} if school else {""}
+    if school and runtime.settings.chain.overlay == BOTH:
+        chosen.add("")
+    chains = [each for each in runtime.casebook.chains if each.school in chosen]
     if embedder is None or not chains:
         return [], []
     rows = embedder.encode([query.text, *(chain.question for chain in chains)])
@@ -256,12 +280,11 @@ def _answered(
 
 def _documents(query: Query, runtime: Runtime) -> tuple[tuple[Unit, ...], list[Fact]]:
     """Recall texts for the question as a whole (D_snip), and the claims they bear."""
-    k, library = runtime.settings.recall.documents_k, runtime.library
-    words_of_query = expanded(query, runtime.facts)
-    hits = (
-        *library.by_words(words_of_query, k // 2, _WRITTEN),
-        *library.by_meaning(query.text, k // 2, _WRITTEN),
-    )
+    k, words_of_query = runtime.settings.recall.documents_k, expanded(query, runtime.facts)
+    hits = list[Hit]()
+    for library in _libraries(runtime):
+        hits += library.by_words(words_of_query, k // 2, _WRITTEN)
+        hits += library.by_meaning(query.text, k // 2, _WRITTEN)
     texts = tuple({(h.unit.iri, h.unit.kind): h.unit for h in hits}.values())
     asked = near(runtime.facts, query.concepts)
     if not asked:
@@ -270,36 +293,30 @@ def _documents(query: Query, runtime: Runtime) -> tuple[tuple[Unit, ...], list[F
         f
         for unit in texts
         for f in borne(runtime, unit)
-        if not asked or {f.subject, f.object} & asked
+        if _is_taken(runtime, f) and (not asked or {f.subject, f.object} & asked)
     ]
     return texts, list({f.claim: f for f in found}.values())
 
 
 def _texts_of(runtime: Runtime, micro: Iterable[Found]) -> tuple[Unit, ...]:
-    """Return the passages that the best matched triples were read in (M1, M2)."""
+    """Return the texts that the best matched triples stand in (M1, M2).
+
+    They are passages of books, reasoning of the school, and the claims in words with their notes.
+    """
     best = [each.fact.claim for each in micro][: runtime.settings.recall.documents_k]
-    return runtime.library.bearing(best, (PASSAGE,))
+    every = (u for library in _libraries(runtime) for u in library.bearing(best, _UNDER))
+    return tuple({(u.iri, u.kind): u for u in every}.values())
 
 
-def _taught(runtime: Runtime) -> frozenset[str]:
-    """List the claims with evidence from works of the chosen school, where one is chosen."""
-    school = runtime.settings.chain.school
-    if not school:
-        return frozenset()
-    facts, store = runtime.facts, runtime.store
-    works = {
-        q.subject
-        for q in match_own(store, None, SHIYI.belongsToSchool, None, None)
-        if school
-        in {
-            local_name(getattr(q.object, "value", "")),
-            *facts.labels.get(getattr(q.object, "value", ""), {}).values(),
-        }
-    }
-    nodes = {q.subject for work in works for q in match_own(store, None, None, work, None)}
-    return frozenset(
-        q.subject.value
-        for node in nodes
-        for q in match_own(store, None, SHIYI.evidence, node, None)
-        if isinstance(q.subject, NamedNode)
-    )
+def _libraries(runtime: Runtime) -> tuple[Library, ...]:
+    """Return the texts to search: of the base, of the chosen school, or of both."""
+    if runtime.school is None:
+        return (runtime.library,)
+    own = runtime.school.library
+    return (own,) if runtime.settings.chain.overlay == SCHOOL else (own, runtime.library)
+
+
+def _is_taken(runtime: Runtime, fact: Fact) -> bool:
+    """Return whether a claim may be matched: under the overlay ``school`` only what it teaches."""
+    school = runtime.school
+    return school is None or runtime.settings.chain.overlay == BOTH or fact.claim in school.claims

@@ -135,7 +135,9 @@ def joined(query: Query, runtime: Runtime, facts: Iterable[Fact]) -> tuple[Path,
     """Join claims from the seeds to what is wanted: bridges first, one benefit last."""
     leaving: dict[str, list[Hop]] = defaultdict(list)
     for fact in facts:
-        if fact.positive and not fact.language and fact.confidence >= query.least:
+        if fact.origin or fact.language or not fact.positive:
+            continue  # what no curator has accepted recommends nothing
+        if fact.confidence >= query.least:
             for end in (fact.subject, fact.object):
                 leaving[end].append(fact.path(end).hops[0])
     found: dict[tuple[str, ...], Path] = {}

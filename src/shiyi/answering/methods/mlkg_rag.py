@@ -279,6 +279,7 @@ def _like(
     ranked = sorted(found, key=lambda c: (-worth(c), c.iri))
     cases = tuple(ranked[: runtime.settings.terms.cases])
     step |= {"relaxed": relaxed if filed else [], "cases": [case.iri for case in cases]}
+    step["made up"] = [case.iri for case in cases if case.made_up]
     return cases, step, _remarks(query, runtime, cases, relaxed if filed else [])
 
 
@@ -319,6 +320,8 @@ def _remarks(
     comma = verbalize(language, "v_comma")
     judged = comma.join(names) or verbalize(language, "t_not_stated")
     remark = verbalize(language, "t_cases", n=str(len(cases)), names=judged)
+    if samples := sum(case.made_up for case in cases):
+        remark += verbalize(language, "t_made_up", n=str(samples))
     given = facets_of(query, runtime.facts)
     if loose := [verbalize(language, f"facet_{r}") for r in relaxed if r in given]:
         remark += verbalize(language, "t_not_matched", facets=comma.join(loose))

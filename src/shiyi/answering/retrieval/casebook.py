@@ -1,35 +1,44 @@
-"""Clinical cases."""
+"""Clinical cases, and the reasoning chains of answered questions."""
 
+import json
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Self
+from typing import Any, Final, Self
 
 from shiyi.answering.retrieval.bm25 import TextIndex
 from shiyi.linking.normalization import fold
 from shiyi.model.iris import GRAPH
 from shiyi.model.rdf import Literal, NamedNode, text
+from shiyi.ontology.lexicon import sentences
 from shiyi.ontology.terms import PROV, RDF, RDFS, SHIYI, SKOS
-from shiyi.sparql.store.port import QuadStore, match_own, text_value, text_values
+from shiyi.sparql.store.port import QuadStore, match_own, text_value
 
 SYMPTOM, PATTERN = "symptom", "pattern"
+_CASES, _SCHOOLS = f"{GRAPH}cases/", f"{GRAPH}schools/"
+_MATCHES: Final = (SKOS.exactMatch, SKOS.broadMatch, SKOS.closeMatch)
+_WORDS: Final = 5  # Shiyi's: terms a text needs at least to be compared; fewer say nothing
 
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """Words of a case: their kind, the concept they refer to, and what is reasoned from them."""
+    """Words of a case: their kind, the concept they refer to, how they match it, what follows."""
 
     iri: str
     text: str
     kind: str
     concept: str = ""
+    match: str = ""  # exactMatch, broadMatch or closeMatch
     leads_to: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A case: classes it is filed under, facets of the patient, and its words."""
+    """A case: classes it is filed under, facets of the patient, and its words.
+
+    ``made_up`` cases are samples of no patient.
+    """
 
     iri: str
     filed: tuple[str, ...]
@@ -38,19 +47,36 @@ class Case:
     history: frozenset[str]
     words: tuple[Words, ...]
     text: str = ""
+    source: str = ""
+    made_up: bool = False
 
     def concepts(self, kind: str) -> tuple[str, ...]:
         """List the concepts that words of one kind refer to."""
         return tuple(dict.fromkeys(w.concept for w in self.words if w.kind == kind and w.concept))
 
+    @property
+    def steps(self) -> tuple[tuple[str, str], ...]:
+        """List pairs of words, from what to what was reasoned."""
+        texts = {each.iri: each.text for each in self.words}
+        pairs = ((w.text, texts[to]) for w in self.words for to in w.leads_to if to in texts)
+        return tuple(sorted(pairs))
+
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """A question that was answered before, and the claims that its answer went through."""
+    """A question that was answered before, its triples in words, and the claims among them.
+
+    ``school`` is the IRI of the school that answered, if it was one.
+    """
 
     iri: str
     question: str
     steps: tuple[str, ...]
+    answer: str = ""
+    triples: tuple[tuple[str, ...], ...] = ()
+    reasoning: str = ""
+    passages: tuple[str, ...] = ()
+    school: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,15 +89,12 @@ class Casebook:
     @classmethod
     def read(cls, store: QuadStore) -> Self:
         """Read the cases and chains of all graphs."""
-        return cls(tuple(_cases(store)), tuple(_chains(store)))
+        return cls(tuple(_cases(store)), tuple(chains(store)))
 
     @property
     def references(self) -> Mapping[str, str]:
         """Return the concept that each wording of the cases refers to (the links of two layers)."""
         return {w.text: w.concept for case in self.cases for w in case.words if w.concept}
-
-
-_WORDS = 5  # Shiyi's: terms a text needs at least to be compared; fewer say nothing
 
 
 def worded(book: Casebook, text: str) -> Mapping[str, float]:
@@ -96,36 +119,92 @@ def _cases(store: QuadStore) -> Iterator[Case]:
     words: dict[str, list[Words]] = defaultdict(list)
     for quad in match_own(store, None, SHIYI.mentionedIn, None, None):
         words[text(quad.object)].append(_words(store, text(quad.subject)))
+    samples = made_up_sources(store)
     for quad in match_own(store, None, RDF.type, SHIYI.PatientCase, None):
         case = text(quad.subject)
         own = _own(store, case)
+        source = _first(own, PROV.wasDerivedFrom)
         yield Case(
             case,
-            tuple(own.get(SHIYI.recordedIn, ())),
+            tuple(sorted(own.get(SHIYI.recordedIn, ()))),
             _first(own, SHIYI.ageGroup),
             _first(own, SHIYI.sex),
             frozenset(own.get(SHIYI.medicalHistory, ())),
             tuple(sorted(words.get(case, ()), key=lambda each: each.iri)),
             _first(own, RDF.value),
+            source,
+            source in samples,
         )
+
+
+def made_up_sources(store: QuadStore) -> frozenset[str]:
+    """List the sources that are samples: nobody in them is real."""
+    return frozenset(text(quad.subject) for quad in store.match(None, SHIYI.madeUp, None, None))
 
 
 def _words(store: QuadStore, node: str) -> Words:
     own = _own(store, node)
+    match = next((p for p in _MATCHES if p in own), None)
     return Words(
         node,
         _first(own, RDFS.label),
         _first(own, SHIYI.mentionKind),
         _first(own, SHIYI.theReferenceOf),
+        match.value.rpartition("#")[2] if match else "",
         tuple(own.get(SHIYI.leadsTo, ())),
     )
 
 
-def _chains(store: QuadStore) -> Iterator[Chain]:
-    for quad in match_own(store, None, RDF.type, SHIYI.ReasoningChain, None):
-        own = _own(store, text(quad.subject))
-        if question := _first(own, RDFS.label):
-            yield Chain(text(quad.subject), question, tuple(own.get(SHIYI.hasStep, ())))
+def chains(store: QuadStore, school: str = "") -> Iterator[Chain]:
+    """Yield the reasoning chains of a school, or of all, in a lasting order."""
+    schools: dict[object, str] = {
+        quad.graph_name: text(quad.subject)
+        for quad in store.match(None, RDF.type, SHIYI.School)
+        if isinstance(quad.graph_name, NamedNode) and quad.graph_name.value.startswith(_SCHOOLS)
+    }
+    found = match_own(store, None, RDF.type, SHIYI.ReasoningChain, None)
+    for quad in sorted(found, key=lambda q: (str(q.graph_name), text(q.subject))):
+        own, node, place = _own(store, text(quad.subject)), quad.subject, quad.graph_name
+        if not isinstance(place, NamedNode):
+            continue
+        by = schools.get(place, "")
+        if (school and by != school) or not (question := _first(own, RDFS.label)):
+            continue
+        reasoning: dict[NamedNode, list[str]] = {}
+        for derived in store.match(None, PROV.wasDerivedFrom, node, place):
+            reasoning = _own(store, text(derived.subject))
+        origins = reasoning.get(PROV.wasDerivedFrom, ())
+        yield Chain(
+            text(node),
+            question,
+            tuple(own.get(SHIYI.hasStep, ())),
+            _first(own, SHIYI.answerText),
+            tuple(tuple(line.split("\t")) for line in _first(own, RDF.value).splitlines()),
+            _first(reasoning, RDF.value),
+            tuple(sorted(each for each in origins if each != text(node))),
+            by,
+        )
+
+
+def training_lines(chains: Iterable[Chain]) -> Iterator[str]:
+    """Yield JSON Lines of the usual chat format, two for each chain; a question comes once.
+
+    Learning rate, batch and cut-off are the trainer's; TCM-DiffRAG took 1e-4, 2 and 2,046 tokens.
+    """
+    seen: set[tuple[str, str]] = set()
+    systems = {name: " ".join(texts) for name, texts in sentences("reasoning").items()}
+    for chain in chains:
+        triples = "\n".join("\t".join(each) for each in chain.triples)
+        for task, target in (("reasoning", chain.reasoning), ("triples", triples)):
+            if target and (task, chain.question) not in seen:
+                seen.add((task, chain.question))
+                said = (
+                    ("system", systems[f"train_{task}"]),
+                    ("user", chain.question),
+                    ("assistant", target),
+                )
+                messages: list[dict[str, Any]] = [{"role": r, "content": c} for r, c in said]
+                yield json.dumps({"messages": messages}, ensure_ascii=False)
 
 
 def _own(store: QuadStore, node: str) -> dict[NamedNode, list[str]]:
@@ -140,44 +219,15 @@ def _first(own: Mapping[NamedNode, list[str]], predicate: NamedNode) -> str:
     return next(iter(own.get(predicate, ())), "")
 
 
-_CASES = f"{GRAPH}cases/"
-_MATCHES = (SKOS.exactMatch, SKOS.broadMatch, SKOS.closeMatch)
-
-
-@dataclass(frozen=True, slots=True)
-class CaseWords:
-    """Words of a case: their kind, the term they refer to, if any, and how they match it."""
-
-    iri: str
-    words: str
-    kind: str
-    term: str = ""
-    match: str = ""  # exactMatch, broadMatch or closeMatch
-
-
-@dataclass(frozen=True, slots=True)
-class PatientCase:
-    """One case; ``steps`` are pairs of words, from what to what was reasoned."""
-
-    iri: str
-    text: str
-    age_group: str
-    sex: str
-    history: tuple[str, ...]
-    classes: tuple[str, ...]
-    words: tuple[CaseWords, ...]
-    steps: tuple[tuple[str, str], ...]
-    source: str
-
-
 @dataclass(frozen=True, slots=True)
 class CaseCount:
     """How often cases speak of a concept: by age group, by sex, and in words of two cases or more.
 
-    The most frequent stand first.
+    The most frequent stand first; ``made_up`` is how many are samples.
     """
 
     cases: int
+    made_up: int
     age_groups: tuple[tuple[str, int], ...]
     sexes: tuple[tuple[str, int], ...]
     words: tuple[tuple[str, int], ...]
@@ -186,105 +236,32 @@ class CaseCount:
 def counted(store: QuadStore, concept: str) -> CaseCount:
     """Count the cases that name a concept, or are filed under it; none is quoted."""
     found: dict[str, NamedNode] = {}
-    words = Counter[str]()
-    for place in case_graphs(store):
-        for quad in match_own(store, None, SHIYI.recordedIn, NamedNode(concept), place):
+    words, node = Counter[str](), NamedNode(concept)
+    for quad in match_own(store, None, SHIYI.recordedIn, node, None):
+        if isinstance(place := quad.graph_name, NamedNode) and place.value.startswith(_CASES):
             found[text(quad.subject)] = place
-        for quad in match_own(store, None, SHIYI.theReferenceOf, NamedNode(concept), place):
-            if isinstance(quad.subject, NamedNode):
-                found[text_value(store, quad.subject, SHIYI.mentionedIn, place)] = place
-                words[text_value(store, quad.subject, RDFS.label, place)] += 1
+    for quad in match_own(store, None, SHIYI.theReferenceOf, node, None):
+        place = quad.graph_name
+        if isinstance(place, NamedNode) and isinstance(quad.subject, NamedNode):
+            found[text_value(store, quad.subject, SHIYI.mentionedIn, place)] = place
+            words[text_value(store, quad.subject, RDFS.label, place)] += 1
 
-    def told(predicate: NamedNode) -> tuple[tuple[str, int], ...]:
-        counts = Counter(
+    def tallied(predicate: NamedNode) -> Counter[str]:
+        return Counter(
             text_value(store, NamedNode(case), predicate, place) for case, place in found.items()
         )
-        return tuple((each, n) for each, n in sorted(counts.items(), key=_most) if each)
 
+    samples = made_up_sources(store) if found else frozenset[str]()
+    sources = tallied(PROV.wasDerivedFrom)
     return CaseCount(
         len(found),
-        told(SHIYI.ageGroup),
-        told(SHIYI.sex),
-        tuple((word, n) for word, n in sorted(words.items(), key=_most) if n > 1),
+        sum(n for source, n in sources.items() if source in samples),
+        _ordered(tallied(SHIYI.ageGroup)),
+        _ordered(tallied(SHIYI.sex)),
+        tuple((word, n) for word, n in _ordered(words) if n > 1),
     )
 
 
-def _most(each: tuple[str, int]) -> tuple[int, str]:
-    return -each[1], each[0]
-
-
-def case_graphs(store: QuadStore) -> tuple[NamedNode, ...]:
-    """List the graphs that hold cases."""
-    found = {
-        quad.graph_name
-        for quad in match_own(store, None, RDF.type, SHIYI.PatientCase)
-        if isinstance(quad.graph_name, NamedNode) and quad.graph_name.value.startswith(_CASES)
-    }
-    return tuple(sorted(found, key=lambda each: each.value))
-
-
-def cases(store: QuadStore) -> Iterator[PatientCase]:
-    """Yield every case."""
-    for place in case_graphs(store):
-        for quad in match_own(store, None, RDF.type, SHIYI.PatientCase, place):
-            if isinstance(quad.subject, NamedNode):
-                yield _case(store, quad.subject, place)
-
-
-def cases_under(store: QuadStore, disease: str) -> Iterator[PatientCase]:
-    """Yield the cases filed under a disease class, of the first level or the second."""
-    for place in case_graphs(store):
-        for quad in match_own(store, None, SHIYI.recordedIn, NamedNode(disease), place):
-            if isinstance(quad.subject, NamedNode):
-                yield _case(store, quad.subject, place)
-
-
-def referring_to(store: QuadStore, term: str) -> Iterator[tuple[str, CaseWords]]:
-    """Yield the words of cases that refer to a term, each with the IRI of its case."""
-    for place in case_graphs(store):
-        for quad in match_own(store, None, SHIYI.theReferenceOf, NamedNode(term), place):
-            if isinstance(quad.subject, NamedNode):
-                case = text_value(store, quad.subject, SHIYI.mentionedIn, place)
-                yield case, _layer_words(store, quad.subject, place)
-
-
-def _case(store: QuadStore, node: NamedNode, place: NamedNode) -> PatientCase:
-    nodes = [
-        quad.subject
-        for quad in match_own(store, None, SHIYI.mentionedIn, node, place)
-        if isinstance(quad.subject, NamedNode)
-    ]
-    words = {each.value: _layer_words(store, each, place) for each in nodes}
-    steps = tuple(
-        sorted(
-            (words[each.value].words, words[text(quad.object)].words)
-            for each in nodes
-            for quad in store.match(each, SHIYI.leadsTo, None, place)
-            if text(quad.object) in words
-        )
-    )
-    return PatientCase(
-        node.value,
-        text_value(store, node, RDF.value, place),
-        text_value(store, node, SHIYI.ageGroup, place),
-        text_value(store, node, SHIYI.sex, place),
-        text_values(store, node, SHIYI.medicalHistory, place),
-        text_values(store, node, SHIYI.recordedIn, place),
-        tuple(sorted(words.values(), key=lambda each: each.iri)),
-        steps,
-        text_value(store, node, PROV.wasDerivedFrom, place),
-    )
-
-
-def _layer_words(store: QuadStore, node: NamedNode, place: NamedNode) -> CaseWords:
-    match = term = ""
-    for predicate in _MATCHES:
-        if not term and (term := text_value(store, node, predicate, place)):
-            match = predicate.value.rpartition("#")[2]
-    return CaseWords(
-        node.value,
-        text_value(store, node, RDFS.label, place),
-        text_value(store, node, SHIYI.mentionKind, place),
-        term,
-        match,
-    )
+def _ordered(counts: Counter[str]) -> tuple[tuple[str, int], ...]:
+    ranked = sorted(counts.items(), key=lambda each: (-each[1], each[0]))
+    return tuple((each, n) for each, n in ranked if each)

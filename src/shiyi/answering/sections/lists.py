@@ -281,6 +281,7 @@ def alike(context: AnswerContext, wanted: Iterable[tuple[str, NamedNode]]) -> Co
 
 
 _GROUPS: Final = 8
+_MOST_OF_SCHOOL: Final = 8
 _OTHERS: Final = 3  # groups of other relations beside those asked for
 _TOGETHER: Final = 5
 _LOOKED_AT: Final = 60
@@ -293,7 +294,8 @@ _DESCRIBING: Final = (
     "relatedConstitution",
     "hasTreatmentPrinciple",
 )
-Key = tuple[str, str, str, bool]  # the end that is named, the relation, the side, and the polarity
+# the end that is named, the relation, the side, the polarity, and the origin
+Key = tuple[str, str, str, bool, str]
 Group = tuple[Key, list[Fact]]
 
 
@@ -361,6 +363,25 @@ def _place(key: Key) -> int:
     return _DESCRIBING.index(name) if key[2] == "of" and name in _DESCRIBING else len(_DESCRIBING)
 
 
+def of_school(
+    context: AnswerContext, retrieved: Retrieved, school: str, written: Collection[str]
+) -> Contribution:
+    """Write the claims of a school that a method found, best first, each as one line.
+
+    What does good is left out where the safety check speaks against it.
+    """
+    part = Contribution()
+    found = [f for f in (each.fact for each in retrieved.claims) if school and f.origin == school]
+    for fact in found if not context.parsed.urgent else ():
+        good = is_benefit(fact) and fact.positive
+        if fact.claim not in written and (not good or _may_help(context, fact, 0.0, part)):
+            key = (fact.subject, fact.predicate.value, "of", fact.positive, fact.origin)
+            part.section("h_school").lines.append(_line(context, key, [fact]))
+    for section in part.sections:
+        del section.lines[_MOST_OF_SCHOOL:]
+    return part
+
+
 def spoken_of(
     context: AnswerContext, retrieved: Retrieved, least: float, part: Contribution
 ) -> list[Line]:
@@ -373,7 +394,7 @@ def spoken_of(
             continue  # whom else it does not suit is not asked
         if fact.language or (is_benefit(fact) and not _may_help(context, fact, least, part)):
             continue
-        key = (fact.subject, fact.predicate.value, "of", fact.positive)
+        key = (fact.subject, fact.predicate.value, "of", fact.positive, fact.origin)
         text = closed(_line(context, key, [fact]).text, end)
         if note := verbalizer.note(fact):
             lines.append(Line(((f"{text}{space}{closed(note, end)}", (fact,)),), 1))
@@ -498,13 +519,13 @@ def _grouped(context: AnswerContext, facts: Iterable[Fact]) -> dict[Key, list[Fa
             continue
         into = fact.object in asked and fact.subject not in asked
         end, side = (fact.object, "into") if into else (fact.subject, "of")
-        key = (end, fact.predicate.value, side, fact.positive)
+        key = (end, fact.predicate.value, side, fact.positive, fact.origin)
         found.setdefault(key, []).append(fact)
     return found
 
 
 def _line(context: AnswerContext, key: Key, facts: list[Fact]) -> Line:
-    verbalizer, (end, _, side, positive) = context.verbalizer, key
+    verbalizer, (end, _, side, positive, _) = context.verbalizer, key
     predicate = facts[0].predicate
     shown = facts[:_TOGETHER]
     if facts[0].language:

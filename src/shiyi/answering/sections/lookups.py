@@ -31,7 +31,8 @@ from shiyi.ontology.terms import SHIYI
 
 _TEXTS: Final = (
     SHIYI.primaryEffect, SHIYI.dietaryBenefit, SHIYI.cookingMethod, SHIYI.consumptionMethod,
-    SHIYI.useRestriction, SHIYI.safetyNote,
+    SHIYI.useRestriction, SHIYI.safetyNote, SHIYI.productPurpose, SHIYI.productRisk,
+    SHIYI.manufacturer,
 )  # fmt: skip
 _MORE_TEXTS: Final = (SHIYI.background, SHIYI.mechanismOfAction, SHIYI.sourceMaterial)
 _LISTS: Final = (
@@ -41,6 +42,7 @@ _LISTS: Final = (
 )  # fmt: skip
 _HARMS: Final = frozenset({SHIYI.hasAdverseReaction, SHIYI.hasAdverseEffectOn, SHIYI.safetyNote})
 _MOST_NAMED, _MOST_LISTED, _MOST_TEXTS, _MOST_RULES, _MOST_PARTS = 3, 5, 4, 4, 3
+_MOST_CONTAINED: Final = 30  # ingredients of a product: a label is read whole
 
 
 def sheet(context: AnswerContext, concepts: Iterable[str], *, first: bool = True) -> Contribution:
@@ -106,7 +108,8 @@ def _listed(context: AnswerContext, concept: str, part: Contribution, several: b
     before = len(section.lines)
     label = f"{verbalizer.name(concept)} · " if several else ""
     for predicate in _LISTS:
-        found = context.facts.of(concept, predicate)[:_MOST_LISTED]
+        whole = predicate == SHIYI.hasIngredient and context.facts.is_a(concept, SHIYI.DSProduct)
+        found = context.facts.of(concept, predicate)[: _MOST_CONTAINED if whole else _MOST_LISTED]
         if found:
             name = label + context.facts.property_label(predicate, verbalizer.language)
             text = verbalizer.verbalize(

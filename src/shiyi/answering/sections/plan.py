@@ -19,6 +19,7 @@ from shiyi.answering.sections.lists import (
     nothing,
     nutrients,
     of_group,
+    of_school,
     qualities,
     report,
     spoken_of,
@@ -72,6 +73,8 @@ def write(
         least = runtime.settings.answer.recommend_from
         opened = bool(part.opening.lines)
         part.take(report(context, retrieved, least, _said(part), opened=opened))
+    school = runtime.school.iri if runtime.school else ""
+    part.take(of_school(context, retrieved, school, _said(part)))
     for poison in (
         p for m in context.parsed.materials[:_MOST_CHECKED] for p in context.safety.poisons(m)
     ):

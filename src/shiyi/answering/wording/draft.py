@@ -93,8 +93,11 @@ class AnswerContext:
         return [self.verbalizer.verbalize(key) for key in keys]
 
     def warning(self, found: Finding) -> SafetyWarning:
-        """Turn a finding into a warning."""
-        return SafetyWarning(found.severity, self.verbalizer.finding(found), found.claims)
+        """Turn a finding into a warning; of claims that nobody reviewed it says so."""
+        text = self.verbalizer.finding(found)
+        if any(map(self.evidences.origin, found.claims)):
+            text = self.verbalizer.tell_kind(text, found.claims)
+        return SafetyWarning(found.severity, text, found.claims)
 
 
 @dataclass(slots=True)
@@ -258,8 +261,8 @@ _HARMS: Final = frozenset({
 
 
 ORDER: Final = (
-    "h_compare", "h_why", "h_branches", "h_held", "h_candidates", "h_facts", "h_rules", "h_caution",
-    "h_paths", "h_ask", "h_doctor", "h_missing",
+    "h_compare", "h_why", "h_branches", "h_held", "h_candidates", "h_facts", "h_school", "h_rules",
+    "h_caution", "h_paths", "h_ask", "h_doctor", "h_missing",
 )  # fmt: skip
 _CARE: Final = ("h_caution", "h_doctor")
 _MOST_LINES: Final = 12

@@ -95,10 +95,19 @@ class Verbalizer:
         return known_words(self.language, ordered)
 
     def tell_kind(self, text: str, claims: Iterable[str]) -> str:
-        """Return with how it is known a sentence that does not say so yet, before its full stop."""
-        said = self.known(claims)
-        if not said or tells_kind(self.language, text):
+        """Return with how it is known a sentence that does not say so yet, before its full stop.
+
+        Whose claims no curator has reviewed is always said.
+        """
+        every = tuple(claims)
+        parts = ["" if tells_kind(self.language, text) else self.known(every)]
+        if origins := dict.fromkeys(filter(None, map(self.evidences.origin, every))):
+            named = self.names(origins)
+            key = "f_unreviewed_alone" if named in text else "f_unreviewed"
+            parts.append(self.verbalize(key, origin=named))
+        if not any(parts):
             return text
+        said = ("；" if self.language == "zh" else "; ").join(filter(None, parts))
         label = self.verbalize("f_source", sources=said)
         end = text[-1:] if text[-1:] in "。.！!" else ""
         return text.removesuffix(end) + label + end

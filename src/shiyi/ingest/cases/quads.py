@@ -1,6 +1,7 @@
 """Cases as validated quads."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
@@ -8,7 +9,7 @@ from shiyi.ingest.batches import Batch, Content, Report
 from shiyi.ingest.cases.reading import Reading
 from shiyi.ingest.cases.records import Case, Record, read_records
 from shiyi.ingest.cases.term_matches import Terms
-from shiyi.ingest.datasets.dataset import Dataset, file_digest
+from shiyi.ingest.datasets.dataset import Dataset, described_beside, file_digest
 from shiyi.model.claim import Source, Tier
 from shiyi.model.iris import content_hash, graph
 from shiyi.model.rdf import Literal, NamedNode, Quad
@@ -66,7 +67,12 @@ _TOGETHER = 40  # cases that are linked and written as one change (Shiyi's)
 
 
 def cases_dataset(path: Path, school: str = "") -> Dataset:
-    """Describe a file of cases by its bytes alone: its name may hold a person's."""
+    """Describe a file of cases by its bytes alone: its name may hold a person's.
+
+    Where a ``source.ttl`` lies beside it, that describes it.
+    """
+    if described := described_beside(path):
+        return replace(described, name=f"{described.name}-{school}") if school else described
     digest = file_digest(path)
     name = f"cases-{school}-{digest[:8]}" if school else f"cases-{digest[:8]}"
     note = "de-identified when it was read; examples, never evidence of a benefit"

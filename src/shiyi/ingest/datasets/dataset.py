@@ -14,6 +14,7 @@ from shiyi.ingest.gate import ProposedClaim
 from shiyi.model.claim import Source, Status, Tier
 from shiyi.model.iris import VOCAB, graph, resource
 from shiyi.model.rdf import (
+    XSD_BOOLEAN,
     DefaultGraph,
     Literal,
     NamedNode,
@@ -37,6 +38,7 @@ class Dataset:
     """One release of a source; ``digests`` give the SHA-256 its files had when described.
 
     ``entry`` is its policy: the status of its claims once they conform, candidate or accepted.
+    ``made_up`` says that it is a sample: nobody and nothing in it is real.
     """
 
     name: str
@@ -45,6 +47,7 @@ class Dataset:
     page: str = ""
     digests: Mapping[str, str] = field(default_factory=dict)
     entry: Status = Status.CANDIDATE
+    made_up: bool = False
 
     @property
     def graph(self) -> NamedNode:
@@ -61,6 +64,9 @@ class Dataset:
             yield Quad(node, DCAT.landingPage, NamedNode(self.page), self.graph)
         if self.entry is not Status.CANDIDATE:
             yield Quad(node, SHIYI.statusOnEntry, STATUSES[self.entry], self.graph)
+        if self.made_up:
+            true = Literal("true", datatype=XSD_BOOLEAN)
+            yield Quad(self.source.iri, SHIYI.madeUp, true, self.graph)
         yield from source_quads(self.source, self.graph)
 
     def differs(self, path: Path) -> bool:
@@ -109,9 +115,14 @@ def read_dataset(path: Path) -> Dataset:
     }
     value = facts.one(node, SHIYI.statusOnEntry)
     entry = Status(local_name(value)) if value else Status.CANDIDATE
-    return Dataset(
-        name, facts.one(node, DCAT.version), source, facts.one(node, DCAT.landingPage), files, entry
-    )
+    page, made_up = facts.one(node, DCAT.landingPage), facts.one(node, SHIYI.madeUp) == "true"
+    return Dataset(name, facts.one(node, DCAT.version), source, page, files, entry, made_up)
+
+
+def described_beside(path: Path) -> Dataset | None:
+    """Read the ``source.ttl`` that lies beside some files, if one does: it describes them."""
+    beside = (path if path.is_dir() else path.parent) / "source.ttl"
+    return read_dataset(beside) if beside.is_file() else None
 
 
 def _check(facts: "_Facts", path: Path) -> None:
@@ -124,7 +135,8 @@ def _check(facts: "_Facts", path: Path) -> None:
 
 def dataset_names() -> tuple[str, ...]:
     """List the folders of ``ingest/`` that describe a source."""
-    return tuple(sorted(path.parent.name for path in artefact("ingest").glob("*/source.ttl")))
+    folders = (path.parent.name for path in artefact("ingest").glob("*/source.ttl"))
+    return tuple(sorted(name for name in folders if not name.endswith("-sample")))
 
 
 def repairs_of(name: str) -> tuple[Repair, ...]:

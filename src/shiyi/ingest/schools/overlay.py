@@ -1,6 +1,5 @@
-"""A school's overlay graph, written and read, and the fine-tuning set made from it."""
+"""A school's overlay graph."""
 
-import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -15,14 +14,13 @@ from shiyi.ingest.gate import Gate, ProposedClaim
 from shiyi.ingest.schools.chain import Chains, Step
 from shiyi.ingest.schools.context import General
 from shiyi.model.claim import Claim, Confidence, Evidence, EvidenceKind, Status
-from shiyi.model.iris import GRAPH, content_hash, graph, resource
-from shiyi.model.rdf import Literal, NamedNode, Quad, text
+from shiyi.model.iris import content_hash, graph, resource
+from shiyi.model.rdf import Literal, NamedNode, Quad
 from shiyi.ontology.lexicon import sentences
 from shiyi.ontology.serialization import claim_quads
 from shiyi.ontology.terms import PROV, RDF, RDFS, SHIYI
 from shiyi.prompts.templates import Prompt
 from shiyi.settings import Settings
-from shiyi.sparql.store.port import QuadStore, text_value, text_values
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,140 +209,3 @@ def add_to_school(school: School, dataset: Dataset, batches: Iterable[Batch]) ->
 
     for batch in batches:
         yield Batch(f"{batch.key} {school.slug}", making(batch.make))
-
-
-_SCHOOLS = f"{GRAPH}schools/"
-
-
-@dataclass(frozen=True, slots=True)
-class SchoolClaim:
-    """A claim of a school: never asserted, and never evidence for advice on its own."""
-
-    iri: str
-    subject: str
-    predicate: str
-    object: str
-    confidence: float
-    texts: tuple[str, ...]  # reasoning texts that go through it (M2)
-
-
-@dataclass(frozen=True, slots=True)
-class Chain:
-    """One question of a school: its answer, the triples between, in order, and the reasoning."""
-
-    iri: str
-    question: str
-    answer: str
-    triples: tuple[tuple[str, str, str], ...]  # in words
-    claims: tuple[str, ...]
-    reasoning: str
-    passages: tuple[str, ...]
-
-
-def schools(store: QuadStore) -> dict[str, str]:
-    """Return the names of the schools that have an overlay, by IRI."""
-    results = {}
-    for place in _graphs(store, None):
-        for quad in store.match(None, RDF.type, SHIYI.School, place):
-            if isinstance(quad.subject, NamedNode):
-                results[quad.subject.value] = text_value(store, quad.subject, RDFS.label, place)
-    return results
-
-
-def claims_of(store: QuadStore, school: str) -> Iterator[SchoolClaim]:
-    """Yield the claims of a school, named by IRI; one that stands in two files comes twice."""
-    for place in _graphs(store, school):
-        for quad in store.match(None, RDF.type, SHIYI.Claim, place):
-            if isinstance(quad.subject, NamedNode):
-                node = quad.subject
-                values = [
-                    text_value(store, node, p, place)
-                    for p in (RDF.subject, RDF.predicate, RDF.object)
-                ]
-                confidence = float(text_value(store, node, SHIYI.confidence, place) or 0)
-                texts = text_values(store, node, SHIYI.reasonedIn, place)
-                yield SchoolClaim(node.value, values[0], values[1], values[2], confidence, texts)
-
-
-def claims_in(store: QuadStore, reasoning: str) -> tuple[str, ...]:
-    """List the claims that a reasoning text goes through (M2, the other way)."""
-    quads = store.match(None, SHIYI.reasonedIn, NamedNode(reasoning))
-    return tuple(sorted({text(quad.subject) for quad in quads}))
-
-
-def chains(store: QuadStore, school: str = "") -> Iterator[Chain]:
-    """Yield the chains of a school, or of all, in a lasting order."""
-    for place in _graphs(store, school or None):
-        nodes = [
-            quad.subject
-            for quad in store.match(None, RDF.type, SHIYI.ReasoningChain, place)
-            if isinstance(quad.subject, NamedNode)
-        ]
-        for node in sorted(nodes, key=lambda each: each.value):
-            yield _chain(store, node, place)
-
-
-def _chain(store: QuadStore, node: NamedNode, place: NamedNode) -> Chain:
-    reasoning, passages = "", tuple[str, ...]()
-    for quad in store.match(None, PROV.wasDerivedFrom, node, place):
-        if isinstance(quad.subject, NamedNode):
-            reasoning = text_value(store, quad.subject, RDF.value, place)
-            passages = tuple(
-                each
-                for each in text_values(store, quad.subject, PROV.wasDerivedFrom, place)
-                if each != node.value
-            )
-    triples = []
-    for line in text_value(store, node, RDF.value, place).splitlines():
-        subject, predicate, value = line.split("\t")
-        triples.append((subject, predicate, value))
-    return Chain(
-        node.value,
-        text_value(store, node, RDFS.label, place),
-        text_value(store, node, SHIYI.answerText, place),
-        tuple(triples),
-        text_values(store, node, SHIYI.hasStep, place),
-        reasoning,
-        passages,
-    )
-
-
-def _graphs(store: QuadStore, school: str | None) -> list[NamedNode]:
-    node = NamedNode(school) if school else None
-    results = {
-        quad.graph_name
-        for quad in store.match(node, RDF.type, SHIYI.School)
-        if isinstance(quad.graph_name, NamedNode) and quad.graph_name.value.startswith(_SCHOOLS)
-    }
-    return sorted(results, key=lambda each: each.value)
-
-
-_SYSTEM = {
-    "reasoning": "逐步推理并作答。 Reason step by step, then answer.",
-    "triples": "将问题分解为三元组，每行一条：主体、关系、客体，以制表符分隔。 "
-    "Decompose the question into triples, one a line: subject, relation, object, "
-    "with tabs between.",
-}
-
-
-def training_lines(chains: Iterable[Chain]) -> Iterator[str]:
-    """Yield JSON Lines of the usual chat format, two for each chain; a question comes once.
-
-    Learning rate, batch and cut-off are the trainer's; TCM-DiffRAG took 1e-4, 2 and 2,046 tokens.
-    """
-    seen: set[tuple[str, str]] = set()
-    for chain in chains:
-        triples = "\n".join("\t".join(each) for each in chain.triples)
-        for task, target in (("reasoning", chain.reasoning), ("triples", triples)):
-            if target and (task, chain.question) not in seen:
-                seen.add((task, chain.question))
-                yield json.dumps(
-                    {
-                        "messages": [
-                            {"role": "system", "content": _SYSTEM[task]},
-                            {"role": "user", "content": chain.question},
-                            {"role": "assistant", "content": target},
-                        ]
-                    },
-                    ensure_ascii=False,
-                )

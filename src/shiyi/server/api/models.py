@@ -84,6 +84,7 @@ class Citation(BaseModel):
     polarity: Literal["positive", "negative"] = "positive"
     confidence: Share
     status: str = ""
+    origin: str | None = Field(None, description="School or release, of an unreviewed claim")
     evidence: list[Evidence] = []
 
 

@@ -126,6 +126,8 @@ class AskRequest(Request):
     k: int | None = Field(None, ge=1, le=100, description="Reasoning paths to return")
     profile: Profile | None = None
     evidence: Literal["any", "opened"] | None = None
+    school: Name | None = Field(None, description="One of those that /healthz lists")
+    overlay: Literal["general", "school", "both"] | None = None
     context: Annotated[Context | None, BeforeValidator(_context)] = None
     history: list[Question] = Field(
         [], max_length=8, description="Earlier questions, oldest first, instead of context"
@@ -231,7 +233,7 @@ def _error(fault: ValidationError) -> ShiyiError:
 
 def question_values(args: MultiDict[str, str], question: str | None) -> dict[str, Any]:
     """Return the values of an :class:`AskRequest` from a query string; lists end at commas."""
-    values = {name: args.get(name) for name in ("lang", "method", "k", "context", "evidence")}
+    values = {n: args.get(n) for n in AskRequest.model_fields if n not in {"question", "history"}}
     return {"question": question, **values, "profile": profile_values(args)}
 
 
@@ -271,12 +273,10 @@ def _question_and_replies(site: Site, args: MultiDict[str, str]) -> str | None:
     return "\n".join(replies if continues else [str(question), *replies])
 
 
-def pipeline_request(
-    site: Site, asked: AskRequest, profile: profiles.Profile
-) -> pipeline.AskRequest:
-    """Return a request as the pipeline takes it, by default with the first method of the site."""
-    method = asked.method or site.methods[0]
-    return pipeline.AskRequest(asked.question, method, asked.lang, asked.k, profile, asked.evidence)
+def pipeline_request(asked: AskRequest, profile: profiles.Profile) -> pipeline.AskRequest:
+    """Return a request as the pipeline takes it."""
+    sent = asked.question, asked.method or "", asked.lang, asked.k, profile, asked.evidence
+    return pipeline.AskRequest(*sent, school=asked.school or "", overlay=asked.overlay)
 
 
 def find_pivots(site: Site, asked: AskRequest) -> Pivots:
@@ -284,7 +284,7 @@ def find_pivots(site: Site, asked: AskRequest) -> Pivots:
     if site.pivots is None:
         raise UsageError("this server finds no pivots")
     profile = asked.profile.to_value() if asked.profile else profiles.Profile()
-    return site.pivots(pipeline_request(site, asked, profile))
+    return site.pivots(pipeline_request(asked, profile))
 
 
 def answer_turn(
@@ -299,7 +299,7 @@ def answer_turn(
     """
     profile = (asked.profile.to_value() if asked.profile else profiles.Profile()).without(dropped)
     context = (_earlier(site, asked) or conversation.Context()).without(dropped)
-    question = pipeline_request(site, asked, profile)
+    question = pipeline_request(asked, profile)
     if site.converse is not None:
         turn = site.converse(question, context, listener)
         _count_citations(site, turn.answer)

@@ -89,6 +89,7 @@ def _as_json(form: MultiDict[str, str], answer: Answer) -> str:
         if key in profile:
             profile[key] = profile[key] == "true"
     body: dict[str, object] = {"question": answer.question, "method": answer.method}
+    body |= {key: form[key] for key in ("school", "overlay") if form.get(key)}
     body |= {"profile": profile} if profile else {}
     body |= {"context": json.loads(form["context"])} if form.get("context") else {}
     return json.dumps(body, ensure_ascii=False)
@@ -110,7 +111,8 @@ def answer_part(
     paths = Catalogue.load(answer.language)("ask.paths")
     view = answer_view(answer, reader, catalogue()("ask.citation"), paths)
     context = json.dumps(turn.context.to_json(), ensure_ascii=False, separators=(",", ":"))
-    fields = {key: form[key] for key in ("method", "k", "lang", "evidence") if form.get(key)}
+    names = ("method", "k", "lang", "evidence", "school", "overlay")
+    fields = {key: form[key] for key in names if form.get(key)}
     asked = urlencode(fields | {"q": answer.question})
     return render_template(
         template,

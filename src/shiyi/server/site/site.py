@@ -9,6 +9,7 @@ from shiyi.answering.generation.audit import Auditor
 from shiyi.answering.generation.rewriter import Listener
 from shiyi.answering.generation.text_to_sparql import Written
 from shiyi.answering.knowledge.facts import Facts
+from shiyi.answering.knowledge.overlay import schools
 from shiyi.answering.pipeline import AskRequest, Replayed
 from shiyi.answering.sections.cabinet import Cabinet
 from shiyi.answering.sections.pivots import Pivots
@@ -121,5 +122,6 @@ class Site:
             "built": self.built,
             "counts": dict(self.counts),
             "methods": list(self.methods),
+            "schools": sorted(schools(self.store).values()),
             "model": self.settings.models.answer or None,
         }

@@ -1,24 +1,29 @@
-"""The sample of made-up cases is found, filed and told apart by the people it is about."""
+"""The made-up samples of a fresh clone: cases, the school that answered them, products."""
 
 import csv
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlparse
 
 import pytest
 
 from shiyi.answering.methods.mlkg_rag import Descent, _sure
 from shiyi.answering.pipeline import AskRequest, ask
-from shiyi.answering.retrieval.casebook import worded
+from shiyi.answering.retrieval.casebook import counted, worded
 from shiyi.answering.runtime import Runtime
 from shiyi.artefacts import artefact
 from shiyi.cli import main
 from shiyi.linking.case_terms import classes_named
+from shiyi.model.iris import resource
+from shiyi.server.app import create_app
+from shiyi.server.site.opening import open_site
 from shiyi.settings import Settings
 from shiyi.sparql.base.knowledge_base import KnowledgeBase
 from tests.support.copies import copy_base
 
+SCHOOL = "示例学派"
 QUESTIONS = Path(__file__).parents[2] / "data" / "case-questions.tsv"
 SAMPLE = artefact("ingest") / "cases-sample" / "cases.csv"
 with SAMPLE.open(encoding="utf-8") as file:
@@ -37,10 +42,18 @@ class Told:
 
 
 @pytest.fixture(scope="module")
-def sampled(starter_kb: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runtime]:
+def sample_kb(starter_kb: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a base after the commands of the documentation."""
     kb = copy_base(starter_kb, tmp_path_factory.mktemp("cases") / "kb")
-    assert main(["--kb", str(kb), "ingest", "cases", str(SAMPLE)]) == 0
-    with KnowledgeBase.open(kb) as base:
+    products = artefact("ingest") / "dsld" / "sample"
+    assert main(["--kb", str(kb), "ingest", "cases", str(SAMPLE), "--school", SCHOOL]) == 0
+    assert main(["--kb", str(kb), "ingest", "dsld", str(products)]) == 0
+    return kb
+
+
+@pytest.fixture(scope="module")
+def sampled(sample_kb: Path) -> Iterator[Runtime]:
+    with KnowledgeBase.open(sample_kb) as base:
         yield Runtime.open(base, Settings())
 
 
@@ -115,3 +128,47 @@ def test_a_sign_of_many_complaints_gives_way_to_a_complaint() -> None:
     assert classes_named("疲劳，出汗")[0] == "a06-01"
     assert classes_named("出汗多，人很累，咳嗽")[0] == "a04-04"
     assert classes_named("枸杞的性味") == ()
+
+
+def test_made_up_cases_are_called_so(sampled: Runtime) -> None:
+    answer = ask(sampled, AskRequest("老寒腿，膝盖一冷就疼", "therapy"))
+    assert any("编写的示例" in each for each in answer.missing)
+    cold = counted(sampled.store, resource("symptom-insomnia").value)
+    assert cold.cases == cold.made_up > 0
+
+
+def test_the_page_and_the_api_offer_schools_and_products(sample_kb: Path) -> None:
+    site = open_site(sample_kb, Settings(), read_only=True)
+    try:
+        client = create_app(site).test_client()
+        question = {"question": "失眠的证型是什么？", "school": SCHOOL, "overlay": "school"}
+        reply = client.post("/api/ask", json=question).get_json()
+        assert reply["method"] == "chain"
+        mine = [each for each in reply["citations"] if each["origin"] == SCHOOL]
+        assert mine
+        for iri in (mine[0]["claim"], mine[0]["evidence"][0]["passage"]):
+            address = urlparse(iri).path.removeprefix("/shiyi")
+            assert client.get(address, follow_redirects=True).status_code == 200, iri
+        assert client.post("/api/ask", json=question | {"school": "none"}).status_code == 400
+        assert client.get("/healthz").get_json()["schools"] == [SCHOOL]
+        page = client.get("/ask?q=失眠&lang=zh", headers={"Accept": "text/html"}).text
+        assert f"<option>{SCHOOL}</option>" in page
+        shown = client.post("/ask", data={"q": "失眠的证型是什么？", "school": SCHOOL}).text
+        assert f"{SCHOOL}之说，未经审核" in shown
+        asked = {"question": "Can I take Sample Turmeric Complex with warfarin?"}
+        product = client.post("/api/ask", json=asked).get_json()
+        assert product["verdict"]["kind"] == "ask_first"
+        for each in product["linked"]:
+            address = urlparse(each["iri"]).path.removeprefix("/shiyi")
+            assert client.get(address, follow_redirects=True).status_code == 200, each
+    finally:
+        site.close()
+
+
+def test_two_schools_are_compared_claim_by_claim(
+    sample_kb: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["--kb", str(sample_kb), "diff", f"school:{SCHOOL}", f"school:{SCHOOL}"]
+    assert main(words) == 0
+    assert main([*words[:-1], "school:none"]) == 2
+    assert SCHOOL in capsys.readouterr().err

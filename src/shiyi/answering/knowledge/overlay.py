@@ -1,0 +1,299 @@
+"""Claims that no curator has accepted, laid over the facts of a base for one question.
+
+They are those of a school (TCM-DiffRAG's personal graph) and those of loaded releases of products
+(iDISK2.0-RAG). What they say is cited as theirs, may warn, and recommends nothing.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from typing_extensions import override
+
+from shiyi.answering.knowledge.facts import Fact, Facts, is_fact
+from shiyi.answering.knowledge.updates import with_claims
+from shiyi.answering.retrieval.passages import CLAIM, PAIR, Unit, verbalised
+from shiyi.columnar.strings import Changed
+from shiyi.errors import FormatError
+from shiyi.linking.linker import LEXICAL, Linker
+from shiyi.linking.normalization import fold, normalise
+from shiyi.model.claim import confidence_value
+from shiyi.model.iris import GRAPH, ID, VOCAB, graph
+from shiyi.model.mention import Mention
+from shiyi.model.rdf import Literal, NamedNode, Quad, Term, local_name, text
+from shiyi.ontology.terms import DCTERMS, PROV, RDF, RDFS, SHIYI, SKOS
+from shiyi.sparql.store.port import QuadStore, text_value
+
+CANDIDATES: Final = graph("candidates")
+_SCHOOLS, _SOURCES = f"{GRAPH}schools/", f"{GRAPH}source/"
+_MATCHES: Final = frozenset({SKOS.closeMatch, SKOS.exactMatch})
+_MOST: Final = 400  # claims that are read of one concept of a release
+_LONGEST: Final = 16  # words of a name, or characters of a Chinese one
+_WORD: Final = re.compile(r"[a-z0-9'%.&+]*[a-z0-9%]|[^\x00-\u2fff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Overlay:
+    """Claims with the names of what they are about, and the graphs that hold their evidence.
+
+    ``taught`` are the claims of a school that the base has accepted too.
+    """
+
+    facts: tuple[Fact, ...] = ()
+    taught: frozenset[str] = frozenset()
+    labels: Mapping[str, Mapping[str, str]] | None = None
+    classes: Mapping[str, str] | None = None
+    broader: Mapping[str, tuple[str, ...]] | None = None
+    graphs: tuple[NamedNode, ...] = ()
+    texts: tuple[Unit, ...] = ()
+
+    def over(self, facts: Facts) -> Facts:
+        """Return the facts with these claims, names and classes."""
+        made = with_claims(facts, (), self.facts)
+        return replace(
+            made,
+            labels=Changed(made.labels, self.labels or {}),
+            classes=Changed(made.classes, self.classes or {}),
+            broader=Changed(made.broader, self.broader or {}),
+        )
+
+
+def schools(store: QuadStore) -> dict[str, str]:
+    """Return the names of the schools that have a graph of their own, by IRI."""
+    return {
+        node.value: text_value(store, node, RDFS.label, place)
+        for place in school_graphs(store)
+        for quad in store.match(None, RDF.type, SHIYI.School, place)
+        if isinstance(node := quad.subject, NamedNode)
+    }
+
+
+def school_graphs(store: QuadStore, school: str = "") -> tuple[NamedNode, ...]:
+    """List the graphs of a school, or of all."""
+    node = NamedNode(school) if school else None
+    places = {quad.graph_name for quad in store.match(node, RDF.type, SHIYI.School)}
+    named = (p for p in places if isinstance(p, NamedNode) and p.value.startswith(_SCHOOLS))
+    return tuple(sorted(named, key=text))
+
+
+def find_school(store: QuadStore, name: str) -> str:
+    """Return the IRI of a school by its name, IRI or local name; raise ``FormatError``."""
+    known = schools(store)
+    for iri, label in known.items():
+        if name in {label, iri, local_name(iri), local_name(iri).removeprefix("school-")}:
+            return iri
+    raise FormatError("school of this base", name, sorted(known.values()))
+
+
+def overlay_of_school(store: QuadStore, school: str, facts: Facts) -> Overlay:
+    """Read the claims and reasoning texts of a school."""
+    graphs = school_graphs(store, school)
+    every = [
+        fact
+        for place in graphs
+        for quad in store.match(None, RDF.type, SHIYI.Claim, place)
+        if (fact := _fact(store, text(quad.subject), place, school))
+    ]
+    own = {fact.claim: fact for fact in every if fact.claim not in facts.by_claim}
+    taught = frozenset(fact.claim for fact in every) - own.keys()
+    names = _described(store, own.values(), facts, graphs)
+    labels = dict(names.labels or {})
+    labels[school] = {"und": schools(store).get(school, local_name(school))}
+    made = replace(names, facts=tuple(own.values()), taught=taught, labels=labels)
+    return replace(made, texts=tuple(_texts(store, made, facts)))
+
+
+def _texts(store: QuadStore, overlay: Overlay, facts: Facts) -> Iterator[Unit]:
+    """Yield the claims of a school as texts, then its reasoning with the claims that it uses."""
+    over = overlay.over(facts)
+    for fact in overlay.facts:
+        quotes = (
+            text(q.object)
+            for place in overlay.graphs
+            for e in store.match(NamedNode(fact.claim), SHIYI.evidence, None, place)
+            if isinstance(e.object, NamedNode)
+            for q in store.match(e.object, SHIYI.quote, None, place)
+        )
+        yield Unit.of(fact.claim, CLAIM, (verbalised(over, fact), *quotes), (fact.claim,))
+    for place in overlay.graphs:
+        used: dict[str, list[str]] = defaultdict(list)
+        for quad in store.match(None, SHIYI.reasonedIn, None, place):
+            used[text(quad.object)].append(text(quad.subject))
+        for quad in store.match(None, RDF.type, SHIYI.ReasoningText, place):
+            if isinstance(node := quad.subject, NamedNode):
+                origins = store.match(node, PROV.wasDerivedFrom, None, place)
+                asked = [
+                    text_value(store, q.object, RDFS.label, place)
+                    for q in origins
+                    if isinstance(q.object, NamedNode)
+                ]
+                parts = (*filter(None, asked), text_value(store, node, RDF.value, place))
+                yield Unit.of(node.value, PAIR, parts, tuple(used[node.value]))
+
+
+def overlay_of_releases(store: QuadStore, nodes: Collection[str], facts: Facts) -> Overlay:
+    """Read what loaded releases say of some of their concepts, and of what those consist of.
+
+    A concept that matches one of the base stands below it, so that the cautions of the base reach
+    it.
+    """
+    found: dict[str, Fact] = {}
+    broader: dict[str, tuple[str, ...]] = {}
+    front, seen = list(nodes), set[str]()
+    while front:
+        node = front.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        for fact in _claims_at(store, node, beside=node in nodes):
+            if fact.predicate in _MATCHES:
+                if fact.subject == node and fact.object in facts.classes:
+                    broader[node] = (*broader.get(node, ()), fact.object)
+            elif fact.claim not in facts.by_claim:
+                found[fact.claim] = fact
+                if fact.subject == node and fact.predicate == SHIYI.hasIngredient:
+                    front.append(fact.object)
+    named = _described(store, found.values(), facts, (CANDIDATES,), seen)
+    return replace(named, facts=tuple(found.values()), broader=broader)
+
+
+def _claims_at(store: QuadStore, node: str, *, beside: bool) -> Iterator[Fact]:
+    """Yield the candidate claims about a concept, and ``beside`` them those that point to it."""
+    count = 0
+    for predicate in (RDF.subject, RDF.object) if beside else (RDF.subject,):
+        for quad in store.match(None, predicate, NamedNode(node), CANDIDATES):
+            if fact := _fact(store, text(quad.subject), CANDIDATES, ""):
+                yield fact
+                count += 1
+            if count >= _MOST:
+                return
+
+
+def _fact(store: QuadStore, claim: str, place: NamedNode, origin: str) -> Fact | None:
+    """Read a candidate; ``origin`` is by default the source of its first evidence."""
+    values: dict[NamedNode, Term] = {}
+    for quad in store.match(NamedNode(claim), None, None, place):
+        values.setdefault(quad.predicate, quad.object)
+    triple, sure = values.get(RDF.reifies), confidence_value(values.get(SHIYI.confidence))
+    if not is_fact(triple) or values.get(SHIYI.status) != SHIYI.candidate or sure is None:
+        return None
+    if not origin and isinstance(evidence := values.get(SHIYI.evidence), NamedNode):
+        origin = text_value(store, evidence, DCTERMS.source, place)
+    object_ = triple.object
+    return Fact(
+        text(triple.subject),
+        triple.predicate,
+        text(object_),
+        claim,
+        sure,
+        values.get(SHIYI.polarity) != SHIYI.negative,
+        language=(object_.language or "und") if isinstance(object_, Literal) else "",
+        origin=origin,
+    )
+
+
+def _described(
+    store: QuadStore,
+    found: Iterable[Fact],
+    facts: Facts,
+    graphs: tuple[NamedNode, ...],
+    nodes: Collection[str] = (),
+) -> Overlay:
+    """Read how the ends and the sources of some claims are called, where the base does not say."""
+    every = list(found)
+    ends = {end for f in every for end in (f.subject, "" if f.language else f.object, f.origin)}
+    labels: dict[str, Mapping[str, str]] = {}
+    classes: dict[str, str] = {}
+    for iri in sorted({*ends, *nodes} - {""}):
+        if iri in facts.labels:
+            continue
+        quads = list(store.match(NamedNode(iri), None, None, None))
+        labels[iri] = {
+            q.object.language or "und": q.object.value
+            for q in quads
+            if q.predicate in {RDFS.label, SKOS.prefLabel} and isinstance(q.object, Literal)
+        }
+        if kinds := [k for q in quads if (k := _class(q)) in facts.schema.parents]:
+            classes[iri] = max(kinds, key=lambda name: len(facts.schema.superclasses(name)))
+    return Overlay((), frozenset(), labels, classes, {}, graphs)
+
+
+def _class(quad: Quad) -> str:
+    return local_name(text(quad.object)) if quad.predicate == RDF.type else ""
+
+
+def release_names(store: QuadStore) -> Mapping[str, tuple[str, ...]]:
+    """Return the concepts of loaded releases by their folded names; often none."""
+    found: dict[str, list[str]] = defaultdict(list)
+    places = {
+        quad.graph_name
+        for quad in store.match(None, RDF.type, SHIYI.DSProduct, None)
+        if isinstance(quad.graph_name, NamedNode) and quad.graph_name.value.startswith(_SOURCES)
+    }
+    for place in sorted(places, key=text):
+        kinds = {
+            q.subject
+            for q in store.match(None, RDF.type, None, place)
+            if text(q.object).startswith(VOCAB) and text(q.subject).startswith(ID)
+        }
+        for predicate in (SKOS.prefLabel, SKOS.altLabel):
+            for quad in store.match(None, predicate, None, place):
+                if quad.subject in kinds:
+                    known = found[fold(text(quad.object))]
+                    if text(quad.subject) not in known:
+                        known.append(text(quad.subject))
+    return {name: tuple(sorted(iris)) for name, iris in found.items()}
+
+
+class ReleaseLinker(Linker):
+    """A linker that also knows names of loaded releases, whole names only.
+
+    A name of the base goes first unless a longer name of a release holds it.
+    """
+
+    def __init__(self, linker: Linker, names: Mapping[str, tuple[str, ...]], facts: Facts) -> None:
+        """Add ``names`` to what ``linker`` links; ``facts`` say how their concepts are called."""
+        self.__dict__.update(linker.__dict__)
+        self._whole, self._facts = names, facts
+
+    @override
+    def link(self, text: str, language: str | None = None) -> tuple[Mention, ...]:
+        """Return the mentions of ``text`` in order, names of releases among them."""
+        mentions = list(super().link(text, language))
+        for start, end, iris in windows(text, self._whole):
+            overlapping = [m for m in mentions if m.start < end and start < m.end]
+            if any(m.iri and m.end - m.start >= end - start for m in overlapping):
+                continue
+            best, *others = iris
+            zh, en = (self._facts.label(best, each) for each in ("zh", "en"))
+            kind, denied = self._facts.classes.get(best, ""), any(m.negated for m in overlapping)
+            named = Mention(text[start:end], start, end, best, zh, en, "", kind, 1.0, LEXICAL)
+            made = replace(named, negated=denied, alternatives=tuple(others))
+            mentions = [m for m in mentions if m not in overlapping] + [made]
+        return tuple(sorted(mentions, key=lambda each: each.start))
+
+
+def windows(
+    words: str, names: Mapping[str, tuple[str, ...]]
+) -> Iterator[tuple[int, int, tuple[str, ...]]]:
+    """Yield where a text has one of some names as whole words, the longest first.
+
+    One word alone is a name where it is written with a capital: energy is also a word.
+
+    >>> list(windows("What is in Calm Tea?", {"calm tea": ("x",), "tea": ("y",)}))
+    [(11, 19, ('x',))]
+    """
+    folded = normalise(words)
+    places = [match.span() for match in _WORD.finditer(folded.text)]
+    taken: list[tuple[int, int]] = []
+    for size in range(min(_LONGEST, len(places)), 0, -1):
+        for first in range(len(places) - size + 1):
+            start, end = places[first][0], places[first + size - 1][1]
+            iris = names.get(folded.text[start:end])
+            if iris and not any(a < end and start < b for a, b in taken):
+                span = folded.span(start, end)
+                if size > 1 or words[slice(*span)].lower() != words[slice(*span)]:
+                    taken.append((start, end))
+                    yield (*span, iris)
