@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from typer import Argument, Context, Option
 
 from shiyi.cli.terminal import Json, emit, settings_of
-from shiyi.errors import IndexMismatchError
+from shiyi.errors import IndexMismatchError, UsageError
 
 if TYPE_CHECKING:
     from shiyi.model.rdf import Quad
@@ -207,6 +207,13 @@ def train(
         ),
     ] = None,
     seed: Annotated[int, Option(help="Of random choices.")] = 7,
+    model: Annotated[
+        str,
+        Option(
+            metavar="NAME", help="embeddings: fine-tune this sentence-transformers model into PATH."
+        ),
+    ] = "",
+    samples: Annotated[int, Option(metavar="N", help="embeddings --model: pairs.")] = 5000,
     limit_seconds: Annotated[float, Option(metavar="S", help="confidence: stop by then.")] = 1800.0,
 ) -> None:
     """Train a model and print where it was written."""
@@ -214,8 +221,13 @@ def train(
     from shiyi.sparql.base.knowledge_base import KnowledgeBase
 
     if part == "embeddings":
-        from shiyi.linking.embedding.training import train_shipped
+        from shiyi.linking.embedding.training import fine_tune, train_shipped
 
+        if model:
+            if output is None:
+                raise UsageError("name with -o PATH the folder for the fine-tuned model")
+            print(fine_tune(model, output, seed, samples))
+            return
         print(train_shipped(output, seed))
         return
     if part == "reader":

@@ -140,10 +140,11 @@ class Linker:
     ) -> Self:
         """Load the index of a generation's folder; read ``store`` where it is missing or old.
 
-        ``model`` defaults to the shipped one. Raise :class:`IndexMismatchError` where the index
-        was made for another release or by another model.
+        ``model`` defaults to the one that the settings name. Raise :class:`IndexMismatchError`
+        where the index was made for another release or by another model.
         """
-        folder, model = _index_folder(folder), model or embedder.shipped()
+        name = settings.embedder if settings else ""
+        folder, model = _index_folder(folder), model or embedder.open_embedder(name)
         if is_of_form(folder / labels.FILE, labels.FORMAT):
             index = LabelIndex.load(folder, release)
         else:
@@ -281,7 +282,7 @@ def write_index(
     write_names(index, folder)
     if (chosen := model or embedder.shipped()) is not None:
         made = LabelVectors.of(index, chosen)
-        made.save(folder)
+        made.save(embedder.place_of(folder, chosen))
         if len(index.labels) >= approximate.MANY:
             with suppress(MissingExtraError):  # every vector is searched instead
                 ApproximateVectors.of(made).save(folder)
@@ -296,9 +297,15 @@ def _chance(guess: Guess, text: str) -> bool:
 def _vectors(folder: Path, index: LabelIndex, model: Embedder | None) -> Searching | None:
     if model is None:
         return None
+    shipped, folder = folder, embedder.place_of(folder, model)
     if not is_of_form(folder / vectors.FILE, vectors.FORMAT):
         with log_rebuild("the vectors of names"):
-            return LabelVectors.of(index, model)
+            made = LabelVectors.of(index, model)
+        if folder != shipped:
+            with suppress(OSError):  # a base that one may only read
+                folder.mkdir(exist_ok=True)
+                made.save(folder)
+        return made
     exact = LabelVectors.load(folder, index, model)
     if (folder / approximate.GRAPH_FILE).is_file():
         with suppress(MissingExtraError):  # every vector is searched instead

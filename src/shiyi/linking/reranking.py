@@ -1,10 +1,11 @@
-"""A language model chooses among candidates."""
+"""Candidates put in another order: by a language model, a cross-encoder or an embedder."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from shiyi.errors import OutsideError, ReplyError
+from shiyi.errors import MissingExtraError, OutsideError, ReplyError, UsageError
+from shiyi.linking.embedding.embedder import Embedder
 from shiyi.linking.linker import Linker
 from shiyi.model.mention import Mention
 from shiyi.prompts.chat import ChatModel, parse_object
@@ -119,3 +120,40 @@ def _as(mention: Mention, candidates: Sequence[Mention], chosen: int) -> Mention
         justification=PICKED,
         alternatives=others,
     )
+
+
+Reranker = Callable[[str, Sequence[str]], list[float]]  # a question and texts; larger is better
+COSINE: Final = "cosine"
+
+
+def open_reranker(name: str, embedder: Embedder | None) -> Reranker | None:
+    """Return what ``recall.reranker`` names: nothing, cosines of the embedder, or a cross-encoder.
+
+    Raise ``MissingExtraError`` without the extra, ``UsageError`` where no such model can be read.
+    """
+    if not name:
+        return None
+    if name == COSINE:
+        if embedder is None:
+            raise UsageError("recall.reranker: cosine needs an embedding model, and there is none")
+        return lambda question, texts: _cosines(embedder, question, texts)
+    try:
+        from sentence_transformers import CrossEncoder  # 12 s
+    except ImportError as fault:
+        raise MissingExtraError(f"the reranker {name}", "neural") from fault
+    try:
+        model = CrossEncoder(name, device="cpu")
+    except (OSError, ValueError) as fault:
+        raise UsageError(
+            f"recall.reranker: no cross-encoder {name} can be read ({fault}); "
+            f"give the name of one, its folder, or {COSINE}"
+        ) from fault
+    return lambda question, texts: [
+        float(score)
+        for score in model.predict([(question, each) for each in texts], show_progress_bar=False)
+    ]
+
+
+def _cosines(embedder: Embedder, question: str, texts: Sequence[str]) -> list[float]:
+    rows = embedder.encode([question, *texts])
+    return [float(cosine) for cosine in rows[1:] @ rows[0]]

@@ -53,7 +53,10 @@ def retrieve(query: Query, runtime: Runtime, model: ChatModel | None) -> Retriev
 
 
 def _recalled(text: str, runtime: Runtime) -> tuple[list[Unit], list[Mapping[str, Any]]]:
-    """Recall by words and by meaning, and merge: by reciprocal rank, or as a plain union."""
+    """Recall by words and by meaning, and merge: by reciprocal rank, or as a plain union.
+
+    ``recall.reranker`` then puts what was recalled in an order of its own.
+    """
     settings = runtime.settings.recall
     kinds = (CLAIM,) if settings.unit == "spo" else ()
     library, asked = runtime.library, text.splitlines()
@@ -61,7 +64,14 @@ def _recalled(text: str, runtime: Runtime) -> tuple[list[Unit], list[Mapping[str
     by_meaning = library.nearest(asked, settings.vector_k, kinds)
     steps = [recall("keyword", hits) for hits in by_words]
     steps += [recall("vector", hits) for hits in by_meaning]
-    return _merged((*by_words, *by_meaning), settings.merge)[: settings.merged_k], steps
+    units = _merged((*by_words, *by_meaning), settings.merge)
+    if units and (reranker := runtime.shelf.reranker(settings.reranker)):
+        scores = reranker(asked[0], [unit.text for unit in units])
+        order = sorted(range(len(units)), key=lambda place: (-scores[place], place))
+        units = [units[place] for place in order]
+        found = [[units[i].iri, round(scores[place], 4)] for i, place in enumerate(order)]
+        steps.append({"step": "rerank", "by": settings.reranker, "units": found})
+    return units[: settings.merged_k], steps
 
 
 def _merged(recalls: tuple[tuple[Hit, ...], ...], merge: str) -> list[Unit]:

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
-from shiyi.errors import IndexMismatchError, MissingExtraError
+from shiyi.errors import IndexMismatchError, MissingExtraError, UsageError
 from shiyi.linking.normalization import fold
+from shiyi.model.iris import content_hash
 
 if TYPE_CHECKING:
     from model2vec import StaticModel
@@ -119,24 +120,51 @@ def unit(rows: Vectors) -> Vectors:
 
 
 class SentenceTransformersEmbedder(Embedder):
-    """A model such as ``BAAI/bge-m3``, or a folder that holds one."""
+    """A model such as ``BAAI/bge-m3``, or a folder that holds one.
+
+    Raise ``MissingExtraError`` without the extra, ``UsageError`` where no such model can be read.
+    """
 
     def __init__(self, name: str) -> None:
         try:
             from sentence_transformers import SentenceTransformer  # 12 s
         except ImportError as fault:
             raise MissingExtraError(f"the embedding model {name}", "neural") from fault
-        self._name = name
-        self._model = SentenceTransformer(name)
+        try:
+            self._model = SentenceTransformer(name, device="cpu")
+        except (OSError, ValueError) as fault:
+            raise UsageError(
+                f"linking.embedder: no sentence-transformers model {name} can be read ({fault}); "
+                "give the name of one that is installed or can be downloaded, or its folder"
+            ) from fault
+        self._size = len(self._model.encode(""))
+        digest = hashlib.sha256()
+        for _, tensor in sorted(self._model.state_dict().items()):
+            digest.update(tensor.detach().float().numpy().tobytes())
+        self._identity = f"sentence-transformers:{name}:{digest.hexdigest()[:12]}"
 
     @property
     @override
     def identity(self) -> str:
-        """Return the model's name."""
-        return f"sentence-transformers:{self._name}"
+        """Return the model's name, with a digest of its weights."""
+        return self._identity
 
     @override
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Embed the texts as they stand."""
+        if not texts:
+            return np.zeros((0, self._size), np.float32)
         rows = self._model.encode(list(texts), show_progress_bar=False, convert_to_numpy=True)
         return unit(np.asarray(rows, np.float32))
+
+
+def open_embedder(name: str) -> Embedder | None:
+    """Return the model that ``linking.embedder`` names, by default the shipped one, if any."""
+    return SentenceTransformersEmbedder(name) if name else shipped()
+
+
+def place_of(folder: Path, model: Embedder | None) -> Path:
+    """Return where vectors of a model lie below an index: those of others than shipped, apart."""
+    if model is None or isinstance(model, StaticEmbedder):
+        return folder
+    return folder / f"model-{content_hash(model.identity)[:12]}"

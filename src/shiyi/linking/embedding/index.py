@@ -70,7 +70,7 @@ class Searching(Protocol):
         """Return for each text the ``k`` nearest labels and their cosines, nearest first."""
 
     def above(self, texts: Sequence[str], least: float) -> list[list[tuple[int, float]]]:
-        """Return for each text the labels whose cosine is at least ``least``, nearest first."""
+        """Return for each text the labels with a cosine of at least ``least``, nearest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ class LabelVectors:
         return _positive(nearest(self.rows, row[None], max(k, 1)))[0]
 
     def above(self, texts: Sequence[str], least: float) -> list[list[tuple[int, float]]]:
-        """Return for each text every label whose cosine is at least ``least``, nearest first."""
+        """Return for each text every label with a cosine of at least ``least``, nearest first."""
         found = []
         for cosines in _cosines(self.rows, self.embedder.encode(texts)):
             count = int((cosines >= least).sum())
@@ -169,7 +169,7 @@ class ApproximateVectors:
         return [self.nearest(row, k) for row in self.embedder.encode(texts)]
 
     def above(self, texts: Sequence[str], least: float) -> list[list[tuple[int, float]]]:
-        """Return for each text those of about the 50 nearest whose cosine is at least ``least``."""
+        """Return for each text those of about the 50 nearest with a cosine of ``least``."""
         return [
             [(place, cosine) for place, cosine in found if cosine >= least]
             for found in self.search(texts, _ABOVE)

@@ -161,11 +161,13 @@ DIMENSIONS = 192
 EPOCHS = 24
 BATCH = 128
 RATE = 0.03
+SAMPLES = 5000  # TCM MLKG-RAG
+TUNING_RATE = 2e-5
 
 
 def train_shipped(out: Path | None = None, seed: int = 7) -> str:
     """Train on the concept tables, write the model to ``out`` (or where it ships); report it."""
-    pairs = pairs_of_tables(artefact("ontology/concepts"))
+    pairs = pairs_of_tables(_tables())
     folder = train_embeddings(pairs, out or SHIPPED, seed)
     size = sum(each.stat().st_size for each in folder.iterdir()) / 1e6
     return f"{folder}: trained on {len(pairs)} pairs, {size:.1f} MB; run `shiyi index` to use it"
@@ -179,14 +181,9 @@ def train_embeddings(pairs: Sequence[Pair], out: Path, seed: int = 7, epochs: in
     """
     if len(pairs) < 2:
         raise UsageError("training needs at least two pairs of texts that mean the same")
-    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # sums in one order
-    try:
-        import torch
-        from sentence_transformers import SentenceTransformer
-        from sentence_transformers.sentence_transformer.losses import MultipleNegativesRankingLoss
-        from sentence_transformers.sentence_transformer.modules import StaticEmbedding
-    except ImportError as fault:
-        raise MissingExtraError("training", "neural") from fault
+    torch, transformer, loss_of = _import_trainer()
+    from sentence_transformers.sentence_transformer.modules import StaticEmbedding
+
     torch.manual_seed(seed)
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -194,13 +191,60 @@ def train_embeddings(pairs: Sequence[Pair], out: Path, seed: int = 7, epochs: in
         texts = sorted({text for pair in pairs for text in (pair.one, pair.other)})
         tokenizer = train_tokenizer(texts, VOCABULARY)
         static = StaticEmbedding(tokenizer, embedding_dim=DIMENSIONS)
-        loss = MultipleNegativesRankingLoss(SentenceTransformer(modules=[static], device="cpu"))
+        loss = loss_of(transformer(modules=[static], device="cpu"))
         optimizer = torch.optim.Adam(static.parameters(), lr=RATE)
         _descend(loss, static.preprocess, optimizer, pairs, random.Random(seed), epochs)  # noqa: S311
         weights = static.embedding.weight.detach().numpy()
     finally:
         torch.set_num_threads(threads)
     return write_static(weights, tokenizer, out)
+
+
+def fine_tune(name: str, out: Path, seed: int = 7, samples: int = SAMPLES, epochs: int = 1) -> Path:
+    """Fine-tune a sentence-transformers model as TCM MLKG-RAG does; write it to folder ``out``.
+
+    The loss of a name d and what says the same of it, q (another name, a definition), is
+    - log(exp(s cos(q, d)) / sum exp(s cos(q, d'))) over the names d' of the batch, with s = 20; the
+    negatives d' are those of one section: of a national standard its chapter, else the class.
+    """
+    if samples < 2 or epochs < 1:
+        raise UsageError("fine-tuning takes at least two samples and one epoch")
+    torch, transformers, loss_of = _import_trainer()
+    pairs = [each._replace(kind=_section(each)) for each in pairs_of_tables(_tables())]
+    chance = random.Random(seed)  # noqa: S311 - an order, no secret
+    chance.shuffle(pairs)
+    torch.manual_seed(seed)
+    model = transformers(name, device="cpu")
+    optimizer = torch.optim.AdamW(model.parameters(), lr=TUNING_RATE)
+    model.train()
+    _descend(loss_of(model), model.preprocess, optimizer, pairs[:samples], chance, epochs, 1)
+    model.save_pretrained(str(out))
+    return out
+
+
+def _section(pair: Pair) -> str:
+    """Return the chapter of GB/T 15657 that a disease is of; of any other concept its class.
+
+    >>> _section(Pair("胃痛", "stomach pain", "disease-gbt-a04-03-01", "TCMDisease"))
+    'a04'
+    """
+    code = pair.concept.partition("disease-gbt-")[2]
+    return code.partition("-")[0] or pair.kind
+
+
+def _tables() -> Path:
+    return artefact("ontology/concepts")
+
+
+def _import_trainer() -> tuple[Any, Any, Any]:
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # sums in one order
+    try:
+        import torch
+        from sentence_transformers import SentenceTransformer
+        from sentence_transformers.sentence_transformer.losses import MultipleNegativesRankingLoss
+    except ImportError as fault:
+        raise MissingExtraError("training", "neural") from fault
+    return torch, SentenceTransformer, MultipleNegativesRankingLoss
 
 
 def _descend(
@@ -210,12 +254,14 @@ def _descend(
     pairs: Sequence[Pair],
     chance: random.Random,
     epochs: int,
+    turns: int = 2,
 ) -> None:
-    """Go down the loss, in turn with negatives of the same class and of any class."""
+    """Go down the loss; every ``turns``-th epoch has negatives of one class, the others of any."""
+    rate = optimizer.param_groups[0]["lr"]
     for epoch in range(epochs):
         for group in optimizer.param_groups:
-            group["lr"] = RATE * (1 - epoch / epochs)
-        for batch in batches(pairs, BATCH, epoch % 2 == 0, chance):
+            group["lr"] = rate * (1 - epoch / epochs)
+        for batch in batches(pairs, BATCH, epoch % turns == 0, chance):
             sides = [pair.one for pair in batch], [pair.other for pair in batch]
             if chance.random() < 0.5:
                 sides = sides[1], sides[0]
