@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from shiyi.errors import MissingExtraError, OutsideError, ReplyError, UsageError
-from shiyi.linking.embedding.embedder import Embedder
+from shiyi.errors import OutsideError, ReplyError, UsageError
+from shiyi.linking.embedding.embedder import Embedder, cross_encoder
 from shiyi.linking.linker import Linker
 from shiyi.model.mention import Mention
 from shiyi.prompts.chat import ChatModel, parse_object
@@ -137,21 +137,7 @@ def open_reranker(name: str, embedder: Embedder | None) -> Reranker | None:
         if embedder is None:
             raise UsageError("recall.reranker: cosine needs an embedding model, and there is none")
         return lambda question, texts: _cosines(embedder, question, texts)
-    try:
-        from sentence_transformers import CrossEncoder  # 12 s
-    except ImportError as fault:
-        raise MissingExtraError(f"the reranker {name}", "neural") from fault
-    try:
-        model = CrossEncoder(name, device="cpu")
-    except (OSError, ValueError) as fault:
-        raise UsageError(
-            f"recall.reranker: no cross-encoder {name} can be read ({fault}); "
-            f"give the name of one, its folder, or {COSINE}"
-        ) from fault
-    return lambda question, texts: [
-        float(score)
-        for score in model.predict([(question, each) for each in texts], show_progress_bar=False)
-    ]
+    return cross_encoder(name)
 
 
 def _cosines(embedder: Embedder, question: str, texts: Sequence[str]) -> list[float]:

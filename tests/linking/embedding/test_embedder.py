@@ -11,6 +11,7 @@ from shiyi.errors import UsageError
 from shiyi.linking.embedding import training
 from shiyi.linking.embedding.embedder import SHIPPED, open_embedder, place_of, shipped
 from shiyi.linking.embedding.index import FILE
+from shiyi.linking.labels import LabelIndex
 from shiyi.linking.linker import Linker, write_index
 from shiyi.linking.reranking import open_reranker
 from shiyi.reasoning.adjacency import Projection
@@ -134,16 +135,16 @@ def test_fine_tuning_draws_names_of_one_thing_together(
     assert all(len(each) == 3 for each in sections)
 
 
-def spot(reranker: str) -> tuple[list[str], list[str]]:
-    """Return the claims that ``spot`` ranks, and the order of what was reranked."""
+def spot(reranker: str) -> tuple[list[str], list[float]]:
+    """Return the claims that ``spot`` ranks, and the scores of what was reranked."""
     store = bases.stored()
-    linker = Linker(bases.LabelIndex.from_store(store, "test"))
+    linker = Linker(LabelIndex.from_store(store, "test"))
     settings = Settings.read(f'recall.reranker = "{reranker}"\nrecall.merged_k = 4', {})
     projection = Projection.from_store(store, "test")
     runtime = Runtime.over(store, linker, projection, settings, shipped())
     trace = ask(runtime, QUESTION, method="spot").trace
-    order = [s["units"] for s in trace.steps if s["step"] == "rerank"]
-    return [claim for claim, _ in trace.claims], order[0] if order else []
+    scores = [score for s in trace.steps if s["step"] == "rerank" for _, score in s["units"]]
+    return [claim for claim, _ in trace.claims], scores
 
 
 def test_a_reranker_changes_what_is_read(cross_encoder: Path) -> None:
@@ -154,4 +155,4 @@ def test_a_reranker_changes_what_is_read(cross_encoder: Path) -> None:
     assert plain != by_cosine
     assert by_encoder != plain
     for listed in (cosines, scores):
-        assert [s for _, s in listed] == sorted((s for _, s in listed), reverse=True)
+        assert listed == sorted(listed, reverse=True) != []

@@ -2,7 +2,7 @@
 
 import hashlib
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -156,6 +156,30 @@ class SentenceTransformersEmbedder(Embedder):
             return np.zeros((0, self._size), np.float32)
         rows = self._model.encode(list(texts), show_progress_bar=False, convert_to_numpy=True)
         return unit(np.asarray(rows, np.float32))
+
+
+def cross_encoder(name: str) -> Callable[[str, Sequence[str]], list[float]]:
+    """Open a cross-encoder by name or folder: it scores texts beside a question.
+
+    Raise ``MissingExtraError`` without the extra, ``UsageError`` where no such model can be read.
+    """
+    try:
+        from sentence_transformers import CrossEncoder  # 12 s
+    except ImportError as fault:
+        raise MissingExtraError(f"the reranker {name}", "neural") from fault
+    try:
+        model = CrossEncoder(name, device="cpu")
+    except (OSError, ValueError) as fault:
+        raise UsageError(
+            f"recall.reranker: no cross-encoder {name} can be read ({fault}); "
+            "give the name of one, its folder, or cosine"
+        ) from fault
+
+    def score(question: str, texts: Sequence[str]) -> list[float]:
+        pairs = [(question, each) for each in texts]
+        return [float(each) for each in model.predict(pairs, show_progress_bar=False)]
+
+    return score
 
 
 def open_embedder(name: str) -> Embedder | None:
