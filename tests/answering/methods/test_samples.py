@@ -116,6 +116,13 @@ def test_one_level_and_two_reach_other_classes(sampled: Runtime) -> None:
     assert told(runtime, "咳嗽吃什么").kept == "a04"
 
 
+def test_so_many_cases_are_shown_as_the_setting_says(sampled: Runtime) -> None:
+    one = replace(sampled.settings, terms=replace(sampled.settings.terms, cases=1))
+    question = "老寒腿，膝盖一冷就疼"
+    assert len(told(sampled, question).cases) > 1
+    assert len(told(replace(sampled, settings=one), question).cases) == 1
+
+
 def test_what_is_near_to_nothing_is_filed_under_nothing() -> None:
     way = Descent((("x", 1.4), ("y", 1.5)), ({"step": "descent"}, {"step": "descent"}))
     assert _sure(way, entities=1, most=0.8) is way

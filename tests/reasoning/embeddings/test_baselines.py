@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from shiyi.reasoning.embeddings.baselines import (
 )
 from shiyi.reasoning.embeddings.ranking import filtered_places
 from shiyi.reasoning.embeddings.triples import Names, Numbered, Row
+from shiyi.settings import Settings
 from tests.support.bases import runtime
 from tests.support.questions import ask
 
@@ -125,9 +127,13 @@ def test_an_empty_graph_and_an_unknown_kind_are_refused() -> None:
 @pytest.mark.neural
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_baseline_cites_the_thirty_likeliest_triples_near_the_question(kind: str) -> None:
-    asked = ask(runtime(), "枸杞和华法林能一起吃吗", method=kind)
+    base = runtime()
+    asked = ask(base, "枸杞和华法林能一起吃吗", method=kind)
     assert asked.method == kind
     assert asked.citations
     subgraph, ranked = (each for each in asked.trace.steps if each["step"] in ("subgraph", kind))
     assert subgraph["hops"] == 2
     assert 0 < int(str(ranked["ranked"])) <= int(str(subgraph["claims"]))
+    near = replace(base, settings=Settings.read("baselines.hops = 1", {}))
+    fewer = ask(near, "枸杞和华法林能一起吃吗", method=kind).trace
+    assert len(fewer.claims) < len(asked.trace.claims)

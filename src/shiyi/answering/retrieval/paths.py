@@ -442,7 +442,12 @@ class Retriever:
             planned = self.planner.plan(
                 start, wanted, self.settings.max_hops, self.settings.relation_paths
             )
-            found += [(p, group) for p in dict.fromkeys((*first.get(start, ()), *planned))]
+            both_ways, plans = self.settings.allow_inverse, (*first.get(start, ()), *planned)
+            found += [
+                (plan, group)
+                for plan in dict.fromkeys(plans)
+                if both_ways or all(step.forward for step in plan)
+            ]
         return found
 
     def _fits(self, path: Path, wanted: Collection[NamedNode]) -> bool:

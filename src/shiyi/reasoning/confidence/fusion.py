@@ -38,7 +38,7 @@ class Fusion:
 
     def structure(self, parts: Values) -> Values:
         """Return the belief structure alone supports, for rows of entity, relation, path."""
-        return _sigmoid(self.bias + _logit(parts) @ np.array(self.weights))
+        return _sigmoid(self.bias + logit(parts) @ np.array(self.weights))
 
     def fused(self, text: Values, parts: Values) -> Values:
         """Move what the sources say by what structure says, in log-odds.
@@ -48,7 +48,7 @@ class Fusion:
         0.9
         """
         _check(text)
-        moved = _logit(text, 0.001) + self.share * (_logit(parts) @ np.array(self.weights))
+        moved = logit(text, 0.001) + self.share * (logit(parts) @ np.array(self.weights))
         return _sigmoid(moved)
 
     @classmethod
@@ -59,10 +59,10 @@ class Fusion:
         """
         if len(parts) < 2 or holds.all() or not holds.any():
             raise UsageError("a fusion is fitted on claims that hold and claims that do not")
-        rows = np.column_stack([np.ones(len(parts)), _logit(parts)])
+        rows = np.column_stack([np.ones(len(parts)), logit(parts)])
         weights, used = np.zeros(rows.shape[1]), np.ones(rows.shape[1], dtype=bool)
         while True:
-            weights[used] = _newton(rows[:, used], holds)
+            weights[used] = newton(rows[:, used], holds)
             against = used & (weights < 0) & (np.arange(len(used)) > 0)
             if not against.any():
                 break
@@ -163,7 +163,7 @@ def calibrated(
     return fusion, Calibration.of(fusion.structure(parts[tested]), holds[tested])
 
 
-def _newton(rows: Values, holds: NDArray[np.bool_]) -> Values:
+def newton(rows: Values, holds: NDArray[np.bool_]) -> Values:
     """Return the weights of a ridge logistic regression; the first column is the bias."""
     ridge = _RIDGE * np.r_[1e-6, np.ones(rows.shape[1] - 1)]
     weights = np.zeros(rows.shape[1])
@@ -195,7 +195,8 @@ def _check(values: Values) -> None:
         raise RangeError("a belief is a number in [0, 1]")
 
 
-def _logit(values: Values, edge: float = _EDGE) -> Values:
+def logit(values: Values, edge: float = _EDGE) -> Values:
+    """Return log-odds of beliefs, which are brought ``edge`` away from 0 and 1."""
     clipped = np.clip(values, edge, 1.0 - edge)
     return np.asarray(np.log(clipped / (1.0 - clipped)))
 
