@@ -6,10 +6,11 @@ arXiv:1606.06357, with a softmax over all entities, inverse relations and the N3
 Lacroix et al. 2018, arXiv:1806.07297. What was trained is read without PyKEEN or torch.
 """
 
+import gc
 import json
 import time
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -197,19 +198,21 @@ def train_translation(
             embedding_dim=settings.dim // 2, triples_factory=factory, loss=loss, random_seed=seed
         )
     )
-    SLCWATrainingLoop(
+    loop = SLCWATrainingLoop(
         model=model,
         triples_factory=factory,
         optimizer=torch.optim.Adam(model.parameters(), lr=settings.learning_rate),
         negative_sampler_kwargs={"num_negs_per_pos": settings.negatives},
         automatic_memory_optimization=False,
-    ).train(
-        triples_factory=factory,
-        num_epochs=settings.epochs,
-        batch_size=settings.batch,
-        use_tqdm=False,
-        pin_memory=False,
     )
+    with _uncollected():
+        loop.train(
+            triples_factory=factory,
+            num_epochs=settings.epochs,
+            batch_size=settings.batch,
+            use_tqdm=False,
+            pin_memory=False,
+        )
     entities, relations = (each.view(np.float32) for each in _vectors(model))
     return Translation(kind, names, entities, relations, release)
 
@@ -286,7 +289,7 @@ def train_links(
             elif epoch - best[0][1] > settings.patience:
                 raise TimeoutError
 
-    with suppress(TimeoutError):
+    with suppress(TimeoutError), _uncollected():
         loop.train(
             triples_factory=factory,
             num_epochs=settings.epochs,
@@ -307,6 +310,16 @@ def _import_torch(purpose: str, threads: int, seed: int) -> Any:
     torch.set_num_threads(threads)
     torch.manual_seed(seed)
     return torch
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Spare what is in memory the collections of PyKEEN, one after each epoch."""
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 def _vectors(model: Any) -> list[Any]:
