@@ -161,9 +161,11 @@ def by_embedding(seen: Projection, name: str, seed: int) -> Score:
     def score(head: int, kind: int, tails: NDArray[np.int64]) -> Floats:
         one, by = int(node[head]), relation[seen.predicates[kind]]
         if name == "complex":
-            return links.tails(one, by)[node[tails]].astype(float)
+            likely: Floats = links.tails(one, by)[node[tails]].astype(float)
+            return likely
         ends = (np.full(len(tails), one), np.full(len(tails), by), node[tails])
-        return -translation.distances(np.column_stack(ends).astype(np.int64)).astype(float)
+        far: Floats = translation.distances(np.column_stack(ends).astype(np.int64)).astype(float)
+        return -far
 
     return score
 
