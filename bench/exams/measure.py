@@ -1,27 +1,30 @@
-"""Measure exams with what was chosen on them: `python bench/exams/measure.py TASK FILE [--train FILE]`.
+"""Measure with what was chosen on exams: `python bench/exams/measure.py TASK FILE [--train FILE]`.
 
-TASK is mcq, syndrome or recommend, FILE as for `shiyi evaluate`, which has the plain readers.
+FILE is as for `shiyi evaluate`, which has the plain readers; mcq, syndrome and recommend take those
+of this folder. `--sweep k=1,3,5` measures at each value of one parameter.
 """
 
 import argparse
 import json
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from readers import ExamBench
+from runs import Sweep, is_exam, swept
 
 from shiyi.errors import ShiyiError
-from shiyi.evaluation.bench import Request
-from shiyi.evaluation.runner import evaluate
+from shiyi.evaluation.bench import Bench, Request
+from shiyi.evaluation.questions.safety import FROM_CLAIMS
 from shiyi.settings import Settings
 from shiyi.sparql.base.knowledge_base import KnowledgeBase
 
 
-def main() -> int:
+def main(words: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("task", choices=("mcq", "syndrome", "recommend"))
-    parser.add_argument("file")
+    parser.add_argument("task")
+    parser.add_argument("file", nargs="?", default=FROM_CLAIMS, help="none: questions from claims")
     parser.add_argument("--kb", type=Path, default=Path("kb"))
     parser.add_argument("--train", action="append", default=[], type=Path)
     parser.add_argument("--method", default="fused", help="comma-separated")
@@ -29,8 +32,12 @@ def main() -> int:
     parser.add_argument("--holdout", type=float, default=0.0)
     parser.add_argument("--limit", type=int)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--k", type=int, default=10)
+    parser.add_argument("--damping", type=float, default=0.8)
+    parser.add_argument("--scorer", default="specific")
+    parser.add_argument("--sweep", metavar="NAME=V,V…", help="one parameter, at several values")
     parser.add_argument("--json", action="store_true")
-    args = parser.parse_args()
+    args = parser.parse_args(words)
     request = Request(
         args.task,
         args.file,
@@ -39,11 +46,16 @@ def main() -> int:
         tuple(name for name in args.ablate.split(",") if name),
         limit=args.limit,
         seed=args.seed,
+        k=args.k,
+        damping=args.damping,
+        scorer=args.scorer,
         holdout=args.holdout,
     )
     settings = replace(Settings(), kb=args.kb)
+    values = Sweep.read(args.sweep) if args.sweep else None
+    kind = ExamBench if is_exam(request.task, request.file) else Bench
     with KnowledgeBase.open(args.kb) as base:
-        report = evaluate(base, settings, request, bench=ExamBench)
+        report = swept(base, settings, request, values, kind)
     if args.json:
         for each in report.to_json():
             print(json.dumps(each, ensure_ascii=False))

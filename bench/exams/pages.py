@@ -32,12 +32,12 @@ from plan import (
     WITHHELD,
 )
 from runs import Asked, Bases, measured_apart
-from tables import command, named, section, switched
+from tables import bars, command, curves, named, section, switched
 
 from shiyi.cli.terminal import ProgressBar
 from shiyi.evaluation.bench import Request
 from shiyi.evaluation.questions.safety import FROM_CLAIMS as CLAIMS
-from shiyi.evaluation.report import Report, bars, curves
+from shiyi.evaluation.report import Report
 
 ROOT = Path(__file__).parents[2]
 HEAD = """# {title}
@@ -287,7 +287,7 @@ def sweeps(w: Writer) -> list[str]:
         told = "".join(
             f" --{k} {','.join(v) if isinstance(v, tuple) else v}" for k, v in more.items()
         )
-        asked = f"shiyi evaluate {task} {'--generated' if file == CLAIMS else file} --method {method}{told} --sweep {name}={','.join(map(str, values))}"
+        asked = f"python bench/exams/measure.py {task} {'--generated' if file == CLAIMS else file} --method {method}{told} --sweep {name}={','.join(map(str, values))}"
         parts.append(
             f"## Sweep of {name}: {task}, {named(file)}, {method}\n\n`{asked}`\n\n| {name} | {' | '.join(lines)} |\n|---|{'---|' * len(lines)}\n{table}\n"
         )

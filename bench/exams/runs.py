@@ -1,16 +1,20 @@
-"""Opened bases that requests are measured over, with the folder of their stored reports."""
+"""Requests measured over an opened base, with their stored reports, and sweeps of a parameter."""
 
 import sys
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any, Final
 
 from readers import ExamBench, ExamShared
+from store import ReportStore, state_of
 
+from shiyi.errors import UsageError
 from shiyi.evaluation.bench import Bench, Request, Shared
 from shiyi.evaluation.questions.safety import FROM_CLAIMS
-from shiyi.evaluation.report import Report
-from shiyi.evaluation.runner import ReportStore, at, evaluate, state_of
+from shiyi.evaluation.report import Report, Run
+from shiyi.evaluation.runner import evaluate
 from shiyi.settings import Settings
 from shiyi.sparql.base.knowledge_base import KnowledgeBase
 
@@ -81,3 +85,86 @@ def measured_apart(kb: Path, runs: Path, swept_request: Asked) -> None:
 
 
 _HERE: dict[Path, Bases] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """One parameter and the values it takes; ``section.key`` of the settings, or of a request."""
+
+    name: str
+    values: tuple[float, ...]
+
+    @classmethod
+    def read(cls, option: str) -> "Sweep":
+        """Read ``k=1,3,5``; ``UsageError`` where it is none.
+
+        >>> Sweep.read("k=1,3")
+        Sweep(name='k', values=(1.0, 3.0))
+        """
+        name, _, listed = option.partition("=")
+        try:
+            values = tuple(float(each) for each in listed.split(",") if each.strip())
+        except ValueError:
+            values = ()
+        if name not in SWEPT or not values:
+            raise UsageError(
+                f"--sweep is NAME=VALUE,VALUE… with NAME one of {', '.join(SWEPT)}, not {option!r}"
+            )
+        return cls(name, tuple(dict.fromkeys(values)))
+
+
+SWEPT: Final[Mapping[str, tuple[str, str]]] = {  # section ("" for the request) and key
+    "k": ("", "k"),  # Yaoshi-RAG: 1, 3, 5, 10, 20, 30
+    "damping": ("", "damping"),  # Yaoshi-RAG: 0.1 to 0.9
+    "hops": ("", "hops"),
+    "chunk": ("", "chunk"),  # tokens of fixed-chunks
+    "rounds": ("reflection", "max_rounds"),  # TOSRR: depth of reflection
+    "beam": ("terms", "beam"),  # MLKG-RAG
+    "delta": ("linking", "layer_distance"),  # MLKG-RAG: distance between layers
+    "threshold": ("linking", "min_cosine"),  # iDISK2.0-RAG: 0.75
+    "keyword-k": ("recall", "keyword_k"),  # TOSRR: 5
+    "vector-k": ("recall", "vector_k"),  # TOSRR: 10
+}  # fmt: skip
+
+
+def swept(
+    base: KnowledgeBase,
+    settings: Settings,
+    request: Request,
+    sweep: Sweep | None,
+    bench: type[Bench] = Bench,
+) -> Report:
+    """Measure a request, at each value of a swept parameter, in one report; runs say their value.
+
+    Raises what :func:`evaluate` raises, ``UsageError`` where a value does not fit.
+    """
+    if sweep is None:
+        return evaluate(base, settings, request, bench=bench)
+    shared: Shared | None = None
+    reports = list[Report]()
+    runs = list[Run]()
+    for value in sweep.values:
+        changed, chosen = at(request, settings, sweep.name, value)
+        same = chosen.linking == settings.linking  # else mentions are linked again
+        if same and shared is None:
+            shared = Shared.over(base, settings)
+        known = shared if same else None
+        reports.append(evaluate(base, chosen, changed, known=known, bench=bench))
+        runs += [replace(run, at={sweep.name: value}) for run in reports[-1].runs]
+    return replace(reports[-1], runs=tuple(runs))
+
+
+def at(request: Request, settings: Settings, name: str, value: float) -> tuple[Request, Settings]:
+    """Return request and settings with one parameter set.
+
+    Raises ``UsageError`` for a fraction of a count.
+    """
+    section, key = SWEPT[name]
+    where: Any = getattr(settings, section) if section else request
+    whole = isinstance(getattr(where, key), int)
+    if whole and value != int(value):
+        raise UsageError(f"{name} is a whole number, not {value:g}")
+    changed: Any = replace(where, **{key: int(value) if whole else value})
+    if not section:
+        return changed, settings
+    return request, replace(settings, **{section: changed})

@@ -6,15 +6,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from measure import main as measure
+from runs import SWEPT, Sweep, at, swept
 
 from shiyi.answering.retrieval.library import Library
 from shiyi.answering.retrieval.passages import Unit
 from shiyi.answering.runtime import write_indexes
-from shiyi.cli import main
 from shiyi.errors import FormatError, UsageError
-from shiyi.evaluation.ablations import ABLATIONS, SWEPT, Sweep, chunks, usual_method
+from shiyi.evaluation.ablations import ABLATIONS, chunks, usual_method
 from shiyi.evaluation.bench import METHODS, Bench, Request
-from shiyi.evaluation.runner import TASKS, at, evaluate, swept
+from shiyi.evaluation.runner import TASKS, evaluate
 from shiyi.model.iris import resource
 from shiyi.model.rdf import Literal, Quad
 from shiyi.ontology.terms import SKOS
@@ -199,7 +200,7 @@ def test_the_command_sweeps(
     kb: Path, files: dict[str, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = ["mcq", str(files["mcq"]), "--method", "paths", "--sweep", "hops=1,2", "--json"]
-    assert main(["--kb", str(kb), "evaluate", *words]) == 0
+    assert measure([*words, "--kb", str(kb)]) == 0
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [each["settings"]["hops"] for each in lines] == [1, 2]
 

@@ -5,11 +5,11 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from tables import bars, curves
 
 from shiyi.answering.retrieval.bm25 import TextIndex, neighbourhoods
 from shiyi.cli import main
 from shiyi.evaluation.questions.prescriptions import load_prescriptions
-from shiyi.evaluation.report import bars, curves
 from shiyi.evaluation.tasks.choice import load_cases, load_choices
 from tests.support.places import SHARED
 

@@ -8,9 +8,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from ratings import DIMENSIONS, SHEET, main, page
 
-from shiyi.cli import main
-from shiyi.evaluation.raters import DIMENSIONS, SHEET, page
+from shiyi.errors import UsageError
 
 QUESTIONS = (
     '{"id": "a", "question": "枸杞和华法林能一起吃吗"}\n'
@@ -29,7 +29,7 @@ def kit(tmp_path_factory: pytest.TempPathFactory, kitchen_kb: Path) -> Path:
         str(home / "q.jsonl"),
         *["--method", "fused,none", "--seed", "3", "--raters", "3", "-o"],
     ]
-    assert main(["--kb", str(kitchen_kb), "evaluate", *words, str(home / "kit")]) == 0
+    assert main([*words, str(home / "kit"), "--kb", str(kitchen_kb)]) == 0
     return home / "kit"
 
 
@@ -89,7 +89,7 @@ def filled(kit: Path, folder: Path, rater: int, shift: int = 0) -> Path:
 
 
 def read(kit: Path, *words: str) -> list[str]:
-    return ["evaluate", "agreement", str(kit), *words]
+    return ["agreement", str(kit), *words]
 
 
 def test_filled_sheets_give_means_by_method_alpha_and_every_rating(
@@ -136,9 +136,9 @@ def test_ratings_off_the_scale_and_unknown_items_are_counted(
 
 
 def test_empty_sheets_and_a_folder_without_key_are_one_clear_line(
-    kit: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    kit: Path, tmp_path: Path
 ) -> None:
-    assert main(read(kit)) == 2
-    assert "holds a rating yet" in capsys.readouterr().err
-    assert main(read(tmp_path)) == 2
-    assert "key.json" in capsys.readouterr().err
+    with pytest.raises(UsageError, match="holds a rating yet"):
+        main(read(kit))
+    with pytest.raises(UsageError, match=r"key\.json"):
+        main(read(tmp_path))

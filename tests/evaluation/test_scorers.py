@@ -8,24 +8,15 @@ import pytest
 from shiyi.errors import FormatError, UsageError
 from shiyi.evaluation.bench import Bench, Request
 from shiyi.evaluation.items import Choice, Prescription
-from shiyi.evaluation.runner import evaluate, state_of
+from shiyi.evaluation.runner import evaluate
 from shiyi.evaluation.scorers.baselines import CaseScorer, PrescriptionTable
 from shiyi.evaluation.scorers.graph import View
 from shiyi.evaluation.scorers.retrieval import StatementReader, read_choice
 from shiyi.linking.labels import Concept, Label, LabelIndex
 from shiyi.linking.linker import Linker
 from shiyi.settings import Settings
-from shiyi.sparql.base.knowledge_base import KnowledgeBase, build_generation
-from tests.support import bases
+from shiyi.sparql.base.knowledge_base import KnowledgeBase
 from tests.support.places import DATA, ROOT
-
-
-def test_what_was_written_since_the_build_is_part_of_what_a_run_is_kept_by(tmp_path: Path) -> None:
-    build_generation(tmp_path / "kb", tuple(bases.kitchen_quads()), {})
-    with KnowledgeBase.open(tmp_path / "kb") as opened:
-        assert state_of(opened) == opened.release
-        (tmp_path / "kb" / "journal.nq").write_text("x", "utf-8")
-        assert state_of(opened) != opened.release
 
 
 def bench(base: KnowledgeBase, **asked: object) -> Bench:

@@ -23,8 +23,7 @@ def evaluate(
         str,
         Argument(
             help="mcq, truefalse, recommend, syndrome, linking, extraction, confidence, retrieval, "
-            "safety, dialogue, sentences, frames or reading; kit (rating sheets) or agreement "
-            "(of ratings)."
+            "safety, dialogue, sentences, frames or reading."
         ),
     ],
     file: Annotated[
@@ -36,11 +35,6 @@ def evaluate(
             "--generated", help="safety, mcq, retrieval, recommend: questions made from claims."
         ),
     ] = False,
-    keep: Annotated[
-        Path | None,
-        Option(metavar="DIR", help="Keep the run of each method here, and continue there."),
-    ] = None,
-    jobs: Annotated[int, Option(metavar="N", help="Processes that measure.")] = 1,
     train: Annotated[
         list[Path] | None, Option(metavar="FILE", help="May be learnt from, for this run alone.")
     ] = None,
@@ -56,13 +50,6 @@ def evaluate(
         Option(metavar="M", help="Default fused, or the one that --ablate changes; repeatable."),
     ] = None,
     ablate: Annotated[list[str] | None, Option(metavar="A", help="Switch a part off.")] = None,
-    sweep: Annotated[
-        str | None,
-        Option(
-            metavar="NAME=V,V…",
-            help="Measure at each value: k, damping, hops, rounds, beam, delta, threshold, …",
-        ),
-    ] = None,
     without_source: Annotated[
         list[str] | None,
         Option(
@@ -89,28 +76,13 @@ def evaluate(
     corpus: Annotated[
         Path | None, Option(metavar="PATH", help="reading: the collection of old books.")
     ] = None,
-    output: Annotated[
-        Path | None,
-        Option(
-            "--output",
-            "-o",
-            metavar="PATH",
-            help="kit: folder to write; agreement: table of all ratings.",
-        ),
-    ] = None,
-    raters: Annotated[int, Option(metavar="N", help="kit: sheets to write.")] = 2,
-    sheet: Annotated[
-        list[Path] | None,
-        Option(metavar="CSV", help="agreement: filled sheets; default: those in the folder."),
-    ] = None,
     as_json: Json = False,
 ) -> int:
     """Measure, and print a table, or one JSON object a line and method."""
-    from shiyi.evaluation.ablations import Sweep, usual_method
+    from shiyi.evaluation.ablations import usual_method
     from shiyi.evaluation.bench import Request
     from shiyi.evaluation.questions.safety import FROM_CLAIMS
-    from shiyi.evaluation.raters import read_kit
-    from shiyi.evaluation.runner import evaluate_apart, swept
+    from shiyi.evaluation.runner import evaluate as measure
     from shiyi.evaluation.tasks.frames import measure_frames
     from shiyi.evaluation.tasks.reading import measure_reading
     from shiyi.evaluation.tasks.sentences import measure_sentences
@@ -119,11 +91,6 @@ def evaluate(
     file = FROM_CLAIMS if generated else file
     if not file:
         raise UsageError("name a question file, or use --generated")
-    if task == "agreement":
-        report, ratings = read_kit(Path(file), sheet or [], seed)
-        if output is not None:
-            output.write_text(ratings, "utf-8")
-        return _print(report, as_json)
     settings = settings_of(ctx)
     if task == "frames":
         return _print(measure_frames(Path(file), settings), as_json)
@@ -151,18 +118,13 @@ def evaluate(
         with_model=with_model,
         known=tuple(known or ()),
     )
-    values = Sweep.read(sweep) if sweep else None
     with ProgressBar() as bar, KnowledgeBase.of(settings) as base:
-        if task == "kit":
-            return _write_kit(base, settings, request, bar, output, raters, as_json)
         report = (
             _measure_extraction(base, settings, request, bar)
             if task == "extraction"
             else measure_sentences(Path(file), base.store, base.release, bar.show)
             if task == "sentences"
-            else swept(base, settings, request, values, bar.show)
-            if values
-            else evaluate_apart(base, settings, request, keep, jobs, bar.show)
+            else measure(base, settings, request, bar.show)
         )
     return _print(report, as_json)
 
@@ -175,40 +137,6 @@ def _print(report: "Report", as_json: bool) -> int:
         print(report.table())
         for failure in report.failures:
             print(f"  {failure['id']} ({failure['method']}): {'; '.join(failure['faults'])}")
-    return 0
-
-
-def _write_kit(
-    base: "KnowledgeBase",
-    settings: "Settings",
-    request: "Request",
-    bar: ProgressBar,
-    output: Path | None,
-    raters: int,
-    as_json: bool,
-) -> int:
-    from shiyi.evaluation.bench import Bench
-    from shiyi.evaluation.raters import make_kit
-
-    if output is None:
-        raise UsageError("name with -o DIR the folder for the sheets")
-    kit = make_kit(Bench(base, settings, request), request, output, raters, bar.show)
-    bar.clear()
-    if as_json:
-        values = {
-            "folder": str(kit.folder),
-            "items": kit.items,
-            "sheets": kit.sheets,
-            "skipped": kit.skips.to_json(),
-        }
-        print(json.dumps(values, ensure_ascii=False))
-        return 0
-    print(
-        f"{kit.folder}: {kit.items:,} answers, {kit.sheets} sheets and pages; "
-        "key.json is not for raters"
-    )
-    for reason, count in sorted(kit.skips.counts.items()):
-        print(f"left out: {count:,} {reason} (first: {kit.skips.first[reason]})")
     return 0
 
 

@@ -1,7 +1,7 @@
 """What each switch removes."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -175,43 +175,3 @@ def _tokens(text: str) -> Iterator[tuple[str, int]]:
             word += character
     if word:
         yield word, 1
-
-
-@dataclass(frozen=True, slots=True)
-class Sweep:
-    """One parameter and the values it takes; ``section.key`` of the settings, or of a request."""
-
-    name: str
-    values: tuple[float, ...]
-
-    @classmethod
-    def read(cls, option: str) -> "Sweep":
-        """Read ``k=1,3,5``; ``UsageError`` where it is none.
-
-        >>> Sweep.read("k=1,3")
-        Sweep(name='k', values=(1.0, 3.0))
-        """
-        name, _, listed = option.partition("=")
-        try:
-            values = tuple(float(each) for each in listed.split(",") if each.strip())
-        except ValueError:
-            values = ()
-        if name not in SWEPT or not values:
-            raise UsageError(
-                f"--sweep is NAME=VALUE,VALUE… with NAME one of {', '.join(SWEPT)}, not {option!r}"
-            )
-        return cls(name, tuple(dict.fromkeys(values)))
-
-
-SWEPT: Final[Mapping[str, tuple[str, str]]] = {  # section ("" for the request) and key
-    "k": ("", "k"),  # Yaoshi-RAG: 1, 3, 5, 10, 20, 30
-    "damping": ("", "damping"),  # Yaoshi-RAG: 0.1 to 0.9
-    "hops": ("", "hops"),
-    "chunk": ("", "chunk"),  # tokens of fixed-chunks
-    "rounds": ("reflection", "max_rounds"),  # TOSRR: depth of reflection
-    "beam": ("terms", "beam"),  # MLKG-RAG
-    "delta": ("linking", "layer_distance"),  # MLKG-RAG: distance between layers
-    "threshold": ("linking", "min_cosine"),  # iDISK2.0-RAG: 0.75
-    "keyword-k": ("recall", "keyword_k"),  # TOSRR: 5
-    "vector-k": ("recall", "vector_k"),  # TOSRR: 10
-}  # fmt: skip

@@ -1,13 +1,19 @@
-"""Human rating sheets."""
+"""Rating sheets for people: `python bench/exams/ratings.py kit FILE -o DIR`, then `… agreement DIR`.
 
+`kit` asks every question of FILE by every method and writes one sheet and page a rater, without the
+names of the methods; `agreement` reads the filled sheets: means by method, Krippendorff's alpha.
+"""
+
+import argparse
 import csv
 import hashlib
 import io
 import json
 import random
+import sys
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Final
@@ -15,7 +21,8 @@ from typing import Any, Final
 import numpy as np
 
 from shiyi.answering.pipeline import METHODS, AskRequest, ask
-from shiyi.errors import UsageError
+from shiyi.cli.terminal import ProgressBar
+from shiyi.errors import ShiyiError, UsageError
 from shiyi.evaluation.bench import Bench, Request
 from shiyi.evaluation.items import Skips, json_lines, lines, table
 from shiyi.evaluation.report import Report, Run
@@ -23,6 +30,8 @@ from shiyi.evaluation.tasks.choice import Progress, check_methods
 from shiyi.model.profile import Profile
 from shiyi.ontology.lexicon import rows, sentences
 from shiyi.reasoning.confidence.reviews import krippendorff_alpha
+from shiyi.settings import Settings
+from shiyi.sparql.base.knowledge_base import KnowledgeBase
 
 _PAGE: Final = """<!doctype html>
 <html lang="zh"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
@@ -257,7 +266,7 @@ def read_kit(folder: Path, sheets: Sequence[Path], seed: int) -> tuple[Report, s
         key = json.loads((folder / KEY).read_text("utf-8"))
     except (OSError, ValueError) as fault:
         raise UsageError(
-            f"{folder / KEY} cannot be read ({fault}); it is written by evaluate kit"
+            f"{folder / KEY} cannot be read ({fault}); it is written by ratings.py kit"
         ) from fault
     skips, scores = Skips(), Scores()
     for path in sheets or sorted(folder.glob("*.csv")):
@@ -339,3 +348,52 @@ def _export(scores: Scores, items: Mapping[str, Mapping[str, str]]) -> str:
         row = (_inert(rater), _inert(known["question"]), known["method"], name, f"{value:g}")
         writer.writerow(row)
     return out.getvalue()
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("action", choices=("kit", "agreement"))
+    parser.add_argument("place", type=Path, help="kit: questions; agreement: the folder of sheets")
+    parser.add_argument("--kb", type=Path, default=Path("kb"))
+    parser.add_argument("--method", default="fused", help="comma-separated")
+    parser.add_argument("--raters", type=int, default=2)
+    parser.add_argument("--limit", type=int)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--sheet", action="append", default=[], type=Path)
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("-o", "--output", type=Path, help="kit: a folder; agreement: a table")
+    args = parser.parse_args(words)
+    if args.action == "agreement":
+        report, ratings = read_kit(args.place, args.sheet, args.seed)
+        if args.output is not None:
+            args.output.write_text(ratings, "utf-8")
+        if args.json:
+            for each in report.to_json():
+                print(json.dumps(each, ensure_ascii=False))
+        else:
+            print(report.table())
+        return 0
+    if args.output is None:
+        raise UsageError("name with -o DIR the folder for the sheets")
+    request = Request(
+        "kit",
+        str(args.place),
+        methods=tuple(args.method.split(",")),
+        limit=args.limit,
+        seed=args.seed,
+    )
+    with ProgressBar() as bar, KnowledgeBase.open(args.kb) as base:
+        bench = Bench(base, replace(Settings(), kb=args.kb), request)
+        kit = make_kit(bench, request, args.output, args.raters, bar.show)
+    print(f"{kit.folder}: {kit.items:,} answers, {kit.sheets} sheets and pages")
+    print("key.json is not for raters")
+    for reason, count in sorted(kit.skips.counts.items()):
+        print(f"left out: {count:,} {reason} (first: {kit.skips.first[reason]})")
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except ShiyiError as fault:
+        sys.exit(str(fault))
