@@ -251,6 +251,7 @@ class Runtime:
         facts = overlay.over(self.facts)
         evidences = Evidences(self.store, facts, self.evidences.assumed, overlay.graphs)
         made = replace(self, facts=facts, evidences=evidences, safety=Safety(facts, evidences))
+        made.__dict__["names"] = self.names
         made.__dict__["casebook"] = self.casebook
         made.__dict__["_schools"] = self._schools
         made.__dict__["release_names"] = self.release_names
