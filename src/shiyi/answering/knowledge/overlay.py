@@ -259,9 +259,11 @@ class ReleaseLinker(Linker):
         self._whole, self._facts = names, facts
 
     @override
-    def link(self, text: str, language: str | None = None) -> tuple[Mention, ...]:
+    def link(
+        self, text: str, language: str | None = None, *, guess: bool = True
+    ) -> tuple[Mention, ...]:
         """Return the mentions of ``text`` in order, names of releases among them."""
-        mentions = list(super().link(text, language))
+        mentions = list(super().link(text, language, guess=guess))
         for start, end, iris in windows(text, self._whole):
             overlapping = [m for m in mentions if m.start < end and start < m.end]
             if any(m.iri and m.end - m.start >= end - start for m in overlapping):
