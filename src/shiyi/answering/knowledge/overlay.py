@@ -12,7 +12,7 @@ from typing import Final
 
 from typing_extensions import override
 
-from shiyi.answering.knowledge.facts import Fact, Facts, is_fact
+from shiyi.answering.knowledge.facts import BILINGUAL, Fact, Facts, is_fact, language_of
 from shiyi.answering.knowledge.updates import with_claims
 from shiyi.answering.retrieval.passages import CLAIM, PAIR, Unit, verbalised
 from shiyi.columnar.strings import Changed
@@ -189,7 +189,7 @@ def _fact(store: QuadStore, claim: str, place: NamedNode, origin: str) -> Fact |
         claim,
         sure,
         values.get(SHIYI.polarity) != SHIYI.negative,
-        language=(object_.language or "und") if isinstance(object_, Literal) else "",
+        language=language_of(object_),
         origin=origin,
     )
 
@@ -203,7 +203,8 @@ def _described(
 ) -> Overlay:
     """Read how the ends and the sources of some claims are called, where the base does not say."""
     every = list(found)
-    ends = {end for f in every for end in (f.subject, "" if f.language else f.object, f.origin)}
+    ends = {end for f in every for end in (f.subject, f.origin)}
+    ends |= {f.object for f in every if f.language in ("", BILINGUAL)}
     labels: dict[str, Mapping[str, str]] = {}
     classes: dict[str, str] = {}
     for iri in sorted({*ends, *nodes} - {""}):
