@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from readers import ExamBench
-from runs import Sweep, is_exam, swept
+from runs import SWEPT, Sweep, is_exam, swept
 
 from shiyi.errors import ShiyiError
 from shiyi.evaluation.bench import Bench, Request
@@ -35,7 +35,9 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--k", type=int, default=10)
     parser.add_argument("--damping", type=float, default=0.8)
     parser.add_argument("--scorer", default="specific")
-    parser.add_argument("--sweep", metavar="NAME=V,V…", help="one parameter, at several values")
+    parser.add_argument(
+        "--sweep", metavar="NAME=V,V…", help=f"at several values: {', '.join(SWEPT)}"
+    )
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args(words)
     request = Request(

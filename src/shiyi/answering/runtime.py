@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Self
+from typing import Final, Self
 
 from typing_extensions import override
 
@@ -156,6 +156,9 @@ class LibraryHandle:
             change_texts(library, self.store, self.facts, self.changed, now)
 
 
+_OF_STORE: Final = ("names", "casebook", "release_names")  # cached, whatever the facts are
+
+
 @dataclass(frozen=True, slots=True)
 class School:
     """A school by its IRI, with its claims and a library of its texts."""
@@ -211,7 +214,9 @@ class Runtime:
         finder = made.retriever.finder
         if isinstance(finder, SparqlFinder):
             finder = finder.adjacency
-        return replace(made, retriever=replace(made.retriever, finder=finder))
+        made = replace(made, retriever=replace(made.retriever, finder=finder))
+        made.__dict__.update((name, getattr(self, name)) for name in _OF_STORE)
+        return made
 
     @cached_property
     def casebook(self) -> Casebook:
@@ -251,10 +256,7 @@ class Runtime:
         facts = overlay.over(self.facts)
         evidences = Evidences(self.store, facts, self.evidences.assumed, overlay.graphs)
         made = replace(self, facts=facts, evidences=evidences, safety=Safety(facts, evidences))
-        made.__dict__["names"] = self.names
-        made.__dict__["casebook"] = self.casebook
-        made.__dict__["_schools"] = self._schools
-        made.__dict__["release_names"] = self.release_names
+        made.__dict__.update((name, getattr(self, name)) for name in (*_OF_STORE, "_schools"))
         return made
 
     @classmethod
