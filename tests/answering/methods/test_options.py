@@ -30,7 +30,7 @@ OPTIONS = (  # an option, another value, the method, and questions one of which 
     ("recall.unit", '"spo"', "spot", (DRUGS,)),
     ("recall.chunking", '"macro"', "chain", (NATURE, SLEEP)),
     ("recall.documents_k", "2", "chain", (DRUGS,)),
-    ("reflection.max_rounds", "1", "spot", (SLEEP, SIGNS, NATURE)),
+    ("reflection.max_rounds", "1", "spot", (WEAK, TYPING, SLEEP)),
     ("terms.top_k", "1", "layers", (TYPING, SIGNS, VEILED)),
     ("terms.beam", "1", "therapy", (HEAT,)),
     ("terms.levels", "1", "therapy", (SLEEP, COUGH, SIGNS)),
