@@ -243,7 +243,7 @@ def rebuild_indexes(settings: Settings, steps: Steps) -> int:
     """
     from shiyi.answering.runtime import write_indexes
     from shiyi.server.site.counts import keep
-    from shiyi.sparql.base.digests import note_again
+    from shiyi.sparql.base.digests import has_digest, note_again
     from shiyi.sparql.base.knowledge_base import KnowledgeBase
     from shiyi.sparql.base.writer import take_lock
 
@@ -251,7 +251,7 @@ def rebuild_indexes(settings: Settings, steps: Steps) -> int:
         lock = take_lock(settings.kb)
         try:
             write_indexes(base, settings, steps.begin)
-            files = [p for p in (base.folder / "index").iterdir() if p.suffix != ".json"]
+            files = [p for p in (base.folder / "index").iterdir() if has_digest(p)]
             note_again(base.folder, [each.name for each in files])
             steps.begin("counting")
             keep(base)

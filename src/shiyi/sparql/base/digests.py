@@ -18,12 +18,18 @@ _TURN: Final = threading.Lock()
 
 
 def note_digests(generation: Path) -> int:
-    """Note the digests of a generation that was just built; return how many.
-
-    Counts (``index/*.json``) have none: servers may count again.
-    """
-    indexes = sorted(each for each in (generation / "index").iterdir() if each.suffix != ".json")
+    """Note the digests of a generation that was just built; return how many."""
+    indexes = sorted(path for path in (generation / "index").iterdir() if has_digest(path))
     return _note(generation, [*tables(generation), *indexes, generation / "manifest.json"], {})
+
+
+def has_digest(index: Path) -> bool:
+    """Return whether a digest is noted of a path beside the indexes.
+
+    Counts (``index/*.json``) have none, since servers may count again, and the indexes of another
+    embedder, in a folder, neither.
+    """
+    return index.is_file() and index.suffix != ".json"
 
 
 def note_again(generation: Path, names: Iterable[str]) -> None:
