@@ -427,7 +427,7 @@ def composed_of(context: AnswerContext, things: Iterable[str], other: str) -> li
     found = dict.fromkeys(
         f for f in facts if f.predicate in COMPOSITION and f.positive and not f.derived
     )
-    groups = (((f.subject, f.predicate.value, "of", True), [f]) for f in found)
+    groups = (((f.subject, f.predicate.value, "of", True, f.origin), [f]) for f in found)
     return _sentences(context, groups)
 
 
