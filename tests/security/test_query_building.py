@@ -18,7 +18,7 @@ WRITERS = {
     "server/pages/browse.py": ({""}, "terms of ours"),
     "server/pages/resources.py": ({"_mark_cut"}, "a term, for a link"),
     "server/http/warmup.py": ({"_warm_up.query"}, "a number"),
-    "sparql/queries/requests.py": ({""}, "a pattern that finds SERVICE"),
+    "sparql/queries/requests.py": ({"", "_nested"}, "a pattern that finds SERVICE; the triples of the asker's own EXISTS, in another order"),
     "sparql/sandbox/operations.py": ({""}, "patterns that read updates"),
     "sparql/store/oxigraph.py": ({"_operations", "_pattern", "_update"}, "terms"),
     "sparql/queries/paths.py": ({"path_query"}, "terms that are known, and numbers"),
