@@ -5,7 +5,8 @@ from pathlib import Path
 from rdflib import RDF, XSD, Graph, Literal, Namespace, URIRef, Variable
 from rdflib.plugins.stores.sparqlstore import SPARQLStore, SPARQLUpdateStore
 
-from tests.support.sites import endpoint
+from shiyi.server.app import create_app
+from tests.support.sites import endpoint, writable_site
 
 
 def test_rdflib_reads_writes_and_asks_us_by_service(tmp_path: Path) -> None:
@@ -63,3 +64,22 @@ def test_rdflib_asks_for_claims_without_knowing_triple_terms(tmp_path: Path) -> 
             f"SELECT ?n {{ SERVICE <{address}> {{ ?c <{RDF.subject}> <urn:goji> ; <{shiyi.confidence}> ?n }} }}"
         )
         assert [str(row[Variable("n")]) for row in joined.bindings] == ["0.9"]
+
+
+def test_a_form_may_have_its_profile_and_format_in_the_address(tmp_path: Path) -> None:
+    """Without the profile no claim has ``rdf:predicate``."""
+    fact = "<urn:goji> <urn:p> <urn:warfarin>"
+    asked = {"query": f"SELECT ?claim {{ ?claim <{RDF.predicate}> <urn:p> }}"}
+    with writable_site(tmp_path) as (site, secret):
+        client = create_app(site).test_client()
+        update = {"update": f"INSERT DATA {{ <urn:claim> <{RDF}reifies> <<( {fact} )>> }}"}
+        headers = {"Authorization": f"Bearer {secret}"}
+        assert client.post("/sparql", data=update, headers=headers).status_code == 204
+        assert client.post("/sparql?format=csv", data=asked).text == "claim\r\n"
+        for address in ("/sparql?profile=rdf11&format=csv", "/sparql?profile=rdf11"):
+            found = client.post(address, data=asked | {"format": "csv"})
+            assert found.text == "claim\r\nurn:claim\r\n"
+        both = client.post(
+            "/sparql?profile=rdf11", data=asked | {"profile": "rdf12"} | {"format": "csv"}
+        )
+        assert both.text == "claim\r\n"  # the form counts first

@@ -305,12 +305,15 @@ def _read(site: Site, profile: str) -> Asked | None:
 
 
 def _posted_form() -> tuple[str, MultiDict[str, str]]:
+    """Return the query and the fields of a form; what it leaves out may stand in the address."""
     form = utf8_form()
     _only(form.getlist("query"))
     if request.args.getlist("query"):
         raise BadRequest("a form carries the query in its body, not in the address")
     if "query" not in form:
         raise UsageError("the form has no field query")
+    for name in request.args.keys() - form.keys():
+        form.setlist(name, request.args.getlist(name))
     return form["query"], form
 
 
