@@ -1,9 +1,13 @@
 """The server for assistants, called over standard input and output by the official client."""
 
 import asyncio
+import http.client
 import json
 import os
+import socket
+import subprocess
 import sys
+import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -31,6 +35,9 @@ def run(kb: Path, use: Callable[[Any], Awaitable[Any]]) -> Any:
 def test_an_assistant_asks_searches_explains_and_queries(starter_kb: Path) -> None:
     async def use(client: Any) -> dict[str, Any]:
         tools = (await client.list_tools()).tools
+        vocabulary = await client.read_resource("shiyi://vocabulary")
+        examples = await client.read_resource("shiyi://examples")
+        prompt = await client.get_prompt("sparql_query", {"question": "Which foods are warm?"})
         concepts = await client.call_tool("search", {"words": "枸杞", "limit": 3})
         query = (
             "PREFIX shiyi: <https://w3id.org/shiyi/vocab#> SELECT ?c ?n { ?c a shiyi:Claim ; "
@@ -43,6 +50,9 @@ def test_an_assistant_asks_searches_explains_and_queries(starter_kb: Path) -> No
             "instructions": client.instructions,
             "found": concepts.structured_content,
             "row": row,
+            "vocabulary": vocabulary.contents[0].text,
+            "examples": json.loads(examples.contents[0].text),
+            "prompt": prompt.messages[0].content.text,
             "claim": (
                 await client.call_tool("claim", {"iri": row["c"]["value"]})
             ).structured_content,
@@ -58,7 +68,16 @@ def test_an_assistant_asks_searches_explains_and_queries(starter_kb: Path) -> No
     got = run(starter_kb, use)
     assert set(got["tools"]) == {"ask", "search", "claim", "query"}
     assert all(each.annotations.read_only_hint for each in got["tools"].values())
+    for each in got["tools"].values():
+        assert each.output_schema
+        assert all("description" in one for one in each.input_schema["properties"].values())
+    language = got["tools"]["ask"].input_schema["properties"]["language"]
+    assert language["enum"] == ["", "zh", "en"]
     assert "does not mean" in got["instructions"]
+    assert "shiyi:interactsWith" in got["vocabulary"]
+    assert len(got["vocabulary"]) < 100_000
+    assert {"question", "sparql"} == set(got["examples"][0])
+    assert "Which foods are warm?" in got["prompt"]
     assert any("枸杞" in each["label_zh"] for each in got["found"]["concepts"])
     assert got["claim"]["confidence"] == float(got["row"]["n"]["value"])
     assert got["claim"]["evidence"]
@@ -66,6 +85,9 @@ def test_an_assistant_asks_searches_explains_and_queries(starter_kb: Path) -> No
     assert answer["release"].startswith("sha256:")
     assert answer["warnings"]
     assert "trace" not in answer
+    assert 1 <= len(answer["citations"]) <= 8
+    assert all(each["sources"] for each in answer["citations"])
+    assert len(got["answer"].content[0].text) < 6_000
     assert json.loads(got["answer"].content[0].text) == answer
 
 
@@ -79,6 +101,8 @@ def test_a_refused_call_names_the_fault(starter_kb: Path) -> None:
             ("ask", {"question": " "}),
             ("ask", {"question": "x", "profile": {"age": "old"}}),
             ("search", {"words": "a", "limit": 1000}),
+            ("query", {"sparql": "SELECT * { ?s ?p ?o } LIMIT 501"}),
+            ("query", {"sparql": "SELECT * { ?s ?p ?o } LIMIT 500"}),
         )
         return [await client.call_tool(*each) for each in calls]
 
@@ -87,4 +111,45 @@ def test_a_refused_call_names_the_fault(starter_kb: Path) -> None:
     errors = [each.content[0].text for each in replies]
     assert "there is no claim" in errors[2]
     assert "is no IRI" in errors[3]
+    assert "more than 500 rows" in errors[7]
+    assert "characters of at most 40,000" in errors[8]
     assert "Traceback" not in "".join(errors)
+
+
+def test_assistants_elsewhere_ask_over_streamable_http(starter_kb: Path) -> None:
+    """Another host's name is refused, so that no page in a browser reaches the server."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "shiyi", "--kb", str(starter_kb), "mcp", "--port", str(port)]
+    server = subprocess.Popen(command, stderr=subprocess.DEVNULL)  # noqa: S603 - our own program
+
+    async def call() -> Any:
+        async with mcp.Client(f"http://127.0.0.1:{port}/mcp", read_timeout_seconds=60) as client:
+            return await client.call_tool("search", {"words": "枸杞"})
+
+    def status(host: str) -> int:
+        line = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        try:
+            line.request(
+                "POST",
+                "/mcp",
+                body="{}",
+                headers={"Host": host, "Content-Type": "application/json"},
+            )
+            return line.getresponse().status
+        finally:
+            line.close()
+
+    try:
+        for _ in range(240):
+            try:
+                status("127.0.0.1")
+            except ConnectionRefusedError:
+                time.sleep(0.25)
+            else:
+                break
+        assert asyncio.run(call()).structured_content["concepts"]
+        assert status("attacker.example") == 421
+    finally:
+        server.terminate()
+        server.wait(30)

@@ -6,12 +6,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
+from pydantic import Field
 from typer import Context, Option
+from typing_extensions import TypedDict
 
 from shiyi.cli.terminal import settings_of
-from shiyi.errors import MissingExtraError, ShiyiError, UsageError
+from shiyi.errors import MissingExtraError, QueryLimitError, ShiyiError, UsageError
 
 if TYPE_CHECKING:
     from mcp.server import MCPServer
@@ -67,11 +69,81 @@ INSTRUCTIONS: Final = (
     "something is safe. It diagnoses nothing, and nobody should stop a medicine because of it."
 )
 MAX_CONCEPTS: Final = 50
+MAX_ROWS: Final = 500  # of a query
+MAX_CHARACTERS: Final = 40_000  # of the result of a query
+_SHOWN: Final = 8  # citations of an answer, the most confident of them first
+
+Words = Annotated[str, Field(description="Beginning of a name in Chinese, pinyin or English.")]
+Question = Annotated[str, Field(description="A question in Chinese or English.")]
+Labels = Annotated[Literal["zh", "en"], Field(description="Language of the labels.")]
+OwnLanguage = Annotated[
+    Literal["", "zh", "en"], Field(description="Language of the answer; empty: the question's.")
+]
+Method = Annotated[str, Field(description="Retrieval method; `fused` is the usual one.")]
+Person = Annotated[
+    dict[str, Any] | None,
+    Field(
+        description="Who asks, for warnings, such as "
+        '{"age": 34, "pregnant": true, "medicines": ["warfarin"], "conditions": []}.'
+    ),
+]
+MostConcepts = Annotated[int, Field(description=f"Concepts, from 1 to {MAX_CONCEPTS}.")]
+ClaimIri = Annotated[str, Field(description="IRI of a claim, as `ask` and `query` return it.")]
+Sparql = Annotated[
+    str, Field(description=f"SPARQL 1.2 SELECT or ASK, at most {MAX_ROWS} rows; use LIMIT.")
+]
+Seconds = Annotated[float, Field(description="Seconds the query may take.")]
+
+
+class FoundConcept(TypedDict):
+    """A concept by name."""
+
+    iri: str
+    label_zh: str
+    label_en: str
+    kind: str
+
+
+class FoundConcepts(TypedDict):
+    """The concepts whose names begin so."""
+
+    concepts: list[FoundConcept]
+
+
+class Citation(TypedDict):
+    """A claim that an answer cites."""
+
+    number: int
+    claim: str
+    statement: str
+    polarity: str
+    confidence: float
+    kind: str | None
+    sources: list[str]
+
+
+class ShortAnswer(TypedDict):
+    """An answer without its paths, its trace and the details of its evidence."""
+
+    language: str
+    answer: str
+    abstained: bool
+    missing: list[Any]
+    verdict: dict[str, Any] | None
+    warnings: list[Any]
+    citations: list[Citation]
+    more_citations: int
+    follow_up: list[Any]
+    model_fault: str | None
+    release: str
 
 
 def mcp(
     ctx: Context,
     tools: Annotated[bool, Option("--tools", help="List the tools as JSON and exit.")] = False,
+    port: Annotated[
+        int | None, Option(metavar="P", help="Serve Streamable HTTP at http://127.0.0.1:P/mcp.")
+    ] = None,
 ) -> None:
     """Speak the Model Context Protocol on standard input and output until it is closed."""
     from shiyi.server.site.opening import open_site
@@ -83,6 +155,9 @@ def mcp(
         server = assistant_server(site)
         if tools:
             print(json.dumps([each.name for each in asyncio.run(server.list_tools())]))
+        elif port is not None:
+            # each request stands alone, so that several processes can serve behind a proxy
+            server.run("streamable-http", port=port, stateless_http=True, json_response=True)
         else:
             server.run("stdio")
     finally:
@@ -90,7 +165,7 @@ def mcp(
 
 
 def assistant_server(site: "Site") -> "MCPServer[Any]":
-    """Return a server with the tools ask, search, claim and query over an open site.
+    """Return a server with tools, resources and prompts over an open site.
 
     Raise :class:`MissingExtraError` without the extra ``mcp``.
     """
@@ -104,27 +179,40 @@ def assistant_server(site: "Site") -> "MCPServer[Any]":
     server = MCPServer("shiyi", instructions=INSTRUCTIONS, version=version("shiyi"))
     for tool in (tools.ask, tools.search, tools.claim, tools.query):
         server.tool(annotations=reads)(tool)
+    server.resource("shiyi://vocabulary", mime_type="text/turtle")(tools.vocabulary)
+    server.resource("shiyi://examples", mime_type="application/json")(tools.examples)
+    server.prompt()(cited_answer)
+    server.prompt()(sparql_query)
     return server
 
 
+def cited_answer(question: Question) -> str:
+    """Answer a question from claims, with their IRIs and every warning."""
+    return f"Call `ask` with this question and answer from its result alone: {question}"
+
+
+def sparql_query(question: Question) -> str:
+    """Write and run a SPARQL query that answers a question."""
+    return (
+        "Read the resources shiyi://vocabulary and shiyi://examples, find IRIs with `search`, "
+        f"then write a SPARQL query, run it with `query` and explain its rows: {question}"
+    )
+
+
 class Tools:
-    """The tools of an assistant; each docstring is the description that it reads."""
+    """What an assistant may use; each docstring is the description that it reads."""
 
     def __init__(self, site: "Site") -> None:
         self._site = site
 
     def ask(
         self,
-        question: str,
-        language: str = "",
-        method: str = "fused",
-        profile: dict[str, Any] | None = None,
-    ) -> dict[str, Any]:
-        """Answer a question with citations and warnings; or abstain and name what is missing.
-
-        language: zh or en, empty for the question's own. profile: who asks, for warnings, such as
-        {"age": 34, "pregnant": true, "medicines": ["warfarin"], "conditions": []}.
-        """
+        question: Question,
+        language: OwnLanguage = "",
+        method: Method = "fused",
+        profile: Person = None,
+    ) -> ShortAnswer:
+        """Answer a question with citations and warnings; or abstain and name what is missing."""
         from shiyi.answering.pipeline import AskRequest
         from shiyi.model.profile import Profile
 
@@ -138,10 +226,11 @@ class Tools:
             answer = self._site.ask(
                 AskRequest(text, method, language or None, profile=Profile.from_json(profile or {}))
             )
-        values = answer.to_json()
-        return {key: value for key, value in values.items() if key not in {"trace", "paths"}}
+        return _short_answer(answer.to_json())
 
-    def search(self, words: str, language: str = "en", limit: int = 10) -> dict[str, Any]:
+    def search(
+        self, words: Words, language: Labels = "en", limit: MostConcepts = 10
+    ) -> FoundConcepts:
         """Find concepts by the beginning of a name in Chinese, pinyin or English; with IRIs."""
         if not 1 <= len(words.strip()) <= 200 or not 1 <= limit <= MAX_CONCEPTS:
             raise _tool_error(
@@ -160,7 +249,7 @@ class Tools:
             ]
         }
 
-    def claim(self, iri: str) -> dict[str, Any]:
+    def claim(self, iri: ClaimIri) -> dict[str, Any]:
         """Return one claim, its confidence and why: evidence, arithmetic, premises."""
         from shiyi.publishing.explanation import explain
 
@@ -174,7 +263,7 @@ class Tools:
             )
         return derivation
 
-    def query(self, sparql: str, timeout: float = 10.0) -> dict[str, Any]:
+    def query(self, sparql: Sparql, timeout: Seconds = 10.0) -> dict[str, Any]:
         """Run a SPARQL 1.2 SELECT or ASK query, read-only; returns SPARQL JSON results.
 
         A claim is ?c a shiyi:Claim ; shiyi:confidence ?n ; rdf:reifies <<( ?s ?p ?o )>> with
@@ -184,9 +273,74 @@ class Tools:
         from shiyi.sparql.queries.results import ResultFormat
 
         with _tool_errors():
-            body = self._site.free.answer(FreeQuery(sparql, ResultFormat.of("json"), timeout))
+            query = FreeQuery(sparql, ResultFormat.of("json"), timeout, rows=MAX_ROWS)
+            body = self._site.free.answer(query).decode()
+            if (size := len(body)) > MAX_CHARACTERS:
+                raise QueryLimitError(
+                    "bytes",
+                    f"the result has {size:,} characters of at most {MAX_CHARACTERS:,}; ask for "
+                    "less, for example with LIMIT or fewer variables",
+                )
         results: dict[str, Any] = json.loads(body)
         return results
+
+    def vocabulary(self) -> str:
+        """Classes and properties with their English labels, definitions, domains and ranges."""
+        from shiyi.model.rdf import Literal as RdfLiteral
+        from shiyi.model.rdf import NamedNode, serialize
+        from shiyi.ontology.terms import PREFIXES, RDF, RDFS, SKOS
+        from shiyi.publishing.vocabulary import vocabulary_quads
+
+        wanted = (RDF.type, RDFS.label, RDFS.domain, RDFS.range, SKOS.definition)
+        triples = [
+            each.triple
+            for each in vocabulary_quads(self._site.store)
+            if each.predicate in wanted
+            and (
+                isinstance(each.object, NamedNode)
+                or (isinstance(each.object, RdfLiteral) and each.object.language == "en")
+            )
+        ]
+        return serialize(triples, "ttl", PREFIXES).decode()
+
+    def examples(self) -> str:
+        """Named SPARQL queries with the questions that they answer."""
+        from shiyi.sparql.queries.named import Query, query_names
+
+        found = [Query.named(each) for each in query_names() if "/" not in each]
+        lines = [{"question": each.question_en, "sparql": each.text} for each in found]
+        return json.dumps(lines, ensure_ascii=False)
+
+
+def _short_answer(values: dict[str, Any]) -> ShortAnswer:
+    """Return what an assistant needs of an answer; the claims that it cites lead to the rest."""
+    cited = sorted(values["citations"], key=lambda each: -each["confidence"])[:_SHOWN]
+    return {
+        "language": values["language"],
+        "answer": values["answer"],
+        "abstained": values["abstained"],
+        "missing": values["missing"],
+        "verdict": values["verdict"],
+        "warnings": values["warnings"],
+        "citations": [_citation(each) for each in sorted(cited, key=lambda each: each["number"])],
+        "more_citations": len(values["citations"]) - len(cited),
+        "follow_up": values["follow_up"],
+        "model_fault": values["model_fault"],
+        "release": values["release"],
+    }
+
+
+def _citation(values: dict[str, Any]) -> Citation:
+    names = (values[part]["label"] for part in ("subject", "predicate", "object"))
+    return {
+        "number": values["number"],
+        "claim": values["claim"],
+        "statement": " · ".join(names),
+        "polarity": values["polarity"],
+        "confidence": values["confidence"],
+        "kind": values["kind"],
+        "sources": list(dict.fromkeys(each["source"] for each in values["evidence"])),
+    }
 
 
 @contextmanager
