@@ -7,8 +7,10 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import pyshacl
 import pytest
 from pyoxigraph import CanonicalizationAlgorithm, Dataset, RdfFormat, parse
+from rdflib import Graph
 
 from shiyi.cli.publish import edition
 from shiyi.errors import UsageError
@@ -155,6 +157,59 @@ def test_metadata_name_the_release_and_every_file(home: Path) -> None:
         "previousVersion",
         "checksumValue",
     } <= kinds
+
+
+# what DCAT-AP 3.0.1 requires of data sets, distributions and checksums, in its own words of SHACL
+DCAT_AP = """
+@prefix sh: <http://www.w3.org/ns/shacl#> . @prefix dcat: <http://www.w3.org/ns/dcat#> .
+@prefix dct: <http://purl.org/dc/terms/> . @prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+@prefix foaf: <http://xmlns.com/foaf/0.1/> . @prefix spdx: <http://spdx.org/rdf/terms#> .
+[] a sh:NodeShape ; sh:targetClass dcat:Dataset ;
+  sh:property [ sh:path dct:title ; sh:minCount 1 ] , [ sh:path dct:description ; sh:minCount 1 ] ,
+    [ sh:path dct:publisher ; sh:minCount 1 ; sh:maxCount 1 ; sh:class foaf:Agent ] ,
+    [ sh:path dct:license ; sh:class dct:LicenseDocument ] ,
+    [ sh:path dct:language ; sh:minCount 1 ; sh:class dct:LinguisticSystem ] ,
+    [ sh:path dcat:landingPage ; sh:minCount 1 ; sh:class foaf:Document ] ,
+    [ sh:path dcat:distribution ; sh:minCount 20 ; sh:class dcat:Distribution ] .
+[] a sh:NodeShape ; sh:targetClass dcat:Distribution ;
+  sh:property [ sh:path dcat:accessURL ; sh:minCount 1 ; sh:nodeKind sh:IRI ] ,
+    [ sh:path dct:license ; sh:minCount 1 ; sh:class dct:LicenseDocument ] ,
+    [ sh:path dcat:mediaType ; sh:minCount 1 ; sh:class dct:MediaType ] ,
+    [ sh:path dcat:byteSize ; sh:minCount 1 ; sh:datatype xsd:nonNegativeInteger ] ,
+    [ sh:path spdx:checksum ; sh:minCount 1 ; sh:class spdx:Checksum ] .
+[] a sh:NodeShape ; sh:targetClass spdx:Checksum ;
+  sh:property [ sh:path spdx:checksumValue ; sh:minCount 1 ; sh:datatype xsd:hexBinary ] .
+"""
+
+
+def test_the_description_conforms_to_dcat_ap(home: Path) -> None:
+    shapes, data = Graph().parse(data=DCAT_AP), Graph().parse(home / "1.1.0" / "void.ttl")
+    conforms, _, report = pyshacl.validate(data, shacl_graph=shapes)
+    assert conforms, report
+
+
+def test_tables_are_described_as_data_package_csvw_and_croissant(home: Path) -> None:
+    folder = home / "1.1.0"
+    package, web, croissant = (
+        json.loads((folder / f"{name}.json").read_bytes())
+        for name in ("datapackage", "csvw-metadata", "croissant")
+    )
+    tables = {each["path"]: each for each in package["resources"]}
+    found = {str(path.relative_to(folder)) for path in folder.rglob("*.[ct]sv")}
+    assert tables.keys() == found | {"claims.csv.gz"}
+    for name, each in tables.items():
+        content = (folder / name).read_bytes()
+        assert each["hash"] == f"sha256:{hashlib.sha256(content).hexdigest()}"
+        text = (gzip.decompress(content) if name.endswith(".gz") else content).decode()
+        lines = [line for line in text.splitlines() if not line.startswith("#")]
+        rows = csv.DictReader(lines, delimiter=each.get("dialect", {}).get("delimiter", ","))
+        assert [field["name"] for field in each["schema"]["fields"]] == rows.fieldnames
+        numbers = [f["name"] for f in each["schema"]["fields"] if f["type"] == "number"]
+        assert all(float(row[name]) <= 1 for row in rows for name in numbers)
+    assert {each["url"] for each in web["tables"]} == found
+    assert {each["@id"] for each in croissant["distribution"]} >= tables.keys()
+    sources = {f["source"]["fileObject"]["@id"] for r in croissant["recordSet"] for f in r["field"]}
+    assert sources == found
 
 
 def test_the_claims_table_has_a_row_for_each_claim(home: Path) -> None:

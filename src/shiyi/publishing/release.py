@@ -22,6 +22,7 @@ from shiyi.model.rdf import (
 )
 from shiyi.ontology.terms import PREFIXES, RDF, RDFS, SHIYI
 from shiyi.publishing import metadata, tables
+from shiyi.publishing.catalogues import describe_tables
 from shiyi.publishing.dumps import write_lines
 from shiyi.publishing.editions import (
     CLAIMS,
@@ -369,6 +370,7 @@ def _described(
         metadata.changelog(about, changes, earlier),
     )
     files.write("CITATION.cff", "how to cite this release", metadata.citation(about))
+    describe_tables(about, files)
     listed = tuple(each for _, each in sorted(files.listed.items()))
     names = tuple(sorted(files.listed))
     described = Described(

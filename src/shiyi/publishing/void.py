@@ -55,6 +55,10 @@ KEYWORDS: Final = (
     "knowledge graph", "RDF", "uncertain knowledge",
 )  # fmt: skip
 _LANGUAGES: Final = "http://publications.europa.eu/resource/authority/language/"
+_MEDIA: Final = "https://www.iana.org/assignments/media-types/"
+_GZIP: Final = f"{_MEDIA}application/gzip"
+_XSD: Final = PREFIXES["xsd"]
+_SPDX: Final = "http://spdx.org/rdf/terms#"
 _WHOLE: Final = ("triples", "subjects", "objects")
 _BY_NAME: Final = ("classes", "properties", "property_subjects")
 _DISTINCT: Final = "SELECT (COUNT(*) AS ?n) {{ SELECT DISTINCT ?{0} {{ ?s ?p ?o }} }}"
@@ -185,7 +189,7 @@ def void_triples(about: Described, counts: Counts) -> Iterator[Triple]:
     for name, size in sorted(about.subsets.items()):
         yield Triple(node, NamedNode(f"{VOID}subset"), NamedNode(name))
         yield Triple(NamedNode(name), NamedNode(f"{VOID}triples"), _number(size))
-    yield Triple(PUBLISHER, RDF.type, NamedNode(f"{_FOAF}Agent"))
+    yield from _classes(about)
     yield Triple(PUBLISHER, NamedNode(f"{_FOAF}name"), Literal(CREATOR, language="en"))
     for each in about.distributions:
         yield from _distribution(node, each)
@@ -221,6 +225,28 @@ def _statements(about: Described) -> Iterator[tuple[str, NamedNode | Literal]]:
         yield f"{DCAT}version", Literal(about.version)
     if about.issued:
         yield f"{dcterms}issued", Literal(about.issued, datatype=XSD_DATE)
+
+
+def _classes(about: Described) -> Iterator[Triple]:
+    """Yield the classes that DCAT-AP expects of licence, languages, page and publisher."""
+    dcterms = PREFIXES["dcterms"]
+    for iri, kind in (
+        (PUBLISHER.value, f"{_FOAF}Agent"),
+        (LICENCE, f"{dcterms}LicenseDocument"),
+        (f"{_LANGUAGES}ZHO", f"{dcterms}LinguisticSystem"),
+        (f"{_LANGUAGES}ENG", f"{dcterms}LinguisticSystem"),
+        (about.page, f"{_FOAF}Document"),
+        *((media, f"{dcterms}MediaType") for media in sorted(_media_types(about))),
+        *((f"{each.url}#checksum", f"{_SPDX}Checksum") for each in about.distributions),
+    ):
+        if iri:
+            yield Triple(NamedNode(iri), RDF.type, NamedNode(kind))
+
+
+def _media_types(about: Described) -> set[str]:
+    """Return the IRIs of the media types of the files."""
+    types = {_MEDIA + each.media_type for each in about.distributions}
+    return types | {_GZIP} if any(each.packed for each in about.distributions) else types
 
 
 def _counted(node: NamedNode, counts: Counts) -> Iterator[Triple]:
@@ -289,7 +315,6 @@ def _service(node: NamedNode, endpoint: str) -> Iterator[Triple]:
 def _distribution(node: NamedNode, each: Distribution) -> Iterator[Triple]:
     part = NamedNode(each.url)
     checksum = NamedNode(f"{each.url}#checksum")
-    spdx = "http://spdx.org/rdf/terms#"
     if each.packed:
         yield Triple(node, NamedNode(f"{VOID}dataDump"), part)
     yield Triple(node, NamedNode(f"{DCAT}distribution"), part)
@@ -298,17 +323,18 @@ def _distribution(node: NamedNode, each: Distribution) -> Iterator[Triple]:
     yield Triple(part, NamedNode(f"{DCAT}downloadURL"), part)
     yield Triple(part, NamedNode(f"{DCAT}accessURL"), part)
     yield Triple(part, DCTERMS.license, NamedNode(LICENCE))
-    kind = NamedNode(f"https://www.iana.org/assignments/media-types/{each.media_type}")
+    kind = NamedNode(_MEDIA + each.media_type)
     yield Triple(part, NamedNode(f"{DCAT}mediaType"), kind)
+    size = Literal(str(each.bytes), datatype=NamedNode(f"{_XSD}nonNegativeInteger"))
     if each.packed:
-        packing = NamedNode("https://www.iana.org/assignments/media-types/application/gzip")
-        yield Triple(part, NamedNode(f"{DCAT}compressFormat"), packing)
-    yield Triple(part, NamedNode(f"{DCAT}byteSize"), _number(each.bytes))
-    yield Triple(part, NamedNode(f"{spdx}checksum"), checksum)
+        yield Triple(part, NamedNode(f"{DCAT}compressFormat"), NamedNode(_GZIP))
+    yield Triple(part, NamedNode(f"{DCAT}byteSize"), size)
+    yield Triple(part, NamedNode(f"{_SPDX}checksum"), checksum)
     yield Triple(
-        checksum, NamedNode(f"{spdx}algorithm"), NamedNode(f"{spdx}checksumAlgorithm_sha256")
+        checksum, NamedNode(f"{_SPDX}algorithm"), NamedNode(f"{_SPDX}checksumAlgorithm_sha256")
     )
-    yield Triple(checksum, NamedNode(f"{spdx}checksumValue"), Literal(each.sha256))
+    digest = Literal(each.sha256, datatype=NamedNode(f"{_XSD}hexBinary"))
+    yield Triple(checksum, NamedNode(f"{_SPDX}checksumValue"), digest)
 
 
 def _part(iri: str, kind: str, name: str) -> NamedNode:

@@ -1,0 +1,190 @@
+"""Data Package, CSV on the Web and Croissant: the tables of a release with their columns."""
+
+import csv
+import gzip
+import io
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from shiyi.publishing.files import Files
+from shiyi.publishing.metadata import TITLE, Cited
+from shiyi.publishing.void import CREATOR, KEYWORDS, LICENCE, SUMMARY, Distribution
+
+_NUMBERS: Final = frozenset({"confidence", "confidence:float", "has_confidence_score"})
+_CROISSANT: Final = "http://mlcommons.org/croissant/"
+# the terms of Croissant 1.0 that are used here; all others are of schema.org
+_TERMS: Final = ("column", "extract", "field", "fileObject", "recordSet", "source")
+_CONTEXT: Final[Mapping[str, Any]] = {
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    "sc": "https://schema.org/",
+    "cr": _CROISSANT,
+    "dct": "http://purl.org/dc/terms/",
+    "conformsTo": "dct:conformsTo",
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+} | {name: f"cr:{name}" for name in _TERMS}
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A table among the files of a release, and its columns."""
+
+    name: str
+    file: Distribution
+    columns: tuple[str, ...]
+
+    @property
+    def is_tabbed(self) -> bool:
+        """Return whether tabs separate the cells."""
+        return ".tsv" in self.name
+
+    @property
+    def slug(self) -> str:
+        """Return the name in the letters that a Data Package allows.
+
+        >>> Listed("kgx/edges.tsv", None, ()).slug
+        'kgx-edges'
+        """
+        return re.sub(r"[^a-z0-9]+", "-", self.name.lower().partition(".")[0]).strip("-")
+
+
+def describe_tables(about: Cited, files: Files) -> None:
+    """Write the three descriptions of the tables that ``files`` lists."""
+    tables = list(_tables(files))
+    files.write("datapackage.json", "Data Package of the tables", _json(_package(about, tables)))
+    plain = [each for each in tables if not each.file.packed]
+    web = _json(_csvw(about, plain))
+    files.write("csvw-metadata.json", "CSV on the Web: the tables that are not packed", web)
+    files.write(
+        "croissant.json", "Croissant: files and records", _json(_croissant(about, files, tables))
+    )
+
+
+def _tables(files: Files) -> Iterator[Listed]:
+    for name, each in sorted(files.listed.items()):
+        if name.removesuffix(".gz").endswith((".csv", ".tsv")):
+            yield Listed(name, each, _header(files, name))
+
+
+def _header(files: Files, name: str) -> tuple[str, ...]:
+    """Return the first row that is no comment."""
+    path = files.folder / name
+    with gzip.open(path) if name.endswith(".gz") else path.open("rb") as file:
+        lines = (line for line in io.TextIOWrapper(file, encoding="utf-8") if line[0] != "#")
+        return tuple(next(csv.reader(lines, delimiter="\t" if ".tsv" in name else ",")))
+
+
+def _package(about: Cited, tables: list[Listed]) -> dict[str, Any]:
+    return {
+        "name": "shiyi",
+        "id": about.iri,
+        "title": TITLE,
+        "description": SUMMARY,
+        "version": about.version,
+        "created": f"{about.issued}T00:00:00Z",
+        "keywords": list(KEYWORDS),
+        "licenses": [{"name": "CC-BY-4.0", "path": LICENCE}],
+        "contributors": [{"title": CREATOR, "role": "author"}],
+        "resources": [_resource(each) for each in tables],
+    }
+
+
+def _resource(table: Listed) -> dict[str, Any]:
+    fields = [
+        {"name": name, "type": "number" if name in _NUMBERS else "string"} for name in table.columns
+    ]
+    made: dict[str, Any] = {
+        "name": table.slug,
+        "path": table.name,
+        "title": table.file.title,
+        "format": "tsv" if table.is_tabbed else "csv",
+        "mediatype": table.file.media_type,
+        "encoding": "utf-8",
+        "bytes": table.file.bytes,
+        "hash": f"sha256:{table.file.sha256}",
+        "schema": {"fields": fields},
+    }
+    if table.is_tabbed:
+        made["dialect"] = {"delimiter": "\t", "commentChar": "#"}
+    return made
+
+
+def _csvw(about: Cited, tables: list[Listed]) -> dict[str, Any]:
+    return {
+        "@context": "http://www.w3.org/ns/csvw",
+        "dc:title": TITLE,
+        "dc:license": {"@id": LICENCE},
+        "dc:identifier": about.iri,
+        "tables": [
+            {
+                "url": each.name,
+                "dc:title": each.file.title,
+                "dialect": {"delimiter": "\t", "commentPrefix": "#"} if each.is_tabbed else {},
+                "tableSchema": {
+                    "columns": [
+                        {"titles": name, "datatype": "decimal" if name in _NUMBERS else "string"}
+                        for name in each.columns
+                    ]
+                },
+            }
+            for each in tables
+        ],
+    }
+
+
+def _croissant(about: Cited, files: Files, tables: list[Listed]) -> dict[str, Any]:
+    return {
+        "@context": _CONTEXT,
+        "@type": "sc:Dataset",
+        "@id": about.iri,
+        "conformsTo": f"{_CROISSANT}1.0",
+        "name": "shiyi",
+        "alternateName": TITLE,
+        "description": SUMMARY,
+        "license": LICENCE,
+        "url": files.url,
+        "version": about.version,
+        "datePublished": about.issued,
+        "creator": {"@type": "sc:Organization", "name": CREATOR},
+        "keywords": list(KEYWORDS),
+        "distribution": [
+            {
+                "@type": "cr:FileObject",
+                "@id": name,
+                "name": name,
+                "description": each.title,
+                "contentUrl": each.url,
+                "contentSize": f"{each.bytes} B",
+                "encodingFormat": each.media_type,
+                "sha256": each.sha256,
+            }
+            for name, each in sorted(files.listed.items())
+        ],
+        "recordSet": [_records(each) for each in tables if not each.file.packed],
+    }
+
+
+def _records(table: Listed) -> dict[str, Any]:
+    return {
+        "@type": "cr:RecordSet",
+        "@id": table.slug,
+        "name": table.slug,
+        "description": table.file.title,
+        "field": [
+            {
+                "@type": "cr:Field",
+                "@id": f"{table.slug}/{name}",
+                "name": name,
+                "dataType": "sc:Float" if name in _NUMBERS else "sc:Text",
+                "source": {"fileObject": {"@id": table.name}, "extract": {"column": name}},
+            }
+            for name in table.columns
+        ],
+    }
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
