@@ -321,7 +321,7 @@ def test_tables_carry_how_a_claim_is_known_and_what_denies_it() -> None:
 
 def test_sssom_names_umls_by_curie(store: OxigraphStore) -> None:
     [row] = sssom_table(store).rows
-    assert row[0] == "shiyi:substance-goji"
+    assert row[0] == "shiyi.id:substance-goji"
     assert row[2:4] == ["skos:closeMatch", "UMLS:C1088997"]
 
 

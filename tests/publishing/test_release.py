@@ -128,8 +128,16 @@ def test_the_second_release_tells_each_change(home: Path) -> None:
         0.5,
     )
     [mapped] = told["re_mapped"]
-    assert mapped["concept"] == "shiyi:substance-goji"
+    assert mapped["concept"] == "shiyi.id:substance-goji"
     assert [each["predicate"] for each in mapped["removed"]] == ["skos:closeMatch"]
+    table = home / "1.1.0" / "mappings.sssom.tsv"
+    written = table.read_text()
+    assert "#  shiyi.id: https://w3id.org/shiyi/id/" in written
+    table.write_text(written.replace("\nshiyi.id:", "\nshiyi:"))  # as earlier releases have it
+    renamed = Edition.of_folder(home / "1.1.0")
+    assert renamed.mappings
+    table.write_text(written)
+    assert Edition.of_folder(home / "1.1.0") == renamed
     back = compare(Edition.of_folder(home / "1.1.0"), Edition.of_folder(home / "1.0.0"))
     assert [each.claim for each in back.removed] == [NEW.iri.value]
     log = (home / "1.1.0" / "CHANGELOG.md").read_text()

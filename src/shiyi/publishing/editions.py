@@ -107,10 +107,19 @@ class Edition:
         except (OSError, ValueError) as fault:
             raise UsageError(f"{folder} holds no whole release: {fault}") from fault
         claims = {row["claim"]: ReleasedClaim(**row) for row in csv.DictReader(io.StringIO(table))}
-        cells = [row.split("\t") for row in rows if not row.startswith("#")][1:]
+        cells = [_renamed(row).split("\t") for row in rows if not row.startswith("#")][1:]
         mappings = frozenset((cell[0], cell[2], cell[3]) for cell in cells)
         labels = {cell[0]: cell[1] for cell in cells}
         return cls(record["version"], record["release"], claims, mappings, labels)
+
+
+def _renamed(row: str) -> str:
+    """Return a mapping with the prefix of today; earlier releases name concepts ``shiyi:``.
+
+    >>> _renamed("shiyi:substance-goji"), _renamed("shiyi.id:substance-goji")
+    ('shiyi.id:substance-goji', 'shiyi.id:substance-goji')
+    """
+    return f"shiyi.id:{row.removeprefix('shiyi:')}" if row.startswith("shiyi:") else row
 
 
 def mapping_rows(store: QuadStore) -> Iterator[Mapping3]:

@@ -55,7 +55,7 @@ _ANY, _RELATED = "biolink:NamedThing", "biolink:related_to"
 LICENCE = "https://creativecommons.org/licenses/by/4.0/"
 _SSSOM_HEAD = (
     "#mapping_set_id: https://w3id.org/shiyi/mappings\n#mapping_set_title: Shiyi mappings\n"
-    f"#license: {LICENCE}\n#curie_map:\n#  shiyi: {ID}\n#  UMLS: {UMLS}\n"
+    f"#license: {LICENCE}\n#curie_map:\n#  {_PREFIX}: {ID}\n#  UMLS: {UMLS}\n"
     "#  skos: http://www.w3.org/2004/02/skos/core#\n#  semapv: https://w3id.org/semapv/vocab/\n"
 )
 
@@ -326,7 +326,7 @@ def sssom_table(store: QuadStore) -> Table:
         curie = f"UMLS:{other.removeprefix(UMLS)}" if other.startswith(UMLS) else other
         rows.append(
             [
-                f"shiyi:{text(row['concept']).removeprefix(ID)}",
+                _curie(text(row["concept"])),
                 text(row["label"]),
                 f"skos:{local_name(text(row['predicate']))}",
                 curie,
