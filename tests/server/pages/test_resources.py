@@ -344,6 +344,18 @@ def test_releases_are_listed_for_people_and_programs(small: str) -> None:
     assert get(f"{small}/releases/9.9/").status == 404
 
 
+def test_search_engines_find_the_releases_from_the_home_page(small: str) -> None:
+    described = []
+    for path in ("/", "/releases/"):
+        page = get(f"{small}{path}", "text/html").body.decode()
+        [text] = re.findall(r'<script type="application/ld\+json">(.*?)</script>', page, re.DOTALL)
+        described.append(json.loads(text))
+    home, catalogue = described
+    assert (home["@type"], catalogue["@type"]) == ("WebSite", "DataCatalog")
+    assert home["hasPart"]["@id"] == catalogue["@id"] == f"{small}/releases/"
+    assert [each["version"] for each in catalogue["dataset"]] == ["1.1.0", "1.0.0"]
+
+
 def test_a_release_has_a_page_data_and_signposts(small: str) -> None:
     page = get(f"{small}/releases/1.1.0/", "text/html")
     assert page.status == 200

@@ -1,7 +1,7 @@
 """Published releases."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -16,7 +16,8 @@ from shiyi.ontology.terms import PREFIXES
 from shiyi.publishing.editions import RECORD, editions_in
 from shiyi.publishing.files import SUMS
 from shiyi.publishing.metadata import TITLE
-from shiyi.publishing.void import CREATOR, LICENCE, SUMMARY
+from shiyi.publishing.void import CREATOR, KEYWORDS, LICENCE, SUMMARY
+from shiyi.server.http.headers import public_root
 from shiyi.server.http.messages import HTML, RDF_TYPES, json_response, preferred
 from shiyi.server.site.site import Site
 
@@ -66,6 +67,22 @@ class Release:
         }
 
 
+def catalogue(found: Sequence[Release]) -> dict[str, Any]:
+    """Describe the releases as search engines read them: a schema.org data catalogue."""
+    return {
+        "@context": "https://schema.org",
+        "@type": "DataCatalog",
+        "@id": f"{public_root()}releases/",
+        "name": TITLE,
+        "description": SUMMARY,
+        "url": f"{public_root()}releases/",
+        "keywords": list(KEYWORDS),
+        "license": LICENCE,
+        "provider": {"@type": "Organization", "name": CREATOR},
+        "dataset": [each.linked_data() for each in found],
+    }
+
+
 def folder_of(site: Site) -> Path:
     """Return the folder of the releases that the site serves."""
     named = site.settings.server.releases
@@ -94,7 +111,8 @@ def releases(site: Site) -> Blueprint:
         found = releases_of(site)
         if preferred([HTML, _JSON]) == _JSON:
             return _vary(json_response({"releases": [_shown(each) for each in found]}))
-        return _vary(Response(render_template("releases.html", releases=found)))
+        page = render_template("releases.html", releases=found, catalogue=catalogue(found))
+        return _vary(Response(page))
 
     @routes.get("/releases/latest")
     @routes.get("/releases/latest/")
