@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from shiyi.cli import VERBS
+from shiyi.cli.serve import build_default_base
 from shiyi.model.rdf import NamedNode, Quad
+from shiyi.settings import Settings
 from shiyi.sparql.base.knowledge_base import KnowledgeBase
 
 
@@ -199,6 +201,24 @@ def test_a_faulty_table_stops_the_build_and_leaves_the_old_base(
     assert all(fault in done.stderr for fault in faults)
     assert (kb / "CURRENT").read_text() == "old\n"
     assert not list(kb.glob("generations/*"))
+
+
+def test_serving_builds_the_base_where_none_is_named_and_none_exists(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tables = tmp_path / "tables"
+    for name in ("sources", "concepts", "claims", "mappings"):
+        (tables / name).mkdir(parents=True)
+    (tables / "concepts" / "a.tsv").write_text(
+        "id\tclass\tzh\ten\nsubstance-x\tFood\t甲\tx\n", "utf-8"
+    )
+    monkeypatch.chdir(tmp_path)
+    build_default_base(Settings(kb=Path("named")), tables)
+    assert not Path("named").exists()
+    build_default_base(Settings(), tables)
+    current = Path("kb/CURRENT").read_text()
+    build_default_base(Settings(), tables)
+    assert Path("kb/CURRENT").read_text() == current
 
 
 def test_the_base_conforms_to_its_shapes(starter_kb: Path, tmp_path: Path) -> None:

@@ -2,10 +2,12 @@
 
 import asyncio
 import json
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from pydantic import Field
@@ -40,6 +42,8 @@ def serve(
     from shiyi.server import app
 
     settings = settings_of(ctx)
+    if not read_only:
+        build_default_base(settings)
     if administrator:
         create_admin(administrator, settings)
     chosen = replace(
@@ -48,6 +52,16 @@ def serve(
         port=settings.server.port if port is None else port,
     )
     app.serve(replace(settings, server=chosen), read_only=read_only)
+
+
+def build_default_base(settings: "Settings", tables: Path | None = None) -> None:
+    """Build the base where none is named and there is none, as after a first installation."""
+    from shiyi.settings import Settings as Defaults
+
+    if settings.kb == Defaults().kb and not settings.kb.exists() and not settings.store:
+        from shiyi.build import Steps, make_base
+
+        make_base(tables, settings, Steps(sys.stderr))
 
 
 def create_admin(name: str, settings: "Settings") -> None:
