@@ -37,6 +37,15 @@ def test_the_description_is_valid(document: dict[str, Any]) -> None:
         validator.validate({**document, "paths": {"/x": {"get": {"responses": 1}}}})
 
 
+def test_no_default_is_at_odds_with_its_format(document: dict[str, Any]) -> None:
+    """Validators that know the format ``iri`` refuse an empty one."""
+    parts = [document["components"]["schemas"]]
+    for part in parts:
+        parts += [each for each in part.values() if isinstance(each, dict)]
+        assert not (part.get("format") == "iri" and part.get("default") == ""), part
+    assert len(parts) > 100
+
+
 def test_every_route_of_the_api_is_described(client: FlaskClient, document: dict[str, Any]) -> None:
     described = {
         (path.partition("{")[0], method)

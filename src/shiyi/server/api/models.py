@@ -57,7 +57,7 @@ class Problem(BaseModel):
 class Named(BaseModel):
     """A resource with its label."""
 
-    iri: Iri = ""
+    iri: Iri | Literal[""] = ""  # empty where it is a text
     label: str
     cui: str | None = None
 
@@ -382,7 +382,7 @@ class Releases(BaseModel):
 class ChangeMade(BaseModel):
     """A change that was written; of a decision with the claim's state after it."""
 
-    change: Iri = ""
+    change: Iri | Literal[""] = ""
     number: int = 0
     kind: str = ""
     about: list[Iri] = []

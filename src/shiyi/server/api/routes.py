@@ -184,7 +184,7 @@ def document(site: Site) -> dict[str, Any]:
     return {
         "openapi": "3.1.0",
         "info": {
-            "title": "Shiyi 食医",
+            "title": "Shiyi",  # generators make the name of a package of it
             "version": version("shiyi"),
             "description": "Questions about medicine-food homology, answered from cited claims.",
             "license": {"name": "Apache-2.0 AND CC-BY-4.0"},
