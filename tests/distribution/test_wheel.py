@@ -1,11 +1,14 @@
 """The distribution, built through its sdist as an index would serve it, is whole."""
 
+import json
+import re
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.support.places import ROOT
 
@@ -34,6 +37,31 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     subprocess.run(build, check=True, capture_output=True)  # noqa: S603 - our own build
     [built] = out.glob("*.whl")
     return built
+
+
+def test_every_file_names_the_same_version() -> None:
+    [version] = re.findall(
+        r'^version = "(.+)"', (ROOT / "pyproject.toml").read_text("utf-8"), re.MULTILINE
+    )
+    for name, pattern in (
+        ("clients/python/pyproject.toml", r'^version = "(.+)"'),
+        ("CITATION.cff", r"^version: (.+)"),
+        ("codemeta.json", r'^  "version": "(.+)"'),
+        ("ontology/shiyi.ttl", r'owl:versionInfo "(.+)"'),
+    ):
+        found = re.findall(pattern, (ROOT / name).read_text("utf-8"), re.MULTILINE)
+        assert found == [version], name
+    assert f"## {version}" in (ROOT / "CHANGELOG.md").read_text("utf-8")
+
+
+def test_continuous_integration_runs_what_a_contributor_runs() -> None:
+    flow = yaml.safe_load((ROOT / ".github/workflows/check.yml").read_text("utf-8"))
+    commands = [each.get("run") for each in flow["jobs"]["check"]["steps"]]
+    assert ".ci/run" in commands
+    assert (ROOT / ".ci/run").stat().st_mode & 0o111
+    container = json.loads((ROOT / ".devcontainer/devcontainer.json").read_text("utf-8"))
+    target = container["postCreateCommand"].removeprefix("make ")
+    assert f"\n{target}:" in (ROOT / "Makefile").read_text("utf-8")
 
 
 @pytest.mark.wheel
