@@ -29,10 +29,13 @@ def main(python: str) -> int:
     with tempfile.TemporaryDirectory() as folder:
         quads = f"{folder}/nanopublications.nq"
         subprocess.run([*shiyi, "export", "--profile", "nanopub", "-o", quads], check=True)  # noqa: S603
+        release = [*shiyi, "release", "1.0.0", "--date", "2026-11-21", "-o", folder]
+        subprocess.run(release, check=True)  # noqa: S603
         server = subprocess.Popen([*shiyi, "serve", "--port", str(port)])  # noqa: S603
         try:
             _wait(f"{base}/healthz")
             suite = [python, "-W", "ignore", str(Path(__file__).parent / "suite.py"), base, quads]
+            suite += [f"{folder}/1.0.0", *shiyi]
             done = subprocess.run(suite, stdout=subprocess.PIPE, text=True, check=False)  # noqa: S603
         finally:
             server.terminate()

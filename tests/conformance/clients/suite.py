@@ -1,12 +1,15 @@
 """What each third-party client does with a server; runs in the environment of the clients.
 
-``python suite.py ADDRESS NANOPUBLICATIONS`` prints one JSON list a line: tool, what, outcome,
-message. A tool that fails says so in its own words.
+``python suite.py ADDRESS NANOPUBLICATIONS RELEASE SHIYI…`` prints one JSON list a line: tool,
+what, outcome, message; the last words start the command. A tool that fails says so in its own words.
 """
 
+import asyncio
 import io
 import json
+import subprocess
 import sys
+import tempfile
 import urllib.request
 from collections.abc import Callable
 from importlib import import_module
@@ -102,7 +105,8 @@ def _(base: str) -> str:
 @case("rdflib", "/data/… as Turtle, N-Triples, N-Quads, TriG, JSON-LD, RDF/XML")
 def _(base: str) -> str:
     forms = ("ttl", "nt", "nq", "trig", "jsonld", "rdf")
-    return ", ".join(_parsed(f"{base}/data/substance-gouqizi.{each}") for each in forms)
+    parsed = {_parsed(f"{base}/data/substance-gouqizi.{each}") for each in forms}
+    return ", ".join(sorted(parsed))
 
 
 @case("rdflib", "the vocabulary; VoID and DCAT")
@@ -163,6 +167,85 @@ def _(base: str) -> str:
     graph.parse(data="".join(own), format="nquads")
     assert import_module("nanopub").Nanopub(rdf=graph).is_valid
     return f"{len(own)} quads"
+
+
+@case("py-horned-owl", "the ontology of a release")
+def _(base: str) -> str:
+    source = get(f"{base}/vocab.rdf").decode()
+    ontology = import_module("pyhornedowl").open_ontology(source, "rdf")
+    assert ontology.get_iri(), "no IRI"
+    return f"{len(ontology.get_axioms())} axioms, {ontology.get_iri()}"
+
+
+@case("frictionless", "datapackage.json of a release")
+def _(base: str) -> str:
+    frictionless = import_module("frictionless")
+    report = frictionless.validate(f"{sys.argv[3]}/datapackage.json")
+    assert report.valid, report.flatten(["title", "message"])[:1]
+    return f"{len(report.tasks)} tables"
+
+
+@case("csvw", "csvw-metadata.json of a release")
+def _(base: str) -> str:
+    group = import_module("csvw").TableGroup.from_file(f"{sys.argv[3]}/csvw-metadata.json")
+    count = sum(1 for table in group.tables for _ in table.iterdicts(strict=True))
+    return f"{len(group.tables)} tables, {count} rows"
+
+
+@case("mlcroissant", "croissant.json of a release")
+def _(base: str) -> str:
+    dataset = import_module("mlcroissant").Dataset(jsonld=f"{sys.argv[3]}/croissant.json")
+    assert not dataset.metadata.issues.errors, dataset.metadata.issues.report()
+    return f"{len(dataset.metadata.distribution)} files, {len(dataset.metadata.record_sets)} tables"
+
+
+@case("rocrate", "RO-Crate of a release")
+def _(base: str) -> str:
+    crate = import_module("rocrate.rocrate").ROCrate(sys.argv[3])
+    return f"{len(crate.get_entities())} entities"
+
+
+@case("sssom", "mappings.sssom.tsv of a release")
+def _(base: str) -> str:
+    table = import_module("sssom.parsers").parse_sssom_table(f"{sys.argv[3]}/mappings.sssom.tsv")
+    assert len(table.df) >= 1000
+    return f"{len(table.df)} mappings"
+
+
+@case("openapi-python-client", "a generated client asks a question")
+def _(base: str) -> str:
+    with tempfile.TemporaryDirectory() as folder:
+        words = ["generate", "--url", f"{base}/api/openapi.json", "--output-path", f"{folder}/made"]
+        tool = [sys.executable, "-m", "openapi_python_client", *words]
+        subprocess.run(tool, check=True, capture_output=True)  # noqa: S603
+        sys.path.insert(0, f"{folder}/made")
+        client = import_module("shiyi_client").Client(base_url=base)
+        models, ask = (
+            import_module("shiyi_client.models"),
+            import_module("shiyi_client.api.api.ask"),
+        )
+        answer = ask.sync(
+            client=client, body=models.AskRequest(question="枸杞子能和华法林同吃吗？")
+        )
+    return f"{len(answer.warnings)} warnings"
+
+
+@case("mcp", "tools, resources and prompts over standard input and output")
+def _(base: str) -> str:
+    mcp = import_module("mcp")
+
+    async def use() -> str:
+        command = mcp.StdioServerParameters(command=sys.argv[4], args=[*sys.argv[5:], "mcp"])
+        async with mcp.Client(command, read_timeout_seconds=60) as client:
+            tools = (await client.list_tools()).tools
+            answer = await client.call_tool("ask", {"question": "Goji berries with warfarin?"})
+            assert not answer.is_error
+            size = len(answer.content[0].text)
+            resources = (await client.list_resources()).resources
+            prompts = (await client.list_prompts()).prompts
+        return f"{len(tools)} tools, {len(resources)} resources, {len(prompts)} prompts; {size} characters"
+
+    return asyncio.run(use())
 
 
 def main() -> int:
