@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from flask.testing import FlaskClient
 
+from shiyi.answering.pipeline import AskRequest, ask
 from shiyi.answering.runtime import Runtime
 from shiyi.answering.sections.cabinet import MOST, NONE, Cabinet, check_things
 from shiyi.cli import main
@@ -89,6 +90,29 @@ def test_one_thing_under_two_names_is_taken_twice(runtime: Runtime) -> None:
     found = checked(runtime, "Tylenol", "paracetamol")
     assert [each.things for each in found.duplicates] == [("Tylenol", "paracetamol")]
     assert "twice" in found.pairs[0].reasons[-1].text
+
+
+@pytest.mark.parametrize(
+    ("things", "text"),
+    [
+        (("感冒灵", "泰诺"), "感冒灵颗粒含有对乙酰氨基酚"),
+        (("Percocet", "Vicodin"), "both contain acetaminophen"),
+        (("valsartan", "Entresto"), "contains valsartan"),
+    ],
+)
+def test_medicines_of_one_ingredient_take_it_twice(
+    runtime: Runtime, things: tuple[str, str], text: str
+) -> None:
+    language = "en" if things[0].isascii() else "zh"
+    found = check_things(runtime, things, Profile(), language)
+    assert any(text in each.text for each in found.pairs[0].reasons)
+    assert things in {each.things for each in found.duplicates}
+    mark = "和{}能一起吃吗？" if language == "zh" else " with {}: can I take both?"
+    answer = ask(runtime, AskRequest(things[0] + mark.format(things[1])))
+    assert any(text in each.text for each in answer.warnings)
+    assert text in answer.text
+    alone = ask(runtime, AskRequest(things[0] + mark.format("warfarin")))
+    assert text not in alone.text
 
 
 def test_misspelt_medicine_is_asked_back_and_not_checked(runtime: Runtime) -> None:

@@ -176,6 +176,11 @@ class Facts:
         """List ``iri`` and all broader concepts, nearest first."""
         return self._above(iri)
 
+    def medicines_in(self, iri: str) -> tuple[str, ...]:
+        """List a medicine and the single medicines that it combines; nothing for a class."""
+        near = self.above(iri) if self.is_a(iri, SHIYI.Drug) else ()
+        return tuple(each for each in near if not self.is_a(each, SHIYI.DrugClass))
+
     def below(self, iri: str) -> tuple[str, ...]:
         """List ``iri`` and all narrower concepts, nearest first."""
         return self._below(iri)

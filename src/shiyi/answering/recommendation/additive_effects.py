@@ -2,7 +2,7 @@
 
 import heapq
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -191,6 +191,30 @@ def sentence_of(verbalizer: Verbalizer, found: Together) -> list[Piece]:
         name = name if n else capital(name, verbalizer.language)
         pieces.append((between + name, tuple(r.fact for r in records)))
     return [*pieces, (verbalizer.verbalize("v_adds", effect=effects), ())]
+
+
+def taken_twice(verbalizer: Verbalizer, one: Iterable[str], other: Iterable[str]) -> Iterator[str]:
+    """Yield a sentence for each medicine that two medicines are or combine, but for one alone."""
+    facts, others = verbalizer.facts, tuple(other)
+    for first, then in itertools.product(one, others):
+        beside = facts.medicines_in(then)
+        for each in facts.medicines_in(first) if first != then else ():
+            if each in beside:
+                x, z = (then, first) if each == first else (first, then)
+                names = {"x": verbalizer.name(x), "y": verbalizer.name(each)}
+                names |= {} if each == z else {"z": verbalizer.name(z)}
+                key = "v_contains" if each == z else "v_both_contain"
+                yield capital(verbalizer.verbalize(key, **names), verbalizer.language)
+
+
+def write_taken_twice(context: AnswerContext, part: Contribution) -> None:
+    """Warn of each medicine that two named or used medicines are or combine."""
+    drugs = dict.fromkeys((*context.parsed.drugs, *context.parsed.person.drugs))
+    for one, other in itertools.combinations(drugs, 2):
+        for text in taken_twice(context.verbalizer, (one,), (other,)):
+            part.warnings.append(SafetyWarning("caution", text, ()))
+            part.told.add(text)
+            part.opening.add(text)
 
 
 def write_additive_effects(

@@ -6,7 +6,12 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from shiyi.answering.knowledge.facts import INTERACTION, MATERIAL
-from shiyi.answering.recommendation.additive_effects import Together, sentence_of, together
+from shiyi.answering.recommendation.additive_effects import (
+    Together,
+    sentence_of,
+    taken_twice,
+    together,
+)
 from shiyi.answering.runtime import Runtime
 from shiyi.answering.safety import Finding
 from shiyi.answering.understanding.person import Person, person_of
@@ -247,14 +252,15 @@ class _Checker:
             )
             used = tuple(iri for iri in end if facts.is_a(iri, *_USED)) or end
             state = not facts.is_a(used[0], *_TAKEN)
-            parts = facts.of(used[0], SHIYI.hasIngredient)
+            parts = [f.object for f in facts.of(used[0], SHIYI.hasIngredient)]
+            parts += (each for each in facts.medicines_in(used[0]) if each != used[0])
             return Thing(
                 text,
                 self.said.name(used[0]),
                 tuple(self.named(i) for i in used if state or facts.is_a(i, *_TAKEN)),
                 exact[0].kind,
                 state,
-                tuple(self.named(f.object) for f in parts),
+                tuple(map(self.named, parts)),
             )
         offered = [*(m for m in mentions if m.iri), *linker.candidates(text, 2 * _OFFERED)]
         return Thing(text, text, suggestions=tuple(self.offered(offered)))
@@ -315,6 +321,10 @@ class _Checker:
         if set(one.end).intersection(other.end):
             text = self.said.verbalize("v_same", x=one.text, y=other.text)
             ranked.append(Reason("unrated", text))
+        else:
+            ranked += (
+                Reason("unrated", text) for text in taken_twice(self.said, one.end, other.end)
+            )
         if not ranked:
             text = self.said.verbalize("v_none", x=one.label, y=other.label)
             ranked = [Reason(NONE, text)]

@@ -5,6 +5,7 @@ from functools import partial
 from typing import Final
 
 from shiyi.answering.knowledge.facts import MATERIAL
+from shiyi.answering.recommendation.additive_effects import write_taken_twice
 from shiyi.answering.recommendation.advice import advise
 from shiyi.answering.recommendation.candidates import choose
 from shiyi.answering.retrieval.paths import Retrieved
@@ -221,6 +222,7 @@ def _first(context: AnswerContext, part: Contribution, country: str) -> None:
     if parsed.urgent:
         _alarms(context, part, country)
     _allergic(context, part)
+    write_taken_twice(context, part)
     if parsed.wants(Intent.STOP):
         drugs = verbalizer.names(parsed.person.drugs) or verbalizer.verbalize("s_stop_any")
         text = verbalizer.verbalize("s_stop", drugs=drugs)
