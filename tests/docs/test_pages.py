@@ -150,14 +150,30 @@ def test_what_is_misnamed_is_found() -> None:
 DOCS = ROOT / "docs"
 
 
-@pytest.fixture(scope="module")
-def making() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("make_knowledge", DOCS / "make/knowledge.py")
+def script(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"make_{name}", DOCS / f"make/{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="module")
+def making() -> ModuleType:
+    return script("knowledge")
+
+
+def test_calibration_is_measured_by_kind_of_evidence() -> None:
+    calibration = script("calibration")
+    found = calibration.points()
+    assert set(found) >= {"read", "row", "recalled"}
+    assert sum(map(len, found.values())) >= 300  # of the claims judged, those that still stand
+    assert all(confidence < 0.5 for confidence, _ in found["recalled"])
+    judged = [(0.45, True), (0.45, False), (0.95, True)]
+    assert calibration.error(judged) == pytest.approx((2 * 0.05 + 0.05) / 3)
+    dots = calibration.drawn({"read": judged})
+    assert dots.count("<circle") == 2
 
 
 def test_the_page_states_the_counts_of_the_tables(making: ModuleType) -> None:
