@@ -207,7 +207,13 @@ def decided(client: FlaskClient, headers: dict[str, str], i: int) -> tuple[float
     before = sorted(cited())
     if not before:
         raise SystemExit(f"the answer to {question!r} cites nothing")
-    form = {"csrf": "token", "claim": before[0], "kind": "reject", "key": uuid4().hex}
+    form = {
+        "csrf": "token",
+        "claim": before[0],
+        "kind": "reject",
+        "reason": "bench",
+        "key": uuid4().hex,
+    }
     other = {**headers, "Accept": "application/json"}
 
     def decide() -> None:

@@ -193,7 +193,10 @@ def _decision(verdict: str) -> Callable[..., None]:
     ) -> None:
         with _writing(ctx, who, Right.REVIEW, as_json) as (changes, report):
             iri = full_iri(claim)
-            report(Decisions(changes).review(iri, verdict, who, reason, agreement=agreement))
+            decisions = Decisions(changes)
+            if not reason.strip() and decisions.needs_reason(iri, verdict):
+                raise UsageError(f"{iri} is a safety claim: --reason states why it is rejected")
+            report(decisions.review(iri, verdict, who, reason, agreement=agreement))
 
     return decide
 

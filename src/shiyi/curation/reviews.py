@@ -237,6 +237,10 @@ class Decisions:
                 latest[change.who] = change
         return tuple(sorted(latest.values(), key=lambda each: each.number))
 
+    def needs_reason(self, iri: str, kind: str) -> bool:
+        """Return whether a decision has to state a reason: the rejection of a safety claim has."""
+        return kind == "reject" and self.assess(iri).safety
+
     def is_safety(self, claim: ReviewedClaim) -> bool:
         """Return whether a claim is about harm."""
         known = self._schema.properties.get(local_name(claim.predicate.value))

@@ -212,6 +212,21 @@ def test_disagreement_is_shown_and_measured(desks: Desks) -> None:
     assert RELIEF.iri.value in Expert(desks).get("queue", whose="disputed").text
 
 
+def test_a_safety_claim_is_rejected_with_a_reason_alone(desks: Desks) -> None:
+    expert, writing = Expert(desks), desks.curation.writing
+    last = writing.last
+    version = Decisions(writing).assess(INTERACTION.iri.value).version
+    for answer in (
+        expert.review(INTERACTION, "reject"),
+        expert.post("batch", claims=f"{INTERACTION.iri.value} {version}", kind="reject", key="b"),
+    ):
+        assert answer.status_code == 422, answer.text
+        assert "Say why" in answer.text
+    assert writing.last == last
+    assert expert.review(INTERACTION, "reject", reason="another paper").status_code == 302
+    assert expert.review(SWEETNESS, "reject").status_code == 302  # no harm hangs on it
+
+
 def test_a_token_reviews_as_its_person_and_gets_json(desks: Desks) -> None:
     headers = {"Authorization": f"Bearer {desks.tokens['review']}", "Accept": "application/json"}
     said = {"claim": INTERACTION.iri.value, "kind": "reject", "reason": "by program"}

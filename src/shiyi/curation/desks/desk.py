@@ -92,6 +92,7 @@ class Desk:
         key = f"{who.name} {asked.key}" if asked.key else ""
         if asked.kind == "skip":
             return self.decisions.skip(asked.claim, who.name, asked.reason, key)
+        self._reasoned(asked, asked.claim)
         return self.decisions.review(
             asked.claim,
             asked.kind,
@@ -102,11 +103,16 @@ class Desk:
             key=key,
         )
 
+    def _reasoned(self, asked: forms.Decision | forms.Batch, *claims: str) -> None:
+        if not asked.reason and any(self.decisions.needs_reason(c, asked.kind) for c in claims):
+            _need_reason(asked.reason)
+
     def decide_all(self, who: Person, asked: forms.Batch) -> Decided:
         """Write one decision on several claims, or only foresee what it would do."""
         if asked.preview:
             seen = (self.foresee(who, each.claim, asked.kind) for each in asked.claims)
             return Decided(foreseen=tuple(seen))
+        self._reasoned(asked, *(each.claim for each in asked.claims))  # before anything is written
         made, stale = list[Change](), list[str]()
         for place, each in enumerate(asked.claims):
             key = f"{asked.key} {place} {each.claim}" if asked.key else ""
