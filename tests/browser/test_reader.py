@@ -86,7 +86,7 @@ def test_asking_shows_the_warning_and_a_mark_opens_its_claim(driver: Any, addres
     assert "May raise the INR." in driver.find_element(By.CLASS_NAME, "warnings").text
     driver.find_element(By.CSS_SELECTOR, ".warnings .cite").click()
     card = driver.find_element(By.CSS_SELECTOR, "dialog.claim-card[open]")
-    assert "Materia Medica" in card.text
+    assert "Materia Medica" in shown(driver, card)
     assert "0.80" in card.text
     card.find_element(By.LINK_TEXT, "Open this claim").click()
     assert "interacts with" in driver.find_element(By.TAG_NAME, "h1").text
@@ -393,6 +393,13 @@ def reader_driver(reader_address: str, downloads: Path) -> Iterator[Any]:
 def sized(driver: Any, width: int) -> None:
     metrics = {"width": width, "height": 700, "deviceScaleFactor": 1, "mobile": width < 600}
     driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+
+
+def shown(driver: Any, element: Any) -> str:
+    """Return the text of an element, once it is drawn."""
+    from selenium.webdriver.support.wait import WebDriverWait
+
+    return str(WebDriverWait(driver, 10).until(lambda _: element.text))
 
 
 def click(driver: Any, element: Any) -> None:
@@ -763,7 +770,7 @@ def test_sharing_and_the_page_for_the_doctor(reader_driver: Any, real_address: s
     click(reader_driver, reader_driver.find_element("css selector", "#share [data-closes]"))
     click(reader_driver, reader_driver.find_element("css selector", "[data-opens=doctor]"))
     paper = reader_driver.find_element("id", "doctor")
-    assert "gout" in paper.text
+    assert "gout" in shown(reader_driver, paper)
     assert "ginkgo" in paper.text
     assert console(reader_driver) == []
 

@@ -198,7 +198,7 @@ NIGHTLY = bool(os.environ.get("SHIYI_NIGHTLY"))
 EACH = int(os.environ.get("SHIYI_HOSTILE", len(texts()) if NIGHTLY else 4))  # for each field
 READ = {
     "/": ("lang",), "/ask": ("q", "lang", "method", "k", "age", "sex", "medicines", "allergies",
-    "conditions", "constitution", "pregnant", "lactating", "context", "avoids", "drop", "reply"),
+    "conditions", "constitution", "pregnant", "lactating", "context", "avoids", "drop", "reply", "pivots"),
     "/api/ask": ("q", "lang", "method", "k"),
     "/api/ask/stream": ("q", "lang", "context"), "/api/complete": ("q", "lang", "limit"),
     "/browse": ("class", "page", "q", "letter"), "/compare": ("ids",), "/concept-search": ("q",
@@ -255,7 +255,8 @@ READING = {
     "/api/reconcile",
 }  # forms that write nothing
 BODIES = {
-    "/api/ask": ("question", "lang", "method", "k", "evidence", "profile", "context", "history"),
+    "/api/ask": ("question", "lang", "method", "k", "evidence", "profile", "context", "history",
+    "school", "overlay"),
     "/api/link": ("text", "lang"),
     "/api/ask/replay": ("trace", "answer", "question", "method"), "/api/ask/sparql": ("question",
     "lang"),

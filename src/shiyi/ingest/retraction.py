@@ -10,7 +10,7 @@ from shiyi.ingest.datasets.dataset import Dataset
 from shiyi.ingest.gate import ACCEPTED, CANDIDATES, QUARANTINE, GateResult, sources_of, votes
 from shiyi.ingest.run import WHO, count_sweeps, forget_key, sweep_key
 from shiyi.model.claim import Confidence, fuse
-from shiyi.model.iris import content_hash, graph, resource
+from shiyi.model.iris import content_hash, graph, is_text, resource
 from shiyi.model.rdf import NamedNode, Quad, Triple, decimal, text
 from shiyi.ontology.serialization import Graph
 from shiyi.ontology.terms import DCAT, DCTERMS, PROV, RDF, SHIYI
@@ -165,6 +165,7 @@ def drop_evidence(
                 remove += lost
                 add += retained
                 counts["claims"] += not retained
+        remove += _unused_texts(store, remove, claims)
         counts["evidence"] += len(nodes)
         counts["quads"] += len(remove)
         _remove(writer, remove, add, release)
@@ -207,6 +208,22 @@ def _asserted(store: QuadStore, claim: NamedNode, quads: Sequence[Quad]) -> Iter
             if isinstance(target.subject, NamedNode):
                 yield from store.match(target.subject, target.predicate, target.object, ACCEPTED)
             yield from store.match(None, SHIYI.conflictsWith, claim, ACCEPTED)
+
+
+def _unused_texts(store: QuadStore, removed: Sequence[Quad], claims: Graph) -> list[Quad]:
+    """Return the quads of the texts that only removed claims state."""
+    gone = set(removed)
+    nodes = {
+        quad.object: None
+        for quad in removed
+        if isinstance(quad.object, NamedNode) and is_text(quad.object.value)
+    }
+    return [
+        quad
+        for node in nodes
+        if gone.issuperset(store.match(None, None, node, claims))
+        for quad in store.match(node, None, None, claims)
+    ]
 
 
 def _texts(store: QuadStore, evidence: Sequence[object], claims: Graph) -> Iterator[object]:

@@ -101,8 +101,8 @@ def _labelled(raw: str, name: str, match: re.Match[str]) -> Recipe | None:
 def known_material(words: str) -> str:
     """Return the known name in an ingredient's words, without how it is prepared; else nothing.
 
-    >>> known_material("炙甘草"), known_material("川黄连"), known_material("上件药")
-    ('甘草', '黄连', '')
+    >>> known_material("炙甘草"), known_material("焦山楂"), known_material("上件药")
+    ('甘草', '山楂', '')
     """
     while words:
         if words in materials():
