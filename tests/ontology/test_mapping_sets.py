@@ -38,7 +38,7 @@ def rows(path: Path) -> list[dict[str, str]]:
 
 
 def test_there_are_mapping_sets() -> None:
-    assert len(SETS) == 8
+    assert len(SETS) == 9
 
 
 @pytest.mark.parametrize("path", SETS, ids=lambda p: p.name.removesuffix(".sssom.tsv"))
