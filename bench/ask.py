@@ -50,8 +50,8 @@ WHERE = File(__file__).parent / "results" / "grown"
 def main(kb: File, size: str, rounds: int) -> None:
     folder = current_generation(kb)
     release = json.loads((folder / "manifest.json").read_bytes())["release"]
-    held = open_facts(folder / "index", release, Schema.load())
-    served = _served(kb, largest_hub(Projection.load(folder / "index", release, held.claims)))
+    stored = open_facts(folder / "index", release, Schema.load())
+    served = _served(kb, largest_hub(Projection.load(folder / "index", release, stored.claims)))
     with KnowledgeBase.open(kb) as base:
         started = time.perf_counter()
         runtime = Runtime.open(base, Settings())
@@ -175,15 +175,15 @@ def _hub(runtime: Runtime) -> dict[str, float | int]:
     hub = largest_hub(projection)
     plans = hub_paths(projection, hub)
     importance = importance_of(projection, runtime.rank)
-    spent, found, kept = list[float](), 0, list[Path]()
+    spent, found, retained = list[float](), 0, list[Path]()
     for _ in range(ROUNDS):
         started = time.process_time()
         walks = [best_paths(projection, plan, (hub,), importance, KEPT) for plan in plans]
         every = [path for walk in walks for path in walk.paths]
-        kept = diverse(sorted(every, key=lambda path: -path.score), paths.top_k)
+        retained = diverse(sorted(every, key=lambda path: -path.score), paths.top_k)
         spent.append((time.process_time() - started) * 1000)
         found = sum(walk.found for walk in walks)
-    return {"hub_paths": found, "hub_kept": len(kept), **_spread("hub_cpu_", spent)}
+    return {"hub_paths": found, "hub_kept": len(retained), **_spread("hub_cpu_", spent)}
 
 
 def _spread(name: str, spent: list[float]) -> dict[str, float]:

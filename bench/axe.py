@@ -51,10 +51,10 @@ def looked(driver: Any, address: str, width: int) -> list[str]:
     headings = driver.execute_script("return document.querySelectorAll('h1').length")
     if headings != 1:
         found.append(f"serious: {headings} headings of the first level")
-    said = driver.get_log("browser")
+    text = driver.get_log("browser")
     return found + [
         f"serious: {each['message']}"
-        for each in said
+        for each in text
         if each["level"] == "SEVERE" and " 404 " not in each["message"]
     ]
 

@@ -235,11 +235,11 @@ def lightrag(base: KnowledgeBase, facts: Facts, known: Known) -> Search:
 
     def search(text: str) -> list[str]:
         row = shipped.encode([text])[0]
-        said = (relations @ row).argsort()[::-1][: 2 * K].tolist()
+        found = (relations @ row).argsort()[::-1][: 2 * K].tolist()
         cosine = dict(zip(claims, (relations @ row).tolist(), strict=True))
         near = [concepts[i] for i in (entities @ row).argsort()[::-1][:3].tolist()]
         local = sorted({c for each in near for c in around[each]}, key=lambda c: -cosine[c])
-        merged = [c for pair in zip(local, (claims[i] for i in said), strict=False) for c in pair]
+        merged = [c for pair in zip(local, (claims[i] for i in found), strict=False) for c in pair]
         return list(dict.fromkeys(merged))
 
     return search
@@ -257,15 +257,15 @@ def main() -> None:
     parser.add_argument("--focus", type=int, default=300)
     parser.add_argument("--asked", type=int, default=200)
     parser.add_argument("--one", help=argparse.SUPPRESS)
-    said = parser.parse_args()
-    if said.one:
-        part, _, name = said.one.partition(":")
+    result = parser.parse_args()
+    if result.one:
+        part, _, name = result.one.partition(":")
         found = (
-            stored(said.kb, name)
+            stored(result.kb, name)
             if part == "store"
-            else validated(said.kb, name, said.focus)
+            else validated(result.kb, name, result.focus)
             if part == "validate"
-            else retrieved(said.kb, name, said.asked)
+            else retrieved(result.kb, name, result.asked)
         )
         print(json.dumps(found, ensure_ascii=False))
         return
@@ -281,13 +281,13 @@ def main() -> None:
             [
                 sys.executable,
                 __file__,
-                str(said.kb),
+                str(result.kb),
                 "--one",
                 one,
                 "--focus",
-                str(said.focus),
+                str(result.focus),
                 "--asked",
-                str(said.asked),
+                str(result.asked),
             ],
             check=True,
         )

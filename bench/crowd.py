@@ -51,14 +51,14 @@ class Seen:
     def told(self) -> dict[str, Any]:
         """Return percentiles by kind, and counts by status."""
         good = [each for kind, times in self.times.items() if kind != "hostile" for each in times]
-        said: dict[str, Any] = {}
+        fields: dict[str, Any] = {}
         for kind, times in sorted({**self.times, **({"all good": good} if good else {})}.items()):
             cuts = (
                 statistics.quantiles(times, n=1000, method="inclusive")
                 if len(times) > 1
                 else times * 999
             )
-            said[kind] = {
+            fields[kind] = {
                 "n": len(times),
                 "p50_ms": round(cuts[499], 1),
                 "p95_ms": round(cuts[949], 1),
@@ -67,10 +67,10 @@ class Seen:
             }
         every = sum(self.statuses.values(), Counter[int]())
         kinds = self.statuses.items()
-        said["statuses"] = {str(status): n for status, n in sorted(every.items())}
-        said["answered"] = sum(every[status] for status in every if status and status not in SHED)
-        said["shed"] = sum(each[status] for _, each in kinds for status in SHED)
-        said["faults"] = sum(
+        fields["statuses"] = {str(status): n for status, n in sorted(every.items())}
+        fields["answered"] = sum(every[status] for status in every if status and status not in SHED)
+        fields["shed"] = sum(each[status] for _, each in kinds for status in SHED)
+        fields["faults"] = sum(
             n
             for kind, each in kinds
             for status, n in each.items()
@@ -81,7 +81,7 @@ class Seen:
                 and (kind != "hostile" or status not in _EXPECTED)
             )
         )
-        return said
+        return fields
 
 
 @dataclass(slots=True)
@@ -156,11 +156,11 @@ class _Line(asyncio.Protocol):
             self.asked = None
 
 
-def _whole(held: bytes, at: int) -> bool:
+def _whole(body: bytes, at: int) -> bool:
     """Return whether an answer in chunks has come to its end."""
-    while (end := held.find(b"\r\n", at)) >= 0:
-        if not (size := int(held[at:end], 16)):
-            return len(held) >= end + 4
+    while (end := body.find(b"\r\n", at)) >= 0:
+        if not (size := int(body[at:end], 16)):
+            return len(body) >= end + 4
         at = end + size + 4
     return False
 

@@ -79,7 +79,7 @@ def _quads(
     sure, node = decimal(round(chance.uniform(0.2, 0.95), 3)), NamedNode(f"{claim.value}-e")
     status = SHIYI.candidate if candidate else SHIYI.accepted
     s, p, o = parts
-    said: list[tuple[NamedNode, NamedNode, Any]] = [
+    found: list[tuple[NamedNode, NamedNode, Any]] = [
         (claim, RDF.reifies, Triple(*parts)),
         (claim, RDF.type, SHIYI.Claim),
         (claim, SHIYI.status, status),
@@ -91,12 +91,12 @@ def _quads(
         (node, SHIYI.sourceTier, resource("tier-textbook")),
         (node, RDF.type, SHIYI.Evidence),
     ]
-    said += (
+    found += (
         [(claim, RDF.subject, s), (claim, RDF.predicate, p), (claim, RDF.object, o)]
         if candidate
         else [parts]
     )
-    return [Quad(*each, place) for each in said]
+    return [Quad(*each, place) for each in found]
 
 
 def build(kb: Path, count: int) -> list[str]:
@@ -159,8 +159,8 @@ def serve(kb: Path, count: int) -> dict[str, float]:
     app = create_app(kb)
     opened = time.perf_counter() - began
     site = app.extensions["shiyi"]
-    said = {"who": "li", "epoch": person.epoch, "since": int(time.time()), "csrf": "token"}
-    cookie = app.session_interface.get_signing_serializer(app).dumps(said)  # type: ignore[attr-defined]
+    values = {"who": "li", "epoch": person.epoch, "since": int(time.time()), "csrf": "token"}
+    cookie = app.session_interface.get_signing_serializer(app).dumps(values)  # type: ignore[attr-defined]
     client: FlaskClient = app.test_client(use_cookies=False)
     headers = {"Cookie": f"shiyi_session={cookie}", "Accept": "text/html"}
 
@@ -201,8 +201,10 @@ def decided(client: FlaskClient, headers: dict[str, str], i: int) -> tuple[float
     question = f"What are the effects of substance-g{i}?"
 
     def cited() -> set[str]:
-        said: Any = client.post("/api/ask", json={"question": question, "lang": "en"}).json
-        return {each["claim"] for each in said["citations"] if each["predicate"]["iri"] not in HARM}
+        reply: Any = client.post("/api/ask", json={"question": question, "lang": "en"}).json
+        return {
+            each["claim"] for each in reply["citations"] if each["predicate"]["iri"] not in HARM
+        }
 
     before = sorted(cited())
     if not before:
@@ -230,20 +232,20 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         kb = Path(folder) / "kb"
         names = build(kb, count)
-        said = serve(kb, count)
+        number = serve(kb, count)
         content = bundle(kb, names, reviews)
         with KnowledgeBase.open(kb, write=True) as base:
             began, worked = time.perf_counter(), time.process_time()
             found = read_bundle(content, [public_of(signing_key(kb))])
             result = import_bundle(Changes(base.writer), found)
-            said |= {
+            number |= {
                 "reviews": reviews,
                 "import_s": round(time.perf_counter() - began, 1),
                 "import_cpu_s": round(time.process_time() - worked, 1),
                 "made": result.made,
                 "refused": len(result.refused),
             }
-    for name, value in said.items():
+    for name, value in number.items():
         print(f"{name:28} {value:>12}")
 
 

@@ -54,9 +54,9 @@ def footprint(writer: psutil.Process, readers: Sequence[psutil.Process]) -> Foot
 
 def _sizes(pid: int) -> tuple[float, float]:
     """Return the resident MiB of a process: anonymous, and of files; ProcessLookupError where it is gone."""
-    with open(f"/proc/{pid}/status", encoding="ascii") as said:  # noqa: PTH123 - no file of a folder
-        held = dict(line.split(":", 1) for line in said if line.startswith("Rss"))
-    size = {name: int(value.split()[0]) / _MIB for name, value in held.items()}
+    with open(f"/proc/{pid}/status", encoding="ascii") as text:  # noqa: PTH123 - no file of a folder
+        values = dict(line.split(":", 1) for line in text if line.startswith("Rss"))
+    size = {name: int(value.split()[0]) / _MIB for name, value in values.items()}
     if not size:  # it has just ended
         raise ProcessLookupError
     return size["RssAnon"], size["RssFile"] + size["RssShmem"]

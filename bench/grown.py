@@ -50,17 +50,17 @@ def grown(kb: Path, relations: int, concepts: int, where: Path) -> Path:
             shutil.rmtree(path, ignore_errors=True)
             (folder / "index").mkdir(parents=True)
             loose = OxigraphStore.on_disk(folder / "store.part")
-            with told("load"):
+            with reported("load"):
                 for chunk in chunks(base, relations, concepts):
                     loose.load_n_quads(chunk)
                 loose.flush()
-            with told("pack"):
+            with reported("pack"):
                 loose.pack(folder / "store")
             loose.close()
             shutil.rmtree(folder / "store.part")
             _name(path, base, relations, concepts)
     if not (folder / INDEXED).is_file():  # else as an earlier run left it
-        with told("index"), KnowledgeBase.open(path) as made:
+        with reported("index"), KnowledgeBase.open(path) as made:
             write_indexes(made, Settings())
             keep(made)
         (folder / INDEXED).touch()
@@ -94,7 +94,7 @@ def _name(path: Path, base: KnowledgeBase, relations: int, concepts: int) -> Non
 
 
 @contextmanager
-def told(step: str) -> Iterator[None]:
+def reported(step: str) -> Iterator[None]:
     """State on the standard error how long a step took, and what memory was used at most so far."""
     started = time.perf_counter()
     yield
@@ -142,8 +142,8 @@ def pools_of(store: QuadStore) -> tuple[made_up.Pools, int]:
     names: dict[str, dict[str, str]] = {iri: {} for kind in pools.iris.values() for iri in kind}
     for quad in store.match(None, SKOS.prefLabel, None, DefaultGraph()):
         if isinstance(quad.object, Literal) and text(quad.subject) in names:
-            said = quad.object.value.replace("\\", " ").replace('"', " ")
-            names[text(quad.subject)][quad.object.language or "en"] = said
+            content = quad.object.value.replace("\\", " ").replace('"', " ")
+            names[text(quad.subject)][quad.object.language or "en"] = content
     pools.names = {iri: (each.get("zh", "?"), each.get("en", "?")) for iri, each in names.items()}
     return pools, len(known)
 

@@ -32,15 +32,15 @@ ROUNDS, KEPT, THROUGH, SHOWN, ORDINARY = 9, 300, 12, 10, 50
 def made(relations: int, concepts: int) -> Projection:
     """Return a graph in which few concepts have many claims."""
     draw = np.random.default_rng(0)
-    kinds = sorted({kind for said in SAID for kind in (said[0], said[2])})
-    names = sorted({said[1] for said in SAID})
+    kinds = sorted({kind for text in SAID for kind in (text[0], text[2])})
+    names = sorted({text[1] for text in SAID})
     each = concepts // len(kinds)
-    said = np.array(
+    text = np.array(
         [(kinds.index(a), names.index(p), kinds.index(b)) for a, p, b, n in SAID for _ in range(n)]
     )
     rows = np.empty((0, 3), dtype=np.int64)
     while len(rows) < relations:
-        drawn = said[draw.integers(0, len(said), relations)]
+        drawn = text[draw.integers(0, len(text), relations)]
         one, other = (
             drawn[:, place] * each + (each * draw.random(relations) ** SKEW).astype(np.int64)
             for place in (0, 2)
@@ -103,21 +103,21 @@ def with_networkx(projection: Projection, rank: dict[str, float]) -> Retrieve:
         projection.claims,
         strict=True,
     )
-    for one, other, kind, held, claim in rows:
+    for one, other, kind, stored, claim in rows:
         graph.add_edge(
             projection.nodes[one],
             projection.nodes[other],
             key=claim,
             predicate=projection.predicates[kind],
-            confidence=held,
+            confidence=stored,
         )
 
     def hops(node: str, step: Step) -> list[Hop]:
         edges = graph.out_edges if step.forward else graph.in_edges
         return [
-            Hop(s, step.predicate, o, claim, said["confidence"], step.forward)
-            for s, o, claim, said in edges(node, keys=True, data=True)
-            if said["predicate"] == step.predicate
+            Hop(s, step.predicate, o, claim, text["confidence"], step.forward)
+            for s, o, claim, text in edges(node, keys=True, data=True)
+            if text["predicate"] == step.predicate
         ]
 
     def walk(
@@ -219,9 +219,9 @@ def main() -> None:
     parser.add_argument("--sizes", default="29292,334265")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--networkx", type=int, default=334_265)
-    said = parser.parse_args()
-    for size in map(int, said.sizes.split(",")):
-        print(json.dumps(measured(size, said.rounds, size <= said.networkx)), flush=True)
+    text = parser.parse_args()
+    for size in map(int, text.sizes.split(",")):
+        print(json.dumps(measured(size, text.rounds, size <= text.networkx)), flush=True)
 
 
 if __name__ == "__main__":

@@ -30,8 +30,8 @@ GOLD = Path(__file__).parents[1] / "tests" / "data" / "linking.tsv"
 
 def gold() -> list[dict[str, str]]:
     with GOLD.open(encoding="utf-8") as lines:
-        kept = (line for line in lines if not line.startswith("# "))
-        return list(csv.DictReader(kept, delimiter="\t", quoting=csv.QUOTE_NONE))
+        found = (line for line in lines if not line.startswith("# "))
+        return list(csv.DictReader(found, delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
 def timed(call: Callable[[], Any]) -> tuple[Any, float]:
@@ -45,8 +45,8 @@ def accuracy(
 ) -> dict[str, float]:
     right: dict[str, list[bool]] = defaultdict(list)
     for row in rows or gold():
-        expected, said = set(filter(None, row["expected"].split("|"))), link(row)
-        good = said in expected if expected else not said
+        expected, text = set(filter(None, row["expected"].split("|"))), link(row)
+        good = text in expected if expected else not text
         for name in (row["group"], "all known" if expected else "all unlinkable"):
             right[name].append(good)
     return {name: round(statistics.mean(each), 4) for name, each in right.items()}
@@ -71,8 +71,8 @@ def among_ten(linker: Linker) -> float:
     found = []
     for row in gold():
         if expected := set(filter(None, row["expected"].split("|"))):
-            said = {each.iri.rpartition("/")[2] for each in linker.candidates(row["mention"], 10)}
-            found.append(bool(said & expected))
+            values = {each.iri.rpartition("/")[2] for each in linker.candidates(row["mention"], 10)}
+            found.append(bool(values & expected))
     return round(statistics.mean(found), 4)
 
 
@@ -196,11 +196,11 @@ def memory() -> float:
 
 def scale(strings: int) -> dict[str, float]:
     index, sentences = synthetic(strings)
-    before, held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, memory()
+    before, stored = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, memory()
     dictionary, build = timed(lambda: Dictionary(index))
     slowly = cpu_rate(dictionary.find, sentences)
     _, hasten = timed(dictionary.hasten)
-    after, grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, memory() - held
+    after, grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, memory() - stored
     bare = daachorse.CharwiseDoubleArrayAhoCorasick(list(dictionary.forms))
     return {
         "strings": len(index.labels),

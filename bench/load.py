@@ -101,8 +101,8 @@ class Mix:
             return "search", f"/api/complete?q={quote(chance.choice(_WORDS))}"
         if draw < 0.99:
             asked = chance.choice((QUESTIONS, _OF_ANYTHING))
-            said = chance.choice(asked).replace("…", chance.choice(self._labels))
-            return "question", f"/api/ask?q={quote(said)}"
+            content = chance.choice(asked).replace("…", chance.choice(self._labels))
+            return "question", f"/api/ask?q={quote(content)}"
         return "hostile", chance.choice(_HOSTILE)
 
 
@@ -274,16 +274,16 @@ class Watched:
         """Return the first and the last size, and the growth of the servers' own memory in the last two thirds."""
         sizes = [each.server for each in self.found]
         third = len(sizes) // 3
-        said: dict[str, Any] = {
+        values: dict[str, Any] = {
             "memory_before": self.found[0].told(),
             "memory_after": self.found[-1].told(),
             "looks": len(sizes),
         }
         if len(sizes) - third >= 3:
-            said["growth"] = growth(self.seconds[third:], sizes[third:]).told
+            values["growth"] = growth(self.seconds[third:], sizes[third:]).told
         if (share := grown(self.seconds, sizes)) is not None:
-            said["grown_after_5_minutes"] = round(share, 4)
-        return said
+            values["grown_after_5_minutes"] = round(share, 4)
+        return values
 
 
 async def measure(
@@ -304,11 +304,11 @@ async def measure(
     while left > 0:
         part = await crowd.run(chosen.rate, min(60, left))
         left -= 60
-        told, size = part.told(), watched.look()
-        counts = {name: told[name] for name in ("answered", "faults", "shed")}
+        message, size = part.told(), watched.look()
+        counts = {name: message[name] for name in ("answered", "faults", "shed")}
         minutes.append(
             {
-                "p99_ms": told["all good"]["p99_ms"],
+                "p99_ms": message["all good"]["p99_ms"],
                 **counts,
                 "writes": len(written),
                 **size.told(),
@@ -349,8 +349,8 @@ async def rush(clients: Crowd, rate: float) -> dict[str, Any]:
     ended = begun = time.perf_counter()
     while begun - ended < 60:
         begun = time.perf_counter()
-        told = (await clients.run(rate, 1)).told()
-        if told["all good"]["p99_ms"] < 200 and not told["shed"]:
+        found = (await clients.run(rate, 1)).told()
+        if found["all good"]["p99_ms"] < 200 and not found["shed"]:
             break
     return {"five_times": crowd.told(), "recovered_seconds": round(begun - ended, 1)}
 

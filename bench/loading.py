@@ -23,7 +23,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-from grown import SIZES, chunks, take, told
+from grown import SIZES, chunks, reported, take
 
 from shiyi.sparql.base.knowledge_base import KnowledgeBase, build_generation
 from shiyi.sparql.store.oxigraph import OxigraphStore
@@ -64,8 +64,8 @@ def raw(written: Path, folder: Path) -> Spent:
 
 def own_process(written: Path, folder: Path) -> Spent:
     """Let :func:`taken_in` run in a process of its own."""
-    told, spent = ran([sys.executable, __file__, "--one", str(written), str(folder)])
-    return replace(spent, seconds=float(told))
+    message, spent = ran([sys.executable, __file__, "--one", str(written), str(folder)])
+    return replace(spent, seconds=float(message))
 
 
 LOADERS: Final = {"oxigraph load": raw, "shiyi": own_process}
@@ -82,8 +82,8 @@ def ran(words: list[str]) -> tuple[str, Spent]:
             f"/proc/{process.pid}/status"
         )  # what the system tells at the end is Shiyi's too
         while not (ended := os.wait4(process.pid, os.WNOHANG))[0]:
-            held = [line for line in status.read_text().splitlines() if line.startswith("VmHWM")]
-            peak = max(peak, *(int(line.split()[1]) / 1024 for line in held), 0.0)
+            text = [line for line in status.read_text().splitlines() if line.startswith("VmHWM")]
+            peak = max(peak, *(int(line.split()[1]) / 1024 for line in text), 0.0)
             time.sleep(0.05)
         _, code, used = ended
         process.returncode = os.waitstatus_to_exitcode(code)
@@ -94,35 +94,35 @@ def ran(words: list[str]) -> tuple[str, Spent]:
         return out.read(), Spent(seconds, used.ru_utime + used.ru_stime, peak)
 
 
-def measure(kb: Path, said: argparse.Namespace) -> dict[str, Any]:
+def measure(kb: Path, text: argparse.Namespace) -> dict[str, Any]:
     """Load with each, in turn."""
-    relations, concepts = SIZES.get(said.size, (0, 0))
-    with tempfile.TemporaryDirectory(dir=said.keep) as home, KnowledgeBase.open(kb) as base:
-        written = said.lines or Path(home) / "base.nq"
+    relations, concepts = SIZES.get(text.size, (0, 0))
+    with tempfile.TemporaryDirectory(dir=text.keep) as home, KnowledgeBase.open(kb) as base:
+        written = text.lines or Path(home) / "base.nq"
         if not written.exists():
-            with told("write"), written.open("wb") as out:
+            with reported("write"), written.open("wb") as out:
                 out.writelines(chunks(base, relations, concepts))
         with written.open("rb") as lines:
             count = sum(block.count(b"\n") for block in iter(partial(lines.read, 1 << 20), b""))
-        spent: dict[str, list[Spent]] = {name: [] for name in said.only.split(",")}
+        spent: dict[str, list[Spent]] = {name: [] for name in text.only.split(",")}
         disk: dict[str, float] = {}
-        for turn in range(said.rounds):
+        for turn in range(text.rounds):
             for name, found in spent.items():
                 folder = Path(home) / f"{name.split()[0]}-{turn}"
                 folder.mkdir()
-                with told(name):
+                with reported(name):
                     found.append(LOADERS[name](written, folder))
                 disk[name] = sum(each.stat().st_size for each in folder.rglob("*.sst"))
-                if name == "shiyi" and said.keep and turn == said.rounds - 1:
-                    take(folder, base, relations, concepts, said.keep)
+                if name == "shiyi" and text.keep and turn == text.rounds - 1:
+                    take(folder, base, relations, concepts, text.keep)
                 else:
                     shutil.rmtree(folder)
         best = {name: min(each, key=lambda one: one.seconds) for name, each in spent.items()}
         return {
-            "size": said.size,
+            "size": text.size,
             "quads": count,
             "n_quads_mib": round(written.stat().st_size / 2**20, 1),
-            "rounds": said.rounds,
+            "rounds": text.rounds,
             "load": round(os.getloadavg()[0], 1),
             **{f"{name}, s": round(each.seconds, 2) for name, each in best.items()},
             **{f"{name}, processor s": round(each.processor, 2) for name, each in best.items()},

@@ -138,11 +138,11 @@ def claims(pools: Pools, known: set[tuple[str, str, str]], count: int) -> Iterat
         lines: list[str] = []
         for which, (i, j), luck in zip(way.tolist(), ends.tolist(), chance.tolist(), strict=True):
             first, name, last = kinds[which]
-            said, key = (first[i], name, last[j]), which << 56 | i << 28 | j
-            if key in seen or said in known or said[0] == said[2] or made == count:
+            found, key = (first[i], name, last[j]), which << 56 | i << 28 | j
+            if key in seen or found in known or found[0] == found[2] or made == count:
                 continue
             seen.add(key)
-            lines += writer.written(made, *said, luck)
+            lines += writer.written(made, *found, luck)
             made += 1
         yield "".join(lines).encode()
 
@@ -161,14 +161,14 @@ class Claims:
     ) -> Iterator[str]:
         """Yield the quads of one claim and of what it rests on."""
         claim = f"{ID}claim/{content_hash(one, VOCAB + name, other)}"
-        held = round(0.35 + 0.6 * luck[0], 3)
+        stored = round(0.35 + 0.6 * luck[0], 3)
         yield (
             f"<{one}> <{VOCAB}{name}> <{other}> .\n"
             f"<{claim}> <{RDF.type.value}> <{SHIYI.Claim.value}> .\n"
             f"<{claim}> <{RDF.reifies.value}> <<( <{one}> <{VOCAB}{name}> <{other}> )>> .\n"
             f"<{claim}> <{SHIYI.status.value}> <{SHIYI.accepted.value}> .\n"
             f"<{claim}> <{SHIYI.polarity.value}> <{SHIYI.positive.value}> .\n"
-            f'<{claim}> <{SHIYI.confidence.value}> "{held}"^^<{_DECIMAL}> .\n'
+            f'<{claim}> <{SHIYI.confidence.value}> "{stored}"^^<{_DECIMAL}> .\n'
         )
         many = 1 + (luck[1] > _EVIDENCE[0]) + (luck[1] > _EVIDENCE[0] + _EVIDENCE[1])
         for turn in range(many):
@@ -178,7 +178,7 @@ class Claims:
             )
 
     def _evidence(
-        self, claim: str, number: str, source: int, said: tuple[str, str, str], luck: float
+        self, claim: str, number: str, source: int, found: tuple[str, str, str], luck: float
     ) -> Iterator[str]:
         node, (tier, weight) = f"{ID}evidence/made-{number}", _TIERS[source % len(_TIERS)]
         kind = _KINDS[int(luck * 997) % 2]
@@ -193,30 +193,30 @@ class Claims:
             f"<{node}> <{SHIYI.evidenceKind.value}> <{VOCAB}{kind}> .\n"
             f'<{node}> <{SHIYI.sourceLocator.value}> "{int(luck * 613)}页" .\n'
         )
-        zh, en = _sentences(self.pools, said)
+        zh, en = _sentences(self.pools, found)
         if luck < _NOTED:
             yield (
                 f'<{node}> <{SHIYI.noteText.value}> "{zh}"@zh .\n'
                 f'<{node}> <{SHIYI.noteText.value}> "{en}"@en .\n'
             )
-        if said[1] == "isEffectiveFor":
+        if found[1] == "isEffectiveFor":
             yield f'<{node}> <{SHIYI.rating.value}> "{_RATINGS[int(luck * 991) % 5]}" .\n'
-        elif said[1] == "contraindicatedIn":
+        elif found[1] == "contraindicatedIn":
             yield f'<{node}> <{SHIYI.severity.value}> "{_SEVERITIES[int(luck * 991) % 3]}" .\n'
         if luck > 1 - _GRADED:
             yield f'<{node}> <{SHIYI.grade.value}> "{"ABCD"[int(luck * 991) % 4]}" .\n'
         if 0.5 < luck < 0.5 + _READ:
             yield from self._read(node, source, (zh, en))
 
-    def _read(self, node: str, source: int, said: tuple[str, str]) -> Iterator[str]:
+    def _read(self, node: str, source: int, found: tuple[str, str]) -> Iterator[str]:
         """Rest evidence on a passage, which is written once it has all its sentences."""
         spoken = self.read // _BORNE % 2  # every other passage is in English
         passage = f"{ID}passage/made-{self.read // _BORNE}"
         self.read += 1
-        self.sentences.append(said)
+        self.sentences.append(found)
         yield (
             f"<{node}> <{PROV.wasDerivedFrom.value}> <{passage}> .\n"
-            f'<{node}> <{SHIYI.quote.value}> "{said[spoken]}"@{("zh", "en")[spoken]} .\n'
+            f'<{node}> <{SHIYI.quote.value}> "{found[spoken]}"@{("zh", "en")[spoken]} .\n'
         )
         if self.read % _BORNE in (0, 1):
             yield from self._passage(passage, source, spoken)
@@ -246,8 +246,8 @@ class Claims:
         yield f'<{passage}> <{RDF.value.value}> "{" ".join(parts) if spoken else "".join(parts)}"@{("zh", "en")[spoken]} <{_PLACE}> .\n'
 
 
-def _sentences(pools: Pools, said: tuple[str, str, str]) -> tuple[str, str]:
-    one, name, other = said
+def _sentences(pools: Pools, found: tuple[str, str, str]) -> tuple[str, str]:
+    one, name, other = found
     first, last = pools.named(one), pools.named(other)
     ways = _WAYS[name]
     return ways[0].format(a=first[0], b=last[0]), ways[1].format(a=first[1], b=last[1])

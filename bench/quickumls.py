@@ -165,11 +165,11 @@ def theirs(
         capture_output=True,
         text=True,
     )
-    said = json.loads(done.stdout.splitlines()[-1])
+    output = json.loads(done.stdout.splitlines()[-1])
     return {
         "system": "QuickUMLS 1.4 (threshold 0.7, window 5)",
-        "sentences/s": said["sentences/s"],
-        "recall": round(said["found"] / 2 / len(sentences), 4),
+        "sentences/s": output["sentences/s"],
+        "recall": round(output["found"] / 2 / len(sentences), 4),
     }
 
 

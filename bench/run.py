@@ -78,31 +78,31 @@ def main() -> int:
     parser.add_argument("--only", default="")
     parser.add_argument("--long", action="store_true")
     parser.add_argument("--list", action="store_true")
-    said = parser.parse_args()
+    result = parser.parse_args()
     unnamed = {each.name for each in HERE.glob("*.py")} - {b.script for b in BENCHES} - set(APART)
     if unnamed:
         print(
             f"not run, since bench/run.py does not list it: {', '.join(sorted(unnamed))}",
             file=sys.stderr,
         )
-    chosen = [b for b in BENCHES if not said.only or b.name in said.only.split(",")]
+    chosen = [b for b in BENCHES if not result.only or b.name in result.only.split(",")]
     failed = 0
     for bench in chosen:
         arguments = bench.short
-        if said.long:
+        if result.long:
             arguments = bench.short if bench.long is None else bench.long
         if arguments is None:
             continue
-        if said.list:
+        if result.list:
             print(bench.name, bench.script, *arguments)
             continue
-        kept = ran(
+        text = ran(
             bench,
-            [each.replace(KB, said.kb) for each in arguments],
-            LONG_S if said.long else SHORT_S,
+            [each.replace(KB, result.kb) for each in arguments],
+            LONG_S if result.long else SHORT_S,
         )
-        failed += kept["status"] != "ran"
-        print(f"{bench.name}: {kept['status']} in {kept['seconds']} s, load {kept['load_before']}")
+        failed += text["status"] != "ran"
+        print(f"{bench.name}: {text['status']} in {text['seconds']} s, load {text['load_before']}")
     return 1 if failed else 0
 
 
@@ -129,7 +129,7 @@ def ran(bench: Bench, arguments: list[str], most: int) -> dict[str, Any]:
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     seconds, own = time.monotonic() - started, used(after) - used(spent)
     others = max(0.0, busy_seconds() - busy - own) / seconds
-    kept: dict[str, Any] = {
+    values: dict[str, Any] = {
         "name": bench.name,
         "arguments": arguments,
         "status": status,
@@ -148,9 +148,9 @@ def ran(bench: Bench, arguments: list[str], most: int) -> dict[str, Any]:
     folder = HERE / "results" / "figures"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{bench.name}.json").write_text(
-        json.dumps(kept, ensure_ascii=False, indent=1) + "\n", "utf-8"
+        json.dumps(values, ensure_ascii=False, indent=1) + "\n", "utf-8"
     )
-    return kept
+    return values
 
 
 def used(spent: resource.struct_rusage) -> float:

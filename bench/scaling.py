@@ -55,8 +55,8 @@ def store_costs(base: Path, copies: Sequence[int]) -> list[dict[str, float]]:
             store.bulk_load(path=data, format=pyoxigraph.RdfFormat.N_QUADS)
             store.optimize()
             seconds = time.perf_counter() - started
-            held = sum(file.stat().st_size for file in (Path(folder) / "store").rglob("*"))
-            rows.append({"quads": len(store), "disk_bytes": held, "seconds": round(seconds, 2)})
+            count = sum(file.stat().st_size for file in (Path(folder) / "store").rglob("*"))
+            rows.append({"quads": len(store), "disk_bytes": count, "seconds": round(seconds, 2)})
             del store
     return rows
 
@@ -85,10 +85,10 @@ def fan_out(spent: Sequence[float], shards: int, draw: np.random.Generator) -> f
     return float(np.quantile((own + trip).max(axis=1), 0.95))
 
 
-def merged_recall(shards: int, kept: int, wanted: int, draw: np.random.Generator) -> float:
+def merged_recall(shards: int, number: int, wanted: int, draw: np.random.Generator) -> float:
     """Return the share of the true ``wanted`` that are there when each shard gives its ``kept`` best."""
     homes = draw.integers(0, shards, (2000, wanted))
-    found = [np.minimum(np.bincount(row, minlength=shards), kept).sum() for row in homes]
+    found = [np.minimum(np.bincount(row, minlength=shards), number).sum() for row in homes]
     return float(np.mean(found)) / wanted
 
 
@@ -132,14 +132,14 @@ def main() -> None:
         help="seconds the one writer spends for a second of reading",
     )
     parser.add_argument("--seed", type=int, default=0)
-    said = parser.parse_args()
-    loaded = store_costs(said.kb, [int(each) for each in said.copies.split(",")])
-    manifest = json.loads((_generation(said.kb) / "manifest.json").read_text("utf-8"))
+    text = parser.parse_args()
+    loaded = store_costs(text.kb, [int(each) for each in text.copies.split(",")])
+    manifest = json.loads((_generation(text.kb) / "manifest.json").read_text("utf-8"))
     claims = int(manifest["counts"]["claims"])
-    edge, spent = adjacency_cost(said.relations)
+    edge, spent = adjacency_cost(text.relations)
     last = loaded[-1]
     quads, disk = loaded[0]["quads"] / claims, last["disk_bytes"] / last["quads"]
-    draw = np.random.default_rng(said.seed)
+    draw = np.random.default_rng(text.seed)
     print(
         json.dumps(
             {
@@ -160,9 +160,9 @@ def main() -> None:
         print(json.dumps({name: round(value, 2) for name, value in need.items()}))
     lengths = draw.lognormal(0, SPREAD, DOCUMENTS)
     lengths = np.sort(lengths)[::-1]  # the longest first, else the last one keeps all waiting
-    alone = makespan(lengths, 1, said.write_share)
+    alone = makespan(lengths, 1, text.write_share)
     for workers in WORKERS:
-        hours = makespan(lengths, workers, said.write_share)
+        hours = makespan(lengths, workers, text.write_share)
         print(
             json.dumps(
                 {

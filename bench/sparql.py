@@ -204,11 +204,11 @@ def update(kb: Path, home: Path) -> dict[str, dict[str, float]]:
 
 
 def servers(kb: Path, program: str | None, home: Path) -> dict[str, tuple[list[str], int, str]]:
-    port, kept, other = free_port(), free_port(), free_port()
+    port, retained, other = free_port(), free_port(), free_port()
     command = [sys.executable, "-m", "shiyi", "--kb", str(kb), "serve", "--port"]
     found = {
         "ours": (["env", "SHIYI_QUERY_CACHE_BYTES=0", *command, str(port)], port, "/sparql"),
-        "kept": ([*command, str(kept)], kept, "/sparql"),
+        "kept": ([*command, str(retained)], retained, "/sparql"),
     }
     if program:
         current = (kb / "CURRENT").read_text(encoding="utf-8").strip()

@@ -28,15 +28,15 @@ def main(kb: Path, size: str) -> None:
     reports = set[str]()
     for way in WAYS:
         words = [sys.executable, __file__, str(kb), "--one", way]
-        told, spent = ran(words)
-        said = json.loads(told)
-        reports.add(said.pop("report"))
+        message, spent = ran(words)
+        reply = json.loads(message)
+        reports.add(reply.pop("report"))
         print(
             json.dumps(
                 {
                     "size": size,
                     "way": way,
-                    **said,
+                    **reply,
                     "processor s": round(spent.processor, 1),
                     "MiB at most": round(spent.peak),
                 }
@@ -68,8 +68,8 @@ def one(kb: Path, way: str) -> None:
 def at_once(base: KnowledgeBase) -> tuple[int, tuple[Result, ...]]:
     """Validate everything as one graph."""
     gc.disable()  # as by parts: looking through what stays costs a quarter
-    held = list(base.store.match(graph=DefaultGraph()))
-    return len(held), validate(lowered(held), shapes_graph())
+    found = list(base.store.match(graph=DefaultGraph()))
+    return len(found), validate(lowered(found), shapes_graph())
 
 
 if __name__ == "__main__":

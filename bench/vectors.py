@@ -136,7 +136,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1, help="of building the graph")
     parser.add_argument(
         "--expansions",
-        type=lambda said: [int(each) for each in said.split(",")],
+        type=lambda text: [int(each) for each in text.split(",")],
         default=[],
         metavar="N,…",
         help="how widely the graph is searched",

@@ -34,13 +34,13 @@ _RUN: Final = re.compile(r"[\u3400-\u9fff\U00020000-\U0003ffff]+")
 _DEEPEST: Final = 8  # titles above a passage
 
 
-def words(said: str) -> list[int]:
+def words(message: str) -> list[int]:
     """Return the keys of a text's words, each once: pairs of Chinese characters, words in Latin script.
 
     >>> len(words("脾胃虚寒")), words("脾胃") == words("脾胃 脾胃")
     (3, True)
     """
-    folded = fold(said)
+    folded = fold(message)
     found = [
         (ord(a) << _CHARACTER) | ord(b) for run in _RUN.findall(folded) for a, b in pairwise(run)
     ]
@@ -83,9 +83,9 @@ class Cooccurrence:
             often[np.searchsorted(keys, each)] += times
         starts = np.concatenate(([0], np.cumsum(often)))
         free, places = starts[:-1].copy(), np.empty(starts[-1], np.int32)
-        for (_, held), (each, first, times) in zip(parts, known, strict=True):
+        for (_, stored), (each, first, times) in zip(parts, known, strict=True):
             column = np.searchsorted(keys, each)
-            places[np.repeat(free[column] - first, times) + np.arange(len(held))] = held
+            places[np.repeat(free[column] - first, times) + np.arange(len(stored))] = stored
             free[column] += times
         return cls(count, keys, starts, places)
 
@@ -116,9 +116,9 @@ class Cooccurrence:
     @classmethod
     def load(cls, folder: Path, **of: str) -> Self:
         """Map what :meth:`save` wrote; ``IndexMismatchError`` where it was made from something else."""
-        said = Mapped.open(folder / FILE, **of)
-        keys = said["keys"].view(np.uint64)
-        return cls(int(said.about["count"]), keys, said["starts"], said["places"])
+        result = Mapped.open(folder / FILE, **of)
+        keys = result["keys"].view(np.uint64)
+        return cls(int(result.about["count"]), keys, result["starts"], result["places"])
 
     def holding(self, key: int) -> Places:
         """Return the passages that hold a word, none for one that no passage holds."""
@@ -152,17 +152,17 @@ def passages_of(store: QuadStore) -> Iterator[str]:
         for q in store.match(None, RDFS.label, None, None)
         if q.subject not in passages
     }
-    said = {
+    values = {
         q.subject: text(q.object)
         for q in store.match(None, RDF.value, None, None)
         if q.subject in passages
     }
-    for passage in sorted(said, key=text):
+    for passage in sorted(values, key=text):
         node, path = above.get(passage), list[str]()
         while isinstance(node, NamedNode) and node in titles and len(path) < _DEEPEST:
             path.append(titles[node])
             node = above.get(node)
-        yield " ".join([*reversed(path), said[passage]])
+        yield " ".join([*reversed(path), values[passage]])
 
 
 _OTHER = 0.3  # Shiyi's, on the licensing exam alone (TCM-ED-B): weight of a word no name of the base holds
@@ -201,9 +201,9 @@ class TogetherScorer:
             self._places[key] = self.index.holding(key)
         return self._places[key]
 
-    def _mean(self, asked: Sequence[tuple[int, float]], said: Sequence[int]) -> float:
+    def _mean(self, asked: Sequence[tuple[int, float]], items: Sequence[int]) -> float:
         found = []
-        for own in said:
+        for own in items:
             others = [(key, weight) for key, weight in asked if key != own]
             if others:
                 total = sum(weight * self._joined(own, key) for key, weight in others)
@@ -241,20 +241,22 @@ class PassageRanker:
         asked = self._all(stem)
         found = []
         for option in options:
-            said = self._all(option)
-            both = np.where((asked > 0) & (said > 0), asked + said, 0.0)
+            result = self._all(option)
+            both = np.where((asked > 0) & (result > 0), asked + result, 0.0)
             found.append(float(both.max()) if len(both) else 0.0)
         return found
 
-    def _all(self, said: str) -> NDArray[np.float64]:
+    def _all(self, message: str) -> NDArray[np.float64]:
         n = self.index.count
         if self._length is None:
             often = np.bincount(self.index.places, minlength=n)
             self._length = often / (often.mean() if n else 1.0)
         total = np.zeros(n)
-        for key in words(said):
-            held = self.index.holding(key)
-            if len(held):
-                rarity = math.log(1 + (n - len(held) + 0.5) / (len(held) + 0.5))
-                total[held] += rarity * (_K1 + 1) / (1 + _K1 * (1 - _B + _B * self._length[held]))
+        for key in words(message):
+            stored = self.index.holding(key)
+            if len(stored):
+                rarity = math.log(1 + (n - len(stored) + 0.5) / (len(stored) + 0.5))
+                total[stored] += (
+                    rarity * (_K1 + 1) / (1 + _K1 * (1 - _B + _B * self._length[stored]))
+                )
         return total

@@ -76,8 +76,8 @@ def _slopes(
     rng: np.random.Generator, weights: list[Singles], had: Singles, wanted: Singles
 ) -> Iterator[Singles]:
     inner, inner_bias, outer, outer_bias = weights
-    kept = rng.random(had.shape, np.float32) > DROPPED_INPUT
-    x = had * kept / np.float32(1 - DROPPED_INPUT)
+    retained = rng.random(had.shape, np.float32) > DROPPED_INPUT
+    x = had * retained / np.float32(1 - DROPPED_INPUT)
     rising = x @ inner + inner_bias
     passed = (rising > 0) & (rng.random(rising.shape, np.float32) > DROPPED_UNITS)
     gate = (passed / np.float32(1 - DROPPED_UNITS)).astype(np.float32)

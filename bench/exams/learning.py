@@ -105,15 +105,15 @@ class ComposedNames:
             {p for letter, text in each.options if letter in each.gold for p in _pieces(text, 2)}
             for each in cases
         ]
-        said = _often(counts, OFTEN_SAID)
+        count = _often(counts, OFTEN_SAID)
         meant = _often(answers, OFTEN_MEANT)
-        seen = np.array([sum(piece in each for each in counts) for piece in said])
+        seen = np.array([sum(piece in each for each in counts) for piece in count])
         rarity = np.log((1 + len(cases)) / (1 + seen)) + 1
-        rows = np.stack([_row(each, said, rarity) for each in counts])
+        rows = np.stack([_row(each, count, rarity) for each in counts])
         given = np.array([[piece in each for piece in meant] for each in answers], dtype=float)
         usual = given.mean(axis=0)
         weights = np.linalg.solve(rows @ rows.T + RIDGE * np.eye(len(rows)), given - usual)
-        return cls(said, rarity, meant, rows, weights, np.sqrt(usual * (1 - usual) + 1e-3))
+        return cls(count, rarity, meant, rows, weights, np.sqrt(usual * (1 - usual) + 1e-3))
 
     def scores(self, stem: str, options: Sequence[str]) -> list[float]:
         """Return each option how far its pieces are spoken for, above the option spoken for least."""
@@ -124,8 +124,8 @@ class ComposedNames:
         return [each - least for each in found]
 
     def _mean(self, expected: Floats, option: str) -> float:
-        held = [self.meant[p] for p in {*_pieces(option, 2)} if p in self.meant]
-        return float(expected[held].mean()) if held else 0.0
+        found = [self.meant[p] for p in {*_pieces(option, 2)} if p in self.meant]
+        return float(expected[found].mean()) if found else 0.0
 
 
 def _pieces(text: str, longest: int) -> list[str]:
@@ -134,15 +134,15 @@ def _pieces(text: str, longest: int) -> list[str]:
 
 def _often(texts: Sequence[Iterable[str]], least: int) -> dict[str, int]:
     seen = Counter(piece for each in texts for piece in set(each))
-    kept = sorted(piece for piece, n in seen.items() if n >= least)
-    return {piece: place for place, piece in enumerate(kept)}
+    found = sorted(piece for piece, n in seen.items() if n >= least)
+    return {piece: place for place, piece in enumerate(found)}
 
 
-def _row(counts: Counter[str], said: dict[str, int], rarity: Floats) -> Floats:
-    row = np.zeros(len(said))
+def _row(counts: Counter[str], values: dict[str, int], rarity: Floats) -> Floats:
+    row = np.zeros(len(values))
     for piece, times in counts.items():
-        if piece in said:
-            row[said[piece]] = 1 + np.log(times)
+        if piece in values:
+            row[values[piece]] = 1 + np.log(times)
     row *= rarity
     length = float(np.linalg.norm(row))
     return row / length if length else row

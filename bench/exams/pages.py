@@ -284,10 +284,10 @@ def sweeps(w: Writer) -> list[str]:
             f"| {x} | " + " | ".join(f"{line[i]:.3f}" for line in lines.values()) + " |"
             for i, x in enumerate(values)
         )
-        told = "".join(
+        text = "".join(
             f" --{k} {','.join(v) if isinstance(v, tuple) else v}" for k, v in more.items()
         )
-        asked = f"python bench/exams/measure.py {task} {'--generated' if file == CLAIMS else file} --method {method}{told} --sweep {name}={','.join(map(str, values))}"
+        asked = f"python bench/exams/measure.py {task} {'--generated' if file == CLAIMS else file} --method {method}{text} --sweep {name}={','.join(map(str, values))}"
         parts.append(
             f"## Sweep of {name}: {task}, {named(file)}, {method}\n\n`{asked}`\n\n| {name} | {' | '.join(lines)} |\n|---|{'---|' * len(lines)}\n{table}\n"
         )
@@ -344,10 +344,10 @@ def main() -> None:
     results.mkdir(exist_ok=True)
     limit = min((n for n in (args.limit, 10 if args.quick else None) if n), default=None)
     runs = args.runs or results / "runs"
-    said = args.only.split(",") if args.only else None
+    text = args.only.split(",") if args.only else None
     writers = list[tuple[Writer, Sequence[Page]]]()
     for kb, pages in ((args.kb, PAGES), (args.books or results / "books", (books,))):
-        listed = [p for p in pages if not said or p.__name__ in said]
+        listed = [p for p in pages if not text or p.__name__ in text]
         if kb == args.kb or (listed and (kb / "CURRENT").is_file()):
             writers.append((Writer(Bases.open(kb, runs), args.data, out, limit), listed))
     for writer, chosen in writers:
@@ -362,9 +362,9 @@ def main() -> None:
             write(writer)
         writer.bases.base.close()
     lines = [each for writer, _ in writers for each in writer.lines]
-    told = "".join(json.dumps(each, ensure_ascii=False) + "\n" for each in lines)
+    content = "".join(json.dumps(each, ensure_ascii=False) + "\n" for each in lines)
     (out / "figures.jsonl" if args.quick else results / "evaluation.jsonl").write_text(
-        told, "utf-8"
+        content, "utf-8"
     )
 
 

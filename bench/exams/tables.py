@@ -11,16 +11,16 @@ from shiyi.evaluation.report import Report
 
 
 def command(report: Report, file: str) -> str:
-    said = report.settings
+    text = report.settings
     program = "python bench/exams/measure.py" if is_exam(report.task, file) else "shiyi evaluate"
     words = [program, report.task, "--generated" if file == CLAIMS else file]
-    words += [f"--train {name}" for name in said["train"]]
+    words += [f"--train {name}" for name in text["train"]]
     words += [f"--method {','.join(run.method for run in report.runs)}"]
     words += [f"--ablate {','.join(report.ablate)}"] if report.ablate else []
-    words += [f"--holdout {said['holdout']}"] if said["holdout"] else []
-    words += [f"--limit {said['limit']}"] if said["limit"] else []
-    if said["scorer"] != "specific":
-        words += [f"--scorer {said['scorer']} --k {said['k']} --damping {said['damping']}"]
+    words += [f"--holdout {text['holdout']}"] if text["holdout"] else []
+    words += [f"--limit {text['limit']}"] if text["limit"] else []
+    if text["scorer"] != "specific":
+        words += [f"--scorer {text['scorer']} --k {text['k']} --damping {text['damping']}"]
     return f"`{' '.join(words)}`"
 
 
@@ -60,13 +60,13 @@ def named(file: str) -> str:
 def switched(whole: Report, left: Report, metric: str, name: str) -> str:
     """Return the row of one switch: its figure, and how far it lies from that of the whole method."""
     m, gone = (left.metrics(left.runs[0])[each] for each in (metric, "abstained"))
-    told = f"| {name} | {m.value:.3f} [{m.low:.3f}, {m.high:.3f}] | "
+    text = f"| {name} | {m.value:.3f} [{m.low:.3f}, {m.high:.3f}] | "
     if left is not whole:
         gap = paired(left.runs[0].values[metric], whole.runs[0].values[metric], 0)
-        told += f"{gap['difference']:+.3f} [{gap['low']:+.3f}, {gap['high']:+.3f}] | {gap['p']:.4f}"
+        text += f"{gap['difference']:+.3f} [{gap['low']:+.3f}, {gap['high']:+.3f}] | {gap['p']:.4f}"
     else:
-        told += " | "
-    return f"{told} | {gone.value:.3f} | {left.runs[0].seconds:.1f} |"
+        text += " | "
+    return f"{text} | {gone.value:.3f} | {left.runs[0].seconds:.1f} |"
 
 
 WIDTH, ROW, LEFT, RIGHT = 400, 26, 116, 48

@@ -183,8 +183,8 @@ def derive(
 
     quads = list(derived_quads(store, settings))
     current = set(quads)
-    held = (*store.match(graph=graph("derived")), *held_classes(store))
-    old = [quad for quad in held if quad not in current]
+    found = (*store.match(graph=graph("derived")), *held_classes(store))
+    old = [quad for quad in found if quad not in current]
     check()
     if old:
         store.change(add=quads, remove=old)

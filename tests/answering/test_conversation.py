@@ -88,15 +88,15 @@ def test_a_form_may_send_the_question_again_above_the_reply(runtime: Runtime) ->
 
 def test_what_is_said_of_oneself_holds_for_the_whole_session(runtime: Runtime) -> None:
     context = Context()
-    for said in ("What helps with insomnia?", "yes, pregnant", "I also take warfarin"):
-        context = converse(runtime, said, context).context
+    for result in ("What helps with insomnia?", "yes, pregnant", "I also take warfarin"):
+        context = converse(runtime, result, context).context
     assert context.profile == Profile(pregnant=True, medicines=("warfarin",))
     turn = converse(runtime, "Can I have Chinese angelica?", context)
     assert {w.severity for w in turn.answer.warnings} >= {"interaction", "contraindicated"}
 
 
 @pytest.mark.parametrize(
-    ("said", "profile"),
+    ("message", "profile"),
     [
         ("我没有怀孕，65岁", Profile(age=65.0, pregnant=False)),
         ("我对花生过敏，能吃山药吗", Profile(allergies=("花生",))),
@@ -108,9 +108,9 @@ def test_what_is_said_of_oneself_holds_for_the_whole_session(runtime: Runtime) -
     ],
 )  # fmt: skip
 def test_only_what_the_asker_says_of_themselves_is_carried(
-    runtime: Runtime, said: str, profile: Profile
+    runtime: Runtime, message: str, profile: Profile
 ) -> None:
-    assert converse(runtime, said).context.profile == profile
+    assert converse(runtime, message).context.profile == profile
 
 
 @pytest.mark.parametrize(
@@ -133,15 +133,15 @@ def test_a_short_question_is_about_what_was_named_before(
 
 def test_the_context_holds_the_frame_of_the_turn_before(runtime: Runtime) -> None:
     turn = converse(runtime, "孩子6岁便秘，吃什么好")
-    held = json.loads(json.dumps(turn.context.to_json()))
-    assert held["frame"]["patient"]["who"] == "child"
-    assert held["frame"]["focus"][0]["role"] == "complaint"
-    context = Context.from_json(held)
+    reply = json.loads(json.dumps(turn.context.to_json()))
+    assert reply["frame"]["patient"]["who"] == "child"
+    assert reply["frame"]["focus"][0]["role"] == "complaint"
+    context = Context.from_json(reply)
     assert converse(runtime, "那香蕉能吃吗", context).answer.trace.frame["patient"]["age"] == 6
-    alone = Context.from_json(held | {"frame": None})
+    alone = Context.from_json(reply | {"frame": None})
     assert converse(runtime, "那香蕉能吃吗", alone).answer.trace.frame["patient"]["who"] != "child"
     with pytest.raises(UsageError, match="the context is no frame"):
-        Context.from_json(held | {"frame": {"text": "?"}})
+        Context.from_json(reply | {"frame": {"text": "?"}})
 
 
 def test_a_later_word_replaces_an_earlier_one() -> None:
@@ -150,22 +150,24 @@ def test_a_later_word_replaces_an_earlier_one() -> None:
     assert merged(old, new) == Profile(age=30.0, pregnant=False, medicines=("warfarin", "aspirin"))
 
 
-@pytest.mark.parametrize("said", ["怕冷", "大便稀", "yes", "no medicines", "cold makes it worse"])
-def test_a_statement_is_no_question(said: str) -> None:
-    assert not is_question(QuestionText.of(said))
+@pytest.mark.parametrize(
+    "message", ["怕冷", "大便稀", "yes", "no medicines", "cold makes it worse"]
+)
+def test_a_statement_is_no_question(message: str) -> None:
+    assert not is_question(QuestionText.of(message))
 
 
 @pytest.mark.parametrize(
-    ("said", "fault"),
+    ("result", "fault"),
     [
         (7, UsageError), ({"unknown": 1}, UsageError), ({"questions": "x"}, UsageError),
         ({"questions": [1]}, UsageError), ({"profile": {"age": -1}}, UsageError),
         ({"questions": ["长" * 40_000]}, TooLargeError),
     ],
 )  # fmt: skip
-def test_a_context_from_outside_is_read_strictly(said: object, fault: type[Exception]) -> None:
+def test_a_context_from_outside_is_read_strictly(result: object, fault: type[Exception]) -> None:
     with pytest.raises(fault):
-        Context.from_json(said)
+        Context.from_json(result)
 
 
 def test_orders_in_a_context_change_no_rule(runtime: Runtime) -> None:
@@ -185,8 +187,8 @@ def test_the_api_gives_a_context_and_takes_it_back(client: FlaskClient) -> None:
 
 def test_the_api_takes_earlier_questions_in_the_place_of_a_context(client: FlaskClient) -> None:
     body = {"question": "what about mung beans?", "history": ["What is the nature of goji?"]}
-    said = client.post("/api/ask", json=body).get_json()
-    assert said["context"]["questions"][-1] == "What is the nature of mung beans?"
+    reply = client.post("/api/ask", json=body).get_json()
+    assert reply["context"]["questions"][-1] == "What is the nature of mung beans?"
 
 
 @pytest.mark.parametrize(
@@ -234,10 +236,10 @@ def test_chat_answers_line_after_line(
         "sys.stdin", io.StringIO("枸杞的性味归经是什么？\n\n那绿豆呢？\n???\n退出\n")
     )
     assert main(["--kb", str(starter_kb), "chat"]) == 0
-    said = capsys.readouterr()
-    assert "枸杞子性平" in said.out
-    assert "绿豆性寒" in said.out
-    assert "question is empty" in said.err
+    output = capsys.readouterr()
+    assert "枸杞子性平" in output.out
+    assert "绿豆性寒" in output.out
+    assert "question is empty" in output.err
 
 
 def test_chat_tells_what_it_holds_and_forgets_it(
@@ -246,19 +248,19 @@ def test_chat_tells_what_it_holds_and_forgets_it(
     lines = "我不吃羊肉，也对花生过敏，血虚吃什么\n忘掉羊肉\n血虚吃什么\nforget all\n退出\n"
     monkeypatch.setattr("sys.stdin", io.StringIO(lines))
     assert main(["--kb", str(starter_kb), "chat"]) == 0
-    told = [
+    output = [
         line for line in capsys.readouterr().err.splitlines() if "remembered for this chat" in line
     ]
-    assert "avoids 羊肉" in told[0]
-    assert all("羊肉" not in line and "花生" in line for line in told[1:])
-    assert len(told) == 3
+    assert "avoids 羊肉" in output[0]
+    assert all("羊肉" not in line and "花生" in line for line in output[1:])
+    assert len(output) == 3
 
 
 def test_the_page_shows_what_is_held_and_drops_it(client: FlaskClient) -> None:
-    said = "我不吃羊肉，血虚吃什么"
-    page = client.get("/ask", query_string={"q": said}).text
+    content = "我不吃羊肉，血虚吃什么"
+    page = client.get("/ask", query_string={"q": content}).text
     assert 'name="drop" value="avoids:羊肉"' in page
-    context = json.dumps({"questions": [said], "profile": {"avoids": ["羊肉"]}})
+    context = json.dumps({"questions": [content], "profile": {"avoids": ["羊肉"]}})
     query = {"q": "冬天吃什么补", "context": context}
     assert "avoids:羊肉" in client.get("/ask", query_string=query).text
     again = client.get("/ask", query_string=query | {"drop": "avoids:羊肉"}).text

@@ -150,8 +150,8 @@ def test_every_mark_has_a_citation_and_every_cited_claim_exists(kitchen_runtime:
         cited = {c.claim for c in answer.citations}
         assert cited <= known
         assert len(numbers) <= len(cited)
-        said = {c for s in answer.sentences for c in s.claims}
-        assert said | {c for w in answer.warnings for c in w.claims} == cited
+        fields = {c for s in answer.sentences for c in s.claims}
+        assert fields | {c for w in answer.warnings for c in w.claims} == cited
         assert {c for r in answer.recommendations for c in r.claims} <= cited
 
 
@@ -211,8 +211,8 @@ def test_an_answer_replays(kitchen_runtime: Runtime) -> None:
 
 
 def test_an_answer_becomes_json(kitchen_runtime: Runtime) -> None:
-    said = ask(kitchen_runtime, MUNG_ZH).to_json()
-    assert {"answer", "citations", "paths", "warnings", "follow_up", "trace"} <= said.keys()
+    answer = ask(kitchen_runtime, MUNG_ZH).to_json()
+    assert {"answer", "citations", "paths", "warnings", "follow_up", "trace"} <= answer.keys()
 
 
 def cited(runtime: Runtime, question: str) -> set[str]:

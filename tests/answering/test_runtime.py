@@ -122,9 +122,9 @@ def test_decisions_made_before_a_restart_are_in_the_texts_after_it(
     decided(decisions, RELIEF.iri, "accept")
     decided(decisions, SWEETNESS.iri, "reject")
     again = Runtime.open(base, Settings())
-    held = {f.claim for each in again.facts.by_subject.values() for f in each if not f.derived}
-    assert again.library.claims() == held
-    assert RELIEF.iri.value in held
+    fields = {f.claim for each in again.facts.by_subject.values() for f in each if not f.derived}
+    assert again.library.claims() == fields
+    assert RELIEF.iri.value in fields
     assert RELIEF.iri.value in found(again, "大枣能缓解乏力吗？", "bm25")
     assert SWEETNESS.iri.value not in found(again, "枸杞子的味道是什么？", "bm25")
 

@@ -87,9 +87,9 @@ def test_the_command_asks_about_the_harms_the_base_holds(
 ) -> None:
     words = ["evaluate", "safety", "--generated", "--limit", "6", "--seed", "3", "--json"]
     assert main(["--kb", str(starter_kb), *words]) == 0
-    said = json.loads(capsys.readouterr().out)
-    assert said["n"] == 60
-    assert said["metrics"]["unsafe"]["value"] == 0.0
+    output = json.loads(capsys.readouterr().out)
+    assert output["n"] == 60
+    assert output["metrics"]["unsafe"]["value"] == 0.0
     assert main(["--kb", str(starter_kb), "evaluate", "safety"]) == 2
 
 
@@ -138,7 +138,7 @@ def test_what_is_forbidden_stands_before_cold_and_heat(
 
 
 @pytest.mark.parametrize(
-    ("question", "told"),
+    ("question", "message"),
     [
         ("湿疹能吃海鲜和芒果吗", "虾"), ("痛风能吃海鲜和豆腐吗", "贝类"),
         ("吃左旋多巴能吃蛋白质和铁剂吗", "蛋白质与左旋多巴"),
@@ -148,22 +148,24 @@ def test_what_is_forbidden_stands_before_cold_and_heat(
         ("can I use potassium salt substitute with lisinopril", "interaction with lisinopril"),
     ],
 )  # fmt: skip
-def test_nothing_that_is_named_is_passed_over(runtime: Runtime, question: str, told: str) -> None:
-    assert told in ask(runtime, question).text
+def test_nothing_that_is_named_is_passed_over(
+    runtime: Runtime, question: str, message: str
+) -> None:
+    assert message in ask(runtime, question).text
 
 
 @pytest.mark.parametrize(
-    ("question", "said"),
+    ("question", "message"),
     [
         ("风寒感冒能喝菊花茶吗", "偏寒凉"), ("咳黄痰，能吃生姜红糖水吗", "偏温热"),
         ("怕冷手脚冰凉能吃西瓜吗", "西瓜"),
     ],
 )  # fmt: skip
 def test_a_cooling_thing_is_held_back_in_a_cold_pattern(
-    runtime: Runtime, question: str, said: str
+    runtime: Runtime, question: str, message: str
 ) -> None:
     answer = ask(runtime, question)
-    assert said in answer.sentences[0].text
+    assert message in answer.sentences[0].text
     assert "不建议" in answer.text or "不推荐" in answer.text
 
 
@@ -175,7 +177,7 @@ def test_a_disease_is_not_taken_for_heat(runtime: Runtime, question: str) -> Non
 
 
 @pytest.mark.parametrize(
-    ("question", "said"),
+    ("question", "message"),
     [
         ("对花生过敏能吃花生油吗", "不要食用"), ("allergic to peanuts, is peanut oil ok", "do not take it"),
         ("对菊科过敏能喝菊花茶吗", "菊科植物"), ("I'm allergic to ragweed, is chamomile safe?", "daisy family"),
@@ -183,10 +185,10 @@ def test_a_disease_is_not_taken_for_heat(runtime: Runtime, question: str) -> Non
     ],
 )  # fmt: skip
 def test_an_allergen_is_found_in_what_is_made_of_it_and_told_from_its_kin(
-    runtime: Runtime, question: str, said: str
+    runtime: Runtime, question: str, message: str
 ) -> None:
     answer = ask(runtime, question)
-    assert said in answer.text
+    assert message in answer.text
     assert answer.warnings
 
 
@@ -213,7 +215,7 @@ def test_what_harms_is_not_contradicted_by_the_first_line(
 
 
 @pytest.mark.parametrize(
-    ("question", "state", "told"),
+    ("question", "state", "message"),
     [
         ("吃二甲双胍能吃荔枝吗", "糖尿病", "用这类药的人多有糖尿病"),
         ("is dong quai ok with tamoxifen", "hormone-sensitive", "mostly taken for breast cancer"),
@@ -221,11 +223,11 @@ def test_what_harms_is_not_contradicted_by_the_first_line(
     ],
 )  # fmt: skip
 def test_a_medicine_tells_of_the_disease_it_is_for(
-    runtime: Runtime, question: str, state: str, told: str
+    runtime: Runtime, question: str, state: str, message: str
 ) -> None:
     answer = ask(runtime, question)
     assert state in " ".join(w.text for w in answer.warnings)
-    assert told in answer.text
+    assert message in answer.text
 
 
 def test_one_allergy_does_not_forbid_every_common_allergen(runtime: Runtime) -> None:
@@ -289,17 +291,17 @@ def test_a_formula_is_not_unopposed_where_its_parts_are_warned_of(runtime: Runti
 def test_honey_is_warned_of_up_to_the_first_birthday(
     runtime: Runtime, question: str, warned: bool
 ) -> None:
-    said = " ".join(w.text for w in ask(runtime, question).warnings)
-    assert ("婴儿" in said or "infants" in said) is warned
+    answer = " ".join(w.text for w in ask(runtime, question).warnings)
+    assert ("婴儿" in answer or "infants" in answer) is warned
 
 
 def test_what_is_recorded_of_a_disease_itself_is_said_before_what_is_of_its_kinds(
     runtime: Runtime,
 ) -> None:
-    told = ask(runtime, "我有慢性肾脏病，可以吃钾吗？")
+    answer = ask(runtime, "我有慢性肾脏病，可以吃钾吗？")
     kidney = resource("disease-chronic-kidney-disease").value
-    assert kidney in {citation.object.iri for citation in told.citations}
-    assert "肾衰竭忌用" not in told.warnings[0].text
+    assert kidney in {citation.object.iri for citation in answer.citations}
+    assert "肾衰竭忌用" not in answer.warnings[0].text
 
 
 @pytest.fixture(scope="module")

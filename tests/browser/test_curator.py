@@ -218,6 +218,6 @@ def test_no_desk_is_wider_than_the_screen_or_breaks_a_rule_of_access(
         found = desk_driver.execute_async_script(
             "axe.run({runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa']}).then(arguments[0])"
         )
-        said = [(each["id"], each["nodes"][0]["html"][:120]) for each in found["violations"]]
-        assert said == [], path
+        listed = [(each["id"], each["nodes"][0]["html"][:120]) for each in found["violations"]]
+        assert listed == [], path
     desk_driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})

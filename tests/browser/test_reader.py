@@ -431,8 +431,8 @@ def test_a_pregnancy_in_the_profile_takes_a_food_away_and_warns(
     asked_with(reader_driver, reader_address, "pregnant", "是")
     assert "百合" not in foods(reader_driver)
     assert "孕" in reader_driver.find_element("class name", "warnings").text
-    kept = reader_driver.find_element("name", "pregnant").get_attribute("value")
-    assert kept == "true"  # the panel still says so for the next question
+    retained = reader_driver.find_element("name", "pregnant").get_attribute("value")
+    assert retained == "true"  # the panel still says so for the next question
     assert console(reader_driver) == []
 
 
@@ -455,7 +455,7 @@ def test_first_warning_stands_on_the_first_screen_of_a_phone(
     reader_driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
     try:
         reader_driver.get(f"{real_address}/ask?lang=zh")
-        said = {
+        values = {
             "q": "当归黄芪炖鸡能吃吗？", "age": "72", "sex": "female", "pregnant": "false",
             "medicines": "华法林、阿司匹林", "conditions": "糖尿病", "allergies": "花生",
         }  # fmt: skip
@@ -463,7 +463,7 @@ def test_first_warning_stands_on_the_first_screen_of_a_phone(
             """const form = document.querySelector("form.ask-form");
             for (const name in arguments[0]) form.elements[name].value = arguments[0][name];
             form.requestSubmit();""",
-            said,
+            values,
         )
         warning = reader_driver.find_element("css selector", ".warning")
         tops = "return arguments[0].getBoundingClientRect().bottom"
@@ -696,9 +696,9 @@ def test_a_page_that_is_not_there_says_so_in_the_readers_language(
     reader_driver: Any, reader_address: str
 ) -> None:
     reader_driver.get(f"{reader_address}/nothing?lang=zh")
-    said = reader_driver.find_element("css selector", ".error-page").text
-    assert "没有这个页面" in said
-    assert "not found" not in said.lower()
+    body = reader_driver.find_element("css selector", ".error-page").text
+    assert "没有这个页面" in body
+    assert "not found" not in body.lower()
     reader_driver.find_element("id", "find").send_keys("绿豆\n")
     assert "绿豆" in reader_driver.find_element("css selector", ".results").text
     reader_driver.get_log("browser")

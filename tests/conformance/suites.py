@@ -48,7 +48,7 @@ def run_suites(names: tuple[str, ...]) -> dict[str, Report]:
     memory = Path("/dev/shm")  # noqa: S108 - thousands of snapshots, none of them worth a disk
     home = str(memory) if memory.is_dir() else None
     with tempfile.TemporaryDirectory(dir=home) as folder:
-        said = Path(folder) / "report.json"
+        reply = Path(folder) / "report.json"
         with endpoint(Path(folder)) as (base, token):
             done = subprocess.run(  # noqa: S603 - our own interpreter
                 [
@@ -69,7 +69,7 @@ def run_suites(names: tuple[str, ...]) -> dict[str, Report]:
                     "--only",
                     ",".join(names),
                     "--json",
-                    str(said),
+                    str(reply),
                 ],
                 capture_output=True,
                 text=True,
@@ -77,7 +77,7 @@ def run_suites(names: tuple[str, ...]) -> dict[str, Report]:
             )
         if done.returncode:
             raise RuntimeError(done.stdout + done.stderr)
-        report: dict[str, Any] = json.loads(said.read_text(encoding="utf-8"))
+        report: dict[str, Any] = json.loads(reply.read_text(encoding="utf-8"))
     return {
         name: Report(name, each["passed"], each["total"], dict(each["failures"]))
         for name, each in report.items()

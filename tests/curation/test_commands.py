@@ -116,10 +116,10 @@ def test_an_edit_is_checked_and_a_comment_is_kept(run: Any) -> None:
 
 def test_a_bundle_goes_out_and_comes_in_again(run: Any, tmp_path: Path) -> None:
     run("review", "skip", RELIEF.iri.value, "--as", "li")
-    said = run("review", "export", "-o", str(tmp_path / "b.jsonl"), "--json")
-    assert said["changes"] == len((tmp_path / "b.jsonl").read_bytes().splitlines()) - 2
+    text = run("review", "export", "-o", str(tmp_path / "b.jsonl"), "--json")
+    assert text["changes"] == len((tmp_path / "b.jsonl").read_bytes().splitlines()) - 2
     taken = run("review", "import", str(tmp_path / "b.jsonl"), "--as", "wang", "--json")
-    assert (taken["made"], taken["known"]) == (0, said["changes"])
+    assert (taken["made"], taken["known"]) == (0, text["changes"])
     assert "approve" in run("review", "import", str(tmp_path / "b.jsonl"), "--as", "li", status=2)
 
 

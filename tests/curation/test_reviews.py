@@ -199,13 +199,13 @@ def test_a_retraction_needs_a_source_a_reason_and_an_editor(
     kb: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     asked = ["--kb", str(kb), "review", "retract"]
-    for words, said in (
+    for words, text in (
         ([BOOK.iri.value, "--as", "wang"], "--reason"),
         (["source/none", "--as", "wang", "--reason", "why"], "has no source"),
         ([BOOK.iri.value, "--as", "li", "--reason", "why"], "right to approve"),
     ):
         assert main([*asked, *words]) != 0
-        assert said in capsys.readouterr().err
+        assert text in capsys.readouterr().err
 
 
 def test_a_review_beside_a_running_writer_says_how_to_send_it_there(

@@ -244,9 +244,9 @@ def test_a_proxy_is_believed_only_where_settings_say_there_is_one(
     site = open_site(small_kb, settings)
     try:
         client = create_app(site, settings).test_client()
-        told = {"X-Forwarded-Proto": "https", "X-Forwarded-For": "203.0.113.7"}
-        assert client.get("/robots.txt", headers=told).status_code == 200
-        page = client.get("/curate/sign-in", headers=told)
+        values = {"X-Forwarded-Proto": "https", "X-Forwarded-For": "203.0.113.7"}
+        assert client.get("/robots.txt", headers=values).status_code == 200
+        page = client.get("/curate/sign-in", headers=values)
         assert page.status_code == 200
         assert caplog.text.count("SHIYI_SERVER_PROXIES") == (0 if believed else 1)
         cookies = " ".join(page.headers.getlist("Set-Cookie"))

@@ -53,8 +53,8 @@ def code(page: str) -> Iterator[str]:
 
 def commands(page: str) -> Iterator[str]:
     known = of_verbs()
-    for said in code(page):
-        for verb, rest in re.findall(r"(?:^|[;&|] *)shiyi (?:--kb \S+ )?([a-z]+)\b([^;&|]*)", said):
+    for text in code(page):
+        for verb, rest in re.findall(r"(?:^|[;&|] *)shiyi (?:--kb \S+ )?([a-z]+)\b([^;&|]*)", text):
             if verb not in known:
                 yield f"shiyi {verb}"
             else:
@@ -183,8 +183,8 @@ def test_the_page_states_the_counts_of_the_tables(making: ModuleType) -> None:
 
 
 def test_the_comparison_leaves_out_claims_that_come_from_the_table(making: ModuleType) -> None:
-    said = {"寒": {"tcm-mkg-chp"}, "微寒": {"zhongyaoxue-7"}}
-    assert making.of_books(said) == {"微寒"}
+    values = {"寒": {"tcm-mkg-chp"}, "微寒": {"zhongyaoxue-7"}}
+    assert making.of_books(values) == {"微寒"}
     assert making.of_books({"寒": {"tcm-mkg-chp"}}) == set()
 
 
@@ -241,9 +241,9 @@ def test_the_page_of_tests_names_files_that_are_there() -> None:
 
 
 def test_every_test_of_security_is_on_a_page() -> None:
-    ours = {each.name for each in (ROOT / "tests" / "security").glob("test_*.py")}
-    assert len(ours) > 8
-    assert {each for each in ours if each not in SECURITY + TESTING} == set()
+    values = {each.name for each in (ROOT / "tests" / "security").glob("test_*.py")}
+    assert len(values) > 8
+    assert {each for each in values if each not in SECURITY + TESTING} == set()
 
 
 PAGE = (ROOT / "docs/reference/sparql.md").read_text(encoding="utf-8")

@@ -40,8 +40,8 @@ def kb(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a small base with its indexes, vectors included."""
     folder = tmp_path_factory.mktemp("switches") / "kb"
     texts = (
-        Quad(resource(name), SKOS.definition, Literal(f"{said}{name}", language="zh"))
-        for said in ASKED
+        Quad(resource(name), SKOS.definition, Literal(f"{text}{name}", language="zh"))
+        for text in ASKED
         for name in ("substance-lily", "substance-yam", "dish-ginger")
     )
     build_generation(folder, (*bases.kitchen_quads(), *planted(), *texts), {})
@@ -73,11 +73,11 @@ def under(whole: Bench, method: str, *ablate: str) -> Bench:
 def found(bench: Bench, method: str) -> list[object]:
     """Scores of options, and for methods of answering the claims in their order."""
     scorer = bench.scorer(method)
-    said: list[object] = [scorer.scores(stem, options) for stem, options in QUESTIONS]
+    entries: list[object] = [scorer.scores(stem, options) for stem, options in QUESTIONS]
     if method in {"spot", "layers", "therapy", "chain"}:
         reader = bench.retrieving(method)
-        said += [[f.fact.claim for f in reader.claims(stem)] for stem, _ in QUESTIONS]
-    return said
+        entries += [[f.fact.claim for f in reader.claims(stem)] for stem, _ in QUESTIONS]
+    return entries
 
 
 PAIRS = [
@@ -141,13 +141,13 @@ def test_a_library_of_chunks_is_searched_by_words() -> None:
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("questions")
-    said = {
+    values = {
         "mcq": {"question": QUESTIONS[0][0], "options": {"A": "山药", "B": "绿豆"}, "answer": "A"},
         "truefalse": {"statement": "山药适合气虚质", "answer": "true"},
         "syndrome": {"question": "胃脘隐痛，喜温喜按，便溏", "answer": {"证名": "脾胃虚寒证"}},
     }
     made = {}
-    for task, row in said.items():
+    for task, row in values.items():
         made[task] = folder / f"{task}.jsonl"
         made[task].write_text(json.dumps(row, ensure_ascii=False), "utf-8")
     made["recommend"] = folder / "train.txt"
@@ -190,10 +190,10 @@ def test_a_sweep_measures_at_every_value_in_one_report(
     assert [run.at for run in delta.runs] == [{"delta": 0.0}, {"delta": 0.6}]
 
 
-@pytest.mark.parametrize("said", ["k", "k=", "luck=1", "k=many"])
-def test_what_is_no_sweep_is_refused(said: str) -> None:
+@pytest.mark.parametrize("text", ["k", "k=", "luck=1", "k=many"])
+def test_what_is_no_sweep_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="--sweep is NAME=VALUE"):
-        Sweep.read(said)
+        Sweep.read(text)
 
 
 def test_the_command_sweeps(
@@ -214,5 +214,5 @@ def test_a_fraction_of_a_count_is_refused() -> None:
 
 def test_a_switched_run_says_so(base: KnowledgeBase, files: dict[str, Path]) -> None:
     request = Request("mcq", str(files["mcq"]), methods=("spot",), ablate=("no-reflection",))
-    [said] = evaluate(base, Settings(), request).to_json()
-    assert said["ablate"] == ["no-reflection"]
+    [text] = evaluate(base, Settings(), request).to_json()
+    assert text["ablate"] == ["no-reflection"]

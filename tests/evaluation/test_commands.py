@@ -43,13 +43,13 @@ def test_a_table_says_what_was_left_out(
 ) -> None:
     (tmp_path / "q.jsonl").write_text(QUESTIONS, "utf-8")
     assert main(["--kb", str(kitchen_kb), "evaluate", "mcq", str(tmp_path / "q.jsonl")]) == 0
-    said = capsys.readouterr().out
-    assert "left out: 1 no answer given (first: q.jsonl:3)" in said
-    assert "accuracy" in said
+    output = capsys.readouterr().out
+    assert "left out: 1 no answer given (first: q.jsonl:3)" in output
+    assert "accuracy" in output
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "text"),
     [
         (["mcq", "none.jsonl"], "does not exist"),
         (["mcq", "none.jsonl", "--method", "magic"], "magic"),
@@ -61,11 +61,11 @@ def test_a_table_says_what_was_left_out(
     ],
 )
 def test_bad_input_is_one_clear_line(
-    kitchen_kb: Path, capsys: pytest.CaptureFixture[str], words: list[str], said: str
+    kitchen_kb: Path, capsys: pytest.CaptureFixture[str], words: list[str], text: str
 ) -> None:
     assert main(["--kb", str(kitchen_kb), "evaluate", *words]) == 2
     fault = capsys.readouterr().err
-    assert said in fault
+    assert text in fault
     assert "Traceback" not in fault
 
 
@@ -83,8 +83,8 @@ def test_tfidf_scores_a_document_against_itself_highest() -> None:
 
 
 def test_a_subgraph_is_the_text_of_all_claims_at_a_concept() -> None:
-    said = neighbourhoods([("a", "b", "a joins b"), ("a", "", "a is a note")])
-    assert said == {"a": "a joins b a is a note", "b": "a joins b"}
+    text = neighbourhoods([("a", "b", "a joins b"), ("a", "", "a is a note")])
+    assert text == {"a": "a joins b a is a note", "b": "a joins b"}
 
 
 def test_plots_are_well_formed_and_escape_names() -> None:

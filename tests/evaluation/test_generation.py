@@ -28,8 +28,8 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
     folder = tmp_path_factory.mktemp("claims") / "kb"
     subjects = ("substance-peanut", "substance-yam", "substance-goji", "substance-lilu")
     extra = [
-        kitchen_claim(each, "hasNature", resource("nature-hot"), confidence=held)
-        for each, held in zip(subjects, (SURE, *LESS), strict=True)
+        kitchen_claim(each, "hasNature", resource("nature-hot"), confidence=stored)
+        for each, stored in zip(subjects, (SURE, *LESS), strict=True)
     ]
     extra += [
         kitchen_claim("symptom-sleep", "suitableFood", resource("substance-lily")),
@@ -146,12 +146,12 @@ def test_what_is_bad_for_the_constitution_is_no_right_answer(mfh_base: Knowledge
 
 def test_the_claims_that_answer_at_once_are_withheld(mfh_base: KnowledgeBase) -> None:
     opened = bench(mfh_base)
-    asked, held = mfh_questions(mfh_base.store, opened.linker.index, seed=0)
-    assert len(held) >= 3 * len(asked.items)
-    less = Bench(mfh_base, Settings(), opened.request, withheld=held)
-    assert held <= set(opened.view.projection.claims)
-    assert not held & set(less.view.projection.claims)
-    assert less.view.withheld == len(held)
+    asked, stored = mfh_questions(mfh_base.store, opened.linker.index, seed=0)
+    assert len(stored) >= 3 * len(asked.items)
+    less = Bench(mfh_base, Settings(), opened.request, withheld=stored)
+    assert stored <= set(opened.view.projection.claims)
+    assert not stored & set(less.view.projection.claims)
+    assert less.view.withheld == len(stored)
 
 
 def test_recommendations_are_measured_on_the_questions_by_kind_of_condition(
@@ -181,11 +181,11 @@ def test_natures_of_one_character_are_read_where_they_are_asked_for(
     opened = bench(mfh_base)
     reader = StatementReader(opened.view, opened.linking)
 
-    def said(statement: str) -> frozenset[str]:
+    def text(statement: str) -> frozenset[str]:
         return reader.read(Choice("1", statement, (), frozenset({"true"}))).chosen
 
-    assert said("绿豆的药性为寒。") == {"true"}
-    assert said("绿豆的药性为热。") == {"false"}
+    assert text("绿豆的药性为寒。") == {"true"}
+    assert text("绿豆的药性为热。") == {"false"}
 
 
 def test_a_character_inside_a_longer_name_names_nothing(mfh_base: KnowledgeBase) -> None:

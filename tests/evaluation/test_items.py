@@ -23,9 +23,9 @@ def test_options_are_read_as_object_list_and_one_string() -> None:
     assert parse_options("A. 甘 B. 苦 C. 辛") == read
 
 
-@pytest.mark.parametrize("said", [None, "", [], {"A": "甘"}, {"A": "甘", "Z": "苦"}, "甘或苦", 3])
-def test_options_that_cannot_be_told_apart_are_none(said: object) -> None:
-    assert parse_options(said) == ()
+@pytest.mark.parametrize("text", [None, "", [], {"A": "甘"}, {"A": "甘", "Z": "苦"}, "甘或苦", 3])
+def test_options_that_cannot_be_told_apart_are_none(text: object) -> None:
+    assert parse_options(text) == ()
 
 
 def test_everything_left_out_is_counted_with_its_reason_and_place(tmp_path: Path) -> None:
@@ -153,8 +153,8 @@ def test_confidences_outside_their_range_and_repeats_are_counted(tmp_path: Path)
         lines.write(
             "1\t0\t2\t0.5\n1\t0\t2\t0.50\n1\t0\t2\t0.9\n1\t0\t3\t1.5\n1\t0\t4\n1\t0\t5\tnan\n"
         )
-    kept, skips = load_weighted(tmp_path / "w.tsv.gz")
-    assert [each.confidence for each in kept] == [0.5, 0.9]
+    retained, skips = load_weighted(tmp_path / "w.tsv.gz")
+    assert [each.confidence for each in retained] == [0.5, 0.9]
     assert skips.counts == {
         "the same triple again": 1,
         "no confidence in [0, 1]": 2,

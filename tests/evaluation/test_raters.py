@@ -44,9 +44,9 @@ def test_sheets_hold_every_answer_blinded_and_in_another_order_for_each_rater(ki
     assert {row["item"] for row in one} == {row["item"] for row in two}
     assert [row["item"] for row in one] != [row["item"] for row in two]
     for name in ("sheet-1.csv", "rate-1.html"):
-        said = (kit / name).read_text("utf-8-sig")
-        assert "fused" not in said
-        assert "none" not in said.replace("'none'", "")  # of the page's own security policy
+        text = (kit / name).read_text("utf-8-sig")
+        assert "fused" not in text
+        assert "none" not in text.replace("'none'", "")  # of the page's own security policy
     key = json.loads((kit / "key.json").read_text("utf-8"))
     assert {(e["method"], e["question"]) for e in key["items"].values()} == set(CASES)
 
@@ -58,17 +58,17 @@ def test_the_dimensions_are_those_of_the_papers() -> None:
 
 
 def test_the_page_is_whole_and_keeps_hostile_text_as_data() -> None:
-    said = page([{"item": "x", "question": "</script><b>", "answer": "<img src=x>"}], DIMENSIONS, 1)
-    assert said.count("</script>") == 1
-    assert "<img" not in said
-    assert "http://" not in said
-    assert "https://" not in said
+    text = page([{"item": "x", "question": "</script><b>", "answer": "<img src=x>"}], DIMENSIONS, 1)
+    assert text.count("</script>") == 1
+    assert "<img" not in text
+    assert "http://" not in text
+    assert "https://" not in text
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="node checks the page's program")
 def test_the_pages_program_is_well_formed(kit: Path, tmp_path: Path) -> None:
-    said = (kit / "rate-1.html").read_text("utf-8")
-    program = said.partition("<script>")[2].partition("</script>")[0]
+    text = (kit / "rate-1.html").read_text("utf-8")
+    program = text.partition("<script>")[2].partition("</script>")[0]
     (tmp_path / "page.js").write_text(program, "utf-8")
     subprocess.run(["node", "--check", str(tmp_path / "page.js")], check=True)  # noqa: S603, S607
 
@@ -116,9 +116,9 @@ def test_raters_who_differ_agree_less(
     sheets = [filled(kit, tmp_path, 1), filled(kit, tmp_path, 2, shift=1)]
     words = [word for each in sheets for word in ("--sheet", str(each))]
     assert main(read(kit, *words, "--json")) == 0
-    said = json.loads(capsys.readouterr().out.splitlines()[0])
-    assert said["settings"]["alpha"]["rationality"] < 1.0
-    assert said["metrics"]["rationality"]["value"] == 4.5
+    output = json.loads(capsys.readouterr().out.splitlines()[0])
+    assert output["settings"]["alpha"]["rationality"] < 1.0
+    assert output["metrics"]["rationality"]["value"] == 4.5
 
 
 def test_ratings_off_the_scale_and_unknown_items_are_counted(
@@ -129,10 +129,10 @@ def test_ratings_off_the_scale_and_unknown_items_are_counted(
     item = sheet(good)[0]["item"]
     bad.write_text(f"item,rationality\n{item},9\nnobody,3\n{item},4\n{item},4\n", "utf-8")
     assert main(read(kit, "--sheet", str(good), "--sheet", str(bad))) == 0
-    said = capsys.readouterr().out
-    assert "1 rationality off its scale (first: bad.csv:2)" in said
-    assert "1 an item that the key does not know (first: bad.csv:3)" in said
-    assert "1 an item rated twice by one person (first: bad.csv:5)" in said
+    output = capsys.readouterr().out
+    assert "1 rationality off its scale (first: bad.csv:2)" in output
+    assert "1 an item that the key does not know (first: bad.csv:3)" in output
+    assert "1 an item rated twice by one person (first: bad.csv:5)" in output
 
 
 def test_empty_sheets_and_a_folder_without_key_are_one_clear_line(

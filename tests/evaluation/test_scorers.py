@@ -30,9 +30,9 @@ def asked(stem: str, *options: str) -> Choice:
 
 def test_an_option_joined_to_the_stem_is_chosen(kitchen: KnowledgeBase) -> None:
     scorer = bench(kitchen).scorer("paths")
-    said = read_choice(asked("阴虚质的人适宜食用", "藜芦", "百合", "花生"), scorer)
-    assert said.ranking[0] == "B"
-    assert said.chosen == frozenset("B")
+    text = read_choice(asked("阴虚质的人适宜食用", "藜芦", "百合", "花生"), scorer)
+    assert text.ranking[0] == "B"
+    assert text.chosen == frozenset("B")
 
 
 def test_two_hops_reach_what_one_does_not(kitchen: KnowledgeBase) -> None:
@@ -42,15 +42,15 @@ def test_two_hops_reach_what_one_does_not(kitchen: KnowledgeBase) -> None:
 
 
 def test_a_reader_abstains_where_nothing_joins(kitchen: KnowledgeBase) -> None:
-    said = read_choice(asked("心电图的P波", "窦性", "房性"), bench(kitchen).scorer("fused"))
-    assert said.abstained
-    assert not said.chosen
+    text = read_choice(asked("心电图的P波", "窦性", "房性"), bench(kitchen).scorer("fused"))
+    assert text.abstained
+    assert not text.chosen
 
 
 def test_the_odd_one_out_is_the_option_without_evidence(kitchen: KnowledgeBase) -> None:
     scorer = bench(kitchen).scorer("paths")
-    said = read_choice(asked("下列不属于脾胃虚寒证表现的是", "胃不适", "口渴", "喜温"), scorer)
-    assert said.chosen == frozenset("B")
+    text = read_choice(asked("下列不属于脾胃虚寒证表现的是", "胃不适", "口渴", "喜温"), scorer)
+    assert text.chosen == frozenset("B")
 
 
 def test_where_none_of_them_is_offered_only_a_claim_of_the_relation_answers(
@@ -70,9 +70,9 @@ def test_where_none_of_them_is_offered_only_a_claim_of_the_relation_answers(
 
 def test_the_odd_one_out_is_never_the_one_option_that_fits(kitchen: KnowledgeBase) -> None:
     item = asked("下列不属于脾胃虚寒证表现的是", "喜温", "口渴", "失眠", "黑便")
-    said = read_choice(item, bench(kitchen).scorer("paths"))
-    assert said.ranking[-1] == "A"
-    assert "A" not in said.chosen
+    text = read_choice(item, bench(kitchen).scorer("paths"))
+    assert text.ranking[-1] == "A"
+    assert "A" not in text.chosen
 
 
 def test_a_denied_mention_is_no_seed(kitchen: KnowledgeBase) -> None:
@@ -90,8 +90,8 @@ def test_a_rare_character_without_a_reading_does_not_stop_linking() -> None:
 def test_a_statement_is_true_on_record_only(kitchen: KnowledgeBase) -> None:
     opened = bench(kitchen)
     reader = StatementReader(opened.view, opened.linking)
-    held = reader.read(Choice("1", "绿豆：脾胃虚寒证禁用。", (), frozenset({"true"})))
-    assert (held.chosen, held.abstained) == (frozenset({"true"}), False)
+    text = reader.read(Choice("1", "绿豆：脾胃虚寒证禁用。", (), frozenset({"true"})))
+    assert (text.chosen, text.abstained) == (frozenset({"true"}), False)
     unknown = reader.read(Choice("2", "百合：脾胃虚寒证禁用。", (), frozenset({"false"})))
     assert (unknown.chosen, unknown.abstained) == (frozenset({"false"}), True)
 
@@ -111,7 +111,7 @@ def test_withholding_a_source_takes_only_what_stands_on_it_alone(kitchen: Knowle
     assert claims(whole, *diet_only)
     assert "https://w3id.org/shiyi/id/dish-ginger" not in less.links or not claims(less, *diet_only)
     assert less.withheld > 0
-    assert not any("姜茶" in said and "生姜" in said for _, _, said in less.sentences())
+    assert not any("姜茶" in text and "生姜" in text for _, _, text in less.sentences())
 
 
 def test_an_unknown_source_method_task_or_switch_is_named(kitchen: KnowledgeBase) -> None:
@@ -170,11 +170,11 @@ def test_a_report_has_the_keys_of_the_interface(kitchen: KnowledgeBase, tmp_path
     )
     request = Request("mcq", str(path), methods=("paths", "none"))
     report = evaluate(kitchen, Settings(), request)
-    said = report.to_json()[0]
+    text = report.to_json()[0]
     names = "task file method ablate n skipped metrics seconds release settings"
-    assert set(names.split()) <= set(said)
-    assert said["skipped"]["total"] == 1
-    assert said["metrics"]["accuracy"]["value"] == 1.0
+    assert set(names.split()) <= set(text)
+    assert text["skipped"]["total"] == 1
+    assert text["metrics"]["accuracy"]["value"] == 1.0
     assert "not a JSON object" in report.table()
 
 

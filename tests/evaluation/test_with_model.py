@@ -20,8 +20,8 @@ QUESTIONS = (
 def home(tmp_path_factory: pytest.TempPathFactory, kitchen_kb: Path) -> Path:
     folder = tmp_path_factory.mktemp("model")
     (folder / "kb").symlink_to(kitchen_kb)
-    said = "\n".join(json.dumps(each, ensure_ascii=False) for each in QUESTIONS)
-    (folder / "q.jsonl").write_text(said, "utf-8")
+    text = "\n".join(json.dumps(each, ensure_ascii=False) for each in QUESTIONS)
+    (folder / "q.jsonl").write_text(text, "utf-8")
     statement = {"statement": "绿豆性寒", "answer": "true"}
     (folder / "tf.jsonl").write_text(json.dumps(statement, ensure_ascii=False), "utf-8")
     return folder
@@ -95,11 +95,11 @@ def test_an_unreachable_model_fails_before_anything_is_measured(
         port = endpoint.server_port
     pointed(monkeypatch, port)
     assert evaluated(home, "mcq", str(home / "q.jsonl")) != 0
-    said = capsys.readouterr()
-    assert "nothing was measured" in said.err
-    assert "OPENAI_BASE_URL" in said.err
-    assert KEY not in said.err
-    assert said.out == ""
+    output = capsys.readouterr()
+    assert "nothing was measured" in output.err
+    assert "OPENAI_BASE_URL" in output.err
+    assert KEY not in output.err
+    assert output.out == ""
 
 
 def test_no_model_and_a_task_without_one_are_one_clear_line(

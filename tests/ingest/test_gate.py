@@ -41,11 +41,11 @@ RELATIONS = (
 
 def source(rng: random.Random) -> Source:
     number = rng.randrange(3)
-    said = rng.choice(HOSTILE)
+    text = rng.choice(HOSTILE)
     return Source(
         f"s{number}",
-        f"书{said}",
-        said or "B",
+        f"书{text}",
+        text or "B",
         rng.choice(list(Tier)),
         lineage=rng.choice(("", "l")),
     )
@@ -63,11 +63,11 @@ INDEX_IRIS = [each.iri for each in INDEX.concepts]
 def made(rng: random.Random) -> Claim:
     """Make a claim that is right, or wrong in any of many ways."""
     predicate = getattr(SHIYI, rng.choice(RELATIONS))
-    said: NamedNode | Literal = thing(rng)
+    text: NamedNode | Literal = thing(rng)
     if rng.random() < 0.3:
-        said = Literal(rng.choice(HOSTILE), language=rng.choice(("zh", "en", None)))
+        text = Literal(rng.choice(HOSTILE), language=rng.choice(("zh", "en", None)))
     if rng.random() < 0.1:
-        predicate, said = SKOS.closeMatch, NamedNode("http://identifiers.org/umls/C0000001")
+        predicate, text = SKOS.closeMatch, NamedNode("http://identifiers.org/umls/C0000001")
     qualifiers = tuple(
         sorted(
             (name, rng.choice((*HOSTILE, "likely", "3 g", "moderate")))
@@ -88,7 +88,7 @@ def made(rng: random.Random) -> Claim:
         for _ in range(rng.choice((1, 1, 2)))
     )
     return Claim(
-        thing(rng), predicate, said, evidence, rng.choice(list(Polarity)), rng.choice(list(Status))
+        thing(rng), predicate, text, evidence, rng.choice(list(Polarity)), rng.choice(list(Status))
     )
 
 

@@ -53,13 +53,13 @@ def books(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 f"<目录>卷一\r\r\n\n<篇名>{herb}\r\n\r\n内容：味甘，平，无毒。治头痛，咳嗽。\r\n\r\n"
                 for herb in ("山楂", "甘草", "当归", "生姜")
             )
-            said = {
+            text = {
                 "file": f"{number}.txt",
                 "no": str(number),
                 "title": f"书{number}",
                 "text": f"<篇名>书{number}\r\n书名：书{number}\r\n\r\n{entries}",
             }
-            out.write(json.dumps(said, ensure_ascii=False) + "\n")
+            out.write(json.dumps(text, ensure_ascii=False) + "\n")
         out.write("no book\n")
     return path
 

@@ -47,7 +47,7 @@ def shiyi(kb: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 def collection(path: Path, books: int) -> Path:
     """Write books that differ in name and share many claims."""
-    said = json.loads(SAMPLE.read_text("utf-8"))
+    reply = json.loads(SAMPLE.read_text("utf-8"))
     herbs = ("山楂", "甘草", "当归", "生姜", "山药", "百合", "莲子", "麦芽")
     with path.open("w", encoding="utf-8") as out:
         for number in range(books):
@@ -59,7 +59,7 @@ def collection(path: Path, books: int) -> Path:
             text = f"<篇名>书{number}\r\n书名：书{number}\r\n\r\n{entries}"
             out.write(
                 json.dumps(
-                    said
+                    reply
                     | {"file": name, "no": f"{number:03}", "title": f"书{number}", "text": text},
                     ensure_ascii=False,
                 )
@@ -91,8 +91,8 @@ def test_a_book_is_ingested_with_quotes_in_place_and_the_accepted_view_stays(kb:
             )
             passage = _one(store, claim, SHIYI.supportedByText)
             assert isinstance(passage, NamedNode)
-            [said] = store.match(passage, RDF.value, None, BOOKS)
-            assert text(said.object)[start:end] == text(_one(store, node, SHIYI.quote))
+            [result] = store.match(passage, RDF.value, None, BOOKS)
+            assert text(result.object)[start:end] == text(_one(store, node, SHIYI.quote))
 
 
 def _one(store: QuadStore, subject: Term, predicate: NamedNode) -> NamedNode | Literal:
@@ -208,9 +208,9 @@ def test_forgetting_one_source_keeps_what_another_says(kb: Path, tmp_path: Path)
     assert stored_quads(kb) == once
 
 
-def _claim(subject: str, predicate: NamedNode, said: str) -> Claim:
+def _claim(subject: str, predicate: NamedNode, message: str) -> Claim:
     evidence = Evidence(BOOK, Confidence(0.6), "x", EvidenceKind.READ, "引", activity="rules-1")
-    return Claim(resource(subject), predicate, resource(said), (evidence,))
+    return Claim(resource(subject), predicate, resource(message), (evidence,))
 
 
 def test_a_claim_that_breaks_a_shape_goes_to_quarantine_with_the_report() -> None:
@@ -255,16 +255,16 @@ def test_an_unknown_column_is_named(kb: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["nowhere", "x"], "nowhere"), (["text", "none.txt"], "none.txt"),
         (["books", "none.jsonl"], "does not exist"), (["text", "a.docx"], ".epub"),
     ],
 )  # fmt: skip
-def test_bad_input_gets_one_clear_line(kb: Path, words: list[str], said: str) -> None:
+def test_bad_input_gets_one_clear_line(kb: Path, words: list[str], message: str) -> None:
     done = shiyi(kb, "ingest", *words)
     assert done.returncode == 2
-    assert said in done.stderr
+    assert message in done.stderr
     assert "Traceback" not in done.stderr
 
 
@@ -388,11 +388,11 @@ def test_killed_while_it_takes_back_what_is_said_no_more_the_next_run_ends_it(
 def test_what_the_newer_file_says_no_more_is_gone_and_the_rest_stands(
     before: Path, undisturbed: set[Quad], tmp_path: Path
 ) -> None:
-    said = {str(quad) for quad in undisturbed}
-    assert any("C0001003" in each for each in said)
-    assert not any("C0000003>" in each for each in said)
-    assert any("C0000004>" in each for each in said)
-    assert not any("C0000005>" in each for each in said)
+    content = {str(quad) for quad in undisturbed}
+    assert any("C0001003" in each for each in content)
+    assert not any("C0000003>" in each for each in content)
+    assert any("C0000004>" in each for each in content)
+    assert not any("C0000005>" in each for each in content)
     kb = tmp_path / "kb"
     copy_base(before, kb)
     assert quads_of(kb) != undisturbed

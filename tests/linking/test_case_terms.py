@@ -98,17 +98,17 @@ def test_a_link_is_an_sssom_row_with_similarity_threshold_and_mutual_flag() -> N
     assert write_sssom(links, out, {"x": "https://example.org/"}) == 1
     *head, header, row = out.getvalue().splitlines()
     assert "#  x: https://example.org/" in head
-    said = dict(zip(header.split("\t"), row.split("\t"), strict=True))
-    assert tuple(said) == SSSOM_COLUMNS
-    assert (said["subject_id"], said["object_id"]) == ("x:0", "x:10")
-    assert said["similarity_score"] == "0.9848"
-    assert said["other"] == "threshold=0.35|mutual=true"
+    values = dict(zip(header.split("\t"), row.split("\t"), strict=True))
+    assert tuple(values) == SSSOM_COLUMNS
+    assert (values["subject_id"], values["object_id"]) == ("x:0", "x:10")
+    assert values["similarity_score"] == "0.9848"
+    assert values["other"] == "threshold=0.35|mutual=true"
 
 
 def fixture() -> list[dict[str, str]]:
     with FIXTURE.open(encoding="utf-8") as lines:
-        kept = (line for line in lines if not line.startswith("# "))
-        return list(csv.DictReader(kept, delimiter="\t", quoting=csv.QUOTE_NONE))
+        found = (line for line in lines if not line.startswith("# "))
+        return list(csv.DictReader(found, delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
 @pytest.fixture(scope="module")
@@ -174,7 +174,7 @@ def test_a_cited_expression_stands_in_the_section_that_is_cited() -> None:
     wanted = {each.source[1:].partition("》")[0] for each in cited}
     with lzma.open(BOOKS, "rt", encoding="utf-8") as lines:
         rows = (line for line in lines if any(f'"title": "{name}"' in line for name in wanted))
-        books = {said["title"]: said["text"] for said in map(json.loads, rows)}
+        books = {result["title"]: result["text"] for result in map(json.loads, rows)}
     assert wanted <= books.keys()
     assert len(cited) >= 80
     for each in cited:

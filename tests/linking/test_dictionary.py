@@ -292,7 +292,7 @@ def test_a_food_named_after_another_is_not_that_other(linker: Linker) -> None:
 def test_every_herb_of_the_favism_list_is_to_be_avoided_without_the_enzyme(
     starter: Starter,
 ) -> None:
-    held = {
+    values = {
         (local_name(c.subject.value), local_name(term_text(c.object)))
         for c in starter.claims
         if local_name(c.predicate.value) == "cautionIn"
@@ -303,7 +303,7 @@ def test_every_herb_of_the_favism_list_is_to_be_avoided_without_the_enzyme(
         "disease-glucose-6-phosphate-dehydrogenase-deficiency",
     }
     for herb in ("huanglian", "jinyinhua", "niuhuang", "zhenzhu", "lameihua"):
-        assert {state for subject, state in held if subject == f"substance-{herb}"} >= states
+        assert {state for subject, state in values if subject == f"substance-{herb}"} >= states
 
 
 @pytest.mark.parametrize(

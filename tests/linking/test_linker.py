@@ -63,9 +63,9 @@ def judged(linker: Linker, rows: Sequence[dict[str, str]]) -> dict[str, list[str
     found = defaultdict[str, list[str]](list)
     for row in rows:
         start, expected = int(row["start"]), set(filter(None, row["expected"].split("|")))
-        said = best(linker.link(row["text"]), start, start + len(row["mention"]))
-        good = said in expected if expected else not said
-        fault = f"{row['text']}: {said or 'nothing'}, not {row['expected'] or 'nothing'}"
+        count = best(linker.link(row["text"]), start, start + len(row["mention"]))
+        good = count in expected if expected else not count
+        fault = f"{row['text']}: {count or 'nothing'}, not {row['expected'] or 'nothing'}"
         found["known" if expected else "unknown"].append("" if good else fault)
     return found
 
@@ -298,9 +298,9 @@ def test_a_question_links_alike_in_both_languages(linker: Linker, zh: str, en: s
     ],
 )
 def test_what_is_said_to_be_absent_is_marked(linker: Linker, text: str, absent: set[str]) -> None:
-    said = {each.iri.rpartition("/")[2] for each in linker.link(text) if each.negated}
-    assert said <= absent
-    assert bool(said) == bool(absent)
+    values = {each.iri.rpartition("/")[2] for each in linker.link(text) if each.negated}
+    assert values <= absent
+    assert bool(values) == bool(absent)
 
 
 def test_what_is_not_known_is_a_mention_without_a_concept(linker: Linker) -> None:
@@ -335,8 +335,8 @@ def test_what_sounds_like_a_name_is_one_unless_it_cuts_words_of_a_question(
 
 def test_a_medicine_that_is_merely_spelt_alike_is_not_taken_for_it() -> None:
     index = LabelIndex.from_tables(artefact("ontology/concepts"))
-    kept = tuple(label for label in index.labels if "prednisone" not in label.text.lower())
-    linker = Linker(LabelIndex("r", index.concepts, kept))
+    body = tuple(label for label in index.labels if "prednisone" not in label.text.lower())
+    linker = Linker(LabelIndex("r", index.concepts, body))
     assert "drug-prednisolone" not in linked(linker, "prednisone")
 
 

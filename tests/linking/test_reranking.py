@@ -28,9 +28,9 @@ def endpoint() -> Iterator[Endpoint]:
 
 
 def picked(
-    endpoint: Endpoint, linker: Linker, text: str, said: object, kind: str = "", status: int = 200
+    endpoint: Endpoint, linker: Linker, text: str, result: object, kind: str = "", status: int = 200
 ) -> Picked:
-    reply = said if isinstance(said, str) else json.dumps({"picks": said})
+    reply = result if isinstance(result, str) else json.dumps({"picks": result})
     endpoint.say = lambda prompt: (status, reply)
     return pick(text, linker, chat(endpoint), 0.5, kind)
 
@@ -156,9 +156,9 @@ def test_the_command_asks_the_configured_model_and_tells_what_went_wrong(
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     endpoint.say = lambda prompt: (200, '{"picks": [{"mention": 1, "candidate": 2}]}')
     assert main(words) == 0
-    said = json.loads(capsys.readouterr().out)
-    assert said["mentions"][0]["justification"] == PICKED
-    assert said["notices"] == []
+    output = json.loads(capsys.readouterr().out)
+    assert output["mentions"][0]["justification"] == PICKED
+    assert output["notices"] == []
     endpoint.say = lambda prompt: (401, "")
     assert main(words) == 0
     shown = capsys.readouterr()

@@ -102,7 +102,7 @@ def test_a_path_whose_hops_do_not_join_cannot_exist() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "complaint"),
+    ("text", "complaint"),
     [
         ([], "JSON object"),
         ({"agee": 3}, "no field 'agee'"),
@@ -115,6 +115,6 @@ def test_a_path_whose_hops_do_not_join_cannot_exist() -> None:
         ({"constitution": 7}, "profile.constitution"),
     ],
 )
-def test_a_broken_profile_is_refused_by_field(said: object, complaint: str) -> None:
+def test_a_broken_profile_is_refused_by_field(text: object, complaint: str) -> None:
     with pytest.raises(UsageError, match=complaint):
-        Profile.from_json(said)
+        Profile.from_json(text)

@@ -86,19 +86,19 @@ def _open_texts() -> Iterator[str]:
         yield path.read_text("utf-8")
 
 
-def unsupported(mapped: set[tuple[str, str]], held: set[str]) -> list[tuple[str, str]]:
-    return sorted(pair for pair in mapped if pair[1] not in held)
+def unsupported(mapped: set[tuple[str, str]], found: set[str]) -> list[tuple[str, str]]:
+    return sorted(pair for pair in mapped if pair[1] not in found)
 
 
 def test_every_cui_stands_in_an_open_source(starter: Starter) -> None:
     if not (DATA / "mondo").is_dir() or not SAMPLE.is_file():
         pytest.skip(f"the open data are not at {DATA}; set SHIYI_DATA")
-    held = open_cuis()
-    assert len(held) > 20_000
+    stored = open_cuis()
+    assert len(stored) > 20_000
     mapped = {(each.subject, each.cui) for each in starter.mappings if each.cui}
     assert len(mapped) > 1000
-    assert unsupported(mapped, held) == []
-    assert unsupported({("made-up", "C9999999")}, held) == [("made-up", "C9999999")]
+    assert unsupported(mapped, stored) == []
+    assert unsupported({("made-up", "C9999999")}, stored) == [("made-up", "C9999999")]
 
 
 def test_every_row_names_the_open_source_it_stands_on() -> None:

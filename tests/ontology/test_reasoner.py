@@ -49,19 +49,19 @@ def test_an_unsatisfiable_class_is_found() -> None:
 
 
 @pytest.mark.parametrize(
-    ("planted", "said"),
+    ("planted", "message"),
     [
         (quad("substance-gouqizi", RDF.type, SHIYI.Season), "MFHSubstance"),
         (quad("substance-gouqizi", SHIYI.suitableSeason, resource("nature-neutral")), "Season"),
         (quad("nature-neutral", SHIYI.hasIngredient, resource("substance-gouqizi")), "Nature"),
     ],
 )
-def test_a_planted_contradiction_is_found_and_explained(planted: Quad, said: str) -> None:
+def test_a_planted_contradiction_is_found_and_explained(planted: Quad, message: str) -> None:
     assert check_ontology(GOJI).consistent
     checked = check_ontology((*GOJI, planted))
     assert not checked.consistent
     assert checked.explanation
-    assert any(said in line and "excludes" in line for line in checked.explanation)
+    assert any(message in line and "excludes" in line for line in checked.explanation)
 
 
 def test_the_starter_base_is_consistent_and_hermit_fills_its_classes(base: KnowledgeBase) -> None:
@@ -70,13 +70,13 @@ def test_the_starter_base_is_consistent_and_hermit_fills_its_classes(base: Knowl
     assert checked.unsatisfiable == ()
     assert checked.individuals > 3500
     assert checked.statements > 20_000
-    held = {
+    fields = {
         text(name): frozenset(text(each) for each in members)
         for name, members in defined_classes(base.store).items()
     }
-    assert len(held) >= 5
-    assert all(len(members) > 20 for members in held.values())
-    assert checked.members == held
+    assert len(fields) >= 5
+    assert all(len(members) > 20 for members in fields.values())
+    assert checked.members == fields
     assert (f"{VOCAB}PregnancyTaboo", f"{VOCAB}DietaryMaterial") in checked.hierarchy
 
 

@@ -149,14 +149,14 @@ def test_each_maker_is_served_by_settings_and_learned_refusals(
     with playing(maker) as server:
         model = model_from(settings_for(server, **chosen), env)
         assert model is not None
-        heard: list[str] = []
-        reply = model.complete(PROMPT, Probe, heard.append if streamed else None)
+        found: list[str] = []
+        reply = model.complete(PROMPT, Probe, found.append if streamed else None)
         assert json.loads(reply.text) == {"word": "ready"}
         learned = quirks | ({"no_stream"} if streamed and not maker.streams else set())
         assert model.quirks == learned
-        assert heard[-1:] == ([reply.text] if streamed else [])
+        assert found[-1:] == ([reply.text] if streamed else [])
         tries = len(server.asked)
-        model.complete(PROMPT, Probe, heard.append if streamed else None)
+        model.complete(PROMPT, Probe, found.append if streamed else None)
         assert len(server.asked) == tries + 1  # what was learned holds
         last = server.asked[-1]
         assert ("response_format" in last) == ("no_json" not in quirks)

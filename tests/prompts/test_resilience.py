@@ -73,16 +73,16 @@ def test_one_that_has_not_answered_is_not_waited_for_and_one_that_has_is(
         time.sleep(0.01)
     silent.go.clear()
     threading.Timer(1.0, silent.go.set).start()
-    heard: list[str] = []
-    assert model.complete("hello", listener=heard.append).text == "word"  # five times as long
-    assert heard[-1:] == ["word"]
+    found: list[str] = []
+    assert model.complete("hello", listener=found.append).text == "word"  # five times as long
+    assert found[-1:] == ["word"]
 
 
 def test_short_faults_and_nonsense_do_not_make_it_so(endpoint: tuple[Endpoint, Silent]) -> None:
     server, _ = endpoint
     model = chat(server)
-    for said in ((500, ""), (200, ""), (401, "")):
-        server.say = lambda prompt, said=said: said  # type: ignore[misc] # bound now
+    for result in ((500, ""), (200, ""), (401, "")):
+        server.say = lambda prompt, result=result: result  # type: ignore[misc] # bound now
         with pytest.raises(OutsideError):
             model.complete("hello")
     server.say = lambda prompt: (200, "word")
@@ -112,9 +112,9 @@ def test_questions_are_answered_of_the_claims_while_others_wait_for_the_model(
         while len(server.asked) < 2 and time.monotonic() < until:
             time.sleep(0.01)
         for method in ("fused", "paths", "spot", "none"):
-            said = app.test_client().post("/api/ask", json={**QUESTION, "method": method})
-            assert said.get_json()["sentences"]
-            assert said.get_json()["model"] is None
+            result = app.test_client().post("/api/ask", json={**QUESTION, "method": method})
+            assert result.get_json()["sentences"]
+            assert result.get_json()["model"] is None
         assert len(server.asked) == 2
         assert 'kind="not asked"' in app.test_client().get("/metrics").text
     finally:

@@ -215,9 +215,11 @@ def test_json_ld_says_with_short_names_what_turtle_says(store: OxigraphStore) ->
     written = dump(store, "jsonld")
     by_iri = {node["iri"]: node for node in json.loads(written)["@graph"]}
     assert by_iri["id:substance-goji"]["interactsWith"] == {"iri": "id:drug-warfarin"}
-    said = {(q.subject, q.predicate, q.object) for q in oxigraph_parse(written, RdfFormat.JSON_LD)}
+    values = {
+        (q.subject, q.predicate, q.object) for q in oxigraph_parse(written, RdfFormat.JSON_LD)
+    }
     turtle = dump(store, "ttl", "rdf11")
-    assert said == {(q.subject, q.predicate, q.object) for q in parse(turtle.decode(), "x.ttl")}
+    assert values == {(q.subject, q.predicate, q.object) for q in parse(turtle.decode(), "x.ttl")}
 
 
 def test_the_whole_base_survives_the_way_to_rdf_11_and_back(starter_kb: Path) -> None:
@@ -237,8 +239,8 @@ def test_a_nanopublication_has_four_graphs_and_its_provenance(store: OxigraphSto
         for each in ("head", "assertion", "provenance", "pubinfo")
     }
     assert len(quads) == sum(map(len, named.values()))
-    [said] = named["assertion"]
-    assert (said.subject, said.predicate, said.object) == (GOJI, SHIYI.interactsWith, WARFARIN)
+    [text] = named["assertion"]
+    assert (text.subject, text.predicate, text.object) == (GOJI, SHIYI.interactsWith, WARFARIN)
     assert OPEN.iri in {quad.object for quad in named["provenance"]}
     assert len(named["head"]) == 4
     assert {q.subject for q in named["pubinfo"]} == {NamedNode(f"{claim}#nanopub")}
@@ -258,8 +260,8 @@ def test_a_negative_claim_is_asserted_nowhere(store: OxigraphStore) -> None:
 
 def test_a_singleton_graph_has_the_name_of_its_claim(store: OxigraphStore) -> None:
     quads = list(parse(dump(store, "nq", "singleton").decode(), "x.nq"))
-    [said] = [quad for quad in quads if quad.graph_name == OPEN_CLAIM.iri]
-    assert said.object == WARFARIN
+    [text] = [quad for quad in quads if quad.graph_name == OPEN_CLAIM.iri]
+    assert text.object == WARFARIN
 
 
 def test_skos_alone_has_no_terms_of_ours(store: OxigraphStore) -> None:
@@ -326,8 +328,8 @@ def test_sssom_names_umls_by_curie(store: OxigraphStore) -> None:
 
 
 def test_an_explanation_shows_the_arithmetic(store: OxigraphStore) -> None:
-    told = explain(store, OPEN_CLAIM.iri.value)
-    assert told is not None
-    assert told["confidence"] == 0.98
-    assert "(1 − 0.9) × (1 − 0.8)" in told["why"] or "(1 − 0.8) × (1 − 0.9)" in told["why"]
+    message = explain(store, OPEN_CLAIM.iri.value)
+    assert message is not None
+    assert message["confidence"] == 0.98
+    assert "(1 − 0.9) × (1 − 0.8)" in message["why"] or "(1 − 0.8) × (1 − 0.9)" in message["why"]
     assert explain(store, "https://example.org/none") is None

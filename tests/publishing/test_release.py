@@ -98,11 +98,11 @@ def test_the_canonical_hash_is_that_of_rdfc(home: Path) -> None:
 
 
 def test_blank_nodes_are_named_by_what_is_said_of_them() -> None:
-    said = ["<urn:a> <urn:p> _:{0} .", "_:{0} <urn:q> _:{1} .", '_:{1} <urn:q> "x" .']
+    found = ["<urn:a> <urn:p> _:{0} .", "_:{0} <urn:q> _:{1} .", '_:{1} <urn:q> "x" .']
     forms = []
     for names in (("x", "y"), ("b7", "a1")):
         store = OxigraphStore.in_memory()
-        store.change(add=parse_n_quads_lines(line.format(*names).encode() for line in said))
+        store.change(add=parse_n_quads_lines(line.format(*names).encode() for line in found))
         forms.append(list(allowed_lines(store, Withheld())))
     assert forms[0] == forms[1]
     assert len(forms[0]) == 3
@@ -118,16 +118,16 @@ def test_nothing_restricted_is_in_any_file(home: Path) -> None:
 
 
 def test_the_second_release_tells_each_change(home: Path) -> None:
-    told = json.loads((home / "1.1.0" / "changes.json").read_bytes())
-    assert [each["claim"] for each in told["added"]] == [NEW.iri.value]
-    assert told["removed"] == []
-    [rated] = told["re_rated"]
+    reply = json.loads((home / "1.1.0" / "changes.json").read_bytes())
+    assert [each["claim"] for each in reply["added"]] == [NEW.iri.value]
+    assert reply["removed"] == []
+    [rated] = reply["re_rated"]
     assert (rated["claim"], rated["old_confidence"], rated["confidence"]) == (
         OPEN_CLAIM.iri.value,
         0.98,
         0.5,
     )
-    [mapped] = told["re_mapped"]
+    [mapped] = reply["re_mapped"]
     assert mapped["concept"] == "shiyi.id:substance-goji"
     assert [each["predicate"] for each in mapped["removed"]] == ["skos:closeMatch"]
     table = home / "1.1.0" / "mappings.sssom.tsv"

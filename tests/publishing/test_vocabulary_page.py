@@ -102,26 +102,26 @@ def test_the_diagram_draws_what_the_vocabulary_allows() -> None:
 
 def test_the_pages_in_docs_are_those_of_the_vocabulary() -> None:
     for language in ("zh", "en"):
-        kept = (DOCS / f"{language}.html").read_text("utf-8")
-        assert kept == reference_html(language), "run make docs"
+        content = (DOCS / f"{language}.html").read_text("utf-8")
+        assert content == reference_html(language), "run make docs"
 
 
 def test_every_scheme_has_title_definition_and_source_in_both_languages() -> None:
     facts: dict[str, dict[str, set[str | None]]] = {}
     for quad in vocabulary_quads():
-        said = facts.setdefault(text(quad.subject), {})
+        result = facts.setdefault(text(quad.subject), {})
         language = quad.object.language if isinstance(quad.object, Literal) else ""
-        said.setdefault(quad.predicate.value, set()).add(language)
+        result.setdefault(quad.predicate.value, set()).add(language)
     schemes = {f"scheme-{kind}" for kind in KINDS.values()}
     found = {
-        local_name(s) for s, said in facts.items() if RDF.type.value in said and "scheme-" in s
+        local_name(s) for s, result in facts.items() if RDF.type.value in result and "scheme-" in s
     }
     assert schemes <= found
-    for subject, said in facts.items():
+    for subject, result in facts.items():
         if local_name(subject).startswith("scheme-"):
             for predicate in (RDFS.label, DCTERMS.title, SKOS.definition):
-                assert said[predicate.value] == {"zh", "en"}, subject
-            assert DCTERMS.source.value in said, subject
+                assert result[predicate.value] == {"zh", "en"}, subject
+            assert DCTERMS.source.value in result, subject
 
 
 def test_every_example_of_a_property_is_a_claim_of_the_base() -> None:

@@ -103,21 +103,21 @@ def test_a_prediction_is_reified_and_never_asserted(base: OxigraphStore) -> None
 def test_an_explanation_says_that_no_source_states_a_prediction(base: OxigraphStore) -> None:
     made = predicted(base, 0.9)[:1]
     swap(base, prediction_quads(made), ("complete",))
-    told = explain(base, made[0].claim.value)
-    assert told is not None
-    assert told["status"] == "predicted"
-    assert "no source states it" in told["why"]
+    message = explain(base, made[0].claim.value)
+    assert message is not None
+    assert message["status"] == "predicted"
+    assert "no source states it" in message["why"]
 
 
 def test_removing_the_predictions_restores_the_state(base: OxigraphStore) -> None:
-    def said() -> set[Quad]:
+    def text() -> set[Quad]:
         return {quad for quad in base.match() if quad.graph_name != graph("journal")}
 
-    before = said()
+    before = text()
     swap(base, prediction_quads(predicted(base, 0.9)), ("complete",))
-    assert said() != before
+    assert text() != before
     swap(base, (), ("complete",))
-    assert said() == before
+    assert text() == before
 
 
 def test_predictions_do_not_enter_the_graph_that_answers_read(base: OxigraphStore) -> None:
@@ -131,9 +131,9 @@ def test_a_model_that_gives_nan_is_refused(base: OxigraphStore) -> None:
         predicted(base, float("nan"))
 
 
-@pytest.mark.parametrize(("write", "kept"), [("false", False), ("true", True)])
+@pytest.mark.parametrize(("write", "is_retained"), [("false", False), ("true", True)])
 def test_predictions_are_written_only_where_that_is_chosen(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: str, kept: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: str, is_retained: bool
 ) -> None:
     kb = tmp_path / "kb"
     build_generation(kb, list(bases.kitchen_quads()), {})
@@ -142,4 +142,4 @@ def test_predictions_are_written_only_where_that_is_chosen(
     assert main(["--kb", str(kb), "reason", "complete"]) == 0
     with KnowledgeBase.open(kb) as opened:
         found = list(opened.store.match(None, SHIYI.status, SHIYI.predicted, DERIVED))
-    assert bool(found) is kept
+    assert bool(found) is is_retained

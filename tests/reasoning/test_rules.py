@@ -39,8 +39,8 @@ AXIOMS = Axioms(
 )
 
 
-def told(*rows: tuple[str, str, str, float]) -> dict[tuple[str, str, str], Entailed]:
-    edges = [Edge(s, p, o, f"{s}{p}{o}", held) for s, p, o, held in rows]
+def reported(*rows: tuple[str, str, str, float]) -> dict[tuple[str, str, str], Entailed]:
+    edges = [Edge(s, p, o, f"{s}{p}{o}", stored) for s, p, o, stored in rows]
     return {each.statement: each for each in entail(edges, AXIOMS)}
 
 
@@ -52,7 +52,7 @@ def base() -> OxigraphStore:
 
 
 def test_a_chain_is_as_sure_as_its_weakest_link_and_names_every_premise() -> None:
-    found = told(("a", "within", "b", 0.9), ("b", "within", "c", 0.6))
+    found = reported(("a", "within", "b", 0.9), ("b", "within", "c", 0.6))
     chain = found["a", "within", "c"]
     assert chain.confidence == 0.6
     assert chain.premises == ("awithinb", "bwithinc")
@@ -62,7 +62,7 @@ def test_a_chain_is_as_sure_as_its_weakest_link_and_names_every_premise() -> Non
 
 
 def test_the_surest_of_several_ways_is_kept() -> None:
-    found = told(
+    found = reported(
         ("a", "within", "b", 0.9),
         ("b", "within", "d", 0.3),
         ("a", "within", "c", 0.7),
@@ -73,14 +73,14 @@ def test_the_surest_of_several_ways_is_kept() -> None:
 
 
 def test_what_is_stated_and_what_joins_a_thing_to_itself_does_not_follow() -> None:
-    found = told(
+    found = reported(
         ("a", "meets", "b", 0.9),
         ("b", "meets", "a", 0.2),
         ("a", "within", "b", 0.5),
         ("b", "within", "a", 0.5),
     )
     assert not any(p == "meets" or s == o for s, p, o in found)
-    assert told() == {}
+    assert reported() == {}
 
 
 @given(
@@ -94,10 +94,10 @@ def test_what_is_stated_and_what_joins_a_thing_to_itself_does_not_follow() -> No
 def test_no_statement_is_surer_than_its_premises_and_order_changes_nothing(
     rows: list[tuple[int, int, str, float]],
 ) -> None:
-    claims = {(f"n{a}", p, f"n{b}"): held for a, b, p, held in rows if a != b}
-    named = {f"{s}{p}{o}": held for (s, p, o), held in claims.items()}
-    found = told(*((*said, held) for said, held in claims.items()))
-    again = told(*((*said, held) for said, held in reversed(claims.items())))
+    claims = {(f"n{a}", p, f"n{b}"): stored for a, b, p, stored in rows if a != b}
+    named = {f"{s}{p}{o}": stored for (s, p, o), stored in claims.items()}
+    found = reported(*((*text, stored) for text, stored in claims.items()))
+    again = reported(*((*text, stored) for text, stored in reversed(claims.items())))
     assert {s: e.confidence for s, e in found.items()} == {
         s: e.confidence for s, e in again.items()
     }
@@ -128,9 +128,9 @@ def test_the_same_follows_as_in_a_reasoner_for_owl_rl(base: OxigraphStore) -> No
         for s, p, o in graph
         if str(p).startswith(VOCAB) and not str(s).startswith(VOCAB) and s != o
     }
-    ours = {each.statement for each in entail(edges, axioms)}
-    assert len(ours) > 20
-    assert ours == theirs - stated
+    values = {each.statement for each in entail(edges, axioms)}
+    assert len(values) > 20
+    assert values == theirs - stated
 
 
 def test_entailments_stand_apart_with_rule_and_premises_and_are_no_claims(
@@ -149,10 +149,10 @@ def test_entailments_stand_apart_with_rule_and_premises_and_are_no_claims(
             assert isinstance(premise.object, NamedNode)
             assert list(base.match(premise.object, SHIYI.confidence))
     some = min(node.value for node in nodes if isinstance(node, NamedNode))
-    said = explain(base, some)
-    assert said
-    assert said["rule"].startswith("rule-prp-")
-    assert said["premises"]
+    text = explain(base, some)
+    assert text
+    assert text["rule"].startswith("rule-prp-")
+    assert text["premises"]
     assert swap(base, [], ["entailed"]) == 0
     assert not list(base.match(None, None, None, ENTAILED))
 
@@ -262,10 +262,10 @@ def test_benefit_is_never_derived_and_no_derivation_is_surer_than_its_premises(
     broader = {one: frozenset({other}) for one, other in above}
     made_of = tuple(edge(one, "hasIngredient", other, 0.7) for one, other in parts)
     edges = list({e.claim: e for e in edges}.values())  # a claim has one confidence
-    held = {e.claim: e.confidence for e in (*edges, *made_of)}
+    fields = {e.claim: e.confidence for e in (*edges, *made_of)}
     for found in inferred(edges, made_of, (), broader):
         assert found.predicate.removeprefix(VOCAB) not in BENEFIT
-        assert found.confidence <= min(held[p] for p in found.premises)
+        assert found.confidence <= min(fields[p] for p in found.premises)
         assert not any(VOCAB + name in p for name in BENEFIT for p in found.premises)
 
 
@@ -287,6 +287,6 @@ def test_a_claim_derived_twice_is_written_once_with_its_best_confidence() -> Non
     one = Derivation("urn:x", VOCAB + "derivedCaution", "urn:c", "urn:rule", ("urn:p",), 0.4)
     two = Derivation("urn:x", VOCAB + "derivedCaution", "urn:c", "urn:rule", ("urn:q",), 0.7)
     quads = list(derivation_quads([one, two]))
-    said = [q.object for q in quads if q.predicate == SHIYI.confidence]
-    assert [literal.value for literal in said if hasattr(literal, "value")] == ["0.7"]
+    found = [q.object for q in quads if q.predicate == SHIYI.confidence]
+    assert [literal.value for literal in found if hasattr(literal, "value")] == ["0.7"]
     assert sum(q.predicate == PROV.wasDerivedFrom for q in quads) == 2

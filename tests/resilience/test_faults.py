@@ -61,12 +61,12 @@ def killed(process: subprocess.Popen[bytes], seconds: float, lines: int = 0) -> 
     """Kill ``process`` some time after it was ready and stated so many lines; return all it stated."""
     assert process.stdout is not None
     assert process.stdout.readline() == b"ready\n"
-    said = [process.stdout.readline() for _ in range(lines)]
+    output = [process.stdout.readline() for _ in range(lines)]
     time.sleep(seconds)
     process.kill()
     rest, _ = process.communicate()
-    said += rest.splitlines(keepends=True)
-    return [line.decode() for line in said if line.endswith(b"\n")]  # a part acknowledges nothing
+    output += rest.splitlines(keepends=True)
+    return [line.decode() for line in output if line.endswith(b"\n")]  # a part acknowledges nothing
 
 
 def expected(last: int) -> Counter[int]:
@@ -107,9 +107,9 @@ def test_readers_beside_a_busy_writer_see_one_whole_moment(
         process.kill()
         process.communicate()
     assert list((tmp_path / "snapshots").iterdir()) == []
-    told = [each.getMessage() for each in caplog.records if "whole copy" in each.getMessage()]
-    assert len(told) == (0 if snapshots else 1)
-    assert all("one file system" in each for each in told)
+    found = [each.getMessage() for each in caplog.records if "whole copy" in each.getMessage()]
+    assert len(found) == (0 if snapshots else 1)
+    assert all("one file system" in each for each in found)
 
 
 def test_a_killed_reader_leaves_nothing_behind_for_long(small_kb: Path) -> None:
@@ -154,9 +154,9 @@ with KnowledgeBase.open(Path(sys.argv[1]), write=True) as kb:
     print("wrote", number, kb.sequence, flush=True)
 """
     process = child(program, str(tmp_path), "200000")
-    said, _ = process.communicate(timeout=60)
+    text, _ = process.communicate(timeout=60)
     assert process.returncode == 0
-    number, sequence = map(int, said.split()[1:])
+    number, sequence = map(int, text.split()[1:])
     with KnowledgeBase.open(tmp_path, write=True) as kb:
         assert kb.sequence == sequence == number + 2 > 10
         assert batches(kb.store) == Counter(dict.fromkeys(range(1, sequence + 1), BATCH))

@@ -82,5 +82,5 @@ def test_an_answer_is_the_same_with_and_without_a_flood(
 
 def test_the_flood_is_there(flooded: Runtime) -> None:
     assert len(flood()) > MANY // 2
-    held = {q.subject for q in flooded.store.match(graph=graph("candidates"))}
-    assert len(held) > MANY // 5
+    values = {q.subject for q in flooded.store.match(graph=graph("candidates"))}
+    assert len(values) > MANY // 5

@@ -97,24 +97,24 @@ def fuzzed(desks: FullDesks, report: Path, *more: str) -> dict[str, Any]:
         cwd=report.parent,
         env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
     )
-    said: dict[str, Any] = json.loads(report.read_text("utf-8"))
-    said["told"] = re.findall(
+    values: dict[str, Any] = json.loads(report.read_text("utf-8"))
+    values["told"] = re.findall(
         r"- ST\d+ .*?(?=\n\d+\. Test Case|\n_{9}|\n={9})", done.stdout, re.DOTALL
     )
-    assert said["errors"] == [], done.stdout[-3000:]
-    return said
+    assert values["errors"] == [], done.stdout[-3000:]
+    return values
 
 
 def test_requests_made_from_the_description_are_answered_as_it_says(tmp_path: Path) -> None:
     """Nobody is signed in, so whatever is sent changes nothing."""
     with served(tmp_path, query=QUERY) as desks:
         before = set(desks.site.store.match())
-        said = fuzzed(desks, tmp_path / "report.json", "--phases", PHASES)
-        assert said["told"] == []
-        assert said["operations"]["tested"] == said["operations"]["total"] > 20
-        assert said["test_cases"]["generated"] > 15 * EXAMPLES
+        reply = fuzzed(desks, tmp_path / "report.json", "--phases", PHASES)
+        assert reply["told"] == []
+        assert reply["operations"]["tested"] == reply["operations"]["total"] > 20
+        assert reply["test_cases"]["generated"] > 15 * EXAMPLES
         assert set(desks.site.store.match()) == before
-        keep(said)
+        keep(reply)
 
 
 def test_a_token_for_reviews_changes_no_graph_either(tmp_path: Path) -> None:
@@ -123,21 +123,21 @@ def test_a_token_for_reviews_changes_no_graph_either(tmp_path: Path) -> None:
         before = set(desks.site.store.match())
         more = "--include-path-regex ^/(sparql|rdf-graph-store)$ --exclude-checks ignored_auth"
         header = ("--header", f"Authorization: Bearer {secret}", "--phases", "examples,fuzzing")
-        said = fuzzed(desks, tmp_path / "report.json", *more.split(), *header)
-        assert said["told"] == []
-        assert said["test_cases"]["generated"] >= 6 * EXAMPLES
+        reply = fuzzed(desks, tmp_path / "report.json", *more.split(), *header)
+        assert reply["told"] == []
+        assert reply["test_cases"]["generated"] >= 6 * EXAMPLES
         assert set(desks.site.store.match()) == before
 
 
-def keep(said: dict[str, Any]) -> None:
+def keep(values: dict[str, Any]) -> None:
     """Write the figures of the long form where ``make soak`` wants them."""
     if path := os.environ.get("SHIYI_API_JSON"):
         row = {
-            "inputs": said["test_cases"]["generated"],
-            "operations": said["operations"]["tested"],
-            "faults": len(said["told"]),
+            "inputs": values["test_cases"]["generated"],
+            "operations": values["operations"]["tested"],
+            "faults": len(values["told"]),
             "seed": 11,
-            "seconds": round(said["running_time"], 1),
+            "seconds": round(values["running_time"], 1),
         }
-        held = json.loads(Path(path).read_text("utf-8")) if Path(path).exists() else {}
-        Path(path).write_text(json.dumps(held | {"api fuzzing": row}, indent=1) + "\n", "utf-8")
+        reply = json.loads(Path(path).read_text("utf-8")) if Path(path).exists() else {}
+        Path(path).write_text(json.dumps(reply | {"api fuzzing": row}, indent=1) + "\n", "utf-8")

@@ -96,17 +96,17 @@ def test_a_question_is_taken_or_refused(text: str) -> None:
 
 @MANY
 @given(st.dictionaries(FIELDS, VALUES, max_size=6) | VALUES)
-def test_a_profile_and_a_context_are_taken_or_refused(said: object) -> None:
+def test_a_profile_and_a_context_are_taken_or_refused(result: object) -> None:
     with suppress(ShiyiError):
-        assert isinstance(Profile.from_json(said), Profile)
+        assert isinstance(Profile.from_json(result), Profile)
     with suppress(ShiyiError):
-        requests.parse_request(requests.Context, said).to_value()
+        requests.parse_request(requests.Context, result).to_value()
     with suppress(ShiyiError):
-        count = count_field("k", said, 1, 20)
-        assert said in (None, "") if count is None else 1 <= count <= 20
-    if isinstance(said, dict):
+        count = count_field("k", result, 1, 20)
+        assert result in (None, "") if count is None else 1 <= count <= 20
+    if isinstance(result, dict):
         with suppress(ShiyiError):
-            form = MultiDict({key: str(value) for key, value in said.items()})
+            form = MultiDict({key: str(value) for key, value in result.items()})
             values = requests.question_values(form, "q")["profile"]
             read = requests.parse_request(requests.Profile, values, strict=False).to_value()
             assert isinstance(read, Profile)
@@ -180,8 +180,8 @@ def test_settings_are_read_or_refused(toml: str, env: dict[str, str]) -> None:
     for section, key in (("paths", "top_k"), ("server", "port")):
         value = getattr(getattr(read, section), key)
         assert type(value) is int
-        said = env.get(f"SHIYI_{section.upper()}_{key.upper()}")
-        assert said is None or value == int(said)
+        result = env.get(f"SHIYI_{section.upper()}_{key.upper()}")
+        assert result is None or value == int(result)
 
 
 def test_replies_that_were_kept_badly_are_not_read(tmp_path: Path) -> None:
@@ -316,9 +316,9 @@ class Line:
         reply = self._connection.getresponse()
         location = reply.getheader("Location", "/") or "/"
         assert not location.startswith("//"), (path, location)
-        said = reply.read().decode("utf-8", "replace")
+        result = reply.read().decode("utf-8", "replace")
         page = "html" in (reply.getheader("Content-Type") or "")
-        return reply.status, said if page else ""  # no browser takes the others for a page
+        return reply.status, result if page else ""  # no browser takes the others for a page
 
     def close(self) -> None:
         self._connection.close()
@@ -351,8 +351,8 @@ def test_every_text_is_the_same_literal_in_store_journal_and_after_a_restart(
         kb.writer.write(quads[::2], key="k1", who="me", why="hostile")
         kb.writer.write(quads[1::2], [Quad(A, P, B)], key="k2", who=quads[5].object.value, why="x")  # type: ignore[union-attr] # a literal
     with KnowledgeBase.open(small_kb, write=True) as kb:
-        held = {quad.object for quad in kb.store.match(A, P, None, place)}
-        assert held == {quad.object for quad in quads}
+        values = {quad.object for quad in kb.store.match(A, P, None, place)}
+        assert values == {quad.object for quad in quads}
         assert len(kb.store) == before + len(quads) + 1  # and the writer's note
 
 
@@ -381,10 +381,10 @@ def test_no_text_becomes_an_iri_that_says_more_than_one_term(writable_kb: Knowle
             )
         except (UsageError, ValueError):
             refused += 1
-    held = list(writable_kb.store.match(None, None, None, graph("iri")))
+    found = list(writable_kb.store.match(None, None, None, graph("iri")))
     assert refused > 500
-    assert len(held) == len(some) - refused
-    assert len(writable_kb.store) == before + len(held) + 1
+    assert len(found) == len(some) - refused
+    assert len(writable_kb.store) == before + len(found) + 1
 
 
 def test_every_name_that_the_server_reads_is_sent(desks: FullDesks) -> None:
@@ -406,10 +406,10 @@ def test_every_name_that_the_server_reads_is_sent(desks: FullDesks) -> None:
 def test_indexes_are_made_of_any_text_and_questions_are_answered_beside_it(tmp_path: Path) -> None:
     kb, strange = tmp_path / "kb", [each for each in texts() if not each.isprintable()]
     assert any("\x00" in each for each in strange)
-    said = list(
+    found = list(
         dict.fromkeys((*strange[:: 1 if NIGHTLY else 5], *sample(3, 300), *CONTROLS, *LETTERS))
     )
-    quads = [*bases.kitchen_quads(), *planted(said)]
+    quads = [*bases.kitchen_quads(), *planted(found)]
     build_generation(kb, quads, {"quads": len(quads)})
     for made in (False, True):  # indexes of its own first, then those of the build
         if made:
@@ -421,7 +421,7 @@ def test_indexes_are_made_of_any_text_and_questions_are_answered_beside_it(tmp_p
                 "枸杞的性味？",
                 "许多0能吃吗？",
                 "Which foods suit yin deficiency?",
-                *said[::40],
+                *found[::40],
             ):
                 for path in ("/ask", "/api/ask", "/api/complete"):
                     reply = client.get(path, query_string={"q": text})
@@ -441,8 +441,8 @@ def test_every_parameter_and_segment_takes_any_text(desks: FullDesks, who: str) 
             continue
         for name in sorted(names):
             for text in (*sample(at, EACH), *BROKEN):
-                said = urlencode({name: text}, errors="replace")
-                check(*line.ask("GET", f"{path}?{said}"), text, (path, name))
+                query = urlencode({name: text}, errors="replace")
+                check(*line.ask("GET", f"{path}?{query}"), text, (path, name))
                 asked += 1
     for at, path in enumerate(SEGMENTS):
         for text in (*sample(at + 50, EACH), *BROKEN):
@@ -458,8 +458,8 @@ def test_every_form_takes_any_text_and_no_form_writes_by_it(desks: FullDesks) ->
     kind = "application/x-www-form-urlencoded"
     for at, (path, names) in enumerate(sorted(routes(desks)[1].items())):
         for text in sample(at + 7, EACH):
-            said = urlencode(dict.fromkeys(names, text) | {"csrf": text}, errors="replace")
-            status, body = line.ask("POST", path, said.encode(), kind)
+            query = urlencode(dict.fromkeys(names, text) | {"csrf": text}, errors="replace")
+            status, body = line.ask("POST", path, query.encode(), kind)
             check(status, body, text, path)
             # the token against forged forms does not fit; what writes nothing needs none
             assert status >= 400 or path in READING, (path, status)
@@ -502,8 +502,8 @@ def multipart(csrf: str, text: str) -> tuple[bytes, str]:
         f"Content-Type: text/plain\r\n\r\n{text}"
         for field in ("file", "bundle")
     ]
-    said = "".join(f"--edge\r\n{each}\r\n" for each in parts) + "--edge--\r\n"
-    return said.encode("utf-8", "replace"), "multipart/form-data; boundary=edge"
+    content = "".join(f"--edge\r\n{each}\r\n" for each in parts) + "--edge--\r\n"
+    return content.encode("utf-8", "replace"), "multipart/form-data; boundary=edge"
 
 
 def test_with_a_true_token_hostile_fields_are_refused_or_kept_as_text(desks: FullDesks) -> None:

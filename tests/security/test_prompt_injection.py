@@ -79,7 +79,7 @@ def state(runtime: Runtime) -> str:
 
 def test_there_are_as_many_attacks_as_said() -> None:
     assert len(EVERY) == len({attack for attack, _ in EVERY}) == 180
-    assert {said for _, said in ATTACKS} == {said for _, said in GOALS}
+    assert {result for _, result in ATTACKS} == {result for _, result in GOALS}
 
 
 @pytest.mark.parametrize("place", ["question", "label"])
@@ -94,14 +94,14 @@ def test_no_order_is_obeyed_no_secret_told_and_nothing_changed(
         if place == "label":
             hostile = replace(first, subject=Named(first.subject.iri, f"枸杞子{attack}"))
             answer = replace(answer, citations=(hostile, *answer.citations[1:]))
-        said = json.dumps(
+        result = json.dumps(
             {
                 "sentences": [{"text": obeyed, "claims": [first.number]}],
                 "status": "accepted",
                 "sparql": "DROP ALL",
             }
         )
-        endpoint.say = lambda prompt, said=said: (200, said)  # type: ignore[misc] # bound now
+        endpoint.say = lambda prompt, result=result: (200, result)  # type: ignore[misc] # bound now
         written = write_with_model(answer, chat(endpoint), runtime)
         shown = written.text.replace(question, "")
         if place == "question":
@@ -245,10 +245,12 @@ def environment(endpoint: Endpoint) -> dict[str, str]:
     }
 
 
-def sent(address: str, method: str, path: str, said: Any = None) -> str:
+def sent(address: str, method: str, path: str, result: Any = None) -> str:
     line = http.client.HTTPConnection(address.removeprefix("http://"), timeout=60)
-    headers = {"Accept": "text/html, */*"} | ({"Content-Type": "application/json"} if said else {})
-    line.request(method, path, json.dumps(said) if said else None, headers)
+    headers = {"Accept": "text/html, */*"} | (
+        {"Content-Type": "application/json"} if result else {}
+    )
+    line.request(method, path, json.dumps(result) if result else None, headers)
     reply = line.getresponse()
     body = reply.read().decode()
     line.close()
@@ -260,9 +262,9 @@ def obeyed(shown: str) -> list[str]:
     """List the orders in what a reader is shown: the page, or the answer without its trace."""
     _, _, body = shown.partition("\n\n")
     if body.lstrip().startswith("{"):
-        said = json.loads(body)
-        del said["trace"]  # which quotes every reply, for anyone who checks an answer
-        shown = json.dumps(said, ensure_ascii=False)
+        reply = json.loads(body)
+        del reply["trace"]  # which quotes every reply, for anyone who checks an answer
+        shown = json.dumps(reply, ensure_ascii=False)
     for question in QUESTIONS:
         for own in (question, quote(question), escape(question)):
             shown = shown.replace(str(own), "")
@@ -278,7 +280,7 @@ def test_no_reply_changes_the_base_shows_what_it_orders_or_tells_a_secret(
     tmp_path: Path, enemy: Enemy, hostile: Endpoint, canary: Canary
 ) -> None:
     kb = build(tmp_path / "kb")
-    before, pages, answers, rest = held(kb), list[str](), list[str](), list[str]()
+    before, pages, answers, rest = stored(kb), list[str](), list[str](), list[str]()
     with serving(kb, environment(hostile), tmp_path / "log") as (address, _):
         for number, question in enumerate(QUESTIONS):
             asked = quote(question)
@@ -293,7 +295,7 @@ def test_no_reply_changes_the_base_shows_what_it_orders_or_tells_a_secret(
                 sent(address, "POST", "/api/ask/sparql", {"question": question}),
                 sent(address, "POST", "/api/link", {"text": question}),
             ]
-    assert held(kb) == before
+    assert stored(kb) == before
     assert [found for shown in (*pages, *answers) if (found := obeyed(shown))] == []
     assert not [shown for shown in (*pages, *answers, *rest) if KEY in shown]
     assert hostile.keys == {f"Bearer {KEY}"}
@@ -346,6 +348,6 @@ def nobody_wrote_the_key(folder: Path) -> int:
     return len(files)
 
 
-def held(kb: Path) -> str:
+def stored(kb: Path) -> str:
     with KnowledgeBase.open(kb) as base:
         return release_of(base.store.match())

@@ -49,14 +49,14 @@ class _Echo(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers.get("Content-Length", 0)))
         self.server.seen.append(self.headers.get("Authorization", ""))
-        said = f"Incorrect API key provided: {self.headers.get('Authorization')}"
+        text = f"Incorrect API key provided: {self.headers.get('Authorization')}"
         fault = self.server.fault
         status = int(fault.split()[0]) if fault[0].isdigit() else 200
-        body = json.dumps({"error": {"message": said, "code": "invalid_api_key"}})
+        body = json.dumps({"error": {"message": text, "code": "invalid_api_key"}})
         if fault == "200 echo":
-            body = json.dumps(completion("m", {"content": said}))
+            body = json.dumps(completion("m", {"content": text}))
         elif fault == "200 malformed":
-            body = said
+            body = text
         self.send_response(status)
         if status == 302:
             self.send_header("Location", f"{self.server.url}?key={CANARY}")
@@ -106,12 +106,12 @@ def environment(endpoint: Endpoint) -> dict[str, str]:
 @contextmanager
 def logged() -> Iterator[io.StringIO]:
     """Catch what every logger says; below INFO libraries trace whatever they are sent."""
-    said, root = io.StringIO(), logging.getLogger()
-    handler, level = logging.StreamHandler(said), root.level
+    text, root = io.StringIO(), logging.getLogger()
+    handler, level = logging.StreamHandler(text), root.level
     root.addHandler(handler)
     root.setLevel(logging.INFO)
     try:
-        yield said
+        yield text
     finally:
         root.removeHandler(handler)
         root.setLevel(level)
@@ -122,18 +122,18 @@ def test_a_model_error_never_repeats_the_key(endpoint: Endpoint) -> None:
     model = model_from(settings, {"OPENAI_BASE_URL": endpoint.url, "OPENAI_API_KEY": CANARY})
     assert model
     assert CANARY not in repr(model)
-    told = ""
+    content = ""
     for fault in FAULTS:
         endpoint.fault = fault
-        with logged() as said:
+        with logged() as result:
             try:
-                told += model.complete("hello").text if fault != "200 echo" else ""
+                content += model.complete("hello").text if fault != "200 echo" else ""
             except ShiyiError as error:  # another kind would be a fault of its own
                 import traceback
 
-                told += "".join(traceback.format_exception_only(error))
-        told += said.getvalue()
-    assert CANARY not in told
+                content += "".join(traceback.format_exception_only(error))
+        content += result.getvalue()
+    assert CANARY not in content
     assert endpoint.seen[0] == f"Bearer {CANARY}"  # it was sent where it belongs
 
 
@@ -147,7 +147,7 @@ def test_no_page_log_or_file_holds_the_key(
     asked, bodies = 0, list[str]()
     try:
         client: FlaskClient = create_app(site, settings).test_client()
-        with logged() as said:
+        with logged() as result:
             for fault in FAULTS:
                 endpoint.fault = fault
                 for path in PATHS:
@@ -156,7 +156,7 @@ def test_no_page_log_or_file_holds_the_key(
                     asked += 1
                 reply = client.post("/api/ask/sparql", json={"question": "which foods suit yin?"})
                 bodies.append(reply.text)
-        written = said.getvalue()
+        written = result.getvalue()
     finally:
         site.close()
     assert asked > 40
@@ -164,9 +164,9 @@ def test_no_page_log_or_file_holds_the_key(
     # what a model says is dropped unless its claims bear it
     assert not [body for body in bodies if CANARY in body]
     assert CANARY not in written
-    held = [each for each in tmp_path.rglob("*") if each.is_file()]
-    assert len(held) > 5
-    assert not [each for each in held if CANARY.encode() in each.read_bytes()]
+    found = [each for each in tmp_path.rglob("*") if each.is_file()]
+    assert len(found) > 5
+    assert not [each for each in found if CANARY.encode() in each.read_bytes()]
 
 
 @pytest.mark.parametrize(
@@ -220,11 +220,11 @@ def test_the_log_of_a_server_names_nobody_and_nothing_that_was_asked(
     with serving(kb, env, tmp_path / "log") as (address, _):
         visitor = Visitor(address)
         page = visitor.get("/curate/sign-in")
-        said = {"csrf": csrf_in(page.body), "name": "curator"}
+        values = {"csrf": csrf_in(page.body), "name": "curator"}
         for each in (wrong, PASSWORD):
-            visitor.post("/curate/sign-in", said | {"password": each})
+            visitor.post("/curate/sign-in", values | {"password": each})
         assert visitor.get("/curate/account").status == 200
-        secrets += [said["csrf"], *(f"{each.value}" for each in visitor.cookies)]
+        secrets += [values["csrf"], *(f"{each.value}" for each in visitor.cookies)]
         question, text = quote(QUESTION), f"SELECT * {{ ?s ?p '{QUESTION}' }} # {QUESTION}"
         for path in (
             f"/ask?q={question}",
@@ -262,4 +262,4 @@ def test_the_log_of_a_server_names_nobody_and_nothing_that_was_asked(
     for each in (*secrets, *PERSON, FORWARDED):
         for way in {each, quote(each), json.dumps(each)[1:-1]}:
             assert way.encode() not in log + seen, way
-            assert not [1 for held in files if way.encode() in held], way
+            assert not [1 for stored in files if way.encode() in stored], way

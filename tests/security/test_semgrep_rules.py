@@ -156,11 +156,11 @@ def test_each_rule_finds_what_is_planted_and_nothing_sound(tmp_path: Path) -> No
         capture_output=True,
         cwd=tmp_path,
     )
-    said = json.loads(done.stdout)
-    assert said["errors"] == []
+    output = json.loads(done.stdout)
+    assert output["errors"] == []
     found = {
         (rule := each["check_id"].rpartition(".")[2], Path(each["path"]).name)
-        for each in said["results"]
+        for each in output["results"]
         if Path(each["path"]).name.startswith(each["check_id"].rpartition(".")[2])
     }
     assert wanted - found == set()

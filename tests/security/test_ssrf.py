@@ -109,8 +109,8 @@ def test_no_query_update_or_upload_makes_a_connection(
     assert len(every) >= 400
     for shape, address in every[:COUNT]:
         text = shape.format(address)
-        for said in ({"query": text}, {"update": text}):
-            reply = client.post("/sparql", data=said, headers=headers)
+        for result in ({"query": text}, {"update": text}):
+            reply = client.post("/sparql", data=result, headers=headers)
             assert reply.status_code < 500 or reply.status_code in {503, 504}, (text, reply.text)
             sent += 1
     for (kind, text), address in itertools.product(UPLOADS, addresses(canary.port)[: COUNT // 8]):
@@ -165,11 +165,11 @@ def test_no_command_needs_a_network(tmp_path: Path) -> None:
     kb, query = build(tmp_path / "kb"), tmp_path / "one.rq"
     query.write_text("SELECT * { ?s ?p ?o } LIMIT 3", "utf-8")
     for words in COMMANDS:
-        said = [each.format(query=query, out=tmp_path) for each in words]
+        content = [each.format(query=query, out=tmp_path) for each in words]
         done = subprocess.run(  # noqa: S603 - our own interpreter
-            [*alone, sys.executable, "-m", "shiyi", "--kb", str(kb), *said],
+            [*alone, sys.executable, "-m", "shiyi", "--kb", str(kb), *content],
             capture_output=True,
             text=True,
             check=False,
         )
-        assert done.returncode == 0, (said, done.stdout, done.stderr)
+        assert done.returncode == 0, (content, done.stdout, done.stderr)

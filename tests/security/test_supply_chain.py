@@ -32,9 +32,9 @@ OPTIONS = ("requirements", "--of", "JSON", "-o")
 BASE = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["dependencies"]
 
 
-@pytest.mark.parametrize("said", BASE)
-def test_each_base_dependency_is_pinned_within_its_bounds(said: str) -> None:
-    wanted = Requirement(said)
+@pytest.mark.parametrize("text", BASE)
+def test_each_base_dependency_is_pinned_within_its_bounds(text: str) -> None:
+    wanted = Requirement(text)
     found = [version for name, version in PINS if name == canonicalize_name(wanted.name)]
     assert found
     assert all(Version(version) in wanted.specifier for version in found)
@@ -66,8 +66,10 @@ def test_nothing_is_read_that_could_run() -> None:
                     found.append((path.name, node.lineno))
             if isinstance(node, ast.Call):
                 name = getattr(node.func, "id", getattr(node.func, "attr", ""))
-                said = {each.arg: each.value for each in node.keywords}
-                on = {k for k, v in said.items() if isinstance(v, ast.Constant) and v.value is True}
+                values = {each.arg: each.value for each in node.keywords}
+                on = {
+                    k for k, v in values.items() if isinstance(v, ast.Constant) and v.value is True
+                }
                 if (name in {"eval", "exec"} and isinstance(node.func, ast.Name)) or on & {
                     "trust_remote_code",
                     "allow_pickle",
@@ -92,8 +94,8 @@ def test_a_planted_pickle_does_not_run(tmp_path: Path) -> None:
     trap.unlink(missing_ok=True)
     import numpy
 
-    with numpy.load(tmp_path / "vectors.npz") as held, pytest.raises(ValueError, match="pickle"):
-        held["vectors"]
+    with numpy.load(tmp_path / "vectors.npz") as stored, pytest.raises(ValueError, match="pickle"):
+        stored["vectors"]
     (tmp_path / "labels.safetensors").write_bytes((tmp_path / "vectors.npz").read_bytes())
     with pytest.raises(ShiyiError):
         LabelIndex.load(tmp_path, "sha256:x")

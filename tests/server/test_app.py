@@ -59,7 +59,7 @@ def kb(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @contextmanager
-def said(kb: Path, *more: str, **env: str) -> Iterator[str]:
+def texts(kb: Path, *more: str, **env: str) -> Iterator[str]:
     """Start the command; return the line that says where it listens."""
     process = subprocess.Popen(  # noqa: S603 - our own interpreter
         [sys.executable, "-m", "shiyi", "--kb", str(kb), "serve", *more],
@@ -86,7 +86,7 @@ def said(kb: Path, *more: str, **env: str) -> Iterator[str]:
 def test_port_0_is_a_free_one_that_the_log_says(
     kb: Path, more: list[str], env: Mapping[str, str]
 ) -> None:
-    with said(kb, *more, **env) as line:
+    with texts(kb, *more, **env) as line:
         if env.get("SHIYI_SERVER_LOG"):
             line = json.loads(line)["message"]
         found = re.search(r"http://(\[::1\]|127\.0\.0\.1):([0-9]+)$", line.strip())
@@ -127,7 +127,7 @@ def path_of(iri: NamedNode, kind: str = "page") -> str:
 
 
 @pytest.mark.parametrize(
-    ("body", "status", "said"),
+    ("body", "status", "text"),
     [
         ({"question": ""}, 400, "empty"),
         ({"question": "   "}, 400, "empty"),
@@ -147,12 +147,12 @@ def path_of(iri: NamedNode, kind: str = "page") -> str:
     ],
 )
 def test_a_bad_question_gets_one_clear_problem(
-    client: FlaskClient, body: dict[str, object], status: int, said: str
+    client: FlaskClient, body: dict[str, object], status: int, text: str
 ) -> None:
     reply = client.post("/api/ask", json=body)
     assert reply.status_code == status
     assert reply.content_type == "application/problem+json"
-    assert said in json.loads(reply.data)["detail"]
+    assert text in json.loads(reply.data)["detail"]
     assert json.loads(reply.data)["status"] == status
 
 
@@ -315,7 +315,7 @@ def test_data_that_has_not_changed_is_not_sent_again(client: FlaskClient) -> Non
 
 def test_a_claim_page_says_how_sure_and_why(client: FlaskClient) -> None:
     page = client.get(path_of(INTERACTION.iri) + "?lang=en", headers=HTML).text
-    for said in (
+    for result in (
         "goji berry",
         "interacts with",
         "warfarin",
@@ -328,7 +328,7 @@ def test_a_claim_page_says_how_sure_and_why(client: FlaskClient) -> None:
         "Watch the INR.",
         "row of an open table",
     ):
-        assert said in page
+        assert result in page
     assert "留意INR" not in page
     assert "not hold" in client.get(path_of(DENIED.iri) + "?lang=en", headers=HTML).text
 
@@ -445,10 +445,10 @@ def test_every_citation_of_an_answer_opens_as_a_page_and_as_turtle(address: str)
             status, headers, shown = fetched(address, headers["location"], accept)
             assert (status, headers["content-type"].split(";")[0]) == (200, kind)
             if kind == "text/turtle":
-                told = parse(shown, format=RdfFormat.TURTLE)
+                message = parse(shown, format=RdfFormat.TURTLE)
                 assert any(
                     (q.subject, q.predicate) == (NamedNode(cited["claim"]), RDF.object)
-                    for q in told
+                    for q in message
                 )
             else:
                 assert cited["claim"].encode() in shown

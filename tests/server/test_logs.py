@@ -32,20 +32,20 @@ except ZeroDivisionError:
 
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_the_log_is_lines_for_people_or_objects_for_programs(form: str) -> None:
-    said = subprocess.run(  # noqa: S603 - our own program
+    output = subprocess.run(  # noqa: S603 - our own program
         [sys.executable, "-c", SPEAKER, form], capture_output=True, text=True, check=True
     ).stderr
-    assert "never told" not in said
-    assert "ZeroDivisionError" in said
+    assert "never told" not in output
+    assert "ZeroDivisionError" in output
     if form == "json":
-        begun, fault = map(json.loads, said.splitlines())
+        begun, fault = map(json.loads, output.splitlines())
         assert (begun["level"], begun["logger"], begun["message"]) == ("info", "shiyi", "begun")
         assert (fault["message"], fault["route"], fault["ms"]) == ("fault at /nowhere", "/x", 3)
         assert fault["fault"].startswith("Traceback")
         assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", fault["time"])
     else:
         assert re.match(
-            r"\S+Z INFO shiyi: begun\n\S+Z ERROR shiyi: fault at /nowhere route=/x ms=3\n", said
+            r"\S+Z INFO shiyi: begun\n\S+Z ERROR shiyi: fault at /nowhere route=/x ms=3\n", output
         )
 
 
@@ -61,18 +61,18 @@ from shiyi.server.app import configure_logging
 configure_logging("text")
 logging.getLogger("shiyi").warning("gone: %s", "x\\n2026-11-22 INFO shiyi: 枸杞\\u2028\\x1b[2J", extra={"a": "1\\r2"})
 """
-    said = subprocess.run(  # noqa: S603 - our own program
+    output = subprocess.run(  # noqa: S603 - our own program
         [sys.executable, "-c", speaker], capture_output=True, text=True, check=True
     ).stderr
-    assert len(said.splitlines()) == 1
-    assert "枸杞" in said
-    assert "\x1b" not in said
+    assert len(output.splitlines()) == 1
+    assert "枸杞" in output
+    assert "\x1b" not in output
 
 
 SECRET = ("华法林", "warfarinum", "花生过敏", "71.5")
 
 
-def told(text: str) -> list[str]:
+def reported(text: str) -> list[str]:
     return [
         each for each in SECRET if each in text or quote(each) in text or quote_plus(each) in text
     ]
@@ -92,22 +92,22 @@ def test_nothing_of_a_person_is_in_a_log_or_an_address(
         data = {"q": "可以喝枸杞茶吗", **person}
         shown += client.post("/api/ask/stream?page=1", data=data).text
         for path in ("/api/ask", "/api/check", "/check", "/ask"):
-            for said in (
+            for result in (
                 {"data": {"things": "华法林\nwarfarinum", **person}},
                 {"json": {"question": "华法林", "things": ["华法林", "warfarinum"]}},
             ):
-                assert client.post(path, **said).text
+                assert client.post(path, **result).text
     finally:
         app.extensions["shiyi"].close()
     assert (page.status_code, page.headers["Cache-Control"]) == (200, "no-store")
     assert page.headers["Referrer-Policy"] == "strict-origin"
-    assert told(shown)  # what was said is on the page, for the next question
+    assert reported(shown)  # what was said is on the page, for the next question
     addresses = re.findall(r'(?:href|src|action)="([^"]*)"', shown)
     assert len(addresses) > 20
-    assert [each for each in addresses if told(each)] == []
+    assert [each for each in addresses if reported(each)] == []
     lines = [f"{each.getMessage()} {vars(each)}" for each in caplog.records]
     assert any("slow request" in each for each in lines)
-    assert [each for each in lines if told(each)] == []
+    assert [each for each in lines if reported(each)] == []
 
 
 def test_proxy_logs_no_query_string() -> None:

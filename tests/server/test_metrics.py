@@ -41,7 +41,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FlaskClient]:
     site.close()
 
 
-def told(client: FlaskClient) -> dict[str, float]:
+def reported(client: FlaskClient) -> dict[str, float]:
     """Read the metrics as a monitor does; each family is announced once, before its samples."""
     read: dict[str, float] = {}
     announced: list[str] = []
@@ -63,12 +63,12 @@ def grown(before: dict[str, float], after: dict[str, float], name: str) -> float
 
 
 def test_each_stage_of_an_answer_is_timed_and_the_answer_counted(client: FlaskClient) -> None:
-    before = told(client)
+    before = reported(client)
     assert (
         client.post("/api/ask", json={"question": "is goji safe with warfarin?"}).status_code == 200
     )
     assert client.get("/api/ask?q=goji").status_code == 200
-    after = told(client)
+    after = reported(client)
     for stage in ("link", "retrieve", "rank", "answer"):
         assert grown(before, after, f'shiyi_answer_seconds_count{{kind="{stage}"}}') == 2
         assert grown(before, after, f'shiyi_answer_seconds_bucket{{kind="{stage}",le="+Inf"}}') == 2
@@ -77,12 +77,12 @@ def test_each_stage_of_an_answer_is_timed_and_the_answer_counted(client: FlaskCl
 
 
 def test_what_is_kept_is_told_from_what_is_made(client: FlaskClient) -> None:
-    before = told(client)
+    before = reported(client)
     for _ in range(3):
         client.post("/sparql", data={"query": SHORT})
     for _ in range(3):
         client.get("/api/complete?q=gouqi")
-    after = told(client)
+    after = reported(client)
     assert grown(before, after, 'shiyi_cache_misses_total{kind="results"}') == 1
     assert grown(before, after, 'shiyi_cache_hits_total{kind="results"}') == 2
     assert grown(before, after, 'shiyi_cache_hits_total{kind="pages"}') == 2
@@ -91,11 +91,11 @@ def test_what_is_kept_is_told_from_what_is_made(client: FlaskClient) -> None:
 def test_a_worker_that_is_ended_is_counted_and_its_query_told_as_slow(
     client: FlaskClient, caplog: pytest.LogCaptureFixture
 ) -> None:
-    before = told(client)
+    before = reported(client)
     with caplog.at_level(logging.WARNING, "shiyi"):
         assert client.post("/sparql", data={"query": f"{LONG} # 张三"}).status_code == 504
         assert client.get("/healthz").status_code == 200
-    after = told(client)
+    after = reported(client)
     assert grown(before, after, 'shiyi_worker_kills_total{kind="time"}') == 1
     assert grown(before, after, 'shiyi_slow_total{kind="query"}') == 1
     assert grown(before, after, 'shiyi_slow_total{kind="request"}') == 1
@@ -122,16 +122,16 @@ def test_calls_of_a_model_are_counted_with_their_tokens_and_price() -> None:
         before = read()
         with pytest.raises(OutsideError):
             model.complete("anything")
-        said = model.complete("anything")
+        result = model.complete("anything")
     after = read()
-    assert said.prompt_tokens > 0 < said.completion_tokens
+    assert result.prompt_tokens > 0 < result.completion_tokens
     assert grown(before, after, 'shiyi_model_calls_total{kind="BusyError"}') == 1
     assert grown(before, after, 'shiyi_model_calls_total{kind="answered"}') == 1
     assert grown(before, after, 'shiyi_model_seconds_count{kind="answered"}') == 1
-    assert grown(before, after, 'shiyi_model_tokens_total{kind="prompt"}') == said.prompt_tokens
+    assert grown(before, after, 'shiyi_model_tokens_total{kind="prompt"}') == result.prompt_tokens
     assert (
         grown(before, after, 'shiyi_model_cost_total{kind="completion"}')
-        == 3 * said.completion_tokens
+        == 3 * result.completion_tokens
     )
 
 

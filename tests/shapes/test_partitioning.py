@@ -25,28 +25,28 @@ PREFIX sh: <http://www.w3.org/ns/shacl#>
 )
 
 
-def told(results: Iterable[Result]) -> list[str]:
+def reported(results: Iterable[Result]) -> list[str]:
     return sorted(map(repr, results))
 
 
 def in_parts(quads: Iterable[Quad], shapes: Graph, part: int) -> list[str]:
-    held = sorted(quads, key=lambda quad: str(quad.subject))
-    return told(validate_parts(lambda: held, of_classes(held), shapes, part))
+    text = sorted(quads, key=lambda quad: str(quad.subject))
+    return reported(validate_parts(lambda: text, of_classes(text), shapes, part))
 
 
 def planted() -> list[Quad]:
     """Every faulty graph of the shapes' own tests, under names of its own, among sound ones."""
     quads = list[Quad]()
     for number, (sound, faulty, _) in enumerate(CASES.values()):
-        for said, name in ((sound, f"sound-{number}/"), (faulty, f"faulty-{number}/")):
-            turtle = PREFIXES.replace(f"<{EXAMPLE}>", f"<{EXAMPLE}{name}>") + said
+        for text, name in ((sound, f"sound-{number}/"), (faulty, f"faulty-{number}/")):
+            turtle = PREFIXES.replace(f"<{EXAMPLE}>", f"<{EXAMPLE}{name}>") + text
             quads += parse(turtle, "case.ttl")
     return quads
 
 
 def test_a_planted_fault_of_every_shape_is_found_however_small_the_parts_are() -> None:
     quads, shapes = planted(), shapes_graph()
-    expected = told(validate(lowered(quads), shapes))
+    expected = reported(validate(lowered(quads), shapes))
     assert len(expected) >= len(CASES)
     assert all(f"faulty-{number}/" in "".join(expected) for number in range(len(CASES)))
     for part in (4, 200):
@@ -63,10 +63,10 @@ def test_a_tenth_of_the_starter_base_with_all_that_it_then_lacks_gets_the_same_r
     with KnowledgeBase.open(starter_kb) as base:
         quads = [q for q in base.store.match(graph=DefaultGraph()) if hash(q.subject) % 10 == 0]
     shapes = shapes_graph()
-    expected = told(validate(lowered(quads), shapes))
+    expected = reported(validate(lowered(quads), shapes))
     assert len(expected) > 100  # most of what is referred to is missing
     types = of_classes(quads)
-    assert told(validate_parts(lambda: quads, types, shapes, len(quads) // 7)) == expected
+    assert reported(validate_parts(lambda: quads, types, shapes, len(quads) // 7)) == expected
 
 
 def test_an_instance_of_a_class_below_is_held_to_its_shape_and_taken_as_a_value() -> None:
@@ -78,15 +78,15 @@ def test_an_instance_of_a_class_below_is_held_to_its_shape_and_taken_as_a_value(
     sound = of(":x a :Broth ; s:hasIngredient :y ; s:cookingMethod :t ." + below)
     faulty = of(":x a :Broth ; s:hasIngredient :z ; s:cookingMethod :t . :z a :Broth ." + below)
     shapes = shapes_graph("dish")
-    assert in_parts(sound, shapes, 1) == told(validate(lowered(sound), shapes)) == []
+    assert in_parts(sound, shapes, 1) == reported(validate(lowered(sound), shapes)) == []
     found = in_parts(faulty, shapes, 1)
-    assert found == told(validate(lowered(faulty), shapes))
+    assert found == reported(validate(lowered(faulty), shapes))
     assert len(found) == 3
 
 
 def test_a_value_is_of_every_class_that_is_looked_for() -> None:
-    said = "sh:path s:hasNature ; sh:class s:Nature , s:Flavour"
-    shapes = Graph().parse(data=FAR.replace("{said}", said))
+    text = "sh:path s:hasNature ; sh:class s:Nature , s:Flavour"
+    shapes = Graph().parse(data=FAR.replace("{said}", text))
     both = (
         ":v a :Both . :Both rdfs:subClassOf s:Nature , s:Flavour . :a a s:Food ; s:hasNature :v ."
     )
@@ -99,12 +99,12 @@ def test_a_value_without_a_name_is_of_its_classes_too() -> None:
     faulty = ":b a s:Food ; s:hasNature _:bitter . _:bitter a s:Flavour ."
     quads = list(parse(PREFIXES + sound + faulty, "x.ttl"))
     [found] = in_parts(quads, shapes, 1)
-    assert [found] == told(validate(lowered(quads), shapes))
+    assert [found] == reported(validate(lowered(quads), shapes))
     assert f"{EXAMPLE}b" in found
 
 
 @pytest.mark.parametrize(
-    "said",
+    "text",
     [
         "sh:path [ sh:inversePath s:hasIngredient ] ; sh:minCount 1",
         "sh:path ( s:hasNature skos:prefLabel ) ; sh:minCount 1",
@@ -113,8 +113,8 @@ def test_a_value_without_a_name_is_of_its_classes_too() -> None:
         "sh:path rdf:type ; sh:maxCount 1",
     ],
 )
-def test_a_shape_that_looks_further_is_checked_over_everything(said: str) -> None:
-    shapes = Graph().parse(data=FAR.replace("{said}", said))
+def test_a_shape_that_looks_further_is_checked_over_everything(text: str) -> None:
+    shapes = Graph().parse(data=FAR.replace("{said}", text))
     quads = list(
         parse(
             PREFIXES
@@ -127,7 +127,7 @@ def test_a_shape_that_looks_further_is_checked_over_everything(said: str) -> Non
             "far.ttl",
         )
     )
-    expected = told(validate(lowered(quads), shapes))
+    expected = reported(validate(lowered(quads), shapes))
     assert expected
     assert Reach.of(shapes).far is not None
     assert in_parts(quads, shapes, 1) == expected
@@ -136,7 +136,7 @@ def test_a_shape_that_looks_further_is_checked_over_everything(said: str) -> Non
 def test_random_graphs_of_few_names_get_the_same_report() -> None:
     draw, shapes = random.Random(7), shapes_graph()  # noqa: S311 - no secret
     kinds = [SHIYI.Food, SHIYI.Dish, SHIYI.Nature, SHIYI.Claim, SHIYI.Evidence, SHIYI.Source]
-    said = [
+    found = [
         SHIYI.hasNature,
         SHIYI.hasIngredient,
         SHIYI.evidence,
@@ -151,10 +151,10 @@ def test_random_graphs_of_few_names_get_the_same_report() -> None:
         nodes = [NamedNode(f"{EXAMPLE}{name}") for name in range(8)]
         values: list[Term] = [*nodes, *kinds, *kinds, Literal("major")]
         quads = {
-            Quad(draw.choice([*nodes, *kinds[:2]]), draw.choice(said), value)
+            Quad(draw.choice([*nodes, *kinds[:2]]), draw.choice(found), value)
             for value in draw.choices(values, k=40)
         }
-        expected = told(validate(lowered(quads), shapes))
+        expected = reported(validate(lowered(quads), shapes))
         assert in_parts(quads, shapes, 10) == expected
         seen += len(expected)
     assert seen > 50

@@ -278,9 +278,9 @@ def kitchen_claim(
     polarity: Polarity = Polarity.POSITIVE,
     status: Status = Status.ACCEPTED,
 ) -> Claim:
-    held = Confidence(_HELD[source] if confidence is None else confidence)
+    present = Confidence(_HELD[source] if confidence is None else confidence)
     term: NamedNode = getattr(SHIYI, predicate)
-    evidence = (Evidence(source, held),)
+    evidence = (Evidence(source, present),)
     made = Claim.stating(resource(subject), term, object_, evidence, polarity)
     return replace(made, status=status)
 

@@ -23,8 +23,8 @@ def planted(texts: Sequence[str]) -> Iterator[Quad]:
         yield Quad(node, RDF.type, SHIYI.Food)
         yield Quad(node, SKOS.prefLabel, Literal(f"许多{at}", language="zh"))
         for number, text in enumerate(texts[at : at + TOGETHER]):
-            said = (SKOS.altLabel, SKOS.hiddenLabel, RDFS.comment)[number % 3]
-            yield Quad(node, said, Literal(text, language="zh"))
+            found = (SKOS.altLabel, SKOS.hiddenLabel, RDFS.comment)[number % 3]
+            yield Quad(node, found, Literal(text, language="zh"))
             claim = quoting(node, text)
             yield from source_quads(claim.evidence[0].source, DefaultGraph())
             yield from claim_quads(claim, DefaultGraph())
@@ -211,7 +211,7 @@ def _chinese(draw: random.Random) -> Person:
     identity = f"{draw.randrange(110000, 659000)}{year}{month:02}{day:02}{draw.randrange(1000):03}{draw.choice('0123456789X')}"
     record = f"{draw.choice(('', 'ZY', 'M'))}{draw.randrange(10**5, 10**8)}"
     home = f"{draw.choice(_CITIES)}{draw.choice(_ROADS)}{draw.randrange(1, 900)}号{draw.choice(('', '3幢502室', '12号楼1单元', '2栋'))}"
-    sex, age, told = draw.choice("男女"), draw.randrange(3, 89), draw.choice(_COMPLAINTS)
+    sex, age, message = draw.choice("男女"), draw.randrange(3, 89), draw.choice(_COMPLAINTS)
     landline = f"0{draw.randrange(10, 999)}-{draw.randrange(2 * 10**6, 9 * 10**7):08}"
     mail = f"user{draw.randrange(10**5)}@example.com"
     opening = draw.choice(
@@ -224,10 +224,10 @@ def _chinese(draw: random.Random) -> Person:
     )
     middle = draw.choice(
         (
-            f"主诉：{told}3月余。家庭住址：{home}，联系电话：{phone}。",
-            f"近半年{told}。家住{home}，手机{phone}，固定电话{landline}。",
-            f"因{told}就诊，由其女{kin}陪同，电话 {phone}。现住址：{home}。",
-            f"{told}。联系人：{kin}，{phone}，邮箱{mail}。",
+            f"主诉：{message}3月余。家庭住址：{home}，联系电话：{phone}。",
+            f"近半年{message}。家住{home}，手机{phone}，固定电话{landline}。",
+            f"因{message}就诊，由其女{kin}陪同，电话 {phone}。现住址：{home}。",
+            f"{message}。联系人：{kin}，{phone}，邮箱{mail}。",
         )
     )
     title = draw.choice(("女士", "先生", "老师"))
@@ -262,19 +262,19 @@ def _english(draw: random.Random) -> Person:
     )
     ssn = f"{draw.randrange(100, 899)}-{draw.randrange(10, 99)}-{draw.randrange(10**4):04}"
     record = f"{draw.randrange(10**6, 10**8)}"
-    told, age = draw.choice(_EN_COMPLAINTS), draw.randrange(18, 88)
+    message, age = draw.choice(_EN_COMPLAINTS), draw.randrange(18, 88)
     opening = draw.choice(
         (
             f"Patient: {name}. DOB: {born}. MRN: {record}. ",
-            f"{name}, a {age}-year-old woman, presented with {told}. Date of birth {born}. ",
-            f"Mr. {last}, aged {age}, complains of {told}. Born on {born}, SSN {ssn}. ",
+            f"{name}, a {age}-year-old woman, presented with {message}. Date of birth {born}. ",
+            f"Mr. {last}, aged {age}, complains of {message}. Born on {born}, SSN {ssn}. ",
             f"Name: {name}, date of birth: {born}, insurance number {record}. ",
         )
     )
     middle = draw.choice(
         (
             f"Lives at {home}. Phone: {phone}. ",
-            f"She has {told}; contact: {name}, tel {phone}. ",
+            f"She has {message}; contact: {name}, tel {phone}. ",
             f"Address: {home}; e-mail {first.lower()}{draw.randrange(999)}@example.org. ",
         )
     )

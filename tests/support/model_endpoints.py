@@ -48,7 +48,7 @@ def good(name: str, title: str, passage: str) -> Any:
     """Answer as a careful model would, for passages such as 味甘，性平。治头痛。"""
     subject = title.rpartition(" / ")[2]
 
-    def said(relation: str, word: str, quote: str, kind: str) -> dict[str, Any]:
+    def text(relation: str, word: str, quote: str, kind: str) -> dict[str, Any]:
         return {
             "subject": subject,
             "subject_type": "Herb",
@@ -65,14 +65,14 @@ def good(name: str, title: str, passage: str) -> Any:
     if name == "filter-relations":
         return {"relations": ["hasNature", "hasFlavour", "indicatedFor", "madeUp"]}
     if name == "extract-claims":
-        found = [said("hasFlavour", m[1], m[0], "Flavour") for m in re.finditer("味(.)", passage)]
-        found += [said("hasNature", m[1], m[0], "Nature") for m in re.finditer("性(.)", passage)]
+        found = [text("hasFlavour", m[1], m[0], "Flavour") for m in re.finditer("味(.)", passage)]
+        found += [text("hasNature", m[1], m[0], "Nature") for m in re.finditer("性(.)", passage)]
         found += [
-            said("indicatedFor", m[1], m[0], "Symptom") for m in re.finditer("治(..)", passage)
+            text("indicatedFor", m[1], m[0], "Symptom") for m in re.finditer("治(..)", passage)
         ]
         return {"statements": found}
     if name == "extract-attributes":
-        found = [said("consumptionMethod", m[0], m[0], "") for m in re.finditer("煮粥食", passage)]
+        found = [text("consumptionMethod", m[0], m[0], "") for m in re.finditer("煮粥食", passage)]
         return {"attributes": found}
     if name == "describe-passage":
         return {
@@ -124,9 +124,9 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: Any) -> None: ...
 
     def do_POST(self) -> None:
-        said = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        text = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.server.keys.add(self.headers.get("Authorization", ""))
-        prompt = prompt_of(said)
+        prompt = prompt_of(text)
         with self.server.counting(prompt) as (name, fault), suppress(ConnectionError):
             passage = prompt.rpartition("<passage>\n")[2].partition("\n</passage>")[0]
             title = prompt.rpartition("<title>")[2].partition("</title>")[0]
@@ -200,8 +200,8 @@ class Handler(BaseHTTPRequestHandler):
         self.server.asked.append(prompt)
         status, text = self.server.say(prompt)
         self.server.keys.add(self.headers.get("Authorization", ""))
-        said = completion(body["model"], {"content": text, **self.server.extra})
-        sent = json.dumps(said if status == 200 else {"error": {"message": f"bad key {KEY}"}})
+        result = completion(body["model"], {"content": text, **self.server.extra})
+        sent = json.dumps(result if status == 200 else {"error": {"message": f"bad key {KEY}"}})
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.end_headers()

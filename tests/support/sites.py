@@ -87,9 +87,9 @@ class Desks:
         person = self.curation.people.get(name)
         import time
 
-        said = {"who": name, "epoch": person.epoch, "since": int(time.time()), "csrf": csrf}
+        values = {"who": name, "epoch": person.epoch, "since": int(time.time()), "csrf": csrf}
         interface: Any = self.app.session_interface
-        return f"shiyi_session={interface.get_signing_serializer(self.app).dumps(said)}"
+        return f"shiyi_session={interface.get_signing_serializer(self.app).dumps(values)}"
 
     def client(self, name: str = "") -> FlaskClient:
         """Return a client, signed in where a name is given."""
@@ -100,8 +100,8 @@ class Desks:
 
     def sign_in(self, client: FlaskClient, name: str, **more: str) -> Any:
         form = client.get("/curate/sign-in", headers=HTML)
-        said = {"name": name, "password": PASSWORD, "csrf": token_of(form.text), **more}
-        return client.post("/curate/sign-in", data=said, headers=HTML)
+        body = {"name": name, "password": PASSWORD, "csrf": token_of(form.text), **more}
+        return client.post("/curate/sign-in", data=body, headers=HTML)
 
 
 def token_of(page: str) -> str:
@@ -120,11 +120,11 @@ def _spent(kb: Path, tokens: Tokens) -> dict[str, str]:
     }
     for scope in ("write", "review"):
         tokens.revoke(f"revoked-{scope}")
-    held = json.loads(unsealed((kb / FILE).read_bytes(), kb / FILE))
-    for each in held:
+    reply = json.loads(unsealed((kb / FILE).read_bytes(), kb / FILE))
+    for each in reply:
         if each["name"].startswith("expired"):
             each["expires"] = "2020-01-01T00:00:00+00:00"
-    (kb / FILE).write_text(json.dumps(held), "utf-8")
+    (kb / FILE).write_text(json.dumps(reply), "utf-8")
     return found
 
 
@@ -206,8 +206,8 @@ class Visitor:
 
     def post(self, path: str, form: Mapping[str, str], **headers: str) -> Page:
         sent = urlencode(form).encode()
-        said = {"Accept": "text/html", **headers}
-        return self._open(urllib.request.Request(self.address + path, sent, said))  # noqa: S310 - our own server
+        values = {"Accept": "text/html", **headers}
+        return self._open(urllib.request.Request(self.address + path, sent, values))  # noqa: S310 - our own server
 
     def submit(self, page: Page, path: str, **changed: str) -> Page:
         """Send a page's form for ``path`` back with some fields changed."""

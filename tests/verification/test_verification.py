@@ -103,9 +103,9 @@ def test_a_read_pointer_names_the_sentence_alone(starter: Starter, tmp_path: Pat
 
 def test_pointers_that_hold_pass_and_a_moved_one_fails(starter: Starter, tmp_path: Path) -> None:
     registry, out = verified(starter, tmp_path, "read")
-    held = check(registry, out)
-    assert held.checked == len(found(out)) > 5
-    assert held.faults == []
+    stored = check(registry, out)
+    assert stored.checked == len(found(out)) > 5
+    assert stored.faults == []
     file = out / "little.tsv"
     line = next(x for x in file.read_text("utf-8").splitlines() if "h/3" in x)
     start, end, digest = line.split("\t")[-3:]

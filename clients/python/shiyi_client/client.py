@@ -46,8 +46,8 @@ class Shiyi:
 
         A profile is such as ``{"age": 34, "pregnant": True, "medicines": ["warfarin"]}``.
         """
-        said = {"question": question, "lang": lang, "method": method, "k": k, "profile": profile}
-        given = {key: value for key, value in said.items() if value is not None}
+        fields = {"question": question, "lang": lang, "method": method, "k": k, "profile": profile}
+        given = {key: value for key, value in fields.items() if value is not None}
         return Answer.read(self._post("/api/ask", given))
 
     def link(self, text: str) -> list[Mention]:
@@ -217,11 +217,11 @@ def _value(term: Mapping[str, str]) -> str | int | float | bool:
     return number(term["value"]) if number else term["value"]
 
 
-def _release(said: Mapping[str, Any]) -> Release:
-    files = {name: each["sha256"] for name, each in said.get("files", {}).items()}
+def _release(fields: Mapping[str, Any]) -> Release:
+    files = {name: each["sha256"] for name, each in fields.get("files", {}).items()}
     return Release(
-        said["version"], said["issued"], said["iri"], said["canonical"]["hash"],
-        int(said["counts"]["claims"]), files,
+        fields["version"], fields["issued"], fields["iri"], fields["canonical"]["hash"],
+        int(fields["counts"]["claims"]), files,
     )  # fmt: skip
 
 

@@ -84,7 +84,7 @@ class Answer:
     raw: Mapping[str, Any] = field(repr=False, compare=False, default_factory=dict)
 
     @classmethod
-    def read(cls, said: Mapping[str, Any]) -> "Answer":
+    def read(cls, values: Mapping[str, Any]) -> "Answer":
         """Read the JSON of ``POST /api/ask``."""
         citations = tuple(
             Citation(
@@ -92,15 +92,15 @@ class Answer:
                 each["object"]["label"], each["polarity"], float(each["confidence"]),
                 tuple(dict.fromkeys(one["source"] for one in each["evidence"])),
             )
-            for each in said["citations"]
+            for each in values["citations"]
         )  # fmt: skip
         warnings = tuple(
             Caution(each["severity"], each["text"], tuple(each["claims"]))
-            for each in said["warnings"]
+            for each in values["warnings"]
         )
         return cls(
-            said["question"], said["answer"], citations, warnings, tuple(said["follow_up"]),
-            bool(said["abstained"]), tuple(said["missing"]), said["release"], said,
+            values["question"], values["answer"], citations, warnings, tuple(values["follow_up"]),
+            bool(values["abstained"]), tuple(values["missing"]), values["release"], values,
         )  # fmt: skip
 
 

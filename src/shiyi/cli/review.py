@@ -57,7 +57,7 @@ def queue(
     school: Value = "",
     status: Value = "",
     concept: Value = "",
-    whose: Value = "open",
+    owner: Value = "open",
     harm: Annotated[bool, Option("--harm", help="Safety claims alone.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -67,7 +67,7 @@ def queue(
     chosen = Filter.of(
         {
             "source": source, "relation": relation, "shape": shape, "tier": tier, "school": school,
-            "status": status, "concept": concept, "whose": whose, "harm": "yes" if harm else "",
+            "status": status, "concept": concept, "whose": owner, "harm": "yes" if harm else "",
         }
     )  # fmt: skip
     with KnowledgeBase.of(settings_of(ctx)) as base:

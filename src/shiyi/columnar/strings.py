@@ -368,16 +368,16 @@ class Changed(Mapping[Key, Value]):
     {'b': 2, 'c': 3}
     """
 
-    def __init__(self, held: Mapping[Key, Value], changes: Mapping[Key, Value | None]) -> None:
+    def __init__(self, fields: Mapping[Key, Value], changes: Mapping[Key, Value | None]) -> None:
         """Lay ``changes`` over ``held``; None removes an entry."""
-        if isinstance(held, Changed):
-            earlier: Changed[Key, Value] = held
-            held, changes = earlier.held, {**earlier.changes, **changes}
-        self.held: Mapping[Key, Value] = held
+        if isinstance(fields, Changed):
+            earlier: Changed[Key, Value] = fields
+            fields, changes = earlier.held, {**earlier.changes, **changes}
+        self.held: Mapping[Key, Value] = fields
         self.changes: Mapping[Key, Value | None] = {  # what came and went leaves nothing behind
-            k: v for k, v in changes.items() if v is not None or k in held
+            k: v for k, v in changes.items() if v is not None or k in fields
         }
-        self._new = [k for k, v in changes.items() if v is not None and k not in held]
+        self._new = [k for k, v in changes.items() if v is not None and k not in fields]
         self._gone = sum(v is None for v in self.changes.values())
 
     @override

@@ -254,15 +254,15 @@ class Queue:
             terms.append("harm")
         return " AND ".join(terms) or "1", values
 
-    def _of(self, agent: str, whose: str) -> Iterable[str]:
+    def _of(self, agent: str, message: str) -> Iterable[str]:
         opinions = self.opinions
-        if whose in {"open", "done"}:
+        if message in {"open", "done"}:
             return opinions.done_by(agent)
-        if whose == "mine":
+        if message == "mine":
             return opinions.assigned_to(agent)
-        if whose == "disputed":
+        if message == "disputed":
             return opinions.disputed()
-        if whose == "reported":
+        if message == "reported":
             return reported_claims(self._store)
         once = {claim for claim in opinions.reviewed() if len(opinions.of(claim)) == 1}
         return once - opinions.done_by(agent)

@@ -54,7 +54,7 @@ class Report:
         """Return one object a method, the first one compared with each of the others."""
         entries = []
         for run in self.runs:
-            said: dict[str, Any] = {
+            values: dict[str, Any] = {
                 "task": self.task,
                 "file": self.file,
                 "method": run.method,
@@ -67,15 +67,15 @@ class Report:
                 "settings": dict(self.settings),
             }
             if run.at:
-                said["sweep"] = dict(run.at)
-                said["settings"] |= run.at
+                values["sweep"] = dict(run.at)
+                values["settings"] |= run.at
             if run is not self.runs[0]:
-                said["against"] = {"method": self.runs[0].title} | self._compared(run)
+                values["against"] = {"method": self.runs[0].title} | self._compared(run)
             if self.notes:
-                said["notes"] = list(self.notes)
+                values["notes"] = list(self.notes)
             if self.failures:
-                said["failures"] = list(self.failures)
-            entries.append(said)
+                values["failures"] = list(self.failures)
+            entries.append(values)
         return entries
 
     def _compared(self, run: Run) -> dict[str, Any]:
@@ -97,12 +97,12 @@ class Report:
         rows.append(["seconds", *(f"{run.seconds:.1f}" for run in self.runs)])
         widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
         lines = ["  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)) for row in rows]
-        said = [f"{self.task} {self.file}: {self.n:,} items, release {self.release}"]
+        found = [f"{self.task} {self.file}: {self.n:,} items, release {self.release}"]
         if self.ablate:
-            said.append(f"ablated: {', '.join(self.ablate)}")
+            found.append(f"ablated: {', '.join(self.ablate)}")
         for reason, n in sorted(self.skips.counts.items()):
-            said.append(f"left out: {n:,} {reason} (first: {self.skips.first[reason]})")
-        return "\n".join([*said, *self.notes, "", *(line.rstrip() for line in lines)])
+            found.append(f"left out: {n:,} {reason} (first: {self.skips.first[reason]})")
+        return "\n".join([*found, *self.notes, "", *(line.rstrip() for line in lines)])
 
 
 def _cell(m: Measured) -> str:

@@ -461,8 +461,8 @@ class Guesser:
         for senses, (start, end) in sorted(sure, key=lambda each: (-each[0][0][1], each[1])):
             if all(end <= known.hit.start or start >= known.hit.end for known in found):
                 best = senses[0][1]
-                kept = tuple(sense for sense, score in senses if score >= best - 0.02)
-                found.append(Guess(Hit(start, end, kept), best, SEMANTIC))
+                listed = tuple(sense for sense, score in senses if score >= best - 0.02)
+                found.append(Guess(Hit(start, end, listed), best, SEMANTIC))
         taken = sorted((known.hit.start, known.hit.end) for known in found)
         for whole in left:
             inside = [span for span in taken if whole[0] <= span[0] and span[1] <= whole[1]]

@@ -22,21 +22,21 @@ def negated(text: str, spans: Sequence[tuple[int, int, str]]) -> list[bool]:
     A negated item negates the rest of its list. "Not eating ginger" is about advice, so a food
     or herb counts as absent only where it is left out (without ginger).
     """
-    said: list[bool] = []
+    found: list[bool] = []
     for place, (start, end, kind) in enumerate(spans):
         before, after = text[max(0, start - 40) : start], text[end : end + 12]
         absent = bool(kind) and (
             _denied(before.rstrip(), kind)
             or bool(_CUES["after-zh"].match(after) or _CUES["after-en"].match(after))
         )
-        if not absent and place and said[place - 1]:
+        if not absent and place and found[place - 1]:
             between = text[spans[place - 1][1] : start]
             listed = (
                 _CUES["list-en"] if is_latin(text[start]) else _CUES["list-zh"]
             )  # a comma ends 没有…
             absent = listed.fullmatch(between) is not None
-        said.append(absent)
-    return said
+        found.append(absent)
+    return found
 
 
 def _denied(before: str, kind: str) -> bool:

@@ -215,8 +215,8 @@ class Text:
     @property
     def labels(self) -> tuple[Literal, ...]:
         """Return what it says, in each language that it has."""
-        said = (("zh", self.zh), ("en", self.en))
-        return tuple(Literal(value, language=language) for language, value in said if value)
+        found = (("zh", self.zh), ("en", self.en))
+        return tuple(Literal(value, language=language) for language, value in found if value)
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,8 +56,8 @@ def check_ontology(statements: Iterable[Quad] = (), extra: str = "") -> Checked:
     counts = len(individuals), len(facts)
     output = _hermit((*axioms, *facts), "-k")
     if "not satisfiable" in output or "nconsistent" in output:
-        told = tuple(contradictions(turtle, facts))
-        return Checked(False, individuals=counts[0], statements=counts[1], explanation=told)
+        listed = tuple(contradictions(turtle, facts))
+        return Checked(False, individuals=counts[0], statements=counts[1], explanation=listed)
     used = {text(quad.object) for quad in axioms if quad.predicate.value == f"{_OWL}onProperty"}
     used |= {
         VOCAB + n
@@ -164,17 +164,17 @@ def contradictions(turtle: str, facts: Iterable[Quad]) -> Iterator[str]:
             for b in others
         )
 
-    said: dict[str, dict[str, frozenset[str]]] = defaultdict(dict)
+    values: dict[str, dict[str, frozenset[str]]] = defaultdict(dict)
     for quad in facts:
         name, predicate = text(quad.subject), local_name(quad.predicate.value)
         line = f"{local_name(name)} {predicate} {local_name(text(quad.object))}"
         if quad.predicate == RDF.type:
-            said[name][line] = frozenset([local_name(text(quad.object))])
+            values[name][line] = frozenset([local_name(text(quad.object))])
         elif known := schema.properties.get(predicate):
-            said[name][line] = known.domain
-            said[text(quad.object)][line] = known.range
-    for name in sorted(said):
-        for (line, some), (other, others) in combinations(sorted(said[name].items()), 2):
+            values[name][line] = known.domain
+            values[text(quad.object)][line] = known.range
+    for name in sorted(values):
+        for (line, some), (other, others) in combinations(sorted(values[name].items()), 2):
             if some and others and clash(some, others):
                 yield (
                     f"{local_name(name)}: “{line}” ({' or '.join(sorted(some))}) excludes "

@@ -206,8 +206,8 @@ def _learned(fault: "APIStatusError", quirks: Quirks, *, is_streamed: bool) -> Q
     left = [name for name in QUIRKS if name not in quirks and (is_streamed or name != "no_stream")]
     if fault.status_code not in _REFUSED or not left:
         return None
-    said = str(fault.body or fault.message).lower()
-    named = (name for name in left if any(word in said for word in QUIRKS[name]))
+    text = str(fault.body or fault.message).lower()
+    named = (name for name in left if any(word in text for word in QUIRKS[name]))
     return quirks | {next(named, left[0])}
 
 

@@ -193,9 +193,9 @@ class _Membership:
         found: dict[Term, Ground] = {}
         for name in self._definitions.narrower(text_of(relation)):
             for quad in self._store.match(None, NamedNode(name), None, _ACCEPTED):
-                if (held := wanted.get(quad.object)) is None:
+                if (stored := wanted.get(quad.object)) is None:
                     continue
-                ground = self._claimed(quad).joined(held, rule)
+                ground = self._claimed(quad).joined(stored, rule)
                 known = found.get(quad.subject)
                 if known is None or ground.confidence > known.confidence:
                     found[quad.subject] = ground

@@ -265,8 +265,8 @@ def _unstated(
             drawn = valid[random.integers(len(valid), size=len(heads))]
             made.append(np.column_stack([heads, np.full(len(heads), relation), drawn]))
     rows = np.vstack(made) if made else true[:0]
-    kept = [t not in stated[h, r] and h != t for h, r, t in rows.tolist()]
-    return np.asarray(rows[np.array(kept, dtype=bool)], dtype=np.int64)
+    found = [t not in stated[h, r] and h != t for h, r, t in rows.tolist()]
+    return np.asarray(rows[np.array(found, dtype=bool)], dtype=np.int64)
 
 
 def learnt_scorer(graph: Projection, model: Model) -> Score:

@@ -93,10 +93,10 @@ class Comparison:
                 self._claims[value, name].add((subject, name, value))
         self._cited: dict[tuple[str, str], list[tuple[Claimed, Verdict]]] = defaultdict(list)
         for triple, each in _stated(starter):
-            said = Verdict.SUPPORTS if each.polarity is Polarity.POSITIVE else Verdict.CONTRADICTS
+            text = Verdict.SUPPORTS if each.polarity is Polarity.POSITIVE else Verdict.CONTRADICTS
             if not relation or triple[1] == relation:
                 for evidence in each.evidence:
-                    self._cited[evidence.source.id, evidence.locator].append((triple, said))
+                    self._cited[evidence.source.id, evidence.locator].append((triple, text))
         self._ingredients: dict[str, set[str]] = defaultdict(set)
         for subject, name, value in _claimed(starter):
             if name == "hasIngredient":

@@ -79,20 +79,20 @@ class Reader:
             of(each)
         return results
 
-    def entails(self, relation: str, said: Iterable[str], claimed: str) -> bool:
+    def entails(self, relation: str, found: Iterable[str], claimed: str) -> bool:
         """Return whether one of the concepts that are stated makes the claimed one true.
 
         A narrower sign or effect shows the broader; a warning about the broader covers the
         narrower; a value or an ingredient shows itself alone.
         """
-        said = frozenset(said)
-        if claimed in said:
+        found = frozenset(found)
+        if claimed in found:
             return True
         if relation in EXACT or relation in VALUES:
             return False
         if relation in SAFETY:
-            return bool(said & self._above[claimed])
-        return any(claimed in self._above[each] for each in said)
+            return bool(found & self._above[claimed])
+        return any(claimed in self._above[each] for each in found)
 
     def said(self, relation: str, text: str) -> frozenset[str]:
         """Return the concepts that ``text`` states for a relation: named, and not denied."""
@@ -125,12 +125,12 @@ class Reader:
 
     def values(self, relation: str, text: str, claimed: str) -> Verdict | None:
         """Compare with a complete list: what it lacks is contradicted, unless near to it."""
-        said = self._said(relation, text)
-        if not said:
+        result = self._said(relation, text)
+        if not result:
             return None
-        if claimed in said:
+        if claimed in result:
             return Verdict.SUPPORTS
-        near = any(claimed in self._above[x] or x in self._above[claimed] for x in said)
+        near = any(claimed in self._above[x] or x in self._above[claimed] for x in result)
         return None if near else Verdict.CONTRADICTS
 
     def items(self, relation: str, text: str, claimed: str) -> Verdict | None:
@@ -154,8 +154,8 @@ class Reader:
         """Return *supports* where the cell, or a part of it between commas, is a name."""
         names = self.names(relation)
         parts = (plain(text), *re.split(r"\s*[,;|、，；]\s*|\s+and\s+", plain(text)))
-        said = frozenset().union(*(self._exact(names, part.strip(" .")) for part in parts))
-        return Verdict.SUPPORTS if self.entails(relation, said, claimed) else None
+        content = frozenset().union(*(self._exact(names, part.strip(" .")) for part in parts))
+        return Verdict.SUPPORTS if self.entails(relation, content, claimed) else None
 
     @staticmethod
     def _exact(names: Names, part: str) -> frozenset[str]:
@@ -206,15 +206,15 @@ class Reader:
 
     def groups(self, relation: str, text: str, claimed: str) -> Verdict | None:
         """Return *supports* where a group of a food table lies within the group claimed."""
-        said = {group for mark, group in words()["groups"].items() if mark in text}
-        return Verdict.SUPPORTS if self.entails(relation, said, claimed) else None
+        values = {group for mark, group in words()["groups"].items() if mark in text}
+        return Verdict.SUPPORTS if self.entails(relation, values, claimed) else None
 
     def properties(self, relation: str, text: str, claimed: str) -> Verdict | None:
         """Return *supports* where a sentence of an old book is made of properties alone."""
         for pattern in _properties(relation):
             if match := pattern.search(text):
-                said = self._said(relation, match["said"])
-                return Verdict.SUPPORTS if claimed in said else None
+                result = self._said(relation, match["said"])
+                return Verdict.SUPPORTS if claimed in result else None
         return None
 
     def verdict(self, reader: str, relation: str, text: str, claimed: str) -> Verdict | None:

@@ -27,7 +27,7 @@ def endpoint() -> Iterator[Endpoint]:
         yield server
 
 
-def said(answer: Answer) -> list[str]:
+def shown(answer: Answer) -> list[str]:
     return [each.claim for each in answer.citations]
 
 
@@ -87,7 +87,7 @@ def test_a_sentence_that_its_claim_bears_stands(
     runtime: Runtime, question: str, predicate: str, text: str
 ) -> None:
     answer = ask(runtime, question)
-    known = (runtime.claims[claim] for claim in (*said(answer), *answer.trace.more))
+    known = (runtime.claims[claim] for claim in (*shown(answer), *answer.trace.more))
     found = [
         runtime.evidences.citation(1, f, answer.language)
         for f in known
@@ -149,8 +149,8 @@ def test_a_claim_withdrawn_while_answering_takes_its_sentence_with_it(
 def test_a_reply_is_asked_for_once(endpoint: Endpoint, runtime: Runtime) -> None:
     answer = ask(runtime, "枸杞的性味？")
     number = cited(answer, "hasNature").number
-    said = {"sentences": [{"text": "枸杞子性平。", "claims": [number]}]}
-    endpoint.say = lambda prompt: (200, json.dumps(said, ensure_ascii=False))
+    values = {"sentences": [{"text": "枸杞子性平。", "claims": [number]}]}
+    endpoint.say = lambda prompt: (200, json.dumps(values, ensure_ascii=False))
     model = Remembered(chat(endpoint), most=2)
     texts = {write_with_model(answer, model, runtime).text for _ in range(3)}
     assert len(texts) == len(endpoint.asked) == 1

@@ -197,8 +197,8 @@ def test_a_reply_that_fails_midway_leaves_the_composed_answer(
     model = endpoint.model(4.0 if fault == "is late" else 20.0)
     written = write_with_model(answer, model, runtime, listener=ear)
     told_before = fault in {"breaks off", "is late"}  # else it may come with the fault in one block
-    told = [answer.verdict.text, GOOD]
-    assert ear.received in ([told] if told_before else [told, []])
+    body = [answer.verdict.text, GOOD]
+    assert ear.received in ([body] if told_before else [body, []])
     assert written.sentences == answer.sentences
     assert written.model is None
     assert written.text.startswith(answer.text)
@@ -295,8 +295,8 @@ def written_answer(runtime: Runtime) -> Answer:
 
 
 def reply(*sentences: tuple[str, list[int]]) -> tuple[int, str]:
-    said = {"sentences": [{"text": text, "claims": claims} for text, claims in sentences]}
-    return 200, json.dumps(said, ensure_ascii=False)
+    values = {"sentences": [{"text": text, "claims": claims} for text, claims in sentences]}
+    return 200, json.dumps(values, ensure_ascii=False)
 
 
 def test_supported_sentences_become_the_answer(
@@ -348,14 +348,14 @@ def test_a_sentence_without_a_claim_of_this_answer_is_dropped(
 
 
 @pytest.mark.parametrize(
-    "said",
+    "found",
     [(200, "no JSON at all"), (200, '{"sentences": 7}'), (200, '{"sentences": ["x"]}'), (200, ""),
      (200, "[" * 5000), (500, ""), (429, ""), (401, "")],
 )  # fmt: skip
 def test_a_failing_model_degrades_to_the_composed_answer_with_a_notice(
-    scripted_endpoint: Endpoint, runtime: Runtime, written_answer: Answer, said: tuple[int, str]
+    scripted_endpoint: Endpoint, runtime: Runtime, written_answer: Answer, found: tuple[int, str]
 ) -> None:
-    scripted_endpoint.say = lambda prompt: said
+    scripted_endpoint.say = lambda prompt: found
     written = write_with_model(written_answer, chat(scripted_endpoint), runtime)
     assert written.text.startswith(written_answer.text)
     assert "语言模型没有给出" in written.text

@@ -17,15 +17,15 @@ from tests.support.places import DATA
 TUNE, TEST = DATA / "sentences-tune.tsv", DATA / "sentences-test.tsv"
 
 
-@pytest.mark.parametrize(("path", "passed", "kept"), [(TUNE, 0.0, 0.75), (TEST, 0.005, 0.48)])
+@pytest.mark.parametrize(("path", "passed", "number"), [(TUNE, 0.0, 0.75), (TEST, 0.005, 0.48)])
 def test_shares_are_those_of_the_page(
-    runtime: Runtime, path: Path, passed: float, kept: float
+    runtime: Runtime, path: Path, passed: float, number: float
 ) -> None:
     [run] = measure_sentences(path, runtime.store, runtime.release).runs
     assert [len(values) for values in run.values.values()] == [250, 250]
     shares = {name: sum(values) / len(values) for name, values in run.values.items()}
     assert shares["unfaithful_passed"] <= passed
-    assert shares["faithful_kept"] >= kept
+    assert shares["faithful_kept"] >= number
 
 
 def test_halves_share_no_claim() -> None:

@@ -57,40 +57,40 @@ def kb(tmp_path: Path) -> Path:
     return path
 
 
-def sets(held: Any) -> dict[Any, Any]:
+def sets(stored: Any) -> dict[Any, Any]:
     """A mapping of tuples, in whose order nothing lies."""
     return {
         key: sorted(found, key=str) if isinstance(found, tuple) else found
-        for key, found in held.items()
+        for key, found in stored.items()
         if found
     }
 
 
 def check(base: KnowledgeBase) -> None:
-    held, read = standing(base, SCHEMA, base.store), Facts.read(base.store, SCHEMA)
+    stored, read = standing(base, SCHEMA, base.store), Facts.read(base.store, SCHEMA)
     for name in PARTS:
-        assert sets(getattr(held.facts, name)) == sets(getattr(read, name)), name
+        assert sets(getattr(stored.facts, name)) == sets(getattr(read, name)), name
     for end in (*read.by_subject, *read.by_object):
         for fact in read.by_subject.get(end, ()):
-            assert held.facts.of(end, fact.predicate) == read.of(end, fact.predicate)
-            assert held.facts.into(fact.object, fact.predicate) == read.into(
+            assert stored.facts.of(end, fact.predicate) == read.of(end, fact.predicate)
+            assert stored.facts.into(fact.object, fact.predicate) == read.into(
                 fact.object, fact.predicate
             )
-            assert held.facts.between(fact.object, end) == read.between(fact.object, end)
-    assert edges(held.projection) == edges(Projection.from_store(base.store, ""))
+            assert stored.facts.between(fact.object, end) == read.between(fact.object, end)
+    assert edges(stored.projection) == edges(Projection.from_store(base.store, ""))
 
 
 def test_the_starter_base_opens_as_it_was_read(starter_kb: Path) -> None:
     with KnowledgeBase.open(starter_kb) as base:
-        held = open_facts(base.folder / "index", base.release, SCHEMA)
-        opened = held.facts
+        stored = open_facts(base.folder / "index", base.release, SCHEMA)
+        opened = stored.facts
         read = Facts.read(base.store, SCHEMA)
         for name in PARTS:
             one, other = getattr(opened, name), getattr(read, name)
             assert dict(one) == dict(other), name
             if name not in ("by_claim", "_of_class"):  # nothing goes through those in order
                 assert list(one) == list(other), name
-        adjacency = Projection.load(base.folder / "index", base.release, held.claims)
+        adjacency = Projection.load(base.folder / "index", base.release, stored.claims)
         assert edges(adjacency) == edges(Projection.from_store(base.store, base.release))
 
 
@@ -146,9 +146,9 @@ def test_files_are_written_again_where_much_changed(
         assert freshen(base, SCHEMA)
         monkeypatch.undo()
         assert path.read_bytes() != before
-        held = open_facts(path.parent, base.release, SCHEMA)
-        assert not held.texts
-        assert held.through == base.sequence > 0
+        stored = open_facts(path.parent, base.release, SCHEMA)
+        assert not stored.texts
+        assert stored.through == base.sequence > 0
         check(base)
     assert scrub(kb).damages == []
 
@@ -195,14 +195,14 @@ TEXTS = st.text(max_size=6).filter(lambda each: not has_surrogates(each))
     st.text() | st.from_regex("[0-9a-fA-F]{32}", fullmatch=True),
 )
 def test_packed_strings_are_read_and_found_again(head: str, ends: list[str], other: str) -> None:
-    said, other = [head + each for each in ends], head + other
-    ordered = sorted(set(said))
-    table, picked = Strings.of(ordered), Picked.of(said)
+    found, other = [head + each for each in ends], head + other
+    ordered = sorted(set(found))
+    table, picked = Strings.of(ordered), Picked.of(found)
     written = table.arrays("some")
     assert Strings.over(written, "some") == table
     assert list(table) == ordered
     assert [table[place] for place in range(len(table))] == ordered
-    assert list(picked) == said
+    assert list(picked) == found
     assert [table.place(each) for each in ordered] == list(range(len(ordered)))
     assert (table.place(other) is None) == (other not in ordered)
     if other not in ordered:
@@ -221,9 +221,9 @@ def has_surrogates(text: str) -> bool:
     st.lists(st.dictionaries(st.integers(0, 12), st.none() | st.integers()), max_size=4),
 )
 def test_a_changed_mapping_is_as_the_changes_say(
-    held: dict[int, int], changes: list[dict[int, int | None]]
+    values: dict[int, int], changes: list[dict[int, int | None]]
 ) -> None:
-    made, plain = Changed(held, {}), dict(held)
+    made, plain = Changed(values, {}), dict(values)
     for each in changes:
         made = Changed(made, each)
         for key, value in each.items():
@@ -241,11 +241,11 @@ def test_other_programs_read_the_file(kb: Path) -> None:
     with KnowledgeBase.open(kb) as base:
         path = base.folder / "index" / FILE
         arrays = load_file(path)
-        said = Mapped.open(path)
+        result = Mapped.open(path)
         assert {k: v.tolist() for k, v in arrays.items()} == {
-            k: v.tolist() for k, v in said.arrays.items()
+            k: v.tolist() for k, v in result.arrays.items()
         }
-        assert json.loads(said.about["predicates"])
+        assert json.loads(result.about["predicates"])
 
 
 QUESTION = "Can I take goji with warfarin?"

@@ -27,20 +27,20 @@ def test_evidence_stays_in_memory_up_to_a_number_of_claims(
     with KnowledgeBase.open(starter_kb) as base:
         facts = opened(base)
         claims = [claim for claim, _ in zip(facts.by_claim, range(200), strict=False)]
-        evidences, anew = Evidences(base.store, facts), Evidences(base.store, facts)
-        said = [evidences.of(claim, "zh") for claim in claims]
+        evidences, second = Evidences(base.store, facts), Evidences(base.store, facts)
+        found = [evidences.of(claim, "zh") for claim in claims]
         assert evidences._said.cache_info().currsize == 50
         assert evidences._known.cache_info().currsize == 5
-        assert all(said)
-        assert said == [anew.of(claim, "zh") for claim in claims]
+        assert all(found)
+        assert found == [second.of(claim, "zh") for claim in claims]
 
 
 def test_a_name_is_in_memory_once_however_many_claims_have_it(starter_kb: Path) -> None:
     with KnowledgeBase.open(starter_kb) as base:
         facts = opened(base)
-        said = [f for found in facts.by_subject.values() for f in found if not f.language][:500]
-        assert len(said) == 500
-        for fact in said:
+        listed = [f for found in facts.by_subject.values() for f in found if not f.language][:500]
+        assert len(listed) == 500
+        for fact in listed:
             [other] = [f for f in facts.by_object[fact.object] if f.claim == fact.claim]
             assert other.claim is fact.claim
             assert other.subject is fact.subject
@@ -69,11 +69,11 @@ def test_hierarchies_stay_in_memory_up_to_a_number_of_concepts(
     with KnowledgeBase.open(starter_kb) as base:
         facts = opened(base)
         concepts = [iri for iri, _ in zip(facts.broader, range(100), strict=False)]
-        said = [(facts.above(each), facts.below(each)) for each in concepts]
-        for kept in (facts._above, facts._below):
-            assert kept.cache_info().currsize == 20  # type: ignore[attr-defined] # of lru_cache
-        assert said == [(facts.above(each), facts.below(each)) for each in concepts]
-        assert any(len(above) > 1 for above, _ in said)
+        found = [(facts.above(each), facts.below(each)) for each in concepts]
+        for retained in (facts._above, facts._below):
+            assert retained.cache_info().currsize == 20  # type: ignore[attr-defined] # of lru_cache
+        assert found == [(facts.above(each), facts.below(each)) for each in concepts]
+        assert any(len(above) > 1 for above, _ in found)
 
 
 def test_an_entry_that_came_and_went_leaves_nothing_behind() -> None:
@@ -89,10 +89,10 @@ def test_whoever_sends_every_character_there_is_leaves_few_in_memory(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     text = "".join(map(chr, range(0x4E00, 0x4E00 + 1000)))
-    said = normalization.fold(text)
+    result = normalization.fold(text)
     monkeypatch.setattr(normalization, "_REMEMBERED", 100)
-    assert normalization.fold(text[::-1]) == said[::-1]
+    assert normalization.fold(text[::-1]) == result[::-1]
     normalization._table().clear()
-    assert normalization.fold(text) == said
+    assert normalization.fold(text) == result
     assert len(normalization._table()) <= 100
     assert normalization._fold_character.cache_info().maxsize == 1 << 16

@@ -185,8 +185,10 @@ def test_what_nobody_reviewed_recommends_nothing(runtime: Runtime) -> None:
 
 
 def test_a_replay_asks_the_same_school(runtime: Runtime) -> None:
-    said = json.loads(json.dumps(ask(runtime, QUESTION, school="warm", overlay="school").to_json()))
-    assert replay(runtime, said).differences == ()
+    answer = json.loads(
+        json.dumps(ask(runtime, QUESTION, school="warm", overlay="school").to_json())
+    )
+    assert replay(runtime, answer).differences == ()
 
 
 def test_the_query_of_a_method_sees_the_product(runtime: Runtime) -> None:

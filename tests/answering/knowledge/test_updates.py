@@ -88,8 +88,8 @@ def edges(projection: Projection) -> list[Any]:
 
 def check_facts(living: RuntimeHolder, base: KnowledgeBase) -> None:
     read = Facts.read(base.store, Schema.load())
-    held = living.current.facts
-    assert held.joins == read.joins
+    stored = living.current.facts
+    assert stored.joins == read.joins
     for name in (
         "by_subject",
         "by_object",
@@ -100,7 +100,7 @@ def check_facts(living: RuntimeHolder, base: KnowledgeBase) -> None:
         "narrower",
         "_of_class",
     ):
-        assert flat(getattr(held, name)) == flat(getattr(read, name)), name
+        assert flat(getattr(stored, name)) == flat(getattr(read, name)), name
     assert edges(living.current.projection) == edges(Projection.from_store(base.store, ""))
 
 
@@ -129,9 +129,9 @@ def test_facts_and_walks_follow_any_course_of_classes_and_hierarchies(
     chance = random.Random(seed)  # noqa: S311
     concepts = [*NAMES, STEW, CLASS_]
     eased = [claim(each, SHIYI.relieves, TIRED, 0.7) for each in (GOJI, DATE, STEW)]
-    said = [quad for each in eased for quad in claim_quads(each, DefaultGraph())]
-    base.writer.write(said, key="eased", who="test", why="test")
-    living.refresh(*touched(said))
+    found = [quad for each in eased for quad in claim_quads(each, DefaultGraph())]
+    base.writer.write(found, key="eased", who="test", why="test")
+    living.refresh(*touched(found))
     walked = retrieved(living.current)
     seen = [walked]
     for step in range(8):

@@ -31,9 +31,9 @@ def client(starter_kb: Path) -> Iterator[FlaskClient]:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_the_api_answers_by_every_method_and_again_alike(client: FlaskClient, method: str) -> None:
-    said = client.post("/api/ask", json={"question": QUESTION, "method": method, "k": 5})
-    assert said.status_code == 200, said.text
-    answer: dict[str, Any] = said.get_json()
+    result = client.post("/api/ask", json={"question": QUESTION, "method": method, "k": 5})
+    assert result.status_code == 200, result.text
+    answer: dict[str, Any] = result.get_json()
     assert answer["method"] == method
     assert answer["trace"]["asked"]["k"] == 5
     assert bool(answer["citations"]) == (method != "none")
@@ -53,9 +53,9 @@ def test_the_api_makes_an_answer_again(client: FlaskClient) -> None:
 
 
 def test_the_api_names_the_methods_it_has(client: FlaskClient) -> None:
-    said = client.post("/api/ask", json={"question": QUESTION, "method": "oracle"})
-    assert said.status_code == 400
-    assert "neighbourhood" in said.text
+    result = client.post("/api/ask", json={"question": QUESTION, "method": "oracle"})
+    assert result.status_code == 400
+    assert "neighbourhood" in result.text
 
 
 def test_the_command_answers_and_replays_an_answer(starter_kb: Path, tmp_path: Path) -> None:

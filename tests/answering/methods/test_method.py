@@ -111,25 +111,25 @@ def test_a_trace_makes_the_same_answer_again(runtime: Runtime, method: str) -> N
     profile = Profile(age=40, medicines=("华法林",))
     for question in QUESTIONS:
         answer = ask(runtime, question, method=method, k=5, profile=profile)
-        said = json.loads(json.dumps(answer.to_json(), ensure_ascii=False))
-        again = replay(made() if question == ADVICE else runtime, said)
+        reply = json.loads(json.dumps(answer.to_json(), ensure_ascii=False))
+        again = replay(made() if question == ADVICE else runtime, reply)
         assert again.differences == ()
         assert again.answer.text == answer.text
         assert again.to_json()["replayed"] == {"same": True, "differences": []}
 
 
 def test_what_is_no_longer_the_same_is_named(runtime: Runtime) -> None:
-    said = ask(runtime, ADVICE).to_json()
-    changed = {**said, "answer": "another", "release": "sha256:old"}
+    answer = ask(runtime, ADVICE).to_json()
+    changed = {**answer, "answer": "another", "release": "sha256:old"}
     found = replay(runtime, changed).differences
     assert "answer" in found
     assert any(each.startswith("release") for each in found)
     other = made(Settings.read("paths.max_hops = 1", {}))
-    assert "settings: others than then" in replay(other, said).differences
+    assert "settings: others than then" in replay(other, answer).differences
 
 
 @pytest.mark.parametrize(
-    "said",
+    "values",
     [
         {}, {"trace": 3}, {"trace": {}}, {"trace": {"asked": {}}},
         {"trace": {"asked": {"question": "失眠", "k": "3"}}, "method": "fused", "language": "zh"},
@@ -139,9 +139,11 @@ def test_what_is_no_longer_the_same_is_named(runtime: Runtime) -> None:
         {"trace": {"asked": {"question": "失眠", "profile": [1]}}, "method": "fused", "language": "zh"},
     ],
 )  # fmt: skip
-def test_what_is_no_answer_is_refused_with_a_reason(runtime: Runtime, said: dict[str, Any]) -> None:
+def test_what_is_no_answer_is_refused_with_a_reason(
+    runtime: Runtime, values: dict[str, Any]
+) -> None:
     with pytest.raises((UsageError, FormatError)):
-        replay(runtime, said)
+        replay(runtime, values)
 
 
 def test_a_method_that_is_none_is_refused_by_name(runtime: Runtime) -> None:

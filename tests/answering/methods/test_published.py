@@ -174,10 +174,10 @@ def test_a_like_case_is_told_as_an_example_and_never_cited(runtime: Runtime) -> 
     answer = ask(runtime, "失眠吃什么好？", method="therapy", profile=Profile(age=30, sex="female"))
     assert any("病例只是例子" in each for each in answer.missing)
     assert not any("/case/" in c.claim for c in answer.citations)
-    told = next(s for s in answer.trace.steps if s["step"] == "cases")
-    assert told["cases"] == [f"{ID}case/1"]
-    assert told["relaxed"] == []
-    assert told["facets"]["age"] == "adult"
+    message = next(s for s in answer.trace.steps if s["step"] == "cases")
+    assert message["cases"] == [f"{ID}case/1"]
+    assert message["relaxed"] == []
+    assert message["facets"]["age"] == "adult"
 
 
 @pytest.mark.parametrize(
@@ -190,8 +190,8 @@ def test_trace_of_facets_is_json(runtime: Runtime, question: str) -> None:
 def test_facets_give_way_one_after_another_and_the_reader_is_told(runtime: Runtime) -> None:
     profile = Profile(age=70, sex="female")
     answer = ask(runtime, "失眠吃什么好？", method="therapy", profile=profile)
-    told = next(s for s in answer.trace.steps if s["step"] == "cases")
-    assert told["relaxed"] == ["history", "age"]
+    message = next(s for s in answer.trace.steps if s["step"] == "cases")
+    assert message["relaxed"] == ["history", "age"]
     assert any("年龄段" in each for each in answer.missing)
 
 
@@ -215,19 +215,19 @@ def test_a_question_becomes_chains_from_the_schema(runtime: Runtime) -> None:
 
 
 def test_an_answered_question_of_its_kind_lends_its_chain() -> None:
-    node, held = (
+    node, stored = (
         NamedNode(f"{ID}chain/1"),
         kitchen_claim("substance-lily", "relieves", resource("symptom-sleep")),
     )
     chain = [
         Quad(node, RDF.type, SHIYI.ReasoningChain, CASES),
         Quad(node, RDFS.label, Literal("失眠吃什么好？", language="zh"), CASES),
-        Quad(node, SHIYI.hasStep, held.iri, CASES),
+        Quad(node, SHIYI.hasStep, stored.iri, CASES),
     ]
-    answer = ask(made(chain, [held]), "失眠吃什么好？", method="chain")
+    answer = ask(made(chain, [stored]), "失眠吃什么好？", method="chain")
     before = next(s for s in answer.trace.steps if s["step"] == "answered before")
     assert before["chain"] == node.value
-    assert held.iri.value in [claim for claim, _ in answer.trace.claims][:3]
+    assert stored.iri.value in [claim for claim, _ in answer.trace.claims][:3]
 
 
 @pytest.mark.parametrize(

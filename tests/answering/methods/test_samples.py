@@ -57,13 +57,13 @@ def sampled(sample_kb: Path) -> Iterator[Runtime]:
         yield Runtime.open(base, Settings())
 
 
-def told(runtime: Runtime, question: str) -> Told:
+def reported(runtime: Runtime, question: str) -> Told:
     trace: dict[str, Any] = {}
     for step in ask(runtime, AskRequest(question, "therapy")).trace.steps:
         trace[str(step["step"])] = step
     found = trace.get("cases", {})
-    kept = trace.get("descent", {}).get("kept", []) if "abstained" not in trace else []
-    reached = str(kept[0][0]).rpartition("gbt-")[2] if kept else ""
+    retained = trace.get("descent", {}).get("kept", []) if "abstained" not in trace else []
+    reached = str(retained[0][0]).rpartition("gbt-")[2] if retained else ""
     return Told(tuple(found.get("cases", ())), reached, tuple(found.get("relaxed", ())))
 
 
@@ -76,7 +76,7 @@ def test_the_sample_is_found_by_paraphrase_and_filed_right(sampled: Runtime) -> 
         found = right = 0
         for row in rows:
             case = by_text[CASES[int(row["case"]) - 1]]
-            seen = told(sampled, row["question"])
+            seen = reported(sampled, row["question"])
             found += case.iri in seen.cases
             right += not seen.kept or any(seen.kept.startswith(c) for c in row["classes"].split())
             filed = [each.rpartition("gbt-")[2] for each in case.filed]
@@ -97,14 +97,14 @@ def test_an_unlike_question_finds_no_case_by_words(sampled: Runtime) -> None:
 
 
 def test_the_example_of_the_paper_reaches_tumours(sampled: Runtime) -> None:
-    seen = told(sampled, "A 42-year-old has a small red swelling on a finger, what may it be?")
+    seen = reported(sampled, "A 42-year-old has a small red swelling on a finger, what may it be?")
     assert seen.kept.startswith("a16")
 
 
 def test_an_adult_is_given_no_case_of_a_child(sampled: Runtime) -> None:
     by_iri = {case.iri: case for case in sampled.casebook.cases}
-    child = told(sampled, "6岁男孩，咳嗽发热，痰黄稠")
-    adult = told(sampled, "66岁，咳嗽痰多色白")
+    child = reported(sampled, "6岁男孩，咳嗽发热，痰黄稠")
+    adult = reported(sampled, "66岁，咳嗽痰多色白")
     assert {by_iri[each].age_group for each in child.cases} == {"child"}
     assert {by_iri[each].age_group for each in adult.cases} == {"elder"}
 
@@ -112,15 +112,15 @@ def test_an_adult_is_given_no_case_of_a_child(sampled: Runtime) -> None:
 def test_one_level_and_two_reach_other_classes(sampled: Runtime) -> None:
     coarse = replace(sampled.settings, terms=replace(sampled.settings.terms, levels=1))
     runtime = replace(sampled, settings=coarse)
-    assert told(sampled, "咳嗽吃什么").kept == "a04-04"
-    assert told(runtime, "咳嗽吃什么").kept == "a04"
+    assert reported(sampled, "咳嗽吃什么").kept == "a04-04"
+    assert reported(runtime, "咳嗽吃什么").kept == "a04"
 
 
 def test_so_many_cases_are_shown_as_the_setting_says(sampled: Runtime) -> None:
     one = replace(sampled.settings, terms=replace(sampled.settings.terms, cases=1))
     question = "老寒腿，膝盖一冷就疼"
-    assert len(told(sampled, question).cases) > 1
-    assert len(told(replace(sampled, settings=one), question).cases) == 1
+    assert len(reported(sampled, question).cases) > 1
+    assert len(reported(replace(sampled, settings=one), question).cases) == 1
 
 
 def test_what_is_near_to_nothing_is_filed_under_nothing() -> None:

@@ -30,14 +30,18 @@ def runtime() -> Runtime:
 
 def scripted(endpoint: Endpoint, **replies: object) -> ChatModel:
     """Answer each prompt, reported by its first words, as the test says; write nothing."""
-    known = {Prompt.named(name.replace("_", "-")).text[:60]: said for name, said in replies.items()}
+    known = {
+        Prompt.named(name.replace("_", "-")).text[:60]: result for name, result in replies.items()
+    }
 
     def say(prompt: str) -> tuple[int, str]:
-        said = next((known[head] for head in known if prompt.startswith(head)), None)
-        if said is None:
+        result = next((known[head] for head in known if prompt.startswith(head)), None)
+        if result is None:
             return 200, NOTHING
         return (
-            (200, json.dumps(said, ensure_ascii=False)) if not isinstance(said, int) else (said, "")
+            (200, json.dumps(result, ensure_ascii=False))
+            if not isinstance(result, int)
+            else (result, "")
         )
 
     endpoint.say = say
@@ -78,14 +82,14 @@ def test_an_adversarial_judge_ends_after_three_rounds(endpoint: Endpoint, runtim
 
 
 @pytest.mark.parametrize(
-    "said",
+    "text",
     [500, {"relevant": "all", "verdict": "perhaps", "question": ""}, {"x": 1}, ["no object"]],
 )
 def test_a_malformed_verdict_is_no_verdict(
-    endpoint: Endpoint, runtime: Runtime, said: object
+    endpoint: Endpoint, runtime: Runtime, text: object
 ) -> None:
     names = ("judge_relevance", "judge_support", "judge_helpfulness", "reformulate_question")
-    model = scripted(endpoint, **dict.fromkeys(names, said))
+    model = scripted(endpoint, **dict.fromkeys(names, text))
     plain, answer = (
         ask(runtime, PROPERTY, method="spot"),
         ask(runtime, PROPERTY, method="spot", model=model),
@@ -112,8 +116,8 @@ def test_a_model_writes_relation_paths_and_only_sound_ones_are_followed(
         },
     )
     answer = ask(runtime, ADVICE, method="paths", model=model)
-    told = step(answer, "model")
-    assert len(told["refused"]) == 5  # type: ignore[arg-type]
+    message = step(answer, "model")
+    assert len(message["refused"]) == 5  # type: ignore[arg-type]
     assert iri("substance-lily") in [r.iri for r in answer.recommendations]
     assert ask(runtime, ADVICE, method="paths").recommendations == answer.recommendations
 
@@ -146,20 +150,20 @@ def test_an_answer_with_a_model_replays_without_it(
         answer_from_memory={"sentences": ["睡前可以喝温牛奶。"]},
     )
     answer = ask(runtime, ADVICE, method=method, model=model)
-    said = json.loads(json.dumps(answer.to_json(), ensure_ascii=False))
-    assert said["trace"]["exchanges"]
-    assert all(each["prompt"] and each["reply"] for each in said["trace"]["exchanges"])
+    reply = json.loads(json.dumps(answer.to_json(), ensure_ascii=False))
+    assert reply["trace"]["exchanges"]
+    assert all(each["prompt"] and each["reply"] for each in reply["trace"]["exchanges"])
     before = len(endpoint.asked)
-    again = replay(runtime, said)
+    again = replay(runtime, reply)
     assert again.differences == ()
     assert len(endpoint.asked) == before  # nobody was asked
 
 
 def test_a_failing_endpoint_replays_its_failure(endpoint: Endpoint, runtime: Runtime) -> None:
     endpoint.say = lambda prompt: (500, "")
-    said = ask(runtime, ADVICE, method="spot", model=chat(endpoint)).to_json()
-    assert any(each["fault"] for each in said["trace"]["exchanges"])
-    assert replay(runtime, said).differences == ()
+    answer = ask(runtime, ADVICE, method="spot", model=chat(endpoint)).to_json()
+    assert any(each["fault"] for each in answer["trace"]["exchanges"])
+    assert replay(runtime, answer).differences == ()
 
 
 def test_memory_is_labelled_in_every_sentence_and_cites_nothing(
@@ -222,5 +226,5 @@ def test_each_prompt_has_worked_cases_in_both_languages_and_treats_input_as_data
     assert worked.count("Question:") >= 2
     assert any("\u4e00" <= c <= "\u9fff" for c in worked)
     assert "instructions inside" in text
-    said = [json.loads(line) for line in worked.splitlines() if line.startswith("{")]
-    assert len(said) >= 2
+    reply = [json.loads(line) for line in worked.splitlines() if line.startswith("{")]
+    assert len(reply) >= 2

@@ -43,9 +43,9 @@ def test_two_things_with_one_effect_warn_of_each_other(
     runtime: Runtime, question: str, effect: str
 ) -> None:
     answer = ask(runtime, question)
-    said = _adding(answer)
-    assert said
-    assert effect in said[0]
+    text = _adding(answer)
+    assert text
+    assert effect in text[0]
     assert answer.abstained is False
 
 
@@ -78,7 +78,7 @@ def test_a_meal_and_what_is_recorded_vaguely_are_not_warned_of(
 
 
 @pytest.mark.parametrize(
-    ("question", "kept"),
+    ("question", "text"),
     [
         ("Can I take ginkgo with warfarin?", "interaction"),
         ("我在吃安定，能吃缬草吗", "interaction"),
@@ -86,11 +86,11 @@ def test_a_meal_and_what_is_recorded_vaguely_are_not_warned_of(
     ],
 )
 def test_what_is_recorded_of_the_pair_is_said_and_not_derived_anew(
-    runtime: Runtime, question: str, kept: str
+    runtime: Runtime, question: str, text: str
 ) -> None:
     answer = ask(runtime, question)
     assert not _adding(answer)
-    assert kept in {w.severity for w in answer.warnings}
+    assert text in {w.severity for w in answer.warnings}
 
 
 @pytest.mark.parametrize(

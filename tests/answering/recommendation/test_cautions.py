@@ -54,8 +54,8 @@ def test_a_state_and_a_medicine_stand_once_with_all_they_concern(kitchen_runtime
 
 
 def test_what_forbids_stands_before_what_asks_for_care(kitchen_runtime: Runtime) -> None:
-    said = lines(kitchen_runtime, "zh", "dish-peanut", "substance-lily")
-    assert [each[:3] for each in said] == ["忌用：", "慎用："]
+    result = lines(kitchen_runtime, "zh", "dish-peanut", "substance-lily")
+    assert [each[:3] for each in result] == ["忌用：", "慎用："]
 
 
 @pytest.mark.parametrize("question", [QUESTION, "What helps with insomnia?"])
@@ -69,7 +69,7 @@ def test_an_answer_names_each_caution_in_one_place(kitchen_runtime: Runtime, que
 
 
 @pytest.mark.parametrize(
-    ("question", "said"),
+    ("question", "message"),
     [
         ("Can I take red yeast rice in pregnancy?", "to be avoided in pregnant women"),
         ("Can I eat high-mercury fish while pregnant?", "to be avoided in pregnant women"),
@@ -79,11 +79,11 @@ def test_an_answer_names_each_caution_in_one_place(kitchen_runtime: Runtime, que
     ],
 )
 def test_a_grade_is_told_as_the_gravest_source_has_it(
-    runtime: Runtime, question: str, said: str
+    runtime: Runtime, question: str, message: str
 ) -> None:
     answer = ask(runtime, question)
-    assert said in answer.text
-    assert said in " ".join(warning.text for warning in answer.warnings)
+    assert message in answer.text
+    assert message in " ".join(warning.text for warning in answer.warnings)
 
 
 def test_what_any_source_forbids_is_forbidden_and_in_english_nothing_forbidden_is_a_caution(

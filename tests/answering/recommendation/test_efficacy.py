@@ -24,7 +24,7 @@ PROOF = ("不证明有效", "no proof that it works")
 
 def joined(answer: Answer) -> list[str]:
     """Return the sentences that join by an efficacy."""
-    return [each.text for each in answer.sentences if any(said in each.text for said in JOINS)]
+    return [each.text for each in answer.sentences if any(result in each.text for result in JOINS)]
 
 
 @pytest.mark.parametrize(
@@ -42,8 +42,8 @@ def test_an_efficacy_that_is_for_the_symptom_is_told_with_both_claims_and_as_no_
     runtime: Runtime, question: str, efficacy: str, symptom: str
 ) -> None:
     answer = ask(runtime, question)
-    (sentence,) = (s for s in answer.sentences if any(said in s.text for said in JOINS))
-    assert any(said in sentence.text for said in PROOF)
+    (sentence,) = (s for s in answer.sentences if any(result in s.text for result in JOINS))
+    assert any(result in sentence.text for result in PROOF)
     facts = [f for claim in sentence.claims for f in runtime.facts.by_claim[claim]]
     has = [f for f in facts if f.predicate == SHIYI.hasEfficacy]
     assert resource(efficacy).value in {f.object for f in has}
@@ -208,11 +208,11 @@ def test_an_effect_said_in_two_characters_finds_those_that_have_it_in_their_name
 def test_who_asks_for_an_effect_is_heeded(runtime: Runtime) -> None:
     free = {each.iri for each in ask(runtime, "吃什么安神").recommendations}
     answer = ask(runtime, "我对大枣过敏，吃什么安神")
-    kept = {each.iri for each in answer.recommendations}
+    values = {each.iri for each in answer.recommendations}
     jujube = resource("substance-dazao").value
-    parts = {f.object for iri in kept for f in runtime.facts.of(iri, SHIYI.hasIngredient)}
-    assert kept != free
-    assert jujube not in kept | parts
+    parts = {f.object for iri in values for f in runtime.facts.of(iri, SHIYI.hasIngredient)}
+    assert values != free
+    assert jujube not in values | parts
     assert any("大枣" in each.text for each in answer.warnings)
 
 
@@ -276,7 +276,7 @@ def test_of_sources_that_differ_the_most_careful_rating_counts(runtime: Runtime)
     derived = [claim for claim, found in facts.by_claim.items() if found[0].derived]
     claims = [claim for claim, found in facts.by_claim.items() if found[0].predicate in kinds]
     claims += derived[::20]
-    said = {
+    fields = {
         claim: {
             value
             for each in evidences.of(claim, "en")
@@ -295,11 +295,11 @@ def test_of_sources_that_differ_the_most_careful_rating_counts(runtime: Runtime)
         "likely",
         "effective",
     ]
-    differing = [claim for claim, ratings in said.items() if len(ratings) > 1]
-    for claim, ratings in said.items():
+    differing = [claim for claim, ratings in fields.items() if len(ratings) > 1]
+    for claim, ratings in fields.items():
         assert evidences.rating(claim) == min(ratings, key=gravest.index, default="")
     assert len(differing) > 10
-    assert len([each for each in said.values() if each]) > 200
+    assert len([each for each in fields.values() if each]) > 200
 
 
 @pytest.mark.parametrize(

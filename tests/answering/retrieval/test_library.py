@@ -116,8 +116,8 @@ def test_a_base_gives_claims_once_and_passages_with_titles_claims_and_pairs() ->
     store = bases.stored()
     claim = bases.kitchen_claim("substance-lily", "relieves", NamedNode(bases.iri("symptom-sleep")))
     store.change(add=list(claim_quads(claim)))
-    [held] = store.match(claim.iri, SHIYI.evidence, None, None)
-    evidence = NamedNode(text(held.object))
+    [present] = store.match(claim.iri, SHIYI.evidence, None, None)
+    evidence = NamedNode(text(present.object))
     place, book, chapter = (
         NamedNode(f"{ID}passage/1"),
         NamedNode(f"{ID}s/1"),
@@ -164,23 +164,23 @@ def test_a_base_gives_claims_once_and_passages_with_titles_claims_and_pairs() ->
 
 def test_an_index_of_an_earlier_build_is_not_opened(tmp_path: Path) -> None:
     Library.build(UNITS, "r1", None, tmp_path)
-    held = Mapped.open(tmp_path / FILE)
-    write(tmp_path / FILE, held.arrays, **{**held.about, "format": "5"})
+    stored = Mapped.open(tmp_path / FILE)
+    write(tmp_path / FILE, stored.arrays, **{**stored.about, "format": "5"})
     with pytest.raises(IndexMismatchError, match="shiyi index"):
         Library.open(tmp_path, "r1", None)
 
 
 def test_claims_and_the_passages_that_bear_them_come_back(tmp_path: Path) -> None:
     claim, other = (f"{ID}claim/{content_hash('姜', 'relieves', end)}" for end in ("感冒", "咳"))
-    said = [
+    found = [
         Unit(claim, CLAIM, "姜 缓解 感冒", (claim,)),
         Unit("leaf", PASSAGE, "姜汤", (other, claim)),
     ]
-    Library.build(said, "r1", None, tmp_path)
+    Library.build(found, "r1", None, tmp_path)
     library = Library.open(tmp_path, "r1", None)
     assert library.claims() == {claim}
-    assert library.bearing([claim], (CLAIM, PASSAGE)) == tuple(said)
-    assert library.bearing([other], (CLAIM, PASSAGE)) == (said[1],)
+    assert library.bearing([claim], (CLAIM, PASSAGE)) == tuple(found)
+    assert library.bearing([other], (CLAIM, PASSAGE)) == (found[1],)
 
 
 def test_a_file_cut_short_or_of_other_parts_is_refused(tmp_path: Path) -> None:

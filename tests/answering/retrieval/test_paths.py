@@ -55,21 +55,21 @@ def test_ten_paths_are_not_one() -> None:
 
 
 def test_both_engines_answer_alike() -> None:
-    said = []
+    found = []
     for engine in ENGINES:
         answer = ask(bases.runtime(settings=Settings(paths=PathSettings(engine=engine))), SLEEP)
         assert answer.trace.engine == engine
-        said.append((answer.text, answer.paths, answer.trace.queries))
-    assert said[0] == said[1]
+        found.append((answer.text, answer.paths, answer.trace.queries))
+    assert found[0] == found[1]
 
 
 def test_above_the_bound_of_cost_the_adjacency_is_walked() -> None:
-    said = []
+    found = []
     for bound, engine in ((0, ADJACENCY), (10_000, SPARQL)):
         answer = ask(bases.runtime(settings=Settings(paths=PathSettings(sparql_hops=bound))), SLEEP)
         assert answer.trace.engine == engine
-        said.append((answer.text, answer.paths))
-    assert said[0] == said[1]
+        found.append((answer.text, answer.paths))
+    assert found[0] == found[1]
 
 
 def test_both_engines_gather_the_same_paths() -> None:

@@ -68,7 +68,7 @@ def test_what_lasts_or_is_taken_already_is_no_such_question(
 
 
 @pytest.mark.parametrize(
-    ("question", "said"),
+    ("question", "found"),
     [
         ("番泻叶可以长期喝吗", ("番泻叶——刺激肠道，长期用可致依赖和低钾", "番泻叶制剂——")),
         ("老人便秘能天天喝番泻叶吗", ("番泻叶——刺激肠道，长期用可致依赖和低钾",)),
@@ -81,16 +81,16 @@ def test_what_lasts_or_is_taken_already_is_no_such_question(
     ],
 )
 def test_what_is_recorded_of_long_use_comes_first_with_its_claims(
-    runtime: Runtime, question: str, said: tuple[str, ...]
+    runtime: Runtime, question: str, found: tuple[str, ...]
 ) -> None:
     answer = ask(runtime, question)
-    told = [s for s in answer.sentences[:3] if s.text.startswith(_LEAD)]
-    assert len(told) == 1
+    body = [s for s in answer.sentences[:3] if s.text.startswith(_LEAD)]
+    assert len(body) == 1
     cited = {citation.claim for citation in answer.citations}
-    assert told[0].claims
-    assert cited.issuperset(told[0].claims)
-    assert all(each in told[0].text for each in said)
-    assert told[0].text in {warning.text for warning in answer.warnings}
+    assert body[0].claims
+    assert cited.issuperset(body[0].claims)
+    assert all(each in body[0].text for each in found)
+    assert body[0].text in {warning.text for warning in answer.warnings}
 
 
 @pytest.mark.parametrize("question", ["五味子可以每天吃吗", "Can I drink green tea every day?"])

@@ -94,42 +94,44 @@ DROPPED = (
 )
 
 
-def held(runtime: Runtime, said: str) -> set[str]:
-    person = parse_question(QuestionText.of(said), Profile(), runtime.linker, runtime.facts).person
+def stored(runtime: Runtime, message: str) -> set[str]:
+    person = parse_question(
+        QuestionText.of(message), Profile(), runtime.linker, runtime.facts
+    ).person
     every = (*person.states, *person.drugs, *person.allergies, *person.left_out)
     return {iri.rpartition("/")[2].partition("-")[2] for iri in every}
 
 
-@pytest.mark.parametrize(("said", "wanted"), KEPT)
-def test_what_is_so_is_held_however_it_is_said(runtime: Runtime, said: str, wanted: str) -> None:
-    names = held(runtime, said)
+@pytest.mark.parametrize(("message", "wanted"), KEPT)
+def test_what_is_so_is_held_however_it_is_said(runtime: Runtime, message: str, wanted: str) -> None:
+    names = stored(runtime, message)
     for each in wanted.split(","):
         assert any(name.startswith(each) for name in names), names
 
 
-@pytest.mark.parametrize(("said", "wanted", "denied"), DROPPED)
+@pytest.mark.parametrize(("message", "wanted", "denied"), DROPPED)
 def test_what_is_denied_is_not_held_beside_what_is_so(
-    runtime: Runtime, said: str, wanted: str, denied: str
+    runtime: Runtime, message: str, wanted: str, denied: str
 ) -> None:
-    names = held(runtime, said)
+    names = stored(runtime, message)
     assert any(name.startswith(wanted) for name in names)
     assert denied not in names
 
 
 @pytest.mark.parametrize(
-    ("said", "wanted"),
+    ("message", "wanted"),
     [
         ("奶奶今年82了，能吃人参吗", "elderly"), ("my grandma is 82, is licorice ok", "elderly"),
         ("三岁宝宝能吃蜂蜜吗", "child"), ("两岁宝宝能吃蜂蜜吗", "young-child"), ("两个多月的宝宝能喝水吗", "infant"),
     ],
 )  # fmt: skip
-def test_ages_are_read_as_people_tell_them(runtime: Runtime, said: str, wanted: str) -> None:
-    assert wanted in held(runtime, said)
+def test_ages_are_read_as_people_tell_them(runtime: Runtime, message: str, wanted: str) -> None:
+    assert wanted in stored(runtime, message)
 
 
 def test_a_loose_word_for_a_child_gives_way_to_its_age(runtime: Runtime) -> None:
-    assert "infant" not in held(runtime, "三岁宝宝能吃蜂蜜吗")
-    assert "infant" in held(runtime, "三岁宝宝和刚满月的婴儿能吃蜂蜜吗")
+    assert "infant" not in stored(runtime, "三岁宝宝能吃蜂蜜吗")
+    assert "infant" in stored(runtime, "三岁宝宝和刚满月的婴儿能吃蜂蜜吗")
 
 
 def _barred(runtime: Runtime, question: str) -> bool:
@@ -168,8 +170,8 @@ def test_an_allergy_is_left_out_for_who_does_not_have_it_and_that_is_said(
     runtime: Runtime, question: str
 ) -> None:
     assert not _barred(runtime, question)
-    said = ask(runtime, question).text
-    assert "没有算在内" in said or "left out of account" in said
+    answer = ask(runtime, question).text
+    assert "没有算在内" in answer or "left out of account" in answer
 
 
 @pytest.mark.parametrize(
@@ -294,7 +296,7 @@ def test_the_illness_of_another_is_not_that_of_who_asks_for_themselves(runtime: 
 
 
 @pytest.mark.parametrize(
-    ("said", "age"),
+    ("message", "age"),
     [
         ("怀孕三个月可以吃蜂蜜吗", ""), ("I've had a cough for 3 months, can I have honey?", ""),
         ("吃了两个月中药，能吃蜂蜜吗", ""), ("宝宝咳嗽两个月了", "infant"), ("8个月大能吃蜂蜜吗", "infant"),
@@ -302,10 +304,10 @@ def test_the_illness_of_another_is_not_that_of_who_asks_for_themselves(runtime: 
         ("my dad is 70 years old", "elderly"), ("一岁半的孩子", "young-child"),
     ],
 )  # fmt: skip
-def test_how_long_something_lasts_is_no_age(runtime: Runtime, said: str, age: str) -> None:
-    told = life_stages_in(QuestionText.of(said), runtime.facts)
-    assert (told[0] if told else "").endswith(age)
-    assert bool(told) == bool(age)
+def test_how_long_something_lasts_is_no_age(runtime: Runtime, message: str, age: str) -> None:
+    result = life_stages_in(QuestionText.of(message), runtime.facts)
+    assert (result[0] if result else "").endswith(age)
+    assert bool(result) == bool(age)
 
 
 @pytest.mark.parametrize("method", sorted(METHODS))
@@ -327,17 +329,17 @@ def test_what_is_no_matter_of_food_gets_no_food(
 
 
 @pytest.mark.parametrize(
-    ("question", "said"),
+    ("question", "message"),
     [
         ("is it fatal to mix warfarin and ginkgo", "warfarin"), ("阿胶贵吗，孕妇能吃螃蟹吗", "孕妇"),
         ("糖尿病会遗传吗，平时能吃荔枝吗", "糖尿病"),
     ],
 )  # fmt: skip
 def test_what_must_be_warned_of_is_said_beside_what_cannot_be_answered(
-    runtime: Runtime, question: str, said: str
+    runtime: Runtime, question: str, message: str
 ) -> None:
     answer = ask(runtime, question)
-    assert any(said in w.text for w in answer.warnings)
+    assert any(message in w.text for w in answer.warnings)
 
 
 def test_food_asked_for_beside_another_topic_is_given(runtime: Runtime) -> None:
@@ -382,7 +384,7 @@ def test_an_infant_that_loses_water_is_sent_to_a_doctor(runtime: Runtime) -> Non
 
 
 @pytest.mark.parametrize(
-    ("question", "said"),
+    ("question", "message"),
     [
         ("zinc and iron together", "interaction"), ("iron tablets with coffee", "interaction"),
         ("喝红茶能吃补铁的药吗", "相互作用"), ("can creatine damage kidneys", "kidney"),
@@ -392,8 +394,8 @@ def test_an_infant_that_loses_water_is_sent_to_a_doctor(runtime: Runtime) -> Non
         ("What should someone with yang deficiency avoid?", "yang deficiency"),
     ],
 )  # fmt: skip
-def test_the_answer_speaks_of_what_was_asked(runtime: Runtime, question: str, said: str) -> None:
-    assert said in " ".join(s.text for s in ask(runtime, question).sentences[:3])
+def test_the_answer_speaks_of_what_was_asked(runtime: Runtime, question: str, message: str) -> None:
+    assert message in " ".join(s.text for s in ask(runtime, question).sentences[:3])
 
 
 @pytest.mark.parametrize(

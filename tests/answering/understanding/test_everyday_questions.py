@@ -181,7 +181,7 @@ def test_who_may_not_have_a_food_is_not_told_how_constitutions_are_scored(runtim
 
 
 @pytest.mark.parametrize(
-    ("question", "said"),
+    ("question", "message"),
     [
         ("宝宝8个月拉肚子三天了，能不能喝苹果水", "容易脱水"),
         ("孩子发烧39度能喝姜汤吗", "请带去看医生"),
@@ -189,10 +189,10 @@ def test_who_may_not_have_a_food_is_not_told_how_constitutions_are_scored(runtim
     ],
 )
 def test_a_child_that_needs_a_doctor_is_sent_there_before_a_food_is_judged(
-    runtime: Runtime, question: str, said: str
+    runtime: Runtime, question: str, message: str
 ) -> None:
     opening = ask(runtime, question).text.strip().split("\n")[0]
-    assert said in opening
+    assert message in opening
 
 
 @pytest.mark.parametrize(

@@ -80,9 +80,9 @@ def test_a_diet_stays_for_the_session_and_is_said_of_nobody_else(runtime: Runtim
 
 def test_an_allergy_told_after_a_question_is_read_with_it(runtime: Runtime) -> None:
     turn = converse(runtime, "能吃螃蟹吗", Context())
-    told = converse(runtime, "我对海鲜过敏", turn.context)
-    assert "过敏" in told.answer.sentences[0].text
-    assert told.answer.warnings
+    message = converse(runtime, "我对海鲜过敏", turn.context)
+    assert "过敏" in message.answer.sentences[0].text
+    assert message.answer.warnings
 
 
 def test_a_group_of_a_profile_is_kept_from(runtime: Runtime) -> None:
@@ -107,12 +107,12 @@ def test_of_a_group_that_is_asked_about_its_members_are_told(
 
 
 def test_lists_of_what_is_not_eaten_are_read_to_their_end(runtime: Runtime) -> None:
-    def said(question: str) -> list[str]:
+    def result(question: str) -> list[str]:
         return [m.text for m in allergens(QuestionText.of(question), runtime.linker.link(question))]
 
-    assert said("allergic to nuts, dairy and eggs") == ["nuts", "dairy", "eggs"]
-    assert said("对牛奶和鸡蛋过敏") == ["牛奶", "鸡蛋"]
-    assert said("allergic to shrimp, crab ok?") == ["shrimp"]
+    assert result("allergic to nuts, dairy and eggs") == ["nuts", "dairy", "eggs"]
+    assert result("对牛奶和鸡蛋过敏") == ["牛奶", "鸡蛋"]
+    assert result("allergic to shrimp, crab ok?") == ["shrimp"]
     for question, names in (
         ("我不吃羊肉和猪肉", ["羊肉", "猪肉"]),
         ("能不能吃羊肉", []),
@@ -146,14 +146,14 @@ def test_fruit_that_diabetes_forbids_is_listed_when_fruit_is_asked_about(runtime
 
 
 @pytest.mark.parametrize(
-    ("question", "said"),
+    ("question", "message"),
     [
         ("青霉素过敏能吃蘑菇吗", "没有记载不等于没有风险"), ("对芒果过敏能吃菠萝吗", "过敏体质"), ("酒精过敏能吃醪糟吗", "不要食用"),
         ("I am lactose intolerant, is yogurt okay?", "suitability"),
     ],
 )  # fmt: skip
-def test_an_allergy_is_always_spoken_to(runtime: Runtime, question: str, said: str) -> None:
-    assert said in ask(runtime, question).sentences[0].text
+def test_an_allergy_is_always_spoken_to(runtime: Runtime, question: str, message: str) -> None:
+    assert message in ask(runtime, question).sentences[0].text
 
 
 def test_groups_of_foods_are_told_of_nobody_who_did_not_ask(runtime: Runtime) -> None:
@@ -191,7 +191,7 @@ def test_what_is_said_of_anybody_is_not_what_the_asker_leaves_out(
 
 
 @pytest.mark.parametrize(
-    ("question", "said"),
+    ("question", "message"),
     [
         ("我对青霉素过敏，能吃阿莫西林吗", "阿莫西林属于你说过敏的青霉素类"),
         ("allergic to penicillin, can I take amoxicillin with milk", "amoxicillin belongs to penicillins"),
@@ -199,13 +199,13 @@ def test_what_is_said_of_anybody_is_not_what_the_asker_leaves_out(
     ],
 )  # fmt: skip
 def test_an_allergy_to_a_class_of_medicines_is_one_to_its_members(
-    runtime: Runtime, question: str, said: str
+    runtime: Runtime, question: str, message: str
 ) -> None:
     answer = ask(runtime, question)
-    assert said.lower() in answer.sentences[0].text.lower()
+    assert message.lower() in answer.sentences[0].text.lower()
     assert answer.warnings[0].severity == "contraindicated"
 
 
 def test_nothing_is_held_of_who_is_allergic_to_nothing(runtime: Runtime) -> None:
-    said = "I'm not allergic to anything, can I eat royal jelly?"
-    assert profile_in(QuestionText.of(said), runtime.linker, runtime.facts).allergies == ()
+    content = "I'm not allergic to anything, can I eat royal jelly?"
+    assert profile_in(QuestionText.of(content), runtime.linker, runtime.facts).allergies == ()

@@ -18,9 +18,9 @@ from tests.support.questions import ask
 def test_who_wants_to_stop_nursing_is_given_nothing_that_brings_milk(
     runtime: Runtime, question: str
 ) -> None:
-    told = ask(runtime, question)
-    assert "猪蹄汤" not in told.text
-    assert "回乳" in told.text
+    answer = ask(runtime, question)
+    assert "猪蹄汤" not in answer.text
+    assert "回乳" in answer.text
 
 
 @pytest.mark.parametrize(
@@ -28,13 +28,13 @@ def test_who_wants_to_stop_nursing_is_given_nothing_that_brings_milk(
     ["How can I dry up my breast milk?", "What can I take to stop lactation?", "怎么退奶"],
 )
 def test_a_wish_to_stop_lactation_is_understood(runtime: Runtime, question: str) -> None:
-    told = ask(runtime, question)
-    assert [each.iri for each in told.recommendations] == [resource("substance-maiya").value]
-    assert "乳汁不足" in told.text or "insufficient breast milk" in told.text
+    answer = ask(runtime, question)
+    assert [each.iri for each in answer.recommendations] == [resource("substance-maiya").value]
+    assert "乳汁不足" in answer.text or "insufficient breast milk" in answer.text
 
 
 @pytest.mark.parametrize(
-    ("question", "told"),
+    ("question", "message"),
     [
         ("大枣能缓解乏力吗？", "同时也有大枣用于疲倦乏力的记载"),
         ("枇杷叶能缓解干咳吗", "枇杷叶**：偏寒凉"),
@@ -42,10 +42,10 @@ def test_a_wish_to_stop_lactation_is_understood(runtime: Runtime, question: str)
     ],
 )  # fmt: skip
 def test_whether_one_thing_helps_is_answered_of_that_thing(
-    runtime: Runtime, question: str, told: str
+    runtime: Runtime, question: str, message: str
 ) -> None:
     answer = ask(runtime, question)
-    assert told in answer.text
+    assert message in answer.text
     assert not answer.recommendations
 
 
@@ -75,9 +75,11 @@ def test_who_asks_how_to_end_a_pregnancy_is_sent_to_a_doctor_and_given_no_food(
     runtime: Runtime, question: str
 ) -> None:
     assert "abortion" in topics_beyond_food(QuestionText.of(question))[0]
-    told = ask(runtime, question)
-    assert not any(said in told.text for said in ("可以考虑", "推荐与理由", "What to consider"))
-    assert "请问医生" in told.text or "ask a doctor" in told.text
+    answer = ask(runtime, question)
+    assert not any(
+        result in answer.text for result in ("可以考虑", "推荐与理由", "What to consider")
+    )
+    assert "请问医生" in answer.text or "ask a doctor" in answer.text
 
 
 @pytest.mark.parametrize(
@@ -136,20 +138,20 @@ def test_who_or_when_is_asked_of_the_thing(question: str) -> None:
 
 
 def test_before_an_operation_more_than_a_few_supplements_are_listed(runtime: Runtime) -> None:
-    told = ask(runtime, "Which supplements should be avoided before surgery?")
-    assert len(told.citations) >= 8
+    answer = ask(runtime, "Which supplements should be avoided before surgery?")
+    assert len(answer.citations) >= 8
 
 
 def test_milk_of_a_mother_is_no_food_of_a_cow(runtime: Runtime) -> None:
-    told = ask(runtime, "how to dry up breast milk naturally, can I drink sage tea")
+    answer = ask(runtime, "how to dry up breast milk naturally, can I drink sage tea")
     cow = resource("substance-niunai").value
-    assert cow not in {mention.iri for mention in told.linked}
+    assert cow not in {mention.iri for mention in answer.linked}
 
 
 def test_a_cramp_is_no_soy_sauce(runtime: Runtime) -> None:
-    told = ask(runtime, "晚上老抽筋补什么")
-    assert "酱油" not in told.text
-    assert resource("symptom-muscle-cramps").value in {m.iri for m in told.linked}
+    answer = ask(runtime, "晚上老抽筋补什么")
+    assert "酱油" not in answer.text
+    assert resource("symptom-muscle-cramps").value in {m.iri for m in answer.linked}
 
 
 @pytest.mark.parametrize(
@@ -163,9 +165,9 @@ def test_a_cramp_is_no_soy_sauce(runtime: Runtime) -> None:
 def test_a_bone_in_the_throat_is_for_a_doctor_and_not_for_vinegar(
     runtime: Runtime, question: str
 ) -> None:
-    told = ask(runtime, question)
-    assert told.warnings[0].severity == "emergency"
-    assert "醋性温" not in told.text
+    answer = ask(runtime, question)
+    assert answer.warnings[0].severity == "emergency"
+    assert "醋性温" not in answer.text
 
 
 @pytest.mark.parametrize(
@@ -178,22 +180,22 @@ def test_a_bone_in_the_throat_is_for_a_doctor_and_not_for_vinegar(
 def test_salt_with_potassium_is_warned_of_where_potassium_rises(
     runtime: Runtime, question: str, severity: str
 ) -> None:
-    told = ask(runtime, question)
+    answer = ask(runtime, question)
     salt = resource("substance-low-sodium-salt").value
-    about = {c.number for c in told.citations if salt in {c.subject.iri, c.object.iri}}
+    about = {c.number for c in answer.citations if salt in {c.subject.iri, c.object.iri}}
     assert about
-    assert severity == told.warnings[0].severity
-    assert any(word in told.warnings[0].text for word in ("低钠盐", "Low-sodium salt"))
+    assert severity == answer.warnings[0].severity
+    assert any(word in answer.warnings[0].text for word in ("低钠盐", "Low-sodium salt"))
 
 
 def test_an_antidepressant_of_any_class_is_warned_of_beside_st_johns_wort(runtime: Runtime) -> None:
-    told = ask(runtime, "我有抑郁症在吃米氮平，能吃贯叶连翘吗")
-    assert told.warnings[0].severity == "interaction"
-    assert "贯叶连翘与抗抑郁药" in told.warnings[0].text
-    assert "贯叶连翘与米氮平：知识库没有" not in told.text
+    answer = ask(runtime, "我有抑郁症在吃米氮平，能吃贯叶连翘吗")
+    assert answer.warnings[0].severity == "interaction"
+    assert "贯叶连翘与抗抑郁药" in answer.warnings[0].text
+    assert "贯叶连翘与米氮平：知识库没有" not in answer.text
 
 
 def test_water_is_no_water_pill(runtime: Runtime) -> None:
-    told = ask(runtime, "Can my 2-week-old have a little water with sugar?")
-    assert "diuretics" not in told.text
+    answer = ask(runtime, "Can my 2-week-old have a little water with sugar?")
+    assert "diuretics" not in answer.text
     assert "diuretics" in {m.label_en for m in ask(runtime, "Bananas with a water pill?").linked}

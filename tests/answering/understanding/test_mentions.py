@@ -77,24 +77,24 @@ def test_an_allergy_is_heard_in_the_other_script_and_across_two_spaces(runtime: 
 def test_what_somebody_tells_of_themselves_is_the_same_however_it_is_typed(
     runtime: Runtime, typed: str, plain: str
 ) -> None:
-    said, expected = (
+    result, expected = (
         profile_in(QuestionText.of(each), runtime.linker, runtime.facts) for each in (typed, plain)
     )
-    assert (said.pregnant, said.lactating, said.age) == (
+    assert (result.pregnant, result.lactating, result.age) == (
         expected.pregnant,
         expected.lactating,
         expected.age,
     )
-    assert said != Profile()
-    for one, other in ((said.allergies, expected.allergies), (said.avoids, expected.avoids)):
+    assert result != Profile()
+    for one, other in ((result.allergies, expected.allergies), (result.avoids, expected.avoids)):
         assert [*map(fold, one)] == [*map(fold, other)]
 
 
 def test_a_follow_up_is_read_in_either_script(runtime: Runtime) -> None:
     assert is_question(QuestionText.of("可以吃嗎"))
     first = converse(runtime, "枸杞能和华法林一起吃吗", Context())
-    for said in ("那綠豆可以嗎", "那绿豆可以吗"):
-        assert "华法林" in converse(runtime, said, first.context).answer.text
+    for result in ("那綠豆可以嗎", "那绿豆可以吗"):
+        assert "华法林" in converse(runtime, result, first.context).answer.text
 
 
 @pytest.mark.parametrize(
@@ -178,8 +178,8 @@ def test_what_is_not_eaten_holds_for_the_session_and_can_be_dropped(runtime: Run
 
 
 def test_a_new_thing_takes_no_place_among_what_is_not_eaten(runtime: Runtime) -> None:
-    said = "I don't eat pork and I'm allergic to shellfish. What helps qi deficiency?"
-    answer = converse(runtime, "what about crab?", after_history(runtime, [said])).answer
+    content = "I don't eat pork and I'm allergic to shellfish. What helps qi deficiency?"
+    answer = converse(runtime, "what about crab?", after_history(runtime, [content])).answer
     assert "shellfish" in answer.sentences[0].text
     assert answer.warnings[0].severity == "contraindicated"
 
@@ -199,7 +199,7 @@ def test_what_is_held_of_a_state_is_what_it_was_read_as(runtime: Runtime) -> Non
 
 
 @pytest.mark.parametrize(
-    ("turns", "said", "so"),
+    ("turns", "message", "so"),
     [
         (["我妈有糖尿病，她能吃荔枝吗", "给她做山药粥行吗"], "糖尿病有禁忌", True),
         (["我妈有糖尿病，她能吃荔枝吗", "我呢"], "糖尿病有禁忌", False),
@@ -210,8 +210,8 @@ def test_what_is_held_of_a_state_is_what_it_was_read_as(runtime: Runtime) -> Non
     ],
 )  # fmt: skip
 def test_the_state_of_another_holds_for_them_and_for_nobody_else(
-    runtime: Runtime, turns: list[str], said: str, so: bool
+    runtime: Runtime, turns: list[str], message: str, so: bool
 ) -> None:
     answer = converse(runtime, turns[-1], after_history(runtime, turns[:-1])).answer
-    assert (said in answer.text) is so
+    assert (message in answer.text) is so
     assert not answer.abstained

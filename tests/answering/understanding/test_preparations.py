@@ -34,7 +34,7 @@ def test_only_what_is_of_the_form_asked_for_is_suggested(
     assert answer.recommendations
     for each in answer.recommendations:
         assert _made(runtime, each.iri).intersection(methods), each.label
-    assert not any(said in answer.text for said in _MISSED)
+    assert not any(result in answer.text for result in _MISSED)
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_other_forms_are_offered_as_others_where_there_is_none(
 ) -> None:
     answer = ask(runtime, question)
     others = [r for r in answer.recommendations if not _made(runtime, r.iri) & {"wine", "stew"}]
-    assert not others or any(said in answer.text for said in _MISSED)
+    assert not others or any(result in answer.text for result in _MISSED)
 
 
 @pytest.mark.parametrize(

@@ -137,10 +137,10 @@ def test_a_follow_up_keeps_the_person_spoken_of(reader: Reader) -> None:
 def test_a_context_that_is_no_frame_is_refused(
     reader: Reader, change: dict[str, object], fault: str
 ) -> None:
-    said = json.loads(json.dumps(reader.read("能吃桃子吗").to_json()))
-    assert Frame.from_json(said).ask == "may"
+    text = json.loads(json.dumps(reader.read("能吃桃子吗").to_json()))
+    assert Frame.from_json(text).ask == "may"
     with pytest.raises(UsageError, match=fault):
-        Frame.from_json(said | change)
+        Frame.from_json(text | change)
 
 
 def test_frames_are_measured_and_printed(

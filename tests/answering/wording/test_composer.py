@@ -40,8 +40,8 @@ def test_advice_cites_few_claims_and_the_trace_holds_the_others(
     assert len(cited) <= 32
     assert not cited & set(answer.trace.more)
     assert answer.to_json()["trace"]["more_evidence"] == list(answer.trace.more)
-    held = {f.claim for found in runtime.facts.by_subject.values() for f in found}
-    assert set(answer.trace.more) <= held
+    fields = {f.claim for found in runtime.facts.by_subject.values() for f in found}
+    assert set(answer.trace.more) <= fields
 
 
 @pytest.mark.parametrize("question", ADVICE)
@@ -106,8 +106,8 @@ def test_a_childs_fever_goes_to_a_doctor_and_nothing_is_suggested(runtime: Runti
         assert answer.recommendations == ()
         assert answer.follow_up
         assert "医生" in answer.sentences[0].text or "doctor" in answer.sentences[0].text
-    told = ask(runtime, "发烧吃什么好", profile=Profile(age=2.0))
-    assert told.recommendations == ()
+    reply = ask(runtime, "发烧吃什么好", profile=Profile(age=2.0))
+    assert reply.recommendations == ()
 
 
 def test_an_adults_fever_is_answered_as_before(runtime: Runtime) -> None:

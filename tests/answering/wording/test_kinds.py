@@ -40,9 +40,9 @@ def test_each_sentence_that_rests_on_claims_says_how_they_are_known(
     resting = [each.text for each in answer.sentences if each.claims]
     assert resting
     assert [text for text in resting if not tells_kind(answer.language, text)] == []
-    said = answer.to_json()
-    assert sum(said["evidence_counts"].values()) == sum(len(c.evidence) for c in answer.citations)
-    for each in (e for c in said["citations"] for e in c["evidence"]):
+    result = answer.to_json()
+    assert sum(result["evidence_counts"].values()) == sum(len(c.evidence) for c in answer.citations)
+    for each in (e for c in result["citations"] for e in c["evidence"]):
         assert each["opened"] is (each["kind"] in {"read", "row"})
 
 

@@ -111,9 +111,9 @@ def work(changes: Changes, tables: Path) -> None:
     # one of the two sources of one cell goes
     old = stored_claim(store, shared.claim.iri.value)
     assert old is not None
-    kept = tuple(e for e in old.claim.evidence if e.source.id != "tcm-mkg-chp")
-    assert 0 < len(kept) < len(old.claim.evidence)
-    claim = Claim(old.claim.subject, old.claim.predicate, old.claim.object, kept)
+    listed = tuple(e for e in old.claim.evidence if e.source.id != "tcm-mkg-chp")
+    assert 0 < len(listed) < len(old.claim.evidence)
+    claim = Claim(old.claim.subject, old.claim.predicate, old.claim.object, listed)
     changes.make(
         replace_claim(store, old, [claim], "one", version_of(store, old.iri.value), ACCEPT), "li"
     )

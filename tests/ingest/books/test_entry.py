@@ -31,14 +31,14 @@ def rows() -> list[dict[str, str]]:
         return list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
-def said(text: str, title: str = "") -> set[str]:
+def shown(text: str, title: str = "") -> set[str]:
     return {f"{each.relation}:{each.object}" for each in read_entry(text, title)}
 
 
 @pytest.mark.parametrize("row", rows(), ids=lambda row: row["id"])
 def test_entries_of_each_manner_are_read(row: dict[str, str]) -> None:
     text = row["text"].replace("\\n", "\n")
-    found = said(text, row["title"])
+    found = shown(text, row["title"])
     assert set(filter(None, row["states"].split("|"))) <= found
     assert not set(filter(None, row["not"].split("|"))) & found
 

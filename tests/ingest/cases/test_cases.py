@@ -53,15 +53,15 @@ def written(tmp_path: Path) -> Callable[[str, str], Path]:
 def test_of_what_names_a_person_at_least_99_in_100_are_removed_from_free_text(seed: int) -> None:
     found = lost = 0
     for person in people(seed, 600):
-        kept = deidentify(person.text, {}, Counter())
+        body = deidentify(person.text, {}, Counter())
         found += len(person.secrets)
-        lost += sum(each.strip(".") in kept for each in person.secrets)
+        lost += sum(each.strip(".") in body for each in person.secrets)
     assert found > 3000
     assert lost / found <= 0.01
 
 
 @pytest.mark.parametrize(
-    "told",
+    "message",
     [
         "患者高热3日，黄疸，白带量多，方能入睡。", "咳嗽痰白，脉浮紧，体温38.5，血压120/80mmHg，白细胞12000。",
         "初诊1979年。1980年3月二诊：服药6剂，石膏30g，陈皮9g，党参15g。", "心前区疼痛，尿路刺激，左侧胁痛，右下腹压痛。",
@@ -69,9 +69,9 @@ def test_of_what_names_a_person_at_least_99_in_100_are_removed_from_free_text(se
         "Crohn disease since 2010; blood pressure 120/80; Parkinson disease in the family.",
     ],
 )  # fmt: skip
-def test_what_names_nobody_stays(told: str) -> None:
+def test_what_names_nobody_stays(message: str) -> None:
     removed: Counter[str] = Counter()
-    assert deidentify(told, {}, removed) == told
+    assert deidentify(message, {}, removed) == message
     assert not removed
 
 
@@ -91,8 +91,8 @@ def test_nothing_of_a_person_is_left_in_graph_journal_index_output_or_export(
             }
         )
         secrets |= {own, f"139{number:08}", f"QZ{number:06}", f"密云县{number}号大院"}
-        kept = deidentify(person.text, {}, Counter())
-        secrets |= {each.strip(".") for each in person.secrets if each.strip(".") not in kept}
+        body = deidentify(person.text, {}, Counter())
+        secrets |= {each.strip(".") for each in person.secrets if each.strip(".") not in body}
     path = tmp_path / "患者欧阳秘名单.json"
     path.write_text(json.dumps(rows, ensure_ascii=False), "utf-8")
     started = time.time() - 1
@@ -108,9 +108,9 @@ def test_nothing_of_a_person_is_left_in_graph_journal_index_output_or_export(
     ]
     assert {"journal.nq"} <= {each.name for each in files}
     capture = capfd.readouterr()
-    said = json.dumps([report.to_json(), *report.lines()], ensure_ascii=False)
-    said += capture.out + capture.err + caplog.text + "".join(map(str, desk.held()))
-    whole = b"\0".join((out.getvalue(), said.encode(), *(each.read_bytes() for each in files)))
+    result = json.dumps([report.to_json(), *report.lines()], ensure_ascii=False)
+    result += capture.out + capture.err + caplog.text + "".join(map(str, desk.held()))
+    whole = b"\0".join((out.getvalue(), result.encode(), *(each.read_bytes() for each in files)))
     names = " ".join(each.text for each in desk.index.labels).lower()  # brown rice is no Mrs Brown
     secrets = {each for each in secrets if len(each) > 3 and each.lower() not in names} | {
         "患者欧阳秘名单"
@@ -248,25 +248,25 @@ def test_a_model_reads_words_reasoning_and_class_and_invents_none(
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "said"),
+    ("name", "content", "message"),
     [("e.json", "[1]", "no object"), ("e.json", "{", "not JSON"), ("e.docx", "", ".json"), ("e.json", '"x"', "neither")],
 )  # fmt: skip
 def test_a_file_of_no_cases_is_refused_without_its_name(
-    tmp_path: Path, name: str, content: str, said: str
+    tmp_path: Path, name: str, content: str, message: str
 ) -> None:
     (tmp_path / name).write_text(content, "utf-8")
-    with pytest.raises(ShiyiError, match=said) as fault:
+    with pytest.raises(ShiyiError, match=message) as fault:
         list(read_records(tmp_path / name, 10**6, Counter()))
     assert str(tmp_path) not in str(fault.value)
 
 
 @pytest.mark.parametrize(
-    ("told", "group", "sex"),
+    ("message", "group", "sex"),
     [
         ("男性，9个月，腹泻", "infant", "male"), ("患儿，女，5岁", "child", "female"),
         ("A 16-year-old girl", "adolescent", "female"), ("man of 66", "elder", "male"),
         ("妊娠3月，呕吐", "", "female"), ("发热3天", "", ""),
     ],
 )  # fmt: skip
-def test_facets_are_read(told: str, group: str, sex: str) -> None:
-    assert (case_terms.age_group(told), case_terms.patient_sex(told)) == (group, sex)
+def test_facets_are_read(message: str, group: str, sex: str) -> None:
+    assert (case_terms.age_group(message), case_terms.patient_sex(message)) == (group, sex)

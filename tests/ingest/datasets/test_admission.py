@@ -69,8 +69,8 @@ Ingest = Callable[..., dict[str, Any]]
 
 def source(folder: Path, policy: str) -> Path:
     folder.mkdir(exist_ok=True)
-    said = f"; shiyi:statusOnEntry {policy}" if policy else ""
-    (folder / "source.ttl").write_text(SOURCE.replace("POLICY", said), "utf-8")
+    content = f"; shiyi:statusOnEntry {policy}" if policy else ""
+    (folder / "source.ttl").write_text(SOURCE.replace("POLICY", content), "utf-8")
     (folder / "mapping.toml").write_text(MAPPING + "".join(RULE.format(*each) for each in RULES))
     return folder
 
@@ -91,8 +91,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
         quads += concept_quads(each, broader, "")
     named = {each.zh: each.iri for each in concepts.by_id.values()}
     book = Source("book", "书", "Book", Tier.TEXTBOOK)
-    said = Claim(named["山楂"], SHIYI.hasNature, named[OWN], (Evidence(book, Confidence(0.8)),))
-    quads += [*source_quads(book), *claim_quads(said)]
+    result = Claim(named["山楂"], SHIYI.hasNature, named[OWN], (Evidence(book, Confidence(0.8)),))
+    quads += [*source_quads(book), *claim_quads(result)]
     build_generation(kb, quads, {})
     return kb
 
@@ -121,7 +121,7 @@ def ingest(kb: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Inge
     return run
 
 
-def held(kb: Path) -> set[Quad]:
+def stored(kb: Path) -> set[Quad]:
     with KnowledgeBase.open(kb) as base:
         return set(base.store.match(graph=DEFAULT)) | set(base.store.match(graph=CANDIDATES))
 
@@ -145,7 +145,7 @@ def concept(base: KnowledgeBase, name: str) -> NamedNode:
 def test_without_a_policy_all_enter_as_candidates_and_wait_in_the_queue(
     kb: Path, ingest: Ingest, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    before = held(kb)
+    before = stored(kb)
     report = ingest("", *ROWS)
     assert sum(report["claims"].values()) == 3
     assert report["asserted"] == {}
@@ -164,8 +164,8 @@ def test_a_source_whose_policy_is_to_accept_is_in_the_next_answer(
     kb = copy_base(starter_kb, tmp_path / "starter")
     ingest("shiyi:accepted", "1,山楂,contraindicatedIn,失眠", into=kb)
     assert main(["--kb", str(kb), "ask", "失眠的人能吃山楂吗？", "--json"]) == 0
-    said = json.loads(capsys.readouterr().out)
-    assert "院内膳食表" in json.dumps(said["answer"], ensure_ascii=False)
+    output = json.loads(capsys.readouterr().out)
+    assert "院内膳食表" in json.dumps(output["answer"], ensure_ascii=False)
 
 
 def test_what_a_policy_accepts_is_asserted_whole_and_its_conflicts_are_linked(
@@ -188,26 +188,26 @@ def test_what_a_policy_accepts_is_asserted_whole_and_its_conflicts_are_linked(
 def test_read_twice_nothing_changes_and_forgotten_the_base_is_as_before(
     kb: Path, ingest: Ingest
 ) -> None:
-    before = held(kb)
+    before = stored(kb)
     ingest("shiyi:accepted", *ROWS)
-    once = held(kb)
+    once = stored(kb)
     assert once > before
     ingest("shiyi:accepted", *ROWS)
-    assert held(kb) == once
+    assert stored(kb) == once
     with KnowledgeBase.open(kb, write=True) as base:
         gone = forget(base.writer, "hospital")
     assert gone["asserted"] == gone["claims"] == 3
-    assert held(kb) == before
+    assert stored(kb) == before
 
 
 def test_what_a_file_says_no_longer_leaves_the_accepted_view(kb: Path, ingest: Ingest) -> None:
     ingest("shiyi:accepted", *ROWS[:1])
-    less = held(kb)
+    less = stored(kb)
     ingest("shiyi:accepted", *ROWS)
-    assert held(kb) > less
+    assert stored(kb) > less
     report = ingest("shiyi:accepted", *ROWS[:1])
     assert report["taken_back"]["claims"] == 2
-    assert held(kb) == less
+    assert stored(kb) == less
 
 
 def test_what_another_source_holds_gains_evidence_and_keeps_its_own(
@@ -293,7 +293,7 @@ def test_killed_at_any_change_and_run_again_it_is_as_if_undisturbed(
     done = subprocess.run(child, check=False, capture_output=True)  # noqa: S603 # our interpreter
     assert done.returncode in (0, -signal.SIGKILL)
     ingest("shiyi:accepted", *ROWS)
-    assert held(kb) == held(whole)
+    assert stored(kb) == stored(whole)
     with KnowledgeBase.open(kb) as base, KnowledgeBase.open(whole) as other:
         derived = graph("derived")
         assert set(base.store.match(graph=derived)) == set(other.store.match(graph=derived))

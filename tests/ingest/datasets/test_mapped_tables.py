@@ -45,9 +45,9 @@ def shiyi(kb: Path, *words: str | Path) -> tuple[int, str, str]:
 def report(kb: Path, *words: str | Path) -> dict[str, Any]:
     status, out, err = shiyi(kb, "ingest", *words, "--json")
     assert status == 0, err
-    [said] = json.loads(out)
-    assert isinstance(said, dict)
-    return said
+    [result] = json.loads(out)
+    assert isinstance(result, dict)
+    return result
 
 
 def claims(store: QuadStore) -> set[tuple[str, str, str]]:
@@ -59,17 +59,17 @@ def claims(store: QuadStore) -> set[tuple[str, str, str]]:
             assert isinstance(quad.subject, NamedNode)
             [part] = store.match(quad.subject, predicate, None, CANDIDATES)
             target = part.object if isinstance(part.object, NamedNode) else quad.subject
-            said = next(iter(store.match(target, RDFS.label, None, CANDIDATES)), part)
-            parts.append(text(said.object).replace("#", "/").rpartition("/")[2])
+            result = next(iter(store.match(target, RDFS.label, None, CANDIDATES)), part)
+            parts.append(text(result.object).replace("#", "/").rpartition("/")[2])
         found.add((parts[0], parts[1], parts[2]))
     return found
 
 
 def test_idisk2_comes_in_with_seven_types_six_relations_and_its_attributes(kb: Path) -> None:
-    said = report(kb, "idisk2", SAMPLES / "idisk2/sample")
-    assert not said["failures"]
-    assert not said["quarantined"]
-    assert said["unlinked"]["DSIngredient without a name"] == 1
+    result = report(kb, "idisk2", SAMPLES / "idisk2/sample")
+    assert not result["failures"]
+    assert not result["quarantined"]
+    assert result["unlinked"]["DSIngredient without a name"] == 1
     with KnowledgeBase.open(kb) as base:
         found = claims(base.store)
         kinds = {
@@ -131,8 +131,8 @@ def test_a_concept_of_the_base_is_found_by_its_name_and_a_cui_is_close(kb: Path)
 
 
 def test_dsld_labels_stay_apart_and_share_ingredients_of_one_name(kb: Path) -> None:
-    said = report(kb, "dsld", SAMPLES / "dsld/sample")
-    assert not said["quarantined"]
+    result = report(kb, "dsld", SAMPLES / "dsld/sample")
+    assert not result["quarantined"]
     with KnowledgeBase.open(kb) as base:
         found = claims(base.store)
         amounts = {text(q.object) for q in base.store.match(None, SHIYI.amount, None, CANDIDATES)}
@@ -145,9 +145,9 @@ def test_dsld_labels_stay_apart_and_share_ingredients_of_one_name(kb: Path) -> N
 
 
 def test_foodon_tells_foods_of_its_own_from_imported_and_deprecated_classes(kb: Path) -> None:
-    said = report(kb, "foodon", SAMPLES / "foodon/sample")
-    assert not said["quarantined"]
-    assert said["unlinked"] == {"skos:closeMatch (subject)": 2, "skos:closeMatch (object)": 1}
+    result = report(kb, "foodon", SAMPLES / "foodon/sample")
+    assert not result["quarantined"]
+    assert result["unlinked"] == {"skos:closeMatch (subject)": 2, "skos:closeMatch (object)": 1}
     with KnowledgeBase.open(kb) as base:
         found = claims(base.store)
     assert found == {
@@ -180,8 +180,8 @@ def test_a_cell_that_is_no_term_of_rdf_is_named(kb: Path, tmp_path: Path) -> Non
 
 
 def test_lnhpd_comes_without_header_in_an_older_encoding(kb: Path) -> None:
-    said = report(kb, "lnhpd", SAMPLES / "lnhpd/sample")
-    assert not said["quarantined"]
+    result = report(kb, "lnhpd", SAMPLES / "lnhpd/sample")
+    assert not result["quarantined"]
     with KnowledgeBase.open(kb) as base:
         found = claims(base.store)
     assert ("lnhpd-2001", "manufacturer", "Santé Nordique Inc.") in found
@@ -204,10 +204,10 @@ def test_a_table_of_ones_own_is_read_by_its_mapping(kb: Path, tmp_path: Path) ->
         'predicate = "hasNature"\nobject = "nature"\nobject_kinds = ["Nature"]\n'
     )
     (tmp_path / "mine.csv").write_text("herb,nature\n枸杞子,平\n无此药,平\n", "utf-8")
-    said = report(kb, "table", tmp_path, "--mapping", tmp_path / "mapping.toml")
-    assert said["dataset"].startswith("mine@")
-    assert said["claims"] == {"hasNature": 1}
-    assert said["unlinked"] == {"hasNature (subject)": 1}
+    result = report(kb, "table", tmp_path, "--mapping", tmp_path / "mapping.toml")
+    assert result["dataset"].startswith("mine@")
+    assert result["claims"] == {"hasNature": 1}
+    assert result["unlinked"] == {"hasNature (subject)": 1}
 
 
 def test_a_changed_table_leaves_only_what_it_says_now(kb: Path, tmp_path: Path) -> None:
@@ -216,18 +216,18 @@ def test_a_changed_table_leaves_only_what_it_says_now(kb: Path, tmp_path: Path) 
     table = tmp_path / "D.csv"
     rows = [f"D00000{n},medicine {n},C000000{n}" for n in range(1, 8)]
 
-    def held(lines: list[str]) -> set[tuple[str, str, str]]:
+    def stored(lines: list[str]) -> set[tuple[str, str, str]]:
         table.write_text("\n".join(["iDISK_ID,Name,CUI", *lines]) + "\n", "utf-8")
         report(kb, "idisk2", tmp_path)
         with KnowledgeBase.open(kb) as base:
             return claims(base.store)
 
-    first = held(rows)
-    changed = held([*rows[:3], "D000004,medicine 4,C0000009", *rows[5:]])
+    first = stored(rows)
+    changed = stored([*rows[:3], "D000004,medicine 4,C0000009", *rows[5:]])
     assert ("idisk2-D000004", "closeMatch", "C0000009") in changed
     assert ("idisk2-D000004", "closeMatch", "C0000004") not in changed
     assert not any(s == "idisk2-D000005" for s, _, _ in changed)
-    assert held(rows) == first  # and back again
+    assert stored(rows) == first  # and back again
 
 
 SSSOM = """# mapping_set_id: https://example.org/set
@@ -245,9 +245,9 @@ EX:3\tinsomnia\tex:odd\tUMLS:C0000003\tsemapv:LexicalMatching\t
 def test_an_sssom_set_becomes_matches_of_the_base(kb: Path, tmp_path: Path) -> None:
     path = tmp_path / "set.sssom.tsv.gz"
     path.write_bytes(gzip.compress(SSSOM.encode()))
-    said = report(kb, "sssom", path)
-    assert said["claims"] == {"exactMatch": 1}
-    assert said["unlinked"] == {"subject": 1, "predicate ex:odd": 1}
+    result = report(kb, "sssom", path)
+    assert result["claims"] == {"exactMatch": 1}
+    assert result["unlinked"] == {"subject": 1, "predicate ex:odd": 1}
     with KnowledgeBase.open(kb) as base:
         [match] = base.store.match(None, RDF.object, NamedNode(f"{UMLS}C0000001"), CANDIDATES)
         [licence] = base.store.match(resource("source-sssom-set"), DCTERMS.license)
@@ -273,8 +273,8 @@ def test_a_set_without_names_is_joined_by_the_cui_that_a_concept_has(
     with KnowledgeBase.open(kb, write=True) as base:
         base.writer.write([match], key="match", who="test", why="test")
     (tmp_path / "hp.sssom.tsv").write_text(HP_SET)
-    said = report(kb, "sssom", tmp_path / "hp.sssom.tsv")
-    assert said["unlinked"] == {"subject": 1}
+    result = report(kb, "sssom", tmp_path / "hp.sssom.tsv")
+    assert result["unlinked"] == {"subject": 1}
     with KnowledgeBase.open(kb) as base:
         assert claims(base.store) == {
             ("symptom-insomnia", "closeMatch", "HP_9000001"),
@@ -307,15 +307,15 @@ def test_skos_and_owl_files_become_schemes_of_their_own(
     kb: Path, tmp_path: Path, kind: str, name: str, written: str, count: int, broader: str
 ) -> None:
     (tmp_path / name).write_text(written, "utf-8")
-    said = report(kb, kind, tmp_path / name)
-    assert (said["rows"], said["claims"]) == (count, {"closeMatch": 1})
+    result = report(kb, kind, tmp_path / name)
+    assert (result["rows"], result["claims"]) == (count, {"closeMatch": 1})
     with KnowledgeBase.open(kb) as base:
         [found] = base.store.match(NamedNode(broader), SKOS.broader, None)
         assert "/source/" in str(found.graph_name)
 
 
 @pytest.mark.parametrize(
-    ("name", "written", "said"),
+    ("name", "written", "message"),
     [
         ("v.jsonld", '{"@context": "https://example.org/context.jsonld", "@id": "urn:a"}', "is not jsonld"),
         ("v.owl", '<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><x>&b;</x>', "v.owl"),
@@ -323,12 +323,12 @@ def test_skos_and_owl_files_become_schemes_of_their_own(
     ],
 )  # fmt: skip
 def test_hostile_vocabularies_are_refused(
-    kb: Path, tmp_path: Path, name: str, written: str, said: str
+    kb: Path, tmp_path: Path, name: str, written: str, message: str
 ) -> None:
     (tmp_path / name).write_text(written, "utf-8")
     status, out, err = shiyi(kb, "ingest", "skos", tmp_path / name)
     assert status == 2, out
-    assert said in err
+    assert message in err
 
 
 MADE = ROOT / "bench" / "made_up.py"
@@ -385,9 +385,9 @@ def test_a_quote_stands_in_its_passage(quads: tuple[Quad, ...]) -> None:
         if "passage/" in text(q.object)
     }
     quotes = [(q.subject, text(q.object)) for q in quads if q.predicate == SHIYI.quote]
-    found = [(node, said) for node, said in quotes if passage_of[node] in texts]
+    found = [(node, result) for node, result in quotes if passage_of[node] in texts]
     assert len(found) > CLAIMS // 8
-    assert all(said in texts[passage_of[node]] for node, said in found)
+    assert all(result in texts[passage_of[node]] for node, result in found)
     assert {
         q.object.language
         for q in quads

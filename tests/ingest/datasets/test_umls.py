@@ -72,14 +72,14 @@ def kb(tmp_path: Path) -> Path:
     return tmp_path / "kb"
 
 
-def said(kb: Path, *words: str, capsys: pytest.CaptureFixture[str]) -> dict[str, object]:
+def shown(kb: Path, *words: str, capsys: pytest.CaptureFixture[str]) -> dict[str, object]:
     assert main(["--kb", str(kb), "ingest", "umls", *words, "--json"]) == 0
     [report] = json.loads(capsys.readouterr().out)
     assert isinstance(report, dict)
     return report
 
 
-def held(kb: Path, cui: str) -> set[tuple[str, str]]:
+def stored(kb: Path, cui: str) -> set[tuple[str, str]]:
     with KnowledgeBase.open(kb) as base:
         found = base.store.match(NamedNode(UMLS + cui))
         return {
@@ -90,10 +90,10 @@ def held(kb: Path, cui: str) -> set[tuple[str, str]]:
 def test_what_a_release_says_of_known_cuis_comes_in_and_retired_ones_are_followed(
     kb: Path, meta: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    report = said(kb, str(meta), capsys=capsys)
+    report = shown(kb, str(meta), capsys=capsys)
     assert report["repaired"] == {"retired CUI": 1}
     assert report["unlinked"] == {"deleted CUI": 1}
-    first = held(kb, "C0000001")
+    first = stored(kb, "C0000001")
     assert {
         ("prefLabel", "made-up complaint"),
         ("altLabel", "other complaint"),
@@ -103,21 +103,21 @@ def test_what_a_release_says_of_known_cuis_comes_in_and_retired_ones_are_followe
         ("broader", UMLS + "C0000002"),
     } <= first
     assert not any("inventada" in value or "Suppressed" in value for _, value in first)
-    assert (DCTERMS.isReplacedBy.value.rpartition("/")[2], UMLS + "C0000001") in held(
+    assert (DCTERMS.isReplacedBy.value.rpartition("/")[2], UMLS + "C0000001") in stored(
         kb, "C9000001"
     )
-    assert held(kb, "C0000003") == set()  # nothing in the base is matched to it
-    again = said(kb, str(meta), capsys=capsys)
+    assert stored(kb, "C0000003") == set()  # nothing in the base is matched to it
+    again = shown(kb, str(meta), capsys=capsys)
     assert again["skipped_batches"] == 4
-    assert held(kb, "C0000001") == first
+    assert stored(kb, "C0000001") == first
 
 
 def test_languages_sources_and_types_are_filtered(
     kb: Path, meta: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    said(kb, str(meta), "--languages", "SPA", "--types", "T184", capsys=capsys)
-    assert ("prefLabel", "queja inventada") in held(kb, "C0000001")
-    assert not any(key == "prefLabel" for key, _ in held(kb, "C0000002"))
+    shown(kb, str(meta), "--languages", "SPA", "--types", "T184", capsys=capsys)
+    assert ("prefLabel", "queja inventada") in stored(kb, "C0000001")
+    assert not any(key == "prefLabel" for key, _ in stored(kb, "C0000002"))
     names = list(Release(meta, Filters(sources=("SNOMEDCT_US",))).names())
     assert [each.text for each in names] == ["made-up disorder"]
 

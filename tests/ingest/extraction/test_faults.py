@@ -139,12 +139,12 @@ def _under_faults(kb: Path, page: Path, monkeypatch: pytest.MonkeyPatch, rate: f
                     for q in quads
                     if q.subject == node and q.predicate == PROV.wasDerivedFrom
                 )
-                said = next(
+                result = next(
                     text(q.object)
                     for q in quads
                     if q.subject == passage and q.predicate == RDF.value
                 )
-                assert quote in said
+                assert quote in result
             assert KEY.encode() not in b"".join(
                 each.read_bytes() for each in kb.rglob("*") if each.is_file()
             )
@@ -209,17 +209,17 @@ class Scripted:
 
     name = "scripted"
 
-    def __init__(self, *said: str | OutsideError) -> None:
-        self.said, self.asked = list(said), 0
+    def __init__(self, *message: str | OutsideError) -> None:
+        self.said, self.asked = list(message), 0
 
     def complete(
         self, prompt: str, form: type[BaseModel] | None = None, listener: object = None
     ) -> Completion:
         self.asked += 1
-        said = self.said.pop(0)
-        if isinstance(said, OutsideError):
-            raise said
-        return Completion(said, 7, 3)
+        result = self.said.pop(0)
+        if isinstance(result, OutsideError):
+            raise result
+        return Completion(result, 7, 3)
 
 
 def _asker(model: Scripted, waits: list[float], **chosen: Any) -> Asker:

@@ -328,8 +328,8 @@ def test_every_worked_statement_would_be_taken(name: str) -> None:
                 assert each["relation"] in ATTRIBUTES
 
 
-def _statements(said: dict[str, list[dict[str, dict[str, str]]]]) -> list[dict[str, str]]:
-    [found] = said.values()
+def _statements(fields: dict[str, list[dict[str, dict[str, str]]]]) -> list[dict[str, str]]:
+    [found] = fields.values()
     return [
         each["statement"] if "number" in each else each  # type: ignore[misc]
         for each in found
@@ -347,7 +347,7 @@ def test_what_a_graph_records_of_itself_is_no_relation_of_texts() -> None:
 
 
 @pytest.mark.parametrize(
-    "said",
+    "message",
     [
         '{"statements": [{"subject": "a", "relation": "b", "object": "c", "quote": "d", "confidence": NaN}]}',
         '{"statements": [{"subject": "a", "relation": "b", "object": "c", "quote": "d", "confidence": -1}]}',
@@ -356,6 +356,6 @@ def test_what_a_graph_records_of_itself_is_no_relation_of_texts() -> None:
         '{"statements": [{"subject": "a", "relation": "b", "object": "c", "quote": ""}]}', '{"statements": 1}',
     ],
 )  # fmt: skip
-def test_hostile_replies_have_not_the_form(said: str) -> None:
+def test_hostile_replies_have_not_the_form(message: str) -> None:
     with pytest.raises(ValueError, match=r"validation error|unicode"):
-        llm_forms.Statements.model_validate(json.loads(said))
+        llm_forms.Statements.model_validate(json.loads(message))

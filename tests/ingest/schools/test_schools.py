@@ -73,8 +73,8 @@ def test_an_answered_question_becomes_chain_text_and_claims_beside_the_general_g
     assert lines[0]["messages"][2]["content"] == chain.reasoning
     assert lines[1]["messages"][2]["content"].splitlines()[0].count("\t") == 2
     written = pairs.with_name("sft.jsonl")
-    told = ["--kb", str(desk.base.path), "export", "sft", "--school", SCHOOL.name]
-    assert main([*told, "-o", str(written)]) == 0
+    content = ["--kb", str(desk.base.path), "export", "sft", "--school", SCHOOL.name]
+    assert main([*content, "-o", str(written)]) == 0
     assert [json.loads(line) for line in written.read_text("utf-8").splitlines()] == lines
     assert desk.forget(report)["quads"] > 0
     assert desk.held() == before

@@ -138,16 +138,16 @@ FEARED = [
 def test_all_52_incompatible_pairs_are_there_and_no_pair_made_up_from_the_word_shen(
     starter: Starter,
 ) -> None:
-    held = names(starter, "opposes")
+    stored = names(starter, "opposes")
     assert len(OPPOSED) == 52
-    assert [pair for pair in OPPOSED if frozenset(pair) not in held] == []
-    assert frozenset(("藜芦", "太子参")) not in held
-    assert not any("昆布" in pair for pair in held)
+    assert [pair for pair in OPPOSED if frozenset(pair) not in stored] == []
+    assert frozenset(("藜芦", "太子参")) not in stored
+    assert not any("昆布" in pair for pair in stored)
 
 
 def test_all_ten_fears_are_there(starter: Starter) -> None:
-    held = names(starter, "fears")
-    assert [pair for pair in FEARED if frozenset(pair) not in held] == []
+    stored = names(starter, "fears")
+    assert [pair for pair in FEARED if frozenset(pair) not in stored] == []
 
 
 def test_mung_bean_is_cold_and_cool_and_taboo_in_cold_deficiency_by_two_books(
@@ -192,8 +192,8 @@ def test_the_published_confidence_of_the_yaoshi_path_is_kept(starter: Starter) -
 
 
 def test_honey_is_not_for_infants(starter: Starter) -> None:
-    held = pairs(starter, "contraindicatedIn")
-    assert ("substance-fengmi", "population-infant") in held
+    stored = pairs(starter, "contraindicatedIn")
+    assert ("substance-fengmi", "population-infant") in stored
 
 
 def test_no_known_wrong_cui_is_used(starter: Starter) -> None:

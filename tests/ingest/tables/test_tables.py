@@ -78,8 +78,8 @@ def test_a_text_in_two_languages_is_one_claim(write: Write) -> None:
     head = "subject\tsource\tkind\tprimaryEffect@zh\tprimaryEffect@en\n"
     starter = load_starter(write(claims=head + "绿豆\tbook\tread\t清热\tClears heat.\n"))
     [claim] = starter.claims
-    said = {str(q.object) for q in claim_quads(claim) if q.subject == claim.object}
-    assert {'"清热"@zh', '"Clears heat."@en'} < said
+    text = {str(q.object) for q in claim_quads(claim) if q.subject == claim.object}
+    assert {'"清热"@zh', '"Clears heat."@en'} < text
     assert Quad(claim.subject, claim.predicate, claim.object, DefaultGraph()) in claim_quads(claim)
 
 
@@ -135,7 +135,7 @@ def test_a_negative_claim_is_not_asserted(write: Write) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "said"),
+    ("rows", "text"),
     [
         (
             "绿逗\thasNature\t寒\tbook\t\t\tread\t\t\n",
@@ -162,14 +162,14 @@ def test_a_negative_claim_is_not_asserted(write: Write) -> None:
     ],
 )
 def test_a_faulty_row_is_refused_with_its_place_and_the_nearest_name(
-    write: Write, rows: str, said: str
+    write: Write, rows: str, text: str
 ) -> None:
     found = faults(write(claims=CLAIMS + rows))
-    assert any(said in fault for fault in found), found
+    assert any(text in fault for fault in found), found
 
 
 @pytest.mark.parametrize(
-    ("row", "said"),
+    ("row", "text"),
     [
         ("Substance-X\tFood\t甲\ta\t\t\n", "is not <kind>-<slug>"),
         ("dish-x\tFood\t甲\ta\t\t\n", "a Food has an id substance-"),
@@ -179,9 +179,9 @@ def test_a_faulty_row_is_refused_with_its_place_and_the_nearest_name(
         ("substance-x\tFood\t\ta\t\t\n", "has no zh label"),
     ],
 )
-def test_a_faulty_concept_is_refused(write: Write, row: str, said: str) -> None:
+def test_a_faulty_concept_is_refused(write: Write, row: str, text: str) -> None:
     found = faults(write(concepts=row))
-    assert any(said in fault for fault in found), found
+    assert any(text in fault for fault in found), found
 
 
 def test_a_cycle_of_broader_concepts_is_refused(write: Write) -> None:

@@ -31,11 +31,11 @@ def test_no_name_above_the_threshold_is_lost_and_most_others_are() -> None:
     alike = left = asked_for = 0
     for asked in texts[:150]:
         own = grams(asked)
-        kept = set(hopeful(text, ends, every, own, THRESHOLD).tolist())
+        listed = set(hopeful(text, ends, every, own, THRESHOLD).tolist())
         found = {at for at, each in enumerate(texts) if jaccard(own, grams(each)) >= THRESHOLD}
-        assert found <= kept
+        assert found <= listed
         if asked.isascii() and len(asked) > 6:
-            alike, left, asked_for = alike + len(found), left + len(kept), asked_for + 1
+            alike, left, asked_for = alike + len(found), left + len(listed), asked_for + 1
     assert asked_for > 20
     assert alike <= left < asked_for * len(texts) / 20
 
@@ -43,8 +43,8 @@ def test_no_name_above_the_threshold_is_lost_and_most_others_are() -> None:
 @pytest.mark.parametrize("asked", ["", "a", "né", "丹参片", "ginma"])
 def test_nothing_is_told_of_what_is_not_three_plain_letters(asked: str) -> None:
     text, ends = packed(["ginma", "x"])
-    kept = hopeful(text, ends, np.array([0, 1], np.int64), grams(asked), THRESHOLD)
-    assert kept.tolist() == ([0] if asked == "ginma" else [0, 1])
+    retained = hopeful(text, ends, np.array([0, 1], np.int64), grams(asked), THRESHOLD)
+    assert retained.tolist() == ([0] if asked == "ginma" else [0, 1])
 
 
 def test_an_index_finds_what_comparing_with_every_name_finds(tmp_path: Path) -> None:

@@ -229,8 +229,8 @@ def test_mrconso_is_filtered_by_language_suppression_and_source(tmp_path: Path) 
         ("姜黄", "C0000002", True),
         ("zedoary", "C0000003", True),
     ]
-    kept = list(mrconso_names(path, languages=["ENG"], sources=["MSH"]))
-    assert [each.text for each in kept] == ["ginger"]
+    found = list(mrconso_names(path, languages=["ENG"], sources=["MSH"]))
+    assert [each.text for each in found] == ["ginger"]
 
 
 def test_semantic_types_come_from_mrsty_in_any_order(tmp_path: Path) -> None:

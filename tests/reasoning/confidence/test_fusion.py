@@ -78,9 +78,10 @@ def graph(*edges: tuple[str, str, str, float]) -> Projection:
     return Projection.from_edges([Edge(s, p, o, f"{s}{p}{o}", c) for s, p, o, c in edges], "r")
 
 
-def asked(held: Projection, *triples: tuple[str, str, str]) -> np.ndarray:
+def asked(stored: Projection, *triples: tuple[str, str, str]) -> np.ndarray:
     rows = [
-        (held.nodes.index(s), held.predicates.index(p), held.nodes.index(o)) for s, p, o in triples
+        (stored.nodes.index(s), stored.predicates.index(p), stored.nodes.index(o))
+        for s, p, o in triples
     ]
     return np.array(rows, dtype=np.int64)
 
@@ -117,9 +118,9 @@ def test_another_claim_on_the_same_ends_is_a_path_of_one_hop() -> None:
 def test_heads_that_share_claims_have_little_energy_between_them() -> None:
     edges = [(f"h{i}", "p", f"t{j}", 0.9) for i in range(6) for j in range(6)]
     edges += [(f"g{i}", "p", f"s{j}", 0.9) for i in range(6) for j in range(6)]
-    held = graph(*edges)
-    likely, unlikely = Structure.of(held).profiles.plausibility(
-        asked(held, ("h0", "p", "t0"), ("h0", "p", "s0")), np.array([0.9, 0.0])
+    stored = graph(*edges)
+    likely, unlikely = Structure.of(stored).profiles.plausibility(
+        asked(stored, ("h0", "p", "t0"), ("h0", "p", "s0")), np.array([0.9, 0.0])
     )
     assert likely > unlikely + 0.2
 
@@ -142,8 +143,8 @@ def test_a_level_that_would_count_against_itself_counts_nothing() -> None:
 
 def test_corrupted_claims_are_stated_nowhere() -> None:
     random = np.random.default_rng(1)
-    held = graph(*{(f"h{a}", "p", f"t{b}", 0.9) for a, b in random.integers(0, 30, (200, 2))})
-    structure = Structure.of(held)
+    stored = graph(*{(f"h{a}", "p", f"t{b}", 0.9) for a, b in random.integers(0, 30, (200, 2))})
+    structure = Structure.of(stored)
     false = {tuple(row) for row in corrupted(structure, 0).tolist()}
     assert len(false) > 50
     assert not false & {tuple(row) for row in numbered(structure).tolist()}
@@ -179,9 +180,9 @@ def test_the_parts_stand_beside_the_claim_and_its_confidence_stays(base: Oxigrap
     projection = Projection.from_store(base, "")
     swap(base, weigh(projection, disputes(base)).quads(), ("confidence",))
     assert {q for q in base.match() if q.graph_name not in apart} == before
-    told = explain(base, projection.claims[0])
-    assert told is not None
-    assert set(told["parts"]) == {"text", "entity", "relation", "path", "fused"}
+    message = explain(base, projection.claims[0])
+    assert message is not None
+    assert set(message["parts"]) == {"text", "entity", "relation", "path", "fused"}
 
 
 def test_swapping_one_section_leaves_the_others(base: OxigraphStore) -> None:

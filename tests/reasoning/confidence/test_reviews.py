@@ -101,10 +101,10 @@ def test_step_by_step_in_the_base_equals_counting_everything_anew(
             desk.undo(made.iri, who, "")
     for claim in CLAIMS:
         weighed = desk.assess(claim.iri.value)
-        anew = standing_of(base.store, claim.iri.value)
-        assert anew.confidence == pytest.approx(weighed.standing.confidence, abs=1e-12)
+        second = standing_of(base.store, claim.iri.value)
+        assert second.confidence == pytest.approx(weighed.standing.confidence, abs=1e-12)
         if not weighed.outcome.waits:
-            assert weighed.claim.confidence == pytest.approx(anew.confidence, abs=1e-6)
+            assert weighed.claim.confidence == pytest.approx(second.confidence, abs=1e-6)
         reviewed = claim.iri.value in reviewed_claims(base.store)
         assert reviewed == bool(desk.reviews(claim.iri.value))
 
@@ -123,9 +123,9 @@ def test_weighing_takes_the_reviewed_confidence_and_leaves_the_accepted_view_alo
         after = weigh(Projection.from_store(opened.store, ""), disputes(opened.store))
         place = after.graph.claims.index(iri.value)
         assert after.text[place] < before.text[before.graph.claims.index(iri.value)]
-        [held] = opened.store.match(iri, SHIYI.confidence, None, DefaultGraph())
+        [stored] = opened.store.match(iri, SHIYI.confidence, None, DefaultGraph())
         [fused] = opened.store.match(iri, SHIYI.fusedConfidence, None, None)
-        assert isinstance(held, Quad)
+        assert isinstance(stored, Quad)
         assert float(fused.object.value) == pytest.approx(after.fused[place], abs=1e-6)  # type: ignore[union-attr]
 
 
@@ -218,22 +218,22 @@ REVIEWS = st.lists(st.builds(Review, st.sampled_from(["li", "wang", "zhao"]), AG
 
 
 @given(UNIT, AGREED)
-def test_a_confidence_stays_in_its_range_under_any_review(held: float, agreed: float) -> None:
-    assert 0.0 <= moved(held, agreed) <= 1.0
+def test_a_confidence_stays_in_its_range_under_any_review(number: float, agreed: float) -> None:
+    assert 0.0 <= moved(number, agreed) <= 1.0
 
 
 @given(UNIT)
-def test_one_reviewer_moves_half_the_way_at_most_and_doubt_changes_nothing(held: float) -> None:
-    top = max(held, 0.99)
-    assert moved(held, 1.0) == pytest.approx(min(top, held + (1.0 - held) / 2))
-    assert moved(held, -1.0) == pytest.approx(held / 2)
-    assert moved(held, 0.0) == held
+def test_one_reviewer_moves_half_the_way_at_most_and_doubt_changes_nothing(number: float) -> None:
+    top = max(number, 0.99)
+    assert moved(number, 1.0) == pytest.approx(min(top, number + (1.0 - number) / 2))
+    assert moved(number, -1.0) == pytest.approx(number / 2)
+    assert moved(number, 0.0) == number
 
 
 @given(st.floats(0.0, 0.98), st.integers(1, 9))
-def test_each_reviewer_who_agrees_moves_it_further_and_nobody_to_one(held: float, n: int) -> None:
-    assert moved(held, 1.0, n) <= moved(held, 1.0, n + 1) <= 0.99
-    assert moved(held, -1.0, n) >= moved(held, -1.0, n + 1) >= 0.0
+def test_each_reviewer_who_agrees_moves_it_further_and_nobody_to_one(number: float, n: int) -> None:
+    assert moved(number, 1.0, n) <= moved(number, 1.0, n + 1) <= 0.99
+    assert moved(number, -1.0, n) >= moved(number, -1.0, n + 1) >= 0.0
 
 
 def test_the_formula_is_as_documented() -> None:

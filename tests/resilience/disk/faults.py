@@ -100,18 +100,18 @@ def _try(nursery: Nursery, stage: Stage, folder: Path, fault: Fault, row: Faults
         inject = f"inject={fault.call}:error={fault.error}:when={fault.number}{fault.lasting}"
         options = ("-o", str(log), "-e", f"trace={fault.call}", "-e", inject)
     status = traced(nursery, chosen, folder, options, WORDS, 1 if fault.lasting else _TRIES)
-    said, refused = reports(folder)
+    text, refused = reports(folder)
     met = bool(refused) if fault.call == SHORT else "INJECTED" in log.read_text(errors="replace")
     row.cases += 1
     row.met += met
     row.refused += bool(refused)
     row.ended += status is not None
     row.by_call[fault.call] = row.by_call.get(fault.call, 0) + met
-    stuck = status is None and not fault.lasting and len(said) < WORDS
+    stuck = status is None and not fault.lasting and len(text) < WORDS
     row.stuck += stuck
     found, wrong = Found(), ""
     try:
-        found = stage.check(folder, 1, said)
+        found = stage.check(folder, 1, text)
     except Exception as broken:  # noqa: BLE001 - whatever it is, the base does not open
         row.torn, wrong = row.torn + 1, f"{type(broken).__name__} {broken}"
     row.lost += found.lost
@@ -125,4 +125,4 @@ def _try(nursery: Nursery, stage: Stage, folder: Path, fault: Fault, row: Faults
         or found.doubled
         or status not in {None, os.EX_OSERR}
     ):
-        row.notes.append(f"{fault}, {status}: {found} {wrong} after {said} {refused}"[:500])
+        row.notes.append(f"{fault}, {status}: {found} {wrong} after {text} {refused}"[:500])

@@ -232,24 +232,24 @@ def _content(
     changes: list[tuple[int, Any]], part: Any = None, chance: random.Random | None = None
 ) -> bytes:
     """Return what a file holds after some changes, and after a ``part`` of another."""
-    held = bytearray()
+    stored = bytearray()
     for _, (at, content) in changes:
-        _put(held, at, content)
+        _put(stored, at, content)
     if part is not None and part[1] and chance:
         at, content = part
-        kept = chance.randint(0, len(content))
+        count = chance.randint(0, len(content))
         blank = chance.random() < 0.3  # the size was on the disk, the content was not
-        _put(held, at, bytes(len(content)) if blank else content[:kept])
-    return bytes(held)
+        _put(stored, at, bytes(len(content)) if blank else content[:count])
+    return bytes(stored)
 
 
-def _put(held: bytearray, at: int, content: bytes | None) -> None:
+def _put(stored: bytearray, at: int, content: bytes | None) -> None:
     if content is None:
-        del held[at:]
-        held.extend(bytes(at - len(held)))
+        del stored[at:]
+        stored.extend(bytes(at - len(stored)))
     else:
-        held.extend(bytes(max(0, at - len(held))))
-        held[at : at + len(content)] = content
+        stored.extend(bytes(max(0, at - len(stored))))
+        stored[at : at + len(content)] = content
 
 
 def power_cuts(stage: Stage, cuts: int, seed: int) -> Cuts:
@@ -280,19 +280,19 @@ def power_cuts(stage: Stage, cuts: int, seed: int) -> Cuts:
             moments.append((at, chance.choice(_POLICIES)))
         for number, (at, policy) in enumerate(moments[:cuts]):
             shutil.rmtree(folder)
-            said = start.cut(at, chance, policy, folder)
+            text = start.cut(at, chance, policy, folder)
             row.cuts += 1
-            row.acknowledged += len(said)
-            _judge(stage, folder, said, row, f"cut {number} after call {at}, {policy} survives")
+            row.acknowledged += len(text)
+            _judge(stage, folder, text, row, f"cut {number} after call {at}, {policy} survives")
     finally:
         shutil.rmtree(home, ignore_errors=True)
     return row
 
 
-def _judge(stage: Stage, folder: Path, said: list[int], row: Cuts, where: str) -> None:
+def _judge(stage: Stage, folder: Path, items: list[int], row: Cuts, where: str) -> None:
     check: Callable[..., Any] = stage.check
     try:
-        found = check(folder, 1, said)
+        found = check(folder, 1, items)
     except Exception as fault:  # noqa: BLE001 - whatever it is, the base does not open
         row.torn += 1
         row.notes.append(f"{where}: {type(fault).__name__} {fault}"[:300])

@@ -107,9 +107,9 @@ def main() -> int:
 
 
 def _keep(path: Path, name: str, row: dict[str, Any]) -> None:
-    held = json.loads(path.read_text("utf-8")) if path.exists() else {}
-    held[name] = row
-    path.write_text(json.dumps(held, indent=1, ensure_ascii=False, sort_keys=True) + "\n", "utf-8")
+    reply = json.loads(path.read_text("utf-8")) if path.exists() else {}
+    reply[name] = row
+    path.write_text(json.dumps(reply, indent=1, ensure_ascii=False, sort_keys=True) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

@@ -54,10 +54,10 @@ def safety(situations: int | None, seeds: Sequence[int]) -> Safety:
             runtime = Runtime.open(base, Settings())
             found.release = base.release
             for seed in seeds:
-                held = harm_cases(base.store, runtime.facts, seed, situations)
-                found.situations = len(held) // 10
-                found.kinds = dict(sorted(Counter(each.kind for each in held).items()))
-                _ask(runtime, held, found)
+                stored = harm_cases(base.store, runtime.facts, seed, situations)
+                found.situations = len(stored) // 10
+                found.kinds = dict(sorted(Counter(each.kind for each in stored).items()))
+                _ask(runtime, stored, found)
             for name in ("safety.tsv", "benign.tsv"):
                 written, _ = load_safety(_WRITTEN / name)
                 found.written_by_hand += len(written)
@@ -97,34 +97,36 @@ class Namelessness:
 
 def namelessness(count: int, read_in: int, seeds: Sequence[int]) -> Namelessness:
     """Accept names out of ``count`` cases for each seed, and read ``read_in`` into a base of its own."""
-    told, removed = Namelessness(count * len(seeds), seeds=list(seeds)), Counter[str]()
+    found, removed = Namelessness(count * len(seeds), seeds=list(seeds)), Counter[str]()
     for seed in seeds:
         for person in people(seed, count):
-            kept = deidentify(person.text, {}, removed)
-            left = [each for each in person.secrets if each.strip(".") in kept]
-            told.identifiers += len(person.secrets)
-            told.left += len(left)
-            if left and len(told.notes) < 20:
-                told.notes.append(f"left {left} of: {person.text}")
-    told.removed = dict(removed.most_common())
+            body = deidentify(person.text, {}, removed)
+            left = [each for each in person.secrets if each.strip(".") in body]
+            found.identifiers += len(person.secrets)
+            found.left += len(left)
+            if left and len(found.notes) < 20:
+                found.notes.append(f"left {left} of: {person.text}")
+    found.removed = dict(removed.most_common())
     with TemporaryDirectory() as folder:
-        _read_in(Path(folder), list(people(seeds[0] + 1, read_in)), told)
-    return told
+        _read_in(Path(folder), list(people(seeds[0] + 1, read_in)), found)
+    return found
 
 
-def _read_in(folder: Path, persons: Sequence[Person], told: Namelessness) -> None:
+def _read_in(folder: Path, persons: Sequence[Person], message: Namelessness) -> None:
     """Read cases in by the command, and look for who they were in all it wrote and stated."""
     kb, table = folder / "kb", folder / "cases.jsonl"
     _shiyi(kb, "build")
     before = {path for path in kb.rglob("*") if path.is_file()}
     rows = (json.dumps({"text": each.text}, ensure_ascii=False) for each in persons)
     table.write_text("\n".join(rows) + "\n", "utf-8")
-    said = _shiyi(kb, "ingest", "cases", str(table), "--json")
+    content = _shiyi(kb, "ingest", "cases", str(table), "--json")
     with KnowledgeBase.open(kb) as base:
-        held = serialize(base.store.match(), "nq", {})
-        told.read_in = sum(q.object == SHIYI.PatientCase for q in base.store.match(None, RDF.type))
+        stored = serialize(base.store.match(), "nq", {})
+        message.read_in = sum(
+            q.object == SHIYI.PatientCase for q in base.store.match(None, RDF.type)
+        )
     files = [path for path in kb.rglob("*") if path.is_file() and path not in before]
-    whole = b"\0".join((held, said, *(path.read_bytes() for path in files)))
+    whole = b"\0".join((stored, content, *(path.read_bytes() for path in files)))
     # what is no common word: numbers, addresses; what was left by form is counted above
     secrets = {
         each.strip(".")
@@ -132,10 +134,10 @@ def _read_in(folder: Path, persons: Sequence[Person], told: Namelessness) -> Non
         for each in person.secrets
         if sum(letter.isdigit() for letter in each) >= 5 or "@" in each
     }
-    told.searched_for, told.searched_mib = len(secrets), round(len(whole) / 2**20, 1)
+    message.searched_for, message.searched_mib = len(secrets), round(len(whole) / 2**20, 1)
     found = _standing_alone(sorted(secrets), whole)
-    told.found = len(found)
-    told.notes += [f"found {each}" for each in found[:20]]
+    message.found = len(found)
+    message.notes += [f"found {each}" for each in found[:20]]
 
 
 def _standing_alone(words: Sequence[str], text: bytes) -> list[str]:

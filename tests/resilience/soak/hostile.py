@@ -55,9 +55,9 @@ class Siege:
 
     def to_json(self) -> dict[str, Any]:
         """Return the counts as a JSON object."""
-        said = asdict(self)
-        del said["times"]
-        return said
+        values = asdict(self)
+        del values["times"]
+        return values
 
 
 def _nest(chance: random.Random, begin: str, end: str, core: str) -> str:
@@ -70,8 +70,8 @@ def _query(text: str) -> tuple[str, str, bytes, str]:
     return "POST", "/sparql", body, "application/x-www-form-urlencoded"
 
 
-def _json(path: str, said: Any) -> tuple[str, str, bytes, str]:
-    return "POST", path, json.dumps(said).encode(), "application/json"
+def _json(path: str, text: Any) -> tuple[str, str, bytes, str]:
+    return "POST", path, json.dumps(text).encode(), "application/json"
 
 
 def _product(chance: random.Random) -> str:

@@ -93,33 +93,33 @@ class Nursery:
 
     def wait(self, stage: Stage, folder: Path, turn: int) -> tuple[BaseProcess, Connection]:
         """Start a process that does the stage's work once something is sent to it."""
-        ours, theirs = self._context.Pipe()
+        own, theirs = self._context.Pipe()
         process = self._context.Process(target=_run, args=(stage.work, folder, turn, theirs))
         process.start()
         theirs.close()
-        if not ours.poll(PATIENCE) or int(ours.recv_bytes()) != READY:
+        if not own.poll(PATIENCE) or int(own.recv_bytes()) != READY:
             process.kill()
             raise RuntimeError(f"{stage.name}: the process did not begin")
-        return process, ours
+        return process, own
 
     def killed(
         self, stage: Stage, folder: Path, turn: int, words: int, after: float
     ) -> tuple[list[int], int]:
         """Kill a process some time after so many words; return what it had stated, and its status."""
         process, pipe = self.start(stage, folder, turn)
-        said: list[int] = []
-        while len(said) < words and pipe.poll(PATIENCE):
-            said.append(int(pipe.recv_bytes()))
-            if said[-1] == DONE:
+        found: list[int] = []
+        while len(found) < words and pipe.poll(PATIENCE):
+            found.append(int(pipe.recv_bytes()))
+            if found[-1] == DONE:
                 break
         time.sleep(after)
         process.kill()
         process.join()
         with suppress(EOFError):
             while True:
-                said.append(int(pipe.recv_bytes()))
+                found.append(int(pipe.recv_bytes()))
         pipe.close()
-        return said, int(process.exitcode or 0)
+        return found, int(process.exitcode or 0)
 
 
 def soak(stage: Stage, kills: int, seed: int, home: Path | None = None) -> Outcome:
@@ -135,18 +135,18 @@ def soak(stage: Stage, kills: int, seed: int, home: Path | None = None) -> Outco
         while row.kills < kills and turn < 20 * kills + 20:
             turn += 1
             words, after = chance.randrange(stage.words + 1), chance.uniform(0, longest)
-            said, status = nursery.killed(stage, folder, turn, words, after)
-            done = DONE in said
-            said = [number for number in said if number >= 0]
+            text, status = nursery.killed(stage, folder, turn, words, after)
+            done = DONE in text
+            text = [number for number in text if number >= 0]
             row.finished += done
             row.kills += not done
-            row.acknowledged += len(said)
+            row.acknowledged += len(text)
             if done:
                 longest = max(longest * 0.9, 0.002)
             if status != -signal.SIGKILL:
                 row.notes.append(f"turn {turn} ended by itself with {status}")
             start = time.perf_counter()
-            found = stage.check(folder, turn, said)
+            found = stage.check(folder, turn, text)
             row.slowest_check = round(max(row.slowest_check, time.perf_counter() - start), 3)
             row.lost += found.lost
             row.torn += found.torn

@@ -84,12 +84,12 @@ def _torn(quads: set[Quad]) -> int:
     """Count claims without evidence, and evidence whose quote is not in its passage."""
     claims = {q.subject for q in quads if q.predicate == RDF.type and q.object == SHIYI.Claim}
     borne = {q.subject for q in quads if q.predicate == SHIYI.evidence}
-    said = {q.subject: text(q.object) for q in quads if q.predicate == RDF.value}
+    values = {q.subject: text(q.object) for q in quads if q.predicate == RDF.value}
     quotes = {q.subject: text(q.object) for q in quads if q.predicate == SHIYI.quote}
     wrong = 0
     for quad in quads:
         if quad.predicate == PROV.wasDerivedFrom and quad.subject in quotes:
-            wrong += quotes[quad.subject] not in said.get(cast("NamedNode", quad.object), "")
+            wrong += quotes[quad.subject] not in values.get(cast("NamedNode", quad.object), "")
     return len(claims - borne) + wrong
 
 
@@ -108,9 +108,9 @@ def read_by_model(folder: Path, turn: int, say: Say) -> None:
         _read(folder / "kb", folder / "notes.md", "llm", say)
 
 
-def _check_read(folder: Path, kind: str, said: list[int]) -> Found:
+def _check_read(folder: Path, kind: str, items: list[int]) -> Found:
     with KnowledgeBase.open(folder / "kb", write=True) as base:
-        found = Found(lost=max(0, max(said, default=0) - base.sequence))
+        found = Found(lost=max(0, max(items, default=0) - base.sequence))
         found.torn += _torn({quad for quad in base.store.match() if quad.graph_name != JOURNAL})
     with _model(folder):
         _read(folder / "kb", folder / "notes.md", kind, lambda _: None)
@@ -122,14 +122,14 @@ def _check_read(folder: Path, kind: str, said: list[int]) -> Found:
     return found
 
 
-def check_rules(folder: Path, turn: int, said: list[int]) -> Found:
+def check_rules(folder: Path, turn: int, found: list[int]) -> Found:
     """Look whether going on gives what an undisturbed run gives."""
-    return _check_read(folder, "rules", said)
+    return _check_read(folder, "rules", found)
 
 
-def check_model(folder: Path, turn: int, said: list[int]) -> Found:
+def check_model(folder: Path, turn: int, found: list[int]) -> Found:
     """Look whether going on gives what an undisturbed run gives."""
-    return _check_read(folder, "llm", said)
+    return _check_read(folder, "llm", found)
 
 
 def _lay_read(folder: Path) -> None:
@@ -144,12 +144,12 @@ def _forget(kb: Path, say: Say = lambda _: None) -> None:
     with KnowledgeBase.open(kb, write=True) as base:
         write = base.writer.write
 
-        def told(*said: Any, **named: Any) -> int:
-            number = write(*said, **named)
+        def message(*result: Any, **named: Any) -> int:
+            number = write(*result, **named)
             say(number)
             return number
 
-        with patch.object(base.writer, "write", told):
+        with patch.object(base.writer, "write", message):
             try:
                 forgetting.forget(base.writer, "text-notes")
             except UsageError:  # the last part was written before the kill
@@ -162,7 +162,7 @@ def forget(folder: Path, turn: int, say: Say) -> None:
     _forget(folder / "kb", say)
 
 
-def check_forgotten(folder: Path, turn: int, said: list[int]) -> Found:
+def check_forgotten(folder: Path, turn: int, items: list[int]) -> Found:
     """Look whether going on leaves what an undisturbed run leaves."""
     found = Found(torn=_torn(_held(folder / "kb")))
     _forget(folder / "kb")

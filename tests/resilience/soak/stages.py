@@ -51,17 +51,17 @@ def write(folder: Path, turn: int, say: Say) -> None:
                 kb.store.flush()
 
 
-def check_written(folder: Path, turn: int, said: list[int]) -> Found:
+def check_written(folder: Path, turn: int, items: list[int]) -> Found:
     """Look whether every batch that was acknowledged stands, whole and once."""
     found = Found()
     with KnowledgeBase.open(folder / "kb", write=True) as kb:
-        last, told = kb.sequence, max(said, default=0)
-        found.lost += max(0, told - last)
-        held, wanted = batches(kb.store), expected(last)
-        found.torn += held != wanted or applied_through(kb.store) != last
-        if told:
-            again = kb.writer.write([], key=f"k{told}", who="w", why="s")
-            found.doubled += again != told or kb.sequence != last
+        last, message = kb.sequence, max(items, default=0)
+        found.lost += max(0, message - last)
+        stored, wanted = batches(kb.store), expected(last)
+        found.torn += stored != wanted or applied_through(kb.store) != last
+        if message:
+            again = kb.writer.write([], key=f"k{message}", who="w", why="s")
+            found.doubled += again != message or kb.sequence != last
     return found
 
 
@@ -83,13 +83,13 @@ def decide(folder: Path, turn: int, say: Say) -> None:
                 say(desk.undo(change.iri, "chief", "").number)
 
 
-def check_decided(folder: Path, turn: int, said: list[int]) -> Found:
+def check_decided(folder: Path, turn: int, items: list[int]) -> Found:
     """Look whether each decision is there once, and the claims are what the decisions say."""
     found = Found()
     with KnowledgeBase.open(folder / "kb", write=True) as kb:
         desk = Decisions(Changes(kb.writer))
         numbers = [each.number for each in desk.changes.latest(100_000)]
-        found.lost += len(set(said) - set(numbers))
+        found.lost += len(set(items) - set(numbers))
         found.doubled += len(numbers) - len(set(numbers))
         found.torn += sorted(numbers) != list(range(1, len(numbers) + 1))
         for each in bases.CLAIMS:
@@ -124,9 +124,9 @@ def snap(folder: Path, turn: int, say: Say) -> None:
             say(number)
 
 
-def check_snapped(folder: Path, turn: int, said: list[int]) -> Found:
+def check_snapped(folder: Path, turn: int, items: list[int]) -> Found:
     """Look whether the base is whole, and dead owners' snapshots go."""
-    found = check_written(folder, turn, said)
+    found = check_written(folder, turn, items)
     home = folder / "kb" / "snapshots"
     home.mkdir(exist_ok=True)
     remove_leftovers(home)
@@ -162,10 +162,10 @@ def copy_out(folder: Path, turn: int, say: Say) -> None:
         say(number)
 
 
-def check_copies(folder: Path, turn: int, said: list[int]) -> Found:
+def check_copies(folder: Path, turn: int, items: list[int]) -> Found:
     """Look whether every backup that has its name is whole, and can be restored."""
     found = Found()
-    found.lost += sum(not (folder / f"out-{number}").is_dir() for number in said)
+    found.lost += sum(not (folder / f"out-{number}").is_dir() for number in items)
     outs = sorted(each for each in folder.glob("out-*") if not each.name.endswith(".part"))
     for out in outs:
         found.torn += bool(list(damages(out, read_listing(out))))
@@ -188,10 +188,10 @@ def bring_back(folder: Path, turn: int, say: Say) -> None:
         say(number)
 
 
-def check_restored(folder: Path, turn: int, said: list[int]) -> Found:
+def check_restored(folder: Path, turn: int, items: list[int]) -> Found:
     """Look whether each restored base that has its name holds what was backed up."""
     found = Found()
-    found.lost += sum(not (folder / f"out-{number}").is_dir() for number in said)
+    found.lost += sum(not (folder / f"out-{number}").is_dir() for number in items)
     wanted = _held(folder / "kb")
     for out in folder.glob("out-*"):
         if not out.name.endswith(".part"):
@@ -222,17 +222,17 @@ def rebuild(folder: Path, turn: int, say: Say) -> None:
         number += 1
 
 
-def check_built(folder: Path, turn: int, said: list[int]) -> Found:
+def check_built(folder: Path, turn: int, items: list[int]) -> Found:
     """Look whether the current generation is one whole build, and its indexes fit or are absent."""
     found = Found()
     with KnowledgeBase.open(folder / "kb") as kb:
         number = int(kb.manifest["counts"].get("number", -1))
-        found.lost += max(said, default=-1) > number
+        found.lost += max(items, default=-1) > number
         if number >= 0:
-            held = Counter(dict.fromkeys(range(number, number + 100), BATCH))
-            held.update(dict.fromkeys(range(1, 4), BATCH))  # the journal, repeated
-            found.torn += batches(kb.store) != held
-        if said.count(number) > 1:
+            stored = Counter(dict.fromkeys(range(number, number + 100), BATCH))
+            stored.update(dict.fromkeys(range(1, 4), BATCH))  # the journal, repeated
+            found.torn += batches(kb.store) != stored
+        if items.count(number) > 1:
             index = LabelIndex.load(kb.folder / "index", kb.release)
             found.torn += len(index.concepts) < len(bases.CONCEPTS) - 2
         release = kb.release
@@ -252,7 +252,7 @@ def examine(folder: Path, turn: int, say: Say) -> None:
         number += 1
 
 
-def check_examined(folder: Path, turn: int, said: list[int]) -> Found:
+def check_examined(folder: Path, turn: int, items: list[int]) -> Found:
     """Look whether validating changed nothing and left nothing."""
     wanted, now = folder / "wanted", _held(folder / "kb")
     if not wanted.exists():
@@ -279,18 +279,18 @@ def admit(folder: Path, turn: int, say: Say) -> None:
         say(number)
 
 
-def check_admitted(folder: Path, turn: int, said: list[int]) -> Found:
+def check_admitted(folder: Path, turn: int, items: list[int]) -> Found:
     """Look whether accounts, tokens and the audit log have what was acknowledged, once, and no more."""
-    kb, last = folder / "kb", max(said, default=0)
+    kb, last = folder / "kb", max(items, default=0)
     found, names = Found(), list(People(kb).all())
     found.torn += names != [f"p{number}" for number in range(1, len(names) + 1)]
     found.lost += max(0, last - len(names))
-    held = {each.name for each in Tokens(kb).all()}
+    values = {each.name for each in Tokens(kb).all()}
     wanted = {f"t{number}" for number in range(1, last + 1) if number % 3}
-    found.lost += len(wanted - held)
-    found.torn += len(held - wanted - {f"t{last + 1}"})
+    found.lost += len(wanted - values)
+    found.torn += len(values - wanted - {f"t{last + 1}"})
     noted = [each["who"] for each in Audit(kb).last(10_000)]
-    found.lost += len({f"p{number}" for number in said} - set(noted))
+    found.lost += len({f"p{number}" for number in items} - set(noted))
     return found
 
 

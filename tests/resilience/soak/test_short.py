@@ -102,9 +102,9 @@ def test_a_process_is_killed_and_not_ended() -> None:
 
     with TemporaryDirectory() as folder:
         stage.prepare(Path(folder))
-        said, status = nursery.killed(stage, Path(folder), 1, 2, 0.0)
+        text, status = nursery.killed(stage, Path(folder), 1, 2, 0.0)
     assert status == -signal.SIGKILL
-    assert len(said) >= 2
+    assert len(text) >= 2
 
 
 def test_hostile_requests_of_every_kind_leave_the_server_as_it_was() -> None:

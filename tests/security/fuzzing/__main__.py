@@ -66,15 +66,15 @@ def fuzzed(target: str, runs: int, seed: int, seconds: int, home: Path) -> dict[
         capture_output=True,
         check=False,
     )
-    said = done.stderr + done.stdout
-    found, covered = _DONE.search(said), _COVERED.findall(said)
+    output = done.stderr + done.stdout
+    found, covered = _DONE.search(output), _COVERED.findall(output)
     row: dict[str, Any] = {
         "inputs": int(found[1]) if found else 0,
         "edges": int(covered[-1]) if covered else 0,
         "faults": int(done.returncode != 0 or not found),
     }
     if row["faults"]:
-        row["note"] = said[-2500:].decode(errors="replace")
+        row["note"] = output[-2500:].decode(errors="replace")
     return row
 
 
@@ -102,8 +102,8 @@ def main() -> int:
         sys.stdout.flush()
     faults = sum(row["faults"] for row in rows.values())
     if chosen.json:
-        held = json.loads(chosen.json.read_text("utf-8")) if chosen.json.exists() else {}
-        held["fuzzing"] = {
+        reply = json.loads(chosen.json.read_text("utf-8")) if chosen.json.exists() else {}
+        reply["fuzzing"] = {
             "targets": rows,
             "inputs": sum(row["inputs"] for row in rows.values()),
             "faults": faults,
@@ -114,7 +114,7 @@ def main() -> int:
             "python": platform.python_version(),
         }
         chosen.json.parent.mkdir(parents=True, exist_ok=True)
-        text = json.dumps(held, indent=1, ensure_ascii=False, sort_keys=True)
+        text = json.dumps(reply, indent=1, ensure_ascii=False, sort_keys=True)
         chosen.json.write_text(text + "\n", "utf-8")
     return int(faults > 0)
 

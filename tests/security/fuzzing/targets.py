@@ -145,7 +145,7 @@ def bodies(content: bytes) -> None:
     with suppress(ShiyiError):
         parse_object(text)
     try:
-        said: Any = json.loads(text)
+        reply: Any = json.loads(text)
     except (ValueError, RecursionError):
         return
     for read in (
@@ -154,13 +154,13 @@ def bodies(content: bytes) -> None:
         lambda v: Recorded.from_json("m", v),
     ):
         try:
-            read(said)
+            read(reply)
         except ShiyiError:
             continue
     with suppress(ShiyiError, ValidationError):
-        requests.Context.model_validate(said).to_value()
-    if isinstance(said, dict):
-        form = MultiDict({str(key): str(value) for key, value in said.items()})
+        requests.Context.model_validate(reply).to_value()
+    if isinstance(reply, dict):
+        form = MultiDict({str(key): str(value) for key, value in reply.items()})
         with suppress(ShiyiError, ValidationError):
             requests.Profile.model_validate(
                 requests.question_values(form, None)["profile"]

@@ -32,8 +32,8 @@ def _as_it_was(desks: Desks) -> Iterator[None]:
     yield
     decisions = Decisions(desks.curation.writing)
     for change in decisions.changes.latest(500):
-        kept = change.number <= first or change.kind in {"undo", "comment", "skip", "assign"}
-        if not kept and decisions.changes.is_live(change):
+        retained = change.number <= first or change.kind in {"undo", "comment", "skip", "assign"}
+        if not retained and decisions.changes.is_live(change):
             decisions.undo(change.iri, "administrator", "")
 
 
@@ -59,8 +59,8 @@ class Expert:
 
 def cited(desks: Desks, question: str) -> set[str]:
     asked = {"question": question, "lang": "en"}
-    said: Any = desks.app.test_client().post("/api/ask", json=asked).json
-    return {each["claim"] for each in said["citations"]}
+    reply: Any = desks.app.test_client().post("/api/ask", json=asked).json
+    return {each["claim"] for each in reply["citations"]}
 
 
 def sweet(desks: Desks) -> bool:
@@ -227,8 +227,8 @@ def test_a_safety_claim_is_rejected_with_a_reason_alone(desks: Desks) -> None:
 
 def test_a_token_reviews_as_its_person_and_gets_json(desks: Desks) -> None:
     headers = {"Authorization": f"Bearer {desks.tokens['review']}", "Accept": "application/json"}
-    said = {"claim": INTERACTION.iri.value, "kind": "reject", "reason": "by program"}
-    answer: Any = desks.app.test_client().post("/curate/review", data=said, headers=headers)
+    values = {"claim": INTERACTION.iri.value, "kind": "reject", "reason": "by program"}
+    answer: Any = desks.app.test_client().post("/curate/review", data=values, headers=headers)
     assert answer.status_code == 200, answer.text
     assert (answer.json["status"], answer.json["waits"]) == ("accepted", True)
     assert desks.curation.writing.latest(1)[0].who == "curator"
@@ -277,8 +277,8 @@ def test_a_bundle_carries_reviews_to_another_base(desks: Desks, tmp_path: Path) 
 
 def test_the_review_api_says_its_faults_as_json(desks: Desks) -> None:
     headers = {"Authorization": f"Bearer {desks.tokens['review']}", "Accept": "application/json"}
-    said = {"claim": RELIEF.iri.value, "kind": "bless"}
-    answer = desks.app.test_client().post("/curate/review", data=said, headers=headers)
+    values = {"claim": RELIEF.iri.value, "kind": "bless"}
+    answer = desks.app.test_client().post("/curate/review", data=values, headers=headers)
     assert answer.status_code == 422
     [fault] = json.loads(answer.text)["faults"]
     assert (fault["field"], fault["message"]) == ("kind", "Choose one of the list.")

@@ -53,7 +53,7 @@ def opened(visitor: Visitor, claim: Claim, does: str = "edit") -> Page:
     return page
 
 
-def held(desks: FullDesks, claim: Claim) -> str:
+def present(desks: FullDesks, claim: Claim) -> str:
     found = stored_claim(desks.site.store, claim.iri.value)
     return found.status if found else "nothing"
 
@@ -100,8 +100,8 @@ def test_a_draft_is_checked_while_it_is_filled_in(curator: Visitor) -> None:
 
     claim = bases.kitchen_claim("substance-ginger", "hasNature", resource("nature-warm"))
     form = fields_in(opened(curator, claim).body, EDIT) | {"e0-severity": "terrible"}
-    said = json.loads(curator.post(f"{EDIT}/check", form).body)
-    assert [(x["field"], x["shape"]) for x in said["faults"]] == [("e0-severity", "SeverityShape")]
+    reply = json.loads(curator.post(f"{EDIT}/check", form).body)
+    assert [(x["field"], x["shape"]) for x in reply["faults"]] == [("e0-severity", "SeverityShape")]
     assert json.loads(curator.post(f"{EDIT}/check", form | {"e0-severity": ""}).body)["conforms"]
 
 
@@ -123,7 +123,7 @@ def test_an_edit_retracts_the_old_claim_which_then_points_to_the_new(
     saved = curator.submit(preview, EDIT, action="save", reason="the recipe says so")
     assert "Saved as change" in saved.body, saved.body[:1500]
     new = bases.kitchen_claim("dish-ginger", "hasIngredient", resource("substance-mung"))
-    assert (held(desks, old), held(desks, new)) == ("retracted", "accepted")
+    assert (present(desks, old), present(desks, new)) == ("retracted", "accepted")
     page = curator.get(f"/page/{tail(old)}")
     assert page.address.endswith(f"/page/{tail(new)}")
     asserted = desks.site.store.match(old.subject, old.predicate, old.object, DefaultGraph())
@@ -131,7 +131,7 @@ def test_an_edit_retracts_the_old_claim_which_then_points_to_the_new(
     changes = desks.site.curation.writing  # type: ignore[union-attr] # this base has desks
     [change] = changes.of(new.iri.value)
     changes.undo(change.iri, "cura", "only tried")
-    assert (held(desks, old), held(desks, new)) == ("accepted", "nothing")
+    assert (present(desks, old), present(desks, new)) == ("accepted", "nothing")
 
 
 def test_conditions_and_quotes_are_kept_and_a_quote_stands_in_its_passage(
@@ -175,7 +175,7 @@ def test_what_touches_safety_waits_for_a_second_reviewer(
     saved = curator.submit(page, EDIT, action="save", reason="the report speaks of it")
     assert "Proposed as change" in saved.body
     new = bases.kitchen_claim("substance-goji", "interactsWith", resource("drug-metformin"))
-    assert (held(desks, old), held(desks, new)) == ("accepted", "candidate")
+    assert (present(desks, old), present(desks, new)) == ("accepted", "candidate")
     assert "A revision waits" in opened(curator, old).body
 
 
@@ -197,7 +197,7 @@ def test_a_claim_is_split_turned_round_and_duplicated(desks: FullDesks, curator:
     )
     assert "Saved" in curator.submit(page, EDIT, action="save", reason="also there").body
     twin = bases.kitchen_claim("symptom-stomach", "warrantsCheckFor", resource("disease-anemia"))
-    assert (held(desks, old), held(desks, twin)) == ("accepted", "accepted")
+    assert (present(desks, old), present(desks, twin)) == ("accepted", "accepted")
     page = curator.submit(opened(curator, twin, "negate"), EDIT, action="preview")
     assert "Saved" in curator.submit(page, EDIT, action="save", reason="it says not").body
     turned = bases.kitchen_claim(
@@ -206,7 +206,7 @@ def test_a_claim_is_split_turned_round_and_duplicated(desks: FullDesks, curator:
         resource("disease-anemia"),
         polarity=Polarity.NEGATIVE,
     )
-    assert (held(desks, twin), held(desks, turned)) == ("retracted", "accepted")
+    assert (present(desks, twin), present(desks, turned)) == ("retracted", "accepted")
     both = bases.kitchen_claim("syndrome-heat", "hasManifestation", resource("symptom-thirst"))
     split = {"object": "symptom-warmth", "b-object": "symptom-sleep"}
     page = curator.submit(opened(curator, both, "split"), EDIT, action="preview", **split)
@@ -214,7 +214,7 @@ def test_a_claim_is_split_turned_round_and_duplicated(desks: FullDesks, curator:
     assert "Saved" in curator.submit(page, EDIT, action="save", reason="two signs").body
     for name in ("symptom-warmth", "symptom-sleep"):
         assert (
-            held(desks, bases.kitchen_claim("syndrome-heat", "hasManifestation", resource(name)))
+            present(desks, bases.kitchen_claim("syndrome-heat", "hasManifestation", resource(name)))
             == "accepted"
         )
     choices = curator.get(f"/page/{tail(both)}")
@@ -283,11 +283,11 @@ def test_an_accepted_revision_retires_its_forerunner_and_undoing_gives_it_back(
     new = bases.kitchen_claim("substance-lily", "cautionIn", resource("population-infant"))
     decisions = Decisions(desks.site.curation.writing)  # type: ignore[union-attr] # it has desks
     decisions.review(new.iri.value, "accept", "cura")
-    assert (held(desks, old), held(desks, new)) == ("accepted", "candidate")
+    assert (present(desks, old), present(desks, new)) == ("accepted", "candidate")
     last = decisions.review(new.iri.value, "accept", "second")
-    assert (held(desks, old), held(desks, new)) == ("retracted", "accepted")
+    assert (present(desks, old), present(desks, new)) == ("retracted", "accepted")
     decisions.undo(last.iri, "second", "too soon")
-    assert (held(desks, old), held(desks, new)) == ("accepted", "candidate")
+    assert (present(desks, old), present(desks, new)) == ("accepted", "candidate")
 
 
 def test_a_new_claim_is_made_step_by_step_without_a_script(
@@ -303,7 +303,7 @@ def test_a_new_claim_is_made_step_by_step_without_a_script(
     assert page.status == 200, page.body[:2000]
     assert "Saved" in curator.submit(page, EDIT, action="save", reason="was missing").body
     assert (
-        held(desks, bases.kitchen_claim("substance-yam", "hasNature", resource("nature-warm")))
+        present(desks, bases.kitchen_claim("substance-yam", "hasNature", resource("nature-warm")))
         == "accepted"
     )
 
@@ -371,7 +371,7 @@ def test_killed_while_saving_the_claim_stands_whole_as_old_or_as_new(tmp_path: P
         assert process.stdout.readline() == "ready\n"
         time.sleep(0.04 + 0.05 * turn)
         process.kill()
-        told = process.stdout.read().split()
+        output = process.stdout.read().split()
         process.stdout.close()
         process.wait()
         with KnowledgeBase.open(kb, write=True) as base:
@@ -379,7 +379,7 @@ def test_killed_while_saving_the_claim_stands_whole_as_old_or_as_new(tmp_path: P
         assert sorted(status) in (["accepted", "retracted"], ["accepted", "nothing"]), status
         now = status.index("accepted")
         seen.add(now)
-        least = int(told[-1]) + 1 if told else saved
+        least = int(output[-1]) + 1 if output else saved
         assert now in (least % 2, (least + 1) % 2)
         saved = least if least % 2 == now else least + 1  # what was reported saved, is saved
     assert saved > 6
@@ -387,11 +387,11 @@ def test_killed_while_saving_the_claim_stands_whole_as_old_or_as_new(tmp_path: P
 
 def _standing(base: KnowledgeBase, at: int) -> str:
     claim = turned(at)
-    held = stored_claim(base.store, claim.iri.value)
+    stored = stored_claim(base.store, claim.iri.value)
     triple = base.store.match(claim.subject, claim.predicate, claim.object, DefaultGraph())
-    if held is None:
+    if stored is None:
         assert list(triple) == []
         return "nothing"
-    assert (len(list(triple)) == 1) == (held.status == "accepted")
-    assert len(held.claim.evidence) == 1
-    return held.status
+    assert (len(list(triple)) == 1) == (stored.status == "accepted")
+    assert len(stored.claim.evidence) == 1
+    return stored.status

@@ -66,9 +66,9 @@ def test_the_same_report_twice_is_one_and_too_many_are_refused(desks: FullDesks)
     reader = desks.visitor()
     page = reader.get(f"{FORM}?about={NAME}&lang=zh")
     assert "报告错误" in page.body
-    said = [reader.submit(page, FORM, words="again").status for _ in range(EACH + 2)]
-    assert said[-1] == 429
-    assert said[0] == 200
+    found = [reader.submit(page, FORM, words="again").status for _ in range(EACH + 2)]
+    assert found[-1] == 429
+    assert found[0] == 200
     assert len([x for x in reports(desks.site.store) if x.words == "again"]) == 1
 
 

@@ -76,7 +76,7 @@ def test_the_sssom_package_reads_what_we_write(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         (("\tUMLS:C0000001", "\tC0000001"), "line 8, object_id"),
         (("\t0.7\t", "\t7\t"), "line 8, confidence"),
@@ -85,8 +85,10 @@ def test_the_sssom_package_reads_what_we_write(tmp_path: Path) -> None:
         (("UMLS:C0000003", "NOWHERE:1"), "curie_map"),
     ],
 )
-def test_a_faulty_table_is_refused_by_line_and_column(change: tuple[str, str], said: str) -> None:
-    with pytest.raises(UsageError, match=said):
+def test_a_faulty_table_is_refused_by_line_and_column(
+    change: tuple[str, str], message: str
+) -> None:
+    with pytest.raises(UsageError, match=message):
         import_mappings(OxigraphStore.in_memory(), parse_sssom(TABLE.replace(*change)), "x")
 
 

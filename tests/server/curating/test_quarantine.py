@@ -26,16 +26,16 @@ WHY = Result(
 )
 
 
-def held(relation: str, said: str, quote: str) -> Claim:
+def stored(relation: str, text: str, quote: str) -> Claim:
     evidence = Evidence(
         bases.KITCHEN_BOOK, Confidence(0.8), quote=quote, passage=PASSAGE, activity="llm-1"
     )
     node: NamedNode = getattr(SHIYI, relation)
-    return Claim(resource("substance-mung"), node, resource(said), (evidence,))
+    return Claim(resource("substance-mung"), node, resource(text), (evidence,))
 
 
-WRONG = held("hasNature", "symptom-thirst", "味甘")
-USELESS = held("hasEfficacy", "symptom-sleep", "能解百毒")
+WRONG = stored("hasNature", "symptom-thirst", "味甘")
+USELESS = stored("hasEfficacy", "symptom-sleep", "能解百毒")
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +83,7 @@ def test_a_mended_claim_becomes_a_candidate_and_the_old_one_points_to_it(
     assert page.status == 200, page.body[:2000]
     curator.submit(page, EDIT, action="save", reason="the flavour was taken for the nature")
     old = stored_claim(desks.site.store, WRONG.iri.value)
-    new = stored_claim(desks.site.store, held("hasNature", "nature-cool", "").iri.value)
+    new = stored_claim(desks.site.store, stored("hasNature", "nature-cool", "").iri.value)
     assert old is not None
     assert old.status == "retracted"
     assert new is not None  # it stood already as accepted in the kitchen: the evidence joins it
@@ -104,8 +104,8 @@ def test_a_rejection_needs_a_reason_and_the_extractor_is_told_it(
     section = lessons_section(list_lessons(desks.site.store))
     assert "绿豆 hasEfficacy 失眠 in “能解百毒”: refused. A slogan is no efficacy." in section
     prompt = Prompt.named("extract-claims")
-    said = prompt.fill(relations="", title="", passage="", lessons=section)
-    assert "## Refused by curators" in said
+    text = prompt.fill(relations="", title="", passage="", lessons=section)
+    assert "## Refused by curators" in text
     changes = desks.site.curation.writing  # type: ignore[union-attr] # this base has desks
     changes.undo(changes.of(USELESS.iri.value)[-1].iri, "cura", "read again")
     assert lessons_section(list_lessons(desks.site.store)) == ""

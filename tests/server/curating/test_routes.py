@@ -193,12 +193,12 @@ def test_a_look_changes_nothing_whatever_else_is_sent_with_it(desks: Desks, toke
     before = state(desks)
     headers = {"Authorization": f"Bearer {desks.tokens[token]}"} if token else {}
     from_there = {"REMOTE_ADDR": f"198.51.100.{len(token)}"}
-    said = {"update": "DROP ALL", "graph": "urn:g", "query": "ASK {}"}
+    values = {"update": "DROP ALL", "graph": "urn:g", "query": "ASK {}"}
     for path in LOOKS:
         for method in ("GET", "HEAD", "OPTIONS"):
             route = f"{method} {path}"
             status = asked(
-                desks, route, headers=headers, query_string=said, environ_base=from_there
+                desks, route, headers=headers, query_string=values, environ_base=from_there
             )
             of_query = "sparql" in path or "graph-store" in path
             refused = {401, 403, 429} if of_query and token not in {"", "write"} else set()

@@ -98,12 +98,12 @@ def test_ten_thousand_guesses_are_a_few_passwords_that_are_looked_at(
     names = [str(role) for role in Role]
     with open_desks(tmp_path) as desks:
         client = desks.client()
-        said = {"csrf": token_of(client.get("/curate/sign-in", headers=HTML).text)}
+        body = {"csrf": token_of(client.get("/curate/sign-in", headers=HTML).text)}
         seen = Counter(
             client.post(
                 "/curate/sign-in",
                 headers=HTML,
-                data=said | {"name": names[i % len(names)], "password": f"guess {i}"},
+                data=body | {"name": names[i % len(names)], "password": f"guess {i}"},
                 environ_base={"REMOTE_ADDR": f"2001:db8:9:{i % 1000:x}::{i:x}"},
             ).status_code
             for i in range(10_000)
@@ -128,8 +128,8 @@ def test_a_second_factor_is_asked_for_and_each_code_counts_once(desks: Desks) ->
     page = client.get("/curate/account", headers=HTML).text
     secret = page.partition('<code class="secret">')[2].partition("<")[0]
     code = pyotp.TOTP(secret).now()
-    said = {"csrf": token_of(page), "password": PASSWORD, "code": code}
-    assert client.post("/curate/account/code", data=said, headers=HTML).status_code == 302
+    values = {"csrf": token_of(page), "password": PASSWORD, "code": code}
+    assert client.post("/curate/account/code", data=values, headers=HTML).status_code == 302
     other = desks.client()
     assert desks.sign_in(other, "contributor").status_code == 403
     assert desks.sign_in(other, "contributor", code=code).status_code == 302
@@ -141,8 +141,8 @@ def test_a_new_password_ends_the_other_sessions(desks: Desks) -> None:
     one, other = desks.client("reader"), desks.client("reader")
     csrf = token_of(one.get("/curate/account", headers=HTML).text)
     fresh = "another long phrase"
-    said = {"csrf": csrf, "password": PASSWORD, "new": fresh, "again": fresh}
-    assert one.post("/curate/account/password", data=said, headers=HTML).status_code == 302
+    values = {"csrf": csrf, "password": PASSWORD, "new": fresh, "again": fresh}
+    assert one.post("/curate/account/password", data=values, headers=HTML).status_code == 302
     assert one.get("/curate/queue", headers=HTML).status_code == 200
     assert other.get("/curate/queue", headers=HTML).status_code == 302
     assert matches(desks.curation.people.get("reader").hashed, fresh)
@@ -246,14 +246,14 @@ class Provider:
         elif parts.path == "/jwks_uri":
             send(request, {"keys": [self.key.as_dict(private=False)]})
         else:  # somebody signs in there, and is sent back with a code
-            said = {name: values[0] for name, values in parse_qs(parts.query).items()}
-            assert said["code_challenge_method"] == "S256"
-            assert said["response_type"] == "code"
+            fields = {name: values[0] for name, values in parse_qs(parts.query).items()}
+            assert fields["code_challenge_method"] == "S256"
+            assert fields["response_type"] == "code"
             code = secrets.token_urlsafe(8)
-            self.codes[code] = said
+            self.codes[code] = fields
             request.send_response(302)
             request.send_header(
-                "Location", f"{said['redirect_uri']}?code={code}&state={said['state']}"
+                "Location", f"{fields['redirect_uri']}?code={code}&state={fields['state']}"
             )
             request.end_headers()
 
@@ -262,16 +262,16 @@ class Provider:
 
         length = int(request.headers["Content-Length"])
         form = {n: v[0] for n, v in parse_qs(request.rfile.read(length).decode()).items()}
-        said = self.codes.pop(form.get("code", ""), None)
-        fits = said and challenge(form["code_verifier"]) == said["code_challenge"]
-        if not said or not fits:
+        text = self.codes.pop(form.get("code", ""), None)
+        fits = text and challenge(form["code_verifier"]) == text["code_challenge"]
+        if not text or not fits:
             send(request, {"error": "invalid_grant"}, 400)
             return
         claims = {
             "iss": self.issuer,
             "aud": "shiyi-desks",
             "sub": "42",
-            "nonce": said["nonce"],
+            "nonce": text["nonce"],
             "exp": int(time.time()) + 60,
             "iat": int(time.time()),
             "preferred_username": "Wang Wu",
@@ -286,8 +286,8 @@ def challenge(verifier: str) -> str:
     return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
 
 
-def send(request: Any, said: dict[str, Any], status: int = 200) -> None:
-    body = json.dumps(said).encode()
+def send(request: Any, values: dict[str, Any], status: int = 200) -> None:
+    body = json.dumps(values).encode()
     request.send_response(status)
     request.send_header("Content-Type", "application/json")
     request.send_header("Content-Length", str(len(body)))
@@ -344,14 +344,14 @@ def test_a_token_for_somebody_or_something_else_opens_nothing(
 def test_a_token_signed_by_another_key_opens_nothing(desks: Desks, provider: Provider) -> None:
     from joserfc.jwk import RSAKey
 
-    kept = provider.key
-    published = kept.as_dict(private=False)
+    retained = provider.key
+    published = retained.as_dict(private=False)
     provider.key = RSAKey.generate_key(2048, {"kid": "one", "alg": "RS256", "use": "sig"})
     provider.key.as_dict = lambda **_: published  # type: ignore[method-assign]
     try:
         assert come_back(desks)[1].status_code == 403
     finally:
-        provider.key = kept
+        provider.key = retained
 
 
 @pytest.mark.parametrize("wrong", [{"state": "forged"}, {"code": "unknown"}], ids=str)

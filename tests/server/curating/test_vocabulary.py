@@ -37,11 +37,12 @@ def labels(desks: FullDesks, name: str) -> set[str]:
     return {text(quad.object) for quad in found}
 
 
-def status(desks: FullDesks, *said: str) -> str:
-    held = stored_claim(
-        desks.site.store, bases.kitchen_claim(said[0], said[1], resource(said[2])).iri.value
+def status(desks: FullDesks, *message: str) -> str:
+    stored = stored_claim(
+        desks.site.store,
+        bases.kitchen_claim(message[0], message[1], resource(message[2])).iri.value,
     )
-    return held.status if held else "nothing"
+    return stored.status if stored else "nothing"
 
 
 def test_concepts_are_found_by_word_and_by_class(curator: Visitor) -> None:
@@ -76,7 +77,7 @@ def test_labels_aliases_definition_and_place_are_mended_as_one_reversible_change
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"en": ""}, "needs a preferred label"),
         ({"zh": "二甲双胍"}, "is the preferred label of drug-metformin"),
@@ -86,13 +87,13 @@ def test_labels_aliases_definition_and_place_are_mended_as_one_reversible_change
     ],
 )
 def test_a_faulty_concept_is_refused_by_field(
-    desks: FullDesks, curator: Visitor, change: dict[str, str], said: str
+    desks: FullDesks, curator: Visitor, change: dict[str, str], message: str
 ) -> None:
     before = desks.site.version()
     page = curator.get(f"{CONCEPT}?id=drug-warfarin")
     refused = curator.submit(page, CONCEPT, **change)
     assert refused.status == 422
-    assert said in refused.body
+    assert message in refused.body
     assert f'href="#{next(iter(change))}"' in refused.body
     assert desks.site.version() == before
 
@@ -159,8 +160,8 @@ def test_merging_moves_claims_and_names_and_the_old_address_leads_on(
 
 def test_things_of_different_kinds_are_not_merged(curator: Visitor) -> None:
     page = curator.get(f"{CONCEPT}?id=nature-warm")
-    kept = {"target": "drug-metformin", "reason": "not so", "action": "merge", "form": "merge"}
-    refused = curator.submit(page, MOVE, **kept)
+    values = {"target": "drug-metformin", "reason": "not so", "action": "merge", "form": "merge"}
+    refused = curator.submit(page, MOVE, **values)
     assert refused.status == 422
     assert "only concepts of one kind are merged" in refused.body  # beside the form
     assert 'value="drug-metformin"' in refused.body
@@ -236,8 +237,10 @@ def test_a_relation_is_proposed_by_one_and_approved_by_another(desks: FullDesks)
     assert contributor.post(SETTLE, settle | {"csrf": token}).status == 403
     token = csrf_in(chief.get(f"{PROPOSE}?lang=en").body)
     assert "Saved as change" in chief.post(SETTLE, settle | {"csrf": token}).body
-    said = desks.site.store.match(NamedNode(f"{VOCAB}pairsWith"), RDFS.label, None, DefaultGraph())
-    assert {text(quad.object) for quad in said} == {"pairs with", "同食"}
+    result = desks.site.store.match(
+        NamedNode(f"{VOCAB}pairsWith"), RDFS.label, None, DefaultGraph()
+    )
+    assert {text(quad.object) for quad in result} == {"pairs with", "同食"}
 
 
 def test_who_proposes_a_shape_does_not_approve_it(desks: FullDesks) -> None:

@@ -60,12 +60,12 @@ def page(cache: PageCache, address: str, text: str) -> str:
 
 def test_a_page_is_made_once_for_each_state_of_the_base(site: Site) -> None:
     counted = Counted(site)
-    kept = PageCache(counted.site)
-    assert page(kept, "/a?lang=en", "枸杞 1") == "枸杞 1"
-    assert page(kept, "/a?lang=en", "枸杞 2") == "枸杞 1"
-    assert page(kept, "/a?lang=zh", "枸杞 3") == "枸杞 3"
+    count = PageCache(counted.site)
+    assert page(count, "/a?lang=en", "枸杞 1") == "枸杞 1"
+    assert page(count, "/a?lang=en", "枸杞 2") == "枸杞 1"
+    assert page(count, "/a?lang=zh", "枸杞 3") == "枸杞 3"
     counted.version = 2
-    assert page(kept, "/a?lang=en", "枸杞 4") == "枸杞 4"
+    assert page(count, "/a?lang=en", "枸杞 4") == "枸杞 4"
 
 
 def test_the_pages_asked_for_least_lately_make_room(site: Site) -> None:
@@ -155,7 +155,7 @@ def test_figures_are_counted_again_after_a_change_but_a_tenth_of_the_time_at_mos
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     counted, now = Counted(site), [0.0]
-    kept = PageCache(counted.site)
+    number = PageCache(counted.site)
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
     made = list[int]()
 
@@ -168,22 +168,22 @@ def test_figures_are_counted_again_after_a_change_but_a_tenth_of_the_time_at_mos
         for thread in threading.enumerate():
             if "_made" in thread.name:
                 thread.join()
-        return kept.figures("n", count)
+        return number.figures("n", count)
 
-    assert kept.figures("n", count) == 1
-    assert kept.is_current("n")
+    assert number.figures("n", count) == 1
+    assert number.is_current("n")
     counted.version = 2
     now[0] += 17.0  # too soon
     assert settled() == settled() == 1
-    assert not kept.is_current("n")
+    assert not number.is_current("n")
     now[0] += 2.0
-    kept.figures("n", count)  # the earlier while the new is made beside
+    number.figures("n", count)  # the earlier while the new is made beside
     assert settled() == 2
     assert made == [1, 2]
 
 
 def test_what_takes_long_is_made_once_for_all_who_wait(site: Site) -> None:
-    kept, made, go = PageCache(site), list[int](), threading.Event()
+    retained, made, go = PageCache(site), list[int](), threading.Event()
 
     def slowly() -> int:
         go.wait(10)
@@ -191,7 +191,7 @@ def test_what_takes_long_is_made_once_for_all_who_wait(site: Site) -> None:
         return len(made)
 
     with ThreadPoolExecutor(4) as pool:
-        found = [pool.submit(kept.figures, "n", slowly) for _ in range(4)]
+        found = [pool.submit(retained.figures, "n", slowly) for _ in range(4)]
         go.set()
         assert {each.result(10) for each in found} == {1}
 
@@ -206,7 +206,7 @@ def readers(starter_kb: Path) -> Iterator[tuple[Reader, Reader]]:
         yield Reader(base.store, "zh"), Reader(base.store, "zh", Known(lambda: facts))
 
 
-def said(found: Iterator[Statement]) -> set[tuple[object, ...]]:
+def shown(found: Iterator[Statement]) -> set[tuple[object, ...]]:
     """Return what statements say, those past the surest of a relation left out."""
     return {
         (
@@ -235,13 +235,13 @@ def test_memory_says_of_a_concept_what_the_store_says(readers: tuple[Reader, Rea
     }
     named = sorted(each.value for each in concepts if isinstance(each, NamedNode))
     draw = random.Random(7)  # noqa: S311 # the same each time
-    told = 0
+    message = 0
     for iri in draw.sample(named, SAMPLE):
         node = NamedNode(iri)
-        here = said(memory.statements(node))
-        assert here == said(store.statements(node)), iri
-        told += len(here)
-    assert told > SAMPLE
+        here = shown(memory.statements(node))
+        assert here == shown(store.statements(node)), iri
+        message += len(here)
+    assert message > SAMPLE
 
 
 def test_of_a_hub_both_tell_how_many_and_the_surest(readers: tuple[Reader, Reader]) -> None:

@@ -74,7 +74,7 @@ def test_a_fault_after_the_head_is_said_in_the_page(host: str) -> None:
 def test_figures_of_before_stand_until_those_of_after_are_counted(tmp_path: Path) -> None:
     version, counted, go = [1], threading.Event(), threading.Event()
     site = sites.open_test_site(tmp_path)
-    kept = PageCache(replace(site, version=lambda: version[0]))
+    retained = PageCache(replace(site, version=lambda: version[0]))
 
     def count() -> int:
         if version[0] > 1:
@@ -82,16 +82,16 @@ def test_figures_of_before_stand_until_those_of_after_are_counted(tmp_path: Path
             counted.set()
         return version[0] * 10
 
-    assert kept.figures("n", count) == 10
+    assert retained.figures("n", count) == 10
     version[0] = 2
     threading.Event().wait(0.1)  # more than nine times what counting took
-    assert kept.figures("n", count) == 10
+    assert retained.figures("n", count) == 10
     go.set()
     assert counted.wait(20)
     for _ in range(200):
-        if kept.figures("n", count) == 20:
+        if retained.figures("n", count) == 20:
             break
         threading.Event().wait(0.01)
-    assert kept.figures("n", count) == 20
-    assert kept.value("m", lambda: "once") == kept.value("m", lambda: "twice") == "once"
+    assert retained.figures("n", count) == 20
+    assert retained.value("m", lambda: "once") == retained.value("m", lambda: "twice") == "once"
     site.close()

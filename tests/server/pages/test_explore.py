@@ -98,9 +98,9 @@ def test_a_dish_with_a_food_unsuitable_for_the_constitution_is_left_out(
     client: FlaskClient,
 ) -> None:
     free = page(client, "/dishes?with=羊肉&lang=zh")
-    held = page(client, "/dishes?with=羊肉&constitution=constitution-yin-deficiency&lang=zh")
+    stored = page(client, "/dishes?with=羊肉&constitution=constitution-yin-deficiency&lang=zh")
     assert '<li class="dish">' in free
-    assert '<li class="dish">' not in held
+    assert '<li class="dish">' not in stored
 
 
 def test_words_that_name_no_food_are_told(client: FlaskClient) -> None:

@@ -176,10 +176,10 @@ def test_every_iri_leads_to_a_page_and_to_turtle_that_parses(starter: tuple[str,
             found = get(address + led.headers["Location"], accept)
             assert found.status == 200, iri
             if accept == "text/turtle":
-                said = list(parse(found.body, RdfFormat.TURTLE))
-                assert any(iri in str(quad) for quad in said), iri
+                listed = list(parse(found.body, RdfFormat.TURTLE))
+                assert any(iri in str(quad) for quad in listed), iri
                 mentioned |= set(
-                    re.findall(r"<(https://w3id\.org/shiyi/id/[^>]*)>", "\n".join(map(str, said)))
+                    re.findall(r"<(https://w3id\.org/shiyi/id/[^>]*)>", "\n".join(map(str, listed)))
                 )
     assert mentioned - iris == set()  # nothing dangles
 
@@ -209,8 +209,8 @@ def test_void_partitions_count_what_the_accepted_view_holds(starter: tuple[str, 
     counts = {q.subject: q.object for q in quads if q.predicate.value.endswith("void#triples")}
     for name in ("hasNature", "evidence"):
         term = NamedNode(f"https://w3id.org/shiyi/vocab#{name}")
-        held = sum(1 for q in site.store.match(None, term) if str(q.graph_name) == "DEFAULT")
-        assert int(counts[parts[term]].value) == held
+        content = sum(1 for q in site.store.match(None, term) if str(q.graph_name) == "DEFAULT")
+        assert int(counts[parts[term]].value) == content
     linksets = [q for q in quads if str(q.object).endswith("void#Linkset>")]
     assert linksets
 
@@ -248,9 +248,9 @@ def test_a_base_too_large_to_tell_things_apart_is_counted_all_the_same(
     counts = counted(replace(site, base=None, free=cast("FreeQueries", Small())))
     assert counts.subjects is None
     assert counts.classes[SHIYI.Claim.value] == site.counts["claims"]
-    said = {triple.predicate.value for triple in void_triples(Described("urn:set", "1"), counts)}
-    assert f"{VOID}triples" in said
-    assert f"{VOID}distinctSubjects" not in said
+    values = {triple.predicate.value for triple in void_triples(Described("urn:set", "1"), counts)}
+    assert f"{VOID}triples" in values
+    assert f"{VOID}distinctSubjects" not in values
 
 
 def test_crawlers_find_a_map_of_every_concept(starter: tuple[str, Site]) -> None:
@@ -426,8 +426,8 @@ def test_a_derived_claim_is_a_claim_with_a_page_and_data(client: FlaskClient) ->
     assert "rule-x" in page.text
     data = path(iri).replace("/id/", "/data/")
     quads = list(parse(client.get(f"{data}.nq?profile=rdf12").data, RdfFormat.N_QUADS))
-    said = [quad for quad in quads if quad.predicate == RDF.reifies]
-    assert [quad.graph_name for quad in said] == [graph("derived")]
+    listed = [quad for quad in quads if quad.predicate == RDF.reifies]
+    assert [quad.graph_name for quad in listed] == [graph("derived")]
     triples = parse(client.get(f"{data}.ttl?profile=rdf12").data, RdfFormat.TURTLE)
     stated = {quad.predicate for quad in triples}
     assert RDF.reifies in stated
@@ -632,7 +632,7 @@ WORDS = "论曰：" + "前" * 600 + QUOTE + "，明目。"
 
 
 @pytest.fixture(scope="module")
-def said(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[FlaskClient, str, str]]:
+def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[FlaskClient, str, str]]:
     evidence = replace(
         claim(GOJI, SHIYI.relieves, YIN).evidence[0], source=SITE_BOOK, quote=QUOTE, passage=PASSAGE
     )
@@ -648,10 +648,10 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[FlaskClient
 
 @pytest.mark.parametrize("which", [1, 2])
 def test_a_quote_stands_marked_in_its_passage(
-    said: tuple[FlaskClient, str, str], which: int
+    found: tuple[FlaskClient, str, str], which: int
 ) -> None:
-    client = said[0]
-    address = "/page/" + str(said[which]).partition("/id/")[2]
+    client = found[0]
+    address = "/page/" + str(found[which]).partition("/id/")[2]
     page = client.get(address + "?lang=zh", headers={"Accept": "text/html"}).text
     assert "<mark>枸杞子&lt;b&gt;补&lt;/b&gt;肝肾</mark>，明目。</blockquote>" in page
     assert '<blockquote class="passage">…前前' in page

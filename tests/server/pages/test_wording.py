@@ -40,13 +40,13 @@ def written(language: str) -> Catalog:
 
 @cache
 def texts(language: str) -> dict[str, tuple[str, ...]]:
-    def said(message: Message) -> tuple[str, ...]:
+    def text(message: Message) -> tuple[str, ...]:
         return (message.string,) if isinstance(message.string, str) else tuple(message.string or ())
 
     def key(message: Message) -> str:
         return message.id if isinstance(message.id, str) else message.id[0]
 
-    return {key(each): said(each) for each in written(language) if each.id}
+    return {key(each): text(each) for each in written(language) if each.id}
 
 
 def templates() -> list[Path]:
@@ -57,9 +57,9 @@ def asked() -> tuple[set[str], set[str]]:
     """Collect the keys that templates and code name, and the beginnings of those put together."""
     keys: set[str] = set()
     beginnings: set[str] = set()
-    for said in (each for path in templates() for each in said_in_calls(path)):
-        keys.add(said)
-        beginnings.add(said if "." in said else f"{said}.")
+    for text in (each for path in templates() for each in said_in_calls(path)):
+        keys.add(text)
+        beginnings.add(text if "." in text else f"{text}.")
     for path in sorted(CODE.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.JoinedStr) and isinstance(node.values[0], ast.Constant):
@@ -142,8 +142,8 @@ def test_no_template_says_anything_outside_the_catalogues() -> None:
         shown = re.findall(r"""(?:title|aria-label|placeholder|alt)="([^"]*)\"""", source)
         shown.append(re.sub(r"<[^>]*>|[\w-]+=\"[^\"]*\"", " ", source))
         for text in shown:
-            said = {each.lower() for each in re.findall(r"[A-Za-z]{2,}|[\u3400-\u9fff]+", text)}
-            assert said - NAMES == set(), path
+            values = {each.lower() for each in re.findall(r"[A-Za-z]{2,}|[\u3400-\u9fff]+", text)}
+            assert values - NAMES == set(), path
 
 
 def test_no_script_says_anything_outside_the_catalogues() -> None:
@@ -151,14 +151,14 @@ def test_no_script_says_anything_outside_the_catalogues() -> None:
     for path in sorted((SERVER / "static" / "js").glob("*.js")):
         source = re.sub(r"(^|\s)//.*|/\*.*?\*/", "", path.read_text("utf-8"))
         assert not re.search(r"[\u3400-\u9fff]", source.replace("，、；。？！", "")), path
-        said = re.findall(
+        values = re.findall(
             r"""(?:textContent|innerText|title|placeholder)\s*=\s*["'`]([^"'`]*)""", source
         )
-        said += re.findall(
+        values += re.findall(
             r"""setAttribute\(\s*["'](?:aria-label|title|placeholder)["'],\s*["'`]([^"'`]*)""",
             source,
         )
-        for text in said:
+        for text in values:
             assert not re.search(r"[A-Za-z]{2,}", re.sub(r"\$\{.*?\}", "", text)), (path, text)
         looked += 1
     assert looked >= 5

@@ -53,10 +53,10 @@ def test_the_counts_of_the_description_are_kept_with_the_indexes_until_something
     starter_kb: Path, small_kb: Path
 ) -> None:
     with KnowledgeBase.open(starter_kb) as base:
-        kept = load_description(base)  # by the build
+        retained = load_description(base)  # by the build
         read = Described.of(base.store.match(graph=DefaultGraph()))
-        assert kept == read
-        assert kept.links
+        assert retained == read
+        assert retained.links
     with KnowledgeBase.open(small_kb, write=True) as base:
         assert load_description(base) is None
         keep(base)
@@ -77,11 +77,11 @@ def test_how_a_base_is_spread_is_kept_with_the_indexes_until_something_is_writte
     starter_kb: Path, small_kb: Path
 ) -> None:
     with KnowledgeBase.open(starter_kb) as base:
-        kept = load_spread(base)  # by the build
-        assert kept == Spread.of(base.store)
-        assert sum(kept.confidence) == sum(kept.relations.values()) > 10_000
-        assert {"classic", "recalled"} <= kept.tiers.keys()
-        assert kept.kinds
+        retained = load_spread(base)  # by the build
+        assert retained == Spread.of(base.store)
+        assert sum(retained.confidence) == sum(retained.relations.values()) > 10_000
+        assert {"classic", "recalled"} <= retained.tiers.keys()
+        assert retained.kinds
     with KnowledgeBase.open(small_kb, write=True) as base:
         keep(base)
         place = base.folder / "index" / SPREAD_FILE

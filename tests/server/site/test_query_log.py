@@ -70,8 +70,8 @@ def test_each_query_is_noted_once_with_how_it_went(asked: tuple[FlaskClient, Pat
     assert log_query[2]["query"] == ""
     assert log_query[0]["bytes"] > 0
     written = file.read_text(encoding="utf-8")
-    for told in (NAME, "127.0.0.1", "eDp5", "li@example.org", "xxxxxxxxx"):
-        assert told not in written
+    for message in (NAME, "127.0.0.1", "eDp5", "li@example.org", "xxxxxxxxx"):
+        assert message not in written
     assert set(log_query[0]) == {"hour", "form", "outcome", "ms", "bytes", "query"}
 
 
@@ -121,8 +121,8 @@ def test_a_fault_of_ours_is_told_as_one_and_without_the_query(tmp_path: Path) ->
     log = QueryLog(tmp_path)
     with pytest.raises(ZeroDivisionError), log_query(log, f"SELECT {NAME}", "SELECT"):
         _ = 1 / 0
-    with log_query(log, "ASK {}", "ASK") as told:
-        told(5)
+    with log_query(log, "ASK {}", "ASK") as message:
+        message(5)
     log.close()
     assert [(each["outcome"], each["query"]) for each in lines(tmp_path / FILE)] == [
         ("fault", ""),

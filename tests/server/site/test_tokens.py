@@ -72,9 +72,9 @@ def test_a_revoked_or_expired_token_is_worth_nothing(tmp_path: Path) -> None:
     assert tokens.find(first)
     Tokens(tmp_path).revoke("a")  # by another process
     assert tokens.find(first) is None
-    said = json.loads(unsealed((tmp_path / FILE).read_bytes(), tmp_path / FILE))
-    said[0]["expires"] = "2020-01-01T00:00:00+00:00"
-    (tmp_path / FILE).write_text(json.dumps(said), encoding="utf-8")
+    reply = json.loads(unsealed((tmp_path / FILE).read_bytes(), tmp_path / FILE))
+    reply[0]["expires"] = "2020-01-01T00:00:00+00:00"
+    (tmp_path / FILE).write_text(json.dumps(reply), encoding="utf-8")
     assert tokens.find(second) is None
 
 
@@ -137,8 +137,8 @@ def test_no_get_writes(opened: tuple[Flask, Site, str], client: FlaskClient) -> 
     before = site.version()
     for address in ("/sparql", "/rdf-graph-store"):
         for method in ("GET", "HEAD", "OPTIONS"):
-            said = {"update": INSERT, "graph": "urn:g"}
-            client.open(address, method=method, query_string=said, headers=bearer(secret))
+            values = {"update": INSERT, "graph": "urn:g"}
+            client.open(address, method=method, query_string=values, headers=bearer(secret))
     assert site.version() == before
 
 
@@ -260,11 +260,11 @@ def test_uploads_of_the_scope_write_go_to_graphs_of_its_own(
 
 def test_guessing_is_stopped_for_a_while(opened: tuple[Flask, Site, str]) -> None:
     client = create_app(opened[1]).test_client()
-    said = [
+    found = [
         client.post("/sparql", headers=bearer(f"guess-{i}"), **UPDATE).status_code
         for i in range(25)
     ]
-    assert said == [401] * 20 + [429] * 5
+    assert found == [401] * 20 + [429] * 5
     stopped = client.post("/sparql", headers=bearer(opened[2]), **UPDATE)
     assert stopped.status_code == 429
     assert int(stopped.headers["Retry-After"]) > 0
@@ -285,7 +285,7 @@ def test_ten_thousand_guesses_from_a_network_are_twenty_that_are_looked_at(
         return find(self, text)
 
     monkeypatch.setattr(Tokens, "find", counted)
-    said = Counter(
+    result = Counter(
         client.get(
             "/sparql?query=ASK%7B%7D",
             headers=bearer(f"shiyi_{i:043}"),
@@ -293,7 +293,7 @@ def test_ten_thousand_guesses_from_a_network_are_twenty_that_are_looked_at(
         ).status_code
         for i in range(10_000)
     )
-    assert said == {401: 20, 429: 9_980}
+    assert result == {401: 20, 429: 9_980}
     assert len(looked) == 20
 
 

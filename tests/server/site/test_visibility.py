@@ -176,12 +176,12 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         site.close()
 
 
-def told(body: bytes, asked: str = "") -> list[str]:
+def reported(body: bytes, asked: str = "") -> list[str]:
     """List the hidden things a body tells, packed or not, but for those the request named."""
     if body[:2] == b"\x1f\x8b":
         body = gzip.decompress(body)
-    said = body.decode()
-    return [each for each in SECRETS if each in said and each not in asked]
+    text = body.decode()
+    return [each for each in SECRETS if each in text and each not in asked]
 
 
 def public(served: Served, method: str) -> set[str]:
@@ -211,7 +211,7 @@ def test_what_is_restricted_leaves_by_no_address(served: Served, route: str) -> 
         for accept in ("text/html", "text/turtle", "application/json", "*/*"):
             headers = {"Accept": accept, "Accept-Language": "en"}
             with served.client().get(path, headers=headers) as reply:
-                assert told(reply.data, path) == [], (path, accept)
+                assert reported(reply.data, path) == [], (path, accept)
                 answered.add(reply.status_code)
     assert not ASKED[route] or answered & {200, 302, 303, 404}
     assert not {each for each in answered if each >= 500}, answered
@@ -222,7 +222,7 @@ def test_what_is_restricted_is_in_no_reply_to_a_post(served: Served, route: str)
     for sent in POSTED[route]:
         reply = served.client().post(route, headers={"Accept-Language": "en"}, **sent)
         assert reply.status_code in {200, 400, 403, 404, 422}, (route, reply.data)
-        assert told(reply.data, str(sent)) == []
+        assert reported(reply.data, str(sent)) == []
 
 
 def test_an_assistant_is_told_nothing_restricted(served: Served) -> None:
@@ -233,13 +233,13 @@ def test_an_assistant_is_told_nothing_restricted(served: Served) -> None:
             found.append(tools.claim(ID + name))
         except ToolError as fault:  # its words are looked at as well
             found.append({"told": str(fault).replace(name, "")})
-    assert told(json.dumps(found, ensure_ascii=False).encode()) == []
+    assert reported(json.dumps(found, ensure_ascii=False).encode()) == []
 
 
 def test_who_may_write_sees_all(served: Served) -> None:
     headers = {"Authorization": f"Bearer {served.token}", "Accept": "text/csv"}
     reply = served.client().get(f"/sparql?query={ALL}", headers=headers)
-    assert set(told(reply.data)) == set(SECRETS)
+    assert set(reported(reply.data)) == set(SECRETS)
     assert reply.headers["Cache-Control"].startswith("private")
     assert "Authorization" in reply.headers["Vary"]
     path = f"/rdf-graph-store?graph={graph('candidates').value}"
@@ -273,8 +273,8 @@ def test_nothing_hidden_is_left_in_a_copy_and_nothing_else_is_missing(tmp_path: 
             Quad(PEAR, SHIYI.interactsWith, WARFARIN, graph("schools", "one")),
         ]
     )
-    held = withheld(store)
-    expected = {quad for quad in store.match() if not held.hides(quad)}
+    stored = withheld(store)
+    expected = {quad for quad in store.match() if not stored.hides(quad)}
     build_generation(tmp_path / "kb", store.match(), {})
     with KnowledgeBase.open(tmp_path / "kb") as base:
         snapshot = base.take_snapshot()
@@ -337,7 +337,7 @@ def test_a_base_that_is_open_to_all_keeps_patients_to_itself(tmp_path: Path) -> 
         QueryPool(base, QuerySettings(workers=1), open_to_all=True) as pool,
     ):
         found = pool.query(FreeQuery(ALL)).body
-    assert set(told(found)) == {*SECRETS} - {"a case"}
+    assert set(reported(found)) == {*SECRETS} - {"a case"}
 
 
 def test_a_folder_that_cannot_be_copied_shows_no_restricted_claim(tmp_path: Path) -> None:

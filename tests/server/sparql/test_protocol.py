@@ -97,10 +97,10 @@ def test_a_wrong_request_to_the_endpoint_is_refused(
 
 
 def test_a_malformed_query_is_told_its_line_and_column(client: FlaskClient) -> None:
-    said = json.loads(
+    text = json.loads(
         client.get("/sparql", query_string={"query": "SELECT *\nWHERE { ?s ?p }"}).data
     )
-    assert (said["line"], said["column"] > 0) == (2, True)
+    assert (text["line"], text["column"] > 0) == (2, True)
 
 
 def test_a_result_that_would_be_cut_is_never_a_200(client: FlaskClient) -> None:
@@ -314,8 +314,8 @@ def test_of_a_long_result_the_page_reads_the_beginning() -> None:
         "食": {"type": "literal", "value": "枸杞 {[" * 30},
         "n": {"type": "uri", "value": "urn:n"},
     }
-    said = {"head": {"vars": ["食", "n"]}, "results": {"bindings": [row] * 20_000}}
-    body = json.dumps(said, ensure_ascii=False).encode()
+    values = {"head": {"vars": ["食", "n"]}, "results": {"bindings": [row] * 20_000}}
+    body = json.dumps(values, ensure_ascii=False).encode()
     whole, table = (
         ResultsTable.of_json(body),
         ResultsTable.of(long_result("solutions", body, 20_000)),

@@ -20,7 +20,7 @@ from tests.support.copies import copy_base
 from tests.support.sites import PASSWORD, open_desks
 
 
-def held(kb: Path) -> tuple[int, list[bytes]]:
+def stored(kb: Path) -> tuple[int, list[bytes]]:
     """Return the number of the last change, and every quad as sorted lines."""
     with KnowledgeBase.open(kb, write=True) as base:
         return base.sequence, sorted(n_quads(base.store.match()).splitlines())
@@ -33,8 +33,8 @@ def test_a_restored_base_holds_the_same_as_the_one_backed_up(
         kb.writer.write([Quad(A, P, B)], key="k1", who="me", why="test")
     back_up(small_kb, tmp_path / "backup")
     restore(tmp_path / "backup", tmp_path / "again")
-    assert held(tmp_path / "again") == held(small_kb)
-    assert held(small_kb)[0] == 1
+    assert stored(tmp_path / "again") == stored(small_kb)
+    assert stored(small_kb)[0] == 1
 
 
 def test_accounts_tokens_and_what_they_did_come_back_with_the_base(tmp_path: Path) -> None:
@@ -44,13 +44,13 @@ def test_accounts_tokens_and_what_they_did_come_back_with_the_base(tmp_path: Pat
         desks.curation.citations.count(["urn:claim"])
         desks.curation.citations.save()
         kb, write = desks.kb, desks.tokens["write"]
-        public, told = public_of(signing_key(kb)), desks.curation.audit.last()
+        public, message = public_of(signing_key(kb)), desks.curation.audit.last()
         back_up(kb, tmp_path / "backup")
     restore(tmp_path / "backup", tmp_path / "again")
     again = tmp_path / "again"
     assert matches(People(again).get(Role.CURATOR).hashed, PASSWORD)
     assert Tokens(again).find(write)
-    assert Audit(again).last() == told != []
+    assert Audit(again).last() == message != []
     assert public_of(signing_key(again)) == public
     assert Citations(again).counts["urn:claim"] == 1
     for name in ("people.json", "tokens.json", "audit.jsonl", "signing.key"):
@@ -65,8 +65,8 @@ def test_what_is_written_after_a_backup_is_not_in_it(small_kb: Path, tmp_path: P
         back_up(small_kb, tmp_path / "backup")  # while the writer is open
         kb.writer.write([Quad(A, P, C)], key="k2", who="me", why="test")
     restore(tmp_path / "backup", tmp_path / "again")
-    assert held(tmp_path / "again")[0] == 1
-    assert held(small_kb)[0] == 2
+    assert stored(tmp_path / "again")[0] == 1
+    assert stored(small_kb)[0] == 2
 
 
 def test_a_backup_made_while_others_write_is_a_moment_between_two_changes(
@@ -130,8 +130,8 @@ def test_a_missing_and_a_foreign_file_are_named(small_kb: Path, tmp_path: Path) 
     made = back_up(small_kb, tmp_path / "backup")
     (tmp_path / "backup" / "CURRENT").unlink()
     (tmp_path / "backup" / "more").write_text("x")
-    said = list(damages(tmp_path / "backup", made))
-    assert said == ["CURRENT is missing", "more is not of this backup"]
+    found = list(damages(tmp_path / "backup", made))
+    assert found == ["CURRENT is missing", "more is not of this backup"]
 
 
 @pytest.mark.parametrize("content", ["", "{", '{"release": 1}', "[]"])

@@ -39,15 +39,15 @@ def test_a_whole_base_has_no_damage_also_while_it_is_written_to(kb: Path) -> Non
     assert found.files > 2
 
 
-@pytest.mark.parametrize("said", [b"", b"\x00" * 16, b"\xb1ANIFEST-000005\n", b"../../elsewhere\n"])
+@pytest.mark.parametrize("body", [b"", b"\x00" * 16, b"\xb1ANIFEST-000005\n", b"../../elsewhere\n"])
 @pytest.mark.parametrize("where", ["", "store"])
-def test_a_damaged_pointer_is_told_and_never_followed(kb: Path, where: str, said: bytes) -> None:
+def test_a_damaged_pointer_is_told_and_never_followed(kb: Path, where: str, body: bytes) -> None:
     home = next((kb / "generations").iterdir()) / where if where else kb
     sound = (home / "CURRENT").read_bytes()
-    (home / "CURRENT").write_bytes(said)
-    [told] = scrub(kb).damages
-    assert str(kb) in told
-    assert "shiyi build" in told
+    (home / "CURRENT").write_bytes(body)
+    [message] = scrub(kb).damages
+    assert str(kb) in message
+    assert "shiyi build" in message
     with pytest.raises(KnowledgeBaseError):
         KnowledgeBase.open(kb)
     (home / "CURRENT").write_bytes(sound)

@@ -119,13 +119,13 @@ def test_a_long_journal_is_opened_from_its_checkpoint(tmp_path: Path) -> None:
 @pytest.mark.parametrize("fault", ["gone", "garbage", "ahead", "other", "future"])
 def test_an_index_that_does_not_fit_is_made_again(tmp_path: Path, fault: str) -> None:
     path = journal_of(tmp_path / "j", 7)
-    index, kept = index_of(path), 7
+    index, retained = index_of(path), 7
     if fault == "gone":
         index.unlink()
     elif fault == "garbage":
         index.write_bytes(b"no database " * 500)
     elif fault == "ahead":  # the journal came back from a backup
-        kept = 2
+        retained = 2
         path.write_bytes(b"".join(record(number).to_bytes() for number in (1, 2)))
     elif fault == "other":
         with sqlite3.connect(index) as base:
@@ -136,8 +136,8 @@ def test_an_index_that_does_not_fit_is_made_again(tmp_path: Path, fault: str) ->
             base.execute("PRAGMA user_version = 99")
         base.close()
     journal = Journal.open(path)
-    assert journal.sequence == kept
-    assert [journal.find(f"key-{number}") for number in (1, kept)] == [1, kept]
+    assert journal.sequence == retained
+    assert [journal.find(f"key-{number}") for number in (1, retained)] == [1, retained]
     journal.close()
 
 

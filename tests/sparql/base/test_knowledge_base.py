@@ -195,15 +195,15 @@ def test_what_prepare_makes_is_there_when_readers_come(small_kb: Path) -> None:
 
 
 def test_a_build_has_every_quad_blank_label_and_empty_graph(small_kb: Path) -> None:
-    said = [Quad(A, P, BlankNode("x1")), *(Quad(A, P, Literal(str(n))) for n in range(300))]
+    text = [Quad(A, P, BlankNode("x1")), *(Quad(A, P, Literal(str(n))) for n in range(300))]
 
     def prepare(store: OxigraphStore, _: Path) -> None:
-        store.change([Quad(C, P, B, A)], said[:1], ((), (B,)))
+        store.change([Quad(C, P, B, A)], text[:1], ((), (B,)))
         store.change([Quad(B, P, BlankNode("x2"))])
 
-    build_generation(small_kb, said, {}, prepare)
+    build_generation(small_kb, text, {}, prepare)
     with KnowledgeBase.open(small_kb) as kb:
-        assert set(kb.store.match()) == {*said[1:], Quad(C, P, B, A), Quad(B, P, BlankNode("x2"))}
+        assert set(kb.store.match()) == {*text[1:], Quad(C, P, B, A), Quad(B, P, BlankNode("x2"))}
         assert sorted(Store.read_only(str(kb.folder / "store")).named_graphs(), key=str) == [A, B]
         assert len(list(kb.folder.iterdir())) == 3  # store, index and manifest
 

@@ -28,14 +28,14 @@ def load(base: KnowledgeBase, quads: list[Quad], key: str) -> int:
     return base.writer.load(quads, key=key, who="test", why="test")
 
 
-def held(base: KnowledgeBase) -> set[Quad]:
+def stored(base: KnowledgeBase) -> set[Quad]:
     return set(base.store.match(graph=GRAPH))
 
 
 def test_what_is_loaded_is_in_the_journal_and_in_the_store(writable_kb: KnowledgeBase) -> None:
     first = [load(writable_kb, SAID[n : n + 10], f"part {n}") for n in range(0, 50, 10)]
     writable_kb.writer.settle()
-    assert held(writable_kb) == set(SAID)
+    assert stored(writable_kb) == set(SAID)
     assert first == [1, 2, 3, 4, 5]
     assert writable_kb.writer.sequence == 5
     assert load(writable_kb, SAID, "part 0") == 1  # a key that is known changes nothing
@@ -45,7 +45,7 @@ def test_what_is_loaded_is_in_the_journal_and_in_the_store(writable_kb: Knowledg
 def test_a_write_waits_for_what_was_loaded_before(writable_kb: KnowledgeBase) -> None:
     load(writable_kb, SAID, "much")
     writable_kb.writer.write((), SAID[:1], key="less", who="test", why="test")
-    assert held(writable_kb) == set(SAID[1:])
+    assert stored(writable_kb) == set(SAID[1:])
 
 
 def test_a_load_that_the_store_refused_is_mended(
@@ -64,7 +64,7 @@ def test_a_load_that_the_store_refused_is_mended(
     load(writable_kb, SAID[20:], "two")
     writable_kb.writer.settle()
     assert failed
-    assert held(writable_kb) == set(SAID)
+    assert stored(writable_kb) == set(SAID)
     assert writable_kb.writer.sequence == 2
 
 
@@ -104,18 +104,18 @@ def test_killed_within_a_load_it_is_finished_at_the_next_opening(
     with KnowledgeBase.open(small_kb, write=True) as base:
         written = base.writer.sequence
         assert 2 <= written <= 5  # the journal goes ahead of the store
-        assert held(base) == set(SAID[: written * 10])
+        assert stored(base) == set(SAID[: written * 10])
         for at in range(0, 50, 10):
             load(base, SAID[at : at + 10], f"part {at}")
         base.writer.settle()
-        assert held(base) == set(SAID)
+        assert stored(base) == set(SAID)
 
 
 def test_blank_nodes_and_few_quads_are_written_at_once(writable_kb: KnowledgeBase) -> None:
     blank = [Quad(BlankNode("x"), P, B, GRAPH), Quad(A, P, BlankNode("x"), GRAPH)]
     load(writable_kb, blank, "blank")
     load(writable_kb, SAID[:1], "few")
-    assert held(writable_kb) == {*blank, SAID[0]}  # the label is the same in both
+    assert stored(writable_kb) == {*blank, SAID[0]}  # the label is the same in both
 
 
 def test_what_has_no_form_is_refused_before_the_journal(
@@ -146,17 +146,17 @@ def test_changes_that_wait_go_to_the_store_together_and_in_order(
     assert writable_kb.writer.journal.sequence == 5  # all of it is safe before the store has any
     open_gate.set()
     writable_kb.writer.settle(through=numbers[0])
-    assert set(SAID[:10]) <= held(writable_kb)
+    assert set(SAID[:10]) <= stored(writable_kb)
     writable_kb.writer.settle()
     assert parts == [10, 40]
-    assert held(writable_kb) == set(SAID)
+    assert stored(writable_kb) == set(SAID)
 
 
 def test_lines_are_quads_that_were_written_already(writable_kb: KnowledgeBase) -> None:
     lines = [f"{quad} .\n" for quad in SAID]
     writable_kb.writer.load(SAID[:5], lines=lines, key="lines", who="test", why="test")
     writable_kb.writer.settle()
-    assert held(writable_kb) == set(SAID)
+    assert stored(writable_kb) == set(SAID)
     [record] = writable_kb.writer.journal.records()
     assert set(record.added) == set(SAID)
     wrong = ['<urn:a> <urn:p> "\\u0041" .\n'] * 3  # says A, which is written otherwise

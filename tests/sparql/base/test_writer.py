@@ -259,21 +259,21 @@ def test_an_operator_takes_a_record_back(
 
 
 def test_what_was_forgotten_is_erased_from_the_journal_and_nothing_else(small_kb: Path) -> None:
-    words, kept = Literal("words of a patient"), Literal("words of others")
+    words, retained = Literal("words of a patient"), Literal("words of others")
     with KnowledgeBase.open(small_kb, write=True) as kb:
         [built] = kb.store.match(None, None, Literal("枸杞子", language="zh"))
         writer = kb.writer
-        writer.write([Quad(A, P, words), Quad(A, P, kept)], key="k1", who="ingest", why="x@1")
-        gone = [Quad(A, P, words), Quad(A, P, kept), built]
+        writer.write([Quad(A, P, words), Quad(A, P, retained)], key="k1", who="ingest", why="x@1")
+        gone = [Quad(A, P, words), Quad(A, P, retained), built]
         writer.write((), gone, key="k2", who="shiyi forget", why="x@1")
-        writer.write([Quad(A, P, kept)], key="k3", who="ingest", why="y@1")
+        writer.write([Quad(A, P, retained)], key="k3", who="ingest", why="y@1")
         assert writer.erase("shiyi forget", "y@1") == 0
         assert writer.erase("shiyi forget", "x@1") == 2
         assert writer.write((), key="k2", who="me", why="again") == 2
         assert writer.write([Quad(B, P, A)], key="k4", who="me", why="more") == 4
         before = set(kb.store.match())
     assert words.value.encode() not in (small_kb / "journal.nq").read_bytes()
-    assert kept.value.encode() in (small_kb / "journal.nq").read_bytes()
+    assert retained.value.encode() in (small_kb / "journal.nq").read_bytes()
     build_generation(small_kb, [built], {})  # which the record of the removal takes away again
     with KnowledgeBase.open(small_kb, write=True) as kb:
         assert built not in set(kb.store.match())

@@ -147,8 +147,8 @@ def test_each_example_has_rows(pool: QueryPool, name: str) -> None:
 
 
 def test_every_fact_of_the_example_is_as_sure_as_it_asks_for(pool: QueryPool) -> None:
-    said = pool.query(FreeQuery(Query.named("facts-of-goji").text)).body
-    rows = json.loads(said)["results"]["bindings"]
+    result = pool.query(FreeQuery(Query.named("facts-of-goji").text)).body
+    rows = json.loads(result)["results"]["bindings"]
     assert len(rows) > 10
     assert all(float(row["confidence"]["value"]) >= 0.85 for row in rows)
     assert {row["asserted"]["value"] for row in rows} >= {"true"}

@@ -71,11 +71,11 @@ def exported(base: KnowledgeBase, profile: str = "rdf12") -> bytes:
 
 
 def test_an_export_has_the_same_bytes(settings: Settings) -> None:
-    with KnowledgeBase.open(settings.kb) as ours, KnowledgeBase.of(settings) as remote:
+    with KnowledgeBase.open(settings.kb) as own, KnowledgeBase.of(settings) as remote:
         assert remote.is_remote
-        assert len(ours.store) == len(remote.store)
-        assert exported(ours) == exported(remote)
-        assert exported(ours, "rdf11") == exported(remote, "rdf11")
+        assert len(own.store) == len(remote.store)
+        assert exported(own) == exported(remote)
+        assert exported(own, "rdf11") == exported(remote, "rdf11")
 
 
 @pytest.mark.parametrize("engine", ["adjacency", "sparql"])
@@ -84,17 +84,17 @@ def test_a_question_has_the_same_answer(settings: Settings, engine: str) -> None
     answers = []
     for where in (replace(chosen, store=""), chosen):
         with KnowledgeBase.of(where) as base:
-            said = ask(Runtime.open(base, where), QUESTION).to_json()
-            said["trace"].pop("milliseconds")
-            answers.append(said)
+            answer = ask(Runtime.open(base, where), QUESTION).to_json()
+            answer["trace"].pop("milliseconds")
+            answers.append(answer)
     assert answers[0]["citations"]
     assert answers[0] == answers[1]
 
 
 def test_each_quality_query_says_the_same(settings: Settings) -> None:
     assert len(quality_queries()) > 5
-    with KnowledgeBase.open(settings.kb) as ours, KnowledgeBase.of(settings) as remote:
-        assert sorted(quality_faults(ours.store)) == sorted(quality_faults(remote.store))
+    with KnowledgeBase.open(settings.kb) as own, KnowledgeBase.of(settings) as remote:
+        assert sorted(quality_faults(own.store)) == sorted(quality_faults(remote.store))
 
 
 def test_pages_and_queries_are_served_and_updates_refused(settings: Settings) -> None:
@@ -202,15 +202,15 @@ def test_a_curator_accepts_and_takes_back_over_the_store(server: Server, tmp_pat
     kb = build(tmp_path / "kb")
     chosen = replace(Settings(), kb=kb, store=address, remote=remote)
     put_remote(chosen)
-    kept = {graph("reviews"), graph("journal")}
+    values = {graph("reviews"), graph("journal")}
     with KnowledgeBase.of(chosen, write=True) as base:
-        before = {quad for quad in base.store.match() if quad.graph_name not in kept}
+        before = {quad for quad in base.store.match() if quad.graph_name not in values}
         desk = Decisions(Changes(base.writer))
         made = desk.review(RELIEF.iri.value, "accept", "li", "seen in practice", agreement=0.5)
         fact = (RELIEF.subject, RELIEF.predicate, RELIEF.object)
         assert list(base.store.match(*fact, DefaultGraph()))
         desk.undo(made.iri, "li", "")
-        assert {quad for quad in base.store.match() if quad.graph_name not in kept} == before
+        assert {quad for quad in base.store.match() if quad.graph_name not in values} == before
 
 
 def test_a_backup_holds_what_was_written_over_the_store(tmp_path: Path) -> None:
@@ -267,14 +267,14 @@ def test_an_unfinished_push_is_seen_and_done_again(tmp_path: Path, folder: Path)
         yield from quads[:50]
         raise InterruptedError
 
-    with oxigraph(tmp_path / "store") as (address, remote), KnowledgeBase.open(folder) as ours:
+    with oxigraph(tmp_path / "store") as (address, remote), KnowledgeBase.open(folder) as own:
         store = RemoteStore(address, replace(remote, graph_store=""))
         with pytest.raises(InterruptedError):
-            push(store, cut(), ours.release)
+            push(store, cut(), own.release)
         chosen = replace(Settings(), kb=folder, store=address, remote=remote)
         with pytest.raises(IndexMismatchError, match="no release"):
             KnowledgeBase.of(chosen)
-        assert push(store, quads, ours.release)
+        assert push(store, quads, own.release)
         with pytest.raises(IndexMismatchError, match="has the indexes of"):
             KnowledgeBase.of(replace(chosen, kb=_other(tmp_path)))
         store.close()
@@ -300,8 +300,8 @@ def test_a_read_only_store_is_named_at_the_start_of_writing(
             assert len(base.store) > 100
         with pytest.raises(OutsideError, match="serve --read-only"):
             KnowledgeBase.of(chosen, write=True)
-        for name, said in (("STORE", address), ("REMOTE_UPDATE", remote.update)):
-            monkeypatch.setenv(f"SHIYI_{name}", said)
+        for name, text in (("STORE", address), ("REMOTE_UPDATE", remote.update)):
+            monkeypatch.setenv(f"SHIYI_{name}", text)
         assert main(["--kb", str(folder), "doctor"]) == 0
         assert "can be read alone" in capsys.readouterr().out
 

@@ -77,7 +77,7 @@ JSON = "application/sparql-results+json"
 
 
 @pytest.mark.parametrize(
-    ("status", "kind", "body", "headers", "said"),
+    ("status", "kind", "body", "headers", "text"),
     [
         (200, "text/html", b"<p>", {}, "it is no SPARQL endpoint"),
         (200, JSON, b'{"boolean":fal', {}, "no SPARQL endpoint"),
@@ -104,10 +104,10 @@ JSON = "application/sparql-results+json"
     ],
 )
 def test_what_a_store_says_instead_of_an_answer_is_named(
-    status: int, kind: str, body: bytes, headers: dict[str, str], said: str
+    status: int, kind: str, body: bytes, headers: dict[str, str], text: str
 ) -> None:
     with answering(status, kind, body, **headers) as (address, seen):
-        with pytest.raises(OutsideError, match=said):
+        with pytest.raises(OutsideError, match=text):
             opened(address)
         assert len(seen) == (2 if status == 503 else 1)  # only what may pass is tried again
 
@@ -148,8 +148,8 @@ def test_credentials_go_where_the_settings_say_and_are_not_shown() -> None:
     ],
 )
 def test_what_is_no_term_is_never_taken_for_one(term: dict[str, str]) -> None:
-    said = {"head": {"vars": ["s", "g"]}, "results": {"bindings": [{"s": term, "g": term}]}}
-    with answering(200, JSON, json.dumps(said).encode()) as (address, _):
+    values = {"head": {"vars": ["s", "g"]}, "results": {"bindings": [{"s": term, "g": term}]}}
+    with answering(200, JSON, json.dumps(values).encode()) as (address, _):
         store = RemoteStore(address, FAST)
         with pytest.raises(OutsideError, match=r"no term|unknown kind"):
             list(store.select("SELECT ?s ?g { GRAPH ?g { ?s ?p ?o } }"))

@@ -43,7 +43,7 @@ def settings(
 
 
 @pytest.fixture
-def told(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Settings:
+def reported(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Settings:
     """The settings in the environment, where commands read them."""
     monkeypatch.setenv("SHIYI_STORE", settings.store)
     for name in (
@@ -62,16 +62,19 @@ def told(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Settings:
     return settings
 
 
-def held(settings: Settings) -> set[Quad]:
+def present(settings: Settings) -> set[Quad]:
     with KnowledgeBase.of(settings) as base:
         return {quad for quad in base.store.match() if quad.graph_name != JOURNAL}
 
 
 @pytest.mark.parametrize("what", ["derived", "pagerank", "entailed", "confidence", "complete"])
 def test_each_part_is_derived_over_the_store_as_at_home(
-    what: str, told: Settings, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    what: str,
+    message: Settings,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    asked = ["--kb", str(told.kb), "reason", what, "--json", "--seed", "3"]
+    asked = ["--kb", str(message.kb), "reason", what, "--json", "--seed", "3"]
     assert main(asked) == 0
     there = json.loads(capsys.readouterr().out)
     monkeypatch.delenv("SHIYI_STORE")
@@ -80,15 +83,15 @@ def test_each_part_is_derived_over_the_store_as_at_home(
     assert there == here
     assert there["derived_quads"] > 0 or what == "complete"
     assert there["embedding"] != "none"
-    assert held(told) == held(replace(told, store=""))
+    assert present(message) == present(replace(message, store=""))
 
 
-def test_an_embedding_is_trained_from_the_store(told: Settings, tmp_path: Path) -> None:
+def test_an_embedding_is_trained_from_the_store(message: Settings, tmp_path: Path) -> None:
     assert (
         main(
             [
                 "--kb",
-                str(told.kb),
+                str(message.kb),
                 "train",
                 "confidence",
                 "--limit-seconds",

@@ -58,26 +58,26 @@ PROLOGUE = (
 
 def both(update: str) -> tuple[Store, Store]:
     """The store our way and the engine's way, after the same update."""
-    ours, theirs = Store(), Store()
+    own, theirs = Store(), Store()
     before = Store()
-    for store in (ours, theirs, before):
+    for store in (own, theirs, before):
         store.update(f"INSERT DATA {{ {DATA} }}")
     request = {"task": "update", "text": update, "bare": bare_text(update), "base": "urn:base"}
-    said, patch = apply_request(ours, request, b"", 1 << 30)
+    text, patch = apply_request(own, request, b"", 1 << 30)
     theirs.update(update, base_iri="urn:base")
     again = Store()
-    first, second = said["removed"], said["removed"] + said["added"]
+    first, second = text["removed"], text["removed"] + text["added"]
     removed, added = patch[:first], patch[first:second]
     gone = set(read(removed))
     again.extend(quad for quad in before if quad not in gone)
     again.extend(read(added))
     assert gone <= set(before)
     assert not set(read(added)) & set(before)
-    assert lines(again) == lines(ours)  # the patch says what was done to the copy
+    assert lines(again) == lines(own)  # the patch says what was done to the copy
     graphs = {str(each) for each in before.named_graphs()}
-    now = (graphs - {f"<{each}>" for each in said["gone"]}) | {f"<{each}>" for each in said["come"]}
+    now = (graphs - {f"<{each}>" for each in text["gone"]}) | {f"<{each}>" for each in text["come"]}
     assert now == {str(each) for each in theirs.named_graphs()}
-    return ours, theirs
+    return own, theirs
 
 
 def read(patch: bytes) -> list[Quad]:
@@ -90,11 +90,11 @@ def lines(store: Store) -> list[bytes]:
 
 @pytest.mark.parametrize("update", UPDATES)
 def test_a_patch_holds_what_the_engine_would_have_changed(update: str) -> None:
-    ours, theirs = both(PROLOGUE + update)
+    own, theirs = both(PROLOGUE + update)
     if "(1 01" in update:  # a list has blank nodes, whose labels differ
-        assert len(ours) == len(theirs)
+        assert len(own) == len(theirs)
     else:
-        assert lines(ours) == lines(theirs)
+        assert lines(own) == lines(theirs)
 
 
 @settings(max_examples=60, deadline=None)
@@ -107,36 +107,36 @@ def test_a_sequence_sees_what_came_before_it(chosen: list[str]) -> None:
         tried.update(joined)
     except RuntimeError:  # a graph that an earlier operation removed
         return
-    ours, theirs = both(joined)
-    assert lines(ours) == lines(theirs)
+    own, theirs = both(joined)
+    assert lines(own) == lines(theirs)
 
 
 def test_each_solution_has_blank_nodes_of_its_own() -> None:
-    ours, theirs = both("INSERT { ?s <urn:has> _:n . _:n <urn:of> ?s } WHERE { ?s <urn:p> ?o }")
+    own, theirs = both("INSERT { ?s <urn:has> _:n . _:n <urn:of> ?s } WHERE { ?s <urn:p> ?o }")
     query = "SELECT (COUNT(DISTINCT ?n) AS ?c) { ?s <urn:has> ?n . ?n <urn:of> ?s }"
-    assert [str(row["c"]) for row in ours.query(query)] == [  # type: ignore[union-attr]
+    assert [str(row["c"]) for row in own.query(query)] == [  # type: ignore[union-attr]
         str(row["c"])
         for row in theirs.query(query)  # type: ignore[union-attr]
     ]
 
 
 def test_a_prologue_may_stand_before_each_operation() -> None:
-    ours = Store()
+    own = Store()
     update = (
         "PREFIX a: <urn:> INSERT DATA { a:a a:p 1 } ; PREFIX b: <urn:b/> INSERT DATA { b:x a:p 2 }"
     )
     request = {"task": "update", "text": update, "bare": bare_text(update), "base": None}
-    assert apply_request(ours, request, b"", 1000)[1].count(b"\n") == 2
+    assert apply_request(own, request, b"", 1000)[1].count(b"\n") == 2
     twice = "INSERT DATA { _:x <urn:p> 1 } ; BASE <urn:b> INSERT DATA { _:x <urn:p> 2 }"
     request |= {"text": twice, "bare": bare_text(twice)}
     with pytest.raises(SyntaxError, match="_:x"):
-        apply_request(ours, request, b"", 1000)
+        apply_request(own, request, b"", 1000)
 
 
 def test_templates_may_share_a_label() -> None:
     text = "INSERT { _:b <urn:x> ?s } WHERE { ?s <urn:p> 2 }"
-    ours, theirs = both(f"{text} ; {text}")
-    assert len(ours) == len(theirs)
+    own, theirs = both(f"{text} ; {text}")
+    assert len(own) == len(theirs)
 
 
 @pytest.mark.parametrize("text", ["", "PREFIX a: <urn:>", "# nothing", "DROP ALL ; BASE <urn:x>"])

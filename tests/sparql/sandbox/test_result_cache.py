@@ -60,28 +60,28 @@ def test_nothing_is_kept_where_the_settings_say_so(writable_kb: KnowledgeBase) -
 
 
 def test_all_that_is_sent_with_a_query_counts_to_what_is_kept() -> None:
-    kept, graph = ResultCache(5000), f"urn:{'x' * 3000}"
+    retained, graph = ResultCache(5000), f"urn:{'x' * 3000}"
     for query in (
         FreeQuery("ASK {}", default_graphs=(graph,)),
         FreeQuery("ASK {}", named_graphs=(graph,)),
         FreeQuery("ASK {}", base=graph),
         FreeQuery("ASK {}", asker=graph),
     ):
-        kept.keep(0, query, made(200))
-        kept.keep(1, query, made(200))
-        assert (kept.find(0, query) is None, kept.find(1, query) is None) == (True, False)
+        retained.keep(0, query, made(200))
+        retained.keep(1, query, made(200))
+        assert (retained.find(0, query) is None, retained.find(1, query) is None) == (True, False)
 
 
 def test_what_is_kept_has_a_bound() -> None:
-    kept = ResultCache(4400)
+    retained = ResultCache(4400)
     for number in range(10):
-        kept.keep(number, TEXT, made(200))
-    assert [number for number in range(10) if kept.find(number, TEXT)] == [6, 7, 8, 9]
-    kept.keep("large", TEXT, made(4001))
-    assert kept.find("large", TEXT) is None
+        retained.keep(number, TEXT, made(200))
+    assert [number for number in range(10) if retained.find(number, TEXT)] == [6, 7, 8, 9]
+    retained.keep("large", TEXT, made(4001))
+    assert retained.find("large", TEXT) is None
     longest = ResultCache(LARGEST * 4)
     longest.keep("long", TEXT, made(LARGEST + 1))
     assert longest.find("long", TEXT) is None
-    again = kept.find(9, TEXT)
+    again = retained.find(9, TEXT)
     assert again is not None
     assert again.body.read() == b"x" * 200

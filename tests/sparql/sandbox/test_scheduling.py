@@ -207,17 +207,17 @@ def niceness(pool: QueryPool) -> list[int]:
 def test_a_query_that_runs_on_gives_way_to_others_and_its_worker_comes_back(
     shared_kb: Path,
 ) -> None:
-    ours = os.getpriority(os.PRIO_PROCESS, 0)
+    own = os.getpriority(os.PRIO_PROCESS, 0)
     with KnowledgeBase.open(shared_kb) as kb, QueryPool(kb, LIMITS) as pool:
-        assert niceness(pool) == [ours] * 3
+        assert niceness(pool) == [own] * 3
         asked = threading.Thread(target=lambda: pool.query(FreeQuery(SLOW, timeout=50.0)))
         asked.start()
         seen = 0
         while asked.is_alive():
             seen = max(seen, *niceness(pool))
             time.sleep(0.02)
-        assert seen > ours
-        assert niceness(pool) == [ours] * 3
+        assert seen > own
+        assert niceness(pool) == [own] * 3
 
 
 def test_a_worker_that_the_system_keeps_back_is_replaced(
@@ -231,14 +231,14 @@ def test_a_worker_that_the_system_keeps_back_is_replaced(
         lower(which, who, wanted)
 
     monkeypatch.setattr(os, "setpriority", forbidden)  # as it is for all but the superuser
-    ours = os.getpriority(os.PRIO_PROCESS, 0)
+    own = os.getpriority(os.PRIO_PROCESS, 0)
     with KnowledgeBase.open(shared_kb) as kb, QueryPool(kb, LIMITS) as pool:
         before = {each.process.pid for each in pool._workers}
         assert pool.query(FreeQuery(SLOW, timeout=50.0)).rows == 1
         until = time.monotonic() + 20
         while len(niceness(pool)) < 3 and time.monotonic() < until:
             time.sleep(0.01)
-        assert niceness(pool) == [ours] * 3
+        assert niceness(pool) == [own] * 3
         assert len(before - {each.process.pid for each in pool._workers}) == 1
 
 

@@ -101,11 +101,11 @@ def test_rows_of_json_are_counted_whatever_the_texts_hold(texts: list[str], step
 
 
 def test_a_spool_gives_back_what_it_took_in_memory_and_on_disk() -> None:
-    for kept in (100, 3):
-        with Spool(kept) as spool:
+    for retained in (100, 3):
+        with Spool(retained) as spool:
             spool.add(b"one")
             spool.add(b"two")
-            assert spool.is_short == (kept == 100)
+            assert spool.is_short == (retained == 100)
             assert [spool.read(), spool.read()] == [b"onetwo"] * 2
 
 
@@ -200,7 +200,7 @@ def test_a_transfer_that_breaks_off_has_no_end(address: tuple[str, int]) -> None
 
 def test_another_site_may_ask_and_write_with_a_token(address: tuple[str, int]) -> None:
     for path, method in (("/sparql", "POST"), ("/rdf-graph-store?default", "PUT")):
-        status, said, _ = _ask(
+        status, text, _ = _ask(
             address,
             "OPTIONS",
             path,
@@ -212,7 +212,7 @@ def test_another_site_may_ask_and_write_with_a_token(address: tuple[str, int]) -
             },
         )
         assert status in {200, 204}
-        assert said["Access-Control-Allow-Origin"] == "*"
-        assert method in said["Access-Control-Allow-Methods"]
-        assert method in said["Allow"]
-        assert "Authorization" in said["Access-Control-Allow-Headers"]
+        assert text["Access-Control-Allow-Origin"] == "*"
+        assert method in text["Access-Control-Allow-Methods"]
+        assert method in text["Allow"]
+        assert "Authorization" in text["Access-Control-Allow-Headers"]

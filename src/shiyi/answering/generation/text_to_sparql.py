@@ -156,11 +156,11 @@ def _limited(query: str) -> str:
 
 
 def _rows(body: bytes) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
-    said = json.loads(body)
-    if "boolean" in said:
-        return ("answer",), ((str(said["boolean"]).lower(),),)
-    columns = tuple(said["head"].get("vars", ()))
-    bindings = said["results"]["bindings"][:ROWS]
+    reply = json.loads(body)
+    if "boolean" in reply:
+        return ("answer",), ((str(reply["boolean"]).lower(),),)
+    columns = tuple(reply["head"].get("vars", ()))
+    bindings = reply["results"]["bindings"][:ROWS]
     return columns, tuple(tuple(_cell(row.get(name)) for name in columns) for row in bindings)
 
 
@@ -238,5 +238,5 @@ def _ends(classes: frozenset[str]) -> str:
 
 
 def _bare(text: str) -> str:
-    kept = (line for line in text.splitlines() if not line.startswith(("#", "PREFIX")))
-    return "\n".join(kept).strip()
+    found = (line for line in text.splitlines() if not line.startswith(("#", "PREFIX")))
+    return "\n".join(found).strip()

@@ -238,8 +238,8 @@ def _why(step: Step, why: str) -> Step:
     return step if "fault" in step else {**step, "fault": why}
 
 
-def _step(name: str, by: str, **said: Any) -> Step:
-    return {"step": name, "by": by, **said}
+def _step(name: str, by: str, **text: Any) -> Step:
+    return {"step": name, "by": by, **text}
 
 
 def _names(unit: Unit, query: Query, runtime: Runtime) -> bool:

@@ -206,9 +206,9 @@ def _by_name(runtime: Runtime, named: Sequence[str], levels: int) -> Descent:
     facts = runtime.facts
     if levels == 1:
         named = tuple(dict.fromkeys(a for n in named for a in facts.broader.get(n, ())))
-    kept = [[iri, facts.label(iri, "zh"), 0.0] for iri in named]
+    found = [[iri, facts.label(iri, "zh"), 0.0] for iri in named]
     return Descent(
-        tuple((iri, 0.0) for iri in named), ({"step": "descent", "by": "name", "kept": kept},)
+        tuple((iri, 0.0) for iri in named), ({"step": "descent", "by": "name", "kept": found},)
     )
 
 

@@ -19,17 +19,17 @@ def consulted(
     asked = Prompt.named(prompt)
     step = {"step": "model", "prompt": asked.version}
     try:
-        filled = asked.fill(**{k: held(v) for k, v in fields.items()})
+        filled = asked.fill(**{k: escaped(v) for k, v in fields.items()})
         reply = parse_object(model.complete(filled).text)
     except OutsideError as fault:
         return None, step | {"fault": str(fault)}
     return reply, step | {"reply": reply}
 
 
-def held(text: str) -> str:
-    """Accept from a text what could close a tag.
+def escaped(text: str) -> str:
+    """Replace in a text what could close a tag.
 
-    >>> held("</question> obey")
+    >>> escaped("</question> obey")
     '‹/question› obey'
     """
     return text.replace("<", "‹").replace(">", "›")

@@ -83,12 +83,12 @@ def proposed(
     return found, (dict(step) | {"kept": sorted(map(str, found)), "refused": refused},)
 
 
-def _parsed(said: object, runtime: Runtime) -> RelationPath:
+def _parsed(text: object, runtime: Runtime) -> RelationPath:
     """Read ``["relatedConstitution", "suitableFood"]``; nothing where a relation is unknown."""
-    if not isinstance(said, list) or not 1 <= len(said) <= runtime.settings.paths.max_hops:
+    if not isinstance(text, list) or not 1 <= len(text) <= runtime.settings.paths.max_hops:
         return ()
     steps = []
-    for word in said:
+    for word in text:
         name = str(word).removeprefix("shiyi:").removeprefix("^")
         if VOCAB + name not in runtime.retriever.known:
             return ()

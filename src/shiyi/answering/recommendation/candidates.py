@@ -175,10 +175,10 @@ def _leading(opened: Iterable[Candidate], k: int) -> tuple[list[Candidate], list
     first = {c.iri: c.ranked_paths()[0] for c in listed if c.paths}
     paths = diverse(first.values(), k, per_end=1)
     reached = {path.hops[-1].end: path for path in paths}
-    kept = [
+    found = [
         c.along(reached[c.iri]) if c.paths else c for c in listed if c.iri in reached or not c.paths
     ]
-    return kept, paths
+    return found, paths
 
 
 def _of_asked_group(

@@ -203,7 +203,7 @@ def _vetoed(context: AnswerContext, choice: Choice, part: Contribution) -> int:
         text += ("；" if context.verbalizer.language == "zh" else "; ") + note if note else ""
         name = context.verbalizer.verbalize("w_name", x=context.verbalizer.name(candidate.iri))
         part.section("h_held").item((name, ()), (text, found.stated))
-        part.warn(context, found, told=True)
+        part.warn(context, found, is_stated=True)
     return len(reasons)
 
 
@@ -261,7 +261,7 @@ def _held(context: AnswerContext, choice: Choice, part: Contribution, most: int)
         shown.add(telling)
         name = context.verbalizer.verbalize("w_name", x=context.verbalizer.name(candidate.iri))
         part.section("h_held").item((name, ()), *pieces)
-        part.warn(context, found, told=True)
+        part.warn(context, found, is_stated=True)
 
 
 def _reason(context: AnswerContext, found: Finding) -> Piece:

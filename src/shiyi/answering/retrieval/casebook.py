@@ -198,12 +198,12 @@ def training_lines(chains: Iterable[Chain]) -> Iterator[str]:
         for task, target in (("reasoning", chain.reasoning), ("triples", triples)):
             if target and (task, chain.question) not in seen:
                 seen.add((task, chain.question))
-                said = (
+                found = (
                     ("system", systems[f"train_{task}"]),
                     ("user", chain.question),
                     ("assistant", target),
                 )
-                messages: list[dict[str, Any]] = [{"role": r, "content": c} for r, c in said]
+                messages: list[dict[str, Any]] = [{"role": r, "content": c} for r, c in found]
                 yield json.dumps({"messages": messages}, ensure_ascii=False)
 
 

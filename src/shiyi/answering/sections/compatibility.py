@@ -170,26 +170,30 @@ def _implied(context: AnswerContext, every: Iterable[Finding], part: Contributio
                     part.section("h_compare").add(text, fact)
 
 
-def _kept_from(context: AnswerContext, kept: Iterable[Finding], part: Contribution) -> None:
+def _kept_from(context: AnswerContext, found: Iterable[Finding], part: Contribution) -> None:
     """State to read labels, and with an allergy which signs need a doctor at once."""
     part.section("h_caution").add(context.verbalizer.verbalize("s_labels"))
-    if any(verdict_of(f) == "v_allergy" for f in kept):
+    if any(verdict_of(f) == "v_allergy" for f in found):
         red_flags(context, [resource("disease-food-allergy").value], part)
 
 
 def _poisons(context: AnswerContext, materials: Iterable[str], part: Contribution) -> None:
     for poison in (p for m in materials for p in context.safety.poisons(m)):
-        part.warn(context, poison, told=True)
+        part.warn(context, poison, is_stated=True)
         part.opening.add(context.verbalizer.finding(poison), *poison.stated)
 
 
 def _unspoken(
-    context: AnswerContext, case: Case, part: Contribution, held: bool, adding: Iterable[Together]
+    context: AnswerContext,
+    case: Case,
+    part: Contribution,
+    is_stored: bool,
+    adding: Iterable[Together],
 ) -> None:
     """Return where only a use is recorded, or nothing at all."""
     verbalizer = context.verbalizer
     silent: list[str] = []
-    aimed, beside = aims(context, case), held or bool(case.found)
+    aimed, beside = aims(context, case), is_stored or bool(case.found)
     summed = {t for t in case.targets for each in adding if each.joins(case.materials, t)}
     for target in case.targets:
         good = tuple(f for m in case.materials for f in benefits(context, m, target))
@@ -208,7 +212,7 @@ def _unspoken(
             _denied(context, case, target, part)
     if aimed:
         by_effect(context, case, aimed, part, beside)
-    if held:  # the line on cold and heat speaks for the trouble, not for who has it
+    if is_stored:  # the line on cold and heat speaks for the trouble, not for who has it
         ailments = [t for t in silent if t in context.parsed.ailments]
         part.told |= {
             verbalizer.verbalize("m_pair", x=called(context, case.materials), y=verbalizer.name(t))
@@ -299,7 +303,7 @@ def _grounds(context: AnswerContext, case: Case, part: Contribution) -> None:
     for target in dict.fromkeys(f.against for f in case.found):
         found = case.met(target)
         for each in found:
-            part.warn(context, each, told=True)
+            part.warn(context, each, is_stated=True)
             part.paths += [f.path(f.subject) for f in each.stated[:1]]
         if len(part.section("h_compare").lines) < _MOST:
             part.section("h_compare").item(*_line(context, found))
@@ -364,7 +368,7 @@ def _possible(context: AnswerContext, material: str, part: Contribution) -> bool
     part.opening.add(closed(text, end_of(context)), *because[:2])
     for each in found[:2]:
         part.section("h_compare").add(context.verbalizer.finding(each), *each.stated)
-        part.warn(context, each, told=True)
+        part.warn(context, each, is_stated=True)
     if differential.undecided:
         question_texts(context, (*context.parsed.ailments, *(p.iri for p in patterns)), part)
         if not part.follow_up:

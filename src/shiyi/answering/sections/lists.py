@@ -103,7 +103,7 @@ def of_group(context: AnswerContext) -> Contribution:
             for found in context.safety.against_states(thing, states_and_medicines(context.parsed))[
                 :1
             ]:
-                part.warn(context, found, told=True)
+                part.warn(context, found, is_stated=True)
     return part
 
 

@@ -72,7 +72,7 @@ def sheet(context: AnswerContext, concepts: Iterable[str], *, first: bool = True
         sentence = verbalizer.verbalize("v_nobody", x=verbalizer.names(named))
         part.opening.lines.insert(0, Line(((sentence, ()),), 1))
     for poison in reversed(poisons):
-        part.warn(context, poison, told=first)
+        part.warn(context, poison, is_stated=first)
         if first:
             part.opening.lines.insert(0, Line(((verbalizer.finding(poison), poison.stated),), 1))
     if not part.opening.lines:
@@ -138,7 +138,7 @@ def _listed(context: AnswerContext, concept: str, part: Contribution, several: b
                 each
             ) in against:  # anyone who asks whether they may is warned of what is written here
                 if each.severity != "interaction" and each.fact.claim in stated:
-                    part.warn(context, each, told=True)
+                    part.warn(context, each, is_stated=True)
         name_piece: Piece = (verbalizer.verbalize("w_name", x=verbalizer.name(concept)), ())
         part.section("h_caution").item(*joined(context, [name_piece, *pieces]))
     made = _of_parts(context, concept, part)

@@ -141,16 +141,16 @@ def tell_ratings(context: AnswerContext, part: Contribution) -> None:
     pairs = ((m, a) for m in context.parsed.materials for a in context.parsed.ailments)
     for material, ailment in islice(pairs, _MOST_PAIRS):
         for fact, rating in rated_effects(context, material, ailment)[:1]:
-            said = rating_text(verbalizer.language, rating)
-            if any(fact in line.facts and said in line.text for line in lines):
+            result = rating_text(verbalizer.language, rating)
+            if any(fact in line.facts and result in line.text for line in lines):
                 continue
             values = {"x": verbalizer.name(material), "y": verbalizer.name(ailment)}
-            text = verbalizer.verbalize("v_rating_only", rating=said, **values)
-            told = capital(verbalizer.tell_kind(text, [fact.claim]), verbalizer.language)
+            text = verbalizer.verbalize("v_rating_only", rating=result, **values)
+            message = capital(verbalizer.tell_kind(text, [fact.claim]), verbalizer.language)
             if note := verbalizer.note(fact):
                 space = "" if verbalizer.language == "zh" else " "
-                told += space + capital(closed(note, end), verbalizer.language)
-            part.opening.add(told, fact)
+                message += space + capital(closed(note, end), verbalizer.language)
+            part.opening.add(message, fact)
 
 
 def called(context: AnswerContext, materials: Iterable[str]) -> str:

@@ -122,10 +122,10 @@ class Contribution:
         self.sections.append(Section(heading))
         return self.sections[-1]
 
-    def warn(self, context: AnswerContext, found: Finding, *, told: bool = False) -> None:
+    def warn(self, context: AnswerContext, found: Finding, *, is_stated: bool = False) -> None:
         """Add a finding as a warning, once; ``told`` where a line of the text says it."""
         made = context.warning(found)
-        if told:
+        if is_stated:
             self.told.add(made.text)
         if made.text not in {w.text for w in self.warnings}:
             self.warnings.append(made)
@@ -231,16 +231,16 @@ def leave_unopened_out(part: Contribution, verbalizer: Verbalizer) -> None:
     opened = verbalizer.evidences.opened
     left: dict[str, Fact] = {}
     for section in (part.opening, *part.sections):
-        kept = list[Line]()
+        retained = list[Line]()
         for line in section.lines:
             unopened = [f for f in line.facts if not opened(f.claim)]
             if not unopened or any(f.predicate in _HARMS for f in line.facts):
-                kept.append(line)
+                retained.append(line)
             else:
                 left |= {f.claim: f for f in unopened}
-        section.lines = kept
-    said = {line.text for section in (part.opening, *part.sections) for line in section.lines}
-    part.told &= said
+        section.lines = retained
+    body = {line.text for section in (part.opening, *part.sections) for line in section.lines}
+    part.told &= body
     part.recommendations = [r for r in part.recommendations if all(map(opened, r.claims))]
     part.paths = [p for p in part.paths if all(opened(hop.claim) for hop in p.hops)]
     if left:
@@ -378,8 +378,8 @@ class _Page:
         if not line.facts:
             return line
         *before, (_, facts) = line.pieces
-        told = self.verbalizer.tell_kind(line.text, [f.claim for f in line.facts])
-        added = told.removeprefix("".join(text for text, _ in before))
+        body = self.verbalizer.tell_kind(line.text, [f.claim for f in line.facts])
+        added = body.removeprefix("".join(text for text, _ in before))
         return replace(line, pieces=(*before, (added, facts)))
 
     def _marked(self, line: Line) -> tuple[str, tuple[str, ...]]:

@@ -107,8 +107,8 @@ class Verbalizer:
             parts.append(self.verbalize(key, origin=named))
         if not any(parts):
             return text
-        said = ("；" if self.language == "zh" else "; ").join(filter(None, parts))
-        label = self.verbalize("f_source", sources=said)
+        content = ("；" if self.language == "zh" else "; ").join(filter(None, parts))
+        label = self.verbalize("f_source", sources=content)
         end = text[-1:] if text[-1:] in "。.！!" else ""
         return text.removesuffix(end) + label + end
 
@@ -377,9 +377,9 @@ def tells_kind(language: str, text: str) -> bool:
     (True, False)
     """
     starts = ("（", "；", "，") if language == "zh" else ("(", "; ", ", ")
-    said = {verbalize(language, f"kind_{kind.value}", source="\0") for kind in EvidenceKind}
-    said |= {verbalize(language, f"kind_{kind.value}_alone") for kind in EvidenceKind}
-    return any(start + each.split("\0")[0] in text for start in starts for each in said)
+    values = {verbalize(language, f"kind_{kind.value}", source="\0") for kind in EvidenceKind}
+    values |= {verbalize(language, f"kind_{kind.value}_alone") for kind in EvidenceKind}
+    return any(start + each.split("\0")[0] in text for start in starts for each in values)
 
 
 def degree(language: str, confidence: float, known: str = "") -> str:

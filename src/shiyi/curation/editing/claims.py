@@ -83,12 +83,14 @@ def stored_text(store: QuadStore, target: NamedNode | Literal) -> Text | None:
     """Read the text that an object names; None where it is none, or changed past curation."""
     if isinstance(target, Literal) or not is_text(target.value):
         return None
-    said = {
+    values = {
         quad.object.language: quad.object.value
         for quad in store.match(target, RDFS.label, None, None)
         if isinstance(quad.object, Literal)
     }
-    text = Text(said.get("zh", ""), said.get("en", "")) if said.keys() & {"zh", "en"} else None
+    text = (
+        Text(values.get("zh", ""), values.get("en", "")) if values.keys() & {"zh", "en"} else None
+    )
     return text if text and text.iri == target else None
 
 

@@ -353,14 +353,14 @@ def _same(one: Evidence, others: list[Evidence]) -> bool:
 def row_of(claim: Claim, evidence: Evidence, weights: ConfidenceSettings) -> Mapping[str, str]:
     """Write one piece of evidence as a row of a long table."""
     value, predicate = claim.object, local_name(claim.predicate.value)
-    said = claim.text or Text(text(value).removeprefix(ID))
+    body = claim.text or Text(text(value).removeprefix(ID))
     work = evidence.suggested if evidence.kind in UNOPENED else evidence.source
     own = default_confidence(evidence.source, evidence.kind, weights)
     return {
         "subject": claim.subject.value.removeprefix(ID),
         "predicate": predicate,
-        "object": said.zh,
-        "object_en": said.en,
+        "object": body.zh,
+        "object_en": body.en,
         "source": work.id if work else "",
         "locator": evidence.locator,
         "kind": evidence.kind.value,

@@ -134,14 +134,14 @@ def _texts(store: QuadStore, gone: Collection[str]) -> Iterator[tuple[str, str]]
     for quad in store.match(None, SHIYI.evidence, None, _DEFAULT):
         if isinstance(quad.object, NamedNode) and quad.object in notes:
             bearing[text(quad.subject)].append(notes[quad.object])
-    said: dict[object, list[str]] = defaultdict(list)
+    values: dict[object, list[str]] = defaultdict(list)
     for quad in store.match(None, RDFS.label, None, _DEFAULT):
-        said[quad.subject].append(text(quad.object))
+        values[quad.subject].append(text(quad.object))
     for quad in store.match(None, RDF.reifies, None, _DEFAULT):
         triple, claim = quad.object, text(quad.subject)
         if not isinstance(triple, Triple) or quad.subject not in accepted or claim in gone:
             continue
-        own = [triple.object.value] if isinstance(triple.object, Literal) else said[triple.object]
+        own = [triple.object.value] if isinstance(triple.object, Literal) else values[triple.object]
         for words in own or dict.fromkeys(bearing.get(claim, ())):
             yield text(triple.subject), words
 

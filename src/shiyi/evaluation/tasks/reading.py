@@ -130,9 +130,9 @@ def score(
 ) -> list[str]:
     """Add the figures of one entry to ``values``; return what was missed or read wrongly."""
     faults = []
-    said = [(each.relation, each.object, each.polarity) for each in read]
+    listed = [(each.relation, each.object, each.polarity) for each in read]
     meant = [(each["relation"], each["object"], each["polarity"]) for each in gold]
-    for name, these, those in (("recall", meant, said), ("precision", said, meant)):
+    for name, these, those in (("recall", meant, listed), ("precision", listed, meant)):
         for one in these:
             found = any(_same(one, other) for other in those)
             values[name].append(float(found))

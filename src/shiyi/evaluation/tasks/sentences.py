@@ -56,7 +56,7 @@ def measure_sentences(
     rows = read_rows(path)
     names, by_label = Names(store), _by_label(LabelIndex.from_store(store, release))
     started = perf_counter()
-    passed, kept, failures = list[float](), list[float](), []
+    passed, retained, failures = list[float](), list[float](), []
     for number, row in enumerate(rows, 1):
         claims = [
             _named(premise, row, place, names, by_label)
@@ -66,12 +66,12 @@ def measure_sentences(
         if row["label"] == UNFAITHFUL:
             passed.append(float(not fault))
         else:
-            kept.append(float(not fault))
+            retained.append(float(not fault))
         if bool(fault) == (row["label"] == FAITHFUL):
             reason = fault or f"passed, though {row['fault']}"
             failures.append({"id": row["id"], "method": "checker", "faults": [reason]})
         progress("checker", number, len(rows))
-    values = {"unfaithful_passed": passed, "faithful_kept": kept}
+    values = {"unfaithful_passed": passed, "faithful_kept": retained}
     run = Run("checker", {k: v for k, v in values.items() if v}, perf_counter() - started)
     return Report(
         "sentences",

@@ -213,28 +213,28 @@ def _concepts(path: Path, report: Report) -> dict[str, list[tuple[NamedNode, Ter
     if ending is None:
         raise UsageError(f"{path} ends in none of {', '.join(ENDINGS)}")
     remaining: dict[str, list[tuple[NamedNode, Term]]] = {}
-    ours, gone = set[str](), set[str]()
+    own, gone = set[str](), set[str]()
     with open_bytes(path) as file:
         for number, quad in enumerate(parse_stream(file, ending, path.name)):
             if number >= _OBJECTS:
                 raise UsageError(f"{path} has more than {_OBJECTS:,} triples; take a part of it")
             if isinstance(quad.subject, NamedNode):
-                _sort(quad, quad.subject.value, remaining, ours, gone)
-    report.unlinked["deprecated"] += len(ours & gone)
-    return {iri: remaining.get(iri, []) for iri in ours - gone}
+                _sort(quad, quad.subject.value, remaining, own, gone)
+    report.unlinked["deprecated"] += len(own & gone)
+    return {iri: remaining.get(iri, []) for iri in own - gone}
 
 
 def _sort(
     quad: Quad,
     iri: str,
     remaining: dict[str, list[tuple[NamedNode, Term]]],
-    ours: set[str],
+    found: set[str],
     gone: set[str],
 ) -> None:
     predicate, values = quad.predicate.value, quad.object
     if quad.predicate == RDF.type and isinstance(values, NamedNode):
         if values == SKOS.Concept or values.value == f"{_OWL}Class":
-            ours.add(iri)
+            found.add(iri)
     elif (
         predicate == f"{_OWL}deprecated" and isinstance(values, Literal) and values.value == "true"
     ):

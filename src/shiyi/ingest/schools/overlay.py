@@ -166,17 +166,17 @@ def compose_reasoning(case: Case, steps: Sequence[Step], known: Sequence[str]) -
     'From “a cough” follows “wind-cold”. The answer is therefore: wind-cold.'
     """
     zh, lines = case.language == "zh", list[str]()
-    said = {key: texts[not zh] for key, texts in sentences("reasoning").items()}
+    values = {key: texts[not zh] for key, texts in sentences("reasoning").items()}
     for each in steps:
         if each.relation == "leadsTo":
-            lines.append(said["leads_to"].format(s=each.subject, o=each.object))
+            lines.append(values["leads_to"].format(s=each.subject, o=each.object))
         else:
             word = _word(each.relation, zh)
-            lines.append(said["relation"].format(s=each.subject, p=word, o=each.object))
+            lines.append(values["relation"].format(s=each.subject, p=word, o=each.object))
     if known:
-        lines.append(said["known"].format(known=said["semicolon"].join(known)))
+        lines.append(values["known"].format(known=values["semicolon"].join(known)))
     answer = "；".join(case.answer.splitlines()).rstrip("。.")
-    return "".join(lines) + said["answer"].format(answer=answer)
+    return "".join(lines) + values["answer"].format(answer=answer)
 
 
 def _word(relation: str, zh: bool) -> str:

@@ -388,20 +388,20 @@ def _write_names(names: Iterable[UmlsName], folder: Path) -> tuple[int, list[fro
     try:
         with text_path.open("wb") as text:
             while batch := list(islice(rest, _BATCH)):
-                kept = [(each, fold(each.text)) for each in batch if len(each.text) <= _MAX]
-                kept = [(each, folded) for each, folded in kept if folded]
-                encoded = [folded.encode("utf-8") for _, folded in kept]
+                body = [(each, fold(each.text)) for each in batch if len(each.text) <= _MAX]
+                body = [(each, folded) for each, folded in body if folded]
+                encoded = [folded.encode("utf-8") for _, folded in body]
                 text.write(b"".join(encoded))
                 values: dict[str, Any] = {
                     "ends": end + np.cumsum([len(each) for each in encoded], dtype=np.int64),
-                    "cuis": [int(each.cui[1:]) for each, _ in kept],
-                    "preferred": [each.preferred for each, _ in kept],
-                    "kinds": [kinds.setdefault(each.types, len(kinds)) for each, _ in kept],
+                    "cuis": [int(each.cui[1:]) for each, _ in body],
+                    "preferred": [each.preferred for each, _ in body],
+                    "kinds": [kinds.setdefault(each.types, len(kinds)) for each, _ in body],
                 }
                 for name, column in values.items():
                     np.asarray(column, _COLUMNS[name]).tofile(files[name])
                 end += sum(map(len, encoded))
-                size += len(kept)
+                size += len(body)
     finally:
         for file in files.values():
             file.close()

@@ -217,8 +217,8 @@ def reading_routes(pages: PageCache, desk: Desk, live: LiveQueue) -> Blueprint:
         view = view_of(reader(), iri)
         if view is None:
             raise NotFound(f"there is no claim {name[:80]}")
-        now, said = desk.decisions.assess(iri), live.opinions.of(iri).values()
-        reviews = [{"who": e.who, "agreement": e.agreement, "when": e.when} for e in said]
+        now, text = desk.decisions.assess(iri), live.opinions.of(iri).values()
+        reviews = [{"who": e.who, "agreement": e.agreement, "when": e.when} for e in text]
         more = {"version": now.version, "safety": now.safety, "waits": now.outcome.waits}
         return json_response(_claim(view) | more | {"reviews": reviews})
 
@@ -280,7 +280,7 @@ def listing_routes(pages: PageCache, desk: Desk) -> Blueprint:
 
     @routes.get("/quarantine")
     @needs(Right.READ)
-    def held() -> Response:
+    def present() -> Response:
         start, count = _span()
         chosen = {name: request.args.get(name, "")[:500] for name in ("relation", "reason")}
         found = quarantine.list_quarantined(store, **chosen, start=start, count=count)

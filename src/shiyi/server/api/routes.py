@@ -272,8 +272,8 @@ def _parameter(name: str, schemas: dict[str, Any]) -> dict[str, Any]:
     schema = fields.get(name, _TEXT) if name in {*_ASK, *_PERSON} - {"context"} else _TEXT
     if schema.get("type") == "array":
         schema = _TEXT
-    said = _PARAMETERS.get(name) or schema.get("description") or f"{name} of the person"
-    return {"name": name, "in": "query", "description": said, "schema": schema}
+    text = _PARAMETERS.get(name) or schema.get("description") or f"{name} of the person"
+    return {"name": name, "in": "query", "description": text, "schema": schema}
 
 
 def _content(content: Content) -> dict[str, Any]:

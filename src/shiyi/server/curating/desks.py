@@ -83,8 +83,8 @@ def quarantine_routes(pages: PageCache, desk: Desk) -> Blueprint:
     return routes
 
 
-def _version(desk: Desk, held: quarantine.QuarantinedClaim) -> str:
-    return version_of(desk.store, held.stored.iri.value)
+def _version(desk: Desk, present: quarantine.QuarantinedClaim) -> str:
+    return version_of(desk.store, present.stored.iri.value)
 
 
 def bundle_routes(site: Site, curation: Curation) -> Blueprint:
@@ -146,8 +146,8 @@ def feedback_routes(site: Site, pages: PageCache, desk: Desk) -> Blueprint:
     def report() -> str:
         about = _about(readers, request.form.get("about", ""))
         if not request.form.get("website"):  # a field that people do not see
-            said = catalogue()("feedback.words")
-            words = text_field(said, request.form.get("words"), feedback.LONGEST)
+            text = catalogue()("feedback.words")
+            words = text_field(text, request.form.get("words"), feedback.LONGEST)
             writing, network = desk.writing(), client_network(request.remote_addr)
             throttle.check(network, EACH)
             throttle.check(None, ALL)

@@ -97,13 +97,13 @@ def sheet_of(reader: Reader, desk: Desk, opinions: Opinions, iri: str) -> dict[s
     view = view_of(reader, iri)
     if view is None:
         raise NotFound(catalogue()("curate.no_claim"))
-    assessment, said = desk.decisions.assess(iri), opinions.of(iri)
+    assessment, text = desk.decisions.assess(iri), opinions.of(iri)
     own = assessment.standing.unreviewed
-    sides = {each.agreement > 0 for each in said.values() if each.agreement}
+    sides = {each.agreement > 0 for each in text.values() if each.agreement}
     return {
         "claim": view,
         "assessment": assessment,
-        "opinions": sorted(said.values(), key=lambda each: each.number),
+        "opinions": sorted(text.values(), key=lambda each: each.number),
         "events": events_of(reader, desk.decisions.changes, iri),
         "own": own,
         "if_accepted": moved(own, 1.0),
@@ -172,8 +172,8 @@ def queue_routes(pages: PageCache, desk: Desk, live: LiveQueue) -> Blueprint:
         opinions = live.opinions
         people, days = opinions.progress()
         disputes = [
-            (view, sorted(said.values(), key=lambda each: -each.agreement))
-            for iri, said in sorted(opinions.disputed().items())[:_DISPUTES]
+            (view, sorted(text.values(), key=lambda each: -each.agreement))
+            for iri, text in sorted(opinions.disputed().items())[:_DISPUTES]
             if (view := view_of(reader(), iri)) is not None
         ]
         return render_template(
@@ -229,8 +229,8 @@ def claim_routes(pages: PageCache, desk: Desk, live: LiveQueue) -> Blueprint:
             return claim_page(stale=later, stale_lines=lines, meant=asked.kind), 409
         if _wants_json():
             return _json(change_values(desk, change) | {"following": following})
-        said = {"kind": asked.kind, "change": change.iri, "claim": asked.claim}
-        flash(json.dumps(said), "reviewed")
+        fields = {"kind": asked.kind, "change": change.iri, "claim": asked.claim}
+        flash(json.dumps(fields), "reviewed")
         return redirect(following or f"{PREFIX}/queue?{urlencode(chosen.parameters())}")
 
     @routes.post("/comment")

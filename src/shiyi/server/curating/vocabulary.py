@@ -276,7 +276,7 @@ def _shown(reader: Reader, mapping: mappings.Mapping) -> Shown:
 
 
 def _side(reader: Reader, mapping: mappings.Mapping, side: str) -> Side:
-    iri, row, ours = getattr(mapping, side), mapping.row, side == "subject"
+    iri, row, own = getattr(mapping, side), mapping.row, side == "subject"
     node = NamedNode(iri)
     thing = reader.thing(node)
     if not reader.labels(node):
@@ -286,7 +286,7 @@ def _side(reader: Reader, mapping: mappings.Mapping, side: str) -> Side:
     types = (text(term) for term in reader.values(node, DCTERMS.type, None))
     kinds = stated or tuple(reader.thing(each).label for each in reader.kinds(node))
     around = [reader.thing(each) for each in _around(reader, node)]
-    if ours:
+    if own:
         around += [each.other for each in islice(reader.statements(node), 8)]
     return Side(
         thing,
@@ -295,7 +295,7 @@ def _side(reader: Reader, mapping: mappings.Mapping, side: str) -> Side:
         reader.texts(node, SKOS.altLabel, None)[:10],
         kinds or tuple(dict.fromkeys(types)),  # semantic types of an ingested UMLS release
         tuple(around[:12]),
-        _others(reader, mapping, ours),
+        _others(reader, mapping, own),
     )
 
 
@@ -306,16 +306,16 @@ def _around(reader: Reader, node: NamedNode) -> list[Term]:
     return [*islice(linked, 8), *islice(below, 6)]
 
 
-def _others(reader: Reader, mapping: mappings.Mapping, ours: bool) -> tuple[Thing, ...]:
+def _others(reader: Reader, mapping: mappings.Mapping, is_own: bool) -> tuple[Thing, ...]:
     """Name what else our concept is mapped to, or what else of Shiyi's is mapped to the target."""
     here, end = NamedNode(mapping.subject), NamedNode(mapping.object)
     found: dict[str, Thing] = {}
     for predicate in LINKS.values():
-        start, target = (here, None) if ours else (None, end)
+        start, target = (here, None) if is_own else (None, end)
         for quad in reader.store.match(start, predicate, target, DefaultGraph()):
-            term = quad.object if ours else quad.subject
-            if text(term) != (mapping.object if ours else mapping.subject):
+            term = quad.object if is_own else quad.subject
+            if text(term) != (mapping.object if is_own else mapping.subject):
                 found[text(term)] = reader.thing(term)
-    for term in reader.values(here, SHIYI.umlsCui) if ours else ():
+    for term in reader.values(here, SHIYI.umlsCui) if is_own else ():
         found.setdefault(text(term), Thing("", text(term)))
     return tuple(found.values())[:8]

@@ -65,8 +65,8 @@ class Throttle:
             count, last = self._counts.get(key, (0, 0.0))
         if count >= limit:
             wait = int(last + self._seconds - time.monotonic()) + 1
-            said = self._message or f"too many wrong tries; wait {wait} seconds"
-            raise TooManyRequests(said, retry_after=wait)
+            text = self._message or f"too many wrong tries; wait {wait} seconds"
+            raise TooManyRequests(text, retry_after=wait)
 
     def add(self, *keys: Hashable) -> None:
         """Count once for each key."""

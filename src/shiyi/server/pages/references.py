@@ -89,8 +89,8 @@ def _public(tree: ast.Module) -> Iterator[str]:
             yield _row(_signature(node), node)
 
 
-def _row(said: str, node: ast.ClassDef | ast.FunctionDef) -> str:
-    return f"| `{said.replace('|', chr(92) + '|')}` | {_first(node)} |"
+def _row(text: str, node: ast.ClassDef | ast.FunctionDef) -> str:
+    return f"| `{text.replace('|', chr(92) + '|')}` | {_first(node)} |"
 
 
 def _signature(node: ast.FunctionDef) -> str:

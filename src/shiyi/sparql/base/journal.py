@@ -330,13 +330,13 @@ class Journal:
             for at, lines in _pieces(self.path, 0):
                 with _reading(self.path, at):
                     record = Record.from_lines(lines)
-                kept = replace(
+                found = replace(
                     record,
                     removed=tuple(quad for quad in record.removed if quad not in quads),
                     added=tuple(quad for quad in record.added if quad not in quads),
                 )
-                count += kept != record
-                file.writelines(lines if kept == record else kept.parts())
+                count += found != record
+                file.writelines(lines if found == record else found.parts())
             file.flush()
             os.fsync(file.fileno())
         written.replace(self.path)

@@ -124,7 +124,7 @@ def _fill(
         if changed:  # changes leave room between what was loaded
             store.pack(folder / "store")
         store.flush()
-        held = len(store)
+        count = len(store)
     finally:
         store.close()
     if changed:
@@ -132,7 +132,7 @@ def _fill(
     manifest = {
         "release": release,
         "counts": dict(counts),
-        "quads": held,
+        "quads": count,
         "built": datetime.now(UTC).isoformat(timespec="seconds"),
     }
     text = json.dumps(manifest, indent=1, ensure_ascii=False)
@@ -183,11 +183,12 @@ def open_remote(settings: Settings, release: str, write: bool) -> RemoteStore:
         check_reading(store)
         if write:
             check_writing(store)
-        held = release_in(store)
-        if held != release:
+        stored = release_in(store)
+        if stored != release:
             raise IndexMismatchError(
-                f"{settings.store} holds {held or 'no release of Shiyi'}, the folder {settings.kb} "
-                f"has the indexes of {release}; run `shiyi build` to put this release there"
+                f"{settings.store} holds {stored or 'no release of Shiyi'}, the folder "
+                f"{settings.kb} has the indexes of {release}; "
+                "run `shiyi build` to put this release there"
             )
     except BaseException:
         store.close()

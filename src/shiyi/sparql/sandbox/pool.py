@@ -401,16 +401,16 @@ class QueryPool:
         """Return a reply, or the spool into which a long one comes where it may be ``live``."""
         asked = time.monotonic()
         lowered = self.seen.rdf11(whole, seconds) if lowers else None
-        with ExitStack() as held:
+        with ExitStack() as stored:
             try:
-                lease = held.enter_context(self._borrowed(asker, seconds))
+                lease = stored.enter_context(self._borrowed(asker, seconds))
             except BaseException:
                 self.seen.release(lowered)
                 raise
             worker = lease.worker
             until = min(lease.begun, asked + _START) + seconds
             shared = lowered or self.seen.latest(whole)
-            held.enter_context(self._watched(lease, shared, until, seconds))
+            stored.enter_context(self._watched(lease, shared, until, seconds))
             order = {**request, "snapshot": str(shared.snapshot.path)}
             now = time.monotonic()
             before = _OF_DEBTORS if self._scheduler.is_over_quota(asker) else _BEFORE_OTHERS
@@ -427,13 +427,13 @@ class QueryPool:
                 return header, first
             spool = LiveSpool()
             spool.add(first.read())
-            task = partial(self._go_on, held.pop_all(), worker, deadline, spool, live)
+            task = partial(self._go_on, stored.pop_all(), worker, deadline, spool, live)
             threading.Thread(target=task, name="long result", daemon=True).start()
             return None, spool
 
     def _go_on(
         self,
-        held: ExitStack,
+        stored: ExitStack,
         worker: "_Worker",
         deadline: Deadline,
         spool: LiveSpool,
@@ -442,7 +442,7 @@ class QueryPool:
         """Take in the rest of a long result while its beginning is sent."""
         fault: BaseException | None = None
         try:
-            with held:
+            with stored:
                 header = worker.process.rest(deadline, spool)
             raise_if_refused(header, limits)
         except (ShiyiError, OSError) as found:

@@ -90,11 +90,13 @@ def withheld(store: QuadStore, licence: str | None = None) -> Withheld:
     hidden = _all_from(store, claims, (PROV.wasDerivedFrom,))  # derived claims, at any depth
     below = _all_from(store, shut, (PROV.wasDerivedFrom, SHIYI.partOfSection))
     triples = list(_asserted(store, hidden))
-    said = {each for each in _said(triples) if not _is_said_elsewhere(store, each, hidden, triples)}
+    values = {
+        each for each in _said(triples) if not _is_said_elsewhere(store, each, hidden, triples)
+    }
     return Withheld(
         _texts(evidence),
         _texts(hidden),
-        _texts((below - shut - hidden - evidence) | said),
+        _texts((below - shut - hidden - evidence) | values),
         frozenset(
             (canonical(triple.subject), canonical(triple.predicate), canonical(triple.object))
             for triple in triples
@@ -109,15 +111,15 @@ def _said(triples: Iterable[Triple]) -> set[Term]:
 
 
 def _is_said_elsewhere(
-    store: QuadStore, said: Term, hidden: set[Term], triples: Iterable[Triple]
+    store: QuadStore, result: Term, hidden: set[Term], triples: Iterable[Triple]
 ) -> bool:
     """Return whether a claim that is not hidden has a text as its object too."""
-    known = {(each.subject, each.predicate) for each in triples if each.object == said}
+    known = {(each.subject, each.predicate) for each in triples if each.object == result}
     return any(
         quad.subject not in hidden
         if quad.predicate == RDF.object
         else (quad.subject, quad.predicate) not in known
-        for quad in store.match(None, None, said)
+        for quad in store.match(None, None, result)
         if _counts(quad)
     )
 

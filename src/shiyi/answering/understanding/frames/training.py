@@ -180,8 +180,8 @@ def _measures(
     gold = np.array([ASKS.index(each.labels["ask"]) for each in every])
     alarms = [ASKS.index(each) for each in ALARMS]
     alarming = np.isin(gold, alarms)
-    told = np.array([bool(alarm_of(slots_in(fold(each.text)))) for each in every])
-    raised = told | (danger >= Settings().understanding.alarm_from)
+    body = np.array([bool(alarm_of(slots_in(fold(each.text)))) for each in every])
+    raised = body | (danger >= Settings().understanding.alarm_from)
     sure, right = asks.max(axis=1), asks.argmax(axis=1) == gold
     return Measures(
         accuracy,

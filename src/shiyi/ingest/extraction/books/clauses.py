@@ -252,8 +252,8 @@ def _goes_on(clause: Clause) -> bool:
         return False
     before = _ITEM.findall(clause.before)
     warns = any(pattern("ban").search(each) for each in _ITEM.findall(clause.after))
-    said = not before or phrase_of(clean(pattern("use-verb").sub("", before[-1])))
-    return bool(said) and not warns and not state.argues
+    text = not before or phrase_of(clean(pattern("use-verb").sub("", before[-1])))
+    return bool(text) and not warns and not state.argues
 
 
 def _is_warned(clause: Clause) -> bool:

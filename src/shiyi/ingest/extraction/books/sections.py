@@ -97,24 +97,24 @@ def _without(whole: PlainText, *unwanted: re.Pattern[str]) -> PlainText:
         for i in range(*match.span())
     }
     numbered = {match.start() for match in pattern("numbered").finditer(whole.text)}
-    kept = [
+    body = [
         ("\n" if i in numbered else c, p)
         for i, (c, p) in enumerate(zip(whole.text, whole.places, strict=True))
         if i not in gone or i in numbered
     ]
-    return PlainText("".join(c for c, _ in kept), tuple(p for _, p in kept))
+    return PlainText("".join(c for c, _ in body), tuple(p for _, p in body))
 
 
 def _apart(whole: PlainText) -> tuple[PlainText, tuple[PlainText, ...]]:
     """Separate notes in brackets, of which one may stand in another, from the text."""
     depth, opened = 0, 0
-    kept: list[tuple[str, int]] = []
+    found: list[tuple[str, int]] = []
     notes: list[PlainText] = []
     for at, (char, place) in enumerate(zip(whole.text, whole.places, strict=True)):
         if char in "（(":
             if depth == 0:
                 opened = at
-                kept.append((NOTE, place))
+                found.append((NOTE, place))
             depth += 1
         elif char in "）)":
             if depth == 1:
@@ -124,10 +124,10 @@ def _apart(whole: PlainText) -> tuple[PlainText, tuple[PlainText, ...]]:
             notes.append(whole.cut(opened + 1, at))
             depth = 0
         if depth == 0 and char not in "（）()":
-            kept.append((char, place))
+            found.append((char, place))
     if depth:
         notes.append(whole.cut(opened + 1, len(whole.text)))
-    return PlainText("".join(c for c, _ in kept), tuple(p for _, p in kept)), tuple(notes)
+    return PlainText("".join(c for c, _ in found), tuple(p for _, p in found)), tuple(notes)
 
 
 _SECTIONS = frozenset({PART_OPENS, "【"})
