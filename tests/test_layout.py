@@ -168,13 +168,11 @@ def test_modules_with_a_single_importer_grow_no_more() -> None:
 
 
 def test_module_names_stand_in_the_glossary() -> None:
-    glossary = (ROOT / "docs/reference/glossary.md").read_text("utf-8")
+    glossary = (ROOT / "docs/glossary.md").read_text("utf-8")
     defined = set(re.findall(r"`([a-z0-9_]+)`", glossary))
     names = {part for name in modules() for part in name.split(".") if not part.startswith("__")}
     assert len(names) > 100
-    assert names - defined == set(), (
-        "define the name in docs/reference/glossary.md, or use a standard term"
-    )
+    assert names - defined == set(), "define the name in docs/glossary.md, or use a standard term"
 
 
 def test_module_names_are_nouns() -> None:

@@ -229,7 +229,8 @@ def contents(language: str) -> dict[str, list[Page]]:
         own = not translated or name.endswith(".zh.md") == (language == "zh")
         if kind in found and "/" not in rest and own:
             found[kind].append(read_page(name))
-    found["reference"] += [read_page("reference/queries.md"), read_page("reference/python.md")]
+    others = ("glossary.md", "reference/queries.md", "reference/python.md")
+    found["reference"] += [read_page(name) for name in others]
     return found
 
 
