@@ -648,10 +648,10 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[FlaskClien
 
 @pytest.mark.parametrize("which", [1, 2])
 def test_a_quote_stands_marked_in_its_passage(
-    found: tuple[FlaskClient, str, str], which: int
+    shown: tuple[FlaskClient, str, str], which: int
 ) -> None:
-    client = found[0]
-    address = "/page/" + str(found[which]).partition("/id/")[2]
+    client = shown[0]
+    address = "/page/" + str(shown[which]).partition("/id/")[2]
     page = client.get(address + "?lang=zh", headers={"Accept": "text/html"}).text
     assert "<mark>枸杞子&lt;b&gt;补&lt;/b&gt;肝肾</mark>，明目。</blockquote>" in page
     assert '<blockquote class="passage">…前前' in page

@@ -70,11 +70,11 @@ def present(settings: Settings) -> set[Quad]:
 @pytest.mark.parametrize("what", ["derived", "pagerank", "entailed", "confidence", "complete"])
 def test_each_part_is_derived_over_the_store_as_at_home(
     what: str,
-    message: Settings,
+    reported: Settings,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    asked = ["--kb", str(message.kb), "reason", what, "--json", "--seed", "3"]
+    asked = ["--kb", str(reported.kb), "reason", what, "--json", "--seed", "3"]
     assert main(asked) == 0
     there = json.loads(capsys.readouterr().out)
     monkeypatch.delenv("SHIYI_STORE")
@@ -83,15 +83,15 @@ def test_each_part_is_derived_over_the_store_as_at_home(
     assert there == here
     assert there["derived_quads"] > 0 or what == "complete"
     assert there["embedding"] != "none"
-    assert present(message) == present(replace(message, store=""))
+    assert present(reported) == present(replace(reported, store=""))
 
 
-def test_an_embedding_is_trained_from_the_store(message: Settings, tmp_path: Path) -> None:
+def test_an_embedding_is_trained_from_the_store(reported: Settings, tmp_path: Path) -> None:
     assert (
         main(
             [
                 "--kb",
-                str(message.kb),
+                str(reported.kb),
                 "train",
                 "confidence",
                 "--limit-seconds",
