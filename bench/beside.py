@@ -31,7 +31,7 @@ from texts import bm25_over
 from shiyi.answering.knowledge.facts import EDIBLE, Fact, Facts
 from shiyi.answering.methods import RETRIEVE, Query
 from shiyi.answering.pipeline import Runtime
-from shiyi.answering.understanding.question import parse_question
+from shiyi.answering.understanding.reading import parse_question
 from shiyi.answering.understanding.text import QuestionText
 from shiyi.linking.embedding import embedder
 from shiyi.model.iris import VOCAB
@@ -194,7 +194,13 @@ def fused(base: KnowledgeBase, facts: Facts, known: Known) -> Search:
     runtime = Runtime.open(base, Settings())
 
     def search(text: str) -> list[str]:
-        reading = parse_question(QuestionText.of(text), Profile(), runtime.linker, runtime.facts)
+        reading = parse_question(
+            QuestionText.of(text),
+            Profile(),
+            runtime.linker,
+            runtime.facts,
+            runtime.settings.understanding,
+        )
         query = Query(reading, (), EDIBLE, advice=False, k=K, least=0.0)
         return [found.fact.claim for found in RETRIEVE["fused"](query, runtime, None).claims]
 

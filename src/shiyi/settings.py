@@ -163,10 +163,10 @@ class LinkingSettings:
 class UnderstandingSettings:
     """How a question is read."""
 
-    reader: Literal["trained", "off"] = "trained"
-    alarm_from: Float = 0.6  # probability of an emergency or self-harm that raises the alarm
+    alarm_from: Float = 0.4  # probability of an emergency or self-harm that raises the alarm
     avoid_from: Float = 0.5  # probability of a question of what to avoid that ends all offers
     advice_from: Float = 0.3  # probability of advice or a list without which nothing is offered
+    sure_from: Float = 0.35  # probability of an ask below which the record is shown instead
 
 
 @dataclass(frozen=True, slots=True, config=_KNOWN_KEYS)

@@ -10,15 +10,14 @@ from flask.testing import FlaskClient
 
 from shiyi.answering.conversation import Context, after_history, merged
 from shiyi.answering.pipeline import Runtime
-from shiyi.answering.understanding.person import is_question
-from shiyi.answering.understanding.text import QuestionText
+from shiyi.answering.understanding.follow_ups import is_statement
 from shiyi.cli import main
 from shiyi.errors import TooLargeError, UsageError
 from shiyi.model.profile import Profile
 from shiyi.server.app import create_app
 from shiyi.server.site.opening import open_site
 from shiyi.settings import Settings
-from tests.support.questions import converse
+from tests.support.questions import converse, frame_of
 
 
 @pytest.fixture(scope="module")
@@ -29,28 +28,38 @@ def client(starter_kb: Path) -> Iterator[FlaskClient]:
 
 
 @pytest.mark.parametrize(
-    ("turns", "read"),
+    ("turns", "asked", "names"),
     [
-        (["枸杞的性味归经是什么？", "那绿豆呢？"], "绿豆的性味归经是什么？"),
-        (["枸杞可以和华法林一起吃吗？", "那阿司匹林呢？"], "枸杞可以和阿司匹林一起吃吗？"),
-        (["气虚质吃什么好？", "阴虚质呢"], "阴虚质吃什么好？"),
-        (["人参和藜芦能同用吗", "那党参呢？"], "党参和藜芦能同用吗"),
-        (["枸杞有什么功效", "它能和华法林一起吃吗"], "枸杞能和华法林一起吃吗"),
-        (["绿豆有什么功效", "孕妇能吃吗？"], "绿豆：孕妇能吃吗？"),
-        (["What is the nature of goji?", "what about mung beans?"], "What is the nature of mung beans?"),
-        (["Can I take ginkgo with warfarin?", "and turmeric?"], "Can I take turmeric with warfarin?"),
-        (["Tell me about turmeric", "is it ok with warfarin?"], "is turmeric ok with warfarin?"),
-        (["Which foods help insomnia?", "How about constipation?"], "Which foods help constipation?"),
-        (["失眠吃什么好", "便秘吃什么好"], "便秘吃什么好"),
+        (["枸杞的性味归经是什么？", "那绿豆呢？"], "property", "绿豆"),
+        (["枸杞可以和华法林一起吃吗？", "那阿司匹林呢？"], "may", "枸杞子 阿司匹林"),
+        (["气虚质吃什么好？", "阴虚质呢"], "advice", "阴虚质"),
+        (["人参和藜芦能同用吗", "那党参呢？"], "may", "党参 藜芦"),
+        (["枸杞有什么功效", "它能和华法林一起吃吗"], "may", "枸杞子 华法林"),
+        (["绿豆有什么功效", "孕妇能吃吗？"], "may", "绿豆"),
+        (["What is the nature of goji?", "what about mung beans?"], "property", "mung-bean"),
+        (["Can I take ginkgo with warfarin?", "and turmeric?"], "may", "turmeric warfarin"),
+        (["Tell me about turmeric", "is it ok with warfarin?"], "may", "turmeric warfarin"),
+        (["Which foods help insomnia?", "How about constipation?"], "advice", "constipation"),
+        (["失眠吃什么好", "便秘吃什么好"], "advice", "便秘"),
+        (["孕妇能吃薏米吗", "为什么"], "why", "薏苡仁"),
+        (["孕妇能吃薏米吗", "那不能吃的呢？"], "avoid", ""),
+        (["失眠吃什么好", "那忌什么"], "avoid", "失眠"),
+        (["Can I take ginkgo with warfarin?", "why?"], "why", "ginkgo-seed warfarin"),
+        (["Is ginger good for nausea?", "how much per day"], "dose", "fresh-ginger nausea"),
     ],
 )  # fmt: skip
 def test_what_is_left_out_comes_from_the_last_question(
-    runtime: Runtime, turns: list[str], read: str
+    runtime: Runtime, turns: list[str], asked: str, names: str
 ) -> None:
     context = after_history(runtime, turns[:-1])
     turn = converse(runtime, turns[-1], context)
-    assert turn.context.questions[-1] == read
+    frame = turn.context.frame
+    assert frame is not None
     assert turn.answer.question == turns[-1]
+    assert frame.ask == asked
+    assert {f.label.replace(" ", "-") for f in frame.focus if f.iri} == set(names.split())
+    pregnant = any("孕妇" in each for each in turns)
+    assert any(s.label == "pregnant" for s in frame.patient.states) is pregnant
 
 
 def test_a_new_thing_is_asked_about_in_the_state_spoken_of(runtime: Runtime) -> None:
@@ -83,20 +92,22 @@ def test_a_form_may_send_the_question_again_above_the_reply(runtime: Runtime) ->
     assert turn.context.profile == Profile(pregnant=True, medicines=("华法林",))
     assert turn.answer.question == "失眠吃什么好？\n怀孕了，在吃华法林"
     turn = converse(runtime, "失眠吃什么好？\n那便秘呢？", context)
-    assert turn.context.questions[-1] == "便秘吃什么好？"
+    assert [r.label for r in turn.answer.recommendations] == [
+        r.label for r in converse(runtime, "便秘吃什么好？").answer.recommendations
+    ]
 
 
 def test_what_is_said_of_oneself_holds_for_the_whole_session(runtime: Runtime) -> None:
     context = Context()
-    for result in ("What helps with insomnia?", "yes, pregnant", "I also take warfarin"):
-        context = converse(runtime, result, context).context
+    for text in ("What helps with insomnia?", "yes, pregnant", "I also take warfarin"):
+        context = converse(runtime, text, context).context
     assert context.profile == Profile(pregnant=True, medicines=("warfarin",))
     turn = converse(runtime, "Can I have Chinese angelica?", context)
     assert {w.severity for w in turn.answer.warnings} >= {"interaction", "contraindicated"}
 
 
 @pytest.mark.parametrize(
-    ("message", "profile"),
+    ("text", "profile"),
     [
         ("我没有怀孕，65岁", Profile(age=65.0, pregnant=False)),
         ("我对花生过敏，能吃山药吗", Profile(allergies=("花生",))),
@@ -108,27 +119,9 @@ def test_what_is_said_of_oneself_holds_for_the_whole_session(runtime: Runtime) -
     ],
 )  # fmt: skip
 def test_only_what_the_asker_says_of_themselves_is_carried(
-    runtime: Runtime, message: str, profile: Profile
+    runtime: Runtime, text: str, profile: Profile
 ) -> None:
-    assert converse(runtime, message).context.profile == profile
-
-
-@pytest.mark.parametrize(
-    ("first", "then", "read"),
-    [
-        ("孕妇能吃薏米吗", "为什么", "薏米、孕妇：为什么"),
-        ("孕妇能吃薏米吗", "那不能吃的呢？", "孕妇：那不能吃的呢？"),
-        ("失眠吃什么好", "那忌什么", "失眠：那忌什么"),
-        ("Can I take ginkgo with warfarin?", "why?", "ginkgo, warfarin: why?"),
-        ("Is ginger good for nausea?", "how much per day", "ginger: how much per day"),
-    ],
-)
-def test_a_short_question_is_about_what_was_named_before(
-    runtime: Runtime, first: str, then: str, read: str
-) -> None:
-    before = converse(runtime, first)
-    turn = converse(runtime, then, before.context)
-    assert f"read as {read}" in turn.answer.trace.notes
+    assert converse(runtime, text).context.profile == profile
 
 
 def test_the_context_holds_the_frame_of_the_turn_before(runtime: Runtime) -> None:
@@ -150,24 +143,22 @@ def test_a_later_word_replaces_an_earlier_one() -> None:
     assert merged(old, new) == Profile(age=30.0, pregnant=False, medicines=("warfarin", "aspirin"))
 
 
-@pytest.mark.parametrize(
-    "message", ["怕冷", "大便稀", "yes", "no medicines", "cold makes it worse"]
-)
-def test_a_statement_is_no_question(message: str) -> None:
-    assert not is_question(QuestionText.of(message))
+@pytest.mark.parametrize("text", ["怕冷", "大便稀", "yes", "no medicines", "cold makes it worse"])
+def test_a_statement_is_no_question(runtime: Runtime, text: str) -> None:
+    assert is_statement(frame_of(runtime, text))
 
 
 @pytest.mark.parametrize(
-    ("result", "fault"),
+    ("text", "fault"),
     [
         (7, UsageError), ({"unknown": 1}, UsageError), ({"questions": "x"}, UsageError),
         ({"questions": [1]}, UsageError), ({"profile": {"age": -1}}, UsageError),
         ({"questions": ["长" * 40_000]}, TooLargeError),
     ],
 )  # fmt: skip
-def test_a_context_from_outside_is_read_strictly(result: object, fault: type[Exception]) -> None:
+def test_a_context_from_outside_is_read_strictly(text: object, fault: type[Exception]) -> None:
     with pytest.raises(fault):
-        Context.from_json(result)
+        Context.from_json(text)
 
 
 def test_orders_in_a_context_change_no_rule(runtime: Runtime) -> None:
@@ -182,13 +173,15 @@ def test_the_api_gives_a_context_and_takes_it_back(client: FlaskClient) -> None:
         "/api/ask", json={"question": "那当归呢？", "context": first["context"]}
     ).get_json()
     assert any(w["severity"] == "interaction" for w in second["warnings"])
-    assert "read as 当归可以和华法林一起吃吗？" in second["trace"]["notes"]
+    named = [each["label"] for each in second["trace"]["frame"]["focus"]]
+    assert sorted(named) == ["华法林", "当归"]
 
 
 def test_the_api_takes_earlier_questions_in_the_place_of_a_context(client: FlaskClient) -> None:
     body = {"question": "what about mung beans?", "history": ["What is the nature of goji?"]}
     reply = client.post("/api/ask", json=body).get_json()
-    assert reply["context"]["questions"][-1] == "What is the nature of mung beans?"
+    assert reply["context"]["frame"]["ask"][0]["type"] == "property"
+    assert "nature cold" in reply["answer"]
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from shiyi.answering.pipeline import Runtime
-from shiyi.answering.understanding.intents import emergency_signs
-from shiyi.answering.understanding.person import Person
+from shiyi.answering.understanding.patient import Person
+from shiyi.answering.understanding.reader.alarms import emergency_signs, slots_in
 from shiyi.answering.understanding.text import QuestionText
 from shiyi.cli import main
 from shiyi.evaluation.questions.safety import HarmCase, harm_cases, unsafe_words
@@ -309,6 +309,11 @@ def kitchen_runtime() -> Runtime:
     return bases.runtime()
 
 
+def _signs(question: str, *, pregnant: bool = False) -> tuple[str, ...]:
+    text = QuestionText.of(question)
+    return emergency_signs(text, slots_in(text.folded), (), pregnant=pregnant)
+
+
 def found(runtime: Runtime, material: str, person: Person) -> list[tuple[str, str]]:
     return [(f.severity, f.against) for f in runtime.safety.check(iri(material), person)]
 
@@ -425,7 +430,7 @@ def test_a_negative_finding_is_shown_and_does_not_clear(kitchen_runtime: Runtime
     ],
 )  # fmt: skip
 def test_an_emergency_is_seen_in_plain_words(question: str, sign: str) -> None:
-    assert f"symptom-{sign}" in emergency_signs(QuestionText.of(question))
+    assert resource(f"symptom-{sign}").value in _signs(question)
 
 
 @pytest.mark.parametrize(
@@ -440,14 +445,13 @@ def test_an_emergency_is_seen_in_plain_words(question: str, sign: str) -> None:
     ],
 )  # fmt: skip
 def test_a_plain_complaint_is_no_emergency(question: str) -> None:
-    assert emergency_signs(QuestionText.of(question)) == ()
+    assert _signs(question) == ()
 
 
 def test_a_pregnant_profile_makes_bleeding_an_emergency() -> None:
-    assert emergency_signs(QuestionText.of("有点出血")) == ()
-    assert emergency_signs(QuestionText.of("有点出血"), pregnant=True) == (
-        "symptom-vaginal-bleeding-in-pregnancy",
-    )
+    assert _signs("有点出血") == ()
+    bleeding = resource("symptom-vaginal-bleeding-in-pregnancy").value
+    assert _signs("有点出血", pregnant=True) == (bleeding,)
 
 
 def test_a_described_sign_comes_first_and_no_food_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ SOURCE = ROOT / "src" / "shiyi"
 # where SPARQL is put together from pieces at all, and what those are: a function that is not here fails
 WRITERS = {
     "answering/generation/text_to_sparql.py": ({"_declared", "_limited"}, "a model's query, for a worker; prefixes and numbers of ours"),
+    "answering/sections/queries.py": ({"_classes", "_pattern", "_whole", "_year", "compile_list", "describe_query"}, "terms of the vocabulary, IRIs that parse, and numbers"),
     "cli/serve.py": ({""}, "the description of a parameter, for assistants"),
     "curation/queue.py": ({"Queue._name", "Queue._put", "Queue._where", "Queue.choices", "Queue.page", "Queue.update"}, "tables and columns of ours, for SQLite; every value is bound"),
     "publishing/void.py": ({"", "Counts.of_endpoint"}, "terms and words of ours"),

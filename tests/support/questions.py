@@ -7,8 +7,30 @@ from shiyi.answering.conversation import Context, Turn
 from shiyi.answering.generation.rewriter import Listener
 from shiyi.answering.pipeline import AskRequest
 from shiyi.answering.runtime import Runtime
+from shiyi.answering.understanding.frame import Frame
+from shiyi.answering.understanding.patient import profile_of
+from shiyi.answering.understanding.question import Question
+from shiyi.answering.understanding.reading import parse_question
+from shiyi.answering.understanding.text import QuestionText
 from shiyi.model.answer import Answer
+from shiyi.model.profile import Profile
 from shiyi.prompts.chat import ChatModel
+
+
+def read(runtime: Runtime, words: str, language: str = "", **profile: Any) -> Question:
+    """Return a question as it is understood; ``profile`` are fields of :class:`Profile`."""
+    text, settings = QuestionText.of(words, language), runtime.settings.understanding
+    return parse_question(text, Profile(**profile), runtime.linker, runtime.facts, settings)
+
+
+def frame_of(runtime: Runtime, words: str) -> Frame:
+    """Return the frame of a question."""
+    return read(runtime, words).frame
+
+
+def profile_in(runtime: Runtime, words: str) -> Profile:
+    """Return what somebody states of themselves."""
+    return profile_of(frame_of(runtime, words), runtime.facts)
 
 
 def ask(

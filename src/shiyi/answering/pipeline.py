@@ -15,17 +15,12 @@ from shiyi.answering.retrieval.paths import Retrieved
 from shiyi.answering.runtime import Runtime
 from shiyi.answering.sections.conclusion import conclude
 from shiyi.answering.sections.plan import write
-from shiyi.answering.understanding.differentiation import Differential, differentiate, leaning_of
-from shiyi.answering.understanding.frames.frame import Frame
-from shiyi.answering.understanding.frames.reader import read_frame
-from shiyi.answering.understanding.frames.roles import focus_of
-from shiyi.answering.understanding.intents import Intent
-from shiyi.answering.understanding.question import (
-    ParsedQuestion,
-    heed,
-    parse_question,
-    wants_advice,
-)
+from shiyi.answering.understanding.differentiation import Differential, differentiate
+from shiyi.answering.understanding.frame import Frame
+from shiyi.answering.understanding.mentions import link_question
+from shiyi.answering.understanding.question import Question, resolve
+from shiyi.answering.understanding.reader.heads import shipped_reader
+from shiyi.answering.understanding.reading import read_question
 from shiyi.answering.understanding.text import QuestionText
 from shiyi.answering.wording.draft import (
     AnswerContext,
@@ -40,6 +35,7 @@ from shiyi.errors import FormatError, TooLargeError, UsageError
 from shiyi.linking.normalization import language_of
 from shiyi.metrics import ANSWER_SECONDS, ANSWERS
 from shiyi.model.answer import Answer, Recommendation, Trace
+from shiyi.model.mention import Mention
 from shiyi.model.path import Path
 from shiyi.model.profile import Profile
 from shiyi.ontology.terms import SHIYI
@@ -76,10 +72,11 @@ class AskRequest:
     """A question, how to look for its answer, and the person it is for.
 
     ``language`` is that of the answer, by default the question's; ``k`` bounds the paths shown.
-    ``evidence`` overrides the setting ``answer.evidence``; ``before`` is the frame of the turn
-    before, ``earlier`` the questions of the conversation before this one; ``school`` and
-    ``overlay`` override ``chain.school`` and ``chain.overlay``. The method is by default ``chain``
-    where a school is named.
+    ``evidence`` overrides the setting ``answer.evidence``. A conversation gives the ``frame`` and
+    the mentions that it has read already, whether the answer is to be ``brief``, what was ``asked``
+    back in it before, and its ``earlier`` questions. ``school`` and ``overlay`` override
+    ``chain.school`` and ``chain.overlay``. The method is by default ``chain`` where a school is
+    named.
     """
 
     question: str
@@ -88,7 +85,10 @@ class AskRequest:
     k: int | None = None
     profile: Profile = field(default_factory=Profile)
     evidence: Literal["any", "opened"] | None = None
-    before: Frame | None = None
+    frame: Frame | None = None
+    mentions: tuple[Mention, ...] = ()
+    brief: bool = False
+    asked: tuple[str, ...] = ()
     earlier: tuple[str, ...] = ()
     school: str = ""
     overlay: Literal["general", "school", "both"] | None = None
@@ -113,7 +113,7 @@ def ask(
     Raises ``FormatError`` for an unknown method or language, ``UsageError`` for an empty or
     unreadable question, ``TooLargeError`` for one that is too long.
     """
-    _check(request, runtime)
+    check_request(request, runtime)
     question, method, profile = request.question, request.method, request.profile
     spoken = check_language(request.language) if request.language else language_of(question)
     most = request.k or runtime.settings.paths.top_k
@@ -125,15 +125,22 @@ def ask(
         least = max(settings.answer.recommend_from, settings.confidence.recalled + 0.01)
         answering = replace(settings.answer, recommend_from=least)
         runtime = replace(runtime, settings=replace(settings, answer=answering))
-    runtime = _overlaid(runtime, request)
-    text = QuestionText.of(question, spoken)
-    parsed = parse_question(text, profile, runtime.linker, runtime.facts)
-    frame = read_frame(text, runtime.settings.understanding, request.before)
-    if frame is not None:
-        frame = replace(frame, focus=focus_of(parsed, runtime.facts))
-        parsed = heed(parsed, frame, runtime.settings.understanding)
+    runtime = overlaid(runtime, request)
+    frame, mentions = request.frame, request.mentions
+    if frame is None:
+        frame, mentions = read_question(
+            QuestionText.of(question),
+            runtime.linker,
+            runtime.facts,
+            shipped_reader(),
+            pregnant=bool(profile.pregnant),
+            language=spoken,
+        )
+    parsed = resolve(
+        frame, mentions, profile, runtime.linker, runtime.facts, settings.understanding
+    )
     known = (*parsed.constitutions, *_syndromes(parsed, runtime), *parsed.person.states)
-    differential = differentiate(runtime.facts, parsed.ailments, known, leaning_of(text))
+    differential = differentiate(runtime.facts, parsed.ailments, known, frame.leaning)
     verbalizer = Verbalizer(spoken, runtime.facts, runtime.evidences)
     context = AnswerContext(
         parsed, runtime.facts, runtime.evidences, runtime.safety, verbalizer, differential
@@ -143,6 +150,9 @@ def ask(
     retrieved = replace(RETRIEVE[method](query, runtime, recorder), k=most)
     clock.lap("retrieve")
     part = write(context, retrieved, runtime, method)
+    part.omit_questions(request.asked)
+    if request.brief:
+        part.shorten()
     clock.lap("rank")
     if opened:
         leave_unopened_out(part, verbalizer)
@@ -164,8 +174,8 @@ def ask(
         not composed.citations and not part.warnings,
         tuple(part.missing),
         None,
-        conclude(parsed, frame, part, composed, runtime.evidences),
-        _trace(parsed, differential, retrieved, composed, clock, request, settings, frame),
+        conclude(parsed, part, composed, runtime.evidences),
+        _trace(parsed, differential, retrieved, part, composed, clock, request, settings),
     )
     ANSWERS.labels("abstained" if answer.abstained else method).inc()
     if listener is not None:
@@ -182,7 +192,7 @@ def ask(
     return _recorded(written, recorder)
 
 
-def _overlaid(runtime: Runtime, request: AskRequest) -> Runtime:
+def overlaid(runtime: Runtime, request: AskRequest) -> Runtime:
     """Return what the question is answered from: with its school, and the releases it names."""
     settings = runtime.settings
     school, overlay = request.school or settings.chain.school, request.overlay
@@ -193,7 +203,8 @@ def _overlaid(runtime: Runtime, request: AskRequest) -> Runtime:
         runtime = replace(runtime, settings=replace(settings, chain=chain))
     if school and request.method == "chain" and runtime.settings.chain.overlay != "general":
         runtime = runtime.with_school(school)
-    return runtime.with_releases(request.question)
+    named = [f.text for f in request.frame.focus if f.iri] if request.frame else []
+    return runtime.with_releases("\n".join((request.question, *named)))
 
 
 def _grounded(part: Contribution, composed: Composed) -> tuple[Recommendation, ...]:
@@ -206,28 +217,28 @@ def _grounded(part: Contribution, composed: Composed) -> tuple[Recommendation, .
 
 
 def _trace(
-    parsed: ParsedQuestion,
+    parsed: Question,
     differential: Differential,
     retrieved: Retrieved,
+    part: Contribution,
     composed: Composed,
     clock: Clock,
     request: AskRequest,
     settings: Settings,
-    frame: Frame | None,
 ) -> Trace:
     leaning = (f"leaning {differential.leaning}",) if differential.leaning else ()
     return Trace(
-        queries=retrieved.queries,
+        queries=(*part.queries, *retrieved.queries),
         relation_paths=tuple(tuple(map(str, p)) for p in retrieved.relation_paths),
         rounds=retrieved.rounds,
         milliseconds=tuple(clock.spent.items()),
-        notes=(*sorted(str(i) for i in parsed.intents), *leaning, *retrieved.notes),
+        notes=(*parsed.asks, *leaning, *retrieved.notes),
         asked=_asked(request, settings),
         steps=retrieved.steps,
         claims=tuple((each.fact.claim, each.score) for each in retrieved.claims),
         texts=tuple({"iri": u.iri, "kind": u.kind, "section": u.section} for u in retrieved.texts),
         more=tuple(each.claim for each in composed.more),
-        frame=frame.to_json() if frame else {},
+        frame=parsed.frame.to_json(),
         engine=retrieved.engine,
     )
 
@@ -247,6 +258,9 @@ def _asked(request: AskRequest, settings: Settings) -> dict[str, Any]:
         "k": request.k,
         "profile": request.profile.to_json(),
         "evidence": request.evidence,
+        "frame": request.frame.to_json() if request.frame else None,
+        "brief": request.brief,
+        "asked": list(request.asked),
         "earlier": list(request.earlier),
         "school": request.school,
         "overlay": request.overlay,
@@ -261,9 +275,9 @@ def settings_digest(settings: Settings) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _query(runtime: Runtime, parsed: ParsedQuestion, k: int) -> Query:
+def _query(runtime: Runtime, parsed: Question, k: int) -> Query:
     """Return what is to be looked for: advice starts from the trouble, and from the person."""
-    advice, seeds = wants_advice(parsed), tuple[str, ...]()
+    advice, seeds = parsed.wants_advice(), tuple[str, ...]()
     if advice:
         seeds = (
             *parsed.ailments,
@@ -271,11 +285,11 @@ def _query(runtime: Runtime, parsed: ParsedQuestion, k: int) -> Query:
             *parsed.aims,
             *_profile_seeds(runtime, parsed),
         )
-    wanted = SUPPLEMENT if parsed.wants(Intent.SUPPLEMENT) else EDIBLE
+    wanted = SUPPLEMENT if parsed.wants_supplement else EDIBLE
     return Query(parsed, seeds, wanted, advice, k, runtime.settings.answer.recommend_from)
 
 
-def _check(request: AskRequest, runtime: Runtime) -> None:
+def check_request(request: AskRequest, runtime: Runtime) -> None:
     question, k = request.question, request.k
     if request.method not in METHODS:
         raise FormatError("method", request.method, METHODS)
@@ -287,17 +301,17 @@ def _check(request: AskRequest, runtime: Runtime) -> None:
     if any(unicodedata.category(c) in {"Cc", "Cs"} and c not in "\n\r\t" for c in question):
         raise UsageError("the question holds control characters; send plain text")
     if not any(c.isalnum() for c in question):
-        raise UsageError("the question is empty; ask something such as 枸杞的性味？")
+        raise UsageError("the question is empty; ask something")
 
 
 _MOST_PATHS: Final = 200
 
 
-def _syndromes(parsed: ParsedQuestion, runtime: Runtime) -> list[str]:
+def _syndromes(parsed: Question, runtime: Runtime) -> list[str]:
     return [a for a in parsed.ailments if runtime.facts.is_a(a, SHIYI.Syndrome)]
 
 
-def _profile_seeds(runtime: Runtime, parsed: ParsedQuestion) -> list[str]:
+def _profile_seeds(runtime: Runtime, parsed: Question) -> list[str]:
     """Accept who it is for as a seed, where the question names no trouble and no effect.
 
     Who wants to stop nursing is not helped by what suits nursing women.
@@ -362,6 +376,10 @@ def replay(runtime: Runtime, earlier: Mapping[str, Any]) -> Replayed:
         k,
         Profile.from_json(asked.get("profile") or {}),
         "opened" if asked.get("evidence") == "opened" else None,
+        Frame.from_json(asked["frame"]) if asked.get("frame") else None,
+        link_question(QuestionText.of(question), runtime.linker, runtime.facts),
+        brief=asked.get("brief") is True,
+        asked=tuple(map(str, asked.get("asked") or ())),
         earlier=tuple(map(str, asked.get("earlier") or ())),
         school=str(asked.get("school") or ""),
         overlay=chosen if (chosen := asked.get("overlay")) in _OVERLAYS else None,
@@ -389,13 +407,5 @@ def _differences(
     if asked.get("settings") != settings_digest(runtime.settings):
         found.append("settings: others than then")
     found += [name for name in _COMPARED if now.get(name) != earlier.get(name)]
-    found += [f"trace.{name}" for name in _TRACED if _own(now["trace"], name) != _own(trace, name)]
+    found += [f"trace.{name}" for name in _TRACED if now["trace"].get(name) != trace.get(name)]
     return found
-
-
-def _own(trace: Mapping[str, Any], name: str) -> Any:
-    """Return a part of a trace; how a conversation read the question is stated in ``asked`` too."""
-    value = trace.get(name)
-    if name != "notes" or not isinstance(value, list):
-        return value
-    return [each for each in value if not str(each).startswith("read as ")]

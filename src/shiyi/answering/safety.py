@@ -14,7 +14,7 @@ from shiyi.answering.knowledge.facts import (
     Fact,
     Facts,
 )
-from shiyi.answering.understanding.person import Person
+from shiyi.answering.understanding.patient import Person
 from shiyi.model.iris import resource
 from shiyi.ontology.terms import SHIYI
 

@@ -186,13 +186,17 @@ def frame(
     as_json: Json = False,
 ) -> None:
     """Print what a question asks, for whom, and how sure the reader is."""
-    from shiyi.answering.understanding.frames.frame import Frame
-    from shiyi.answering.understanding.frames.reader import open_reader
+    from shiyi.answering.conversation import Context as Conversation
+    from shiyi.answering.conversation import understand
+    from shiyi.answering.pipeline import AskRequest
 
-    before = None
+    before = Conversation()
     if context:
-        before = Frame.from_json(read_object(context, "name what `shiyi frame --json` printed"))
-    found = open_reader(settings_of(ctx)).read(text, before).to_json()
+        named = "name what `shiyi frame --json` or `shiyi ask --json` printed"
+        before = Conversation.of(read_object(context, named))
+    with _opened(settings_of(ctx)) as (_, runtime):
+        _, read = understand(runtime, AskRequest(text), before)
+    found = read.to_json()
     if as_json:
         emit(found)
         return
@@ -202,6 +206,14 @@ def frame(
     rows += [("polarity", found["polarity"]), ("who", person["who"])]
     rows += [("age", f"{person['age']:g}")] if person["age"] is not None else []
     rows += [("state", each) for each in states]
+    rows += [
+        (each["role"], f"{each['label'] or each['text']} ({each['assertion']})")
+        for each in found["focus"]
+    ]
+    rows += [
+        ("condition", " ".join((c["property"], c["operator"], c["value"])).rstrip())
+        for c in found["conditions"]
+    ]
     for name, value in rows:
         print(f"{name}: {value}")
 

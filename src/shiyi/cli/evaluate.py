@@ -79,6 +79,7 @@ def evaluate(
     as_json: Json = False,
 ) -> int:
     """Measure, and print a table, or one JSON object a line and method."""
+    from shiyi.answering.runtime import Runtime
     from shiyi.evaluation.ablations import usual_method
     from shiyi.evaluation.bench import Request
     from shiyi.evaluation.questions.safety import FROM_CLAIMS
@@ -92,8 +93,6 @@ def evaluate(
     if not file:
         raise UsageError("name a question file, or use --generated")
     settings = settings_of(ctx)
-    if task == "frames":
-        return _print(measure_frames(Path(file), settings), as_json)
     if task == "reading":
         return _print(measure_reading(Path(file), corpus), as_json)
     without = tuple(without_source or ())
@@ -124,6 +123,8 @@ def evaluate(
             if task == "extraction"
             else measure_sentences(Path(file), base.store, base.release, bar.show)
             if task == "sentences"
+            else measure_frames(Path(file), Runtime.open(base, settings))
+            if task == "frames"
             else measure(base, settings, request, bar.show)
         )
     return _print(report, as_json)

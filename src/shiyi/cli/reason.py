@@ -231,7 +231,7 @@ def train(
         print(train_shipped(output, seed))
         return
     if part == "reader":
-        from shiyi.answering.understanding.frames.training import train_reader
+        from shiyi.answering.understanding.reader.training import train_reader
 
         path, measured = train_reader(output)
         print(path)

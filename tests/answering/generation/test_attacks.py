@@ -79,7 +79,7 @@ def test_a_sentence_says_only_what_its_claim_says(
     ("question", "predicate", "text"),
     [
         ("枸杞的性味？", "hasNature", "枸杞子性平。"),
-        ("枸杞的性味？", "relieves", "传统上用枸杞子缓解头晕。"),
+        ("介绍一下枸杞", "relieves", "传统上用枸杞子缓解头晕。"),
         ("What is the nature of goji?", "hasNature", "Goji berry is neutral in nature."),
     ],
 )  # fmt: skip

@@ -11,7 +11,7 @@ from shiyi.answering.recommendation.additive_effects import (
     together,
 )
 from shiyi.answering.safety import Safety
-from shiyi.answering.understanding.person import Person
+from shiyi.answering.understanding.patient import Person
 from shiyi.model.answer import Answer
 from shiyi.model.iris import resource
 from shiyi.model.profile import Profile

@@ -5,17 +5,14 @@ import pytest
 from shiyi.answering.knowledge.evidence import forbids
 from shiyi.answering.pipeline import Runtime
 from shiyi.answering.recommendation.cautions import caution_lines
-from shiyi.answering.understanding.differentiation import differentiate, leaning_of
-from shiyi.answering.understanding.question import parse_question
-from shiyi.answering.understanding.text import QuestionText
+from shiyi.answering.understanding.differentiation import differentiate
 from shiyi.answering.wording.draft import AnswerContext
 from shiyi.answering.wording.verbalization import Verbalizer
 from shiyi.model.iris import resource
-from shiyi.model.profile import Profile
 from shiyi.ontology.terms import SHIYI
 from tests.support import bases
 from tests.support.bases import iri
-from tests.support.questions import ask
+from tests.support.questions import ask, read
 
 QUESTION = "失眠吃什么好？"
 EXTRA = [
@@ -30,11 +27,9 @@ def kitchen_runtime() -> Runtime:
 
 
 def lines(runtime: Runtime, language: str, *items: str) -> list[str]:
-    parsed = parse_question(
-        QuestionText.of(QUESTION, language), Profile(), runtime.linker, runtime.facts
-    )
+    parsed = read(runtime, QUESTION, language)
     verbalizer = Verbalizer(language, runtime.facts, runtime.evidences)
-    differential = differentiate(runtime.facts, (), (), leaning_of(QuestionText.of(QUESTION)))
+    differential = differentiate(runtime.facts, (), (), parsed.frame.leaning)
     context = AnswerContext(
         parsed, runtime.facts, runtime.evidences, runtime.safety, verbalizer, differential
     )
@@ -54,8 +49,8 @@ def test_a_state_and_a_medicine_stand_once_with_all_they_concern(kitchen_runtime
 
 
 def test_what_forbids_stands_before_what_asks_for_care(kitchen_runtime: Runtime) -> None:
-    result = lines(kitchen_runtime, "zh", "dish-peanut", "substance-lily")
-    assert [each[:3] for each in result] == ["忌用：", "慎用："]
+    text = lines(kitchen_runtime, "zh", "dish-peanut", "substance-lily")
+    assert [each[:3] for each in text] == ["忌用：", "慎用："]
 
 
 @pytest.mark.parametrize("question", [QUESTION, "What helps with insomnia?"])

@@ -1,22 +1,18 @@
 """What is stated of a herb and a symptom that only a traditional efficacy joins: 润肺止咳 and cough."""
 
-from dataclasses import replace
-
 import pytest
 
 from shiyi.answering.generation.rewriter import SentenceCheck
 from shiyi.answering.knowledge.facts import EDIBLE
 from shiyi.answering.pipeline import METHODS, Runtime
 from shiyi.answering.recommendation.candidates import Candidate, _supported
-from shiyi.answering.understanding.intents import Intent
-from shiyi.answering.understanding.question import ParsedQuestion, parse_question
-from shiyi.answering.understanding.text import QuestionText
+from shiyi.answering.understanding.question import Question
 from shiyi.model.answer import Answer
 from shiyi.model.iris import resource
 from shiyi.model.path import Hop, Path, Step
 from shiyi.model.profile import Profile
 from shiyi.ontology.terms import SHIYI
-from tests.support.questions import ask
+from tests.support.questions import ask, read
 
 JOINS = ("没有直接的记载，只有传统功效", "nothing is recorded of them directly, only")
 PROOF = ("不证明有效", "no proof that it works")
@@ -231,10 +227,8 @@ _RATED = SHIYI.isEffectiveFor.value
 
 
 @pytest.fixture(scope="module")
-def parsed(runtime: Runtime) -> ParsedQuestion:
-    return parse_question(
-        QuestionText.of("insomnia", "en"), Profile(), runtime.linker, runtime.facts
-    )
+def parsed(runtime: Runtime) -> Question:
+    return read(runtime, "insomnia", "en")
 
 
 def _ways(runtime: Runtime) -> tuple[Path, Path, Path]:
@@ -254,20 +248,20 @@ def _ways(runtime: Runtime) -> tuple[Path, Path, Path]:
 
 
 def test_a_supplement_needs_a_rated_effect_where_one_has_it(
-    runtime: Runtime, parsed: ParsedQuestion
+    runtime: Runtime, parsed: Question
 ) -> None:
     well, wanting, plain = _ways(runtime)
-    asked = replace(parsed, intents=frozenset({Intent.SUPPLEMENT}))
+    asked = read(runtime, "which supplement for insomnia")
+    assert asked.wants_supplement
     assert _supported(asked, (well, wanting, plain), runtime.safety) == [well]
     assert _supported(asked, (wanting, plain), runtime.safety) == [plain]
 
 
 def test_whatever_else_is_asked_for_needs_none_but_nothing_found_wanting(
-    runtime: Runtime, parsed: ParsedQuestion
+    runtime: Runtime, parsed: Question
 ) -> None:
     well, wanting, plain = _ways(runtime)
-    asked = replace(parsed, intents=frozenset[Intent]())
-    assert _supported(asked, (well, wanting, plain), runtime.safety) == [well, plain]
+    assert _supported(parsed, (well, wanting, plain), runtime.safety) == [well, plain]
 
 
 def test_of_sources_that_differ_the_most_careful_rating_counts(runtime: Runtime) -> None:

@@ -3,10 +3,8 @@
 import pytest
 
 from shiyi.answering.pipeline import Runtime
-from shiyi.answering.understanding.intents import Intent, intents_of
-from shiyi.answering.understanding.text import QuestionText
 from shiyi.model.iris import VOCAB
-from tests.support.questions import ask
+from tests.support.questions import ask, read
 
 
 @pytest.mark.parametrize(
@@ -22,10 +20,10 @@ from tests.support.questions import ask
     ],
 )  # fmt: skip
 def test_what_to_leave_out_is_told_from_what_to_eat(
-    question: str, avoid: bool, advice: bool
+    runtime: Runtime, question: str, avoid: bool, advice: bool
 ) -> None:
-    found = intents_of(QuestionText.of(question))
-    assert (Intent.AVOID in found, Intent.ADVICE in found) == (avoid, advice)
+    asked = read(runtime, question)
+    assert (asked.wants("avoid"), asked.wants("advice")) == (avoid, advice)
 
 
 @pytest.mark.parametrize(

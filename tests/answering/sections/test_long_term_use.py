@@ -3,12 +3,7 @@
 import pytest
 
 from shiyi.answering.pipeline import Runtime
-from shiyi.answering.sections.lookups import asks_for_long_term_use
-from shiyi.answering.understanding.question import parse_question
-from shiyi.answering.understanding.text import QuestionText
-from shiyi.linking.normalization import language_of
-from shiyi.model.profile import Profile
-from tests.support.questions import ask
+from tests.support.questions import ask, frame_of
 
 _LEAD = ("天天或长期用：", "Every day or for long: ")
 _NONE = (
@@ -18,11 +13,7 @@ _NONE = (
 
 
 def _asks(runtime: Runtime, question: str) -> bool:
-    language = language_of(question)
-    parsed = parse_question(
-        QuestionText.of(question, language), Profile(), runtime.linker, runtime.facts
-    )
-    return asks_for_long_term_use(parsed)
+    return frame_of(runtime, question).has_cue("long-term")
 
 
 @pytest.mark.parametrize(

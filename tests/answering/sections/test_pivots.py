@@ -1,6 +1,7 @@
 """Pivots of answers over the starter base: each is what it says, and none is missing."""
 
 import re
+from collections.abc import Collection
 from dataclasses import replace
 from html import unescape
 from pathlib import Path
@@ -38,19 +39,20 @@ def test_verdict_falls_with_the_claim_it_rests_on(runtime: Runtime) -> None:
 
 
 def test_smallest_set_has_every_claim_it_needs(runtime: Runtime, ginkgo: Pivots) -> None:
-    """A class and its member both warn of warfarin: neither decides alone."""
+    """The extract, its class of medicines and the leaf all warn of warfarin: none decides alone."""
     [pivot] = ginkgo.pivots
     assert ginkgo.complete
-    assert len(pivot.claims) == 2
-    first, second = (each.claim for each in pivot.claims)
+    claims = {each.claim for each in pivot.claims}
+    assert len(claims) == 3
     cited = {each.claim for each in ask(runtime, GINKGO).citations}
 
-    def verdict(*claims: str) -> str:
-        return ask(runtime.changed(claims, ()), GINKGO).verdict.severity
+    def verdict(withheld: Collection[str]) -> str:
+        return ask(runtime.changed(withheld, ()), GINKGO).verdict.severity
 
-    assert {verdict(each) for each in {*cited, first, second}} == {"major"}
-    assert verdict(first, second) == "unrated"
-    assert not {first, second} <= cited  # one is cited where the other is withheld
+    assert {verdict({each}) for each in cited | claims} == {"major"}
+    assert {verdict(claims - {each}) for each in claims} == {"major"}
+    assert verdict(claims) == "moderate"
+    assert not claims <= cited  # one is cited where the others are withheld
 
 
 def test_recommendation_is_dropped_without_its_claims(runtime: Runtime) -> None:

@@ -4,12 +4,8 @@ import pytest
 
 from shiyi.answering.conversation import Context
 from shiyi.answering.pipeline import METHODS, Runtime
-from shiyi.answering.understanding.intents import emergency_signs
-from shiyi.answering.understanding.person import life_stages_in, profile_in
-from shiyi.answering.understanding.question import parse_question
-from shiyi.answering.understanding.text import QuestionText
 from shiyi.model.profile import Profile
-from tests.support.questions import ask, converse
+from tests.support.questions import ask, converse, profile_in, read
 
 # what is stated, and what has to be stored of the person: states, medicines, allergies, foods left out
 KEPT = (
@@ -94,39 +90,37 @@ DROPPED = (
 )
 
 
-def stored(runtime: Runtime, message: str) -> set[str]:
-    person = parse_question(
-        QuestionText.of(message), Profile(), runtime.linker, runtime.facts
-    ).person
+def stored(runtime: Runtime, text: str) -> set[str]:
+    person = read(runtime, text).person
     every = (*person.states, *person.drugs, *person.allergies, *person.left_out)
     return {iri.rpartition("/")[2].partition("-")[2] for iri in every}
 
 
-@pytest.mark.parametrize(("message", "wanted"), KEPT)
-def test_what_is_so_is_held_however_it_is_said(runtime: Runtime, message: str, wanted: str) -> None:
-    names = stored(runtime, message)
+@pytest.mark.parametrize(("text", "wanted"), KEPT)
+def test_what_is_so_is_held_however_it_is_said(runtime: Runtime, text: str, wanted: str) -> None:
+    names = stored(runtime, text)
     for each in wanted.split(","):
         assert any(name.startswith(each) for name in names), names
 
 
-@pytest.mark.parametrize(("message", "wanted", "denied"), DROPPED)
+@pytest.mark.parametrize(("text", "wanted", "denied"), DROPPED)
 def test_what_is_denied_is_not_held_beside_what_is_so(
-    runtime: Runtime, message: str, wanted: str, denied: str
+    runtime: Runtime, text: str, wanted: str, denied: str
 ) -> None:
-    names = stored(runtime, message)
+    names = stored(runtime, text)
     assert any(name.startswith(wanted) for name in names)
     assert denied not in names
 
 
 @pytest.mark.parametrize(
-    ("message", "wanted"),
+    ("text", "wanted"),
     [
         ("奶奶今年82了，能吃人参吗", "elderly"), ("my grandma is 82, is licorice ok", "elderly"),
         ("三岁宝宝能吃蜂蜜吗", "child"), ("两岁宝宝能吃蜂蜜吗", "young-child"), ("两个多月的宝宝能喝水吗", "infant"),
     ],
 )  # fmt: skip
-def test_ages_are_read_as_people_tell_them(runtime: Runtime, message: str, wanted: str) -> None:
-    assert wanted in stored(runtime, message)
+def test_ages_are_read_as_people_tell_them(runtime: Runtime, text: str, wanted: str) -> None:
+    assert wanted in stored(runtime, text)
 
 
 def test_a_loose_word_for_a_child_gives_way_to_its_age(runtime: Runtime) -> None:
@@ -195,7 +189,7 @@ def test_an_illness_counts_for_who_is_to_eat(runtime: Runtime, question: str, co
     ],
 )  # fmt: skip
 def test_what_is_told_of_another_does_not_enter_the_profile(runtime: Runtime, words: str) -> None:
-    assert profile_in(QuestionText.of(words), runtime.linker, runtime.facts) == Profile()
+    assert profile_in(runtime, words) == Profile()
 
 
 def test_what_the_asker_told_of_themselves_is_not_put_on_another(runtime: Runtime) -> None:
@@ -296,7 +290,7 @@ def test_the_illness_of_another_is_not_that_of_who_asks_for_themselves(runtime: 
 
 
 @pytest.mark.parametrize(
-    ("message", "age"),
+    ("text", "age"),
     [
         ("怀孕三个月可以吃蜂蜜吗", ""), ("I've had a cough for 3 months, can I have honey?", ""),
         ("吃了两个月中药，能吃蜂蜜吗", ""), ("宝宝咳嗽两个月了", "infant"), ("8个月大能吃蜂蜜吗", "infant"),
@@ -304,10 +298,11 @@ def test_the_illness_of_another_is_not_that_of_who_asks_for_themselves(runtime: 
         ("my dad is 70 years old", "elderly"), ("一岁半的孩子", "young-child"),
     ],
 )  # fmt: skip
-def test_how_long_something_lasts_is_no_age(runtime: Runtime, message: str, age: str) -> None:
-    result = life_stages_in(QuestionText.of(message), runtime.facts)
-    assert (result[0] if result else "").endswith(age)
-    assert bool(result) == bool(age)
+def test_how_long_something_lasts_is_no_age(runtime: Runtime, text: str, age: str) -> None:
+    stages = read(runtime, text).populations
+    found = [each for each in stages if each.endswith(("infant", "child", "elderly"))]
+    assert (found[0] if found else "").endswith(age)
+    assert bool(found) == bool(age)
 
 
 @pytest.mark.parametrize("method", sorted(METHODS))
@@ -371,9 +366,9 @@ def test_a_poisoning_that_is_only_feared_is_no_emergency(runtime: Runtime, quest
     assert "emergency" not in {w.severity for w in ask(runtime, question).warnings}
 
 
-def test_a_poisoning_that_happened_stays_one() -> None:
+def test_a_poisoning_that_happened_stays_one(runtime: Runtime) -> None:
     for question in ("吃了发芽土豆后呕吐，会不会中毒", "误食了农药，会中毒吗"):
-        assert emergency_signs(QuestionText.of(question)), question
+        assert read(runtime, question).urgent, question
 
 
 def test_an_infant_that_loses_water_is_sent_to_a_doctor(runtime: Runtime) -> None:

@@ -82,7 +82,7 @@ def test_what_gout_forbids_is_what_few_other_states_forbid(runtime: Runtime) -> 
     ("question", "named"),
     [
         ("哪些中药和华法林有相互作用", "丹参"),
-        ("which herbs interact with digoxin", "St John's wort"),
+        ("which herbs interact with digoxin", "St. John's wort"),
         ("What foods interact with MAOIs?", "soy sauce"),
     ],
 )
@@ -107,9 +107,8 @@ def test_one_claim_found_through_two_names_is_told_once(runtime: Runtime) -> Non
 def test_two_patterns_are_told_apart_by_what_is_seen_in_them(runtime: Runtime) -> None:
     answer = ask(runtime, "气虚和阳虚有什么区别")
     assert not answer.recommendations
-    assert {"气虚证 · 症状表现", "阳虚证 · 症状表现"} <= {
-        s.text.partition("：")[0] for s in answer.sentences
-    }
+    first = {s.text.partition("：")[0] for s in answer.sentences}
+    assert {"气虚证的症状表现", "阳虚证的症状表现"} <= first
 
 
 @pytest.mark.parametrize(

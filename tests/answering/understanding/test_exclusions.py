@@ -5,12 +5,11 @@ import pytest
 from shiyi.answering.conversation import Context
 from shiyi.answering.pipeline import Runtime
 from shiyi.answering.understanding.attribution import allergens, foods_not_eaten
-from shiyi.answering.understanding.person import profile_in
 from shiyi.answering.understanding.text import QuestionText
 from shiyi.model.iris import resource
 from shiyi.model.profile import Profile
 from shiyi.ontology.terms import SHIYI
-from tests.support.questions import ask, converse
+from tests.support.questions import ask, converse, profile_in
 
 
 @pytest.mark.parametrize(
@@ -208,4 +207,4 @@ def test_an_allergy_to_a_class_of_medicines_is_one_to_its_members(
 
 def test_nothing_is_held_of_who_is_allergic_to_nothing(runtime: Runtime) -> None:
     content = "I'm not allergic to anything, can I eat royal jelly?"
-    assert profile_in(QuestionText.of(content), runtime.linker, runtime.facts).allergies == ()
+    assert profile_in(runtime, content).allergies == ()

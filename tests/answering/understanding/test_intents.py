@@ -3,15 +3,10 @@
 import pytest
 
 from shiyi.answering.runtime import Runtime
-from shiyi.answering.understanding.intents import (
-    Intent,
-    emergency_signs,
-    intents_of,
-    topics_beyond_food,
-)
+from shiyi.answering.understanding.reading import topics_in
 from shiyi.answering.understanding.text import QuestionText
 from shiyi.model.iris import resource
-from tests.support.questions import ask
+from tests.support.questions import ask, read
 
 
 @pytest.mark.parametrize("question", ["哺乳期想回奶吃什么", "哺乳期回奶吃什么？炒麦芽可以吗"])
@@ -36,7 +31,7 @@ def test_a_wish_to_stop_lactation_is_understood(runtime: Runtime, question: str)
 @pytest.mark.parametrize(
     ("question", "message"),
     [
-        ("大枣能缓解乏力吗？", "同时也有大枣用于疲倦乏力的记载"),
+        ("大枣能缓解乏力吗？", "大枣与疲倦乏力：有适宜或传统应用的记载"),
         ("枇杷叶能缓解干咳吗", "枇杷叶**：偏寒凉"),
         ("Can ginger help with nausea?", "A use of fresh ginger for nausea is recorded too"),
     ],
@@ -49,13 +44,13 @@ def test_whether_one_thing_helps_is_answered_of_that_thing(
     assert not answer.recommendations
 
 
-def test_what_helps_asks_for_anything() -> None:
+def test_what_helps_asks_for_anything(runtime: Runtime) -> None:
     for question in (
         "有没有能缓解咳嗽的食物吗",
         "喝什么能缓解咳嗽",
         "Can you help me with a cough?",
     ):
-        assert Intent.ADVICE in intents_of(QuestionText.of(question))
+        assert read(runtime, question).wants("advice")
 
 
 def test_a_dish_is_known_by_what_people_call_it(runtime: Runtime) -> None:
@@ -74,7 +69,7 @@ def test_a_dish_is_known_by_what_people_call_it(runtime: Runtime) -> None:
 def test_who_asks_how_to_end_a_pregnancy_is_sent_to_a_doctor_and_given_no_food(
     runtime: Runtime, question: str
 ) -> None:
-    assert "abortion" in topics_beyond_food(QuestionText.of(question))[0]
+    assert "abortion" in topics_in(QuestionText.of(question))
     answer = ask(runtime, question)
     assert not any(
         result in answer.text for result in ("可以考虑", "推荐与理由", "What to consider")
@@ -90,14 +85,14 @@ def test_who_asks_how_to_end_a_pregnancy_is_sent_to_a_doctor_and_given_no_food(
     ],
 )  # fmt: skip
 def test_who_fears_or_has_had_a_miscarriage_is_answered(question: str) -> None:
-    assert not topics_beyond_food(QuestionText.of(question))[0]
+    assert not topics_in(QuestionText.of(question))
 
 
 @pytest.mark.parametrize(
     "question", ["我家猫吃了百合怎么办", "my cat ate lily", "can dogs eat grapes"]
 )
 def test_what_animals_may_eat_is_not_known_here(question: str) -> None:
-    assert topics_beyond_food(QuestionText.of(question))[0] == ("animals",)
+    assert topics_in(QuestionText.of(question)) == ("animals",)
 
 
 @pytest.mark.parametrize(
@@ -110,11 +105,9 @@ def test_what_animals_may_eat_is_not_known_here(question: str) -> None:
     ],
 )  # fmt: skip
 def test_who_feels_ill_after_a_wild_mushroom_is_an_emergency(
-    question: str, emergency: bool
+    runtime: Runtime, question: str, emergency: bool
 ) -> None:
-    assert (
-        "symptom-suspected-poisoning" in emergency_signs(QuestionText.of(question))
-    ) is emergency
+    assert read(runtime, question).urgent is emergency
 
 
 @pytest.mark.parametrize(
@@ -124,17 +117,19 @@ def test_who_feels_ill_after_a_wild_mushroom_is_an_emergency(
         "Which supplements should I stop before surgery next week?", "孕妇什么水果不能吃", "痛风哪些海鲜要避免",
     ],
 )  # fmt: skip
-def test_what_is_to_be_left_out_is_no_wish_for_advice_whatever_it_is_called(question: str) -> None:
-    found = intents_of(QuestionText.of(question))
-    assert Intent.AVOID in found
-    assert Intent.ADVICE not in found
+def test_what_is_to_be_left_out_is_no_wish_for_advice_whatever_it_is_called(
+    runtime: Runtime, question: str
+) -> None:
+    asked = read(runtime, question)
+    assert asked.wants("avoid")
+    assert not asked.wants("advice")
 
 
 @pytest.mark.parametrize(
     "question", ["什么人不能吃山药", "什么体质不能喝绿茶", "什么时候不能吃人参"]
 )
-def test_who_or_when_is_asked_of_the_thing(question: str) -> None:
-    assert Intent.AVOID not in intents_of(QuestionText.of(question))
+def test_who_or_when_is_asked_of_the_thing(runtime: Runtime, question: str) -> None:
+    assert not ask(runtime, question).recommendations
 
 
 def test_before_an_operation_more_than_a_few_supplements_are_listed(runtime: Runtime) -> None:

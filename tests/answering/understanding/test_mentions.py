@@ -4,17 +4,12 @@ import pytest
 
 from shiyi.answering.conversation import Context, after_history
 from shiyi.answering.pipeline import Runtime
-from shiyi.answering.understanding.person import is_question, profile_in
-from shiyi.answering.understanding.question import ParsedQuestion, parse_question
+from shiyi.answering.understanding.follow_ups import is_statement
 from shiyi.answering.understanding.text import QuestionText
 from shiyi.linking.normalization import fold
 from shiyi.model.iris import resource
 from shiyi.model.profile import Profile
-from tests.support.questions import ask, converse
-
-
-def read(runtime: Runtime, question: str) -> ParsedQuestion:
-    return parse_question(QuestionText.of(question), Profile(), runtime.linker, runtime.facts)
+from tests.support.questions import ask, converse, frame_of, profile_in, read
 
 
 @pytest.mark.parametrize(
@@ -33,7 +28,7 @@ def test_a_question_says_the_same_where_folding_changes_its_length(
     plain, typed = (read(runtime, each) for each in (question, before + question))
     assert typed.person == plain.person
     assert typed.theirs == plain.theirs
-    assert typed.made == plain.made
+    assert [f.within for f in typed.frame.focus] == [f.within for f in plain.frame.focus]
     words = [(m.text, m.iri, m.negated) for m in plain.mentions]
     assert [
         (m.text, m.iri, m.negated) for m in typed.mentions if m.iri or m.text in question
@@ -77,9 +72,7 @@ def test_an_allergy_is_heard_in_the_other_script_and_across_two_spaces(runtime: 
 def test_what_somebody_tells_of_themselves_is_the_same_however_it_is_typed(
     runtime: Runtime, typed: str, plain: str
 ) -> None:
-    result, expected = (
-        profile_in(QuestionText.of(each), runtime.linker, runtime.facts) for each in (typed, plain)
-    )
+    result, expected = (profile_in(runtime, each) for each in (typed, plain))
     assert (result.pregnant, result.lactating, result.age) == (
         expected.pregnant,
         expected.lactating,
@@ -91,7 +84,7 @@ def test_what_somebody_tells_of_themselves_is_the_same_however_it_is_typed(
 
 
 def test_a_follow_up_is_read_in_either_script(runtime: Runtime) -> None:
-    assert is_question(QuestionText.of("可以吃嗎"))
+    assert not is_statement(frame_of(runtime, "可以吃嗎"))
     first = converse(runtime, "枸杞能和华法林一起吃吗", Context())
     for result in ("那綠豆可以嗎", "那绿豆可以吗"):
         assert "华法林" in converse(runtime, result, first.context).answer.text

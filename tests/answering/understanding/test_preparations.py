@@ -3,7 +3,7 @@
 import pytest
 
 from shiyi.answering.pipeline import Runtime
-from shiyi.answering.understanding.grounding import forms_asked
+from shiyi.answering.understanding.mentions import forms_asked
 from shiyi.answering.understanding.text import QuestionText
 from shiyi.model.iris import resource
 from shiyi.ontology.terms import SHIYI

@@ -2,7 +2,6 @@
 
 import json
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from time import perf_counter
@@ -11,18 +10,17 @@ import numpy as np
 import pytest
 
 from shiyi.answering.pipeline import Runtime
-from shiyi.answering.understanding.frames.frame import ASKS, Frame
-from shiyi.answering.understanding.frames.reader import SHIPPED, Reader, shipped_reader
-from shiyi.answering.understanding.frames.training import train_reader, utterances
+from shiyi.answering.understanding.frame import ASKS, Frame
+from shiyi.answering.understanding.reader.heads import SHIPPED, Reader, shipped_reader
+from shiyi.answering.understanding.reader.training import train_reader, utterances
+from shiyi.answering.understanding.text import QuestionText
 from shiyi.cli import main
 from shiyi.columnar.mapped_file import Mapped
 from shiyi.errors import UsageError
 from shiyi.evaluation.tasks.frames import measure_frames
 from shiyi.model.answer import Answer
-from shiyi.settings import Settings, UnderstandingSettings
-from tests.support.questions import ask
-
-OFF = replace(Settings(), understanding=UnderstandingSettings(reader="off"))
+from shiyi.settings import Settings
+from tests.support.questions import ask, frame_of
 
 
 @pytest.fixture(scope="module")
@@ -85,8 +83,8 @@ def test_training_gives_the_weights_that_are_shipped(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_asked(reader: Reader, question: str, read: str) -> None:
-    assert question not in {each.text for each in utterances()}
-    frame = reader.read(question)
+    assert question not in {each.text.raw for each in utterances()}
+    frame = reader.read(QuestionText.of(question))
     assert frame.ask == read
     assert sum(each.p for each in frame.asks) == pytest.approx(1, abs=1e-3)
 
@@ -104,59 +102,54 @@ def test_danger_that_is_past_denied_or_read_about_is_no_alarm(
     reader: Reader, question: str
 ) -> None:
     limit = Settings().understanding.alarm_from
-    assert not reader.read(question).alarm_from(limit)
+    assert not reader.read(QuestionText.of(question)).alarm_from(limit)
 
 
-def test_who_and_in_what_state(reader: Reader) -> None:
-    patient = reader.read("孩子6岁便秘，吃什么好").patient
+def test_who_and_in_what_state(runtime: Runtime) -> None:
+    patient = frame_of(runtime, "孩子6岁便秘，吃什么好").patient
     assert (patient.who, patient.age) == ("child", 6.0)
     states = {
-        s.label: s.assertion for s in reader.read("我没怀孕，在喂奶，能喝咖啡吗").patient.states
+        s.label: s.assertion
+        for s in frame_of(runtime, "我没怀孕，在喂奶，能喝咖啡吗").patient.states
     }
     assert states == {"pregnant": "denied", "breastfeeding": "affirmed"}
-
-
-def test_a_follow_up_keeps_the_person_spoken_of(reader: Reader) -> None:
-    before = Frame.from_json(reader.read("孩子6岁便秘，吃什么好").to_json())
-    assert before.patient.who == "child"
-    patient = reader.read("那香蕉能吃吗", before).patient
-    assert (patient.who, patient.age) == ("child", 6.0)
 
 
 @pytest.mark.parametrize(
     ("change", "fault"),
     [
-        ({"ask": []}, "ask is empty"),
-        ({"ask": [{"type": "cook", "p": 0.5}]}, "ask.type is none of"),
-        ({"ask": [{"type": "may", "p": 2}]}, "ask.p is no number"),
-        ({"patient": {"who": "nobody"}}, "who is none of"),
-        ({"patient": {"who": "self", "age": 900}}, "age is no number"),
-        ({"polarity": None}, "polarity is none of"),
+        ({"ask": []}, "ask: Tuple should have at least 1 item"),
+        ({"ask": [{"type": "cook", "p": 0.5}]}, "ask.0.type: Input should be"),
+        ({"ask": [{"type": "may", "p": 2}]}, "ask.0.p: Input should be less"),
+        ({"patient": {"who": "nobody"}}, "patient.who: Input should be"),
+        ({"patient": {"who": "self", "age": 900}}, "patient.age: Input should be less"),
+        ({"polarity": None}, "polarity: Field required"),
     ],
 )
 def test_a_context_that_is_no_frame_is_refused(
     reader: Reader, change: dict[str, object], fault: str
 ) -> None:
-    text = json.loads(json.dumps(reader.read("能吃桃子吗").to_json()))
-    assert Frame.from_json(text).ask == "may"
+    body = json.loads(json.dumps(reader.read(QuestionText.of("能吃桃子吗")).to_json()))
+    assert Frame.from_json(body).ask == "may"
     with pytest.raises(UsageError, match=fault):
-        Frame.from_json(text | change)
+        Frame.from_json(body | change)
 
 
 def test_frames_are_measured_and_printed(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    runtime: Runtime, starter_kb: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     table = tmp_path / "frames.tsv"
-    rows = ["id\tutterance\tprevious_turn\task\task2\twho", "a\t我不想活了\t\tself-harm\t\tself"]
-    table.write_text("\n".join([*rows, "b\t谢谢你\t\tchitchat\t\tgeneral"]), "utf-8")
-    (run,) = measure_frames(table, Settings()).runs
+    heading = "id utterance previous_turn ask ask2 who focus states".replace(" ", "\t")
+    rows = [heading, "a\t我不想活了\t\tself-harm\t\tself\t\t"]
+    table.write_text("\n".join([*rows, "b\t谢谢你\t\tchitchat\t\tgeneral\t\t"]), "utf-8")
+    (run,) = measure_frames(table, runtime).runs
     assert run.values["alarm_recall"] == [1.0]
     assert run.values["false_alarm"] == [0.0]
     assert run.values["ask_accuracy"] == [1.0, 1.0]
-    table.write_text(rows[0] + "\nc\t你好\t\tcook\t\tself", "utf-8")
+    table.write_text(rows[0] + "\nc\t你好\t\tcook\t\tself\t\t", "utf-8")
     with pytest.raises(UsageError, match="'cook' is no ask"):
-        measure_frames(table, Settings())
-    assert main(["frame", "喝农药了", "--json"]) == 0
+        measure_frames(table, runtime)
+    assert main(["--kb", str(starter_kb), "frame", "喝农药了", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["ask"][0]["type"] == "emergency"
 
 
@@ -164,22 +157,14 @@ def _alarmed(answer: Answer) -> bool:
     return any(warning.severity == "emergency" for warning in answer.warnings)
 
 
-def _both(runtime: Runtime, question: str) -> tuple[Answer, Answer]:
-    on, off = ask(runtime, question), ask(replace(runtime, settings=OFF), question)
-    assert on.trace.frame["ask"]
-    assert off.trace.frame == {}
-    return on, off
-
-
 @pytest.mark.parametrize(
     "question",
     ["喝农药了", "昨天误喝了柴油", "he drank weed killer", "安眠药吃多少片会死", "我想喝百草枯"],
 )
-def test_the_reader_alone_raises_an_alarm(runtime: Runtime, question: str) -> None:
-    on, off = _both(runtime, question)
-    assert _alarmed(on)
-    assert not _alarmed(off)
-    assert not on.recommendations
+def test_an_alarm_comes_before_food(runtime: Runtime, question: str) -> None:
+    answer = ask(runtime, question)
+    assert _alarmed(answer)
+    assert not answer.recommendations
 
 
 @pytest.mark.parametrize(
@@ -191,22 +176,18 @@ def test_the_reader_alone_raises_an_alarm(runtime: Runtime, question: str) -> No
     ],
 )  # fmt: skip
 def test_what_to_avoid_is_listed_and_nothing_recommended(runtime: Runtime, question: str) -> None:
-    on, off = _both(runtime, question)
-    assert off.recommendations
-    assert not on.recommendations
-    assert on.citations
+    answer = ask(runtime, question)
+    assert not answer.recommendations
+    assert answer.citations
 
 
 @pytest.mark.parametrize("question", ["why am i constipated", "我是不是湿热体质"])
 def test_another_ask_than_advice_is_not_answered_with_foods(
     runtime: Runtime, question: str
 ) -> None:
-    on, off = _both(runtime, question)
-    assert off.recommendations
-    assert not on.recommendations
+    assert not ask(runtime, question).recommendations
 
 
 @pytest.mark.parametrize("question", ["失眠吃什么好", "What should I eat for constipation?"])
 def test_advice_that_is_asked_for_is_given(runtime: Runtime, question: str) -> None:
-    on, off = _both(runtime, question)
-    assert on.recommendations == off.recommendations != ()
+    assert ask(runtime, question).recommendations

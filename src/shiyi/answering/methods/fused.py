@@ -14,7 +14,6 @@ from shiyi.answering.retrieval.library import words
 from shiyi.answering.retrieval.passages import CLAIM, Unit
 from shiyi.answering.retrieval.paths import Found, Retrieved
 from shiyi.answering.runtime import Runtime
-from shiyi.answering.understanding.intents import is_cue
 from shiyi.model.rdf import local_name
 from shiyi.prompts.chat import ChatModel
 
@@ -89,7 +88,7 @@ def _from_texts(
 
 def _beside(query: Query, runtime: Runtime) -> tuple[Found, ...]:
     """Return claims of the things asked about in texts with words that were not linked."""
-    unlinked = [m.text for m in query.parsed.mentions if not m.iri and not is_cue(m.text)]
+    unlinked = query.parsed.unknown
     asked = set(words(" ".join(unlinked)))
     own = {f.claim: f for iri in query.parsed.materials for f in at(runtime.facts, iri)}
     if not asked or not own:

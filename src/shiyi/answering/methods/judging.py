@@ -10,7 +10,6 @@ from shiyi.answering.methods.model_calls import consulted, verdict
 from shiyi.answering.retrieval.library import words
 from shiyi.answering.retrieval.passages import Unit
 from shiyi.answering.runtime import Runtime
-from shiyi.answering.understanding.intents import Intent
 from shiyi.errors import ReplyError
 from shiyi.model.path import Step as Walked
 from shiyi.model.rdf import NamedNode, local_name
@@ -113,7 +112,7 @@ class ScoredJudge:
             found = joined(query, self.runtime, facts)
             return bool(found), f"{len(found)} ways from the question to something wanted"
         named_ = near(self.runtime.facts, query.concepts)
-        if query.parsed.wants(Intent.MAY) and len(query.concepts) > 1:
+        if query.parsed.wants("may") and len(query.concepts) > 1:
             both = sum(f.subject in named_ and f.object in named_ for f in facts)
             return bool(both), f"{both} claims join what was named"
         if query.predicates:

@@ -14,8 +14,7 @@ from shiyi.answering.retrieval.passages import CLAIM, Unit
 from shiyi.answering.retrieval.paths import Found, Retrieved
 from shiyi.answering.retrieval.planning import SCORERS, diverse, scored
 from shiyi.answering.runtime import Runtime
-from shiyi.answering.understanding.intents import asked_kinds, asked_predicates
-from shiyi.answering.understanding.question import ParsedQuestion
+from shiyi.answering.understanding.question import Question
 from shiyi.model.path import Hop, Path
 from shiyi.model.rdf import NamedNode, local_name
 from shiyi.ontology.terms import SHIYI
@@ -32,7 +31,7 @@ class Query:
     paths are stored and ``least`` what each hop of a benefit must be stored with.
     """
 
-    parsed: ParsedQuestion
+    parsed: Question
     seeds: tuple[str, ...]
     wanted: tuple[NamedNode, ...]
     advice: bool
@@ -55,12 +54,12 @@ class Query:
     @cached_property
     def predicates(self) -> frozenset[str]:
         """Name the relations that the words of the question name."""
-        return asked_predicates(self.text)
+        return frozenset(self.parsed.frame.wanted.relations)
 
     @cached_property
     def kinds(self) -> Collection[str]:
         """Name the kinds of concept that the words of the question name."""
-        return asked_kinds(self.text)
+        return self.parsed.frame.wanted.kinds
 
 
 HUB: Final = 3000  # Shiyi's: claims of one concept that a method looks at

@@ -87,7 +87,7 @@ def _named(
         yield runtime.facts.label(iri, query.parsed.language), iri, 1.0, "linked"
     if runtime.settings.linking.layer_distance <= 0:
         return  # no links between layers: the term layer alone
-    text = query.parsed.text.folded
+    text = fold(query.text)
     for expression, meant in euphemisms().items():
         if expression in text:
             for mention in runtime.linker.link(meant.term):

@@ -8,8 +8,8 @@ from typing import Final
 
 from shiyi.answering.knowledge.facts import Fact
 from shiyi.answering.safety import Safety
-from shiyi.answering.understanding.person import Person
-from shiyi.answering.understanding.question import ParsedQuestion
+from shiyi.answering.understanding.patient import Person
+from shiyi.answering.understanding.question import Question
 from shiyi.answering.wording.draft import AnswerContext, Contribution, Piece
 from shiyi.answering.wording.verbalization import Verbalizer, capital, join_names
 from shiyi.model.answer import SafetyWarning
@@ -76,7 +76,7 @@ class Together:
         return bool(some) and any(other in r.end for r in self.records if r not in some)
 
 
-def taken(parsed: ParsedQuestion) -> tuple[tuple[str, ...], ...]:
+def taken(parsed: Question) -> tuple[tuple[str, ...], ...]:
     """List what is taken together: the things named, and medicines and supplements taken."""
     drugs = [d for d in parsed.person.drugs if d not in parsed.materials]
     return (*parsed.groups[:_MOST], *((d,) for d in drugs))

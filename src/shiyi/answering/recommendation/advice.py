@@ -8,8 +8,7 @@ from shiyi.answering.recommendation.candidates import Candidate, Choice, asked_g
 from shiyi.answering.recommendation.cautions import caution_lines, write_not_recommended
 from shiyi.answering.retrieval.paths import Retrieved
 from shiyi.answering.safety import Finding
-from shiyi.answering.understanding.differentiation import Pattern, nature_of
-from shiyi.answering.understanding.intents import is_cue, is_meal
+from shiyi.answering.understanding.differentiation import Pattern
 from shiyi.answering.wording.draft import (
     AnswerContext,
     Contribution,
@@ -18,7 +17,7 @@ from shiyi.answering.wording.draft import (
     question_texts,
     red_flags,
 )
-from shiyi.answering.wording.verbalization import confidence_words, rating_text
+from shiyi.answering.wording.verbalization import rating_text
 from shiyi.model.answer import Recommendation
 from shiyi.model.iris import resource
 from shiyi.model.path import Path
@@ -29,7 +28,7 @@ from shiyi.ontology.terms import SHIYI
 def undecided(context: AnswerContext, part: Contribution) -> None:
     """State that the trouble may be of cold or of heat, and that this decides."""
     verbalizer, differential = context.verbalizer, context.differential
-    cold, hot = (differential.of_nature(n)[:2] for n in ("cold", "hot"))
+    cold, hot = (differential.of_nature(n)[:1] for n in ("cold", "hot"))
     signs = [f for p in (*cold, *hot) for f in p.signs[:1]]
     natures = [f for p in (*cold[:1], *hot[:1]) for f in p.nature_facts[:1]]
     text = verbalizer.verbalize(
@@ -117,13 +116,15 @@ def advise(context: AnswerContext, retrieved: Retrieved, choice: Choice, most: i
     branches(context, choice, part)
     write_not_recommended(context, choice, part)
     _cautions(context, chosen, part)
-    _paths(context, retrieved, choice, chosen, part)
+    part.paths += [*(path for c in chosen for path in c.reason()[:1]), *choice.paths]
     _ask(context, chosen, part)
     ailments = context.parsed.ailments
     checks(context, ailments, part)
     red_flags(context, ailments, part, persist=bool(ailments or context.parsed.aims))
     if resource("population-postoperative").value in context.parsed.populations:
         part.section("h_doctor").add(context.verbalizer.verbalize("s_operation"))
+    if context.parsed.is_of_child() and chosen:
+        part.section("h_caution").add(context.verbalizer.verbalize("s_child"))
     if choice.loosened and ailments:
         part.missing.append(context.verbalizer.verbalize("m_season"))
     if not retrieved.paths and ailments:
@@ -138,9 +139,7 @@ def unclear(context: AnswerContext) -> bool:
     parsed = context.parsed
     known = (*parsed.ailments, *parsed.constitutions, *parsed.aims)
     described = parsed.profile.constitution or parsed.profile.conditions
-    return not (known or described) and any(
-        not m.iri and not is_cue(m.text) and not is_meal(m.text) for m in parsed.mentions
-    )
+    return not (known or described) and bool(parsed.unknown)
 
 
 def _spread(
@@ -258,9 +257,7 @@ def _why(context: AnswerContext, candidate: Candidate, written: Collection[str])
     fresh = tuple(f for f in facts if f.claim not in written)
     signs = verbalizer.names(path.entities[0] for path in ways)
     middles = ways[0].entities[1:-1]
-    first = min(path.hops[0].confidence for path in ways)
-    known = verbalizer.known(path.hops[0].claim for path in ways)
-    values = {"signs": signs, "sure": confidence_words(verbalizer.language, first, known)}
+    values = {"signs": signs}
     if not middles:
         mine = context.facts.is_a(ways[0].entities[0], SHIYI.Constitution, SHIYI.Syndrome)
         values["signs"] = verbalizer.these(path.entities[0] for path in ways)
@@ -325,66 +322,6 @@ def _cautions(context: AnswerContext, chosen: Iterable[Candidate], part: Contrib
         part.section("h_caution").add(context.verbalizer.verbalize("s_labels"))
 
 
-def _paths(
-    context: AnswerContext,
-    retrieved: Retrieved,
-    choice: Choice,
-    chosen: Iterable[Candidate],
-    part: Contribution,
-) -> None:
-    """Show one way in full, or one for cold and one for heat; keep all that the answer rests on."""
-    verbalizer, section = context.verbalizer, part.section("h_paths")
-    paths = [path for c in chosen for path in c.reason()[:1]]
-    named = {c.iri for c in chosen}
-    every = [path for c in (*choice.open, *choice.waiting) for path in c.paths]
-    if named:  # the path that is shown ends in what is recommended
-        every = [path for path in retrieved.paths if path.hops[-1].end in named]
-    leading = {first.claim: n for n, first in enumerate(_relations(context))}
-    for first in sorted(
-        _relations(context), key=lambda f: (not _reaches(every, f, named), leading[f.claim])
-    ):
-        through = [p for p in every if p.hops[0].claim == first.claim and len(p.hops) == 2][:1]
-        if through and not section.lines:
-            ends = tuple(path_facts(path)[-1] for path in through)
-            text = verbalizer.ways(through) + verbalizer.sources([first])
-            section.add(text, first, *ends)
-            paths += through
-    if context.differential.undecided or not section.lines:
-        section.lines.clear()
-        own = [p for p in (*paths, *part.paths) if len(p.hops) > 1]
-        _through(
-            context, own or paths[:1] or [p for p in choice.paths if len(p.hops) > 1][:1], part
-        )
-    part.paths += [*paths, *choice.paths]
-
-
-def _reaches(paths: Iterable[Path], first: Fact, named: Collection[str]) -> bool:
-    return any(p.hops[0].claim == first.claim and p.hops[-1].end in named for p in paths)
-
-
-def _through(context: AnswerContext, paths: Iterable[Path], part: Contribution) -> None:
-    """Write two ways that run through different patterns, of cold and of heat if both are open."""
-    ways: dict[str, Path] = {}
-    for path in paths:
-        nature = (
-            nature_of(context.facts, path.entities[1])[0] if context.differential.undecided else ""
-        )
-        ways.setdefault(nature or path.entities[1], path)
-    ranked = sorted(ways, key=lambda each: each not in {"cold", "hot"})
-    for path in [ways[each] for each in ranked[:2]]:
-        part.section("h_paths").add(context.verbalizer.chain(path), *path_facts(path))
-
-
-def _relations(context: AnswerContext) -> list[Fact]:
-    """List which constitution each sign is related to, other constitutions before other signs."""
-    found = [
-        (place, n, fact)
-        for n, ailment in enumerate(context.parsed.ailments)
-        for place, fact in enumerate(context.facts.of(ailment, SHIYI.relatedConstitution)[:2])
-    ]
-    return [fact for _, _, fact in sorted(found, key=lambda each: (each[1], each[0]))]
-
-
 def _ask(context: AnswerContext, chosen: Collection[Candidate], part: Contribution) -> None:
     patterns: Iterable[Pattern] = (
         context.differential.patterns if context.differential.undecided else ()
@@ -392,7 +329,7 @@ def _ask(context: AnswerContext, chosen: Collection[Candidate], part: Contributi
     question_texts(
         context, (*context.parsed.ailments[:2], *(p.iri for p in list(patterns)[:1])), part
     )
-    del part.follow_up[2:], part.section("h_ask").lines[2:]
+    del part.follow_up[1:], part.section("h_ask").lines[1:]
     section = part.section("h_ask")
     if context.differential.undecided and not part.follow_up:
         part.follow_up.append(context.verbalizer.verbalize("q_cold_heat"))
@@ -400,7 +337,14 @@ def _ask(context: AnswerContext, chosen: Collection[Candidate], part: Contributi
     about = context.parsed.profile
     if not context.parsed.person.drugs:
         pregnant = any(s.endswith("population-pregnant") for s in context.parsed.person.states)
-        women = about.sex != "male" and about.pregnant is None and bool(chosen) and not pregnant
+        child = context.parsed.is_of_child()
+        women = (
+            not child
+            and about.sex != "male"
+            and about.pregnant is None
+            and bool(chosen)
+            and not pregnant
+        )
         part.follow_up.append(
             context.verbalizer.verbalize("q_drugs_pregnant" if women else "q_drugs")
         )

@@ -11,8 +11,7 @@ from shiyi.answering.retrieval.paths import Retrieved
 from shiyi.answering.retrieval.planning import diverse
 from shiyi.answering.safety import Finding, Safety
 from shiyi.answering.understanding.differentiation import Differential, effect_of
-from shiyi.answering.understanding.intents import Intent
-from shiyi.answering.understanding.question import ParsedQuestion
+from shiyi.answering.understanding.question import Question
 from shiyi.model.iris import resource
 from shiyi.model.path import Path
 from shiyi.ontology.terms import SHIYI
@@ -60,6 +59,10 @@ class Candidate:
             key = (path.hops[0].start, path.hops[-1].start)
             best[key] = max(best.get(key, 0.0), self._worth(path))
         return round(sum(best.values()), 9)
+
+    def is_for(self, ailments: Collection[str]) -> bool:
+        """Return whether it is recorded for one of some complaints itself, without a pattern."""
+        return any(len(p.hops) == 1 and p.hops[0].start in ailments for p in self.paths)
 
     def ranked_paths(self) -> tuple[Path, ...]:
         """Return the paths by what they count here, best first."""
@@ -126,7 +129,7 @@ class Choice:
 
 
 def choose(
-    parsed: ParsedQuestion,
+    parsed: Question,
     retrieved: Retrieved,
     differential: Differential,
     facts: Facts,
@@ -139,6 +142,8 @@ def choose(
         reached.setdefault(path.hops[-1].end, []).append(path)
     of_group = _of_asked_group(reached, parsed, facts, safety)
     ends = of_group or reached
+    if parsed.is_of_child():  # a child is given food, and no herbs
+        ends = {iri: paths for iri, paths in ends.items() if _is_plain_food(iri, facts)}
     pool, extra = _pool(ends, parsed, facts)
     fitting = [*(c for c in pool if c.fits), *extra]
     place = partial(_place, _wanted(differential))
@@ -165,6 +170,15 @@ def choose(
     )
 
 
+def _is_plain_food(iri: str, facts: Facts) -> bool:
+    """Return whether a thing is a food or a dish of foods alone, no herb that is eaten too."""
+    parts = [f.object for f in facts.of(iri, SHIYI.hasIngredient)] or [iri]
+    return all(
+        facts.classes.get(each) == "Food" or bool(facts.of(each, SHIYI.hasFoodGroup))
+        for each in parts
+    )
+
+
 def _leading(opened: Iterable[Candidate], k: int) -> tuple[list[Candidate], list[Path]]:
     """Keep the best path to each candidate, ``k`` diverse ones in all, and what they lead to.
 
@@ -182,7 +196,7 @@ def _leading(opened: Iterable[Candidate], k: int) -> tuple[list[Candidate], list
 
 
 def _of_asked_group(
-    ends: Mapping[str, list[Path]], parsed: ParsedQuestion, facts: Facts, safety: Safety
+    ends: Mapping[str, list[Path]], parsed: Question, facts: Facts, safety: Safety
 ) -> dict[str, list[Path]]:
     """Keep what is of the group of foods asked for; nothing where none of that may be suggested."""
     kin = {low for group in asked_groups(parsed, facts) for low in facts.below(group)}
@@ -191,7 +205,7 @@ def _of_asked_group(
 
 
 def _pool(
-    ends: Mapping[str, list[Path]], parsed: ParsedQuestion, facts: Facts
+    ends: Mapping[str, list[Path]], parsed: Question, facts: Facts
 ) -> tuple[list[Candidate], list[Candidate]]:
     """Return the likeliest candidates on the paths, and those that only fit season and form."""
     if not (parsed.seasons or _methods(parsed)):
@@ -214,7 +228,7 @@ def _place(wanted: str, each: Candidate) -> tuple[object, ...]:
 
 
 def _loosened(
-    pool: Iterable[Candidate], parsed: ParsedQuestion, facts: Facts
+    pool: Iterable[Candidate], parsed: Question, facts: Facts
 ) -> Iterator[list[Candidate]]:
     """Yield what may stand in where nothing that fits is left: of the form first, then of another.
 
@@ -226,7 +240,7 @@ def _loosened(
         yield rest
 
 
-def asked_groups(parsed: ParsedQuestion, facts: Facts) -> tuple[str, ...]:
+def asked_groups(parsed: Question, facts: Facts) -> tuple[str, ...]:
     """List the groups of foods that are asked for (fruit, vegetables), not those left out."""
     out = {*parsed.person.left_out, *parsed.person.allergies}
     return tuple(o for o in parsed.others if facts.is_a(o, SHIYI.FoodGroup) and o not in out)
@@ -238,14 +252,14 @@ def _is_of(iri: str, groups: Collection[str], facts: Facts) -> bool:
     )
 
 
-def _near(ends: Mapping[str, list[Path]], parsed: ParsedQuestion, facts: Facts) -> list[str]:
+def _near(ends: Mapping[str, list[Path]], parsed: Question, facts: Facts) -> list[str]:
     """Select the likeliest of those that fit season and form, and of the others."""
     fitting = {iri for iri in ends if _fits(iri, parsed, facts)}
     parts = ({i: ends[i] for i in ends if (i in fitting) == fits} for fits in (True, False))
     return [iri for part in parts for iri in _likeliest(part)]
 
 
-def _fits(iri: str, parsed: ParsedQuestion, facts: Facts) -> tuple[Fact, ...]:
+def _fits(iri: str, parsed: Question, facts: Facts) -> tuple[Fact, ...]:
     """List the claims that fit a thing to season and form; none where one of them is missing."""
     seasons, methods = set(parsed.seasons), set(_methods(parsed))
     in_season = [f for f in facts.of(iri, SHIYI.suitableSeason) if f.object in seasons]
@@ -264,7 +278,7 @@ def _likeliest(ends: Mapping[str, list[Path]]) -> list[str]:
 
 def _judged(
     ordered: list[Candidate],
-    parsed: ParsedQuestion,
+    parsed: Question,
     differential: Differential,
     facts: Facts,
     safety: Safety,
@@ -288,7 +302,7 @@ def _adds_up(iri: str, beside: Iterable[tuple[str, ...]], safety: Safety) -> boo
     return any(iri in record.end for each in adding for record in each.records)
 
 
-def _supported(parsed: ParsedQuestion, paths: Iterable[Path], safety: Safety) -> list[Path]:
+def _supported(parsed: Question, paths: Iterable[Path], safety: Safety) -> list[Path]:
     """Drop effects rated insufficient or absent; supplements need a rated effect if any has."""
     effect = SHIYI.isEffectiveFor.value  # the only property whose evidence is so rated
     supported = [
@@ -296,7 +310,7 @@ def _supported(parsed: ParsedQuestion, paths: Iterable[Path], safety: Safety) ->
         for p in paths
         if p.hops[-1].predicate != effect or safety.evidences.supports(p.hops[-1].claim)
     ]
-    if not parsed.wants(Intent.SUPPLEMENT):
+    if not parsed.wants_supplement:
         return supported
     rated = [p for p in supported if p.hops[-1].predicate == effect]
     return rated or supported
@@ -315,11 +329,11 @@ def _worth(candidate: Candidate) -> tuple[object, ...]:
     return -candidate.support, -best, candidate.iri
 
 
-def _methods(parsed: ParsedQuestion) -> tuple[str, ...]:
-    return parsed.methods or (DRINKS if parsed.wants(Intent.DRINK) else ())
+def _methods(parsed: Question) -> tuple[str, ...]:
+    return parsed.methods or (DRINKS if parsed.frame.has_cue("drink") else ())
 
 
-def _candidate(iri: str, paths: list[Path], parsed: ParsedQuestion, facts: Facts) -> Candidate:
+def _candidate(iri: str, paths: list[Path], parsed: Question, facts: Facts) -> Candidate:
     fits = _fits(iri, parsed, facts)
     effect, because = effect_of(facts, iri)
     named = {*parsed.ailments, *parsed.person.states, *parsed.populations}
@@ -327,7 +341,7 @@ def _candidate(iri: str, paths: list[Path], parsed: ParsedQuestion, facts: Facts
     return Candidate(iri, tuple(paths), fits, effect, because, beside=beside)
 
 
-def seasonal(parsed: ParsedQuestion, facts: Facts) -> frozenset[str]:
+def seasonal(parsed: Question, facts: Facts) -> frozenset[str]:
     """List the things that fit the season and the form asked for; none where neither was."""
     seasons, methods = parsed.seasons, _methods(parsed)
     fitting = {f.subject for s in seasons for f in facts.into(s, SHIYI.suitableSeason)}
@@ -335,7 +349,7 @@ def seasonal(parsed: ParsedQuestion, facts: Facts) -> frozenset[str]:
     return frozenset(fitting & made if seasons and methods else fitting | made)
 
 
-def _fitting_only(parsed: ParsedQuestion, facts: Facts) -> Iterable[str]:
+def _fitting_only(parsed: Question, facts: Facts) -> Iterable[str]:
     """List dishes of the season (and form) asked for, whatever they are good for."""
     methods = set(_methods(parsed))
     for season in parsed.seasons:
@@ -346,14 +360,13 @@ def _fitting_only(parsed: ParsedQuestion, facts: Facts) -> Iterable[str]:
 
 
 def _judge(
-    candidate: Candidate,
-    parsed: ParsedQuestion,
-    differential: Differential,
-    facts: Facts,
-    safety: Safety,
+    candidate: Candidate, parsed: Question, differential: Differential, facts: Facts, safety: Safety
 ) -> Candidate:
     vetoes = (*safety.check(candidate.iri, parsed.person), *safety.poisons(candidate.iri))
     waiting, branch = _held(candidate, differential, safety)
+    if branch and candidate.is_for(parsed.ailments):
+        branch = ""  # cold or heat never outweighs a record for this very complaint
+        waiting = tuple(f for f in waiting if f.severity == "contraindicated")
     return Candidate(
         candidate.iri,
         candidate.paths,

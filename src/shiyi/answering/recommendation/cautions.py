@@ -140,6 +140,8 @@ def _concerns(context: AnswerContext, found: Finding) -> bool:
     """Keep pregnancy unless ruled out, diseases and signs; patterns only where forbidden."""
     about, name = context.parsed.profile, found.against.rpartition("/")[2]
     if name in _WOMEN:
+        if context.parsed.is_of_child():
+            return False
         return bool(about.pregnant) or not (about.sex == "male" or about.pregnant is False)
     if (
         context.facts.of(found.against, SHIYI.excludesFoodGroup)
@@ -166,7 +168,7 @@ def _state(context: AnswerContext, found: Finding) -> tuple[object, ...]:
     )
 
 
-_MOST: Final = 3
+_MOST: Final = 2
 _MOST_HELD: Final = 24  # candidates come best first
 
 
@@ -174,7 +176,7 @@ def write_not_recommended(context: AnswerContext, choice: Choice, part: Contribu
     """Write what the asker's own state forbids, what a possible pattern does, and taboos."""
     section = part.section("h_held")
     count = _vetoed(context, choice, part)
-    _held(context, choice, part, 3 if context.differential.undecided else 1)
+    _held(context, choice, part, 1)
     if count < _MOST:
         _taboos(context, part)
     del section.lines[_MOST:]
@@ -282,7 +284,7 @@ def _in_full(context: AnswerContext, candidate: Candidate, telling: str) -> list
                 (),
             )
         )
-    text, facts = verbalizer.profile(telling, only=SHIYI.hasNature)
+    text, facts = verbalizer.profile(telling, only=[SHIYI.hasNature])
     against = {"cold": "cooling", "hot": "warming"}.get(
         context.differential.leaning, candidate.effect
     )

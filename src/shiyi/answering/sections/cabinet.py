@@ -14,7 +14,7 @@ from shiyi.answering.recommendation.additive_effects import (
 )
 from shiyi.answering.runtime import Runtime
 from shiyi.answering.safety import Finding
-from shiyi.answering.understanding.person import Person, person_of
+from shiyi.answering.understanding.patient import Person, person_of
 from shiyi.answering.wording.verbalization import Verbalizer
 from shiyi.errors import UsageError
 from shiyi.model.mention import Mention

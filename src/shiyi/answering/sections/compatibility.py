@@ -1,9 +1,10 @@
 """May X be taken with Y."""
 
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Final
 
-from shiyi.answering.knowledge.facts import INCOMPATIBLE
+from shiyi.answering.knowledge.facts import INCOMPATIBLE, Fact
 from shiyi.answering.recommendation.additive_effects import (
     Together,
     taken,
@@ -12,8 +13,9 @@ from shiyi.answering.recommendation.additive_effects import (
 )
 from shiyi.answering.recommendation.candidates import asked_groups
 from shiyi.answering.safety import Finding
-from shiyi.answering.sections.lists import composed_of, of_group
-from shiyi.answering.sections.lookups import child_first, is_feverish_child, sheet
+from shiyi.answering.sections.lists import composed_of, tell_group
+from shiyi.answering.sections.records import tell_record
+from shiyi.answering.sections.terms import child_first
 from shiyi.answering.sections.verdicts import (
     NOT_EATEN,
     Case,
@@ -23,7 +25,6 @@ from shiyi.answering.sections.verdicts import (
     called,
     case_of,
     distinguish,
-    end_of,
     patterns_behind,
     rated_effects,
     should_it_apply,
@@ -32,8 +33,6 @@ from shiyi.answering.sections.verdicts import (
     verdicts,
 )
 from shiyi.answering.understanding.differentiation import effect_of
-from shiyi.answering.understanding.intents import Intent, asks_difference, names_prescription
-from shiyi.answering.understanding.question import states_and_medicines
 from shiyi.answering.wording.draft import (
     AnswerContext,
     Contribution,
@@ -44,9 +43,12 @@ from shiyi.answering.wording.draft import (
 )
 from shiyi.answering.wording.verbalization import capital, closed
 from shiyi.linking.normalization import fold, is_cjk
+from shiyi.model.answer import SafetyWarning
 from shiyi.model.iris import resource
+from shiyi.ontology.lexicon import Cues
 from shiyi.ontology.terms import SHIYI
 
+_CUES: Final = Cues("wanted")
 _UNHELD: Final = (SHIYI.ChemicalEntity, SHIYI.TherapeuticClass)  # no source warns of them as such
 _ALCOHOL: Final = resource("drug-ethanol").value
 _MOST, _DESCRIBED, _CHECKED = 12, 4, 16  # things described, and all that are checked
@@ -55,7 +57,7 @@ _MOST, _DESCRIBED, _CHECKED = 12, 4, 16  # things described, and all that are ch
 def consult(context: AnswerContext) -> Contribution:
     """Write the verdict on each pair, its grounds, and what stays unknown."""
     part, alone = Contribution(), list[str]()
-    apart = asks_difference(context.parsed.text) and not context.parsed.person.drugs
+    apart = context.parsed.wants("compare") and not context.parsed.person.drugs
     adding = () if apart else together(context.safety, taken(context.parsed))
     cases = [case_of(context, group) for group in context.parsed.groups[:_CHECKED]]
     for place, case in enumerate(cases):
@@ -75,7 +77,7 @@ def consult(context: AnswerContext) -> Contribution:
         names = context.verbalizer.names(group[0] for group in rest[:_MOST])
         part.opening.add(context.verbalizer.verbalize("m_unchecked", x=names))
     if alone:
-        part.take(sheet(context, alone))
+        part.take(tell_record(context, alone))
     part.opening.lines.sort(key=lambda line: not line.facts)  # what is recorded comes first
     barring = [f for f in every if verdict_of(f) in NOT_EATEN]
     if barring:
@@ -96,7 +98,7 @@ def _described(
     """Write the verdict on one thing with all that was named, its grounds and what is unknown."""
     met = {f.material for f in case.found}
     # ginkgo may be leaf or seed: what meets the medicine comes before the poison of the other
-    aside = [m for m in case.named[1:] if met and m not in met]
+    aside = [m for m in case.named if met and m not in met and len(case.named) > 1]
     _poisons(context, [m for m in case.named if m not in aside], part)
     verdicts(context, case.found, part)
     _of_kin_only(context, case, part)
@@ -122,7 +124,7 @@ def _ask_whom(context: AnswerContext, part: Contribution) -> None:
 
 def _child_first(context: AnswerContext, part: Contribution) -> None:
     """Write first that a child with a fever, or a dehydrating infant, needs a doctor."""
-    if is_feverish_child(context.parsed):
+    if context.parsed.is_feverish_child():
         section = Section("")
         section.add(context.verbalizer.verbalize(child_first(context.parsed)))
         part.opening.lines[:0] = section.lines
@@ -137,11 +139,11 @@ def _unrecorded(context: AnswerContext, case: Case, part: Contribution) -> None:
 
 def _beside(context: AnswerContext, part: Contribution) -> None:
     """Write of groups of foods, and of constituents that nothing is recorded of."""
-    states, verbalizer = states_and_medicines(context.parsed), context.verbalizer
+    states, verbalizer = context.parsed.states, context.verbalizer
     if not states:
         return
     if asked_groups(context.parsed, context.facts):
-        part.take(of_group(context))
+        part.take(tell_group(context))
     meant = set(context.parsed.materials)  # 碘 is a constituent, and a supplement of that name
     unheld = [
         m.iri
@@ -283,7 +285,9 @@ def _denied(context: AnswerContext, case: Case, target: str, part: Contribution)
     place = part.section("h_compare") if case.found else part.opening
     space = "" if verbalizer.language == "zh" else " "
     note = verbalizer.note(denied[0])
-    remark = space + capital(closed(note, end_of(context)), verbalizer.language) if note else ""
+    remark = (
+        space + capital(closed(note, context.verbalizer.stop), verbalizer.language) if note else ""
+    )
     text = verbalizer.verbalize("v_negative", **values) + remark + verbalizer.sources(denied[:1])
     place.add(text, *denied)
     return True
@@ -291,7 +295,7 @@ def _denied(context: AnswerContext, case: Case, target: str, part: Contribution)
 
 def _composed(context: AnswerContext, case: Case, target: str, part: Contribution) -> bool:
     """State that one is in the other, unless it is asked if both may be taken; return whether."""
-    if context.parsed.wants(Intent.MAY):
+    if context.parsed.wants("may") and not context.parsed.frame.has_cue("open-question"):
         return False
     lines = composed_of(context, case.materials, target)
     part.opening.lines += lines
@@ -350,11 +354,8 @@ def _possible(context: AnswerContext, material: str, part: Contribution) -> bool
     patterns = differential.of_nature(nature) if nature else differential.patterns
     reasons = context.safety.against_states(material, [p.iri for p in patterns])
     found = [f for f in reasons if f.severity == "contraindicated"]
-    if any(
-        context.facts.is_a(a, SHIYI.Syndrome) and benefits(context, material, a)
-        for a in context.parsed.ailments
-    ):
-        return False  # it is recorded for the very pattern that was named
+    if any(benefits(context, material, a) for a in context.parsed.ailments):
+        return False  # it is recorded for the very complaint that was named
     effect, because = effect_of(context.facts, material)
     against = {"cold": "cooling", "hot": "warming"}.get(nature, effect)
     if not found and (not effect or effect != against):
@@ -365,7 +366,7 @@ def _possible(context: AnswerContext, material: str, part: Contribution) -> bool
     text = context.verbalizer.verbalize(
         "w_name", x=context.verbalizer.name(material)
     ) + context.verbalizer.verbalize(key)
-    part.opening.add(closed(text, end_of(context)), *because[:2])
+    part.opening.add(closed(text, context.verbalizer.stop), *because[:2])
     for each in found[:2]:
         part.section("h_compare").add(context.verbalizer.finding(each), *each.stated)
         part.warn(context, each, is_stated=True)
@@ -379,11 +380,11 @@ def _possible(context: AnswerContext, material: str, part: Contribution) -> bool
 def _identity(context: AnswerContext, case: Case, part: Contribution) -> None:
     """Name what the material is mistaken for, and what is noted about its use in general."""
     verbalizer, section = context.verbalizer, part.section("h_caution")
-    if context.parsed.wants(Intent.PROPERTY):
+    if context.parsed.wants("property"):
         for material in case.materials[:2]:
             text, facts = verbalizer.profile(material)
             if text:
-                part.section("h_facts").add(closed(text, end_of(context)), *facts)
+                part.section("h_facts").add(closed(text, context.verbalizer.stop), *facts)
     if not (case.found or part.warnings):
         should_it_apply(context, case.materials[0], part)
     noted = [m for m in case.materials if any(f.material == m for f in case.found)]
@@ -392,7 +393,7 @@ def _identity(context: AnswerContext, case: Case, part: Contribution) -> None:
             text = verbalizer.verbalize(
                 "p_text", label=verbalizer.name(material), text=verbalizer.words(fact)
             )
-            section.add(closed(text, end_of(context)), fact)
+            section.add(closed(text, context.verbalizer.stop), fact)
 
 
 def _closing(context: AnswerContext, part: Contribution) -> None:
@@ -421,4 +422,83 @@ def _prescribed(context: AnswerContext, part: Contribution) -> bool:
     """Return whether the question is about a prescription of Chinese medicine."""
     formula = any(context.facts.is_a(m, SHIYI.Formula) for m in context.parsed.materials)
     clash = any(f.predicate in INCOMPATIBLE for f in part.facts.values())
-    return formula or clash or names_prescription(context.parsed.text)
+    return formula or clash or context.parsed.frame.has_cue("prescription")
+
+
+_SAID: Final = (
+    SHIYI.contraindicatedIn, SHIYI.cautionIn, SHIYI.hasAdverseReaction, SHIYI.hasAdverseEffectOn,
+    SHIYI.isEffectiveFor,
+)  # fmt: skip
+_LONG_TERM_TEXTS: Final = (
+    SHIYI.safetyNote, SHIYI.useRestriction, SHIYI.consumptionMethod, SHIYI.dietaryBenefit,
+    SHIYI.primaryEffect,
+)  # fmt: skip
+_MOST_THINGS, _MOST_READ, _MOST_SAID = 4, 256, 3  # Shiyi's
+
+
+def write_long_term_use(context: AnswerContext, part: Contribution) -> None:
+    """State before the rest what is recorded of taking each thing for long, or that nothing is."""
+    parsed, verbalizer = context.parsed, context.verbalizer
+    if not (parsed.groups and parsed.frame.has_cue("long-term")) or parsed.wants_advice():
+        return
+    section, unsaid = Section(""), list[str]()
+    for group in parsed.groups[:_MOST_THINGS]:
+        pieces = _long_term_pieces(context, group)
+        if not pieces:
+            unsaid.append(group[0])
+            continue
+        section.item((verbalizer.verbalize("v_for_long"), ()), *pieces, (verbalizer.stop, ()))
+        facts = section.lines[-1].facts
+        text = section.lines[-1].text
+        part.warnings.append(SafetyWarning("caution", text, tuple(f.claim for f in facts)))
+        part.note(*facts)
+        part.told.add(text)
+    if unsaid:
+        section.add(verbalizer.verbalize("v_for_long_none", x=verbalizer.names(unsaid)))
+    place = 1 if parsed.person.states or parsed.person.drugs else 0  # after the verdict
+    part.opening.lines[place:place] = section.lines
+
+
+def _long_term_pieces(context: AnswerContext, group: Iterable[str]) -> list[Piece]:
+    """Write the notes on a thing, on what is sold of it and what it is made of, each once."""
+    verbalizer, pieces, named = context.verbalizer, list[Piece](), ""
+    notes = _notes(context, group)
+    apart = verbalizer.verbalize("v_clause")
+    for note, (thing, facts) in notes.items():
+        if any(note != other and note in other for other in notes):
+            continue
+        if verbalizer.language == "en" and note[1:2].islower():
+            note = note[0].lower() + note[1:]
+        name = verbalizer.verbalize("w_noted", x=verbalizer.name(thing)) if thing != named else ""
+        named = thing
+        pieces.append(
+            ((apart if pieces else "") + name + note + verbalizer.sources(facts[:1]), facts)
+        )
+    return pieces[:_MOST_SAID]
+
+
+def _notes(context: AnswerContext, group: Iterable[str]) -> dict[str, tuple[str, tuple[Fact, ...]]]:
+    facts, own = context.facts, tuple(group)
+    near = [k for each in own for k in facts.kin(each)]
+    made_of = [f.object for each in own for f in facts.of(each, SHIYI.hasIngredient)]
+    found: dict[str, tuple[str, tuple[Fact, ...]]] = {}
+    for thing in dict.fromkeys((*own, *near, *made_of)):
+        if len(found) < _MOST_SAID:
+            for note, fact_texts in _noted(context, thing):
+                found.setdefault(note.rstrip("。."), (thing, fact_texts))
+    return found
+
+
+def _noted(context: AnswerContext, thing: str) -> Iterator[tuple[str, tuple[Fact, ...]]]:
+    facts, verbalizer = context.facts, context.verbalizer
+    for fact in islice(facts.of(thing, *_SAID), _MOST_READ):
+        note = _CUES["for-long-noted"].search(
+            context.evidences.qualifier(fact.claim, "note_zh")
+        ) and verbalizer.note(fact)
+        if note:
+            yield note, (fact,)
+    for predicate in _LONG_TERM_TEXTS:
+        for fact in facts.texts(thing, predicate, verbalizer.language):
+            both = (facts.words(fact, "zh"), facts.words(fact, "en"))
+            if any(_CUES["for-long-noted"].search(each) for each in both):
+                yield verbalizer.words(fact), (fact,)

@@ -1,26 +1,20 @@
-"""What an answer comes down to: one verdict, by the gravest warning or by what is recorded."""
+"""The verdict that an answer comes down to."""
 
 from collections.abc import Sequence
 from typing import Final
 
 from shiyi.answering.knowledge.evidence import Evidences
-from shiyi.answering.knowledge.facts import COMPOSITION
-from shiyi.answering.understanding.frames.frame import Frame
-from shiyi.answering.understanding.intents import Intent
-from shiyi.answering.understanding.question import ParsedQuestion, meets_anything
+from shiyi.answering.knowledge.facts import BENEFIT, COMPOSITION
+from shiyi.answering.understanding.question import Question
 from shiyi.answering.wording.draft import Composed, Contribution, ranked
 from shiyi.model.answer import SafetyWarning, Verdict
+from shiyi.ontology.terms import SHIYI
 
-_LISTING: Final = frozenset({"avoid", "list"})
 _RATINGS: Final = ("major", "moderate", "minor")
 
 
 def conclude(
-    parsed: ParsedQuestion,
-    frame: Frame | None,
-    part: Contribution,
-    composed: Composed,
-    evidences: Evidences,
+    parsed: Question, part: Contribution, composed: Composed, evidences: Evidences
 ) -> Verdict:
     """Return the verdict of an answer; its text is a sentence of the answer.
 
@@ -31,33 +25,28 @@ def conclude(
     warnings = ranked(part.warnings)
     if warnings and warnings[0].severity == "emergency":
         return Verdict("emergency", warnings[0].text, "emergency")
+    if parsed.wants("stop_medicine"):
+        return Verdict("ask_first", first, "caution")
     if part.recommendations:
         return Verdict("may_be_considered", first)
-    if parsed.wants(Intent.STOP):
-        return Verdict("ask_first", first, "caution")
-    if _is_whether(parsed, frame):
+    met = parsed.meets_anything()
+    if parsed.groups and ((met and warnings) or (parsed.wants("may") and (met or not warnings))):
         return _of_taking(warnings, part, first, evidences)
-    if frame is not None and frame.ask in _LISTING:  # the list itself, and not what introduces it
-        first = next((each.text for each in composed.sentences if each.claims), first)
     return Verdict("record" if composed.citations else "not_on_record", first)
-
-
-def _is_whether(parsed: ParsedQuestion, frame: Frame | None) -> bool:
-    """Return whether it is asked if things that are named may be taken."""
-    may = parsed.wants(Intent.MAY) if frame is None else frame.ask == "may"
-    return bool(parsed.materials) and (may or meets_anything(parsed))
 
 
 def _of_taking(
     warnings: Sequence[SafetyWarning], part: Contribution, first: str, evidences: Evidences
 ) -> Verdict:
     if not warnings:
-        stated = [fact for line in part.opening.lines for fact in line.facts]
-        if all(fact.predicate in COMPOSITION for fact in stated):  # which permits nothing
-            return Verdict("record" if stated else "not_on_record", first)
-        return Verdict("may_be_considered", first)
+        rests = {f.predicate for line in part.opening.lines for f in line.facts}
+        if rests <= {*COMPOSITION}:  # which permits nothing
+            return Verdict("record" if rests else "not_on_record", first)
+        used = not rests.isdisjoint((*BENEFIT, SHIYI.studiedFor, SHIYI.hasEfficacy))
+        return Verdict("may_be_considered" if used else "ask_first", first)
     worst = warnings[0]
-    rated = {evidences.rating(claim) for claim in worst.claims}
+    alike = (each for each in warnings if each.severity == worst.severity)
+    rated = {evidences.rating(claim) for each in alike for claim in each.claims}
     rating = next((r for r in _RATINGS if r in rated), "unrated")
     severity = rating if worst.severity == "interaction" else worst.severity
     grave = severity in {"contraindicated", "major"}

@@ -1,6 +1,5 @@
-"""Lists: what to avoid, what has a quality, what a method retrieved."""
+"""Lists: what to avoid, what meets the conditions of a question, what a method retrieved."""
 
-import re
 from collections.abc import Collection, Iterable
 from typing import Final
 
@@ -9,69 +8,55 @@ from shiyi.answering.methods.method import is_benefit, near
 from shiyi.answering.recommendation.cautions import against, states_against
 from shiyi.answering.retrieval.passages import PASSAGE
 from shiyi.answering.retrieval.paths import Retrieved
-from shiyi.answering.understanding.intents import Intent, asked_predicates
-from shiyi.answering.understanding.question import ParsedQuestion, states_and_medicines
-from shiyi.answering.understanding.text import blanked
+from shiyi.answering.sections.queries import Listing, run_list
+from shiyi.answering.understanding.conditions import BENEFIT, HARM, MEETS, RATING, YEAR
+from shiyi.answering.understanding.frame import Condition
 from shiyi.answering.wording.draft import AnswerContext, Contribution, Line, Piece, red_flags
-from shiyi.answering.wording.verbalization import closed, verbalize
-from shiyi.linking.normalization import fold
+from shiyi.answering.wording.verbalization import closed, rating_text, verbalize
 from shiyi.model.answer import SafetyWarning
 from shiyi.model.iris import resource
 from shiyi.model.rdf import NamedNode, local_name
-from shiyi.ontology.lexicon import Cues, cues
 from shiyi.ontology.terms import SHIYI
-
-_CUES: Final = Cues("answers")
+from shiyi.sparql.store.port import QuadStore
 
 _WIDE: Final = frozenset(
     resource(f"foodgroup-{name}").value for name in ("fruit", "vegetable", "animal")
 )
-_MOST_STATES, _MOST_AVOIDED, _MOST_MEETING, _MOST_ALIKE = 5, 8, 16, 8
-_BY: Final = (
-    (SHIYI.Nature, SHIYI.hasNature),
-    (SHIYI.Flavour, SHIYI.hasFlavour),
-    (SHIYI.Meridian, SHIYI.hasMeridianTropism),
-)
+_MOST_STATES, _MOST_AVOIDED, _MOST_MEETING, _MOST_SHOWN = 5, 8, 12, 24
 
 
-def avoided(context: AnswerContext) -> Contribution:
+def tell_avoided(context: AnswerContext) -> Contribution:
     """Write what is recorded against in the states, and with the medicines, that were named.
 
     Where a group of foods is named (seafood, nuts), only its members are listed, if any.
     """
     part, verbalizer = Contribution(), context.verbalizer
-    named = states_and_medicines(context.parsed)[:_MOST_STATES]
+    named = context.parsed.states[:_MOST_STATES]
     concerned = dict.fromkeys((*named, *_judged_as(context, named)))
     groups = {low for g in named_groups(context) for low in context.facts.below(g)}
     for state in concerned:
-        drug = context.facts.is_a(state, SHIYI.Drug)
+        drug = context.facts.is_a(state, SHIYI.Drug, SHIYI.DrugClass)
         found = _meeting(context, state) if drug else _ranked(context, against(context, state))
         found = [f for f in found if _is_of(context, f.other(state), groups)] if groups else found
         if not found:
-            if (
-                state in named
-                and not groups
-                and not any(against(context, s) for s in _judged_as(context, [state]))
-            ):
+            known = any(against(context, s) for s in _judged_as(context, [state]))
+            if state in named and not groups and not known:
                 part.missing.append(verbalizer.verbalize("m_avoid", x=verbalizer.name(state)))
             continue
         facts = found[: _MOST_MEETING if drug else _MOST_AVOIDED]
-        person = context.facts.is_a(state, SHIYI.Population)
-        key = "a_avoid_drug" if drug else "a_avoid_person" if person else "b_taboo"
+        key = "a_avoid_with" if drug else "a_avoid"
         pieces = each_cited(
             context, key, verbalizer.the(state), [(f.other(state), f) for f in facts]
         )
-        part.section("h_held").item(*pieces)
-        if rest := len(found) - len(facts):
-            text = verbalizer.verbalize("a_more", x=verbalizer.name(state), n=str(rest))
-            part.section("h_caution").add(text)
+        rest = len(found) - len(facts)
+        end = verbalizer.verbalize("a_rest", n=str(rest)) if rest else ""
+        part.opening.item(*pieces, (end + verbalizer.stop, ()))
         part.paths += [f.path(state) for f in facts[:2]]
-    listed = bool(part.sections)
-    part.opening.add(
-        verbalizer.verbalize("o_avoid" if listed else "o_not_known", x=verbalizer.names(named))
-    )
-    if listed:
+    if part.opening.lines:
         part.section("h_caution").add(verbalizer.verbalize("s_avoid_rest"))
+    else:
+        part.opening.add(verbalizer.verbalize("o_none_against", x=verbalizer.names(named)))
+        part.missing.clear()
     red_flags(context, context.parsed.ailments, part)
     return part
 
@@ -87,27 +72,28 @@ def _judged_as(context: AnswerContext, states: Iterable[str]) -> list[str]:
     ]
 
 
-def of_group(context: AnswerContext) -> Contribution:
+def tell_group(context: AnswerContext) -> Contribution:
     """Write what is recorded against among the members of a group of foods that is asked about."""
-    part, verbalizer = avoided(context), context.verbalizer
-    part.opening.lines.clear()
-    key = "o_group" if part.section("h_held").lines else "o_group_none"
+    part, verbalizer = tell_avoided(context), context.verbalizer
+    listed = [f for line in part.opening.lines for f in line.facts][:_MOST_AVOIDED]
     names = {
         "group": verbalizer.names(named_groups(context)),
-        "y": verbalizer.names(states_and_medicines(context.parsed)),
+        "y": verbalizer.names(context.parsed.states),
     }
-    part.opening.add(verbalizer.verbalize(key, **names))
-    for fact in [f for line in part.section("h_held").lines for f in line.facts][:_MOST_AVOIDED]:
+    text = verbalizer.verbalize("o_group" if listed else "o_group_none", **names)
+    if listed:
+        part.opening.add(text)
+    else:
+        part.opening.lines[:] = [Line(((text, ()),), 1)]
+    for fact in listed:
         thing = fact.object if fact.predicate == SHIYI.unsuitableFood else fact.subject
         if context.facts.is_a(thing, *MATERIAL):
-            for found in context.safety.against_states(thing, states_and_medicines(context.parsed))[
-                :1
-            ]:
+            for found in context.safety.against_states(thing, context.parsed.states)[:1]:
                 part.warn(context, found, is_stated=True)
     return part
 
 
-def allergy(context: AnswerContext) -> Contribution:
+def tell_allergy(context: AnswerContext) -> Contribution:
     """Write what a named allergy excludes, where no complaint is asked about."""
     part, verbalizer = Contribution(), context.verbalizer
     allergens = context.parsed.person.allergies
@@ -140,7 +126,7 @@ def allergy(context: AnswerContext) -> Contribution:
 
 def named_groups(context: AnswerContext) -> tuple[str, ...]:
     """List the groups of foods a question names."""
-    return tuple(o for o in context.parsed.others if context.facts.is_a(o, SHIYI.FoodGroup))
+    return context.parsed.of_kind(context.facts, SHIYI.FoodGroup)
 
 
 def _is_of(context: AnswerContext, thing: str, groups: Collection[str]) -> bool:
@@ -167,7 +153,6 @@ def _ranked(context: AnswerContext, found: Iterable[Fact]) -> list[Fact]:
 
     Of equally sure ones those come first that are warned of in the fewest states.
     """
-    grave = (SHIYI.contraindicatedIn, SHIYI.unsuitableFood)
 
     def thing(fact: Fact) -> str:
         return fact.object if fact.predicate == SHIYI.unsuitableFood else fact.subject
@@ -176,7 +161,7 @@ def _ranked(context: AnswerContext, found: Iterable[Fact]) -> list[Fact]:
         eaten = context.facts.is_a(thing(fact), SHIYI.Food)
         sure, states = round(fact.confidence, 1), states_against(context, thing(fact))
         sources = len({e.source for e in context.evidences.of(fact.claim, "en")})
-        return not eaten, fact.predicate not in grave, -sure, states, -sources, fact.claim
+        return not eaten, fact.predicate not in _GRAVE, -sure, states, -sources, fact.claim
 
     best: dict[str, Fact] = {}
     for fact in sorted(found, key=place):
@@ -209,75 +194,84 @@ def _ends(context: AnswerContext, drug: str) -> list[Fact]:
     return [f for f in met if context.facts.is_a(f.other(drug), *MATERIAL)]
 
 
-def qualities(parsed: ParsedQuestion, context: AnswerContext) -> tuple[tuple[str, NamedNode], ...]:
-    """List the natures, flavours and channels asked for, each with its property."""
-    if not parsed.wants(Intent.ADVICE) or parsed.materials or states_and_medicines(parsed):
-        return ()
-    named = [
-        resource(name).value
-        for names, words in cues("qualities").items()
-        if words.search(parsed.text.folded)
-        for name in names.split()
-    ]
-    return tuple(
-        (iri, predicate)
-        for iri in dict.fromkeys((*named, *parsed.others))
-        for kind, predicate in _BY
-        if context.facts.is_a(iri, kind)
-    )
-
-
-def nutrients(parsed: ParsedQuestion, context: AnswerContext) -> tuple[tuple[str, NamedNode], ...]:
-    """List the nutrients that foods rich in them are asked for, with the property that says so.
-
-    Iron is sold as a supplement under the same name: who asks what to eat for iron asks for food.
-    """
-    text = parsed.text.folded
-    if not (_CUES["rich-in"].search(text) and _CUES["foods-asked"].search(text)):
-        return ()
-    named = {m.iri for m in parsed.mentions if m.iri} | {
-        a for m in parsed.mentions for a in m.alternatives
-    }
-    labels = {fold(context.facts.label(iri, "zh")) for iri in named}
-    return tuple(
-        (iri, SHIYI.hasNutrient)
-        for iri in context.facts.members(SHIYI.ChemicalEntity)
-        if (
-            iri in named
-            or (label := fold(context.facts.label(iri, "zh"))) in labels
-            or re.search(f"[补缺含富]{label}", text)
-        )
-        and context.facts.into(iri, SHIYI.hasNutrient)
-    )
-
-
-def alike(context: AnswerContext, wanted: Iterable[tuple[str, NamedNode]]) -> Contribution:
-    """Write which things are recorded to be of a nature, a flavour or a channel; foods first."""
-    part, verbalizer = Contribution(), context.verbalizer
-    for quality, predicate in wanted:
-        found = [
-            f
-            for f in context.facts.into(quality, predicate)
-            if context.facts.is_a(f.subject, *MATERIAL)
-        ]
-        ranked = sorted(
-            found,
-            key=lambda f: (not context.facts.is_a(f.subject, SHIYI.Food), -f.confidence, f.claim),
-        )
-        facts = list({f.subject: f for f in reversed(ranked)}.values())[::-1][:_MOST_ALIKE]
-        if facts:
-            text = verbalizer.verbalize(
-                "a_alike",
-                p=context.facts.property_label(predicate, verbalizer.language),
-                q=verbalizer.name(quality),
-                items=verbalizer.names(f.subject for f in facts),
-                n=str(len({f.subject for f in found})),
-            )
-            part.section("h_facts").add(text, *facts)
-            part.paths += [f.path(quality) for f in facts[:2]]
-    if part.sections:
-        part.opening.add(verbalizer.verbalize("o_alike"))
+def tell_list(context: AnswerContext, store: QuadStore) -> Contribution | None:
+    """Write what meets the conditions of a question; nothing where it sets none."""
+    listing = run_list(store, context.parsed.frame, context.facts)
+    if listing is None:
+        return None
+    part, verbalizer, frame = Contribution(), context.verbalizer, context.parsed.frame
+    part.queries.append(listing.query)
+    values = {"conditions": _conditions(context), "n": str(len(listing.things))}
+    if not listing.things:
+        part.opening.add(verbalizer.verbalize("l_none", **values))
+        return part
+    ranked = bool(listing.counts)
+    shown = listing.things if ranked else _foods_first(context, listing)
+    shown = tuple(shown)[: frame.wanted.limit or _MOST_SHOWN]
+    numbers = dict(zip(listing.things, listing.counts, strict=True)) if ranked else {}
+    key = "l_ranked" if ranked else "l_count" if frame.wanted.measure == "count" else "l_found"
+    before, _, after = verbalizer.verbalize(key, items="\0", **values).partition("\0")
+    pieces = list[Piece]()
+    for n, thing in enumerate(shown):
+        name = verbalizer.name(thing)
+        if thing in numbers:
+            name = verbalizer.verbalize("l_item", x=name, n=str(numbers[thing]))
+        mark = verbalizer.verbalize("v_comma") if n else before
+        pieces.append((mark + name, listing.because(thing, frame.conditions, context.facts)))
+    more = verbalizer.verbalize("l_more") if len(listing.things) > len(shown) else ""
+    part.opening.item(*pieces, (more + after + verbalizer.stop, ()))
+    if any(c.property == "hasNutrient" for c in frame.conditions) and frame.has_cue("most"):
+        part.opening.add(verbalizer.verbalize("l_no_amount"))
+    if any(c.property in (HARM, MEETS) for c in frame.conditions):
+        part.section("h_caution").add(verbalizer.verbalize("s_avoid_rest"))
+    facts = [f for line in part.opening.lines for f in line.facts]
+    part.paths += [f.path(f.subject) for f in facts[:4] if not f.language]
     return part
+
+
+def _foods_first(context: AnswerContext, listing: Listing) -> list[str]:
+    """Order things: of harms the gravest, foods, then those of which most is recorded."""
+    facts = context.facts
+    harms = [c for c in context.parsed.frame.conditions if c.property == HARM]
+
+    def place(iri: str) -> tuple[object, ...]:
+        mild = [f.predicate not in _GRAVE for f in listing.because(iri, harms, facts)]
+        known = len(facts.by_subject.get(iri, ())) + len(facts.by_object.get(iri, ()))
+        return mild, not facts.is_a(iri, SHIYI.Food), -known, iri
+
+    return sorted(listing.things, key=place)
+
+
+def _conditions(context: AnswerContext) -> str:
+    """State the conditions of a list in a few words."""
+    verbalizer, frame = context.verbalizer, context.parsed.frame
+    found = [_condition(context, each) for each in frame.conditions]
+    found += [verbalizer.class_name(c) for c in frame.wanted.classes[:1]]
+    found += [verbalizer.name(iri) for iri in frame.wanted.form[:1]]
+    return verbalizer.join(dict.fromkeys(filter(None, found)))
+
+
+_GRAVE: Final = (SHIYI.contraindicatedIn, SHIYI.unsuitableFood)
+_SAID: Final = {
+    BENEFIT: "l_benefit", HARM: "l_harm", MEETS: "l_meets", "hasIngredient": "l_with",
+    "opposes": "l_opposes", "diet": "l_diet", "hasNutrient": "l_with",
+    "isEffectiveFor": "l_effective",
+}  # fmt: skip
+
+
+def _condition(context: AnswerContext, condition: Condition) -> str:
+    verbalizer, values = context.verbalizer, condition.value.split("|")
+    if condition.property == YEAR:
+        return verbalizer.verbalize(f"l_year_{condition.operator}", y=condition.value)
+    if condition.property == RATING:
+        text = verbalizer.join((rating_text(verbalizer.language, v) for v in values), "or")
+        return verbalizer.verbalize("l_rating", x=text)
+    name = verbalizer.name(values[0])
+    if key := _SAID.get(condition.property):
+        name = verbalizer.verbalize(key, x=name)
+    elif condition.property in ("hasNature", "hasFlavour", "hasMeridianTropism"):
+        name = verbalizer.verbalize(f"property_{condition.property}", o=name)
+    return verbalizer.verbalize("l_not", x=name) if condition.operator == "is_not" else name
 
 
 _GROUPS: Final = 8
@@ -339,7 +333,7 @@ def report(
     asked, others = _chosen(context, [f for f in usable if f.claim not in shown])
     if profile and _wanted(context) & {local_name(f.predicate.value) for f in profile.facts}:
         asked, others = [], [*asked, *others][:_OTHERS]
-    if context.parsed.wants(Intent.PROPERTY) and context.parsed.ailments:
+    if context.parsed.wants("meaning", "property") and context.parsed.ailments:
         others.sort(key=lambda group: _place(group[0]))  # what a pattern is, before what it wants
     lines = [_line(context, key, facts) for key, facts in asked]
     lines += [profile] if profile else []
@@ -387,7 +381,7 @@ def spoken_of(
 ) -> list[Line]:
     """Return what texts hold of words that no concept was found for, with their notes."""
     lines, verbalizer, parsed = list[Line](), context.verbalizer, context.parsed
-    mine = {*parsed.person.states, *parsed.ailments, *parsed.constitutions, *parsed.populations}
+    mine = {*parsed.person.states, *parsed.states}
     end, space = ("。", "") if verbalizer.language == "zh" else (".", " ")
     for fact in (each.fact for each in retrieved.beside):
         if fact.predicate in CAUTION and fact.object not in mine:
@@ -399,24 +393,6 @@ def spoken_of(
         if note := verbalizer.note(fact):
             lines.append(Line(((f"{text}{space}{closed(note, end)}", (fact,)),), 1))
     return lines
-
-
-def asked_for(context: AnswerContext, retrieved: Retrieved, written: Collection[str]) -> list[Line]:
-    """Return what is stored of the very relation a question names, where nothing stated it yet.
-
-    What may warn, and what promises good, is left to those who check the one and the other.
-    """
-    safety = {name for name, known in context.facts.schema.properties.items() if known.is_safety}
-    wanted = _wanted(context) - safety
-    facts = [
-        f
-        for f in (each.fact for each in retrieved.claims)
-        if local_name(f.predicate.value) in wanted
-        and f.positive
-        and f.claim not in written
-        and not is_benefit(f)
-    ]
-    return _sentences(context, _chosen(context, facts)[0])
 
 
 def composed_of(context: AnswerContext, things: Iterable[str], other: str) -> list[Line]:
@@ -492,14 +468,8 @@ def _profile(context: AnswerContext, facts: Iterable[Fact]) -> Line | None:
 
 
 def _wanted(context: AnswerContext) -> frozenset[str]:
-    """Return the relations the words name; a name such as vitamin E names none."""
-    parsed = context.parsed
-    names = (
-        (m.start, m.end)
-        for m in parsed.mentions
-        if m.iri and context.facts.is_a(m.iri, SHIYI.Drug, *MATERIAL)
-    )
-    return asked_predicates(blanked(parsed.question, names))
+    """Return the relations the words name."""
+    return frozenset(context.parsed.frame.wanted.relations)
 
 
 def _chosen(context: AnswerContext, facts: Iterable[Fact]) -> tuple[list[Group], list[Group]]:

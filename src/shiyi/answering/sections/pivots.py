@@ -143,9 +143,8 @@ class _Search:
         """Return the asserted claims that an outcome rests on while some are withheld."""
         answer = self._answers[withheld]
         if wanted is None:
-            worst = [w.claims for w in answer.warnings[:1]]
             first = next((s.claims for s in answer.sentences if s.claims), ())
-            claims: Iterable[str] = chain(first, *worst)
+            claims: Iterable[str] = chain(first, self._gravest(answer))
         else:
             own = (r.claims for r in answer.recommendations if r.iri == wanted.iri)
             along = (
@@ -154,6 +153,13 @@ class _Search:
             claims = chain.from_iterable((*own, *along))
         premises = self.runtime.facts.premises
         return frozenset(chain.from_iterable(premises.get(each) or (each,) for each in claims))
+
+    def _gravest(self, answer: Answer) -> tuple[str, ...]:
+        """Return the claims of the first warning, of several interactions of that rated gravest."""
+        gravity = self.runtime.evidences.gravity
+        alike = [w for w in answer.warnings if w.severity == answer.warnings[0].severity]
+        rated = [w.claims for w in alike if w.claims]
+        return min(rated, key=lambda claims: min(map(gravity, claims)), default=())
 
     def _cited(self, facts: Iterable[Fact]) -> tuple[Citation, ...]:
         cite, language = self.runtime.evidences.citation, self.base.language

@@ -1,4 +1,4 @@
-"""Which sections answer it, in which order."""
+"""One form of answer for each ask, what comes before it, and the verdict it comes down to."""
 
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -10,123 +10,133 @@ from shiyi.answering.recommendation.advice import advise
 from shiyi.answering.recommendation.candidates import choose
 from shiyi.answering.retrieval.paths import Retrieved
 from shiyi.answering.runtime import Runtime
-from shiyi.answering.sections.compatibility import consult
+from shiyi.answering.sections.compatibility import consult, write_long_term_use
 from shiyi.answering.sections.lists import (
-    alike,
-    allergy,
-    asked_for,
-    avoided,
     named_groups,
     nothing,
-    nutrients,
-    of_group,
     of_school,
-    qualities,
     report,
     spoken_of,
+    tell_allergy,
+    tell_avoided,
+    tell_group,
+    tell_list,
 )
-from shiyi.answering.sections.lookups import (
-    constitution,
-    doctor,
-    feverish_child,
-    is_feverish_child,
-    patterns,
-    rules,
-    sheet,
-    write_long_term_use,
+from shiyi.answering.sections.records import (
+    compare,
+    tell_dose,
+    tell_evidence,
+    tell_how,
+    tell_joins,
+    tell_pairs,
+    tell_property,
+    tell_record,
+    tell_signs,
+    tell_who_may_not,
+    tell_why,
+    things_of,
+)
+from shiyi.answering.sections.terms import (
+    tell_child_to_doctor,
+    tell_constitution,
+    tell_doctor,
+    tell_meaning,
+    tell_patterns,
+    tell_rules,
 )
 from shiyi.answering.sections.verdicts import tell_ratings
-from shiyi.answering.understanding.grounding import WINE, is_wine
-from shiyi.answering.understanding.intents import MEDICAL, Intent, asks_difference
-from shiyi.answering.understanding.question import (
-    ParsedQuestion,
-    asks_of_unknown,
-    asks_to_avoid,
-    is_of_allergy_alone,
-    is_only_beyond_food,
-    meets_anything,
-    plain,
-    unknown_words,
-    wants_advice,
-)
-from shiyi.answering.wording.draft import AnswerContext, Contribution, Line, Section
+from shiyi.answering.understanding.question import Question, plain
+from shiyi.answering.wording.draft import AnswerContext, Contribution, Section
 from shiyi.answering.wording.verbalization import capital, join_names, verbalize
 from shiyi.errors import UsageError
 from shiyi.model.answer import SafetyWarning
-from shiyi.model.iris import resource
+from shiyi.model.iris import VOCAB, resource
+from shiyi.model.rdf import NamedNode
 from shiyi.ontology.lexicon import rows
 from shiyi.ontology.terms import SHIYI
 
+Form = Callable[[AnswerContext], Contribution]
 _MOST_CHECKED: Final = 8
 _MOST_MADE: Final = 2
 BY_PATHS: Final = frozenset({"fused", "paths"})  # their facts are looked up beside the paths
+_MEDICAL: Final = frozenset({  # topics that a doctor can be asked about
+    "heredity", "contagion", "department", "outlook", "tests", "fertility", "abortion", "activity",
+})  # fmt: skip
+_FORMS: Final[dict[str, Form]] = {
+    "property": tell_property, "compare": compare, "evidence": tell_evidence, "how": tell_how,
+    "dose": tell_dose, "why": tell_why, "meaning": tell_meaning, "regulation": tell_rules,
+    "constitution": tell_constitution,
+}  # fmt: skip
+_OF_RELATIONS: Final = frozenset({"compare", "property", "record", "meaning", "list"})
+_WARNED_FIRST: Final = frozenset({"how", "why", "property"})  # where things meet, that comes first
+_OF_THINGS: Final = frozenset({"property", "compare", "how", "dose"})  # need something named
+_CHECKED_TOO: Final = frozenset({
+    "compare", "evidence", "how", "why", "property", "regulation", "meaning",
+})  # fmt: skip
 
 
 def write(
     context: AnswerContext, retrieved: Retrieved, runtime: Runtime, method: str
 ) -> Contribution:
     """Write an answer from what a method retrieved; the safety check is the same for all."""
-    part = Contribution()
+    part, parsed, verbalizer = Contribution(), context.parsed, context.verbalizer
+    beyond = parsed.is_only_beyond_food() and not parsed.urgent
     _first(context, part, runtime.settings.answer.country)
-    for each in _writers(context, retrieved, runtime, method):
-        part.take(each())
-    if _reports(context, retrieved, part, method):
-        least = runtime.settings.answer.recommend_from
+    if method in BY_PATHS:
+        for form in _forms(context, retrieved, runtime):
+            part.take(form(context))
+    else:
+        for each in _reporters(context, retrieved, runtime, method):
+            part.take(each(context))
+    least = runtime.settings.answer.recommend_from
+    written = method != "none" and not (parsed.urgent or beyond)
+    if written and _reports(context, retrieved, part, method):
         opened = bool(part.opening.lines)
         part.take(report(context, retrieved, least, _said(part), opened=opened))
     school = runtime.school.iri if runtime.school else ""
     part.take(of_school(context, retrieved, school, _said(part)))
-    for poison in (
-        p for m in context.parsed.materials[:_MOST_CHECKED] for p in context.safety.poisons(m)
-    ):
-        part.warn(context, poison)  # anyone who wrote, and whatever was asked; once
-    if method != "none" and not (context.parsed.urgent or is_only_beyond_food(context.parsed)):
+    if written:
+        part.opening.lines[:0] = spoken_of(context, retrieved, least, part)
         write_long_term_use(context, part)
-    _opened(context, retrieved, runtime, method, part)
+    for poison in (p for m in parsed.materials[:_MOST_CHECKED] for p in context.safety.poisons(m)):
+        part.warn(context, poison)  # whatever was asked; once
+    if method == "fused" and not (parsed.urgent or parsed.wants("evidence", "list")):
+        tell_ratings(context, part)
+    _missing(context, part, retrieved)
+    if not (_rests(part) or beyond or parsed.urgent or part.opening.lines):
+        plain_ = verbalizer.verbalize("o_not_known")
+        part.opening.add(nothing(verbalizer.language) if method == "neighbourhood" else plain_)
+    return part
+
+
+def _missing(context: AnswerContext, part: Contribution, retrieved: Retrieved) -> None:
+    """Add what was not recognised, where the answer depends on it."""
     parsed, verbalizer = context.parsed, context.verbalizer
     part.missing += [
         verbalizer.verbalize("m_profile", word=plain(w)) for w in parsed.person.unknown
     ][:5]
-    unheard = () if is_only_beyond_food(parsed) else unknown_words(parsed)[:3]
-    part.missing += [verbalizer.verbalize("m_unlinked", word=w) for w in unheard]
+    if not (parsed.urgent or parsed.is_only_beyond_food()) and _unknown_matters(parsed):
+        part.missing += [verbalizer.verbalize("m_unlinked", word=w) for w in parsed.unknown[:3]]
     if parsed.profile.pregnant and parsed.profile.sex == "male":
         part.missing.append(verbalizer.verbalize("m_contradiction"))
     part.missing += retrieved.remarks
-    if not _rests(part) and not is_only_beyond_food(parsed):
-        if not part.opening.lines:
-            plain_ = verbalizer.verbalize("o_not_known")
-            part.opening.add(nothing(verbalizer.language) if method == "neighbourhood" else plain_)
-        if not (part.warnings or part.told):
-            part.missing.append(verbalizer.verbalize("m_any"))
     if retrieved.notes:
         part.missing.append(verbalizer.verbalize("m_limit"))
-    return part
 
 
-def _opened(
-    context: AnswerContext, retrieved: Retrieved, runtime: Runtime, method: str, part: Contribution
-) -> None:
-    """Place before all else what is stored of the relation asked for, and of words not linked."""
-    if context.parsed.urgent or is_only_beyond_food(context.parsed):
-        return
-    least = runtime.settings.answer.recommend_from
-    part.opening.lines[:0] = spoken_of(context, retrieved, least, part)
-    if context.parsed.wants(Intent.DOSE):
-        part.opening.lines.insert(0, Line(((context.verbalizer.verbalize("s_dose"), ()),), 1))
-    if method == "fused" and not (wants_advice(context.parsed) or asks_to_avoid(context.parsed)):
-        part.opening.lines[:0] = asked_for(context, retrieved, _said(part))
-    if method == "fused":
-        tell_ratings(context, part)
+def _unknown_matters(parsed: Question) -> bool:
+    """Return whether a word that names nothing known may be what is asked about."""
+    if parsed.wants("advice"):
+        return not (parsed.ailments or parsed.constitutions or parsed.aims)
+    return not things_of(parsed) or parsed.wants("may", "record")
 
 
 def _reports(context: AnswerContext, retrieved: Retrieved, part: Contribution, method: str) -> bool:
     """Return whether a method's claims are written out; Shiyi's only where all else is thin."""
-    if method == "none" or context.parsed.urgent or is_only_beyond_food(context.parsed):
-        return False
     if method in BY_PATHS:
-        return method == "fused" and not _rests(part)
-    settled = context.parsed.wants(Intent.CONSTITUTION, Intent.DIAGNOSIS) and _rests(part)
-    advised = wants_advice(context.parsed) and (retrieved.paths or context.parsed.seasons)
+        return method == "fused" and not _rests(part) and not part.opening.lines
+    settled = context.parsed.wants("constitution") and _rests(part)
+    advised = context.parsed.wants_advice() and (retrieved.paths or context.parsed.seasons)
     return not (settled or advised)
 
 
@@ -176,7 +186,7 @@ _SUICIDAL: Final = resource("symptom-suicidal-thoughts").value
 _COMMON: Final = {"zh": ("CN",), "en": ("US", "GB", "EU", "CN")}  # where no country is set
 
 
-def _numbers(language: str, country: str) -> dict[str, str]:
+def emergency_numbers(language: str, country: str) -> dict[str, str]:
     """Return the emergency number and the crisis line of a country, or of some by language.
 
     Raise ``UsageError`` where the table has no such country.
@@ -186,7 +196,7 @@ def _numbers(language: str, country: str) -> dict[str, str]:
         raise UsageError(f"answer.country {country!r} is none of {', '.join(table)}")
     mark, found = verbalize(language, "v_comma"), dict[str, list[str]]()
     for code in (country,) if country else _COMMON[language]:
-        zh, en, number, line = table[code]
+        zh, en, number, line, *_ = table[code]
         for name, each in (("number", number), ("line", line)):
             named = zh if language == "zh" else en
             found.setdefault(name, []).append(
@@ -198,7 +208,8 @@ def _numbers(language: str, country: str) -> dict[str, str]:
 def _alarms(context: AnswerContext, part: Contribution, country: str) -> None:
     """Warn of an emergency and of self-harm, with the numbers to call."""
     parsed, verbalizer = context.parsed, context.verbalizer
-    numbers, harm = _numbers(verbalizer.language, country), parsed.alarm == "self_harm"
+    numbers = emergency_numbers(verbalizer.language, country)
+    harm = parsed.alarm == "self_harm" or _SUICIDAL in parsed.emergencies
     if harm:
         text = verbalizer.verbalize("s_self_harm_read", **numbers)
         part.warnings.append(SafetyWarning("emergency", text))
@@ -209,45 +220,60 @@ def _alarms(context: AnswerContext, part: Contribution, country: str) -> None:
         flags = [f for e in found for f in context.facts.into(e, SHIYI.hasRedFlag)][:3]
         part.note(*flags)
         part.warnings.append(SafetyWarning("emergency", text, tuple(f.claim for f in flags)))
-    if parsed.alarm == "emergency" and not parsed.emergencies:
+    if not part.warnings:
         text = verbalizer.verbalize("s_emergency_read", number=numbers["number"])
         part.warnings.append(SafetyWarning("emergency", text))
-    if parsed.alarm or not parsed.drugs:
+    if not harm:
         part.opening.add(verbalizer.verbalize("o_doctor_first"))
 
 
 def _first(context: AnswerContext, part: Contribution, country: str) -> None:
-    """Return what must come before everything: emergencies, medicines, cures."""
+    """Write what must come before everything: emergencies, medicines, what is left out."""
     parsed, verbalizer = context.parsed, context.verbalizer
     if parsed.urgent:
         _alarms(context, part, country)
+        if parsed.alarm == "self_harm":
+            return
     _allergic(context, part)
     write_taken_twice(context, part)
-    if parsed.wants(Intent.STOP):
+    if parsed.wants("stop_medicine"):
         drugs = verbalizer.names(parsed.person.drugs) or verbalizer.verbalize("s_stop_any")
         text = verbalizer.verbalize("s_stop", drugs=drugs)
         part.warnings.append(SafetyWarning("caution", text))
         part.opening.add(text)
-    topics = parsed.topics
-    if topics and not (_meetings(parsed) and MEDICAL.issuperset(topics)):
-        names = join_names(
-            verbalizer.language, [verbalizer.verbalize(f"topic_{each}") for each in topics]
-        )
-        space = "" if verbalizer.language == "zh" else " "
-        ask = (
-            space + verbalizer.verbalize("o_beyond_doctor") if MEDICAL.intersection(topics) else ""
-        )
-        part.opening.add(verbalizer.verbalize("o_beyond", topics=names) + ask)
-    for key, left in (("o_theirs", parsed.theirs), ("o_mine", parsed.mine)):
-        if left:
-            part.opening.add(verbalizer.verbalize(key, states=_states(context, left)))
-    for word, iri in parsed.made[:_MOST_MADE]:
-        made_of = (iri, WINE) if is_wine(word) else (iri,)
+    if (parsed.frame.topics or parsed.is_only_beyond_food()) and not parsed.urgent:
+        _beyond(context, part)
+    if parsed.theirs:
+        own = parsed.frame.patient.who in {"self", "general"}
         part.opening.add(
-            verbalizer.verbalize("o_made", word=plain(word), x=verbalizer.names(made_of))
+            verbalizer.verbalize(
+                "o_theirs" if own else "o_mine", states=_states(context, parsed.theirs)
+            )
         )
-    if parsed.wants(Intent.CURE):
+    made = [f for f in parsed.frame.focus if f.within and f.iri in parsed.materials]
+    for focus in made[:_MOST_MADE]:
+        values = {"word": plain(focus.within), "x": verbalizer.name(focus.iri)}
+        part.opening.add(verbalizer.verbalize("o_made", **values))
+    if parsed.frame.has_cue("cure"):
         part.opening.add(verbalizer.verbalize("s_cure"))
+
+
+def _beyond(context: AnswerContext, part: Contribution) -> None:
+    """Add that a question is none of food, and whom to ask instead."""
+    parsed, verbalizer = context.parsed, context.verbalizer
+    if parsed.wants("chitchat"):
+        part.opening.add(verbalizer.verbalize("o_chat"))
+        return
+    topics = parsed.frame.topics
+    if not topics:
+        part.opening.add(verbalizer.verbalize("o_scope"))
+        return
+    names = join_names(
+        verbalizer.language, [verbalizer.verbalize(f"topic_{each}") for each in topics]
+    )
+    medical = _MEDICAL.intersection(topics)
+    ask = verbalizer.space + verbalizer.verbalize("o_beyond_doctor") if medical else ""
+    part.opening.add(verbalizer.verbalize("o_beyond", topics=names) + ask)
 
 
 def _states(context: AnswerContext, left: Iterable[str]) -> str:
@@ -262,181 +288,272 @@ def _states(context: AnswerContext, left: Iterable[str]) -> str:
     return join_names(verbalizer.language, named)
 
 
-def _writers(
-    context: AnswerContext, retrieved: Retrieved, runtime: Runtime, method: str
-) -> list[Callable[[], Contribution]]:
-    if context.parsed.alarm == "self_harm":
+def _forms(context: AnswerContext, retrieved: Retrieved, runtime: Runtime) -> list[Form]:
+    """Return the forms of what is asked, after the safety check of the things named."""
+    parsed = context.parsed
+    if parsed.alarm == "self_harm":
         return []  # whatever is recorded may be a means
-    if is_only_beyond_food(context.parsed) and not context.parsed.urgent:
-        conditional = [lambda: _conditional(context)] if context.parsed.materials else []
-        return [lambda: doctor(context), *conditional]
-    if method == "none":
-        return [partial(_warned_by, each, context) for each in _checks(context.parsed)]
-    if method not in BY_PATHS:
-        return _reporters(context, retrieved, runtime)
-    parsed, chosen = context.parsed, list[Callable[[], Contribution]]()
-    advice = wants_advice(parsed)
-    if parsed.wants(Intent.CONSTITUTION) and not (advice and parsed.constitutions):
-        chosen.append(lambda: constitution(context))
-    if (parsed.rules and not advice) or (parsed.wants(Intent.MEANING) and not parsed.materials):
-        chosen.append(lambda: rules(context))
-    chosen += [partial(each, context) for each in _meetings(parsed)]
-    chosen += _main(context, retrieved, runtime, alone=not chosen)
-    if parsed.wants(Intent.DIAGNOSIS) and not advice:
-        chosen.append(lambda: patterns(context))
-    return chosen or _fallback(context)
-
-
-def _reporters(
-    context: AnswerContext, retrieved: Retrieved, runtime: Runtime
-) -> list[Callable[[], Contribution]]:
-    """Return what the house rules and the safety check say anyway, and advise from the paths."""
-    parsed, chosen = context.parsed, list[Callable[[], Contribution]]()
-    advice = wants_advice(parsed)
-    if parsed.wants(Intent.CONSTITUTION) and not (advice and parsed.constitutions):
-        chosen.append(lambda: constitution(context))
-    chosen += [partial(each, context) for each in _checks(parsed)]
-    if parsed.wants(Intent.DIAGNOSIS) and not advice:
-        chosen.append(lambda: patterns(context))
     if parsed.urgent:
-        return [*chosen, lambda: doctor(context)]
-    if is_of_allergy_alone(parsed):
-        return [*chosen, lambda: allergy(context)]
-    if asks_to_avoid(parsed) and not advice:
-        return [*chosen, lambda: avoided(context)]
-    if asks_of_unknown(parsed) and not advice:
-        return [*chosen, lambda: _of_unknown(context)]
-    if advice and is_feverish_child(parsed):
-        return [*chosen, lambda: feverish_child(context)]
-    if advice and (retrieved.paths or parsed.seasons):
-        return [*chosen, lambda: _advice(context, retrieved, runtime)]
-    return chosen
+        meets = parsed.groups and parsed.meets_anything()
+        return [tell_doctor, *([_warned] if meets else [])]
+    if parsed.is_only_beyond_food():
+        return [tell_doctor] if _MEDICAL.intersection(parsed.frame.topics) else []
+    found = [form for ask in parsed.asks for form in _form(ask, context, retrieved, runtime)]
+    if parsed.wants(*_OF_RELATIONS):
+        found.insert(0, tell_joins)
+    return list(dict.fromkeys(found))
 
 
-def _advice(context: AnswerContext, retrieved: Retrieved, runtime: Runtime) -> Contribution:
-    choice = choose(
-        context.parsed,
-        retrieved,
-        context.differential,
-        context.facts,
-        context.safety,
-        retrieved.k or runtime.settings.paths.top_k,
-    )
-    return advise(context, retrieved, choice, runtime.settings.answer.recommendations)
+def _form(ask: str, context: AnswerContext, retrieved: Retrieved, runtime: Runtime) -> list[Form]:
+    parsed = context.parsed
+    if ask == "advice":
+        return _advising(context, retrieved, runtime)
+    if ask == "avoid":
+        return _avoiding(context, runtime)
+    if ask in ("may", "stop_medicine", "clarification"):
+        return _meeting(context, ask)
+    if ask == "list" or (ask == "property" and _is_of_contents(parsed)):
+        return _listing(context, retrieved, runtime)
+    if ask == "constitution" and parsed.frame.has_cue("diagnosis") and not parsed.constitutions:
+        return [tell_constitution]
+    if (ask == "evidence" and not parsed.groups) or _asks_what_listing_means(context):
+        return [tell_rules]
+    if ask == "compare" and not parsed.groups and len(parsed.ailments) > 1:
+        return [tell_signs]
+    return _of_things(ask, _FORMS[ask], context) if ask in _FORMS else _recording(context)
 
 
-def _meetings(parsed: ParsedQuestion) -> list[Callable[[AnswerContext], Contribution]]:
-    """Return what the safety check has to say of its own of the materials that were named."""
-    waits = parsed.emergencies and not parsed.drugs  # food can wait, medicines cannot
-    if not parsed.materials or not meets_anything(parsed) or waits:
-        return []
-    return [_clashes if wants_advice(parsed) and not parsed.wants(Intent.MAY) else consult]
+def _asks_what_listing_means(context: AnswerContext) -> bool:
+    """Return whether it is asked if things work because they are listed."""
+    parsed = context.parsed
+    listed = parsed.of_kind(context.facts, SHIYI.RegulatoryStatus)
+    return bool(listed) and parsed.frame.has_cue("proof", "cure") and not parsed.groups
 
 
-def _checks(parsed: ParsedQuestion) -> list[Callable[[AnswerContext], Contribution]]:
-    """Return what speaks for safety whatever a method retrieved."""
-    if met := _meetings(parsed):
-        return met
-    asked = parsed.materials and parsed.wants(Intent.MAY, Intent.DOSE)
-    return [_conditional] if asked and not parsed.urgent else []
+def _listing(context: AnswerContext, retrieved: Retrieved, runtime: Runtime) -> list[Form]:
+    """Return the result of the compiled query, else advice or the record of what is named."""
+    parsed, facts = context.parsed, context.facts
+    relations = [NamedNode(VOCAB + name) for name in parsed.frame.wanted.relations]
+    if any(facts.of(group[0], *relations) for group in parsed.groups if relations):
+        return [tell_property]  # what a formula is made of, and not what has it in it
+    listed = tell_list(context, runtime.store)
+    if listed is not None:
+        return [lambda _: listed]
+    advised = context.parsed.states and context.parsed.wants("list")
+    return _advising(context, retrieved, runtime) if advised else _recording(context)
 
 
-def _clashes(context: AnswerContext) -> Contribution:
-    """Write the cautions of a thing named beside a wish for advice, and nothing else of it."""
+def _of_things(ask: str, form: Form, context: AnswerContext) -> list[Form]:
+    """Return the form of an ask about things, with what is unknown, and the safety check apart."""
+    parsed = context.parsed
+    if ask in _OF_THINGS and not things_of(parsed):
+        return _unrecognised(context)
+    first = _unrecognised(context) if ask == "compare" and _lacks_a_side(parsed) else []
+    checked = ask in _CHECKED_TOO and parsed.groups and parsed.meets_anything()
+    apart = [_warned] if checked else []
+    return [*apart, *first, form] if ask in _WARNED_FIRST else [*first, form, *apart]
+
+
+def _lacks_a_side(parsed: Question) -> bool:
+    return bool(parsed.unknown) and len(parsed.groups) < 2
+
+
+def _is_of_contents(parsed: Question) -> bool:
+    """Return whether things that contain something are asked for: "foods rich in vitamin C"."""
+    named = any(c.property == "hasNutrient" for c in parsed.frame.conditions)
+    return named and bool(parsed.frame.wanted.classes or parsed.frame.has_cue("foods-asked"))
+
+
+def _warned(context: AnswerContext) -> Contribution:
+    """Write the verdict of the safety check beside another form."""
     part = consult(context)
-    for section in part.sections:  # the signs of alarm go with the advice
+    if not part.warnings:
+        return Contribution()
+    if context.parsed.wants("why"):  # the reasons are what is asked for
+        part.sections = [each for each in part.sections if each.heading != "h_compare"]
+    for section in part.sections:  # the signs of alarm go with advice
         section.lines = [
             line
             for line in section.lines
             if not any(f.predicate == SHIYI.hasRedFlag for f in line.facts)
         ]
-    return part if part.warnings else Contribution()
+    part.follow_up.clear()
+    return part
 
 
-def _conditional(context: AnswerContext) -> Contribution:
-    """Return what is recorded against the things asked about, should it apply."""
-    part = sheet(context, context.parsed.materials, first=False)
-    cautions = [section for section in part.sections if section.heading == "h_caution"]
-    return Contribution(sections=cautions, warnings=part.warnings, told=part.told, facts=part.facts)
-
-
-def _warned_by(
-    check: Callable[[AnswerContext], Contribution], context: AnswerContext
-) -> Contribution:
-    """Keep the warnings of a check alone."""
-    part = check(context)
-    return Contribution(warnings=part.warnings, facts=part.facts, missing=part.missing)
-
-
-def _main(
-    context: AnswerContext, retrieved: Retrieved, runtime: Runtime, *, alone: bool
-) -> list[Callable[[], Contribution]]:
-    """Return the writer of what was asked for: advice, a list, or a sheet of what was named."""
-    parsed = context.parsed
-    if parsed.urgent:
-        return []  # no food before a doctor
-    advice = wants_advice(parsed)
-    if listed_ := _list_of(context, advice=advice):
-        return [listed_]
-    if advice and is_feverish_child(parsed):
-        return [lambda: feverish_child(context)]
-    if advice and (parsed.constitutions or not parsed.wants(Intent.CONSTITUTION)):
-        return [lambda: _advice(context, retrieved, runtime)]
-    if parsed.materials and (alone or not meets_anything(parsed)):
-        return [lambda: sheet(context, parsed.materials)]
-    compared = (*parsed.constitutions, *parsed.ailments)
-    if alone and len(compared) > 1 and asks_difference(parsed.text):
-        return [lambda: sheet(context, compared)]
-    return []
-
-
-def _list_of(context: AnswerContext, *, advice: bool) -> Callable[[], Contribution] | None:
-    """Return the writer of a list: of an allergy, of a nutrient, or of what to avoid."""
+def _advising(context: AnswerContext, retrieved: Retrieved, runtime: Runtime) -> list[Form]:
     parsed = context.parsed
     if is_of_allergy_alone(parsed):
-        return lambda: allergy(context)
-    if rich := nutrients(parsed, context):
-        return lambda: alike(context, rich)
-    if advice:
-        return None
-    if asks_to_avoid(parsed):
-        return lambda: avoided(context)
-    if asks_of_unknown(parsed):
-        return lambda: _of_unknown(context)
-    if wanted := qualities(parsed, context):
-        return lambda: alike(context, wanted)
-    return None
+        return [tell_allergy]
+    if parsed.is_feverish_child() or parsed.is_of_child(under_one=True):
+        return [tell_child_to_doctor]
+    beside: list[Form] = [_warned] if parsed.groups and parsed.meets_anything() else []
+    if not retrieved.paths and _is_of_contents(parsed):
+        return [*beside, partial(_ask_back, runtime=runtime)]
+    if not parsed.wants_advice():
+        return beside or [partial(_ask_back, runtime=runtime)]
+    return [*beside, partial(_advice, retrieved=retrieved, runtime=runtime)]
+
+
+def _ask_back(context: AnswerContext, runtime: Runtime) -> Contribution:
+    """List what meets a wish that names no trouble, or ask for one."""
+    listed = tell_list(context, runtime.store) if context.parsed.frame.conditions else None
+    if listed is not None:
+        return listed
+    part = Contribution()
+    words = context.parsed.unknown[:3]
+    key = "o_unclear" if words else "o_what"
+    part.opening.add(context.verbalizer.verbalize(key))
+    return part
+
+
+def _advice(context: AnswerContext, *, retrieved: Retrieved, runtime: Runtime) -> Contribution:
+    k = retrieved.k or runtime.settings.paths.top_k
+    choice = choose(
+        context.parsed, retrieved, context.differential, context.facts, context.safety, k
+    )
+    return advise(context, retrieved, choice, runtime.settings.answer.recommendations)
+
+
+def _avoiding(context: AnswerContext, runtime: Runtime) -> list[Form]:
+    parsed = context.parsed
+    own = parsed.ailments or parsed.drugs or parsed.populations
+    if parsed.groups and _is_of_contents(parsed):
+        return [consult, partial(_ask_back, runtime=runtime)]
+    if parsed.groups and (parsed.frame.has_cue("who-may-not") or not own):
+        return [tell_who_may_not]
+    if parsed.groups:
+        return [consult]
+    if is_of_allergy_alone(parsed):
+        return [tell_allergy]
+    if parsed.states:
+        return [tell_group if named_groups(context) else tell_avoided]
+    return _recording(context)
+
+
+def _meeting(context: AnswerContext, ask: str) -> list[Form]:
+    """Return the verdict on the things named, or what is recorded against them for anybody."""
+    parsed = context.parsed
+    if parsed.groups:
+        if parsed.meets_anything() or parsed.frame.leaning:
+            return [consult]
+        relations = parsed.frame.wanted.relations and parsed.frame.has_cue("open-question")
+        return [tell_property if relations else tell_who_may_not]
+    if ask == "stop_medicine":
+        return []
+    if named_groups(context) and parsed.states:
+        return [tell_group]
+    if ask == "may" and parsed.unknown:
+        return [_of_unknown]
+    if is_of_allergy_alone(parsed):
+        return [tell_allergy]
+    if ask == "may" and parsed.states:
+        return [_of_nothing_named, tell_avoided]
+    return _recording(context)
+
+
+def _of_nothing_named(context: AnswerContext) -> Contribution:
+    """State that it was not recognised what is to be eaten."""
+    part = Contribution()
+    part.opening.add(context.verbalizer.verbalize("o_unnamed"))
+    return part
 
 
 def _of_unknown(context: AnswerContext) -> Contribution:
     """State that nothing is known of the thing, then what is recorded against in such a state."""
-    verbalizer, words = context.verbalizer, unknown_words(context.parsed)[:3]
-    if named_groups(context) and not words:
-        return of_group(context)
-    part, section = avoided(context), Section("")
-    if context.parsed.drugs and not words:
-        return part  # it is the medicine that is asked about
-    section.add(
-        verbalizer.verbalize(
-            "o_unheard", words=verbalizer.quoted(words) or verbalizer.verbalize("o_unheard_thing")
-        )
-    )
+    verbalizer, section = context.verbalizer, Section("")
+    part = tell_avoided(context) if context.parsed.states else Contribution()
+    words = context.parsed.unknown[:3]
+    section.add(verbalizer.verbalize("o_unheard", words=verbalizer.quoted(words)))
     part.opening.lines[:0] = section.lines
     part.told |= {verbalizer.verbalize("m_unlinked", word=word) for word in words}
     return part
 
 
-def _fallback(context: AnswerContext) -> list[Callable[[], Contribution]]:
+def _unrecognised(context: AnswerContext) -> list[Form]:
+    """Return a form that says which word is not known, or asks what is meant."""
+    words = context.parsed.unknown[:3]
+    verbalizer = context.verbalizer
+    if not words:
+        return [partial(_said_first, text=verbalizer.verbalize("o_what"))]
+    text = verbalizer.verbalize("o_not_recognised", words=verbalizer.quoted(words))
+    values = {verbalizer.verbalize("m_unlinked", word=word) for word in words}
+    return [partial(_said_first, text=text, found=values)]
+
+
+def _said_first(
+    _: AnswerContext, *, text: str, found: frozenset[str] | set[str] = frozenset()
+) -> Contribution:
+    part = Contribution(told=set(found))
+    part.opening.add(text)
+    return part
+
+
+def _recording(context: AnswerContext) -> list[Form]:
+    """Return the record of what is named, where no ask is sure; the safety check comes first."""
+    parsed = context.parsed
+    checks: list[Form] = [consult] if parsed.groups and parsed.meets_anything() else []
+    if checks:
+        return checks
+    things = things_of(parsed)
+    if parsed.frame.wanted.relations:
+        return [tell_property if things else tell_pairs]
+    if parsed.ailments and not parsed.groups and context.differential.patterns:
+        return [tell_patterns]
+    if things:
+        return [lambda each: tell_record(each, things)]
+    return _unrecognised(context)
+
+
+def is_of_allergy_alone(parsed: Question) -> bool:
+    """Return whether an allergy is named and nothing that food is sought for or asked about."""
+    allergens = any(f.role == "allergy" for f in parsed.frame.focus)
+    sought = (
+        *parsed.ailments, *parsed.constitutions, *parsed.aims, *parsed.seasons, *parsed.materials,
+        *parsed.drugs,
+    )  # fmt: skip
+    return allergens and not sought and not parsed.wants("constitution")
+
+
+def _reporters(
+    context: AnswerContext, retrieved: Retrieved, runtime: Runtime, method: str
+) -> list[Form]:
+    """Return what the safety check says anyway beside a method's claims, and its advice."""
+    parsed = context.parsed
+    if parsed.alarm == "self_harm":
+        return []
+    if parsed.is_only_beyond_food() and not parsed.urgent:
+        return [tell_doctor]
+    checks: list[Form] = []
+    if parsed.groups and parsed.meets_anything() and not (parsed.urgent and not parsed.drugs):
+        checks = [_warned if parsed.wants_advice() else consult]
+    elif parsed.groups and parsed.wants("may", "dose", "avoid") and not parsed.urgent:
+        checks = [tell_who_may_not]
+    if method == "none":
+        return [partial(_warnings_of, form=each) for each in checks]
+    return [*checks, *_settled_forms(context, retrieved, runtime)]
+
+
+def _settled_forms(context: AnswerContext, retrieved: Retrieved, runtime: Runtime) -> list[Form]:
+    """Return the forms that do not depend on which method is used."""
     parsed = context.parsed
     if parsed.urgent:
-        return [lambda: doctor(context)]
-    if parsed.ailments and parsed.wants(Intent.PROPERTY) and not parsed.wants(Intent.MAY):
-        return []  # what a pattern is: all that is stored of it is written out
-    if parsed.ailments:
-        return [lambda: patterns(context)]
-    if parsed.wants(Intent.STOP):
-        return []  # what had to be stated was stated first
-    rest = (*parsed.drugs, *parsed.constitutions, *parsed.others)
-    if rest:
-        return [lambda: sheet(context, rest)]
-    return [lambda: rules(context)]
+        return [tell_doctor]
+    found: list[Form] = [tell_constitution] if parsed.wants("constitution") else []
+    if is_of_allergy_alone(parsed):
+        found.append(tell_allergy)
+    elif parsed.wants("avoid") and not parsed.groups and parsed.states:
+        found.append(tell_avoided)
+    elif parsed.wants_advice() and (
+        parsed.is_feverish_child() or parsed.is_of_child(under_one=True)
+    ):
+        found.append(tell_child_to_doctor)
+    elif parsed.wants_advice() and (retrieved.paths or parsed.seasons):
+        found.append(partial(_advice, retrieved=retrieved, runtime=runtime))
+    return found
+
+
+def _warnings_of(context: AnswerContext, *, form: Form) -> Contribution:
+    """Keep the warnings of a check alone."""
+    part = form(context)
+    return Contribution(warnings=part.warnings, facts=part.facts, missing=part.missing)

@@ -1,6 +1,6 @@
 """One verdict for each pair."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, islice
 from typing import Final
@@ -17,9 +17,7 @@ from shiyi.answering.knowledge.facts import (
 from shiyi.answering.recommendation.advice import joined
 from shiyi.answering.recommendation.cautions import caution_pieces
 from shiyi.answering.safety import Finding
-from shiyi.answering.sections.lookups import is_feverish_child
-from shiyi.answering.understanding.intents import asks_difference
-from shiyi.answering.understanding.person import Person
+from shiyi.answering.understanding.patient import Person
 from shiyi.answering.wording.draft import AnswerContext, Contribution, Line, Piece
 from shiyi.answering.wording.verbalization import capital, closed, join_names, rating_text
 from shiyi.ontology.terms import SHIYI
@@ -64,7 +62,7 @@ def case_of(context: AnswerContext, group: tuple[str, ...]) -> Case:
     ]
     named = (*parsed.drugs, *states)
     others = [m for later in parsed.groups[place + 1 :] for m in later]
-    kin = _of_kin(context, group, beside, others).besides({f.against for f in found})
+    kin = _of_kin(context, group, beside, others).besides(context, found)
     found, group = [*found, *kin.found], (*group, *kin.materials)
     others = [kin.instead.get(o, o) for o in others]
     if named:  # two foods of one question are compared where a source speaks of them
@@ -83,11 +81,28 @@ class _Kin:
     found: tuple[Finding, ...]
     instead: Mapping[str, str]  # the relative that a thing beside was checked as
 
-    def besides(self, met: Collection[str]) -> "_Kin":
-        """Keep what speaks of things that are not among those ``met`` already."""
-        found = tuple(f for f in self.found if f.against not in met)
+    def besides(self, context: AnswerContext, found: Sequence[Finding]) -> "_Kin":
+        """Keep what is not ``found`` of the thing itself, or is rated graver than that.
+
+        So the herb and what is sold of it, which two languages name by one word, are judged alike.
+        """
+        known: dict[str, int] = {}
+        for each in found:
+            rank = _gravity(context, each)
+            known[each.against] = min(rank, known.get(each.against, rank))
+        found = tuple(
+            f
+            for f in self.found
+            if f.against not in known or _gravity(context, f) < known[f.against]
+        )
         materials = {f.material for f in found}
         return _Kin(tuple(m for m in self.materials if m in materials), found, self.instead)
+
+
+def _gravity(context: AnswerContext, found: Finding) -> int:
+    """Order findings of interactions by their ratings; any other comes first."""
+    rated = bool(found.facts) and found.fact.predicate in INTERACTION
+    return context.evidences.gravity(found.fact.claim) if rated else -1
 
 
 def _of_kin(
@@ -136,7 +151,7 @@ def rated_effects(
 
 def tell_ratings(context: AnswerContext, part: Contribution) -> None:
     """State the rating of each named effect that no line states yet."""
-    verbalizer, end = context.verbalizer, end_of(context)
+    verbalizer, end = context.verbalizer, context.verbalizer.stop
     lines = [line for section in (part.opening, *part.sections) for line in section.lines]
     pairs = ((m, a) for m in context.parsed.materials for a in context.parsed.ailments)
     for material, ailment in islice(pairs, _MOST_PAIRS):
@@ -179,7 +194,7 @@ def aims(context: AnswerContext, case: Case) -> dict[str, list[Fact]]:
     There is none where a use of the thing or a harm is recorded, or the thing is not to be taken.
     """
     found: dict[str, list[Fact]] = {}
-    if case.barred or is_feverish_child(context.parsed):
+    if case.barred or context.parsed.is_feverish_child():
         return found
     for target in case.targets:
         near = context.facts.above(target)
@@ -235,7 +250,7 @@ def patterns_behind(
     context: AnswerContext, materials: tuple[str, ...], targets: Iterable[str], part: Contribution
 ) -> None:
     """Return what is recorded of the pattern behind a disease, and of the thing itself."""
-    verbalizer, end = context.verbalizer, end_of(context)
+    verbalizer, end = context.verbalizer, context.verbalizer.stop
     for disease in targets:
         for link in context.facts.of(disease, SHIYI.hasSyndrome):
             fits = [f for m in materials for f in benefits(context, m, link.object)]
@@ -267,8 +282,8 @@ def should_it_apply(context: AnswerContext, material: str, part: Contribution) -
 
 
 def distinguish(context: AnswerContext, part: Contribution) -> None:
-    """Name what is mistaken for what; first, where it is asked whether they are the same."""
-    first = asks_difference(context.parsed.text)
+    """Name what is mistaken for what; first, where they are compared."""
+    first = context.parsed.wants("compare")
     place = part.opening if first else part.section("h_caution")
     found: list[Line] = []
     for one, other in combinations(context.parsed.materials[:_MOST_COMPARED], 2):
@@ -288,12 +303,9 @@ def _noted(context: AnswerContext, text: str, fact: Fact) -> str:
     if not note:
         return text
     space = "" if context.verbalizer.language == "zh" else " "
-    return text + space + capital(closed(note, end_of(context)), context.verbalizer.language)
-
-
-def end_of(context: AnswerContext) -> str:
-    """Return the full stop of the answer's language."""
-    return "。" if context.verbalizer.language == "zh" else "."
+    return (
+        text + space + capital(closed(note, context.verbalizer.stop), context.verbalizer.language)
+    )
 
 
 _VERDICT: Final = {"contraindicated": "v_contra", "interaction": "v_inter", "caution": "v_caution"}
@@ -344,7 +356,7 @@ def _verdict_on(context: AnswerContext, asked: Iterable[Finding], part: Contribu
             }
             before = mark if len(pieces) > 1 else context.verbalizer.verbalize("v_colon")
             pieces.append((before + context.verbalizer.verbalize(key, **values), facts))
-    pieces.append((end_of(context), ()))
+    pieces.append((context.verbalizer.stop, ()))
     part.opening.item(*pieces)
 
 

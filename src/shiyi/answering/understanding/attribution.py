@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from shiyi.answering.knowledge.facts import Facts
+from shiyi.answering.understanding.frame import Assertion
 from shiyi.answering.understanding.text import CLAUSE_END, QuestionText
 from shiyi.linking.normalization import fold
 from shiyi.model.iris import resource
@@ -16,6 +17,7 @@ from shiyi.ontology.terms import SHIYI
 _CUES: Final = Cues("people")
 _COMMA: Final = re.compile(r"\s*,\s*")
 _CLAUSE_END: Final = re.compile(CLAUSE_END)
+_SPACES: Final = re.compile(r"\s+")
 _FREE: Final = re.compile(r"[ -]free\b")
 
 
@@ -96,35 +98,68 @@ def _timed(mention: Mention, whole: QuestionText, facts: Facts) -> Mention:
     return mention
 
 
-def states_of_others(
+def of_others(
     mentions: Iterable[Mention],
     question: QuestionText,
     facts: Facts,
     allergens: Iterable[Mention] = (),
 ) -> tuple[Mention, ...]:
-    """List the states, medicines and allergens of others, where the asker asks for themselves.
+    """List the states, medicines and allergens of people who are not to eat.
 
-    Nothing is left to others where the asker breastfeeds: what they eat reaches the child.
+    They are others' where the asker asks for themselves, and the asker's where somebody else alone
+    is to eat. Nothing is left out where the asker breastfeeds, or is pregnant and asks for the
+    child: what one eats reaches the other.
     """
-    text, every, allergens = question.aligned, list(mentions), list(allergens)
-    asked = next((c for c in question.clauses if _CUES["myself"].search(text[c[0] : c[1]])), None)
-    if asked is None or any(m.iri == _NURSING for m in every):
-        return ()
-    clause_text = text[asked[0] : asked[1]]
-    if (
-        _CUES["kin"].search(clause_text)
-        or _CUES["for-them"].search(clause_text)
-        or _CUES["so-have-i"].search(text)
-    ):
-        return ()
-    return tuple(
+    every, allergens, text = list(mentions), list(allergens), question.aligned
+    concerned = [
         m
         for m in every
         if (m in allergens or facts.is_a(m.iri, SHIYI.Condition, SHIYI.Drug))
-        and (clause := question.clause_at(m.start)) != asked
-        and _is_theirs(text, m, clause)
         and not facts.is_a(m.iri, SHIYI.EmergencySign)
-    )
+    ]
+    own = _clause_with("myself", question)
+    if own and not any(m.iri == _NURSING for m in every):
+        asked = text[slice(*own)]
+        shared = _CUES["kin"].search(asked) or _CUES["for-them"].search(asked)
+        if shared or _CUES["so-have-i"].search(text):
+            return ()
+        return tuple(m for m in concerned if _is_apart(m, question, own, theirs=True))
+    eating = _clause_with("they-eat", question)
+    if not own and eating:
+        bearing = any(m.iri in (_NURSING, _PREGNANT) for m in every)
+        if bearing and _CUES["child"].search(text, *eating):
+            return ()
+        if _CUES["also-mine"].search(_CUES["own-kin"].sub("", text[slice(*eating)])):
+            return ()
+        return tuple(m for m in concerned if _is_apart(m, question, eating, theirs=False))
+    return ()
+
+
+def asks_for_themselves(question: QuestionText) -> bool:
+    """Return whether the words say that it is the asker who is to eat.
+
+    >>> asks_for_themselves(QuestionText.of("My mother has gout. Can I eat sardines?"))
+    True
+    """
+    return _clause_with("myself", question) is not None
+
+
+def _clause_with(cue: str, question: QuestionText) -> tuple[int, int] | None:
+    found = (c for c in question.clauses if _CUES[cue].search(question.aligned[slice(*c)]))
+    return next(found, None)
+
+
+def _is_apart(
+    mention: Mention, question: QuestionText, asked: tuple[int, int], *, theirs: bool
+) -> bool:
+    """Return whether a clause tells something of another person than the one who is to eat."""
+    clause = question.clause_at(mention.start)
+    if clause == asked:
+        return False
+    if theirs:
+        return _is_theirs(question.aligned, mention, clause)
+    message = question.aligned[slice(*clause)]
+    return bool(_CUES["also-mine"].search(message)) and not _CUES["kin"].search(message)
 
 
 def _is_theirs(text: str, mention: Mention, clause: tuple[int, int]) -> bool:
@@ -135,56 +170,6 @@ def _is_theirs(text: str, mention: Mention, clause: tuple[int, int]) -> bool:
     kin = _CUES["kin"].search(clause_text)
     before = kin is not None and clause[0] + kin.start() < mention.start
     return before and not _CUES["also-mine"].search(_CUES["own-kin"].sub("", clause_text))
-
-
-def states_of_asker(
-    mentions: Iterable[Mention],
-    question: QuestionText,
-    facts: Facts,
-    allergens: Iterable[Mention] = (),
-) -> tuple[Mention, ...]:
-    """List the asker's own states, medicines and allergens, where somebody else alone is to eat.
-
-    Nothing is left out of who is pregnant or breastfeeds and asks for the child.
-    """
-    text, every, allergens = question.aligned, list(mentions), list(allergens)
-    asked = next((c for c in question.clauses if _CUES["they-eat"].search(text[c[0] : c[1]])), None)
-    if asked is None:
-        return ()
-    if any(m.iri in (_NURSING, _PREGNANT) for m in every) and _CUES["child"].search(text, *asked):
-        return ()
-    if _CUES["also-mine"].search(_CUES["own-kin"].sub("", text[asked[0] : asked[1]])):
-        return ()
-    return tuple(
-        m
-        for m in every
-        if (m in allergens or facts.is_a(m.iri, SHIYI.Condition, SHIYI.Drug))
-        and (clause := question.clause_at(m.start)) != asked
-        and (clause_text := text[clause[0] : clause[1]])
-        and _CUES["also-mine"].search(clause_text)
-        and not _CUES["kin"].search(clause_text)
-        and not facts.is_a(m.iri, SHIYI.EmergencySign)
-    )
-
-
-def mentions_of_others(mentions: Iterable[Mention], text: QuestionText) -> tuple[Mention, ...]:
-    """List the mentions in clauses about somebody else; a clause without a subject goes on.
-
-    >>> mentions = [Mention("gout", 14, 18), Mention("insomnia", 27, 35)]
-    >>> text = QuestionText.of("My mother has gout, I have insomnia")
-    >>> [m.text for m in mentions_of_others(mentions, text)]
-    ['gout']
-    """
-    mine, theirs = False, list[tuple[int, int]]()
-    for start, end in text.clauses:
-        clause_text = text.aligned[start:end]
-        if _CUES["also-mine"].search(_CUES["own-kin"].sub("", clause_text)):
-            mine = True
-        elif _CUES["kin"].search(clause_text):
-            mine = False
-        if not mine:
-            theirs.append((start, end))
-    return tuple(m for m in mentions if any(a <= m.start < b for a, b in theirs))
 
 
 def is_allergy_word(text: str) -> bool:
@@ -205,7 +190,7 @@ def allergens(question: QuestionText, mentions: Iterable[Mention]) -> tuple[Ment
         for m in every
         if (
             _CUES["allergic-after"].match(text[m.end :].lstrip())
-            or _CUES["allergic-before"].search(text[max(0, m.start - 40) : m.start])
+            or _CUES["allergic-before"].search(_SPACES.sub(" ", text[: m.start])[-40:])
         )
         and not _is_denied(text, m)
     ]
@@ -244,7 +229,7 @@ def _is_denied(text: str, mention: Mention) -> bool:
     before = _clause_before(text, mention)
     after = _CLAUSE_END.split(text[mention.end :])[0]
     denied = _CUES["not-allergic"].search(before) and not _CUES["not-only"].search(before)
-    return bool(denied) and "吗" not in after
+    return bool(denied) and not _CUES["asked-mark"].search(after)
 
 
 def _listed(text: str, every: Sequence[Mention], first: Iterable[Mention]) -> tuple[Mention, ...]:
@@ -271,4 +256,20 @@ def _joined(text: str, one: Mention, other: Mention, step: int) -> bool:
         return True
     # a comma joins where the list goes on to an "and"
     tail = re.split(r"[.;?!。；？！]", text[after.end :])[0]
-    return bool(_COMMA.fullmatch(between)) and bool(re.match(r"(?:,? \w+)*?,? (?:and|or) \w", tail))
+    return bool(_COMMA.fullmatch(between)) and bool(_CUES["list-goes-on"].match(tail))
+
+
+def assertion_of(before: str, after: str) -> Assertion:
+    """Return how words are asserted by the folded words before and after them.
+
+    >>> assertion_of("i am not ", ""), assertion_of("i had surgery last year, ", "")
+    ('denied', 'affirmed')
+    """
+    clause = re.split(r"[,，。;；.]", before)[-1]
+    if _CUES["no"].search(before):
+        return "denied"
+    if _CUES["coming"].search(clause[-8:]):
+        return "planned"
+    if _CUES["long-ago"].search(clause) or _CUES["done-after"].match(after):
+        return "past"
+    return "affirmed"

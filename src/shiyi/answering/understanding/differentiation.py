@@ -1,50 +1,12 @@
 """Cold or heat: pattern differentiation."""
 
-import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from shiyi.answering.knowledge.facts import Fact, Facts
-from shiyi.answering.understanding.text import QuestionText
 from shiyi.model.iris import resource
-from shiyi.ontology.lexicon import Cues
 from shiyi.ontology.terms import SHIYI
-
-_CUES: Final = Cues("differentiation")
-
-
-@dataclass(frozen=True, slots=True)
-class Leaning:
-    """``cold`` or ``hot``, empty where the words do not decide, and the words that say so."""
-
-    nature: str = ""
-    words: tuple[str, ...] = ()
-
-
-def leaning_of(text: QuestionText) -> Leaning:
-    """Read what makes the trouble better or worse; both sides together decide nothing.
-
-    >>> leaning_of(QuestionText.of("My stomach hurts, worse with cold food"))
-    Leaning(nature='cold', words=('worse with cold',))
-    >>> leaning_of(QuestionText.of("I feel cold, and a burning pain")).nature
-    ''
-    """
-    words = text.folded
-    cues_found = {
-        side: tuple(_cue_words(words, _CUES[side].finditer(words))) for side in ("cold", "hot")
-    }
-    sides = [side for side, found in cues_found.items() if found]
-    return Leaning(sides[0], cues_found[sides[0]]) if len(sides) == 1 else Leaning()
-
-
-def _cue_words(text: str, found: Iterable[re.Match[str]]) -> Iterable[str]:
-    for each in found:
-        before = text[max(0, each.start() - 10) : each.start()]
-        asked = _CUES["asked-after"].match(text, each.end())
-        if not (_CUES["denied"].search(before) or _CUES["asked-before"].search(before) or asked):
-            yield each.group()
-
 
 COLD: Final = resource("nature-cold").value
 HOT: Final = resource("nature-hot").value
@@ -93,12 +55,13 @@ class Differential:
 
 
 def differentiate(
-    facts: Facts, ailments: Iterable[str], known: Iterable[str], stated: Leaning = Leaning()
+    facts: Facts, ailments: Iterable[str], known: Iterable[str], stated: Sequence[str] = ()
 ) -> Differential:
     """Find the syndromes with most of the signs.
 
-    ``known`` states (syndromes, types) and what was ``stated`` to help or harm decide between cold
-    and heat; where they contradict one another nothing is decided.
+    ``known`` states (syndromes, types) and what was ``stated`` to help or harm (``cold`` or ``hot``
+    with the words) decide between cold and heat; where they contradict one another nothing is
+    decided.
     """
     signs = [a for a in ailments if facts.is_a(a, SHIYI.Symptom)]
     diseases = [a for a in ailments if facts.is_a(a, SHIYI.Disease, SHIYI.TCMDisease)]
@@ -115,11 +78,13 @@ def differentiate(
     best = [iri for iri, found in met.items() if len({f.other(iri) for f in found}) == most]
     best.sort(key=lambda iri: (-len(facts.by_object.get(iri, ())), iri))  # the best known first
     patterns = tuple(_pattern(facts, iri, tuple(met[iri])) for iri in best[:_MOST])
-    decided = {nature_of(facts, each)[0] for each in known} | {stated.nature}
+    decided = {nature_of(facts, each)[0] for each in known} | set(stated[:1])
     decided -= {""}
     if decided:
         leaning = decided.pop() if len(decided) == 1 else ""
-        return Differential(patterns, leaning, stated.words if leaning == stated.nature else ())
+        return Differential(
+            patterns, leaning, tuple(stated[1:]) if [leaning] == list(stated[:1]) else ()
+        )
     return Differential(patterns, _leaning(facts, signs, patterns))
 
 
@@ -147,11 +112,16 @@ def effect_of(facts: Facts, material: str) -> tuple[str, tuple[Fact, ...]]:
 
 
 def _effect(facts: Facts, natures: tuple[Fact, ...]) -> tuple[str, tuple[Fact, ...]]:
-    cooling = tuple(f for f in natures if set(_COOLING) & set(facts.above(f.object)))
-    warming = tuple(f for f in natures if set(_WARMING) & set(facts.above(f.object)))
-    if bool(cooling) == bool(warming):
-        return "", ()
-    return ("cooling", cooling) if cooling else ("warming", warming)
+    """Weigh all sources of a nature: an effect has more than half of their confidence."""
+    sides = {
+        "cooling": tuple(f for f in natures if set(_COOLING) & set(facts.above(f.object))),
+        "warming": tuple(f for f in natures if set(_WARMING) & set(facts.above(f.object))),
+    }
+    whole = sum(f.confidence for f in natures)
+    for effect, found in sides.items():
+        if found and 2 * sum(f.confidence for f in found) > whole:
+            return effect, found
+    return "", ()
 
 
 def _pattern(facts: Facts, iri: str, signs: tuple[Fact, ...]) -> Pattern:

@@ -1,369 +1,337 @@
-"""The question, understood."""
+"""A question, understood: its frame, resolved against the facts and the profile."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Final
 
-from shiyi.answering.knowledge.facts import AILMENT, Facts
-from shiyi.answering.understanding.attribution import foods_not_eaten
-from shiyi.answering.understanding.frames.frame import Frame
-from shiyi.answering.understanding.grounding import (
-    TAKEN,
-    GroundedQuestion,
-    ground_question,
-    material_groups,
-    preparations,
-    without_names,
-)
-from shiyi.answering.understanding.intents import (
-    Intent,
-    asks_difference,
-    asks_of_one,
-    asks_to_take,
-    emergency_signs,
-    intents_of,
-    is_cue,
-    is_only_feared,
-    names_medicine,
-    refuses,
-    topics_beyond_food,
-)
-from shiyi.answering.understanding.person import Person, life_stages_in, person_of
-from shiyi.answering.understanding.text import QuestionText
+from shiyi.answering.knowledge.facts import AILMENT, MATERIAL, Facts
+from shiyi.answering.understanding.conditions import BENEFIT
+from shiyi.answering.understanding.frame import Focus, Frame
+from shiyi.answering.understanding.patient import Person, life_stages, person_of
 from shiyi.linking.linker import Linker
-from shiyi.linking.normalization import fold
 from shiyi.model.iris import resource
 from shiyi.model.mention import Mention
 from shiyi.model.profile import Profile
 from shiyi.model.rdf import NamedNode
-from shiyi.ontology.lexicon import word_list
 from shiyi.ontology.terms import SHIYI
 from shiyi.settings import UnderstandingSettings
 
+_OFFERS: Final = ("advice", "list")  # "which teas clear heat" wishes for teas, and for a list
+_PROHIBITS, _ADVISES = "prohibit", "advise"  # slots
+_ASKED: Final = ("asked_about", "eaten", "supplement")
+_OF_FOOD: Final = frozenset({
+    "advice", "avoid", "may", "dose", "how", "property", "constitution", "list", "compare",
+    "stop_medicine", "evidence", "why", "regulation",
+})  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True)
-class ParsedQuestion:
-    """A question, understood."""
+class Question:
+    """A frame with the concepts that it names, by what they are, and who is to eat."""
 
-    text: QuestionText
+    frame: Frame
+    asks: tuple[str, ...]  # what is answered, in this order; ``record`` where no ask is sure
     mentions: tuple[Mention, ...]
-    intents: frozenset[Intent]
     ailments: tuple[str, ...]
     absent: tuple[str, ...]
     constitutions: tuple[str, ...]
     populations: tuple[str, ...]
-    materials: tuple[str, ...]
     groups: tuple[tuple[str, ...], ...]  # the materials that one name may mean, together
     drugs: tuple[str, ...]
-    seasons: tuple[str, ...]
-    methods: tuple[str, ...]
-    rules: tuple[str, ...]
-    emergencies: tuple[str, ...]
     aims: tuple[str, ...]  # principles of treatment and effects, such as 补气 and 安神
     others: tuple[str, ...]
     person: Person
     profile: Profile
-    theirs: tuple[
-        str, ...
-    ] = ()  # states, medicines, allergens of somebody else, reported beside it
-    mine: tuple[str, ...] = ()  # the asker's own, where somebody else is to eat
-    made: tuple[tuple[str, str], ...] = ()  # words such as 人参汤, and what they are read as
-    topics: tuple[str, ...] = ()  # that are no matter of food
-    asked_beside: frozenset[Intent] = frozenset()  # what the words beside such topics want
-    alarm: str = ""  # emergency or self_harm, where the reader is sure of it
-    advisable: bool = True  # unless the reader is sure that something else than advice is asked
+    theirs: tuple[str, ...] = ()  # of somebody else, left out of account
+    alarm: str = ""
 
     @property
     def question(self) -> str:
         """Return the question as it was asked."""
-        return self.text.raw
+        return self.frame.text
 
     @property
     def language(self) -> str:
         """Return the language of the answer."""
-        return self.text.language
+        return self.frame.language
+
+    @property
+    def materials(self) -> tuple[str, ...]:
+        """List all materials that the names may mean."""
+        return tuple(iri for group in self.groups for iri in group)
+
+    @property
+    def seasons(self) -> tuple[str, ...]:
+        """List the seasons named."""
+        return self.frame.wanted.season
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """List the ways of preparing that are asked for."""
+        return self.frame.wanted.form
+
+    @property
+    def wants_supplement(self) -> bool:
+        """Return whether supplements are asked for, and no foods."""
+        return self.frame.has_cue("supplement") or "DSIngredient" in self.frame.wanted.classes
+
+    @property
+    def emergencies(self) -> tuple[str, ...]:
+        """List the signs of an emergency that are described."""
+        return self.frame.signs
 
     @property
     def urgent(self) -> bool:
         """Return whether help is needed before anything else."""
-        return bool(self.emergencies or self.alarm)
+        return bool(self.alarm)
 
-    def wants(self, *intents: Intent) -> bool:
-        """Return whether any of these is asked for."""
-        return bool(self.intents.intersection(intents))
+    @property
+    def states(self) -> tuple[str, ...]:
+        """List the states and medicines named that something may have to be avoided in."""
+        found = (*self.ailments, *self.constitutions, *self.populations, *self.drugs)
+        return tuple(dict.fromkeys(found))
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """List the words of a question that name something, but nothing that is known."""
+        return tuple(plain(f.text) for f in self.frame.focus if not f.iri and plain(f.text))
+
+    def wants(self, *asks: str) -> bool:
+        """Return whether one of some asks is answered."""
+        return not set(asks).isdisjoint(self.asks)
+
+    def of_kind(self, facts: Facts, *classes: NamedNode) -> tuple[str, ...]:
+        """List the other concepts named that are of some classes."""
+        return tuple(o for o in self.others if facts.is_a(o, *classes))
+
+    def meets_anything(self) -> bool:
+        """Return whether a material of the question meets anything it may clash with."""
+        person = self.person
+        met = (*self.states, *person.states, *person.drugs, *person.allergies)
+        return bool(met) or len(self.groups) > 1
+
+    def is_only_beyond_food(self) -> bool:
+        """Return whether nothing is asked that has to do with food."""
+        if self.wants("out_of_scope", "chitchat"):
+            return True
+        if not self.frame.topics or self.wants("stop_medicine"):
+            return False
+        if not _NEVER_OF_FOOD.isdisjoint(self.frame.topics):
+            return True
+        if self.materials and (self.states or len(self.groups) > 1):
+            return False
+        sure = self.frame.ask in _OF_FOOD and self.frame.confidence >= _SURE
+        return not (sure and self.frame.has_cue("taking"))
+
+    def is_of_child(self, *, under_one: bool = False) -> bool:
+        """Return whether a child is to eat; with ``under_one`` an infant."""
+        states = {*self.populations, *self.person.states}
+        return _INFANT in states if under_one else not _CHILDREN.isdisjoint(states)
+
+    def is_feverish_child(self) -> bool:
+        """Return whether it is about a child's fever, or an infant that loses water."""
+        losing = self.is_of_child(under_one=True) and not _LOSING_WATER.isdisjoint(self.ailments)
+        return losing or (_FEVER in self.ailments and self.is_of_child())
+
+    def wants_advice(self) -> bool:
+        """Return whether something to eat is asked for, and there is a reason for it."""
+        seeds = (*self.ailments, *self.constitutions, *self.populations, *self.aims)
+        reason = seeds or self.person.states or self.frame.wanted.season
+        return self.wants("advice") and bool(reason) and not self.is_only_beyond_food()
 
 
-def parse_question(
-    question: QuestionText, profile: Profile, linker: Linker, facts: Facts
-) -> ParsedQuestion:
-    """Link the words, sort the concepts by role and add what the profile says."""
-    grounded = ground_question(question, linker, facts)
-    linked, those = grounded.linked, partial(_of, grounded.linked, facts)
-    left_out = _left_out(question, grounded, facts)
-    asked_about = [m for m in linked if m not in (*grounded.allergens, *left_out)]
-    drugs = [m for m in asked_about if facts.is_a(m.iri, SHIYI.Drug)]
-    unnamed = without_names(question, linked, facts)
-    intents = _intents(question, unnamed, drugs, profile)
-    stops = Intent.STOP in intents
-    sold_as = {} if stops else preparations(drugs, linker, facts)
-    taken = [m.iri for m in drugs if (not m.negated or stops) and m.iri not in sold_as]
-    groups = material_groups(question, unnamed, grounded, asked_about, sold_as, facts)
-    materials = [iri for group in groups for iri in group]
-    ailments = tuple(x for x in those(*AILMENT) if not facts.is_a(x, SHIYI.EmergencySign))
-    constitutions, ages = those(SHIYI.Constitution), life_stages_in(question, facts)
-    populations = _populations(those(SHIYI.Population), ages, linked)
-    person = person_of(
-        profile,
-        linker,
-        facts,
-        (*ailments, *constitutions, *populations, *ages),
-        taken,
-        [iri for m in grounded.allergens for iri in _allergen(m, facts)],
-        [m.iri for m in left_out],
+_SURE: Final = 0.6
+_STOPS: Final = 0.2  # probability of leaving out a medicine named, from which that is warned of
+_MISREAD: Final = ("why", "clarification", "property", "how")  # for whether a thing may be had
+_GOOD: Final = frozenset({BENEFIT, "hasEfficacy"})
+_OF_BENEFIT: Final = _GOOD | {"suitableSeason", "hasFoodGroup"}
+_NEVER_OF_FOOD: Final = frozenset({"abortion", "animals"})  # topics, whatever else is asked
+_FEVER: Final = resource("symptom-fever").value
+_INFANT: Final = resource("population-infant").value
+_CHILDREN: Final = frozenset(
+    resource(f"population-{name}").value for name in ("infant", "young-child", "child")
+)
+_LOSING_WATER: Final = frozenset(
+    resource(f"symptom-{name}").value for name in ("diarrhoea", "vomiting", "loose-stools")
+)
+
+
+def resolve(
+    frame: Frame,
+    mentions: tuple[Mention, ...],
+    profile: Profile,
+    linker: Linker,
+    facts: Facts,
+    settings: UnderstandingSettings,
+) -> Question:
+    """Sort what a frame names by role and kind, and add what the profile says."""
+    own = [f for f in frame.focus if f.iri and f.role != "other_person"]
+    live = [f for f in own if f.assertion != "denied"]
+    stop = frame.ask == "stop_medicine"
+
+    def kinds(of: Iterable[Focus], *classes: NamedNode) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(f.iri for f in of if facts.is_a(f.iri, *classes)))
+
+    asked = [f for f in live if f.role in _ASKED and facts.is_a(f.iri, *MATERIAL)]
+    drugs = [f.iri for f in own if f.role == "medicine" and (stop or _is_taken(f))]
+    if asked:  # "valerian and barbiturates": each is asked about, and they meet
+        drugs += kinds((f for f in live if f.role == "asked_about"), SHIYI.Drug, SHIYI.DrugClass)
+        drugs = [iri for iri in drugs if iri not in {f.iri for f in asked}]
+    ailments = tuple(
+        x
+        for x in kinds((f for f in live if f.role != "allergy"), *AILMENT)
+        if not facts.is_a(x, SHIYI.EmergencySign)
     )
-    seasons, rules = those(SHIYI.Season), those(SHIYI.Rule, SHIYI.RegulatoryStatus)
-    methods = tuple(dict.fromkeys((*grounded.forms, *those(SHIYI.Method))))
-    aims = _aims(linked, facts)
-    emergencies = _emergencies(question, those(SHIYI.EmergencySign), linked, profile, facts)
-    if Intent.METHOD in intents and not (materials or taken) and (ailments or constitutions):
-        intents.add(Intent.ADVICE)  # how to eat with some trouble, not how to eat some food
-    topics, rest = topics_beyond_food(question)
-    others = {m.iri for m in linked}.difference(
-        materials,
-        taken,
+    constitutions = kinds(live, SHIYI.Constitution)
+    populations, stages = _populations(frame, facts)
+    allergens = [iri for f in own if f.role == "allergy" for iri in _allergen(f, facts)]
+    left_out = [f.iri for f in own if f.role == "asked_about" and f.assertion == "denied"]
+    mentioned = (*ailments, *constitutions, *populations, *stages)
+    person = person_of(profile, linker, facts, mentioned, drugs, allergens, left_out)
+    absent = kinds((f for f in own if f.assertion == "denied"), *AILMENT)
+    absent += tuple(s.iri for s in frame.patient.states if s.iri and s.assertion == "denied")
+    aims = _aims(live, facts)
+    groups = _each_once((f.iri, *(i for i in f.also if facts.is_a(i, *MATERIAL))) for f in asked)
+    known = {*ailments, *constitutions, *drugs, *aims, *(i for group in groups for i in group)}
+    known |= {*allergens, *left_out, *populations}
+    question = Question(
+        frame,
+        (),
+        mentions,
         ailments,
+        absent,
         constitutions,
         populations,
-        seasons,
-        methods,
-        rules,
-        emergencies,
+        groups,
+        tuple(dict.fromkeys(drugs)),
         aims,
+        tuple(dict.fromkeys(f.iri for f in live if f.iri not in known)),
+        person,
+        profile,
+        tuple(dict.fromkeys(f.iri for f in frame.focus if f.iri and f.role == "other_person")),
     )
-    return ParsedQuestion(
-        question,
-        grounded.mentions,
-        frozenset(intents),
-        ailments,
-        absent=those(*AILMENT, SHIYI.Population, negated=True),
-        constitutions=constitutions,
-        populations=populations,
-        materials=tuple(materials),
-        groups=groups,
-        drugs=tuple(dict.fromkeys(taken)),
-        aims=aims,
-        seasons=seasons,
-        methods=methods,
-        rules=rules,
-        emergencies=emergencies,
-        others=tuple(sorted(others)),
-        person=person,
-        profile=profile,
-        theirs=tuple(dict.fromkeys(m.iri for m in grounded.theirs)),
-        mine=tuple(dict.fromkeys(m.iri for m in grounded.mine)),
-        made=grounded.made,
-        topics=topics,
-        asked_beside=intents_of(rest) if topics else frozenset(),
-    )
+    alarm = frame.alarm_from(settings.alarm_from) or ("emergency" if frame.signs else "")
+    return replace(question, alarm=alarm, asks=_settled(question, alarm, settings))
 
 
-_OFFERS: Final = ("advice", "list")  # "which teas clear heat" wishes for teas, and for a list
-_PROHIBITS, _ADVISES = "prohibit", "advise"  # slots
+def _settled(question: Question, alarm: str, settings: UnderstandingSettings) -> tuple[str, ...]:
+    """Return what is answered.
 
-
-def heed(parsed: ParsedQuestion, frame: Frame, settings: UnderstandingSettings) -> ParsedQuestion:
-    """Return a question with what its frame adds: an alarm, and that no advice is asked for.
-
-    What the rules found stays. Nothing is recommended unless advice is asked for with a
-    probability of ``advice_from``, and none where a word forbids and none asks for advice.
+    Nothing is recommended unless advice is asked for with a probability of ``advice_from``, and
+    none where a word forbids and none asks for advice; what to avoid needs ``avoid_from``. An ask
+    of less than ``sure_from`` is answered with what is recorded of the things named.
     """
-    if alarm := frame.alarm_from(settings.alarm_from):
-        return replace(parsed, alarm=alarm, advisable=False)
+    frame = question.frame
+    if alarm:
+        return (alarm,)
+    if frame.has_cue("miscarriage-cause") and not frame.topics:
+        return ("avoid",)
+    first = _first_ask(question)
     if frame.polarity != "both" and frame.probability("avoid") >= settings.avoid_from:
-        intents = (parsed.intents - {Intent.ADVICE}) | {Intent.AVOID}
-        return replace(parsed, intents=intents, advisable=False)
-    forbids = _PROHIBITS in frame.slots and _ADVISES not in frame.slots
-    offered = frame.probability(*_OFFERS) >= settings.advice_from and not forbids
-    return parsed if offered else replace(parsed, advisable=False)
+        first = "avoid"
+    likely = frame.probability(*_OFFERS) >= settings.advice_from or first != frame.ask
+    offered = likely and (_PROHIBITS not in frame.slots or _ADVISES in frame.slots)
+    if first == "advice" and not offered:
+        first = "record"
+    elif first == frame.ask != "advice" and frame.confidence < settings.sure_from:
+        first = "advice" if offered and not question.groups else "record"
+    second: tuple[str, ...] = frame.second
+    if question.drugs and frame.probability("stop_medicine") >= _STOPS:
+        second = ("stop_medicine",)
+    return (first, *(each for each in second if each != first))
 
 
-def _of(
-    linked: Iterable[Mention], facts: Facts, *classes: NamedNode, negated: bool = False
-) -> tuple[str, ...]:
-    """List the concepts of some classes, or those of them that are denied, each once."""
-    found = (m.iri for m in linked if m.negated == negated and facts.is_a(m.iri, *classes))
-    return tuple(dict.fromkeys(found))
+def _first_ask(question: Question) -> str:
+    """Return what is asked first: as it was read, or as the things named and the signs say."""
+    frame = question.frame
+    named = (*question.groups, *question.ailments, *question.constitutions)
+    first: str = "advice" if _is_wish(frame) else frame.ask
+    if "compare" in frame.slots and frame.confidence < _SURE and len(named) > 1:
+        first = "compare"
+    if not question.groups:
+        return "advice" if first == "may" and _wishes_in_season(frame) else first
+    if _asks_of_things(frame, first):
+        return "may"
+    beyond = first in ("out_of_scope", "chitchat") and not frame.topics
+    return "record" if beyond else first
 
 
-def _left_out(question: QuestionText, grounded: GroundedQuestion, facts: Facts) -> list[Mention]:
-    """List what is stated not to be eaten, where something else is asked about, or advice."""
-    foods = [m for m in grounded.linked if facts.is_a(m.iri, *TAKEN)]
-    left_out = [m for m in foods_not_eaten(question, foods) if m not in grounded.allergens]
-    others = len(foods) > len(left_out) + len(grounded.allergens)
-    return left_out if others or Intent.ADVICE in intents_of(question) else []
+def _asks_of_things(frame: Frame, ask: str) -> bool:
+    """Return whether it is asked if the things named may be had, though it is read otherwise.
+
+    "Is hawthorn good for digestion" wishes for no other food; "iron with coffee" compares nothing.
+    """
+    unsure = frame.confidence < _SURE
+    if ask == "compare":
+        return unsure and "compare" not in frame.slots and frame.has_cue("beside")
+    answered = frame.has_cue("yes-no") and not frame.has_cue("open-question")
+    return answered and (ask == "advice" or (unsure and ask in _MISREAD))
 
 
-def _intents(
-    question: QuestionText, unnamed: QuestionText, drugs: Sequence[Mention], profile: Profile
-) -> set[Intent]:
-    """Find what is wanted by the cues of the question; names that hold a cue wish for nothing."""
-    intents = set(intents_of(question))
-    if Intent.ADVICE not in intents_of(unnamed):
-        intents.discard(Intent.ADVICE)
-    if not (drugs or profile.medicines or names_medicine(question)):
-        intents.discard(Intent.STOP)
-    if any(refuses(question, m.text) for m in drugs):
-        intents.add(Intent.STOP)
-    return intents
+def _wishes_in_season(frame: Frame) -> bool:
+    """Return whether something is asked for that suits a season: "what is nice in winter"."""
+    unsure = frame.confidence < _SURE
+    return bool(frame.wanted.season) and unsure and frame.has_cue("open-question")
 
 
-def _populations(
-    named: tuple[str, ...], ages: Sequence[str], linked: Sequence[Mention]
-) -> tuple[str, ...]:
-    """List the groups of people named; a stated age outweighs a loose word for a child."""
-    if not ages:
-        return named
-    young = frozenset().union(*word_list("words", "young"))
-    exactly = {m.iri for m in linked if fold(m.text) not in young}
-    loosely = {m.iri for m in linked} - exactly
-    certain = tuple(p for p in named if p not in loosely or p in ages)
-    return certain if set(ages).intersection(certain) else (*certain, ages[0])
+def _is_wish(frame: Frame) -> bool:
+    """Return whether a list is wanted of what is good for something, which is checked as advice."""
+    names = {each.property for each in frame.conditions if each.operator == "is"}
+    every = len(names) == len({each.property for each in frame.conditions})
+    listed = frame.ask == "list" and not frame.wanted.measure
+    return listed and every and not _GOOD.isdisjoint(names) and names <= _OF_BENEFIT
 
 
-def _aims(linked: Sequence[Mention], facts: Facts) -> tuple[str, ...]:
+def _is_taken(focus: Focus) -> bool:
+    return focus.assertion != "denied"  # what was taken lately may still act
+
+
+def _populations(frame: Frame, facts: Facts) -> tuple[tuple[str, ...], list[str]]:
+    """List the groups of people named, and those of the age."""
+    named = [s.iri for s in frame.patient.states if s.iri and s.assertion in _PRESENT]
+    age = frame.patient.age
+    if age is None:
+        age = next((years for cue, years in _LOOSELY if frame.has_cue(cue)), None)
+    if age == 1:
+        age = 0.9  # it may be told of the first year
+    stages = [resource(name).value for name in life_stages(Profile(age=age))]
+    stages = [iri for iri in stages if iri in facts.labels]
+    if stages and not set(stages).intersection(named):
+        named.append(stages[0])
+    return tuple(dict.fromkeys(named)), stages
+
+
+_PRESENT: Final = frozenset({"affirmed", "planned", "uncertain"})
+_LOOSELY: Final = (("infant", 0.5), ("toddler", 2.0))
+
+
+def _aims(live: Sequence[Focus], facts: Facts) -> tuple[str, ...]:
     """List the principles and effects sought, but for those that need a doctor first."""
     found: list[str] = []
-    for m in linked:
+    for focus in live:
         meant = [
-            x for x in (m.iri, *m.alternatives) if facts.is_a(x, SHIYI.Therapy, SHIYI.Efficacy)
+            x for x in (focus.iri, *focus.also) if facts.is_a(x, SHIYI.Therapy, SHIYI.Efficacy)
         ]
-        sought = m.iri in meant and not m.negated
-        if sought and not any(facts.of(x, SHIYI.hasRedFlag) for x in meant):
+        if focus.iri in meant and not any(facts.of(x, SHIYI.hasRedFlag) for x in meant):
             found += meant  # against bleeding, fits, pus, collapse nothing is suggested
     return tuple(dict.fromkeys(found))
 
 
-def _allergen(mention: Mention, facts: Facts) -> list[str]:
+def _allergen(focus: Focus, facts: Facts) -> list[str]:
     """Return what an allergen is, and the group of foods that may bear the same name."""
-    groups = [iri for iri in mention.alternatives if facts.is_a(iri, SHIYI.FoodGroup)]
-    return [mention.iri, *groups]
+    return [focus.iri, *(iri for iri in focus.also if facts.is_a(iri, SHIYI.FoodGroup))]
 
 
-def _emergencies(
-    question: QuestionText,
-    named: Iterable[str],
-    linked: Sequence[Mention],
-    profile: Profile,
-    facts: Facts,
-) -> tuple[str, ...]:
-    """List the emergency signs named, those a name may also mean, and those described."""
-    also = [
-        iri
-        for m in linked
-        if not (m.negated or "Threshold" in m.justification)
-        for iri in m.alternatives
-        if facts.is_a(iri, SHIYI.EmergencySign)
-    ]
-    named = (iri for iri in named if not is_only_feared(question, iri))
-    signs = emergency_signs(question, pregnant=bool(profile.pregnant))
-    described = [resource(sign).value for sign in signs]
-    known = (each for each in described if facts.is_a(each, SHIYI.EmergencySign))
-    return tuple(dict.fromkeys((*named, *also, *known)))
-
-
-def is_only_beyond_food(parsed: ParsedQuestion) -> bool:
-    """Return whether nothing is asked that has to do with food, and no two things are to meet."""
-    if not parsed.topics or parsed.wants(Intent.STOP):
-        return False
-    beside = parsed.drugs or parsed.ailments or parsed.populations or len(parsed.groups) > 1
-    if parsed.materials and beside:
-        return False
-    return not parsed.asked_beside.intersection(_OF_FOOD)
-
-
-_OF_FOOD: Final = frozenset({
-    Intent.ADVICE, Intent.MAY, Intent.AVOID, Intent.DOSE, Intent.STOP, Intent.METHOD, Intent.DRINK,
-    Intent.PROPERTY, Intent.CONSTITUTION, Intent.SUPPLEMENT,
-})  # fmt: skip
-
-
-def wants_advice(parsed: ParsedQuestion) -> bool:
-    """Return whether something to eat, drink or take is asked for, and there is a reason for it."""
-    if is_only_beyond_food(parsed) or not parsed.advisable:
-        return False
-    seeds = (
-        *parsed.ailments,
-        *parsed.constitutions,
-        *parsed.seasons,
-        *parsed.populations,
-        *parsed.aims,
-    )
-    if parsed.materials and asks_of_one(parsed.text):
-        return False
-    if parsed.wants(Intent.ADVICE):
-        return bool(seeds) or bool(parsed.person.states)
-    if asks_difference(parsed.text):
-        return False
-    named = parsed.materials or (parsed.wants(Intent.MAY) and unknown_words(parsed))
-    only = parsed.wants(Intent.DRINK) or not parsed.intents
-    return only and bool(seeds) and not named
-
-
-def unknown_words(parsed: ParsedQuestion) -> tuple[str, ...]:
-    """List the words of a question that name something, but nothing the knowledge base holds."""
-    unlinked = (m.text for m in parsed.mentions if not m.iri and not is_cue(m.text))
-    return tuple(word for word in map(plain, unlinked) if word)
-
-
-def meets_anything(parsed: ParsedQuestion) -> bool:
-    """Return whether a material of the question meets anything it may clash with."""
-    return bool(
-        parsed.drugs
-        or parsed.ailments
-        or parsed.constitutions
-        or parsed.populations
-        or parsed.person.states
-        or parsed.person.drugs
-        or parsed.person.allergies
-        or len(parsed.materials) > 1
-    )
-
-
-def is_of_allergy_alone(parsed: ParsedQuestion) -> bool:
-    """Return whether an allergy is named and nothing that food is sought for or asked about."""
-    allergens = {m.iri for m in parsed.mentions}.intersection(parsed.person.allergies)
-    sought = (
-        *parsed.ailments,
-        *parsed.constitutions,
-        *parsed.aims,
-        *parsed.seasons,
-        *parsed.materials,
-        *parsed.rules,
-        *parsed.drugs,
-    )
-    return bool(allergens) and not sought and not parsed.wants(Intent.CONSTITUTION)
-
-
-def asks_to_avoid(parsed: ParsedQuestion) -> bool:
-    """Return whether it is asked what to leave out in a state or with a medicine."""
-    return (
-        parsed.wants(Intent.AVOID) and not parsed.materials and bool(states_and_medicines(parsed))
-    )
-
-
-def asks_of_unknown(parsed: ParsedQuestion) -> bool:
-    """Return whether it is asked if something nobody here has known may be had in a state."""
-    if parsed.materials or not parsed.wants(Intent.MAY) or not states_and_medicines(parsed):
-        return False
-    return bool(unknown_words(parsed)) or asks_to_take(parsed.text)
-
-
-def states_and_medicines(parsed: ParsedQuestion) -> tuple[str, ...]:
-    """List the states and medicines that something may have to be avoided in."""
-    return tuple(
-        dict.fromkeys((*parsed.ailments, *parsed.constitutions, *parsed.populations, *parsed.drugs))
-    )
+def _each_once(found: Iterable[Iterable[str]]) -> tuple[tuple[str, ...], ...]:
+    """Keep each material once, with those that the same name may mean."""
+    seen: set[str] = set()
+    groups = []
+    for meant in found:
+        new = tuple(dict.fromkeys(iri for iri in meant if iri not in seen))
+        seen.update(new)
+        if new:
+            groups.append(new)
+    return tuple(groups)
 
 
 def plain(word: str) -> str:

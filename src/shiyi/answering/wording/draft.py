@@ -17,7 +17,7 @@ from shiyi.answering.knowledge.facts import (
 )
 from shiyi.answering.safety import SEVERITIES, Finding, Safety
 from shiyi.answering.understanding.differentiation import Differential
-from shiyi.answering.understanding.question import ParsedQuestion
+from shiyi.answering.understanding.question import Question
 from shiyi.answering.wording.verbalization import Verbalizer, capital, join_names, verbalize
 from shiyi.model.answer import Citation, Recommendation, SafetyWarning, Sentence
 from shiyi.model.iris import resource
@@ -47,10 +47,11 @@ class Line:
 
 @dataclass(slots=True)
 class Section:
-    """A heading (empty for the opening) and its lines."""
+    """A heading (empty for the opening) and its lines; with ``columns`` each line is a row."""
 
     heading: str
     lines: list[Line] = field(default_factory=list)
+    columns: tuple[str, ...] = ()
 
     def add(self, text: str, *facts: Fact, depth: int = 1) -> None:
         """Append a line."""
@@ -75,7 +76,7 @@ _KINDS: Final = ((SHIYI.Dish, "dish"), (SHIYI.Food, "food"), (SHIYI.DSIngredient
 class AnswerContext:
     """A question with everything at hand to answer it."""
 
-    parsed: ParsedQuestion
+    parsed: Question
     facts: Facts
     evidences: Evidences
     safety: Safety
@@ -113,6 +114,7 @@ class Contribution:
     follow_up: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
     paths: list[Path] = field(default_factory=list)
+    queries: list[str] = field(default_factory=list)
 
     def section(self, heading: str) -> Section:
         """Return the section under ``heading``, new at the end if there is none."""
@@ -139,14 +141,32 @@ class Contribution:
         """Append what another writer contributed."""
         self.opening.lines += other.opening.lines
         for section in other.sections:
-            self.section(section.heading).lines += section.lines
+            mine = self.section(section.heading)
+            mine.lines += section.lines
+            mine.columns = mine.columns or section.columns
         self.warnings += [w for w in other.warnings if w not in self.warnings]
         self.told |= other.told
         self.facts |= other.facts
         self.recommendations += other.recommendations
-        for mine, theirs in ((self.follow_up, other.follow_up), (self.missing, other.missing)):
-            mine += [each for each in theirs if each not in mine]
+        for own, theirs in ((self.follow_up, other.follow_up), (self.missing, other.missing)):
+            own += [each for each in theirs if each not in own]
         self.paths += other.paths
+        self.queries += other.queries
+
+    def omit_questions(self, asked: Iterable[str]) -> None:
+        """Remove what was asked back before."""
+        known = set(asked)
+        self.follow_up = [each for each in self.follow_up if each not in known]
+        section = self.section("h_ask")
+        section.lines = [line for line in section.lines if line.text not in known]
+
+    def shorten(self) -> None:
+        """Keep the direct answer and the warnings; with neither, the first lines of the record."""
+        found = [] if self.opening.lines else self.sections[:1]
+        for section in (self.opening, *found):
+            del section.lines[_BRIEF_LINES:]
+        self.sections = found
+        self.recommendations = self.recommendations[:_BRIEF_LINES]
 
 
 def question_texts(context: AnswerContext, concepts: Iterable[str], part: Contribution) -> None:
@@ -261,11 +281,12 @@ _HARMS: Final = frozenset({
 
 
 ORDER: Final = (
-    "h_compare", "h_why", "h_branches", "h_held", "h_candidates", "h_facts", "h_school", "h_rules",
-    "h_caution", "h_paths", "h_ask", "h_doctor", "h_missing",
+    "h_table", "h_compare", "h_why", "h_branches", "h_held", "h_candidates", "h_facts", "h_school",
+    "h_rules", "h_caution", "h_ask", "h_doctor", "h_missing",
 )  # fmt: skip
 _CARE: Final = ("h_caution", "h_doctor")
 _MOST_LINES: Final = 12
+_BRIEF_LINES: Final = 2  # of an answer that is to be short
 # cited each by itself: what sources dispute
 _EACH: Final = frozenset({SHIYI.hasNature})
 _MOST_MARKS: Final = 2  # Shiyi's: for one piece of a sentence; more only clutter it
@@ -357,6 +378,8 @@ class _Page:
 
     def block(self, section: Section) -> str:
         """Write a section; a line that stands above already is left out."""
+        if section.columns:
+            return self._table(section)
         written = []
         for line in section.lines[:_MOST_LINES]:
             line = self._labelled(line)
@@ -372,6 +395,23 @@ class _Page:
         if not section.heading:
             return "\n\n".join(written)
         return f"### {verbalize(self.language, section.heading)}\n" + "\n".join(written)
+
+    def _table(self, section: Section) -> str:
+        """Write a section as a table; each row is a sentence with its claims."""
+        rows = [section.columns, ("---",) * len(section.columns)]
+        for line in section.lines:
+            marked = [self._marked(Line((piece,))) for piece in line.pieces]
+            found = [text for text, _ in line.pieces]
+            sides = zip(section.columns[1:], found[1:], strict=True)
+            mark = verbalize(self.language, "v_clause")
+            text = mark.join(f"{name} {value}" for name, value in sides)
+            claims = dict.fromkeys(claim for _, cited in marked for claim in cited)
+            colon = verbalize(self.language, "v_colon")
+            self.sentences.append(Sentence(f"{found[0]}{colon}{text}", tuple(claims)))
+            rows.append(tuple(text for text, _ in marked))
+        if not section.lines:
+            return ""
+        return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
     def _labelled(self, line: Line) -> Line:
         """Return the line with how it is known, where its words do not say so."""
@@ -450,9 +490,7 @@ def _tail(part: Contribution, page: _Page) -> list[str]:
     if missing:
         heading = f"### {verbalize(language, 'h_missing')}\n"
         blocks.append(heading + "\n".join(f"- {capital(each, language)}" for each in missing))
-    closing = [verbalize(language, "s_not_diagnosis")]
-    if any("confidence" in s.text or "置信度" in s.text for s in page.sentences):
-        closing.insert(0, verbalize(language, "s_confidence"))
-    page.sentences += [Sentence(text) for text in closing]
-    blocks.append("\n".join(f"*{text}*" for text in closing))
+    closing = verbalize(language, "s_not_diagnosis")
+    page.sentences.append(Sentence(closing))
+    blocks.append(f"*{closing}*")
     return blocks

@@ -18,13 +18,11 @@ from shiyi.answering.safety import Finding
 from shiyi.errors import FormatError
 from shiyi.model.answer import CitedEvidence
 from shiyi.model.claim import EvidenceKind
-from shiyi.model.path import Hop, Path
 from shiyi.model.rdf import NamedNode, local_name
 from shiyi.ontology.lexicon import cues, sentences
 from shiyi.ontology.terms import SHIYI
 
 LANGUAGES: Final = ("zh", "en")
-_DEGREES: Final = ((0.9, "high"), (0.75, "fair"), (0.6, "middling"), (0.0, "low"))
 _TIERS: Final = (  # the most binding first
     "regulation", "pharmacopoeia", "standard", "textbook", "monograph", "review", "trial", "paper",
     "classic", "case-report", "webpage", "model", "inferred", "recalled",
@@ -42,6 +40,25 @@ class Verbalizer:
     def verbalize(self, key: str, /, **values: str) -> str:
         """Return a sentence of the catalogue."""
         return verbalize(self.language, key, **values)
+
+    @property
+    def stop(self) -> str:
+        """Return the full stop of the language."""
+        return self.verbalize("v_stop")
+
+    @property
+    def space(self) -> str:
+        """Return what stands between two sentences."""
+        return "" if self.language == "zh" else " "
+
+    def class_name(self, name: str) -> str:
+        """Return the name of a class of the vocabulary, or nothing where it has none here."""
+        key = f"class_{name}"
+        return self.verbalize(key) if key in sentences() else ""
+
+    def join(self, items: Iterable[str], last: str = "and") -> str:
+        """Join names as people do."""
+        return join_names(self.language, items, last)
 
     def name(self, iri: str) -> str:
         """Return a concept's label."""
@@ -65,7 +82,7 @@ class Verbalizer:
         """Join the labels of some concepts."""
         return join_names(self.language, [self.name(iri) for iri in iris], last)
 
-    def sources(self, facts: Iterable[Fact], most: int = 2) -> str:
+    def sources(self, facts: Iterable[Fact], most: int = 1) -> str:
         """Name the sources of some facts, the most binding first, and how many more there are."""
         seen: dict[str, CitedEvidence] = {}
         derived = False
@@ -249,36 +266,13 @@ class Verbalizer:
         """Place words of the asker in quotation marks."""
         return ("、" if self.language == "zh" else ", ").join(f"“{word}”" for word in words)
 
-    def ways(self, paths: Sequence[Path]) -> str:
-        """Write ways of two hops through one middle: start, middle, and all the ends."""
-        first, ends = paths[0].hops[0], [path.hops[1] for path in paths]
-        text = self.name(first.start) + self._arrow(first.predicate, first.forward)
-        text += self.name(first.end) + self._degree(first)
-        text += self._arrow(ends[0].predicate, ends[0].forward)
-        text += self.names(hop.end for hop in ends)
-        least = min(hop.confidence for hop in ends)
-        return text + degree(self.language, least, self.known(hop.claim for hop in ends))
-
-    def _degree(self, hop: Hop) -> str:
-        return degree(self.language, hop.confidence, self.known([hop.claim]))
-
-    def _arrow(self, predicate: str, forward: bool) -> str:
-        relation = self.facts.property_label(NamedNode(predicate), self.language)
-        return f" —{relation}→ " if forward else f" ←{relation}— "
-
-    def chain(self, path: Path) -> str:
-        """Write a path as names joined by arrows, each hop with its relation and confidence."""
-        text = self.name(path.entities[0])
-        for hop in path.hops:
-            arrow = self._arrow(hop.predicate, hop.forward)
-            text += f"{arrow}{self.name(hop.end)}{self._degree(hop)}"
-        return text
-
-    def profile(self, iri: str, *, only: NamedNode | None = None) -> tuple[str, tuple[Fact, ...]]:
-        """Write nature, flavour, channels and efficacy of a material, or ``only`` one of them."""
+    def profile(
+        self, iri: str, *, only: Sequence[NamedNode] = PROFILE
+    ) -> tuple[str, tuple[Fact, ...]]:
+        """Write nature, flavour, channels and efficacy of a material, or ``only`` some of them."""
         parts: list[str] = []
         used: list[Fact] = []
-        for predicate in (only,) if only else PROFILE:
+        for predicate in only:
             found = self.facts.of(iri, predicate)[: 3 if predicate == SHIYI.hasEfficacy else 6]
             if not found:
                 continue
@@ -294,9 +288,8 @@ class Verbalizer:
         ), tuple(used)
 
     def _disputed(self, found: Iterable[Fact]) -> str:
-        """Return each value with a source of its own."""
-        names = [f"{self.name(f.object)}{self.sources([f], 1)}" for f in found]
-        return ("、" if self.language == "zh" else ", ").join(names) + self.verbalize("p_conflict")
+        """Return the values that sources do not agree on."""
+        return self.names(f.object for f in found) + self.verbalize("p_conflict")
 
     def _ends(self, fact: Fact, found: Finding) -> tuple[str, str]:
         if fact.predicate == SHIYI.unsuitableFood:
@@ -382,18 +375,6 @@ def tells_kind(language: str, text: str) -> bool:
     return any(start + each.split("\0")[0] in text for start in starts for each in values)
 
 
-def degree(language: str, confidence: float, known: str = "") -> str:
-    """State a confidence in words and as a number, after how the claim is ``known``.
-
-    >>> degree("en", 0.87)
-    ' (confidence 0.87, fairly high)'
-    """
-    name = next(name for minimum, name in _DEGREES if confidence >= minimum)
-    word = verbalize(language, f"degree_{name}")
-    known += known and ("；" if language == "zh" else "; ")
-    return verbalize(language, "w_confidence", known=known, value=f"{confidence:.2f}", word=word)
-
-
 def rank_of_tier(name: str) -> int:
     """Order kinds of sources, the most binding first."""
     return _TIERS.index(name) if name in _TIERS else len(_TIERS)
@@ -419,15 +400,6 @@ def capital(text: str, language: str) -> str:
         return text
     start = len(text) - len(text.lstrip("*- "))
     return text[:start] + text[start : start + 1].upper() + text[start + 1 :]
-
-
-def confidence_words(language: str, confidence: float, known: str = "") -> str:
-    """State a confidence without brackets, after how the claim is ``known``.
-
-    >>> confidence_words("en", 0.87)
-    'confidence 0.87, fairly high'
-    """
-    return degree(language, confidence, known).strip(" （）()")
 
 
 def check_language(language: str) -> str:

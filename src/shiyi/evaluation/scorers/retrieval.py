@@ -9,8 +9,8 @@ from shiyi.answering.methods import RETRIEVE, Query
 from shiyi.answering.methods.method import RRF, near
 from shiyi.answering.retrieval.paths import Found, Retrieved
 from shiyi.answering.runtime import Runtime
-from shiyi.answering.understanding.intents import asked_predicates, odd_one_out
-from shiyi.answering.understanding.question import parse_question
+from shiyi.answering.understanding.conditions import asked_predicates, odd_one_out
+from shiyi.answering.understanding.reading import parse_question
 from shiyi.answering.understanding.text import QuestionText
 from shiyi.evaluation.items import Choice, Prediction
 from shiyi.evaluation.scorers.graph import BROADER, View
@@ -41,7 +41,9 @@ class Retrieving:
         if known is None:
             runtime, language = self.runtime, language_of(text)
             question = QuestionText.of(text, language)
-            reading = parse_question(question, Profile(), runtime.linker, runtime.facts)
+            reading = parse_question(
+                question, Profile(), runtime.linker, runtime.facts, runtime.settings.understanding
+            )
             query = Query(reading, (), EDIBLE, advice=False, k=self.k, least=0.0)
             known = self._known[text] = RETRIEVE[self.method](query, runtime, None)
         return tuple(f for f in known.claims if not self.seen or f.fact.claim in self.seen)

@@ -12,7 +12,7 @@ import numpy as np
 
 from shiyi.answering.retrieval.bm25 import Scores
 from shiyi.answering.retrieval.neighbourhood import Neighbourhood
-from shiyi.answering.understanding.intents import asked_kinds, asked_predicates, odd_one_out
+from shiyi.answering.understanding.conditions import asked_kinds, asked_predicates, odd_one_out
 from shiyi.errors import IndexMismatchError
 from shiyi.evaluation.scorers.graph import BROADER, Joins, View
 from shiyi.linking.embedding.embedder import Embedder, Vectors

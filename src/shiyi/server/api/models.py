@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from shiyi.answering.sections import cabinet
-from shiyi.answering.understanding.frames.frame import ASKS, ASSERTIONS, POLARITIES, WHO
+from shiyi.answering.understanding import frame
 from shiyi.server.api.requests import Context, Iri, Language
 
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -180,39 +180,20 @@ class Answer(BaseModel):
     context: Context | None = None
 
 
-class FrameAsk(BaseModel):
-    """What a question asks, with its calibrated probability."""
-
-    type: str = Field(json_schema_extra={"enum": list(ASKS)})
-    p: Share
-
-
-class FrameState(BaseModel):
-    """A state of the person, and whether it is so."""
-
-    label: str
-    assertion: str = Field(json_schema_extra={"enum": list(ASSERTIONS)})
-
-
-class FramePatient(BaseModel):
-    """The person whom a question is about."""
-
-    who: str = Field(json_schema_extra={"enum": list(WHO)})
-    age: float | None = None
-    states: list[FrameState] = []
-
-
 class Frame(BaseModel):
     """A question as it is understood."""
 
     text: str
     language: Language
-    ask: list[FrameAsk]
-    polarity: str = Field(json_schema_extra={"enum": list(POLARITIES)})
-    focus: list[dict[str, Any]] = Field([], description="What is named, with role and assertion")
-    patient: FramePatient
-    alarm: str | None = None
+    ask: list[frame.Ask]
+    polarity: frame.Polarity
+    patient: frame.Patient
+    wanted: frame.Wanted
+    focus: list[frame.Focus] = Field([], description="What is named, with role and assertion")
+    conditions: list[frame.Condition] = []
+    alarm: frame.Alarm | None = None
     danger: Share = 0.0
+    signs: list[Iri] = []
     confidence: Share
 
 

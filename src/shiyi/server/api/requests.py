@@ -111,6 +111,7 @@ class Context(Request):
     asked: list[str] = []
     profile: Profile | None = None
     frame: dict[str, Any] | None = Field(None, description="How the question before was read")
+    offers: list[str] = Field([], description="What the answer before suggested, as IRIs")
 
     def to_value(self) -> conversation.Context:
         """Return the context as a value."""
@@ -186,7 +187,9 @@ class FrameRequest(Request):
 
     text: Question = Field(examples=["孕妇忌用的食物有哪些"])
     language: Language | None = Field(None, description="Default: that of the text")
-    context: dict[str, Any] | None = Field(None, description="The frame of the turn before")
+    context: dict[str, Any] | None = Field(
+        None, description="The context of an answer, or its frame"
+    )
 
 
 class CompletionQuery(Request):

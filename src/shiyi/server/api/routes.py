@@ -10,11 +10,10 @@ from typing import Any, Final
 from flask import Blueprint, Response, request, stream_with_context
 from pydantic.json_schema import models_json_schema
 
+from shiyi.answering import conversation, pipeline
 from shiyi.answering.conversation import Turn
 from shiyi.answering.generation.audit import count_verdicts
 from shiyi.answering.generation.rewriter import Listener
-from shiyi.answering.understanding.frames.frame import Frame
-from shiyi.answering.understanding.frames.reader import open_reader
 from shiyi.artefacts import artefact
 from shiyi.errors import ShiyiError, UsageError
 from shiyi.linking.normalization import language_of
@@ -369,9 +368,12 @@ def _read_texts(routes: Blueprint, site: Site) -> None:
     @routes.post("/frame")
     def frame() -> Response:
         asked = parse_request(FrameRequest, json_body(), site)
-        before = None if asked.context is None else Frame.from_json(asked.context)
-        reader = open_reader(site.settings)
-        return json_response(reader.read(asked.text, before, asked.language or "").to_json())
+        if site.converse is None:
+            raise UsageError("this server has no conversations")
+        before = conversation.Context.of(asked.context or {})
+        request = pipeline.AskRequest(asked.text, language=asked.language)
+        _, read = site.converse.understand(request, before)
+        return json_response(read.to_json())
 
     @routes.post("/audit")
     def audit() -> Response:

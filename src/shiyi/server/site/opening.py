@@ -10,7 +10,7 @@ from pathlib import Path
 from threading import BoundedSemaphore
 from typing import Final
 
-from shiyi.answering.conversation import Context, Turn, after_history, converse
+from shiyi.answering.conversation import Context, Turn, after_history, converse, understand
 from shiyi.answering.generation.audit import Auditor
 from shiyi.answering.generation.rewriter import Listener
 from shiyi.answering.generation.text_to_sparql import Written, ask_in_sparql
@@ -19,6 +19,7 @@ from shiyi.answering.pipeline import METHODS, AskRequest, ask, replay
 from shiyi.answering.runtime import Runtime, RuntimeHolder
 from shiyi.answering.sections.cabinet import check_things
 from shiyi.answering.sections.pivots import Pivots, find_pivots
+from shiyi.answering.understanding.frame import Frame
 from shiyi.curation.accounts import People
 from shiyi.curation.changes import Change, Changes
 from shiyi.errors import ShiyiError
@@ -270,6 +271,10 @@ class Conversation:
     ) -> Turn:
         """Answer in the light of what came before."""
         return converse(self.living.current, request, context, self.model, listener)
+
+    def understand(self, request: AskRequest, context: Context) -> tuple[AskRequest, Frame]:
+        """Return a request with the profile so far, and its frame, completed from the context."""
+        return understand(self.living.current, request, context)
 
     def after(self, history: Sequence[str]) -> Context:
         """Return the context after some earlier questions."""

@@ -13,6 +13,7 @@ from shiyi.answering.knowledge.overlay import schools
 from shiyi.answering.pipeline import AskRequest, Replayed
 from shiyi.answering.sections.cabinet import Cabinet
 from shiyi.answering.sections.pivots import Pivots
+from shiyi.answering.understanding.frame import Frame
 from shiyi.model.answer import Answer
 from shiyi.model.mention import Mention
 from shiyi.model.profile import Profile
@@ -71,6 +72,9 @@ class Converser(Protocol):
         self, request: AskRequest, context: Context, listener: Listener | None = None
     ) -> Turn:
         """Return the answer and the context for the next question."""
+
+    def understand(self, request: AskRequest, context: Context) -> tuple[AskRequest, Frame]:
+        """Return a request with the profile so far, and its frame, completed from the context."""
 
     def after(self, history: Sequence[str]) -> Context:
         """Return the context after some earlier questions."""

@@ -2,20 +2,13 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import Final
 
 from shiyi.answering.knowledge.facts import MATERIAL, Facts
-from shiyi.answering.understanding.attribution import allergens as allergens_of
-from shiyi.answering.understanding.attribution import (
-    is_allergy_word,
-    resolve_denials,
-    resolve_time,
-    states_of_asker,
-    states_of_others,
-)
-from shiyi.answering.understanding.intents import is_alarm, outside_names
+from shiyi.answering.understanding.conditions import outside_names
+from shiyi.answering.understanding.reader.alarms import is_alarm
 from shiyi.answering.understanding.text import QuestionText
 from shiyi.linking.disambiguation import read_lines
 from shiyi.linking.linker import Linker
@@ -33,50 +26,32 @@ _CLAUSE: Final = re.compile(r"[，,。.;；!！?？、]")
 _APART, _NEAR, _TURNED = 24, 4, 0.8
 
 
-@dataclass(frozen=True, slots=True)
-class GroundedQuestion:
-    """The words of a question as concepts.
-
-    ``linked`` are those that the question is about or that count for who is to eat; of them
-    ``allergens`` are what somebody is allergic to; ``theirs`` and ``mine`` are of other people.
-    """
-
-    mentions: tuple[Mention, ...]  # all, with words that are no concept of Shiyi's
-    linked: tuple[Mention, ...]
-    allergens: tuple[Mention, ...]
-    theirs: tuple[Mention, ...]
-    mine: tuple[Mention, ...]
-    forms: tuple[str, ...]  # ways of preparing that are asked for
-    made: tuple[tuple[str, str], ...]  # words such as 人参汤, and what they are read as
-
-
-def ground_question(question: QuestionText, linker: Linker, facts: Facts) -> GroundedQuestion:
-    """Link the words, take what is stated of them into account, and set apart what is of others."""
-    mentions = _mentions(question, linker, facts)
-    linked = [_as_medicine(m, facts) for m in mentions if m.iri]
-    allergens = list(allergens_of(question, [m for m in linked if facts.is_a(m.iri, *TAKEN)]))
-    linked = [m for m in linked if m in allergens or not _is_allergy(m, allergens)]
-    theirs = states_of_others(linked, question, facts, allergens)
-    mine = states_of_asker(linked, question, facts, allergens)
-    linked = [m for m in linked if m not in (*theirs, *mine)]
-    allergens = [m for m in allergens if m in linked]
-    forms, spans = forms_asked(question, linked, facts)
-    linked = [m for m in linked if (m.start, m.end) not in spans]
-    made = prepared_things(question, linked, facts)
-    return GroundedQuestion(
-        mentions, tuple(linked), tuple(allergens), theirs, mine, tuple(forms), made
-    )
-
-
-def _mentions(question: QuestionText, linker: Linker, facts: Facts) -> tuple[Mention, ...]:
-    raw = question.raw
-    linked = (m for m in linker.link(raw, question.language) if not is_alarm(m.text))
-    whole = outside_names(_relinked(tuple(linked), raw, linker), raw)
+def link_question(question: QuestionText, linker: Linker, facts: Facts) -> tuple[Mention, ...]:
+    """Link the words of a question; what names nothing known stays without an IRI."""
+    linked = tuple(m for m in linker.link(question.raw, question.language) if not is_alarm(m.text))
+    whole = outside_names(_relinked(linked, question.raw, linker), question.raw)
+    whole = tuple(_nutrient(m, linker, facts) for m in whole)
     expanded = expand_collective(expand_lists(whole, question, linker.link), question, linker.link)
-    described = read_measured_values(
-        add_described_signs(expanded, question, facts), question, facts
-    )
-    return resolve_time(resolve_denials(described, question), question, facts)
+    described = add_described_signs(expanded, question, facts)
+    read = read_measured_values(described, question, facts)
+    return tuple(_as_medicine(m, facts) if m.iri else m for m in read)
+
+
+def _nutrient(mention: Mention, linker: Linker, facts: Facts) -> Mention:
+    """Return the nutrient named in words for what is rich in it, where they name nothing surely."""
+    if mention.iri and "Threshold" not in mention.justification:
+        return mention
+    bare = mention.text
+    for _ in range(2):
+        bare = _CUES["rich-around"].sub("", bare).strip()
+    hits = linker.link(bare) if bare and bare != mention.text else ()
+    whole = [m for m in hits if m.iri and len(m.text) == len(bare)]
+    if len(whole) != 1 or not any(
+        facts.is_a(iri, SHIYI.ChemicalEntity) for iri in (whole[0].iri, *whole[0].alternatives)
+    ):
+        return mention
+    start = mention.start + mention.text.index(bare)
+    return replace(whole[0], start=start, end=start + len(bare))
 
 
 def _as_medicine(mention: Mention, facts: Facts) -> Mention:
@@ -123,41 +98,28 @@ def _joined(one: Mention, other: Mention, question: str, linker: Linker) -> Ment
     return None
 
 
-def _is_allergy(mention: Mention, allergens: list[Mention]) -> bool:
-    """Return whether a mention is only the word "allergic" beside what it is about."""
-    word = is_allergy_word(mention.text)
-    return word and any(
-        abs(mention.start - each.end) <= _NEAR or abs(each.start - mention.end) <= _NEAR
-        for each in allergens
-    )
-
-
 _TEA: Final = resource("substance-cha").value
 _RICE: Final = resource("dish-plain-congee").value
 _PAIR: Final = 2
 
 
-def material_groups(
-    question: QuestionText,
-    unnamed: QuestionText,
-    grounded: GroundedQuestion,
-    asked_about: Iterable[Mention],
-    sold_as: Mapping[str, Sequence[str]],
-    facts: Facts,
-) -> tuple[tuple[str, ...], ...]:
-    """List the materials named, those that one name may mean together, each once.
+def materials_beside(
+    question: QuestionText, linked: Sequence[Mention], facts: Facts
+) -> tuple[tuple[str, str, int], ...]:
+    """List tea, wine and congee that are asked about by words that also name a form.
 
-    ``unnamed`` is the question without names of materials (:func:`without_names`); ``sold_as``
-    says what preparations are made of (:func:`preparations`).
+    Each with its word and where it stands: "ginseng and tea", 人参泡酒, 喝粥.
     """
-    groups = [sold_as.get(m.iri) or _materials(m, facts) for m in asked_about]
-    themselves = (
-        (_TEA, _names_tea(_without_drinks(question, grounded.linked, facts))),
-        (WINE, any(is_wine(word) for word, _ in grounded.made)),
-        (_RICE, bool(_CUES["congee"].search(unnamed.folded))),
-    )
-    groups += [[iri] for iri, is_named in themselves if is_named and iri in facts.labels]
-    return _each_once(groups)
+    unnamed = without_names(question, linked, facts)
+    made = next((hit for hit in prepared_things(question, linked, facts) if is_wine(hit[0])), None)
+    found = []
+    tea = _CUES["tea-itself"].search(_without_drinks(question, linked, facts).aligned)
+    for iri, hit in ((_TEA, tea), (_RICE, _CUES["congee"].search(unnamed.aligned))):
+        if hit and iri in facts.labels:
+            found.append((iri, hit.group(), hit.start()))
+    if made and WINE in facts.labels:
+        found.append((WINE, made[0], made[2]))
+    return tuple(found)
 
 
 def preparations(drugs: Sequence[Mention], linker: Linker, facts: Facts) -> dict[str, list[str]]:
@@ -193,19 +155,7 @@ def _without_drinks(
     return question.without((*drinks, *behind))
 
 
-def _names_tea(question: QuestionText) -> bool:
-    """Return whether tea itself is asked about; the word alone is only the form of a drink.
-
-    >>> (
-    ...     _names_tea(QuestionText.of("Can I mix ginseng and tea?")),
-    ...     _names_tea(QuestionText.of("Which tea is for insomnia?")),
-    ... )
-    (True, False)
-    """
-    return _CUES["tea-itself"].search(question.folded) is not None
-
-
-def _materials(mention: Mention, facts: Facts) -> list[str]:
+def material_named(mention: Mention, facts: Facts) -> list[str]:
     """List the materials a mention may mean: several where it names a species or is ambiguous.
 
     "Ginkgo biloba" is the seed, the leaf and the extract; each is checked.
@@ -222,18 +172,6 @@ def _materials(mention: Mention, facts: Facts) -> list[str]:
     parts = [f.subject for s in named for f in facts.into(s, SHIYI.derivedFromOrganism)]
     own = [mention.iri] if facts.is_a(mention.iri, *MATERIAL) else []
     return list(dict.fromkeys([*own, *also, *parts]))[:4]
-
-
-def _each_once(found: Iterable[Iterable[str]]) -> tuple[tuple[str, ...], ...]:
-    """Keep each material once, with those that the same name may mean."""
-    seen: set[str] = set()
-    groups = []
-    for meant in found:
-        new = tuple(iri for iri in meant if iri not in seen)
-        seen.update(new)
-        if new:
-            groups.append(new)
-    return tuple(groups)
 
 
 _SHORT: Final = 2  # Chinese characters; a shorter word says too little to be an emergency
@@ -435,8 +373,8 @@ def _is_asked(text: str, hit: re.Match[str], ends: Iterable[int]) -> bool:
 
 def prepared_things(
     question: QuestionText, mentions: Iterable[Mention], facts: Facts
-) -> tuple[tuple[str, str], ...]:
-    """List prepared things as word and material, where nothing has that very name."""
+) -> tuple[tuple[str, str, int], ...]:
+    """List prepared things as word, material and place, where nothing has that very name."""
     text, found = question.aligned, []
     for m in mentions:
         hit = _CUES["in-form"].match(text, m.end) if m.iri else None
@@ -445,7 +383,7 @@ def prepared_things(
             and facts.is_a(m.iri, *MATERIAL)
             and not facts.is_a(m.iri, SHIYI.Dish, SHIYI.Formula)
         ):
-            found.append((question.raw[m.start : hit.end()], m.iri))
+            found.append((question.raw[m.start : hit.end()], m.iri, m.start))
     return tuple(found)
 
 

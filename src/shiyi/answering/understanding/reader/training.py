@@ -1,7 +1,7 @@
 """Training of the reader: a linear margin for each class, on the utterances of the lexicon."""
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -10,25 +10,26 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from shiyi.answering.understanding.frames.frame import ALARMS, ASKS
-from shiyi.answering.understanding.frames.reader import (
+from shiyi.answering.understanding.frame import ALARMS, ASKS
+from shiyi.answering.understanding.reader.alarms import alarm_of, slots_in
+from shiyi.answering.understanding.reader.heads import (
     BUCKETS,
     FORMAT,
     HEADS,
     SHIPPED,
     VECTOR_WEIGHT,
-    hashed,
+    Span,
+    features,
 )
-from shiyi.answering.understanding.frames.slots import alarm_of, slots_in
+from shiyi.answering.understanding.text import QuestionText
 from shiyi.artefacts import artefact
 from shiyi.columnar.mapped_file import words, write
 from shiyi.errors import MissingExtraError, TableError
 from shiyi.linking.embedding.embedder import Embedder, shipped
-from shiyi.linking.normalization import fold
 from shiyi.ontology.lexicon import rows
 from shiyi.settings import Settings
 
-_COLUMNS: Final = 9
+_COLUMNS: Final = 10
 _FOLDS: Final = 5
 _PENALTY: Final = 1.0  # inverse; larger fits closer
 _NEVER: Final = -20.0
@@ -41,10 +42,10 @@ class Utterance:
     """A question of the lexicon with its annotation; ``family`` are those of like wording."""
 
     id: str
-    language: str
     family: str
-    text: str
+    text: QuestionText
     labels: Mapping[str, str]  # of each head
+    spans: tuple[Span, ...]  # what is named in it, as the linker found it
 
     @property
     def fold(self) -> int:
@@ -65,8 +66,38 @@ def utterances() -> tuple[Utterance, ...]:
             for name, label in labels.items():
                 if label not in HEADS[name]:
                     raise TableError([f"{path.name}, {cells[0]}: {label!r} is no {name}"])
-            found.append(Utterance(cells[0], cells[1], f"{cells[4]}/{cells[2]}", cells[3], labels))
+            text = QuestionText.of(cells[3])
+            spans = tuple(_span(each, path, cells[0]) for each in cells[9].split(";") if each)
+            found.append(Utterance(cells[0], f"{cells[4]}/{cells[2]}", text, labels, spans))
     return tuple(found)
+
+
+def _span(cell: str, path: Path, row: str) -> Span:
+    place, _, name = cell.partition(" ")
+    start, dash, end = place.partition("-")
+    if not (dash and start.isdigit() and end.isdigit() and name):
+        raise TableError([f"{path.name}, {row}: {cell!r} is no name such as '0-2 Food'"])
+    return int(start), int(end), name
+
+
+def annotate(link: Callable[[QuestionText], Iterable[Span]]) -> int:
+    """Write what is named in each utterance into its last column; return how many rows changed.
+
+    The linker changes with the names of the base; the column keeps training reproducible.
+    """
+    changed = 0
+    for path in sorted(artefact("ontology/lexicon/utterances").glob("*.tsv")):
+        heading, *lines = path.read_text("utf-8").splitlines()
+        written = [heading]
+        for line in lines:
+            cells = line.split("\t")[: _COLUMNS - 1]
+            spans = link(QuestionText.of(cells[3]))
+            cells.append(";".join(f"{start}-{end} {name}" for start, end, name in spans))
+            written.append("\t".join(cells))
+            changed += written[-1] != line
+        path.write_text("\n".join(written) + "\n", "utf-8")
+    utterances.cache_clear()
+    return changed
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,14 +153,13 @@ def _features(every: Sequence[Utterance], embedder: Embedder) -> Any:
         raise MissingExtraError("training the reader", "neural") from fault
     places, values, starts = list[Any](), list[Any](), [0]
     for each in every:
-        folded = fold(each.text)
-        found, weights = hashed(folded, slots_in(folded))
+        found, weights = features(each.text, each.spans, slots_in(each.text.folded))
         places.append(found)
         values.append(weights)
         starts.append(starts[-1] + len(found))
     shape = (len(every), BUCKETS)
     grams = csr_matrix((np.concatenate(values), np.concatenate(places), starts), shape=shape)
-    vectors = embedder.encode([each.text for each in every]) * VECTOR_WEIGHT
+    vectors = embedder.encode([each.text.raw for each in every]) * VECTOR_WEIGHT
     return hstack([grams, csr_matrix(vectors)]).tocsr()
 
 
@@ -180,8 +210,8 @@ def _measures(
     gold = np.array([ASKS.index(each.labels["ask"]) for each in every])
     alarms = [ASKS.index(each) for each in ALARMS]
     alarming = np.isin(gold, alarms)
-    body = np.array([bool(alarm_of(slots_in(fold(each.text)))) for each in every])
-    raised = body | (danger >= Settings().understanding.alarm_from)
+    stated = np.array([bool(alarm_of(slots_in(each.text.folded))) for each in every])
+    raised = stated | (danger >= Settings().understanding.alarm_from)
     sure, right = asks.max(axis=1), asks.argmax(axis=1) == gold
     return Measures(
         accuracy,

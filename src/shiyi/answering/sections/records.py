@@ -1,0 +1,577 @@
+"""Forms of answers that show what is recorded: facts, evidence, how, how much, why, meaning, rules.
+
+Each returns what answers in its first line; where nothing is recorded the first line says so.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations, islice, product
+from typing import Final
+
+from shiyi.answering.knowledge.facts import (
+    BENEFIT,
+    CAUTION,
+    INCOMPATIBLE,
+    INTERACTION,
+    PROFILE,
+    Fact,
+)
+from shiyi.answering.recommendation.advice import HOW, joined
+from shiyi.answering.recommendation.cautions import caution_pieces
+from shiyi.answering.sections.queries import describe_query
+from shiyi.answering.sections.verdicts import (
+    RATED,
+    aims,
+    benefits,
+    by_effect,
+    case_of,
+    distinguish,
+    rated_effects,
+    verdicts,
+)
+from shiyi.answering.understanding.question import Question
+from shiyi.answering.wording.draft import AnswerContext, Contribution, Line, Piece, Section
+from shiyi.answering.wording.verbalization import capital, closed, rating_text
+from shiyi.model.iris import VOCAB
+from shiyi.model.rdf import NamedNode, local_name
+from shiyi.ontology.lexicon import Cues
+from shiyi.ontology.terms import SHIYI
+
+_CUES: Final = Cues("wanted")
+_USES: Final = (SHIYI.indicatedFor, SHIYI.relieves, SHIYI.isEffectiveFor)
+_HARMS: Final = (SHIYI.hasToxicity, SHIYI.hasAdverseReaction, SHIYI.hasAdverseEffectOn)
+_DESCRIBING: Final = (
+    SHIYI.hasManifestation, SHIYI.hasCause, SHIYI.hasTreatmentPrinciple, SHIYI.relatedConstitution,
+)  # fmt: skip
+_DEFINING: Final = (SHIYI.ruleText, SHIYI.background, SHIYI.primaryEffect)
+_TEXTS: Final = (
+    SHIYI.primaryEffect, SHIYI.dietaryBenefit, SHIYI.productPurpose, SHIYI.productRisk,
+)  # fmt: skip
+_AMOUNTS: Final = (SHIYI.useRestriction, SHIYI.safetyNote, SHIYI.consumptionMethod)
+_JOINING: Final = (*CAUTION, *INTERACTION, *INCOMPATIBLE, SHIYI.unsuitableFood, *BENEFIT)
+_MOST_ENDS: Final = 4  # things named that are looked at in pairs
+_MOST_NAMED, _MOST_LISTED, _MOST_LINES, _MOST_PAIRS = 3, 6, 4, 40
+_MOST_CONTAINED: Final = 30  # ingredients of a product: a label is read whole
+
+
+def things_of(parsed: Question) -> tuple[str, ...]:
+    """List one meaning of each thing that a question names, what is no thing after them."""
+    named = [group[0] for group in parsed.groups]
+    others = (*parsed.drugs, *parsed.constitutions, *parsed.ailments, *parsed.others)
+    return tuple(dict.fromkeys((*named, *others)))[:_MOST_NAMED] if named or others else ()
+
+
+def tell_property(context: AnswerContext) -> Contribution:
+    """Write the relations that a question names, of each thing; without any, what it is."""
+    part, verbalizer = Contribution(), context.verbalizer
+    known = context.facts.schema.properties
+    wanted = [n for n in context.parsed.frame.wanted.relations if n in known]
+    predicates = [NamedNode(VOCAB + name) for name in wanted]
+    things = [group[0] for group in context.parsed.groups][:_MOST_NAMED]
+    things = things or list(things_of(context.parsed))[:1]
+    if not things:
+        return part
+    if context.parsed.frame.has_cue("names"):
+        for thing in things:
+            _tell_names(context, thing, part)
+        return part
+    if not predicates:
+        return tell_record(context, things)
+    part.queries.append(describe_query(things, predicates))
+    for thing in things:
+        _poisons(context, thing, part)
+        profile = [p for p in PROFILE if p in predicates]
+        rest = [p for p in predicates if p not in profile]
+        text, facts = verbalizer.profile(thing, only=profile) if profile else ("", ())
+        if text:
+            part.opening.add(closed(text, verbalizer.stop), *facts)
+        lines = [line for p in rest for line in relation_lines(context, thing, p)]
+        part.opening.lines += lines[:_MOST_LINES]
+        if not (text or lines):
+            labels = (context.facts.property_label(p, verbalizer.language) for p in predicates[:2])
+            names = verbalizer.join(dict.fromkeys(each.removeprefix("has ") for each in labels))
+            part.opening.add(verbalizer.verbalize("p_none", x=verbalizer.name(thing), p=names))
+            describe(context, thing, part)
+        if set(predicates) & {*_HARMS, *CAUTION}:
+            tell_cautions(context, thing, part, most=4)
+    if context.facts.is_a(things[0], SHIYI.Formula):
+        part.section("h_doctor").add(verbalizer.verbalize("s_formula"))
+    part.paths += [f.path(f.subject) for line in part.opening.lines for f in line.facts[:1]]
+    return part
+
+
+def tell_joins(context: AnswerContext) -> Contribution:
+    """Write what is recorded between two of the things named; warnings are left to the check."""
+    part, facts, schema = Contribution(), context.facts, context.facts.schema.properties
+    ends = [(f.iri, *f.also) for f in context.parsed.frame.focus if f.iri][:_MOST_ENDS]
+    found = dict.fromkeys(
+        fact
+        for one, other in combinations(ends, 2)
+        for a, b in product(one, other)
+        for fact in facts.between(a, b)
+        if fact.positive and not (fact.derived or fact.predicate == SHIYI.confusedWith)
+    )
+    for fact in found:
+        known = schema.get(local_name(fact.predicate.value))
+        if len(part.opening.lines) < _MOST_LINES and not (known and known.is_safety):
+            relation = facts.property_label(fact.predicate, context.verbalizer.language)
+            values = {"x": context.verbalizer.name(fact.subject), "p": relation}
+            name = context.verbalizer.name(fact.object)
+            text = context.verbalizer.verbalize("p_of", o=name, **values)
+            part.opening.add(closed(text, context.verbalizer.stop), fact)
+            part.paths.append(fact.path(fact.subject))
+    return part
+
+
+def tell_pairs(context: AnswerContext) -> Contribution:
+    """Write which things are joined by a relation that is asked for, where nothing is named."""
+    part, verbalizer, facts = Contribution(), context.verbalizer, context.facts
+    wanted = {VOCAB + name for name in context.parsed.frame.wanted.relations}
+    pairs: dict[frozenset[str], Fact] = {}
+    for found in facts.by_claim.values():
+        fact = found[0]
+        if fact.predicate.value in wanted and fact.predicate in INCOMPATIBLE:
+            pairs.setdefault(frozenset((fact.subject, fact.object)), fact)
+    for fact in sorted(pairs.values(), key=lambda f: f.claim)[:_MOST_PAIRS]:
+        text = verbalizer.verbalize(
+            "p_of",
+            x=verbalizer.name(fact.subject),
+            p=facts.property_label(fact.predicate, verbalizer.language),
+            o=verbalizer.name(fact.object),
+        )
+        section = part.section("h_facts") if part.opening.lines else part.opening
+        section.add(text, fact)
+    if not pairs:
+        part.opening.add(verbalizer.verbalize("o_what"))
+    return part
+
+
+def _tell_names(context: AnswerContext, thing: str, part: Contribution) -> None:
+    """Write how a thing is called in both languages, and the organism that it comes from."""
+    verbalizer, labels = context.verbalizer, context.facts.labels.get(thing, {})
+    organisms = context.facts.of(thing, SHIYI.derivedFromOrganism)[:_MOST_NAMED]
+    latin = (context.facts.label(f.object, "en") for f in organisms)
+    content = verbalizer.verbalize("p_latin", o=verbalizer.join(latin)) if organisms else ""
+    values = {"zh": labels.get("zh", "–"), "en": labels.get("en", "–"), "latin": content}
+    text = verbalizer.verbalize("p_names", x=verbalizer.name(thing), **values)
+    part.opening.add(text, *organisms)
+
+
+def tell_record(context: AnswerContext, things: Sequence[str]) -> Contribution:
+    """Write in short what is recorded of some things: profile, uses, cautions."""
+    part, verbalizer = Contribution(), context.verbalizer
+    for thing in things:
+        _poisons(context, thing, part)
+        describe(context, thing, part)
+        several = len(things) > 1
+        for predicate in (*_USES, *_DESCRIBING, SHIYI.hasIngredient, SHIYI.regulatoryStatus):
+            lines = list(relation_lines(context, thing, predicate, named=several))
+            part.section("h_facts").lines += lines[:1]
+        del part.section("h_facts").lines[5:]
+        tell_cautions(context, thing, part)
+    if context.facts.is_a(things[0], SHIYI.Formula):
+        part.section("h_doctor").add(verbalizer.verbalize("s_formula"))
+    written = [*part.opening.lines, *part.section("h_facts").lines]
+    part.paths += [f.path(f.subject) for line in written for f in line.facts[:1] if not f.language]
+    if not part.opening.lines:
+        lines = part.section("h_facts").lines or part.section("h_caution").lines
+        if lines:
+            first = lines.pop(0)
+            part.opening.lines.append(_ended(first, verbalizer.stop))
+        else:
+            names = verbalizer.names(things)
+            part.opening.add(verbalizer.verbalize("o_no_record", items=names))
+    return part
+
+
+def tell_signs(context: AnswerContext) -> Contribution:
+    """Write what is recorded of the signs and causes of each disease and pattern named."""
+    part = Contribution()
+    for ailment in context.parsed.ailments[:_MOST_NAMED]:
+        for predicate in _DESCRIBING:
+            part.opening.lines += list(relation_lines(context, ailment, predicate))[:1]
+    if not part.opening.lines:
+        return tell_record(context, context.parsed.ailments[:_MOST_NAMED])
+    return part
+
+
+def _ended(line: Line, stop: str) -> Line:
+    *before, (last, facts) = line.pieces
+    return Line((*before, (closed(last, stop), facts)), 1)
+
+
+def _poisons(context: AnswerContext, thing: str, part: Contribution) -> None:
+    for poison in context.safety.poisons(thing):
+        part.warn(context, poison, is_stated=True)
+        part.opening.add(context.verbalizer.finding(poison), *poison.stated)
+
+
+def describe(context: AnswerContext, thing: str, part: Contribution) -> None:
+    """Write what a thing is in one line: its profile, or its herb's, or a text of its effect."""
+    for each in (thing, *context.facts.kin(thing)):
+        text, facts = context.verbalizer.profile(each)
+        if text:
+            part.opening.add(closed(text, context.verbalizer.stop), *facts)
+            return
+    for predicate in _TEXTS:
+        for line in relation_lines(context, thing, predicate):
+            part.opening.lines.append(line)
+            return
+
+
+def relation_lines(
+    context: AnswerContext, thing: str, predicate: NamedNode, *, named: bool = True
+) -> Iterator[Line]:
+    """Yield a line for the values of a relation of a thing, and one for those that point to it."""
+    verbalizer, facts = context.verbalizer, context.facts
+    name = facts.property_label(predicate, verbalizer.language)
+    known = facts.schema.properties.get(local_name(predicate.value))
+    if known is not None and known.is_text:
+        for fact in facts.texts(thing, predicate, verbalizer.language)[:1]:
+            text = closed(verbalizer.words(fact), verbalizer.stop)
+            label = f"{verbalizer.name(thing)} · {name}" if named else name
+            yield Line(((verbalizer.verbalize("p_text", label=label, text=text), (fact,)),), 1)
+        return
+    whole = predicate == SHIYI.hasIngredient and facts.is_a(thing, SHIYI.DSProduct)
+    if found := facts.of(thing, predicate)[: _MOST_CONTAINED if whole else _MOST_LISTED]:
+        values = verbalizer.names(f.object for f in found)
+        key = "p_of" if named else "p_list"
+        text = verbalizer.verbalize(key, x=verbalizer.name(thing), p=name, o=values)
+        yield Line(((text, found),), 1)
+    elif into := facts.into(thing, predicate)[:_MOST_LISTED]:
+        values = verbalizer.names(f.subject for f in into)
+        text = verbalizer.verbalize("p_into", x=verbalizer.name(thing), p=name, o=values)
+        yield Line(((text, into),), 1)
+
+
+def tell_cautions(
+    context: AnswerContext, thing: str, part: Contribution, *, most: int = 3, first: bool = False
+) -> None:
+    """Write whom a thing does not suit and what it does not go with; ``first`` in the opening."""
+    verbalizer = context.verbalizer
+    against = context.safety.conditional(thing)
+    pieces = caution_pieces(context, against, most)
+    if not pieces:
+        return
+    name: Piece = (verbalizer.verbalize("w_name", x=verbalizer.name(thing)), ())
+    section = part.opening if first else part.section("h_caution")
+    section.item(*joined(context, [name, *pieces]), (verbalizer.stop, ()))
+    if first:
+        stated = {f.claim for _, facts in pieces for f in facts}
+        for each in against:
+            if each.severity != "interaction" and each.fact.claim in stated:
+                part.warn(context, each, is_stated=True)
+
+
+def tell_who_may_not(context: AnswerContext) -> Contribution:
+    """Write whom the things named do not suit, and what they are not taken with."""
+    part, verbalizer = Contribution(), context.verbalizer
+    for thing in [group[0] for group in context.parsed.groups][:_MOST_NAMED]:
+        before = len(part.opening.lines)
+        _poisons(context, thing, part)
+        tell_cautions(context, thing, part, most=6, first=True)
+        for link in context.facts.of(thing, SHIYI.hasIngredient)[:_MOST_LINES]:
+            tell_cautions(context, link.object, part, most=6, first=True)
+        for predicate in (*_HARMS[1:], SHIYI.safetyNote):
+            lines = relation_lines(context, thing, predicate, named=False)
+            part.section("h_caution").lines += [x for x in lines if x.facts[0].subject == thing]
+        if len(part.opening.lines) == before and not _is_warned_of(context, thing):
+            absent = [f.against for f in context.safety.conditional(thing)]
+            y = verbalizer.names(i for i in dict.fromkeys(absent) if i in context.parsed.absent)
+            key = "v_nobody_else" if y else "v_nobody"
+            part.opening.add(verbalizer.verbalize(key, x=verbalizer.name(thing), y=y))
+    if part.warnings:
+        part.section("h_caution").add(verbalizer.verbalize("s_avoid_rest"))
+    return part
+
+
+def _is_warned_of(context: AnswerContext, thing: str) -> bool:
+    """Return whether anything is recorded against what a thing is made of."""
+    parts = context.facts.of(thing, SHIYI.hasIngredient)
+    return any(context.safety.conditional(link.object) for link in parts)
+
+
+def tell_evidence(context: AnswerContext) -> Contribution:
+    """Write how the sources rate an effect, with what was studied; else that none is rated."""
+    part, verbalizer, parsed = Contribution(), context.verbalizer, context.parsed
+    sought = (*parsed.ailments, *parsed.aims)
+    for group in parsed.groups[:_MOST_NAMED]:
+        known = (*group, *(k for each in group for k in context.facts.kin(each)))
+        thing, lines = group[0], list[Line]()
+        case = case_of(context, group)
+        joined_by = aims(context, case)
+        for aim in sought:
+            lines += list(islice(_rating_lines(context, known, aim), 2))
+        if joined_by and not lines:
+            by_effect(context, case, joined_by, part, beside=False)
+        if not sought:
+            rated = (f for each in known for f in context.facts.of(each, *RATED))
+            lines += [_rated_line(context, f, r) for f in rated if (r := _rating(context, f))][:5]
+        if not (lines or joined_by):
+            values = {"x": verbalizer.name(thing), "y": verbalizer.names(sought)}
+            part.opening.add(verbalizer.verbalize("e_none" if sought else "e_none_any", **values))
+        part.opening.lines += lines
+        tell_cautions(context, thing, part)
+    return part
+
+
+def _rating(context: AnswerContext, fact: Fact) -> str:
+    return context.evidences.rating(fact.claim)
+
+
+def _rating_lines(context: AnswerContext, things: Iterable[str], aim: str) -> Iterator[Line]:
+    """Yield what is rated of some things for an aim, else what is only recorded as a use."""
+    things = tuple(things)
+    found = [each for thing in things for each in rated_effects(context, thing, aim)]
+    for fact, rating in found:
+        yield _rated_line(context, fact, rating)
+    if found:
+        return
+    uses = [f for thing in things for f in benefits(context, thing, aim)]
+    uses += [f for thing in things for f in context.facts.between(thing, aim) if _is_use(f)]
+    if facts := tuple(uses):
+        verbalizer = context.verbalizer
+        values = {"x": verbalizer.name(facts[0].subject), "y": verbalizer.name(aim)}
+        if aim in (f.subject for f in facts):
+            values["x"] = verbalizer.names(f.other(aim) for f in facts[:1])
+        yield Line(((verbalizer.verbalize("e_traditional", **values), facts[:2]),), 1)
+
+
+def _is_use(fact: Fact) -> bool:
+    return fact.predicate in (*BENEFIT, SHIYI.hasEfficacy) and fact.positive and not fact.derived
+
+
+def _rated_line(context: AnswerContext, fact: Fact, rating: str) -> Line:
+    verbalizer = context.verbalizer
+    values = {"x": verbalizer.name(fact.subject), "y": verbalizer.name(fact.object)}
+    result = rating_text(verbalizer.language, rating)
+    text = verbalizer.verbalize("v_rating_only", rating=result, **values)
+    text = capital(verbalizer.tell_kind(text, [fact.claim]), verbalizer.language)
+    if note := verbalizer.note(fact):
+        text += verbalizer.space + capital(closed(note, verbalizer.stop), verbalizer.language)
+    return Line(((text, (fact,)),), 1)
+
+
+def tell_how(context: AnswerContext) -> Contribution:
+    """Write how the things named are made and taken, with what a dish is made of."""
+    part, verbalizer = Contribution(), context.verbalizer
+    for group in context.parsed.groups[:_MOST_NAMED]:
+        thing = group[0]
+        _poisons(context, thing, part)
+        lines = [
+            line
+            for each in group[:2]
+            for predicate in HOW
+            for line in relation_lines(context, each, predicate)
+        ]
+        part.opening.lines += lines
+        _made_of(context, thing, part)
+        if not lines:
+            text = verbalizer.verbalize("h_none", x=verbalizer.name(thing))
+            part.opening.add(text)
+        tell_cautions(context, thing, part, most=2)
+    return part
+
+
+def _made_of(context: AnswerContext, thing: str, part: Contribution) -> None:
+    """Write what a dish is made of, or which dishes are made with a thing."""
+    verbalizer, facts = context.verbalizer, context.facts
+    parts = facts.of(thing, SHIYI.hasIngredient)[:_MOST_PARTS]
+    dishes = [
+        f for f in facts.into(thing, SHIYI.hasIngredient) if facts.is_a(f.subject, SHIYI.Dish)
+    ]
+    for key, found, ends in (
+        ("h_made_of", parts, [f.object for f in parts]),
+        ("h_made_with", dishes[:_MOST_DISHES], [f.subject for f in dishes[:_MOST_DISHES]]),
+    ):
+        if found:
+            values = {"x": verbalizer.name(thing), "items": verbalizer.names(ends)}
+            part.opening.add(verbalizer.verbalize(key, **values), *found)
+
+
+_MOST_PARTS, _MOST_DISHES = 12, 4
+
+
+def tell_dose(context: AnswerContext) -> Contribution:
+    """Write the amounts that sources state, or that none is recorded, first."""
+    part, verbalizer, parsed = Contribution(), context.verbalizer, context.parsed
+    stated = list[Line]()
+    for group in parsed.groups[:_MOST_NAMED]:
+        for thing in group:
+            stated += list(_amounts(context, thing))
+    if not stated:
+        part.opening.add(verbalizer.verbalize("s_dose"))
+    part.opening.lines += stated[:_MOST_LINES]
+    for group in parsed.groups[:_MOST_NAMED]:
+        found = [f for m in group for f in context.safety.check(m, parsed.person)]
+        verdicts(context, found, part)
+        for each in found[:2]:
+            part.warn(context, each, is_stated=True)
+            part.section("h_compare").add(verbalizer.finding(each), *each.stated)
+        if not found:
+            tell_cautions(context, group[0], part, first=not parsed.person.states)
+        _poisons(context, group[0], part)
+    if parsed.groups and stated:
+        part.section("h_doctor").add(verbalizer.verbalize("s_dose_ask"))
+    return part
+
+
+def _amounts(context: AnswerContext, thing: str) -> Iterator[Line]:
+    """Yield what sources state of an amount: texts with a number, and doses on evidence."""
+    verbalizer = context.verbalizer
+    for predicate in _AMOUNTS:
+        for fact in context.facts.texts(thing, predicate, verbalizer.language):
+            if _CUES["amount"].search(verbalizer.words(fact)):
+                label = verbalizer.name(thing)
+                text = closed(verbalizer.words(fact), verbalizer.stop)
+                yield Line(((verbalizer.verbalize("p_text", label=label, text=text), (fact,)),), 1)
+    for fact in context.facts.of(thing, *RATED)[:_MOST_LISTED]:
+        if dose := context.evidences.qualifier(fact.claim, "dose"):
+            values = {"x": verbalizer.name(thing), "y": verbalizer.name(fact.object)}
+            yield Line(((verbalizer.verbalize("d_studied", dose=dose, **values), (fact,)),), 1)
+
+
+def tell_why(context: AnswerContext) -> Contribution:
+    """Write what sources say of the relation between the things named, or of their effects."""
+    part, verbalizer, parsed = Contribution(), context.verbalizer, context.parsed
+    text = _reasons(context)
+    for fact in text[:2]:
+        part.opening.lines.append(_reason_line(context, fact))
+    for group in parsed.groups[:2] if not text else ():
+        texts = (SHIYI.mechanismOfAction, *_TEXTS)
+        lines = [x for each in group for p in texts for x in relation_lines(context, each, p)]
+        part.opening.lines += lines[:1]
+        describe(context, group[0], part)
+    explained = any(f.predicate == SHIYI.mechanismOfAction for f in _facts_of(part))
+    if not text and not explained:
+        named = (*(g[0] for g in parsed.groups), *parsed.states, *parsed.aims)
+        words = verbalizer.names(named) or verbalizer.quoted(parsed.unknown[:2])
+        section = Section("")
+        section.add(verbalizer.verbalize("w_none", items=words) if words else _ask_what(context))
+        part.opening.lines[:0] = section.lines
+    part.paths += [f.path(f.subject) for f in text[:2]]
+    return part
+
+
+def _ask_what(context: AnswerContext) -> str:
+    return context.verbalizer.verbalize("o_what")
+
+
+def _reasons(context: AnswerContext) -> list[Fact]:
+    """List the claims that join two of the things named, those with a note first."""
+    parsed, facts = context.parsed, context.facts
+    named = [(f.iri,) for f in parsed.frame.focus if f.iri and f.role != "other_person"]
+    ends = list(dict.fromkeys((*parsed.groups, *((s,) for s in parsed.states), *named)))
+    found: dict[str, Fact] = {}
+    for one, other in combinations(ends, 2):
+        for a, b in product(one, (b for low in other for b in facts.above(low))):
+            found |= {f.claim: f for f in facts.between(a, b) if _explains(f)}
+    note, meant = context.verbalizer.note, {iri for end in ends for iri in end}
+    exact = {c: f for c, f in found.items() if f.subject in meant and f.object in meant}
+    found = exact or found
+    return sorted(found.values(), key=lambda f: (not note(f), -f.confidence, f.claim))
+
+
+def _explains(fact: Fact) -> bool:
+    joins = fact.predicate in (*_JOINING, SHIYI.hasEfficacy, SHIYI.hasAdverseReaction)
+    return joins and not fact.derived and not fact.language
+
+
+def _reason_line(context: AnswerContext, fact: Fact) -> Line:
+    """Write one claim with its note, which is the reason that a source gives."""
+    verbalizer = context.verbalizer
+    relation = context.facts.property_label(fact.predicate, verbalizer.language)
+    values = {"x": verbalizer.name(fact.subject), "o": verbalizer.name(fact.object)}
+    text = verbalizer.verbalize("p_of", p=relation, **values)
+    if not fact.positive:
+        text = verbalizer.verbalize("t_denied", said=text)
+    text = closed(text, verbalizer.stop)
+    if note := verbalizer.note(fact):
+        text += verbalizer.space + capital(closed(note, verbalizer.stop), verbalizer.language)
+    else:
+        text += verbalizer.space + verbalizer.verbalize("w_no_reason")
+    return Line(((text, (fact,)),), 1)
+
+
+def _facts_of(part: Contribution) -> Iterator[Fact]:
+    yield from (f for line in part.opening.lines for f in line.facts)
+
+
+def compare(context: AnswerContext) -> Contribution:
+    """Write how two or three things differ: what is recorded of each, side by side."""
+    part, verbalizer = Contribution(), context.verbalizer
+    things = [group[0] for group in context.parsed.groups][:_MOST_NAMED]
+    if not things or (len(things) == 1 and not context.parsed.unknown):
+        things = list(things_of(context.parsed))
+    if len(things) < 2:
+        return tell_record(context, things) if things else part
+    distinguish(context, part)
+    rated = (SHIYI.isEffectiveFor, SHIYI.studiedFor)
+    predicates = (*PROFILE, SHIYI.indicatedFor, SHIYI.relieves, *rated, SHIYI.hasManifestation)
+    part.queries.append(describe_query(things, predicates))
+    table = part.section("h_table")
+    table.columns = ("", *(verbalizer.name(thing) for thing in things))
+    for predicate in predicates:
+        found = [context.facts.of(thing, predicate)[:3] for thing in things]
+        if any(found):
+            label = context.facts.property_label(predicate, verbalizer.language)
+            cells = [(verbalizer.names(f.object for f in each) or "–", each) for each in found]
+            table.lines.append(Line(((label, ()), *cells), 1))
+    for thing in things:
+        _poisons(context, thing, part)
+        tell_cautions(context, thing, part, most=2)
+    _differ(context, things, part)
+    return part
+
+
+def _differ(context: AnswerContext, things: Sequence[str], part: Contribution) -> None:
+    """Write first which suits what was named, then how the natures differ."""
+    verbalizer = context.verbalizer
+    natures = [context.facts.of(thing, SHIYI.hasNature)[:2] for thing in things]
+    effects = [context.facts.of(thing, SHIYI.hasEfficacy)[:2] for thing in things]
+    pieces, comma = list[Piece](), verbalizer.verbalize("v_comma")
+    for thing, nature, effect in zip(things, natures, effects, strict=True):
+        sides = {"property_hasNature": nature, "property_hasEfficacy": effect}
+        found = [verbalizer.verbalize(k, o=_named(context, f)) for k, f in sides.items() if f]
+        if found:
+            mark = verbalizer.verbalize("v_clause") if pieces else ""
+            values = {"x": verbalizer.name(thing), "said": comma.join(found)}
+            pieces.append((mark + verbalizer.verbalize("c_side", **values), (*nature, *effect)))
+    section = Section("")
+    _suited(context, things, section)
+    if pieces:
+        section.item(*pieces, (verbalizer.stop, ()))
+    elif not section.lines:
+        section.add(verbalizer.verbalize("c_none", items=verbalizer.names(things)))
+    place = sum(any(f.predicate == SHIYI.confusedWith for f in x.facts) for x in part.opening.lines)
+    part.opening.lines[place:place] = section.lines
+
+
+def _suited(context: AnswerContext, things: Sequence[str], section: Section) -> None:
+    """Write of each trouble or aim that the comparison is about for which things it is recorded."""
+    parsed, verbalizer = context.parsed, context.verbalizer
+    uses = {t: {x: _uses(context, x, t) for x in things} for t in (*parsed.states, *parsed.aims)}
+    targets = [t for t in uses if t not in things]
+    targets = [t for t in targets if any(uses[t].values())] or targets[:1]
+    for target in targets[:1]:
+        suited = [thing for thing, facts in uses[target].items() if facts]
+        key = "c_suited_some" if suited else "c_suited_none"
+        values = {"target": verbalizer.name(target), "items": verbalizer.names(suited or things)}
+        facts = [fact for each in uses[target].values() for fact in each[:1]]
+        section.add(verbalizer.verbalize(key, **values), *facts)
+
+
+def _uses(context: AnswerContext, thing: str, target: str) -> list[Fact]:
+    """List what is recorded of a thing for a target: uses, and effects that its name is part of."""
+    facts = context.facts
+    meant = facts.labels.get(target, {}).get("zh", "")
+    found = list(benefits(context, thing, target))
+    if meant and facts.is_a(target, SHIYI.Efficacy, SHIYI.Therapy):
+        for fact in facts.of(thing, SHIYI.hasEfficacy):
+            rest = iter(facts.labels.get(fact.object, {}).get("zh", ""))
+            if all(each in rest for each in meant):
+                found.append(fact)
+    return found
+
+
+def _named(context: AnswerContext, found: Iterable[Fact]) -> str:
+    return context.verbalizer.names(f.object for f in found)

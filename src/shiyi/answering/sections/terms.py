@@ -1,0 +1,224 @@
+"""Forms of answers that explain: terms, rules, constitutions, patterns, signs for a doctor."""
+
+from typing import Final
+
+from shiyi.answering.knowledge.facts import AILMENT, MATERIAL, Fact
+from shiyi.answering.sections.records import describe, relation_lines
+from shiyi.answering.understanding.differentiation import Pattern
+from shiyi.answering.understanding.question import Question
+from shiyi.answering.wording.draft import (
+    AnswerContext,
+    Contribution,
+    checks,
+    question_texts,
+    red_flags,
+)
+from shiyi.answering.wording.verbalization import capital, closed
+from shiyi.model.answer import SafetyWarning
+from shiyi.model.iris import resource
+from shiyi.ontology.terms import SHIYI
+
+_DESCRIBING: Final = (
+    SHIYI.hasManifestation, SHIYI.hasCause, SHIYI.hasTreatmentPrinciple, SHIYI.relatedConstitution,
+)  # fmt: skip
+_DEFINING: Final = (SHIYI.ruleText, SHIYI.background, SHIYI.primaryEffect)
+_MOST_NAMED, _MOST_LISTED, _MOST_LINES, _MOST_RULES = 3, 6, 4, 3
+_QUESTIONNAIRE: Final = resource("rule-constitution").value  # with what its name goes on with
+
+
+def tell_meaning(context: AnswerContext) -> Contribution:
+    """Write what a term means: the text that defines it, else what a thing of its kind shows."""
+    part, verbalizer, parsed = Contribution(), context.verbalizer, context.parsed
+    named = [f.iri for f in parsed.frame.focus if f.iri and f.role != "other_person"]
+    for iri in dict.fromkeys(named):
+        defined = [line for p in _DEFINING for line in relation_lines(context, iri, p, named=False)]
+        if defined and not context.facts.is_a(iri, *MATERIAL):
+            text = defined[0].pieces[0][0].partition("：" if verbalizer.language == "zh" else ": ")
+            body = verbalizer.verbalize("p_text", label=verbalizer.name(iri), text=text[2])
+            part.opening.add(body, *defined[0].facts)
+        elif context.facts.is_a(iri, *AILMENT, SHIYI.Constitution, SHIYI.Therapy, SHIYI.Efficacy):
+            _tell_term(context, iri, part)
+        elif context.facts.is_a(iri, *MATERIAL):
+            describe(context, iri, part)
+        if len(part.opening.lines) >= _MOST_LINES:
+            break
+    if not part.opening.lines:
+        words = verbalizer.quoted(parsed.unknown[:2])
+        part.told |= {verbalizer.verbalize("m_unlinked", word=w) for w in parsed.unknown[:3]}
+        part.opening.add(
+            verbalizer.verbalize("n_none", words=words) if words else verbalizer.verbalize("o_what")
+        )
+    return part
+
+
+def _tell_term(context: AnswerContext, iri: str, part: Contribution) -> None:
+    """Write what kind of term it is, and what is recorded of its signs and causes."""
+    verbalizer, facts = context.verbalizer, context.facts
+    kind = verbalizer.class_name(facts.classes.get(iri, ""))
+    lines = [
+        line
+        for p in (*_DESCRIBING, SHIYI.directedAt)
+        for line in relation_lines(context, iri, p, named=False)
+    ]
+    shown = facts.into(iri, SHIYI.hasManifestation)[:_MOST_LISTED]
+    first = verbalizer.verbalize("n_kind", x=verbalizer.name(iri), kind=kind)
+    if lines:
+        text, found = lines[0].pieces[0]
+        first += verbalizer.space + capital(closed(text, verbalizer.stop), verbalizer.language)
+        part.opening.add(first, *found)
+    elif shown:
+        text = verbalizer.verbalize("n_sign_of", items=verbalizer.names(f.subject for f in shown))
+        part.opening.add(first + verbalizer.space + text, *shown)
+    else:
+        part.opening.add(first + verbalizer.space + verbalizer.verbalize("n_no_text"))
+    part.section("h_facts").lines += lines[1:_MOST_LINES]
+
+
+def tell_rules(context: AnswerContext) -> Contribution:
+    """Write the legal status of the things named, and the rules that a question is about."""
+    part, verbalizer, parsed = Contribution(), context.verbalizer, context.parsed
+    rules = parsed.of_kind(context.facts, SHIYI.Rule, SHIYI.RegulatoryStatus)
+    for group in parsed.groups[:_MOST_NAMED]:
+        found = [f for m in group[:2] for f in context.facts.of(m, SHIYI.regulatoryStatus)]
+        if found:
+            values = {"x": verbalizer.name(group[0])}
+            text = verbalizer.verbalize(
+                "r_status", o=verbalizer.names(f.object for f in found), **values
+            )
+            part.opening.add(text + verbalizer.sources(found[:1]), *found)
+            rules = (*rules, *(f.object for f in found[:1]))
+        else:
+            part.opening.add(verbalizer.verbalize("r_none", x=verbalizer.name(group[0])))
+        for line in relation_lines(context, group[0], SHIYI.useRestriction, named=False):
+            part.section("h_rules").lines.append(line)
+    listed = any(context.facts.is_a(r, SHIYI.RegulatoryStatus) for r in rules)
+    proof = parsed.frame.has_cue("proof", "cure") or parsed.wants("evidence")
+    texts = [f for rule in rules for f in _rule_texts(context, rule)]
+    if listed and proof and not parsed.groups:
+        part.opening.add(verbalizer.verbalize("o_list_no"), *texts[:1])
+    for fact in texts[:_MOST_RULES]:
+        label = verbalizer.name(fact.subject)
+        text = verbalizer.verbalize("p_text", label=label, text=verbalizer.words(fact))
+        section = part.section("h_rules") if part.opening.lines else part.opening
+        section.add(text + verbalizer.sources([fact]), fact)
+    if not part.opening.lines:
+        part.opening.add(verbalizer.verbalize("r_no_rule"))
+    return part
+
+
+def _rule_texts(context: AnswerContext, rule: str) -> tuple[Fact, ...]:
+    language = context.verbalizer.language
+    found = [f for near in context.facts.above(rule) for f in _texts_of(context, near, language)]
+    if found:
+        return tuple(found)
+    return tuple(
+        f for each in context.facts.below(rule)[1:] for f in _texts_of(context, each, language)
+    )
+
+
+def _texts_of(context: AnswerContext, iri: str, language: str) -> tuple[Fact, ...]:
+    return context.facts.texts(iri, SHIYI.ruleText, language)
+
+
+def tell_constitution(context: AnswerContext) -> Contribution:
+    """Write how a constitution is determined, and the candidates the signs point to."""
+    part, verbalizer, parsed = Contribution(), context.verbalizer, context.parsed
+    ranked = _candidates(context)
+    if ranked:
+        state, facts = ranked[0]
+        signs = verbalizer.names(f.other(state) for f in facts)
+        text = verbalizer.verbalize("c_likely", state=verbalizer.name(state), signs=signs)
+        part.opening.add(text, *facts)
+    part.opening.add(verbalizer.verbalize("o_constitution"))
+    for state, facts in ranked[1:4]:
+        signs = verbalizer.names(f.other(state) for f in facts)
+        sentence = verbalizer.verbalize("c_candidate", state=verbalizer.name(state), signs=signs)
+        part.section("h_candidates").add(sentence, *facts)
+    part.paths += [f.path(f.other(state)) for state, found in ranked[:4] for f in found[:1]]
+    for iri in parsed.constitutions[:2]:
+        lines = [
+            line
+            for p in (SHIYI.ruleText, SHIYI.hasManifestation)
+            for line in relation_lines(context, iri, p)
+        ]
+        part.section("h_facts").lines += lines
+    rules = [r for r in context.facts.members(SHIYI.Rule) if r.startswith(_QUESTIONNAIRE)]
+    for fact in [f for r in rules for f in _texts_of(context, r, verbalizer.language)][:1]:
+        text = verbalizer.verbalize(
+            "p_text", label=verbalizer.name(fact.subject), text=verbalizer.words(fact)
+        )
+        part.section("h_rules").add(text + verbalizer.sources([fact]), fact)
+    states = [state for state, _ in ranked[:2]]
+    checks(context, parsed.ailments or states, part)
+    red_flags(context, parsed.ailments, part)
+    question_texts(context, parsed.ailments, part)
+    return part
+
+
+def _candidates(context: AnswerContext) -> list[tuple[str, list[Fact]]]:
+    """Return the constitutions that the signs point to, those of most signs first."""
+    met: dict[str, list[Fact]] = {}
+    for ailment in context.parsed.ailments:
+        for near in context.facts.above(ailment):
+            for fact in context.facts.of(near, SHIYI.relatedConstitution):
+                met.setdefault(fact.object, []).append(fact)
+            for fact in context.facts.into(near, SHIYI.hasManifestation):
+                if context.facts.is_a(fact.subject, SHIYI.Constitution):
+                    met.setdefault(fact.subject, []).append(fact)
+
+    def place(item: tuple[str, list[Fact]]) -> tuple[object, ...]:
+        signs = {f.other(item[0]) for f in item[1]}
+        return -len(signs), -max(f.confidence for f in item[1]), item[0]
+
+    return sorted(met.items(), key=place)
+
+
+def tell_doctor(context: AnswerContext) -> Contribution:
+    """Write only what a doctor should look into."""
+    part = Contribution()
+    checks(context, (*context.parsed.emergencies, *context.parsed.ailments), part)
+    red_flags(context, context.parsed.ailments, part)
+    return part
+
+
+_FEVER: Final = resource("symptom-fever").value
+
+
+def tell_child_to_doctor(context: AnswerContext) -> Contribution:
+    """Send a feverish child and any infant to a doctor; no food or herb is listed for them."""
+    part = tell_doctor(context)
+    ailments = context.parsed.ailments
+    losing = context.parsed.is_feverish_child()
+    key = "s_child_fever" if _FEVER in ailments else "s_infant_water" if losing else "s_infant"
+    text = context.verbalizer.verbalize(key)
+    part.warnings.append(SafetyWarning("caution", text))
+    part.told.add(text)
+    part.opening.add(text)
+    question_texts(context, ailments, part)
+    return part
+
+
+def child_first(parsed: Question) -> str:
+    """Return the key of what is stated first where something is to be given to such a child."""
+    return "v_child_fever" if _FEVER in parsed.ailments else "v_infant_water"
+
+
+def tell_patterns(context: AnswerContext) -> Contribution:
+    """Write which patterns the signs may belong to, as possibilities only."""
+    part, verbalizer = Contribution(), context.verbalizer
+    part.opening.add(verbalizer.verbalize("s_diagnosis"))
+    met: dict[tuple[str, ...], list[Pattern]] = {}
+    for pattern in context.differential.patterns[:5]:
+        signs = tuple(dict.fromkeys(f.other(pattern.iri) for f in pattern.signs))
+        met.setdefault(tuple(sorted(signs)), []).append(pattern)
+    for key, found in met.items():
+        text = verbalizer.verbalize(
+            "d_possible",
+            sign=verbalizer.names(key),
+            states=verbalizer.these((p.iri for p in found), "or"),
+        )
+        part.section("h_facts").add(text, *(f for p in found for f in p.signs))
+    checks(context, context.parsed.ailments, part)
+    red_flags(context, context.parsed.ailments, part)
+    question_texts(context, context.parsed.ailments, part)
+    return part

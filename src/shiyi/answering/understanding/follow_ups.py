@@ -1,0 +1,319 @@
+"""A follow-up, completed from the frame of the turn before: its ask, its things, its person."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Final
+
+from shiyi.answering.knowledge.facts import MATERIAL, Facts
+from shiyi.answering.understanding.frame import Ask, AskType, Focus, Frame, Patient, Wanted, Who
+from shiyi.ontology.terms import SHIYI
+
+REPEATED: Final = ("shorter", "in-english", "in-chinese", "plainer", "again", "source")
+_THINGS: Final = frozenset({"asked_about", "eaten", "supplement"})
+_TROUBLES: Final = frozenset({"complaint", "condition"})
+_OWN: Final = frozenset({"condition", "medicine", "allergy"})  # of one person alone
+_STATED: Final = frozenset({*_TROUBLES, "medicine", "allergy", "aim"})
+_GROUPS: Final = (_THINGS, _TROUBLES, frozenset({"medicine"}), frozenset({"aim"}))
+_OF_STATES: Final = frozenset({"advice", "avoid", "may", "why", "evidence", "dose", "compare"})
+_WITHOUT_THINGS: Final = frozenset({"advice", "avoid", "list", "constitution"})
+_STANDING: Final = frozenset({"emergency", "self_harm", "stop_medicine", "out_of_scope"})
+_OF_FACTS: Final = frozenset({"property", "meaning", "how", "regulation", "list", "clarification"})
+_UNCERTAIN: Final = 0.9  # below this an ask is taken from before where a thing is exchanged
+_SHORT: Final = 60  # characters of a question that may leave out what it is about
+_EXCHANGED: Final = ("what-about-zh", "what-about-en")
+_MOST: Final = 3
+_ASKER: Final = frozenset({"self", "general"})
+
+
+def is_repeated(frame: Frame) -> bool:
+    """Return whether the answer before is asked for once more, in another way."""
+    named = any(f.iri for f in frame.focus)
+    return frame.has_cue(*REPEATED) and not named and len(frame.text) <= _SHORT
+
+
+def is_statement(frame: Frame) -> bool:
+    """Return whether words state something of a person, and ask nothing."""
+    asks = frame.has_cue("asking") or "advise" in frame.slots
+    named = [f for f in frame.focus if f.assertion != "denied" and f.role in _THINGS]
+    return not (asks or named) or frame.has_cue("correction")
+
+
+def follow(frame: Frame, before: Frame, offers: Sequence[str], facts: Facts) -> Frame:
+    """Return a frame with what it leaves out taken from the turn before.
+
+    ``offers`` are the things that the answer before named, the first of them first. Whatever may
+    be an emergency, and what is complete, stands as it is.
+    """
+    asked = before.root or before.ask
+    if frame.alarm or frame.signs or (frame.ask in _STANDING and frame.confidence >= _UNCERTAIN):
+        return frame
+    if is_repeated(frame):
+        return _repeated(frame, before, offers, facts)
+    same = _is_same_person(frame, before)
+    if frame.has_cue(*_EXCHANGED) and not _asks_otherwise(frame):
+        return replace(_exchanged(frame, before, asked, facts, same=same), root="")
+    if is_statement(frame):
+        body = replace(before, text=frame.text, language=frame.language, asks=(Ask(asked, 1.0),))
+        return _with_statement(frame, body, same=same)
+    return _carried(frame, before, asked, offers, facts, same=same)
+
+
+def _repeated(frame: Frame, before: Frame, offers: Sequence[str], facts: Facts) -> Frame:
+    again = replace(before, text=frame.text, language=frame.language)
+    if frame.has_cue("source") and not frame.has_cue("shorter", "in-english", "in-chinese"):
+        things = before.of_role(*_THINGS) or _offered(frame, offers[:_MOST], facts)
+        return replace(again, focus=_merged(again.focus, things)).asking("evidence")
+    return again
+
+
+def _asks_otherwise(frame: Frame) -> bool:
+    """Return whether a fragment asks something of its own: "and how much", 那为什么呢."""
+    named = any(f.role in _THINGS or not f.iri for f in frame.focus)
+    own = frame.ask not in ("clarification", "chitchat", "may", "out_of_scope", "constitution")
+    return own and (frame.confidence >= _UNCERTAIN or not (named or _names_person(frame)))
+
+
+def _names_person(frame: Frame) -> bool:
+    patient = frame.patient
+    of_person = patient.age is not None or patient.states or patient.who not in _ASKER
+    wanted = frame.wanted.season or frame.wanted.form or frame.has_cue("myself", "adult")
+    return bool(of_person or wanted or any(f.role in _STATED for f in frame.focus))
+
+
+def _is_same_person(frame: Frame, before: Frame) -> bool:
+    """Return whether two turns are about one person; a pronoun takes whom the first named."""
+    old, new = before.patient.who, _who(frame)
+    if frame.has_cue("myself") or (frame.has_cue("own") and new in _ASKER):
+        return old in _ASKER
+    if new in _ASKER:
+        return True
+    others = any(f.role == "other_person" for f in before.focus)
+    named_before = old not in _ASKER or others
+    return new == old or (named_before and (new == "other" or frame.has_cue("them")))
+
+
+def _who(frame: Frame) -> Who:
+    """Return whom a turn is about, where a pronoun may say so alone: 她能吃山药吗."""
+    who = frame.patient.who
+    return "other" if who in _ASKER and frame.has_cue("them") else who
+
+
+def _is_again_another(frame: Frame, before: Frame) -> bool:
+    """Return whether a turn goes back to somebody else than the asker, of whom before was."""
+    return before.patient.who in _ASKER and _who(frame) not in _ASKER
+
+
+def _patient(frame: Frame, before: Frame, *, same: bool) -> Patient:
+    """Return the person of a turn, with what was stated before where it is the same one."""
+    new, old = frame.patient, before.patient
+    if not same or frame.has_cue("adult") or _is_again_another(frame, before):
+        return new
+    states = {state.label: state for state in (*old.states, *new.states)}
+    known = new.who in _ASKER or (new.who == "other" and old.who not in _ASKER)
+    age = old.age if new.age is None else new.age
+    return Patient(old.who if known else new.who, age, new.sex or old.sex, tuple(states.values()))
+
+
+def _exchanged(frame: Frame, before: Frame, asked: AskType, facts: Facts, *, same: bool) -> Frame:
+    """Place what is named where something of its kind stood, else beside what was stated."""
+    new = [_as_asked(f, before, facts) for f in frame.focus]
+    focus = list(before.focus) if same else _impersonal(before, asked)
+    if same and _is_again_another(frame, before):
+        focus = [replace(f, role="condition") if f.role == "other_person" else f for f in focus]
+    adds = frame.has_cue("beside")
+    for group in _GROUPS:
+        given = [f for f in new if f.role in group or (group is _THINGS and not f.iri)]
+        old = [f for f in focus if f.role in group and f.assertion != "denied"]
+        if given and not (adds and group is _THINGS):
+            several = group is _THINGS and asked == "may" and len(old) > 1
+            focus = [f for f in focus if f not in (old[:1] if several else old)]
+    patient = _patient(frame, before, same=same)
+    if frame.patient.states and same:
+        fields = {s.label for s in frame.patient.states}
+        gone = {s.label for s in before.patient.states} - fields
+        patient = replace(patient, states=tuple(s for s in patient.states if s.label not in gone))
+    asked = _asked_of(frame, before, asked, new)
+    given_up = {f.iri for f in before.focus} - {f.iri for f in focus}
+    kept_conditions = [c for c in before.conditions if given_up.isdisjoint(c.value.split("|"))]
+    conditions = {c.property: c for c in (*kept_conditions, *frame.conditions)}
+    return replace(
+        frame,
+        asks=(Ask(asked, 1.0),),
+        polarity=before.polarity if asked == before.ask else frame.polarity,
+        focus=_merged(focus, new),
+        patient=patient,
+        wanted=_wanted(frame.wanted, before.wanted),
+        conditions=tuple(conditions.values()),
+        leaning=frame.leaning or (before.leaning if same else ()),
+        slots=before.slots,
+        second=(),
+    )
+
+
+def _asked_of(frame: Frame, before: Frame, asked: AskType, new: Sequence[Focus]) -> AskType:
+    """Return what an exchange asks: what was asked, or whether a thing suits somebody."""
+    things = any(f.role in _THINGS or not f.iri for f in new)
+    had_things = any(f.role in _THINGS for f in before.focus)
+    may = (
+        frame.ask == "may" and "may" in frame.slots and frame.confidence >= _UNCERTAIN,
+        things and not had_things and asked in _WITHOUT_THINGS and not before.conditions,
+        not things and asked in _OF_FACTS and _concerns(frame),
+    )
+    return "may" if any(may) else asked
+
+
+def _concerns(frame: Frame) -> bool:
+    """Return whether a fragment names whom or with what something may not suit."""
+    return bool(frame.patient.states) or any(f.role in _OWN for f in frame.focus)
+
+
+def _as_asked(focus: Focus, before: Frame, facts: Facts) -> Focus:
+    """Return a thing in the role that things of its kind played before."""
+    old = [f for f in before.focus if f.role in _THINGS and f.iri]
+    medicines = (SHIYI.Drug, SHIYI.DrugClass)
+    both = focus.role == "medicine" and old and facts.is_a(old[0].iri, *medicines)
+    return replace(focus, role="asked_about") if both else focus
+
+
+def _impersonal(before: Frame, asked: AskType) -> list[Focus]:
+    """Return what was spoken of, without what is true of the person alone.
+
+    What somebody has stays known as another's: it is left out of account, and a later turn may be
+    about them again.
+    """
+    keeps = asked == "advice"
+    return [
+        f
+        if f.role not in _OWN or (keeps and f.role == "condition")
+        else replace(f, role="other_person")
+        for f in before.focus
+    ]
+
+
+def _with_statement(frame: Frame, before: Frame, *, same: bool) -> Frame:
+    """Return the question before with what is now stated, denied or corrected."""
+    denied = {f.iri for f in frame.focus if f.assertion == "denied"}
+    new = [f for f in frame.focus if f.iri]
+    focus = [f for f in before.focus if f.iri not in denied]
+    things = [f for f in new if f.role in _THINGS and f.assertion != "denied"]
+    if frame.has_cue("correction") and things:
+        focus = [f for f in focus if f.role not in _THINGS]
+    own = same or frame.has_cue("correction")
+    patient = _patient(frame, before, same=True) if own else before.patient
+    if frame.has_cue("correction") and frame.patient.who != "general":
+        patient = replace(patient, who=frame.patient.who)
+    if not own:
+        new = [replace(f, role="other_person") if f.role in _OWN else f for f in new]
+    return replace(
+        before,
+        focus=_merged(focus, new),
+        patient=patient,
+        wanted=_wanted(frame.wanted, before.wanted),
+        leaning=frame.leaning or before.leaning,
+        second=(),
+    )
+
+
+def _carried(
+    frame: Frame, before: Frame, asked: AskType, offers: Sequence[str], facts: Facts, *, same: bool
+) -> Frame:
+    """Return a question with the things and states of the one before, where it names none."""
+    named = [f for f in frame.focus if f.role in _THINGS]
+    follows = frame.has_cue("follows", "pronoun", "them") or "previous" in frame.slots
+    short = len(frame.text) <= _SHORT
+    focus: list[Focus] = []
+    ask = frame.ask
+    lacks = not named and (frame.has_cue("pronoun") or not _has_subject(frame))
+    if short and lacks and (ask not in _WITHOUT_THINGS or frame.has_cue("who-may-not")):
+        focus += _things(frame, before, offers, facts)
+    if ask == "compare" and short:
+        focus += _compared(frame, [*named, *focus], before, offers, facts)
+    if ask == "clarification" and short:
+        ask = asked
+    concerned = any(f.role in _STATED for f in frame.focus) or bool(frame.patient.states)
+    of_anybody = frame.has_cue("who-may-not")
+    of_states = (
+        ask in _OF_STATES and short and not of_anybody and (not concerned or bool(focus) or follows)
+    )
+    if of_states and (follows or not named or ask in ("may", "avoid")):
+        focus += _states(frame, before, ask, same=same)
+    took = bool(focus) or ask != frame.ask
+    carried = replace(
+        frame,
+        asks=frame.asks if ask == frame.ask else (Ask(ask, 1.0),),
+        focus=_merged(focus, frame.focus),
+        patient=_patient(frame, before, same=same) if took or follows else frame.patient,
+        leaning=frame.leaning or (before.leaning if took and same else ()),
+    )
+    return replace(carried, root=asked if took and not named else "")
+
+
+def _has_subject(frame: Frame) -> bool:
+    """Return whether a question names what it is about, other than the person."""
+    about = [f for f in frame.focus if f.role in ("topic", "aim") and f.iri]
+    if frame.ask in ("why", "evidence", "property", "meaning", "regulation"):
+        about += [f for f in frame.focus if f.role in _TROUBLES]
+    return bool(about) or any(not f.iri for f in frame.focus)
+
+
+def _things(frame: Frame, before: Frame, offers: Sequence[str], facts: Facts) -> list[Focus]:
+    """Return the things that a question speaks of: those of before, or those offered."""
+    place = frame.wanted.ordinal
+    if place and offers:
+        chosen = offers[-1:] if place < 0 else offers[place - 1 : place]
+        return _offered(frame, chosen, facts)
+    things = [f for f in before.focus if f.role in _THINGS and f.assertion != "denied"]
+    unknown = [f for f in before.focus if not f.iri]
+    if things or not offers or before.ask == "why":
+        return things or unknown
+    most = 1 if frame.ask in ("how", "dose", "may") else _MOST
+    return _offered(frame, offers[:most], facts)
+
+
+def _compared(
+    frame: Frame, named: Sequence[Focus], before: Frame, offers: Sequence[str], facts: Facts
+) -> list[Focus]:
+    """Return what makes up the two sides of a comparison, where fewer than two are named."""
+    known = {f.iri for f in named}
+    rest = [f for f in before.focus if f.role in _THINGS and f.iri not in known]
+    rest += [f for f in _offered(frame, reversed(offers), facts) if f.iri not in known]
+    return list({f.iri: f for f in rest}.values())[: max(0, 2 - len(named))]
+
+
+def _offered(frame: Frame, offers: Iterable[str], facts: Facts) -> list[Focus]:
+    """Return things that an answer named, as if the question did."""
+    return [
+        Focus(label, 0, 0, iri, label, "asked_about")
+        for iri in offers
+        if facts.is_a(iri, *MATERIAL) and (label := facts.label(iri, frame.language))
+    ]
+
+
+def _states(frame: Frame, before: Frame, ask: AskType, *, same: bool) -> list[Focus]:
+    """Return what is so of the person, and the trouble that something was sought for."""
+    if not same:
+        return [f for f in before.focus if f.role == "complaint" and ask == "advice"]
+    if _is_again_another(frame, before):
+        theirs = [f for f in before.focus if f.role == "other_person"]
+        return [replace(f, role="condition") for f in theirs]
+    return [f for f in before.focus if f.role in _STATED]
+
+
+def _merged(old: Iterable[Focus], new: Iterable[Focus]) -> tuple[Focus, ...]:
+    """Join two lists of things; what is named again is as it was named last."""
+    found = {f.iri or f.text: f for f in old}
+    found |= {f.iri or f.text: f for f in new}
+    return tuple(found.values())
+
+
+def _wanted(new: Wanted, old: Wanted) -> Wanted:
+    """Return what is wanted: each part is the new one where it was named."""
+    fresh = replace(
+        old,
+        classes=new.classes or old.classes,
+        form=new.form or old.form,
+        season=new.season or old.season,
+        diet=new.diet or old.diet,
+    )
+    found = [cue for cue in old.cues if cue not in (*_EXCHANGED, *REPEATED)]
+    return replace(fresh, cues=tuple(dict.fromkeys((*found, *new.cues))))

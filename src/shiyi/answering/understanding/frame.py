@@ -1,0 +1,253 @@
+"""The frame: one typed value that says what a question asks, of what, and for whom.
+
+Everything after the reader reads the frame; the words of the question are not read again. A client
+sends the frame of the turn before as the context of the next, so it is parsed like any input.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from functools import cache
+from typing import Annotated, Any, Final, Literal, Self, get_args
+
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+
+from shiyi.errors import UsageError
+
+AskType = Literal[
+    "advice", "avoid", "may", "compare", "property", "list", "evidence", "how", "dose", "why",
+    "meaning", "regulation", "constitution", "clarification", "emergency", "self_harm",
+    "stop_medicine", "out_of_scope", "chitchat",
+]  # fmt: skip
+Alarm = Literal["emergency", "self_harm"]
+Polarity = Literal["positive", "negative", "both", "none"]
+Who = Literal["self", "child", "parent", "partner", "other", "general"]
+Assertion = Literal["affirmed", "denied", "past", "planned", "uncertain"]
+Role = Literal[
+    "asked_about", "complaint", "aim", "condition", "medicine", "supplement", "allergy", "eaten",
+    "topic", "other_person",
+]  # fmt: skip
+Sex = Literal["", "female", "male"]
+Operator = Literal["is", "is_not", "before", "after", "more", "less"]
+Share = Annotated[float, Field(ge=0, le=1)]
+Place = Annotated[int, Field(ge=0)]
+Text = Annotated[str, Field(max_length=4000)]
+Years = Annotated[float, Field(ge=0, le=130)]
+ASKS: Final[tuple[str, ...]] = get_args(AskType)
+ALARMS: Final[tuple[str, ...]] = get_args(Alarm)
+POLARITIES: Final[tuple[str, ...]] = get_args(Polarity)
+WHO: Final[tuple[str, ...]] = get_args(Who)
+ASSERTIONS: Final[tuple[str, ...]] = get_args(Assertion)
+ROLES: Final[tuple[str, ...]] = get_args(Role)
+OPERATORS: Final[tuple[str, ...]] = get_args(Operator)
+
+_SHOWN: Final = 0.1  # an ask of less probability is left out, but for the likeliest
+_STRICT: Final = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One thing that a question may ask, with its calibrated probability."""
+
+    __pydantic_config__ = _STRICT
+    type: AskType
+    p: Share
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A state of the person, such as pregnancy, and whether it is so."""
+
+    __pydantic_config__ = _STRICT
+    label: Text
+    assertion: Assertion = "affirmed"
+    iri: Text = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Patient:
+    """The person whom a question is about."""
+
+    __pydantic_config__ = _STRICT
+    who: Who = "self"
+    age: Years | None = None
+    sex: Sex = ""
+    states: tuple[State, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Focus:
+    """Something that a question names, the part it plays, and whether it is so.
+
+    ``iri`` is empty where nothing of that name is known; ``also`` are the other concepts that bear
+    the name, likeliest first; ``within`` is the longer word that it is read from: 人参汤.
+    """
+
+    __pydantic_config__ = _STRICT
+    text: Text
+    start: Place = 0
+    end: Place = 0
+    iri: Text = ""
+    label: Text = ""
+    role: Role = "topic"
+    assertion: Assertion = "affirmed"
+    also: tuple[Text, ...] = ()
+    within: Text = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """What things of a list must have: a property of the vocabulary, an operator and a value."""
+
+    __pydantic_config__ = _STRICT
+    property: Text
+    operator: Operator = "is"
+    value: Text = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is wanted: classes, ways of preparing, seasons, and how much of it.
+
+    ``relations`` are properties and ``kinds`` classes that the words name, ``measure`` is whether
+    things are counted or ranked, ``cues`` are the remaining signs that a form of answer heeds.
+    """
+
+    __pydantic_config__ = _STRICT
+    classes: tuple[Text, ...] = ()
+    form: tuple[Text, ...] = ()
+    season: tuple[Text, ...] = ()
+    diet: tuple[Text, ...] = ()
+    relations: tuple[Text, ...] = ()
+    kinds: tuple[Text, ...] = ()
+    measure: Literal["", "count", "most"] = ""
+    limit: Annotated[int, Field(ge=0, le=200)] = 0
+    ordinal: Annotated[int, Field(ge=-1, le=20)] = 0
+    cues: tuple[Text, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A question as it is understood.
+
+    ``asks`` are types with their probabilities, the likeliest first. ``danger`` is the probability
+    of an emergency or of self-harm; ``alarm`` says which of them the slots of the question tell
+    of, ``slots`` are those that its words fill, ``signs`` the signs of an emergency described.
+    ``leaning`` is ``cold`` or ``hot`` where the words decide, with the words. ``topics`` are those
+    that are no matter of food. ``second`` is what another clause asks surely, ``root`` what was
+    asked before questions that only follow it.
+    """
+
+    __pydantic_config__ = _STRICT
+    text: Text
+    language: Literal["zh", "en"]
+    asks: Annotated[tuple[Ask, ...], Field(min_length=1)]
+    polarity: Polarity
+    patient: Patient = Patient()
+    wanted: Wanted = Wanted()
+    focus: tuple[Focus, ...] = ()
+    conditions: tuple[Condition, ...] = ()
+    danger: Share = 0.0
+    alarm: Literal["", "emergency", "self_harm"] = ""
+    signs: tuple[Text, ...] = ()
+    slots: tuple[Text, ...] = ()
+    leaning: tuple[Text, ...] = ()
+    topics: tuple[Text, ...] = ()
+    second: tuple[AskType, ...] = ()
+    root: Literal[AskType, ""] = ""
+
+    @property
+    def ask(self) -> AskType:
+        """Return the type that is asked most likely."""
+        return self.asks[0].type
+
+    @property
+    def confidence(self) -> float:
+        """Return the probability of the likeliest type."""
+        return self.asks[0].p
+
+    def probability(self, *types: str) -> float:
+        """Return the probability that one of some types is asked.
+
+        >>> asks = (Ask("avoid", 0.7), Ask("advice", 0.2), Ask("may", 0.1))
+        >>> round(Frame("?", "en", asks, "negative").probability("advice", "may"), 3)
+        0.3
+        """
+        return sum(each.p for each in self.asks if each.type in types)
+
+    def alarm_from(self, least: float) -> str:
+        """Return which alarm is raised: by the slots, or by a probability of at least ``least``."""
+        likely = max(self.danger, self.probability(*ALARMS))
+        return self.alarm or (max(ALARMS, key=self.probability) if likely >= least else "")
+
+    def of_role(self, *roles: str) -> tuple[Focus, ...]:
+        """Return what plays one of some roles and is not denied."""
+        return tuple(f for f in self.focus if f.role in roles and f.assertion != "denied")
+
+    def has_cue(self, *cues: str) -> bool:
+        """Return whether the words gave one of some signs."""
+        return not set(cues).isdisjoint(self.wanted.cues)
+
+    def asking(self, ask: AskType) -> Self:
+        """Return the same frame with one ask that is certain."""
+        return replace(self, asks=(Ask(ask, 1.0),))
+
+    def in_language(self, language: str) -> Self:
+        """Return the same frame, to be answered in a language."""
+        return replace(self, language="zh" if language == "zh" else "en")
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the object of ``shiyi frame --json`` and ``POST /api/frame``."""
+        whole: dict[str, Any] = _shown(asdict(self))
+        asks = [e for i, e in enumerate(whole.pop("asks")) if i == 0 or e["p"] >= _SHOWN]
+        whole["confidence"] = round(self.confidence, 4)
+        return {"text": whole.pop("text"), "language": whole.pop("language"), "ask": asks} | whole
+
+    @classmethod
+    def from_json(cls, value: object) -> Self:
+        """Parse what :meth:`to_json` returns, or an object that holds it as ``frame``.
+
+        Raise ``UsageError`` for anything else.
+
+        >>> Frame.from_json({"frame": {"text": "?"}})
+        Traceback (most recent call last):
+        ...
+        shiyi.errors.UsageError: the context is no frame: language: Field required
+        """
+        if isinstance(value, Mapping) and isinstance(value.get("frame"), Mapping):
+            value = value["frame"]
+        if not isinstance(value, Mapping):
+            raise UsageError("the context is no frame: it is no JSON object")
+        given = {"asks" if k == "ask" else k: v for k, v in _filled(value).items()}
+        given.pop("confidence", None)
+        try:
+            frame: Self = _adapter().validate_python(given)
+        except ValidationError as fault:
+            first = fault.errors(include_url=False, include_input=False)[0]
+            where = ".".join(map(str, first["loc"])).replace("asks", "ask")[:80]
+            message = f"the context is no frame: {where}: {first['msg']}"
+            raise UsageError(message) from fault
+        return frame
+
+
+@cache
+def _adapter() -> TypeAdapter[Any]:
+    return TypeAdapter(Frame)
+
+
+def _shown(value: Any) -> Any:
+    """Write empty identifiers as null and probabilities with four digits."""
+    if isinstance(value, dict):
+        return {k: None if k in _NULL and not v else _shown(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_shown(each) for each in value]
+    return round(value, 4) if isinstance(value, float) else value
+
+
+def _filled(value: Any) -> Any:
+    """Leave null fields out, so that each takes its default."""
+    if isinstance(value, Mapping):
+        return {str(k): _filled(v) for k, v in value.items() if v is not None}
+    return [_filled(each) for each in value] if isinstance(value, list) else value
+
+
+_NULL: Final = frozenset({"iri", "sex", "alarm", "root", "form", "season"})

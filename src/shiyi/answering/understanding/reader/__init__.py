@@ -1,0 +1,1 @@
+"""The trained reader of questions."""

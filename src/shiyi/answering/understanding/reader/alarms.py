@@ -1,0 +1,111 @@
+"""Slots that the words of a question fill, and the alarms and emergency signs they raise."""
+
+import re
+from collections.abc import Collection, Iterable
+from functools import cache
+from typing import Final
+
+from shiyi.answering.understanding.frame import ALARMS
+from shiyi.answering.understanding.text import QuestionText
+from shiyi.errors import TableError
+from shiyi.linking.normalization import fold
+from shiyi.model.iris import resource
+from shiyi.ontology.lexicon import Cues, cue_texts, cues, rows, word_list
+
+_CUES: Final = Cues("emergencies")
+_LATIN: Final = re.compile(r"[a-z]")
+_SIGN: Final = "sign"  # the row of alarms.tsv that says when a sign described is no alarm
+
+
+def slots_in(text: str) -> tuple[str, ...]:
+    """Return the names of the slots of ``cues/slots.tsv`` that a folded text fills.
+
+    >>> slots_in("he drank bleach")
+    ('chemical', 'taken')
+    """
+    chinese, english = not text.isascii(), _LATIN.search(text) is not None
+    return tuple(
+        name
+        for name, (zh, en) in _patterns().items()
+        if (chinese and zh and zh.search(text)) or (english and en and en.search(text))
+    )
+
+
+@cache
+def _patterns() -> dict[str, tuple[re.Pattern[str] | None, re.Pattern[str] | None]]:
+    compiled = {}
+    for name, texts in cue_texts("slots").items():
+        if name.startswith("_"):
+            continue
+        try:
+            zh, en = (re.compile(text) if text else None for text in texts)
+        except re.error as fault:
+            raise TableError([f"cues/slots.tsv: {name} is no pattern: {fault}"]) from fault
+        compiled[name] = (zh, en)
+    return compiled
+
+
+def alarm_of(slots: Collection[str]) -> str:
+    """Return the alarm that slots raise together by ``alarms.tsv``; nothing where none is.
+
+    >>> alarm_of({"chemical", "taken"}), alarm_of({"chemical", "taken", "fiction"})
+    ('emergency', '')
+    """
+    return next(
+        (
+            alarm
+            for alarm, every, none in _rules()
+            if alarm != _SIGN and every.issubset(slots) and none.isdisjoint(slots)
+        ),
+        "",
+    )
+
+
+@cache
+def _rules() -> tuple[tuple[str, frozenset[str], frozenset[str]], ...]:
+    found, known = [], _patterns().keys()
+    for alarm, every, none in rows("alarms"):
+        rule = (alarm, frozenset(every.split()), frozenset(none.split()))
+        empty = not rule[1] and alarm != _SIGN
+        if alarm not in (*ALARMS, _SIGN) or empty or not (rule[1] | rule[2]) <= known:
+            raise TableError([f"alarms.tsv: {alarm} {every!r} {none!r} names no alarm or no slot"])
+        found.append(rule)
+    return tuple(found)
+
+
+def emergency_signs(
+    text: QuestionText, slots: Collection[str], linked: Iterable[str], *, pregnant: bool = False
+) -> tuple[str, ...]:
+    """List the emergency signs that a question describes, or that are ``linked``.
+
+    A sign that the words deny is left out; so are all where the slots say that they are read of or
+    past. ``pregnant`` is what a profile says.
+
+    >>> emergency_signs(QuestionText.of("I blacked out at work"), (), ())
+    ('https://w3id.org/shiyi/id/symptom-fainting',)
+    >>> emergency_signs(QuestionText.of("I never blacked out"), (), ())
+    ()
+    """
+    if any(alarm == _SIGN and not none.isdisjoint(slots) for alarm, _, none in _rules()):
+        return ()
+    words = text.folded
+    if pregnant:
+        words = f"{' '.join(cue_texts('words')['pregnant'])}: {words}"
+    feared = bool(_CUES["feared"].search(words))
+    named = (sign for sign in linked if not (feared and sign.endswith("suspected-poisoning")))
+    described = (
+        resource(name).value
+        for name, cue in cues("emergency-signs").items()
+        if any(not _CUES["denial"].search(words[: hit.start()]) for hit in cue.finditer(words))
+    )
+    return tuple(dict.fromkeys((*named, *described)))
+
+
+def is_alarm(text: str) -> bool:
+    """Return whether words only say that it is urgent, and so name no thing.
+
+    >>> is_alarm("emergency"), is_alarm("emergency contraceptive")
+    (True, False)
+    """
+    word = fold(text)
+    return any(word in words for words in word_list("words", "alarm"))
