@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import cache
 from typing import Annotated, Any, Final, Literal, Self, get_args
 
-from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, WithJsonSchema
 
 from shiyi.errors import UsageError
 
@@ -31,6 +31,10 @@ Operator = Literal["is", "is_not", "before", "after", "more", "less"]
 Share = Annotated[float, Field(ge=0, le=1)]
 Place = Annotated[int, Field(ge=0)]
 Text = Annotated[str, Field(max_length=4000)]
+Iri = Annotated[Text, WithJsonSchema({"type": ["string", "null"]})]
+OrNull = Annotated[  # an empty list is written as null
+    tuple[Text, ...], WithJsonSchema({"type": ["array", "null"], "items": {"type": "string"}})
+]
 Years = Annotated[float, Field(ge=0, le=130)]
 ASKS: Final[tuple[str, ...]] = get_args(AskType)
 ALARMS: Final[tuple[str, ...]] = get_args(Alarm)
@@ -60,7 +64,7 @@ class State:
     __pydantic_config__ = _STRICT
     label: Text
     assertion: Assertion = "affirmed"
-    iri: Text = ""
+    iri: Iri = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +74,7 @@ class Patient:
     __pydantic_config__ = _STRICT
     who: Who = "self"
     age: Years | None = None
-    sex: Sex = ""
+    sex: Annotated[Sex, WithJsonSchema({"enum": ["female", "male", None]})] = ""
     states: tuple[State, ...] = ()
 
 
@@ -86,7 +90,7 @@ class Focus:
     text: Text
     start: Place = 0
     end: Place = 0
-    iri: Text = ""
+    iri: Iri = ""
     label: Text = ""
     role: Role = "topic"
     assertion: Assertion = "affirmed"
@@ -114,8 +118,8 @@ class Wanted:
 
     __pydantic_config__ = _STRICT
     classes: tuple[Text, ...] = ()
-    form: tuple[Text, ...] = ()
-    season: tuple[Text, ...] = ()
+    form: OrNull = ()
+    season: OrNull = ()
     diet: tuple[Text, ...] = ()
     relations: tuple[Text, ...] = ()
     kinds: tuple[Text, ...] = ()

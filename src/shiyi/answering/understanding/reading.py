@@ -15,6 +15,7 @@ from shiyi.answering.understanding.conditions import (
     with_classes,
 )
 from shiyi.answering.understanding.frame import (
+    Ask,
     AskType,
     Assertion,
     Focus,
@@ -103,6 +104,8 @@ def read_question(
     mentions = attribution.resolve_time(mentions, text, facts)
     frame = reader.read(text, tuple(_spans(mentions, facts))).in_language(language)
     second = _second_ask(text, frame, reader)
+    if frame.ask == "avoid" and second == ("advice",) and _asking_clauses(text) == 1:
+        frame, second = _with_first(frame, "advice"), ()  # what is not eaten is a condition
     forms, spans = forms_asked(text, mentions, facts)
     linked = [m for m in mentions if m.iri and (m.start, m.end) not in spans]
     named_signs = (m for m in linked if not (m.negated or "Threshold" in m.justification))
@@ -162,6 +165,17 @@ def _second_ask(text: QuestionText, frame: Frame, reader: Reader) -> tuple[AskTy
     read = (reader.read(QuestionText.of(each, text.language)) for each in clauses[:_MOST])
     sure = (each.ask for each in read if each.confidence >= _SECOND)
     return tuple(ask for ask in sure if (frame.ask, ask) in _PAIRS)[:1]
+
+
+def _asking_clauses(text: QuestionText) -> int:
+    """Return how many clauses ask something; the others state it."""
+    return sum(bool(_CUES["asking"].search(text.raw[a:b])) for a, b in text.clauses)
+
+
+def _with_first(frame: Frame, ask: AskType) -> Frame:
+    """Return a frame whose first ask is another, with the probability of the first."""
+    others = tuple(each for each in frame.asks[1:] if each.type != ask)
+    return replace(frame, asks=(Ask(ask, frame.confidence), *others), polarity="positive")
 
 
 def _focus(
