@@ -22,9 +22,8 @@ from serving import memory_mib, started
 
 from shiyi.answering.knowledge.fact_file import open_facts
 from shiyi.answering.pipeline import AskRequest, Runtime, ask
-from shiyi.answering.retrieval.planning import diverse
 from shiyi.model.iris import ID
-from shiyi.model.path import Path
+from shiyi.model.path import Path, diverse
 from shiyi.model.rdf import NamedNode
 from shiyi.ontology.schema import Schema
 from shiyi.ontology.terms import SHIYI

@@ -18,9 +18,9 @@ import numpy as np
 from grown import hub_paths, largest_hub
 from made_up import SAID, SKEW
 
-from shiyi.answering.retrieval.planning import diverse, whole_scores
+from shiyi.answering.retrieval.planning import whole_scores
 from shiyi.columnar.strings import Picked, Strings
-from shiyi.model.path import Hop, Path, RelationPath, Step
+from shiyi.model.path import Hop, Path, RelationPath, Step, diverse
 from shiyi.reasoning.adjacency import Projection
 from shiyi.reasoning.path_search import best_through, importance_of, ways_along
 from shiyi.settings import PageRankSettings

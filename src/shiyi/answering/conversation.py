@@ -4,14 +4,14 @@ The context is a value that the asker keeps and sends again. What they state of 
 its profile, so that the safety check sees it in every later turn of the session.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final, Self
 
 from shiyi.answering.generation.rewriter import Listener
 from shiyi.answering.pipeline import AskRequest, ask, check_request, overlaid
-from shiyi.answering.runtime import Runtime
-from shiyi.answering.understanding.follow_ups import follow, is_repeated, is_statement
+from shiyi.answering.runtime import Runtime, RuntimeHolder
+from shiyi.answering.understanding.follow_ups import follow, is_statement
 from shiyi.answering.understanding.frame import Frame
 from shiyi.answering.understanding.patient import profile_of
 from shiyi.answering.understanding.reader.heads import shipped_reader
@@ -21,6 +21,7 @@ from shiyi.errors import TooLargeError, UsageError
 from shiyi.model.answer import Answer
 from shiyi.model.profile import Profile
 from shiyi.prompts.chat import ChatModel
+from shiyi.sparql.base.knowledge_base import KnowledgeBase
 
 _MOST_TURNS, _MOST_CHARS, _MOST_ASKED, _MOST_OFFERS = 8, 4000, 24, 12
 
@@ -136,6 +137,34 @@ class Turn:
     context: Context
 
 
+class Conversation:
+    """Answers turns of a conversation; the context travels with the asker."""
+
+    def __init__(
+        self, base: KnowledgeBase, living: RuntimeHolder, model: ChatModel | None = None
+    ) -> None:
+        """Answer from the runtime of the moment; a ``model`` writes where there is one."""
+        self._base, self._living, self._model = base, living, model
+
+    def __call__(
+        self, request: AskRequest, context: Context, listener: Listener | None = None
+    ) -> Turn:
+        """Answer in the light of what came before."""
+        return converse(self._living.current, request, context, self._model, listener)
+
+    def understand(self, request: AskRequest, context: Context) -> tuple[AskRequest, Frame]:
+        """Return a request with the profile so far, and its frame, completed from the context."""
+        return understand(self._living.current, request, context)
+
+    def after(self, history: Sequence[str]) -> Context:
+        """Return the context after some earlier questions."""
+        return after_history(self._living.current, history)
+
+    def revision(self) -> int:
+        """Count the changes of the base that answers rest on."""
+        return self._base.sequence + self._living.refreshed
+
+
 def converse(
     runtime: Runtime,
     request: AskRequest,
@@ -180,7 +209,7 @@ def understand(
     )
     reply = bool(context.asked) and is_statement(frame)
     language = request.language or _language(frame)
-    brief = is_repeated(frame) and frame.has_cue("shorter")
+    brief = frame.is_repeated and frame.has_cue("shorter")
     own = frame
     if context.frame is not None:
         frame = follow(frame, context.frame, context.offers, facts)
@@ -200,9 +229,9 @@ def understand(
 
 def _language(frame: Frame) -> str:
     """Return the language that is asked for, else that of the question."""
-    if frame.has_cue("in-english") and is_repeated(frame):
+    if frame.has_cue("in-english") and frame.is_repeated:
         return "en"
-    if frame.has_cue("in-chinese") and is_repeated(frame):
+    if frame.has_cue("in-chinese") and frame.is_repeated:
         return "zh"
     return frame.language
 

@@ -13,8 +13,8 @@ from shiyi.answering.knowledge.facts import EDIBLE, SUPPLEMENT
 from shiyi.answering.methods import METHODS, RETRIEVE, Query
 from shiyi.answering.retrieval.paths import Retrieved
 from shiyi.answering.runtime import Runtime
-from shiyi.answering.sections.conclusion import conclude
 from shiyi.answering.sections.plan import write
+from shiyi.answering.sections.verdicts import conclude
 from shiyi.answering.understanding.differentiation import Differential, differentiate
 from shiyi.answering.understanding.frame import Frame
 from shiyi.answering.understanding.mentions import link_question
@@ -203,6 +203,8 @@ def overlaid(runtime: Runtime, request: AskRequest) -> Runtime:
         runtime = replace(runtime, settings=replace(settings, chain=chain))
     if school and request.method == "chain" and runtime.settings.chain.overlay != "general":
         runtime = runtime.with_school(school)
+    if not runtime.release_names:
+        return runtime
     named = [f.text for f in request.frame.focus if f.iri] if request.frame else []
     return runtime.with_releases("\n".join((request.question, *named)))
 

@@ -9,11 +9,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final, Self
 
-from typing_extensions import override
-
 from shiyi.answering.knowledge.evidence import Evidences
 from shiyi.answering.knowledge.fact_file import open_facts
-from shiyi.answering.knowledge.facts import Fact, Facts
+from shiyi.answering.knowledge.facts import Asserted, Fact, Facts
 from shiyi.answering.knowledge.names import Names
 from shiyi.answering.knowledge.overlay import (
     Overlay,
@@ -385,32 +383,6 @@ def write_claims(
         place = place_of(folder, other)
         place.mkdir(exist_ok=True)
         Library.build(units(base.store, facts), base.release, other, place)
-
-
-class Asserted(Mapping[str, Fact]):
-    """The claims that were read, by their IRI, without those derived from them."""
-
-    def __init__(self, by_claim: Mapping[str, tuple[Fact, ...]]) -> None:
-        """Look claims up in ``by_claim``."""
-        self._by_claim = by_claim
-
-    @override
-    def __getitem__(self, claim: str) -> Fact:
-        if (found := _asserted(self._by_claim.get(claim, ()))) is None:
-            raise KeyError(claim)
-        return found
-
-    @override
-    def __iter__(self) -> Iterator[str]:
-        return (claim for claim, found in self._by_claim.items() if _asserted(found))
-
-    @override
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
-
-
-def _asserted(found: Iterable[Fact]) -> Fact | None:
-    return next((fact for fact in found if not fact.derived), None)
 
 
 class RuntimeHolder:

@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from shiyi.model.claim import EvidenceKind
 from shiyi.model.mention import Mention
 from shiyi.model.path import Path
+
+_OPENED: Final = frozenset(each.value for each in EvidenceKind if each.opened)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,7 @@ class CitedEvidence:
     @property
     def opened(self) -> bool:
         """Return whether a work or a table was opened for it."""
-        return self.kind in set(EvidenceKind) and EvidenceKind(self.kind).opened
+        return self.kind in _OPENED
 
     def to_json(self) -> dict[str, Any]:
         """Return the evidence as the answer's JSON holds it."""

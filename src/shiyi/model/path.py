@@ -1,6 +1,8 @@
 """Hops, relation paths and reasoning paths."""
 
 import math
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -98,3 +100,31 @@ class Path:
     def to_json(self) -> dict[str, Any]:
         """Return the path as the answer's JSON holds it."""
         return {"score": round(self.score, 6), "hops": [hop.to_json() for hop in self.hops]}
+
+
+def diverse(ranked: Iterable[Path], k: int, per_middle: int = 4, per_end: int = 2) -> list[Path]:
+    """Return the best ``k``, at most ``per_middle`` through one middle and ``per_end`` to an end.
+
+    A path of one hop has no middle: it says outright what is asked. Where fewer than ``k`` are
+    found so, the best of the others fill up, still at most ``per_end`` to an end.
+    """
+    middles: Counter[str] = Counter()
+    ends: Counter[str] = Counter()
+    chosen: list[int] = []
+    listed, left = list(ranked), list[int]()
+    for place, path in enumerate(listed):
+        middle, end = path.hops[-1].start, path.hops[-1].end
+        if ends[end] >= per_end or len(chosen) == k:
+            continue
+        if len(path.hops) > 1 and middles[middle] >= per_middle:
+            left.append(place)
+            continue
+        middles[middle] += 1
+        ends[end] += 1
+        chosen.append(place)
+    for place in left:
+        end = listed[place].hops[-1].end
+        if len(chosen) < k and ends[end] < per_end:
+            ends[end] += 1
+            chosen.append(place)
+    return [listed[place] for place in sorted(chosen)]

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Self, TypeVar
 
@@ -52,6 +52,15 @@ class Schema:
 
     parents: Mapping[str, tuple[str, ...]]
     properties: Mapping[str, Property]
+    above: Mapping[str, frozenset[str]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """List each class with every class above it."""
+
+        def above(name: str) -> frozenset[str]:
+            return frozenset((name,)).union(*map(above, self.parents.get(name, ())))
+
+        object.__setattr__(self, "above", {name: above(name) for name in self.parents})
 
     @classmethod
     @cache
@@ -72,10 +81,7 @@ class Schema:
 
     def superclasses(self, name: str) -> frozenset[str]:
         """List ``name`` and every class above it."""
-        above = {name}
-        for parent in self.parents.get(name, ()):
-            above |= self.superclasses(parent)
-        return frozenset(above)
+        return self.above.get(name) or frozenset((name,))
 
     def subclasses(self, name: str) -> frozenset[str]:
         """List ``name`` and every class below it."""

@@ -14,15 +14,17 @@ from shiyi.server.site.opening import open_site
 from shiyi.settings import Settings
 
 PACKAGE = Path(shiyi.__file__).parent
-CEILING = 66
+CEILING = 55
+BEFORE = ("便秘吃什么好？", "我在吃华法林，每天喝绿茶可以吗？", "山药的性味归经是什么？")
 
 
 @pytest.fixture(scope="module")
 def client(starter_kb: Path) -> Iterator[FlaskClient]:
     site = open_site(starter_kb, Settings(), read_only=True)
     client = create_app(site).test_client()
-    assert client.get("/api/ask", query_string={"q": "绿豆的药性是什么？"}).status_code == 200
-    yield client  # whose caches are warm
+    for question in BEFORE:  # what is read from files once is not counted
+        assert client.get("/api/ask", query_string={"q": question, "lang": "zh"}).status_code == 200
+    yield client
     site.close()
 
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, partial
 from typing import Final, Self, TypeGuard
 
+from typing_extensions import override
+
 from shiyi.model.answer import Named
 from shiyi.model.claim import confidence_value
 from shiyi.model.iris import VOCAB, graph, is_text
@@ -125,7 +127,7 @@ class Facts:
         key = (own, classes)
         known = self._belongs.get(key)
         if known is None:
-            above = self.schema.superclasses(own)
+            above = self.schema.above.get(own, frozenset((own,)))
             known = any(local_name(each.value) in above for each in classes)
             self._belongs[key] = known
         return known
@@ -462,3 +464,29 @@ MATERIAL: Final = (
 EDIBLE: Final = (SHIYI.Food, SHIYI.Dish)
 SUPPLEMENT: Final = (SHIYI.DSIngredient,)
 AILMENT: Final = (SHIYI.Disease, SHIYI.TCMDisease, SHIYI.Syndrome, SHIYI.Symptom)
+
+
+class Asserted(Mapping[str, Fact]):
+    """The claims that were read, by their IRI, without those derived from them."""
+
+    def __init__(self, by_claim: Mapping[str, tuple[Fact, ...]]) -> None:
+        """Look claims up in ``by_claim``."""
+        self._by_claim = by_claim
+
+    @override
+    def __getitem__(self, claim: str) -> Fact:
+        if (found := _asserted(self._by_claim.get(claim, ()))) is None:
+            raise KeyError(claim)
+        return found
+
+    @override
+    def __iter__(self) -> Iterator[str]:
+        return (claim for claim, found in self._by_claim.items() if _asserted(found))
+
+    @override
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+def _asserted(found: Iterable[Fact]) -> Fact | None:
+    return next((fact for fact in found if not fact.derived), None)

@@ -9,7 +9,6 @@ from typing import Final
 from shiyi.answering.knowledge.facts import Fact
 from shiyi.answering.safety import Safety
 from shiyi.answering.understanding.patient import Person
-from shiyi.answering.understanding.question import Question
 from shiyi.answering.wording.draft import AnswerContext, Contribution, Piece
 from shiyi.answering.wording.verbalization import Verbalizer, capital, join_names
 from shiyi.model.answer import SafetyWarning
@@ -23,32 +22,29 @@ class Effect:
     """An effect that adds up: its sentence and cue, and the reactions and class that record it."""
 
     phrase: str
-    reactions: tuple[str, ...]
-    kind: str = ""
+    recorded_as: frozenset[str]
     of_meals: bool = False  # informed of two foods as well, where a source rates one of them major
 
     def is_reaction(self, fact: Fact) -> bool:
         """Return whether a claim records the effect as an unwanted reaction, or by the class."""
-        names = (*self.reactions, self.kind)
-        return fact.object in {resource(each).value for each in names if each}
+        return fact.object in self.recorded_as
 
 
-def _effect(phrase: str, reactions: str, kind: str = "", *, of_meals: bool = False) -> Effect:
-    return Effect(phrase, tuple(reactions.split()), kind, of_meals)
+def _effect(phrase: str, names: str, *, of_meals: bool = False) -> Effect:
+    return Effect(phrase, frozenset(resource(name).value for name in names.split()), of_meals)
 
 
 EFFECTS: Final = (
-    _effect("e_sedation", "symptom-drowsiness symptom-sedation-reaction", "class-sedative",
+    _effect("e_sedation", "symptom-drowsiness symptom-sedation-reaction class-sedative",
             of_meals=True),
-    _effect("e_bleeding", "symptom-bleeding", "class-antiplatelet-like"),
-    _effect("e_sugar", "symptom-low-blood-sugar", "class-glucose"),
+    _effect("e_bleeding", "symptom-bleeding class-antiplatelet-like"),
+    _effect("e_sugar", "symptom-low-blood-sugar class-glucose"),
     _effect("e_pressure", "symptom-low-blood-pressure-reaction"),
     _effect("e_potassium", "symptom-low-potassium", of_meals=True),
     _effect("e_serotonin", "symptom-serotonin-syndrome"),
-    _effect("e_stimulation", "symptom-raised-blood-pressure", "class-stimulant"),
+    _effect("e_stimulation", "symptom-raised-blood-pressure class-stimulant"),
 )  # fmt: skip
 _CUES: Final = Cues("additive-effects")
-_MOST: Final = 16  # things of one question
 _MOST_NOTED: Final = 256  # interactions of one thing whose notes are read, each from the store
 _MINOR, _UNSURE, _SURE, _MAJOR = range(-1, 3)  # how far a record counts; two have to be sure
 
@@ -74,12 +70,6 @@ class Together:
         """Return whether some names of a thing, and another thing, are among them."""
         some = [r for r in self.records if set(r.end).intersection(things)]
         return bool(some) and any(other in r.end for r in self.records if r not in some)
-
-
-def taken(parsed: Question) -> tuple[tuple[str, ...], ...]:
-    """List what is taken together: the things named, and medicines and supplements taken."""
-    drugs = [d for d in parsed.person.drugs if d not in parsed.materials]
-    return (*parsed.groups[:_MOST], *((d,) for d in drugs))
 
 
 def together(

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable
 from typing import Final
 
 from shiyi.answering.knowledge.facts import Fact
-from shiyi.answering.recommendation.candidates import Candidate, Choice, asked_groups, mild
+from shiyi.answering.recommendation.candidates import Candidate, Choice, mild
 from shiyi.answering.recommendation.cautions import caution_lines, write_not_recommended
 from shiyi.answering.retrieval.paths import Retrieved
 from shiyi.answering.safety import Finding
@@ -96,6 +96,7 @@ def _signs(context: AnswerContext, patterns: Iterable[Pattern]) -> list[Fact]:
 
 
 HOW: Final = (SHIYI.cookingMethod, SHIYI.consumptionMethod)
+_OPERATED: Final = resource("population-postoperative").value
 _GOOD: Final = (SHIYI.dietaryBenefit, SHIYI.primaryEffect)
 _PER_MATERIAL: Final = 2  # a substance and one dish of it, or two dishes of it
 
@@ -121,7 +122,7 @@ def advise(context: AnswerContext, retrieved: Retrieved, choice: Choice, most: i
     ailments = context.parsed.ailments
     checks(context, ailments, part)
     red_flags(context, ailments, part, persist=bool(ailments or context.parsed.aims))
-    if resource("population-postoperative").value in context.parsed.populations:
+    if _OPERATED in context.parsed.populations:
         part.section("h_doctor").add(context.verbalizer.verbalize("s_operation"))
     if context.parsed.is_of_child() and chosen:
         part.section("h_caution").add(context.verbalizer.verbalize("s_child"))
@@ -184,7 +185,7 @@ def _opening(
             (verbalizer.verbalize(f"{sentence_key}_{differential.leaning}", words=words), ())
         )
     if choice.group_missed and chosen:
-        groups = context.verbalizer.names(asked_groups(context.parsed, context.facts))
+        groups = context.verbalizer.names(context.parsed.asked_groups(context.facts))
         pieces.append((verbalizer.verbalize("o_group_missed", group=groups), ()))
     if choice.loosened and (context.parsed.ailments or context.parsed.constitutions):
         pieces.append((verbalizer.verbalize("o_loosened"), ()))

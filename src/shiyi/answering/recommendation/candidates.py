@@ -6,14 +6,13 @@ from functools import partial
 from typing import Final
 
 from shiyi.answering.knowledge.facts import Fact, Facts
-from shiyi.answering.recommendation.additive_effects import taken, together
+from shiyi.answering.recommendation.additive_effects import together
 from shiyi.answering.retrieval.paths import Retrieved
-from shiyi.answering.retrieval.planning import diverse
 from shiyi.answering.safety import Finding, Safety
 from shiyi.answering.understanding.differentiation import Differential, effect_of
 from shiyi.answering.understanding.question import Question
 from shiyi.model.iris import resource
-from shiyi.model.path import Path
+from shiyi.model.path import Path, diverse
 from shiyi.ontology.terms import SHIYI
 
 DRINKS: Final = tuple(
@@ -164,7 +163,7 @@ def choose(
         tuple(c for c in ranked if not c.vetoes and (c.branch or c.held)),
         tuple(c for c in ranked if c.vetoes),
         tuple(paths),
-        bool(asked_groups(parsed, facts)) and not of_group,
+        bool(parsed.asked_groups(facts)) and not of_group,
         loosened=bool(parsed.seasons) and not any(c.fits for c in pool),
         form_missed=() if parsed.seasons or any(c.fits for c in opened) else _methods(parsed),
     )
@@ -199,7 +198,7 @@ def _of_asked_group(
     ends: Mapping[str, list[Path]], parsed: Question, facts: Facts, safety: Safety
 ) -> dict[str, list[Path]]:
     """Keep what is of the group of foods asked for; nothing where none of that may be suggested."""
-    kin = {low for group in asked_groups(parsed, facts) for low in facts.below(group)}
+    kin = {low for group in parsed.asked_groups(facts) for low in facts.below(group)}
     members = {iri: paths for iri, paths in ends.items() if kin and _is_of(iri, kin, facts)}
     return members if any(not safety.check(iri, parsed.person) for iri in members) else {}
 
@@ -238,12 +237,6 @@ def _loosened(
     yield [c for c in rest if not methods or _made(c.iri, facts) & methods]
     if not parsed.seasons:
         yield rest
-
-
-def asked_groups(parsed: Question, facts: Facts) -> tuple[str, ...]:
-    """List the groups of foods that are asked for (fruit, vegetables), not those left out."""
-    out = {*parsed.person.left_out, *parsed.person.allergies}
-    return tuple(o for o in parsed.others if facts.is_a(o, SHIYI.FoodGroup) and o not in out)
 
 
 def _is_of(iri: str, groups: Collection[str], facts: Facts) -> bool:
@@ -285,7 +278,7 @@ def _judged(
 ) -> list[Candidate]:
     """Check the likeliest; further ones only while too few of them may be suggested."""
     judged: list[Candidate] = []
-    free, beside = 0, taken(parsed)
+    free, beside = 0, parsed.taken
     for candidate in ordered:
         if len(judged) >= _MOST_JUDGED and free >= _ENOUGH:
             break

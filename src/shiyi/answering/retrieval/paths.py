@@ -11,17 +11,10 @@ from numpy.typing import NDArray
 
 from shiyi.answering.knowledge.facts import Fact, Facts
 from shiyi.answering.retrieval.passages import Unit
-from shiyi.answering.retrieval.planning import (
-    PER_HOP,
-    SCORERS,
-    Planner,
-    diverse,
-    scored,
-    whole_scores,
-)
+from shiyi.answering.retrieval.planning import PER_HOP, SCORERS, Planner, scored, whole_scores
 from shiyi.columnar.strings import Strings
 from shiyi.errors import FormatError
-from shiyi.model.path import Path, RelationPath, Step
+from shiyi.model.path import Path, RelationPath, Step, diverse
 from shiyi.model.rdf import NamedNode, local_name
 from shiyi.reasoning.adjacency import Ints, Projection
 from shiyi.reasoning.path_search import (
@@ -269,7 +262,7 @@ class ProjectionFinder:
         return ways_along(self.projection, path, seeds, sought.least, admits)
 
     def _fits(self, name: str, wanted: Collection[NamedNode]) -> bool:
-        above = self.facts.schema.superclasses(name) if name else frozenset()
+        above = self.facts.schema.above.get(name, frozenset())
         return any(local_name(each.value) in above for each in wanted)
 
     def _leads(self, step: Step, first: bool) -> Bools:

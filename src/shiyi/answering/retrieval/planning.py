@@ -207,31 +207,3 @@ def scored(paths: Iterable[Path], rank: Mapping[str, float], scorer: Scorer) -> 
     """Score every path; best first, ties by their claims."""
     marked = [Path(path.hops, scorer(path, rank)) for path in paths]
     return sorted(marked, key=lambda p: (-p.score, [hop.claim for hop in p.hops]))
-
-
-def diverse(ranked: Iterable[Path], k: int, per_middle: int = 4, per_end: int = 2) -> list[Path]:
-    """Return the best ``k``, at most ``per_middle`` through one middle and ``per_end`` to an end.
-
-    A path of one hop has no middle: it says outright what is asked. Where fewer than ``k`` are
-    found so, the best of the others fill up, still at most ``per_end`` to an end.
-    """
-    middles: Counter[str] = Counter()
-    ends: Counter[str] = Counter()
-    chosen: list[int] = []
-    listed, left = list(ranked), list[int]()
-    for place, path in enumerate(listed):
-        middle, end = path.hops[-1].start, path.hops[-1].end
-        if ends[end] >= per_end or len(chosen) == k:
-            continue
-        if len(path.hops) > 1 and middles[middle] >= per_middle:
-            left.append(place)
-            continue
-        middles[middle] += 1
-        ends[end] += 1
-        chosen.append(place)
-    for place in left:
-        end = listed[place].hops[-1].end
-        if len(chosen) < k and ends[end] < per_end:
-            ends[end] += 1
-            chosen.append(place)
-    return [listed[place] for place in sorted(chosen)]

@@ -7,11 +7,9 @@ from typing import Final
 from shiyi.answering.knowledge.facts import INCOMPATIBLE, Fact
 from shiyi.answering.recommendation.additive_effects import (
     Together,
-    taken,
     together,
     write_additive_effects,
 )
-from shiyi.answering.recommendation.candidates import asked_groups
 from shiyi.answering.safety import Finding
 from shiyi.answering.sections.lists import composed_of, tell_group
 from shiyi.answering.sections.records import tell_record
@@ -58,7 +56,8 @@ def consult(context: AnswerContext) -> Contribution:
     """Write the verdict on each pair, its grounds, and what stays unknown."""
     part, alone = Contribution(), list[str]()
     apart = context.parsed.wants("compare") and not context.parsed.person.drugs
-    adding = () if apart else together(context.safety, taken(context.parsed))
+    several = len(context.parsed.groups) + len(context.parsed.person.drugs) > 1
+    adding = together(context.safety, context.parsed.taken) if several and not apart else ()
     cases = [case_of(context, group) for group in context.parsed.groups[:_CHECKED]]
     for place, case in enumerate(cases):
         if place >= _DESCRIBED and not case.found:
@@ -69,7 +68,8 @@ def consult(context: AnswerContext) -> Contribution:
         else:
             _described(context, case, adding, part)
     every = [finding for case in cases for finding in case.found]
-    write_additive_effects(context, adding, part)
+    if adding:
+        write_additive_effects(context, adding, part)
     distinguish(context, part)
     _beside(context, part)
     _implied(context, every, part)
@@ -142,7 +142,7 @@ def _beside(context: AnswerContext, part: Contribution) -> None:
     states, verbalizer = context.parsed.states, context.verbalizer
     if not states:
         return
-    if asked_groups(context.parsed, context.facts):
+    if context.parsed.asked_groups(context.facts):
         part.take(tell_group(context))
     meant = set(context.parsed.materials)  # 碘 is a constituent, and a supplement of that name
     unheld = [
@@ -439,8 +439,6 @@ _MOST_THINGS, _MOST_READ, _MOST_SAID = 4, 256, 3  # Shiyi's
 def write_long_term_use(context: AnswerContext, part: Contribution) -> None:
     """State before the rest what is recorded of taking each thing for long, or that nothing is."""
     parsed, verbalizer = context.parsed, context.verbalizer
-    if not (parsed.groups and parsed.frame.has_cue("long-term")) or parsed.wants_advice():
-        return
     section, unsaid = Section(""), list[str]()
     for group in parsed.groups[:_MOST_THINGS]:
         pieces = _long_term_pieces(context, group)

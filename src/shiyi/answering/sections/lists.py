@@ -365,7 +365,7 @@ def of_school(
     What does good is left out where the safety check speaks against it.
     """
     part = Contribution()
-    found = [f for f in (each.fact for each in retrieved.claims) if school and f.origin == school]
+    found = [f for f in (each.fact for each in retrieved.claims) if f.origin == school]
     for fact in found if not context.parsed.urgent else ():
         good = is_benefit(fact) and fact.positive
         if fact.claim not in written and (not good or _may_help(context, fact, 0.0, part)):

@@ -93,11 +93,10 @@ def write(
     if written and _reports(context, retrieved, part, method):
         opened = bool(part.opening.lines)
         part.take(report(context, retrieved, least, _said(part), opened=opened))
-    school = runtime.school.iri if runtime.school else ""
-    part.take(of_school(context, retrieved, school, _said(part)))
+    if runtime.school:
+        part.take(of_school(context, retrieved, runtime.school.iri, _said(part)))
     if written:
-        part.opening.lines[:0] = spoken_of(context, retrieved, least, part)
-        write_long_term_use(context, part)
+        _beside(context, part, retrieved, least)
     for poison in (p for m in parsed.materials[:_MOST_CHECKED] for p in context.safety.poisons(m)):
         part.warn(context, poison)  # whatever was asked; once
     if method == "fused" and not (parsed.urgent or parsed.wants("evidence", "list")):
@@ -107,6 +106,15 @@ def write(
         plain_ = verbalizer.verbalize("o_not_known")
         part.opening.add(nothing(verbalizer.language) if method == "neighbourhood" else plain_)
     return part
+
+
+def _beside(context: AnswerContext, part: Contribution, retrieved: Retrieved, least: float) -> None:
+    """Write what texts hold of unknown words, and what is recorded of long use if it is asked."""
+    parsed = context.parsed
+    if retrieved.beside:
+        part.opening.lines[:0] = spoken_of(context, retrieved, least, part)
+    if parsed.groups and parsed.frame.has_cue("long-term") and not parsed.wants_advice():
+        write_long_term_use(context, part)
 
 
 def _missing(context: AnswerContext, part: Contribution, retrieved: Retrieved) -> None:
@@ -235,7 +243,8 @@ def _first(context: AnswerContext, part: Contribution, country: str) -> None:
         if parsed.alarm == "self_harm":
             return
     _allergic(context, part)
-    write_taken_twice(context, part)
+    if len({*parsed.drugs, *parsed.person.drugs}) > 1:
+        write_taken_twice(context, part)
     if parsed.wants("stop_medicine"):
         drugs = verbalizer.names(parsed.person.drugs) or verbalizer.verbalize("s_stop_any")
         text = verbalizer.verbalize("s_stop", drugs=drugs)

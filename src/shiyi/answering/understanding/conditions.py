@@ -180,8 +180,10 @@ def _relation(focus: Focus, facts: Facts, signs: Collection[str]) -> str:
 
 def _nutrients(focus: Focus, facts: Facts) -> tuple[str, ...]:
     """Return the constituents that a name means: iron is a supplement, and in foods a nutrient."""
-    own = resource("constituent-" + focus.iri.rpartition("/supplement-")[2]).value
-    meant = (focus.iri, *focus.also, *([own] if own in facts.labels else []))
+    meant = [focus.iri, *focus.also]
+    if name := focus.iri.rpartition("/supplement-")[2] * ("/supplement-" in focus.iri):
+        own = resource(f"constituent-{name}").value
+        meant += [own] if own in facts.labels else []
     return tuple(dict.fromkeys(i for i in meant if facts.is_a(i, SHIYI.ChemicalEntity)))
 
 

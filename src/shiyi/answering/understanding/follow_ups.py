@@ -5,10 +5,19 @@ from dataclasses import replace
 from typing import Final
 
 from shiyi.answering.knowledge.facts import MATERIAL, Facts
-from shiyi.answering.understanding.frame import Ask, AskType, Focus, Frame, Patient, Wanted, Who
+from shiyi.answering.understanding.frame import (
+    REPEATED,
+    SHORT,
+    Ask,
+    AskType,
+    Focus,
+    Frame,
+    Patient,
+    Wanted,
+    Who,
+)
 from shiyi.ontology.terms import SHIYI
 
-REPEATED: Final = ("shorter", "in-english", "in-chinese", "plainer", "again", "source")
 _THINGS: Final = frozenset({"asked_about", "eaten", "supplement"})
 _TROUBLES: Final = frozenset({"complaint", "condition"})
 _OWN: Final = frozenset({"condition", "medicine", "allergy"})  # of one person alone
@@ -19,16 +28,9 @@ _WITHOUT_THINGS: Final = frozenset({"advice", "avoid", "list", "constitution"})
 _STANDING: Final = frozenset({"emergency", "self_harm", "stop_medicine", "out_of_scope"})
 _OF_FACTS: Final = frozenset({"property", "meaning", "how", "regulation", "list", "clarification"})
 _UNCERTAIN: Final = 0.9  # below this an ask is taken from before where a thing is exchanged
-_SHORT: Final = 60  # characters of a question that may leave out what it is about
 _EXCHANGED: Final = ("what-about-zh", "what-about-en")
 _MOST: Final = 3
 _ASKER: Final = frozenset({"self", "general"})
-
-
-def is_repeated(frame: Frame) -> bool:
-    """Return whether the answer before is asked for once more, in another way."""
-    named = any(f.iri for f in frame.focus)
-    return frame.has_cue(*REPEATED) and not named and len(frame.text) <= _SHORT
 
 
 def is_statement(frame: Frame) -> bool:
@@ -47,7 +49,7 @@ def follow(frame: Frame, before: Frame, offers: Sequence[str], facts: Facts) -> 
     asked = before.root or before.ask
     if frame.alarm or frame.signs or (frame.ask in _STANDING and frame.confidence >= _UNCERTAIN):
         return frame
-    if is_repeated(frame):
+    if frame.is_repeated:
         return _repeated(frame, before, offers, facts)
     same = _is_same_person(frame, before)
     if frame.has_cue(*_EXCHANGED) and not _asks_otherwise(frame):
@@ -220,7 +222,7 @@ def _carried(
     """Return a question with the things and states of the one before, where it names none."""
     named = [f for f in frame.focus if f.role in _THINGS]
     follows = frame.has_cue("follows", "pronoun", "them") or "previous" in frame.slots
-    short = len(frame.text) <= _SHORT
+    short = len(frame.text) <= SHORT
     focus: list[Focus] = []
     ask = frame.ask
     lacks = not named and (frame.has_cue("pronoun") or not _has_subject(frame))

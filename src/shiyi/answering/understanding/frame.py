@@ -44,6 +44,8 @@ ASSERTIONS: Final[tuple[str, ...]] = get_args(Assertion)
 ROLES: Final[tuple[str, ...]] = get_args(Role)
 OPERATORS: Final[tuple[str, ...]] = get_args(Operator)
 
+REPEATED: Final = ("shorter", "in-english", "in-chinese", "plainer", "again", "source")
+SHORT: Final = 60  # characters of a question that may leave out what it is about
 _SHOWN: Final = 0.1  # an ask of less probability is left out, but for the likeliest
 _STRICT: Final = ConfigDict(extra="forbid", allow_inf_nan=False)
 
@@ -74,7 +76,7 @@ class Patient:
     __pydantic_config__ = _STRICT
     who: Who = "self"
     age: Years | None = None
-    sex: Annotated[Sex, WithJsonSchema({"enum": ["female", "male", None]})] = ""
+    sex: Annotated[Sex, WithJsonSchema({"enum": ["", "female", "male", None]})] = ""
     states: tuple[State, ...] = ()
 
 
@@ -186,6 +188,12 @@ class Frame:
     def of_role(self, *roles: str) -> tuple[Focus, ...]:
         """Return what plays one of some roles and is not denied."""
         return tuple(f for f in self.focus if f.role in roles and f.assertion != "denied")
+
+    @property
+    def is_repeated(self) -> bool:
+        """Return whether the answer before is asked for once more, in another way."""
+        named = any(f.iri for f in self.focus)
+        return self.has_cue(*REPEATED) and not named and len(self.text) <= SHORT
 
     def has_cue(self, *cues: str) -> bool:
         """Return whether the words gave one of some signs."""

@@ -193,9 +193,10 @@ def add_described_signs(
     text = question.aligned
     organs = cues("organs").items() if beside else ()
     for name, words in (*cues("signs").items(), *organs):
+        if (hit := words.search(text)) is None:
+            continue
         iri = resource(name).value
-        hit = words.search(text)
-        if hit is None or iri not in facts.labels:
+        if iri not in facts.labels:
             continue
         if any(m.iri and m.start <= hit.start() and m.end > hit.end() for m in found):
             continue  # a longer name stands there: 伤肝的药

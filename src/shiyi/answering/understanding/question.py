@@ -92,6 +92,17 @@ class Question:
         return tuple(dict.fromkeys(found))
 
     @property
+    def taken(self) -> tuple[tuple[str, ...], ...]:
+        """List what is taken together: the things named, and medicines and supplements taken."""
+        drugs = [d for d in self.person.drugs if d not in self.materials]
+        return (*self.groups[:_MOST_THINGS], *((d,) for d in drugs))
+
+    def asked_groups(self, facts: Facts) -> tuple[str, ...]:
+        """List the groups of foods that are asked for (fruit, vegetables), not those left out."""
+        out = {*self.person.left_out, *self.person.allergies}
+        return tuple(o for o in self.others if facts.is_a(o, SHIYI.FoodGroup) and o not in out)
+
+    @property
     def unknown(self) -> tuple[str, ...]:
         """List the words of a question that name something, but nothing that is known."""
         return tuple(plain(f.text) for f in self.frame.focus if not f.iri and plain(f.text))
@@ -140,6 +151,7 @@ class Question:
         return self.wants("advice") and bool(reason) and not self.is_only_beyond_food()
 
 
+_MOST_THINGS: Final = 16  # of one question that are checked together
 _SURE: Final = 0.6
 _STOPS: Final = 0.2  # probability of leaving out a medicine named, from which that is warned of
 _MISREAD: Final = ("why", "clarification", "property", "how")  # for whether a thing may be had

@@ -63,12 +63,12 @@ class Section:
 
 
 # what to watch when such a medicine or disease is in play; general safety sentences
-_WATCH: Final = (
+_WATCH: Final = tuple((resource(name).value, key) for name, key in (
     ("drug-vka", "s_inr"), ("drug-antithrombotics", "s_bleeding"),
     ("drug-antidiabetics", "s_glucose"), ("disease-diabetes-mellitus", "s_glucose"),
     ("population-diabetic", "s_glucose"), ("drug-cns-depressants", "s_sedation"),
     ("drug-antihypertensives", "s_pressure"), ("disease-hypertensive-disorder", "s_pressure"),
-)  # fmt: skip
+))  # fmt: skip
 _KINDS: Final = ((SHIYI.Dish, "dish"), (SHIYI.Food, "food"), (SHIYI.DSIngredient, "supplement"))
 
 
@@ -90,7 +90,7 @@ class AnswerContext:
     def watch(self, *concepts: str) -> list[str]:
         """Return the general sentences that belong to some medicines or diseases."""
         near = {each for concept in concepts for each in self.facts.above(concept)}
-        keys = dict.fromkeys(key for name, key in _WATCH if resource(name).value in near)
+        keys = dict.fromkeys(key for iri, key in _WATCH if iri in near)
         return [self.verbalizer.verbalize(key) for key in keys]
 
     def warning(self, found: Finding) -> SafetyWarning:

@@ -497,7 +497,7 @@ def _by_address(
 
     # a model may write another answer next time
     if site.research is None and request.args.keys() <= _IMPERSONAL:
-        return cache.response(made, "application/json")
+        return cache.response(made, "application/json", language="")
     return Response(made(), content_type="application/json")
 
 

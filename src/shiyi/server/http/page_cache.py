@@ -101,16 +101,22 @@ class PageCache:
         """Return the page of this address and language, made once."""
         return self._page(make).body.decode()
 
-    def response(self, make: Callable[[], str], content_type: str = _HTML) -> Response:
-        """Return the page as a response with an ETag."""
-        page = self._page(make)
+    def response(
+        self, make: Callable[[], str], content_type: str = _HTML, language: str | None = None
+    ) -> Response:
+        """Return the page as a response with an ETag.
+
+        ``language`` is that of the page, by default the one of the reader; it is empty where the
+        address alone decides.
+        """
+        page = self._page(make, language)
         response = Response(page.body, content_type=content_type)
         response.set_etag(page.etag, weak=True)  # a proxy may compress it
         return response
 
-    def _page(self, make: Callable[[], str]) -> _Page:
+    def _page(self, make: Callable[[], str], language: str | None = None) -> _Page:
         where = request.root_path, request.path, request.query_string
-        key = self._site.version(), *where, chosen_language()
+        key = self._site.version(), *where, chosen_language() if language is None else language
         with self._lock:
             found = self._pages.get(key)
         (CACHE_MISSES if found is None else CACHE_HITS).labels("pages").inc()

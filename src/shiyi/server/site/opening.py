@@ -10,16 +10,14 @@ from pathlib import Path
 from threading import BoundedSemaphore
 from typing import Final
 
-from shiyi.answering.conversation import Context, Turn, after_history, converse, understand
+from shiyi.answering.conversation import Conversation
 from shiyi.answering.generation.audit import Auditor
-from shiyi.answering.generation.rewriter import Listener
 from shiyi.answering.generation.text_to_sparql import Written, ask_in_sparql
 from shiyi.answering.knowledge.updates import touched
 from shiyi.answering.pipeline import METHODS, AskRequest, ask, replay
 from shiyi.answering.runtime import Runtime, RuntimeHolder
 from shiyi.answering.sections.cabinet import check_things
 from shiyi.answering.sections.pivots import Pivots, find_pivots
-from shiyi.answering.understanding.frame import Frame
 from shiyi.curation.accounts import People
 from shiyi.curation.changes import Change, Changes
 from shiyi.errors import ShiyiError
@@ -203,6 +201,7 @@ def open_site(path: Path, settings: Settings, read_only: bool = False) -> Site:
             log.close()
         base.close()
 
+    conversation = Conversation(base, living, model)
     return Site(
         base.store,
         answer,
@@ -215,10 +214,10 @@ def open_site(path: Path, settings: Settings, read_only: bool = False) -> Site:
         counts,
         settings,
         close,
-        lambda: base.sequence + living.refreshed,
+        conversation.revision,
         writing,
         curation,
-        converse=Conversation(living, model),
+        converse=conversation,
         auditor=lambda: Auditor(living.current),
         pivots=PivotSearch(living),
         check=lambda things, profile, language: check_things(
@@ -257,28 +256,6 @@ def _synchronized(
         living.refresh((*claims, *(before ^ seen)), concepts)
 
     return Refresher(RuntimeHolder(Runtime.open(base, settings)), changes, expire, follow)
-
-
-@dataclass(frozen=True, slots=True)
-class Conversation:
-    """Answers turns of a conversation; the context travels with the asker."""
-
-    living: RuntimeHolder
-    model: ChatModel | None = None
-
-    def __call__(
-        self, request: AskRequest, context: Context, listener: Listener | None = None
-    ) -> Turn:
-        """Answer in the light of what came before."""
-        return converse(self.living.current, request, context, self.model, listener)
-
-    def understand(self, request: AskRequest, context: Context) -> tuple[AskRequest, Frame]:
-        """Return a request with the profile so far, and its frame, completed from the context."""
-        return understand(self.living.current, request, context)
-
-    def after(self, history: Sequence[str]) -> Context:
-        """Return the context after some earlier questions."""
-        return after_history(self.living.current, history)
 
 
 @dataclass(frozen=True, slots=True)
