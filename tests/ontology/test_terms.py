@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from rdflib import OWL, RDF, RDFS, SKOS, Graph, Literal, URIRef
+from rdflib import DCTERMS, OWL, RDF, RDFS, SKOS, VANN, Graph, Literal, URIRef
 
 from shiyi.artefacts import artefact
 from shiyi.model.iris import VOCAB
@@ -17,6 +17,18 @@ INVERSES = {str(s).removeprefix(VOCAB) for s in TURTLE.subjects(OWL.inverseOf)}
 def test_names_and_turtle_agree_but_for_the_inverses() -> None:
     assert len(SHIYI.names()) > 100
     assert set(SHIYI.names()) == DECLARED - INVERSES
+
+
+def test_the_ontology_names_its_version_prefix_and_terms() -> None:
+    ontology = URIRef(VOCAB.removesuffix("#"))
+    version = TURTLE.value(ontology, OWL.versionInfo)
+    assert TURTLE.value(ontology, OWL.versionIRI) == URIRef(f"{ontology}/{version}")
+    assert TURTLE.value(ontology, VANN.preferredNamespacePrefix) == Literal("shiyi")
+    assert TURTLE.value(ontology, VANN.preferredNamespaceUri) == Literal(VOCAB)
+    assert TURTLE.value(ontology, DCTERMS.creator)
+    assert {str(s).removeprefix(VOCAB) for s in TURTLE.subjects(RDFS.isDefinedBy, ontology)} == (
+        DECLARED
+    )
 
 
 def test_every_term_has_labels_in_both_languages() -> None:

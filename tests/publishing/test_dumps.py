@@ -31,6 +31,7 @@ from shiyi.publishing.dumps import dump, write_parquet
 from shiyi.publishing.explanation import explain
 from shiyi.publishing.tables import (
     Table,
+    biolink_terms,
     csv_tables,
     kgx_tables,
     neo4j_tables,
@@ -292,8 +293,17 @@ def test_neo4j_and_kgx_edges_end_at_known_nodes(store: OxigraphStore) -> None:
         assert len(edges.rows) == 1
         ends = {each.rpartition(":")[2].rpartition("/")[2] for each in {*edges.rows[0]} & known}
         assert ends == {"substance-goji", "drug-warfarin"}
-    assert "infores:shiyi" in edges.rows[0]
+    assert {"infores:shiyi", "biolink:interacts_with"} < {*edges.rows[0]}
     assert all(row[0].startswith("shiyi.id:") for row in nodes.rows)
+
+
+def test_a_relation_has_a_biolink_predicate_that_is_true_of_it() -> None:
+    terms = biolink_terms()
+    assert terms["contraindicatedIn"] == "biolink:contraindicated_in"
+    assert terms["studiedFor"] == "biolink:studied_to_treat"
+    assert terms["relieves"] == "biolink:treats_or_applied_or_studied_to_treat"
+    # a caution forbids nothing, and a diet is no treatment
+    assert not {"cautionIn", "suitableFood", "unsuitableFood", "hasRedFlag"} & terms.keys()
 
 
 def test_tables_carry_how_a_claim_is_known_and_what_denies_it() -> None:

@@ -62,6 +62,29 @@ def test_publishing_twice_gives_the_same_bytes(tmp_path: Path) -> None:
     assert one == other
 
 
+def test_the_linkml_schema_of_a_release_is_closed(home: Path) -> None:
+    path = home / "1.1.0/vocabulary.linkml.yaml"
+    made = json.loads(path.read_text(encoding="utf-8"))
+    classes, slots = made["classes"], made["slots"]
+    assert classes["Food"]["is_a"] == "DietaryMaterial"
+    assert slots["hasNutrient"]["range"] == "ChemicalEntity"
+    above = {
+        name
+        for each in classes.values()
+        for name in (each.get("is_a"), *each.get("mixins", ()))
+        if name
+    }
+    ranges = {
+        each["range"]
+        for slot in slots.values()
+        for each in (slot, *slot.get("any_of", ()))
+        if "range" in each
+    }
+    assert above <= classes.keys()
+    assert ranges - classes.keys() <= {"string", "uriorcurie"}
+    assert {name for each in classes.values() for name in each.get("slots", ())} == slots.keys()
+
+
 def test_a_release_is_never_changed(tmp_path: Path) -> None:
     store = planted()
     publish(store, tmp_path, ORDER)

@@ -13,7 +13,7 @@ KINDS: Final = {
     "nq": "application/n-quads", "trig": "application/trig", "ttl": "text/turtle",
     "jsonld": "application/ld+json", "csv": "text/csv", "tsv": "text/tab-separated-values",
     "json": "application/json", "md": "text/markdown", "cff": "application/yaml",
-    "jsonl": "application/jsonl",
+    "jsonl": "application/jsonl", "yaml": "application/yaml",
 }  # fmt: skip
 SUMS: Final = "SHA256SUMS"
 _LEVEL: Final = 6

@@ -20,6 +20,7 @@ from shiyi.model.rdf import (
     parse_n_quads_lines,
     serialize,
 )
+from shiyi.ontology.schema import Schema
 from shiyi.ontology.terms import PREFIXES, RDF, RDFS, SHIYI
 from shiyi.publishing import metadata, tables
 from shiyi.publishing.catalogues import describe_tables
@@ -39,7 +40,7 @@ from shiyi.publishing.editions import (
 from shiyi.publishing.files import SUMS, Files
 from shiyi.publishing.metadata import evaluation_files, source_table
 from shiyi.publishing.nquads import allowed_lines, in_default_graph, lowered_lines, split_line
-from shiyi.publishing.vocabulary import vocabulary_quads
+from shiyi.publishing.vocabulary import definitions, linkml_schema, vocabulary_quads
 from shiyi.publishing.void import (
     Counts,
     Described,
@@ -184,7 +185,7 @@ def _fill(
         lines.keep(allowed_lines(store, withheld(store)))
         digest, canonical = _dumps(lines, files, step, order.issued)
         step("tables")
-        _tables(store, files)
+        _tables(store, files, order.version)
         edition = Edition.of_lines(
             in_default_graph(lines), mapping_rows(store), order.release, order.version
         )
@@ -276,7 +277,7 @@ def _writing(
     return lambda file: write_lines(lines, file, form, profile, day)
 
 
-def _tables(store: QuadStore, files: Files) -> None:
+def _tables(store: QuadStore, files: Files, version: str) -> None:
     for kind, created in (
         ("csv", tables.csv_tables),
         ("neo4j", tables.neo4j_tables),
@@ -292,6 +293,8 @@ def _tables(store: QuadStore, files: Files) -> None:
     files.note("sources.csv", "sources with tier and licence")
     ontology = serialize((q.triple for q in vocabulary_quads(store)), "ttl", PREFIXES)
     files.write("vocabulary.ttl", "the OWL vocabulary", ontology)
+    schema = linkml_schema(Schema.load(), definitions(store), version)
+    files.write("vocabulary.linkml.yaml", "the vocabulary as a LinkML schema", schema)
 
 
 def _compared(
@@ -312,7 +315,8 @@ def _compared(
 def _validated(lines: Iterable[bytes], files: Files, order: ReleaseRequest) -> bool:
     results = validate_parts(
         lambda: parse_n_quads_lines(in_default_graph(lines)),
-        parse_n_quads_lines(in_default_graph(line for line in lines if _tells_class(line))),
+        # claims may conflict with candidates, which have their class in another graph
+        parse_n_quads_lines(line for line in lines if _tells_class(line)),
         shapes_graph(),
     )
     name = "shacl-report.ttl"

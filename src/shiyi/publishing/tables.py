@@ -15,9 +15,8 @@ from shiyi.sparql.queries.named import Query
 from shiyi.sparql.store.port import QuadStore
 from shiyi.sparql.store.visibility import withheld
 
-# a broader category is still true of what it is stated of; a broader relation would overstate
-_FOR_CLASSES = ("skos:exactMatch", "skos:closeMatch", "skos:broadMatch")
-_FOR_PROPERTIES = _FOR_CLASSES[:2]
+# a broader term is still true of what it is stated of; a related one need not be
+_MATCHES = ("skos:exactMatch", "skos:closeMatch", "skos:broadMatch")
 
 
 @cache
@@ -26,20 +25,19 @@ def biolink_terms() -> Mapping[str, str]:
 
     >>> (
     ...     biolink_terms()["Syndrome"],
-    ...     biolink_terms()["interactsWith"],
+    ...     biolink_terms()["hasIngredient"],
     ...     "cautionIn" in biolink_terms(),
     ... )
-    ('biolink:DiseaseOrPhenotypicFeature', 'biolink:interacts_with', False)
+    ('biolink:DiseaseOrPhenotypicFeature', 'biolink:has_part', False)
     """
     text = artefact("ontology/mappings/vocabulary.sssom.tsv").read_text(encoding="utf-8")
     rows = [line for line in text.splitlines() if not line.startswith("#")]
     results: dict[str, tuple[int, str]] = {}
     for row in csv.DictReader(rows, delimiter="\t", quoting=csv.QUOTE_NONE):
         name = row["subject_id"].removeprefix("voc:")
-        wanted = _FOR_CLASSES if name[:1].isupper() else _FOR_PROPERTIES
-        fits = row["object_id"].startswith("biolink:") and row["predicate_id"] in wanted
+        fits = row["object_id"].startswith("biolink:") and row["predicate_id"] in _MATCHES
         if fits and not row["predicate_modifier"]:
-            closeness = (wanted.index(row["predicate_id"]), row["object_id"])
+            closeness = (_MATCHES.index(row["predicate_id"]), row["object_id"])
             results[name] = min(results.get(name, closeness), closeness)
     return {name: curie for name, (_, curie) in results.items()}
 

@@ -1,9 +1,12 @@
-"""The ontology as the store holds it."""
+"""The ontology as the store holds it, and as a LinkML schema for tools such as OntoGPT."""
 
-from typing import Final
+import json
+from collections.abc import Mapping
+from typing import Any, Final
 
-from shiyi.model.iris import VOCAB
-from shiyi.model.rdf import BlankNode, DefaultGraph, NamedNode, Quad
+from shiyi.model.iris import ID, VOCAB
+from shiyi.model.rdf import BlankNode, DefaultGraph, Literal, NamedNode, Quad, local_name, text
+from shiyi.ontology.schema import Property, Schema
 from shiyi.ontology.terms import PREFIXES, RDF, RDFS, SKOS
 from shiyi.sparql.store.port import QuadStore
 
@@ -37,8 +40,80 @@ def vocabulary_quads(store: QuadStore) -> list[Quad]:
     return list(found)
 
 
+def definitions(store: QuadStore) -> dict[str, str]:
+    """Return the English definition of each term by its local name."""
+    return {
+        local_name(text(quad.subject)): quad.object.value
+        for quad in store.match(None, SKOS.definition, None, DefaultGraph())
+        if isinstance(quad.object, Literal)
+        and quad.object.language == "en"
+        and text(quad.subject).startswith(VOCAB)
+    }
+
+
 def subject_of(quad: Quad) -> NamedNode | BlankNode:
     """Return the subject of a quad: triple terms stand in object position only."""
     if isinstance(quad.subject, NamedNode | BlankNode):
         return quad.subject
     raise TypeError(f"a subject that is no node: {quad}")
+
+
+_LINKML: Final = "https://w3id.org/linkml/"
+_ROOT: Final = "Concept"  # every class that has no other is below it
+
+
+def linkml_schema(schema: Schema, definitions: Mapping[str, str], version: str) -> str:
+    """Return the schema as JSON, which every reader of YAML takes.
+
+    Slots are the properties, of each class of their domain; ``definitions`` are by local name.
+    """
+    classes: dict[str, dict[str, Any]] = {
+        _ROOT: {"class_uri": "skos:Concept", "slots": ["id", "label"]}
+    }
+    for name, parents in sorted(schema.parents.items()):
+        first, *others = [each for each in parents if each in schema.parents] or [_ROOT]
+        made: dict[str, Any] = {"is_a": first, "class_uri": f"shiyi:{name}"}
+        if others:
+            made["mixins"] = others
+        classes[name] = made | _defined(definitions, name)
+    slots: dict[str, dict[str, Any]] = {
+        "id": {"identifier": True, "range": "uriorcurie"},
+        "label": {"slot_uri": "rdfs:label", "range": "string"},
+    }
+    for name, each in sorted(schema.properties.items()):
+        slots[name] = _slot(each) | _defined(definitions, name)
+        for owner in sorted(each.domain & classes.keys()) or [_ROOT]:
+            classes[owner].setdefault("slots", []).append(name)
+    whole = {
+        "id": VOCAB.rstrip("#"),
+        "name": "shiyi",
+        "version": version,
+        "license": "CC-BY-4.0",
+        "prefixes": {
+            "linkml": _LINKML,
+            "shiyi": VOCAB,
+            "shiyi.id": ID,
+            **{name: PREFIXES[name] for name in ("rdfs", "skos")},
+        },
+        "default_prefix": "shiyi",
+        "default_range": "string",
+        "imports": ["linkml:types"],
+        "classes": classes,
+        "slots": slots,
+    }
+    return json.dumps(whole, ensure_ascii=False, indent=1) + "\n"
+
+
+def _slot(each: Property) -> dict[str, Any]:
+    """Return a slot; several classes of a range are alternatives."""
+    made: dict[str, Any] = {"slot_uri": f"shiyi:{each.name}", "multivalued": True}
+    ranges = sorted(each.range - {"Text"})
+    if each.is_object:
+        made["range"] = ranges[0] if len(ranges) == 1 else _ROOT
+        if len(ranges) > 1:
+            made["any_of"] = [{"range": name} for name in ranges]
+    return made | ({"title": each.label_en} if each.label_en else {})
+
+
+def _defined(definitions: Mapping[str, str], name: str) -> dict[str, str]:
+    return {"description": definitions[name]} if name in definitions else {}

@@ -1,6 +1,7 @@
-"""Serve the base, run the suite in the clients' own environment, write docs/how-to/clients.md.
+"""Serve the base, run the suites in the clients' own environment, write docs/how-to/clients.md.
 
-``python -m tests.conformance.clients PYTHON`` takes the interpreter that has requirements.txt.
+``python -m tests.conformance.clients PYTHON`` takes the interpreter that has requirements.txt; its
+environment has the packages of package.json in ``node_modules``.
 """
 
 import json
@@ -15,7 +16,8 @@ import urllib.request
 from pathlib import Path
 from typing import Final
 
-ROOT: Final = Path(__file__).parents[3]
+HERE: Final = Path(__file__).parent
+ROOT: Final = HERE.parents[2]
 PAGE: Final = ROOT / "docs/how-to/clients.md"
 BEGIN, END = "<!-- compat -->\n", "<!-- /compat -->"
 
@@ -34,20 +36,24 @@ def main(python: str) -> int:
         server = subprocess.Popen([*shiyi, "serve", "--port", str(port)])  # noqa: S603
         try:
             _wait(f"{base}/healthz")
-            suite = [python, "-W", "ignore", str(Path(__file__).parent / "suite.py"), base, quads]
+            suite = [python, "-W", "ignore", str(HERE / "suite.py"), base, quads]
             suite += [f"{folder}/1.0.0", *shiyi]
-            done = subprocess.run(suite, stdout=subprocess.PIPE, text=True, check=False)  # noqa: S603
+            npm = ["node", str(HERE / "suite.mjs"), base]
+            done = [
+                subprocess.run(words, stdout=subprocess.PIPE, text=True, check=False, cwd=place)  # noqa: S603
+                for words, place in ((suite, ROOT), (npm, Path(python).parents[1]))
+            ]
         finally:
             server.terminate()
             server.wait(30)
-    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    rows = [json.loads(line) for each in done for line in each.stdout.splitlines()]
     lines = [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in rows]
     table = "\n".join(["| client | what | outcome | message |", "|---|---|---|---|", *lines])
     print(table)  # noqa: T201
     page = PAGE.read_text(encoding="utf-8")
     pattern = re.compile(f"{BEGIN}.*?{END}", re.DOTALL)
     PAGE.write_text(pattern.sub(lambda _: f"{BEGIN}{table}\n{END}", page), encoding="utf-8")
-    return done.returncode
+    return max(each.returncode for each in done)
 
 
 def _wait(address: str) -> None:

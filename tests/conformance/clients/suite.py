@@ -5,12 +5,14 @@ what, outcome, message; the last words start the command. A tool that fails says
 """
 
 import asyncio
+import csv
 import io
 import json
 import subprocess
 import sys
 import tempfile
 import urllib.request
+from collections import Counter
 from collections.abc import Callable
 from importlib import import_module
 from importlib.metadata import version
@@ -159,14 +161,55 @@ def _(base: str) -> str:
 
 @case("nanopub", "the first nanopublication of an export is valid")
 def _(base: str) -> str:
+    graph = _first_nanopublication()
+    assert import_module("nanopub").Nanopub(rdf=graph).is_valid
+    return f"{len(graph)} quads"
+
+
+@case("nanopub", "it is signed and gets a trusty IRI")
+def _(base: str) -> str:
+    nanopub = import_module("nanopub")
+    profile = nanopub.Profile("https://orcid.org/0000-0000-0000-0000", "made up")
+    signed = nanopub.Nanopub(rdf=_first_nanopublication(), conf=nanopub.NanopubConf(profile))
+    signed.sign()
+    assert signed.is_valid and signed.has_valid_signature and signed.has_valid_trusty  # noqa: PT018
+    return str(signed.source_uri)[:60]
+
+
+def _first_nanopublication() -> Any:
     with Path(sys.argv[2]).open(encoding="utf-8") as file:
         first = file.readline()
         name = first.split("#nanopub")[0]
         own = [first, *takewhile(lambda line: f"{name[1:]}#nanopub" in line, file)]
     graph = import_module("rdflib").ConjunctiveGraph()
-    graph.parse(data="".join(own), format="nquads")
-    assert import_module("nanopub").Nanopub(rdf=graph).is_valid
-    return f"{len(own)} quads"
+    return graph.parse(data="".join(own), format="nquads")
+
+
+@case("bmt", "categories and predicates of the KGX of a release are Biolink's")
+def _(base: str) -> str:
+    model = Path(str(import_module("biolink_model").__file__)).parent / "schema/biolink_model.yaml"
+    toolkit = import_module("bmt").Toolkit(str(model), {"predicate mappings": []})
+    used = {}
+    for file, column, known in (
+        ("nodes", "category", toolkit.is_category),
+        ("edges", "predicate", toolkit.is_predicate),
+    ):
+        with (Path(sys.argv[3]) / f"kgx/{file}.tsv").open(encoding="utf-8", newline="") as rows:
+            used[file] = Counter(row[column] for row in csv.DictReader(rows, delimiter="\t"))
+        assert not (wrong := [each for each in used[file] if not known(each)]), wrong
+    vague = used["edges"]["biolink:related_to"]
+    return f"{len(used['edges'])} predicates, {vague} of {used['edges'].total()} edges related_to"
+
+
+@case("linkml", "Python classes from vocabulary.linkml.yaml of a release")
+def _(base: str) -> str:
+    generators = import_module("linkml.generators.pydanticgen")
+    schema = f"{sys.argv[3]}/vocabulary.linkml.yaml"
+    made: dict[str, Any] = {"__name__": "made"}
+    exec(generators.PydanticGenerator(schema).serialize(), made)  # noqa: S102 # what it wrote
+    food = made["Food"](id="shiyi.id:substance-gouqizi", label="goji")
+    assert isinstance(food, made["DietaryMaterial"])
+    return f"{sum(isinstance(each, type) for each in made.values())} classes"
 
 
 @case("py-horned-owl", "the ontology of a release")

@@ -21,11 +21,14 @@ from shiyi.errors import (
     QueryError,
     QueryLimitError,
 )
+from shiyi.model.claim import Claim, Confidence, Evidence
 from shiyi.model.iris import graph
 from shiyi.model.rdf import DefaultGraph, NamedNode, Quad, Triple
+from shiyi.ontology.serialization import claim_quads
 from shiyi.ontology.terms import RDF, SHIYI
 from shiyi.publishing.dumps import write_dump
 from shiyi.server.app import create_app
+from shiyi.server.site.opening import open_site
 from shiyi.server.site.tokens import Tokens
 from shiyi.settings import QuerySettings, Settings
 from shiyi.sparql.base.backups import back_up, restore
@@ -36,6 +39,7 @@ from shiyi.sparql.queries.results import ResultFormat
 from shiyi.sparql.remote.store import RemoteStore
 from shiyi.sparql.sandbox.pool import pool_of
 from tests.contracts import A, B, C, P
+from tests.publishing.test_dumps import GOJI, OPEN, WARFARIN
 from tests.support.bases import RELIEF, build, stored
 from tests.support.questions import ask
 from tests.support.remote_servers import Server, oxigraph, server, virtuoso
@@ -89,6 +93,38 @@ def test_a_question_has_the_same_answer(settings: Settings, engine: str) -> None
             answers.append(answer)
     assert answers[0]["citations"]
     assert answers[0] == answers[1]
+
+
+def test_a_search_within_a_query_finds_claims(settings: Settings) -> None:
+    query = """PREFIX search: <https://w3id.org/shiyi/search#>
+        PREFIX shiyi: <https://w3id.org/shiyi/vocab#>
+        PREFIX rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#>
+        SELECT ?claim ?score { SERVICE <https://w3id.org/shiyi/search>
+            { ?claim search:words "枸杞子" ; search:score ?score ; search:limit 5 }
+          ?claim rdf:reifies ?statement ; shiyi:confidence ?confidence } ORDER BY ?claim"""
+    found = []
+    for where in (replace(settings, store=""), settings):
+        site = open_site(settings.kb, where)
+        try:
+            rows = site.free.answer(FreeQuery(query, ResultFormat.of("csv"))).decode().split()[1:]
+            found.append([row.partition(",")[0] for row in rows])
+            with pytest.raises(QueryError, match="search:words"):
+                site.free.answer(FreeQuery(query.replace("search:words", "search:smell")))
+        finally:
+            site.close()
+    assert 0 < len(found[0]) <= 5
+    assert found[0] == [each.strip('"') for each in found[1]]
+
+
+def test_claims_that_others_write_are_read(settings: Settings) -> None:
+    written = Claim(GOJI, SHIYI.cautionIn, WARFARIN, (Evidence(OPEN, Confidence(0.7)),))
+    with KnowledgeBase.of(settings) as base:
+        assert written.iri.value not in Runtime.open(base, settings).facts.by_claim
+        base.store.change(add=list(claim_quads(written)))
+        try:
+            assert written.iri.value in Runtime.open(base, settings).facts.by_claim
+        finally:
+            base.store.change(remove=list(claim_quads(written)))
 
 
 def test_each_quality_query_says_the_same(settings: Settings) -> None:

@@ -188,6 +188,7 @@ class FactFile:
     derived: tuple[str, ...]  # claims that were derived
     texts: bool  # whether the library is of the same moment
     claims: Strings  # every claim of theirs, in order
+    confidences: Array  # of every fact of the accepted view
 
 
 def open_facts(folder: Path, release: str, schema: Schema) -> FactFile:
@@ -217,7 +218,8 @@ def open_facts(folder: Path, release: str, schema: Schema) -> FactFile:
     facts.__dict__["_of_class"] = _members(mapped, names, kinds)
     joins = json.loads(mapped.about["joins"])
     facts.__dict__["joins"] = {(one, name, other): count for one, name, other, count in joins}
-    derived = np.unique(mapped["fact.claim"][(mapped["fact.flags"] & _DERIVED) > 0])
+    inferred = (mapped["fact.flags"] & _DERIVED) > 0
+    derived = np.unique(mapped["fact.claim"][inferred])
     return FactFile(
         facts,
         int(mapped.about["through"]),
@@ -225,6 +227,7 @@ def open_facts(folder: Path, release: str, schema: Schema) -> FactFile:
         tuple(claims[each] for each in derived.tolist()),
         mapped.about["texts"] == "1",
         claims,
+        mapped["fact.confidence"][~inferred],
     )
 
 

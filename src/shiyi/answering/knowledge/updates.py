@@ -307,15 +307,45 @@ def standing(
 def _opened(
     base: KnowledgeBase, schema: Schema, shown: QuadStore, hidden: Collection[str]
 ) -> Standing:
-    if base.is_remote:
-        raise IndexMismatchError("others may write to a remote store, so it is read")
     file = open_facts(base.folder / "index", base.release, schema)
     projection = Projection.load(base.folder / "index", base.release, file.claims)
     claims, concepts = _since(base, file, hidden)
     changed = claims if file.texts else None
-    if not (claims or concepts):
-        return Standing(file.facts, projection, changed)
-    return Standing(*after(file.facts, projection, shown, claims, concepts), changed)
+    facts = file.facts
+    if claims or concepts:
+        facts, projection = after(file.facts, projection, shown, claims, concepts)
+    if base.is_remote:
+        _check_own_writes(base.store, file, facts, {*claims}.difference(hidden))
+    return Standing(facts, projection, changed)
+
+
+_STATED = f"""SELECT (COUNT(?c) AS ?n) (SUM(?sure) AS ?sum) WHERE {{
+  ?c {SHIYI.status} {SHIYI.accepted} ; {SHIYI.confidence} ?sure }}"""
+_LEAST = 0.005  # half of the least step of a confidence
+_ELSEWHERE = "others have written to the remote store, so it is read"
+
+
+def _check_own_writes(
+    store: QuadStore, file: FactFile, facts: Facts, claims: Collection[str]
+) -> None:
+    """Raise ``IndexMismatchError`` where others have written claims to a remote store.
+
+    The engine counts the accepted claims and adds up their confidences; ``claims`` changed since
+    the build.
+    """
+    [row] = store.select(_STATED)
+    before, now = (
+        [f.confidence for each in claims for f in of.by_claim.get(each, ()) if not f.derived]
+        for of in (file.facts, facts)
+    )
+    count = len(file.confidences) - len(before) + len(now)
+    total = float(file.confidences.sum()) - sum(before) + sum(now)
+    try:
+        differs = float(text(row["n"])) != count or abs(float(text(row["sum"])) - total) > _LEAST
+    except (KeyError, ValueError) as fault:  # no sum: what stands there is no number
+        raise IndexMismatchError(_ELSEWHERE) from fault
+    if differs:
+        raise IndexMismatchError(_ELSEWHERE)
 
 
 def freshen(base: KnowledgeBase, schema: Schema) -> bool:
@@ -323,8 +353,6 @@ def freshen(base: KnowledgeBase, schema: Schema) -> bool:
     try:
         _opened(base, schema, base.store, ())
     except IndexMismatchError:
-        if base.is_remote:
-            return False
         write_standing(base, schema, texts=False)
         note_again(base.folder, (FILE, ADJACENCY))
         return True

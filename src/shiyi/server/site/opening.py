@@ -33,6 +33,7 @@ from shiyi.reasoning.derivation import Rederived, matters, rederived, ways_of
 from shiyi.server.site.counts import Counts
 from shiyi.server.site.curation import Curation
 from shiyi.server.site.query_log import QueryLog
+from shiyi.server.site.search import Search, searcher, with_search
 from shiyi.server.site.site import Site, Suggestion, Writing
 from shiyi.server.site.tokens import Tokens
 from shiyi.server.site.visibility import AllowedStore
@@ -207,7 +208,7 @@ def open_site(path: Path, settings: Settings, read_only: bool = False) -> Site:
         answer,
         runtime.linker.link,
         complete,
-        PooledQueries(pool, settings.server.threads),
+        PooledQueries(pool, settings.server.threads, searcher(lambda: living.current)),
         base.release,
         tuple(METHODS),
         str(base.manifest.get("built", "")),
@@ -305,10 +306,15 @@ def writing_to(
 
 
 class PooledQueries:
-    """Free queries through the contained workers; ``threads`` answer all that is asked."""
+    """Free queries through the contained workers; ``threads`` answer all that is asked.
 
-    def __init__(self, pool: QueryPool | RemotePool, threads: int = 8) -> None:
-        self._pool = pool
+    What a query searches for by :mod:`shiyi.server.site.search` is found before a worker has it.
+    """
+
+    def __init__(
+        self, pool: QueryPool | RemotePool, threads: int = 8, search: Search | None = None
+    ) -> None:
+        self._pool, self._search = pool, search
         self._places = BoundedSemaphore(max(1, threads - _FOR_OTHERS))
 
     def answer(self, query: FreeQuery) -> bytes:
@@ -319,6 +325,8 @@ class PooledQueries:
     def stream(self, query: FreeQuery) -> StreamedResult:
         """Return the result in a spool, in memory or on disk."""
         with self._place():
+            if self._search:
+                query = replace(query, text=with_search(query.text, self._search))
             return self._pool.stream(query)
 
     def dump(

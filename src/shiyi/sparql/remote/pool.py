@@ -28,7 +28,8 @@ class RemotePool:
 
     The engine's own limits protect it; SERVICE is refused here, and its query address takes no
     updates. It resolves relative IRIs against its own address, and shows all it holds as it is
-    stored: ``base``, ``profile`` and ``whole`` of a query say nothing to it.
+    stored: ``base``, ``profile`` and ``whole`` of a query say nothing to it. Patterns with triple
+    terms are written for a store without them as those of Shiyi's own queries are.
     """
 
     network_blocked = False
@@ -51,6 +52,7 @@ class RemotePool:
                 "the view of the base as RDF 1.1 is not offered over a remote store; ask for "
                 "claims by rdf:reifies, and for graphs in RDF 1.1 by Accept"
             )
+        text = self._store.written(text)
         seconds = seconds_of(self._settings, query.timeout)
         most = min(query.rows or self._settings.rows, self._settings.rows)
         wanted = [SOLUTION_TYPES[accepted.solutions]] if accepted.solutions else []

@@ -218,13 +218,17 @@ class RemoteStore(WritableStore):
     @override
     def select(self, query: str, **bound: Term) -> Iterator[Solution]:
         self._parser.select(query, **bound)  # raises QueryError with line and column
-        text = to_rdf11_query(query) if self._lowered else query
+        text = self.written(query)
         if bound:
             values = " ".join(sparql_term(to_wire(term, self._lowered)) for term in bound.values())
             names = " ".join(f"?{name}" for name in bound)
             text = f"{text}\nVALUES ({names}) {{ ({values}) }}"
         for rows in self._pages(text, self.dataset(query)):
             yield from self._read(rows)
+
+    def written(self, query: str) -> str:
+        """Return a query as this store takes it; QueryError where it has no equal."""
+        return to_rdf11_query(query) if self._lowered else query
 
     def graph_names(self) -> tuple[str, ...]:
         """List the named graphs that hold something, without those of the engine or of Shiyi."""
