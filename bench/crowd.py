@@ -48,7 +48,7 @@ class Seen:
             self.statuses.setdefault(kind, Counter()).update(other.statuses[kind])
         self.in_time += other.in_time
 
-    def told(self) -> dict[str, Any]:
+    def figures(self) -> dict[str, Any]:
         """Return percentiles by kind, and counts by status."""
         good = [each for kind, times in self.times.items() if kind != "hostile" for each in times]
         fields: dict[str, Any] = {}

@@ -31,7 +31,7 @@ class Footprint:
         """Return the anonymous memory of what answers; query workers are replaced all the time."""
         return sum(size for kind, size in self.anonymous.items() if kind != "workers")
 
-    def told(self) -> dict[str, float]:
+    def figures(self) -> dict[str, float]:
         """Return whole MiB, and descriptors."""
         kinds = {f"{kind}_mib": round(size, 1) for kind, size in self.anonymous.items()}
         return {**kinds, "mapped_mib": round(self.mapped), "descriptors": self.descriptors}
@@ -70,7 +70,7 @@ class Growth:
     error: float  # of 95 %
 
     @property
-    def told(self) -> dict[str, float]:
+    def figures(self) -> dict[str, float]:
         """Return the slope and the ends of its interval."""
         return {
             "mib_per_hour": round(self.per_hour, 1),

@@ -270,17 +270,17 @@ class Watched:
         self.found.append(self.server.footprint())
         return self.found[-1]
 
-    def told(self) -> dict[str, Any]:
+    def figures(self) -> dict[str, Any]:
         """Return the first and the last size, and the growth of the servers' own memory in the last two thirds."""
         sizes = [each.server for each in self.found]
         third = len(sizes) // 3
         values: dict[str, Any] = {
-            "memory_before": self.found[0].told(),
-            "memory_after": self.found[-1].told(),
+            "memory_before": self.found[0].figures(),
+            "memory_after": self.found[-1].figures(),
             "looks": len(sizes),
         }
         if len(sizes) - third >= 3:
-            values["growth"] = growth(self.seconds[third:], sizes[third:]).told
+            values["growth"] = growth(self.seconds[third:], sizes[third:]).figures
         if (share := grown(self.seconds, sizes)) is not None:
             values["grown_after_5_minutes"] = round(share, 4)
         return values
@@ -304,14 +304,14 @@ async def measure(
     while left > 0:
         part = await crowd.run(chosen.rate, min(60, left))
         left -= 60
-        message, size = part.told(), watched.look()
+        message, size = part.figures(), watched.look()
         counts = {name: message[name] for name in ("answered", "faults", "shed")}
         minutes.append(
             {
                 "p99_ms": message["all good"]["p99_ms"],
                 **counts,
                 "writes": len(written),
-                **size.told(),
+                **size.figures(),
                 **server.disk(),
             }
         )
@@ -321,7 +321,7 @@ async def measure(
     for each in beside:
         if not each.cancel() and (fault := each.exception()):
             raise fault
-    steady = every.told()
+    steady = every.figures()
     found = {
         "rate": chosen.rate,
         "minutes": chosen.minutes,
@@ -332,7 +332,7 @@ async def measure(
         "steady": steady,
         "answered_per_second": round(every.in_time / chosen.minutes / 60, 1),
         "cores_of_the_clients": round((time.process_time() - spent) / took, 2),
-        **watched.told(),
+        **watched.figures(),
         "writes": len(written),
         "slowest_write_ms": round(max(written, default=0.0), 1),
         "by_minute": minutes,
@@ -349,10 +349,10 @@ async def rush(clients: Crowd, rate: float) -> dict[str, Any]:
     ended = begun = time.perf_counter()
     while begun - ended < 60:
         begun = time.perf_counter()
-        found = (await clients.run(rate, 1)).told()
+        found = (await clients.run(rate, 1)).figures()
         if found["all good"]["p99_ms"] < 200 and not found["shed"]:
             break
-    return {"five_times": crowd.told(), "recovered_seconds": round(begun - ended, 1)}
+    return {"five_times": crowd.figures(), "recovered_seconds": round(begun - ended, 1)}
 
 
 def main() -> int:

@@ -24,11 +24,11 @@ TESTS = ROOT / "tests"
 MAX_ENTRIES = 12
 MAX_LINES = 600
 MIN_MEDIAN = 150
-SINGLE_IMPORTERS = 0.21  # share that one other module alone imports, packages counted too
+SINGLE_IMPORTERS = 0.2  # share that one other module alone imports, packages counted too
 LONG_LINES = 375  # of tests, bench and docs; ruff refuses those of the package (E501)
 SKIPPED_FORMATS = 0  # markers on anything but a table of data
-WORDS_TO_REPLACE = 42  # in docstrings; the goal is 0
-VERBS_TO_REPLACE = 19  # docstrings that begin with one; the goal is 0
+WORDS_TO_REPLACE = 31  # in docstrings: "whose" alone is left
+VERBS_TO_REPLACE = 0  # docstrings that begin with one
 
 
 AVOIDED_WORDS = {

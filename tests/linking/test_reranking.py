@@ -75,7 +75,7 @@ def test_a_mention_that_the_model_passes_over_stays_as_it_was(
 ) -> None:
     found = picked(endpoint, linker, AMBIGUOUS, [{"mention": 7, "candidate": 1}])
     assert found.mentions == linker.link(AMBIGUOUS)
-    assert "said nothing" in found.notices[0]
+    assert "replied nothing" in found.notices[0]
 
 
 @pytest.mark.parametrize(

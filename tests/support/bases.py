@@ -92,7 +92,7 @@ class Desk:
         made._linker = self.extracting._linker  # opening another takes seconds
         return made
 
-    def held(self) -> set[Quad]:
+    def quads(self) -> set[Quad]:
         """Return what the graphs of cases, schools and their sources hold."""
         store = self.base.store
         kinds = (SHIYI.PatientCase, SHIYI.School, DCAT.Dataset)

@@ -248,7 +248,7 @@ def undo(
     who: Annotated[str, Option("--who", metavar="NAME", help="Who takes it back.")] = "operator",
     as_json: Json = False,
 ) -> None:
-    """Take a journal record back, as a new record; the base must not be served meanwhile."""
+    """Undo a journal record by a new record; no process may serve the base."""
     from shiyi.sparql.base.knowledge_base import KnowledgeBase
 
     with KnowledgeBase.of(settings_of(ctx), write=True) as base:

@@ -369,11 +369,11 @@ class Changed(Mapping[Key, Value]):
     """
 
     def __init__(self, fields: Mapping[Key, Value], changes: Mapping[Key, Value | None]) -> None:
-        """Lay ``changes`` over ``held``; None removes an entry."""
+        """Lay ``changes`` over ``stored``; None removes an entry."""
         if isinstance(fields, Changed):
             earlier: Changed[Key, Value] = fields
-            fields, changes = earlier.held, {**earlier.changes, **changes}
-        self.held: Mapping[Key, Value] = fields
+            fields, changes = earlier.stored, {**earlier.changes, **changes}
+        self.stored: Mapping[Key, Value] = fields
         self.changes: Mapping[Key, Value | None] = {  # what came and went leaves nothing behind
             k: v for k, v in changes.items() if v is not None or k in fields
         }
@@ -383,7 +383,7 @@ class Changed(Mapping[Key, Value]):
     @override
     def __getitem__(self, key: Key) -> Value:
         if key not in self.changes:
-            return self.held[key]
+            return self.stored[key]
         if (found := self.changes[key]) is None:
             raise KeyError(key)
         return found
@@ -391,7 +391,7 @@ class Changed(Mapping[Key, Value]):
     @override
     def get(self, key: Key, default: Any = None, /) -> Any:
         if key not in self.changes:
-            return self.held.get(key, default)
+            return self.stored.get(key, default)
         found = self.changes[key]
         return default if found is None else found
 
@@ -399,14 +399,14 @@ class Changed(Mapping[Key, Value]):
     def __contains__(self, key: object) -> bool:
         if key in self.changes:
             return self.changes[key] is not None  # type: ignore[index] # it is one of them
-        return key in self.held
+        return key in self.stored
 
     @override
     def __iter__(self) -> Iterator[Key]:
         changes = self.changes
-        old = (key for key in self.held if key not in changes or changes[key] is not None)
+        old = (key for key in self.stored if key not in changes or changes[key] is not None)
         return chain(old, self._new)
 
     @override
     def __len__(self) -> int:
-        return len(self.held) + len(self._new) - self._gone
+        return len(self.stored) + len(self._new) - self._gone

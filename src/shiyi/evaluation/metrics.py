@@ -136,7 +136,7 @@ def bleu4(hypothesis: str, reference: str) -> float:
 def gleu(hypothesis: str, reference: str) -> float:
     """Return Google's GLEU in [0, 100]: the lesser of precision and recall over 1- to 4-grams.
 
-    >>> gleu("a b", "a b c d")  # 3 shared of 3 ours and 10 theirs
+    >>> gleu("a b", "a b c d")  # 3 shared; 3 in the hypothesis, 10 in the reference
     30.0
     """
     own, expected = tokens(hypothesis), tokens(reference)

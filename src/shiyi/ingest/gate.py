@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 class _Votes:
     best: dict[str, Confidence]  # by lineage
     new: bool  # whether the store did not hold the claim
-    said: Quad | None = None  # the confidence that this run gave it
+    stated: Quad | None = None  # the confidence that this run gave it
 
 
 class Votes:
@@ -71,13 +71,13 @@ class Votes:
         """Return the fused confidence of a counted claim, and what it replaces."""
         retained = self._of(iri, place)
         value = Quad(iri, SHIYI.confidence, decimal(fuse(retained.best.items()).value), place)
-        if retained.said:
-            old = [retained.said]
+        if retained.stated:
+            old = [retained.stated]
         else:
             old = (
                 [] if retained.new else list(self._store.match(iri, SHIYI.confidence, None, place))
             )
-        retained.said = value
+        retained.stated = value
         return value, [quad for quad in old if quad != value]
 
     def lacks_source(self, source: Source) -> bool:

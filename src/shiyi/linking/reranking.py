@@ -56,7 +56,7 @@ def pick(text: str, linker: Linker, model: ChatModel, least: float, kind: str = 
     for number, (place, candidates) in enumerate(asked.items(), 1):
         chosen = picks.get(number)
         if chosen is None or not 0 <= chosen <= len(candidates):
-            why = "chose none of its candidates" if chosen is not None else "said nothing"
+            why = "chose none of its candidates" if chosen is not None else "replied nothing"
             notices.append(f"{model.name} {why} for {made[place].text!r}: linked without it")
             continue
         made[place] = _as(made[place], candidates, chosen)

@@ -74,7 +74,7 @@ class Profile:
         )
 
     def without(self, dropped: Collection[tuple[str, str]]) -> Self:
-        """Return the same without some of what :meth:`held` lists.
+        """Return the same without some of what :meth:`entries` lists.
 
         >>> Profile(avoids=("pork", "beef")).without({("avoids", "pork")}).avoids
         ('beef',)

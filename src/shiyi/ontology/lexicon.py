@@ -118,7 +118,7 @@ def _text(cells: _Cells, cue: str, column: int | None = None) -> str:
 
 
 def _filled(cells: _Cells, text: str, column: int) -> str:
-    """Put in place what is referred to, and spell out what stands near what."""
+    """Replace references by what they name, and write out proximity as a pattern."""
 
     def alternatives(reference: re.Match[str]) -> str:
         name = reference[1]

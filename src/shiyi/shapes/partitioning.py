@@ -63,7 +63,7 @@ class PathGroup:
     most: int = 0  # values up to which their number matters; 0 where it does not
 
     def join(self, other: "PathGroup") -> None:
-        """Take over what another group looks at."""
+        """Add what another group reads."""
         self.properties |= other.properties
         self.reads |= other.reads
         self.patterns |= other.patterns

@@ -135,7 +135,7 @@ class Comparison:
 
     def _add_values(self, to: "_List", table: Table, relation: str, record: Record) -> None:
         for column in table.rules["mentions"][relation]:
-            if stated := self._reader.said(relation, record.cells[column]):
+            if stated := self._reader.values_in(relation, record.cells[column]):
                 to.values |= stated
                 to.record, to.column = record, column
 

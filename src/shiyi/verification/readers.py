@@ -94,12 +94,12 @@ class Reader:
             return bool(found & self._above[claimed])
         return any(claimed in self._above[each] for each in found)
 
-    def said(self, relation: str, text: str) -> frozenset[str]:
+    def values_in(self, relation: str, text: str) -> frozenset[str]:
         """Return the concepts that ``text`` states for a relation: named, and not denied."""
-        return self._said(relation, text)
+        return self._values(relation, text)
 
     @lru_cache(maxsize=4096)  # noqa: B019 - one reader a run
-    def _said(self, relation: str, text: str) -> frozenset[str]:
+    def _values(self, relation: str, text: str) -> frozenset[str]:
         names = self.names(relation)
         wholes = (text, *expansions(text))
         return frozenset(
@@ -112,7 +112,7 @@ class Reader:
 
     def mentions(self, relation: str, text: str, claimed: str) -> Verdict | None:
         """Return *supports* where ``text`` names the object, in one or in two parts."""
-        if self.entails(relation, self._said(relation, text), claimed):
+        if self.entails(relation, self._values(relation, text), claimed):
             return Verdict.SUPPORTS
         if self._concepts.by_id[claimed].class_name in {"Efficacy", "Therapy"}:
             concept = self._concepts.by_id[claimed]
@@ -125,7 +125,7 @@ class Reader:
 
     def values(self, relation: str, text: str, claimed: str) -> Verdict | None:
         """Compare with a complete list: what it lacks is contradicted, unless near to it."""
-        result = self._said(relation, text)
+        result = self._values(relation, text)
         if not result:
             return None
         if claimed in result:
@@ -182,7 +182,7 @@ class Reader:
 
     def places(self, relation: str, text: str, claimed: str) -> Verdict | None:
         """Return *supports* where an organ is named, alone or with another."""
-        return Verdict.SUPPORTS if claimed in self._said(relation, text) else None
+        return Verdict.SUPPORTS if claimed in self._values(relation, text) else None
 
     def lactation(self, relation: str, text: str, claimed: str) -> Verdict | None:
         """Return *supports* where a sentence on breastfeeding warns, for nursing women alone."""
@@ -213,7 +213,7 @@ class Reader:
         """Return *supports* where a sentence of an old book is made of properties alone."""
         for pattern in _properties(relation):
             if match := pattern.search(text):
-                result = self._said(relation, match["said"])
+                result = self._values(relation, match["said"])
                 return Verdict.SUPPORTS if claimed in result else None
         return None
 

@@ -99,7 +99,7 @@ def test_nothing_of_a_person_is_left_in_graph_journal_index_output_or_export(
     report = desk.take(path)
     assert report.rows == 40
     store, out = OxigraphStore.in_memory(), io.BytesIO()
-    store.change(add=desk.held())
+    store.change(add=desk.quads())
     write_dump(store, out, "nq", "rdf12", None)
     files = [
         each
@@ -109,7 +109,7 @@ def test_nothing_of_a_person_is_left_in_graph_journal_index_output_or_export(
     assert {"journal.nq"} <= {each.name for each in files}
     capture = capfd.readouterr()
     result = json.dumps([report.to_json(), *report.lines()], ensure_ascii=False)
-    result += capture.out + capture.err + caplog.text + "".join(map(str, desk.held()))
+    result += capture.out + capture.err + caplog.text + "".join(map(str, desk.quads()))
     whole = b"\0".join((out.getvalue(), result.encode(), *(each.read_bytes() for each in files)))
     names = " ".join(each.text for each in desk.index.labels).lower()  # brown rice is no Mrs Brown
     secrets = {each for each in secrets if len(each) > 3 and each.lower() not in names} | {
@@ -124,7 +124,7 @@ def test_nothing_of_a_person_is_left_in_graph_journal_index_output_or_export(
 def test_a_case_keeps_its_reasoning_and_its_words_refer_to_terms(
     desk: Desk, written: Callable[[str, str], Path]
 ) -> None:
-    before = desk.held()
+    before = desk.quads()
     report = desk.take(written("a.json", json.dumps([CHAIN], ensure_ascii=False)))
     assert report.rows == 1
     assert report.removed["field id"] == 1
@@ -132,7 +132,7 @@ def test_a_case_keeps_its_reasoning_and_its_words_refer_to_terms(
     store = base.store
     [case] = Casebook.read(store).cases
     assert (case.age_group, case.sex) == ("adult", "female")
-    assert "7731" not in str(desk.held() - before)
+    assert "7731" not in str(desk.quads() - before)
     assert ("恶寒", "风寒外束") in case.steps
     assert ("肺气失宣", "风寒袭肺证") in case.steps
     assert [
@@ -147,7 +147,7 @@ def test_a_case_keeps_its_reasoning_and_its_words_refer_to_terms(
     assert words["不更衣"].concept == text(term.subject)
     assert counted(store, words["不更衣"].concept).cases == 1
     assert next(store.match(None, SHIYI.recordedIn, None, DefaultGraph()), None) is None
-    quads = desk.held()
+    quads = desk.quads()
     mappings = [q.subject for q in quads if q.object == NamedNode(f"{SSSOM}Mapping")]
     assert len(mappings) == sum(1 for each in words.values() if each.concept)
     for node in mappings:
@@ -165,7 +165,7 @@ def test_a_case_keeps_its_reasoning_and_its_words_refer_to_terms(
     journal = base.path / "journal.nq"
     assert "不更衣3日".encode() in journal.read_bytes()
     assert desk.forget(report)["cases"] == 1
-    assert desk.held() == before
+    assert desk.quads() == before
     assert "不更衣3日".encode() not in journal.read_bytes()
 
 
@@ -182,7 +182,7 @@ def test_a_name_found_in_one_field_goes_from_all(
         "按语": "康慧珍之咳，风寒也。",
     }
     report = desk.take(written("n.json", json.dumps([case])))
-    assert "康慧珍" not in "".join(map(str, desk.held()))
+    assert "康慧珍" not in "".join(map(str, desk.quads()))
     assert report.removed["name"] >= 2
     assert desk.forget(report)["cases"] == 1
 

@@ -42,7 +42,7 @@ def test_a_school_is_named_in_ascii() -> None:
 def test_an_answered_question_becomes_chain_text_and_claims_beside_the_general_graph(
     desk: Desk, pairs: Path
 ) -> None:
-    before, accepted = desk.held(), len(list(desk.base.store.match(graph=DefaultGraph())))
+    before, accepted = desk.quads(), len(list(desk.base.store.match(graph=DefaultGraph())))
     report = desk.take(pairs, school=SCHOOL.name)
     store = desk.base.store
     assert schools(store) == {SCHOOL.iri.value: SCHOOL.name}
@@ -65,7 +65,7 @@ def test_an_answered_question_becomes_chain_text_and_claims_beside_the_general_g
         for each in recalled
     )
     assert any("test split" in each for each in report.failures)
-    assert "恶寒" not in str(desk.held() - before)
+    assert "恶寒" not in str(desk.quads() - before)
     lines = [json.loads(line) for line in training_lines(chains(store))]
     assert [[each["role"] for each in line["messages"]] for line in lines] == [
         ["system", "user", "assistant"]
@@ -77,7 +77,7 @@ def test_an_answered_question_becomes_chain_text_and_claims_beside_the_general_g
     assert main([*content, "-o", str(written)]) == 0
     assert [json.loads(line) for line in written.read_text("utf-8").splitlines()] == lines
     assert desk.forget(report)["quads"] > 0
-    assert desk.held() == before
+    assert desk.quads() == before
 
 
 def _model(name: str, title: str, passage: str) -> Any:

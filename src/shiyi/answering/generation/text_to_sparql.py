@@ -89,7 +89,7 @@ class Written:
 def ask_in_sparql(
     runtime: Runtime, question: str, model: ChatModel, run: Runner, language: str | None = None
 ) -> Written:
-    """Let ``model`` write a query for ``question``, repair it up to three times, and run it.
+    """Have ``model`` write a query for ``question``, repair it up to three times, and run it.
 
     ``run`` answers in a contained worker. Raises ``OutsideError`` where the model cannot be had
     in the first round; later faults end the rounds and are reported in the last one.

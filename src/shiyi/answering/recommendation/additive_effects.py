@@ -203,7 +203,7 @@ def write_taken_twice(context: AnswerContext, part: Contribution) -> None:
     for one, other in itertools.combinations(drugs, 2):
         for text in taken_twice(context.verbalizer, (one,), (other,)):
             part.warnings.append(SafetyWarning("caution", text, ()))
-            part.told.add(text)
+            part.shown.add(text)
             part.opening.add(text)
 
 
@@ -217,4 +217,4 @@ def write_additive_effects(
         facts = [record.fact for record in each.records]
         part.warnings.append(SafetyWarning("caution", text, tuple(f.claim for f in facts)))
         part.note(*facts)
-        part.told.add(text)
+        part.shown.add(text)

@@ -67,11 +67,11 @@ def _fitting(context: AnswerContext, choice: Choice, nature: str) -> list[Candid
     A cold drink in a cold pattern is the graver mistake, so heat gets mild choices only.
     """
     mine = [c for c in choice.waiting if c.branch == nature]
-    free = [c for c in mine if not c.held]
+    free = [c for c in mine if not c.reservations]
     if nature == "hot":
         return [c for c in free if mild(c)]
     hot = {p.iri for p in context.differential.of_nature("hot")}
-    return free or [c for c in mine if all(f.against in hot for f in c.held)]
+    return free or [c for c in mine if all(f.against in hot for f in c.reservations)]
 
 
 def _ground(candidate: Candidate) -> Fact:

@@ -43,7 +43,7 @@ class Candidate:
     effect: str = ""
     effect_facts: tuple[Fact, ...] = ()
     vetoes: tuple[Finding, ...] = ()
-    held: tuple[Finding, ...] = ()
+    reservations: tuple[Finding, ...] = ()
     branch: str = ""
     beside: frozenset[str] = frozenset()  # broader symptoms, not named in the question
 
@@ -160,7 +160,7 @@ def choose(
     opened, paths = _leading([c for c in ranked if _is_open(c)], k)
     return Choice(
         tuple(opened),
-        tuple(c for c in ranked if not c.vetoes and (c.branch or c.held)),
+        tuple(c for c in ranked if not c.vetoes and (c.branch or c.reservations)),
         tuple(c for c in ranked if c.vetoes),
         tuple(paths),
         bool(parsed.asked_groups(facts)) and not of_group,
@@ -314,7 +314,7 @@ def _made(iri: str, facts: Facts) -> set[str]:
 
 
 def _is_open(candidate: Candidate) -> bool:
-    return not (candidate.vetoes or candidate.branch or candidate.held)
+    return not (candidate.vetoes or candidate.branch or candidate.reservations)
 
 
 def _worth(candidate: Candidate) -> tuple[object, ...]:

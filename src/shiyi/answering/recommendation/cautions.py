@@ -251,14 +251,18 @@ def against(context: AnswerContext, state: str) -> tuple[Fact, ...]:
 
 def _held(context: AnswerContext, choice: Choice, part: Contribution, most: int) -> None:
     """State the facts about what is withheld: the gravest in full, the others by their reason."""
-    waiting = [c for c in choice.waiting if c.held and (c.fits or context.differential.undecided)]
+    waiting = [
+        c for c in choice.waiting if c.reservations and (c.fits or context.differential.undecided)
+    ]
     ranked = sorted(waiting[:_MOST_HELD], key=lambda c: _gravity(context, c))
     shown: set[str] = set()
     for candidate in ranked:
         telling = (_excluding(context, candidate) or [candidate.iri])[0]
         if telling in shown or len(shown) >= most:
             continue
-        found = next((f for f in candidate.held if not f.through), candidate.held[0])
+        found = next(
+            (f for f in candidate.reservations if not f.through), candidate.reservations[0]
+        )
         pieces = _in_full(context, candidate, telling) if not shown else [_reason(context, found)]
         shown.add(telling)
         name = context.verbalizer.verbalize("w_name", x=context.verbalizer.name(candidate.iri))
@@ -290,7 +294,7 @@ def _in_full(context: AnswerContext, candidate: Candidate, telling: str) -> list
     )
     if text and candidate.effect == against:
         pieces.append((text, facts))
-    found = (_warned(context, telling) or candidate.held)[0]
+    found = (_warned(context, telling) or candidate.reservations)[0]
     line = verbalizer.warned(found) + (f"{mark}{note}" if (note := _note(context, found)) else "")
     pieces.append((line, found.stated))
     return [(text if i == 0 else mark + text, facts) for i, (text, facts) in enumerate(pieces)]
@@ -302,7 +306,7 @@ def _note(context: AnswerContext, found: Finding) -> str:
 
 def _gravity(context: AnswerContext, candidate: Candidate) -> tuple[object, ...]:
     """Place first what was asked for, is forbidden outright, by most sources."""
-    outright = [f for f in candidate.held if f.fact.predicate == SHIYI.contraindicatedIn]
+    outright = [f for f in candidate.reservations if f.fact.predicate == SHIYI.contraindicatedIn]
     direct = [f for f in outright if not f.through]
     parts = [
         candidate.iri,

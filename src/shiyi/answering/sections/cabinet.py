@@ -215,10 +215,10 @@ def _distinct(texts: Sequence[str]) -> tuple[str, ...]:
 class _Checker:
     runtime: Runtime
     language: str
-    said: Verbalizer = field(init=False)
+    verbalizer: Verbalizer = field(init=False)
 
     def __post_init__(self) -> None:
-        self.said = Verbalizer(self.language, self.runtime.facts, self.runtime.evidences)
+        self.verbalizer = Verbalizer(self.language, self.runtime.facts, self.runtime.evidences)
 
     def check(self, texts: Sequence[str], profile: Profile) -> Cabinet:
         facts, linker = self.runtime.facts, self.runtime.linker
@@ -256,7 +256,7 @@ class _Checker:
             parts += (each for each in facts.medicines_in(used[0]) if each != used[0])
             return Thing(
                 text,
-                self.said.name(used[0]),
+                self.verbalizer.name(used[0]),
                 tuple(self.named(i) for i in used if state or facts.is_a(i, *_TAKEN)),
                 exact[0].kind,
                 state,
@@ -271,7 +271,7 @@ class _Checker:
         yield from map(self.named, itertools.islice(dict.fromkeys(meant), _OFFERED))
 
     def named(self, iri: str) -> Named:
-        return Named(iri, self.said.name(iri))
+        return Named(iri, self.verbalizer.name(iri))
 
     def findings(
         self, thing: Thing, taken: Sequence[Thing], known: Sequence[Thing], person: Person
@@ -319,19 +319,19 @@ class _Checker:
         if not ranked:
             ranked = [self.summed(each, one, other) for each in adds]
         if set(one.end).intersection(other.end):
-            text = self.said.verbalize("v_same", x=one.text, y=other.text)
+            text = self.verbalizer.verbalize("v_same", x=one.text, y=other.text)
             ranked.append(Reason("unrated", text))
         else:
             ranked += (
-                Reason("unrated", text) for text in taken_twice(self.said, one.end, other.end)
+                Reason("unrated", text) for text in taken_twice(self.verbalizer, one.end, other.end)
             )
         if not ranked:
-            text = self.said.verbalize("v_none", x=one.label, y=other.label)
+            text = self.verbalizer.verbalize("v_none", x=one.label, y=other.label)
             ranked = [Reason(NONE, text)]
         return Pair(one.text, other.text, tuple(ranked), bool(adds))
 
     def reason(self, found: Finding) -> Reason:
-        return Reason(self.severity(found), self.said.finding(found), found.claims)
+        return Reason(self.severity(found), self.verbalizer.finding(found), found.claims)
 
     def severity(self, found: Finding) -> str:
         """Return how grave the sources rate what was found."""
@@ -345,7 +345,7 @@ class _Checker:
     def summed(self, added: Together, one: Thing, other: Thing) -> Reason:
         ends = (one.end, other.end)
         records = tuple(r for r in added.records if r.end in ends)
-        pieces = sentence_of(self.said, Together(added.effects, records))
+        pieces = sentence_of(self.verbalizer, Together(added.effects, records))
         claims = tuple(dict.fromkeys(r.fact.claim for r in records))
         return Reason("unrated", "".join(text for text, _ in pieces), claims)
 
@@ -354,9 +354,11 @@ class _Checker:
             records = tuple(r for r in added.records if _of_effect(added, r, effect.phrase))
             ends = {r.end for r in records}
             yield Effect(
-                self.said.verbalize(effect.phrase),
+                self.verbalizer.verbalize(effect.phrase),
                 tuple(each.text for each in taken if each.end in ends),
-                "".join(text for text, _ in sentence_of(self.said, Together((effect,), records))),
+                "".join(
+                    text for text, _ in sentence_of(self.verbalizer, Together((effect,), records))
+                ),
                 tuple(dict.fromkeys(r.fact.claim for r in records)),
             )
 

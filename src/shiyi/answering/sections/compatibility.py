@@ -216,7 +216,7 @@ def _unspoken(
         by_effect(context, case, aimed, part, beside)
     if is_stored:  # the line on cold and heat speaks for the trouble, not for who has it
         ailments = [t for t in silent if t in context.parsed.ailments]
-        part.told |= {
+        part.shown |= {
             verbalizer.verbalize("m_pair", x=called(context, case.materials), y=verbalizer.name(t))
             for t in ailments
         }
@@ -227,7 +227,7 @@ def _unspoken(
         missing = verbalizer.verbalize("m_pair", **values)
         if not any(f.against in case.targets for f in case.found):
             part.opening.add(verbalizer.verbalize("v_none", **values))
-            part.told.add(missing)
+            part.shown.add(missing)
             patterns_behind(context, case.materials, silent, part)
         part.missing.append(missing)
 
@@ -450,7 +450,7 @@ def write_long_term_use(context: AnswerContext, part: Contribution) -> None:
         text = section.lines[-1].text
         part.warnings.append(SafetyWarning("caution", text, tuple(f.claim for f in facts)))
         part.note(*facts)
-        part.told.add(text)
+        part.shown.add(text)
     if unsaid:
         section.add(verbalizer.verbalize("v_for_long_none", x=verbalizer.names(unsaid)))
     place = 1 if parsed.person.states or parsed.person.drugs else 0  # after the verdict

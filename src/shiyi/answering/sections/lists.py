@@ -99,7 +99,7 @@ def tell_allergy(context: AnswerContext) -> Contribution:
     allergens = context.parsed.person.allergies
     text = verbalizer.verbalize("o_allergy", y=verbalizer.names(allergens))
     part.opening.add(text)
-    part.told.add(text)
+    part.shown.add(text)
     part.warnings.append(SafetyWarning("contraindicated", text))
     things = [t for t in context.facts.members(*MATERIAL) if t not in allergens]
     for allergen in allergens[:_MOST_STATES]:

@@ -186,7 +186,7 @@ def _allergic(context: AnswerContext, part: Contribution) -> None:
         facts = () if own else (reacts[shared],)
         part.warnings.append(SafetyWarning("contraindicated", text, tuple(f.claim for f in facts)))
         part.note(*facts)
-        part.told.add(text)
+        part.shown.add(text)
         part.opening.add(text, *facts)
 
 
@@ -475,7 +475,7 @@ def _of_unknown(context: AnswerContext) -> Contribution:
     words = context.parsed.unknown[:3]
     section.add(verbalizer.verbalize("o_unheard", words=verbalizer.quoted(words)))
     part.opening.lines[:0] = section.lines
-    part.told |= {verbalizer.verbalize("m_unlinked", word=word) for word in words}
+    part.shown |= {verbalizer.verbalize("m_unlinked", word=word) for word in words}
     return part
 
 
@@ -493,7 +493,7 @@ def _unrecognised(context: AnswerContext) -> list[Form]:
 def _said_first(
     _: AnswerContext, *, text: str, found: frozenset[str] | set[str] = frozenset()
 ) -> Contribution:
-    part = Contribution(told=set(found))
+    part = Contribution(shown=set(found))
     part.opening.add(text)
     return part
 

@@ -44,7 +44,7 @@ def tell_meaning(context: AnswerContext) -> Contribution:
             break
     if not part.opening.lines:
         words = verbalizer.quoted(parsed.unknown[:2])
-        part.told |= {verbalizer.verbalize("m_unlinked", word=w) for w in parsed.unknown[:3]}
+        part.shown |= {verbalizer.verbalize("m_unlinked", word=w) for w in parsed.unknown[:3]}
         part.opening.add(
             verbalizer.verbalize("n_none", words=words) if words else verbalizer.verbalize("o_what")
         )
@@ -192,7 +192,7 @@ def tell_child_to_doctor(context: AnswerContext) -> Contribution:
     key = "s_child_fever" if _FEVER in ailments else "s_infant_water" if losing else "s_infant"
     text = context.verbalizer.verbalize(key)
     part.warnings.append(SafetyWarning("caution", text))
-    part.told.add(text)
+    part.shown.add(text)
     part.opening.add(text)
     question_texts(context, ailments, part)
     return part

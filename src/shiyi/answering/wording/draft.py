@@ -108,7 +108,7 @@ class Contribution:
     opening: Section = field(default_factory=lambda: Section(""))
     sections: list[Section] = field(default_factory=list)
     warnings: list[SafetyWarning] = field(default_factory=list)
-    told: set[str] = field(default_factory=set)  # warnings that a line of the text gives already
+    shown: set[str] = field(default_factory=set)  # warnings that a line of the text gives already
     facts: dict[str, Fact] = field(default_factory=dict)  # of the warnings, by claim
     recommendations: list[Recommendation] = field(default_factory=list)
     follow_up: list[str] = field(default_factory=list)
@@ -125,10 +125,10 @@ class Contribution:
         return self.sections[-1]
 
     def warn(self, context: AnswerContext, found: Finding, *, is_stated: bool = False) -> None:
-        """Add a finding as a warning, once; ``told`` where a line of the text says it."""
+        """Add a finding as a warning, once; ``shown`` where a line of the text says it."""
         made = context.warning(found)
         if is_stated:
-            self.told.add(made.text)
+            self.shown.add(made.text)
         if made.text not in {w.text for w in self.warnings}:
             self.warnings.append(made)
             self.facts |= {f.claim: f for f in found.stated}
@@ -145,7 +145,7 @@ class Contribution:
             mine.lines += section.lines
             mine.columns = mine.columns or section.columns
         self.warnings += [w for w in other.warnings if w not in self.warnings]
-        self.told |= other.told
+        self.shown |= other.shown
         self.facts |= other.facts
         self.recommendations += other.recommendations
         for own, theirs in ((self.follow_up, other.follow_up), (self.missing, other.missing)):
@@ -260,7 +260,7 @@ def leave_unopened_out(part: Contribution, verbalizer: Verbalizer) -> None:
                 left |= {f.claim: f for f in unopened}
         section.lines = retained
     body = {line.text for section in (part.opening, *part.sections) for line in section.lines}
-    part.told &= body
+    part.shown &= body
     part.recommendations = [r for r in part.recommendations if all(map(opened, r.claims))]
     part.paths = [p for p in part.paths if all(opened(hop.claim) for hop in p.hops)]
     if left:
@@ -294,7 +294,7 @@ _MOST_MARKS: Final = 2  # Shiyi's: for one piece of a sentence; more only clutte
 
 @dataclass(slots=True)
 class Numbers:
-    """Gives each cited claim its number: marked ones as they appear, then what stands beside them.
+    """Numbers each cited claim: marked ones as they appear, then what stands beside them.
 
     Beside them stands all that warnings rest on.
     """
@@ -438,7 +438,7 @@ class _Page:
             facts = [part.facts[c] for c in warning.claims if c in part.facts]
             self.numbers.silent |= {f.claim: f for f in facts}
             known = any(warning.text == s.text for s in self.sentences)
-            if known or warning.text in part.told:
+            if known or warning.text in part.shown:
                 continue
             self.sentences.append(Sentence(warning.text, warning.claims))
             space = " " if self.language == "en" else ""
@@ -486,7 +486,7 @@ def ranked(warnings: Iterable[SafetyWarning]) -> tuple[SafetyWarning, ...]:
 
 def _tail(part: Contribution, page: _Page) -> list[str]:
     blocks, language = [], page.language
-    missing = [each for each in part.missing if each not in part.told]
+    missing = [each for each in part.missing if each not in part.shown]
     if missing:
         heading = f"### {verbalize(language, 'h_missing')}\n"
         blocks.append(heading + "\n".join(f"- {capital(each, language)}" for each in missing))

@@ -31,7 +31,7 @@ _TIERS: Final = (  # the most binding first
 
 @dataclass(frozen=True, slots=True)
 class Verbalizer:
-    """Says what facts say, in one language."""
+    """Writes facts as sentences of one language."""
 
     language: str
     facts: Facts
@@ -114,7 +114,7 @@ class Verbalizer:
     def tell_kind(self, text: str, claims: Iterable[str]) -> str:
         """Return with how it is known a sentence that does not say so yet, before its full stop.
 
-        Whose claims no curator has reviewed is always said.
+        It is always stated that no curator has reviewed the claims of a source.
         """
         every = tuple(claims)
         parts = ["" if tells_kind(self.language, text) else self.known(every)]

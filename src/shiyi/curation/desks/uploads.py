@@ -97,7 +97,7 @@ class Upload:
         return first[0], first[1:]
 
     def watch(self, _: Content, judged: Sequence[GateResult]) -> None:
-        """Take note of the claims of one batch."""
+        """Record the claims of one batch."""
         for each in judged[: SHOWN - len(self.read)]:
             claim = each.proposed.claim
             faults = tuple((fault.message_zh, fault.message_en) for fault in each.faults)

@@ -77,7 +77,7 @@ class Retrieving:
 
 @dataclass(slots=True)
 class StatementByRetrieval:
-    """Holds a statement true where the method retrieves a claim that joins what it names."""
+    """Judges a statement true where the method retrieves a claim that joins what it names."""
 
     retrieving: Retrieving
 
@@ -122,7 +122,7 @@ def read_choice(item: Choice, scorer: Scorer, answers: int = 1) -> Prediction:
 
 @dataclass(slots=True)
 class StatementReader:
-    """Holds a statement true where a claim says it; else it is not on record.
+    """Judges a statement true where a claim states it; else it is not on record.
 
     "Not on record" counts as false in accuracy, as the paper counts it, and as an abstention.
     """
@@ -159,7 +159,7 @@ class StatementReader:
 
 @dataclass(slots=True)
 class StatementByText:
-    """Holds a statement true where one sentence of the base repeats enough of its words."""
+    """Judges a statement true where one sentence of the base repeats enough of its words."""
 
     index: Index
     share: float = 0.6  # Shiyi's: of the score that the statement has against itself

@@ -48,7 +48,7 @@ def measure_sentences(
     release: str,
     progress: Callable[[str, int, int], None] = lambda *_: None,
 ) -> Report:
-    """Return the share of unfaithful sentences that pass and of faithful ones that are kept.
+    """Return the share of unfaithful sentences that pass and of faithful ones that remain.
 
     Each sentence is checked against the claims of its row alone. Ends of claims that the base
     knows bear all their names there. Each failure lists the sentence and why.

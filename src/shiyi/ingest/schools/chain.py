@@ -67,7 +67,7 @@ class ChainForm(Form):
 
 @dataclass(frozen=True, slots=True)
 class Chains:
-    """Takes cases apart; with ``asker`` a model proposes, and what it names is still looked up."""
+    """Splits cases into parts; with ``asker`` a model proposes, and its names are looked up."""
 
     reader: StatementReader
     asker: Asker | None = None

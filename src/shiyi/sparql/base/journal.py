@@ -320,7 +320,7 @@ class Journal:
         self._index.add(Entry(record.sequence, record.key, end, digest))
 
     def erase(self, quads: Collection[Quad]) -> int:
-        """Take some quads out of every record, for good, and return how many records had any.
+        """Remove some quads from every record permanently, and return how many records had any.
 
         Numbers, keys and reasons stay. The file is replaced at once, so a kill leaves the one or
         the other.

@@ -205,7 +205,7 @@ class Writer:
             return record.sequence
 
     def undo(self, sequence: int, *, who: str, why: str) -> int:
-        """Take journal record ``sequence`` back by a new record, and return its number.
+        """Undo journal record ``sequence`` by a new record, and return its number.
 
         What the record removed comes back and what it added goes; undone twice changes nothing.
         Raise UsageError for a number that the journal lacks, StaleError where a later record moved

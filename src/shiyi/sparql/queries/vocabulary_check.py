@@ -177,7 +177,7 @@ _INNER: Final = ("claim/", "evidence/", "source/", "passage/", "graph/", "scheme
 
 @dataclass(frozen=True, slots=True)
 class VocabularyCheck:
-    """Holds triple patterns against classes, properties and the things that exist.
+    """Compares triple patterns with classes, properties and the things that exist.
 
     ``class_of`` gives the class of a resource by its IRI, or nothing where there is none.
     """

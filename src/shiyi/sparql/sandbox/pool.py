@@ -57,7 +57,7 @@ _NAME: Final = re.compile(r"\w+")
 
 
 class Services:
-    """Puts what allowed endpoints answer into queries; ``allowed`` are their exact addresses."""
+    """Inserts what allowed endpoints answer into queries; ``allowed`` are their exact addresses."""
 
     def __init__(self, allowed: Sequence[str]) -> None:
         self._endpoints = {
@@ -439,7 +439,7 @@ class QueryPool:
         spool: LiveSpool,
         limits: QuerySettings,
     ) -> None:
-        """Take in the rest of a long result while its beginning is sent."""
+        """Receive the rest of a long result while its beginning is sent."""
         fault: BaseException | None = None
         try:
             with stored:
@@ -454,7 +454,7 @@ class QueryPool:
     def _watched(
         self, lease: _Lease, shared: SharedSnapshot, until: float, seconds: float
     ) -> Iterator[None]:
-        """Say what became of a query whose worker died or was stopped; else keep the snapshot."""
+        """Raise for a query when its worker died or was stopped; otherwise retain the snapshot."""
         worker = lease.worker
         try:
             yield

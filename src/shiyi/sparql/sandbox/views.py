@@ -55,7 +55,7 @@ class SharedSnapshot:
 
 
 class _Follower:
-    """A lowered copy that is kept in step with a base from which nothing is hidden."""
+    """A lowered copy that follows the changes of a base from which nothing is hidden."""
 
     def __init__(self, copy: Snapshot, sequence: int) -> None:
         self.store, self.sequence = OxigraphStore.on_disk(copy.path), sequence
@@ -245,7 +245,7 @@ class SnapshotViews:
         return SharedSnapshot(copy, seen.sequence, seen.made)
 
     def _followed(self, seen: SharedSnapshot) -> SharedSnapshot | None:
-        """Return the earlier view with what changed since; None where it must be made anew."""
+        """Return the earlier view with what changed since, None if it must be rebuilt."""
         follower = self._follower
         if follower is None or seen.hides or seen is self._whole:
             return None

@@ -49,7 +49,7 @@ def _raise(fault: OSError) -> None:
 
 
 def replace_file(path: Path, content: bytes, private: bool = False) -> None:
-    """Give ``path`` new content at once: readers see the old or the new, never a part.
+    """Replace the content of ``path`` atomically: readers see the old or the new, never a part.
 
     A ``private`` file is read by its owner alone.
     """
@@ -165,7 +165,7 @@ def _checksum(content: str | bytes) -> str:
 
 @contextmanager
 def alone_in(folder: Path, wait: bool = True) -> Iterator[None]:
-    """Hold an exclusive lock on a folder; BlockingIOError where it is taken, without ``wait``."""
+    """Lock a folder exclusively; BlockingIOError where it is taken, without ``wait``."""
     opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         fcntl.flock(opened, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))

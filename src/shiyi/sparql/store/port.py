@@ -65,7 +65,7 @@ class WritableStore(QuadStore, Protocol):
 def is_own(quad: Quad) -> bool:
     """Return whether a quad is of the base: in a graph of its own, of a node that it names.
 
-    Whoever may write can add any RDF, so readers of the base take no other.
+    A client with write access can add any RDF, so readers of the base take no other.
 
     >>> node = NamedNode("https://w3id.org/shiyi/id/x")
     >>> is_own(Quad(node, node, node)), is_own(Quad(node, node, node, NamedNode("urn:mine")))

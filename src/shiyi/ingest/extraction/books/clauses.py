@@ -315,7 +315,7 @@ def _able(clause: Clause) -> Found | None:
 
 
 def _remedy(clause: Clause) -> Found | None:
-    """Read for what it is said to be the right remedy."""
+    """Read for what a text calls it the right remedy."""
     match = pattern("remedy").match(clause.words)
     if match is None:
         return None

@@ -249,7 +249,7 @@ def _denied(clauses: list[str]) -> set[int]:
 def _after_part(state: State, at: int, end: int, opening: bool) -> int:
     """Turn to the part that a clause begins with; return where what it states begins.
 
-    What stands before a colon and names no material is whoever is quoted.
+    What stands before a colon and names no material is the person quoted.
     """
     text = state.block.text.text
     opens = ("another-kind", "part-mark", "part-colon", "named-lead", "opens-entry")
