@@ -17,6 +17,8 @@ WRITERS = {
     "publishing/void.py": ({"", "Counts.of_endpoint"}, "terms and words of ours"),
     "publishing/dumps.py": ({"write_parquet"}, "question marks, for SQLite"),
     "server/site/counts.py": ({""}, "a term of ours"),
+    "server/site/search.py": ({"", "_values"}, "the form of a search; the asker's own variables, IRIs as terms, and numbers"),
+    "answering/knowledge/updates.py": ({""}, "terms of ours"),
     "server/pages/browse.py": ({""}, "terms of ours"),
     "server/pages/resources.py": ({"_mark_cut"}, "a term, for a link"),
     "server/http/warmup.py": ({"_warm_up.query"}, "a number"),
