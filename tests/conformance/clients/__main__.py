@@ -1,4 +1,4 @@
-"""Serve the base, run the suites in the clients' own environment, write docs/how-to/clients.md.
+"""Serve the base, run the suites in the clients' own environment, write bench/tables/clients.md.
 
 ``python -m tests.conformance.clients PYTHON`` takes the interpreter that has requirements.txt; its
 environment has the packages of package.json in ``node_modules``.
@@ -18,7 +18,7 @@ from typing import Final
 
 HERE: Final = Path(__file__).parent
 ROOT: Final = HERE.parents[2]
-PAGE: Final = ROOT / "docs/how-to/clients.md"
+PAGE: Final = ROOT / "bench/tables/clients.md"
 BEGIN, END = "<!-- compat -->\n", "<!-- /compat -->"
 
 

@@ -54,7 +54,8 @@ const cases = [
     const folder = mkdtempSync(join(process.cwd(), "typed-"));
     const run = (command, ...words) =>
       execFileSync(join(process.cwd(), "node_modules/.bin", command), words, { stdio: "pipe" });
-    run("openapi-typescript", `${base}/api/openapi.json`, "-o", join(folder, "api.d.ts"));
+    run("openapi-typescript", `${base}/api/openapi.json`, "-o", join(folder, "api.d.ts"),
+      "--default-non-nullable=false");
     writeFileSync(join(folder, "ask.ts"), `import createClient from "openapi-fetch";
 import type { paths } from "./api.d.ts";
 const client = createClient<paths>({ baseUrl: ${JSON.stringify(base)} });

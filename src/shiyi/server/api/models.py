@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from shiyi.answering.sections import cabinet
 from shiyi.answering.understanding import frame
-from shiyi.server.api.requests import Context, Iri, Language
+from shiyi.server.api.requests import Context, Iri, IriReference, Language
 
 Share = Annotated[float, Field(ge=0, le=1)]
 
@@ -57,7 +57,7 @@ class Problem(BaseModel):
 class Named(BaseModel):
     """A resource with its label."""
 
-    iri: Iri | Literal[""] = ""  # empty where it is a text
+    iri: IriReference = ""  # empty where it is a text
     label: str
     cui: str | None = None
 
@@ -363,7 +363,7 @@ class Releases(BaseModel):
 class ChangeMade(BaseModel):
     """A change that was written; of a decision with the claim's state after it."""
 
-    change: Iri | Literal[""] = ""
+    change: IriReference = ""
     number: int = 0
     kind: str = ""
     about: list[Iri] = []

@@ -69,6 +69,7 @@ Language = Literal["zh", "en"]
 Name = Annotated[str, Field(max_length=200)]
 Names = Annotated[list[Name], Field(max_length=50)]
 Iri = Annotated[str, Field(json_schema_extra={"format": "iri"})]
+IriReference = Annotated[str, Field(json_schema_extra={"format": "iri-reference"})]  # or empty
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
