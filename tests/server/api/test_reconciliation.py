@@ -94,7 +94,7 @@ def test_a_preview_may_be_framed_and_no_other_page(client: FlaskClient) -> None:
 
 @pytest.mark.parametrize(
     "form",
-    [{"queries": "{"}, {"queries": "[]"}, {"queries": '{"q": {"query": 3}}'}, {"extend": "7"}],
+    [{"queries": "{"}, {"queries": "[]"}, {"queries": '{"q": {"query": 3}}'}, {"extend": "7"}, {}],
 )
 def test_what_is_malformed_is_400(client: FlaskClient, form: dict[str, str]) -> None:
     assert client.post(PATH, data=form).status_code == 400

@@ -82,6 +82,8 @@ def reconciliation(site: Site, cache: PageCache) -> Blueprint:
             asked = parse_request(_Extension, _json("extend"), site)
             return json_response(_extended(reader(), asked))
         if "queries" not in request.values:
+            if request.method == "POST":
+                raise UsageError("nothing to reconcile: send a form field, queries or extend")
             return json_response(manifest(reader(), public_root().rstrip("/")))
         queries = _json("queries")
         if not isinstance(queries, dict) or len(queries) > BATCH:
