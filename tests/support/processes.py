@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -96,6 +96,29 @@ def chromium() -> Iterator[Any]:
 def console(driver: Any) -> list[str]:
     """Return what the browser complained of since it was asked last."""
     return [entry["message"] for entry in driver.get_log("browser") if entry["level"] == "SEVERE"]
+
+
+def sized(driver: Any, width: int) -> None:
+    """Give the page a screen of this width, a phone's below 600 pixels."""
+    metrics = {"width": width, "height": 700, "deviceScaleFactor": 1, "mobile": width < 600}
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+
+
+def wait_until(driver: Any, is_reached: Callable[[], object]) -> object:
+    """Return the first true value of ``is_reached`` within ten seconds."""
+    from selenium.webdriver.support.wait import WebDriverWait
+
+    return WebDriverWait(driver, 10).until(lambda _: is_reached())
+
+
+def shown(driver: Any, element: Any) -> str:
+    """Return the text of an element, once it is drawn."""
+    return str(wait_until(driver, lambda: element.text))
+
+
+def click(driver: Any, element: Any) -> None:
+    """Click an element where it is: pages scroll smoothly, tests do not wait."""
+    driver.execute_script("arguments[0].click()", element)
 
 
 class Canary:
