@@ -105,7 +105,7 @@ def test_signing_in_goes_nowhere_else(desks: Desks) -> None:
 
 
 # forms posted so that a profile stays out of addresses; they write nothing
-ASKING = {"/ask", "/constitution", "/check", "/api/reconcile"}
+ASKING = {"/ask", "/constitution", "/check"}
 
 
 def test_no_form_of_another_site_writes(desks: Desks) -> None:
