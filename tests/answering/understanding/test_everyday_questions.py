@@ -74,7 +74,7 @@ def test_favism_is_the_lack_of_the_enzyme(runtime: Runtime) -> None:
 def test_what_gout_forbids_is_what_few_other_states_forbid(runtime: Runtime) -> None:
     (line,) = [s.text for s in ask(runtime, "痛风吃什么").sentences if "少用或不用" in s.text]
     names = {each.partition("（")[0] for each in line.partition("：")[2].strip("。").split("、")}
-    assert {"啤酒", "肉汤", "动物内脏", "猪肾", "鱿鱼", "蛤蜊"} & names
+    assert {"酒", "动物内脏"} <= names  # groups before their members
     assert "冷饮" not in line
 
 

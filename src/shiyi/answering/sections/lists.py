@@ -151,17 +151,24 @@ def each_cited(
 def _ranked(context: AnswerContext, found: Iterable[Fact]) -> list[Fact]:
     """Keep each thing once: what people eat first, then what is forbidden, then the surest.
 
-    Of equally sure ones those come first that are warned of in the fewest states.
+    A group comes before its members: who knows that offal is to be avoided knows it of liver. Of
+    equally sure ones those come first that are warned of in the fewest states.
     """
 
     def thing(fact: Fact) -> str:
         return fact.object if fact.predicate == SHIYI.unsuitableFood else fact.subject
 
+    found = tuple(found)
+    things = {thing(fact) for fact in found}
+    members = {low for each in things for low in context.facts.below(each) if low != each}
+
     def place(fact: Fact) -> tuple[object, ...]:
-        eaten = context.facts.is_a(thing(fact), SHIYI.Food)
-        sure, states = round(fact.confidence, 1), states_against(context, thing(fact))
+        iri = thing(fact)
+        eaten = context.facts.is_a(iri, SHIYI.Food)
+        sure, states = round(fact.confidence, 1), states_against(context, iri)
         sources = len({e.source for e in context.evidences.of(fact.claim, "en")})
-        return not eaten, fact.predicate not in _GRAVE, -sure, states, -sources, fact.claim
+        grave, single = fact.predicate in _GRAVE, members.isdisjoint(context.facts.below(iri))
+        return not eaten, not grave, iri in members, -sure, single, states, -sources, fact.claim
 
     best: dict[str, Fact] = {}
     for fact in sorted(found, key=place):
