@@ -41,7 +41,7 @@ TARGETS: Final = {
     "sparql/store/snapshots.py": (*_DISK, *_WORKERS),
     "sparql/store/visibility.py": ("tests/server/site/test_visibility.py", *_WORKERS),
     "sparql/updates/update.py": ("tests/sparql/updates", "tests/server/site/test_tokens.py"),
-    "sparql/sandbox/worker.py": _WORKERS, "sparql/sandbox/effects.py": _WORKERS,
+    "sparql/sandbox/confinement.py": _WORKERS, "sparql/sandbox/worker.py": _WORKERS, "sparql/sandbox/effects.py": _WORKERS,
     "sparql/sandbox/process.py": _WORKERS,
     "server/http/access.py": _DESKS, "server/site/tokens.py": _DESKS,
     "server/curating/session.py": _DESKS, "server/curating/sign_in.py": _DESKS,

@@ -144,7 +144,8 @@ class Conversation:
         self, base: KnowledgeBase, living: RuntimeHolder, model: ChatModel | None = None
     ) -> None:
         """Answer from the runtime of the moment; a ``model`` writes where there is one."""
-        self._base, self._living, self._model = base, living, model
+        self._living, self._model = living, model
+        self._writer = base.writer if base.writes else None
 
     def __call__(
         self, request: AskRequest, context: Context, listener: Listener | None = None
@@ -162,7 +163,7 @@ class Conversation:
 
     def revision(self) -> int:
         """Count the changes of the base that answers rest on."""
-        return self._base.sequence + self._living.refreshed
+        return (self._writer.sequence if self._writer else 0) + self._living.refreshed
 
 
 def converse(

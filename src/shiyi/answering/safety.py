@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from shiyi.answering.knowledge.evidence import Evidences, forbids
+from shiyi.answering.knowledge.evidence import Evidences
 from shiyi.answering.knowledge.facts import (
     ADVERSE,
     CAUTION,
@@ -14,12 +14,12 @@ from shiyi.answering.knowledge.facts import (
     Fact,
     Facts,
 )
+from shiyi.answering.knowledge.severity import WARNINGS, of_caution
 from shiyi.answering.understanding.patient import Person
 from shiyi.model.iris import resource
 from shiyi.ontology.terms import SHIYI
 
 _Parts = tuple[tuple[str, tuple[Fact, ...]], ...]
-SEVERITIES: Final = ("emergency", "contraindicated", "interaction", "caution")
 _MANY: Final = 3  # Shiyi's: kinds that make a word one for a whole group of diseases
 _MOST_KEPT: Final = 256  # sets of states whose consequences are stored
 _NO_KIN: Final = frozenset(resource(f"foodgroup-{name}").value for name in ("fruit", "vegetable"))
@@ -338,7 +338,7 @@ class Safety:
         ranked = sorted(
             found,
             key=lambda f: (
-                SEVERITIES.index(f.severity),
+                WARNINGS.index(f.severity),
                 self._rated(f),
                 bool(f.through),
                 -f.fact.confidence if f.facts else 0.0,
@@ -360,19 +360,9 @@ class Safety:
         """Return ``contraindicated`` or ``caution``, by the relation and the sources' grades."""
         known = self._severities.get(fact.claim)
         if known is None:
-            known = self._severities[fact.claim] = self._graded(fact)
+            grade = self.evidences.grade(fact.claim)
+            known = self._severities[fact.claim] = of_caution(fact.predicate, grade)
         return known
-
-    def _graded(self, fact: Fact) -> str:
-        if fact.predicate == SHIYI.contraindicatedIn:
-            return "contraindicated"
-        if fact.predicate not in (SHIYI.unsuitableFood, SHIYI.cautionIn):
-            return "caution"
-        grade = self.evidences.grade(fact.claim)
-        if forbids(grade):
-            return "contraindicated"
-        silent = fact.predicate == SHIYI.unsuitableFood and not grade
-        return "contraindicated" if silent else "caution"
 
 
 def _with_harm(diets: Iterable[Finding], harms: Iterable[Finding]) -> Iterator[Finding]:

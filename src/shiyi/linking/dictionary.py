@@ -11,17 +11,10 @@ import numpy as np
 
 from shiyi.columnar.mapped_file import Mapped
 from shiyi.columnar.strings import Array, Trie
-from shiyi.linking.disambiguation import (
-    GENERIC,
-    SCHEMES,
-    favoured,
-    fits,
-    needs_context,
-    order,
-    read_lines,
-)
-from shiyi.linking.labels import LATIN, PREFERRED, Label, LabelIndex
+from shiyi.linking.disambiguation import GENERIC, SCHEMES, fits, needs_context, read_lines
+from shiyi.linking.labels import KINDS, LATIN, PREFERRED, Label, LabelIndex
 from shiyi.linking.normalization import fold, has_cjk, is_cjk, is_latin
+from shiyi.ontology.lexicon import cues
 
 _BRACKETS = re.compile(r"\s*[(（\[][^()（）\[\]]*[)）\]]")
 _HYPHEN = re.compile(r"(?<=[a-z])[-‐‑](?=[a-z])", re.IGNORECASE)
@@ -395,3 +388,21 @@ def _most_direct(found: Groups, concepts: Array) -> tuple[Array, Array]:
 def _is_a_name(form: str) -> bool:
     """Drop what iDISK2.0 drops: digits, punctuation, single letters (not characters)."""
     return has_cjk(form) or (len(form) > 1 and any(map(str.isalpha, form)))
+
+
+def favoured(text: str) -> frozenset[str]:
+    """Return the kinds that the words around a mention point to.
+
+    >>> favoured("阴虚体质吃什么")
+    frozenset({'Constitution'})
+    """
+    return frozenset(kind for kind, pattern in cues("senses").items() if pattern.search(text))
+
+
+def order(kind: str, rank: int, favoured_kinds: frozenset[str]) -> tuple[int, int, int]:
+    """Return the key that sorts the senses of one name: written form, context, usual kind."""
+    return (
+        0 if kind in favoured_kinds else 1,
+        rank + (2 if kind in SCHEMES else 0),
+        KINDS.index(kind),
+    )

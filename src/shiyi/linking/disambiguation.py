@@ -1,53 +1,12 @@
-"""Negation, stop words, ambiguous senses."""
+"""Stop words and ambiguous senses."""
 
 import re
 from collections.abc import Sequence
 from typing import Final
 
 from shiyi.artefacts import artefact
-from shiyi.linking.labels import KINDS
 from shiyi.linking.normalization import is_cjk, is_latin
-from shiyi.ontology.lexicon import Cues, cue_texts, cues, word_list
-
-_CUES: Final = Cues("negation")
-
-_ADVICE = frozenset(
-    {"MFHSubstance", "Food", "Herb", "Dish", "Formula", "DSIngredient", "DSProduct"}
-)
-
-
-def negated(text: str, spans: Sequence[tuple[int, int, str]]) -> list[bool]:
-    """State of each span (start, end, kind) of a folded text whether it is stated to be absent.
-
-    A negated item negates the rest of its list. "Not eating ginger" is about advice, so a food
-    or herb counts as absent only where it is left out (without ginger).
-    """
-    found: list[bool] = []
-    for place, (start, end, kind) in enumerate(spans):
-        before, after = text[max(0, start - 40) : start], text[end : end + 12]
-        absent = bool(kind) and (
-            _denied(before.rstrip(), kind)
-            or bool(_CUES["after-zh"].match(after) or _CUES["after-en"].match(after))
-        )
-        if not absent and place and found[place - 1]:
-            between = text[spans[place - 1][1] : start]
-            listed = (
-                _CUES["list-en"] if is_latin(text[start]) else _CUES["list-zh"]
-            )  # a comma ends 没有…
-            absent = listed.fullmatch(between) is not None
-        found.append(absent)
-    return found
-
-
-def _denied(before: str, kind: str) -> bool:
-    if (chinese := _CUES["denied-zh"].search(before)) and not _CUES["asked-zh"].search(before):
-        if kind not in _ADVICE:
-            return True
-        return _CUES["left-out-zh"].match(chinese.group()) is not None
-    english = _CUES["denied-en"].search(before)
-    if english is None or _CUES["asked-en"].search(before):
-        return False
-    return kind not in _ADVICE or english.group().startswith(("without", "no", "free", "never"))
+from shiyi.ontology.lexicon import Cues, cue_texts, word_list
 
 
 def read_words(name: str) -> frozenset[str]:
@@ -71,6 +30,7 @@ def read_lines(name: str) -> tuple[str, ...]:
 
 STOPS = read_words("questions-en")
 
+_CUES: Final = Cues("negation")
 # heads that name no concept by themselves
 GENERIC = read_words("generic")
 BODIES = read_words("bodies")
@@ -145,21 +105,3 @@ def _scheme_talk(text: str, start: int, end: int) -> bool:
 
 def _open(neighbour: str, friends: frozenset[str]) -> bool:
     return not neighbour or neighbour in friends or not (is_cjk(neighbour) or is_latin(neighbour))
-
-
-def favoured(text: str) -> frozenset[str]:
-    """Return the kinds that the words around a mention point to.
-
-    >>> favoured("阴虚体质吃什么")
-    frozenset({'Constitution'})
-    """
-    return frozenset(kind for kind, pattern in cues("senses").items() if pattern.search(text))
-
-
-def order(kind: str, rank: int, favoured_kinds: frozenset[str]) -> tuple[int, int, int]:
-    """Return the key that sorts the senses of one name: written form, context, usual kind."""
-    return (
-        0 if kind in favoured_kinds else 1,
-        rank + (2 if kind in SCHEMES else 0),
-        KINDS.index(kind),
-    )

@@ -21,14 +21,15 @@ from shiyi.errors import IndexMismatchError, MissingExtraError, UsageError
 from shiyi.linking import labels
 from shiyi.linking.candidates import LEXICAL, SEMANTIC, SIMILAR, Guess, Guesser, NearNames
 from shiyi.linking.completion import Completer
-from shiyi.linking.dictionary import Dictionary, Hit, Sense
-from shiyi.linking.disambiguation import STOPS, favoured, negated
+from shiyi.linking.dictionary import Dictionary, Hit, Sense, favoured
+from shiyi.linking.disambiguation import STOPS
 from shiyi.linking.embedding import embedder
 from shiyi.linking.embedding import index as approximate
 from shiyi.linking.embedding import index as vectors
 from shiyi.linking.embedding.embedder import Embedder
 from shiyi.linking.embedding.index import ApproximateVectors, LabelVectors, Searching
 from shiyi.linking.labels import LabelIndex
+from shiyi.linking.negation import negated
 from shiyi.linking.normalization import Normalised, fold, is_cjk, language_of, normalise
 from shiyi.model.iris import ID
 from shiyi.model.mention import Mention

@@ -2,7 +2,7 @@
 
 import pytest
 
-from shiyi.answering.knowledge.evidence import forbids
+from shiyi.answering.knowledge.severity import forbids
 from shiyi.answering.pipeline import Runtime
 from shiyi.answering.recommendation.cautions import caution_lines
 from shiyi.answering.understanding.differentiation import differentiate

@@ -18,7 +18,7 @@ ALLOWED = {"getpid": 39, "getppid": 110}
 
 CONFINED = """
 import ctypes, json, os, resource, sys
-from shiyi.sparql.sandbox.worker import confine
+from shiyi.sparql.sandbox.confinement import confine
 import numpy
 confined = confine(int(sys.argv[1]))
 libc, found = ctypes.CDLL(None, use_errno=True), {}

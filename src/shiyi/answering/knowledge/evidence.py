@@ -6,6 +6,7 @@ from typing import Final
 from weakref import proxy
 
 from shiyi.answering.knowledge.facts import BILINGUAL, Fact, Facts
+from shiyi.answering.knowledge.severity import forbids, gravity
 from shiyi.model.answer import Citation, CitedEvidence, Named
 from shiyi.model.claim import EvidenceKind
 from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, Term, local_name, text
@@ -24,8 +25,6 @@ _RATED_KEPT: Final = 65_536  # claims whose rating stays: a hub has tens of thou
 _CAREFUL: Final = (
     "major", "moderate", "minor", "ineffective", "insufficient", "possible", "likely", "effective",
 )  # fmt: skip
-_GRAVITY: Final = ("major", "moderate", "", "minor")  # of interactions; unrated ones may be grave
-_FORBIDS: Final = ("忌", "禁", "避免", "勿", "不应", "contraindicat", "avoid", "prohibit")
 _SUREST: Final = (
     EvidenceKind.READ, EvidenceKind.ROW, EvidenceKind.INFERRED, EvidenceKind.RECALLED,
     EvidenceKind.PREDICTED,
@@ -117,8 +116,7 @@ class Evidences:
 
     def gravity(self, claim: str) -> int:
         """Return the rank of an interaction's severity: 0 the gravest, 2 unrated, 3 minor."""
-        rating = self.rating(claim)
-        return _GRAVITY.index(rating) if rating in _GRAVITY else len(_GRAVITY)
+        return gravity(self.rating(claim))
 
     def supports(self, claim: str) -> bool:
         """Return whether a rated effect may recommend: not on insufficient evidence."""
@@ -201,15 +199,6 @@ class Evidences:
             year=one(DCTERMS.date),
             qualifiers=_qualifiers(values),
         )
-
-
-def forbids(grade: str) -> bool:
-    """Return whether a source's own grade of a caution forbids.
-
-    >>> [forbids(grade) for grade in ("忌用", "避免", "慎用", "不推荐")]
-    [True, True, False, False]
-    """
-    return any(word in grade.lower() for word in _FORBIDS)
 
 
 def _qualifiers(values: Mapping[NamedNode, list[Term]]) -> tuple[tuple[str, str], ...]:

@@ -4,8 +4,9 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from shiyi.answering.knowledge.facts import CAUTION, MATERIAL, TOXIC, Fact
+from shiyi.answering.knowledge.severity import WARNINGS
 from shiyi.answering.recommendation.candidates import Candidate, Choice
-from shiyi.answering.safety import SEVERITIES, Finding
+from shiyi.answering.safety import Finding
 from shiyi.answering.understanding.differentiation import effect_of
 from shiyi.answering.wording.draft import AnswerContext, Contribution, Piece
 from shiyi.answering.wording.verbalization import join_names
@@ -344,7 +345,7 @@ def _warned(context: AnswerContext, material: str) -> tuple[Finding, ...]:
         sorted(
             found,
             key=lambda f: (
-                SEVERITIES.index(f.severity),
+                WARNINGS.index(f.severity),
                 bool(f.through),
                 -len(_sources(context, f)),
                 f.claims,

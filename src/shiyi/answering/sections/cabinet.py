@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from shiyi.answering.knowledge.facts import INTERACTION, MATERIAL
+from shiyi.answering.knowledge.severity import INTERACTIONS, of_rating
 from shiyi.answering.recommendation.additive_effects import (
     Together,
     sentence_of,
@@ -25,7 +26,7 @@ LEAST: Final = 2
 MOST: Final = 20
 MAX_CHARS: Final = 100  # of the name of a thing
 NONE: Final = "none_on_record"
-SEVERITIES: Final = ("contraindicated", "major", "moderate", "unrated", "minor", NONE)
+SEVERITIES: Final = (*INTERACTIONS, NONE)
 _OFFERED: Final = 4  # names that may have been meant
 _ALIKE: Final = 0.55  # score from which a name is offered
 _TAKEN: Final = (SHIYI.Drug, *MATERIAL)
@@ -338,8 +339,7 @@ class _Checker:
         if found.severity in ("emergency", "contraindicated"):
             return "contraindicated"
         if found.facts and found.fact.predicate in INTERACTION:
-            rating = self.runtime.evidences.rating(found.fact.claim)
-            return rating if rating in SEVERITIES else "unrated"
+            return of_rating(self.runtime.evidences.rating(found.fact.claim))
         return "unrated"
 
     def summed(self, added: Together, one: Thing, other: Thing) -> Reason:

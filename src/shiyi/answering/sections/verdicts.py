@@ -16,6 +16,7 @@ from shiyi.answering.knowledge.facts import (
     MATERIAL,
     Fact,
 )
+from shiyi.answering.knowledge.severity import RATINGS
 from shiyi.answering.recommendation.advice import joined
 from shiyi.answering.recommendation.cautions import caution_pieces
 from shiyi.answering.safety import Finding
@@ -26,7 +27,6 @@ from shiyi.answering.wording.verbalization import capital, closed, join_names, r
 from shiyi.model.answer import SafetyWarning, Verdict
 from shiyi.ontology.terms import SHIYI
 
-_RATINGS: Final = ("major", "moderate", "minor")
 _MOST: Final = 12  # things that a material is checked with
 
 
@@ -432,7 +432,7 @@ def _of_taking(
     worst = warnings[0]
     alike = (each for each in warnings if each.severity == worst.severity)
     rated = {evidences.rating(claim) for each in alike for claim in each.claims}
-    rating = next((r for r in _RATINGS if r in rated), "unrated")
+    rating = next((r for r in RATINGS if r in rated), "unrated")
     severity = rating if worst.severity == "interaction" else worst.severity
     grave = severity in {"contraindicated", "major"}
     return Verdict("do_not_combine" if grave else "ask_first", first or worst.text, severity)

@@ -15,7 +15,8 @@ from shiyi.answering.knowledge.facts import (
     Fact,
     Facts,
 )
-from shiyi.answering.safety import SEVERITIES, Finding, Safety
+from shiyi.answering.knowledge.severity import WARNINGS
+from shiyi.answering.safety import Finding, Safety
 from shiyi.answering.understanding.differentiation import Differential
 from shiyi.answering.understanding.question import Question
 from shiyi.answering.wording.verbalization import Verbalizer, capital, join_names, verbalize
@@ -481,7 +482,7 @@ def compose(part: Contribution, evidences: Evidences, language: str) -> Composed
 
 def ranked(warnings: Iterable[SafetyWarning]) -> tuple[SafetyWarning, ...]:
     """Place the gravest first."""
-    return tuple(sorted(warnings, key=lambda w: SEVERITIES.index(w.severity)))
+    return tuple(sorted(warnings, key=lambda w: WARNINGS.index(w.severity)))
 
 
 def _tail(part: Contribution, page: _Page) -> list[str]:

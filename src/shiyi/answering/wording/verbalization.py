@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from shiyi.answering.knowledge.evidence import Evidences, forbids
+from shiyi.answering.knowledge.evidence import Evidences
 from shiyi.answering.knowledge.facts import (
     ADVERSE,
     INCOMPATIBLE,
@@ -14,6 +14,7 @@ from shiyi.answering.knowledge.facts import (
     Fact,
     Facts,
 )
+from shiyi.answering.knowledge.severity import forbids
 from shiyi.answering.safety import Finding
 from shiyi.errors import FormatError
 from shiyi.model.answer import CitedEvidence

@@ -24,9 +24,9 @@ from shiyi.ontology.schema import Schema
 from shiyi.ontology.terms import PROV, SHIYI
 from shiyi.settings import QuerySettings
 from shiyi.shapes.validation import Result, lowered, shape_names, shapes_graph, validate
+from shiyi.sparql.sandbox.confinement import confine
 from shiyi.sparql.sandbox.framing import FRAME, pack
 from shiyi.sparql.sandbox.process import WorkerGoneError, WorkerProcess
-from shiyi.sparql.sandbox.worker import confine
 from shiyi.sparql.store.oxigraph import n_quads, parse_n_quads
 from shiyi.sparql.store.port import QuadStore
 

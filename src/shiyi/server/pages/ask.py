@@ -16,6 +16,7 @@ from markupsafe import Markup
 from werkzeug.datastructures import MultiDict
 
 from shiyi.answering.conversation import Turn
+from shiyi.answering.knowledge.severity import WARNINGS
 from shiyi.answering.sections.pivots import Pivots
 from shiyi.answering.wording.verbalization import rank_of_tier
 from shiyi.errors import ShiyiError
@@ -249,7 +250,6 @@ _CITED: Final = """CONSTRUCT {{ ?thing ?property ?value }} WHERE {{
   VALUES ?claim {{ {claims} }}
   ?claim <https://w3id.org/shiyi/vocab#evidence>? ?thing . ?thing ?property ?value
 }}"""
-SEVERITIES = ("emergency", "contraindicated", "interaction", "caution")
 _SHORT: Final = {"zh": 40, "en": 90}  # characters of the sentence of a band
 
 
@@ -347,8 +347,8 @@ def repeated(opening: Markup, warned: frozenset[int]) -> tuple[Markup, Markup]:
 
 
 def _gravity(warning: SafetyWarning) -> int:
-    known = warning.severity in SEVERITIES
-    return SEVERITIES.index(warning.severity) if known else len(SEVERITIES)
+    known = warning.severity in WARNINGS
+    return WARNINGS.index(warning.severity) if known else len(WARNINGS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from math import cos, pi, sin
 from typing import Final
 
+from shiyi.answering.knowledge.severity import INTERACTIONS
 from shiyi.model.claim import EvidenceKind
 from shiyi.model.iris import graph
 from shiyi.model.rdf import NamedNode, local_name, text
@@ -27,7 +28,6 @@ _AGAINST: Final = ("contraindicatedIn", "cautionIn")
 _MADE: Final = (
     "consumptionMethod", "cookingMethod", "processing", "preparedBy", "usesPart",
 )  # fmt: skip
-SEVERITIES: Final = ("contraindicated", "major", "moderate", "unrated", "minor")
 _RANKS: Final = ("effective", "likely", "possible", "", "insufficient", "ineffective")
 _PROPERTIES: Final = ("hasNature", "hasFlavour", "hasMeridianTropism")
 TAKEN: Final = frozenset(
@@ -159,7 +159,7 @@ def _is_opened(evidence: EvidenceView) -> bool:
 def _rating(found: Iterable[EvidenceView]) -> str:
     """Return the most careful rating: of an interaction the gravest, of an effect the weakest."""
     given = [value for each in found for name, value in each.qualifiers if name == "rating"]
-    grave = [each for each in SEVERITIES if each in given]
+    grave = [each for each in INTERACTIONS if each in given]
     weak = [each for each in reversed(_RANKS) if each and each in given]
     return next(iter(grave or weak), "")
 
@@ -172,7 +172,7 @@ def _interactions(
         read = supported(reader, each)
         grave = "contraindicated" if each.predicate in _TRADITION else "unrated"
         groups[read.rating or grave].append(read)
-    return tuple((name, tuple(groups[name])) for name in SEVERITIES if name in groups)
+    return tuple((name, tuple(groups[name])) for name in INTERACTIONS if name in groups)
 
 
 def _by_rule(

@@ -1,0 +1,46 @@
+"""Negation: what a text states to be absent."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from shiyi.linking.normalization import is_latin
+from shiyi.ontology.lexicon import Cues
+
+_CUES: Final = Cues("negation")
+_ADVICE = frozenset(
+    {"MFHSubstance", "Food", "Herb", "Dish", "Formula", "DSIngredient", "DSProduct"}
+)
+
+
+def negated(text: str, spans: Sequence[tuple[int, int, str]]) -> list[bool]:
+    """State of each span (start, end, kind) of a folded text whether it is stated to be absent.
+
+    A negated item negates the rest of its list. "Not eating ginger" is about advice, so a food
+    or herb counts as absent only where it is left out (without ginger).
+    """
+    found: list[bool] = []
+    for place, (start, end, kind) in enumerate(spans):
+        before, after = text[max(0, start - 40) : start], text[end : end + 12]
+        absent = bool(kind) and (
+            _denied(before.rstrip(), kind)
+            or bool(_CUES["after-zh"].match(after) or _CUES["after-en"].match(after))
+        )
+        if not absent and place and found[place - 1]:
+            between = text[spans[place - 1][1] : start]
+            listed = (
+                _CUES["list-en"] if is_latin(text[start]) else _CUES["list-zh"]
+            )  # a comma ends 没有…
+            absent = listed.fullmatch(between) is not None
+        found.append(absent)
+    return found
+
+
+def _denied(before: str, kind: str) -> bool:
+    if (chinese := _CUES["denied-zh"].search(before)) and not _CUES["asked-zh"].search(before):
+        if kind not in _ADVICE:
+            return True
+        return _CUES["left-out-zh"].match(chinese.group()) is not None
+    english = _CUES["denied-en"].search(before)
+    if english is None or _CUES["asked-en"].search(before):
+        return False
+    return kind not in _ADVICE or english.group().startswith(("without", "no", "free", "never"))
