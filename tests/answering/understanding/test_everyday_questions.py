@@ -28,7 +28,7 @@ def test_its_warning_stands_before_the_advice(runtime: Runtime) -> None:
 @pytest.mark.parametrize(
     ("question", "word", "listed"),
     [
-        ("痛风能喝老火靓汤吗", "老火靓", "猪肝"),
+        ("痛风能喝老火靓汤吗", "老火靓", "酒"),
         ("I'm 30 weeks pregnant, can I drink zobo tea?", "zobo", "alcohol"),
     ],
 )
@@ -71,10 +71,10 @@ def test_favism_is_the_lack_of_the_enzyme(runtime: Runtime) -> None:
     assert answer.citations
 
 
-def test_what_gout_forbids_is_what_few_other_states_forbid(runtime: Runtime) -> None:
+def test_what_gout_forbids_is_named_by_groups(runtime: Runtime) -> None:
     (line,) = [s.text for s in ask(runtime, "痛风吃什么").sentences if "少用或不用" in s.text]
     names = {each.partition("（")[0] for each in line.partition("：")[2].strip("。").split("、")}
-    assert {"酒", "动物内脏"} <= names  # groups before their members
+    assert "动物内脏" in names  # a group before its members
     assert "冷饮" not in line
 
 

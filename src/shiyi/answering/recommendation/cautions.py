@@ -1,6 +1,6 @@
 """Cautions merged, gravest first; what is not recommended, and why."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from shiyi.answering.knowledge.facts import CAUTION, MATERIAL, TOXIC, Fact
@@ -221,15 +221,8 @@ def _taboos(context: AnswerContext, part: Contribution) -> None:
             if context.facts.is_a(food := fact.other(near), *MATERIAL)
             and context.kind(food) != "dish"
         }
-        ranked = sorted(
-            found.items(),
-            key=lambda item: (
-                item[1].predicate not in (SHIYI.contraindicatedIn, SHIYI.unsuitableFood),
-                -round(item[1].confidence, 1),
-                states_against(context, item[0]),
-                item[0],
-            ),
-        )[:3]
+        rank = precedence(context, found)
+        ranked = sorted(found.items(), key=lambda item: rank(*item))[:3]
         if ranked:
             text = verbalizer.verbalize(
                 "b_taboo",
@@ -240,9 +233,26 @@ def _taboos(context: AnswerContext, part: Contribution) -> None:
             return
 
 
-def states_against(context: AnswerContext, food: str) -> int:
-    """Count the states a food is unsuitable in: offal, of few, is specific to gout."""
-    return len(context.facts.into(food, SHIYI.unsuitableFood))
+def precedence(
+    context: AnswerContext, things: Iterable[str]
+) -> Callable[[str, Fact], tuple[object, ...]]:
+    """Return the sort key of things to avoid, each with its claim: what is forbidden comes first.
+
+    A group comes before its members, since who avoids offal avoids liver; then the surest, the one
+    that most sources name, and the one that is unsuitable in the fewest states.
+    """
+    facts, evidences = context.facts, context.evidences
+    members = {low for each in things for low in facts.below(each) if low != each}
+
+    def place(thing: str, fact: Fact) -> tuple[object, ...]:
+        single = members.isdisjoint(facts.below(thing))
+        sources = len({each.source for each in evidences.of(fact.claim, "en")})
+        states = len(facts.into(thing, SHIYI.unsuitableFood))
+        sure = round(fact.confidence, 1)
+        forbidden = fact.predicate in (SHIYI.contraindicatedIn, SHIYI.unsuitableFood)
+        return not forbidden, thing in members, -sure, single, -sources, states, fact.claim
+
+    return place
 
 
 def against(context: AnswerContext, state: str) -> tuple[Fact, ...]:

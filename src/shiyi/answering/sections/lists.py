@@ -5,7 +5,7 @@ from typing import Final
 
 from shiyi.answering.knowledge.facts import CAUTION, COMPOSITION, MATERIAL, PROFILE, Fact
 from shiyi.answering.methods.method import is_benefit, near
-from shiyi.answering.recommendation.cautions import against, states_against
+from shiyi.answering.recommendation.cautions import against, precedence
 from shiyi.answering.retrieval.passages import PASSAGE
 from shiyi.answering.retrieval.paths import Retrieved
 from shiyi.answering.sections.queries import Listing, run_list
@@ -149,26 +149,16 @@ def each_cited(
 
 
 def _ranked(context: AnswerContext, found: Iterable[Fact]) -> list[Fact]:
-    """Keep each thing once: what people eat first, then what is forbidden, then the surest.
-
-    A group comes before its members: who knows that offal is to be avoided knows it of liver. Of
-    equally sure ones those come first that are warned of in the fewest states.
-    """
+    """Keep each thing once: what people eat first, then by :func:`precedence`."""
 
     def thing(fact: Fact) -> str:
         return fact.object if fact.predicate == SHIYI.unsuitableFood else fact.subject
 
     found = tuple(found)
-    things = {thing(fact) for fact in found}
-    members = {low for each in things for low in context.facts.below(each) if low != each}
+    rank = precedence(context, map(thing, found))
 
     def place(fact: Fact) -> tuple[object, ...]:
-        iri = thing(fact)
-        eaten = context.facts.is_a(iri, SHIYI.Food)
-        sure, states = round(fact.confidence, 1), states_against(context, iri)
-        sources = len({e.source for e in context.evidences.of(fact.claim, "en")})
-        grave, single = fact.predicate in _GRAVE, members.isdisjoint(context.facts.below(iri))
-        return not eaten, not grave, iri in members, -sure, single, states, -sources, fact.claim
+        return not context.facts.is_a(thing(fact), SHIYI.Food), *rank(thing(fact), fact)
 
     best: dict[str, Fact] = {}
     for fact in sorted(found, key=place):
