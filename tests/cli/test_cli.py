@@ -14,6 +14,7 @@ from shiyi.cli.serve import build_default_base
 from shiyi.model.rdf import NamedNode, Quad
 from shiyi.settings import Settings
 from shiyi.sparql.base.knowledge_base import KnowledgeBase
+from tests.support import bases
 
 
 def shiyi(
@@ -163,11 +164,11 @@ def test_the_doctor_counts_what_the_base_holds(starter_kb: Path) -> None:
     assert report["base"]["free_mib"] > 0
 
 
-def test_export_writes_n_quads_that_can_be_read_again(starter_kb: Path, tmp_path: Path) -> None:
+def test_export_writes_n_quads_that_can_be_read_again(tmp_path: Path) -> None:
     path = tmp_path / "all.nq"
-    done = shiyi("export", "-o", str(path), kb=starter_kb)
+    done = shiyi("export", "-o", str(path), kb=bases.build(tmp_path / "kb"))
     assert done.returncode == 0, done.stderr
-    assert path.read_bytes().count(b"\n") > 50_000
+    assert path.read_bytes().count(b"\n") > 100
     assert b"rdf-syntax-ns#subject" in path.read_bytes()  # RDF 1.1 unless asked otherwise
 
 

@@ -223,9 +223,13 @@ def test_json_ld_says_with_short_names_what_turtle_says(store: OxigraphStore) ->
     assert values == {(q.subject, q.predicate, q.object) for q in parse(turtle.decode(), "x.ttl")}
 
 
-def test_the_whole_base_survives_the_way_to_rdf_11_and_back(starter_kb: Path) -> None:
+def test_a_piece_of_the_base_survives_the_way_to_rdf_11_and_back(starter_kb: Path) -> None:
     with KnowledgeBase.open(starter_kb) as base:
-        before = {q for q in base.store.match() if q.predicate != SHIYI.appliedThrough}
+        subjects = [quad.subject for quad in base.store.match(None, RDF.type)][::20]
+        quads = {
+            q for each in subjects if not isinstance(each, Triple) for q in base.store.match(each)
+        }
+    before = {quad for quad in quads if quad.predicate != SHIYI.appliedThrough}
     plain = list(to_rdf11(before))
     assert len(plain) > len(before)
     assert not any(isinstance(quad.object, Triple) for quad in plain)

@@ -1,5 +1,6 @@
 """Validation by parts says what validation of everything at once says."""
 
+import os
 import random
 from collections.abc import Iterable
 from pathlib import Path
@@ -8,7 +9,8 @@ import pytest
 from rdflib import Graph
 
 from shiyi.errors import KnowledgeBaseError
-from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, Quad, Term, parse
+from shiyi.model.iris import VOCAB
+from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, Quad, Term, Triple, parse
 from shiyi.ontology.terms import RDF, RDFS, SHIYI
 from shiyi.shapes.partitioning import Reach, of_classes, validate_parts
 from shiyi.shapes.validation import Result, lowered, shapes_graph, validate
@@ -49,7 +51,7 @@ def test_a_planted_fault_of_every_shape_is_found_however_small_the_parts_are() -
     expected = reported(validate(lowered(quads), shapes))
     assert len(expected) >= len(CASES)
     assert all(f"faulty-{number}/" in "".join(expected) for number in range(len(CASES)))
-    for part in (4, 200):
+    for part in (4, 200) if "SHIYI_NIGHTLY" in os.environ else (24,):
         assert in_parts(quads, shapes, part) == expected
 
 
@@ -57,14 +59,14 @@ def test_our_own_shapes_all_look_near() -> None:
     assert Reach.of(shapes_graph()).far is None
 
 
-def test_a_tenth_of_the_starter_base_with_all_that_it_then_lacks_gets_the_same_report(
-    starter_kb: Path,
-) -> None:
+def test_a_piece_of_the_starter_base_gets_the_same_report(starter_kb: Path) -> None:
     with KnowledgeBase.open(starter_kb) as base:
-        quads = [q for q in base.store.match(graph=DefaultGraph()) if hash(q.subject) % 10 == 0]
+        subjects = [q.subject for q in base.store.match(None, RDF.type, graph=DefaultGraph())]
+        some = {each for each in subjects[::50] if not isinstance(each, Triple)}
+        quads = [q for each in some for q in base.store.match(each, graph=DefaultGraph())]
     shapes = shapes_graph()
     expected = reported(validate(lowered(quads), shapes))
-    assert len(expected) > 100  # most of what is referred to is missing
+    assert len(expected) > 50  # most of what is referred to is missing
     types = of_classes(quads)
     assert reported(validate_parts(lambda: quads, types, shapes, len(quads) // 7)) == expected
 
@@ -136,18 +138,10 @@ def test_a_shape_that_looks_further_is_checked_over_everything(text: str) -> Non
 def test_random_graphs_of_few_names_get_the_same_report() -> None:
     draw, shapes = random.Random(7), shapes_graph()  # noqa: S311 - no secret
     kinds = [SHIYI.Food, SHIYI.Dish, SHIYI.Nature, SHIYI.Claim, SHIYI.Evidence, SHIYI.Source]
-    found = [
-        SHIYI.hasNature,
-        SHIYI.hasIngredient,
-        SHIYI.evidence,
-        SHIYI.status,
-        SHIYI.rating,
-        SHIYI.conflictsWith,
-        RDF.type,
-        RDFS.subClassOf,
-    ]
+    names = ("hasNature", "hasIngredient", "evidence", "status", "rating", "conflictsWith")
+    found = [*(NamedNode(f"{VOCAB}{name}") for name in names), RDF.type, RDFS.subClassOf]
     seen = 0
-    for _ in range(5):
+    for _ in range(2):
         nodes = [NamedNode(f"{EXAMPLE}{name}") for name in range(8)]
         values: list[Term] = [*nodes, *kinds, *kinds, Literal("major")]
         quads = {
@@ -157,7 +151,7 @@ def test_random_graphs_of_few_names_get_the_same_report() -> None:
         expected = reported(validate(lowered(quads), shapes))
         assert in_parts(quads, shapes, 10) == expected
         seen += len(expected)
-    assert seen > 50
+    assert seen > 20
 
 
 def test_quads_of_a_subject_that_stand_apart_are_refused() -> None:

@@ -85,7 +85,7 @@ def test_after_some_wrong_tries_even_the_right_password_waits(desks: Desks) -> N
     assert int(answer.headers["Retry-After"]) > 0
 
 
-def test_ten_thousand_guesses_are_a_few_passwords_that_are_looked_at(
+def test_a_thousand_guesses_are_a_few_passwords_that_are_looked_at(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looked: list[str] = []
@@ -104,11 +104,11 @@ def test_ten_thousand_guesses_are_a_few_passwords_that_are_looked_at(
                 "/curate/sign-in",
                 headers=HTML,
                 data=body | {"name": names[i % len(names)], "password": f"guess {i}"},
-                environ_base={"REMOTE_ADDR": f"2001:db8:9:{i % 1000:x}::{i:x}"},
+                environ_base={"REMOTE_ADDR": f"2001:db8:9:{i % 100:x}::{i:x}"},
             ).status_code
-            for i in range(10_000)
+            for i in range(1_000)
         )
-    assert seen == {403: len(looked), 429: 10_000 - len(looked)}
+    assert seen == {403: len(looked), 429: 1_000 - len(looked)}
     assert len(looked) == ACCOUNT_TRIES * len(names)
 
 

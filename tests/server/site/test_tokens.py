@@ -274,7 +274,7 @@ def test_guessing_is_stopped_for_a_while(opened: tuple[Flask, Site, str]) -> Non
     assert other.status_code == 204
 
 
-def test_ten_thousand_guesses_from_a_network_are_twenty_that_are_looked_at(
+def test_a_thousand_guesses_from_a_network_are_twenty_that_are_looked_at(
     opened: tuple[Flask, Site, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client, looked = create_app(opened[1]).test_client(), list[str]()
@@ -291,9 +291,9 @@ def test_ten_thousand_guesses_from_a_network_are_twenty_that_are_looked_at(
             headers=bearer(f"shiyi_{i:043}"),
             environ_base={"REMOTE_ADDR": f"2001:db8:7:7::{i:x}"},
         ).status_code
-        for i in range(10_000)
+        for i in range(1_000)
     )
-    assert result == {401: 20, 429: 9_980}
+    assert result == {401: 20, 429: 980}
     assert len(looked) == 20
 
 

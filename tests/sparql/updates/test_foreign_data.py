@@ -118,10 +118,10 @@ def test_foreign_data_is_accepted_and_the_base_opens_again(
 ) -> None:
     with client_of(kb) as client:
         before = advice(client)
-    for first in range(0, len(BODIES), 8):
+    for first in range(0, len(BODIES), 16):
         with client_of(kb) as client:
             assert advice(client) == before
-            for body in BODIES[first : first + 8]:
+            for body in BODIES[first : first + 16]:
                 turtle = {"data": PREFIXES + body, "content_type": "text/turtle"}
                 own = f"/rdf-graph-store?graph=urn:g{next(_NAMES)}"
                 into = [
@@ -212,9 +212,8 @@ _UPDATES = st.tuples(st.booleans(), st.lists(_STATEMENTS, min_size=1, max_size=4
 
 
 @settings(
-    max_examples=int(
-        os.environ.get("SHIYI_UPDATES", "6")
-    ),  # of 50 updates, then it is opened again
+    # of 50 updates, then it is opened again
+    max_examples=int(os.environ.get("SHIYI_UPDATES", "3")),
     deadline=None,
     derandomize=True,
     phases=(Phase.generate,),  # a base that broke stays broken, so nothing is shrunk
