@@ -4,7 +4,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Final, Self
 
 from shiyi.answering.retrieval.bm25 import TextIndex
@@ -79,7 +79,7 @@ class Chain:
     school: str = ""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Casebook:
     """Every case and every reasoning chain of a base; often none."""
 
@@ -91,7 +91,7 @@ class Casebook:
         """Read the cases and chains of all graphs."""
         return cls(tuple(_cases(store)), tuple(chains(store)))
 
-    @property
+    @cached_property
     def references(self) -> Mapping[str, str]:
         """Return the concept that each wording of the cases refers to (the links of two layers)."""
         return {w.text: w.concept for case in self.cases for w in case.words if w.concept}
