@@ -148,7 +148,7 @@
       const line = svg("path", { class: "g-line", d: `M${from.x.toFixed(1)} ${from.y.toFixed(1)}Q${middle.x.toFixed(1)} ${middle.y.toFixed(1)} ${to.x.toFixed(1)} ${to.y.toFixed(1)}`, "marker-end": "url(#g-head)", "stroke-width": (1 + 2.4 * Math.max(e.confidence, 0)).toFixed(2) });
       const [x, y, wide] = [(from.x + 2 * middle.x + to.x) / 4, (from.y + 2 * middle.y + to.y) / 4, measured(word.trim()) * 0.85 + 6];
       const words = [svg("rect", { x: (x - wide / 2).toFixed(1), y: (y - 8).toFixed(1), width: wide.toFixed(1), height: 16, rx: 4 }), svg("text", { x: x.toFixed(1), y: (y + 3.5).toFixed(1) }, word.trim())];
-      const named = `${nodes.get(e.source).label} ${e.label} ${nodes.get(e.target).label} ${number(e.confidence)}`;
+      const named = `${nodes.get(e.source).label} → ${nodes.get(e.target).label}: ${e.label} ${number(e.confidence)}`;
       return svg("a", { class: `g-edge level-${level(e.confidence)}${e.opened === false ? " unopened" : ""}`, href: e.href, "data-claim": e.id, "data-ends": `${e.source} ${e.target}`, "aria-label": named }, line, ...words);
     });
     for (const n of data.nodes) {

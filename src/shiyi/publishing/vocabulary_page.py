@@ -82,7 +82,7 @@ def diagram(title: str, label: Callable[[str], str]) -> str:
     True
     """
     head = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="group" '
         f'aria-label="{escape(title)}"><defs><marker id="tip" viewBox="0 0 8 8" refX="8" refY="4" '
         'markerWidth="8" markerHeight="8" orient="auto"><path d="M0 0 8 4 0 8z"/></marker></defs>'
     )
@@ -199,10 +199,10 @@ def reference_html(language: str) -> str:
     return (
         f'<!doctype html><html lang="{language}"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{title}</title><style>{STYLE}</style></head><body><h1>{title}</h1>"
+        f"<title>{title}</title><style>{STYLE}</style></head><body><main><h1>{title}</h1>"
         f"<p><code>{escape(VOCAB)}</code></p><nav>{contents}</nav>"
         f"<figure>{diagram(page.word('core'), page.label)}"
-        f"<figcaption>{page.word('core')}</figcaption></figure>{body}</body></html>\n"
+        f"<figcaption>{page.word('core')}</figcaption></figure>{body}</main></body></html>\n"
     )
 
 

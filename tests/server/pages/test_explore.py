@@ -164,6 +164,23 @@ def test_scripts_are_named_by_their_digest(client: FlaskClient) -> None:
     assert client.get("/static/js/none.js").status_code == 404
 
 
+def test_pages_styles_and_streams_are_compressed_on_wish(client: FlaskClient) -> None:
+    wish = {"Accept-Encoding": "gzip, br", "Accept": "text/html"}
+    for path in ("/ask?q=goji&lang=en", "/check?lang=en", address("css/shiyi.css")):
+        plain, packed = (
+            client.get(path, headers={"Accept": "text/html"}),
+            client.get(path, headers=wish),
+        )
+        assert packed.headers["Content-Encoding"] == "gzip"
+        assert "Accept-Encoding" in packed.headers["Vary"]
+        assert "Content-Encoding" not in plain.headers
+        assert len(packed.data) < len(plain.data) / 2
+        text = gzip.decompress(packed.data).decode()
+        assert text.partition("<title>")[2][:900] == plain.text.partition("<title>")[2][:900]
+    for path in ("/curate/sign-in", address("favicon.svg")):  # a form with a secret; small
+        assert "Content-Encoding" not in client.get(path, headers=wish).headers
+
+
 def test_an_ask_page_weighs_less_than_60_kilobytes_compressed(client: FlaskClient) -> None:
     page = client.get(
         "/ask?q=失眠多梦、手脚心热，吃点什么好？&lang=zh", headers={"Accept": "text/html"}
