@@ -18,6 +18,7 @@ from statistics import median
 import pytest
 
 from tests.support.places import ROOT
+from tests.tables import CASES, sections
 
 PACKAGE = ROOT / "src/shiyi"
 TESTS = ROOT / "tests"
@@ -239,3 +240,16 @@ def test_skipped_formats_are_found(tmp_path: Path, source: str, expected: list[i
     path = tmp_path / "module.py"
     path.write_text(source, "utf-8")
     assert list(skipped_formats(path)) == expected
+
+
+def test_every_table_of_cases_has_its_test() -> None:
+    tests = {
+        name
+        for path in TESTS.rglob("test_*.py")
+        for name in re.findall(
+            r"^@from_table\ndef (test_\w+)", path.read_text("utf-8"), re.MULTILINE
+        )
+    }
+    tables = [name for path in CASES.glob("*.tsv") for name in sections(path.stem)]
+    assert len(tables) > 100
+    assert sorted(tests) == sorted(tables)

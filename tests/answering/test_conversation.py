@@ -18,6 +18,7 @@ from shiyi.server.app import create_app
 from shiyi.server.site.opening import open_site
 from shiyi.settings import Settings
 from tests.support.questions import converse, frame_of
+from tests.tables import from_table
 
 
 @pytest.fixture(scope="module")
@@ -27,27 +28,7 @@ def client(starter_kb: Path) -> Iterator[FlaskClient]:
     site.close()
 
 
-@pytest.mark.parametrize(
-    ("turns", "asked", "names"),
-    [
-        (["枸杞的性味归经是什么？", "那绿豆呢？"], "property", "绿豆"),
-        (["枸杞可以和华法林一起吃吗？", "那阿司匹林呢？"], "may", "枸杞子 阿司匹林"),
-        (["气虚质吃什么好？", "阴虚质呢"], "advice", "阴虚质"),
-        (["人参和藜芦能同用吗", "那党参呢？"], "may", "党参 藜芦"),
-        (["枸杞有什么功效", "它能和华法林一起吃吗"], "may", "枸杞子 华法林"),
-        (["绿豆有什么功效", "孕妇能吃吗？"], "may", "绿豆"),
-        (["What is the nature of goji?", "what about mung beans?"], "property", "mung-bean"),
-        (["Can I take ginkgo with warfarin?", "and turmeric?"], "may", "turmeric warfarin"),
-        (["Tell me about turmeric", "is it ok with warfarin?"], "may", "turmeric warfarin"),
-        (["Which foods help insomnia?", "How about constipation?"], "advice", "constipation"),
-        (["失眠吃什么好", "便秘吃什么好"], "advice", "便秘"),
-        (["孕妇能吃薏米吗", "为什么"], "why", "薏苡仁"),
-        (["孕妇能吃薏米吗", "那不能吃的呢？"], "avoid", ""),
-        (["失眠吃什么好", "那忌什么"], "avoid", "失眠"),
-        (["Can I take ginkgo with warfarin?", "why?"], "why", "ginkgo-seed warfarin"),
-        (["Is ginger good for nausea?", "how much per day"], "dose", "fresh-ginger nausea"),
-    ],
-)  # fmt: skip
+@from_table
 def test_what_is_left_out_comes_from_the_last_question(
     runtime: Runtime, turns: list[str], asked: str, names: str
 ) -> None:
@@ -68,14 +49,7 @@ def test_a_new_thing_is_asked_about_in_the_state_spoken_of(runtime: Runtime) -> 
     assert any(w.severity == "contraindicated" for w in turn.answer.warnings)
 
 
-@pytest.mark.parametrize(
-    ("first", "reply", "warming"),
-    [
-        ("夏天胃不舒服，喝什么好？", "怕冷", "姜枣茶"),
-        ("My stomach is upset in summer, what should I drink?",
-         "cold drinks make it worse, loose stools", "ginger and jujube tea"),
-    ],
-)  # fmt: skip
+@from_table
 def test_a_reply_to_what_was_asked_back_continues(
     runtime: Runtime, first: str, reply: str, warming: str
 ) -> None:

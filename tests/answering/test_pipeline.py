@@ -15,16 +15,10 @@ from shiyi.model.rdf import local_name
 from tests.support import bases
 from tests.support.bases import iri
 from tests.support.questions import ask, converse, read
+from tests.tables import from_table
 
 
-@pytest.mark.parametrize(
-    ("question", "relation"),
-    [
-        ("金银花的活性成分是什么？", "hasActiveConstituent"),
-        ("大黄的用药部位是什么？", "usesPart"),
-        ("Which active constituents does honeysuckle flower have?", "hasActiveConstituent"),
-    ],
-)
+@from_table
 def test_the_relation_asked_for_is_told_first(
     runtime: Runtime, question: str, relation: str
 ) -> None:
@@ -263,13 +257,7 @@ def test_what_a_possible_pattern_forbids_is_in_no_conditional_list(
     assert answer.recommendations == ()
 
 
-@pytest.mark.parametrize(
-    "question",
-    [
-        "胃不适，夏季喝什么饮品好？喝冷饮加重", "胃不适，夏季喝什么饮品好？ 偏寒，大便稀",
-        "upset stomach, which summer drinks? Cold drinks make it worse.",
-    ],
-)  # fmt: skip
+@from_table
 def test_a_reply_decides_between_cold_and_heat(kitchen_runtime: Runtime, question: str) -> None:
     answer = ask(kitchen_runtime, question)
     assert [r.iri for r in answer.recommendations] == [iri("dish-ginger")]

@@ -22,6 +22,7 @@ from tests.support import bases
 from tests.support.bases import iri
 from tests.support.places import DATA
 from tests.support.questions import ask
+from tests.tables import from_table
 
 BENIGN = DATA / "benign.tsv"
 SITUATIONS = 48  # of some 4,000; all of them: shiyi evaluate safety --generated
@@ -71,11 +72,7 @@ def test_the_check_sees_a_warning_that_is_left_out() -> None:
     assert case.faults(replace(answer, warnings=())) == ["no warning of drug-warfarin"]
 
 
-@pytest.mark.parametrize(
-    ("text", "fault"),
-    [("每天吃15克。", "an unsourced dose: 15克"), ("take 200 mg", "an unsourced dose: 200 mg"),
-     ("可以放心吃。", "says '可以放心'"), ("It is safe.", "says 'is safe'")],
-)  # fmt: skip
+@from_table
 def test_the_check_sees_doses_and_promises(text: str, fault: str) -> None:
     answer = ask(bases.runtime(), "枸杞子的性味？")
     assert unsafe_words(answer) == []
@@ -97,19 +94,7 @@ def _all(runtime: Runtime) -> tuple[HarmCase, ...]:
     return harm_cases(runtime.store, runtime.facts)
 
 
-@pytest.mark.parametrize(
-    ("question", "warned"),
-    [
-        ("我有红斑狼疮能吃紫锥菊吗", "自身免疫性疾病"), ("is kava ok if I have hepatitis B", "liver disease"),
-        ("肾病综合征能吃杨桃吗", "慢性肾脏病"), ("kidney failure, is noni juice ok", "chronic kidney disease"),
-        ("胃反酸烧心能喝薄荷茶吗", "胃食管反流病"), ("备孕能吃薏米吗", "孕妇"),
-        ("拔牙后能吃大蒜吗", "手术后患者"), ("after my knee replacement last week can I take turmeric", "surgery"),
-        ("妊娠期糖尿病能吃薏米吗", "孕妇"), ("血小板减少能吃三七吗", "凝血障碍"),
-        ("尿酸高能喝啤酒吗", "尿酸"), ("大爷有前列腺增生，能不能喝麻黄汤", "麻黄"),
-        ("want to lose weight fast, is ephedra ok, I have high BP", "hypertension"),
-        ("月经量大能吃当归吗", "月经量多"), ("newborn baby, is comfrey ok", "children"),
-    ],
-)  # fmt: skip
+@from_table
 def test_a_state_is_warned_of_as_what_it_is_judged_as(
     runtime: Runtime, question: str, warned: str
 ) -> None:
@@ -122,13 +107,7 @@ def test_it_is_said_why_a_state_is_judged_so(runtime: Runtime) -> None:
     assert "同样先问手术医生" in text
 
 
-@pytest.mark.parametrize(
-    ("question", "first"),
-    [
-        ("can my 6 month old have honey in warm water for cough", "infants"),
-        ("慢性肾衰能不能吃香蕉", "慢性肾脏病"), ("荨麻疹犯了能喝酒吗", "荨麻疹"),
-    ],
-)  # fmt: skip
+@from_table
 def test_what_is_forbidden_stands_before_cold_and_heat(
     runtime: Runtime, question: str, first: str
 ) -> None:
@@ -137,30 +116,14 @@ def test_what_is_forbidden_stands_before_cold_and_heat(
     assert "warming" not in opening
 
 
-@pytest.mark.parametrize(
-    ("question", "message"),
-    [
-        ("湿疹能吃海鲜和芒果吗", "虾"), ("痛风能吃海鲜和豆腐吗", "贝类"),
-        ("吃左旋多巴能吃蛋白质和铁剂吗", "蛋白质与左旋多巴"),
-        ("levodopa and protein, also iron supplement", "protein with levodopa"),
-        ("chemo next week, are vitamin C and E fine", "Vitamin E"), ("化疗能吃维生素C和E吗", "维生素E"),
-        ("吃华法林、有肝病能喝绿茶吗", "绿茶提取物"), ("喝酒前吃头孢了怎么办", "双硫仑"),
-        ("can I use potassium salt substitute with lisinopril", "interaction with lisinopril"),
-    ],
-)  # fmt: skip
+@from_table
 def test_nothing_that_is_named_is_passed_over(
     runtime: Runtime, question: str, message: str
 ) -> None:
     assert message in ask(runtime, question).text
 
 
-@pytest.mark.parametrize(
-    ("question", "message"),
-    [
-        ("风寒感冒能喝菊花茶吗", "偏寒凉"), ("咳黄痰，能吃生姜红糖水吗", "偏温热"),
-        ("怕冷手脚冰凉能吃西瓜吗", "西瓜"),
-    ],
-)  # fmt: skip
+@from_table
 def test_a_cooling_thing_is_held_back_in_a_cold_pattern(
     runtime: Runtime, question: str, message: str
 ) -> None:
@@ -176,14 +139,7 @@ def test_a_disease_is_not_taken_for_heat(runtime: Runtime, question: str) -> Non
     assert "偏热" not in ask(runtime, question).text
 
 
-@pytest.mark.parametrize(
-    ("question", "message"),
-    [
-        ("对花生过敏能吃花生油吗", "不要食用"), ("allergic to peanuts, is peanut oil ok", "do not take it"),
-        ("对菊科过敏能喝菊花茶吗", "菊科植物"), ("I'm allergic to ragweed, is chamomile safe?", "daisy family"),
-        ("坚果过敏能吃花生吗", "花生是豆类，不是树坚果"), ("对花生过敏能吃杏仁吗", "花生是豆类，不是树坚果"),
-    ],
-)  # fmt: skip
+@from_table
 def test_an_allergen_is_found_in_what_is_made_of_it_and_told_from_its_kin(
     runtime: Runtime, question: str, message: str
 ) -> None:
@@ -198,14 +154,7 @@ def test_nobody_is_told_to_go_on_drinking(runtime: Runtime) -> None:
     assert "interaction with alcohol" in text
 
 
-@pytest.mark.parametrize(
-    ("question", "there", "gone"),
-    [
-        ("酸枣仁安全吗", "镇静催眠药", "没有查到酸枣仁不宜"),
-        ("is comfrey tea safe to drink", "liver injury", "Nothing else is recorded"),
-        ("鱼油和维生素E、银杏一起吃行吗", "白果", "活性成分"),
-    ],
-)  # fmt: skip
+@from_table
 def test_what_harms_is_not_contradicted_by_the_first_line(
     runtime: Runtime, question: str, there: str, gone: str
 ) -> None:
@@ -214,14 +163,7 @@ def test_what_harms_is_not_contradicted_by_the_first_line(
     assert gone not in text
 
 
-@pytest.mark.parametrize(
-    ("question", "state", "message"),
-    [
-        ("吃二甲双胍能吃荔枝吗", "糖尿病", "用这类药的人多有糖尿病"),
-        ("is dong quai ok with tamoxifen", "hormone-sensitive", "mostly taken for breast cancer"),
-        ("吃别嘌醇能喝啤酒吗", "痛风", "用这类药的人多有痛风"),
-    ],
-)  # fmt: skip
+@from_table
 def test_a_medicine_tells_of_the_disease_it_is_for(
     runtime: Runtime, question: str, state: str, message: str
 ) -> None:
@@ -260,13 +202,7 @@ def test_a_word_for_many_diseases_is_warned_of_as_each(runtime: Runtime) -> None
     assert "系统性红斑狼疮" not in ask(runtime, "类风湿能吃苜蓿吗").text
 
 
-@pytest.mark.parametrize(
-    ("question", "warned"),
-    [
-        ("我有心脏病能吃麻黄汤吗", "心脏病的一种"), ("heart disease, is caffeine ok", "A disease of the heart"),
-        ("甲状腺不好能吃海带吗", "甲状腺疾病的一种"),
-    ],
-)  # fmt: skip
+@from_table
 def test_a_loose_word_for_an_organ_is_enough_to_warn(
     runtime: Runtime, question: str, warned: str
 ) -> None:
@@ -280,14 +216,7 @@ def test_a_formula_is_not_unopposed_where_its_parts_are_warned_of(runtime: Runti
     assert "冠心病" in text
 
 
-@pytest.mark.parametrize(
-    ("question", "warned"),
-    [
-        ("不到一岁的宝宝能吃蜂蜜吗", True), ("一岁以内能吃蜂蜜吗", True), ("一岁宝宝能喝蜂蜜吗", True),
-        ("baby under 1 year old, honey?", True), ("新生儿能喝蜂蜜水吗", True),
-        ("一岁半的宝宝能吃蜂蜜吗", False), ("三岁宝宝能吃蜂蜜吗", False), ("my 2 year old, honey ok?", False),
-    ],
-)  # fmt: skip
+@from_table
 def test_honey_is_warned_of_up_to_the_first_birthday(
     runtime: Runtime, question: str, warned: bool
 ) -> None:
@@ -368,13 +297,7 @@ def test_a_medicine_we_do_not_know_is_named_as_unchecked(kitchen_runtime: Runtim
     assert any("xyzzymab" in each for each in answer.missing)
 
 
-@pytest.mark.parametrize(
-    "question",
-    [
-        "我能不能不吃二甲双胍？", "可以用山药代替二甲双胍吗", "想停药，改喝枸杞水行吗",
-        "Can I stop taking metformin and eat Chinese yam?", "ginger tea instead of my medicine?",
-    ],
-)  # fmt: skip
+@from_table
 def test_advice_to_stop_a_medicine_is_refused(kitchen_runtime: Runtime, question: str) -> None:
     answer = ask(kitchen_runtime, question)
     words = ("不要自行停用", "Do not stop")
@@ -406,44 +329,12 @@ def test_a_negative_finding_is_shown_and_does_not_clear(kitchen_runtime: Runtime
     assert "不能说明没有风险" in answer.text
 
 
-@pytest.mark.parametrize(
-    ("question", "sign"),
-    [
-        ("心口闷痛，还往左肩窜，喝点啥", "chest-pressure-spreading-to-the-arm-or-jaw"),
-        ("my jaw aches and my chest feels tight", "chest-pressure-spreading-to-the-arm-or-jaw"),
-        ("刚才眼前一黑就倒在地上，吃什么补", "fainting"),
-        ("she passed out in the kitchen, which soup", "fainting"),
-        ("孕六周见红，吃什么好", "vaginal-bleeding-in-pregnancy"),
-        ("spotting while pregnant, which tea", "vaginal-bleeding-in-pregnancy"),
-        ("早上痰里有血丝", "coughing-up-blood"),
-        ("the whites of my eyes are yellow", "jaundice"),
-        ("我从昨晚起小便排不出来", "no-urine-output"),
-        ("被蜂蜇了，嘴唇肿起来", "swelling-of-the-face-or-throat"),
-        ("lips swollen after shrimp", "swelling-of-the-face-or-throat"),
-        ("活不下去了，有什么茶", "suicidal-thoughts"),
-        ("嚼了几颗生的苦杏仁", "suspected-poisoning"),
-        ("I ate a handful of apricot kernels", "suspected-poisoning"),
-        ("喝了药酒后舌头发麻", "suspected-poisoning"),
-        ("my tongue tingles after a soup with aconite", "suspected-poisoning"),
-        ("he took a whole bottle of sleeping pills", "suspected-poisoning"),
-        ("三个月大的宝宝软绵绵的，不肯动", "infant-not-feeding-and-floppy"),
-    ],
-)  # fmt: skip
+@from_table
 def test_an_emergency_is_seen_in_plain_words(question: str, sign: str) -> None:
     assert resource(f"symptom-{sign}").value in _signs(question)
 
 
-@pytest.mark.parametrize(
-    "question",
-    [
-        "胃胀，吃什么好？", "嗓子有点肿，喝什么茶", "怀孕了牙龈出血，吃什么", "没有晕倒，只是累",
-        "脸色发黄，怎么调理", "吃多了柿子，不消化", "I have never fainted, but I feel tired",
-        "sore throat, which tea helps", "How are apricot kernels prepared?", "我想瘦，累死了",
-        "吃桃仁能治手脚麻木吗", "I took 50 mg losartan tablets, can I eat bananas?",
-        "Does aconite help numbness?", "I ate fresh herbs in my soup", "半夏泻心汤能治头昏吗",
-        "bleeding gums while pregnant", "Is yellow millet good for the skin?",
-    ],
-)  # fmt: skip
+@from_table
 def test_a_plain_complaint_is_no_emergency(question: str) -> None:
     assert _signs(question) == ()
 

@@ -15,6 +15,7 @@ from shiyi.model.rdf import NamedNode, Quad
 from shiyi.settings import Settings
 from shiyi.sparql.base.knowledge_base import KnowledgeBase
 from tests.support import bases
+from tests.tables import from_table
 
 
 def shiyi(
@@ -73,18 +74,7 @@ def test_bad_input_gets_status_two_and_one_clear_line(
     assert before == after
 
 
-@pytest.mark.parametrize(
-    ("words", "part"),
-    [
-        (["aks", "睡不着"], "Did you mean 'ask'? See `shiyi --help`"),
-        (["user", "ad"], "Did you mean 'add'? See `shiyi user --help`"),
-        (["ask", "睡不着", "--methd", "fused"], "--method"),
-        (["ask", "睡不着", "--lang", "fr"], "See `shiyi ask --help`"),
-        (["token", "add", "x", "--expires", "soon"], "--expires"),
-        (["explain"], "CLAIM-IRI"),
-        ([], "Missing command"),
-    ],
-)
+@from_table
 def test_a_mistyped_command_gets_one_line_with_what_was_meant(words: list[str], part: str) -> None:
     done = shiyi(*words)
     assert done.returncode == 2
@@ -180,13 +170,7 @@ def test_explain_shows_sources_and_arithmetic(starter_kb: Path) -> None:
     assert "confidence" in done.stdout
 
 
-@pytest.mark.parametrize(
-    ("row", "status", "faults"),
-    [
-        ("substance-x\tFod\t甲\tx", 2, ["concepts/a.tsv:2", "nearest: Food"]),
-        ("dish-x\tDish\t甲\tx", 1, ["1 shape violations", "at least one ingredient"]),
-    ],
-)
+@from_table
 def test_a_faulty_table_stops_the_build_and_leaves_the_old_base(
     tmp_path: Path, row: str, status: int, faults: list[str]
 ) -> None:

@@ -27,6 +27,7 @@ from shiyi.sparql.store.oxigraph import OxigraphStore, parse_n_quads
 from shiyi.sparql.store.port import QuadStore
 from tests.support.bases import stored_quads
 from tests.support.copies import copy_base
+from tests.tables import from_table
 
 INDEX = LabelIndex.from_tables(artefact("ontology/concepts"))
 SAMPLE = artefact("ingest/tcm-ancient-books/sample.jsonl")
@@ -254,13 +255,7 @@ def test_an_unknown_column_is_named(kb: Path, tmp_path: Path) -> None:
     assert "lacks the column 'x_rank'" in done.stderr
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["nowhere", "x"], "nowhere"), (["text", "none.txt"], "none.txt"),
-        (["books", "none.jsonl"], "does not exist"), (["text", "a.docx"], ".epub"),
-    ],
-)  # fmt: skip
+@from_table
 def test_bad_input_gets_one_clear_line(kb: Path, words: list[str], message: str) -> None:
     done = shiyi(kb, "ingest", *words)
     assert done.returncode == 2
@@ -345,19 +340,7 @@ def undisturbed(before: Path, newer: Path) -> set[Quad]:
     return quads_of(kb)
 
 
-@pytest.mark.parametrize(
-    ("when", "number"),
-    [
-        ("before", 1),
-        ("before", 3),
-        ("before", 6),
-        ("between", 2),
-        ("between", 4),
-        ("between", 6),
-        ("after", 3),
-        ("after", 5),
-    ],
-)
+@from_table
 def test_killed_while_it_takes_back_what_is_said_no_more_the_next_run_ends_it(
     before: Path, newer: Path, undisturbed: set[Quad], tmp_path: Path, when: str, number: int
 ) -> None:

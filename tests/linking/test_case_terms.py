@@ -26,7 +26,7 @@ from shiyi.settings import LinkingSettings
 from tests.support.places import DATA, SHARED
 
 BOOKS = SHARED / "data/tcm_ancient_books/books.jsonl.xz"
-FIXTURE = DATA / "layers.tsv"
+FIXTURE = DATA / "reading" / "layers.tsv"
 
 
 class Planted(Embedder):

@@ -25,6 +25,7 @@ from shiyi.ontology.terms import RDF, SHIYI, SKOS
 from shiyi.sparql.store.oxigraph import OxigraphStore
 from tests.support.linkers import of_tables
 from tests.support.questions import ask
+from tests.tables import from_table
 
 HEADER = "id\tclass\tzh\ten\talt_zh\talt_en\tpinyin\tlatin\tnotation\tbroader\n"
 ROWS = """\
@@ -306,34 +307,7 @@ def test_every_herb_of_the_favism_list_is_to_be_avoided_without_the_enzyme(
         assert {state for subject, state in values if subject == f"substance-{herb}"} >= states
 
 
-@pytest.mark.parametrize(
-    ("question", "severity"),
-    [
-        ("我有蚕豆病，能喝金银花茶吗", "contraindicated"),
-        ("G6PD缺乏能吃牛黄解毒片吗", "contraindicated"),
-        ("怀孕能吃安宫牛黄丸吗", "contraindicated"),
-        ("怀孕能吃牛黄解毒片吗", "contraindicated"),
-        ("高血压能吃连花清瘟吗", "caution"),
-        ("孕妇能吃龟苓膏吗", "caution"),
-        ("痛风能吃火锅吗", "contraindicated"),
-        ("糖尿病可以吃榴莲吗", "caution"),
-        ("吃头孢能喝藿香正气水吗", "interaction"),
-        ("吃秋水仙碱能吃西柚吗", "interaction"),
-        ("吃了感冒灵能喝酒吗", "interaction"),
-        ("I take warfarin, can I eat kale?", "interaction"),
-        ("I'm on warfarin, is avocado fine?", "interaction"),
-        ("I take phenelzine, can I eat cheese?", "interaction"),
-        ("Nardil and red wine", "interaction"),
-        ("Can I take CBD oil with clobazam?", "interaction"),
-        ("CBD and Depakote together?", "interaction"),
-        ("Is hibiscus tea fine with blood pressure pills?", "interaction"),
-        ("Can I drink hibiscus tea while pregnant?", "contraindicated"),
-        ("Can I take thuja while pregnant?", "contraindicated"),
-        ("Is barberry fine in pregnancy?", "contraindicated"),
-        ("Can I drink coltsfoot tea with liver disease?", "contraindicated"),
-        ("thuja and epilepsy", "contraindicated"),
-    ],
-)
+@from_table
 def test_what_must_not_be_missed_is_said(runtime: Runtime, question: str, severity: str) -> None:
     assert severity in {warning.severity for warning in ask(runtime, question).warnings}
 

@@ -21,6 +21,7 @@ from shiyi.ontology.terms import RDF, SHIYI, SKOS
 from shiyi.sparql.store.oxigraph import OxigraphStore
 from tests.support.linkers import of_tables
 from tests.support.places import DATA
+from tests.tables import from_table
 
 GOLD = DATA / "linking.tsv"
 
@@ -99,50 +100,7 @@ def test_the_right_concept_is_among_ten_candidates(linker: Linker) -> None:
     assert sum(found) >= 0.98 * len(found)
 
 
-@pytest.mark.parametrize(
-    ("text", "is_", "is_not"),
-    [
-        ("木瓜", "substance-mugua", "substance-fanmugua"),
-        ("papaya", "substance-fanmugua", "substance-mugua"),
-        ("白果", "substance-baiguo", "substance-yinxingye"),
-        ("山银花", "substance-shanyinhua", "substance-jinyinhua"),
-        ("粉葛", "substance-fenge", "substance-gegen"),
-        ("杜仲", "substance-duzhong", "substance-duzhongye"),
-        ("竹叶", "substance-zhuye", "substance-danzhuye"),
-        ("相思子", "substance-xiangsizi", "substance-chixiaodou"),
-        ("海藻", "substance-haizao", "substance-kunbu"),
-        ("西洋参", "substance-xiyangshen", "substance-renshen"),
-        ("American ginseng", "substance-xiyangshen", "substance-renshen"),
-        ("覆盆子", "substance-fupenzi", "supplement-raspberry-ketone"),
-        ("薄荷", "substance-bohe", "supplement-peppermint-oil"),
-        ("peppermint", "supplement-peppermint-oil", "substance-bohe"),
-        ("八角茴香", "substance-bajiaohuixiang", "substance-mangcao"),
-        ("莽草", "substance-mangcao", "substance-bajiaohuixiang"),
-        ("蒲公英", "substance-pugongying", "supplement-dandelion"),
-        ("Taraxacum officinale", "supplement-dandelion", "substance-pugongying"),
-        ("山楂", "substance-shanzha", "supplement-hawthorn-leaf-flower"),
-        ("Crataegus monogyna", "supplement-hawthorn-leaf-flower", "substance-shanzha"),
-        ("橘红", "substance-juhong", "substance-huajuhong"),
-        ("化橘红", "substance-huajuhong", "substance-juhong"),
-        ("橘皮", "substance-jupi", "substance-juhong"),
-        ("肉苁蓉", "substance-roucongrong", "substance-guanhuaroucongrong"),
-        ("管花肉苁蓉", "substance-guanhuaroucongrong", "substance-roucongrong"),
-        ("黄芥子", "substance-huangjiezi", "substance-baijiezi"),
-        ("白芥子", "substance-baijiezi", "substance-huangjiezi"),
-        ("灵芝", "substance-lingzhi", "supplement-chaga"),
-        ("chaga", "supplement-chaga", "substance-lingzhi"),
-        ("荷叶", "substance-heye", "substance-lianzi"),
-        ("昆布", "substance-kunbu", "substance-haizao"),
-        ("Isatis leaf", "supplement-isatis-leaf", "substance-banlangen"),
-        ("Ubiquinone", "supplement-coq10", "class-antioxidant"),
-        (
-            "Blood pressure-lowering drugs",
-            "drug-antihypertensives",
-            "disease-hypertensive-disorder",
-        ),
-        ("blood pressure medication", "drug-antihypertensives", "disease-hypertensive-disorder"),
-    ],
-)
+@from_table
 def test_a_name_is_not_taken_for_what_it_is_confused_with(
     linker: Linker, text: str, is_: str, is_not: str
 ) -> None:
@@ -151,16 +109,7 @@ def test_a_name_is_not_taken_for_what_it_is_confused_with(
     assert is_not not in found
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Javanese turmeric",
-        "Curcuma xanthorrhiza",
-        "Rubus phoenicolasius",
-        "Lotus corniculatus",
-        "铃兰",
-    ],
-)
+@from_table
 def test_a_neighbour_that_the_base_lacks_is_not_taken_for_the_one_it_has(
     linker: Linker, text: str
 ) -> None:
@@ -197,16 +146,7 @@ def test_a_word_that_shares_one_character_and_is_strange_else_means_nothing(
     assert linked(linker, text) == []
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "western red cedar",
-        "black locust",
-        "english ivy",
-        "sensory gastric ulceration",
-        "white cube",
-    ],
-)
+@from_table
 def test_one_word_of_a_phrase_is_not_taken_for_what_the_phrase_is_far_from(
     linker: Linker, text: str
 ) -> None:
@@ -222,15 +162,7 @@ def test_a_name_that_the_context_refuses_does_not_come_back_by_meaning(
     assert all(each.justification != SEMANTIC for each in linker.link(text) if each.iri)
 
 
-@pytest.mark.parametrize(
-    ("text", "names"),
-    [
-        ("as a child I took the same pills, 500 mg", []),
-        ("As needed", []),
-        ("AS and joint pain", ["disease-ankylosing-spondylitis"]),
-        ("SAMe for mood", ["supplement-same"]),
-    ],
-)
+@from_table
 def test_a_short_name_that_is_a_small_word_too_is_meant_in_capitals_only(
     linker: Linker, text: str, names: list[str]
 ) -> None:
@@ -238,14 +170,7 @@ def test_a_short_name_that_is_a_small_word_too_is_meant_in_capitals_only(
     assert [each for each in linked(linker, text) if each in small] == names
 
 
-@pytest.mark.parametrize(
-    ("text", "ill"),
-    [
-        ("I have a cold", True), ("cold", True), ("ginger for a cold and fever", True),
-        ("cold symptoms", True), ("is a cold dangerous?", True),
-        ("cold case", False), ("can I drink cold water", False), ("cold brew coffee", False),
-    ],
-)  # fmt: skip
+@from_table
 def test_a_cold_is_an_illness_where_no_other_noun_follows(
     linker: Linker, text: str, ill: bool
 ) -> None:
@@ -262,41 +187,12 @@ def test_a_name_that_stands_in_another_word_by_chance_is_no_mention(linker: Link
     assert linked(linker, "人参加黄芪") == ["substance-renshen", "substance-huangqi"]
 
 
-@pytest.mark.parametrize(
-    ("zh", "en"),
-    [
-        ("孕妇可以吃薏米吗？", "Can pregnant women eat coix seed?"),
-        ("吃华法林能喝绿茶吗", "Can I drink green tea while taking warfarin?"),
-        ("痛风能吃豆腐吗", "Can I eat tofu with gout?"),
-        ("失眠吃酸枣仁有用吗", "Does sour jujube seed help with insomnia?"),
-        ("气虚质适合吃山药吗", "Is Chinese yam good for qi-deficiency constitution?"),
-        ("二甲双胍和苦瓜能一起吃吗", "Can I take bitter melon with metformin?"),
-    ],
-)
+@from_table
 def test_a_question_links_alike_in_both_languages(linker: Linker, zh: str, en: str) -> None:
     assert set(linked(linker, zh)) == set(linked(linker, en))
 
 
-@pytest.mark.parametrize(
-    ("text", "absent"),
-    [
-        ("没有发热，但是头痛", {"symptom-fever"}),
-        ("没有发热、咳嗽，头痛两天", {"symptom-fever", "symptom-cough"}),
-        ("不发烧", {"symptom-fever"}),
-        ("发热：无", {"symptom-fever"}),
-        ("否认胸痛", {"emergency-chest-pain", "symptom-chest-pain"}),
-        ("有没有发热", set()),
-        ("是不是失眠", set()),
-        ("肚子不舒服", set()),
-        ("no fever, cough or headache", {"symptom-fever", "symptom-cough", "symptom-headache"}),
-        ("I don't have a fever but I cough", {"symptom-fever"}),
-        ("denies night sweats", {"symptom-night-sweats"}),
-        ("I am not pregnant", {"population-pregnant"}),
-        ("我没吃华法林", {"drug-warfarin"}),
-        ("不能吃螃蟹", set()),
-        ("should not eat crab", set()),
-    ],
-)
+@from_table
 def test_what_is_said_to_be_absent_is_marked(linker: Linker, text: str, absent: set[str]) -> None:
     values = {each.iri.rpartition("/")[2] for each in linker.link(text) if each.negated}
     assert values <= absent

@@ -1,6 +1,5 @@
 import sys
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,25 +14,10 @@ from shiyi.linking.normalization import (
     normalise,
     syllables,
 )
+from tests.tables import from_table
 
 
-@pytest.mark.parametrize(
-    ("written", "folded"),
-    [
-        ("當歸", "当归"),
-        ("薑黃", "姜黄"),
-        ("乾薑", "干姜"),
-        ("ＶＣ", "vc"),
-        ("維生素Ｄ", "维生素d"),
-        ("β-carotene", "beta carotene"),
-        ("Omega‑3", "omega 3"),
-        ("St John’s  Wort", "st john's wort"),
-        ("gǒu qǐ", "gou qi"),
-        ("caf\u0065\u0301", "cafe"),
-        ("ﬁg", "fig"),
-        ("zero\u200bwidth", "zerowidth"),
-    ],
-)
+@from_table
 def test_two_ways_of_writing_a_name_fold_to_one(written: str, folded: str) -> None:
     assert fold(written) == folded
 
@@ -81,16 +65,7 @@ def test_a_lone_surrogate_becomes_the_replacement_character() -> None:
     assert normalise("a\ud800b").text == "a\ufffdb"
 
 
-@pytest.mark.parametrize(
-    ("text", "language"),
-    [
-        ("孕妇可以吃薏米吗", "zh"),
-        ("吃warfarin可以吃枸杞吗", "zh"),
-        ("Can I eat goji (枸杞) with warfarin?", "en"),
-        ("", "en"),
-        ("🙂", "en"),
-    ],
-)
+@from_table
 def test_the_language_is_told_by_the_characters(text: str, language: str) -> None:
     assert language_of(text) == language
 

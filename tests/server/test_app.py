@@ -37,6 +37,7 @@ from tests.support.sites import (
     WARFARIN,
     open_test_site,
 )
+from tests.tables import from_table
 
 
 def has_ipv6() -> bool:
@@ -216,17 +217,7 @@ def test_a_missing_or_half_built_knowledge_base_is_said_at_the_start(tmp_path: P
 # linked data
 
 
-@pytest.mark.parametrize(
-    ("accept", "ending"),
-    [
-        ("text/html", "/page/substance-goji"),
-        ("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", "/page/substance-goji"),
-        ("text/turtle", "/data/substance-goji.ttl"),
-        ("text/turtle;q=0.2, application/ld+json;q=0.9", "/data/substance-goji.jsonld"),
-        ("application/rdf+xml, */*;q=0.1", "/data/substance-goji.rdf"),
-        ("application/n-quads", "/data/substance-goji.nq"),
-    ],
-)
+@from_table
 def test_an_iri_leads_people_to_a_page_and_machines_to_data(
     client: FlaskClient, accept: str, ending: str
 ) -> None:

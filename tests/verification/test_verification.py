@@ -17,6 +17,7 @@ from shiyi.verification.corpora import Corpus, Registry, Table, file_digest
 from shiyi.verification.names import Subjects
 from shiyi.verification.pointers import check
 from shiyi.verification.readers import Reader, Verdict
+from tests.tables import from_table
 
 HERBS = (
     "key\tname\talias\tnature\tefficacy\tcaution\n"
@@ -192,38 +193,7 @@ def test_a_run_without_changes_is_skipped(starter: Starter, tmp_path: Path) -> N
         verify_claims(starter, registry, ["none"], out=out)
 
 
-@pytest.mark.parametrize(
-    ("reader_name", "relation", "text", "claimed", "verdict"),
-    [
-        ("mentions", "hasManifestation", "发热，无汗", "symptom-fever", "supports"),
-        ("mentions", "hasManifestation", "无发热", "symptom-fever", None),
-        ("mentions", "hasManifestation", "脉细数", "symptom-rapid-pulse", "supports"),
-        ("mentions", "hasManifestation", "舌淡红", "symptom-red-tongue", None),
-        ("mentions", "hasEfficacy", "温中散寒，行气止痛", "efficacy-sanhanzhitong", "supports"),
-        ("values", "hasNature", "性微温", "nature-warm", None),
-        ("values", "hasNature", "性凉", "nature-warm", "contradicts"),
-        ("values", "hasMeridianTropism", "归心包经", "meridian-heart", "contradicts"),
-        ("items", "hasIngredient", "炙甘草6g，当归身三钱", "substance-gancao", "supports"),
-        ("items", "hasIngredient", "甘草梢", "substance-gancao", None),
-        ("cautions", "contraindicatedIn", "孕妇慎用。", "population-pregnant", None),
-        ("cautions", "contraindicatedIn", "孕妇忌服。", "population-pregnant", "supports"),
-        ("cautions", "cautionIn", "Avoid during pregnancy.", "population-pregnant", "supports"),
-        ("exact", "interactsWith", "Warfarin", "drug-warfarin", "supports"),
-        ("lactation", "cautionIn", "It should be avoided in lactation.", "population-lactating",
-         "supports"),
-        ("origin", "derivedFromOrganism", "为姜科姜属植物姜的根茎", "organism-zingiber-officinale",
-         "supports"),
-        ("groups", "hasFoodGroup", "水果类及其制品-仁果类", "foodgroup-fruit", "supports"),
-        ("groups", "hasFoodGroup", "鱼虾蟹贝类-虾", "foodgroup-seafood", "supports"),
-        ("groups", "hasFoodGroup", "蔬菜类及其制品", "foodgroup-fruit", None),
-        ("properties", "hasNature", "内容：味甘，温，无毒。主暖中", "nature-warm", "supports"),
-        ("properties", "hasNature", "内容：治风热，温水服之。", "nature-warm", None),
-        ("properties", "hasMeridianTropism", "入肝、胃二经。", "meridian-stomach", "supports"),
-        ("properties", "hasMeridianTropism", "使邪不入脾。", "meridian-spleen", None),
-        ("lactation", "cautionIn", "It is acceptable in breastfeeding.", "population-lactating",
-         None),
-    ],
-)  # fmt: skip
+@from_table
 def test_words_are_read_for_what_they_say(
     reader: Reader, reader_name: str, relation: str, text: str, claimed: str, verdict: str | None
 ) -> None:

@@ -19,6 +19,7 @@ from shiyi.settings import Settings
 from tests.support import bases
 from tests.support.model_endpoints import Endpoint, chat, serve_script
 from tests.support.questions import ask
+from tests.tables import from_table
 
 
 @pytest.fixture
@@ -75,14 +76,7 @@ def test_a_sentence_says_only_what_its_claim_says(
     assert reason in check.fault(text, [cited(answer, predicate)])
 
 
-@pytest.mark.parametrize(
-    ("question", "predicate", "text"),
-    [
-        ("枸杞的性味？", "hasNature", "枸杞子性平。"),
-        ("介绍一下枸杞", "relieves", "传统上用枸杞子缓解头晕。"),
-        ("What is the nature of goji?", "hasNature", "Goji berry is neutral in nature."),
-    ],
-)  # fmt: skip
+@from_table
 def test_a_sentence_that_its_claim_bears_stands(
     runtime: Runtime, question: str, predicate: str, text: str
 ) -> None:

@@ -3,6 +3,7 @@
 import pytest
 
 from shiyi.answering.generation.dangers import dangers
+from tests.tables import from_table
 
 STOP, CURE = "advises to stop or change a medicine", "promises a cure"
 
@@ -23,16 +24,7 @@ def test_advice_that_may_harm_is_found(sentence: str, reason: str) -> None:
     assert reason in dangers(sentence)
 
 
-@pytest.mark.parametrize(
-    "sentence",
-    [
-        "Never stop your medicine without asking a doctor.",
-        "不要自行停用降压药。",
-        "It is not known to cure anything.",
-        "枸杞子味甘，性平。",
-        "Ask before you stop warfarin.",
-    ],
-)
+@from_table
 def test_warning_is_no_danger(sentence: str) -> None:
     assert dangers(sentence) == ()
 

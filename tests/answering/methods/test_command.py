@@ -18,6 +18,7 @@ from shiyi.settings import Settings
 from shiyi.sparql.base.knowledge_base import KnowledgeBase
 from tests.answering.methods.test_method import METHODS
 from tests.cli.test_cli import shiyi
+from tests.tables import from_table
 
 QUESTION = "枸杞子的性味归经是什么？"
 
@@ -73,14 +74,7 @@ def test_the_command_answers_and_replays_an_answer(starter_kb: Path, tmp_path: P
     assert "differs: answer" in other.stdout
 
 
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        (("ask",), "ask something"), (("ask", "失眠", "--replay", "x.json"), "takes no question"),
-        (("ask", "--replay", "/nowhere.json"), "cannot be read"),
-        (("ask", "失眠", "--method", "oracle"), "oracle"),
-    ],
-)  # fmt: skip
+@from_table
 def test_a_wrong_call_gets_status_two_and_one_line(
     starter_kb: Path, words: tuple[str, ...], says: str
 ) -> None:

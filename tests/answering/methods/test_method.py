@@ -18,6 +18,7 @@ from shiyi.settings import Settings
 from tests.support import bases
 from tests.support.bases import iri
 from tests.support.questions import ask
+from tests.tables import from_table
 
 METHODS = (  # those that learn embeddings have tests of their own
     "fused", "paths", "spot", "layers", "therapy", "chain", "neighbourhood", "none", "bm25",
@@ -128,17 +129,7 @@ def test_what_is_no_longer_the_same_is_named(runtime: Runtime) -> None:
     assert "settings: others than then" in replay(other, answer).differences
 
 
-@pytest.mark.parametrize(
-    "values",
-    [
-        {}, {"trace": 3}, {"trace": {}}, {"trace": {"asked": {}}},
-        {"trace": {"asked": {"question": "失眠", "k": "3"}}, "method": "fused", "language": "zh"},
-        {"trace": {"asked": {"question": "失眠"}, "exchanges": 7}, "method": "fused", "language": "zh"},
-        {"trace": {"asked": {"question": "失眠"}, "exchanges": [{"prompt": 1}]}, "method": "fused",
-         "language": "zh"},
-        {"trace": {"asked": {"question": "失眠", "profile": [1]}}, "method": "fused", "language": "zh"},
-    ],
-)  # fmt: skip
+@from_table
 def test_what_is_no_answer_is_refused_with_a_reason(
     runtime: Runtime, values: dict[str, Any]
 ) -> None:

@@ -16,6 +16,7 @@ from shiyi.model.answer import Answer
 from shiyi.model.iris import resource
 from shiyi.model.profile import Profile
 from tests.support.questions import ask
+from tests.tables import from_table
 
 _ADDS = ("同用时作用可能相加", "taken together, this may add up")
 
@@ -24,21 +25,7 @@ def _adding(answer: Answer) -> list[str]:
     return [w.text for w in answer.warnings if any(word in w.text for word in _ADDS)]
 
 
-@pytest.mark.parametrize(
-    ("question", "effect"),
-    [
-        ("褪黑素和缬草可以一起吃吗", "镇静"),
-        ("Can I take melatonin and valerian together?", "drowsy"),
-        ("Can I take ginkgo, fish oil and ginseng together?", "bleeding"),
-        ("当归和红花能一起泡酒吗", "出血"),
-        ("甘草和番泻叶一起泡水喝行吗", "钾流失"),
-        ("甘草和玉米须一起泡水喝行吗", "钾流失"),
-        ("Is it ok to take 5-HTP with St John's wort?", "serotonin"),
-        ("Can I take berberine and chromium together?", "blood sugar"),
-        ("Can I take caffeine pills with bitter orange?", "stimulating"),
-        ("褪黑素和酸枣仁可以一起吃吗", "镇静"),
-    ],
-)
+@from_table
 def test_two_things_with_one_effect_warn_of_each_other(
     runtime: Runtime, question: str, effect: str
 ) -> None:
@@ -64,27 +51,14 @@ def test_the_warning_cites_a_claim_of_each_and_says_what_it_is_not(
     assert {f.claim for f in facts} <= {c.claim for c in answer.citations}
 
 
-@pytest.mark.parametrize(
-    "question",
-    [
-        "大蒜和生姜能一起炒吗", "酸枣仁和百合能一起煮粥吗", "苦瓜和肉桂能一起吃吗",
-        "Can I cook garlic with ginger?", "Can I take melatonin with magnesium?", "枸杞和红枣能一起泡水吗",
-    ],
-)  # fmt: skip
+@from_table
 def test_a_meal_and_what_is_recorded_vaguely_are_not_warned_of(
     runtime: Runtime, question: str
 ) -> None:
     assert not _adding(ask(runtime, question))
 
 
-@pytest.mark.parametrize(
-    ("question", "text"),
-    [
-        ("Can I take ginkgo with warfarin?", "interaction"),
-        ("我在吃安定，能吃缬草吗", "interaction"),
-        ("I take sertraline. Can I take St John's wort?", "interaction"),
-    ],
-)
+@from_table
 def test_what_is_recorded_of_the_pair_is_said_and_not_derived_anew(
     runtime: Runtime, question: str, text: str
 ) -> None:
@@ -93,14 +67,7 @@ def test_what_is_recorded_of_the_pair_is_said_and_not_derived_anew(
     assert text in {w.severity for w in answer.warnings}
 
 
-@pytest.mark.parametrize(
-    ("question", "effect"),
-    [
-        ("我在吃奥氮平，能吃缬草吗", "镇静"),
-        ("I take gabapentin. May I take kava?", "drowsy"),
-        ("I take sertraline. Can I take ginkgo?", "bleeding"),
-    ],
-)
+@from_table
 def test_a_medicine_of_which_only_the_effect_is_recorded_is_heeded(
     runtime: Runtime, question: str, effect: str
 ) -> None:

@@ -13,6 +13,7 @@ from shiyi.ontology.terms import SHIYI
 from tests.support import bases
 from tests.support.bases import iri
 from tests.support.questions import ask, read
+from tests.tables import from_table
 
 QUESTION = "失眠吃什么好？"
 EXTRA = [
@@ -63,16 +64,7 @@ def test_an_answer_names_each_caution_in_one_place(kitchen_runtime: Runtime, que
     assert len(answer.citations) <= 20
 
 
-@pytest.mark.parametrize(
-    ("question", "message"),
-    [
-        ("Can I take red yeast rice in pregnancy?", "to be avoided in pregnant women"),
-        ("Can I eat high-mercury fish while pregnant?", "to be avoided in pregnant women"),
-        ("Is codonopsis fine in pregnancy?", "not recommended in pregnant women"),
-        ("孕妇能吃螃蟹吗", "孕妇忌用"),
-        ("孕妇能吃白果吗", "孕妇忌用"),
-    ],
-)
+@from_table
 def test_a_grade_is_told_as_the_gravest_source_has_it(
     runtime: Runtime, question: str, message: str
 ) -> None:

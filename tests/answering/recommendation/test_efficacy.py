@@ -13,6 +13,7 @@ from shiyi.model.path import Hop, Path, Step
 from shiyi.model.profile import Profile
 from shiyi.ontology.terms import SHIYI
 from tests.support.questions import ask, read
+from tests.tables import from_table
 
 JOINS = ("没有直接的记载，只有传统功效", "nothing is recorded of them directly, only")
 PROOF = ("不证明有效", "no proof that it works")
@@ -23,17 +24,7 @@ def joined(answer: Answer) -> list[str]:
     return [each.text for each in answer.sentences if any(result in each.text for result in JOINS)]
 
 
-@pytest.mark.parametrize(
-    ("question", "efficacy", "symptom"),
-    [
-        ("川贝母能治咳嗽吗", "efficacy-runfeizhike", "symptom-cough"),
-        ("川贝母对咳嗽有用吗", "efficacy-runfeizhike", "symptom-cough"),
-        ("Is fritillaria good for cough?", "efficacy-runfeizhike", "symptom-cough"),
-        ("乌梅能治口渴吗", "efficacy-shengjinzhike", "symptom-thirst"),
-        ("柏子仁能治失眠吗", "efficacy-yangxinanshen", "symptom-insomnia"),
-        ("番泻叶能治便秘吗", "efficacy-xieretongbian", "symptom-constipation"),
-    ],
-)  # fmt: skip
+@from_table
 def test_an_efficacy_that_is_for_the_symptom_is_told_with_both_claims_and_as_no_proof(
     runtime: Runtime, question: str, efficacy: str, symptom: str
 ) -> None:
@@ -73,13 +64,7 @@ def test_several_symptoms_are_told_in_one_sentence(runtime: Runtime) -> None:
     assert "所对的是痰多、咳嗽" in sentence
 
 
-@pytest.mark.parametrize(
-    ("question", "warned"),
-    [
-        ("糖尿病人咳嗽能吃川贝炖梨吗", "糖尿病"), ("感冒咳嗽，流清涕，怕冷，能吃川贝吗", "偏寒"),
-        ("番泻叶能治便秘吗", "孕妇"),
-    ],
-)  # fmt: skip
+@from_table
 def test_what_speaks_against_it_stays(runtime: Runtime, question: str, warned: str) -> None:
     answer = ask(runtime, question)
     assert joined(answer)
@@ -114,14 +99,7 @@ def test_a_direct_record_ranks_above_an_efficacy_and_explains(runtime: Runtime) 
     assert Candidate(food, (through, direct)).reason() == (direct,)
 
 
-@pytest.mark.parametrize(
-    ("text", "stands"),
-    [
-        ("川贝母的功效有润肺止咳。", True),
-        ("川贝母能缓解咳嗽。", False),
-        ("传统上川贝母用于咳嗽。", False),
-    ],
-)
+@from_table
 def test_a_model_may_not_make_a_use_of_it(runtime: Runtime, text: str, stands: bool) -> None:
     answer = ask(runtime, "川贝母能治咳嗽吗")
     [efficacy, symptom] = answer.citations[1:3]
@@ -142,15 +120,7 @@ def test_no_efficacy_left_to_doctors_is_for_a_symptom_and_none_for_a_sign_of_ala
         assert not facts.is_a(each.object, SHIYI.EmergencySign)
 
 
-@pytest.mark.parametrize(
-    ("question", "effect"),
-    [
-        ("吃什么补血", "补血"), ("能吃什么补肾？", "益肾"), ("哪些食物润肺", "润肺"),
-        ("清热解毒的食物有哪些", "清热解毒"), ("怀孕了想吃点安神的", "安神"),
-        ("Which foods moisten the lung?", "moistens the lung"),
-        ("What can I eat to tonify the blood?", "tonifies blood"),
-    ],
-)  # fmt: skip
+@from_table
 def test_what_has_an_effect_is_suggested_with_the_claim_that_says_so(
     runtime: Runtime, question: str, effect: str
 ) -> None:
@@ -186,13 +156,7 @@ def test_effects_left_to_doctors_are_those_with_a_red_flag_in_the_tables(runtime
     assert any(runtime.facts.label(iri, "zh") == "止血" for iri in flagged)
 
 
-@pytest.mark.parametrize(
-    ("question", "effect"),
-    [
-        ("活血的食物有哪些", "活血"), ("什么止咳", "止咳"), ("吃什么散寒", "散寒"), ("吃什么明目", "明目"),
-        ("疏肝吃什么好", "疏肝"),
-    ],
-)  # fmt: skip
+@from_table
 def test_an_effect_said_in_two_characters_finds_those_that_have_it_in_their_name(
     runtime: Runtime, question: str, effect: str
 ) -> None:
@@ -296,14 +260,7 @@ def test_of_sources_that_differ_the_most_careful_rating_counts(runtime: Runtime)
     assert len([each for each in fields.values() if each]) > 200
 
 
-@pytest.mark.parametrize(
-    ("question", "rating"),
-    [
-        ("Can I take goji with warfarin?", "major"),
-        ("Can I take iron with levothyroxine?", "major"),
-        ("Can I take iron with antacids?", "moderate"),
-    ],
-)
+@from_table
 def test_a_grave_rating_is_told_beside_milder_ones_of_other_sources(
     runtime: Runtime, question: str, rating: str
 ) -> None:

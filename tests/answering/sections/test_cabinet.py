@@ -16,6 +16,7 @@ from shiyi.errors import UsageError
 from shiyi.model.profile import Profile
 from shiyi.server.app import create_app
 from shiyi.settings import Settings
+from tests.tables import from_table
 
 FIFTEEN = (
     "warfarin", "aspirin", "metformin", "fish oil", "ginkgo", "garlic", "turmeric", "vitamin D",
@@ -92,14 +93,7 @@ def test_one_thing_under_two_names_is_taken_twice(runtime: Runtime) -> None:
     assert "twice" in found.pairs[0].reasons[-1].text
 
 
-@pytest.mark.parametrize(
-    ("things", "text"),
-    [
-        (("感冒灵", "泰诺"), "感冒灵颗粒含有对乙酰氨基酚"),
-        (("Percocet", "Vicodin"), "both contain acetaminophen"),
-        (("valsartan", "Entresto"), "contains valsartan"),
-    ],
-)
+@from_table
 def test_medicines_of_one_ingredient_take_it_twice(
     runtime: Runtime, things: tuple[str, str], text: str
 ) -> None:

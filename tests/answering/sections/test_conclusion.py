@@ -9,20 +9,10 @@ from shiyi.errors import UsageError
 from shiyi.model.answer import Answer
 from shiyi.settings import Settings
 from tests.support.questions import ask
+from tests.tables import from_table
 
 
-@pytest.mark.parametrize(
-    ("question", "kind", "severity"),
-    [
-        ("喝了农药", "emergency", "emergency"),
-        ("Can I take ginkgo with warfarin?", "do_not_combine", "major"),
-        ("孕妇能吃薏米吗", "do_not_combine", "contraindicated"),
-        ("二甲双胍能停了吗，天天吃苦瓜", "ask_first", "caution"),
-        ("失眠吃什么好", "may_be_considered", ""),
-        ("山药和葛根能一起吃吗", "not_on_record", ""),
-        ("枸杞的性味归经", "record", ""),
-    ],
-)
+@from_table
 def test_an_answer_comes_down_to_a_verdict(
     runtime: Runtime, question: str, kind: str, severity: str
 ) -> None:

@@ -5,20 +5,10 @@ import pytest
 from shiyi.answering.pipeline import Runtime
 from shiyi.model.iris import VOCAB
 from tests.support.questions import ask, read
+from tests.tables import from_table
 
 
-@pytest.mark.parametrize(
-    ("question", "avoid", "advice"),
-    [
-        ("什么食物会加重失眠", True, False), ("高血压不宜吃什么", True, False),
-        ("便秘要忌口什么", True, False), ("哪些东西不能吃", True, False),
-        ("what should i avoid with gout", True, False), ("What foods make insomnia worse?", True, False),
-        ("foods to avoid in pregnancy", True, False), ("失眠吃什么好，不能吃什么", True, True),
-        ("失眠吃什么好", False, True), ("什么食物对失眠好", False, True), ("胃不好吃什么", False, True),
-        ("不能吃辣，吃什么好", False, True), ("绿豆能吃吗", False, False),
-        ("what is good for gout", False, True), ("what tea helps with a bad cold", False, True),
-    ],
-)  # fmt: skip
+@from_table
 def test_what_to_leave_out_is_told_from_what_to_eat(
     runtime: Runtime, question: str, avoid: bool, advice: bool
 ) -> None:
@@ -26,11 +16,7 @@ def test_what_to_leave_out_is_told_from_what_to_eat(
     assert (asked.wants("avoid"), asked.wants("advice")) == (avoid, advice)
 
 
-@pytest.mark.parametrize(
-    "question",
-    ["什么食物会加重高血压", "高血压不宜吃什么", "What foods make hypertension worse?",
-     "失眠要忌口什么", "孕妇不能吃什么"],
-)  # fmt: skip
+@from_table
 def test_whoever_asks_what_to_avoid_is_recommended_nothing(runtime: Runtime, question: str) -> None:
     answer = ask(runtime, question)
     assert answer.recommendations == ()

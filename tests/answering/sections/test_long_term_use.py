@@ -4,6 +4,7 @@ import pytest
 
 from shiyi.answering.pipeline import Runtime
 from tests.support.questions import ask, frame_of
+from tests.tables import from_table
 
 _LEAD = ("天天或长期用：", "Every day or for long: ")
 _NONE = (
@@ -16,61 +17,19 @@ def _asks(runtime: Runtime, question: str) -> bool:
     return frame_of(runtime, question).has_cue("long-term")
 
 
-@pytest.mark.parametrize(
-    "question",
-    [
-        "番泻叶可以长期喝吗",
-        "番瀉葉可以長期喝嗎",
-        "枸杞能天天泡水喝吗",
-        "老人便秘能天天喝番泻叶吗",
-        "每天早上一杯西柚汁行吗",
-        "甘草泡水可以当茶喝吗",
-        "决明子茶久喝好不好",
-        "人参可以吃多久",
-        "Is it ok to take senna daily for months?",
-        "Can I drink green tea every day?",
-        "I take warfarin. Can I have goji berries long-term?",
-        "How long can I take uva ursi?",
-    ],
-)
+@from_table
 def test_long_or_daily_use_is_heard(runtime: Runtime, question: str) -> None:
     assert _asks(runtime, question)
 
 
-@pytest.mark.parametrize(
-    "question",
-    [
-        "我每天失眠，能吃酸枣仁吗",
-        "我每天吃华法林，能吃枸杞吗",
-        "我长期便秘吃什么好",
-        "枸杞常用于什么",
-        "喝绿茶多久见效",
-        "I take warfarin every day, can I eat goji berries?",
-        "I take warfarin daily and want goji berries",
-        "How long should I wait between iron and levothyroxine?",
-        "吃完螃蟹多久能吃柿子",
-        "I have had headaches for months, may I take feverfew?",
-    ],
-)
+@from_table
 def test_what_lasts_or_is_taken_already_is_no_such_question(
     runtime: Runtime, question: str
 ) -> None:
     assert not _asks(runtime, question)
 
 
-@pytest.mark.parametrize(
-    ("question", "found"),
-    [
-        ("番泻叶可以长期喝吗", ("番泻叶——刺激肠道，长期用可致依赖和低钾", "番泻叶制剂——")),
-        ("老人便秘能天天喝番泻叶吗", ("番泻叶——刺激肠道，长期用可致依赖和低钾",)),
-        (
-            "Is it ok to take senna daily for months?",
-            ("not for long use", "dependence and low potassium"),
-        ),
-        ("决明子茶可以天天喝吗", ("不宜长期喝", "决明子——")),
-        ("长期吃牛黄解毒片有什么危害", ("含雄黄（砷），不可久服",)),
-    ],
-)
+@from_table
 def test_what_is_recorded_of_long_use_comes_first_with_its_claims(
     runtime: Runtime, question: str, found: tuple[str, ...]
 ) -> None:

@@ -6,6 +6,7 @@ from shiyi.answering.conversation import Context
 from shiyi.answering.pipeline import METHODS, Runtime
 from shiyi.model.profile import Profile
 from tests.support.questions import ask, converse, profile_in, read
+from tests.tables import from_table
 
 # what is stated, and what has to be stored of the person: states, medicines, allergies, foods left out
 KEPT = (
@@ -112,13 +113,7 @@ def test_what_is_denied_is_not_held_beside_what_is_so(
     assert denied not in names
 
 
-@pytest.mark.parametrize(
-    ("text", "wanted"),
-    [
-        ("奶奶今年82了，能吃人参吗", "elderly"), ("my grandma is 82, is licorice ok", "elderly"),
-        ("三岁宝宝能吃蜂蜜吗", "child"), ("两岁宝宝能吃蜂蜜吗", "young-child"), ("两个多月的宝宝能喝水吗", "infant"),
-    ],
-)  # fmt: skip
+@from_table
 def test_ages_are_read_as_people_tell_them(runtime: Runtime, text: str, wanted: str) -> None:
     assert wanted in stored(runtime, text)
 
@@ -138,28 +133,12 @@ def _barred(runtime: Runtime, question: str) -> bool:
     )
 
 
-@pytest.mark.parametrize(
-    "question",
-    [
-        "我对花生过敏的妈妈能吃花生吗", "我妈妈对花生过敏，她能吃花生吗", "我妈对花生过敏，给她做花生汤好吗",
-        "My mother is allergic to peanuts. Can she eat peanuts?", "My son has a peanut allergy, can he have peanuts?",
-        "我对花生过敏，我能吃花生吗", "I am allergic to peanuts. Can I eat peanuts?",
-        "我和老公都对虾过敏，能吃虾吗", "儿子对鸡蛋过敏，我在喂奶，我能吃鸡蛋吗",
-    ],
-)  # fmt: skip
+@from_table
 def test_an_allergy_counts_for_who_has_it_and_is_to_eat(runtime: Runtime, question: str) -> None:
     assert _barred(runtime, question)
 
 
-@pytest.mark.parametrize(
-    "question",
-    [
-        "我妈妈对花生过敏，我能吃花生吗", "我对花生过敏的妈妈来了，我能吃核桃吗",
-        "My mother is allergic to peanuts. Can I eat peanuts?",
-        "My wife is allergic to nuts and I'm diabetic. Can I eat almonds?",
-        "我对花生过敏，我妈妈能吃花生吗", "I am allergic to shrimp. Can my son eat shrimp?",
-    ],
-)  # fmt: skip
+@from_table
 def test_an_allergy_is_left_out_for_who_does_not_have_it_and_that_is_said(
     runtime: Runtime, question: str
 ) -> None:
@@ -168,26 +147,12 @@ def test_an_allergy_is_left_out_for_who_does_not_have_it_and_that_is_said(
     assert "没有算在内" in answer or "left out of account" in answer
 
 
-@pytest.mark.parametrize(
-    ("question", "counts"),
-    [
-        ("我爸糖尿病，我能吃荔枝吗", False), ("我糖尿病，我爸能吃荔枝吗", False),
-        ("我糖尿病，我能吃荔枝吗", True), ("我爸糖尿病，他能吃荔枝吗", True),
-        ("我怀孕了，宝宝生下来能吃蜂蜜吗", True), ("我怀孕了，我老公能喝酒吗", False),
-    ],
-)  # fmt: skip
+@from_table
 def test_an_illness_counts_for_who_is_to_eat(runtime: Runtime, question: str, counts: bool) -> None:
     assert ("没有算在内" not in ask(runtime, question).text) is counts
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        "我对花生过敏的妈妈想吃点心", "我有糖尿病的爸爸想吃西瓜", "我妈妈对花生过敏", "我姐怀孕了",
-        "我姐姐在吃华法林", "我媽媽對花生過敏", "我們家孩子懷孕了", "我闺女对花生过敏", "My cousin is pregnant", "My neighbour takes warfarin",
-        "My niece is allergic to peanuts",
-    ],
-)  # fmt: skip
+@from_table
 def test_what_is_told_of_another_does_not_enter_the_profile(runtime: Runtime, words: str) -> None:
     assert profile_in(runtime, words) == Profile()
 
@@ -212,14 +177,7 @@ def test_an_allergy_alone_says_what_it_leaves_out(runtime: Runtime, question: st
     assert len(answer.citations) > 3
 
 
-@pytest.mark.parametrize(
-    "question",
-    [
-        "怀孕了，怕流产，什么不能吃", "我怀孕怕流产，吃什么会流产", "怕流产，吃什么容易流产，我好避开",
-        "有流产史，这次怀孕吃什么会流产", "I'm pregnant and scared of a miscarriage, which foods cause miscarriage?",
-        "Which foods cause miscarriage? I want to avoid a miscarriage.",
-    ],
-)  # fmt: skip
+@from_table
 def test_who_fears_a_miscarriage_is_told_what_to_avoid(runtime: Runtime, question: str) -> None:
     answer = ask(runtime, question)
     assert "终止妊娠" not in answer.text
@@ -228,13 +186,7 @@ def test_who_fears_a_miscarriage_is_told_what_to_avoid(runtime: Runtime, questio
     assert not answer.recommendations
 
 
-@pytest.mark.parametrize(
-    "question",
-    [
-        "吃什么会流产", "怕疼，吃什么能流产", "怕家人知道，吃什么能流产", "不想要孩子，吃什么会流产",
-        "怎么自己流产", "how to induce a miscarriage at home", "I'm scared, how do I end my pregnancy with herbs",
-    ],
-)  # fmt: skip
+@from_table
 def test_who_wants_a_miscarriage_is_sent_to_a_doctor(runtime: Runtime, question: str) -> None:
     answer = ask(runtime, question)
     assert "终止妊娠" in answer.text or "ending a pregnancy" in answer.text
@@ -243,17 +195,7 @@ def test_who_wants_a_miscarriage_is_sent_to_a_doctor(runtime: Runtime, question:
     assert "桃仁" not in answer.text
 
 
-@pytest.mark.parametrize(
-    ("question", "state"),
-    [
-        ("I had surgery last year, can I take ginkgo?", "surgery"),
-        ("my surgery was five years ago, is ginseng ok?", "before surgery"),
-        ("去年做过手术，能吃银杏叶片吗", "手术"), ("三年前开过刀，能吃三七吗", "手术"),
-        ("I was pregnant two years ago, can I eat hawthorn now?", "in pregnant women [1]"),
-        ("以前怀孕的时候血糖高，现在能吃荔枝吗", "孕妇"),
-        ("I stopped breastfeeding in spring; can I take sage?", "is recorded in breastfeeding"),
-    ],
-)  # fmt: skip
+@from_table
 def test_what_was_over_long_ago_is_not_warned_of(
     runtime: Runtime, question: str, state: str
 ) -> None:
@@ -262,17 +204,7 @@ def test_what_was_over_long_ago_is_not_warned_of(
     assert state not in " ".join(answer.missing)
 
 
-@pytest.mark.parametrize(
-    ("question", "state"),
-    [
-        ("I am having surgery next week, can I take ginkgo?", "before surgery"),
-        ("下个月要做手术，能吃银杏叶片吗", "手术前"), ("刚做完手术能吃人参吗", "手术"),
-        ("I just had an operation, is ginseng ok?", "surgery"),
-        ("去年查出要做手术，下周做，能吃三七吗", "手术前"),
-        ("we are trying for a baby, can I drink coix tea", "pregnant"), ("打算怀孕，能吃益母草吗", "孕妇"),
-        ("姐姐怀孕了，她能吃螃蟹吗", "孕妇"), ("my baby is 8 months old, can she have honey?", "infants"),
-    ],
-)  # fmt: skip
+@from_table
 def test_what_is_or_is_to_come_is_warned_of(runtime: Runtime, question: str, state: str) -> None:
     answer = ask(runtime, question)
     assert answer.warnings
@@ -289,15 +221,7 @@ def test_the_illness_of_another_is_not_that_of_who_asks_for_themselves(runtime: 
     assert milk.warnings
 
 
-@pytest.mark.parametrize(
-    ("text", "age"),
-    [
-        ("怀孕三个月可以吃蜂蜜吗", ""), ("I've had a cough for 3 months, can I have honey?", ""),
-        ("吃了两个月中药，能吃蜂蜜吗", ""), ("宝宝咳嗽两个月了", "infant"), ("8个月大能吃蜂蜜吗", "infant"),
-        ("my 8-month-old", "infant"), ("给六个月的宝宝吃蜂蜜", "infant"), ("十岁男孩能吃人参吗", "child"),
-        ("my dad is 70 years old", "elderly"), ("一岁半的孩子", "young-child"),
-    ],
-)  # fmt: skip
+@from_table
 def test_how_long_something_lasts_is_no_age(runtime: Runtime, text: str, age: str) -> None:
     stages = read(runtime, text).populations
     found = [each for each in stages if each.endswith(("infant", "child", "elderly"))]
@@ -323,13 +247,7 @@ def test_what_is_no_matter_of_food_gets_no_food(
     assert not [s for s in answer.sentences if "适宜食物" in s.text or "少用或不用" in s.text]
 
 
-@pytest.mark.parametrize(
-    ("question", "message"),
-    [
-        ("is it fatal to mix warfarin and ginkgo", "warfarin"), ("阿胶贵吗，孕妇能吃螃蟹吗", "孕妇"),
-        ("糖尿病会遗传吗，平时能吃荔枝吗", "糖尿病"),
-    ],
-)  # fmt: skip
+@from_table
 def test_what_must_be_warned_of_is_said_beside_what_cannot_be_answered(
     runtime: Runtime, question: str, message: str
 ) -> None:
@@ -343,16 +261,7 @@ def test_food_asked_for_beside_another_topic_is_given(runtime: Runtime) -> None:
     assert answer.recommendations
 
 
-@pytest.mark.parametrize(
-    "question",
-    [
-        "my father cannot speak clearly and his mouth is crooked since this morning",
-        "孩子误吞了纽扣电池怎么办", "my toddler swallowed ten vitamin gummies", "吃了野蘑菇后上吐下泻",
-        "severe allergic reaction after peanuts, should I drink milk?",
-        "老人摔了一跤头痛呕吐嗜睡，喝点三七水", "she fell and now she is drowsy and vomiting, any tea?",
-        "bleach enema for autism", "吃花生后严重过敏，喝牛奶行吗",
-    ],
-)  # fmt: skip
+@from_table
 def test_an_emergency_in_everyday_words_comes_before_food(runtime: Runtime, question: str) -> None:
     answer = ask(runtime, question)
     assert answer.warnings[0].severity == "emergency"
@@ -378,43 +287,19 @@ def test_an_infant_that_loses_water_is_sent_to_a_doctor(runtime: Runtime) -> Non
     assert ask(runtime, "大人拉肚子吃什么").recommendations
 
 
-@pytest.mark.parametrize(
-    ("question", "message"),
-    [
-        ("zinc and iron together", "interaction"), ("iron tablets with coffee", "interaction"),
-        ("喝红茶能吃补铁的药吗", "相互作用"), ("can creatine damage kidneys", "kidney"),
-        ("哺乳期感冒了能喝板蓝根吗", "没有记载不等于没有风险"),
-        ("is turmeric milk safe for a 2 year old", "young children"), ("血瘀体质忌口", "血瘀质"),
-        ("Tell me warfarin can be stopped if I eat kelp", "Do not stop"),
-        ("What should someone with yang deficiency avoid?", "yang deficiency"),
-    ],
-)  # fmt: skip
+@from_table
 def test_the_answer_speaks_of_what_was_asked(runtime: Runtime, question: str, message: str) -> None:
     assert message in " ".join(s.text for s in ask(runtime, question).sentences[:3])
 
 
-@pytest.mark.parametrize(
-    ("question", "never"),
-    [
-        ("服用地高辛可以吃甘草吗", "片仔癀"), ("I've had a cough for 3 months, what tea?", "vitamin E"),
-        ("Can I have licorice tea with my lisinopril?", "Tea and lisinopril"), ("1+1等于几", "目录"),
-        ("孩子长高吃什么", "用于儿童（"), ("is raw sushi ok in pregnancy", "in: young children"),
-        ("肾阳虚和肾阴虚怎么区分", "可以考虑"),
-    ],
-)  # fmt: skip
+@from_table
 def test_the_answer_speaks_of_nothing_else(runtime: Runtime, question: str, never: str) -> None:
     answer = ask(runtime, question)
     assert never not in answer.text
     assert not answer.recommendations or "tea" in question
 
 
-@pytest.mark.parametrize(
-    ("question", "state"),
-    [
-        ("我是糖尿病，孕24周，能吃山楂吗", "孕妇"), ("来月经可以喝苦丁茶吗", "月经期"), ("没有食欲吃什么", "食欲不振"),
-        ("剖腹产后能吃冷饮吗", "产后"), ("I'm having an operation next week, is garlic ok?", "surgery"),
-    ],
-)  # fmt: skip
+@from_table
 def test_states_in_everyday_words_are_heard(runtime: Runtime, question: str, state: str) -> None:
     answer = ask(runtime, question)
     assert state in answer.sentences[0].text
@@ -431,15 +316,7 @@ def test_a_name_that_holds_the_words_of_a_state_is_kept_whole(runtime: Runtime) 
     assert any(w.severity == "interaction" for w in answer.warnings)
 
 
-@pytest.mark.parametrize(
-    "question",
-    [
-        "我老公说我有痛风，我能吃沙丁鱼吗？", "我和我妈都有痛风，我能吃沙丁鱼吗？", "我爸有痛风，我也有，我能吃沙丁鱼吗",
-        "My mother says I have gout. Can I eat sardines?",
-        "My husband and I both have gout. Can I eat sardines?",
-        "My father has gout and so do I. Can I eat sardines?",
-    ],
-)  # fmt: skip
+@from_table
 def test_what_others_share_with_the_asker_or_say_of_them_is_the_askers(
     runtime: Runtime, question: str
 ) -> None:

@@ -5,6 +5,7 @@ import pytest
 from shiyi.answering.pipeline import METHODS, Runtime
 from shiyi.ontology.terms import SHIYI
 from tests.support.questions import ask
+from tests.tables import from_table
 
 WORT = "What helps with insomnia if I also take sertraline? St John's wort?"
 
@@ -25,13 +26,7 @@ def test_its_warning_stands_before_the_advice(runtime: Runtime) -> None:
     assert "no taboo was found" not in answer.text
 
 
-@pytest.mark.parametrize(
-    ("question", "word", "listed"),
-    [
-        ("痛风能喝老火靓汤吗", "老火靓", "酒"),
-        ("I'm 30 weeks pregnant, can I drink zobo tea?", "zobo", "alcohol"),
-    ],
-)
+@from_table
 def test_of_a_thing_nobody_heard_of_nothing_good_is_said(
     runtime: Runtime, question: str, word: str, listed: str
 ) -> None:
@@ -42,13 +37,7 @@ def test_of_a_thing_nobody_heard_of_nothing_good_is_said(
     assert listed in answer.text
 
 
-@pytest.mark.parametrize(
-    "question",
-    [
-        "夏天湿气重怎么吃", "有哪些药食同源的食材适合气虚体质", "适合痛风患者的食物有哪些",
-        "Which MFH foods suit the qi-deficiency constitution?",
-    ],
-)  # fmt: skip
+@from_table
 def test_foods_that_are_asked_for_are_named(runtime: Runtime, question: str) -> None:
     assert len(ask(runtime, question).recommendations) >= 3
 
@@ -78,14 +67,7 @@ def test_what_gout_forbids_is_named_by_groups(runtime: Runtime) -> None:
     assert "冷饮" not in line
 
 
-@pytest.mark.parametrize(
-    ("question", "named"),
-    [
-        ("哪些中药和华法林有相互作用", "丹参"),
-        ("which herbs interact with digoxin", "St. John's wort"),
-        ("What foods interact with MAOIs?", "soy sauce"),
-    ],
-)
+@from_table
 def test_what_meets_a_medicine_is_listed_with_a_citation_each(
     runtime: Runtime, question: str, named: str
 ) -> None:
@@ -140,15 +122,7 @@ def test_to_eat_apart_is_not_to_eat_nothing(runtime: Runtime) -> None:
     assert ask(runtime, "风寒咳嗽和风热咳嗽分别吃什么").recommendations
 
 
-@pytest.mark.parametrize(
-    ("question", "first"),
-    [
-        ("why is mung bean soup bad for a cold stomach", "stomach cold"),
-        ("孕早期能吃山楂吗", "孕妇"), ("我有蚕豆病，能吃金银花吗", "蚕豆病"),
-        ("吃了头孢能喝藿香正气水吗", "头孢"), ("Can I drink hibiscus tea? I'm 30 weeks pregnant.", "pregnant"),
-        ("牛黄解毒片孕妇能吃吗", "孕妇"), ("肾病能吃杨桃吗", "肾"),
-    ],
-)  # fmt: skip
+@from_table
 def test_what_must_not_be_missed_stands_in_the_first_sentence(
     runtime: Runtime, question: str, first: str
 ) -> None:
@@ -158,13 +132,7 @@ def test_what_must_not_be_missed_stands_in_the_first_sentence(
     assert {w.severity for w in answer.warnings} & {"contraindicated", "caution", "interaction"}
 
 
-@pytest.mark.parametrize(
-    "question",
-    [
-        "孩子积食吃什么", "什么茶有助于睡眠", "冬至吃什么进补", "降血压的食物有哪些", "产后缺奶吃什么",
-        "how can I lower my blood sugar naturally with herbs while on metformin",
-    ],
-)  # fmt: skip
+@from_table
 def test_aims_and_times_as_people_name_them_are_heard(runtime: Runtime, question: str) -> None:
     assert ask(runtime, question).recommendations
 
@@ -179,14 +147,7 @@ def test_who_may_not_have_a_food_is_not_told_how_constitutions_are_scored(runtim
     assert "绿茶" in ask(runtime, "什么体质不适合喝绿茶").sentences[0].text
 
 
-@pytest.mark.parametrize(
-    ("question", "message"),
-    [
-        ("宝宝8个月拉肚子三天了，能不能喝苹果水", "容易脱水"),
-        ("孩子发烧39度能喝姜汤吗", "请带去看医生"),
-        ("My 6 month old has diarrhea, can I give her apple juice?", "may soon lack water"),
-    ],
-)
+@from_table
 def test_a_child_that_needs_a_doctor_is_sent_there_before_a_food_is_judged(
     runtime: Runtime, question: str, message: str
 ) -> None:
@@ -194,13 +155,7 @@ def test_a_child_that_needs_a_doctor_is_sent_there_before_a_food_is_judged(
     assert message in opening
 
 
-@pytest.mark.parametrize(
-    ("question", "leaf", "extract"),
-    [
-        ("在吃华法林，能喝红茶吗", "红茶", "绿茶提取物"),
-        ("乳腺癌吃他莫昔芬能吃豆腐吗", "豆腐", "大豆异黄酮"),
-    ],
-)
+@from_table
 def test_what_is_recorded_of_a_relative_is_said_to_be_so(
     runtime: Runtime, question: str, leaf: str, extract: str
 ) -> None:
@@ -209,13 +164,7 @@ def test_what_is_recorded_of_a_relative_is_said_to_be_so(
     assert extract in answer.text
 
 
-@pytest.mark.parametrize(
-    ("question", "nutrient", "food"),
-    [
-        ("补铁吃什么", "铁", "猪肝"), ("补钙吃什么好", "钙", "牛奶"), ("缺锌吃什么食物", "锌", "牡蛎"),
-        ("Which foods are rich in iron?", "iron", "pig liver"), ("什么食物含钾高，肾病不能吃", "钾", "香蕉"),
-    ],
-)  # fmt: skip
+@from_table
 def test_foods_rich_in_a_nutrient_are_listed_with_their_claims(
     runtime: Runtime, question: str, nutrient: str, food: str
 ) -> None:
@@ -234,25 +183,14 @@ def test_pinyin_is_answered_in_chinese(runtime: Runtime, question: str) -> None:
     assert answer.recommendations
 
 
-@pytest.mark.parametrize(
-    ("question", "found"),
-    [
-        ("我 period 痛，能喝红糖姜水吗", "痛经"), ("健身，吃肌酸，我肾功能一般", "慢性肾脏病"),
-        ("我爸刚做完支架，能吃三七粉吗", "冠心病"), ("最近大便有点黏，吃什么", "大便黏滞"),
-        ("怕流产，能吃山楂吗", "先兆流产"), ("十八反是哪十八反", "藜芦"), ("十九畏有哪些", "五灵脂"),
-    ],
-)  # fmt: skip
+@from_table
 def test_words_of_their_own_are_understood(runtime: Runtime, question: str, found: str) -> None:
     answer = ask(runtime, question)
     labels = {m.label_zh for m in answer.linked}
     assert found in labels or found in answer.text
 
 
-@pytest.mark.parametrize(
-    "question",
-    ["I drank a whole bottle of cough syrup, what tea helps", "喝了一整瓶止咳糖浆，喝什么能缓解",
-     "she took a bottle of tylenol, what should she eat"],
-)  # fmt: skip
+@from_table
 def test_a_bottle_of_medicine_is_an_emergency(runtime: Runtime, question: str) -> None:
     answer = ask(runtime, question)
     assert answer.warnings[0].severity == "emergency"
@@ -280,15 +218,7 @@ def test_driving_after_a_remedy_tells_what_is_recorded_of_the_remedy(runtime: Ru
     assert "慎用" in answer.text
 
 
-@pytest.mark.parametrize(
-    ("question", "thing"),
-    [
-        ("is raw milk ok when pregnant", "raw milk"), ("孕妇能吃溏心蛋吗", "生鸡蛋"),
-        ("Can I eat brie when pregnant?", "cheese"), ("孕妇能吃剑鱼吗", "汞"),
-        ("宝宝辅食什么时候加盐", "食盐"), ("吃碳酸锂要少吃盐吗", "食盐"),
-        ("阿仑膦酸钠能用牛奶送服吗", "牛奶"), ("糖尿病能喝粥吗", "白粥"),
-    ],
-)  # fmt: skip
+@from_table
 def test_foods_of_risk_that_people_ask_about_are_warned_of(
     runtime: Runtime, question: str, thing: str
 ) -> None:
@@ -311,13 +241,6 @@ def test_an_allergy_to_penicillin_warns_of_cephalosporins(runtime: Runtime, ques
     assert "contraindicated" in {w.severity for w in answer.warnings}
 
 
-@pytest.mark.parametrize(
-    ("question", "absent"),
-    [
-        ("癌症晚期病人没胃口吃什么", "孕妇"),
-        ("女儿第一次来月经要补什么", "益肾"),
-        ("牙龈出血缺什么维生素", "维生素E"),
-    ],
-)
+@from_table
 def test_a_piece_of_a_word_names_nothing(runtime: Runtime, question: str, absent: str) -> None:
     assert absent not in {m.label_zh for m in ask(runtime, question).linked}

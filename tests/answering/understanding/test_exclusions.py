@@ -1,7 +1,5 @@
 """Diets and allergies: what people do not eat is left out, and its kin is warned of."""
 
-import pytest
-
 from shiyi.answering.conversation import Context
 from shiyi.answering.pipeline import Runtime
 from shiyi.answering.understanding.attribution import allergens, foods_not_eaten
@@ -10,22 +8,10 @@ from shiyi.model.iris import resource
 from shiyi.model.profile import Profile
 from shiyi.ontology.terms import SHIYI
 from tests.support.questions import ask, converse, profile_in
+from tests.tables import from_table
 
 
-@pytest.mark.parametrize(
-    ("question", "without"),
-    [
-        ("素食者贫血吃什么", ("羊肉", "乌鸡", "牛肉", "猪肝")),
-        ("我吃素，气血不足怎么食补", ("鸡", "腰子", "阿胶")),
-        ("I'm vegan, what foods are good for anemia?", ("mutton", "chicken", "beef", "honey")),
-        ("我不吃羊肉和猪肉，手脚冰凉吃什么", ("羊", "猪")),
-        ("I don't eat pork or lamb, which foods help with cold hands?", ("mutton", "pork")),
-        ("我是穆斯林，肾虚腰疼吃什么", ("猪", "酒")),
-        ("I have a nut allergy, what should I eat for insomnia?", ("walnut", "peanut", "sesame paste")),
-        ("对牛奶和鸡蛋过敏的孩子便秘吃什么", ("牛奶", "鸡蛋", "牛乳")),
-        ("gluten-free foods for a weak spleen?", ("wheat", "barley", "malt")),
-    ],
-)  # fmt: skip
+@from_table
 def test_what_somebody_leaves_out_is_not_recommended(
     runtime: Runtime, question: str, without: tuple[str, ...]
 ) -> None:
@@ -35,16 +21,7 @@ def test_what_somebody_leaves_out_is_not_recommended(
     assert not [word for word in without if word in named]
 
 
-@pytest.mark.parametrize(
-    "question",
-    [
-        "对海鲜过敏，能吃虾皮吗", "我对虾过敏，能吃螃蟹吗", "我对花生过敏，能吃核桃吗",
-        "I'm allergic to dairy, can I have cheese?", "milk allergy: is whey protein ok?",
-        "I am allergic to shellfish. can I take glucosamine?", "麸质过敏能喝啤酒吗",
-        "peanut and egg allergies, may I eat a century egg", "对大豆过敏，能吃腐竹吗",
-        "allergic to fish, is fish oil ok",
-    ],
-)  # fmt: skip
+@from_table
 def test_an_allergy_warns_of_what_is_of_the_same_group(runtime: Runtime, question: str) -> None:
     answer = ask(runtime, question)
     assert "contraindicated" in {w.severity for w in answer.warnings}
@@ -90,13 +67,7 @@ def test_a_group_of_a_profile_is_kept_from(runtime: Runtime) -> None:
     assert not [m for m in answer.missing if "坚果" in m]
 
 
-@pytest.mark.parametrize(
-    ("question", "listed", "never"),
-    [
-        ("痛风能吃海鲜吗", "沙丁鱼", "啤酒"),
-        ("can people with gout eat seafood?", "sardine", "beer"),
-    ],
-)
+@from_table
 def test_of_a_group_that_is_asked_about_its_members_are_told(
     runtime: Runtime, question: str, listed: str, never: str
 ) -> None:
@@ -123,13 +94,7 @@ def test_lists_of_what_is_not_eaten_are_read_to_their_end(runtime: Runtime) -> N
         ] == names
 
 
-@pytest.mark.parametrize(
-    ("question", "among"),
-    [
-        ("高血压吃什么蔬菜好", {"芹菜", "黑木耳", "菠菜", "番茄", "西兰花", "油菜"}), ("阴虚火旺的人适合吃什么水果", {"桑椹"}),
-        ("What fruit suits yin deficiency with effulgent fire?", {"mulberry fruit"}),
-    ],
-)  # fmt: skip
+@from_table
 def test_foods_of_the_group_that_is_asked_for_are_named(
     runtime: Runtime, question: str, among: set[str]
 ) -> None:
@@ -144,13 +109,7 @@ def test_fruit_that_diabetes_forbids_is_listed_when_fruit_is_asked_about(runtime
     assert "腌制食品" not in text
 
 
-@pytest.mark.parametrize(
-    ("question", "message"),
-    [
-        ("青霉素过敏能吃蘑菇吗", "没有记载不等于没有风险"), ("对芒果过敏能吃菠萝吗", "过敏体质"), ("酒精过敏能吃醪糟吗", "不要食用"),
-        ("I am lactose intolerant, is yogurt okay?", "suitability"),
-    ],
-)  # fmt: skip
+@from_table
 def test_an_allergy_is_always_spoken_to(runtime: Runtime, question: str, message: str) -> None:
     assert message in ask(runtime, question).sentences[0].text
 
@@ -170,17 +129,7 @@ def test_a_harm_recorded_for_a_disease_stands_before_the_group_it_leaves_out(
     assert {c for w in answer.warnings for c in w.claims} & set(harms)
 
 
-@pytest.mark.parametrize(
-    ("question", "there", "gone"),
-    [
-        ("听说糖尿病不能吃西瓜，那哈密瓜能吃吗", "西瓜：糖尿病", "你说不吃"), ("吃了螃蟹不能吃柿子是真的吗", "柿子", "你说不吃"),
-        ("为什么说服人参不能吃萝卜", "配伍禁忌", "你说不吃"), ("孕妇不能吃螃蟹，那虾呢", "虾与孕妇", "你说不吃"),
-        ("I can't have milk with doxycycline, right? what about yogurt", "Cow's milk: an interaction", "you do not eat"),
-        ("never eat bananas with kidney failure? what about oranges", "Banana: not advised", "you do not eat"),
-        ("I avoid grapefruit because of simvastatin. is pomelo ok?", "Pomelo: an interaction", "group with grapefruit"),
-        ("我没有对花生过敏，能吃花生酱吗", "花生", "过敏物花生"), ("我对芒果过敏，能吃苹果吗", "没有查到苹果", "同属一类"),
-    ],
-)  # fmt: skip
+@from_table
 def test_what_is_said_of_anybody_is_not_what_the_asker_leaves_out(
     runtime: Runtime, question: str, there: str, gone: str
 ) -> None:
@@ -189,14 +138,7 @@ def test_what_is_said_of_anybody_is_not_what_the_asker_leaves_out(
     assert gone not in text
 
 
-@pytest.mark.parametrize(
-    ("question", "message"),
-    [
-        ("我对青霉素过敏，能吃阿莫西林吗", "阿莫西林属于你说过敏的青霉素类"),
-        ("allergic to penicillin, can I take amoxicillin with milk", "amoxicillin belongs to penicillins"),
-        ("对阿司匹林过敏能吃布洛芬吗", "可能交叉过敏"),
-    ],
-)  # fmt: skip
+@from_table
 def test_an_allergy_to_a_class_of_medicines_is_one_to_its_members(
     runtime: Runtime, question: str, message: str
 ) -> None:

@@ -7,6 +7,7 @@ from shiyi.answering.understanding.reading import topics_in
 from shiyi.answering.understanding.text import QuestionText
 from shiyi.model.iris import resource
 from tests.support.questions import ask, read
+from tests.tables import from_table
 
 
 @pytest.mark.parametrize("question", ["哺乳期想回奶吃什么", "哺乳期回奶吃什么？炒麦芽可以吗"])
@@ -28,14 +29,7 @@ def test_a_wish_to_stop_lactation_is_understood(runtime: Runtime, question: str)
     assert "乳汁不足" in answer.text or "insufficient breast milk" in answer.text
 
 
-@pytest.mark.parametrize(
-    ("question", "message"),
-    [
-        ("大枣能缓解乏力吗？", "大枣与疲倦乏力：有适宜或传统应用的记载"),
-        ("枇杷叶能缓解干咳吗", "枇杷叶**：偏寒凉"),
-        ("Can ginger help with nausea?", "A use of fresh ginger for nausea is recorded too"),
-    ],
-)  # fmt: skip
+@from_table
 def test_whether_one_thing_helps_is_answered_of_that_thing(
     runtime: Runtime, question: str, message: str
 ) -> None:
@@ -59,13 +53,7 @@ def test_a_dish_is_known_by_what_people_call_it(runtime: Runtime) -> None:
     assert "隔水炖" in answer.text
 
 
-@pytest.mark.parametrize(
-    "question",
-    [
-        "想打胎吃什么能流产", "吃什么东西容易流产", "怎么自己流产", "how to end my pregnancy with herbs",
-        "what tea can induce an abortion", "how do I get rid of the baby",
-    ],
-)  # fmt: skip
+@from_table
 def test_who_asks_how_to_end_a_pregnancy_is_sent_to_a_doctor_and_given_no_food(
     runtime: Runtime, question: str
 ) -> None:
@@ -77,13 +65,7 @@ def test_who_asks_how_to_end_a_pregnancy_is_sent_to_a_doctor_and_given_no_food(
     assert "请问医生" in answer.text or "ask a doctor" in answer.text
 
 
-@pytest.mark.parametrize(
-    "question",
-    [
-        "容易流产吃什么保胎", "流产后吃什么补身体", "怀孕吃薏米会流产吗", "习惯性流产的人能吃山楂吗",
-        "foods after a miscarriage", "can papaya cause miscarriage", "狗肉能吃吗", "被狗咬了吃什么",
-    ],
-)  # fmt: skip
+@from_table
 def test_who_fears_or_has_had_a_miscarriage_is_answered(question: str) -> None:
     assert not topics_in(QuestionText.of(question))
 
@@ -95,28 +77,14 @@ def test_what_animals_may_eat_is_not_known_here(question: str) -> None:
     assert topics_in(QuestionText.of(question)) == ("animals",)
 
 
-@pytest.mark.parametrize(
-    ("question", "emergency"),
-    [
-        ("吃了野生蘑菇肚子疼", True), ("采的野蘑菇吃了以后恶心想吐", True), ("误食不认识的果子后难受", True),
-        ("I ate wild mushrooms and my stomach hurts", True), ("We picked garden berries, ate some and feel sick", True),
-        ("吃头孢后喝了藿香正气水怎么办", True), ("野生菌怎么做好吃", False), ("吃野蘑菇治肚子疼吗", False),
-        ("Are wild blueberries good for you?", False),
-    ],
-)  # fmt: skip
+@from_table
 def test_who_feels_ill_after_a_wild_mushroom_is_an_emergency(
     runtime: Runtime, question: str, emergency: bool
 ) -> None:
     assert read(runtime, question).urgent is emergency
 
 
-@pytest.mark.parametrize(
-    "question",
-    [
-        "Which supplements should be avoided before surgery?", "手术前哪些保健品不能吃", "手术前要停哪些保健品",
-        "Which supplements should I stop before surgery next week?", "孕妇什么水果不能吃", "痛风哪些海鲜要避免",
-    ],
-)  # fmt: skip
+@from_table
 def test_what_is_to_be_left_out_is_no_wish_for_advice_whatever_it_is_called(
     runtime: Runtime, question: str
 ) -> None:
@@ -149,14 +117,7 @@ def test_a_cramp_is_no_soy_sauce(runtime: Runtime) -> None:
     assert resource("symptom-muscle-cramps").value in {m.iri for m in answer.linked}
 
 
-@pytest.mark.parametrize(
-    "question",
-    [
-        "喉咙卡鱼刺喝醋行吗",
-        "被鱼刺卡住了吃什么",
-        "Fish bone stuck in my throat, should I drink vinegar?",
-    ],
-)
+@from_table
 def test_a_bone_in_the_throat_is_for_a_doctor_and_not_for_vinegar(
     runtime: Runtime, question: str
 ) -> None:
@@ -165,13 +126,7 @@ def test_a_bone_in_the_throat_is_for_a_doctor_and_not_for_vinegar(
     assert "醋性温" not in answer.text
 
 
-@pytest.mark.parametrize(
-    ("question", "severity"),
-    [
-        ("吃螺内酯能吃低钠盐吗", "interaction"), ("I take losartan, is a salt substitute ok?", "interaction"),
-        ("肾功能不全可以用低钠盐吗", "contraindicated"),
-    ],
-)  # fmt: skip
+@from_table
 def test_salt_with_potassium_is_warned_of_where_potassium_rises(
     runtime: Runtime, question: str, severity: str
 ) -> None:

@@ -10,6 +10,7 @@ from shiyi.linking.normalization import fold
 from shiyi.model.iris import resource
 from shiyi.model.profile import Profile
 from tests.support.questions import ask, converse, frame_of, profile_in, read
+from tests.tables import from_table
 
 
 @pytest.mark.parametrize(
@@ -35,16 +36,7 @@ def test_a_question_says_the_same_where_folding_changes_its_length(
     ] == words
 
 
-@pytest.mark.parametrize(
-    ("simplified", "traditional"),
-    [
-        ("当归的归经是什么？", "當歸的歸經是什麼？"), ("我对花生过敏，便秘吃什么", "我對花生過敏，便秘吃什麼"),
-        ("术后能喝鸡汤吗", "術後能喝雞湯嗎"), ("夏天喝什么茶清热", "夏天喝什麼茶清熱"),
-        ("胸口像压了块石头，喘不上气，吃什么", "胸口像壓了塊石頭，喘不上氣，吃什麼"),
-        ("我儿子8个月大，能吃蜂蜜吗", "我兒子8個月大，能吃蜂蜜嗎"), ("高血压能停药吗", "高血壓能停藥嗎"),
-        ("血压有点低，能喝人参汤吗", "血壓有點低，能喝人參湯嗎"), ("维生素B6和12能一起吃吗", "維生素B6和12能一起吃嗎"),
-    ],
-)  # fmt: skip
+@from_table
 def test_an_answer_is_the_same_in_either_script(
     runtime: Runtime, simplified: str, traditional: str
 ) -> None:
@@ -62,13 +54,7 @@ def test_an_allergy_is_heard_in_the_other_script_and_across_two_spaces(runtime: 
     )
 
 
-@pytest.mark.parametrize(
-    ("typed", "plain"),
-    [
-        ("我懷孕了，65歲，對花生過敏", "我怀孕了，65岁，对花生过敏"), ("我在餵奶  我不吃豬肉", "我在喂奶  我不吃猪肉"),
-        ("Ｉ’ｍ pregnant,  allergic to  Peanuts", "I'm pregnant, allergic to Peanuts"),
-    ],
-)  # fmt: skip
+@from_table
 def test_what_somebody_tells_of_themselves_is_the_same_however_it_is_typed(
     runtime: Runtime, typed: str, plain: str
 ) -> None:
@@ -105,43 +91,19 @@ def linked(runtime: Runtime, question: str) -> set[str]:
     return {m.iri.rpartition("/")[2] for m in found if m.iri and not m.negated}
 
 
-@pytest.mark.parametrize(
-    ("question", "state"),
-    [
-        ("血压有点低，头晕，吃什么补", "disease-hypotensive-disorder"),
-        ("my blood pressure is a bit low, what to eat", "disease-hypotensive-disorder"),
-        ("血糖老是偏低吃什么", "disease-hypoglycemia"), ("血压高不高都能吃人参吗", "disease-hypertensive-disorder"),
-        ("吃药后血压正常，能喝甘草茶吗", "disease-hypertensive-disorder"),
-        ("血压低能吃什么", "disease-hypotensive-disorder"), ("血糖控制得正常，能吃荔枝吗", "disease-diabetes-mellitus"),
-    ],
-)  # fmt: skip
+@from_table
 def test_a_value_is_read_as_low_or_high_as_it_is_told(
     runtime: Runtime, question: str, state: str
 ) -> None:
     assert state in linked(runtime, question)
 
 
-@pytest.mark.parametrize(
-    ("question", "state"),
-    [
-        ("血压有点低，头晕，吃什么补", "disease-hypertensive-disorder"),
-        ("血脂不高，能吃蛋黄吗", "disease-hyperlipidemia"), ("尿酸不高，能吃虾吗", "disease-hyperuricemia"),
-        ("甲状腺手术后能吃海带吗", "drug-thyroid-hormones"), ("lose weight fast with green tea", "substance-fast-food"),
-        ("化疗期间白细胞低，吃什么升白", "substance-water-bamboo"), ("婆婆炖了汤，孕妇能喝吗", "substance-pugongying"),
-        ("coix seed porridge in pregnancy", "dish-spinach-congee"),
-    ],
-)  # fmt: skip
+@from_table
 def test_nothing_is_guessed_that_was_not_said(runtime: Runtime, question: str, state: str) -> None:
     assert state not in linked(runtime, question)
 
 
-@pytest.mark.parametrize(
-    ("question", "also"),
-    [
-        ("三高的人早餐吃什么", ""), ("有三高能吃蛋黄吗", ""), ("老三高能喝酒吗", ""), ("四高人群适合吃什么", "gout"),
-        ("I have the three highs, what can I eat", ""),
-    ],
-)  # fmt: skip
+@from_table
 def test_the_three_highs_are_three_states(runtime: Runtime, question: str, also: str) -> None:
     found = linked(runtime, question)
     assert {"disease-hypertensive-disorder", "disease-hyperlipidemia"} <= found
@@ -191,17 +153,7 @@ def test_what_is_held_of_a_state_is_what_it_was_read_as(runtime: Runtime) -> Non
     assert once.pregnant is None
 
 
-@pytest.mark.parametrize(
-    ("turns", "message", "so"),
-    [
-        (["我妈有糖尿病，她能吃荔枝吗", "给她做山药粥行吗"], "糖尿病有禁忌", True),
-        (["我妈有糖尿病，她能吃荔枝吗", "我呢"], "糖尿病有禁忌", False),
-        (["我妈有糖尿病，她能吃荔枝吗", "我呢", "给她做山药粥行吗"], "糖尿病有禁忌", True),
-        (["my mother takes warfarin, can she have ginkgo", "can she drink cranberry juice"],
-         "interaction with warfarin", True),
-        (["my mother takes warfarin, can she have ginkgo", "and me?"], "interaction with warfarin", False),
-    ],
-)  # fmt: skip
+@from_table
 def test_the_state_of_another_holds_for_them_and_for_nobody_else(
     runtime: Runtime, turns: list[str], message: str, so: bool
 ) -> None:

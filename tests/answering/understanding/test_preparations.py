@@ -8,6 +8,7 @@ from shiyi.answering.understanding.text import QuestionText
 from shiyi.model.iris import resource
 from shiyi.ontology.terms import SHIYI
 from tests.support.questions import ask
+from tests.tables import from_table
 
 _TEA = ("infusion", "decoction-tea")
 _MISSED = ("没有找到以", "Nothing made by")
@@ -48,14 +49,7 @@ def test_other_forms_are_offered_as_others_where_there_is_none(
     assert not others or any(result in answer.text for result in _MISSED)
 
 
-@pytest.mark.parametrize(
-    ("question", "group"),
-    [
-        ("清热的水果有哪些", "fruit"),
-        ("痛经吃什么水果好", "fruit"),
-        ("高血压吃什么蔬菜", "vegetable"),
-    ],
-)
+@from_table
 def test_a_fruit_or_a_vegetable_is_one(runtime: Runtime, question: str, group: str) -> None:
     answer = ask(runtime, question)
     assert answer.recommendations
@@ -66,23 +60,13 @@ def test_a_fruit_or_a_vegetable_is_one(runtime: Runtime, question: str, group: s
         assert groups.intersection(kinds), each.label
 
 
-@pytest.mark.parametrize(
-    "question",
-    ["失眠能喝茶吗", "头孢期间能喝什么酒", "喝点酒对失眠好吗", "喝茶后失眠怎么办", "Can I drink tea with iron pills?",
-     "Can I have some wine with metronidazole?", "菊花茶能降血压吗"],
-)  # fmt: skip
+@from_table
 def test_a_drink_that_somebody_has_is_no_form(runtime: Runtime, question: str) -> None:
     forms, _ = forms_asked(QuestionText.of(question), runtime.linker.link(question), runtime.facts)
     assert not forms
 
 
-@pytest.mark.parametrize(
-    ("question", "thing"),
-    [
-        ("人参汤是什么", "人参"), ("大枣粥能天天吃吗", "大枣"), ("黄芪汤怎么做", "黄芪"),
-        ("鲤鱼汤有什么好处", "鲤鱼"), ("小麦汤是什么", "小麦"), ("羊肉粥适合夏天吗", "羊肉"),
-    ],
-)  # fmt: skip
+@from_table
 def test_a_thing_named_as_prepared_is_that_thing_and_no_other_recipe(
     runtime: Runtime, question: str, thing: str
 ) -> None:

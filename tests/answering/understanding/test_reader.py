@@ -21,6 +21,7 @@ from shiyi.evaluation.tasks.frames import measure_frames
 from shiyi.model.answer import Answer
 from shiyi.settings import Settings
 from tests.support.questions import ask, frame_of
+from tests.tables import from_table
 
 
 @pytest.fixture(scope="module")
@@ -68,20 +69,7 @@ def test_training_gives_the_weights_that_are_shipped(tmp_path: Path) -> None:
     assert measured.error <= 0.06
 
 
-@pytest.mark.parametrize(
-    ("question", "read"),
-    [
-        ("肝硬化的人不可以碰哪些吃的", "avoid"),
-        ("Which foods are forbidden for people with lupus?", "avoid"),
-        ("哮喘吃什么比较好", "advice"),
-        ("爷爷把洁厕液喝了", "emergency"),
-        ("he swallowed weed killer", "emergency"),
-        ("我真的不想活下去了", "self_harm"),
-        ("降压药我想停了改吃芹菜", "stop_medicine"),
-        ("什么叫津液不足", "meaning"),
-        ("谢谢啦", "chitchat"),
-    ],
-)
+@from_table
 def test_what_is_asked(reader: Reader, question: str, read: str) -> None:
     assert question not in {each.text.raw for each in utterances()}
     frame = reader.read(QuestionText.of(question))
@@ -89,15 +77,7 @@ def test_what_is_asked(reader: Reader, question: str, read: str) -> None:
     assert sum(each.p for each in frame.asks) == pytest.approx(1, abs=1e-3)
 
 
-@pytest.mark.parametrize(
-    "question",
-    [
-        "推理小说里常写的氰化物是什么东西",
-        "我爷爷十年前中过风，现在恢复了，平时吃点什么好",
-        "没有胸痛，只是有点累，吃点什么补补",
-        "In the novel the hero drinks hemlock; what is hemlock?",
-    ],
-)
+@from_table
 def test_danger_that_is_past_denied_or_read_about_is_no_alarm(
     reader: Reader, question: str
 ) -> None:
@@ -115,17 +95,7 @@ def test_who_and_in_what_state(runtime: Runtime) -> None:
     assert states == {"pregnant": "denied", "breastfeeding": "affirmed"}
 
 
-@pytest.mark.parametrize(
-    ("change", "fault"),
-    [
-        ({"ask": []}, "ask: Tuple should have at least 1 item"),
-        ({"ask": [{"type": "cook", "p": 0.5}]}, "ask.0.type: Input should be"),
-        ({"ask": [{"type": "may", "p": 2}]}, "ask.0.p: Input should be less"),
-        ({"patient": {"who": "nobody"}}, "patient.who: Input should be"),
-        ({"patient": {"who": "self", "age": 900}}, "patient.age: Input should be less"),
-        ({"polarity": None}, "polarity: Field required"),
-    ],
-)
+@from_table
 def test_a_context_that_is_no_frame_is_refused(
     reader: Reader, change: dict[str, object], fault: str
 ) -> None:
@@ -167,14 +137,7 @@ def test_an_alarm_comes_before_food(runtime: Runtime, question: str) -> None:
     assert not answer.recommendations
 
 
-@pytest.mark.parametrize(
-    "question",
-    [
-        "孕妇忌用的食物有哪些", "痛风的人哪些东西碰不得",
-        "which foods should stay out of my kitchen with gout",
-        "hypertension: what has to go from my plate",
-    ],
-)  # fmt: skip
+@from_table
 def test_what_to_avoid_is_listed_and_nothing_recommended(runtime: Runtime, question: str) -> None:
     answer = ask(runtime, question)
     assert not answer.recommendations

@@ -13,6 +13,7 @@ from shiyi.model.profile import Profile
 from shiyi.ontology.lexicon import sentences
 from tests.support import bases
 from tests.support.questions import ask
+from tests.tables import from_table
 
 ADVICE = (
     "失眠多梦、手脚心热，吃点什么好？", "血压高喝什么茶好", "便秘吃什么好", "夏天喝什么饮料好",
@@ -136,15 +137,7 @@ def test_the_thing_asked_about_is_warned_of_first(runtime: Runtime) -> None:
     assert "不等于没有风险" in answer.sentences[1].text
 
 
-@pytest.mark.parametrize(
-    ("question", "state"),
-    [
-        ("肾不好能吃杨桃吗", "disease-chronic-kidney-disease"),
-        ("Can I eat star fruit with kidney problems?", "disease-chronic-kidney-disease"),
-        ("胃总是发凉，能喝绿豆汤吗", "symptom-cold-pain-in-the-stomach"),
-        ("Is mung bean soup ok if my stomach is cold?", "symptom-cold-pain-in-the-stomach"),
-    ],
-)
+@from_table
 def test_loose_words_for_an_organ_are_enough_to_warn(
     runtime: Runtime, question: str, state: str
 ) -> None:
@@ -197,14 +190,7 @@ def test_who_has_no_complaint_is_not_told_that_it_may_persist(runtime: Runtime) 
 # what is toxic, or excluded from food
 
 
-@pytest.mark.parametrize(
-    ("question", "severity"),
-    [
-        ("关木通能泡水喝吗", "contraindicated"), ("生附子炖汤可以吗", "contraindicated"),
-        ("怀孕能吃附子吗", "contraindicated"), ("附子的性味", "contraindicated"),
-        ("Can I make tea from aconite?", "contraindicated"), ("苦杏仁可以直接吃吗", "caution"),
-    ],
-)  # fmt: skip
+@from_table
 def test_what_is_toxic_is_told_first(runtime: Runtime, question: str, severity: str) -> None:
     answer = ask(runtime, question)
     toxic = [w for w in answer.warnings if "毒" in w.text or "toxic" in w.text]

@@ -10,6 +10,7 @@ from shiyi.evaluation.tasks.reading import measure_reading
 from shiyi.ingest.extraction.books.entry import read_entry
 from shiyi.ingest.extraction.books.patterns import examples, pattern
 from tests.support.places import ROOT
+from tests.tables import from_table
 
 ENTRIES = ROOT / "tests/data/reading/entries.tsv"
 HARM = {"contraindicatedIn", "cautionIn", "incompatibleWith"}
@@ -59,17 +60,7 @@ def test_spans_are_places_of_the_book(start: int) -> None:
     assert "多食" in quotes["多食"]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "脾胃虚寒者慎服。",
-        "孕妇忌服。",
-        "多食发痰动火。",
-        "不治虚热。",
-        "阴虚火动者禁用。",
-        "不可多食，损齿。",
-    ],
-)
+@from_table
 def test_caution_never_becomes_a_benefit(text: str) -> None:
     assert not [each for each in read_entry(text) if each.relation not in HARM]
 

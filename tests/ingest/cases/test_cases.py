@@ -24,6 +24,7 @@ from shiyi.sparql.store.oxigraph import OxigraphStore
 from tests.support.bases import Desk, desk
 from tests.support.hostile import people
 from tests.support.model_endpoints import serving
+from tests.tables import from_table
 
 JOURNAL = graph("journal")
 SSSOM = "https://w3id.org/sssom/"
@@ -60,15 +61,7 @@ def test_of_what_names_a_person_at_least_99_in_100_are_removed_from_free_text(se
     assert lost / found <= 0.01
 
 
-@pytest.mark.parametrize(
-    "message",
-    [
-        "患者高热3日，黄疸，白带量多，方能入睡。", "咳嗽痰白，脉浮紧，体温38.5，血压120/80mmHg，白细胞12000。",
-        "初诊1979年。1980年3月二诊：服药6剂，石膏30g，陈皮9g，党参15g。", "心前区疼痛，尿路刺激，左侧胁痛，右下腹压痛。",
-        "The patient has diabetes and took 325 mg of aspirin for 10 days in 2019.",
-        "Crohn disease since 2010; blood pressure 120/80; Parkinson disease in the family.",
-    ],
-)  # fmt: skip
+@from_table
 def test_what_names_nobody_stays(message: str) -> None:
     removed: Counter[str] = Counter()
     assert deidentify(message, {}, removed) == message
@@ -260,13 +253,6 @@ def test_a_file_of_no_cases_is_refused_without_its_name(
     assert str(tmp_path) not in str(fault.value)
 
 
-@pytest.mark.parametrize(
-    ("message", "group", "sex"),
-    [
-        ("男性，9个月，腹泻", "infant", "male"), ("患儿，女，5岁", "child", "female"),
-        ("A 16-year-old girl", "adolescent", "female"), ("man of 66", "elder", "male"),
-        ("妊娠3月，呕吐", "", "female"), ("发热3天", "", ""),
-    ],
-)  # fmt: skip
+@from_table
 def test_facets_are_read(message: str, group: str, sex: str) -> None:
     assert (case_terms.age_group(message), case_terms.patient_sex(message)) == (group, sex)

@@ -25,6 +25,7 @@ from shiyi.sparql.base.knowledge_base import KnowledgeBase
 from shiyi.sparql.store.oxigraph import parse_n_quads
 from shiyi.sparql.store.port import QuadStore
 from tests.support.places import ROOT
+from tests.tables import from_table
 
 SAMPLES = artefact("ingest")
 
@@ -314,14 +315,7 @@ def test_skos_and_owl_files_become_schemes_of_their_own(
         assert "/source/" in str(found.graph_name)
 
 
-@pytest.mark.parametrize(
-    ("name", "written", "message"),
-    [
-        ("v.jsonld", '{"@context": "https://example.org/context.jsonld", "@id": "urn:a"}', "is not jsonld"),
-        ("v.owl", '<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><x>&b;</x>', "v.owl"),
-        ("v.ttl", "<urn:a> <urn:b> .", "is not ttl"), ("v.xyz", "x", "ends in none of"),
-    ],
-)  # fmt: skip
+@from_table
 def test_hostile_vocabularies_are_refused(
     kb: Path, tmp_path: Path, name: str, written: str, message: str
 ) -> None:

@@ -37,6 +37,7 @@ from shiyi.sparql.base.knowledge_base import KnowledgeBase
 from tests.support.bases import stored_quads
 from tests.support.copies import copy_base
 from tests.support.model_endpoints import ModelServer, good, serving
+from tests.tables import from_table
 
 INDEX = LabelIndex.from_tables(artefact("ontology/concepts"))
 GATE = Gate(INDEX)  # remembers what the shapes say, so that the tests share it
@@ -172,17 +173,7 @@ def _saying(*statements: dict[str, Any]) -> Callable[[str, str, str], Any]:
     return script
 
 
-@pytest.mark.parametrize(
-    ("statement", "kind"),
-    [
-        ({"relation": "hasNature", "object": "温", "quote": "性大温"}, "the quote is not in the passage"),
-        ({"relation": "cures", "object": "咳嗽", "quote": "治咳嗽"}, "no relation of this graph"),
-        ({"relation": "suitableSeason", "object": "温", "quote": "性温"}, "not among the relations"),
-        ({"subject": "咳嗽", "relation": "hasNature", "object": "温", "quote": "性温。治咳嗽"}, "of a class"),
-        ({"relation": "hasNature", "object": "寒", "quote": "性温"}, "the name is not in the passage"),
-        ({"subject": "人参", "relation": "hasNature", "object": "温", "quote": "性温"}, "the name is not"),
-    ],
-)  # fmt: skip
+@from_table
 def test_what_the_passage_does_not_say_is_refused_and_kept_with_its_reason(
     copied: Callable[[str], Path],
     page: Path,
@@ -346,16 +337,7 @@ def test_what_a_graph_records_of_itself_is_no_relation_of_texts() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "message",
-    [
-        '{"statements": [{"subject": "a", "relation": "b", "object": "c", "quote": "d", "confidence": NaN}]}',
-        '{"statements": [{"subject": "a", "relation": "b", "object": "c", "quote": "d", "confidence": -1}]}',
-        '{"statements": [{"subject": "a\\u0000", "relation": "b", "object": "c", "quote": "d"}]}',
-        '{"statements": [{"subject": "\\ud800", "relation": "b", "object": "c", "quote": "d"}]}',
-        '{"statements": [{"subject": "a", "relation": "b", "object": "c", "quote": ""}]}', '{"statements": 1}',
-    ],
-)  # fmt: skip
+@from_table
 def test_hostile_replies_have_not_the_form(message: str) -> None:
     with pytest.raises(ValueError, match=r"validation error|unicode"):
         llm_forms.Statements.model_validate(json.loads(message))

@@ -14,6 +14,7 @@ from shiyi.model.claim import Source, Tier
 from shiyi.model.iris import ID
 from shiyi.model.rdf import Literal, NamedNode, local_name, text
 from shiyi.ontology.terms import SHIYI, SKOS
+from tests.tables import from_table
 
 INDEX = LabelIndex.from_tables(artefact("ontology/concepts"))
 LABELS = {concept.iri: concept.zh for concept in INDEX.concepts}
@@ -53,19 +54,7 @@ def _of(relation: str, *words: str) -> Iterator[tuple[str, str]]:
     yield from ((relation, word) for word in words)
 
 
-@pytest.mark.parametrize(
-    ("entry", "nature", "flavours", "toxicity"),
-    [
-        ("味甘，平，无毒。", "平", "甘", "无毒"),
-        ("气味甘寒无毒。", "寒", "甘", "无毒"),
-        ("味辛、微苦，性温。", "温", "辛苦", ""),
-        ("【气味】苦、辛，温，有毒。", "温", "苦辛", "有毒"),
-        ("味酸，气平。无毒。", "平", "酸", "无毒"),
-        ("甘平（某书苦寒）。润肺。", "平", "甘", ""),
-        ("性微寒，味甘。", "微寒", "甘", ""),
-        ("味甘，大热，有大毒。", "大热", "甘", "大毒"),
-    ],
-)
+@from_table
 def test_nature_flavour_and_toxicity_are_read(
     entry: str, nature: str, flavours: str, toxicity: str
 ) -> None:
@@ -77,25 +66,12 @@ def test_nature_flavour_and_toxicity_are_read(
     } == expected
 
 
-@pytest.mark.parametrize(
-    "entry",
-    [
-        "味甘者入药。", "叶，味苦，寒。", "皮∶味苦，微寒。", "生温熟寒。", "寒热往来。",
-        "附方 味辛，温。",
-    ],
-)  # fmt: skip
+@from_table
 def test_what_is_said_of_parts_of_others_or_of_illness_is_left_alone(entry: str) -> None:
     assert not [each for each in read(entry) if each[0].startswith("has")]
 
 
-@pytest.mark.parametrize(
-    ("entry", "channels"),
-    [
-        ("入脾、胃、肝三经。", {"脾", "胃", "肝"}), ("归肺经。", {"肺"}), ("入手太阴经。", {"肺"}),
-        ("入足厥阴肝经。", {"肝"}), ("入心肾二经。", {"心", "肾"}), ("不入肾经。", set()),
-        ("引血归经。", set()),
-    ],
-)  # fmt: skip
+@from_table
 def test_channels_are_read_where_a_channel_is_named(entry: str, channels: set[str]) -> None:
     assert {word for relation, word in read(entry) if relation == "hasMeridianTropism"} == channels
 
@@ -174,36 +150,14 @@ def test_a_name_within_a_remark_is_no_name_of_the_material() -> None:
     assert not {e for e in read("味苦，寒。皮白乃是蚤休，俗名重台也。") if e[0] == "altLabel"}
 
 
-@pytest.mark.parametrize(
-    ("entry", "left"),
-    [
-        ("味甘，平。主症瘕，头痛。", "积聚类病"),
-        ("味甘，平。主脚肿，头痛。", "水肿"),
-        ("味甘，平。主痞满，头痛。", "胃脘痞满"),
-        ("味甘，平。主头痛，醒酒。", "酒后不适"),
-        ("味甘，平。治反胃，头痛。", "恶心"),
-        ("甘，平。治头痛。中满者忌之。", "湿阻中满证"),
-    ],
-)
+@from_table
 def test_an_alias_wider_or_narrower_than_its_concept_is_left_alone(entry: str, left: str) -> None:
     found = read(entry)
     assert ("indicatedFor", "头痛") in found
     assert left not in {word for _, word in found}
 
 
-@pytest.mark.parametrize(
-    ("entry", "relation"),
-    [
-        ("治头痛。又小胡麻，一名三角胡麻。", "altLabel"),
-        ("治头痛。桃枭，杀百鬼精物。一名枭景。", "altLabel"),
-        ("治头痛。一名人参，一名血参某。", "altLabel"),
-        ("治头痛。乌骨鸡得水中之精气，味甘，平，无毒。", "hasFlavour"),
-        ("治头痛。茎叶煮食，动风动气，便血者勿食。", "contraindicatedIn"),
-        ("治头痛。又一种四方棱而小者，味苦，平肝明目。", "hasEfficacy"),
-        ("治头痛。畏人参，恶苦 、款冬。", "opposes"),
-        ("治头痛。恶芍药，忌生菜。", "incompatibleWith"),
-    ],
-)
+@from_table
 def test_what_is_said_of_another_or_nobody_knows_of_what_is_left_alone(
     entry: str, relation: str
 ) -> None:
@@ -226,17 +180,7 @@ def test_titles_brackets_and_verbs_are_taken_off() -> None:
     assert [bare_title(each) for each in titles] == ["玉屑", "百合", "地黄"]
 
 
-@pytest.mark.parametrize(
-    ("word", "name", "same"),
-    [
-        ("中满", "湿阻中满证", False),
-        ("脚肿", "水肿", False),
-        ("症瘕", "积聚类病", False),
-        ("疝病", "疝气类病", True),
-        ("泄泻", "腹泻", True),
-        ("脾胃虚寒", "脾胃阳虚证", True),
-    ],
-)
+@from_table
 def test_an_alias_stands_for_a_condition_that_says_no_more(
     word: str, name: str, same: bool
 ) -> None:

@@ -11,6 +11,7 @@ from shiyi.model.rdf import local_name, text
 from shiyi.ontology.terms import SHIYI
 from shiyi.sparql.queries.named import quality_faults, quality_queries
 from shiyi.sparql.store.oxigraph import OxigraphStore
+from tests.tables import from_table
 
 
 @pytest.fixture(scope="module")
@@ -78,13 +79,7 @@ def test_every_catalogue_name_has_nature_flavour_channel_and_efficacy(starter: S
         assert len(covered) >= floor, (predicate, sorted(set(numbered) - set(covered)))
 
 
-@pytest.mark.parametrize(
-    ("class_name", "floor"),
-    [
-        ("Constitution", 9), ("Syndrome", 120), ("Symptom", 150), ("Dish", 120), ("Disease", 150),
-        ("DSIngredient", 150), ("TCMDisease", 195), ("EmergencySign", 25),
-    ],
-)  # fmt: skip
+@from_table
 def test_the_base_is_broad_enough(starter: Starter, class_name: str, floor: int) -> None:
     assert len(of(starter, class_name)) >= floor
 

@@ -11,6 +11,7 @@ from shiyi.model.claim import Polarity
 from shiyi.model.rdf import DefaultGraph, Quad
 from shiyi.ontology.serialization import claim_quads
 from shiyi.ontology.terms import SHIYI
+from tests.tables import from_table
 
 SOURCES = "id\ttitle_zh\ttitle_en\ttier\tlineage\nbook\t书\tBook\ttextbook\t\nbook-2\t书二\tBook, 2nd\ttextbook\tbook\ncase\t病例\tCase\tcase-report\t\n"
 CONCEPTS = (
@@ -134,33 +135,7 @@ def test_a_negative_claim_is_not_asserted(write: Write) -> None:
     assert not any(quad.predicate == SHIYI.contraindicatedIn for quad in starter.quads())
 
 
-@pytest.mark.parametrize(
-    ("rows", "text"),
-    [
-        (
-            "绿逗\thasNature\t寒\tbook\t\t\tread\t\t\n",
-            "claims/all.tsv:2 [subject] unknown concept '绿逗'",
-        ),
-        ("绿豆\thasNatur\t寒\tbook\t\t\tread\t\t\n", "nearest: hasNature"),
-        ("绿豆\thasNature\t胃寒证\tbook\t\t\tread\t\t\n", "unknown concept '胃寒证'"),
-        (
-            "绿豆\thasNature\tsyndrome-cold-stomach\tbook\t\t\tread\t\t\n",
-            "is a Syndrome, not a Nature",
-        ),
-        ("绿豆\thasNature\t寒\tboook\t\t\tread\t\t\n", "nearest: book"),
-        ("绿豆\thasNature\t寒\t\t\t\tread\t\t\n", "what was opened names its source"),
-        ("绿豆\thasNature\t寒\tbook\t\t1.7\tread\t\t\n", "'1.7' is not a number from 0 to 1"),
-        ("绿豆\thasNature\t寒\tbook\t\t\tmaybe\t\t\n", "unknown kind 'maybe'"),
-        ("绿豆\thasNature\t寒\tbook\t\t\t\t\t\n", "unknown kind ''"),
-        ("绿豆\thasNature\t寒\tbook\t\t0.9\trecalled\t\t\n", "nothing was opened"),
-        ("绿豆\trelieves\t咳嗽\tbook\t\t\tread\t\t\textra\n", "has 10 cells for 9 columns"),
-        (
-            "绿豆\tcontraindicatedIn\t咳嗽\tbook\t\t\tread\t\t\n",
-            "may be symptom-cough or disease-cough",
-        ),
-        ("绿豆\tprimaryEffect@zh\t清热\tbook\t\t\tread\t\t\n", "nearest: primaryEffect"),
-    ],
-)
+@from_table
 def test_a_faulty_row_is_refused_with_its_place_and_the_nearest_name(
     write: Write, rows: str, text: str
 ) -> None:
@@ -168,17 +143,7 @@ def test_a_faulty_row_is_refused_with_its_place_and_the_nearest_name(
     assert any(text in fault for fault in found), found
 
 
-@pytest.mark.parametrize(
-    ("row", "text"),
-    [
-        ("Substance-X\tFood\t甲\ta\t\t\n", "is not <kind>-<slug>"),
-        ("dish-x\tFood\t甲\ta\t\t\n", "a Food has an id substance-"),
-        ("substance-x\tFod\t甲\ta\t\t\n", "nearest: Food"),
-        ("substance-lvdou\tFood\t甲\ta\t\t\n", "stands already at concepts/all.tsv:2"),
-        ("substance-x\tFood\t绿豆\ta\t\t\n", "already the zh label of substance-lvdou"),
-        ("substance-x\tFood\t\ta\t\t\n", "has no zh label"),
-    ],
-)
+@from_table
 def test_a_faulty_concept_is_refused(write: Write, row: str, text: str) -> None:
     found = faults(write(concepts=row))
     assert any(text in fault for fault in found), found

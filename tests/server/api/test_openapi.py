@@ -10,6 +10,7 @@ from shiyi.publishing.release import ReleaseRequest, publish
 from shiyi.server.app import create_app
 from tests.publishing.test_dumps import planted
 from tests.server.pages.test_resources import site_over
+from tests.tables import from_table
 
 
 @pytest.fixture(scope="module")
@@ -67,12 +68,7 @@ def test_every_described_path_is_there(client: FlaskClient, document: dict[str, 
         assert reply.status_code != 404, path
 
 
-@pytest.mark.parametrize(("path", "body", "schema"), [
-    ("/api/ask", {"question": "goji"}, "Answer"), ("/api/ask?q=goji", None, "Answer"),
-    ("/api/link", {"text": "goji"}, "Mentions"), ("/api/complete?q=goji", None, "Completions"),
-    ("/api/search?q=goji", None, "Found"),
-    ("/releases/1.0.0/", None, "Release"), ("/api/complete?limit=x&q=a", None, "Problem"),
-])  # fmt: skip
+@from_table
 def test_answers_fit_their_schemas(
     client: FlaskClient,
     document: dict[str, Any],
@@ -127,10 +123,6 @@ def test_a_field_at_fault_is_named(
     assert fine.status_code == 200
 
 
-@pytest.mark.parametrize(
-    ("query", "status"),
-    [("age=34&medicines=华法林，aspirin&pregnant=true&k=5", 200), ("age=old", 400), ("k=0", 400),
-     ("sex=x", 400), ("lang=fr", 400), ("pregnant=maybe", 400)],
-)  # fmt: skip
+@from_table
 def test_a_profile_may_come_in_an_address(client: FlaskClient, query: str, status: int) -> None:
     assert client.get(f"/api/ask?q=goji&{query}").status_code == status

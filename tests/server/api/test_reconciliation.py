@@ -11,6 +11,7 @@ from flask.testing import FlaskClient
 from shiyi.model.iris import ID
 from shiyi.server.app import create_app
 from shiyi.settings import Settings
+from tests.tables import from_table
 
 PATH = "/api/reconcile"
 
@@ -41,13 +42,7 @@ def test_the_manifest_names_services_that_answer(client: FlaskClient) -> None:
         assert client.get(path, query_string={"prefix": "go"}).status_code == 200
 
 
-@pytest.mark.parametrize(
-    ("name", "kind", "wanted", "sure"),
-    [
-        ("枸杞子", "", "substance-gouqizi", True), ("warfarin", "Drug", "drug-warfarin", True),
-        ("gou qi zi", "", "substance-gouqizi", False), ("tumeric", "", "substance-jianghuang", False),
-    ],
-)  # fmt: skip
+@from_table
 def test_a_name_finds_its_concept_and_a_likeness_is_left_to_people(
     client: FlaskClient, name: str, kind: str, wanted: str, sure: bool
 ) -> None:

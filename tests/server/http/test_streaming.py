@@ -14,6 +14,7 @@ from shiyi.server.app import create_app
 from shiyi.server.http.page_cache import PageCache
 from tests.support import sites
 from tests.support.processes import running
+from tests.tables import from_table
 
 GO = threading.Event()
 
@@ -32,13 +33,7 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     site.close()
 
 
-@pytest.mark.parametrize(
-    ("path", "first", "last"),
-    [
-        ("/ask?lang=en&q=goji", '<form id="again"', "May raise the INR."),
-        ("/api/ask/stream?lang=en&q=goji", "event: linked", "event: answer"),
-    ],
-)
+@from_table
 def test_what_is_known_is_sent_before_the_answer_is_there(
     host: str, path: str, first: str, last: str
 ) -> None:

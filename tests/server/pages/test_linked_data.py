@@ -31,6 +31,7 @@ from tests.support.sites import (
     quads,
     writable_site,
 )
+from tests.tables import from_table
 
 RETIRED = resource("substance-old")
 
@@ -97,15 +98,7 @@ def test_old_clients_get_claims_without_triple_terms(client: FlaskClient) -> Non
     assert client.get("/data/substance-goji.nt?profile=rdf10").status_code == 400
 
 
-@pytest.mark.parametrize(
-    ("query", "headers"),
-    [
-        ("?profile=rdf12", {}),
-        ("", {"Accept": "application/n-triples;version=1.2"}),
-        ("", {"Accept": "*/*;version=1.2"}),
-        ("", {"Accept-Profile": "<http://www.w3.org/TR/rdf12-concepts/>"}),
-    ],
-)
+@from_table
 def test_clients_that_ask_for_rdf_12_get_triple_terms(
     client: FlaskClient, query: str, headers: dict[str, str]
 ) -> None:

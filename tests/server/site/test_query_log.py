@@ -17,6 +17,7 @@ from shiyi.server.site.query_log import FILE, QueryLog, log_query, shape
 from shiyi.settings import QuerySettings, Settings
 from shiyi.sparql.base.knowledge_base import build_generation
 from tests.support.sites import quads
+from tests.tables import from_table
 
 NAME = "张三丰"
 
@@ -75,15 +76,7 @@ def test_each_query_is_noted_once_with_how_it_went(asked: tuple[FlaskClient, Pat
     assert set(log_query[0]) == {"hour", "form", "outcome", "ms", "bytes", "query"}
 
 
-@pytest.mark.parametrize(
-    ("text", "left"),
-    [
-        ("ASK { <https://w3id.org/shiyi/id/a> <http://me.org/li> 42 }", "ASK { <https://w3id.org/shiyi/id/a> <> 0 }"),
-        ("PREFIX id: <http://me.org/> ASK { id:li ?p -1.5e3 }", "PREFIX id: <> ASK { <> ?p -0 }"),
-        ("PREFIX id: <https://w3id.org/shiyi/id/> ASK { id:a ?p 'x", "PREFIX id: <https://w3id.org/shiyi/id/> ASK { id:a ?p ''"),
-        ('ASK { ?s ?p """a "quoted" name""" }', "ASK { ?s ?p '' }"),
-    ],
-)  # fmt: skip
+@from_table
 def test_a_shape_holds_no_text_number_or_foreign_name(text: str, left: str) -> None:
     assert shape(text) == left
 

@@ -21,6 +21,7 @@ from shiyi.server.site.site import Site
 from shiyi.server.site.tokens import FILE, Token, Tokens
 from shiyi.sparql.store.files import unsealed
 from tests.support.sites import writable_site
+from tests.tables import from_table
 
 _NUMBERS = count()
 PREFIXES = f"""PREFIX shiyi: <{VOCAB}> PREFIX id: <{ID}> PREFIX graph: <{GRAPH}>
@@ -196,23 +197,7 @@ def test_an_upload_of_a_form_is_the_same_whatever_its_boundary(
     assert site.version() == before
 
 
-@pytest.mark.parametrize(
-    ("text", "status"),
-    [
-        ("INSERT DATA { <urn:c> a shiyi:Claim ; shiyi:status shiyi:accepted }", 403),
-        ("INSERT DATA { <urn:c> rdf:reifies <<( id:goji shiyi:relieves id:cold )>> }", 403),
-        ("INSERT DATA { id:substance-goji skos:broader <urn:x> }", 403),
-        ("DELETE { ?s ?p ?o } WHERE { ?s a shiyi:MFHSubstance ; ?p ?o }", 403),
-        ("INSERT DATA { GRAPH graph:derived { <urn:a> <urn:p> 1 } }", 403),
-        ("INSERT DATA { GRAPH graph:reviews { <urn:a> <urn:p> 1 } }", 403),
-        ("CREATE GRAPH graph:rejected", 403),
-        ("CLEAR DEFAULT", 403),
-        ("DROP ALL", 403),
-        ("COPY DEFAULT TO GRAPH <urn:copy>", 204),
-        ("INSERT DATA { GRAPH <urn:h> { <urn:c> a shiyi:Claim ; shiyi:confidence 0.9 } }", 204),
-        ("INSERT DATA { <urn:foreign> <urn:p> <urn:other> }", 403),
-    ],
-)
+@from_table
 def test_the_scope_write_leaves_what_the_base_answers_from_to_curators(
     opened: tuple[Flask, Site, str], client: FlaskClient, text: str, status: int
 ) -> None:

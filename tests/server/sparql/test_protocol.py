@@ -19,6 +19,7 @@ from shiyi.server.sparql.protocol import examples
 from shiyi.server.views.results import NODES, ResultsTable, chart, graph
 from shiyi.sparql.queries.results import Spool, StreamedResult
 from tests.support.sites import DENIED, GOJI, HOSTILE, INTERACTION, SCRIPT, WARFARIN, open_test_site
+from tests.tables import from_table
 
 HTML = {"Accept": "text/html"}
 
@@ -33,17 +34,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FlaskClient]:
 SELECT = "SELECT ?o { <https://w3id.org/shiyi/id/substance-goji> a ?o } ORDER BY ?o"
 
 
-@pytest.mark.parametrize(
-    ("accept", "kind"),
-    [
-        ("", "application/sparql-results+json"),
-        ("*/*", "application/sparql-results+json"),
-        ("application/json", "application/sparql-results+json"),
-        ("application/sparql-results+xml", "application/sparql-results+xml"),
-        ("text/csv;q=0.9, text/tab-separated-values", "text/tab-separated-values"),
-        ("text/html", "text/html"),
-    ],
-)
+@from_table
 def test_results_come_in_the_form_the_client_prefers(
     client: FlaskClient, accept: str, kind: str
 ) -> None:
@@ -334,16 +325,7 @@ def test_of_long_rdf_the_page_reads_the_beginning() -> None:
     assert 2_500_000 > len(table.turtle) > 60_000
 
 
-@pytest.mark.parametrize(
-    ("query", "name", "kind"),
-    [
-        ("CONSTRUCT { ?s ?p ?o } WHERE { ?s ?p ?o }", "xml", "application/rdf+xml"),
-        ("DESCRIBE <urn:x>", "turtle", "text/turtle"),
-        ("DESCRIBE <urn:x>", "json-ld", "application/ld+json"),
-        ("SELECT * {}", "xml", "application/sparql-results+xml"),
-        ("SELECT * {}", "text/csv", "text/csv"),
-    ],
-)
+@from_table
 def test_formats_have_the_names_that_clients_give_them(
     client: FlaskClient, query: str, name: str, kind: str
 ) -> None:
