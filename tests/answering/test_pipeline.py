@@ -370,10 +370,7 @@ def test_an_effect_without_evidence_recommends_nothing() -> None:
     assert "很可能有效" in answer.text
 
 
-@pytest.mark.parametrize(
-    "question",
-    ["失眠吃什么好？", "我在吃华法林，每天喝枸杞水可以吗？", "What can I eat for insomnia? I am pregnant"],
-)  # fmt: skip
+@from_table
 def test_a_question_is_folded_a_few_times_only(runtime: Runtime, question: str) -> None:
     folded = 0
 

@@ -132,9 +132,7 @@ def test_a_cooling_thing_is_held_back_in_a_cold_pattern(
     assert "不建议" in answer.text or "不推荐" in answer.text
 
 
-@pytest.mark.parametrize(
-    "question", ["糖尿病人可以喝南瓜粥吗", "痛风能吃樱桃吗", "我焦虑能喝咖啡吗"]
-)
+@from_table
 def test_a_disease_is_not_taken_for_heat(runtime: Runtime, question: str) -> None:
     assert "偏热" not in ask(runtime, question).text
 

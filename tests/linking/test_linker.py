@@ -116,18 +116,14 @@ def test_a_neighbour_that_the_base_lacks_is_not_taken_for_the_one_it_has(
     assert linked(linker, text) == []
 
 
-@pytest.mark.parametrize(
-    "text", ["gоji bеrry", "ＧＯＪＩ　ＢＥＲＲＹ", "gᴏji berry", "GOJІ berry", "枸\u200b杞子"]
-)
+@from_table
 def test_letters_that_only_look_like_the_right_ones_are_read_as_them(
     linker: Linker, text: str
 ) -> None:
     assert linked(linker, text) == ["substance-gouqizi"]
 
 
-@pytest.mark.parametrize(
-    "head", ["drug", "Drugs", "medicine", "food", "药物", "食物", "inhibitors"]
-)
+@from_table
 def test_a_heading_noun_alone_is_no_concept(linker: Linker, head: str) -> None:
     assert linked(linker, head) == []
 
@@ -137,9 +133,7 @@ def test_two_classes_in_one_phrase_are_two_mentions(linker: Linker) -> None:
     assert found == ["drug-antihypertensives", "drug-antidiabetics"]
 
 
-@pytest.mark.parametrize(
-    "text", ["枣庄", "姜嫄", "椰雕", "闲言闲语", "干姊", "松垮", "凄酸", "曲棍"]
-)
+@from_table
 def test_a_word_that_shares_one_character_and_is_strange_else_means_nothing(
     linker: Linker, text: str
 ) -> None:
@@ -311,9 +305,7 @@ def test_an_enormous_text_is_linked_up_to_the_most_mentions(linker: Linker) -> N
     assert len(linker.link("枸杞和未知物甲乙丙，blorptide；" * 20_000)) == 40
 
 
-@pytest.mark.parametrize("piece", [
-    "枸杞子和当归，", "没有发热、", "枸gojі🙂", "gouqi", "龘靐齉", "no fever or ", "a\u0301", "(",
-])  # fmt: skip
+@from_table
 def test_ten_times_the_text_takes_no_more_than_about_ten_times_the_steps(
     linker: Linker, piece: str
 ) -> None:

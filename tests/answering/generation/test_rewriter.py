@@ -31,6 +31,7 @@ from shiyi.settings import ModelSettings, Settings
 from tests.support.model_endpoints import KEY as MODEL_KEY
 from tests.support.model_endpoints import Endpoint, chat, serve_script
 from tests.support.questions import ask, converse
+from tests.tables import from_table
 
 KEY = "sk-canary-0123456789"
 QUESTION = "失眠吃什么好？"
@@ -176,9 +177,7 @@ def test_no_unchecked_sentence_is_ever_heard(
     assert any("promises" in note for note in written.trace.notes)
 
 
-@pytest.mark.parametrize(
-    "fault", ["breaks off", "is late", "is cut", "is no chunk", "fails inside"]
-)
+@from_table
 def test_a_reply_that_fails_midway_leaves_the_composed_answer(
     endpoint: Streaming, runtime: Runtime, answer: Answer, fault: str
 ) -> None:

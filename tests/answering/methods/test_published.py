@@ -23,6 +23,7 @@ from shiyi.settings import Settings
 from tests.support import bases
 from tests.support.bases import DEFAULT, iri, kitchen_claim
 from tests.support.questions import ask
+from tests.tables import from_table
 
 CASES = graph("cases")
 CLASSES = {  # classes of disease, as the national standard nests them
@@ -180,9 +181,7 @@ def test_a_like_case_is_told_as_an_example_and_never_cited(runtime: Runtime) -> 
     assert message["facets"]["age"] == "adult"
 
 
-@pytest.mark.parametrize(
-    "question", ["孩子5岁，咳嗽两天，吃什么好", "老人80岁便秘怎么办", "怀孕了失眠吃什么"]
-)
+@from_table
 def test_trace_of_facets_is_json(runtime: Runtime, question: str) -> None:
     assert json.dumps(ask(runtime, question, method="therapy").to_json(), ensure_ascii=False)
 
@@ -230,9 +229,7 @@ def test_an_answered_question_of_its_kind_lends_its_chain() -> None:
     assert stored.iri.value in [claim for claim, _ in answer.trace.claims][:3]
 
 
-@pytest.mark.parametrize(
-    ("mode", "has", "lacks"), [("macro", "macro", "match"), ("micro", "match", "macro")]
-)
+@from_table
 def test_texts_triples_or_both_are_a_setting(mode: str, has: str, lacks: str) -> None:
     runtime = made(settings=f'recall.chunking = "{mode}"')
     names = [s["step"] for s in ask(runtime, "绿豆的药性是什么？", method="chain").trace.steps]

@@ -13,6 +13,7 @@ from tests.answering.methods.test_method import ADVICE, PROPERTY, made
 from tests.support.bases import iri
 from tests.support.model_endpoints import Endpoint, chat, serve_script
 from tests.support.questions import ask
+from tests.tables import from_table
 
 NOTHING = json.dumps({"sentences": []})
 
@@ -81,10 +82,7 @@ def test_an_adversarial_judge_ends_after_three_rounds(endpoint: Endpoint, runtim
     assert step(answer, "stop")["why"]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [500, {"relevant": "all", "verdict": "perhaps", "question": ""}, {"x": 1}, ["no object"]],
-)
+@from_table
 def test_a_malformed_verdict_is_no_verdict(
     endpoint: Endpoint, runtime: Runtime, text: object
 ) -> None:

@@ -36,9 +36,7 @@ def test_two_things_with_one_effect_warn_of_each_other(
     assert answer.abstained is False
 
 
-@pytest.mark.parametrize(
-    "question", ["褪黑素和缬草可以一起吃吗", "Can I take melatonin and valerian?"]
-)
+@from_table
 def test_the_warning_cites_a_claim_of_each_and_says_what_it_is_not(
     runtime: Runtime, question: str
 ) -> None:

@@ -24,6 +24,7 @@ from shiyi.model.rdf import Literal, NamedNode, Quad, text
 from shiyi.ontology.serialization import claim_quads
 from shiyi.ontology.terms import PROV, RDF, RDFS, SHIYI
 from tests.support import bases
+from tests.tables import from_table
 
 UNITS = (
     Unit("claim/1", CLAIM, "山药 性(四气) 平 Chinese yam has nature neutral", ("claim/1",)),
@@ -55,10 +56,7 @@ def test_rare_words_weigh_more(library: Library) -> None:
     assert library.by_words("安眠药", 4) == ()
 
 
-@pytest.mark.parametrize(
-    "hostile",
-    ['"', 'a" OR b', "NEAR(x y)", "text:*", "*", "-", "NOT", "();DROP TABLE unit", "\x00"],
-)
+@from_table
 def test_words_of_a_query_language_stay_words(library: Library, hostile: str) -> None:
     library.by_words(hostile, 3)
     assert len(library) == len(UNITS)

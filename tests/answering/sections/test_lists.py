@@ -40,10 +40,7 @@ def test_what_a_medicine_forbids_is_its_interactions(runtime: Runtime) -> None:
     assert answer.recommendations == ()
 
 
-@pytest.mark.parametrize(
-    ("zh", "en"), [("哪些食物是温性的", "Which foods are warming?"),
-                   ("哪些食物是凉性的", "What foods are cooling?")],
-)  # fmt: skip
+@from_table
 def test_things_of_a_nature_are_listed_alike_in_both_languages(
     runtime: Runtime, zh: str, en: str
 ) -> None:
@@ -60,9 +57,7 @@ def test_a_definition_is_no_wish_for_advice(runtime: Runtime, question: str) -> 
     assert answer.citations
 
 
-@pytest.mark.parametrize(
-    "question", ["大便好几天一次，吃什么好", "三天没大便了吃什么", "I have a bowel movement only every 4 days, what can I eat?"]
-)  # fmt: skip
+@from_table
 def test_a_sign_told_in_a_sentence_is_not_read_as_an_emergency(
     runtime: Runtime, question: str
 ) -> None:
@@ -72,8 +67,6 @@ def test_a_sign_told_in_a_sentence_is_not_read_as_an_emergency(
     assert answer.paths
 
 
-@pytest.mark.parametrize(
-    "question", ["大便黑怎么办", "大便发黑像柏油，吃什么好", "black tarry stools"]
-)
+@from_table
 def test_an_emergency_sign_is_still_one(runtime: Runtime, question: str) -> None:
     assert any(w.severity == "emergency" for w in ask(runtime, question).warnings)

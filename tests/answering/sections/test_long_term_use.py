@@ -52,9 +52,7 @@ def test_where_nothing_is_recorded_of_it_that_is_said_and_no_consent(
     assert not answer.sentences[0].claims
 
 
-@pytest.mark.parametrize(
-    "question", ["番泻叶有什么禁忌", "维生素K可以长期吃吗", "我胸痛大汗，能天天吃丹参吗"]
-)
+@from_table
 def test_nothing_is_said_of_long_use_unasked_of_other_dependence_or_before_a_doctor(
     runtime: Runtime, question: str
 ) -> None:

@@ -165,10 +165,7 @@ def test_what_the_asker_told_of_themselves_is_not_put_on_another(runtime: Runtim
     )
 
 
-@pytest.mark.parametrize(
-    "question",
-    ["女儿对牛奶过敏，给她做什么早餐", "My son has a peanut allergy. What snacks can I give him?", "朋友对海鲜过敏来家里吃饭，做什么汤好"],
-)  # fmt: skip
+@from_table
 def test_an_allergy_alone_says_what_it_leaves_out(runtime: Runtime, question: str) -> None:
     answer = ask(runtime, question)
     assert not answer.recommendations
@@ -268,9 +265,7 @@ def test_an_emergency_in_everyday_words_comes_before_food(runtime: Runtime, ques
     assert not answer.recommendations
 
 
-@pytest.mark.parametrize(
-    "question", ["维生素C和海鲜一起吃会中毒吗", "could potatoes with sprouts cause poisoning?"]
-)
+@from_table
 def test_a_poisoning_that_is_only_feared_is_no_emergency(runtime: Runtime, question: str) -> None:
     assert "emergency" not in {w.severity for w in ask(runtime, question).warnings}
 
@@ -331,9 +326,7 @@ def test_a_medicine_that_somebody_bought_for_the_asker_is_the_askers(runtime: Ru
     assert [each.severity for each in warned if "华法林" in each.text][:1] == ["interaction"]
 
 
-@pytest.mark.parametrize(
-    "question", ["去年底怀孕的，现在快生了，能吃山楂吗", "去年怀的孕，现在八个月了，怀孕能吃山楂吗"]
-)
+@from_table
 def test_what_began_last_year_and_goes_on_is_of_the_present(
     runtime: Runtime, question: str
 ) -> None:

@@ -93,18 +93,14 @@ def test_two_patterns_are_told_apart_by_what_is_seen_in_them(runtime: Runtime) -
     assert {"气虚证的症状表现", "阳虚证的症状表现"} <= first
 
 
-@pytest.mark.parametrize(
-    ("question", "seen"), [("什么是气虚", "症状表现"), ("what is qi deficiency", "manifestation")]
-)
+@from_table
 def test_what_a_pattern_is_begins_with_its_signs(
     runtime: Runtime, question: str, seen: str
 ) -> None:
     assert seen in ask(runtime, question).sentences[0].text
 
 
-@pytest.mark.parametrize(
-    "question", ["被蛇咬了吃什么", "喝了一瓶白酒又吃了头孢怎么办", "a snakebite, what herb helps?"]
-)
+@from_table
 def test_a_bite_and_a_mixture_that_was_taken_are_no_matter_for_food(
     runtime: Runtime, question: str
 ) -> None:
@@ -203,9 +199,7 @@ def test_the_gravest_of_several_interactions_with_one_medicine_is_told(runtime: 
     assert "低血钾" in answer.text
 
 
-@pytest.mark.parametrize(
-    "question", ["孕妇吃什么好", "What should pregnant women eat?", "老年人吃什么好"]
-)
+@from_table
 def test_those_who_ask_for_a_stage_of_life_are_given_what_suits_it(
     runtime: Runtime, question: str
 ) -> None:
@@ -226,16 +220,12 @@ def test_foods_of_risk_that_people_ask_about_are_warned_of(
     assert any(thing in w.text.lower() for w in answer.warnings)
 
 
-@pytest.mark.parametrize(
-    "question", ["孕妇能喝牛奶吗", "Can pregnant women drink milk?", "孕妇能吃鸡蛋吗"]
-)
+@from_table
 def test_the_plain_food_is_not_warned_of_for_its_raw_kind(runtime: Runtime, question: str) -> None:
     assert not ask(runtime, question).warnings
 
 
-@pytest.mark.parametrize(
-    "question", ["阿莫西林过敏能吃头孢吗", "I'm allergic to penicillin. Can I take cephalexin?"]
-)
+@from_table
 def test_an_allergy_to_penicillin_warns_of_cephalosporins(runtime: Runtime, question: str) -> None:
     answer = ask(runtime, question)
     assert "contraindicated" in {w.severity for w in answer.warnings}

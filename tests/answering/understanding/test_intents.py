@@ -19,10 +19,7 @@ def test_who_wants_to_stop_nursing_is_given_nothing_that_brings_milk(
     assert "回乳" in answer.text
 
 
-@pytest.mark.parametrize(
-    "question",
-    ["How can I dry up my breast milk?", "What can I take to stop lactation?", "怎么退奶"],
-)
+@from_table
 def test_a_wish_to_stop_lactation_is_understood(runtime: Runtime, question: str) -> None:
     answer = ask(runtime, question)
     assert [each.iri for each in answer.recommendations] == [resource("substance-maiya").value]
@@ -70,9 +67,7 @@ def test_who_fears_or_has_had_a_miscarriage_is_answered(question: str) -> None:
     assert not topics_in(QuestionText.of(question))
 
 
-@pytest.mark.parametrize(
-    "question", ["我家猫吃了百合怎么办", "my cat ate lily", "can dogs eat grapes"]
-)
+@from_table
 def test_what_animals_may_eat_is_not_known_here(question: str) -> None:
     assert topics_in(QuestionText.of(question)) == ("animals",)
 
@@ -93,9 +88,7 @@ def test_what_is_to_be_left_out_is_no_wish_for_advice_whatever_it_is_called(
     assert not asked.wants("advice")
 
 
-@pytest.mark.parametrize(
-    "question", ["什么人不能吃山药", "什么体质不能喝绿茶", "什么时候不能吃人参"]
-)
+@from_table
 def test_who_or_when_is_asked_of_the_thing(runtime: Runtime, question: str) -> None:
     assert not ask(runtime, question).recommendations
 

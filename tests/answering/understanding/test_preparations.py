@@ -38,9 +38,7 @@ def test_only_what_is_of_the_form_asked_for_is_suggested(
     assert not any(result in answer.text for result in _MISSED)
 
 
-@pytest.mark.parametrize(
-    "question", ["补血的药酒有哪些", "What soups clear summer heat and itching skin?"]
-)
+@from_table
 def test_other_forms_are_offered_as_others_where_there_is_none(
     runtime: Runtime, question: str
 ) -> None:
@@ -78,9 +76,7 @@ def test_a_thing_named_as_prepared_is_that_thing_and_no_other_recipe(
     assert f"没有名为“{question[:3]}”的记载" in answer.text
 
 
-@pytest.mark.parametrize(
-    "question", ["四君子汤的功效", "酸梅汤能天天喝吗", "山药粥怎么做", "酸枣仁汤治什么"]
-)
+@from_table
 def test_a_dish_or_formula_of_that_very_name_is_itself(runtime: Runtime, question: str) -> None:
     answer = ask(runtime, question)
     assert any(runtime.facts.is_a(m.iri, SHIYI.Dish, SHIYI.Formula) for m in answer.linked if m.iri)

@@ -7,14 +7,13 @@ import pytest
 from shiyi.answering.pipeline import AskRequest, Runtime, ask
 from shiyi.answering.wording.verbalization import rating_text, tells_kind
 from shiyi.ontology.terms import SHIYI
+from tests.tables import from_table
 
 RATED = (SHIYI.isEffectiveFor, SHIYI.studiedFor)
 SLEEP = "失眠多梦吃什么？"
 
 
-@pytest.mark.parametrize(
-    ("language", "question"), [("zh", "{x}对{y}有效吗？"), ("en", "Is {x} effective for {y}?")]
-)
+@from_table
 def test_each_rated_effect_is_told_with_its_rating(
     runtime: Runtime, language: str, question: str
 ) -> None:
