@@ -3,9 +3,9 @@
 python bench/web.py KB [--requests 40]
 
 Starts its own server on a free loopback port. The first byte is timed over plain HTTP, once at the
-first visit and then warm. Headless Chromium loads each page with an empty cache, once as a desktop
-and once as a phone whose processor is four times slower, as Lighthouse does: largest contentful
-paint, layout shifts, and blocking time (what tasks take beyond 50 ms).
+first visit and then warm. Headless Chromium loads each page with an empty cache: as a desktop, as a
+phone whose processor is four times slower, as Lighthouse does, and over 400 kbit/s with 100 ms of
+delay: first and largest contentful paint, layout shifts, and blocking time (beyond 50 ms of a task).
 """
 
 import argparse
@@ -36,7 +36,8 @@ PAGES = {
     "compare": "/compare?lang=zh&ids=substance-gouqizi,substance-baihe,substance-juhua",
     "dishes": "/dishes?lang=zh&with=" + quote("百合"),
     "dishes for one": "/dishes?lang=en&constitution=constitution-yin-deficiency",
-    "constitution": "/constitution?lang=zh", "statistics": "/statistics?lang=zh",
+    "constitution": "/constitution?lang=zh", "check": "/check?lang=zh", "docs": "/docs/?lang=zh",
+    "statistics": "/statistics?lang=zh",
     "query page": "/sparql?lang=zh", "vocabulary": "/vocab?lang=en",
     "releases": "/releases/?lang=zh",
     "sign in": "/curate/sign-in?lang=zh", "not found": "/nothing?lang=zh",
@@ -47,7 +48,10 @@ watch("layout-shift", (each) => { if (!each.hadRecentInput) seen.shift += each.v
 watch("largest-contentful-paint", (each) => { seen.paint = each.startTime; });
 watch("longtask", (each) => { seen.blocked += each.duration - 50; });"""
 WEIGHT = """const all = [performance.getEntriesByType("navigation")[0], ...performance.getEntriesByType("resource")];
-return [all.reduce((sum, each) => sum + each.transferSize, 0), seen.paint, seen.shift, seen.blocked];"""
+const fonts = all.filter((each) => each.name.includes("woff2"));
+const size = (parts) => parts.reduce((sum, each) => sum + each.transferSize, 0);
+return [size(all) - size(fonts), seen.paint, seen.shift, seen.blocked,
+  performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? 0];"""
 PANNED = """const done = arguments[0], graph = document.querySelector(".graph-stage")._cyreg.cy, at = [];
 const step = (now) => { at.push(now); if (at.length > 60) return done(at.slice(1).map((each, place) => each - at[place]));
   graph.panBy({x: place(at.length), y: 1}); requestAnimationFrame(step); };
@@ -101,11 +105,17 @@ def browser() -> Any:
     return driver
 
 
-def as_phone(driver: Any, phone: bool) -> None:
-    width, height = (390, 844) if phone else (1280, 900)
-    metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": phone}
+ROUNDS = {"": (1280, 1, -1), "phone_": (390, 4, -1), "slow_": (390, 1, 50_000)}
+
+
+def as_device(driver: Any, width: int, slowed: int, rate: int) -> None:
+    """Give the browser a width, a processor ``slowed`` times, and bytes per second (-1: any)."""
+    metrics = {"width": width, "height": 844, "deviceScaleFactor": 1, "mobile": width < 600}
     driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-    driver.execute_cdp_cmd("Emulation.setCPUThrottlingRate", {"rate": 4 if phone else 1})
+    driver.execute_cdp_cmd("Emulation.setCPUThrottlingRate", {"rate": slowed})
+    network = {"offline": False, "latency": 100 if rate > 0 else 0}
+    network |= {"downloadThroughput": rate, "uploadThroughput": rate}
+    driver.execute_cdp_cmd("Network.emulateNetworkConditions", network)
 
 
 def loaded(driver: Any, address: str) -> dict[str, float]:
@@ -113,12 +123,13 @@ def loaded(driver: Any, address: str) -> dict[str, float]:
     driver.execute_cdp_cmd("Network.clearBrowserCache", {})
     driver.get(address)
     time.sleep(0.6)
-    _, paint, shift, blocked = driver.execute_script(WEIGHT)
+    _, paint, shift, blocked, first = driver.execute_script(WEIGHT)
     driver.execute_script("scrollTo({top: document.body.scrollHeight, behavior: 'instant'})")
     time.sleep(0.6)
     size, *_ = driver.execute_script(WEIGHT)
     return {
         "KB": round(size / 1000),
+        "fcp_ms": round(first),
         "lcp_ms": round(paint),
         "cls": round(shift, 3),
         "tbt_ms": round(blocked),
@@ -162,12 +173,12 @@ def main() -> None:
     try:
         for name, path in pages(port).items():
             found[name] = timed(port, path, chosen.requests)
-        for phone in (False, True):
-            as_phone(driver, phone)
+        for begin, device in ROUNDS.items():
+            as_device(driver, *device)
             for name, path in pages(port).items():
                 seen = loaded(driver, base + path)
-                found[name] |= {f"phone_{k}": v for k, v in seen.items()} if phone else seen
-        as_phone(driver, phone=False)
+                found[name] |= {begin + key: value for key, value in seen.items()}
+        as_device(driver, *ROUNDS[""])
         found["graph"] = drawn(driver, base)
     finally:
         driver.quit()

@@ -1,20 +1,20 @@
 """The log of a server, in both forms."""
 
 import json
-import logging
 import re
 import subprocess
 import sys
+import urllib.request
+from email.message import Message
 from pathlib import Path
-from urllib.parse import quote, quote_plus
+from urllib.parse import quote, quote_plus, urlencode
 
 import pytest
 
 from shiyi.errors import SettingError
-from shiyi.server.app import configure_logging, create_app
-from shiyi.server.site.opening import open_site
-from shiyi.settings import ServerSettings, Settings
+from shiyi.server.app import configure_logging
 from tests.support.places import ROOT
+from tests.support.processes import serving
 from tests.support.sites import HTML
 
 SPEAKER = """
@@ -78,35 +78,35 @@ def reported(text: str) -> list[str]:
     ]
 
 
-def test_nothing_of_a_person_is_in_a_log_or_an_address(
-    starter_kb: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level(logging.DEBUG)
-    settings = Settings(server=ServerSettings(slow=1e-6))
-    app = create_app(open_site(starter_kb, settings, read_only=True), settings)
-    client = app.test_client()
+def posted(url: str, form: dict[str, str] | None, data: object = None) -> tuple[str, Message]:
+    """Post a form, or JSON where there is none, and return the text and headers of the reply."""
+    body = urlencode(form).encode() if form else json.dumps(data).encode()
+    kind = "application/x-www-form-urlencoded" if form else "application/json"
+    headers = {**HTML, "Content-Type": kind}
+    with urllib.request.urlopen(urllib.request.Request(url, body, headers)) as reply:  # noqa: S310
+        return reply.read().decode(), reply.headers
+
+
+def test_nothing_of_a_person_is_in_a_log_or_an_address(starter_kb: Path, tmp_path: Path) -> None:
     person = {"age": "71.5", "medicines": "华法林，warfarinum", "allergies": "花生过敏"}
-    try:
-        page = client.post("/ask", data={"q": "可以喝枸杞茶吗", **person}, headers=HTML)
-        shown = page.text  # a stream is read to its end before the next begins
-        data = {"q": "可以喝枸杞茶吗", **person}
-        shown += client.post("/api/ask/stream?page=1", data=data).text
-        for path in ("/api/ask", "/api/check", "/check", "/ask"):
-            for result in (
-                {"data": {"things": "华法林\nwarfarinum", **person}},
-                {"json": {"question": "华法林", "things": ["华法林", "warfarinum"]}},
-            ):
-                assert client.post(path, **result).text
-    finally:
-        app.extensions["shiyi"].close()
-    assert (page.status_code, page.headers["Cache-Control"]) == (200, "no-store")
-    assert page.headers["Referrer-Policy"] == "strict-origin"
-    assert reported(shown)  # what was said is on the page, for the next question
+    asked = {"q": "可以喝枸杞茶吗", **person}
+    log = tmp_path / "log"
+    with serving(starter_kb, {"SHIYI_SERVER_SLOW": "1e-6"}, log) as (server, _):
+        page, headers = posted(f"{server}/ask", asked)
+        shown = page + posted(f"{server}/api/ask/stream?page=1", asked)[0]
+        posted(f"{server}/api/ask", None, {"question": "华法林"})
+        posted(f"{server}/api/check", None, {"things": ["华法林", "warfarinum"]})
+        assert posted(f"{server}/check", {"things": "华法林\nwarfarinum", **person})[0]
+    assert headers["Cache-Control"] == "no-store"
+    assert headers["Referrer-Policy"] == "strict-origin"
+    assert reported(shown)  # what was reported is on the page, for the next question
     addresses = re.findall(r'(?:href|src|action)="([^"]*)"', shown)
     assert len(addresses) > 20
     assert [each for each in addresses if reported(each)] == []
-    lines = [f"{each.getMessage()} {vars(each)}" for each in caplog.records]
-    assert any("slow request" in each for each in lines)
+    lines = log.read_text("utf-8").splitlines()
+    assert [
+        route for route in ("/ask", "/api/check", "/check") if f"route={route} " not in str(lines)
+    ] == []
     assert [each for each in lines if reported(each)] == []
 
 
