@@ -1,10 +1,9 @@
 """Links from words of cases to clinical terms."""
 
-import csv
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Final, TextIO
+from typing import Final
 
 import numpy as np
 
@@ -16,10 +15,6 @@ from shiyi.ontology.lexicon import Cues, cues
 
 CURATED = "semapv:ManualMappingCuration"
 NEAREST = "semapv:SemanticSimilarityThresholdMatching"
-SSSOM_COLUMNS = (
-    "subject_id", "subject_label", "predicate_id", "object_id", "object_label",
-    "mapping_justification", "similarity_score", "similarity_measure", "other",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,30 +45,6 @@ class LayerLink:
     threshold: float
     mutual: bool
     justification: str = NEAREST
-
-    @property
-    def distance(self) -> float:
-        """Return 1 − cosine, in [0, 2]."""
-        return 1 - self.similarity
-
-    @property
-    def predicate(self) -> str:
-        """Return the SKOS relation: exact where a person stated so, else close."""
-        return "skos:exactMatch" if self.justification == CURATED else "skos:closeMatch"
-
-    def sssom(self) -> tuple[str, ...]:
-        """Return the cells of an SSSOM row, in the order of ``SSSOM_COLUMNS``."""
-        return (
-            self.case.iri,
-            self.case.text,
-            self.predicate,
-            self.term.iri,
-            self.term.text,
-            self.justification,
-            f"{self.similarity:.4f}",
-            "cosine",
-            f"threshold={self.threshold:.2f}|mutual={str(self.mutual).lower()}",
-        )
 
 
 def classes_named(text: str) -> tuple[str, ...]:
@@ -202,19 +173,6 @@ def link_layers(
             both = (cases[case].iri, terms[term].iri) in mutual
             found.append(LayerLink(cases[case], terms[term], similarity, threshold, both))
     return tuple(found)
-
-
-def write_sssom(links: Iterable[LayerLink], out: TextIO, prefixes: Mapping[str, str]) -> int:
-    """Write the links as an SSSOM table with its prefix map; count them."""
-    out.write("#curie_map:\n")
-    out.writelines(f"#  {prefix}: {namespace}\n" for prefix, namespace in sorted(prefixes.items()))
-    out.write("#license: https://creativecommons.org/licenses/by/4.0/\n")
-    writer = csv.writer(out, delimiter="\t", lineterminator="\n")
-    writer.writerow(SSSOM_COLUMNS)
-    count = 0
-    for count, link in enumerate(links, 1):  # noqa: B007
-        writer.writerow(link.sssom())
-    return count
 
 
 Pairs = set[tuple[int, int]]

@@ -53,20 +53,3 @@ def is_text(iri: str) -> bool:
     (True, False)
     """
     return iri.startswith(_TEXT)
-
-
-def key_of(iri: str) -> bytes | str:
-    """Return the 16 bytes that the IRI of a claim ends in, as digits; any other IRI as it is.
-
-    >>> iri_of(key_of(f"{ID}claim/{content_hash('a')}")) == f"{ID}claim/{content_hash('a')}"
-    True
-    """
-    digits = iri.removeprefix(_CLAIM)
-    if len(digits) == _DIGITS == len(iri) - len(_CLAIM) and not digits.strip("0123456789abcdef"):
-        return bytes.fromhex(digits)
-    return iri
-
-
-def iri_of(key: bytes | str) -> str:
-    """Return the IRI of which :func:`key_of` gave the key."""
-    return key if isinstance(key, str) else f"{_CLAIM}{key.hex()}"

@@ -33,6 +33,7 @@ from shiyi.ontology.terms import DCTERMS, RDF, SHIYI
 from shiyi.settings import ConfidenceSettings
 from shiyi.sparql.base.knowledge_base import KnowledgeBase, build_generation
 from shiyi.sparql.store.port import QuadStore
+from tests.support.copies import copy_base
 
 KEPT = {  # enough of the real tables for every desk
     "claims": ("substances", "incompatibilities", "formulas"),
@@ -78,10 +79,17 @@ def facts(store: QuadStore) -> set[str]:
 
 
 @pytest.fixture(scope="module")
-def curated(tmp_path_factory: pytest.TempPathFactory, tables: Path) -> Path:
-    """A base of the real tables on which every desk was at work."""
-    kb = Path(tmp_path_factory.mktemp("sync")) / "kb"
+def built(tmp_path_factory: pytest.TempPathFactory, tables: Path) -> Path:
+    """A base of the real tables; copy it to write."""
+    kb = Path(tmp_path_factory.mktemp("built")) / "kb"
     build(kb, tables)
+    return kb
+
+
+@pytest.fixture(scope="module")
+def curated(tmp_path_factory: pytest.TempPathFactory, built: Path, tables: Path) -> Path:
+    """A base of the real tables on which every desk was at work."""
+    kb = copy_base(built, Path(tmp_path_factory.mktemp("sync")) / "kb")
     with KnowledgeBase.open(kb, write=True) as base:
         work(Changes(base.writer), tables)
     return kb
@@ -211,11 +219,11 @@ def test_patch_rebuild_and_the_same_claims_stand(
 
 
 def test_what_the_tables_change_reaches_the_base_and_can_be_undone(
-    tmp_path: Path, tables: Path
+    tmp_path: Path, built: Path, tables: Path
 ) -> None:
     kb, copy = tmp_path / "kb", tmp_path / "ontology"
     shutil.copytree(tables, copy)
-    build(kb, copy)
+    copy_base(built, kb)
     path = copy / "claims" / "incompatibilities.tsv"
     lines = path.read_text("utf-8").splitlines()
     gone = next(i for i, x in enumerate(lines) if i > 0 and not x.startswith("#"))
@@ -245,11 +253,11 @@ def test_what_the_tables_change_reaches_the_base_and_can_be_undone(
 
 
 def test_both_sides_changing_one_thing_is_said_and_nothing_is_written(
-    tmp_path: Path, tables: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, built: Path, tables: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     kb, copy = tmp_path / "kb", tmp_path / "ontology"
     shutil.copytree(tables, copy)
-    build(kb, copy)
+    copy_base(built, kb)
     assert main(["--kb", str(kb), "sync", "status", "--tables", str(copy)]) == 0  # nothing yet
     with KnowledgeBase.open(kb, write=True) as base:
         changes = Changes(base.writer)

@@ -19,13 +19,19 @@ from shiyi.settings import QuerySettings
 from shiyi.sparql.base.knowledge_base import KnowledgeBase
 from shiyi.sparql.queries.requests import FreeQuery
 from shiyi.sparql.queries.results import SOLUTION_TYPES, LiveSpool, ResultFormat, Spool
-from shiyi.sparql.sandbox.framing import RowCounter, count_rows
+from shiyi.sparql.sandbox.framing import RowCounter
 from shiyi.sparql.sandbox.pool import QueryPool
 from tests.support.sites import endpoint
 
 LONG = "SELECT ?a ?b { ?a <https://example.org/p> ?x . ?b <https://example.org/p> ?y } LIMIT 150000"
 SETTINGS = QuerySettings(workers=1, timeout=30.0)
 CUT = {"rows": replace(SETTINGS, rows=149_999), "bytes": replace(SETTINGS, bytes=3_000_000)}
+
+
+def row_count(form: str, body: bytes) -> int:
+    counter = RowCounter(form)
+    counter.feed(body)
+    return max(0, counter.rows)
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +48,7 @@ def test_a_long_result_is_whole(pool: QueryPool, form: str) -> None:
         assert not body.is_short
         whole = body.read()
         assert len(whole) == body.size == sum(map(len, body.parts()))
-        assert count_rows(form, whole) == 150_000
+        assert row_count(form, whole) == 150_000
         assert hashlib.blake2b(whole, digest_size=16).hexdigest() == body.digest
 
 
@@ -85,7 +91,7 @@ def test_rows_counted_in_parts_are_those_counted_at_once(body: bytes, step: int)
         counter = RowCounter(form)
         for start in range(0, len(body), step):
             counter.feed(body[start : start + step])
-        assert max(0, counter.rows) == count_rows(form, body)
+        assert max(0, counter.rows) == row_count(form, body)
 
 
 @given(st.lists(st.text(alphabet='[{,"\\}]x', max_size=6), max_size=6), st.integers(1, 9))

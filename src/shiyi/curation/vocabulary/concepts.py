@@ -1,8 +1,8 @@
 """Concepts as editable values."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import fields, replace
-from typing import Any, Final
+from typing import Final
 
 from shiyi.curation.changes import Edit
 from shiyi.curation.editing.claims import first_value
@@ -30,20 +30,6 @@ _WRITTEN = frozenset({
     RDF.type, SKOS.inScheme, SKOS.prefLabel, SKOS.altLabel, SHIYI.latinName, SKOS.notation,
     SHIYI.pinyin, SKOS.definition, SKOS.scopeNote, SKOS.broader,
 })  # fmt: skip
-
-
-def concept_of_form(form: Mapping[str, str], id_: str = "", class_name: str = "") -> Concept:
-    """Parse a form; lists stand one value a line, or between bars."""
-    values: dict[str, Any] = {}
-    for name in _FIELDS:
-        text = form.get(name, "").replace("\r\n", "\n").strip()
-        if name in LISTS:
-            parts = (part.strip() for part in text.replace("|", "\n").split("\n"))
-            values[name] = tuple(dict.fromkeys(part for part in parts if part))
-        else:
-            values[name] = " ".join(text.split())
-    values["id"], values["class_name"] = id_ or values["id"], class_name or values["class_name"]
-    return Concept(**values | {"tcm_only": bool(values["tcm_only"])})
 
 
 def quads_of(concept: Concept) -> Iterator[Quad]:

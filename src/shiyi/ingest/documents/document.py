@@ -214,18 +214,6 @@ def tree_of(document: Document, minimum: int, limit: int) -> Tree:
     return tree
 
 
-def piece_spans(tree: Tree) -> Iterator[tuple[int, int]]:
-    """Yield the spans of headings, blanks and passages in order; they cover the whole text."""
-    at = 0
-    for passage in tree.passages:
-        if at < passage.start:
-            yield at, passage.start
-        yield passage.start, passage.end
-        at = passage.end
-    if at < len(tree.document.text):
-        yield at, len(tree.document.text)
-
-
 def _bodies(document: Document) -> Iterator[tuple[Heading, int, int]]:
     root = Heading(0, 0, (document.source.title_zh,))
     headings = (root, *document.headings)

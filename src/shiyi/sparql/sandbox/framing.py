@@ -79,16 +79,3 @@ class RowCounter:
         outside = b"".join(pieces[1 if self._quoted else 0 :: 2])
         self._quoted ^= len(pieces) % 2 == 0
         return outside
-
-
-def count_rows(form: str, body: bytes) -> int:
-    r"""Count the solutions in a whole serialised result.
-
-    >>> count_rows("csv", b'a\r\n"x\r\ny"\r\nz\r\n')
-    2
-    >>> count_rows("json", b'{"head":{"vars":["a"]},"results":{"bindings":[{},{"a":{}}]}}')
-    2
-    """
-    counter = RowCounter(form)
-    counter.feed(body)
-    return max(0, counter.rows)

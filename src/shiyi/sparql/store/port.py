@@ -90,13 +90,6 @@ def match_own(
     return filter(is_own, store.match(subject, predicate, object_, graph))
 
 
-def text_values(
-    store: QuadStore, node: NamedNode, predicate: NamedNode, graph: NamedNode
-) -> tuple[str, ...]:
-    """Return the text of every value of ``predicate`` in one graph, sorted."""
-    return tuple(sorted(text(quad.object) for quad in store.match(node, predicate, None, graph)))
-
-
 def text_value(store: QuadStore, node: NamedNode, predicate: NamedNode, graph: NamedNode) -> str:
     """Return the text of one value of ``predicate`` in one graph, or an empty string."""
     return next((text(q.object) for q in store.match(node, predicate, None, graph)), "")
