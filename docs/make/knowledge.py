@@ -83,15 +83,15 @@ def counted(starter: Starter) -> Iterator[str]:
     for name in sorted(classes):
         concepts = [c for c in starter.concepts.by_id.values() if c.class_name == name]
         hoped = [c for c in concepts if not c.tcm_only]
-        held = sum(c.id in mapped for c in hoped)
+        number = sum(c.id in mapped for c in hoped)
         rows.append(
             (
                 name,
                 len(concepts),
                 len(hoped),
-                held,
+                number,
                 sum(c.id in exact for c in hoped),
-                percent(held, len(hoped)) if held else "–",
+                percent(number, len(hoped)) if number else "–",
             )
         )
     yield table(("class", "concepts", "nameable", "with CUI", "of these exact", "coverage"), rows)
@@ -207,12 +207,12 @@ def read(path: Path) -> list[dict[str, str]]:
 
 def against_chp(starter: Starter, chp: Chp) -> Iterator[str]:
     """Compare what the textbooks say of the 106 with the table, value by value."""
-    said: dict[tuple[str, str], dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    fields: dict[tuple[str, str], dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     zh = {each.id: each.zh for each in starter.concepts.by_id.values()}
     for claim in starter.claims:
         if (name := local_name(claim.predicate.value)) in CLASSES:
             key = local_name(claim.subject.value), name
-            said[key][zh[local_name(text(claim.object))]] |= {
+            fields[key][zh[local_name(text(claim.object))]] |= {
                 (e.suggested or e.source).id for e in claim.evidence
             }
     compared, rows, totals = 0, [], {name: Counter[str]() for name in CLASSES}
@@ -220,17 +220,17 @@ def against_chp(starter: Starter, chp: Chp) -> Iterator[str]:
         found = chp.find(concept)
         compared += bool(found)
         for name, (column, label) in CLASSES.items():
-            ours, theirs = of_books(said[concept.id, name]), chp.of[found][column]
-            if not found or not ours or not theirs:  # an empty cell is no record
+            own, theirs = of_books(fields[concept.id, name]), chp.of[found][column]
+            if not found or not own or not theirs:  # an empty cell is no record
                 totals[name]["not comparable"] += 1
                 continue
-            values = {FLATTENED.get(each, each) for each in ours}
+            values = {FLATTENED.get(each, each) for each in own}
             count(totals[name], values, theirs)
             if values != theirs:
-                why = explained(values - theirs, theirs - values, said[concept.id, name])
+                why = explained(values - theirs, theirs - values, fields[concept.id, name])
                 why += "; " + OTHER[concept.zh] if concept.zh in OTHER else ""
                 rows.append(
-                    (concept.zh, label, "、".join(sorted(ours)), "、".join(sorted(theirs)), why)
+                    (concept.zh, label, "、".join(sorted(own)), "、".join(sorted(theirs)), why)
                 )
     yield from agreement(compared, rows, totals)
 
@@ -243,28 +243,30 @@ def of_books(values: dict[str, set[str]]) -> set[str]:
     return set()
 
 
-def count(total: Counter[str], ours: set[str], theirs: set[str]) -> None:
+def count(total: Counter[str], found: set[str], theirs: set[str]) -> None:
     """Add one comparison to the totals."""
     total["compared"] += 1
-    total["same"] += ours == theirs
-    total["overlapping"] += bool(ours & theirs)
-    total["both"] += len(ours & theirs)
-    total["books only"] += len(ours - theirs)
-    total["table only"] += len(theirs - ours)
+    total["same"] += found == theirs
+    total["overlapping"] += bool(found & theirs)
+    total["both"] += len(found & theirs)
+    total["books only"] += len(found - theirs)
+    total["table only"] += len(theirs - found)
 
 
-def explained(ours: set[str], theirs: set[str], said: dict[str, set[str]]) -> str:
+def explained(found: set[str], theirs: set[str], values: dict[str, set[str]]) -> str:
     """Return why the two differ."""
-    told = []
-    if theirs and all(THE_TABLE in said.get(value, ()) for value in theirs):
-        told.append(f"{'、'.join(sorted(theirs))} stands as a claim of the table beside the book's")
+    listed = []
+    if theirs and all(THE_TABLE in values.get(value, ()) for value in theirs):
+        listed.append(
+            f"{'、'.join(sorted(theirs))} stands as a claim of the table beside the book's"
+        )
     elif theirs:
-        told.append(f"the table alone has {'、'.join(sorted(theirs))}, not taken over")
-    if "淡" in ours:
-        told.append("the table has no 淡")
-    if rest := sorted(ours - {"淡"}):
-        told.append(f"the book alone has {'、'.join(rest)}")
-    return "; ".join(told)
+        listed.append(f"the table alone has {'、'.join(sorted(theirs))}, not taken over")
+    if "淡" in found:
+        listed.append("the table has no 淡")
+    if rest := sorted(found - {"淡"}):
+        listed.append(f"the book alone has {'、'.join(rest)}")
+    return "; ".join(listed)
 
 
 def agreement(
@@ -342,14 +344,14 @@ class Names:
 
 def against_mskcc(starter: Starter, path: Path) -> Iterator[str]:
     """Return how many MSKCC interactions whose both ends we have stand in the base."""
-    names, held = Names(starter), interacting(starter)
+    names, stored = Names(starter), interacting(starter)
     pairs: dict[tuple[str, str], bool] = {}
     for row in read(path):
         if row["relation"] == "interacts_with":
             herbs, drugs = names.herbs(row), names.drugs(row)
             if herbs and drugs:
                 pair = (row["mskcc_name"], row["original_string"].strip())
-                stands = any((herb, drug) in held for herb in herbs for drug in drugs)
+                stands = any((herb, drug) in stored for herb in herbs for drug in drugs)
                 pairs[pair] = pairs.get(pair, False) or stands
     standing = sum(pairs.values())
     yield (
@@ -376,12 +378,12 @@ def interacting(starter: Starter) -> set[tuple[str, str]]:
             above = waiting.pop()
             members[above].add(child)
             waiting += starter.broader.get(above, [])
-    held = set()
+    found = set()
     for claim in starter.claims:
         if local_name(claim.predicate.value) == "interactsWith":
             one, other = local_name(claim.subject.value), local_name(text(claim.object))
-            held |= {(one, other), (other, one)} | {(one, each) for each in members[other]}
-    return held
+            found |= {(one, other), (other, one)} | {(one, each) for each in members[other]}
+    return found
 
 
 def incompatible(starter: Starter) -> Iterator[str]:

@@ -13,15 +13,15 @@ _TROVE = "License :: OSI Approved :: "
 def licence_of(name: str) -> str:
     """Return the licence that an installed distribution states, its expression first."""
     try:
-        said = metadata(name)
+        text = metadata(name)
     except PackageNotFoundError:
         return "not installed here: for another platform or Python"
-    if "License-Expression" in said:
-        return said["License-Expression"]
-    for each in said.get_all("Classifier") or ():
+    if "License-Expression" in text:
+        return text["License-Expression"]
+    for each in text.get_all("Classifier") or ():
         if each.startswith(_TROVE):
             return str(each.removeprefix(_TROVE))
-    first = str(said["License"] if "License" in said else "").strip().splitlines()  # noqa: SIM401 - no get
+    first = str(text["License"] if "License" in text else "").strip().splitlines()  # noqa: SIM401 - no get
     return first[0][:80] if first else "not stated in its metadata"
 
 

@@ -124,13 +124,13 @@ def main() -> int:
     """Write or check the page."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true")
-    said = parser.parse_args()
+    text = parser.parse_args()
     runs = [json.loads(path.read_text("utf-8")) for path in sorted(FIGURES.glob("*.json"))]
     if not runs:
         sys.stderr.write("nothing was measured yet: run `make bench`\n")
         return 2
     page = made(runs)
-    if said.check:
+    if text.check:
         return 0 if PAGE.is_file() and PAGE.read_text("utf-8") == page else 1
     PAGE.write_text(page, "utf-8")
     return 0
@@ -167,7 +167,7 @@ def noted(runs: Sequence[Run]) -> str:
         for r in runs
     ]
     names = {tuple(r["machine"].values()) for r in runs}
-    told = "; ".join(
+    text = "; ".join(
         f"{c} cores ({p}), {m} GiB, {s}, Python {v}" for c, m, p, s, v in sorted(names)
     )
     heads = (
@@ -188,12 +188,12 @@ def noted(runs: Sequence[Run]) -> str:
             "upper bound.\n"
         )
     )
-    return f"Measured on: {told}.\n\n{table(heads, rows)}\n{loud}"
+    return f"Measured on: {text}.\n\n{table(heads, rows)}\n{loud}"
 
 
 def section(name: str, runs: Sequence[Run]) -> str:
     """Return the table of one benchmark."""
-    title, told = TITLES.get(name, (name, ""))
+    title, message = TITLES.get(name, (name, ""))
     loud = "" if all(r["quiet"] for r in runs) else " (not measured in quiet)"
     rows = [row for run in runs for row in run["rows"]]
     if name in COLUMNS:
@@ -218,7 +218,7 @@ def section(name: str, runs: Sequence[Run]) -> str:
             )
             + "\n"
         )
-    return f"## {title}{loud}\n\n{told}\n\n{body}" if told else f"## {title}{loud}\n\n{body}"
+    return f"## {title}{loud}\n\n{message}\n\n{body}" if message else f"## {title}{loud}\n\n{body}"
 
 
 def together(rows: Sequence[Run]) -> str:
@@ -259,7 +259,7 @@ def crossed(name: str, parts: Mapping[str, Run]) -> str:
 def growth(groups: Mapping[str, Sequence[Run]]) -> str:
     """Fit cost = a · size^b over the sizes that were measured."""
     rows = []
-    for name, size, cost, told in GROWN:
+    for name, size, cost, message in GROWN:
         found = sorted(
             {
                 (float(row[size]), float(row[cost]))
@@ -271,7 +271,7 @@ def growth(groups: Mapping[str, Sequence[Run]]) -> str:
         if len(found) > 1:
             rows.append(
                 (
-                    told,
+                    message,
                     " → ".join(f"{s:,.0f}" for s, _ in found),
                     " → ".join(cell(c) for _, c in found),
                     f"{exponent(found):.2f}",
