@@ -213,7 +213,7 @@ def asked_predicates(question: str) -> frozenset[str]:
     """Return the relations a question names, by everyday words or as the vocabulary does.
 
     >>> sorted(asked_predicates("What is the active constituent of honeysuckle?"))
-    ['hasActiveConstituent']
+    ['hasActiveConstituent', 'hasNutrient']
     """
     low = question.lower()
     everyday = {
