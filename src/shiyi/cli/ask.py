@@ -22,7 +22,7 @@ from shiyi.errors import UsageError
 from shiyi.ontology.lexicon import Cues
 
 if TYPE_CHECKING:
-    from shiyi.answering.conversation import Context as Conversation
+    from shiyi.answering.conversation import Context as Earlier
     from shiyi.answering.pipeline import Runtime
     from shiyi.model.answer import Answer, Sentence
     from shiyi.model.profile import Profile
@@ -91,17 +91,17 @@ def ask(
         raise UsageError("the question is empty; ask something, such as: shiyi ask 枸杞的性味？")
     if sparql:
         return _ask_in_sparql(question, language, settings, as_json)
-    from shiyi.answering.conversation import Context as Conversation
+    from shiyi.answering.conversation import Context as Earlier
     from shiyi.answering.conversation import converse
     from shiyi.answering.pipeline import AskRequest
     from shiyi.prompts.resilience import answering_model
 
-    context = Conversation()
+    context = Earlier()
     if after:
         earlier = read_object(after, _ANSWER)
         if "context" not in earlier:
             raise UsageError(f"{after} holds no context: {_ANSWER}")
-        context = Conversation.from_json(earlier["context"])
+        context = Earlier.from_json(earlier["context"])
     printer = None if as_json else SentencePrinter()
     person = read_profile(profile or [])
     with _opened(settings) as (_, runtime):
@@ -186,14 +186,14 @@ def frame(
     as_json: Json = False,
 ) -> None:
     """Print what a question asks, for whom, and how sure the reader is."""
-    from shiyi.answering.conversation import Context as Conversation
+    from shiyi.answering.conversation import Context as Earlier
     from shiyi.answering.conversation import understand
     from shiyi.answering.pipeline import AskRequest
 
-    before = Conversation()
+    before = Earlier()
     if context:
         named = "name what `shiyi frame --json` or `shiyi ask --json` printed"
-        before = Conversation.of(read_object(context, named))
+        before = Earlier.of(read_object(context, named))
     with _opened(settings_of(ctx)) as (_, runtime):
         _, read = understand(runtime, AskRequest(text), before)
     found = read.to_json()
@@ -225,13 +225,13 @@ def chat(
     ctx: Context, language: Language = None, method: Method = "fused", profile: ProfileWords = None
 ) -> None:
     """Answer line after line, each in the context of those before; nothing is stored."""
-    from shiyi.answering.conversation import Context as Conversation
+    from shiyi.answering.conversation import Context as Earlier
     from shiyi.answering.conversation import converse
     from shiyi.answering.pipeline import AskRequest
     from shiyi.prompts.resilience import answering_model
 
     settings = settings_of(ctx)
-    context = Conversation(profile=read_profile(profile or []))
+    context = Earlier(profile=read_profile(profile or []))
     with _opened(settings) as (_, runtime):
         model = answering_model(settings.models, os.environ)
         for line in _read_lines():
@@ -349,13 +349,13 @@ def _repeat(path: Path, settings: "Settings", as_json: bool) -> int:
     return 1 if repeated.differences else 0
 
 
-def _show_profile(context: "Conversation") -> None:
+def _show_profile(context: "Earlier") -> None:
     """Show on standard error what is remembered of the asker, and how to have it forgotten."""
     if items := [f"{key} {value}" for key, value in context.profile.entries()]:
         warn(f"remembered for this chat: {'; '.join(items)} (forget WORD / 忘掉…)")
 
 
-def _items_to_forget(line: str, context: "Conversation") -> frozenset[tuple[str, str]]:
+def _items_to_forget(line: str, context: "Earlier") -> frozenset[tuple[str, str]]:
     """Return the remembered items that a line names: by a word, or all."""
     match = _CUES["forget"].fullmatch(line.strip())
     if match is None:

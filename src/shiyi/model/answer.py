@@ -2,13 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
-from shiyi.model.claim import EvidenceKind
+from shiyi.model.claim import OPENED_KINDS, EvidenceKind
 from shiyi.model.mention import Mention
 from shiyi.model.path import Path
-
-_OPENED: Final = frozenset(each.value for each in EvidenceKind if each.opened)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +40,7 @@ class CitedEvidence:
     @property
     def opened(self) -> bool:
         """Return whether a work or a table was opened for it."""
-        return self.kind in _OPENED
+        return self.kind in OPENED_KINDS
 
     def to_json(self) -> dict[str, Any]:
         """Return the evidence as the answer's JSON holds it."""

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import lru_cache
-from typing import Self
+from typing import Final, Self
 
 from shiyi.errors import RangeError
 from shiyi.model.iris import VOCAB, content_hash, resource
@@ -121,6 +121,9 @@ class EvidenceKind(StrEnum):
     def opened(self) -> bool:
         """Return whether a person or a program opened a work or a table for it."""
         return self in (EvidenceKind.READ, EvidenceKind.ROW)
+
+
+OPENED_KINDS: Final = frozenset(each.value for each in EvidenceKind if each.opened)
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,8 @@ QUALIFIERS = {
 
 
 EFFECT_RATINGS = ("effective", "likely", "possible", "insufficient", "ineffective")
-RATINGS = (*EFFECT_RATINGS, "major", "moderate", "minor")
+INTERACTION_RATINGS = ("major", "moderate", "minor")  # the gravest first
+RATINGS = (*EFFECT_RATINGS, *INTERACTION_RATINGS)
 
 
 def assessed(predicate: NamedNode, rating: str) -> tuple[NamedNode, Polarity]:

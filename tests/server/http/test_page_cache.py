@@ -68,6 +68,25 @@ def test_a_page_is_made_once_for_each_state_of_the_base(site: Site) -> None:
     assert page(count, "/a?lang=en", "枸杞 4") == "枸杞 4"
 
 
+def test_an_answer_depends_on_the_address_alone(site: Site) -> None:
+    """In the language of the question, whichever a browser prefers; so it is made once."""
+    counted = Counted(site)
+    client = create_app(counted.site).test_client()
+    questions = ("Can I take goji with warfarin?", "枸杞子可以和华法林一起吃吗？")
+    for number, question in enumerate(questions, 1):
+        replies = [
+            client.get("/api/ask", query_string={"q": question}, headers={"Accept-Language": each})
+            for each in ("zh", "en")
+        ]
+        posted = [
+            client.post("/api/ask", json={"question": question}, headers={"Accept-Language": each})
+            for each in ("zh", "en")
+        ]
+        texts = {each.get_json()["answer"] for each in (*replies, *posted)}
+        assert len(texts) == 1
+        assert len(counted.asked) == 3 * number  # both addresses share one
+
+
 def test_the_pages_asked_for_least_lately_make_room(site: Site) -> None:
     cache = PageCache(site, max_bytes=3000)
     for number in range(6):

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from shiyi.answering.knowledge.severity import CAREFUL
 from shiyi.model.answer import Citation
 from shiyi.model.rdf import local_name
 
@@ -16,9 +17,6 @@ _DOUBTFUL: Final = frozenset({"insufficient", "ineffective"})
 _NOTES: Final = frozenset({
     "note_zh", "note_en", "amount", "dose", "duration", "population", "grade",
 })  # fmt: skip
-_CAREFUL: Final = (
-    "major", "moderate", "minor", "ineffective", "insufficient", "possible", "likely", "effective",
-)  # fmt: skip
 _GRAVE: Final = ("contraindicated", "caution", "monitor")
 
 
@@ -85,7 +83,7 @@ def premise_of(citation: Citation, names: Callable[[str], Iterable[str]]) -> Pre
     ends = (citation.subject, citation.object)
     subject, object_ = ({end.label, *names(end.iri)} for end in ends)
     relation = local_name(citation.predicate.iri)
-    rating = _first(values.get("rating", ()), _CAREFUL)
+    rating = _first(values.get("rating", ()), CAREFUL)
     # an effect that was studied, or denied, is stated by its rating
     studied = relation in ("isEffectiveFor", "studiedFor") and bool(rating)
     return Premise(

@@ -6,7 +6,7 @@ from typing import Final
 from weakref import proxy
 
 from shiyi.answering.knowledge.facts import BILINGUAL, Fact, Facts
-from shiyi.answering.knowledge.severity import forbids, gravity
+from shiyi.answering.knowledge.severity import CAREFUL, forbids, gravity
 from shiyi.model.answer import Citation, CitedEvidence, Named
 from shiyi.model.claim import EvidenceKind
 from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, Term, local_name, text
@@ -21,10 +21,6 @@ _Place = NamedNode | DefaultGraph
 _CITED_KEPT: Final = 4096
 _READ_KEPT: Final = 256
 _RATED_KEPT: Final = 65_536  # claims whose rating stays: a hub has tens of thousands to rank
-# where sources differ the most careful one counts: graver interactions, weaker effects
-_CAREFUL: Final = (
-    "major", "moderate", "minor", "ineffective", "insufficient", "possible", "likely", "effective",
-)  # fmt: skip
 _SUREST: Final = (
     EvidenceKind.READ, EvidenceKind.ROW, EvidenceKind.INFERRED, EvidenceKind.RECALLED,
     EvidenceKind.PREDICTED,
@@ -165,7 +161,7 @@ class Evidences:
             for place in self._places(claim)
             for q in self.store.match(n, SHIYI.rating, None, place)
         }
-        return next((rating for rating in _CAREFUL if rating in values), "")
+        return next((rating for rating in CAREFUL if rating in values), "")
 
     def _read(
         self, node: NamedNode, places: tuple[_Place | None, ...]

@@ -3,10 +3,13 @@
 from typing import Final
 
 from shiyi.model.rdf import NamedNode
+from shiyi.ontology.serialization import EFFECT_RATINGS, INTERACTION_RATINGS
 from shiyi.ontology.terms import SHIYI
 
 WARNINGS: Final = ("emergency", "contraindicated", "interaction", "caution")  # the gravest first
-RATINGS: Final = ("major", "moderate", "minor")  # of interactions, as sources rate them
+RATINGS: Final = INTERACTION_RATINGS
+# where sources differ the most careful rating counts: a graver interaction, a weaker effect
+CAREFUL: Final = (*RATINGS, *reversed(EFFECT_RATINGS))
 INTERACTIONS: Final = ("contraindicated", "major", "moderate", "unrated", "minor")
 _FORBIDS: Final = ("忌", "禁", "避免", "勿", "不应", "contraindicat", "avoid", "prohibit")
 _ORDER: Final = ("major", "moderate", "", "minor")  # an unrated interaction may be grave

@@ -390,7 +390,7 @@ def _grade(context: AnswerContext, found: Iterable[Finding]) -> str:
     """Return the gravest rating of some interactions, or that it rests on case reports."""
     facts = [f.fact for f in found if f.facts and f.fact.predicate in INTERACTION]
     ratings = {context.evidences.rating(f.claim) for f in facts}
-    worst = next((r for r in ("major", "moderate", "minor") if r in ratings), "")
+    worst = next((r for r in RATINGS if r in ratings), "")
     if not worst:
         return ""
     return context.verbalizer.verbalize(

@@ -7,7 +7,7 @@ from math import cos, pi, sin
 from typing import Final
 
 from shiyi.answering.knowledge.severity import INTERACTIONS
-from shiyi.model.claim import EvidenceKind
+from shiyi.model.claim import OPENED_KINDS
 from shiyi.model.iris import graph
 from shiyi.model.rdf import NamedNode, local_name, text
 from shiyi.ontology.terms import DCTERMS, PROV, SHIYI
@@ -153,7 +153,7 @@ def supported(reader: Reader, statement: Statement) -> Supported:
 
 
 def _is_opened(evidence: EvidenceView) -> bool:
-    return evidence.kind in set(EvidenceKind) and EvidenceKind(evidence.kind).opened
+    return evidence.kind in OPENED_KINDS
 
 
 def _rating(found: Iterable[EvidenceView]) -> str:
