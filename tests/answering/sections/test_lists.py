@@ -4,6 +4,7 @@ import pytest
 
 from shiyi.answering.pipeline import Runtime
 from shiyi.model.iris import VOCAB
+from shiyi.ontology.terms import SHIYI
 from tests.support.questions import ask, read
 from tests.tables import from_table
 
@@ -31,6 +32,14 @@ def test_whoever_asks_what_to_avoid_is_recommended_nothing(runtime: Runtime, que
     }
     assert {c.predicate.iri.removeprefix(VOCAB) for c in answer.citations} <= against
     assert "没有列出的不等于没有风险" in answer.text or "not thereby free of risk" in answer.text
+
+
+def test_medicines_come_last_among_what_is_best_avoided(runtime: Runtime) -> None:
+    answer = ask(runtime, "哮喘病人慎用的食物有哪些")
+    named = [c.subject.iri for c in answer.citations if not c.predicate.iri.endswith("hasRedFlag")]
+    drugs = [runtime.facts.is_a(iri, SHIYI.Drug) for iri in named]
+    assert drugs == sorted(drugs)
+    assert {*drugs} == {True, False}
 
 
 def test_what_a_medicine_forbids_is_its_interactions(runtime: Runtime) -> None:

@@ -238,6 +238,7 @@ def precedence(
 ) -> Callable[[str, Fact], tuple[object, ...]]:
     """Return the sort key of things to avoid, each with its claim: what is forbidden comes first.
 
+    Medicines come last, since whether one is taken is for the doctor to decide.
     A group comes before its members, since who avoids offal avoids liver; then the surest, the one
     that most sources name, and the one that is unsuitable in the fewest states.
     """
@@ -250,7 +251,8 @@ def precedence(
         states = len(facts.into(thing, SHIYI.unsuitableFood))
         sure = round(fact.confidence, 1)
         forbidden = fact.predicate in (SHIYI.contraindicatedIn, SHIYI.unsuitableFood)
-        return not forbidden, thing in members, -sure, single, -sources, states, fact.claim
+        medicine, covered = facts.is_a(thing, SHIYI.Drug), thing in members
+        return medicine, not forbidden, covered, -sure, single, -sources, states, fact.claim
 
     return place
 
