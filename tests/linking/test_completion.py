@@ -49,7 +49,8 @@ def test_no_more_are_offered_than_asked_for(completer: Completer) -> None:
 @pytest.fixture(scope="module")
 def forgiving(runtime: Runtime) -> ForgivingCompleter:
     linker = runtime.linker
-    return ForgivingCompleter(Completer(linker.index, linker.made), linker.candidates)
+    completer = Completer(linker.index, linker.made)
+    return ForgivingCompleter(completer, linker.candidates, linker.corrections)
 
 
 def test_mistyped_names_find_their_concept(forgiving: ForgivingCompleter) -> None:
@@ -57,10 +58,10 @@ def test_mistyped_names_find_their_concept(forgiving: ForgivingCompleter) -> Non
         rows = [each for each in csv.reader(file, delimiter="\t") if not each[0].startswith("#")]
     missed = [
         typed
-        for typed, concept, _ in rows[1:]
-        if resource(concept).value not in {each.iri for each in forgiving.complete(typed, 8)}
+        for typed, concept, _, most in rows[1:]
+        if resource(concept).value not in {each.iri for each in forgiving.complete(typed, int(most))}
     ]
-    assert len(rows) > 30
+    assert len(rows) > 80
     assert missed == []
 
 

@@ -6,6 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from os.path import commonprefix
+from string import ascii_lowercase
 
 import numpy as np
 
@@ -101,6 +103,8 @@ def is_content(text: str) -> bool:
 MIN_SPELT = 6  # letters; shorter words have too many neighbours
 MIN_CHANGED = 8  # letters from which a wrong or extra letter is forgiven: station is no statin
 LONG = 12  # letters from which two errors are forgiven; prednisone is not prednisolone
+_COMPARED = 200  # forms with common grams that a mistyped name is compared with
+_SHORT_PINYIN = 5  # letters; from shorter ones too many names are one error away
 _GRAM = 3
 _POINT = 21  # bits of a character
 _AT_ONCE = 1 << 15  # forms whose grams are put in order together
@@ -182,6 +186,31 @@ class NearNames:
             if shorter >= MIN_SPELT and (errors := distance(text, form, allowed)) <= allowed:
                 found.append((form, 1 - errors / max(len(form), len(text))))
         return tuple(sorted(found, key=lambda each: (-each[1], each[0])))
+
+    def mistyped(self, text: str) -> tuple[tuple[Sense, int], ...]:
+        """Return what a whole name was meant to be, with the errors in it, the fewest first.
+
+        Of equally many errors, later ones are likelier. This is for a person who chooses;
+        :meth:`spelt` is stricter, since nobody sees its choice. Chinese names are found by their
+        sound alone, and by pinyin with one error.
+        """
+        found: dict[Sense, tuple[int, int]] = {}
+        if has_cjk(text):
+            spoken = "".join(syllables(text)) if all(map(is_cjk, text)) and len(text) > 1 else ""
+            found = dict.fromkeys(self.spoken(spoken), (1, 0))
+        else:
+            word, allowed = joined(text), min(2, len(text) // 3)
+            for form, _ in self.similar(text, _COMPARED):
+                if (errors := distance(text, form, allowed)) <= allowed:
+                    right = -len(commonprefix((word, joined(form))))
+                    found |= dict.fromkeys(self._dictionary.exact(form), (errors, right))
+            if len(word) >= _SHORT_PINYIN:
+                for other in _one_error(word):
+                    right = -len(commonprefix((word, other)))
+                    for sense in self.spoken(other):
+                        found.setdefault(sense, (1, right))
+        ranked = sorted(found.items(), key=lambda each: (each[1], each[0]))
+        return tuple((sense, errors) for sense, (errors, _) in ranked)
 
     def similar(self, text: str, k: int) -> tuple[tuple[str, float], ...]:
         """Return the ``k`` forms most alike by the Jaccard similarity of their 3-grams."""
@@ -284,6 +313,17 @@ def distance(one: str, other: str, most: int) -> int:
         if min(row) > most:
             return most + 1
     return row[-1]
+
+
+def _one_error(word: str) -> Iterator[str]:
+    """Yield what differs from a word by one letter left out, added, changed or swapped."""
+    for at in range(len(word) + 1):
+        before, after = word[:at], word[at:]
+        yield before + after[1:]
+        yield before + after[1:2] + after[:1] + after[2:]
+        for letter in ascii_lowercase:
+            yield before + letter + after
+            yield before + letter + after[1:]
 
 
 def _grams(form: str) -> set[str]:

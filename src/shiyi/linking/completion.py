@@ -91,6 +91,7 @@ class Completer:
 _NEAR: Final = 0.8  # score of a candidate that is one letter away, or sounds the same
 _LIKE: Final = 0.4  # of one that is spelt alike
 _MEANT: Final = 0.6  # of one that means something alike
+_FEW: Final = 3  # exact completions, below which a mistyped name may be meant as well
 _SHORTEST: Final = 4  # letters of a beginning that still means something
 _CUT: Final = 4  # letters cut off the end at most
 _TONES: Final = re.compile(r"(?<=[a-zü])[1-5](?![0-9])")
@@ -100,29 +101,40 @@ class ForgivingCompleter:
     """Completes names, and offers the likeliest ones where what was typed begins none."""
 
     def __init__(
-        self, completer: Completer, candidates: Callable[[str, int], Sequence[Mention]]
+        self,
+        completer: Completer,
+        candidates: Callable[[str, int], Sequence[Mention]],
+        corrections: Callable[[str], Sequence[tuple[Mention, int]]],
     ) -> None:
-        """Use ``candidates`` of a linker for what is spelt or sounds alike."""
+        """Use those of a linker: ``corrections`` by errors come before ``candidates``."""
         self._completer, self._candidates = completer, candidates
+        self._corrections = corrections
 
     def complete(self, text: str, k: int = 10) -> tuple[Completion, ...]:
         """Return up to ``k`` concepts; those that are only alike are marked ``approximate``."""
         exact = self._completer.complete(text, k)
-        if exact or not any(map(str.isalpha, text)) or k < 1:
+        if len(exact) >= min(k, _FEW) or not any(map(str.isalpha, text)) or k < 1:
             return exact
-        found: dict[str, Completion] = {}
-        for each in self._approximate(text, k):
+        found = {each.iri: each for each in exact}
+        for each in self._one_error(text) if exact else self._approximate(text, k):
             found.setdefault(each.iri, replace(each, approximate=True))
             if len(found) == k:
                 break
         return tuple(found.values())
 
+    def _one_error(self, text: str) -> Iterator[Completion]:
+        """Yield what is one error away from a text that also begins a few names."""
+        if len(text) > _SHORTEST:
+            yield from (_completion(each) for each, n in self._corrections(text) if n == 1)
+
     def _approximate(self, text: str, k: int) -> Iterator[Completion]:
         yield from self._completer.complete(_TONES.sub("", text), k)
         found = self._candidates(text, k)
         near = [m for m in found if m.score >= _NEAR]
+        corrected = self._corrections(text)
         yield from map(_completion, near)
-        if near:
+        yield from (_completion(each) for each, _ in corrected)
+        if near or any(errors == 1 for _, errors in corrected):
             return
         yield from self._rhyming(text)
         yield from self._beginning(text, k)

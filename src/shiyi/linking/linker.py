@@ -218,6 +218,16 @@ class Linker:
             for concept, (_, _, why, score) in ranked
         )
 
+    def corrections(self, mention: str) -> tuple[tuple[Mention, int], ...]:
+        """Return what a whole mention was probably meant to be, with the errors in it."""
+        whole, best = Hit(0, len(mention), ()), dict[int, int]()
+        for sense, errors in self._guesser.near.mistyped(fold(mention)):
+            best.setdefault(sense.concept, errors)
+        return tuple(
+            (self._mention(mention, whole, (concept,), Guess(whole, 0.9, SIMILAR), no=False), n)
+            for concept, n in best.items()
+        )
+
     def _ranked(self, folded: str, around: str, k: int) -> list[tuple[Sense, float, str]]:
         dictionary, near = self.dictionary, self._guesser.near
         found = [(sense, 1.0, LEXICAL) for sense in dictionary.exact(folded, around)]

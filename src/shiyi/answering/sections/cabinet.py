@@ -263,8 +263,9 @@ class _Checker:
                 state,
                 tuple(map(self.named, parts)),
             )
-        offered = [*(m for m in mentions if m.iri), *linker.candidates(text, 2 * _OFFERED)]
-        return Thing(text, text, suggestions=tuple(self.offered(offered)))
+        corrected = (mention for mention, _ in linker.corrections(text))
+        named, alike = (m for m in mentions if m.iri), linker.candidates(text, 2 * _OFFERED)
+        return Thing(text, text, suggestions=tuple(self.offered((*named, *corrected, *alike))))
 
     def offered(self, mentions: Iterable[Mention]) -> Iterator[Named]:
         facts = self.runtime.facts

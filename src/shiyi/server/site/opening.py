@@ -159,7 +159,9 @@ def open_site(path: Path, settings: Settings, read_only: bool = False) -> Site:
     runtime = Runtime.open(base, settings, view if hidden else None, hidden)
     living = RuntimeHolder(runtime)
     completer = ForgivingCompleter(
-        Completer(runtime.linker.index, runtime.linker.made), runtime.linker.candidates
+        Completer(runtime.linker.index, runtime.linker.made),
+        runtime.linker.candidates,
+        runtime.linker.corrections,
     )
     pool = pool_of(base, settings.query, open_to_all)
     writing = writing_to(base, pool, settings, tokens)
