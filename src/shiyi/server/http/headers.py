@@ -1,5 +1,6 @@
 """Headers, metrics and admission control of every request."""
 
+import gzip
 import hashlib
 import logging
 import mimetypes
@@ -8,7 +9,7 @@ import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from ipaddress import ip_address
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -27,13 +28,18 @@ _YEAR_SECONDS: Final = "public, max-age=31536000, immutable"
 _HOUR: Final = "public, max-age=3600"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Asset:
     """A file, its media type and its digest."""
 
     body: bytes
     content_type: str
     digest: str
+
+    @cached_property
+    def packed(self) -> bytes:
+        """Return the body compressed, once for all requests."""
+        return gzip.compress(self.body)
 
 
 def static() -> Blueprint:
@@ -46,6 +52,9 @@ def static() -> Blueprint:
             raise NotFound("there is no such file")
         found = asset(name)
         response = Response(found.body, content_type=found.content_type)
+        if is_compressible(response) and len(found.body) >= _SMALL:
+            response.set_data(found.packed)
+            response.headers["Content-Encoding"] = "gzip"
         has_digest = request.args.get("v") == found.digest
         response.headers["Cache-Control"] = _YEAR_SECONDS if has_digest else _HOUR
         response.set_etag(found.digest, weak=True)
@@ -207,8 +216,7 @@ def compress(response: Response) -> None:
     if response.mimetype not in _COMPRESSED or request.path.startswith("/curate"):
         return
     response.vary.add("Accept-Encoding")
-    is_wanted = request.method != "HEAD" and request.accept_encodings.quality("gzip") > 0
-    if not is_wanted or response.status_code != 200 or "Content-Encoding" in response.headers:
+    if not is_compressible(response) or response.status_code != 200:
         return
     if response.is_streamed:
         response.call_on_close(getattr(response.response, "close", lambda: None))
@@ -221,6 +229,13 @@ def compress(response: Response) -> None:
     etag, _ = response.get_etag()
     if etag:
         response.set_etag(etag, weak=True)
+
+
+def is_compressible(response: Response) -> bool:
+    """Return whether the client takes gzip, and the body is text that has no encoding yet."""
+    is_wanted = request.method != "HEAD" and request.accept_encodings.quality("gzip") > 0
+    is_text = response.mimetype in _COMPRESSED and "Content-Encoding" not in response.headers
+    return is_wanted and is_text
 
 
 def gzip_parts(parts: Iterable[bytes]) -> Iterator[bytes]:
