@@ -59,7 +59,8 @@ def test_mistyped_names_find_their_concept(forgiving: ForgivingCompleter) -> Non
     missed = [
         typed
         for typed, concept, _, most in rows[1:]
-        if resource(concept).value not in {each.iri for each in forgiving.complete(typed, int(most))}
+        if resource(concept).value
+        not in {each.iri for each in forgiving.complete(typed, int(most))}
     ]
     assert len(rows) > 80
     assert missed == []
