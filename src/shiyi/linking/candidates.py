@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from os.path import commonprefix
 from string import ascii_lowercase
 
 import numpy as np
@@ -202,11 +201,11 @@ class NearNames:
             word, allowed = joined(text), min(2, len(text) // 3)
             for form, _ in self.similar(text, _COMPARED):
                 if (errors := distance(text, form, allowed)) <= allowed:
-                    right = -len(commonprefix((word, joined(form))))
+                    right = -_begun(word, joined(form))
                     found |= dict.fromkeys(self._dictionary.exact(form), (errors, right))
             if len(word) >= _SHORT_PINYIN:
                 for other in _one_error(word):
-                    right = -len(commonprefix((word, other)))
+                    right = -_begun(word, other)
                     for sense in self.spoken(other):
                         found.setdefault(sense, (1, right))
         ranked = sorted(found.items(), key=lambda each: (each[1], each[0]))
@@ -313,6 +312,12 @@ def distance(one: str, other: str, most: int) -> int:
         if min(row) > most:
             return most + 1
     return row[-1]
+
+
+def _begun(one: str, other: str) -> int:
+    """Count the letters before the first that differs."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (left, right) in pairs if left != right), min(len(one), len(other)))
 
 
 def _one_error(word: str) -> Iterator[str]:
