@@ -10,6 +10,8 @@ from shiyi.cli import main
 from shiyi.curation.accounts import People, Role
 from shiyi.curation.changes import REJECTED, Changes, state_of, version_of
 from shiyi.curation.reviews import Decisions, mentions
+from shiyi.curation.opinions import Opinions
+from shiyi.curation.queue import Filter, Queue
 from shiyi.errors import RangeError, StaleError, UsageError
 from shiyi.model.claim import Claim, Status
 from shiyi.model.iris import graph
@@ -215,3 +217,28 @@ def test_a_review_beside_a_running_writer_says_how_to_send_it_there(
         asked = ["review", "accept", SWEETNESS.iri.value, "--as", "wang"]
         assert main(["--kb", str(kb), *asked]) != 0
     assert "/curate/review" in capsys.readouterr().err
+
+
+def test_a_saved_queue_is_the_queue_that_is_made(desk: Decisions, tmp_path: Path) -> None:
+    store, every, path = desk.store, Filter(whose="all"), tmp_path / "queue.cache"
+    made = Queue(store, Opinions(store))
+    made.save(path, "one", 7)
+    made.cite({HARM.iri.value: 3.0})
+    desk.review(SWEETNESS.iri.value, "reject", "li")
+
+    opened = Queue(store, Opinions(store), None, path, "one")
+    assert opened.sequence == 7
+    before = opened.page("test", every)
+    assert before != Queue(store, Opinions(store)).page("test", every)
+
+    opened.update([SWEETNESS.iri.value])
+    assert opened.page("test", every) == Queue(store, Opinions(store)).page("test", every)
+
+
+@pytest.mark.parametrize("content", [b"", b"SQLite format 3", b"none of it"])
+def test_a_damaged_queue_is_made_again(desk: Decisions, tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "queue.cache"
+    path.write_bytes(content)
+    opened = Queue(desk.store, Opinions(desk.store), None, path, "one")
+    assert opened.sequence is None
+    assert len(opened) == len(Queue(desk.store, Opinions(desk.store)))

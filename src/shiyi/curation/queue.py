@@ -5,7 +5,9 @@ import sqlite3
 import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, fields
+from functools import partial
 from math import log1p
 from pathlib import Path
 from typing import Any, Final
@@ -20,7 +22,7 @@ from shiyi.model.iris import graph
 from shiyi.model.rdf import DefaultGraph, NamedNode, Quad, Triple, local_name, text
 from shiyi.ontology.schema import Schema
 from shiyi.ontology.terms import DCTERMS, PROV, RDF, SHIYI
-from shiyi.sparql.store.files import write_private
+from shiyi.sparql.store.files import replace_file, write_private
 from shiyi.sparql.store.port import QuadStore, match_own
 
 STATUSES: Final = tuple(PLACES)
@@ -42,12 +44,20 @@ _EQUAL: Final = ("relation", "shape", "school", "status")
 _TABLES: Final = """
 CREATE TABLE claim (iri TEXT PRIMARY KEY, subject TEXT, object TEXT, relation TEXT, shape TEXT,
     school TEXT, status TEXT, confidence REAL, harm INTEGER, unread INTEGER, rank REAL,
-    cited REAL DEFAULT 0, weight REAL DEFAULT 0) WITHOUT ROWID;
+    cited REAL DEFAULT 0, weight REAL DEFAULT 0, rested REAL DEFAULT 0) WITHOUT ROWID;
 CREATE TABLE ground (claim TEXT, source TEXT, tier TEXT);
 CREATE INDEX ground_claim ON ground (claim);
 CREATE INDEX ground_source ON ground (source);
+"""
+_NAMED: Final = """
 CREATE TEMP TABLE chosen (iri TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TEMP TABLE skipped (iri TEXT PRIMARY KEY) WITHOUT ROWID;
+"""
+# citations by answers are counted again when a saved table is opened
+_SAVED: Final = """
+UPDATE claim SET weight = 0 WHERE cited <> rested;
+UPDATE claim SET cited = rested;
+CREATE TABLE state (release TEXT, sequence INTEGER);
 """
 _SCORE: Final = f"max({FLOOR}, 1 - abs(2 * confidence - 1)) * weight"
 
@@ -124,21 +134,55 @@ class Queue:
     """The claims of a base, ordered for one curator: what is doubtful, harmful and much used."""
 
     def __init__(
-        self, store: QuadStore, opinions: Opinions, changes: Changes | None = None
+        self,
+        store: QuadStore,
+        opinions: Opinions,
+        changes: Changes | None = None,
+        saved: Path | None = None,
+        release: str = "",
     ) -> None:
+        """Read the claims of ``store``, or open a table ``saved`` of the same ``release``.
+
+        ``sequence`` is the number of the last change that the table had seen, if it was opened.
+        """
         self._store, self.opinions, self._changes = store, opinions, changes
         self._schema, self._lock = Schema.load(), threading.RLock()
-        self._classes = _classes_of(store, self._schema)
         # a file without a name: kept in memory while it is small, on the disk beyond
         self._table = sqlite3.connect("", check_same_thread=False, isolation_level=None)
-        self._table.executescript(_TABLES)
-        self._ranks = {
-            text(q.subject): float(text(q.object))
-            for q in match_own(store, None, SHIYI.pageRank, None, _DERIVED)
-        }
-        self._put(read_rows(store))
-        resting = match_own(store, None, PROV.wasDerivedFrom, None, _DERIVED)
-        self.cite(Counter(text(quad.object) for quad in resting))
+        self.sequence = self._opened(saved, release) if saved else None
+        if self.sequence is None:
+            self._table.executescript(_TABLES)
+            self._put(read_rows(store), None)
+            resting = match_own(store, None, PROV.wasDerivedFrom, None, _DERIVED)
+            self.cite(Counter(text(quad.object) for quad in resting))
+            self._table.execute("UPDATE claim SET rested = cited")
+        self._table.executescript(_NAMED)
+        self.cite({})
+
+    def save(self, path: Path, release: str, sequence: int) -> None:
+        """Write the table to a file that its owner alone reads."""
+        with closing(sqlite3.connect(":memory:", isolation_level=None)) as written:
+            with self._lock:
+                self._table.backup(written)
+            written.executescript(_SAVED)
+            written.execute("INSERT INTO state VALUES (?, ?)", (release, sequence))
+            replace_file(path, written.serialize(), private=True)
+
+    def _opened(self, path: Path, release: str) -> int | None:
+        """Read the table of a release from a file; return its sequence, None for another."""
+        if not path.is_file():
+            return None
+        try:
+            with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as found:
+                of, sequence = found.execute("SELECT release, sequence FROM state").fetchone()
+                if of != release:
+                    return None
+                found.backup(self._table)
+            self._table.execute("DROP TABLE state")
+        except (sqlite3.Error, TypeError):  # cut off or of another form: it is made again
+            self._table = sqlite3.connect("", check_same_thread=False, isolation_level=None)
+            return None
+        return int(sequence)
 
     def __len__(self) -> int:
         return self._one("SELECT count(*) FROM claim")
@@ -147,12 +191,17 @@ class Queue:
         """Read some claims again; one that is nowhere any more leaves every queue."""
         names = [(each,) for each in claims]
         rows = read_rows(self._store, [each for (each,) in names])
+        ends = {NamedNode(end) for row in rows.values() for end in (row.subject, row.object) if end}
         with self._lock:
-            cited = dict(self._rows("SELECT iri, cited FROM claim WHERE cited > 0"))
+            cited = self._rows("SELECT cited, rested, iri FROM claim WHERE cited > 0")
             for statement in ("ground WHERE claim", "claim WHERE iri"):
                 self._table.executemany(f"DELETE FROM {statement} = ?", names)  # noqa: S608
-            self._put(rows)
-            self.cite({iri: cited[iri] for iri in rows if iri in cited})
+            self._put(rows, ends)
+            self._table.executemany(
+                "UPDATE claim SET cited = ?, rested = ? WHERE iri = ?",
+                [each for each in cited if each[2] in rows],
+            )
+            self.cite({})
 
     def cite(self, claims: Mapping[str, float]) -> None:
         """Add citations of claims by answers and by derived claims."""
@@ -267,25 +316,31 @@ class Queue:
         once = {claim for claim in opinions.reviewed() if len(opinions.of(claim)) == 1}
         return once - opinions.done_by(agent)
 
-    def _put(self, rows: Mapping[str, "Row"]) -> None:
+    def _put(self, rows: Mapping[str, "Row"], ends: Iterable[NamedNode] | None) -> None:
+        """Insert rows between some concepts, or between all."""
+        classes = _classes_of(self._store, self._schema, ends)
+        ranks = {
+            text(q.subject): float(text(q.object))
+            for q in _match(self._store, SHIYI.pageRank, ends, _DERIVED)
+        }
         claims: list[tuple[object, ...]] = []
         grounds: list[tuple[str, str, str]] = []
         for iri, row in rows.items():
             if row.status not in STATUSES:
                 continue
             known = self._schema.properties.get(local_name(row.predicate))
-            rank = self._ranks.get(row.subject, 0.0) + self._ranks.get(row.object, 0.0)
+            rank = ranks.get(row.subject, 0.0) + ranks.get(row.object, 0.0)
             is_unread = row.grave and not _OPENED & set(row.kinds)
-            ends = iri, row.subject, row.object, local_name(row.predicate)
-            place = self._classes.get(row.subject, ""), row.school, row.status.value
+            names = iri, row.subject, row.object, local_name(row.predicate)
+            place = classes.get(row.subject, ""), row.school, row.status.value
             safety = bool(known and known.is_safety)
-            claims.append((*ends, *place, row.confidence, safety, is_unread, rank))
+            claims.append((*names, *place, row.confidence, safety, is_unread, rank))
             grounds += {(iri, *each) for each in zip(row.sources, row.tiers, strict=True)}
         with self._lock:
             self._table.execute("BEGIN")
             marks = ", ".join("?" * 11)
             self._table.executemany(
-                f"INSERT OR REPLACE INTO claim VALUES ({marks}, 0, 0)",  # noqa: S608
+                f"INSERT OR REPLACE INTO claim VALUES ({marks}, 0, 0, 0)",  # noqa: S608
                 claims,
             )
             self._table.executemany("INSERT INTO ground VALUES (?, ?, ?)", grounds)
@@ -330,11 +385,7 @@ class Row:
 def read_rows(store: QuadStore, claims: Iterable[str] | None = None) -> dict[str, Row]:
     """Read some claims, or every claim that can be reviewed, outside the derived graph."""
     chosen = None if claims is None else [NamedNode(each) for each in claims]
-
-    def match(predicate: NamedNode, nodes: Iterable[NamedNode] | None) -> Iterator[Quad]:
-        for node in (None,) if nodes is None else nodes:
-            yield from match_own(store, node, predicate)
-
+    match = partial(_match, store)
     rows: dict[str, Row] = {}
     for quad in match(SHIYI.status, chosen):
         if (place := graph_name(quad)) != _DERIVED.value:
@@ -365,6 +416,17 @@ def read_rows(store: QuadStore, claims: Iterable[str] | None = None) -> dict[str
     return rows
 
 
+def _match(
+    store: QuadStore,
+    predicate: NamedNode,
+    nodes: Iterable[NamedNode] | None,
+    place: NamedNode | DefaultGraph | None = None,
+) -> Iterator[Quad]:
+    """Yield the quads of some subjects, or of all."""
+    for node in (None,) if nodes is None else nodes:
+        yield from match_own(store, node, predicate, None, place)
+
+
 def _seen(row: Row, status: str, place: str) -> None:
     """Add a status; a claim that is accepted anywhere is accepted."""
     if row.status is not Status.ACCEPTED and status in set(Status):
@@ -374,10 +436,12 @@ def _seen(row: Row, status: str, place: str) -> None:
             row.school = place.removeprefix(prefix)
 
 
-def _classes_of(store: QuadStore, schema: Schema) -> dict[str, str]:
-    """Return each concept's most specific class of Shiyi's."""
+def _classes_of(
+    store: QuadStore, schema: Schema, concepts: Iterable[NamedNode] | None
+) -> dict[str, str]:
+    """Return the most specific class of Shiyi's of some concepts, or of all."""
     results: dict[str, str] = {}
-    for quad in match_own(store, None, RDF.type, None, DefaultGraph()):
+    for quad in _match(store, RDF.type, concepts, DefaultGraph()):
         name, iri = local_name(text(quad.object)), text(quad.subject)
         if name not in schema.parents or name in _ASIDE:
             continue

@@ -45,15 +45,11 @@ class Evidences:
         self.store, self.facts, self.assumed = store, facts, assumed
         self._read_from: tuple[_Place, ...] = (_DEFAULT, *places)
         # a cache must not refer to its owner: each change makes another, and this one is freed
-        cited, nodes, rated, me = (
-            Evidences._all_cited,
-            Evidences._nodes,
-            Evidences._rated,
-            proxy(self),
-        )
+        cited, nodes, me = Evidences._all_cited, Evidences._nodes, proxy(self)
         self._said = lru_cache(_CITED_KEPT)(partial(cited, me))
         self._known = lru_cache(_READ_KEPT)(partial(nodes, me))
-        self._rating = lru_cache(_RATED_KEPT)(partial(rated, me))
+        self._rating = lru_cache(_RATED_KEPT)(partial(Evidences._rated, me))
+        self._note = lru_cache(_RATED_KEPT)(partial(Evidences._noted, me))
 
     def of(self, claim: str, language: str) -> tuple[CitedEvidence, ...]:
         """List the evidence of a claim, and of its premises where it was derived."""
@@ -110,6 +106,10 @@ class Evidences:
         """Return the most careful rating of an interaction or effect of a claim, or ""."""
         return self._rating(claim)
 
+    def note(self, claim: str) -> str:
+        """Return the first Chinese note of a claim's evidence, or ""."""
+        return self._note(claim)
+
     def gravity(self, claim: str) -> int:
         """Return the rank of an interaction's severity: 0 the gravest, 2 unrated, 3 minor."""
         return gravity(self.rating(claim))
@@ -154,14 +154,23 @@ class Evidences:
         return sorted((each for each in links if isinstance(each, NamedNode)), key=text)
 
     def _rated(self, claim: str) -> str:
-        nodes = (n for each in self.facts.premises.get(claim, (claim,)) for n in self._links(each))
-        values = {
-            text(q.object)
-            for n in nodes
-            for place in self._places(claim)
-            for q in self.store.match(n, SHIYI.rating, None, place)
-        }
+        values = set(map(text, self._values_of(claim, SHIYI.rating)))
         return next((rating for rating in CAREFUL if rating in values), "")
+
+    def _noted(self, claim: str) -> str:
+        notes = self._values_of(claim, SHIYI.noteText)
+        return next((n.value for n in notes if isinstance(n, Literal) and n.language == "zh"), "")
+
+    def _values_of(self, claim: str, predicate: NamedNode) -> Iterator[Term]:
+        """Yield the values of one property of a claim's evidence, without reading the rest."""
+        for each in self.facts.premises.get(claim, (claim,)):
+            for node in self._links(each):
+                values = [
+                    quad.object
+                    for place in self._places(claim)
+                    for quad in self.store.match(node, predicate, None, place)
+                ]
+                yield from sorted(values, key=text)
 
     def _read(
         self, node: NamedNode, places: tuple[_Place | None, ...]

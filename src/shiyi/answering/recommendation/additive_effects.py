@@ -127,7 +127,7 @@ def effect_of(safety: Safety, effect: Effect, thing: str) -> Fact | None:
 
 
 def _note(safety: Safety, fact: Fact) -> str:
-    return safety.evidences.qualifier(fact.claim, "note_zh")
+    return safety.evidences.note(fact.claim)
 
 
 def _weight(safety: Safety, fact: Fact) -> int:

@@ -31,8 +31,10 @@ from shiyi.server.site.curation import Curation
 from shiyi.server.views.reader import ClaimView, Passages, Reader
 from shiyi.sparql.store.port import QuadStore
 
+FILE: Final = "queue.cache"
 PAGE: Final = 25
 _DISPUTES: Final = 50
+_FEW: Final = 2000  # claims that are read again one by one; more than these, all are
 
 
 class LiveQueue:
@@ -52,7 +54,7 @@ class LiveQueue:
         """Return the queue, made the first time it is asked for."""
         with self._building:
             if self._queue is None:
-                made = Queue(self._store, self.opinions, self._curation.changes)
+                made = self._opened()
                 if self._curation.citations:
                     made.cite(self._curation.citations.counts)
                     self._curation.citations.fresh()
@@ -62,6 +64,24 @@ class LiveQueue:
         if self._curation.citations and (cited := self._curation.citations.fresh()):
             self._queue.cite(cited)
         return self._queue
+
+    def _opened(self) -> Queue:
+        """Open the queue that an earlier start saved and read what changed since, or make it."""
+        base, changes = self._curation.base, self._curation.changes
+        if base is None or changes is None:
+            return Queue(self._store, self.opinions)
+        path, sequence = base.path / FILE, base.sequence
+        queue = Queue(self._store, self.opinions, changes, path, base.release)
+        if queue.sequence is not None:
+            later = changes.writer.journal.records(queue.sequence)
+            claims, _ = touched(q for each in later for q in (*each.removed, *each.added))
+            if len(claims) <= _FEW:
+                queue.update(claims)
+            else:
+                queue = Queue(self._store, self.opinions, changes)
+        if queue.sequence != sequence:
+            queue.save(path, base.release, sequence)
+        return queue
 
     def _prepare(self) -> None:
         with suppress(KnowledgeBaseError):  # the server closed in the meantime

@@ -31,6 +31,7 @@ class Curation:
     oidc_secret: str = field(default="", repr=False)
     checker: Checker = field(default_factory=Checker)  # starts its process when first asked
     citations: Citations | None = None
+    base: KnowledgeBase | None = None  # where it takes changes
 
     @classmethod
     def open(cls, base: KnowledgeBase, settings: Settings) -> Self:
@@ -45,6 +46,7 @@ class Curation:
             settings.curation,
             os.environ.get(OIDC_SECRET, ""),
             citations=Citations(base.path),
+            base=base if changes else None,
         )
 
     @property

@@ -257,6 +257,8 @@ class Writer:
                 for quad in gone & came
                 if quad not in self.store.match(None, quad.predicate, quad.object, None)
             }
+            for computed in self.journal.path.parent.glob("*.cache"):  # may hold some of it
+                computed.unlink()
             return self.journal.erase(gone) if gone else 0
 
     def load(
