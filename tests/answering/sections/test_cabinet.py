@@ -119,6 +119,8 @@ def test_misspelt_medicine_is_asked_back_and_not_checked(runtime: Runtime) -> No
 
 def test_profile_adds_conditions(runtime: Runtime) -> None:
     alone = checked(runtime, "ginkgo", "vitamin D")
+    names = [each.label for each in alone.things[0].meanings]
+    assert names == ["Ginkgo biloba leaf extract", "ginkgo seed"]  # the supplement first
     found = checked(runtime, "ginkgo", "vitamin D", pregnant=True)
     added = {each.condition.label for each in found.conditions} - {
         each.condition.label for each in alone.conditions

@@ -29,6 +29,7 @@ NONE: Final = "none_on_record"
 SEVERITIES: Final = (*INTERACTIONS, NONE)
 _OFFERED: Final = 4  # names that may have been meant
 _ALIKE: Final = 0.55  # score from which a name is offered
+_SUPPLEMENTS: Final = (SHIYI.DSIngredient, SHIYI.DSProduct)
 _TAKEN: Final = (SHIYI.Drug, *MATERIAL)
 _USED: Final = (*_TAKEN, SHIYI.Condition, SHIYI.Constitution, SHIYI.Population)
 
@@ -252,6 +253,8 @@ class _Checker:
                 if facts.is_a(iri, *_USED) or iri in facts.labels
             )
             used = tuple(iri for iri in end if facts.is_a(iri, *_USED)) or end
+            # a name of a food and of a supplement, as ginkgo, is what people take: the supplement
+            used = tuple(sorted(used, key=lambda iri: not facts.is_a(iri, *_SUPPLEMENTS)))
             state = not facts.is_a(used[0], *_TAKEN)
             parts = [f.object for f in facts.of(used[0], SHIYI.hasIngredient)]
             parts += (each for each in facts.medicines_in(used[0]) if each != used[0])
@@ -259,7 +262,7 @@ class _Checker:
                 text,
                 self.verbalizer.name(used[0]),
                 tuple(self.named(i) for i in used if state or facts.is_a(i, *_TAKEN)),
-                exact[0].kind,
+                facts.classes.get(used[0], exact[0].kind),
                 state,
                 tuple(map(self.named, parts)),
             )
