@@ -9,9 +9,9 @@ import pytest
 from shiyi.cli import main
 from shiyi.curation.accounts import People, Role
 from shiyi.curation.changes import REJECTED, Changes, state_of, version_of
-from shiyi.curation.reviews import Decisions, mentions
 from shiyi.curation.opinions import Opinions
 from shiyi.curation.queue import Filter, Queue
+from shiyi.curation.reviews import Decisions, mentions
 from shiyi.errors import RangeError, StaleError, UsageError
 from shiyi.model.claim import Claim, Status
 from shiyi.model.iris import graph
