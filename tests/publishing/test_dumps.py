@@ -292,7 +292,7 @@ def test_csv_has_a_table_per_entity_type_and_relation(store: OxigraphStore, tmp_
 
 
 def test_neo4j_and_kgx_edges_end_at_known_nodes(store: OxigraphStore) -> None:
-    for nodes, edges in (tuple(neo4j_tables(store)), tuple(kgx_tables(store))):
+    for nodes, edges, *_ in (tuple(neo4j_tables(store)), tuple(kgx_tables(store))):
         known = {row[0] for row in nodes.rows}
         assert len(edges.rows) == 1
         ends = {each.rpartition(":")[2].rpartition("/")[2] for each in {*edges.rows[0]} & known}
@@ -310,6 +310,31 @@ def test_a_relation_has_a_biolink_predicate_that_is_true_of_it() -> None:
     assert not {"cautionIn", "suitableFood", "unsuitableFood", "hasRedFlag"} & terms.keys()
 
 
+def test_kgx_qualifies_edges_by_what_evidence_states_and_gives_attributes_to_nodes() -> None:
+    made = planted()
+    for relation, value, qualifiers in (
+        (SHIYI.hasIngredient, PEAR, (("amount", "9 g"), ("rating", "major"))),
+        (SHIYI.isEffectiveFor, WARFARIN, (("rating", "likely"), ("population", "adults"))),
+        (SHIYI.hasNature, PEAR, (("amount", "9 g"),)),
+    ):
+        evidence = Evidence(OPEN, Confidence(0.9), qualifiers=qualifiers)
+        made.change(add=claim_quads(Claim(GOJI, relation, value, (evidence,))))
+    nodes, edges, attributes = kgx_tables(made)
+    values = {
+        row[3].rpartition("#")[2]: dict(zip(edges.header, row, strict=True)) for row in edges.rows
+    }
+    assert values["hasIngredient"]["quantifier_qualifier"] == "9 g"
+    assert values["hasIngredient"]["has_confidence_level"] == ""  # no rating of an effect
+    assert values["isEffectiveFor"]["has_confidence_level"] == "likely"
+    assert values["isEffectiveFor"]["population_context_qualifier"] == "adults"
+    assert "hasNature" not in values
+    [(_, _, predicate, *_)] = attributes.rows
+    assert predicate == "biolink:has_attribute"
+    assert {row[0]: row[4] for row in nodes.rows}[
+        "shiyi.id:substance-goji"
+    ] == "shiyi.id:substance-pear"
+
+
 def test_tables_carry_how_a_claim_is_known_and_what_denies_it() -> None:
     recalled = Evidence(
         UNOPENED[EvidenceKind.RECALLED],
@@ -321,7 +346,7 @@ def test_tables_carry_how_a_claim_is_known_and_what_denies_it() -> None:
     denied = Claim(GOJI, SHIYI.isEffectiveFor, WARFARIN, (recalled,), Polarity.NEGATIVE)
     made = planted()
     made.change(add=[*claim_quads(denied), *source_quads(recalled.source)])
-    _, edges = kgx_tables(made)
+    _, edges, _ = kgx_tables(made)
     rows = [dict(zip(edges.header, row, strict=True)) for row in edges.rows]
     [row] = [row for row in rows if row["id"].endswith(denied.iri.value.rpartition("/")[2])]
     assert (row["negated"], row["polarity"], row["rating"]) == ("true", "negative", "ineffective")

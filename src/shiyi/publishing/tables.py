@@ -50,6 +50,7 @@ _PAPERS = f"""SELECT DISTINCT ?claim ?identifier {{
   ?claim {SHIYI.evidence} ?evidence . ?evidence {DCTERMS.source} ?source .
   ?source {DCTERMS.identifier} ?identifier }}"""
 _ANY, _RELATED = "biolink:NamedThing", "biolink:related_to"
+_ATTRIBUTE = "biolink:has_attribute"  # of a node: no predicate of edges
 LICENCE = "https://creativecommons.org/licenses/by/4.0/"
 _SSSOM_HEAD = (
     "#mapping_set_id: https://w3id.org/shiyi/mappings\n#mapping_set_title: Shiyi mappings\n"
@@ -84,17 +85,19 @@ def claim_rows(store: QuadStore, licence: str | None = None) -> Iterator[Mapping
         given = {key: text(term) for key, term in row.items()}
         if given["claim"] not in hidden.claims:
             own = grounds.get(given["claim"], {})
-            given |= {name: "|".join(sorted(own.get(name, ()))) for name in (*GROUNDS, *BIOLINK)}
+            columns = (*GROUNDS, *BIOLINK, *QUALIFYING)
+            given |= {name: "|".join(sorted(own.get(name, ()))) for name in columns}
             given["polarity"] = local_name(text(row["polarity"]))
             yield given
 
 
-BIOLINK = ("knowledge_level", "agent_type")
+BIOLINK, QUALIFYING = ("knowledge_level", "agent_type"), ("amount", "population", "duration")
 _WRITTEN = {
     SHIYI.rating: "rating", SHIYI.grade: "grade", SHIYI.severity: "severity",
     SHIYI.evidenceKind: "evidence_kind", DCTERMS.source: "source",
     SHIYI.suggestedSource: "suggested_source", SHIYI.knowledgeLevel: "knowledge_level",
-    SHIYI.agentType: "agent_type",
+    SHIYI.agentType: "agent_type", SHIYI.amount: "amount", SHIYI.population: "population",
+    SHIYI.duration: "duration",
 }  # fmt: skip
 
 
@@ -236,24 +239,42 @@ def _surest(values: str, order: Sequence[str]) -> str:
     return next((each for each in order if each in given), "not_provided")
 
 
+# what the evidence of a relation states that Biolink has a qualifier for; () is any relation
+_QUALIFIERS = {
+    "has_confidence_level": ("rating", ("isEffectiveFor", "studiedFor")),
+    "severity_qualifier": ("severity", ("hasAdverseReaction",)),
+    "quantifier_qualifier": ("amount", ("hasIngredient",)),
+    "object_part_qualifier": ("part", ("derivedFromOrganism",)),
+    "population_context_qualifier": ("population", ()),
+    "temporal_interval_qualifier": ("duration", ()),
+}
+_CLAIM = ("id", "subject", "predicate", "original_predicate", "object", "has_confidence_score")
+_KNOWN = (
+    "knowledge_level", "agent_type", "primary_knowledge_source", "publications", "negated",
+    *_QUALIFIERS,
+)  # fmt: skip
+
+
 def kgx_tables(store: QuadStore, licence: str | None = None) -> Iterator[Table]:
-    """Yield KGX node and edge files: CURIEs, and Biolink terms where one fits."""
+    """Yield KGX node and edge files: CURIEs, and Biolink terms where one fits.
+
+    What Biolink has as an attribute is one of the node; its claims are a table of their own.
+    """
     concepts, biolink, papers = concept_rows(store), biolink_terms(), _publications(store)
-    nodes = [
-        [
-            _curie(iri),
-            biolink.get(each["class"], _ANY),
-            each["en"],
-            "|".join(f"UMLS:{cui}" for cui in each.get("cui", "").split("|") if cui),
-        ]
-        for iri, each in concepts.items()
+    claims = [
+        claim
+        for claim in claim_rows(store, licence)
+        if claim["s"] in concepts and claim["o"] in concepts
     ]
-    yield Table("nodes.tsv", ("id", "category", "name", "xref"), tuple(nodes))
-    edges = [
-        [
+    parts, attributes = _values(claims, "usesPart"), _values(claims, _ATTRIBUTE)
+    edges: dict[bool, list[Sequence[str]]] = {True: [], False: []}
+    for claim in claims:
+        predicate = biolink.get(local_name(claim["p"]), _RELATED)
+        used = [concepts[part]["en"] for part in parts.get(claim["s"], ())]
+        row = (
             _curie(claim["claim"]),
             _curie(claim["s"]),
-            biolink.get(local_name(claim["p"]), _RELATED),
+            predicate,
             claim["p"],
             _curie(claim["o"]),
             claim["confidence"],
@@ -262,26 +283,45 @@ def kgx_tables(store: QuadStore, licence: str | None = None) -> Iterator[Table]:
             _INFORES,
             "|".join(sorted(papers.get(claim["claim"], ()))),
             "true" if claim["polarity"] == "negative" else "false",
+            *_qualifiers({**claim, "part": "|".join(used)}),
             *(claim[name] for name in GROUNDS),
-        ]
-        for claim in claim_rows(store, licence)
-        if claim["s"] in concepts and claim["o"] in concepts
+        )
+        edges[predicate == _ATTRIBUTE].append(row)
+    nodes = [
+        (
+            _curie(iri),
+            biolink.get(each["class"], _ANY),
+            each["en"],
+            "|".join(f"UMLS:{cui}" for cui in each.get("cui", "").split("|") if cui),
+            "|".join(_curie(value) for value in attributes.get(iri, ())),
+        )
+        for iri, each in concepts.items()
     ]
-    header = (
-        "id",
-        "subject",
-        "predicate",
-        "original_predicate",
-        "object",
-        "has_confidence_score",
-        "knowledge_level",
-        "agent_type",
-        "primary_knowledge_source",
-        "publications",
-        "negated",
-        *GROUNDS,
-    )
-    yield Table("edges.tsv", header, tuple(edges))
+    yield Table("nodes.tsv", ("id", "category", "name", "xref", "has_attribute"), tuple(nodes))
+    header = (*_CLAIM, *_KNOWN, *GROUNDS)
+    yield Table("edges.tsv", header, tuple(edges[False]))
+    yield Table("attributes.tsv", header, tuple(edges[True]))
+
+
+def _values(claims: Iterable[Mapping[str, str]], relation: str) -> Mapping[str, Sequence[str]]:
+    """Return what each concept has by a relation, of Shiyi or of Biolink, that is not denied."""
+    results: dict[str, dict[str, None]] = {}
+    for claim in claims:
+        name = local_name(claim["p"])
+        if relation in (name, biolink_terms().get(name)) and claim["polarity"] != "negative":
+            results.setdefault(claim["s"], {})[claim["o"]] = None
+    return {iri: tuple(values) for iri, values in results.items()}
+
+
+def _qualifiers(claim: Mapping[str, str]) -> Iterator[str]:
+    """Yield the value of each qualifier of an edge, which has one: none where sources differ.
+
+    >>> list(_qualifiers({"p": "hasIngredient", "amount": "9 g", "population": "", "duration": ""}))
+    ['', '', '9 g', '', '', '']
+    """
+    for column, relations in _QUALIFIERS.values():
+        value = claim[column] if not relations or local_name(claim["p"]) in relations else ""
+        yield "" if "|" in value else value
 
 
 def _curie(iri: str) -> str:
