@@ -11,6 +11,7 @@ import pytest
 
 from shiyi.cli import VERBS
 from shiyi.cli.serve import build_default_base
+from shiyi.model.iris import ID
 from shiyi.model.rdf import NamedNode, Quad
 from shiyi.settings import Settings
 from shiyi.sparql.base.knowledge_base import KnowledgeBase
@@ -128,6 +129,15 @@ def test_a_query_prints_its_rows(starter_kb: Path) -> None:
     done = shiyi("query", "-", "--format", "csv", kb=starter_kb, stdin=text)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout.split()[1]) >= 6000
+
+
+def test_a_query_searches_as_over_http(starter_kb: Path) -> None:
+    service = "SERVICE <https://w3id.org/shiyi/search> { ?c search:names '枸杞子' }"
+    text = f"PREFIX search: <https://w3id.org/shiyi/search#> SELECT ?c {{ {service} }}"
+    done = shiyi("query", "-", "--format", "csv", kb=starter_kb, stdin=text)
+    assert (done.returncode, done.stdout.split()[1:]) == (0, [f"{ID}substance-gouqizi"]), (
+        done.stderr
+    )
 
 
 def test_a_missing_base_says_what_to_do(tmp_path: Path) -> None:

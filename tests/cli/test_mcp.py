@@ -40,8 +40,10 @@ def test_an_assistant_asks_searches_explains_and_queries(starter_kb: Path) -> No
         prompt = await client.get_prompt("sparql_query", {"question": "Which foods are warm?"})
         concepts = await client.call_tool("search", {"words": "枸杞", "limit": 3})
         query = (
-            "PREFIX shiyi: <https://w3id.org/shiyi/vocab#> SELECT ?c ?n { ?c a shiyi:Claim ; "
-            "shiyi:confidence ?n } ORDER BY DESC(?n) ?c LIMIT 1"
+            "PREFIX shiyi: <https://w3id.org/shiyi/vocab#> "
+            "PREFIX search: <https://w3id.org/shiyi/search#> SELECT ?c ?n { ?c a shiyi:Claim ; "
+            "shiyi:confidence ?n SERVICE <https://w3id.org/shiyi/search> { ?c search:words 'goji' }"
+            " } ORDER BY DESC(?n) ?c LIMIT 1"
         )
         rows = await client.call_tool("query", {"sparql": query})
         [row] = rows.structured_content["results"]["bindings"]

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -18,11 +18,13 @@ from shiyi.cli.terminal import (
     warn,
 )
 from shiyi.errors import UsageError
+from shiyi.model.iris import ROOT
 
 if TYPE_CHECKING:
     from shiyi.linking.linker import Linker
     from shiyi.model.mention import Mention
     from shiyi.settings import Settings
+    from shiyi.sparql.base.knowledge_base import KnowledgeBase
 
 
 def query(
@@ -43,6 +45,7 @@ def query(
     settings, text = settings_of(ctx), read_text(file)
     accepted = ResultFormat.of(form) if form else ResultFormat("tsv", "ttl")
     with KnowledgeBase.of(settings) as base, pool_of(base, settings.query) as pool:
+        text = _with_search(text, base, settings)
         # a reader of the folder may read all of it
         result = pool.stream(FreeQuery(text, accepted, timeout, whole=True))
     last = b""
@@ -51,6 +54,16 @@ def query(
             sys.stdout.buffer.write(last)
     if not last.endswith(b"\n"):
         sys.stdout.buffer.write(b"\n")
+
+
+def _with_search(text: str, base: "KnowledgeBase", settings: "Settings") -> str:
+    """Return a query with what it searches for; the indexes are opened for a search alone."""
+    if f"<{ROOT}search>" not in text:
+        return text
+    from shiyi.answering.runtime import Runtime
+    from shiyi.server.site.search import searcher, with_search
+
+    return with_search(text, searcher(cache(lambda: Runtime.open(base, settings))))
 
 
 def audit(

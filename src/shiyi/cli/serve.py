@@ -282,6 +282,8 @@ class Tools:
 
         A claim is ?c a shiyi:Claim ; shiyi:confidence ?n ; rdf:reifies <<( ?s ?p ?o )>> with
         PREFIX shiyi: <https://w3id.org/shiyi/vocab#>; labels are skos:prefLabel in zh and en.
+        Words: SERVICE <https://w3id.org/shiyi/search> { ?c search:words "gout" ; search:score ?n }
+        with PREFIX search: <https://w3id.org/shiyi/search#>; or search:names, search:meaning.
         """
         from shiyi.sparql.queries.requests import FreeQuery
         from shiyi.sparql.queries.results import ResultFormat

@@ -299,6 +299,15 @@ def _(base: str) -> str:
     return asyncio.run(use())
 
 
+@case("reuse", "copyright and licence of every file of the project")
+def _(base: str) -> str:
+    tool = [sys.executable, "-m", "reuse", "lint", "--json"]
+    done = subprocess.run(tool, capture_output=True, text=True, check=False)  # noqa: S603
+    summary = json.loads(done.stdout)["summary"]
+    assert summary["compliant"], json.loads(done.stdout)["non_compliant"]
+    return f"{summary['files_total']} files; {', '.join(sorted(summary['used_licenses']))}"
+
+
 def main() -> int:
     """Run every case; return 1 where one failed."""
     failed = 0
