@@ -193,7 +193,8 @@ def _first_nanopublication() -> Any:
 def _(base: str) -> str:
     model = Path(import_module("biolink_model").__path__[0]) / "schema/biolink_model.yaml"
     toolkit = import_module("bmt").Toolkit(str(model), {"predicate mappings": []})
-    used, slots = {}, [each.replace(" ", "_") for each in toolkit.get_all_edge_properties()]
+    slots = [each.replace(" ", "_") for each in toolkit.get_all_edge_properties()]
+    used, named = {}, list[str]()
     for file, column, known in (
         ("nodes", "category", toolkit.is_category),
         ("edges", "predicate", toolkit.is_predicate),
@@ -201,8 +202,8 @@ def _(base: str) -> str:
         with (Path(sys.argv[3]) / f"kgx/{file}.tsv").open(encoding="utf-8", newline="") as rows:
             table = csv.DictReader(rows, delimiter="\t")
             used[file] = Counter(row[column] for row in table)
+            named = [each for each in table.fieldnames or () if "_" in each and each not in OWN]
         assert not (wrong := [each for each in used[file] if not known(each)]), wrong
-    named = [each for each in table.fieldnames or () if "_" in each and each not in OWN]
     assert not (wrong := [each for each in named if each not in slots]), wrong
     vague, count = used["edges"]["biolink:related_to"], sum(map(toolkit.is_qualifier, named))
     found = f"{len(used['edges'])} predicates, {count} qualifiers"
