@@ -27,7 +27,8 @@ def main(python: str) -> int:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     base = f"http://127.0.0.1:{port}"
-    shiyi = [sys.executable, "-m", "shiyi", *(["--kb", kb] if (kb := os.environ.get("KB")) else [])]
+    kb = os.environ.get("SHIYI_KB", "kb")  # clients start commands without this environment
+    shiyi = [sys.executable, "-m", "shiyi", "--kb", kb]
     with tempfile.TemporaryDirectory() as folder:
         quads = f"{folder}/nanopublications.nq"
         subprocess.run([*shiyi, "export", "--profile", "nanopub", "-o", quads], check=True)  # noqa: S603
@@ -36,6 +37,7 @@ def main(python: str) -> int:
         server = subprocess.Popen([*shiyi, "serve", "--port", str(port)])  # noqa: S603
         try:
             _wait(f"{base}/healthz")
+            _wait(f"{base}/sparql/rdf11?query=ASK%20%7B%7D")  # its copy is made at the start
             suite = [python, "-W", "ignore", str(HERE / "suite.py"), base, quads]
             suite += [f"{folder}/1.0.0", *shiyi]
             npm = ["node", str(HERE / "suite.mjs"), base]
@@ -43,6 +45,8 @@ def main(python: str) -> int:
                 subprocess.run(words, stdout=subprocess.PIPE, text=True, check=False, cwd=place)  # noqa: S603
                 for words, place in ((suite, ROOT), (npm, Path(python).parents[1]))
             ]
+            if (status := server.poll()) is not None:
+                raise RuntimeError(f"the server ended with status {status}")
         finally:
             server.terminate()
             server.wait(30)
@@ -59,7 +63,7 @@ def main(python: str) -> int:
 def _wait(address: str) -> None:
     for _ in range(120):
         try:
-            urllib.request.urlopen(address, timeout=5).close()  # noqa: S310 # our own
+            urllib.request.urlopen(address, timeout=60).close()  # noqa: S310 # our own
         except OSError:
             time.sleep(1)
         else:
