@@ -57,6 +57,7 @@ class Deployment:
         environment = {
             "SHIYI_KB": str(self.kb), "SHIYI_SERVER_PROXIES": "1", "SHIYI_QUERY_WORKERS": "1",
             "PROMETHEUS_MULTIPROC_DIR": str(self.folder / "metrics"),
+            "PYTHONHASHSEED": str(number + 1),  # 1 and 2 order a set of two names in two ways
         }  # fmt: skip
         command = [sys.executable, "-m", "shiyi", "serve", "--port", str(port), "--read-only"]
         self.readers[number:] = [

@@ -167,16 +167,23 @@ def _other_language() -> str:
 def run_server(app: Flask, host: str, port: int, threads: int) -> None:
     """Serve until interrupted or terminated; for port 0 at a free port, which is logged.
 
-    Raise SettingError where the address cannot be used.
+    Then no connection is accepted, requests under way end within 5 seconds, and what is open
+    still is closed, so that a proxy asks another server. Raise SettingError where the address
+    cannot be used.
     """
     from waitress.server import create_server
 
     site: Site = app.extensions["shiyi"]
     # waitress warns of every request that waits for a thread
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # so that workers and snapshots go too
     try:
         with _listening(host, port) as listener:
+
+            def stop(*_: object) -> None:
+                listener.close()
+                sys.exit(0)  # so that workers and snapshots go too
+
+            signal.signal(signal.SIGTERM, stop)
             server = create_server(
                 app,
                 sockets=[listener],
@@ -197,6 +204,7 @@ def run_server(app: Flask, host: str, port: int, threads: int) -> None:
             )
             warm_up(app)
             server.run()
+            server.asyncore.close_all(server.active_channels, ignore_all=True)
     finally:
         site.close()
 

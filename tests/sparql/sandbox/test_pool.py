@@ -2,7 +2,8 @@ import gc
 import json
 import os
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -249,9 +250,9 @@ def test_the_copy_in_rdf_11_is_made_within_a_deadline_or_for_later(
 ) -> None:
     go, lower = threading.Event(), views.lower_snapshot
 
-    def lower_late(snapshot: Snapshot) -> None:
+    def lower_late(snapshot: Snapshot, is_closed: Callable[[], bool]) -> None:
         assert go.wait(60)
-        lower(snapshot)
+        lower(snapshot, is_closed)
 
     monkeypatch.setattr(views, "lower_snapshot", lower_late)
     claim = Quad(A, RDF.reifies, Triple(A, P, B))
@@ -269,4 +270,33 @@ def test_the_copy_in_rdf_11_is_made_within_a_deadline_or_for_later(
         writable_kb.writer.write((), [claim], key="l", who="me", why="test")
         pool.refresh()
         assert pool.query(later).body.endswith(b"false}")
+    assert list((writable_kb.path / "snapshots").iterdir()) == []
+
+
+def test_closing_gives_up_a_copy_in_the_making(
+    writable_kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    began, lower, raised = threading.Event(), views.lower_snapshot, list[str]()
+
+    def lower_noted(snapshot: Snapshot, is_closed: Callable[[], bool]) -> None:
+        began.set()
+        while not is_closed():
+            time.sleep(0.01)
+        try:
+            lower(snapshot, is_closed)
+        except KnowledgeBaseError as fault:
+            raised.append(str(fault))
+            raise
+
+    monkeypatch.setattr(views, "lower_snapshot", lower_noted)
+    claim = Quad(A, RDF.reifies, Triple(A, P, B))
+    writable_kb.writer.write([claim], key="k", who="me", why="test")
+    pool = QueryPool(writable_kb, LIMITS)
+    lowered = FreeQuery(f"ASK {{ ?claim <{RDF.object.value}> ?o }}", profile="rdf11")
+    asking = threading.Thread(target=pytest.raises, args=(KnowledgeBaseError, pool.query, lowered))
+    asking.start()
+    assert began.wait(60)
+    pool.close()
+    asking.join(60)
+    assert raised == ["the query pool is closed"]
     assert list((writable_kb.path / "snapshots").iterdir()) == []

@@ -274,7 +274,8 @@ def _remember_language(page: Response) -> None:
     language = request.args.get("lang")
     if language in LANGUAGES:
         page.set_cookie(COOKIE, language, max_age=_YEAR, samesite="Lax", httponly=True)
-    page.vary.update({"Accept-Language", "Cookie"})
+    # in one order in all processes: a proxy's key of a variant depends on it
+    page.vary.update(("Accept-Language", "Cookie"))
 
 
 def _allow_origins(response: Response) -> None:

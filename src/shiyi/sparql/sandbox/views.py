@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Final
 
-from shiyi.errors import QueryLimitError, QueryRefusedError
+from shiyi.errors import KnowledgeBaseError, QueryLimitError, QueryRefusedError
 from shiyi.model.rdf import BlankNode, DefaultGraph, NamedNode, Quad, Subject, Triple
 from shiyi.ontology.rdf11 import to_rdf11
 from shiyi.sparql.base.journal import Record
@@ -22,22 +22,30 @@ _FOLLOWED: Final = 20_000  # nodes changed at once; beyond, lowering all anew is
 Graph = NamedNode | DefaultGraph
 
 
-def lower_snapshot(snapshot: Snapshot) -> None:
+def lower_snapshot(snapshot: Snapshot, is_closed: Callable[[], bool] = lambda: False) -> None:
     """Write every statement of a snapshot with ``rdf:subject``, ``rdf:predicate``, ``rdf:object``.
 
     Nothing but triple terms is lost: a claim is the subject of the three in the place of
-    ``rdf:reifies``, in the same graph. QueryRefusedError where the snapshot is no copy.
+    ``rdf:reifies``, in the same graph. Raise QueryRefusedError where the snapshot is no copy,
+    KnowledgeBaseError as soon as ``is_closed``.
     """
     if snapshot.is_original:
         raise QueryRefusedError(
             "the profile rdf11 cannot be asked: the folder of the knowledge base is read-only, so "
             "no copy in RDF 1.1 can be made"
         )
+
+    def is_open(_: Quad) -> bool:
+        return not is_closed()
+
     store = OxigraphStore.on_disk(snapshot.path)
     try:
-        gone = list(with_terms(store))
-        store.load_quads(to_rdf11(gone))
-        store.unload_quads(gone)
+        # an error must not keep an iterator of the store: it may end in its own thread alone
+        gone = list(takewhile(is_open, with_terms(store)))
+        store.load_quads(takewhile(is_open, to_rdf11(gone)))
+        store.unload_quads(takewhile(is_open, gone))
+        if is_closed():
+            raise KnowledgeBaseError("the query pool is closed")
         store.flush()
     finally:
         store.close()
@@ -109,6 +117,7 @@ class SnapshotViews:
         self.shortcut: Callable[[int], Snapshot | None] = lambda sequence: None
         self._kb, self._seconds, self._open_to_all = kb, seconds, open_to_all
         self._turn, self._lowering = threading.Lock(), ThreadPoolExecutor(1, "shiyi-lower")
+        self._closed = threading.Event()
         self._current, self._expired = self._make(), False
         self._whole: SharedSnapshot | None = None
         self._lowered: dict[bool, SharedSnapshot] = {}  # of what all see, and of the whole
@@ -192,7 +201,8 @@ class SnapshotViews:
                 self._drop(shared)
 
     def close(self) -> None:
-        """Remove the snapshots without readers."""
+        """Remove the snapshots without readers; a view in the making is given up."""
+        self._closed.set()
         self._lowering.shutdown(cancel_futures=True)
         for shared in (self._current, self._whole, *self._lowered.values()):
             self.release(shared)
@@ -234,7 +244,7 @@ class SnapshotViews:
         home = self._kb.path / "snapshots"
         copy = seen.snapshot.copied(home)
         try:
-            lower_snapshot(copy)
+            lower_snapshot(copy, self._closed.is_set)
             if self._kb.writes and not (seen.hides or self._current.hides):
                 if self._follower:
                     self._follower.close()
