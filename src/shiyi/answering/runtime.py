@@ -24,6 +24,7 @@ from shiyi.answering.knowledge.overlay import (
 )
 from shiyi.answering.knowledge.updates import (
     after,
+    concepts_since,
     edge_of,
     edges_of,
     is_edge,
@@ -274,6 +275,7 @@ class Runtime:
 
         linker = LabelLinker.open(base.folder, base.store, base.release, settings.linking)
         store = base.store if shown is None else shown
+        linker = linker.amended(store, concepts_since(base, linker.index.through))
         standing_facts = standing(base, Schema.load(), store, hidden)
         embedder = linker.vectors.embedder if linker.vectors else None
         # the texts that were written are of the whole
@@ -450,6 +452,7 @@ def _over(
     evidences = Evidences(runtime.store, facts, assumed)
     return replace(
         runtime,
+        linker=runtime.linker.amended(runtime.store, concepts),
         facts=facts,
         evidences=evidences,
         safety=Safety(facts, evidences),

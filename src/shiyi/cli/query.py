@@ -180,11 +180,13 @@ def _link_passages(name: str, out: Path, workers: int, settings: "Settings") -> 
 
 def open_linker(settings: "Settings") -> "Linker":
     """Open the linker of a knowledge base, once in each process."""
+    from shiyi.answering.knowledge.updates import concepts_since
     from shiyi.linking.linker import Linker
     from shiyi.sparql.base.knowledge_base import KnowledgeBase
 
     with KnowledgeBase.of(settings) as base:
-        return Linker.open(base.folder, base.store, base.release, settings.linking)
+        linker = Linker.open(base.folder, base.store, base.release, settings.linking)
+        return linker.amended(base.store, concepts_since(base, linker.index.through))
 
 
 def _write_passages(name: str, path: Path, settings: "Settings") -> None:

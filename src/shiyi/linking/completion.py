@@ -1,10 +1,12 @@
 """Type-ahead completion, and what a mistyped name was probably meant to be."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
+
+from typing_extensions import override
 
 from shiyi.columnar.mapped_file import Mapped
 from shiyi.columnar.strings import Array
@@ -51,6 +53,10 @@ class Completer:
 
     def complete(self, prefix: str, k: int = 10) -> tuple[Completion, ...]:
         """Return up to ``k`` concepts, one entry each, the likeliest first."""
+        return tuple(completion for _, completion in self.ranked(prefix, k))
+
+    def ranked(self, prefix: str, k: int) -> tuple[tuple[tuple[int, ...], Completion], ...]:
+        """Return what :meth:`complete` does, each with its rank, the lowest first."""
         folded = fold(prefix)
         if not folded or k < 1:
             return ()
@@ -61,7 +67,7 @@ class Completer:
         for each in asked - {""}:
             self._collect(each, best)
         ranked = sorted(best.items(), key=lambda item: item[1])
-        return tuple(self._completion(label) for _, (_, label) in ranked[:k])
+        return tuple((rank, self._completion(label)) for _, (rank, label) in ranked[:k])
 
     def _collect(self, prefix: str, best: dict[int, tuple[tuple[int, ...], int]]) -> None:
         index = self._index
@@ -86,6 +92,22 @@ class Completer:
         return Completion(
             concept.iri, label.text, concept.zh, concept.en, concept.kind, concept.cui
         )
+
+
+class AmendedCompleter(Completer):
+    """Completes the names that some concepts have by now, beside those of all others."""
+
+    def __init__(self, before: Completer, concepts: Collection[str], index: LabelIndex) -> None:
+        """Use ``index`` for ``concepts``, which have changed since ``before`` was made."""
+        super().__init__(index)
+        self._before, self._concepts = before, concepts
+
+    @override
+    def ranked(self, prefix: str, k: int) -> tuple[tuple[tuple[int, ...], Completion], ...]:
+        others = self._before.ranked(prefix, k + len(self._concepts))
+        found = [each for each in others if each[1].iri not in self._concepts]
+        found += super().ranked(prefix, k)
+        return tuple(sorted(found, key=lambda each: each[0])[:k])
 
 
 _NEAR: Final = 0.8  # score of a candidate that is one letter away, or sounds the same

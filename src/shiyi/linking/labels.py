@@ -14,8 +14,9 @@ from shiyi.columnar.strings import Array, Rows, Strings
 from shiyi.errors import IndexMismatchError, RangeError
 from shiyi.linking.normalization import is_cjk, syllables
 from shiyi.model.iris import ID, UMLS
-from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, local_name
+from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, Quad, local_name
 from shiyi.ontology.terms import RDF, SHIYI, SKOS
+from shiyi.sparql.base.writer import applied_through
 from shiyi.sparql.store.port import QuadStore, match_own
 
 FORMAT = "4"
@@ -62,33 +63,35 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class LabelIndex:
-    """All labels of one release, in the order of their concepts; ``kinds`` are their classes."""
+    """All labels of one release, in the order of their concepts; ``kinds`` are their classes.
+
+    ``through`` is the number of the last change of the base that they follow.
+    """
 
     release: str
     concepts: Sequence[Concept]
     labels: Sequence[Label]
     kinds: Sequence[str] = field(default=(), compare=False)
+    through: int = field(default=0, compare=False)
 
     def __post_init__(self) -> None:
         if not self.kinds:
             object.__setattr__(self, "kinds", tuple(each.kind for each in self.concepts))
 
     @classmethod
-    def from_store(cls, store: QuadStore, release: str) -> Self:
-        """Read the labels of the accepted view."""
-        kinds = _kinds(store)
+    def from_store(
+        cls, store: QuadStore, release: str, concepts: Iterable[str] | None = None
+    ) -> Self:
+        """Read the labels of the accepted view, of some concepts or of all."""
+        chosen = None if concepts is None else [NamedNode(each) for each in concepts]
+        through, kinds = applied_through(store), _kinds(store, chosen)
         names: dict[str, list[tuple[str, str, str]]] = {iri: [] for iri in kinds}
-        for written, role in (
-            (SKOS.prefLabel, PREFERRED),
-            (SKOS.altLabel, ALTERNATIVE),
-            (SKOS.hiddenLabel, ALTERNATIVE),
-            (SHIYI.latinName, LATIN),
-        ):
-            for iri, value in _literals(store, written):
+        for written, role in _NAMED_BY:
+            for iri, value in _literals(store, written, chosen):
                 if (own := names.get(iri)) is not None:
                     own.append((value.value, "la" if role == LATIN else _language(value), role))
-        cuis = _cuis(store)
-        notations = {iri: value.value for iri, value in _literals(store, SKOS.notation)}
+        cuis = _cuis(store, chosen)
+        notations = {iri: value.value for iri, value in _literals(store, SKOS.notation, chosen)}
         rows = (
             (
                 iri,
@@ -99,7 +102,7 @@ class LabelIndex:
             )
             for iri in sorted(iri for iri, own in names.items() if own)
         )
-        return cls._made(rows, release)
+        return cls._made(rows, release, through)
 
     @classmethod
     def from_tables(cls, folder: Path, release: str = "tables") -> Self:
@@ -115,7 +118,10 @@ class LabelIndex:
 
     @classmethod
     def _made(
-        cls, rows: Iterable[tuple[str, str, Sequence[tuple[str, str, str]], str, str]], release: str
+        cls,
+        rows: Iterable[tuple[str, str, Sequence[tuple[str, str, str]], str, str]],
+        release: str,
+        through: int = 0,
     ) -> Self:
         concepts: list[Concept] = []
         labels: list[Label] = []
@@ -130,7 +136,7 @@ class LabelIndex:
             for value, language, role in names:
                 own.setdefault((value, language), Label(value, language, place, role))
             labels += own.values()
-        return cls(release, tuple(concepts), tuple(labels))
+        return cls(release, tuple(concepts), tuple(labels), through=through)
 
     def save(self, folder: Path) -> Path:
         """Write ``labels.safetensors`` into ``folder``, whole or not at all."""
@@ -160,6 +166,7 @@ class LabelIndex:
                 },
             )
         about = {"format": FORMAT, "release": self.release, "kinds": words(kinds)}
+        about["through"] = str(self.through)
         return write(folder / FILE, columns, **about)
 
     @classmethod
@@ -182,9 +189,16 @@ class LabelIndex:
             mapped["concept.kind"].data,
         )
         kinds = Rows(lambda at: names[kind[at]], len(kind))
-        return cls(release, _concepts(mapped, bounds, labels, kinds), labels, kinds)
+        through = int(mapped.about.get("through", 0))
+        return cls(release, _concepts(mapped, bounds, labels, kinds), labels, kinds, through)
 
 
+_NAMED_BY: Final = (
+    (SKOS.prefLabel, PREFERRED),
+    (SKOS.altLabel, ALTERNATIVE),
+    (SKOS.hiddenLabel, ALTERNATIVE),
+    (SHIYI.latinName, LATIN),
+)
 _MAIN: Final = ("zh", "en")
 _LANGUAGES: Final = ("zh", "en", "la")
 _ROLE: Final = 4  # by which the number of a role is multiplied, beside that of a language
@@ -265,26 +279,38 @@ def _names(row: dict[str, str]) -> Iterator[tuple[str, str, str]]:
                 yield value.strip(), language, role
 
 
-def _literals(store: QuadStore, predicate: NamedNode) -> Iterator[tuple[str, Literal]]:
-    for quad in match_own(store, None, predicate, None, DefaultGraph()):
+def _match(
+    store: QuadStore, predicate: NamedNode, concepts: Sequence[NamedNode] | None
+) -> Iterator[Quad]:
+    """Yield the accepted quads of some concepts, or of all."""
+    for each in (None,) if concepts is None else concepts:
+        yield from match_own(store, each, predicate, None, DefaultGraph())
+
+
+def _literals(
+    store: QuadStore, predicate: NamedNode, concepts: Sequence[NamedNode] | None
+) -> Iterator[tuple[str, Literal]]:
+    for quad in _match(store, predicate, concepts):
         if isinstance(quad.subject, NamedNode) and isinstance(quad.object, Literal):
             yield quad.subject.value, quad.object
 
 
-def _kinds(store: QuadStore) -> dict[str, str]:
+def _kinds(store: QuadStore, concepts: Sequence[NamedNode] | None) -> dict[str, str]:
     """Return the class of each concept; the first of ``KINDS`` where it has several."""
     found: dict[str, str] = {}
     for kind in reversed(KINDS):
-        for quad in match_own(store, None, RDF.type, getattr(SHIYI, kind), DefaultGraph()):
-            if isinstance(quad.subject, NamedNode):
-                found[quad.subject.value] = kind
+        term = getattr(SHIYI, kind)
+        for each in (None,) if concepts is None else concepts:
+            for quad in match_own(store, each, RDF.type, term, DefaultGraph()):
+                if isinstance(quad.subject, NamedNode):
+                    found[quad.subject.value] = kind
     return found
 
 
-def _cuis(store: QuadStore) -> dict[str, str]:
+def _cuis(store: QuadStore, concepts: Sequence[NamedNode] | None) -> dict[str, str]:
     """Return the CUI each concept is the same as; a merely close one is not its CUI."""
-    found = {iri: value.value for iri, value in _literals(store, SHIYI.umlsCui)}
-    for quad in match_own(store, None, SKOS.exactMatch, None, DefaultGraph()):
+    found = {iri: value.value for iri, value in _literals(store, SHIYI.umlsCui, concepts)}
+    for quad in _match(store, SKOS.exactMatch, concepts):
         subject, other = quad.subject, quad.object
         if isinstance(other, NamedNode) and isinstance(subject, NamedNode) and UMLS in other.value:
             found[subject.value] = local_name(other.value)

@@ -3,24 +3,27 @@
 import csv
 import hashlib
 import json
+import logging
 import multiprocessing
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import cache
 from importlib import resources
 from itertools import islice
 from pathlib import Path
 from typing import Final, Self, TextIO
 
+from typing_extensions import override
+
 from shiyi.artefacts import artefact
 from shiyi.columnar.mapped_file import Mapped, is_of_form, log_rebuild, write
 from shiyi.errors import IndexMismatchError, MissingExtraError, UsageError
 from shiyi.linking import labels
 from shiyi.linking.candidates import LEXICAL, SEMANTIC, SIMILAR, Guess, Guesser, NearNames
-from shiyi.linking.completion import Completer
+from shiyi.linking.completion import AmendedCompleter, Completer
 from shiyi.linking.dictionary import Dictionary, Hit, Sense, favoured
 from shiyi.linking.disambiguation import STOPS
 from shiyi.linking.embedding import embedder
@@ -110,6 +113,8 @@ def _makers() -> str:
     return digest.hexdigest()
 
 
+_AMENDED: Final = 5000  # concepts that are linked apart from the index; reading them takes 2 s
+_LOG: Final = logging.getLogger(__name__)
 # of likeness: how far a class that is spoken of goes before others; twice, one asked for (Shiyi's)
 _FITS = 0.05
 
@@ -129,6 +134,7 @@ class Linker:
         self._settings = settings or LinkingSettings()
         self.dictionary = Dictionary(index, made)
         self._guesser = Guesser(self.dictionary, vectors, self._settings, made)
+        self._completer: Completer | None = None
 
     @classmethod
     def open(
@@ -156,6 +162,22 @@ class Linker:
             return cls(index, vectors, settings, made)
         with log_rebuild("the forms of names"):
             return cls(index, vectors, settings)
+
+    def completer(self) -> Completer:
+        """Return what completes the names, made when it is first asked for."""
+        if self._completer is None:
+            self._completer = Completer(self.index, self.made)
+        return self._completer
+
+    def amended(self, store: QuadStore, concepts: Collection[str]) -> "Linker":
+        """Return a linker to the names that some concepts have by now in ``store``."""
+        if not concepts:
+            return self
+        if len(concepts) > _AMENDED:
+            _LOG.warning("%d concepts changed; run `shiyi index` to link to them", len(concepts))
+            return self
+        index = LabelIndex.from_store(store, self.index.release, sorted(concepts))
+        return AmendedLinker(self, frozenset(concepts), Linker(index, None, self._settings))
 
     def link(
         self, text: str, language: str | None = None, *, guess: bool = True
@@ -281,6 +303,89 @@ class Linker:
             no,
             tuple(each.iri for each in others),
         )
+
+
+class AmendedLinker(Linker):
+    """Links to the names that some concepts have by now, beside those of all others.
+
+    Meanings of longer texts are sought among the names of the index alone.
+    """
+
+    def __init__(self, before: Linker, concepts: frozenset[str], own: Linker) -> None:
+        """Use ``own`` for ``concepts``, which have changed since ``before`` was indexed."""
+        self.__dict__.update(before.__dict__)
+        self._before, self._concepts, self._own = before, concepts, own
+        self._places = {each.iri: place for place, each in enumerate(own.index.concepts)}
+        self._completer = None
+
+    @override
+    def completer(self) -> Completer:
+        if self._completer is None:
+            before, index = self._before.completer(), self._own.index
+            self._completer = AmendedCompleter(before, self._concepts, index)
+        return self._completer
+
+    @override
+    def amended(self, store: QuadStore, concepts: Collection[str]) -> Linker:
+        return self._before.amended(store, self._concepts.union(concepts))
+
+    @override
+    def link(
+        self, text: str, language: str | None = None, *, guess: bool = True
+    ) -> tuple[Mention, ...]:
+        mentions = [self._now(each) for each in self._before.link(text, language, guess=guess)]
+        for name in self._own.link(text, language, guess=False):
+            size = name.end - name.start
+            around = [m for m in mentions if m.start < name.end and name.start < m.end]
+            if any(m.iri and m.score == 1 and m.end - m.start > size for m in around):
+                continue
+            same = [m for m in around if m.iri and m.score == 1 and m.end - m.start == size]
+            if same and same[0].start == name.start:
+                meant = (*same[0].alternatives, name.iri, *name.alternatives)
+                others = tuple(each for each in dict.fromkeys(meant) if each != same[0].iri)
+                name = replace(same[0], alternatives=others)
+            mentions = [each for each in mentions if each not in around] + [name]
+        return tuple(sorted(mentions, key=lambda each: each.start))
+
+    @override
+    def candidates(
+        self, mention: str, k: int | None = None, context: str = "", kind: str = ""
+    ) -> tuple[Mention, ...]:
+        before = self._before.candidates(mention, k, context, kind)
+        found = [each for each in before if self._stands(each, each.iri)]
+        found += self._own.candidates(mention, k, context, kind)
+        best: dict[str, Mention] = {}
+        for each in sorted(found, key=lambda each: -each.score):
+            best.setdefault(each.iri, each)
+        return tuple(best.values())[: k or self._settings.candidates]
+
+    @override
+    def corrections(self, mention: str) -> tuple[tuple[Mention, int], ...]:
+        before = self._before.corrections(mention)
+        found = [each for each in before if each[0].iri not in self._concepts]
+        return tuple(sorted((*found, *self._own.corrections(mention)), key=lambda each: each[1]))
+
+    def _now(self, mention: Mention) -> Mention:
+        """Return a mention without the concepts that have lost its name."""
+        meant = (mention.iri, *mention.alternatives)
+        stands = tuple(each for each in meant if self._stands(mention, each))
+        if mention.iri in stands:
+            return replace(mention, alternatives=stands[1:])
+        concepts = self._before.index.concepts
+        senses = self._before.dictionary.exact(fold(mention.text)) if stands else ()
+        places = [each.concept for each in senses if concepts[each.concept].iri in stands]
+        whole, guess = Hit(mention.start, mention.end, ()), Guess(Hit(0, 0, ()), 1.0, LEXICAL)
+        made = self._mention("", whole, places, guess, mention.negated)
+        return replace(made, text=mention.text)
+
+    def _stands(self, mention: Mention, iri: str) -> bool:
+        """Return whether a concept may still be meant: it has a name like this, or this one."""
+        if iri not in self._concepts:
+            return True
+        place = self._places.get(iri)
+        if place is None or mention.score < 1:
+            return place is not None
+        return any(e.concept == place for e in self._own.dictionary.senses(fold(mention.text)))
 
 
 def write_index(

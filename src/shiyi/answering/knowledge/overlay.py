@@ -257,14 +257,14 @@ class ReleaseLinker(Linker):
     def __init__(self, linker: Linker, names: Mapping[str, tuple[str, ...]], facts: Facts) -> None:
         """Add ``names`` to what ``linker`` links; ``facts`` say how their concepts are called."""
         self.__dict__.update(linker.__dict__)
-        self._whole, self._facts = names, facts
+        self._linker, self._whole, self._facts = linker, names, facts
 
     @override
     def link(
         self, text: str, language: str | None = None, *, guess: bool = True
     ) -> tuple[Mention, ...]:
         """Return the mentions of ``text`` in order, names of releases among them."""
-        mentions = list(super().link(text, language, guess=guess))
+        mentions = list(self._linker.link(text, language, guess=guess))
         for start, end, iris in windows(text, self._whole):
             overlapping = [m for m in mentions if m.start < end and start < m.end]
             if any(m.iri and m.end - m.start >= end - start for m in overlapping):

@@ -35,7 +35,18 @@ from shiyi.sparql.store.port import QuadStore, is_own
 _PLACES = ((DefaultGraph(), False), (graph("derived"), True))
 _CLAIM, _EVIDENCE = f"{ID}claim/", f"{ID}evidence/"
 _OF_CLAIMS = frozenset({RDF.reifies, SHIYI.status, SHIYI.confidence})
-_OF_CONCEPTS = frozenset({SKOS.prefLabel, RDFS.label, SKOS.broader, RDF.type, SHIYI.umlsCui})
+_OF_CONCEPTS = frozenset(
+    {
+        SKOS.prefLabel,
+        SKOS.altLabel,
+        SKOS.hiddenLabel,
+        SHIYI.latinName,
+        RDFS.label,
+        SKOS.broader,
+        RDF.type,
+        SHIYI.umlsCui,
+    }
+)
 _HIERARCHIES = ("narrower", "_above", "_below")
 _CLASSES = ("_of_class", "joins")
 Joined = tuple[str, str, str]
@@ -274,6 +285,13 @@ def touched(quads: Iterable[Quad]) -> tuple[list[str], list[str]]:
         elif not iri.startswith(_EVIDENCE) and quad.predicate in _OF_CONCEPTS:
             concepts[iri] = None
     return list(claims), list(concepts)
+
+
+def concepts_since(base: KnowledgeBase, number: int) -> frozenset[str]:
+    """Return the concepts that the changes after ``number`` are about."""
+    path, through = base.path / JOURNAL_FILE, applied_through(base.store)
+    records = _records(path, number, through)
+    return frozenset(iri for each in records for iri in touched((*each.removed, *each.added))[1])
 
 
 _FEW, _SHARE = 500, 8  # Shiyi's: claims read one by one, at most so many and that part of all

@@ -21,8 +21,9 @@ from shiyi.answering.sections.pivots import Pivots, find_pivots
 from shiyi.curation.accounts import People
 from shiyi.curation.changes import Change, Changes
 from shiyi.errors import ShiyiError
-from shiyi.linking.completion import Completer, ForgivingCompleter
+from shiyi.linking.completion import ForgivingCompleter
 from shiyi.model.answer import Answer
+from shiyi.model.mention import Mention
 from shiyi.model.rdf import Quad, Triple
 from shiyi.ontology.terms import SKOS
 from shiyi.prompts.caching import Remembered
@@ -158,11 +159,6 @@ def open_site(path: Path, settings: Settings, read_only: bool = False) -> Site:
     counts = Counts.of(base, view, whole=not hidden)
     runtime = Runtime.open(base, settings, view if hidden else None, hidden)
     living = RuntimeHolder(runtime)
-    completer = ForgivingCompleter(
-        Completer(runtime.linker.index, runtime.linker.made),
-        runtime.linker.candidates,
-        runtime.linker.corrections,
-    )
     pool = pool_of(base, settings.query, open_to_all)
     writing = writing_to(base, pool, settings, tokens)
     named = model_from(settings.models, os.environ)
@@ -179,7 +175,12 @@ def open_site(path: Path, settings: Settings, read_only: bool = False) -> Site:
     def answer(request: AskRequest) -> Answer:
         return ask(living.current, request, model)
 
+    def link(text: str) -> Sequence[Mention]:
+        return living.current.linker.link(text)
+
     def complete(words: str, language: str, limit: int) -> Sequence[Suggestion]:
+        linker = living.current.linker
+        completer = ForgivingCompleter(linker.completer(), linker.candidates, linker.corrections)
         return [
             Suggestion(
                 each.iri,
@@ -208,7 +209,7 @@ def open_site(path: Path, settings: Settings, read_only: bool = False) -> Site:
     return Site(
         base.store,
         answer,
-        runtime.linker.link,
+        link,
         complete,
         PooledQueries(pool, settings.server.threads, searcher(lambda: living.current)),
         base.release,
