@@ -281,6 +281,30 @@ def test_a_linker_opens_with_and_without_an_index(tmp_path: Path) -> None:
     assert with_index.cui == "C1"
 
 
+def test_names_follow_what_changed_after_the_index(tmp_path: Path) -> None:
+    goji, mint = resource("substance-gouqizi"), resource("substance-bohe")
+    store = OxigraphStore.in_memory()
+    store.change(add=[*quads(), Quad(mint, RDF.type, SHIYI.Herb, DEFAULT)])
+    alias = Quad(goji, SKOS.altLabel, Literal("西域红果", language="zh"), DEFAULT)
+    named = Quad(mint, SKOS.prefLabel, Literal("薄荷", language="zh"), DEFAULT)
+    before = Linker.open(tmp_path, store, "r")
+    assert not any(each.iri for each in before.link("西域红果和薄荷"))
+
+    store.change(add=[alias, named])
+    now = before.amended(store, {goji.value}).amended(store, {mint.value})
+    assert [each.iri for each in now.link("西域红果和薄荷") if each.iri] == [goji.value, mint.value]
+    assert now.link("枸杞子") == before.link("枸杞子")
+    for typed, iri in (("西域", goji), ("xiyuhongguo", goji), ("goji", goji), ("薄荷", mint)):
+        assert [each.iri for each in now.completer().complete(typed)] == [iri.value]
+    assert [each.iri for each, _ in now.corrections("西域洪果")] == [goji.value]
+    assert now.candidates("西域红果")[0].iri == goji.value
+
+    store.change(remove=[alias, *quads()])
+    gone = now.amended(store, {goji.value})
+    assert [each.iri for each in gone.link("西域红果、枸杞子、薄荷") if each.iri] == [mint.value]
+    assert gone.completer().complete("goji") == gone.candidates("goji berry") == ()
+
+
 def test_an_index_of_another_release_is_not_opened(tmp_path: Path) -> None:
     store = OxigraphStore.in_memory()
     store.change(add=quads())

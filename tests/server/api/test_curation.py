@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from shiyi.model.iris import ID
+from shiyi.model.iris import ID, resource
 from shiyi.server.api.curation import ACTS, OPERATIONS
 from shiyi.server.app import create_app
 from shiyi.server.site.tokens import Tokens
@@ -155,14 +155,29 @@ def test_a_claim_is_checked_added_replaced_and_split(kitchen: Script) -> None:
     kitchen.send("/undo", change=made["change"])
 
 
+def found_as(script: Script, name: str) -> set[str]:
+    """Return what a name completes to and links to, and what a question of it is about."""
+    client, asked = script.client, {"question": f"{name}: what is it good for?"}
+    completed = client.get("/api/complete", query_string={"q": name}).get_json()["completions"]
+    linked = client.post("/api/link", json={"text": name}).get_json()["mentions"]
+    mentions = client.post("/api/ask", json=asked).get_json()["linked"]
+    return {each["iri"] for each in (*completed, *linked, *mentions) if each.get("iri")}
+
+
 def test_an_alias_is_in_the_next_completion_and_link(kitchen: Script) -> None:
     path = "/concepts/substance-ginger/aliases"
     made = kitchen.send(path, en=["zingy root"], zh="姜芽子", reason="heard")
     assert made["kind"] == "edit-concept"
     assert "zingy root" in kitchen.get("/concepts/substance-ginger")["alt_en"]
+    assert (
+        found_as(kitchen, "zingy root")
+        == found_as(kitchen, "姜芽子")
+        == {resource("substance-ginger").value}
+    )
     kitchen.send(path, 422, en=["zingy root"])  # nothing is changed
     kitchen.send("/undo", change=str(made["number"]))
     assert "zingy root" not in kitchen.get("/concepts/substance-ginger")["alt_en"]
+    assert resource("substance-ginger").value not in found_as(kitchen, "姜芽子")
 
 
 def test_things_of_different_kinds_are_not_merged(kitchen: Script) -> None:
