@@ -8,10 +8,10 @@ from werkzeug.wrappers import Response as BaseResponse
 
 from shiyi.curation.accounts import Right
 from shiyi.curation.desks.uploads import Columns, Upload, Uploads
+from shiyi.curation.editing.fields import ShapeForms
 from shiyi.errors import KnowledgeBaseError, UsageError
 from shiyi.model.iris import VOCAB
 from shiyi.model.rdf import NamedNode
-from shiyi.ontology.schema import Schema
 from shiyi.server.curating.forms import beside, sent
 from shiyi.server.curating.session import API, PREFIX, needs, person
 from shiyi.server.http.messages import json_body, json_response
@@ -124,14 +124,11 @@ def _known(uploads: Uploads | None, name: str) -> Upload:
 
 
 def _relations(reader: Reader) -> list[tuple[str, str]]:
-    named = (
-        (each, reader.thing(NamedNode(VOCAB + each)).label) for each in Schema.load().properties
-    )
+    """List the relations that things have, each with its label, in the order of the labels."""
+    forms = ShapeForms.load()
+    names = forms.relations(forms.schema.parents)
+    named = ((each, reader.thing(NamedNode(VOCAB + each)).label) for each in names)
     return sorted(named, key=lambda pair: pair[1])
-
-
-def _label(pair: tuple[str, str]) -> str:
-    return pair[1]
 
 
 def _values(upload: Upload, *, whole: bool = False) -> dict[str, Any]:
