@@ -251,7 +251,7 @@ def _content(
     content = Content(passages=len(passages))
     content.quads += source_quads(document.source, place)
     if book := books().get(document.name):
-        content.quads += book_quads(book, place)
+        content.quads += book_quads(book, document.source.iri, place)
     for section in _with_parents(tree, passages):
         content.quads += section_quads(section, document, place)
     extractions = extractor.read(passages, document, place)

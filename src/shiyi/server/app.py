@@ -39,6 +39,7 @@ from shiyi.server.pages.explore import checking, exploring
 from shiyi.server.pages.releases import releases
 from shiyi.server.pages.resources import resources
 from shiyi.server.pages.search import searching
+from shiyi.server.pages.timeline import timelines
 from shiyi.server.site.opening import open_site
 from shiyi.server.site.site import Site
 from shiyi.server.site.visibility import for_readers, known_to
@@ -104,6 +105,7 @@ def create_app(site: Site | Path, settings: Settings | None = None) -> Flask:
         auditing(site),
         checking(site),
         searching(readers, cache),
+        timelines(readers, cache),
         documentation(site),
         reference(),
         releases(site),

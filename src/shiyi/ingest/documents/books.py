@@ -26,6 +26,7 @@ _HEAD = re.compile(
 )
 _FIELD = re.compile(r"(书名|作者|朝代|年份)：([^\r\n]*)\s*")
 _YEAR = re.compile(r"公元([0-9]{3,4})年?$")
+_PLACE = re.compile(r"(?:^| )([0-9]{3}-.+?\.txt) \[")  # how a pointer names a book
 _MARKS = ("内容：", "属性：")
 
 
@@ -179,6 +180,7 @@ def _source(dataset: Dataset, values: dict[str, Any], title: str, fields: dict[s
     )
 
 
+@cache
 def source_of(book: Book, collection: Source) -> Source:
     """Return a book of the table as a source that claims cite."""
     from pypinyin import lazy_pinyin
@@ -191,14 +193,32 @@ def source_of(book: Book, collection: Source) -> Source:
         Tier.CLASSIC,
         year.zfill(4) if year and not year.startswith("-") else year,
         licence=collection.licence,
-        lineage=book.lineage or book.source_id,
+        lineage=book.lineage or next(name for name, each in _works().items() if each == book),
         note=collection.title_zh,
     )
 
 
-def book_quads(book: Book, graph: NamedNode | DefaultGraph) -> Iterator[Quad]:
-    """Yield when a book was written, by whom, of which kind and school it is."""
-    node = resource(f"source-{book.source_id}")
+@cache
+def _works() -> Mapping[str, Book]:
+    """Return the books of the table by the ids of the sources that they are."""
+    named = {source: books()[file] for source, file in _rows("works")}
+    return named | {book.source_id: book for book in books().values()}
+
+
+def book_of(source: str, locator: str = "") -> Book | None:
+    """Return the book that a source is, by its id, or that a place in a collection names.
+
+    >>> book_of("yinshan-zhengyao") == book_of("tcm-ancient-books-009")
+    True
+    >>> getattr(book_of("a-collection", "books.jsonl.xz 009-饮膳正要.txt [text] 1–2"), "author", "")
+    '忽思慧'
+    """
+    named = _PLACE.search(locator)
+    return _works().get(source) or (books().get(named[1]) if named else None)
+
+
+def book_quads(book: Book, source: NamedNode, graph: NamedNode | DefaultGraph) -> Iterator[Quad]:
+    """Yield when a book, which is a ``source``, was written, by whom, of which kind and school."""
     for predicate, value in (
         (DCTERMS.creator, Literal(book.author, language="zh") if book.author else None),
         (SHIYI.writtenFrom, _year(book.start)),
@@ -208,10 +228,10 @@ def book_quads(book: Book, graph: NamedNode | DefaultGraph) -> Iterator[Quad]:
         (SHIYI.dateBasis, Literal(book.basis) if book.basis else None),
     ):
         if value is not None:
-            yield Quad(node, predicate, value, graph)
+            yield Quad(source, predicate, value, graph)
     if book.school:
         school, label = resource(f"school-{book.school}"), labels()["school", book.school]
-        yield Quad(node, SHIYI.belongsToSchool, school, graph)
+        yield Quad(source, SHIYI.belongsToSchool, school, graph)
         yield Quad(school, RDF.type, SHIYI.School, graph)
         yield Quad(school, RDFS.label, Literal(label.zh, language="zh"), graph)
         yield Quad(school, RDFS.label, Literal(label.en, language="en"), graph)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from shiyi.artefacts import artefact
+from shiyi.ingest.documents.books import book_of, book_quads
 from shiyi.ingest.tables import mappings as sssom
 from shiyi.ingest.tables.claims import ClaimTableReader
 from shiyi.ingest.tables.concepts import (
@@ -107,6 +108,8 @@ class Starter:
             yield from retired_quads(gone)
         for source in self.sources.values():
             yield from source_quads(source)
+            if book := book_of(source.id):
+                yield from book_quads(book, source.iri, DefaultGraph())
         waiting = set[Term]()  # candidates: what contradicts a claim is not in the accepted view
         for claim in self.claims:
             if claim.status is Status.ACCEPTED:

@@ -1,0 +1,273 @@
+"""The timeline of a thing as a page, a picture, a table and JSON."""
+
+import csv
+from collections.abc import Mapping
+from dataclasses import dataclass
+from io import StringIO
+from itertools import pairwise
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from flask import Blueprint, render_template, request
+from werkzeug.exceptions import NotFound
+from werkzeug.utils import redirect
+from werkzeug.wrappers import Response
+
+from shiyi.errors import FormatError
+from shiyi.ingest.documents.books import labels
+from shiyi.model.iris import ID
+from shiyi.model.rdf import NamedNode
+from shiyi.server.http.messages import to_json
+from shiyi.server.http.page_cache import PageCache
+from shiyi.server.i18n import LANGUAGES, chosen_language
+from shiyi.server.pages.resources import known
+from shiyi.server.site.site import Site
+from shiyi.server.views.concept import is_concept
+from shiyi.server.views.reader import Reader, Thing
+from shiyi.server.views.timeline import FACETS, Difference, Timeline, Witness, Work, timeline
+
+COLUMNS: Final = (
+    "property", "relation", "polarity", "value", "value_label", "today", "source", "title",
+    "author", "from", "to", "dynasty", "school", "genre", "date_basis", "tier", "kind", "status",
+    "locator", "claim", "evidence",
+)  # fmt: skip
+_TYPES: Final = {"csv": "text/csv; charset=utf-8", "svg": "image/svg+xml; charset=utf-8"}
+THEMES: Final = ("light", "dark")
+# years and where they lie on the axis: most books are late, so late years take more of it
+_SCALE: Final = (
+    (-500, 0.0), (1, 0.06), (600, 0.2), (960, 0.34), (1368, 0.5), (1644, 0.74), (1911, 0.93),
+    (2030, 1.0),
+)  # fmt: skip
+_MOST_LANES: Final = 40  # values in the picture
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A witness in the picture: from the first to the last year in which it may be written."""
+
+    left: float
+    right: float
+    witness: Witness
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """A value in the picture; ``property`` is empty unless it is the first of its property."""
+
+    property: str
+    label: str
+    today: str
+    marks: tuple[Mark, ...]
+
+
+def timelines(site: Site, cache: PageCache) -> Blueprint:
+    """Serve ``/timeline/…`` as a page, ``.svg`` and ``.csv``, and ``/api/timeline``."""
+    routes = Blueprint("timelines", __name__)
+
+    @routes.get("/timeline/<name>")
+    def page(name: str) -> Response:
+        stem, dot, kind = name.rpartition(".")
+        name, kind = (stem, kind) if dot and kind in _TYPES else (name, "")
+        if place := _named(site, name, kind):
+            return redirect(place, code=303)
+
+        def made() -> str:
+            seen = _timeline(site, cache.reader(chosen_language()), name)
+            if kind == "csv":
+                return _table(seen)
+            theme = request.args.get("theme", THEMES[0])
+            if theme not in THEMES:
+                raise FormatError("theme", theme, THEMES)
+            template = "timeline_picture.html" if kind else "timeline.html"
+            shown = lanes(seen)
+            return render_template(
+                template, seen=seen, name=name, lanes=shown[:_MOST_LANES], theme=theme,
+                left_out=len(shown[_MOST_LANES:]), ticks=_ticks(), query=_query(seen.chosen),
+                named=_label,
+            )  # fmt: skip
+
+        response = cache.response(made, _TYPES.get(kind, "text/html; charset=utf-8"))
+        if kind == "csv":
+            response.headers["Content-Disposition"] = f'attachment; filename="{name}.csv"'
+        return response
+
+    @routes.get("/api/timeline")
+    def timeline_json() -> Response:
+        name = request.args.get("concept", "").removeprefix(ID)
+
+        def made() -> str:  # labels are in both languages: the address alone decides
+            return to_json(_as_json(_timeline(site, cache.reader(LANGUAGES[0]), name)))
+
+        return cache.response(made, "application/json", language="")
+
+    return routes
+
+
+def _named(site: Site, name: str, kind: str) -> str:
+    """Return the address of the thing that a name or alias stands for; empty where it is none."""
+    if any(site.store.match(_node(name))):
+        return ""
+    found = [m.iri for m in site.link(name) if m.iri and m.end - m.start == len(name)]
+    return f"/timeline/{found[0].removeprefix(ID)}{kind and '.' + kind}" if found else ""
+
+
+def _node(name: str) -> NamedNode:
+    fits = name.isascii() and all(c.isalnum() or c in "-_~." for c in name) and name
+    return NamedNode(ID + name) if fits else NamedNode(ID)
+
+
+def _timeline(site: Site, reader: Reader, name: str) -> Timeline:
+    """Return the timeline of a thing as the query string filters it; raise 404 for an unknown."""
+    node = known(site, name)
+    if not is_concept(reader, node):
+        raise NotFound(f"{node.value} is no concept; a timeline is of a food, a herb or a dish")
+    chosen = {facet: request.args.get(facet, "") for facet in FACETS}
+    return timeline(reader, node, {facet: value for facet, value in chosen.items() if value})
+
+
+def _query(chosen: Mapping[str, str]) -> str:
+    """Return the filters as part of an address, the language too."""
+    return urlencode({"lang": chosen_language(), **chosen})
+
+
+def _label(kind: str, name: str) -> str:
+    """Return a dynasty, a school or a genre in the reader's language."""
+    label = labels().get((kind, name))
+    return getattr(label, chosen_language(), name)
+
+
+def lanes(seen: Timeline) -> list[Lane]:
+    """Return the lanes of the picture: values with a dated old witness, else with any."""
+    made = []
+    for name, values in seen.properties:
+        first = name
+        for value in values:
+            marks = [mark for each in value.witnesses if (mark := _mark(each))]
+            if marks:
+                made.append(Lane(first, value.thing.label, value.today, tuple(marks)))
+                first = ""
+    return made
+
+
+def _mark(witness: Witness) -> Mark | None:
+    work = witness.work
+    if work.end is None:  # an old book without a date has no place; what is of today is last
+        return Mark(1.0, 1.0, witness) if work.is_modern else None
+    return Mark(
+        place_of(work.end if work.start is None else work.start), place_of(work.end), witness
+    )
+
+
+def place_of(year: int) -> float:
+    """Return where a year lies on the axis, from 0 to 1.
+
+    >>> place_of(1368), place_of(-9999), place_of(2500)
+    (0.5, 0.0, 1.0)
+    """
+    for (first, left), (last, right) in pairwise(_SCALE):
+        if year <= last:
+            return left + (right - left) * max(0, year - first) / (last - first)
+    return 1.0
+
+
+def _ticks() -> list[tuple[int, float]]:
+    return [(year, place) for year, place in _SCALE[1:-1]]
+
+
+def _table(seen: Timeline) -> str:
+    """Write a row for each witness as CSV."""
+    file = StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for name, values in seen.properties:
+        for value in values:
+            for each in value.witnesses:
+                work, seen_in = each.work, each.evidence
+                writer.writerow(
+                    (
+                        name, each.relation, "negative" if each.negative else "positive",
+                        value.thing.iri, value.thing.label, value.today, work.source.iri,
+                        work.source.title, work.author, work.start, work.end, work.dynasty,
+                        work.school, work.genre, work.basis, work.source.tier, seen_in.kind,
+                        each.status, seen_in.locator, each.claim, seen_in.iri,
+                    )
+                )  # fmt: skip
+    return file.getvalue()
+
+
+def _as_json(seen: Timeline) -> dict[str, Any]:
+    """Return a timeline as JSON; works are listed once, and named by their IRIs."""
+    return {
+        "concept": _thing(seen.name),
+        "filters": dict(seen.chosen),
+        "properties": [
+            {
+                "property": name,
+                "values": [
+                    {
+                        "value": _thing(value.thing),
+                        "today": value.today,
+                        "witnesses": [_witness(each) for each in value.witnesses],
+                    }
+                    for value in values
+                ],
+            }
+            for name, values in seen.properties
+        ],
+        "differences": [_difference(each) for each in seen.differences],
+        "works": [_work(each) for each in seen.works],
+        "facets": {
+            facet: [
+                {"id": label.id, "label_zh": label.zh, "label_en": label.en, "works": count}
+                for label, count in options
+            ]
+            for facet, options in seen.facets
+        },
+    }
+
+
+def _thing(thing: Thing) -> dict[str, str]:
+    zh, en = thing.label, thing.other or thing.label
+    return {"iri": thing.iri, "label_zh": zh, "label_en": en}
+
+
+def _witness(each: Witness) -> dict[str, str]:
+    return {
+        "work": each.work.source.iri,
+        "relation": each.relation,
+        "polarity": "negative" if each.negative else "positive",
+        "status": each.status,
+        "kind": each.evidence.kind,
+        "locator": each.evidence.locator,
+        "quote": each.evidence.quote,
+        "claim": each.claim,
+        "evidence": each.evidence.iri,
+    }
+
+
+def _work(work: Work) -> dict[str, Any]:
+    return {
+        **_thing(Thing(work.source.iri, work.source.title, other=work.other)),
+        "author": work.author,
+        "from": work.start,
+        "to": work.end,
+        "dynasty": work.dynasty,
+        "school": work.school,
+        "genre": work.genre,
+        "tier": work.source.tier,
+        "date_basis": work.basis,
+        "modern": work.is_modern,
+    }
+
+
+def _difference(each: Difference) -> dict[str, Any]:
+    sides = [
+        {
+            "name": side.name,
+            "values": [_thing(value) for value in side.values],
+            "works": [work.source.iri for work in side.works],
+        }
+        for side in each.sides
+    ]
+    about = _thing(each.about) if each.about else None
+    return {"property": each.property, "kind": each.kind, "about": about, "sides": sides}

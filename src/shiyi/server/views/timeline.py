@@ -1,0 +1,350 @@
+"""Who stated what of a thing, and when: the opened evidence of its claims by date."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Final, TypeVar
+
+from shiyi.errors import FormatError
+from shiyi.ingest.documents.books import Label, book_of, labels
+from shiyi.model.claim import EvidenceKind
+from shiyi.model.iris import ID, VOCAB
+from shiyi.model.rdf import NamedNode, Quad, Term, Triple, local_name, text
+from shiyi.ontology.terms import DCTERMS, RDF, SHIYI, SKOS
+from shiyi.server.views.reader import EvidenceView, Reader, SourceView, Thing
+
+# property of the timeline -> relations; with ^ the thing is the object of the claim
+PROPERTIES: Final[Mapping[str, tuple[str, ...]]] = {
+    "nature": ("hasNature", "hasThermalNature"),
+    "flavour": ("hasFlavour",),
+    "channel": ("hasMeridianTropism",),
+    "toxicity": ("hasToxicity",),
+    "efficacy": ("hasEfficacy",),
+    "indications": ("indicatedFor", "relieves", "isEffectiveFor", "studiedFor", "^suitableFood"),
+    "cautions": ("contraindicatedIn", "cautionIn", "aggravates", "^unsuitableFood"),
+    "incompatibilities": (
+        "incompatibleWith", "opposes", "fears", "^incompatibleWith", "^opposes", "^fears",
+    ),
+}  # fmt: skip
+FACETS: Final = ("dynasty", "school", "genre")
+_SINGLE: Final = frozenset({"nature", "toxicity"})  # a book states one value
+_BY_SCHOOL: Final = ("nature", "flavour", "channel", "toxicity")
+_OPPOSED: Final = {"indications": "cautions", "cautions": "indications"}
+_LAST: Final = 9999  # the year that puts the undated last
+_PROPERTY_OF: Final = {
+    relation: name for name, relations in PROPERTIES.items() for relation in relations
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A work that states something: when it was written, by whom, of which kind and school."""
+
+    source: SourceView
+    other: str = ""  # the title in the other language
+    author: str = ""
+    start: int | None = None
+    end: int | None = None
+    dynasty: str = ""
+    school: str = ""
+    genre: str = ""
+    basis: str = ""
+
+    @property
+    def is_modern(self) -> bool:
+        """Return whether it is a work of today rather than an old book."""
+        return not self.genre and self.source.tier != "classic"
+
+    @property
+    def years(self) -> str:
+        """Return the year or the years between which it was written; a minus is BCE."""
+        years = dict.fromkeys(str(each) for each in (self.start, self.end) if each is not None)
+        return "–".join(years)
+
+    @property
+    def order(self) -> tuple[bool, int, int, str]:
+        """Return what puts works in the order of their dates; the undated are last."""
+        end = _LAST if self.end is None else self.end
+        return self.is_modern, end, end if self.start is None else self.start, self.source.title
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """A place in a work that states or denies a value."""
+
+    property: str
+    relation: str
+    value: Thing
+    work: Work
+    claim: str
+    evidence: EvidenceView
+    status: str
+    negative: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A value with its witnesses by date, and what works of today state of it.
+
+    ``today`` is ``agrees``, ``degree`` (they state a degree of it), ``differs`` (they state
+    another value), ``contradicts``, ``divided``, ``silent``, or ``new`` where no old book has it.
+    """
+
+    thing: Thing
+    witnesses: tuple[Witness, ...]
+    today: str
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """What some works state where others differ.
+
+    ``name`` is a school, or ``for`` or ``against`` a value; it is empty where ``values`` say it.
+    """
+
+    name: str
+    works: tuple[Work, ...]
+    values: tuple[Thing, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Old books that differ: in a ``value``, by ``school``, or about one value.
+
+    Of one value, what some state others have ``denied``, or stated as harm: ``opposed``.
+    """
+
+    property: str
+    kind: str
+    sides: tuple[Side, ...]
+    about: Thing | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """The values of each property, where books differ, and what there is to filter by."""
+
+    name: Thing
+    properties: tuple[tuple[str, tuple[Value, ...]], ...]
+    differences: tuple[Difference, ...]
+    facets: tuple[tuple[str, tuple[tuple[Label, int], ...]], ...]
+    chosen: Mapping[str, str]
+
+    @property
+    def works(self) -> tuple[Work, ...]:
+        """List the works by date."""
+        found = {each.work for _, values in self.properties for v in values for each in v.witnesses}
+        return tuple(sorted(found, key=lambda each: each.order))
+
+
+def timeline(reader: Reader, node: NamedNode, chosen: Mapping[str, str]) -> Timeline:
+    """Return the timeline of a thing; ``chosen`` has a dynasty, a school or a genre to filter by.
+
+    The filters leave out witnesses; what works of today state is compared whatever they are.
+    Raise :class:`FormatError` for a filter that has no such value.
+    """
+    for facet, name in chosen.items():
+        if (facet, name) not in labels():
+            raise FormatError(facet, name, [each for kind, each in labels() if kind == facet])
+    every = sorted(set(_witnesses(reader, node)), key=lambda each: each.work.order)
+    shown = [
+        each
+        for each in every
+        if all(getattr(each.work, facet) == name for facet, name in chosen.items())
+    ]
+    properties = []
+    for name in PROPERTIES:
+        found = _grouped((each.value, each) for each in shown if each.property == name)
+        if found:
+            values = (Value(k, tuple(v), _today(reader, v[0], every)) for k, v in found.items())
+            properties.append((name, tuple(values)))
+    old = [each for each in shown if not each.work.is_modern]
+    return Timeline(
+        reader.thing(node),
+        tuple(properties),
+        tuple(_differences(reader, old)),
+        tuple((facet, _options(facet, every)) for facet in FACETS),
+        chosen,
+    )
+
+
+def _witnesses(reader: Reader, node: NamedNode) -> Iterator[Witness]:
+    """Yield what opened evidence states of a thing, in claims that stand or wait for review."""
+    for claim, relation, value in _claims(reader, node):
+        states = {local_name(text(t)) for t in reader.values(claim, SHIYI.status, None)}
+        status = next((each for each in ("accepted", "candidate") if each in states), "")
+        if not status:
+            continue
+        negative = SHIYI.negative in reader.values(claim, SHIYI.polarity, None)
+        for evidence in sorted(set(reader.values(claim, SHIYI.evidence, None)), key=text):
+            if not isinstance(evidence, NamedNode):
+                continue
+            view = reader.evidence(evidence, None)
+            if not view.kind or not EvidenceKind(view.kind).opened:
+                continue
+            work = _work(reader, view)
+            yield Witness(
+                _PROPERTY_OF[relation],
+                relation,
+                reader.thing(value),
+                work,
+                claim.value,
+                replace(view, source=work.source),
+                status,
+                negative,
+            )
+
+
+def _claims(reader: Reader, node: NamedNode) -> Iterator[tuple[NamedNode, str, Term]]:
+    """Yield each claim about a thing with its relation and the other end, in whichever graph."""
+    seen = set[NamedNode]()
+    for relation in _PROPERTY_OF:
+        forward, predicate = relation[0] != "^", getattr(SHIYI, relation.removeprefix("^"))
+        ends = (node, None) if forward else (None, node)
+        for quad in reader.store.match(ends[0], predicate, ends[1], None):
+            triple = Triple(quad.subject, quad.predicate, quad.object)
+            for found in reader.store.match(None, RDF.reifies, triple, None):
+                if isinstance(found.subject, NamedNode) and found.subject not in seen:
+                    seen.add(found.subject)
+                    yield found.subject, relation, quad.object if forward else quad.subject
+    for role, sign in ((RDF.subject, ""), (RDF.object, "^")):  # claims that are not asserted
+        for quad in reader.store.match(None, role, node, None):
+            claim, triple = quad.subject, next(_reified(reader, quad), None)
+            if triple is None or not isinstance(claim, NamedNode) or claim in seen:
+                continue
+            relation = sign + local_name(triple.predicate.value)
+            if relation in _PROPERTY_OF:
+                seen.add(claim)
+                yield claim, relation, triple.subject if sign else triple.object
+
+
+def _reified(reader: Reader, quad: Quad) -> Iterator[Triple]:
+    found = reader.values(quad.subject, RDF.reifies, None)
+    return (each for each in found if isinstance(each, Triple))
+
+
+def _work(reader: Reader, evidence: EvidenceView) -> Work:
+    """Return the work that evidence is of: a book of the table, else a source with its year."""
+    source = evidence.source
+    book = book_of(local_name(source.iri).removeprefix("source-"), evidence.locator)
+    node = NamedNode(source.iri or VOCAB + "Source")
+    if not source.tier:  # of a collection that was read: it is not in the accepted view
+        tier = local_name(text(next(reader.values(node, SHIYI.sourceTier, None), None)))
+        year = text(next(reader.values(node, DCTERMS.date, None), None))
+        source = replace(source, tier=tier.removeprefix("tier-"), year=year)
+    if book is None:
+        year = _year(source.year)
+        return Work(source, reader.thing(node).other, start=year, end=year)
+    titles = [book.title, book.title_en or book.title]
+    if reader.language != "zh":
+        titles.reverse()
+    if book_of(local_name(source.iri).removeprefix("source-")) is None:  # one of a collection
+        iri = f"{ID}source-{book.source_id}"
+        source = replace(source, iri=iri, title=titles[0], href=evidence.href)
+    return Work(
+        source, titles[1], book.author, book.start, book.end, book.dynasty, book.school,
+        book.genre, book.basis,
+    )  # fmt: skip
+
+
+def _year(written: str) -> int | None:
+    return int(written[:4]) if written[:4].isdigit() else None
+
+
+def _today(reader: Reader, asked: Witness, every: Iterable[Witness]) -> str:
+    """Return how works of today stand to a value."""
+    value, found, stated = asked.value.iri, set[str](), set[str]()
+    old = False
+    for each in every:
+        same = each.value.iri == value
+        if not each.work.is_modern:
+            old = old or (same and each.property == asked.property)
+        elif each.property == asked.property and same:
+            found.add("contradicts" if each.negative else "agrees")
+        elif each.property == asked.property and not each.negative:
+            stated.add(each.value.iri)
+        elif each.property == _OPPOSED.get(asked.property) and same and not each.negative:
+            found.add("contradicts")
+    if not old:
+        return "new"
+    if found:
+        return "divided" if len(found) > 1 else found.pop()
+    if asked.property in _SINGLE and stated:
+        near = any(_is_degree(reader, value, other) for other in stated)
+        return "degree" if near else "differs"
+    return "silent"
+
+
+def _is_degree(reader: Reader, one: str, other: str) -> bool:
+    """Return whether one of two values is a degree of the other, as slightly warm is of warm."""
+    ends = NamedNode(one), NamedNode(other)
+    return any(b in reader.values(a, SKOS.broader) for a, b in (ends, tuple(reversed(ends))))
+
+
+def _differences(reader: Reader, old: list[Witness]) -> Iterator[Difference]:
+    """Yield where old books differ."""
+    for name in PROPERTIES:
+        some = [each for each in old if each.property == name]
+        stated = [each for each in some if not each.negative]
+        if name in _SINGLE:
+            yield from _in_value(reader, name, stated)
+        yield from _against(name, "denied", stated, [each for each in some if each.negative])
+        if name == "indications":
+            harm = [each for each in old if each.property == "cautions" and not each.negative]
+            yield from _against(name, "opposed", stated, harm)
+        if name in _BY_SCHOOL:
+            yield from _by_school(name, stated)
+
+
+def _in_value(reader: Reader, name: str, stated: list[Witness]) -> Iterator[Difference]:
+    """Yield a difference where books state values of which none is a degree of the other."""
+    found = _grouped((each.value, each) for each in stated)
+    if any(not _is_degree(reader, a.iri, b.iri) for a in found for b in found if a != b):
+        sides = (_side("", some, (value,)) for value, some in found.items())
+        yield Difference(name, "value", tuple(sides))
+
+
+def _against(
+    name: str, kind: str, stated: list[Witness], others: list[Witness]
+) -> Iterator[Difference]:
+    """Yield each value that is stated by some and spoken against by others."""
+    against = _grouped((each.value, each) for each in others)
+    for value, some in _grouped((each.value, each) for each in stated).items():
+        if value in against:
+            sides = _side("for", some), _side("against", against[value])
+            yield Difference(name, kind, sides, value)
+
+
+def _by_school(name: str, stated: list[Witness]) -> Iterator[Difference]:
+    """Yield a difference where two schools do not state the same values."""
+    found = _grouped((each.work.school, each) for each in stated if each.work.school)
+    values = {
+        school: tuple(dict.fromkeys(each.value for each in some)) for school, some in found.items()
+    }
+    if len({frozenset(each) for each in values.values()}) > 1:
+        sides = (_side(school, some, values[school]) for school, some in found.items())
+        yield Difference(name, "school", tuple(sides))
+
+
+_Key = TypeVar("_Key")
+
+
+def _grouped(pairs: Iterable[tuple[_Key, Witness]]) -> dict[_Key, list[Witness]]:
+    found: dict[_Key, list[Witness]] = {}
+    for key, each in pairs:
+        found.setdefault(key, []).append(each)
+    return found
+
+
+def _side(name: str, witnesses: Iterable[Witness], values: tuple[Thing, ...] = ()) -> Side:
+    return Side(name, tuple(dict.fromkeys(each.work for each in witnesses)), values)
+
+
+def _options(facet: str, every: Iterable[Witness]) -> tuple[tuple[Label, int], ...]:
+    """List the values of a facet that the works have, with the number of works."""
+    works = {each.work for each in every}
+    counts = [
+        (label, sum(getattr(work, facet) == name for work in works))
+        for (kind, name), label in labels().items()
+        if kind == facet
+    ]
+    return tuple((label, count) for label, count in counts if count)
