@@ -193,12 +193,23 @@ def _today() -> str:
 ReleaseName = Annotated[str, Argument(help="A folder or version of a release, or a base's folder.")]
 
 
-def diff(ctx: Context, old: ReleaseName, new: ReleaseName, as_json: Json = False) -> int:
+def diff(
+    ctx: Context,
+    old: ReleaseName = "",
+    new: ReleaseName = "",
+    school: Annotated[
+        list[str] | None, Option(metavar="NAME", help="Twice: compare what two schools state.")
+    ] = None,
+    as_json: Json = False,
+) -> int:
     """Print what changed, claim by claim; status 1 where something did."""
     from shiyi.publishing.editions import compare
 
     settings = settings_of(ctx)
-    result = compare(edition(old, settings), edition(new, settings))
+    names = [*filter(None, (old, new)), *(f"school:{each}" for each in school or ())]
+    if len(names) != 2:
+        raise UsageError("two are compared: name two releases or bases, or --school NAME twice")
+    result = compare(*(edition(name, settings) for name in names))
     if as_json:
         emit(result.to_json())
     else:
@@ -229,22 +240,37 @@ def edition(name: str, settings: "Settings") -> "Edition":
 
 
 def _edition_of_school(name: str, settings: "Settings") -> "Edition":
+    """Read the overlay of a school, or what the books of a school of the table state."""
     from shiyi.answering.knowledge.facts import Facts
-    from shiyi.answering.knowledge.overlay import find_school, overlay_of_school
+    from shiyi.answering.knowledge.overlay import (
+        find_school,
+        overlay_of_books,
+        overlay_of_school,
+        schools,
+    )
+    from shiyi.ingest.documents.books import labels
+    from shiyi.model.iris import resource
     from shiyi.model.rdf import NamedNode, canonical
     from shiyi.ontology.schema import Schema
     from shiyi.publishing.editions import Edition, ReleasedClaim
     from shiyi.sparql.base.knowledge_base import KnowledgeBase
 
     with KnowledgeBase.of(settings) as base:
-        facts = Facts.read(base.store, Schema.load())
-        school = find_school(base.store, name)
-        overlay = overlay_of_school(base.store, school, facts)
+        facts, known = Facts.read(base.store, Schema.load()), schools(base.store)
+        books = [
+            each
+            for (kind, _), each in labels().items()
+            if kind == "school" and name in (each.id, each.zh, each.en)
+        ]
+        if books and name not in known.values():
+            overlay = overlay_of_books(base.store, resource(f"school-{books[0].id}"), facts)
+        else:
+            overlay = overlay_of_school(base.store, find_school(base.store, name), facts)
         accepted = [f for claim in overlay.taught for f in facts.by_claim[claim]]
-        labels = overlay.over(facts).labels
+        labels_of = overlay.over(facts).labels
     claims = {}
     for fact in (*overlay.facts, *accepted):
-        start, end = labels.get(fact.subject, {}), labels.get(fact.object, {})
+        start, end = labels_of.get(fact.subject, {}), labels_of.get(fact.object, {})
         claims[fact.claim] = ReleasedClaim(
             fact.claim,
             fact.subject,

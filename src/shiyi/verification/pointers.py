@@ -1,9 +1,11 @@
 """Pointers: the place in a corpus that a piece of evidence rests on."""
 
 import random
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from shiyi.ingest.tables.evidence import COLUMNS, EVIDENCE, PointerRow, read_pointers
 from shiyi.verification.corpora import (
@@ -15,7 +17,13 @@ from shiyi.verification.corpora import (
     read_records,
 )
 
-__all__ = ["COLUMNS", "Check", "PointerRow", "check", "words_at", "write_pointers"]
+__all__ = ["COLUMNS", "Check", "PointerRow", "check", "open_words", "words_at", "write_pointers"]
+
+AROUND: Final = 120  # characters shown on each side of the words that evidence names
+_LOCATOR: Final = re.compile(
+    r"(?P<file>\S+) (?P<key>.+) \[(?P<column>[^\]]+)\] (?P<start>\d+)–(?P<end>\d+) "
+    r"#(?P<digest>[0-9a-f]+)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +119,26 @@ def read_keys(
                 if each.key in keys:
                     found.setdefault(each.key, each)
     return found
+
+
+def open_words(registry: Registry, locator: str) -> tuple[str, str, str] | None:
+    """Return the words that the locator of evidence names, between those before and after.
+
+    Return None where no installed corpus has the place, or other words stand there now.
+    """
+    place, paths = _LOCATOR.fullmatch(locator), registry.paths()
+    if place is None:
+        return None
+    start, end = int(place["start"]), int(place["end"])
+    for name, folder in paths.items():
+        table = registry.known[name].table(place["file"]) if name in registry.known else None
+        if table is None or not (folder / table.file).is_file():
+            continue
+        found = (each for each in read_records(table, folder) if each.key == place["key"])
+        cell = next((each.cells.get(place["column"], "") for each in found), "")
+        if digest_of(cell[start:end]) == place["digest"]:
+            return cell[max(0, start - AROUND) : start], cell[start:end], cell[end : end + AROUND]
+    return None
 
 
 def write_pointers(path: Path, rows: Iterable[PointerRow], inputs: str) -> int:

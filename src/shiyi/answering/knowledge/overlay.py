@@ -105,6 +105,29 @@ def overlay_of_school(store: QuadStore, school: str, facts: Facts) -> Overlay:
     return replace(made, texts=tuple(_texts(store, made, facts)))
 
 
+def overlay_of_books(store: QuadStore, school: NamedNode, facts: Facts) -> Overlay:
+    """Read the claims that the books of a school state, accepted or waiting for review."""
+    places = {
+        (claim.subject, claim.graph_name)
+        for book in store.match(None, SHIYI.belongsToSchool, school, None)
+        if isinstance(book.subject, NamedNode)
+        for evidence in store.match(None, DCTERMS.source, book.subject, None)
+        if isinstance(evidence.subject, NamedNode)
+        for claim in store.match(None, SHIYI.evidence, evidence.subject, None)
+    }
+    own = {
+        fact.claim: fact
+        for claim, place in places
+        if isinstance(place, NamedNode) and text(claim) not in facts.by_claim
+        if (fact := _fact(store, text(claim), place, school.value))
+    }
+    taught = frozenset(text(claim) for claim, _ in places) & facts.by_claim.keys()
+    graphs = tuple({place for _, place in places if isinstance(place, NamedNode)})
+    return replace(
+        _described(store, own.values(), facts, graphs), facts=tuple(own.values()), taught=taught
+    )
+
+
 def _texts(store: QuadStore, overlay: Overlay, facts: Facts) -> Iterator[Unit]:
     """Yield the claims of a school as texts, then its reasoning with the claims that it uses."""
     over = overlay.over(facts)

@@ -90,6 +90,7 @@ _PARAMETERS: Final = {
     "whose": "open, mine, disputed, waiting, reported, done or all", "about": "IRI of a concept",
     "queries": "Names to reconcile, as JSON", "extend": "Rows and columns to add, as JSON",
     "prefix": "The beginning of a name", "type": "Local name of a class",
+    "dynasty": "Dynasty of the works", "genre": "Genre of the works",
     "reason": "Why it was withheld", "show": "all: answered reports too",
 }  # fmt: skip
 
@@ -130,6 +131,8 @@ OPERATIONS: Final = (
               models.Completions, _BAD, ("q", "limit")),
     Operation("get", "/api/search", "search", "Search concepts, claims, pages and queries",
               models.Found, _BAD, ("q",)),
+    Operation("get", "/api/timeline", "timeline", "Who states what of a thing, and when",
+              ("application/json",), (404, *_BAD), ("concept", "dynasty", "school", "genre")),
     Operation("get", "/api/openapi.json", "openapi", "This document", ("application/json",)),
     Operation("get", "/sparql", "query", "SPARQL query", _RESULTS, _FAULTS, ("query", *_SPARQL),
               security="optional"),

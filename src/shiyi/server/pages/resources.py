@@ -1,6 +1,7 @@
 """One page and one document per IRI; the quads that describe it."""
 
 import json
+import threading
 from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import islice
@@ -47,8 +48,10 @@ from shiyi.server.site.visibility import is_hidden
 from shiyi.server.views.concept import concept_view, heading, is_concept, is_evidence, is_source
 from shiyi.server.views.links import href
 from shiyi.server.views.overview import overview
-from shiyi.server.views.reader import Passages, Reader
+from shiyi.server.views.reader import EvidenceView, Passages, Reader
 from shiyi.sparql.store.port import QuadStore
+from shiyi.verification.corpora import Registry
+from shiyi.verification.pointers import open_words
 
 _DESCRIBED: Final = (
     OWL.deprecated, SHIYI.status, SKOS.prefLabel, RDFS.label, RDFS.comment, RDF.type,
@@ -252,7 +255,11 @@ def _person(site: Site, cache: PageCache, name: str) -> BaseResponse:
     if release := released(site, name):
         return redirect(f"/releases/{release.version}/", code=303)
     # a cached page needs no look whether the resource exists: its version is in the key
-    response = cache.response(lambda: _resource_page(site, cache, known(site, name)))
+    if "words" in request.args:  # which corpora are installed is no part of the version
+        response = Response(_resource_page(site, cache, known(site, name)))
+        response.headers["Cache-Control"] = "no-store"
+    else:
+        response = cache.response(lambda: _resource_page(site, cache, known(site, name)))
     node = NamedNode(ID + name)
     _linked(response, href(node.value), node)
     return response
@@ -386,7 +393,11 @@ def _resource_page(site: Site, cache: PageCache, node: NamedNode) -> str:
         claims = [reader.premise(quad.subject) for quad in found]
         view = reader.evidence(node, None)
         return render_template(
-            "evidence.html", evidence=view, claims=claims, in_passage=Passages(reader.store)
+            "evidence.html",
+            evidence=view,
+            claims=claims,
+            in_passage=Passages(reader.store),
+            opened=_opened(site, view) if "words" in request.args else None,
         )
     quads = [quad for quad in description(site.store, node) if quad.subject == node]
     rows = [(reader.thing(quad.predicate), reader.thing(quad.object)) for quad in quads]
@@ -400,6 +411,17 @@ def _resource_page(site: Site, cache: PageCache, node: NamedNode) -> str:
         referred=pointing[:_REFERRED],
         more=len(pointing) > _REFERRED,
     )
+
+
+_ONE_AT_A_TIME: Final = threading.Lock()
+
+
+def _opened(site: Site, view: EvidenceView) -> tuple[str, str, str] | None:
+    """Return the words of an old book that evidence points to, where its corpus is installed."""
+    if site.base is None or view.source.tier != "classic":
+        return None
+    with _ONE_AT_A_TIME:  # a collection is read from its beginning, which takes seconds
+        return open_words(Registry(site.base.path), view.locator)
 
 
 INCOMING: Final = 300  # statements of each direction; hubs have more, and say so

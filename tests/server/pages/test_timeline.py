@@ -1,0 +1,211 @@
+"""The timeline: who states what of a thing, and when; where books and sources of today differ."""
+
+import csv
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from flask.testing import FlaskClient
+
+from shiyi.ingest.documents.books import book_of, book_quads, books, source_of
+from shiyi.model.claim import (
+    Claim,
+    Confidence,
+    Evidence,
+    EvidenceKind,
+    Polarity,
+    Source,
+    Status,
+    Tier,
+)
+from shiyi.model.iris import graph, resource
+from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, Quad
+from shiyi.ontology.serialization import claim_quads, source_quads
+from shiyi.ontology.terms import SHIYI, SKOS
+from shiyi.server.app import create_app
+from shiyi.server.pages.timeline import place_of
+from shiyi.server.views.reader import Reader
+from shiyi.server.views.timeline import Timeline, timeline
+from shiyi.settings import Settings
+from shiyi.sparql.base.knowledge_base import KnowledgeBase
+from shiyi.sparql.queries.named import Query
+from shiyi.sparql.store.oxigraph import OxigraphStore
+
+GINGER = "/timeline/substance-shengjiang"
+COLLECTION = Source("a-collection", "集", "A collection", Tier.CLASSIC)
+STANDARD = Source("a-standard", "标准", "A standard", Tier.STANDARD, "2023")
+HOT, WARM, COLD, COUGH = (resource(f"value-{each}") for each in ("hot", "warm", "cold", "cough"))
+THING = resource("substance-thing")
+
+
+@pytest.fixture(scope="module")
+def client(starter_kb: Path) -> Iterator[FlaskClient]:
+    app = create_app(starter_kb, Settings())
+    yield app.test_client()
+    app.extensions["shiyi"].close()
+
+
+def get(client: FlaskClient, path: str, status: int = 200) -> str:
+    reply = client.get(path, headers={"Accept": "text/html", "Accept-Language": "en"})
+    assert reply.status_code == status, reply.text[:200]
+    return reply.text
+
+
+def titles(client: FlaskClient, query: str = "") -> list[str]:
+    rows = csv.DictReader(get(client, f"{GINGER}.csv?lang=zh{query}").splitlines())
+    return [row["title"] for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("query", "book"),
+    [("&dynasty=明", "本草纲目"), ("&school=yishui", "汤液本草"), ("&genre=diet", "饮膳正要")],
+)
+def test_each_filter_changes_what_is_listed(client: FlaskClient, query: str, book: str) -> None:
+    every, left = titles(client), titles(client, query)
+    assert book in left
+    assert 0 < len(left) < len(every)
+    assert "理法方药数据（国家标准与药典用语）" in every
+    assert "理法方药数据（国家标准与药典用语）" not in left
+
+
+@pytest.mark.parametrize(("language", "word"), [("zh", "四性"), ("en", "Nature")])
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_picture_is_drawn_in_both_languages_and_schemes(
+    client: FlaskClient, language: str, word: str, theme: str
+) -> None:
+    written = get(client, f"{GINGER}.svg?lang={language}&theme={theme}")
+    drawn = ElementTree.fromstring(written)  # noqa: S314 - of this server
+    texts = [each.text for each in drawn.iter("{http://www.w3.org/2000/svg}text")]
+    assert word in texts
+    assert len(list(drawn.iter("{http://www.w3.org/2000/svg}circle"))) > 5
+    assert ("#191713" in written) == (theme == "dark")
+    assert word in get(client, f"{GINGER}?lang={language}")
+
+
+def test_the_json_has_works_values_and_what_today_states(client: FlaskClient) -> None:
+    shown = json.loads(get(client, "/api/timeline?concept=https://w3id.org/shiyi/id/substance-jiu"))
+    nature = next(each for each in shown["properties"] if each["property"] == "nature")
+    assert {each["value"]["label_en"] for each in nature["values"]} >= {"warm", "very hot"}
+    dated = [each["to"] for each in shown["works"] if not each["modern"]]
+    assert dated == sorted(dated)
+    assert {each["author"] for each in shown["works"]} >= {"忽思慧"}
+    assert shown["facets"]["dynasty"]
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "words"),
+    [
+        ("/timeline/substance-nothing", 404, "nothing is recorded"),
+        ("/api/timeline?concept=https://w3id.org/shiyi/id/nothing", 404, "nothing is recorded"),
+        ("/timeline/source-lffy", 404, "is no concept"),
+        (f"{GINGER}?dynasty=Tudor", 400, "dynasty"),
+        (f"{GINGER}.svg?theme=purple", 400, "theme"),
+    ],
+)
+def test_what_is_unknown_is_named(client: FlaskClient, path: str, status: int, words: str) -> None:
+    assert words in get(client, path, status)
+
+
+def test_a_name_leads_to_its_timeline_and_the_page_of_a_thing_links_it(client: FlaskClient) -> None:
+    assert client.get("/timeline/生姜").headers["Location"] == GINGER
+    assert f'href="{GINGER}"' in get(client, "/page/substance-shengjiang?lang=en")
+
+
+def test_the_shipped_query_lists_the_oldest_first(starter_kb: Path) -> None:
+    with KnowledgeBase.open(starter_kb) as base:
+        rows = list(base.store.select(Query.named("timeline").text))
+    years = [int(row["year"].value) for row in rows if isinstance(row.get("year"), Literal)]
+    assert years == sorted(years)
+    assert years[0] < 800
+    assert years[-1] > 2000
+
+
+def test_sources_of_the_tables_that_are_books_have_their_dates() -> None:
+    book = book_of("yinshan-zhengyao")
+    assert book is not None
+    assert (book.author, book.start, book.school) == ("忽思慧", 1330, "shiliao")
+    assert book_of("common-knowledge") is None
+    assert source_of(book, COLLECTION).lineage == "shiliao" or book.lineage == ""
+    assert place_of(713) < place_of(1330) < place_of(1578)
+
+
+def shown_of(*claims: Claim) -> Timeline:
+    """Return the timeline of a thing of which works state values."""
+    store = OxigraphStore.in_memory()
+    for node in (THING, HOT, WARM, COLD, COUGH):
+        label = Literal(node.value.rpartition("-")[2], language="en")
+        store.change(add=[Quad(node, SKOS.prefLabel, label, DefaultGraph())])
+    store.change(add=[Quad(HOT, SKOS.broader, WARM, DefaultGraph())])
+    for each in claims:
+        place = DefaultGraph() if each.status is Status.ACCEPTED else graph("candidates")
+        source = each.evidence[0].source
+        store.change(add=[*claim_quads(each, place), *source_quads(source)])
+        if book := book_of(source.id):
+            store.change(add=list(book_quads(book, source.iri, DefaultGraph())))
+    return timeline(Reader(store, "en"), THING, {})
+
+
+def of_book(number: str) -> Source:
+    found = next(each for each in books().values() if each.file.startswith(number))
+    return source_of(found, COLLECTION)
+
+
+def states(
+    relation: str, value: NamedNode, source: Source, kind: EvidenceKind = EvidenceKind.READ
+) -> Claim:
+    evidence = Evidence(source, Confidence(0.8), "here", kind)
+    return Claim(THING, getattr(SHIYI, relation), value, (evidence,))
+
+
+def denies(relation: str, value: NamedNode, source: Source) -> Claim:
+    made = states(relation, value, source)
+    return replace(made, polarity=Polarity.NEGATIVE, status=Status.CANDIDATE)
+
+
+OLD = of_book("009")
+NATURE, USE, HARM = "hasNature", "relieves", "cautionIn"
+
+
+@pytest.mark.parametrize(
+    ("today", "more"),
+    [
+        ("silent", []),
+        ("agrees", [states(NATURE, WARM, STANDARD)]),
+        ("degree", [states(NATURE, HOT, STANDARD)]),
+        ("differs", [states(NATURE, COLD, STANDARD)]),
+        ("contradicts", [denies(NATURE, WARM, STANDARD)]),
+        ("silent", [states(NATURE, WARM, STANDARD, EvidenceKind.RECALLED)]),
+    ],
+)
+def test_what_sources_of_today_state_is_compared(today: str, more: list[Claim]) -> None:
+    shown = shown_of(states(NATURE, WARM, OLD), *more)
+    values = {each.thing.iri: each.today for _, found in shown.properties for each in found}
+    assert values[WARM.value] == today
+    assert all(state in {today, "new"} for state in values.values())
+
+
+def test_harm_stated_today_contradicts_an_old_use() -> None:
+    shown = shown_of(states(USE, COUGH, OLD), states(HARM, COUGH, STANDARD))
+    assert [each.today for name, found in shown.properties for each in found][:1] == ["contradicts"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "claims"),
+    [
+        ("value", [states(NATURE, WARM, OLD), states(NATURE, COLD, of_book("013"))]),
+        ("school", [states("hasFlavour", WARM, OLD), states("hasFlavour", COLD, of_book("008"))]),
+        ("denied", [states(USE, COUGH, OLD), denies(USE, COUGH, OLD)]),
+        ("opposed", [states(USE, COUGH, OLD), states(HARM, COUGH, of_book("013"))]),
+    ],
+)
+def test_where_old_books_differ_is_found(kind: str, claims: list[Claim]) -> None:
+    assert [each.kind for each in shown_of(*claims).differences] == [kind]
+    assert shown_of(claims[0]).differences == ()
+
+
+def test_a_degree_of_a_nature_is_no_difference() -> None:
+    found = shown_of(states(NATURE, WARM, OLD), states(NATURE, HOT, of_book("013")))
+    assert [each.kind for each in found.differences] == []
