@@ -16,7 +16,7 @@ AXE_PAGES = (
     "/", "/check", "/ask?q=goji", "/page/substance-goji", "/browse?class=Food", "/concept-search?q=goji",
     "/vocab", "/sparql", "/nothing", "/compare?ids=substance-goji,drug-warfarin", "/statistics",
     "/dishes?with=goji", "/constitution", "/docs/", "/api", "/audit", "/releases/", "/vocab/reference",
-    "/graph/asserted", "/ask", "/browse", "/docs/how-to/clients.md", "/curate/sign-in",
+    "/timeline/substance-goji", "/graph/asserted", "/ask", "/browse", "/docs/how-to/clients.md", "/curate/sign-in",
     "/sparql?query=SELECT+*+%7B+%3Fs+%3Fp+%3Fo+%7D+LIMIT+9",
 )  # fmt: skip
 

@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any, Literal
 from typer import Argument, Context, Option
 
 from shiyi.cli.terminal import Json, emit, settings_of, warn
-from shiyi.errors import UsageError
+from shiyi.errors import FormatError, UsageError
 
 if TYPE_CHECKING:
     from shiyi.publishing.editions import Edition
@@ -257,13 +257,12 @@ def _edition_of_school(name: str, settings: "Settings") -> "Edition":
 
     with KnowledgeBase.of(settings) as base:
         facts, known = Facts.read(base.store, Schema.load()), schools(base.store)
-        books = [
-            each
-            for (kind, _), each in labels().items()
-            if kind == "school" and name in (each.id, each.zh, each.en)
-        ]
+        of_books = [each for (kind, _), each in labels().items() if kind == "school"]
+        books = next((x for x in of_books if name in (x.id, x.zh, x.en)), None)
         if books and name not in known.values():
-            overlay = overlay_of_books(base.store, resource(f"school-{books[0].id}"), facts)
+            overlay = overlay_of_books(base.store, resource(f"school-{books.id}"), facts)
+        elif not known:
+            raise FormatError("school", name, [each.id for each in of_books])
         else:
             overlay = overlay_of_school(base.store, find_school(base.store, name), facts)
         accepted = [f for claim in overlay.taught for f in facts.by_claim[claim]]

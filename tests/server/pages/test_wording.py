@@ -28,7 +28,7 @@ CODE = ROOT / "src" / "shiyi" / "server"
 NAMES = {
     "atom", "bibtex", "connect", "broader", "citation", "cff", "changes", "conforms", "cui", "csv", "datacite", "json", "ld", "kgx", "method",
     "modifier", "neo", "not", "nquads", "ntriples", "openapi", "openid", "predicate", "rdf", "rdfc", "release", "sha", "shacl", "shiyi", "sparql", "sssom",
-    "sums", "tsv", "turtle", "trig", "umls", "url", "void", "version", "website", "xml", "食医",
+    "sums", "svg", "tsv", "turtle", "trig", "umls", "url", "void", "version", "website", "xml", "食医",
 }  # fmt: skip
 
 
