@@ -2,6 +2,7 @@
 
 import csv
 import json
+import lzma
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +11,7 @@ from xml.etree import ElementTree
 import pytest
 from flask.testing import FlaskClient
 
+from shiyi.answering.knowledge.overlay import overlay_of_books
 from shiyi.ingest.documents.books import book_of, book_quads, books, source_of
 from shiyi.model.claim import (
     Claim,
@@ -33,6 +35,8 @@ from shiyi.settings import Settings
 from shiyi.sparql.base.knowledge_base import KnowledgeBase
 from shiyi.sparql.queries.named import Query
 from shiyi.sparql.store.oxigraph import OxigraphStore
+from shiyi.verification.corpora import Registry, catalogue, digest_of
+from shiyi.verification.pointers import open_words
 
 GINGER = "/timeline/substance-shengjiang"
 COLLECTION = Source("a-collection", "集", "A collection", Tier.CLASSIC)
@@ -209,3 +213,26 @@ def test_where_old_books_differ_is_found(kind: str, claims: list[Claim]) -> None
 def test_a_degree_of_a_nature_is_no_difference() -> None:
     found = shown_of(states(NATURE, WARM, OLD), states(NATURE, HOT, of_book("013")))
     assert [each.kind for each in found.differences] == []
+
+
+def test_the_books_of_a_school_are_an_overlay_of_their_own(client: FlaskClient) -> None:
+    site = client.application.extensions["shiyi"]
+    diet, warm = (
+        overlay_of_books(site.base.store, resource(f"school-{each}"), site.facts()).taught
+        for each in ("shiliao", "wenbing")
+    )
+    assert len(diet) > 500
+    assert 0 < len(diet & warm) + len(warm - diet) < len(diet)
+
+
+def test_the_words_of_a_pointer_are_read_where_its_corpus_is_installed(tmp_path: Path) -> None:
+    corpus = catalogue()["ancient-books"]
+    file = corpus.tables[0].file
+    with lzma.open(tmp_path / file, "wt", encoding="utf-8") as books_file:
+        books_file.write(json.dumps({"file": "009-a.txt", "text": "之味辛微温无毒"}) + "\n")
+    registry = Registry(tmp_path / "kb")
+    place = f"{file} 009-a.txt [text] 1–3 #{digest_of('味辛')}"
+    assert open_words(registry, place) is None
+    registry._write({"ancient-books": tmp_path})
+    assert open_words(registry, place) == ("之", "味辛", "微温无毒")
+    assert open_words(registry, place.replace("1–3", "2–4")) is None
