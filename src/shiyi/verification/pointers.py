@@ -134,7 +134,8 @@ def open_words(registry: Registry, locator: str) -> tuple[str, str, str] | None:
         table = registry.known[name].table(place["file"]) if name in registry.known else None
         if table is None or not (folder / table.file).is_file():
             continue
-        found = (each for each in read_records(table, folder) if each.key == place["key"])
+        whole = table.model_copy(update={"where": {}})  # other tables read other rows of the file
+        found = (each for each in read_records(whole, folder) if each.key == place["key"])
         cell = next((each.cells.get(place["column"], "") for each in found), "")
         if digest_of(cell[start:end]) == place["digest"]:
             return cell[max(0, start - AROUND) : start], cell[start:end], cell[end : end + AROUND]

@@ -78,13 +78,18 @@ def timelines(site: Site, cache: PageCache) -> Blueprint:
             theme = request.args.get("theme", THEMES[0])
             if theme not in THEMES:
                 raise FormatError("theme", theme, THEMES)
-            template = "timeline_picture.html" if kind else "timeline.html"
             shown = lanes(seen)
             return render_template(
-                template, seen=seen, name=name, lanes=shown[:_MOST_LANES], theme=theme,
-                left_out=len(shown[_MOST_LANES:]), ticks=_ticks(), query=_query(seen.chosen),
+                "timeline_picture.html" if kind else "timeline.html",
+                seen=seen,
+                name=name,
+                lanes=shown[:_MOST_LANES],
+                left_out=len(shown[_MOST_LANES:]),
+                theme=theme,
+                ticks=_SCALE[1:-1],
+                query=_query(seen.chosen),
                 named=_label,
-            )  # fmt: skip
+            )
 
         response = cache.response(made, _TYPES.get(kind, "text/html; charset=utf-8"))
         if kind == "csv":
@@ -170,10 +175,6 @@ def place_of(year: int) -> float:
     return 1.0
 
 
-def _ticks() -> list[tuple[int, float]]:
-    return [(year, place) for year, place in _SCALE[1:-1]]
-
-
 def _table(seen: Timeline) -> str:
     """Write a row for each witness as CSV."""
     file = StringIO()
@@ -181,17 +182,14 @@ def _table(seen: Timeline) -> str:
     writer.writerow(COLUMNS)
     for name, values in seen.properties:
         for value in values:
+            about = value.thing.iri, value.thing.label, value.today
             for each in value.witnesses:
-                work, seen_in = each.work, each.evidence
-                writer.writerow(
-                    (
-                        name, each.relation, "negative" if each.negative else "positive",
-                        value.thing.iri, value.thing.label, value.today, work.source.iri,
-                        work.source.title, work.author, work.start, work.end, work.dynasty,
-                        work.school, work.genre, work.basis, work.source.tier, seen_in.kind,
-                        each.status, seen_in.locator, each.claim, seen_in.iri,
-                    )
-                )  # fmt: skip
+                work, found = each.work, each.evidence
+                sign = "negative" if each.negative else "positive"
+                written = work.author, work.start, work.end, work.dynasty, work.school, work.genre
+                source = work.source.iri, work.source.title, *written, work.basis, work.source.tier
+                place = found.kind, each.status, found.locator, each.claim, found.iri
+                writer.writerow((name, each.relation, sign, *about, *source, *place))
     return file.getvalue()
 
 

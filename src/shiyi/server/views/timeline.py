@@ -240,10 +240,8 @@ def _work(reader: Reader, evidence: EvidenceView) -> Work:
     if book_of(local_name(source.iri).removeprefix("source-")) is None:  # one of a collection
         iri = f"{ID}source-{book.source_id}"
         source = replace(source, iri=iri, title=titles[0], href=evidence.href)
-    return Work(
-        source, titles[1], book.author, book.start, book.end, book.dynasty, book.school,
-        book.genre, book.basis,
-    )  # fmt: skip
+    described = book.author, book.start, book.end, book.dynasty, book.school, book.genre
+    return Work(source, titles[1], *described, book.basis)
 
 
 def _year(written: str) -> int | None:
