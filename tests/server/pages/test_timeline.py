@@ -229,7 +229,9 @@ def test_the_words_of_a_pointer_are_read_where_its_corpus_is_installed(tmp_path:
     corpus = catalogue()["ancient-books"]
     file = corpus.tables[0].file
     with lzma.open(tmp_path / file, "wt", encoding="utf-8") as books_file:
-        books_file.write(json.dumps({"file": "009-a.txt", "title": "a", "text": "之味辛微温无毒"}) + "\n")
+        books_file.write(
+            json.dumps({"file": "009-a.txt", "title": "a", "text": "之味辛微温无毒"}) + "\n"
+        )
     registry = Registry(tmp_path / "kb")
     place = f"{file} 009-a.txt [text] 1–3 #{digest_of('味辛')}"
     assert open_words(registry, place) is None
