@@ -8,7 +8,7 @@ from shiyi.errors import FormatError
 from shiyi.ingest.documents.books import Label, book_of, labels
 from shiyi.model.claim import EvidenceKind
 from shiyi.model.iris import ID, VOCAB
-from shiyi.model.rdf import NamedNode, Quad, Term, Triple, local_name, text
+from shiyi.model.rdf import NamedNode, Term, Triple, local_name, text
 from shiyi.ontology.terms import DCTERMS, RDF, SHIYI, SKOS
 from shiyi.server.views.reader import EvidenceView, Reader, SourceView, Thing
 
@@ -169,7 +169,7 @@ def timeline(reader: Reader, node: NamedNode, chosen: Mapping[str, str]) -> Time
 
 def _witnesses(reader: Reader, node: NamedNode) -> Iterator[Witness]:
     """Yield what opened evidence states of a thing, in claims that stand or wait for review."""
-    for claim, relation, value in _claims(reader, node):
+    for claim, (relation, value) in _claims(reader, node).items():
         states = {local_name(text(t)) for t in reader.values(claim, SHIYI.status, None)}
         status = next((each for each in ("accepted", "candidate") if each in states), "")
         if not status:
@@ -194,32 +194,29 @@ def _witnesses(reader: Reader, node: NamedNode) -> Iterator[Witness]:
             )
 
 
-def _claims(reader: Reader, node: NamedNode) -> Iterator[tuple[NamedNode, str, Term]]:
-    """Yield each claim about a thing with its relation and the other end, in whichever graph."""
-    seen = set[NamedNode]()
+def _claims(reader: Reader, node: NamedNode) -> dict[NamedNode, tuple[str, Term]]:
+    """Return the relation and the other end of each claim about a thing, in whichever graph."""
+    found: dict[NamedNode, tuple[str, Term]] = {}
     for relation in _PROPERTY_OF:
         forward, predicate = relation[0] != "^", getattr(SHIYI, relation.removeprefix("^"))
         ends = (node, None) if forward else (None, node)
         for quad in reader.store.match(ends[0], predicate, ends[1], None):
             triple = Triple(quad.subject, quad.predicate, quad.object)
-            for found in reader.store.match(None, RDF.reifies, triple, None):
-                if isinstance(found.subject, NamedNode) and found.subject not in seen:
-                    seen.add(found.subject)
-                    yield found.subject, relation, quad.object if forward else quad.subject
-    for role, sign in ((RDF.subject, ""), (RDF.object, "^")):  # claims that are not asserted
-        for quad in reader.store.match(None, role, node, None):
-            claim, triple = quad.subject, next(_reified(reader, quad), None)
-            if triple is None or not isinstance(claim, NamedNode) or claim in seen:
-                continue
-            relation = sign + local_name(triple.predicate.value)
-            if relation in _PROPERTY_OF:
-                seen.add(claim)
-                yield claim, relation, triple.subject if sign else triple.object
+            for claim in _subjects(reader, RDF.reifies, triple):
+                found.setdefault(claim, (relation, quad.object if forward else quad.subject))
+    for role, other, sign in ((RDF.subject, RDF.object, ""), (RDF.object, RDF.subject, "^")):
+        for claim in _subjects(reader, role, node):  # claims that are not asserted
+            for named in reader.values(claim, RDF.predicate, None):
+                if (relation := sign + local_name(text(named))) in _PROPERTY_OF:
+                    end = next(reader.values(claim, other, None))
+                    found.setdefault(claim, (relation, end))
+    return found
 
 
-def _reified(reader: Reader, quad: Quad) -> Iterator[Triple]:
-    found = reader.values(quad.subject, RDF.reifies, None)
-    return (each for each in found if isinstance(each, Triple))
+def _subjects(reader: Reader, predicate: NamedNode, end: Term) -> Iterator[NamedNode]:
+    for quad in reader.store.match(None, predicate, end, None):
+        if isinstance(quad.subject, NamedNode):
+            yield quad.subject
 
 
 def _work(reader: Reader, evidence: EvidenceView) -> Work:
@@ -229,8 +226,8 @@ def _work(reader: Reader, evidence: EvidenceView) -> Work:
     node = NamedNode(source.iri or VOCAB + "Source")
     if not source.tier:  # of a collection that was read: it is not in the accepted view
         tier = local_name(text(next(reader.values(node, SHIYI.sourceTier, None), None)))
-        year = text(next(reader.values(node, DCTERMS.date, None), None))
-        source = replace(source, tier=tier.removeprefix("tier-"), year=year)
+        date = text(next(reader.values(node, DCTERMS.date, None), None))
+        source = replace(source, tier=tier.removeprefix("tier-"), year=date)
     if book is None:
         year = _year(source.year)
         return Work(source, reader.thing(node).other, start=year, end=year)
