@@ -65,12 +65,13 @@ def test_caution_never_becomes_a_benefit(text: str) -> None:
     assert not [each for each in read_entry(text) if each.relation not in HARM]
 
 
-def test_parts_are_told_apart_from_the_whole() -> None:
+@from_table
+def test_what_is_stated_of_which_part(title: str, text: str, stated: str) -> None:
+    """A case lists relation, object and part, + for what is done with another drug."""
     found = {
-        (e.part, e.object)
-        for e in read_entry("味甘，平。主消渴。叶∶主霍乱。\\x子\\x\n辛，温。", "某")
+        f"{e.object}:{e.part}{'+' * e.combined}" for e in read_entry(text.replace("/", "\n"), title)
     }
-    assert {("", "消渴"), ("叶", "霍乱"), ("子", "温")} <= found
+    assert found == set(filter(None, stated.split()))
 
 
 def test_reading_is_measured_on_annotated_entries(tmp_path: Path) -> None:

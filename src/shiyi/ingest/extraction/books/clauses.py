@@ -171,7 +171,7 @@ def _is_of_a_ban(clause: Clause) -> bool:
 
 def _item(clause: Clause, words: str, start: int, end: int, combined: bool = False) -> Found | None:
     """Return the statement of words at ``start`` that name an action or a complaint."""
-    if pattern("not-act").match(words):
+    if pattern("not-act").match(words) or pattern("eating").fullmatch(words):
         return None
     use = pattern("use-verb").match(words)
     cut = use.end() if use else 0
@@ -208,6 +208,8 @@ def _acts(clause: Clause) -> Found | None:
     complains = not use and phrase_of(clean(words)) is Phrase.COMPLAINT
     if complains and (eaten or not _goes_on(clause) or _is_defined(clause)):
         return None
+    if complains and pattern("explained").search(clause.text, 0, clause.first):
+        return None
     if not (use or state.listing) and pattern("harm").match(words):
         return None
     if state.listing == WEAK and not cued and len(words) > _SHORTEST_LIST:
@@ -232,7 +234,27 @@ def _is_made_with(clause: Clause) -> bool:
     before = [each for each in _ITEM.findall(clause.before) if begins_material(each, title)]
     after = clause.after[:_WAY]
     made = pattern("made-with").search(after) is not None and _names_another(clause, after)
-    return len(before) > 1 or made
+    if len(before) > 1 or made or pattern("led-by").search(clause.before):
+        return True
+    end = len(clause.text) if clause.state.dotted else clause.end
+    listed = clause.text[clause.last : min(end, clause.last + _LIST)]
+    return _drugs(pattern("against-begins").split(listed)[0], title) > _WITH_IT
+
+
+_LIST = 36  # characters after a use in which drugs are counted
+_WITH_IT = 2  # drugs that may be named there for another reason
+
+
+def _drugs(words: str, title: str) -> int:
+    """Return how many materials words name one after another, but for that of the title."""
+    found, at = set[str](), 0
+    while at < len(words):
+        sizes = (size for size in (4, 3, 2) if words[at : at + size] in materials())
+        size = next(sizes, 0)
+        if size and words[at : at + size] not in title:
+            found.add(words[at : at + size])
+        at += size or 1
+    return len(found)
 
 
 def _goes_on(clause: Clause) -> bool:
@@ -328,7 +350,7 @@ def _treated(clause: Clause) -> Found | None:
         return None
     clauses = [m.span() for m in _ITEM.finditer(clause.text, clause.first, clause.end)]
     named = list(takewhile(lambda span: _is_complaint(clause.text[slice(*span)]), clauses))
-    if not named or len(named) == len(clauses):
+    if not named or len(named) == len(clauses) or pattern("a-person").search(clause.words):
         return None
     rest = clause.text[named[-1][1] :].lstrip(GAP + "。")
     if not pattern("taken-so").match(rest) or pattern("ban").search(_STATE.findall(rest)[0]):

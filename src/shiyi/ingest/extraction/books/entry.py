@@ -18,7 +18,12 @@ from shiyi.ingest.extraction.books.patterns import pattern, phrase
 from shiyi.ingest.extraction.books.restrictions import incompatibilities, restrictions
 from shiyi.ingest.extraction.books.sections import FULL, SKIP, STRICT, blocks
 from shiyi.ingest.extraction.books.statement import BookStatement
-from shiyi.ingest.extraction.books.vocabulary import is_of_words, materials, names_material
+from shiyi.ingest.extraction.books.vocabulary import (
+    is_of_words,
+    materials,
+    names_material,
+    phrase_of,
+)
 
 _SENTENCE = re.compile(r"[^。；！？\n]+[。；！？]?")
 _CLAUSE = re.compile(r"[^，、∶：:,\s\ue000-\ue002。；！？“”「」]+")
@@ -161,10 +166,13 @@ def _read_block(state: State) -> Iterator[BookStatement]:
     text = state.block.text.text
     arguments = len(pattern("argues").findall(text))
     argues = state.dotted and arguments > _FEW_ARGUMENTS * text.count("。")
+    sentences = list(_SENTENCE.finditer(text))
+    dosed = _dosed(sentences) if state.dotted else frozenset()
     joined = 0  # sentences that still speak of what was joined
-    for match in _SENTENCE.finditer(text):
+    for number, match in enumerate(sentences):
         joined = _JOINED_FOR if state.dotted and _joins(state, match[0]) else max(0, joined - 1)
-        state.combined = joined > 0 or pattern("formula-speaks").search(match[0]) is not None
+        formula = pattern("formula-speaks").search(match[0]) is not None
+        state.combined = joined > 0 or number in dosed or formula
         state.argues = argues or pattern("argues").search(match[0]) is not None
         if not state.dotted and text[: match.start()].endswith(("。", "！", "？")):
             state.listing, state.harmful = "", False
@@ -173,7 +181,22 @@ def _read_block(state: State) -> Iterator[BookStatement]:
         yield from _read_sentence(state, match.start(), match.end())
 
 
-_JOINED_FOR = 3
+_JOINED_FOR = 6
+
+
+def _dosed(sentences: list[re.Match[str]]) -> frozenset[int]:
+    """Return the sentences of a dotted edition beside doses of two drugs or a named formula."""
+    doses = [
+        len(pattern("amounts").findall(each[0]))
+        + 2 * bool(pattern("formula-speaks").search(each[0]))
+        for each in sentences
+    ]
+    return frozenset(
+        at for at in range(len(doses)) if sum(doses[max(0, at - _NEAR) : at + _NEAR + 1]) > 1
+    )
+
+
+_NEAR = 2  # sentences on each side
 
 
 def _joins(state: State, sentence: str) -> bool:
@@ -194,7 +217,8 @@ def _read_sentence(state: State, start: int, end: int) -> Iterator[BookStatement
     for number, (first, last) in enumerate(clauses):
         if first < at:
             continue
-        first = _after_part(state, first, end, first == start)
+        opening = first == start or pattern("quoting").fullmatch(text[start:first]) is not None
+        first = _after_part(state, first, end, opening)
         if first >= last:
             continue
         found = first_found(_READERS, Clause(state, start, first, last, end))
@@ -252,7 +276,9 @@ def _after_part(state: State, at: int, end: int, opening: bool) -> int:
     What stands before a colon and names no material is the person quoted.
     """
     text = state.block.text.text
-    opens = ("another-kind", "part-mark", "part-colon", "named-lead", "opens-entry")
+    opens = (
+        "another-kind", "part-mark", "part-colon", "named-lead", "named-part", "opens-entry",
+    )  # fmt: skip
     for name in opens if opening else ("part-colon",):
         match = pattern(name).match(text[at:end])
         part = pattern("part-lead").sub("", match["part"].strip()) if match else ""
@@ -261,12 +287,26 @@ def _after_part(state: State, at: int, end: int, opening: bool) -> int:
         known = names_material(part, state.title) or pattern("kind-of").search(part)
         if pattern("organ").fullmatch(part) and not pattern("animal").search(state.title):
             continue
+        if name == "named-part":
+            known = known or _may_be_part(part)
+        elif name == "part-colon":
+            known = known or pattern("no-subject").search(part) is None
+        elif not known:
+            known = name == "named-lead" and _may_be_part(part)
         if not known and name != "part-colon":
             continue
         if known and part not in state.title:
             state.part, state.listing, state.harmful = part, "", False
         return at + match.end()
     return at
+
+
+def _may_be_part(words: str) -> bool:
+    """Return whether words that name no known material may name a part of one."""
+    part = pattern("of-part").search(words)
+    if part is None or pattern("not-part").search(words):
+        return False
+    return phrase_of(words) is None or pattern("animal").search(words) is not None
 
 
 def _denials(state: State, start: int, sentence: str) -> Iterator[BookStatement]:

@@ -100,6 +100,8 @@ def _ban(clause: Clause) -> Found | None:
     ban = pattern("ban").search(clause.words)
     if ban is None:
         return None
+    if pattern("excepted").match(clause.following) or pattern("bans-another").search(clause.words):
+        return Found(clause.last)
     head = clause.words[: ban.start()]
     who = _who(clause, head)
     clause.state.listing = ""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from shiyi.ingest.extraction.books.patterns import pattern, section_modes
-from shiyi.ingest.extraction.books.vocabulary import names_material
+from shiyi.ingest.extraction.books.vocabulary import materials, names_material
 
 PART_OPENS, PART_ENDS = "\ue001", "\ue002"  # private use: round a title that is set off
 NOTE = "\ue000"  # private use: stands for a note in brackets
@@ -164,16 +164,23 @@ def blocks(raw: str, start: int = 0) -> Iterator[Block]:
 
 def _blocks(whole: PlainText) -> Iterator[Block]:
     mode, part, at, title = FULL, "", 0, ""
+    whole_part = ""  # of the sections that follow; another may be spoken of in passing
     marks = sorted(
         [*_TITLE.finditer(whole.text), *_SET_OFF.finditer(whole.text)], key=lambda m: m.start()
     )
     for mark in marks:
-        if mark.start() < at or (mark.re is _SET_OFF and not _begins(whole.text, mark.start())):
+        if mark.start() < at or (mark.re is _SET_OFF and not _begins(whole.text, mark)):
             continue
         yield from _paragraphs(whole.cut(at, mark.start()), mode, part, title)
         at = mark.end()
         if mark.re is _TITLE:
-            mode, title = _mode(mark["title"], STRICT), mark["title"]
+            title = mark["title"]
+            if not _mode(title, "") and names_material(title):
+                mode, part = FULL, title
+                if _TITLE.match(whole.text[at:].lstrip()):  # sections of its own
+                    whole_part = part
+            else:
+                mode, part = _mode(title, STRICT), whole_part
             continue
         words, title = mark["part"].strip("【】 "), ""
         if _mode(words, "") and words:
@@ -186,13 +193,19 @@ def _blocks(whole: PlainText) -> Iterator[Block]:
             mode = FULL
         else:
             formula = pattern("formula-name").search(words) and not names_material(words)
-            part, mode = words, SKIP if formula else FULL
+            part = whole_part = words
+            mode = SKIP if formula else FULL
     yield from _paragraphs(whole.cut(at, len(whole.text)), mode, part, title)
 
 
-def _begins(text: str, at: int) -> bool:
-    """Return whether a place begins a sentence: a name set off within one is no title."""
-    return text[at - 1 : at] in _BEFORE
+def _begins(text: str, mark: re.Match[str]) -> bool:
+    """Return whether what is set off is a title: it begins a sentence, or another kind."""
+    before = text[: mark.start()]
+    if before[-1:] in _BEFORE:
+        return True
+    introduced = pattern("introduces").search(before[-_SHORT:]) is not None
+    another = pattern("kind-of").search(before) is not None
+    return introduced and (another or (len(mark["part"]) > 1 and mark["part"] in materials()))
 
 
 def _mode(title: str, now: str) -> str:

@@ -111,7 +111,8 @@ def phrase_of(words: str, treated: bool = False) -> Phrase | None:
     """
     if not words or not _characters().issuperset(words):
         return None
-    action, complaint = _words_of_action(words), _words_of_complaint(words)
+    action = 0 if pattern("no-action").search(words) else _words_of_action(words)
+    complaint = 0 if pattern("no-complaint").search(words) else _words_of_complaint(words)
     if action and (not complaint or (action <= complaint and not treated)):
         return Phrase.ACTION
     return Phrase.COMPLAINT if complaint else None
@@ -130,6 +131,8 @@ def names_state(words: str) -> bool:
     >>> names_state("阴虚火动"), names_state("小儿"), names_state("世人")
     (True, True, False)
     """
+    if pattern("no-complaint").search(words) or pattern("eating").match(words):
+        return False
     if len(words) == 1:
         return not {"alone", "person"}.isdisjoint(_kinds().get(words, ()))
     return bool(words) and _is_made_of(words, frozenset({"sign", "evil", "person"})) > 0
@@ -169,6 +172,10 @@ def _is_made_of(words: str, wanted: frozenset[str]) -> int:
     return fewest[-1][0] if _WANTED in fewest[-1][1] else 0
 
 
+def _is_material(words: str) -> bool:
+    return "material" in _kinds().get(words, ())
+
+
 # what may follow a word of an action: verb, its object, another verb; a word that is an action
 _FOLLOWS: Final[Mapping[str, Mapping[str, str]]] = {
     "start": {"lead": "start", "verb": "verb", "raise": "raised", "whole": "done"},
@@ -185,9 +192,9 @@ _FOLLOWS: Final[Mapping[str, Mapping[str, str]]] = {
 def _words_of_action(words: str) -> int:
     """Return of how many words an action consists: one or several verbs, each with its objects.
 
-    It is 0 for what is none, and for what begins with the name of a material.
+    It is 0 for what is none, and for what begins with the name of a material or is done to one.
     """
-    if any("material" in kinds for _, kinds in _pieces(words, 0)):
+    if any("material" in kinds for _, kinds in _pieces(words, 0)) or _is_material(words[1:]):
         return 0
     fewest: list[dict[str, int]] = [{} for _ in range(len(words) + 1)]
     fewest[0]["start"] = 0
