@@ -1,9 +1,10 @@
-"""Claims of the old books: how many, how fast, and which to judge.
+"""Claims of the old books: how many, how fast, which to judge, which enter the starter base.
 
 `python bench/books.py read BOOKS -o CLAIMS` reads a collection in one process into a file of claims
 with their words, which stays on the machine, and prints counts and times.
 `python bench/books.py draw CLAIMS --seed N --number 300` prints a sheet to be judged, with the words.
 `python bench/books.py count [bench/judged/books.tsv]` prints the share that is right, by sample.
+`python bench/books.py select CLAIMS` writes the pointers of the claims that enter the starter base.
 """
 
 import argparse
@@ -22,12 +23,14 @@ from shiyi.artefacts import artefact
 from shiyi.errors import ShiyiError
 from shiyi.ingest.datasets.dataset import load_dataset
 from shiyi.ingest.datasets.lexicon import Lexicon
-from shiyi.ingest.documents.books import read_books
+from shiyi.ingest.documents.books import books, read_books
 from shiyi.ingest.documents.document import tree_of
 from shiyi.ingest.extraction.books.extractor import EntryExtractor
+from shiyi.ingest.tables.starter import load_starter
 from shiyi.linking.labels import LabelIndex
 from shiyi.model.rdf import Literal, NamedNode, local_name, text
 from shiyi.settings import IngestSettings
+from shiyi.verification.witnesses import Admission, Witness, select
 
 SHEET = Path(__file__).parent / "judged" / "books.tsv"
 VERDICTS = ("right", "doubtful", "wrong")
@@ -144,6 +147,21 @@ def wilson(right: int, judged: int, z: float = 1.96) -> tuple[float, float]:
     return middle - half, middle + half
 
 
+def choose(path: Path) -> None:
+    """Write the pointers of the claims that independent books bear out."""
+    admission, names = Admission(load_starter(pointers=False)), ("subject", "predicate", "object")
+    witnesses = (
+        Witness(
+            admission.key(*(local_name(each[name]) for name in names)),
+            books()[each["file"]],
+            *(each[name] for name in ("start", "end", "before", "quote", "after")),
+        )
+        for each in lines(path)
+        if each["polarity"] == "positive" and "/old-" not in each["subject"] + each["object"]
+    )
+    print(dict(select(witnesses, admission)))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     commands = parser.add_subparsers(dest="command", required=True)
@@ -158,11 +176,15 @@ def main() -> None:
     one.add_argument("--kind", choices=("all", "entry", "recipe"), default="all")
     one = commands.add_parser("count")
     one.add_argument("sheet", nargs="?", type=Path, default=SHEET)
+    one = commands.add_parser("select")
+    one.add_argument("claims", type=Path)
     args = parser.parse_args()
     if args.command == "read":
         print(json.dumps(read(args.books, args.out, args.only), ensure_ascii=False, indent=1))
     elif args.command == "draw":
         draw(args.claims, args.seed, args.number, args.kind)
+    elif args.command == "select":
+        choose(args.claims)
     else:
         count(args.sheet)
 

@@ -65,6 +65,7 @@ class Corpus(_Described):
     version: str
     origin: str
     tables: tuple[Table, ...]
+    books: bool = False  # each key is a book, a work of its own; rows are selected, not compared
 
     def table(self, file: str) -> Table | None:
         """Return the first table that reads ``file``; None where the corpus has no such file."""

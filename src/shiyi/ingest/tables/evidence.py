@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from shiyi.artefacts import artefact
+from shiyi.ingest.documents.books import books, source_of
 from shiyi.ingest.tables.claims import default_confidence
 from shiyi.ingest.tables.tsv import Faults, Place, Row, check_columns, read_tables
 from shiyi.model.claim import Claim, Evidence, EvidenceKind, Polarity, Source, Status, claim_iri
@@ -14,6 +15,8 @@ from shiyi.ontology.terms import SHIYI
 from shiyi.settings import ConfidenceSettings
 
 EVIDENCE = "ingest/evidence"
+SUPPORTS, CONTRADICTS = "supports", "contradicts"  # a claim that the tables make
+STATES = "states"  # the place makes the claim, whether or not a table makes it too
 COLUMNS = (
     "subject", "predicate", "object", "verdict", "file", "key", "column", "start", "end", "digest",
 )  # fmt: skip
@@ -74,10 +77,9 @@ def _pointer(row: Row, faults: Faults) -> PointerRow | None:
     if int(end) and int(start) >= int(end):
         faults.add(row.at("end"), f"{end} does not lie after {start}")
         return None
-    if row.get("verdict") not in {"supports", "contradicts"}:
-        faults.unknown(
-            row.at("verdict"), "verdict", row.get("verdict"), ("supports", "contradicts")
-        )
+    verdicts = SUPPORTS, CONTRADICTS, STATES
+    if row.get("verdict") not in verdicts:
+        faults.unknown(row.at("verdict"), "verdict", row.get("verdict"), verdicts)
         return None
     subject, predicate, value, verdict, file, key, column = map(row.get, COLUMNS[:7])
     return PointerRow(
@@ -108,28 +110,33 @@ def with_evidence(
     What supports a claim is evidence of it, and takes the place of a row of the same source that
     the tables cite. What contradicts it is evidence of its denial, a candidate in the review queue
     where the tables do not deny it themselves. A row whose claim the tables no longer make is
-    passed over.
+    passed over, unless it states the claim itself.
     """
     results = {each.iri.value: each for each in claims}
     corpora = _corpora(folder)
+    lineages = {each.title_zh: each.lineage or each.id for each in sources.values()}
     for row in read_pointers(folder, faults):
         if row.corpus not in corpora:
             faults.unknown(row.place, "corpus", row.corpus, corpora)
             continue
-        named, kind = corpora[row.corpus]
+        named, kind, of_books = corpora[row.corpus]
         if named not in sources:
             faults.unknown(row.place, "source", named, sources)
             continue
+        source = _book(row, sources[named], lineages, faults) if of_books else sources[named]
         ends = resource(row.subject), getattr(SHIYI, row.predicate), resource(row.object)
-        supports = row.verdict == "supports"
+        supports = row.verdict != CONTRADICTS
         polarity = Polarity.POSITIVE if supports else Polarity.NEGATIVE
         known = results.get(claim_iri(*ends, polarity).value)
-        evidence = _evidence(row, sources[named], kind, weights)
+        evidence = _evidence(row, source, kind, weights)
         if known:
             results[known.iri.value] = _with_pointer(known, evidence, row)
         elif not supports and claim_iri(*ends, Polarity.POSITIVE).value in results:
             denial = Claim(*ends, (evidence,), polarity, Status.CANDIDATE)
             results[denial.iri.value] = denial
+        elif row.verdict == STATES:
+            stated = Claim(*ends, (evidence,))
+            results[stated.iri.value] = stated
     return list(results.values())
 
 
@@ -159,7 +166,22 @@ def _evidence(row: PointerRow, source: Source, kind: str, weights: ConfidenceSet
     )
 
 
-def _corpora(folder: Path | None) -> dict[str, tuple[str, str]]:
-    """Return source and kind of evidence of each corpus."""
+def _corpora(folder: Path | None) -> dict[str, tuple[str, str, bool]]:
+    """Return source and kind of evidence of each corpus, and whether each key is a book."""
     with ((folder or artefact(EVIDENCE)) / "corpora.toml").open("rb") as file:
-        return {name: (each["source"], each["kind"]) for name, each in tomllib.load(file).items()}
+        return {
+            name: (each["source"], each["kind"], each.get("books", False))
+            for name, each in tomllib.load(file).items()
+        }
+
+
+def _book(
+    row: PointerRow, collection: Source, lineages: Mapping[str, str], faults: Faults
+) -> Source:
+    """Return the book that the key of a row names, of one lineage with the work of its title."""
+    book = books().get(row.key)
+    if book is None:
+        faults.unknown(row.place, "book", row.key, books())
+        return collection
+    source = source_of(book, collection)
+    return replace(source, lineage=lineages.get(book.title, source.lineage))

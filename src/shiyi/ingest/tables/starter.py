@@ -140,6 +140,7 @@ def load_starter(
     claims = reader.read(folder / "claims")
     if own:
         claims = with_evidence(claims, sources, reader.weights, faults)
+        sources |= {each.source.id: each.source for claim in claims for each in claim.evidence}
     mappings = sssom.read_mappings(folder / "mappings", concepts, faults)
     retired = tuple(read_retired(folder / "retired", concepts, faults))
     faults.raise_if_any()
