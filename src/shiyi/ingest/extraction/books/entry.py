@@ -284,21 +284,24 @@ def _after_part(state: State, at: int, end: int, opening: bool) -> int:
         part = pattern("part-lead").sub("", match["part"].strip()) if match else ""
         if match is None or pattern("season").fullmatch(part):
             continue
-        known = names_material(part, state.title) or pattern("kind-of").search(part)
+        known = _names_part(name, part, state.title)
         if pattern("organ").fullmatch(part) and not pattern("animal").search(state.title):
             continue
-        if name == "named-part":
-            known = known or _may_be_part(part)
-        elif name == "part-colon":
-            known = known or pattern("no-subject").search(part) is None
-        elif not known:
-            known = name == "named-lead" and _may_be_part(part)
         if not known and name != "part-colon":
             continue
         if known and part not in state.title:
             state.part, state.listing, state.harmful = part, "", False
         return at + match.end()
     return at
+
+
+def _names_part(pattern_name: str, words: str, title: str) -> bool:
+    """Return whether the words that a pattern found name another material, known or not."""
+    if names_material(words, title) or pattern("kind-of").search(words):
+        return True
+    if pattern_name == "part-colon":
+        return pattern("no-subject").search(words) is None
+    return pattern_name in {"named-part", "named-lead"} and _may_be_part(words)
 
 
 def _may_be_part(words: str) -> bool:
