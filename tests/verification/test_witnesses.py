@@ -31,9 +31,14 @@ GINGER, LIQUOR, SALT = "substance-ginger", "substance-liquor", "substance-salt"
 NAUSEA = "symptom-nausea"
 WARM: Key = (GINGER, "hasNature", "nature-warm")
 CLASSES = {
-    GINGER: "Food", LIQUOR: "Food", SALT: "Food", "herb-aconite": "Herb", "substance-rabbit": "Food",
-    NAUSEA: "Symptom", "population-pregnant": "Population",
-}  # fmt: skip
+    GINGER: "Food",
+    LIQUOR: "Food",
+    SALT: "Food",
+    "herb-aconite": "Herb",
+    "substance-rabbit": "Food",
+    NAUSEA: "Symptom",
+    "population-pregnant": "Population",
+}
 MADE = (
     WARM,
     (LIQUOR, "hasFoodGroup", "foodgroup-alcohol"),

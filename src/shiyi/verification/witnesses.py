@@ -33,9 +33,13 @@ Key = tuple[str, str, str]
 
 _FEWEST = 2  # independent witnesses that a claim of the tables needs
 _NEW: Final[Mapping[str, int]] = {  # that one needs which the tables do not make
-    "hasNature": 2, "hasFlavour": 2, "hasMeridianTropism": 2, "hasEfficacy": 3,
-    "cautionIn": 3, "contraindicatedIn": 3,
-}  # fmt: skip
+    "hasNature": 2,
+    "hasFlavour": 2,
+    "hasMeridianTropism": 2,
+    "hasEfficacy": 3,
+    "cautionIn": 3,
+    "contraindicatedIn": 3,
+}
 _SINGLE = frozenset({"hasNature"})  # a material has one
 _SETTLED = _SINGLE | {"hasFlavour", "hasMeridianTropism", "hasEfficacy"}  # where tables name any
 _BENEFITS = frozenset({"hasEfficacy", "relieves", "indicatedFor"})
@@ -169,9 +173,12 @@ def select(
     write_pointers((folder or artefact(EVIDENCE)) / f"{CORPUS}.tsv", rows, "bench/books.py select")
     new = sum(claim not in admission.made for claim in enough[:MOST])
     return Counter(
-        claims=len(grouped), enough=len(enough), entering=len(enough[:MOST]), new=new,
+        claims=len(grouped),
+        enough=len(enough),
+        entering=len(enough[:MOST]),
+        new=new,
         pointers=len(rows),
-    )  # fmt: skip
+    )
 
 
 def _consistent(claims: Iterable[Key], grouped: Mapping[Key, Sequence[object]]) -> Iterator[Key]:
@@ -190,6 +197,16 @@ def _pointer(each: Witness, verdict: str) -> PointerRow:
     digest, place = digest_of(each.quote), Place(CORPUS, 0)
     subject, predicate, value = each.claim
     return PointerRow(
-        CORPUS, subject, predicate, value, verdict, _FILE, each.book.file, _COLUMN,
-        each.start, each.end, digest, place,
-    )  # fmt: skip
+        CORPUS,
+        subject,
+        predicate,
+        value,
+        verdict,
+        _FILE,
+        each.book.file,
+        _COLUMN,
+        each.start,
+        each.end,
+        digest,
+        place,
+    )

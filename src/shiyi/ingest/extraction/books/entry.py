@@ -270,16 +270,16 @@ def _denied(clauses: list[str]) -> set[int]:
     }
 
 
+_OPENS = ("another-kind", "part-mark", "part-colon", "named-lead", "named-part", "opens-entry")
+
+
 def _after_part(state: State, at: int, end: int, opening: bool) -> int:
     """Turn to the part that a clause begins with; return where what it states begins.
 
     What stands before a colon and names no material is the person quoted.
     """
     text = state.block.text.text
-    opens = (
-        "another-kind", "part-mark", "part-colon", "named-lead", "named-part", "opens-entry",
-    )  # fmt: skip
-    for name in opens if opening else ("part-colon",):
+    for name in _OPENS if opening else ("part-colon",):
         match = pattern(name).match(text[at:end])
         part = pattern("part-lead").sub("", match["part"].strip()) if match else ""
         if match is None or pattern("season").fullmatch(part):
