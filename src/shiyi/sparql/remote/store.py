@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from shiyi.errors import OutsideError, QueryError, SettingError
 from shiyi.model import iris
-from shiyi.model.iris import GRAPH
+from shiyi.model.iris import GRAPH, VOCAB
 from shiyi.model.rdf import DefaultGraph, NamedNode, Quad, Subject, Term, Triple, serialize
 from shiyi.ontology.terms import RDF
 from shiyi.settings import RemoteSettings
@@ -38,6 +38,12 @@ _BIND: Final = re.compile(
     r"\bBIND\s*\(\s*(SUBJECT|PREDICATE|OBJECT)\s*\(\s*([?$]\w+)\s*\)\s+AS\s+([?$]\w+)\s*\)",
     re.IGNORECASE,
 )
+_MADE: Final = re.compile(
+    rf"\bBIND\s*\(\s*(?:COALESCE\s*\(\s*)?TRIPLE\s*\(\s*({_PART})\s*,\s*({_PART})\s*,\s*({_PART})"
+    rf"\s*\)(?:\s*,\s*{_PART}\s*\))?\s+AS\s+([?$]\w+)\s*\)",
+    re.IGNORECASE,
+)
+_VOCABULARY: Final = re.compile(rf"\bPREFIX\s+([\w-]*):\s*<{re.escape(VOCAB)}>", re.IGNORECASE)
 _LEFT: Final = re.compile(
     r"<<|\b(?:ISTRIPLE|TRIPLE|SUBJECT|PREDICATE|OBJECT)\s*\(|\{\||~", re.IGNORECASE
 )
@@ -56,7 +62,7 @@ def to_rdf11_query(query: str) -> str:
     >>> to_rdf11_query("ASK { ?c <a:r> <<( ?s ?p <a:o> )>> }").count("rdf-syntax-ns#subject> ?s")
     1
     """
-    for pattern, write in ((_TERM, _node), (_TEST, _test), (_BIND, _bind)):
+    for pattern, write in ((_TERM, _node), (_TEST, _test), (_BIND, _bind), (_MADE, _made)):
         query = _replace(query, pattern, write)
     if found := _LEFT.search(bare_text(query)):
         raise QueryError(
@@ -66,11 +72,27 @@ def to_rdf11_query(query: str) -> str:
     return query
 
 
+def with_builtins(query: str) -> str:
+    """Write the functions of Shiyi on statements as those of SPARQL 1.2, which engines have.
+
+    >>> with_builtins("PREFIX v: <https://w3id.org/shiyi/vocab#> ASK { FILTER(v:subject(?t)) }")
+    'PREFIX v: <https://w3id.org/shiyi/vocab#> ASK { FILTER(SUBJECT(?t)) }'
+    """
+    for prefix in {each[1] for each in _VOCABULARY.finditer(query)}:
+        name = rf"(?<![\w:.-]){re.escape(prefix)}:(triple|subject|predicate|object)(?=\s*\()"
+        query = _replace(query, re.compile(name), str.upper)
+    return query
+
+
 def _replace(query: str, pattern: re.Pattern[str], write: Callable[..., str]) -> str:
     bare, parts, end = bare_text(query), [], 0
     for found in pattern.finditer(bare):
         groups = [query[found.start(i) : found.end(i)] for i in range(1, pattern.groups + 1)]
-        parts += [query[end : found.start()], write(*groups)]
+        written = write(*groups)
+        before = bare[end : found.start()].rstrip() or (parts[-1].rstrip() if parts else "")
+        if written.endswith(". ") and before[-1:] not in "{}.":
+            written = f" .{written}"  # a pattern of triples, which one before has to end
+        parts += [query[end : found.start()], written]
         end = found.end()
     return "".join([*parts, query[end:]])
 
@@ -88,6 +110,11 @@ def _test(variable: str) -> str:
 
 def _bind(function: str, term: str, variable: str) -> str:
     return f" {term} {_NAMES[function.upper()]} {variable} . "
+
+
+def _made(subject: str, predicate: str, object_: str, variable: str) -> str:
+    parts = zip(_NAMES.values(), (subject, predicate, object_), strict=True)
+    return f" {variable} {' ; '.join(f'{name} {term}' for name, term in parts)} . "
 
 
 def hoist_prologue(query: str, around: str) -> str:
@@ -190,7 +217,7 @@ _NOT_NOTE: Final = f"?g != {NOTE}"
 _NOT_OWN: Final = " && ".join(
     (_NOT_NOTE, *(f'!STRSTARTS(STR(?g), "{each}")' for each in OWN_GRAPHS))
 )
-_GRAPH: Final = re.compile(r"\bGRAPH\b", re.IGNORECASE)
+_GRAPH: Final = re.compile(r"\bGRAPH\b(?:\s*(<\s*>))?", re.IGNORECASE)
 NO_GRAPH: Final = "urn:shiyi:none"  # a data set of no named graphs has to name one
 
 
@@ -228,6 +255,7 @@ class RemoteStore(WritableStore):
 
     def written(self, query: str) -> str:
         """Return a query as this store takes it; QueryError where it has no equal."""
+        query = with_builtins(query)
         return to_rdf11_query(query) if self._lowered else query
 
     def graph_names(self) -> tuple[str, ...]:
@@ -402,9 +430,14 @@ class RemoteStore(WritableStore):
         """Name the graphs of a query where the engine's own data set is another."""
         if not self._home:
             return NO_DATASET
-        if not _GRAPH.search(bare_text(query)):
+        found = list(_GRAPH.finditer(bare_text(query)))
+        if not found:
             return (self._home,), ()
-        return (self._home,), self.graph_names() or (NO_GRAPH,)
+        names = self.graph_names()
+        if all(each[1] for each in found):  # engines look through each graph of a data set
+            named = {query[each.start(1) + 1 : each.end(1) - 1] for each in found}
+            names = tuple(each for each in names if each in named)
+        return (self._home,), names or (NO_GRAPH,)
 
     def _read(self, rows: Sequence[Mapping[str, Any]]) -> Iterator[Solution]:
         solutions = [{name: from_wire(binding) for name, binding in row.items()} for row in rows]
