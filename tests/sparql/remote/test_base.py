@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -24,6 +25,7 @@ from shiyi.errors import (
 from shiyi.model.claim import Claim, Confidence, Evidence
 from shiyi.model.iris import graph
 from shiyi.model.rdf import DefaultGraph, NamedNode, Quad, Triple
+from shiyi.model.rdf import text as text_of
 from shiyi.ontology.serialization import claim_quads
 from shiyi.ontology.terms import RDF, SHIYI
 from shiyi.publishing.dumps import write_dump
@@ -33,11 +35,12 @@ from shiyi.server.site.tokens import Tokens
 from shiyi.settings import QuerySettings, Settings
 from shiyi.sparql.base.backups import back_up, restore
 from shiyi.sparql.base.knowledge_base import KnowledgeBase, build_generation, check_reading, push
-from shiyi.sparql.queries.named import quality_faults, quality_queries
+from shiyi.sparql.queries.named import Query, query_names
 from shiyi.sparql.queries.requests import FreeQuery
 from shiyi.sparql.queries.results import ResultFormat
 from shiyi.sparql.remote.store import RemoteStore
 from shiyi.sparql.sandbox.pool import pool_of
+from shiyi.sparql.store.port import Solution
 from tests.contracts import A, B, C, P
 from tests.publishing.test_dumps import GOJI, OPEN, WARFARIN
 from tests.support.bases import RELIEF, build, stored
@@ -66,6 +69,16 @@ def settings(server: Server, folder: Path) -> Settings:
     assert put_remote(made)
     assert not put_remote(made)  # it is there
     return made
+
+
+Bases = tuple[KnowledgeBase, KnowledgeBase]
+
+
+@pytest.fixture(scope="module")
+def bases(settings: Settings) -> Iterator[Bases]:
+    """The base with its own store, and over the server."""
+    with KnowledgeBase.open(settings.kb) as own, KnowledgeBase.of(settings) as remote:
+        yield own, remote
 
 
 def exported(base: KnowledgeBase, profile: str = "rdf12") -> bytes:
@@ -127,10 +140,40 @@ def test_claims_that_others_write_are_read(settings: Settings) -> None:
             base.store.change(remove=list(claim_quads(written)))
 
 
-def test_each_quality_query_says_the_same(settings: Settings) -> None:
-    assert len(quality_queries()) > 5
-    with KnowledgeBase.open(settings.kb) as own, KnowledgeBase.of(settings) as remote:
-        assert sorted(quality_faults(own.store)) == sorted(quality_faults(remote.store))
+@pytest.mark.parametrize("name", query_names())
+def test_each_shipped_query_says_the_same(bases: Bases, settings: Settings, name: str) -> None:
+    text = Query.named(name).text
+    if "SELECT" not in text:
+        pytest.skip("gives a graph")
+    if name == "contraindications-of-a-class-of-drugs" and settings.remote.profile == "rdf11":
+        pytest.skip("Virtuoso follows skos:broader* upwards only where the class is in a hierarchy")
+    # a page without an order is any page: all of it is compared
+    text = re.sub(r"LIMIT 1000( OFFSET 0)?", "", text)
+    own, remote = (
+        sorted(
+            _shown(row)
+            for row in base.store.select(text)
+            if not isinstance(row.get("resource"), Triple)  # described where there are no terms
+        )
+        for base in bases
+    )
+    assert (own, len(own)) == (remote, len(remote))
+    assert own or name not in FILLED
+
+
+FILLED = ("claims", "claim-sources", "concepts", "evidence-by-tier")  # on so small a base
+
+
+def _shown(row: Solution) -> list[tuple[str, object]]:
+    """Return a row without what engines choose: last digits, the order and form of no parts."""
+    shown: dict[str, object] = {}
+    for name, term in row.items():
+        value = shown[name] = text_of(term)
+        if name in {"parts", "labels", "premises"}:
+            shown[name] = sorted(re.split(", | ", value))
+        elif re.fullmatch(r"[0-9]+\.[0-9]{6,}", value):
+            shown[name] = f"{float(value):.6f}"
+    return sorted((each for each in shown.items() if each[1] != ""), key=str)
 
 
 def test_pages_and_queries_are_served_and_updates_refused(settings: Settings) -> None:

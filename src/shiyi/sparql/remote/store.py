@@ -433,11 +433,16 @@ class RemoteStore(WritableStore):
         found = list(_GRAPH.finditer(bare_text(query)))
         if not found:
             return (self._home,), ()
-        names = self.graph_names()
-        if all(each[1] for each in found):  # engines look through each graph of a data set
+        if all(each[1] for each in found):  # to list all of them takes Virtuoso long
             named = {query[each.start(1) + 1 : each.end(1) - 1] for each in found}
-            names = tuple(each for each in names if each in named)
+            names = tuple(sorted(each for each in named if self._is_shown(each)))
+        else:
+            names = self.graph_names()
         return (self._home,), names or (NO_GRAPH,)
+
+    def _is_shown(self, graph: str) -> bool:
+        """Return whether a graph is neither the default one nor the engine's nor a note."""
+        return graph not in {self._home, NOTE.value} and not graph.startswith(OWN_GRAPHS)
 
     def _read(self, rows: Sequence[Mapping[str, Any]]) -> Iterator[Solution]:
         solutions = [{name: from_wire(binding) for name, binding in row.items()} for row in rows]
