@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from shiyi.answering.knowledge.updates import _opened
 from shiyi.answering.pipeline import Runtime
 from shiyi.answering.runtime import write_indexes
 from shiyi.build import check_remote_changes, put_remote
@@ -129,15 +130,29 @@ def test_a_search_within_a_query_finds_claims(settings: Settings) -> None:
     assert found[0] == [each.strip('"') for each in found[1]]
 
 
-def test_claims_that_others_write_are_read(settings: Settings) -> None:
-    written = Claim(GOJI, SHIYI.cautionIn, WARFARIN, (Evidence(OPEN, Confidence(0.7)),))
+@pytest.mark.parametrize("exchanged", [False, True])
+def test_what_others_write_is_noticed(settings: Settings, exchanged: bool) -> None:
+    new = Claim(GOJI, SHIYI.cautionIn, WARFARIN, (Evidence(OPEN, Confidence(0.7)),))
+    add, remove = list(claim_quads(new)), list[Quad]()
     with KnowledgeBase.of(settings) as base:
-        assert written.iri.value not in Runtime.open(base, settings).facts.by_claim
-        base.store.change(add=list(claim_quads(written)))
+        facts = Runtime.open(base, settings).facts
+        if exchanged:  # as many claims as before, and the same sum of confidences
+            found = base.store.match(None, SHIYI.confidence, None, DefaultGraph())
+            sure = {text_of(quad.object): quad for quad in found}
+            remove = one, two = [sure[min(sure)], sure[max(sure)]]
+            add = [
+                Quad(one.subject, one.predicate, two.object, DefaultGraph()),
+                Quad(two.subject, two.predicate, one.object, DefaultGraph()),
+            ]
+        base.store.change(add=add, remove=remove)
         try:
-            assert written.iri.value in Runtime.open(base, settings).facts.by_claim
+            with pytest.raises(IndexMismatchError, match="others"):
+                _opened(base, facts.schema, base.store, ())
+            read = Runtime.open(base, settings).facts.by_claim
+            assert (new.iri.value in read) == (not exchanged)
         finally:
-            base.store.change(remove=list(claim_quads(written)))
+            base.store.change(add=remove, remove=add)
+        _opened(base, facts.schema, base.store, ())
 
 
 @pytest.mark.parametrize("name", query_names())
@@ -145,8 +160,8 @@ def test_each_shipped_query_says_the_same(bases: Bases, settings: Settings, name
     text = Query.named(name).text
     if "SELECT" not in text:
         pytest.skip("gives a graph")
-    if name == "contraindications-of-a-class-of-drugs" and settings.remote.profile == "rdf11":
-        pytest.skip("Virtuoso follows skos:broader* upwards only where the class is in a hierarchy")
+    if "skos:broader* " in text and settings.remote.profile == "rdf11":
+        pytest.skip("Virtuoso loses rows of a * path over so small a base")
     # a page without an order is any page: all of it is compared
     text = re.sub(r"LIMIT 1000( OFFSET 0)?", "", text)
     own, remote = (

@@ -188,7 +188,8 @@ class FactFile:
     derived: tuple[str, ...]  # claims that were derived
     texts: bool  # whether the library is of the same moment
     claims: Strings  # every claim of theirs, in order
-    confidences: Array  # of every fact of the accepted view
+    accepted: Array  # the place among them of each fact of the accepted view
+    confidences: Array  # of each of these facts
 
 
 def open_facts(folder: Path, release: str, schema: Schema) -> FactFile:
@@ -227,6 +228,7 @@ def open_facts(folder: Path, release: str, schema: Schema) -> FactFile:
         tuple(claims[each] for each in derived.tolist()),
         mapped.about["texts"] == "1",
         claims,
+        mapped["fact.claim"][~inferred],
         mapped["fact.confidence"][~inferred],
     )
 

@@ -1,9 +1,12 @@
 """Facts stored current with the journal."""
 
+from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sized
 from dataclasses import dataclass, replace
 from pathlib import Path
+
+import numpy as np
 
 from shiyi.answering.knowledge.fact_file import FILE, FactFile, open_facts, save_facts
 from shiyi.answering.knowledge.facts import (
@@ -337,10 +340,14 @@ def _opened(
     return Standing(facts, projection, changed)
 
 
-_STATED = f"""SELECT (COUNT(?c) AS ?n) (SUM(?sure) AS ?sum) WHERE {{
-  ?c {SHIYI.status} {SHIYI.accepted} ; {SHIYI.confidence} ?sure }}"""
+_FIRST = len(_CLAIM) + 1  # the IRI of a claim goes on with a digest of what it states
+_STATED = f"""SELECT ?part (COUNT(?c) AS ?n) (SUM(?sure) AS ?sum) WHERE {{
+  ?c {SHIYI.status} {SHIYI.accepted} ; {SHIYI.confidence} ?sure
+  BIND(SUBSTR(STR(?c), {_FIRST}, 2) AS ?part) }} GROUP BY ?part"""
 _LEAST = 0.005  # half of the least step of a confidence
+_PARTS = tuple(f"{each:02x}" for each in range(256))
 _ELSEWHERE = "others have written to the remote store, so it is read"
+Stated = dict[str, tuple[int, float]]  # how many claims, and the sum of their confidences
 
 
 def _check_own_writes(
@@ -348,22 +355,44 @@ def _check_own_writes(
 ) -> None:
     """Raise ``IndexMismatchError`` where others have written claims to a remote store.
 
-    The engine counts the accepted claims and adds up their confidences; ``claims`` changed since
-    the build.
+    The engine counts the accepted claims and adds up their confidences, by the first two digits
+    of their IRIs; ``claims`` changed since the build.
     """
-    [row] = store.select(_STATED)
-    before, now = (
-        [f.confidence for each in claims for f in of.by_claim.get(each, ()) if not f.derived]
-        for of in (file.facts, facts)
-    )
-    count = len(file.confidences) - len(before) + len(now)
-    total = float(file.confidences.sum()) - sum(before) + sum(now)
+    expected = _stated(file)
+    for sign, of in ((-1, file.facts), (1, facts)):
+        for fact in (f for each in claims for f in of.by_claim.get(each, ()) if not f.derived):
+            part = fact.claim[_FIRST - 1 : _FIRST + 1]
+            count, total = expected.get(part, (0, 0.0))
+            expected[part] = (count + sign, total + sign * fact.confidence)
     try:
-        differs = float(text(row["n"])) != count or abs(float(text(row["sum"])) - total) > _LEAST
+        found = {
+            text(row["part"]): (int(float(text(row["n"]))), float(text(row["sum"])))
+            for row in store.select(_STATED)
+        }
     except (KeyError, ValueError) as fault:  # no sum: what stands there is no number
         raise IndexMismatchError(_ELSEWHERE) from fault
-    if differs:
-        raise IndexMismatchError(_ELSEWHERE)
+    for part in expected.keys() | found.keys():
+        (count, total), (now, sum_) = expected.get(part, (0, 0.0)), found.get(part, (0, 0.0))
+        if count != now or abs(total - sum_) > _LEAST:
+            raise IndexMismatchError(_ELSEWHERE)
+
+
+def _stated(file: FactFile) -> Stated:
+    """Return what the engine should count of a build; the claims of a file are in order."""
+    starts = [bisect_left(file.claims, f"{_CLAIM}{part}") for part in _PARTS]
+    starts.append(bisect_left(file.claims, f"{_CLAIM}g"))
+    part_of = np.searchsorted(starts, file.accepted, side="right") - 1
+    inside = (part_of >= 0) & (part_of < len(_PARTS))
+    counts = np.bincount(part_of[inside], minlength=len(_PARTS))
+    sums = np.bincount(part_of[inside], file.confidences[inside], minlength=len(_PARTS))
+    stated: Stated = dict(
+        zip(_PARTS, zip(counts.tolist(), sums.tolist(), strict=True), strict=True)
+    )
+    for place, sure in zip(file.accepted[~inside], file.confidences[~inside], strict=True):
+        part = file.claims[int(place)][_FIRST - 1 : _FIRST + 1]  # named by others
+        count, total = stated.get(part, (0, 0.0))
+        stated[part] = (count + 1, total + float(sure))
+    return stated
 
 
 def freshen(base: KnowledgeBase, schema: Schema) -> bool:

@@ -85,7 +85,7 @@ def with_builtins(query: str) -> str:
 
 
 def _replace(query: str, pattern: re.Pattern[str], write: Callable[..., str]) -> str:
-    bare, parts, end = bare_text(query), [], 0
+    bare, parts, end = bare_text(query), list[str](), 0
     for found in pattern.finditer(bare):
         groups = [query[found.start(i) : found.end(i)] for i in range(1, pattern.groups + 1)]
         written = write(*groups)
