@@ -219,6 +219,31 @@ def test_a_review_beside_a_running_writer_says_how_to_send_it_there(
     assert "/curate/review" in capsys.readouterr().err
 
 
+def test_an_editor_settles_a_dispute_and_undoing_it_opens_the_dispute_again(
+    desk: Decisions,
+) -> None:
+    iri = RELIEF.iri.value
+    for who, kind in (("li", "accept"), ("wang", "reject")):
+        desk.review(iri, kind, who)
+    followed = Opinions(desk.store)
+    desk.changes.listeners.append(followed)
+    disputed = stands(desk, RELIEF)
+    assert iri in followed.disputed()
+
+    settled = desk.review(iri, "reject", "zhao", "the passage says otherwise", settles=True)
+    assert stands(desk, RELIEF)[0] is Status.REJECTED
+    assert followed.of(iri).keys() == Opinions(desk.store).of(iri).keys() == {"wang", "zhao"}
+    assert not followed.disputed()
+    with pytest.raises(UsageError, match="no dispute"):
+        desk.review(iri, "reject", "chen", settles=True)
+
+    desk.review(iri, "unsure", "chen")  # so that undoing evaluates the rest
+    desk.undo(settled.iri, "zhao", "too soon")
+    assert iri in followed.disputed()
+    assert stands(desk, RELIEF)[0] is disputed[0]
+    desk.changes.listeners.remove(followed)
+
+
 def test_a_saved_queue_is_the_queue_that_is_made(desk: Decisions, tmp_path: Path) -> None:
     store, every, path = desk.store, Filter(whose="all"), tmp_path / "queue.cache"
     made = Queue(store, Opinions(store))

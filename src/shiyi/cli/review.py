@@ -17,7 +17,6 @@ from shiyi.curation.changes import (
     Edit,
     change_of_number,
     changes_about,
-    is_live,
     last_number,
     read_change,
     state_of,
@@ -30,6 +29,7 @@ from shiyi.model.iris import ID
 from shiyi.model.rdf import DefaultGraph, NamedNode, Quad, text
 from shiyi.ontology.schema import Schema
 from shiyi.ontology.terms import RDF, SHIYI
+from shiyi.reasoning.confidence.reviews import stands
 from shiyi.sparql.base.knowledge_base import KnowledgeBase
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ def log(
             newest = last_number(store)
             changes = _read_changes(base, range(newest, max(0, newest - limit), -1))
         if as_json:
-            emit([_change_values(each) | {"live": is_live(store, each.iri)} for each in changes])
+            emit([_change_values(each) | {"live": stands(store, each.iri)} for each in changes])
         else:
             _print_changes(base, changes)
 
@@ -434,7 +434,7 @@ def _read_changes(base: KnowledgeBase, numbers: range) -> list[Change]:
 
 def _print_changes(base: KnowledgeBase, changes: list[Change]) -> None:
     for each in changes:
-        live = "" if is_live(base.store, each.iri) else "  (taken back)"
+        live = "" if stands(base.store, each.iri) else "  (taken back)"
         print(
             f"#{each.number}  {each.when}  {each.who}  {each.kind} "
             f"{each.note(SHIYI.agreement)}{live}  {each.about[0]}  {each.reason}"

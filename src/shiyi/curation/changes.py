@@ -9,6 +9,7 @@ from shiyi.errors import KnowledgeBaseError, StaleError, UsageError
 from shiyi.model.iris import content_hash, graph, resource
 from shiyi.model.rdf import XSD_INTEGER, BlankNode, Literal, NamedNode, Object, Quad, Triple, text
 from shiyi.ontology.terms import DCTERMS, PROV, RDF, RDFS, SHIYI
+from shiyi.reasoning.confidence.reviews import stands
 from shiyi.sparql.base.writer import Writer, after_commit
 from shiyi.sparql.store.oxigraph import n_quads, parse_n_quads
 from shiyi.sparql.store.port import QuadStore
@@ -379,7 +380,7 @@ class Changes:
 
     def is_live(self, change: Change) -> bool:
         """Return whether a change stands: it was not undone, or its undoing was."""
-        return is_live(self.store, change.iri)
+        return stands(self.store, change.iri)
 
     def check_fits(self, change: Change) -> None:
         """Raise ``StaleError`` where what a change removes is not here."""
@@ -435,12 +436,6 @@ def changes_about(store: QuadStore, thing: str) -> list[Change]:
         for quad in store.match(None, DCTERMS.subject, parse_iri(thing), REVIEWS)
     )
     return sorted((each for each in quads if each), key=lambda each: each.number)
-
-
-def is_live(store: QuadStore, iri: str) -> bool:
-    """Return whether no live change reverses this one."""
-    takers = store.match(None, SHIYI.reverses, NamedNode(iri), REVIEWS)
-    return not any(is_live(store, text(quad.subject)) for quad in takers)
 
 
 def _in_the_way(store: QuadStore, change: Change) -> Iterable[Quad]:

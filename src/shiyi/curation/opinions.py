@@ -9,10 +9,10 @@ from datetime import datetime
 import numpy as np
 
 from shiyi.curation.changes import REVIEWS, Change, agent
-from shiyi.curation.reviews import REVIEWING
+from shiyi.curation.reviews import REVIEWING, settled_by
 from shiyi.model.rdf import text
 from shiyi.ontology.terms import DCTERMS, PROV, SHIYI
-from shiyi.reasoning.confidence.reviews import krippendorff_alpha
+from shiyi.reasoning.confidence.reviews import SETTLES, krippendorff_alpha
 from shiyi.sparql.store.port import QuadStore
 
 _AGENT = agent("").value
@@ -62,6 +62,8 @@ class Opinions:
             for change in created:
                 if change.reverses:
                     self._takers[change.reverses].append(change.iri)
+                for each in settled_by(change):
+                    self._takers[each].append(change.iri)
                 if change.kind in _KINDS:
                     for claim in change.about:
                         self._put(
@@ -168,8 +170,9 @@ class Opinions:
             quads = store.match(None, predicate, None, REVIEWS)  # type: ignore[arg-type]
             return {text(q.subject): text(q.object) for q in quads}
 
-        for iri, reversed_ in column(SHIYI.reverses).items():
-            self._takers[reversed_].append(iri)
+        for predicate in (SHIYI.reverses, SETTLES):
+            for quad in store.match(None, predicate, None, REVIEWS):
+                self._takers[text(quad.object)].append(text(quad.subject))
         kinds, agent, when = (
             column(DCTERMS.type),
             column(PROV.wasAttributedTo),

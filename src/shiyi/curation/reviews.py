@@ -24,7 +24,7 @@ from shiyi.model.iris import content_hash, graph, is_text
 from shiyi.model.rdf import DefaultGraph, NamedNode, Quad, Triple, decimal, local_name, text
 from shiyi.ontology.schema import Schema
 from shiyi.ontology.terms import DCTERMS, RDF, SHIYI
-from shiyi.reasoning.confidence.reviews import Review, Standing, agreement, standing_of
+from shiyi.reasoning.confidence.reviews import SETTLES, Review, Standing, agreement, standing_of
 from shiyi.sparql.store.port import QuadStore
 
 DECIDING: Final = (
@@ -256,12 +256,14 @@ class Decisions:
         agreement: float | None = None,
         expected: str = "",
         key: str = "",
+        settles: bool = False,
     ) -> Change:
         """Write one reviewer's decision: ``accept``, ``reject`` or ``unsure``; return the change.
 
         ``agreement`` in [-1, 1] says how far, on the side of the kind (default: wholly). A
         reviewer's later review takes the place of the earlier. ``expected`` is the version of the
-        claim that was read; ``StaleError`` where it is another by now.
+        claim that was read; ``StaleError`` where it is another by now. With ``settles`` the live
+        reviews on the other side no longer count; ``UsageError`` where there are none.
         """
         agreed = _agreed(kind, agreement)
         before = self.changes.of_key(key)
@@ -269,7 +271,7 @@ class Decisions:
             return before
 
         def plan() -> Edit:
-            return self._planned(iri, kind, agent, reason, agreed, expected, key)
+            return self._planned(iri, kind, agent, reason, agreed, expected, key, settles)
 
         with self.changes.writer.turn():
             self._bring_sources(iri, agent, agreed)
@@ -325,6 +327,7 @@ class Decisions:
             return change.added, change.removed
         now = self.assess(change.about[0])
         rest = [each for each in now.reviews if each.iri != change.iri]
+        rest += [self.changes.get(each) for each in settled_by(change)]
         created = _standing(self.store, now.claim.iri, rest)
         value = review_outcome(created, _home(change), now.safety)
         quads = status_change_quads(self.store, now.claim, value.status, value.confidence)
@@ -339,7 +342,15 @@ class Decisions:
         return created.removed, created.added, created.notes
 
     def _planned(
-        self, iri: str, kind: str, agent: str, reason: str, agreed: float, expected: str, key: str
+        self,
+        iri: str,
+        kind: str,
+        agent: str,
+        reason: str,
+        agreed: float,
+        expected: str,
+        key: str,
+        settles: bool = False,
     ) -> Edit:
         now = self.assess(iri)
         if expected and now.version != expected:
@@ -349,10 +360,18 @@ class Decisions:
                 f"{iri} is {now.claim.status}: what the gate held back is mended at the quarantine "
                 "desk first"
             )
-        reviewed = now.standing.reviewed(Review(agent, agreed))
+        against = [e for e in now.reviews if settles and agreed * _side(e) < 0 and e.who != agent]
+        if settles and not against:
+            raise UsageError("there is no dispute to settle: nobody else is on the other side")
+        rest = [each for each in now.reviews if each not in against]
+        reviewed = _standing(self.store, iri, rest).reviewed(Review(agent, agreed))
         value = review_outcome(reviewed, now.home, now.safety)
         quads = status_change_quads(self.store, now.claim, value.status, value.confidence)
-        notes = ((SHIYI.agreement, decimal(agreed)), (SHIYI.homeStatus, _status(now.home)))
+        notes: tuple[Note, ...] = (
+            (SHIYI.agreement, decimal(agreed)),
+            (SHIYI.homeStatus, _status(now.home)),
+            *((SETTLES, NamedNode(each.iri)) for each in against),
+        )
         return Edit(
             kind,
             (iri,),
@@ -399,9 +418,17 @@ def _agreed(kind: str, agreement: float | None) -> float:
     return round(agreed, 6)
 
 
+def settled_by(change: Change) -> tuple[str, ...]:
+    """Return the reviews that no longer count since a review settled their dispute."""
+    return tuple(text(value) for name, value in change.notes if name == SETTLES)
+
+
+def _side(review: Change) -> float:
+    return float(review.note(SHIYI.agreement) or 0)
+
+
 def _standing(store: QuadStore, claim: str, reviews: Iterable[Change]) -> Standing:
-    given = (Review(each.who, float(each.note(SHIYI.agreement) or 0)) for each in reviews)
-    return standing_of(store, claim, given)
+    return standing_of(store, claim, (Review(each.who, _side(each)) for each in reviews))
 
 
 def _home(review: Change) -> Status:

@@ -329,6 +329,7 @@ class DCTERMS(Vocabulary, base="http://purl.org/dc/terms/"):
     license: NamedNode
     source: NamedNode
     isReplacedBy: NamedNode
+    replaces: NamedNode
     subject: NamedNode
     type: NamedNode
     audience: NamedNode

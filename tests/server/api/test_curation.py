@@ -191,6 +191,8 @@ def test_a_role_bounds_what_a_token_does(desks: Desks) -> None:
     low = Script(desks.app, desks.tokens["review-reader"])
     assert low.get("/me")["role"] == "reader"
     low.send(f"/claims/{tail(RELIEF)}/review", 403, kind="accept")
+    review = Script(desks.app, desks.tokens["review"])
+    review.send(f"/claims/{tail(RELIEF)}/review", 403, kind="accept", reason="x", settles=True)
     high = Script(desks.app, desks.tokens["review-admin"])
     assert high.get("/me")["role"] == "curator"  # a token never has more
     high.send("/proposals/x", 403, action="approve")

@@ -93,6 +93,9 @@ class Desk:
         if asked.kind == "skip":
             return self.decisions.skip(asked.claim, who.name, asked.reason, key)
         self._reasoned(asked, asked.claim)
+        if asked.settles:
+            require(who.role, Right.APPROVE)
+            _need_reason(asked.reason)
         return self.decisions.review(
             asked.claim,
             asked.kind,
@@ -101,6 +104,7 @@ class Desk:
             agreement=_agreement(asked.kind, asked.agreement),
             expected=asked.version,
             key=key,
+            settles=asked.settles,
         )
 
     def _reasoned(self, asked: forms.Decision | forms.Batch, *claims: str) -> None:

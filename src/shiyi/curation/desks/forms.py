@@ -63,12 +63,16 @@ class Form(BaseModel):
 
 
 class Decision(Form):
-    """A review of one claim; ``version`` is that of the claim which was read."""
+    """A review of one claim; ``version`` is that of the claim which was read.
+
+    One by an editor that ``settles`` a dispute ends it: reviews on the other side do not count.
+    """
 
     claim: Thing
     kind: Literal["accept", "reject", "unsure", "skip"]
     agreement: Annotated[float, Field(ge=-1, le=1)] | None = None
     version: str = ""
+    settles: bool = False
 
 
 class Chosen(BaseModel):

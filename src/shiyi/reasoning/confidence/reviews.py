@@ -188,10 +188,16 @@ def is_retracted(store: QuadStore, source: str) -> bool:
     return any(store.match(NamedNode(source), SHIYI.status, SHIYI.retracted))
 
 
+SETTLES: Final = DCTERMS.replaces  # of a review that settles a dispute: the reviews against it
+
+
 def stands(store: QuadStore, change: str) -> bool:
-    """Return whether no change that stands reverses this one."""
-    takers = store.match(None, SHIYI.reverses, NamedNode(change), REVIEWS)
-    return not any(stands(store, text(quad.subject)) for quad in takers)
+    """Return whether no change that stands reverses this one, or settles a dispute against it."""
+    return not any(
+        stands(store, text(quad.subject))
+        for predicate in (SHIYI.reverses, SETTLES)
+        for quad in store.match(None, predicate, NamedNode(change), REVIEWS)
+    )
 
 
 Level = Literal["nominal", "ordinal", "interval"]
