@@ -4,18 +4,22 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
 from shiyi.cli import VERBS
+from shiyi.cli.ask import SentencePrinter
 from shiyi.cli.serve import build_default_base
+from shiyi.model.answer import Verdict
 from shiyi.model.iris import ID
 from shiyi.model.rdf import NamedNode, Quad
 from shiyi.settings import Settings
 from shiyi.sparql.base.knowledge_base import KnowledgeBase
 from tests.support import bases
+from tests.support.sites import answer
 from tests.tables import from_table
 
 
@@ -233,3 +237,20 @@ def test_a_file_that_cannot_be_validated_is_bad_input(tmp_path: Path, text: str)
     done = shiyi("validate", str(path))
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("language", "first"),
+    [
+        ("en", "Do not combine · major · common knowledge, not verified 1"),
+        ("zh", "不要合用 · 严重 · 行业常识，未核对 1"),
+    ],
+)
+def test_an_answer_begins_with_its_verdict(
+    capsys: pytest.CaptureFixture[str], language: str, first: str
+) -> None:
+    verdict = Verdict("do_not_combine", "Do not.", "major")
+    made = answer("goji", language)
+    cited = tuple(replace(each, kind="recalled") for each in made.citations)
+    SentencePrinter().finish(replace(made, verdict=verdict, citations=cited))
+    assert capsys.readouterr().out.splitlines()[0] == first

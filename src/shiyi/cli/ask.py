@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -124,8 +125,22 @@ def ask(
     return 0
 
 
+def _verdict(answer: "Answer") -> str:
+    """Return the verdict in a line, with its severity and how the claims behind it are known."""
+    from shiyi.answering.knowledge.severity import RATINGS
+    from shiyi.answering.wording.verbalization import known_words, verbalize
+    from shiyi.model.claim import EvidenceKind
+
+    parts = [verbalize(answer.language, f"verdict_{answer.verdict.kind}")]
+    if answer.verdict.severity in RATINGS:
+        parts.append(verbalize(answer.language, f"rating_{answer.verdict.severity}"))
+    kinds = Counter(EvidenceKind(each.kind) for each in answer.citations)
+    parts += [f"{known_words(answer.language, [kind])} {n}" for kind, n in kinds.most_common()]
+    return " · ".join(parts)
+
+
 def _print_citations(answer: "Answer") -> None:
-    """Print what an answer cites, with how each claim is known and where it was read."""
+    """Print what an answer cites, with how each claim is known and the first source of it."""
     from shiyi.answering.wording.verbalization import known_words
     from shiyi.model.claim import EvidenceKind
 
@@ -133,7 +148,8 @@ def _print_citations(answer: "Answer") -> None:
         print()
     for each in answer.citations:
         known = known_words(answer.language, [EvidenceKind(each.kind)])
-        sources = ", ".join(dict.fromkeys(e.source for e in each.evidence if e.opened))
+        read = list(dict.fromkeys(e.source for e in each.evidence if e.opened))
+        sources = "".join(read[:1]) + (f" +{len(read) - 1}" if len(read) > 1 else "")
         print(
             f"[{each.number}] {each.subject.label} · {each.predicate.label} · {each.object.label} "
             f"({known}; {each.confidence:.2f}{sources and '; ' + sources}) {each.claim}"
@@ -279,7 +295,12 @@ class SentencePrinter:
         print(piece, end="", flush=True)
 
     def finish(self, answer: "Answer") -> None:
-        """Print the rest; where the model failed midway, the composed answer that replaces it."""
+        """Print the rest; where the model failed midway, the composed answer that replaces it.
+
+        The verdict comes first, unless sentences were printed while they were written.
+        """
+        if not self._printed:
+            print(f"{_verdict(answer)}\n")
         if answer.text.startswith(self._printed):
             print(answer.text.removeprefix(self._printed))
         else:
