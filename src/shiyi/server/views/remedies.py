@@ -40,6 +40,8 @@ def remedy(query: str, problem: Mapping[str, Any]) -> Remedy:
     'SELECT * { ?s ?p ?o }'
     >>> remedy("SELECT * { ?s a shiyi:Food ", {"line": 1, "column": 27}).key
     'prefix'
+    >>> remedy('SELECT * { ?s ?p ?o FILTER(lang(?o) = "en" }', {"line": 1, "column": 43}).key
+    'bracket'
     """
     line, column = int(problem.get("line") or 0), int(problem.get("column") or 1)
     every = query.split("\n")
@@ -64,6 +66,8 @@ def _found(query: str, line: int, column: int) -> tuple[str, dict[str, str], str
     unclosed = plain.count("{") - plain.count("}")
     if unclosed > 0:
         return "brace", {}, query.rstrip() + "\n" + "}" * unclosed
+    if plain.count("(") > plain.count(")"):
+        return "bracket", {}, ""
     lines = query.split("\n")
     rest = lines[line - 1][column - 1 :].lstrip() if 0 < line <= len(lines) else ""
     return ("triple", {}, "") if rest[:1] in {"}", "."} else ("other", {}, "")
