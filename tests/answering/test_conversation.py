@@ -60,6 +60,14 @@ def test_a_reply_to_what_was_asked_back_continues(
     assert warming in [r.label for r in turn.answer.recommendations]
 
 
+def test_a_part_of_what_was_asked_back_is_not_asked_again(runtime: Runtime) -> None:
+    opened = converse(runtime, "What can I eat for constipation?")
+    assert any("medicines" in each for each in opened.answer.follow_up)
+    turn = converse(runtime, "I am not pregnant", opened.context)
+    assert turn.context.profile.pregnant is False
+    assert turn.answer.follow_up == ()
+
+
 def test_a_form_may_send_the_question_again_above_the_reply(runtime: Runtime) -> None:
     context = after_history(runtime, ["失眠吃什么好？"])
     turn = converse(runtime, "失眠吃什么好？\n怀孕了，在吃华法林", context)

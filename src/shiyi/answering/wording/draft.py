@@ -155,11 +155,15 @@ class Contribution:
         self.queries += other.queries
 
     def omit_questions(self, asked: Iterable[str]) -> None:
-        """Remove what was asked back before."""
-        known = set(asked)
-        self.follow_up = [each for each in self.follow_up if each not in known]
+        """Remove what was asked back before, by itself or with more."""
+        before = tuple(asked)
+
+        def is_new(text: str) -> bool:
+            return not any(each.startswith(text.rstrip("?\uff1f")) for each in before)
+
+        self.follow_up = [each for each in self.follow_up if is_new(each)]
         section = self.section("h_ask")
-        section.lines = [line for line in section.lines if line.text not in known]
+        section.lines = [line for line in section.lines if not line.text or is_new(line.text)]
 
     def shorten(self) -> None:
         """Keep the direct answer and the warnings; with neither, the first lines of the record."""
