@@ -1,5 +1,7 @@
 """The review queue, the page of a claim with its thread, batches, and progress."""
 
+import logging
+import sqlite3
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
@@ -31,6 +33,7 @@ from shiyi.server.site.curation import Curation
 from shiyi.server.views.reader import ClaimView, Passages, Reader
 from shiyi.sparql.store.port import QuadStore
 
+_LOG: Final = logging.getLogger(__name__)
 FILE: Final = "queue.cache"
 PAGE: Final = 25
 _DISPUTES: Final = 50
@@ -75,16 +78,19 @@ class LiveQueue:
         if queue.sequence is not None:
             later = changes.writer.journal.records(queue.sequence)
             claims, _ = touched(q for each in later for q in (*each.removed, *each.added))
-            if len(claims) <= _FEW:
+            if len(claims) <= _FEW and queue.sequence <= sequence:
                 queue.update(claims)
-            else:
+            else:  # much changed, or an older base was put back
                 queue = Queue(self._store, self.opinions, changes)
         if queue.sequence != sequence:
-            queue.save(path, base.release, sequence)
+            try:
+                queue.save(path, base.release, sequence)
+            except OSError as fault:  # a full disk: the next start makes the queue again
+                _LOG.warning("the review queue could not be saved: %s", fault)
         return queue
 
     def _prepare(self) -> None:
-        with suppress(KnowledgeBaseError):  # the server closed in the meantime
+        with suppress(KnowledgeBaseError, sqlite3.ProgrammingError):  # the server was closed
             self()
 
     def _follow(self, created: Sequence[Change]) -> None:
