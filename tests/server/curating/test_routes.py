@@ -57,7 +57,7 @@ RIGHTS |= {
 # routes elsewhere: anybody may look and ask, and only a write token writes
 LOOKS = (
     "/", "/.well-known/void", "/api/ask", "/api/ask/pivots", "/api/ask/stream",
-    "/api/complete", "/api/openapi.json", "/api/search", "/ask", "/browse",
+    "/api/complete", "/api/openapi.json", "/api/search", "/api/timeline", "/ask", "/browse",
     "/audit", "/check", "/compare", "/concept-search", "/constitution", "/data/<path:name>", "/dishes", "/favicon.ico", "/favicon.svg",
     "/graph/<path:name>", "/healthz", "/id/<path:name>", "/metrics", "/page/<path:name>", "/rdf-graph-store",
     "/rdf-graph-store/<path:name>", "/releases/", "/releases/<version>/", "/releases/<version>/<path:name>",
@@ -65,7 +65,7 @@ LOOKS = (
     "/sitemap-<kind>.<int:number>.xml", "/sitemap.xml", "/sparql", "/sparql/rdf11", "/static/<path:name>", "/statistics",
     "/api/reconcile", "/api/reconcile/suggest/entity", "/api/reconcile/suggest/type", "/api/reconcile/suggest/property",
     "/api/reconcile/properties", "/api/reconcile/preview", "/api", "/docs", "/docs/", "/docs/<path:name>",
-    "/vocab", "/vocab.<extension>", "/vocab/reference", "/vocab/reference.css",
+    "/timeline/<name>", "/vocab", "/vocab.<extension>", "/vocab/reference", "/vocab/reference.css",
 )  # fmt: skip
 ELSEWHERE = dict.fromkeys((f"GET {each}" for each in LOOKS), "free") | {
     "POST /api/ask": "free",
