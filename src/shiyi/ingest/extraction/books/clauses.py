@@ -236,6 +236,10 @@ def _is_made_with(clause: Clause) -> bool:
     made = pattern("made-with").search(after) is not None and _names_another(clause, after)
     if len(before) > 1 or made or pattern("led-by").search(clause.before):
         return True
+    if (joins := pattern("joins-after").match(clause.after)) and begins_material(
+        clause.after[joins.end() :], title
+    ):
+        return True
     end = len(clause.text) if clause.state.dotted else clause.end
     listed = clause.text[clause.last : min(end, clause.last + _LIST)]
     return _drugs(pattern("against-begins").split(listed)[0], title) > _WITH_IT

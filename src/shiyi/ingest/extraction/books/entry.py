@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from shiyi.ingest.extraction.books import statement as kinds
 from shiyi.ingest.extraction.books.clauses import (
+    GAP,
     Clause,
     Found,
     Item,
@@ -27,6 +28,7 @@ from shiyi.ingest.extraction.books.vocabulary import (
 
 _SENTENCE = re.compile(r"[^。；！？\n]+[。；！？]?")
 _CLAUSE = re.compile(r"[^，、∶：:,\s\ue000-\ue002。；！？“”「」]+")
+_USES = frozenset({kinds.EFFICACY, kinds.RELIEVES})
 _DENIABLE = frozenset({kinds.EFFICACY, kinds.RELIEVES, kinds.NATURE})
 _PIECE = re.compile(r"[^，、\ue000]+")
 
@@ -135,6 +137,7 @@ def read_entry(raw: str, title: str = "", start: int = 0) -> tuple[BookStatement
     results: dict[tuple[str, str, str, str], BookStatement] = {}
     dotted = raw.count("。") > 2 * raw.count("，")
     state: State | None = None
+    stated = False  # by the entry itself
     for each in _of_title(raw, title, start):
         results[each.relation, each.object, "", each.polarity] = each
     for block in blocks(raw, start):
@@ -146,6 +149,9 @@ def read_entry(raw: str, title: str = "", start: int = 0) -> tuple[BookStatement
         if not dotted or block.mode == STRICT:
             state.listing = ""
         for each in _read_block(state):
+            if block.mode == STRICT and stated and each.relation in _USES:
+                continue  # a commentary argues from uses as often as it states them
+            stated = stated or block.mode != STRICT
             shown = replace(each, reported=block.mode == STRICT)
             results.setdefault((each.relation, each.object, each.part, each.polarity), shown)
     return tuple(sorted(results.values(), key=lambda each: (each.start, each.end)))
@@ -170,7 +176,11 @@ def _read_block(state: State) -> Iterator[BookStatement]:
     dosed = _dosed(sentences) if state.dotted else frozenset()
     joined = 0  # sentences that still speak of what was joined
     for number, match in enumerate(sentences):
-        joined = _JOINED_FOR if state.dotted and _joins(state, match[0]) else max(0, joined - 1)
+        joined = (
+            _JOINED_FOR
+            if state.dotted and _joins(state, match[0].lstrip(GAP))
+            else max(0, joined - 1)
+        )
         formula = pattern("formula-speaks").search(match[0]) is not None
         state.combined = joined > 0 or number in dosed or formula
         state.argues = argues or pattern("argues").search(match[0]) is not None
@@ -178,7 +188,8 @@ def _read_block(state: State) -> Iterator[BookStatement]:
             state.listing, state.harmful = "", False
         elif state.block.mode == STRICT and state.listing != kinds.EFFICACY:
             state.listing = ""
-        yield from _read_sentence(state, match.start(), match.end())
+        begun = match.end() - len(match[0].lstrip(GAP))
+        yield from _read_sentence(state, begun, match.end())
 
 
 _JOINED_FOR = 6

@@ -349,6 +349,8 @@ def _against(words: str) -> Iterator[tuple[str, int, int, int]]:
         comma = match.start() and words[match.start() - 1] in "，\ue000"
         if comma and not again and (len(piece) > 4 or phrase_of(piece) is Phrase.ACTION):
             return
+        if pattern("against-stops").match(piece):
+            return
         piece = _trimmed(piece)
         if not piece and not listed:
             return

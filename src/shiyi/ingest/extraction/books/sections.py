@@ -185,6 +185,9 @@ def _blocks(whole: PlainText) -> Iterator[Block]:
         words, title = mark["part"].strip("【】 "), ""
         if _mode(words, "") and words:
             mode, title = _mode(words, mode), words
+        elif _names_parts(words):
+            part = whole_part = "".join(pattern("ward-list").split(words))
+            mode = FULL
         elif pattern("states").search(words) or len(words) > _LONGEST_PART:
             inner = whole.cut(mark.start("part"), mark.end("part"))
             yield from _paragraphs(inner, FULL, part, "")
@@ -208,11 +211,24 @@ def _begins(text: str, mark: re.Match[str]) -> bool:
     return introduced and (another or (len(mark["part"]) > 1 and mark["part"] in materials()))
 
 
+def _names_parts(words: str) -> bool:
+    """Return whether words name several parts together, as root and bark."""
+    pieces = pattern("ward-list").split(words)
+    return len(pieces) > 1 and all(pattern("_part-end").fullmatch(each) for each in pieces)
+
+
 def _mode(title: str, now: str) -> str:
     for words, mode in section_modes():
         if words.search(title.strip()):
             return mode
     return now
+
+
+_ARGUED = 4  # words of argument in a paragraph that explains and states nothing new
+
+
+def _expounds(line: str) -> bool:
+    return len(pattern("expounds").findall(line)) >= _ARGUED
 
 
 def _paragraphs(text: PlainText, mode: str, part: str, title: str) -> Iterator[Block]:
@@ -227,6 +243,8 @@ def _paragraphs(text: PlainText, mode: str, part: str, title: str) -> Iterator[B
             own = SKIP
             if len(line.strip()) <= _LONGEST_PART:  # a title of its own
                 mode = SKIP
-        elif mode in (FULL, USES) and pattern("comment").search(line):
+        elif mode in (FULL, USES) and (
+            pattern("comment").search(line) or (at > len(line) + 1 and _expounds(line))
+        ):
             own = STRICT
         yield Block(piece, own, part, title)
