@@ -9,7 +9,7 @@ import pytest
 
 from shiyi.errors import TableError
 from shiyi.ingest.documents.books import Book, books
-from shiyi.ingest.tables.evidence import read_pointers, with_evidence
+from shiyi.ingest.tables.evidence import COLUMNS, read_pointers, with_evidence
 from shiyi.ingest.tables.starter import Starter
 from shiyi.ingest.tables.tsv import Faults
 from shiyi.model.claim import Claim, Confidence, Evidence, EvidenceKind, Source, Tier
@@ -144,7 +144,12 @@ def test_selected_pointers_become_evidence_of_dated_books(
     new: Key = (GINGER, "hasFlavour", "flavour-pungent")
     alone: Key = (GINGER, "hasFlavour", "flavour-sweet")
     places = [witness(one, "味辛", key) for key in (WARM, new) for one in (late, early)]
+    third = sorted(books().values(), key=lambda one: one.end or 9999)[2]
+    row = f"{WARM[0]}\t{WARM[1]}\t{WARM[2]}\tsupports\tf\t{third.file}\ttext\t1\t2\td\n"
+    (tmp_path / "another.tsv").write_text("\t".join(COLUMNS) + "\n" + row, "utf-8")
+    places.append(witness(third, "性温"))
     counts = select([*places, witness(early, "甘", alone)], admission, tmp_path)
+    (tmp_path / "another.tsv").unlink()
     assert counts == {"claims": 3, "enough": 2, "entering": 2, "new": 1, "pointers": 4}
     (tmp_path / "corpora.toml").write_text(CATALOGUE, encoding="utf-8")
     pointers = list(read_pointers(tmp_path))

@@ -13,7 +13,7 @@ from typing import Final
 
 from shiyi.artefacts import artefact
 from shiyi.ingest.documents.books import Book
-from shiyi.ingest.tables.evidence import EVIDENCE, STATES, SUPPORTS, PointerRow
+from shiyi.ingest.tables.evidence import EVIDENCE, STATES, SUPPORTS, PointerRow, read_pointers
 from shiyi.ingest.tables.starter import Starter
 from shiyi.ingest.tables.tsv import Place
 from shiyi.model.claim import Polarity
@@ -157,7 +157,10 @@ class Admission:
 def select(
     witnesses: Iterable[Witness], admission: Admission, folder: Path | None = None
 ) -> Counter[str]:
-    """Write the pointers of the claims that enter, best witnessed first; return counts."""
+    """Write the pointers of the claims that enter, best witnessed first; return counts.
+
+    A place in a book to which another table of ``folder`` points for the claim is left out.
+    """
     places: dict[Key, list[Witness]] = defaultdict(list)
     for each in witnesses:
         if admission.fewest(each.claim):
@@ -165,12 +168,15 @@ def select(
     grouped = {claim: independent(found) for claim, found in places.items()}
     enough = [claim for claim, each in grouped.items() if len(each) >= admission.fewest(claim)]
     enough = sorted(_consistent(enough, grouped), key=lambda one: (-len(grouped[one]), one))
+    folder = folder or artefact(EVIDENCE)
+    listed = {(*row.claim, row.key) for row in read_pointers(folder) if row.corpus != CORPUS}
     rows = [
         _pointer(each, SUPPORTS if claim in admission.made else STATES)
         for claim in enough[:MOST]
         for each in chosen(grouped[claim])
+        if (*claim, each.book.file) not in listed
     ]
-    write_pointers((folder or artefact(EVIDENCE)) / f"{CORPUS}.tsv", rows, "bench/books.py select")
+    write_pointers(folder / f"{CORPUS}.tsv", rows, "bench/books.py select")
     new = sum(claim not in admission.made for claim in enough[:MOST])
     return Counter(
         claims=len(grouped),
