@@ -28,7 +28,7 @@ from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, Quad, text
 from shiyi.ontology.serialization import claim_quads, source_quads
 from shiyi.ontology.terms import SHIYI, SKOS
 from shiyi.server.app import create_app
-from shiyi.server.pages.timeline import place_of
+from shiyi.server.pages.timeline import lanes, place_of
 from shiyi.server.views.reader import Reader
 from shiyi.server.views.timeline import Timeline, timeline
 from shiyi.settings import Settings
@@ -238,3 +238,19 @@ def test_the_words_of_a_pointer_are_read_where_its_corpus_is_installed(tmp_path:
     registry._write({"ancient-books": tmp_path})
     assert open_words(registry, place) == ("之", "味辛", "微温无毒")
     assert open_words(registry, place.replace("1–3", "2–4")) is None
+
+
+def test_a_row_that_lists_other_values_denies_nothing() -> None:
+    row = replace(denies(NATURE, COLD, STANDARD).evidence[0], kind=EvidenceKind.ROW)
+    listed = replace(denies(NATURE, COLD, STANDARD), evidence=(row,))
+    shown = shown_of(states(NATURE, COLD, OLD), states(NATURE, WARM, STANDARD), listed)
+    values = {each.thing.iri: each.today for _, found in shown.properties for each in found}
+    assert values[COLD.value] == "differs"
+
+
+def test_the_picture_of_many_values_has_those_that_most_works_state() -> None:
+    shown = shown_of(
+        states(NATURE, WARM, OLD), states(NATURE, COLD, OLD), states(NATURE, COLD, STANDARD)
+    )
+    assert [each.label for each in lanes(shown)] == ["warm", "cold"]
+    assert [each.label for each in lanes(shown, most=1)] == ["cold"]

@@ -83,8 +83,8 @@ def timelines(site: Site, cache: PageCache) -> Blueprint:
                 "timeline_picture.html" if kind else "timeline.html",
                 seen=seen,
                 name=name,
-                lanes=shown[:_MOST_LANES],
-                left_out=len(shown[_MOST_LANES:]),
+                lanes=shown,
+                left_out=sum(len(values) for _, values in seen.properties) - len(shown),
                 theme=theme,
                 ticks=_SCALE[1:-1],
                 query=_query(seen.chosen),
@@ -141,14 +141,23 @@ def _label(kind: str, name: str) -> str:
     return getattr(label, chosen_language(), name)
 
 
-def lanes(seen: Timeline) -> list[Lane]:
-    """Return the lanes of the picture: values with a dated old witness, else with any."""
+def lanes(seen: Timeline, most: int = _MOST_LANES) -> list[Lane]:
+    """Return the lanes of the picture: of many values those that most works state."""
+    ranked = sorted(
+        (
+            (-len({w.work for w in value.witnesses}), at, value.thing)
+            for at, (_, values) in enumerate(seen.properties)
+            for value in values
+        ),
+        key=lambda each: each[:2],
+    )
+    chosen = {(at, thing) for _, at, thing in ranked[:most]}
     made = []
-    for name, values in seen.properties:
+    for at, (name, values) in enumerate(seen.properties):
         first = name
         for value in values:
             marks = [mark for each in value.witnesses if (mark := _mark(each))]
-            if marks:
+            if marks and (at, value.thing) in chosen:
                 made.append(Lane(first, value.thing.label, value.today, tuple(marks)))
                 first = ""
     return made

@@ -155,6 +155,7 @@ class Reader:
             (ACCEPTED, SKOS.prefLabel),
             (ACCEPTED, RDFS.label),
             (None, RDFS.label),
+            (None, SKOS.prefLabel),  # of terms that only a collection names
         ):
             if where is None and (found or not node.value.startswith(ID)):
                 break

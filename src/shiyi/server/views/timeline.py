@@ -181,6 +181,8 @@ def _witnesses(reader: Reader, node: NamedNode) -> Iterator[Witness]:
             view = reader.evidence(evidence, None)
             if not view.kind or not EvidenceKind(view.kind).opened:
                 continue
+            if negative and view.kind == "row" and _PROPERTY_OF[relation] in _BY_SCHOOL:
+                continue  # a row that lists other values; it denies nothing
             work = _work(reader, view)
             yield Witness(
                 _PROPERTY_OF[relation],
