@@ -128,7 +128,7 @@ class EntryExtractor:
     """Reads entries of materia medica, formulas and dishes under their titles."""
 
     name = "rules"
-    version = "6"
+    version = "7"
     by_model = False
 
     def __init__(self, lexicon: Lexicon) -> None:
