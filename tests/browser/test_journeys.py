@@ -117,7 +117,9 @@ def test_cabinet_is_filled_by_keys_and_stays_in_the_browser(driver: Any, real_ad
     assert len(driver.find_elements("css selector", ".things li")) == 3
     click(driver, driver.find_element("css selector", ".cabinet .primary"))
     cell = driver.find_element("css selector", ".cell.sev-major")
-    assert cell.get_attribute("aria-label").startswith("ginkgo seed × warfarin: Major")
+    assert cell.get_attribute("aria-label").startswith(
+        "Ginkgo biloba leaf extract × warfarin: Major"
+    )
     assert driver.current_url == f"{real_address}/check"
     driver.get(f"{real_address}/check?lang=en")
     assert len(driver.find_elements("css selector", ".things li")) == 3
