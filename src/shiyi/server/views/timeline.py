@@ -145,7 +145,10 @@ def timeline(reader: Reader, node: NamedNode, chosen: Mapping[str, str]) -> Time
     for facet, name in chosen.items():
         if (facet, name) not in labels():
             raise FormatError(facet, name, [each for kind, each in labels() if kind == facet])
-    every = sorted(set(_witnesses(reader, node)), key=lambda each: each.work.order)
+    every = sorted(
+        set(_witnesses(reader, node)),
+        key=lambda each: (each.work.order, each.claim, each.evidence.iri),
+    )
     shown = [
         each
         for each in every
