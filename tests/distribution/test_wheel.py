@@ -78,6 +78,17 @@ def test_the_wheel_carries_every_artefact(wheel: Path) -> None:
 
 
 @pytest.mark.wheel
+def test_the_description_on_an_index_has_links_that_lead_somewhere(wheel: Path) -> None:
+    files = zipfile.ZipFile(wheel)
+    [name] = [each for each in files.namelist() if each.endswith(".dist-info/METADATA")]
+    text = files.read(name).decode()
+    links = re.findall(r"\]\(([^)]+)\)", text)
+    assert len(links) > 10
+    assert all(each.startswith("https://") for each in links), links
+    assert "](https://w3id.org/shiyi/docs/screenshots/" in text
+
+
+@pytest.mark.wheel
 def test_every_command_of_the_wheel_loads(wheel: Path, tmp_path: Path) -> None:
     zipfile.ZipFile(wheel).extractall(tmp_path)
     done = subprocess.run(  # noqa: S603 - our own interpreter

@@ -1,0 +1,99 @@
+"""What a remote store costs beside the store of one's own: opening, answers, pages, shipped queries.
+
+``python bench/remote.py KB [ENGINE …]`` puts the base into each engine that is installed (``oxigraph``,
+``virtuoso``), takes the same measures over it as over the base itself, in one run, and prints a table.
+"""
+
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from tests.support.remote_servers import oxigraph, virtuoso
+
+from shiyi.answering.pipeline import AskRequest, Runtime, ask
+from shiyi.build import put_remote
+from shiyi.server.app import create_app
+from shiyi.settings import Settings
+from shiyi.sparql.base.knowledge_base import KnowledgeBase
+from shiyi.sparql.queries.named import Query, query_names
+
+QUESTIONS: Final = (
+    "What can I eat for a cold stomach?",
+    "Can I take goji berries with warfarin?",
+    "What should I avoid with gout?",
+)
+PAGES: Final = (
+    "/", "/page/substance-gouqizi", "/page/population-pregnant", "/page/drug-warfarin", "/browse",
+    "/facets", "/statistics",
+)  # fmt: skip
+BULK: Final = ("claims", "concepts", "mappings")  # read by exports, not by people
+ENGINES: Final = {"oxigraph": oxigraph, "virtuoso": virtuoso}
+
+
+def measures(settings: Settings) -> Iterator[tuple[str, str]]:
+    """Yield the name of each measure and its value."""
+    start = time.perf_counter()
+    with KnowledgeBase.of(settings) as base:
+        runtime = Runtime.open(base, settings)
+        yield "open", f"{time.perf_counter() - start:.1f} s"
+        answered = [spent(lambda q=q: ask(runtime, AskRequest(q))) for q in QUESTIONS]
+        yield "first answer, opening included", f"{time.perf_counter() - start:.1f} s"
+        yield "first time of each question, at most", f"{max(answered):.2f} s"
+        warm = [spent(lambda q=q: ask(runtime, AskRequest(q))) for q in QUESTIONS * 5]
+        yield "the same again, median", f"{statistics.median(warm) * 1000:.0f} ms"
+        names = [n for n in query_names() if n not in BULK and "SELECT" in Query.named(n).text]
+        took = {n: spent(lambda n=n: list(base.store.select(Query.named(n).text))) for n in names}
+        slowest = max(took, key=took.__getitem__)
+        yield "shipped queries, median", f"{statistics.median(took.values()):.2f} s of {len(names)}"
+        yield "shipped queries, slowest", f"{took[slowest]:.1f} s, `{slowest}`"
+    app = create_app(settings.kb, settings)
+    with closing(app.extensions["shiyi"]):
+        client = app.test_client()
+        for name in ("pages, first view", "pages, again"):
+            seen = {page: spent(lambda page=page: client.get(page)) for page in PAGES}
+            slowest = max(seen, key=seen.__getitem__)
+            yield f"{name}, slowest", f"{seen[slowest]:.2f} s, `{slowest}`"
+
+
+def spent(run: Callable[[], object]) -> float:
+    """Return how many seconds a call takes."""
+    start = time.perf_counter()
+    run()
+    return time.perf_counter() - start
+
+
+@contextmanager
+def over(engine: str, kb: Path) -> Iterator[tuple[Settings, float]]:
+    """Yield settings for a copy of the base over an engine, and the seconds to put it there."""
+    with tempfile.TemporaryDirectory(prefix="shiyi-remote-") as folder:
+        own = Path(folder) / "kb"
+        shutil.copytree(kb, own, ignore=shutil.ignore_patterns("snapshots", "*.jsonl"))
+        with ENGINES[engine](Path(folder) / "store") as (address, remote):
+            remote = replace(remote, timeout=300.0)
+            settings = replace(Settings(), kb=own, store=address, remote=remote)
+            yield settings, spent(lambda: put_remote(settings))
+
+
+def main(kb: str, *engines: str) -> None:
+    """Print a table of one column a store."""
+    table = {"embedded": dict(measures(replace(Settings(), kb=Path(kb))))}
+    for engine in engines or ENGINES:
+        with over(engine, Path(kb)) as (settings, seconds):
+            print(f"{engine} holds the base after {seconds:.0f} s", file=sys.stderr, flush=True)
+            table[engine] = {"put the base there": f"{seconds:.0f} s", **dict(measures(settings))}
+    print(f"| | {' | '.join(table)} |\n{'|---' * (len(table) + 1)}|")
+    for name in table[[*table][-1]]:
+        print(f"| {name} | {' | '.join(each.get(name, '') for each in table.values())} |")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
