@@ -65,7 +65,7 @@ LOOKS = (
     "/sitemap-<kind>.<int:number>.xml", "/sitemap.xml", "/sparql", "/sparql/rdf11", "/static/<path:name>", "/statistics",
     "/api/reconcile", "/api/reconcile/suggest/entity", "/api/reconcile/suggest/type", "/api/reconcile/suggest/property",
     "/api/reconcile/properties", "/api/reconcile/preview", "/api", "/docs", "/docs/", "/docs/<path:name>",
-    "/timeline/<name>", "/vocab", "/vocab.<extension>", "/vocab/reference", "/vocab/reference.css",
+    "/timeline/<name>", "/vocab", "/vocab.<extension>", "/vocab/<version>", "/vocab/reference", "/vocab/reference.css",
 )  # fmt: skip
 ELSEWHERE = dict.fromkeys((f"GET {each}" for each in LOOKS), "free") | {
     "POST /api/ask": "free",

@@ -41,13 +41,25 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FlaskClient]:
     with writable_site(tmp_path_factory.mktemp("linked"), filled=True) as (site, _):
         assert site.writing
         assert site.writing.updater
-        merged = f"INSERT DATA {{ {RETIRED} {DCTERMS.isReplacedBy} {GOJI} }}"
+        version = "<https://w3id.org/shiyi/vocab> owl:versionIRI <https://w3id.org/shiyi/vocab/9.9>"
+        merged = (
+            "PREFIX owl: <http://www.w3.org/2002/07/owl#> "
+            f"INSERT DATA {{ {RETIRED} {DCTERMS.isReplacedBy} {GOJI} . {version} }}"
+        )
         site.writing.updater.update(merged, Author("merge", "curator", "the same thing"))
         yield create_app(site).test_client()
 
 
 def path(iri: str) -> str:
     return iri.removeprefix("https://w3id.org/shiyi")
+
+
+def test_the_version_of_the_vocabulary_leads_to_it(client: FlaskClient) -> None:
+    turtle = {"Accept": "text/turtle"}
+    assert (
+        client.get("/vocab/9.9", headers=turtle).data == client.get("/vocab", headers=turtle).data
+    )
+    assert client.get("/vocab/0.0.9", headers=turtle).status_code == 404
 
 
 def test_a_derived_claim_is_a_claim_with_a_page_and_data(client: FlaskClient) -> None:

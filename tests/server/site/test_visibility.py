@@ -91,7 +91,7 @@ ASKED: dict[str, list[str]] = {
     "/api": [], "/docs": [], "/docs/": [], "/docs/<path:name>": [],
     "/compare": ["/compare?ids=substance-pear,substance-goji"], "/concept-search": ["/concept-search?q=pear"],
     "/constitution": ["/constitution"], "/dishes": ["/dishes?with=pear"],
-    "/statistics": ["/statistics"], "/vocab": ["/vocab"], "/vocab/reference": [], "/vocab/reference.css": [],
+    "/statistics": ["/statistics"], "/vocab": ["/vocab"], "/vocab/<version>": [], "/vocab/reference": [], "/vocab/reference.css": [],
     "/vocab.<extension>": [f"/vocab.{each}" for each in FORMS],
     "/.well-known/void": ["/.well-known/void"], "/favicon.ico": [], "/favicon.svg": [], "/static/<path:name>": [],
     "/healthz": ["/healthz"], "/metrics": ["/metrics"], "/robots.txt": ["/robots.txt"],

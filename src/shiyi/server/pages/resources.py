@@ -148,6 +148,14 @@ def resources(site: Site, cache: PageCache) -> Blueprint:
         response.vary.add("Accept")
         return response
 
+    @routes.get("/vocab/<version>")
+    def vocab_version(version: str) -> BaseResponse:
+        ontology, is_now = NamedNode(VOCAB.rstrip("#")), NamedNode(f"{PREFIXES['owl']}versionIRI")
+        stated = site.store.match(ontology, is_now, None, DefaultGraph())
+        if f"{ontology.value}/{version}" not in {text(quad.object) for quad in stated}:
+            raise NotFound("no such version of the vocabulary; /releases/ has earlier ones")
+        return vocab()
+
     @routes.get("/vocab.<extension>")
     def vocabulary(extension: str) -> BaseResponse:
         if extension not in _TYPES:
