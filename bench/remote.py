@@ -33,7 +33,7 @@ QUESTIONS: Final = (
 )
 PAGES: Final = (
     "/", "/page/substance-gouqizi", "/page/population-pregnant", "/page/drug-warfarin", "/browse",
-    "/facets", "/statistics",
+    "/dishes", "/statistics",
 )  # fmt: skip
 BULK: Final = ("claims", "concepts", "mappings")  # read by exports, not by people
 ENGINES: Final = {"oxigraph": oxigraph, "virtuoso": virtuoso}

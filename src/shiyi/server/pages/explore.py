@@ -427,7 +427,7 @@ def exploring(site: Site, cache: PageCache) -> Blueprint:
 def spread(site: Site) -> Spread:
     """Return the stored distribution, else compute it."""
     base = site.base
-    stored = load_spread(base) if base and not base.is_remote else None
+    stored = load_spread(base) if base else None
     return stored or Spread.of(site.store)
 
 

@@ -108,7 +108,7 @@ class Counts(Mapping[str, int]):
         """Count what ``view`` shows of a base; ``whole`` tells that it is all the base holds."""
         if not whole:
             return cls(partial(counts_of, view))
-        return cls(partial(_queried, view) if base.is_remote else partial(_load, base))
+        return cls(partial(_load, base))
 
     @override
     def __getitem__(self, name: str) -> int:

@@ -70,7 +70,7 @@ def counted(site: Site) -> Counts:
     takes too long.
     """
     base = site.base
-    if base and not base.is_remote and (stored := load_description(base)):
+    if base and (stored := load_description(base)):
         return stored
 
     def rows(query: str) -> list[dict[str, str]]:
