@@ -194,6 +194,8 @@ def _in_language(reader: Reader, found: Sequence[Statement]) -> tuple[Statement,
 
 def _reviewed(reader: Reader, statements: Iterable[Statement]) -> Reviewed:
     last, claims = ("", ""), 0
+    if not any(reader.store.match(None, DCTERMS.subject, None, _REVIEWS)):
+        return Reviewed(0, "", "")  # not a request for each claim to a remote store
     for each in statements:
         found = reader.store.match(None, DCTERMS.subject, NamedNode(each.claim), _REVIEWS)
         nodes = [quad.subject for quad in found if isinstance(quad.subject, NamedNode)]

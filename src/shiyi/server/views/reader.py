@@ -120,6 +120,11 @@ class ClaimView:
     premises: tuple[Thing, ...] = ()
 
 
+# nodes of few properties, of which a page shows most
+_DESCRIBED: Final = (f"{ID}claim/", f"{ID}evidence/", f"{ID}source-")
+_AT_MOST: Final = 5_000  # of them in memory
+
+
 class Reader:
     """Reads one store in one language; caches labels, so drop it when the store changes."""
 
@@ -127,12 +132,27 @@ class Reader:
         """Read ``store``; claims and labels from memory where they are ``known``."""
         self.store, self.language, self._known = store, language, known
         self._things: dict[Term, Thing] = {}
+        self._described: dict[NamedNode, tuple[Quad, ...]] = {}
 
     def values(
         self, subject: Subject, predicate: NamedNode, where: Graph | None = ACCEPTED
     ) -> Iterator[Term]:
         """Yield the objects of ``predicate``."""
+        if isinstance(subject, NamedNode) and subject.value.startswith(_DESCRIBED):
+            return (
+                quad.object
+                for quad in self._quads(subject)
+                if quad.predicate == predicate and where in {None, quad.graph_name}
+            )
         return (quad.object for quad in self.store.match(subject, predicate, None, where))
+
+    def _quads(self, node: NamedNode) -> tuple[Quad, ...]:
+        """Return all that is recorded of a node: one request to a remote store, not twenty."""
+        if (found := self._described.get(node)) is None:
+            if len(self._described) >= _AT_MOST:
+                self._described.clear()
+            found = self._described[node] = tuple(self.store.match(node, None, None, None))
+        return found
 
     def value(self, subject: Subject, predicate: NamedNode, where: Graph | None = ACCEPTED) -> str:
         """Return one value as text, the reader's language first, or nothing."""
