@@ -91,6 +91,8 @@ ASKED: dict[str, list[str]] = {
     "/api": [], "/docs": [], "/docs/": [], "/docs/<path:name>": [],
     "/compare": ["/compare?ids=substance-pear,substance-goji"], "/concept-search": ["/concept-search?q=pear"],
     "/constitution": ["/constitution"], "/dishes": ["/dishes?with=pear"],
+    "/timeline/<name>": [f"/timeline/substance-pear{each}" for each in ("", ".svg", ".csv")],
+    "/api/timeline": ["/api/timeline?concept=substance-pear"],
     "/statistics": ["/statistics"], "/vocab": ["/vocab"], "/vocab/<version>": [], "/vocab/reference": [], "/vocab/reference.css": [],
     "/vocab.<extension>": [f"/vocab.{each}" for each in FORMS],
     "/.well-known/void": ["/.well-known/void"], "/favicon.ico": [], "/favicon.svg": [], "/static/<path:name>": [],
