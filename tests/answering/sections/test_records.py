@@ -42,3 +42,23 @@ def test_what_is_in_a_thing_is_told_and_permits_nothing(
         c for c in answer.citations if c.predicate.iri.endswith(("hasIngredient", "hasNutrient"))
     ]
     assert bool(joined) == (kind == "record")
+
+
+@pytest.mark.parametrize(
+    ("question", "unknown"),
+    [
+        ("Is blorptide good for sleep?", True),
+        ("Does blorptide help with sleep?", True),
+        ("布洛普肽对失眠有效吗？", True),
+        ("Is lotus seed good for sleep?", False),
+        ("Is there anything good for sleep?", False),
+        ("我妈七十五了大便干好几天才一次给她吃什么能通一通", False),  # words left over are no thing
+    ],
+)
+def test_no_advice_answers_a_question_about_an_unknown_thing(
+    runtime: Runtime, question: str, unknown: bool
+) -> None:
+    answer = ask(runtime, AskRequest(question))
+    assert (answer.verdict.kind == "not_on_record") == unknown
+    assert not (unknown and answer.recommendations)
+    assert ("没有认出" in answer.text or "not recognised" in answer.text[:60]) == unknown

@@ -315,6 +315,8 @@ def _forms(context: AnswerContext, retrieved: Retrieved, runtime: Runtime) -> li
 
 def _form(ask: str, context: AnswerContext, retrieved: Retrieved, runtime: Runtime) -> list[Form]:
     parsed = context.parsed
+    if ask in ("advice", "evidence") and parsed.asks_of_unknown():
+        return [_of_unknown]
     if ask == "advice":
         return _advising(context, retrieved, runtime)
     if ask == "avoid":

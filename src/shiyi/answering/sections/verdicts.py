@@ -414,6 +414,8 @@ def conclude(
         return Verdict("ask_first", first, "caution")
     if part.recommendations:
         return Verdict("may_be_considered", first)
+    if parsed.asks_of_unknown():
+        return Verdict("not_on_record", first)
     met = parsed.meets_anything()
     if parsed.groups and ((met and warnings) or (parsed.wants("may") and (met or not warnings))):
         return _of_taking(warnings, part, first, evidences)

@@ -107,6 +107,14 @@ class Question:
         """List the words of a question that name something, but nothing that is known."""
         return tuple(plain(f.text) for f in self.frame.focus if not f.iri and plain(f.text))
 
+    def asks_of_unknown(self) -> bool:
+        """Return whether the question is about a thing that is not known, and about no other.
+
+        No advice on its complaint answers "Is X good for sleep?": it would seem to be of X.
+        """
+        is_of_one = self.frame.has_cue("yes-no") and not self.frame.has_cue("open-question")
+        return bool(self.unknown) and not self.groups and is_of_one
+
     def wants(self, *asks: str) -> bool:
         """Return whether one of some asks is answered."""
         return not set(asks).isdisjoint(self.asks)
