@@ -247,12 +247,12 @@ def test_an_editor_settles_a_dispute_and_undoing_it_opens_the_dispute_again(
 def test_a_saved_queue_is_the_queue_that_is_made(desk: Decisions, tmp_path: Path) -> None:
     store, every, path = desk.store, Filter(whose="all"), tmp_path / "queue.cache"
     made = Queue(store, Opinions(store))
-    made.save(path, "one", 7)
+    made.save(path, "one", 7, "ab")
     made.cite({HARM.iri.value: 3.0})
     desk.review(SWEETNESS.iri.value, "reject", "li")
 
     opened = Queue(store, Opinions(store), None, path, "one")
-    assert opened.sequence == 7
+    assert (opened.sequence, opened.digest) == (7, "ab")
     before = opened.page("test", every)
     assert before != Queue(store, Opinions(store)).page("test", every)
 

@@ -57,7 +57,7 @@ CREATE TEMP TABLE skipped (iri TEXT PRIMARY KEY) WITHOUT ROWID;
 _SAVED: Final = """
 UPDATE claim SET weight = 0 WHERE cited <> rested;
 UPDATE claim SET cited = rested;
-CREATE TABLE state (release TEXT, sequence INTEGER);
+CREATE TABLE state (release TEXT, sequence INTEGER, digest TEXT);
 """
 _SCORE: Final = f"max({FLOOR}, 1 - abs(2 * confidence - 1)) * weight"
 
@@ -143,13 +143,14 @@ class Queue:
     ) -> None:
         """Read the claims of ``store``, or open a table ``saved`` of the same ``release``.
 
-        ``sequence`` is the number of the last change that the table had seen, if it was opened.
+        If it was opened, ``sequence`` is the number of the last change that the table had seen,
+        and ``digest`` the checksum of that change.
         """
         self._store, self.opinions, self._changes = store, opinions, changes
         self._schema, self._lock = Schema.load(), threading.RLock()
         # a file without a name: kept in memory while it is small, on the disk beyond
         self._table = sqlite3.connect("", check_same_thread=False, isolation_level=None)
-        self.sequence = self._opened(saved, release) if saved else None
+        self.sequence, self.digest = self._opened(saved, release) if saved else (None, "")
         if self.sequence is None:
             self._table.executescript(_TABLES)
             self._put(read_rows(store), None)
@@ -159,30 +160,30 @@ class Queue:
         self._table.executescript(_NAMED)
         self.cite({})
 
-    def save(self, path: Path, release: str, sequence: int) -> None:
+    def save(self, path: Path, release: str, sequence: int, digest: str) -> None:
         """Write the table to a file that its owner alone reads."""
         with closing(sqlite3.connect(":memory:", isolation_level=None)) as written:
             with self._lock:
                 self._table.backup(written)
             written.executescript(_SAVED)
-            written.execute("INSERT INTO state VALUES (?, ?)", (release, sequence))
+            written.execute("INSERT INTO state VALUES (?, ?, ?)", (release, sequence, digest))
             replace_file(path, written.serialize(), private=True)
 
-    def _opened(self, path: Path, release: str) -> int | None:
-        """Read the table of a release from a file; return its sequence, None for another."""
+    def _opened(self, path: Path, release: str) -> tuple[int | None, str]:
+        """Read the table of a release from a file; return its last change, None for another."""
         if not path.is_file():
-            return None
+            return None, ""
         try:
             with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as found:
-                of, sequence = found.execute("SELECT release, sequence FROM state").fetchone()
+                of, sequence, digest = found.execute("SELECT * FROM state").fetchone()
                 if of != release:
-                    return None
+                    return None, ""
                 found.backup(self._table)
             self._table.execute("DROP TABLE state")
-        except (sqlite3.Error, TypeError):  # cut off or of another form: it is made again
+        except (sqlite3.Error, TypeError, ValueError):  # cut off or of another form: made again
             self._table = sqlite3.connect("", check_same_thread=False, isolation_level=None)
-            return None
-        return int(sequence)
+            return None, ""
+        return int(sequence), str(digest)
 
     def __len__(self) -> int:
         return self._one("SELECT count(*) FROM claim")

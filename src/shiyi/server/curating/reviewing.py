@@ -73,18 +73,18 @@ class LiveQueue:
         base, changes = self._curation.base, self._curation.changes
         if base is None or changes is None:
             return Queue(self._store, self.opinions)
-        path, sequence = base.path / FILE, base.sequence
+        path, sequence, journal = base.path / FILE, base.sequence, changes.writer.journal
         queue = Queue(self._store, self.opinions, changes, path, base.release)
         if queue.sequence is not None:
-            later = changes.writer.journal.records(queue.sequence)
+            later = journal.records(queue.sequence)
             claims, _ = touched(q for each in later for q in (*each.removed, *each.added))
-            if len(claims) <= _FEW and queue.sequence <= sequence:
+            if len(claims) <= _FEW and queue.digest == journal.digest(queue.sequence):
                 queue.update(claims)
-            else:  # much changed, or an older base was put back
+            else:  # much changed, or another base was put back
                 queue = Queue(self._store, self.opinions, changes)
         if queue.sequence != sequence:
             try:
-                queue.save(path, base.release, sequence)
+                queue.save(path, base.release, sequence, journal.digest(sequence))
             except OSError as fault:  # a full disk: the next start makes the queue again
                 _LOG.warning("the review queue could not be saved: %s", fault)
         return queue

@@ -297,6 +297,10 @@ class Journal:
         """Return the sequence number of the change called ``key``."""
         return self._index.find(key)
 
+    def digest(self, sequence: int) -> str:
+        """Return the checksum of the record of a number, "" where there is none."""
+        return self._index.before(sequence + 1).digest if sequence <= self.sequence else ""
+
     def append(self, record: Record, added: bytes = b"") -> None:
         """Bring a record to the disk; when that fails, the journal is as it was before.
 
