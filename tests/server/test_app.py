@@ -4,12 +4,15 @@ import http.client
 import json
 import os
 import re
+import signal
 import socket
 import subprocess
 import sys
+import threading
 import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
@@ -396,6 +399,38 @@ def test_a_port_in_use_is_said_plainly(tmp_path: Path) -> None:
         port = taken.getsockname()[1]
         with pytest.raises(SettingError, match="cannot listen"):
             run_server(app, "127.0.0.1", port, 1)
+
+
+@pytest.mark.filterwarnings("ignore:send_bytes:DeprecationWarning")
+def test_a_stopped_server_closes_its_connections_before_its_base(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A proxy must not wait with what it sent while the base is closed."""
+    listener, before = socket.create_server(("127.0.0.1", 0)), signal.getsignal(signal.SIGTERM)
+    there, closed, seen = listener.getsockname(), threading.Event(), list[bool]()
+
+    def ask() -> None:
+        with socket.create_connection(there, 20) as line:
+            line.sendall(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")
+            line.recv(9)
+            os.kill(os.getpid(), signal.SIGTERM)
+            while line.recv(9_000):
+                pass
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(there, 20)
+        closed.set()
+
+    site, asking = open_test_site(tmp_path), threading.Thread(target=ask)
+    app = create_app(replace(site, close=lambda: seen.append(closed.wait(20))))
+    monkeypatch.setattr("shiyi.server.app._listening", lambda host, port: listener)
+    monkeypatch.setattr("shiyi.server.app.warm_up", lambda app: asking.start())
+    try:
+        run_server(app, "127.0.0.1", 0, 2)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+        site.close()
+    asking.join(30)
+    assert seen == [True]
 
 
 @pytest.fixture(scope="module")

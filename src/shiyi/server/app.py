@@ -207,6 +207,7 @@ def run_server(app: Flask, host: str, port: int, threads: int) -> None:
             warm_up(app)
             server.run()
             server.asyncore.close_all(server.active_channels, ignore_all=True)
+            server.close()
     finally:
         site.close()
 
