@@ -1,6 +1,7 @@
 """Claims, their evidence, sources and confidence."""
 
 import math
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -159,6 +160,40 @@ UNOPENED = {
         note="an editor's rule; the locator names it",
     ),
 }  # fmt: skip
+
+
+_LOCATOR: Final = re.compile(r"(\S+) (.+) \[([^\]]+)\](?: (\d+)–(\d+))?(?: #([0-9a-f]+))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Locator:
+    """A place in a file of a corpus: a cell of a record, or the characters ``start`` to ``end``.
+
+    >>> str(Locator("books.jsonl.xz", "009-a.txt", "text", 1, 3, "ab"))
+    'books.jsonl.xz 009-a.txt [text] 1–3 #ab'
+    >>> Locator.parse("herbs.tsv.xz herb/5 [nature] #ab")
+    Locator(file='herbs.tsv.xz', key='herb/5', column='nature', start=0, end=0, digest='ab')
+    """
+
+    file: str
+    key: str
+    column: str
+    start: int = 0
+    end: int = 0
+    digest: str = ""
+
+    def __str__(self) -> str:
+        span = f" {self.start}–{self.end}" if self.end else ""
+        digest = f" #{self.digest}" if self.digest else ""
+        return f"{self.file} {self.key} [{self.column}]{span}{digest}"
+
+    @classmethod
+    def parse(cls, written: str) -> Self | None:
+        """Return the place that the locator of evidence names; None for one of another form."""
+        if (found := _LOCATOR.fullmatch(written)) is None:
+            return None
+        file, key, column, start, end, digest = found.groups()
+        return cls(file, key, column, int(start or 0), int(end or 0), digest or "")
 
 
 @dataclass(frozen=True, slots=True)

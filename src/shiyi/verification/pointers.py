@@ -1,13 +1,13 @@
 """Pointers: the place in a corpus that a piece of evidence rests on."""
 
 import random
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from shiyi.ingest.tables.evidence import COLUMNS, EVIDENCE, PointerRow, read_pointers
+from shiyi.model.claim import Locator
 from shiyi.verification.corpora import (
     Corpus,
     Record,
@@ -20,10 +20,6 @@ from shiyi.verification.corpora import (
 __all__ = ["COLUMNS", "Check", "PointerRow", "check", "open_words", "words_at", "write_pointers"]
 
 AROUND: Final = 120  # characters shown on each side of the words that evidence names
-_LOCATOR: Final = re.compile(
-    r"(?P<file>\S+) (?P<key>.+) \[(?P<column>[^\]]+)\] (?P<start>\d+)–(?P<end>\d+) "
-    r"#(?P<digest>[0-9a-f]+)"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,18 +122,18 @@ def open_words(registry: Registry, locator: str) -> tuple[str, str, str] | None:
 
     Return None where no installed corpus has the place, or other words stand there now.
     """
-    place, paths = _LOCATOR.fullmatch(locator), registry.paths()
-    if place is None:
+    place, paths = Locator.parse(locator), registry.paths()
+    if place is None or not place.end:
         return None
-    start, end = int(place["start"]), int(place["end"])
+    start, end = place.start, place.end
     for name, folder in paths.items():
-        table = registry.known[name].table(place["file"]) if name in registry.known else None
+        table = registry.known[name].table(place.file) if name in registry.known else None
         if table is None or not (folder / table.file).is_file():
             continue
         whole = table.model_copy(update={"where": {}})  # other tables read other rows of the file
-        found = (each for each in read_records(whole, folder) if each.key == place["key"])
-        cell = next((each.cells.get(place["column"], "") for each in found), "")
-        if digest_of(cell[start:end]) == place["digest"]:
+        found = (each for each in read_records(whole, folder) if each.key == place.key)
+        cell = next((each.cells.get(place.column, "") for each in found), "")
+        if digest_of(cell[start:end]) == place.digest:
             return cell[max(0, start - AROUND) : start], cell[start:end], cell[end : end + AROUND]
     return None
 

@@ -13,7 +13,7 @@ from shiyi.errors import TableError, UsageError
 from shiyi.ingest.datasets.dataset import Dataset, repairs_of
 from shiyi.ingest.datasets.limits import lines
 from shiyi.ingest.documents.document import Document, Heading
-from shiyi.model.claim import Source, Tier
+from shiyi.model.claim import Locator, Source, Tier
 from shiyi.model.iris import resource
 from shiyi.model.rdf import XSD_INTEGER, DefaultGraph, Literal, NamedNode, Quad
 from shiyi.ontology.terms import DCTERMS, RDF, RDFS, SHIYI
@@ -26,7 +26,6 @@ _HEAD = re.compile(
 )
 _FIELD = re.compile(r"(书名|作者|朝代|年份)：([^\r\n]*)\s*")
 _YEAR = re.compile(r"公元([0-9]{3,4})年?$")
-_PLACE = re.compile(r"(?:^| )([0-9]{3}-.+?\.txt) \[")  # how a pointer names a book
 _MARKS = ("内容：", "属性：")
 
 
@@ -213,8 +212,8 @@ def book_of(source: str, locator: str = "") -> Book | None:
     >>> getattr(book_of("a-collection", "books.jsonl.xz 009-饮膳正要.txt [text] 1–2"), "author", "")
     '忽思慧'
     """
-    named = _PLACE.search(locator)
-    return _works().get(source) or (books().get(named[1]) if named else None)
+    place = Locator.parse(locator)
+    return _works().get(source) or (books().get(place.key) if place else None)
 
 
 def book_quads(book: Book, source: NamedNode, graph: NamedNode | DefaultGraph) -> Iterator[Quad]:

@@ -9,7 +9,16 @@ from shiyi.artefacts import artefact
 from shiyi.ingest.documents.books import books, source_of
 from shiyi.ingest.tables.claims import default_confidence
 from shiyi.ingest.tables.tsv import Faults, Place, Row, check_columns, read_tables
-from shiyi.model.claim import Claim, Evidence, EvidenceKind, Polarity, Source, Status, claim_iri
+from shiyi.model.claim import (
+    Claim,
+    Evidence,
+    EvidenceKind,
+    Locator,
+    Polarity,
+    Source,
+    Status,
+    claim_iri,
+)
 from shiyi.model.iris import resource
 from shiyi.ontology.terms import SHIYI
 from shiyi.settings import ConfidenceSettings
@@ -156,11 +165,11 @@ def _with_pointer(claim: Claim, evidence: Evidence, row: PointerRow) -> Claim:
 
 def _evidence(row: PointerRow, source: Source, kind: str, weights: ConfidenceSettings) -> Evidence:
     known = EvidenceKind(kind)
-    span = f" {row.start}–{row.end}" if row.end else ""
+    place = Locator(row.file, row.key, row.column, row.start, row.end, row.digest)
     return Evidence(
         source,
         default_confidence(source, known, weights),
-        f"{row.file} {row.key} [{row.column}]{span} #{row.digest}",
+        str(place),
         known,
         activity="verification",
     )
