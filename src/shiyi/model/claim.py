@@ -8,6 +8,8 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Final, Self
 
+from typing_extensions import override
+
 from shiyi.errors import RangeError
 from shiyi.model.iris import VOCAB, content_hash, resource
 from shiyi.model.rdf import Literal, NamedNode, Object, Term, canonical
@@ -182,6 +184,7 @@ class Locator:
     end: int = 0
     digest: str = ""
 
+    @override
     def __str__(self) -> str:
         span = f" {self.start}–{self.end}" if self.end else ""
         digest = f" #{self.digest}" if self.digest else ""
