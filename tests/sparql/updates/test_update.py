@@ -1,7 +1,9 @@
 """Updates and uploads: tried on a copy in a confined worker, journaled, then done at once."""
 
 import re
+import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -45,6 +47,25 @@ def test_an_update_is_seen_at_once_and_only_its_data(
     assert b'"2"' in pool.query(FreeQuery(ALL)).body
     assert updater.update("DROP ALL", author()).removed == 2
     assert pool.query(FreeQuery("SELECT ?g { GRAPH ?g {} }")).rows == 0
+
+
+def test_a_slow_update_keeps_no_reader_and_few_writers_waiting(
+    kb: KnowledgeBase, pool: QueryPool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Pages, queries and /healthz read the number of the last change and take copies."""
+    monkeypatch.setattr(updates, "_WAIT_SECONDS", 0.0)
+    updater = Updater(kb, QuerySettings(), pool.expire, places=1)
+    updater.update(INSERT, author())
+    with ThreadPoolExecutor(2) as others, kb.writer.turn():
+        slow = others.submit(updater.update, "CLEAR GRAPH <urn:g>", author())
+        while updater._places._value:
+            time.sleep(0.001)
+        seen = others.submit(lambda: (kb.sequence, pool.query(FreeQuery(ALL)).rows))
+        assert seen.result(60) == (1, 2)
+        with pytest.raises(QueryLimitError, match="other updates"):
+            updater.update("CLEAR GRAPH <urn:g>", author())
+    assert slow.result().removed == 1
+    updater.close()
 
 
 def test_the_journal_has_what_an_update_moved_and_replays_it(

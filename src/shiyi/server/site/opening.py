@@ -303,7 +303,8 @@ def writing_to(
         return Writing(tokens, remote=True)
     if not base.writes:
         return Writing(tokens)
-    updater = Updater(base, settings.query, pool.expire)
+    places = max(1, settings.server.threads // 2)  # the other threads never wait for an update
+    updater = Updater(base, settings.query, pool.expire, places)
     pool.seen.shortcut = updater.snapshot
     return Writing(tokens, updater)
 

@@ -342,7 +342,7 @@ class KnowledgeBase:
         home = self.path / "snapshots"
         if self.snapshot:
             return Snapshot.of_folder(self.snapshot.path, home)
-        with self.writer.turn():
+        with self.writer.frozen():
             return Snapshot.of_store(self.store, home)
 
     def close(self) -> None:

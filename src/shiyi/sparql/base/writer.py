@@ -126,6 +126,7 @@ class Writer:
     def __init__(self, store: WritableStore, journal: Journal, lock: int) -> None:
         self.store, self.journal = store, journal
         self._lock, self._turn = lock, threading.RLock()
+        self._changing = threading.RLock()  # acquired after the turn
         self._applied = applied_through(store)
         self._now: Callable[[], datetime] = lambda: datetime.now(UTC)
         self._unflushed = 0
@@ -159,7 +160,12 @@ class Writer:
 
     @property
     def sequence(self) -> int:
-        """Return the number of the last change that the store holds."""
+        """Return the number of the last change that the store holds.
+
+        It waits for what is on its way to the store, and for no writer that prepares a change.
+        """
+        if self._loader.idle:
+            return self._applied
         with self._turn:
             self._settle()
             return self._applied
@@ -168,6 +174,12 @@ class Writer:
     def turn(self) -> Iterator[WritableStore]:
         """Exclude every other writer while one reads, decides and writes."""
         with self._turn:
+            yield self.store
+
+    @contextmanager
+    def frozen(self) -> Iterator[WritableStore]:
+        """Exclude changes of the store while one copies it; others may prepare changes."""
+        with self._changing:
             yield self.store
 
     def write(
@@ -299,7 +311,7 @@ class Writer:
 
     def close(self) -> None:
         """Release store, journal and lock; twice does no harm."""
-        with self._turn:
+        with self._turn, self._changing:
             with suppress(KnowledgeBaseError):  # what the store did not take is taken at opening
                 self._settle()
             self._loader.close()
@@ -342,8 +354,9 @@ class Writer:
         old store, so not while its error is being handled.
         """
         if self._applied < self.journal.sequence:
-            self.store.reopen()
-            self._catch_up()
+            with self._changing:
+                self.store.reopen()
+                self._catch_up()
 
     def _catch_up(self) -> None:
         if self._applied > self.journal.sequence:
@@ -355,12 +368,13 @@ class Writer:
             self._apply(record)
 
     def _apply(self, record: Record) -> None:
-        apply(self.store, record)
-        self._applied = record.sequence
-        self._unflushed += len(record.added) + len(record.removed)
-        if self._unflushed >= UNFLUSHED:
-            self.store.flush()
-            self._unflushed = 0
+        with self._changing:
+            apply(self.store, record)
+            self._applied = record.sequence
+            self._unflushed += len(record.added) + len(record.removed)
+            if self._unflushed >= UNFLUSHED:
+                self.store.flush()
+                self._unflushed = 0
 
 
 def apply(store: WritableStore, record: Record) -> None:

@@ -3,11 +3,12 @@
 import re
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
-from shiyi.errors import KeyReuseError, KnowledgeBaseError, QueryError, RightsError
+from shiyi.errors import KeyReuseError, KnowledgeBaseError, QueryError, QueryLimitError, RightsError
 from shiyi.model.iris import GRAPH
 from shiyi.model.rdf import DefaultGraph, NamedNode, Quad
 from shiyi.settings import QuerySettings
@@ -70,6 +71,7 @@ def _node(iri: str) -> NamedNode:
         raise QueryError(f"a graph is named by an absolute IRI, not {iri[:80]!r}") from fault
 
 
+_WAIT_SECONDS = 1.0  # for a place among updates
 _BACKUP_SECONDS = 5.0  # hard links of some files; more means a machine in distress
 
 
@@ -114,9 +116,15 @@ class Updater:
     """
 
     def __init__(
-        self, kb: KnowledgeBase, settings: QuerySettings, changed: Callable[[], None]
+        self,
+        kb: KnowledgeBase,
+        settings: QuerySettings,
+        changed: Callable[[], None],
+        places: int = 4,
     ) -> None:
+        """Let ``places`` updates run or wait at once; the next is refused."""
         self._kb, self._settings, self._changed = kb, settings, changed
+        self._places = threading.BoundedSemaphore(places)
         self.listener: Callable[[Sequence[Quad]], None] = lambda moved: None  # what came and went
         self._turn = threading.Lock()
         self._process: WorkerProcess | None = None
@@ -202,7 +210,7 @@ class Updater:
     def _apply(
         self, request: dict[str, Any], body: bytes, author: Author, seconds: float
     ) -> Change:
-        with self._turn, self._kb.writer.turn():
+        with self._place(), self._turn, self._kb.writer.turn():
             if (number := self._kb.writer.journal.find(author.key)) is not None:
                 self._check_same(number, author)
                 return Change(0, 0)  # done before
@@ -218,6 +226,16 @@ class Updater:
             with after_commit("update", author.key):
                 self.listener(moved)
         return change
+
+    @contextmanager
+    def _place(self) -> Iterator[None]:
+        """Keep threads of the server free of updates that wait for a slow one."""
+        if not self._places.acquire(timeout=_WAIT_SECONDS):
+            raise QueryLimitError("busy", "other updates take their time; try again later")
+        try:
+            yield
+        finally:
+            self._places.release()
 
     def _check_same(self, number: int, author: Author) -> None:
         """Raise KeyReuseError where the change of that number was asked for in other words."""
