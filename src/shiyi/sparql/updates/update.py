@@ -122,7 +122,7 @@ class Updater:
         changed: Callable[[], None],
         places: int = 4,
     ) -> None:
-        """Let ``places`` updates run or wait at once; the next is refused."""
+        """Bound the updates that run or wait at once by ``places``."""
         self._kb, self._settings, self._changed = kb, settings, changed
         self._places = threading.BoundedSemaphore(places)
         self.listener: Callable[[Sequence[Quad]], None] = lambda moved: None  # what came and went
