@@ -22,9 +22,12 @@ from urllib.parse import quote
 import pytest
 import yaml
 
+from shiyi.answering.runtime import write_indexes
 from shiyi.server.app import create_app
 from shiyi.server.site.opening import open_site
 from shiyi.settings import ServerSettings, Settings
+from shiyi.sparql.base.knowledge_base import KnowledgeBase, build_generation
+from tests.support import bases
 from tests.support.places import ROOT
 
 DEPLOY = ROOT / "server" / "deploy"
@@ -105,12 +108,15 @@ def free_ports(count: int) -> list[int]:
 
 
 @pytest.fixture(scope="module")
-def deployment(starter_kb: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
     nginx = shutil.which("nginx")
     if nginx is None:
         pytest.skip("no nginx: apt-get install nginx-light")
     folder = tmp_path_factory.mktemp("nginx")
     (folder / "metrics").mkdir()
+    build_generation(folder / "kb", bases.kitchen_quads(), {})
+    with KnowledgeBase.open(folder / "kb") as base:
+        write_indexes(base, Settings())
     port, *ports = free_ports(3)
     text = (DEPLOY / "nginx.conf").read_text("utf-8")
     for name, here in (
@@ -125,7 +131,7 @@ def deployment(starter_kb: Path, tmp_path_factory: pytest.TempPathFactory) -> It
     (folder / "shiyi.conf").write_text(text, "utf-8")
     user = "user root;" if os.geteuid() == 0 else ""
     (folder / "nginx.conf").write_text(MAIN.format(folder=folder, user=user), "utf-8")
-    made = Deployment(starter_kb, folder, port, (ports[0], ports[1]), [])
+    made = Deployment(folder / "kb", folder, port, (ports[0], ports[1]), [])
     proxy = subprocess.Popen([nginx, "-c", str(folder / "nginx.conf")])  # noqa: S603
     try:
         for number in range(2):

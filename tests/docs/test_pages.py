@@ -12,7 +12,7 @@ import pytest
 from typer.core import TyperCommand, TyperGroup
 
 from shiyi.cli import VERBS, command
-from shiyi.ingest.tables.starter import load_starter
+from shiyi.ingest.tables.starter import Starter
 from shiyi.settings import Settings
 from shiyi.sparql.queries.requests import MAX_DEPTH
 from shiyi.sparql.queries.results import GRAPH_TYPES, SOLUTION_TYPES
@@ -176,9 +176,9 @@ def test_calibration_is_measured_by_kind_of_evidence() -> None:
     assert dots.count("<circle") == 2
 
 
-def test_the_page_states_the_counts_of_the_tables(making: ModuleType) -> None:
+def test_the_page_states_the_counts_of_the_tables(making: ModuleType, starter: Starter) -> None:
     page = (ROOT / "bench/tables/knowledge.md").read_text("utf-8")
-    for part in making.counted(load_starter()):
+    for part in making.counted(starter):
         assert part.strip() in page, "run make docs with SHIYI_DATA"
 
 

@@ -8,7 +8,7 @@ from shiyi.answering.pipeline import Runtime
 from shiyi.artefacts import artefact
 from shiyi.columnar.mapped_file import Mapped, write
 from shiyi.errors import IndexMismatchError
-from shiyi.ingest.tables.starter import Starter, load_starter
+from shiyi.ingest.tables.starter import Starter
 from shiyi.linking import linker as linker_module
 from shiyi.linking.candidates import NearNames
 from shiyi.linking.completion import Completer
@@ -263,11 +263,6 @@ MENTIONS = [(name, concept) for concept, names in NAMED.items() for name in name
 @pytest.fixture(scope="module")
 def linker() -> Linker:
     return of_tables()
-
-
-@pytest.fixture(scope="module")
-def starter() -> Starter:
-    return load_starter()
 
 
 @pytest.mark.parametrize(("name", "concept"), MENTIONS)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from shiyi.artefacts import artefact
-from shiyi.ingest.tables.starter import Starter, load_starter
+from shiyi.ingest.tables.starter import Starter
 from shiyi.model.iris import VOCAB
 from shiyi.ontology.schema import Schema
 from tests.support.places import SHARED
@@ -24,11 +24,6 @@ ALIGNED = (
     "w3id.org/biolink", "obo/RO_", "obo/FOODON_", "schema.org", "skos/core",
     "ns/prov", "w3id.org/sssom", "ns/dcat",
 )  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def starter() -> Starter:
-    return load_starter()
 
 
 def rows(path: Path) -> list[dict[str, str]]:

@@ -23,6 +23,10 @@ PREFIXES = """
 @prefix owl: <http://www.w3.org/2002/07/owl#> .
 @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
 """
+# without claims and their evidence, the bulk of the base, which are no individuals of the ontology
+STATEMENTS = """SELECT ?s ?p ?o { ?s ?p ?o FILTER(isIRI(?s) && isIRI(?o)
+  && !STRSTARTS(STR(?s), "https://w3id.org/shiyi/id/claim/")
+  && !STRSTARTS(STR(?s), "https://w3id.org/shiyi/id/evidence/")) }"""
 TURTLE = artefact("ontology/shiyi.ttl").read_text(encoding="utf-8")
 
 
@@ -48,6 +52,10 @@ def test_an_unsatisfiable_class_is_found() -> None:
     assert check_ontology(extra=extra).unsatisfiable == (f"{VOCAB}Both",)
 
 
+def test_what_the_contradictions_are_planted_in_is_consistent() -> None:
+    assert check_ontology(GOJI).consistent
+
+
 @pytest.mark.parametrize(
     ("planted", "message"),
     [
@@ -57,7 +65,6 @@ def test_an_unsatisfiable_class_is_found() -> None:
     ],
 )
 def test_a_planted_contradiction_is_found_and_explained(planted: Quad, message: str) -> None:
-    assert check_ontology(GOJI).consistent
     checked = check_ontology((*GOJI, planted))
     assert not checked.consistent
     assert checked.explanation
@@ -65,7 +72,10 @@ def test_a_planted_contradiction_is_found_and_explained(planted: Quad, message: 
 
 
 def test_the_starter_base_is_consistent_and_hermit_fills_its_classes(base: KnowledgeBase) -> None:
-    checked = check_ontology(base.store.match(None, None, None, DefaultGraph()))
+    checked = check_ontology(
+        Quad(row["s"], row["p"], row["o"], DefaultGraph())  # type: ignore[arg-type] # no blank p
+        for row in base.store.select(STATEMENTS)
+    )
     assert checked.consistent
     assert checked.unsatisfiable == ()
     assert checked.individuals > 3500

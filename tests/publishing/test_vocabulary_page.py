@@ -9,7 +9,7 @@ from typing_extensions import override
 
 from shiyi.errors import FormatError
 from shiyi.ingest.tables.concepts import KINDS
-from shiyi.ingest.tables.starter import load_starter, vocabulary_quads
+from shiyi.ingest.tables.starter import Starter, vocabulary_quads
 from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, local_name, text
 from shiyi.ontology.schema import Schema
 from shiyi.ontology.terms import DCTERMS, RDF, RDFS, SHIYI, SKOS
@@ -127,8 +127,8 @@ def test_every_scheme_has_title_definition_and_source_in_both_languages() -> Non
             assert DCTERMS.source.value in result, subject
 
 
-def test_every_example_of_a_property_is_a_claim_of_the_base() -> None:
-    starter, schema = load_starter(), Schema.load()
+def test_every_example_of_a_property_is_a_claim_of_the_base(starter: Starter) -> None:
+    schema = Schema.load()
     zh = {each.id: each.zh for each in starter.concepts.by_id.values()}
     claimed = {
         f"{zh[local_name(c.subject.value)]} — "

@@ -10,7 +10,7 @@ import pytest
 
 from shiyi.errors import TableError, UsageError
 from shiyi.ingest.tables.evidence import PointerRow, read_pointers
-from shiyi.ingest.tables.starter import Starter, load_starter
+from shiyi.ingest.tables.starter import Starter
 from shiyi.ontology.schema import Schema
 from shiyi.verification.comparison import verify_claims, words_of
 from shiyi.verification.corpora import Corpus, Registry, Table, file_digest
@@ -25,11 +25,6 @@ HERBS = (
     "h/2\t丁香油\t丁香\t味辛，性热\t散寒止痛\t\n"
     "h/3\t薏苡仁\t\t甘，温\t健脾\t孕妇慎用。\n"
 )
-
-
-@pytest.fixture(scope="module")
-def starter() -> Starter:
-    return load_starter()
 
 
 @pytest.fixture(scope="module")

@@ -3,20 +3,13 @@
 import re
 from collections import Counter
 
-import pytest
-
-from shiyi.ingest.tables.starter import Starter, load_starter
+from shiyi.ingest.tables.starter import Starter
 from shiyi.model.claim import Claim, Tier
 from shiyi.model.rdf import local_name, text
 from shiyi.ontology.terms import SHIYI
 from shiyi.sparql.queries.named import quality_faults, quality_queries
 from shiyi.sparql.store.oxigraph import OxigraphStore
 from tests.tables import from_table
-
-
-@pytest.fixture(scope="module")
-def starter() -> Starter:
-    return load_starter()
 
 
 def claims(starter: Starter, predicate: str) -> list[Claim]:

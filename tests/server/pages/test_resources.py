@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from email.message import Message
 from http.client import HTTPConnection
+from itertools import islice
 from pathlib import Path
 from typing import cast
 
@@ -31,7 +32,7 @@ from tests.publishing.test_dumps import PASSAGE as EXPORTED_PASSAGE
 from tests.support.processes import running
 from tests.support.sites import GOJI, ask, complete, link
 
-SAMPLE = 300
+SAMPLE = 160
 OPEN_PASSAGE, CHAPTER = resource("passage/0be"), resource("section/0be")
 BOOK = graph("source", "book@1")
 GONE, OLD = resource("substance-gone"), resource("substance-old")
@@ -129,11 +130,14 @@ def kinds_of(iris: set[str]) -> Mapping[str, list[str]]:
 def test_every_iri_leads_to_a_page_and_to_turtle_that_parses(starter: tuple[str, Site]) -> None:
     """Every kind of resource, and a random sample of all, whether subject, predicate or object."""
     address, site = starter
-    iris = set[str]()
-    for quad in site.store.match():
-        for term in (quad.subject, quad.predicate, quad.object):
-            if isinstance(term, NamedNode) and term.value.startswith(ID):
-                iris.add(term.value)
+    everywhere = "SELECT DISTINCT ?s ?p ?o { { ?s ?p ?o } UNION { GRAPH ?g { ?s ?p ?o } } }"
+    iris = {
+        term.value
+        for place in "spo"
+        for row in site.store.select(everywhere.replace("?s ?p ?o {", f"?{place} {{", 1))
+        for term in row.values()
+        if isinstance(term, NamedNode) and term.value.startswith(ID)
+    }
     kinds = kinds_of(iris)
     assert {
         "claim",
@@ -198,15 +202,17 @@ def test_void_partitions_count_what_the_accepted_view_holds(starter: tuple[str, 
 
 def test_what_queries_count_is_what_reading_every_quad_counts(starter: tuple[str, Site]) -> None:
     _, site = starter
+    some = OxigraphStore.in_memory()
+    some.change(add=list(islice(site.store.match(graph=DefaultGraph()), 50_000)))
     asked = Counts.of_endpoint(
         lambda query: [
-            {name: text(term) for name, term in row.items()} for row in site.store.select(query)
+            {name: text(term) for name, term in row.items()} for row in some.select(query)
         ]
     )
-    read = Counts.of(site.store.match(graph=DefaultGraph()))
+    read = Counts.of(some.match())
     assert asked == read
     assert read.links
-    assert read.triples > 100_000
+    assert read.triples > 10_000
 
 
 def test_a_base_too_large_to_tell_things_apart_is_counted_all_the_same(
@@ -248,10 +254,10 @@ def test_crawlers_find_a_map_of_every_concept(starter: tuple[str, Site]) -> None
 
 def test_named_graphs_dereference(starter: tuple[str, Site]) -> None:
     address, _ = starter
-    led = get(f"{address}/graph/derived", "text/turtle")
+    led = get(f"{address}/graph/entailed", "text/turtle")
     assert led.status == 303
     assert get(address + led.headers["Location"], "application/n-triples").status == 200
-    assert get(f"{address}/graph/derived", "text/html").status == 200
+    assert get(f"{address}/graph/entailed", "text/html").status == 200
     assert get(f"{address}/graph/none").status == 404
 
 

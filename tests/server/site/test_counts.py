@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from shiyi.model.rdf import DefaultGraph, Quad
+from shiyi.model.rdf import DefaultGraph, Quad, text
 from shiyi.ontology.terms import RDF, SHIYI
 from shiyi.publishing.void import Counts as Described
 from shiyi.server.site.counts import (
@@ -54,8 +54,9 @@ def test_the_counts_of_the_description_are_kept_with_the_indexes_until_something
 ) -> None:
     with KnowledgeBase.open(starter_kb) as base:
         retained = load_description(base)  # by the build
-        read = Described.of(base.store.match(graph=DefaultGraph()))
-        assert retained == read
+        assert retained is not None
+        [row] = base.store.select("SELECT (COUNT(*) AS ?n) { ?s ?p ?o }")
+        assert str(retained.triples) == text(row["n"])
         assert retained.links
     with KnowledgeBase.open(small_kb, write=True) as base:
         assert load_description(base) is None
