@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from shiyi.cli import VERBS
+from shiyi.cli import VERBS, main
 from shiyi.cli.ask import SentencePrinter
 from shiyi.cli.serve import build_default_base
 from shiyi.model.answer import Verdict
@@ -68,13 +68,13 @@ def test_a_profile_of_key_value_words_reaches_the_safety_check(starter_kb: Path)
     ],
 )
 def test_bad_input_gets_status_two_and_one_clear_line(
-    starter_kb: Path, words: list[str], part: str
+    starter_kb: Path, words: list[str], part: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = sorted(path.name for path in starter_kb.iterdir() if path.name != "snapshots")
-    done = shiyi(*words, kb=starter_kb)
-    assert done.returncode == 2
-    assert part in done.stderr
-    assert "Traceback" not in done.stderr
+    assert main(["--kb", str(starter_kb), *words]) == 2
+    shown = capsys.readouterr().err
+    assert part in shown
+    assert "Traceback" not in shown
     after = sorted(path.name for path in starter_kb.iterdir() if path.name != "snapshots")
     assert before == after
 
@@ -144,12 +144,12 @@ def test_a_query_searches_as_over_http(starter_kb: Path) -> None:
     )
 
 
-def test_a_missing_base_says_what_to_do(tmp_path: Path) -> None:
+def test_a_missing_base_says_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for verb in (["ask", "睡不着"], ["doctor"], ["export", "-o", str(tmp_path / "x")]):
-        done = shiyi(*verb, kb=tmp_path / "none")
-        assert done.returncode in (1, 2)
-        assert "shiyi build" in done.stderr + done.stdout
-        assert "Traceback" not in done.stderr
+        assert main(["--kb", str(tmp_path / "none"), *verb]) in (1, 2)
+        shown = "".join(capsys.readouterr())
+        assert "shiyi build" in shown
+        assert "Traceback" not in shown
 
 
 def test_a_wrong_setting_is_named(starter_kb: Path) -> None:
@@ -176,12 +176,14 @@ def test_export_writes_n_quads_that_can_be_read_again(tmp_path: Path) -> None:
     assert b"rdf-syntax-ns#subject" in path.read_bytes()  # RDF 1.1 unless asked otherwise
 
 
-def test_explain_shows_sources_and_arithmetic(starter_kb: Path) -> None:
-    asked = shiyi("ask", "枸杞子能和华法林一起吃吗？", "--json", kb=starter_kb)
-    claim = json.loads(asked.stdout)["citations"][0]["claim"]
-    done = shiyi("explain", claim, kb=starter_kb)
-    assert done.returncode == 0, done.stderr
-    assert "confidence" in done.stdout
+def test_explain_shows_sources_and_arithmetic(
+    starter_kb: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kb = ["--kb", str(starter_kb)]
+    assert main([*kb, "ask", "枸杞子能和华法林一起吃吗？", "--json"]) == 0
+    claim = json.loads(capsys.readouterr().out)["citations"][0]["claim"]
+    assert main([*kb, "explain", claim]) == 0
+    assert "confidence" in capsys.readouterr().out
 
 
 @from_table
@@ -220,23 +222,25 @@ def test_serving_builds_the_base_where_none_is_named_and_none_exists(
     assert Path("kb/CURRENT").read_text() == current
 
 
-def test_the_base_conforms_to_its_shapes(starter_kb: Path, tmp_path: Path) -> None:
+def test_the_base_conforms_to_its_shapes(
+    starter_kb: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     wrong = tmp_path / "wrong.ttl"
     wrong.write_text(
         "<https://example.org/x> a <https://w3id.org/shiyi/vocab#DSProduct> .", encoding="utf-8"
     )
-    done = shiyi("validate", str(wrong), "--json", kb=starter_kb)
-    assert done.returncode == 1
-    assert json.loads(done.stdout)["violations"] == 1
+    assert main(["--kb", str(starter_kb), "validate", str(wrong), "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["violations"] == 1
 
 
 @pytest.mark.parametrize("text", ["", "not turtle <", "<a> <b>"])
-def test_a_file_that_cannot_be_validated_is_bad_input(tmp_path: Path, text: str) -> None:
+def test_a_file_that_cannot_be_validated_is_bad_input(
+    tmp_path: Path, text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "x.ttl"
     path.write_text(text, encoding="utf-8")
-    done = shiyi("validate", str(path))
-    assert done.returncode == 2
-    assert "Traceback" not in done.stderr
+    assert main(["validate", str(path)]) == 2
+    assert "Traceback" not in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
