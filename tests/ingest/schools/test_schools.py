@@ -13,7 +13,7 @@ from shiyi.answering.retrieval.passages import PAIR
 from shiyi.cli import main
 from shiyi.ingest.schools.overlay import School
 from shiyi.model.iris import ID
-from shiyi.model.rdf import DefaultGraph, NamedNode, Object, local_name
+from shiyi.model.rdf import DefaultGraph, NamedNode, Term, local_name
 from shiyi.ontology.schema import Schema
 from shiyi.ontology.terms import RDF, SHIYI
 from shiyi.sparql.store.port import QuadStore
@@ -36,7 +36,7 @@ def pairs(tmp_path: Path) -> Path:
     return path
 
 
-def count(store: QuadStore) -> Object:
+def count(store: QuadStore) -> Term:
     """Return how many statements are accepted."""
     [row] = store.select("SELECT (COUNT(*) AS ?n) { ?s ?p ?o }")
     return row["n"]
