@@ -49,6 +49,24 @@ def test_a_new_thing_is_asked_about_in_the_state_spoken_of(runtime: Runtime) -> 
     assert any(w.severity == "contraindicated" for w in turn.answer.warnings)
 
 
+@pytest.mark.parametrize(
+    ("question", "reply", "word"),
+    [
+        ("What is good for insomnia?", "no medicines", "medicines"),
+        ("失眠吃什么好？", "没有吃药", "药"),
+    ],
+)
+def test_no_medicines_is_an_answer(runtime: Runtime, question: str, reply: str, word: str) -> None:
+    first = converse(runtime, question)
+    assert any(word in each for each in first.answer.follow_up)
+    alone = Context(frame=first.context.frame)  # without the list of what was asked back
+    second = converse(runtime, reply, alone).answer
+    assert second.follow_up  # what was not answered is asked again
+    assert not any(word in each for each in second.follow_up)
+    at_once = converse(runtime, f"{reply}. {question}").answer
+    assert not any(word in each for each in at_once.follow_up)
+
+
 @from_table
 def test_a_reply_to_what_was_asked_back_continues(
     runtime: Runtime, first: str, reply: str, warming: str

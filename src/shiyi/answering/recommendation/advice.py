@@ -335,18 +335,19 @@ def _ask(context: AnswerContext, chosen: Collection[Candidate], part: Contributi
     if context.differential.undecided and not part.follow_up:
         part.follow_up.append(context.verbalizer.verbalize("q_cold_heat"))
         section.add(part.follow_up[-1])
-    about = context.parsed.profile
-    if not context.parsed.person.drugs:
-        pregnant = any(s.endswith("population-pregnant") for s in context.parsed.person.states)
-        child = context.parsed.is_of_child()
-        women = (
-            not child
-            and about.sex != "male"
-            and about.pregnant is None
-            and bool(chosen)
-            and not pregnant
-        )
-        part.follow_up.append(
-            context.verbalizer.verbalize("q_drugs_pregnant" if women else "q_drugs")
-        )
+    if key := _unknown_of_person(context, bool(chosen)):
+        part.follow_up.append(context.verbalizer.verbalize(key))
         section.add(part.follow_up[-1])
+
+
+def _unknown_of_person(context: AnswerContext, is_advised: bool) -> str:
+    """Return the key of the question for medicines and pregnancy, empty where both are known."""
+    parsed = context.parsed
+    if parsed.person.drugs:
+        return ""
+    pregnant = any(s.endswith("population-pregnant") for s in parsed.person.states)
+    may_be = is_advised and not (parsed.is_of_child() or pregnant)
+    may_be = may_be and parsed.profile.sex != "male" and parsed.profile.pregnant is None
+    if parsed.frame.has_cue("no-medicines"):
+        return "q_pregnant" if may_be else ""
+    return "q_drugs_pregnant" if may_be else "q_drugs"

@@ -414,7 +414,8 @@ def _closing(context: AnswerContext, part: Contribution) -> None:
     if _prescribed(context, part):
         section.add(verbalizer.verbalize("s_prescriber"))
     red_flags(context, parsed.ailments, part)
-    if not parsed.person.drugs and part.warnings:
+    known = parsed.person.drugs or parsed.frame.has_cue("no-medicines")
+    if part.warnings and not known:
         part.follow_up.append(verbalizer.verbalize("q_drugs"))
 
 

@@ -21,6 +21,7 @@ from shiyi.answering.sections.pivots import Pivots
 from shiyi.answering.wording.verbalization import rank_of_tier
 from shiyi.errors import ShiyiError
 from shiyi.model.answer import Answer, Citation, SafetyWarning
+from shiyi.model.claim import EvidenceKind
 from shiyi.model.iris import ID
 from shiyi.model.path import Path
 from shiyi.model.rdf import NamedNode
@@ -288,13 +289,17 @@ class Marked:
     numbers: tuple[int, ...]
 
 
+_KINDS: Final = tuple(each.value for each in EvidenceKind)  # the surest first
+
+
 @dataclass(frozen=True, slots=True)
 class Band:
     """The verdict as its band shows it, with three facts: severity, evidence, sources opened."""
 
     kind: str
     severity: str = ""
-    tier: str = ""  # the highest of the evidence behind the gravest warning, else of all
+    known: str = ""  # the surest kind of evidence behind the gravest warning, else of all
+    tier: str = ""  # the highest of what was opened for it
     opened: int = 0
     sources: int = 0
     sentence: Markup = _NOTHING  # the first of the answer, where it is short
@@ -305,14 +310,15 @@ def band_of(answer: Answer, sentence: Markup = _NOTHING) -> Band:
     gravest = min(answer.warnings, key=_gravity, default=None)
     telling = set(gravest.claims) if gravest else set[str]()
     cited = [each for each in answer.citations if each.claim in telling] or answer.citations
-    tiers = [e.tier for each in cited for e in each.evidence]
+    evidence = [e for each in cited for e in each.evidence]
     sources: dict[str, bool] = {}
     for e in (e for each in answer.citations for e in each.evidence):
         sources[e.source] = sources.get(e.source, False) or e.opened
     return Band(
         answer.verdict.kind,
         answer.verdict.severity or (gravest.severity if gravest else ""),
-        min(tiers, key=rank_of_tier, default=""),
+        min((e.kind for e in evidence if e.kind), key=_KINDS.index, default=""),
+        min((e.tier for e in evidence if e.opened), key=rank_of_tier, default=""),
         sum(sources.values()),
         len(sources),
         sentence,
