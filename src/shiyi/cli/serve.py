@@ -29,6 +29,9 @@ def serve(
     host: Annotated[str | None, Option(metavar="H", help="Default 127.0.0.1.")] = None,
     port: Annotated[int | None, Option(metavar="P", help="Default 8000; 0: a free one.")] = None,
     read_only: Annotated[bool, Option("--read-only", help="Refuse writes.")] = False,
+    first_release: Annotated[
+        bool, Option("--first-release", help="Write a release in the background if there is none.")
+    ] = False,
     administrator: Annotated[
         str,
         Option(
@@ -51,7 +54,7 @@ def serve(
         host=host or settings.server.host,
         port=settings.server.port if port is None else port,
     )
-    app.serve(replace(settings, server=chosen), read_only=read_only)
+    app.serve(replace(settings, server=chosen), read_only=read_only, first_release=first_release)
 
 
 def build_default_base(settings: "Settings", tables: Path | None = None) -> None:

@@ -30,6 +30,7 @@ from shiyi.sparql.store.visibility import withheld
 CLAIMS: Final = "claims.csv.gz"
 MAPPINGS: Final = "mappings.sssom.tsv"
 RECORD: Final = "release.json"
+BEGUN: Final = ".release-"  # of the name of a folder in which a release is being written
 COLUMNS: Final = (
     "claim", "subject", "subject_zh", "subject_en", "predicate", "object", "object_zh",
     "object_en", "polarity", "status", "confidence", "evidence",

@@ -26,6 +26,7 @@ from shiyi.publishing import metadata, tables
 from shiyi.publishing.catalogues import describe_tables
 from shiyi.publishing.dumps import write_lines
 from shiyi.publishing.editions import (
+    BEGUN,
     CLAIMS,
     MAPPINGS,
     RECORD,
@@ -155,7 +156,7 @@ def publish(
     earlier = [
         each for each in editions_in(home) if version_key(each.name) < version_key(order.version)
     ]
-    with tempfile.TemporaryDirectory(prefix=".release-", dir=home) as created:
+    with tempfile.TemporaryDirectory(prefix=BEGUN, dir=home) as created:
         folder = Path(created) / order.version
         folder.mkdir()
         published = _fill(store, folder, order, earlier[0] if earlier else None, step)

@@ -8,6 +8,7 @@ import signal
 import socket
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -220,13 +221,15 @@ def _listening(host: str, port: int) -> socket.socket:
         raise SettingError("server.port", f"cannot listen at {host}:{port} ({fault})") from fault
 
 
-def serve(settings: Settings, read_only: bool = False) -> None:
+def serve(settings: Settings, read_only: bool = False, *, first_release: bool = False) -> None:
     """Serve the knowledge base at ``settings.kb`` until interrupted.
 
-    Tokens allow writing, unless ``read_only``. Raise KnowledgeBaseError where there is no complete
+    Tokens allow writing, unless ``read_only``. With ``first_release`` a release is written in the
+    background where there is none. Raise KnowledgeBaseError where there is no complete
     knowledge base or another process writes to it, SettingError where the address cannot be used.
     """
     from shiyi.server.app import configure_logging
+    from shiyi.server.site.first_release import writing_first_release
     from shiyi.server.site.opening import open_site
     from shiyi.server.site.visibility import check_audience
 
@@ -240,7 +243,8 @@ def serve(settings: Settings, read_only: bool = False) -> None:
         raise
     app = create_app(site, settings)
     gc.freeze()  # full collections need not look at what stays: they stop all threads
-    run_server(app, chosen.host, chosen.port, chosen.threads)
+    with writing_first_release(settings) if first_release else nullcontext():
+        run_server(app, chosen.host, chosen.port, chosen.threads)
 
 
 FORMS: Final = ("text", "json")

@@ -13,7 +13,7 @@ from werkzeug.wrappers import Response as BaseResponse
 
 from shiyi.model.rdf import NamedNode, Triple, parse_turtle, serialize
 from shiyi.ontology.terms import PREFIXES
-from shiyi.publishing.editions import RECORD, editions_in
+from shiyi.publishing.editions import BEGUN, RECORD, editions_in
 from shiyi.publishing.files import SUMS
 from shiyi.publishing.metadata import TITLE
 from shiyi.publishing.void import CREATOR, KEYWORDS, LICENCE, SUMMARY
@@ -111,7 +111,10 @@ def releases(site: Site) -> Blueprint:
         found = releases_of(site)
         if preferred([HTML, _JSON]) == _JSON:
             return _vary(json_response({"releases": [_shown(each) for each in found]}))
-        page = render_template("releases.html", releases=found, catalogue=catalogue(found))
+        begun = not found and any(folder_of(site).glob(f"{BEGUN}*"))
+        page = render_template(
+            "releases.html", releases=found, begun=begun, catalogue=catalogue(found)
+        )
         return _vary(Response(page))
 
     @routes.get("/releases/latest")
