@@ -229,8 +229,8 @@ def serve(settings: Settings, read_only: bool = False, *, first_release: bool = 
     knowledge base or another process writes to it, SettingError where the address cannot be used.
     """
     from shiyi.server.app import configure_logging
-    from shiyi.server.site.first_release import writing_first_release
     from shiyi.server.site.opening import open_site
+    from shiyi.server.site.releases import writing_first_release
     from shiyi.server.site.visibility import check_audience
 
     chosen = settings.server

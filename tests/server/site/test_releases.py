@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from shiyi.publishing.editions import editions_in
-from shiyi.server.site.first_release import writing_first_release
+from shiyi.server.site.releases import writing_first_release
 from shiyi.settings import Settings
 from tests.support.bases import build
 
