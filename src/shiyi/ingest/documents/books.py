@@ -21,8 +21,8 @@ from shiyi.ontology.terms import DCTERMS, RDF, RDFS, SHIYI
 COLLECTION = "tcm-ancient-books"
 _FOLDER = f"ingest/{COLLECTION}"
 _HEAD = re.compile(
-    r"(?:<目录>(?P<chapter>[^\r\n<]*)[ \t]*[\r\n]*)?<篇名>(?P<title>[^\r\n<]*)\s*"
-    r"|<目录>(?P<alone>[^\r\n<]*)\s*"
+    r"<(?:(?:目录>(?P<chapter>[^\r\n<]*)[ \t]*[\r\n]*<)?篇名>(?P<title>[^\r\n<]*)\s*"
+    r"|目录>(?P<alone>[^\r\n<]*)\s*)"
 )
 _FIELD = re.compile(r"(书名|作者|朝代|年份)：([^\r\n]*)\s*")
 _YEAR = re.compile(r"公元([0-9]{3,4})年?$")

@@ -1,6 +1,7 @@
 """Reads an entry of materia medica clause by clause."""
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -17,7 +18,7 @@ from shiyi.ingest.extraction.books.clauses import (
 )
 from shiyi.ingest.extraction.books.patterns import pattern, phrase
 from shiyi.ingest.extraction.books.restrictions import incompatibilities, restrictions
-from shiyi.ingest.extraction.books.sections import FULL, SKIP, STRICT, blocks
+from shiyi.ingest.extraction.books.sections import FULL, SKIP, STRICT, Block, blocks
 from shiyi.ingest.extraction.books.statement import BookStatement
 from shiyi.ingest.extraction.books.vocabulary import (
     is_of_words,
@@ -148,13 +149,37 @@ def read_entry(raw: str, title: str = "", start: int = 0) -> tuple[BookStatement
         state.block, state.part, state.harmful = block, block.part, False
         if not dotted or block.mode == STRICT:
             state.listing = ""
+        listed = 0  # where the list goes on that a statement has begun
         for each in _read_block(state):
-            if block.mode == STRICT and stated and each.relation in _USES:
+            if block.mode == STRICT and stated and not _is_stated(state, each, listed):
                 continue  # a commentary argues from uses as often as it states them
+            listed = each.end + _NEXT_IN_LIST
             stated = stated or block.mode != STRICT
             shown = replace(each, reported=block.mode == STRICT)
             results.setdefault((each.relation, each.object, each.part, each.polarity), shown)
     return tuple(sorted(results.values(), key=lambda each: (each.start, each.end)))
+
+
+_NEXT_IN_LIST = 8  # characters between two things that a list states
+
+
+def _is_stated(state: State, each: BookStatement, listed: int) -> bool:
+    """Return whether a commentary states a use of its subject alone, and warns of nothing there."""
+    if each.relation not in _USES:
+        return True
+    text, at = state.block.text.text, bisect_left(state.block.text.places, each.start)
+    begins = max(text.rfind(mark, 0, at) for mark in _STOPS) + 1
+    ends = min((end for mark in _STOPS if (end := text.find(mark, at)) >= 0), default=len(text))
+    if pattern("warned-of").search(text, begins, ends):
+        return False
+    joined = pattern("joined").finditer(text, begins, at)
+    if any(begins_material(text[match.end() : at], state.title) for match in joined):
+        return False
+    cued = pattern("states-use").search(text, begins, at) is not None
+    return cued or (each.relation == kinds.EFFICACY and each.start <= listed)
+
+
+_STOPS = "。；！？\n"
 
 
 def _of_title(raw: str, title: str, start: int) -> Iterator[BookStatement]:

@@ -107,7 +107,9 @@ class _Found:
             quote = quote.replace(repair.wrong, repair.right)
         bare = _BLANK.sub("", quote)
         expected = len(_BLANK.sub("", self.document.text[passage.start : start]))
-        hits = [match.start() for match in re.finditer(re.escape(bare), text)]
+        after = text.find(bare, expected)
+        before = text.rfind(bare, 0, expected + len(bare))
+        hits = [at for at in (before, after) if at >= 0]
         if not hits:
             return None
         best = min(hits, key=lambda at: abs(at - expected))
