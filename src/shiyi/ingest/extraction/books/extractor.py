@@ -130,7 +130,7 @@ class EntryExtractor:
     """Reads entries of materia medica, formulas and dishes under their titles."""
 
     name = "rules"
-    version = "7"
+    version = "8"
     by_model = False
 
     def __init__(self, lexicon: Lexicon) -> None:
