@@ -18,7 +18,7 @@ from shiyi.ingest.extraction.books.clauses import (
 )
 from shiyi.ingest.extraction.books.patterns import pattern, phrase
 from shiyi.ingest.extraction.books.restrictions import incompatibilities, restrictions
-from shiyi.ingest.extraction.books.sections import FULL, SKIP, STRICT, Block, blocks
+from shiyi.ingest.extraction.books.sections import FULL, SKIP, STRICT, blocks
 from shiyi.ingest.extraction.books.statement import BookStatement
 from shiyi.ingest.extraction.books.vocabulary import (
     is_of_words,
