@@ -6,6 +6,7 @@ import re
 import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import threading
@@ -51,6 +52,7 @@ class Deployment:
     kb: Path
     folder: Path
     port: int
+    tls_port: int
     ports: tuple[int, int]
     readers: list[subprocess.Popen[bytes]]
 
@@ -117,7 +119,7 @@ def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]
     build_generation(folder / "kb", bases.kitchen_quads(), {})
     with KnowledgeBase.open(folder / "kb") as base:
         write_indexes(base, Settings())
-    port, *ports = free_ports(3)
+    port, tls_port, *ports = free_ports(4)
     text = (DEPLOY / "nginx.conf").read_text("utf-8")
     for name, here in (
         ("reader-1:8000", f"127.0.0.1:{ports[0]}"),
@@ -125,13 +127,20 @@ def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]
         ("writer:8000", f"127.0.0.1:{ports[0]}"),
         ("listen 8080", f"listen 127.0.0.1:{port}"),
         ("/var/cache/nginx/shiyi", str(folder / "cache")),
+        ("/etc/nginx/tls/*.conf", str(folder / "tls.conf")),
     ):
         assert name in text
         text = text.replace(name, here)
+    tls = (DEPLOY / "tls.conf").read_text("utf-8").replace("/etc/nginx/tls", str(folder))
+    (folder / "tls.conf").write_text(tls.replace("listen 443", f"listen 127.0.0.1:{tls_port}"))
+    name = ("-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1")
+    made_by = ("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", *name)
+    files = ("-keyout", folder / "key.pem", "-out", folder / "full.pem")
+    subprocess.run((*made_by, *files), check=True, capture_output=True)  # noqa: S603
     (folder / "shiyi.conf").write_text(text, "utf-8")
     user = "user root;" if os.geteuid() == 0 else ""
     (folder / "nginx.conf").write_text(MAIN.format(folder=folder, user=user), "utf-8")
-    made = Deployment(folder / "kb", folder, port, (ports[0], ports[1]), [])
+    made = Deployment(folder / "kb", folder, port, tls_port, (ports[0], ports[1]), [])
     proxy = subprocess.Popen([nginx, "-c", str(folder / "nginx.conf")])  # noqa: S603
     try:
         for number in range(2):
@@ -170,9 +179,18 @@ def test_a_page_is_compressed_and_cached_by_its_etag(deployment: Deployment) -> 
 
 
 def test_browsers_are_told_to_stay_with_tls_over_tls_alone(deployment: Deployment) -> None:
+    trusted = ssl.create_default_context(cafile=deployment.folder / "full.pem")
     for path in (ASK, "/healthz", f"/page/{concepts(deployment.ports[0])[0]}"):
-        secure = get(deployment.port, path, X_Forwarded_Proto="https")[2]
-        assert int(secure["Strict-Transport-Security"].removeprefix("max-age=")) >= 31_536_000
+        forwarded = get(deployment.port, path, X_Forwarded_Proto="https")[2]
+        line = http.client.HTTPSConnection(
+            "127.0.0.1", deployment.tls_port, timeout=30, context=trusted
+        )
+        line.request("GET", path)
+        direct = line.getresponse()
+        assert direct.status == 200
+        for secure in (forwarded, direct.headers):
+            assert int(secure["Strict-Transport-Security"].removeprefix("max-age=")) >= 31_536_000
+        line.close()
         assert "Strict-Transport-Security" not in get(deployment.port, path)[2]
 
 
@@ -292,6 +310,8 @@ def test_every_service_of_the_project_is_read_only_and_without_capabilities() ->
     compose = yaml.safe_load((DEPLOY / "compose.yaml").read_text("utf-8"))
     services = [each for each in compose["services"].values() if each.get("image") == "shiyi"]
     assert len(services) == 3
+    published = [each["ports"] for each in compose["services"].values() if "ports" in each]
+    assert published == [["443:443"]]  # nothing without TLS
     for each in services:
         assert each["read_only"]
         assert each["cap_drop"] == ["ALL"]
