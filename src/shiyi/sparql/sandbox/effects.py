@@ -50,14 +50,19 @@ class NetChange:
         self.removed -= come
 
 
-def run_operation(store: Store, operation: Operation, base: str | None) -> Moved:
-    """Do one operation in the copy; return the quads that went and came."""
+def run_operation(
+    store: Store, operation: Operation, base: str | None, maintains: bool = True
+) -> Moved:
+    """Do one operation in the copy; return the quads that went and came.
+
+    Of what only maintainers may clear, others get one quad, which is enough to refuse them.
+    """
     if operation.verb == "LOAD":  # it is SILENT, and there are no sockets
         return set(), set()
     if operation.verb in {"COPY", "MOVE", "ADD"}:
         return _transfer(store, operation, base)
     if operation.verb in {"CLEAR", "DROP", "CREATE"}:
-        before = set() if operation.verb == "CREATE" else _all_in(store, operation, base)
+        before = set() if operation.verb == "CREATE" else _all_in(store, operation, base, maintains)
         store.update(operation.whole, base_iri=base)
         return before, set()
     gone, come = _fill_templates(store, operation, base)
@@ -199,13 +204,20 @@ def graph_of(operation: Operation, name: str, base: str | None) -> Any:
     return next(iter(memory)).graph_name
 
 
-def _all_in(store: Store, operation: Operation, base: str | None) -> set[Quad]:
+def _all_in(store: Store, operation: Operation, base: str | None, maintains: bool) -> set[Quad]:
     """Return all that a graph holds, or DEFAULT, NAMED or ALL of them."""
     (name,) = operation.graphs
-    if name.upper() in {"NAMED", "ALL"}:
-        default, every = DefaultGraph(), name.upper() == "ALL"
-        return {quad for quad in store if every or quad.graph_name != default}
-    return set(store.quads_for_pattern(None, None, None, graph_of(operation, name, base)))
+    default, every = DefaultGraph(), name.upper() == "ALL"
+    if every or name.upper() == "NAMED":
+        graphs = [*store.named_graphs(), *([default] if every else [])]
+    else:
+        graphs = [graph_of(operation, name, base)]
+    if not maintains:
+        owned = (each for each in graphs if each == default or each.value.startswith(_OWNED))
+        for each in owned:
+            if first := next(store.quads_for_pattern(None, None, None, each), None):
+                return {first}
+    return {quad for each in graphs for quad in store.quads_for_pattern(None, None, None, each)}
 
 
 def _transfer(store: Store, operation: Operation, base: str | None) -> Moved:
@@ -250,6 +262,7 @@ def _blank(term: Any) -> bool:
     return isinstance(term, BlankNode)
 
 
+_OWNED: Final = "https://w3id.org/shiyi/graph/"  # graphs of the base
 JOURNAL: Final = NamedNode("https://w3id.org/shiyi/graph/journal")
 _FORMER_NOTES: Final = NamedNode("https://w3id.org/shiyi/graph/written")
 _RESERVED: Final = (JOURNAL, _FORMER_NOTES)  # the writer's own
@@ -313,7 +326,7 @@ def _update(store: Store, request: Header, body: bytes) -> Patch:
     split, base = parse_operations(request), request["base"]
     graphs, net = _graphs(store), NetChange()
     for operation in split:
-        net.take(*run_operation(store, operation, base))
+        net.take(*run_operation(store, operation, base, request["maintains"]))
     now = _graphs(store)
     return list(net.removed), list(net.added), graphs - now, now - graphs
 

@@ -147,7 +147,13 @@ class Updater:
         written = with_graphs(text, bare, default_graphs, named_graphs)
         if written != text:
             bare = bare_text(written)
-        request = {"task": "update", "text": written, "bare": bare, "base": base or None}
+        request = {
+            "task": "update",
+            "text": written,
+            "bare": bare,
+            "base": base or None,
+            "maintains": author.maintains,
+        }
         return self._apply(request, b"", author, seconds_of(self._settings, timeout))
 
     def merge(self, graph: str, parts: Sequence[Part], base: str, author: Author) -> Change:
@@ -198,6 +204,8 @@ class Updater:
     def _upload(
         self, task: str, graph: str, parts: Sequence[Part], base: str, author: Author
     ) -> Change:
+        if not author.maintains:
+            check_rights((), [_node(graph) if graph else DefaultGraph()])
         request = {
             "task": task,
             "target": graph,
@@ -305,7 +313,7 @@ class Updater:
             self._copy = None
 
 
-def check_rights(quads: Iterable[Quad], graphs: Iterable[NamedNode]) -> None:
+def check_rights(quads: Iterable[Quad], graphs: Iterable[NamedNode | DefaultGraph]) -> None:
     """Raise RightsError where a change touches what only curation and maintainers may change.
 
     That is the default graph and every graph of the base: derived, reviews, rejected, and so on.
