@@ -133,8 +133,8 @@ def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]
         text = text.replace(name, here)
     tls = (DEPLOY / "tls.conf").read_text("utf-8").replace("/etc/nginx/tls", str(folder))
     (folder / "tls.conf").write_text(tls.replace("listen 443", f"listen 127.0.0.1:{tls_port}"))
-    name = ("-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1")
-    made_by = ("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", *name)
+    subject = ("-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1")
+    made_by = ("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", *subject)
     files = ("-keyout", folder / "key.pem", "-out", folder / "full.pem")
     subprocess.run((*made_by, *files), check=True, capture_output=True)  # noqa: S603
     (folder / "shiyi.conf").write_text(text, "utf-8")

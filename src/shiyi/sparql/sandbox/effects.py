@@ -213,11 +213,16 @@ def _all_in(store: Store, operation: Operation, base: str | None, maintains: boo
     else:
         graphs = [graph_of(operation, name, base)]
     if not maintains:
-        owned = (each for each in graphs if each == default or each.value.startswith(_OWNED))
-        for each in owned:
+        for each in filter(_is_owned, graphs):
             if first := next(store.quads_for_pattern(None, None, None, each), None):
                 return {first}
     return {quad for each in graphs for quad in store.quads_for_pattern(None, None, None, each)}
+
+
+def _is_owned(graph: object) -> bool:
+    """Return whether a graph is the base's own."""
+    named = isinstance(graph, NamedNode) and graph.value.startswith(_OWNED)
+    return named or graph == DefaultGraph()
 
 
 def _transfer(store: Store, operation: Operation, base: str | None) -> Moved:
