@@ -18,6 +18,8 @@ from typing_extensions import override
 
 Draw = Callable[[], tuple[str, str]]
 _FRIENDS, _ENEMY = "127.0.2.{}", "127.0.3.1"
+BESIDE: Final = "good beside hostile"  # from the address of the hostile
+POSTED: Final = "query in RDF 1.1"  # by POST, which a proxy gives to the process that writes
 SHED, _EXPECTED = frozenset({429, 503}), frozenset({504, 507})  # the latter to bombs
 _NONE: Final = SHED | {0}  # no answer
 _PATIENCE: Final = 30.0  # seconds that a client waits
@@ -65,6 +67,9 @@ class Seen:
                 "p99_ms": round(cuts[989], 1),
                 "p999_ms": round(cuts[998], 1),
             }
+            if kind in self.statuses:
+                lost = sum(self.statuses[kind][status] for status in _NONE)
+                fields[kind]["answered"] = round(1 - lost / len(times), 4)
         every = sum(self.statuses.values(), Counter[int]())
         kinds = self.statuses.items()
         fields["statuses"] = {str(status): n for status, n in sorted(every.items())}
@@ -220,11 +225,17 @@ class Crowd:
             return
         self._under_way += 1
         accept = "text/html" if kind == "page" else "*/*"
+        method, body, sent = "GET", "", ""
+        if kind == POSTED:
+            path, _, body = path.partition("?")
+            method = "POST"
+            sent = "Content-Type: application/x-www-form-urlencoded\r\n"
+            sent += f"Content-Length: {len(body)}\r\n"
         message = (
-            f"GET {path} HTTP/1.1\r\nHost: localhost\r\nAccept: {accept}\r\n"
-            "Accept-Encoding: gzip, zstd\r\n\r\n"
+            f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nAccept: {accept}\r\n"
+            f"{sent}Accept-Encoding: gzip, zstd\r\n\r\n{body}"
         ).encode()
-        asked, hostile = _Request(kind, due, seen), kind == "hostile"
+        asked, hostile = _Request(kind, due, seen), kind in {"hostile", BESIDE}
         idle = self._idle[hostile]
         while idle:
             if (line := idle.popleft()).lives:

@@ -5,9 +5,10 @@ python bench/load.py [KB] [--rate 300] [--minutes 1] [--readers N] [--rush] [--j
 Starts its own server on a copy of KB: `shiyi serve`, and with --readers also N `shiyi serve
 --read-only` behind nginx, as docs/how-to/deployment.md has it; then nginx is loaded, and updates go to the
 first. 60 % are
-entity pages drawn by Zipf's law from all concepts, 24 % SPARQL (half of it never asked before),
-10 % search, 5 % questions (half of them of any concept, so that few come twice), 1 % hostile. Times
-count from the moment each request was due, whether or not the server keeps up, after --warm seconds
+entity pages drawn by Zipf's law from all concepts, 24 % SPARQL (half of it never asked before, and
+a tenth of that at /sparql/rdf11 of the process that writes), 10 % search, 5 % questions (half of them of any concept, so that few come twice), 1 % hostile. Of the
+good ones 2 % come from the address of the hostile, and "answered" is their share without 429, 503
+or silence. Times count from the moment each request was due, whether or not the server keeps up, after --warm seconds
 at a quarter of the rate. Every --write seconds triples come by SPARQL update, and a name that answers
 have to follow; with --back the next update takes both away again. Prints a line for each minute:
 percentiles, faults, descriptors, the memory that each kind of process has for itself, and the disk;
@@ -38,7 +39,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 import psutil
-from crowd import SHED, Crowd, Seen
+from crowd import BESIDE, POSTED, SHED, Crowd, Seen
 from footprint import Footprint, footprint, grown, growth
 from serving import QUESTIONS, ask
 
@@ -61,6 +62,7 @@ _HOSTILE: Final = (
     "/sparql?query=" + quote("SELECT * { SERVICE <http://127.0.0.1:9/> { ?s ?p ?o } }"),
     "/id/%00", "/api/complete?limit=x&q=a", "/..%2f..%2fetc/passwd",
 )  # fmt: skip
+_NEAR: Final = 0.02  # of the good requests come from the address of the hostile
 _EVERY: Final = 10.0  # seconds between looks at the memory
 _BEHIND: Final = 60.0  # seconds that updates may be late and still all be sent
 
@@ -85,6 +87,12 @@ class Mix:
 
     def draw(self) -> tuple[str, str]:
         """Return the kind of the next request, and its path."""
+        kind, path = self._drawn()
+        if kind != "hostile" and self._chance.random() < _NEAR:
+            return (POSTED if kind == POSTED else BESIDE), path
+        return kind, path
+
+    def _drawn(self) -> tuple[str, str]:
         chance = self._chance
         draw, language = chance.random(), chance.choice(("zh", "en"))
         if draw < 0.60:
@@ -96,6 +104,8 @@ class Mix:
             self._number += 1  # another limit, so that no two are alike and each costs the same
             [name] = chance.choices(self._names, cum_weights=self._weights)
             fresh = f"SELECT ?p ?o {{ <{ID}{name}> ?p ?o }} LIMIT {10_000 + self._number}"
+            if not self._number % 10:
+                return POSTED, f"/sparql/rdf11?query={quote(fresh)}"
             return "new query", f"/sparql?query={quote(fresh)}"
         if draw < 0.94:
             return "search", f"/api/complete?q={quote(chance.choice(_WORDS))}"
