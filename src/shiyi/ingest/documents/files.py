@@ -1,18 +1,19 @@
 """Plain text, Markdown, PDF, HTML and EPUB as documents."""
 
 import re
+import unicodedata
 import zipfile
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
 from shiyi.errors import FormatError, TooLargeError, UsageError
 from shiyi.ingest.datasets.dataset import Dataset, describe_text
 from shiyi.ingest.datasets.limits import decode, read_bytes
 from shiyi.ingest.documents.document import Document, Heading
-from shiyi.linking.normalization import language_of
+from shiyi.linking.normalization import has_cjk, language_of
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -196,6 +197,38 @@ def _chapters(book: zipfile.ZipFile, path: Path) -> Parts:
     return title, "".join(parts), tuple(headings)
 
 
+# fonts of PDF give radicals for characters: what NFKC leaves of the radicals of Unicode
+_RADICALS: Final = {
+    0x2EA0: 0x6C11, 0x2EC1: 0x864E, 0x2EC4: 0x897F, 0x2EC5: 0x89C1, 0x2EC6: 0x89D2, 0x2EC9: 0x8D1D,
+    0x2ECB: 0x8F66, 0x2ED3: 0x957F, 0x2ED4: 0x95E8, 0x2ED8: 0x9752, 0x2ED9: 0x97E6, 0x2EDA: 0x9875,
+    0x2EDB: 0x98CE, 0x2EDC: 0x98DE, 0x2EDD: 0x98DF, 0x2EE2: 0x9A6C, 0x2EE4: 0x9B3C, 0x2EE5: 0x9C7C,
+    0x2EE6: 0x9E1F, 0x2EE7: 0x5364, 0x2EE8: 0x9EA6, 0x2EE9: 0x9EC4, 0x2EEC: 0x9F50, 0x2EEE: 0x9F7F,
+    0x2EF0: 0x9F99,
+}  # fmt: skip
+_RADICAL: Final = re.compile("[\u2e80-\u2fdf]")
+_WITHIN: Final = ("\uff0c", "\u3001", "\uff1b")  # comma, enumeration comma, semicolon
+_FULL: Final = 0.9  # of the widest line, from which a line may have been wrapped
+
+
+def _page_text(extracted: str) -> str:
+    r"""Return the text of a page with its characters, and without breaks inside of sentences.
+
+    >>> ascii(_page_text("\u2f63\u59dc\n\u6cbb\u54b3"))
+    "'\\u751f\\u59dc\\u6cbb\\u54b3'"
+    """
+    text = _RADICAL.sub(
+        lambda hit: unicodedata.normalize("NFKC", hit[0]).translate(_RADICALS), extracted
+    )
+    lines = text.split("\n")
+    widths = [len(line.encode("gb18030", "replace")) for line in lines]
+    full = _FULL * max(widths)
+    parts = [lines[0]]
+    for (line, after), width in zip(pairwise(lines), widths, strict=False):
+        goes_on = has_cjk(after[:1]) and (has_cjk(line[-1:]) or line[-1:] in _WITHIN)
+        parts.append(after if goes_on and width >= full else f"\n{after}")
+    return "".join(parts)
+
+
 def pdf_text(path: Path, limit: int) -> tuple[str, str]:
     """Return the title and the text of a PDF; scanned pages hold none, which is stated."""
     from pypdf import PdfReader
@@ -208,7 +241,7 @@ def pdf_text(path: Path, limit: int) -> tuple[str, str]:
         title = str((reader.metadata.title if reader.metadata else None) or path.stem)
         parts: list[str] = []
         for page in reader.pages:
-            parts.append(page.extract_text())
+            parts.append(_page_text(page.extract_text()))
             if len(parts[-1]) > limit:
                 raise TooLargeError(str(path), len(parts[-1]), limit)
     except (PyPdfError, OSError, ValueError, KeyError, RecursionError) as fault:
