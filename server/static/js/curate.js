@@ -109,7 +109,9 @@ for (const form of document.querySelectorAll("[data-columns]")) {
 }
 for (const form of document.querySelectorAll("[data-drop]")) {
   const field = form.querySelector('[type="file"]');
+  const judge = () => field.setCustomValidity(field.files[0]?.size > form.dataset.most ? form.dataset.large : "");
+  field.addEventListener("change", judge);
   form.addEventListener("dragover", (event) => { event.preventDefault(); form.classList.add("over"); });
   form.addEventListener("dragleave", () => form.classList.remove("over"));
-  form.addEventListener("drop", (event) => { event.preventDefault(); form.classList.remove("over"); field.files = event.dataTransfer.files; });
+  form.addEventListener("drop", (event) => { event.preventDefault(); form.classList.remove("over"); field.files = event.dataTransfer.files; judge(); });
 }

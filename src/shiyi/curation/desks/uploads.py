@@ -170,7 +170,7 @@ class Uploads:
                 self._ingest(upload, table)
             state = "done"
         except ShiyiError as error:
-            upload.fault = str(error)
+            upload.fault = str(error).replace(str(upload.path), upload.name)
         finally:
             self._drop(upload)
             upload.state = state

@@ -7,7 +7,7 @@ from werkzeug.exceptions import NotFound
 from werkzeug.wrappers import Response as BaseResponse
 
 from shiyi.curation.accounts import Right
-from shiyi.curation.desks.uploads import Columns, Upload, Uploads
+from shiyi.curation.desks.uploads import LARGEST, Columns, Upload, Uploads
 from shiyi.curation.editing.fields import ShapeForms
 from shiyi.errors import KnowledgeBaseError, UsageError
 from shiyi.model.iris import VOCAB
@@ -29,7 +29,7 @@ def document_routes(pages: PageCache, uploads: Uploads | None) -> Blueprint:
     @routes.get("/documents")
     @needs(Right.EDIT)
     def listed() -> str:
-        return render_template("curate/documents.html", found=list(uploads or ()))
+        return render_template("curate/documents.html", found=list(uploads or ()), most=LARGEST)
 
     @routes.post("/documents")
     @needs(Right.EDIT)

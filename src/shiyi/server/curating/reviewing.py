@@ -17,7 +17,7 @@ from shiyi.answering.knowledge.updates import touched
 from shiyi.curation.accounts import Right
 from shiyi.curation.changes import Change, parse_iri, version_of
 from shiyi.curation.desks.desk import Desk
-from shiyi.curation.desks.forms import Assignment, Batch, Comment, Decision
+from shiyi.curation.desks.forms import Assignment, Batch, Comment, Decision, full_iri
 from shiyi.curation.opinions import Opinions
 from shiyi.curation.queue import WHOSE, Filter, Item, Page, Queue
 from shiyi.errors import KnowledgeBaseError, StaleError
@@ -224,7 +224,7 @@ def claim_routes(pages: PageCache, desk: Desk, live: LiveQueue) -> Blueprint:
 
     def claim_page(**more: Any) -> str:
         chosen = Filter.of(request.values)
-        iri = request.values.get("claim") or request.values.get("thing", "")
+        iri = full_iri(request.values.get("claim") or request.values.get("thing", ""))
         pane = "pane" if request.args.get("pane") else "review"
         return render_template(
             f"curate/{pane}.html",
