@@ -23,8 +23,9 @@ def test_slow_pages_are_made_at_start() -> None:
         asked.append(page)
         return page
 
+    app.extensions[warmup.PREPARE] = lambda: asked.append("queue of curators")
     warmup.warm_up(app).join(30)
     workers = Settings().query.workers
     assert asked[: workers + 1] == [*["sparql"] * workers, "qwxz 枳枸芪"]
-    assert len(asked) == workers + 1 + 2 * len(warmup._PAGES) + 1
-    assert asked[-1] == "sparql/rdf11"
+    assert len(asked) == workers + 1 + 2 * len(warmup._PAGES) + 2
+    assert asked[-2:] == ["queue of curators", "sparql/rdf11"]  # behind all pages of readers

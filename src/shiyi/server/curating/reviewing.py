@@ -28,6 +28,7 @@ from shiyi.server.curating.history import events_of, lines_of, place_of
 from shiyi.server.curating.session import PREFIX, needs, person
 from shiyi.server.http.messages import count_field
 from shiyi.server.http.page_cache import PageCache
+from shiyi.server.http.warmup import PREPARE
 from shiyi.server.i18n import catalogue, chosen_language
 from shiyi.server.site.curation import Curation
 from shiyi.server.views.reader import ClaimView, Passages, Reader
@@ -41,7 +42,7 @@ _FEW: Final = 2000  # claims that are read again one by one; more than these, al
 
 
 class LiveQueue:
-    """The queue of an open base: built in the background, in step with changes and answers."""
+    """The queue of an open base: made when first needed, in step with changes and answers."""
 
     def __init__(self, store: QuadStore, curation: Curation) -> None:
         self._store, self._curation = store, curation
@@ -51,7 +52,6 @@ class LiveQueue:
         self.opinions = Opinions(store)
         if curation.changes:
             curation.changes.listeners += [self.opinions, self._follow]
-            threading.Thread(target=self._prepare, daemon=True).start()
 
     def __call__(self) -> Queue:
         """Return the queue, made the first time it is asked for."""
@@ -89,7 +89,10 @@ class LiveQueue:
                 _LOG.warning("the review queue could not be saved: %s", fault)
         return queue
 
-    def _prepare(self) -> None:
+    def prepare(self) -> None:
+        """Make the queue of a base that takes changes, so that no curator waits for it."""
+        if self._curation.changes is None:
+            return
         with suppress(KnowledgeBaseError, sqlite3.ProgrammingError):  # the server was closed
             self()
 
@@ -143,6 +146,7 @@ def sheet_of(reader: Reader, desk: Desk, opinions: Opinions, iri: str) -> dict[s
 def queue_routes(pages: PageCache, desk: Desk, live: LiveQueue) -> Blueprint:
     """Serve ``/curate/queue`` with its batches and assignments, and ``/curate/progress``."""
     routes = Blueprint("queue", __name__, url_prefix=PREFIX)
+    routes.record_once(lambda state: state.app.extensions.update({PREPARE: live.prepare}))
 
     def reader() -> Reader:
         return pages.reader(chosen_language())

@@ -17,6 +17,7 @@ _PAGES: Final = (
     "/dishes?constitution=constitution-yin-deficiency&",
     "/api/ask?q=qwxz&",  # an unknown word goes through every index
 )  # fmt: skip
+PREPARE: Final = "shiyi.prepare"  # the extension that makes what curators need; readers come first
 WARMUP: Final = {"shiyi.warmup": True}  # marks a request that no client waits for
 
 
@@ -42,6 +43,8 @@ def _warm_up(app: Flask) -> None:
         for language in LANGUAGES:
             address, accept = f"{page}lang={language}", {"Accept": "text/html"}
             client.get(address, headers=accept, environ_base=WARMUP).close()
+    if prepare := app.extensions.get(PREPARE):
+        prepare()
     if not site.writing or not site.writing.remote:  # no request waits until the view is made
         query_rdf11 = {"query": "ASK {}", "format": "csv"}
         client.get("/sparql/rdf11", query_string=query_rdf11, environ_base=WARMUP).close()
