@@ -32,8 +32,8 @@ from shiyi.answering.knowledge.facts import EDIBLE, Fact, Facts
 from shiyi.answering.methods import RETRIEVE, Query
 from shiyi.answering.pipeline import Runtime
 from shiyi.answering.understanding.reading import parse_question
-from shiyi.answering.understanding.text import QuestionText
 from shiyi.linking.embedding import embedder
+from shiyi.linking.normalization import QuestionText
 from shiyi.model.iris import VOCAB
 from shiyi.model.profile import Profile
 from shiyi.model.rdf import DefaultGraph

@@ -8,10 +8,10 @@ import pytest
 from shiyi.answering.pipeline import Runtime
 from shiyi.answering.understanding.patient import Person
 from shiyi.answering.understanding.reader.alarms import emergency_signs, slots_in
-from shiyi.answering.understanding.text import QuestionText
 from shiyi.cli import main
 from shiyi.evaluation.questions.safety import HarmCase, harm_cases, unsafe_words
 from shiyi.evaluation.tasks.answers import load_safety
+from shiyi.linking.normalization import QuestionText
 from shiyi.model.claim import Polarity
 from shiyi.model.iris import resource
 from shiyi.model.profile import Profile

@@ -13,8 +13,8 @@ from shiyi.artefacts import artefact
 from shiyi.errors import IndexMismatchError
 from shiyi.linking.labels import LabelIndex
 from shiyi.linking.linker import LEXICAL, SEMANTIC, SIMILAR, Linker, write_index, write_mentions
+from shiyi.model.answer import Mention
 from shiyi.model.iris import resource
-from shiyi.model.mention import Mention
 from shiyi.model.rdf import Literal, Quad
 from shiyi.ontology.serialization import DEFAULT
 from shiyi.ontology.terms import RDF, SHIYI, SKOS

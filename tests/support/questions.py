@@ -11,7 +11,7 @@ from shiyi.answering.understanding.frame import Frame
 from shiyi.answering.understanding.patient import profile_of
 from shiyi.answering.understanding.question import Question
 from shiyi.answering.understanding.reading import parse_question
-from shiyi.answering.understanding.text import QuestionText
+from shiyi.linking.normalization import QuestionText
 from shiyi.model.answer import Answer
 from shiyi.model.profile import Profile
 from shiyi.prompts.chat import ChatModel

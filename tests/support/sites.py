@@ -23,6 +23,7 @@ from shiyi.model.answer import (
     Answer,
     Citation,
     CitedEvidence,
+    Mention,
     Named,
     Recommendation,
     SafetyWarning,
@@ -40,7 +41,6 @@ from shiyi.model.claim import (
     Tier,
 )
 from shiyi.model.iris import graph, resource
-from shiyi.model.mention import Mention
 from shiyi.model.path import Hop
 from shiyi.model.path import Path as ReasoningPath
 from shiyi.model.rdf import Literal, NamedNode, Quad

@@ -16,8 +16,8 @@ from shiyi.answering.understanding.frame import Frame
 from shiyi.answering.understanding.patient import profile_of
 from shiyi.answering.understanding.reader.heads import shipped_reader
 from shiyi.answering.understanding.reading import read_question
-from shiyi.answering.understanding.text import QuestionText
 from shiyi.errors import TooLargeError, UsageError
+from shiyi.linking.normalization import QuestionText
 from shiyi.model.answer import Answer
 from shiyi.model.profile import Profile
 from shiyi.prompts.chat import ChatModel

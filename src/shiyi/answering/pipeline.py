@@ -21,7 +21,6 @@ from shiyi.answering.understanding.mentions import link_question
 from shiyi.answering.understanding.question import Question, resolve
 from shiyi.answering.understanding.reader.heads import shipped_reader
 from shiyi.answering.understanding.reading import read_question
-from shiyi.answering.understanding.text import QuestionText
 from shiyi.answering.wording.draft import (
     AnswerContext,
     Composed,
@@ -32,10 +31,9 @@ from shiyi.answering.wording.draft import (
 )
 from shiyi.answering.wording.verbalization import Verbalizer, check_language
 from shiyi.errors import FormatError, TooLargeError, UsageError
-from shiyi.linking.normalization import language_of
+from shiyi.linking.normalization import QuestionText, language_of
 from shiyi.metrics import ANSWER_SECONDS, ANSWERS
-from shiyi.model.answer import Answer, Recommendation, Trace
-from shiyi.model.mention import Mention
+from shiyi.model.answer import Answer, Mention, Recommendation, Trace
 from shiyi.model.path import Path
 from shiyi.model.profile import Profile
 from shiyi.ontology.terms import SHIYI

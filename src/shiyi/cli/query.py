@@ -22,7 +22,7 @@ from shiyi.model.iris import ROOT
 
 if TYPE_CHECKING:
     from shiyi.linking.linker import Linker
-    from shiyi.model.mention import Mention
+    from shiyi.model.answer import Mention
     from shiyi.settings import Settings
     from shiyi.sparql.base.knowledge_base import KnowledgeBase
 

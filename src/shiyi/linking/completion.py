@@ -15,7 +15,7 @@ from shiyi.linking.dictionary import Gathered, Groups
 from shiyi.linking.disambiguation import SCHEMES
 from shiyi.linking.labels import KINDS, PREFERRED, LabelIndex
 from shiyi.linking.normalization import finals, fold, has_cjk, is_cjk, joined, syllables
-from shiyi.model.mention import Mention
+from shiyi.model.answer import Mention
 
 _SCANNED = 400  # keys with one prefix that are looked at
 _PLACES = (

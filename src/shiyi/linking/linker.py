@@ -34,8 +34,8 @@ from shiyi.linking.embedding.index import ApproximateVectors, LabelVectors, Sear
 from shiyi.linking.labels import LabelIndex
 from shiyi.linking.negation import negated
 from shiyi.linking.normalization import Normalised, fold, is_cjk, language_of, normalise
+from shiyi.model.answer import Mention
 from shiyi.model.iris import ID
-from shiyi.model.mention import Mention
 from shiyi.model.rdf import local_name
 from shiyi.settings import LinkingSettings
 from shiyi.sparql.store.port import QuadStore

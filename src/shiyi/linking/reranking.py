@@ -7,7 +7,7 @@ from typing import Any, Final
 from shiyi.errors import OutsideError, ReplyError, UsageError
 from shiyi.linking.embedding.embedder import Embedder, cross_encoder
 from shiyi.linking.linker import Linker
-from shiyi.model.mention import Mention
+from shiyi.model.answer import Mention
 from shiyi.prompts.chat import ChatModel, parse_object
 from shiyi.prompts.templates import Prompt
 

@@ -3,7 +3,7 @@
 from shiyi.answering.conversation import Context
 from shiyi.answering.pipeline import Runtime
 from shiyi.answering.understanding.attribution import allergens, foods_not_eaten
-from shiyi.answering.understanding.text import QuestionText
+from shiyi.linking.normalization import QuestionText
 from shiyi.model.iris import resource
 from shiyi.model.profile import Profile
 from shiyi.ontology.terms import SHIYI

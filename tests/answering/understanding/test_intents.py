@@ -4,7 +4,7 @@ import pytest
 
 from shiyi.answering.runtime import Runtime
 from shiyi.answering.understanding.reading import topics_in
-from shiyi.answering.understanding.text import QuestionText
+from shiyi.linking.normalization import QuestionText
 from shiyi.model.iris import resource
 from tests.support.questions import ask, read
 from tests.tables import from_table

@@ -5,8 +5,7 @@ import pytest
 from shiyi.answering.conversation import Context, after_history
 from shiyi.answering.pipeline import Runtime
 from shiyi.answering.understanding.follow_ups import is_statement
-from shiyi.answering.understanding.text import QuestionText
-from shiyi.linking.normalization import fold
+from shiyi.linking.normalization import QuestionText, fold
 from shiyi.model.iris import resource
 from shiyi.model.profile import Profile
 from tests.support.questions import ask, converse, frame_of, profile_in, read

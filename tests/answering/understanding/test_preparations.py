@@ -4,7 +4,7 @@ import pytest
 
 from shiyi.answering.pipeline import Runtime
 from shiyi.answering.understanding.mentions import forms_asked
-from shiyi.answering.understanding.text import QuestionText
+from shiyi.linking.normalization import QuestionText
 from shiyi.model.iris import resource
 from shiyi.ontology.terms import SHIYI
 from tests.support.questions import ask

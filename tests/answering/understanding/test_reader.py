@@ -13,11 +13,11 @@ from shiyi.answering.pipeline import Runtime
 from shiyi.answering.understanding.frame import ASKS, Frame
 from shiyi.answering.understanding.reader.heads import SHIPPED, Reader, shipped_reader
 from shiyi.answering.understanding.reader.training import train_reader, utterances
-from shiyi.answering.understanding.text import QuestionText
 from shiyi.cli import main
 from shiyi.columnar.mapped_file import Mapped
 from shiyi.errors import UsageError
 from shiyi.evaluation.tasks.frames import measure_frames
+from shiyi.linking.normalization import QuestionText
 from shiyi.model.answer import Answer
 from shiyi.settings import Settings
 from tests.support.questions import ask, frame_of

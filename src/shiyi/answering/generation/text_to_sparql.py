@@ -13,8 +13,8 @@ from pydantic import BaseModel, Field
 from shiyi.answering.runtime import Runtime
 from shiyi.errors import OutsideError, QueryError, ReplyError, TooLargeError
 from shiyi.linking.normalization import language_of
+from shiyi.model.answer import Mention
 from shiyi.model.iris import ID
-from shiyi.model.mention import Mention
 from shiyi.model.rdf import local_name
 from shiyi.ontology.schema import Schema
 from shiyi.ontology.terms import PREFIXES

@@ -19,9 +19,9 @@ from shiyi.columnar.strings import Changed
 from shiyi.errors import FormatError
 from shiyi.linking.linker import LEXICAL, Linker
 from shiyi.linking.normalization import fold, normalise
+from shiyi.model.answer import Mention
 from shiyi.model.claim import confidence_value
 from shiyi.model.iris import GRAPH, ID, VOCAB, graph
-from shiyi.model.mention import Mention
 from shiyi.model.rdf import Literal, NamedNode, Quad, Term, local_name, text
 from shiyi.ontology.terms import DCTERMS, PROV, RDF, RDFS, SHIYI, SKOS
 from shiyi.sparql.store.port import QuadStore, text_value

@@ -8,7 +8,7 @@ from shiyi.answering.methods.method import Query, at, best_first, named, retriev
 from shiyi.answering.retrieval.neighbourhood import RATING
 from shiyi.answering.retrieval.paths import Retrieved
 from shiyi.answering.runtime import Runtime
-from shiyi.model.mention import Mention
+from shiyi.model.answer import Mention
 from shiyi.model.rdf import local_name
 from shiyi.prompts.chat import ChatModel
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from shiyi.linking.linker import Linker
-from shiyi.model.mention import Mention
+from shiyi.model.answer import Mention
 
 RATING: Final = {  # of interactions and of effectiveness; the paper keeps ratings, ranks by none
     "major": 1.0, "moderate": 0.85, "minor": 0.6, "effective": 1.0, "likely": 0.9,

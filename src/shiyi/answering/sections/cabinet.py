@@ -18,7 +18,7 @@ from shiyi.answering.safety import Finding
 from shiyi.answering.understanding.patient import Person, person_of
 from shiyi.answering.wording.verbalization import Verbalizer
 from shiyi.errors import UsageError
-from shiyi.model.mention import Mention
+from shiyi.model.answer import Mention
 from shiyi.model.profile import Profile
 from shiyi.ontology.terms import SHIYI
 

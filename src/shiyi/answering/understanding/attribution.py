@@ -7,10 +7,9 @@ from typing import Final
 
 from shiyi.answering.knowledge.facts import Facts
 from shiyi.answering.understanding.frame import Assertion
-from shiyi.answering.understanding.text import CLAUSE_END, QuestionText
-from shiyi.linking.normalization import fold
+from shiyi.linking.normalization import CLAUSE_END, QuestionText, fold
+from shiyi.model.answer import Mention
 from shiyi.model.iris import resource
-from shiyi.model.mention import Mention
 from shiyi.ontology.lexicon import Cues, word_list
 from shiyi.ontology.terms import SHIYI
 

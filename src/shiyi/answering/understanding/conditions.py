@@ -11,10 +11,9 @@ from typing import Final
 
 from shiyi.answering.knowledge.facts import AILMENT, MATERIAL, Facts
 from shiyi.answering.understanding.frame import Condition, Focus, Frame, Operator, Wanted
-from shiyi.answering.understanding.text import QuestionText
-from shiyi.linking.normalization import fold
-from shiyi.model.iris import resource
-from shiyi.model.mention import Mention
+from shiyi.linking.normalization import QuestionText, fold
+from shiyi.model.answer import Mention
+from shiyi.model.iris import ID
 from shiyi.ontology.lexicon import Cues, cues
 from shiyi.ontology.schema import Property, Schema
 from shiyi.ontology.terms import SHIYI
@@ -89,7 +88,7 @@ def _values(text: QuestionText, frame: Frame) -> Iterator[tuple[tuple[int, int],
         operator: Operator = "is_not" if _denied(text, hit.start()) else "is"
         if name == "group":
             name = "hasFoodGroup"
-        iris = [v if name == RATING else resource(v).value for v in values]
+        iris = [v if name == RATING else ID + v for v in values]
         yield hit.span(), Condition(name, operator, "|".join(iris))
 
 
@@ -182,7 +181,7 @@ def _nutrients(focus: Focus, facts: Facts) -> tuple[str, ...]:
     """Return the constituents that a name means: iron is a supplement, and in foods a nutrient."""
     meant = [focus.iri, *focus.also]
     if name := focus.iri.rpartition("/supplement-")[2] * ("/supplement-" in focus.iri):
-        own = resource(f"constituent-{name}").value
+        own = f"{ID}constituent-{name}"
         meant += [own] if own in facts.labels else []
     return tuple(dict.fromkeys(i for i in meant if facts.is_a(i, SHIYI.ChemicalEntity)))
 
@@ -205,7 +204,7 @@ def _is_named(label: str, words: str) -> bool:
 def with_classes(wanted: Wanted, text: QuestionText) -> Wanted:
     """Return what is wanted with the classes and ways of preparing that the words name."""
     classes, methods = classes_in(text)
-    forms = tuple(dict.fromkeys((*wanted.form, *(resource(m).value for m in methods))))
+    forms = tuple(dict.fromkeys((*wanted.form, *(ID + m for m in methods))))
     return replace(wanted, classes=classes or wanted.classes, form=forms)
 
 

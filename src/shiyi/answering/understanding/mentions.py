@@ -9,12 +9,11 @@ from typing import Final
 from shiyi.answering.knowledge.facts import MATERIAL, Facts
 from shiyi.answering.understanding.conditions import outside_names
 from shiyi.answering.understanding.reader.alarms import is_alarm
-from shiyi.answering.understanding.text import QuestionText
 from shiyi.linking.disambiguation import read_lines
 from shiyi.linking.linker import Linker
-from shiyi.linking.normalization import fold, is_cjk
-from shiyi.model.iris import resource
-from shiyi.model.mention import Mention
+from shiyi.linking.normalization import QuestionText, fold, is_cjk
+from shiyi.model.answer import Mention
+from shiyi.model.iris import ID, resource
 from shiyi.ontology.lexicon import Cues, cue_texts, cues, word_list
 from shiyi.ontology.terms import SHIYI
 
@@ -195,7 +194,7 @@ def add_described_signs(
     for name, words in (*cues("signs").items(), *organs):
         if (hit := words.search(text)) is None:
             continue
-        iri = resource(name).value
+        iri = ID + name
         if iri not in facts.labels:
             continue
         if any(m.iri and m.start <= hit.start() and m.end > hit.end() for m in found):
@@ -267,7 +266,7 @@ def _measured(mention: Mention, text: str, facts: Facts) -> Mention:
     state = _low_states().get(fold(mention.text))
     if state is None or not mention.iri:
         return mention
-    after, low = text[mention.end :], resource(state).value
+    after, low = text[mention.end :], ID + state
     if low_words := _CUES["low"].match(after):
         if low not in facts.labels:
             return replace(mention, negated=True)
@@ -354,7 +353,7 @@ def forms_asked(
     for methods, words in cues("forms").items():
         for hit in words.finditer(text):
             if _is_asked(text, hit, ends):
-                found |= dict.fromkeys(resource(f"method-{name}").value for name in methods.split())
+                found |= dict.fromkeys(f"{ID}method-{name}" for name in methods.split())
                 spans.append(hit.span())
     return tuple(found), tuple(spans)
 

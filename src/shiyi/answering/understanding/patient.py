@@ -12,7 +12,7 @@ from shiyi.answering.understanding.frame import Focus, Frame, Sex, State
 from shiyi.answering.understanding.mentions import TAKEN
 from shiyi.linking.linker import Linker
 from shiyi.linking.normalization import is_cjk
-from shiyi.model.iris import resource
+from shiyi.model.iris import ID, resource
 from shiyi.model.profile import Profile
 from shiyi.model.rdf import NamedNode
 from shiyi.ontology.lexicon import Cues, cue_texts, cues, word_list
@@ -211,10 +211,10 @@ def person_of(
     drugs = [*taken, *linked(profile.medicines, SHIYI.Drug, *MATERIAL)]
     allergies = [*allergens, *linked(profile.allergies, *TAKEN)]
     avoids = linked(profile.avoids, *TAKEN)
-    prone = [resource("population-allergic").value] if allergies else []
+    prone = [ID + "population-allergic"] if allergies else []
     states = [*mentioned, *linked(profile.conditions, SHIYI.Condition)]
     states += linked(filter(None, [profile.constitution]), SHIYI.Constitution)
-    states += [*prone, *(resource(name).value for name in life_stages(profile))]
+    states += [*prone, *(ID + name for name in life_stages(profile))]
     states += [
         f.object
         for drug in drugs

@@ -9,8 +9,8 @@ from shiyi.answering.understanding.conditions import BENEFIT
 from shiyi.answering.understanding.frame import Focus, Frame
 from shiyi.answering.understanding.patient import Person, life_stages, person_of
 from shiyi.linking.linker import Linker
-from shiyi.model.iris import resource
-from shiyi.model.mention import Mention
+from shiyi.model.answer import Mention
+from shiyi.model.iris import ID, resource
 from shiyi.model.profile import Profile
 from shiyi.model.rdf import NamedNode
 from shiyi.ontology.terms import SHIYI
@@ -314,7 +314,7 @@ def _populations(frame: Frame, facts: Facts) -> tuple[tuple[str, ...], list[str]
         age = next((years for cue, years in _LOOSELY if frame.has_cue(cue)), None)
     if age == 1:
         age = 0.9  # it may be told of the first year
-    stages = [resource(name).value for name in life_stages(Profile(age=age))]
+    stages = [ID + name for name in life_stages(Profile(age=age))]
     stages = [iri for iri in stages if iri in facts.labels]
     if stages and not set(stages).intersection(named):
         named.append(stages[0])

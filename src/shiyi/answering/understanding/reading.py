@@ -39,11 +39,10 @@ from shiyi.answering.understanding.patient import age_in, sex_in, states_in
 from shiyi.answering.understanding.question import Question, resolve
 from shiyi.answering.understanding.reader.alarms import emergency_signs
 from shiyi.answering.understanding.reader.heads import Reader, Span, shipped_reader
-from shiyi.answering.understanding.text import QuestionText, blanked, spaced
 from shiyi.linking.linker import Linker
-from shiyi.linking.normalization import fold
+from shiyi.linking.normalization import QuestionText, blanked, fold, spaced
+from shiyi.model.answer import Mention
 from shiyi.model.iris import resource
-from shiyi.model.mention import Mention
 from shiyi.model.profile import Profile
 from shiyi.ontology.lexicon import Cues, cue_texts, cues, word_list
 from shiyi.ontology.terms import SHIYI

@@ -11,11 +11,10 @@ from shiyi.answering.retrieval.paths import Found, Retrieved
 from shiyi.answering.runtime import Runtime
 from shiyi.answering.understanding.conditions import asked_predicates, odd_one_out
 from shiyi.answering.understanding.reading import parse_question
-from shiyi.answering.understanding.text import QuestionText
 from shiyi.evaluation.items import Choice, Prediction
 from shiyi.evaluation.scorers.graph import BROADER, View
 from shiyi.evaluation.scorers.scorer import Index, Linking, Options, Scorer
-from shiyi.linking.normalization import language_of
+from shiyi.linking.normalization import QuestionText, language_of
 from shiyi.model.profile import Profile
 
 READERS: Final = ("spot", "layers", "therapy", "chain", "transe", "rotate")

@@ -18,7 +18,7 @@ from shiyi.evaluation.scorers.graph import BROADER, Joins, View
 from shiyi.linking.embedding.embedder import Embedder, Vectors
 from shiyi.linking.labels import LabelIndex
 from shiyi.linking.linker import Linker
-from shiyi.model.mention import Mention
+from shiyi.model.answer import Mention
 from shiyi.ontology.schema import Schema
 
 CLOSED: Final = frozenset({"Nature", "Flavour", "Meridian", "ToxicityLevel"})

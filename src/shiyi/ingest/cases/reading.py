@@ -18,8 +18,8 @@ from shiyi.linking.case_terms import age_group, patient_sex
 from shiyi.linking.disambiguation import read_words
 from shiyi.linking.linker import LEXICAL, Linker
 from shiyi.linking.normalization import language_of
+from shiyi.model.answer import Mention as Linked
 from shiyi.model.iris import content_hash, resource
-from shiyi.model.mention import Mention as Linked
 from shiyi.model.rdf import NamedNode
 from shiyi.ontology.lexicon import Cues, cue_texts, cues
 from shiyi.ontology.schema import Schema

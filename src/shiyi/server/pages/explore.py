@@ -13,8 +13,8 @@ from werkzeug.wrappers import Response as BaseResponse
 from shiyi.answering.sections.cabinet import MOST as MOST_THINGS
 from shiyi.answering.sections.cabinet import SEVERITIES, Cabinet
 from shiyi.errors import FormatError, UsageError
+from shiyi.model.answer import Mention
 from shiyi.model.iris import ID, VOCAB
-from shiyi.model.mention import Mention
 from shiyi.model.rdf import NamedNode, Term
 from shiyi.ontology.terms import RDF, SHIYI
 from shiyi.server.api.requests import Profile, asked_form, parse_request, profile_values

@@ -22,8 +22,7 @@ from shiyi.curation.accounts import People
 from shiyi.curation.changes import Change, Changes
 from shiyi.errors import ShiyiError
 from shiyi.linking.completion import ForgivingCompleter
-from shiyi.model.answer import Answer
-from shiyi.model.mention import Mention
+from shiyi.model.answer import Answer, Mention
 from shiyi.model.rdf import Quad, Triple
 from shiyi.ontology.terms import SKOS
 from shiyi.prompts.caching import Remembered

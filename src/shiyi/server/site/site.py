@@ -14,8 +14,7 @@ from shiyi.answering.pipeline import AskRequest, Replayed
 from shiyi.answering.sections.cabinet import Cabinet
 from shiyi.answering.sections.pivots import Pivots
 from shiyi.answering.understanding.frame import Frame
-from shiyi.model.answer import Answer
-from shiyi.model.mention import Mention
+from shiyi.model.answer import Answer, Mention
 from shiyi.model.profile import Profile
 from shiyi.model.rdf import DefaultGraph
 from shiyi.ontology.terms import RDF, SHIYI

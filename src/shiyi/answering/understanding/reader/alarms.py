@@ -6,9 +6,8 @@ from functools import cache
 from typing import Final
 
 from shiyi.answering.understanding.frame import ALARMS
-from shiyi.answering.understanding.text import QuestionText
 from shiyi.errors import TableError
-from shiyi.linking.normalization import fold
+from shiyi.linking.normalization import QuestionText, fold
 from shiyi.model.iris import resource
 from shiyi.ontology.lexicon import Cues, cue_texts, cues, rows, word_list
 

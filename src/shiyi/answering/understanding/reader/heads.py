@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from shiyi.answering.understanding.frame import ALARMS, ASKS, POLARITIES, WHO, Ask, Frame, Patient
 from shiyi.answering.understanding.reader.alarms import alarm_of, slots_in
-from shiyi.answering.understanding.text import QuestionText
 from shiyi.columnar.mapped_file import Mapped
 from shiyi.errors import IndexMismatchError, MissingExtraError
 from shiyi.linking.embedding.embedder import Embedder, shipped
+from shiyi.linking.normalization import QuestionText
 
 Floats = NDArray[np.float32]
 Features = tuple[NDArray[np.int64], Floats]

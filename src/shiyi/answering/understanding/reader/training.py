@@ -21,11 +21,11 @@ from shiyi.answering.understanding.reader.heads import (
     Span,
     features,
 )
-from shiyi.answering.understanding.text import QuestionText
 from shiyi.artefacts import artefact
 from shiyi.columnar.mapped_file import words, write
 from shiyi.errors import MissingExtraError, TableError
 from shiyi.linking.embedding.embedder import Embedder, shipped
+from shiyi.linking.normalization import QuestionText
 from shiyi.ontology.lexicon import rows
 from shiyi.settings import Settings
 
