@@ -54,7 +54,7 @@ class PageRankSettings:
     tolerance: Float = 1e-10
     max_iterations: Int = 200
     scale_by_n: bool = True  # so that the mean importance is 1
-    scope: str = "global"  # or "query_subgraph": among the claims on the paths a question finds
+    scope: Literal["global", "query_subgraph"] = "global"  # or among the paths a question finds
 
 
 @dataclass(frozen=True, slots=True, config=_KNOWN_KEYS)

@@ -1,11 +1,13 @@
+from typing import Literal
+
 import numpy as np
 import pytest
 
 from shiyi.answering.knowledge.facts import EDIBLE
-from shiyi.errors import FormatError, RangeError
+from shiyi.errors import RangeError
 from shiyi.model.path import Hop, Path
 from shiyi.reasoning.adjacency import pagerank
-from shiyi.reasoning.path_search import importance_for, importance_within
+from shiyi.reasoning.path_search import importance_within
 from shiyi.settings import PageRankSettings, PathSettings, Settings
 from tests.support import bases
 
@@ -74,18 +76,15 @@ def test_answers_rank_by_the_whole_release_or_by_what_the_question_found_as_aske
     seeds = [iri for iri in bases.runtime().facts.classes if "symptom" in iri or "syndrome" in iri]
     scores = []
     published = PathSettings(scorer="mean_entities")
-    for scope in ("global", "query_subgraph"):
+    scopes: tuple[Literal["global", "query_subgraph"], ...] = ("global", "query_subgraph")
+    for scope in scopes:
         ranking = PageRankSettings(scope=scope)
         retriever = bases.runtime(settings=Settings(pagerank=ranking, paths=published)).retriever
         found = retriever.retrieve(seeds, EDIBLE, 10, 0.3).paths
-        again = importance_for(scope, found, retriever.rank, ranking)
+        within = importance_within(found, ranking)
+        again = retriever.rank if scope == "global" else within
         path = found[0]
         worth = sum(hop.confidence * again[hop.end] for hop in path.hops)
         assert path.score == pytest.approx(worth / (len(path.hops) + 1))
         scores.append(path.score)
     assert scores[0] != scores[1]
-
-
-def test_an_unknown_scope_of_importance_is_refused() -> None:
-    with pytest.raises(FormatError, match="query_subgraph"):
-        importance_for("galaxy", [], {}, PLAIN)

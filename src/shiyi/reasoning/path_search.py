@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from shiyi.errors import FormatError, RangeError
+from shiyi.errors import RangeError
 from shiyi.model.path import Hop, Path, RelationPath
 from shiyi.reasoning.adjacency import Edge, Ints, Projection, Ranks
 from shiyi.settings import PageRankSettings
@@ -192,10 +192,6 @@ def leading(groups: NDArray[np.integer], order: Places, most: int) -> Places:
     return order[first]
 
 
-WHOLE, WITHIN = "global", "query_subgraph"
-SCOPES: Final = (WHOLE, WITHIN)
-
-
 def importance_within(paths: Iterable[Path], settings: PageRankSettings) -> Mapping[str, float]:
     """Return the weighted PageRank of each node on some paths among their claims."""
     edges = {
@@ -204,15 +200,3 @@ def importance_within(paths: Iterable[Path], settings: PageRankSettings) -> Mapp
         for hop in path.hops
     }
     return Projection.from_edges(list(edges.values()), release="").importance(settings)
-
-
-def importance_for(
-    scope: str, paths: Iterable[Path], rank: Mapping[str, float], settings: PageRankSettings
-) -> Mapping[str, float]:
-    """Return ``rank``, of the whole release, or the importance within the paths of one question.
-
-    Raise ``FormatError`` for a scope that does not exist.
-    """
-    if scope not in SCOPES:
-        raise FormatError("scope of importance", scope, SCOPES)
-    return rank if scope == WHOLE else importance_within(paths, settings)

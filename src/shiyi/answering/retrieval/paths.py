@@ -23,8 +23,8 @@ from shiyi.reasoning.path_search import (
     Places,
     Ways,
     best_through,
-    importance_for,
     importance_of,
+    importance_within,
     leading,
     ways_along,
 )
@@ -414,7 +414,9 @@ class Retriever:
                 if path.weakest >= least and self._fits(path, wanted):
                     found[tuple(hop.claim for hop in path.hops)] = path
             ran.add(walk.engine)
-        rank = importance_for(self.ranking.scope, found.values(), self.rank, self.ranking)
+        rank = self.rank
+        if self.ranking.scope == "query_subgraph":
+            rank = importance_within(found.values(), self.ranking)
         ranked = scored(found.values(), rank, SCORERS[self.settings.scorer])
         shown = diverse(ranked, k)
         return Retrieved(
