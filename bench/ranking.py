@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from shiyi.answering.knowledge.facts import BENEFIT, EDIBLE, Facts
 from shiyi.answering.pipeline import Runtime
 from shiyi.answering.recommendation.candidates import Candidate
-from shiyi.answering.retrieval.planning import SCORERS, scored
-from shiyi.model.path import Path
+from shiyi.answering.retrieval.planning import SCORERS
+from shiyi.model.path import Path, scored
 from shiyi.ontology.terms import SHIYI
 from shiyi.settings import Settings
 from shiyi.sparql.base.knowledge_base import KnowledgeBase

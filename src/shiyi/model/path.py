@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -100,6 +100,15 @@ class Path:
     def to_json(self) -> dict[str, Any]:
         """Return the path as the answer's JSON holds it."""
         return {"score": round(self.score, 6), "hops": [hop.to_json() for hop in self.hops]}
+
+
+Scorer = Callable[[Path, Mapping[str, float]], float]  # with the importance of each node
+
+
+def scored(paths: Iterable[Path], rank: Mapping[str, float], scorer: Scorer) -> list[Path]:
+    """Score every path; best first, ties by their claims."""
+    marked = [Path(path.hops, scorer(path, rank)) for path in paths]
+    return sorted(marked, key=lambda p: (-p.score, [hop.claim for hop in p.hops]))
 
 
 def diverse(ranked: Iterable[Path], k: int, per_middle: int = 4, per_end: int = 2) -> list[Path]:

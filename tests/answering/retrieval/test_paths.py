@@ -6,11 +6,11 @@ import pytest
 from shiyi.answering.knowledge.facts import EDIBLE
 from shiyi.answering.retrieval import paths
 from shiyi.answering.retrieval.paths import ADJACENCY, ENGINES, SPARQL
-from shiyi.answering.retrieval.planning import SCORERS, scored
+from shiyi.answering.retrieval.planning import SCORERS
 from shiyi.answering.runtime import Runtime
 from shiyi.errors import FormatError
 from shiyi.evaluation.ablations import runtime_under
-from shiyi.model.path import Hop, Path, diverse
+from shiyi.model.path import Hop, Path, diverse, scored
 from shiyi.settings import PageRankSettings, PathSettings, Settings
 from shiyi.sparql.base.knowledge_base import KnowledgeBase
 from tests.support import bases

@@ -12,10 +12,10 @@ from shiyi.answering.knowledge.facts import BENEFIT, Fact, Facts
 from shiyi.answering.retrieval.library import Hit
 from shiyi.answering.retrieval.passages import CLAIM, Unit
 from shiyi.answering.retrieval.paths import Found, Retrieved
-from shiyi.answering.retrieval.planning import SCORERS, scored
+from shiyi.answering.retrieval.planning import SCORERS
 from shiyi.answering.runtime import Runtime
 from shiyi.answering.understanding.question import Question
-from shiyi.model.path import Hop, Path, diverse
+from shiyi.model.path import Hop, Path, diverse, scored
 from shiyi.model.rdf import NamedNode, local_name
 from shiyi.ontology.terms import SHIYI
 from shiyi.prompts.chat import ChatModel

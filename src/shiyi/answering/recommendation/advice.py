@@ -14,6 +14,7 @@ from shiyi.answering.wording.draft import (
     Contribution,
     Piece,
     checks,
+    join_pieces,
     question_texts,
     red_flags,
 )
@@ -235,14 +236,7 @@ def _recommend(context: AnswerContext, candidate: Candidate, part: Contribution)
     dish = context.facts.is_a(candidate.iri, SHIYI.Dish)
     if not how[0] or (explained and not dish):  # one plain food shows how such foods are taken
         how = _effect(context, candidate.iri) if not candidate.paths else ("", ())
-    section.item(*joined(context, [*pieces, how]))
-
-
-def joined(context: AnswerContext, pieces: Iterable[Piece]) -> list[Piece]:
-    """Place pieces that say something one after another, the first being a label."""
-    written = [piece for piece in pieces if piece[0]]
-    mark = "；" if context.verbalizer.language == "zh" else "; "
-    return [(text if i < 2 else mark + text, facts) for i, (text, facts) in enumerate(written)]
+    section.item(*join_pieces(context.verbalizer.language, [*pieces, how]))
 
 
 def _why(context: AnswerContext, candidate: Candidate, written: Collection[str]) -> Piece:

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from shiyi.answering.knowledge.facts import Fact, Facts
 from shiyi.answering.retrieval.passages import Unit
-from shiyi.answering.retrieval.planning import PER_HOP, SCORERS, Planner, scored, whole_scores
+from shiyi.answering.retrieval.planning import PER_HOP, SCORERS, Planner, whole_scores
 from shiyi.columnar.strings import Strings
 from shiyi.errors import FormatError
-from shiyi.model.path import Path, RelationPath, Step, diverse
+from shiyi.model.path import Path, RelationPath, Step, diverse, scored
 from shiyi.model.rdf import NamedNode, local_name
 from shiyi.reasoning.adjacency import Ints, Projection
 from shiyi.reasoning.path_search import (

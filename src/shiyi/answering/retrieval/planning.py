@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shiyi.answering.knowledge.facts import BENEFIT, BRIDGES, FIRST_BRIDGES, WITH_EFFECT, Facts
-from shiyi.model.path import Path, RelationPath, Step
+from shiyi.model.path import Path, RelationPath, Scorer, Step
 from shiyi.model.rdf import NamedNode, local_name
 
 Signature = tuple[str, str, str]  # class of the subject, predicate, class of the object
@@ -117,7 +117,6 @@ _NONE: frozenset[str] = frozenset()
 
 Floats = NDArray[np.float64]
 Columns = tuple[Floats, ...]
-Scorer = Callable[[Path, Mapping[str, float]], float]
 
 
 def _terms(path: Path, rank: Mapping[str, float]) -> list[float]:
@@ -201,9 +200,3 @@ def whole_scores(name: str, confidences: Columns, rank: Columns) -> Floats:
 
 
 _SUMS: Final = frozenset({"mean_entities", "mean", "mean_hops", "sum"})
-
-
-def scored(paths: Iterable[Path], rank: Mapping[str, float], scorer: Scorer) -> list[Path]:
-    """Score every path; best first, ties by their claims."""
-    marked = [Path(path.hops, scorer(path, rank)) for path in paths]
-    return sorted(marked, key=lambda p: (-p.score, [hop.claim for hop in p.hops]))

@@ -15,7 +15,7 @@ from shiyi.answering.knowledge.facts import (
     PROFILE,
     Fact,
 )
-from shiyi.answering.recommendation.advice import HOW, joined
+from shiyi.answering.recommendation.advice import HOW
 from shiyi.answering.recommendation.cautions import caution_pieces
 from shiyi.answering.sections.queries import describe_query
 from shiyi.answering.sections.verdicts import (
@@ -29,7 +29,14 @@ from shiyi.answering.sections.verdicts import (
     verdicts,
 )
 from shiyi.answering.understanding.question import Question
-from shiyi.answering.wording.draft import AnswerContext, Contribution, Line, Piece, Section
+from shiyi.answering.wording.draft import (
+    AnswerContext,
+    Contribution,
+    Line,
+    Piece,
+    Section,
+    join_pieces,
+)
 from shiyi.answering.wording.verbalization import capital, closed, rating_text
 from shiyi.model.iris import VOCAB
 from shiyi.model.rdf import NamedNode, local_name
@@ -254,7 +261,7 @@ def tell_cautions(
         return
     name: Piece = (verbalizer.verbalize("w_name", x=verbalizer.name(thing)), ())
     section = part.opening if first else part.section("h_caution")
-    section.item(*joined(context, [name, *pieces]), (verbalizer.stop, ()))
+    section.item(*join_pieces(context.verbalizer.language, [name, *pieces]), (verbalizer.stop, ()))
     if first:
         stated = {f.claim for _, facts in pieces for f in facts}
         for each in against:

@@ -17,12 +17,19 @@ from shiyi.answering.knowledge.facts import (
     Fact,
 )
 from shiyi.answering.knowledge.severity import RATINGS
-from shiyi.answering.recommendation.advice import joined
 from shiyi.answering.recommendation.cautions import caution_pieces
 from shiyi.answering.safety import Finding
 from shiyi.answering.understanding.patient import Person
 from shiyi.answering.understanding.question import Question
-from shiyi.answering.wording.draft import AnswerContext, Composed, Contribution, Line, Piece, ranked
+from shiyi.answering.wording.draft import (
+    AnswerContext,
+    Composed,
+    Contribution,
+    Line,
+    Piece,
+    join_pieces,
+    ranked,
+)
 from shiyi.answering.wording.verbalization import capital, closed, join_names, rating_text
 from shiyi.model.answer import SafetyWarning, Verdict
 from shiyi.ontology.terms import SHIYI
@@ -283,7 +290,7 @@ def should_it_apply(context: AnswerContext, material: str, part: Contribution) -
             context.verbalizer.verbalize("w_name", x=context.verbalizer.name(material)),
             (),
         )
-        part.section("h_caution").item(*joined(context, [name, *pieces]))
+        part.section("h_caution").item(*join_pieces(context.verbalizer.language, [name, *pieces]))
 
 
 def distinguish(context: AnswerContext, part: Contribution) -> None:

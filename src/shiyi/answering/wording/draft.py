@@ -499,3 +499,10 @@ def _tail(part: Contribution, page: _Page) -> list[str]:
     page.sentences.append(Sentence(closing))
     blocks.append(f"*{closing}*")
     return blocks
+
+
+def join_pieces(language: str, pieces: Iterable[Piece]) -> list[Piece]:
+    """Place pieces that say something one after another, the first being a label."""
+    written = [piece for piece in pieces if piece[0]]
+    mark = "；" if language == "zh" else "; "
+    return [(text if i < 2 else mark + text, facts) for i, (text, facts) in enumerate(written)]
