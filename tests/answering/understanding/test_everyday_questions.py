@@ -234,3 +234,11 @@ def test_an_allergy_to_penicillin_warns_of_cephalosporins(runtime: Runtime, ques
 @from_table
 def test_a_piece_of_a_word_names_nothing(runtime: Runtime, question: str, absent: str) -> None:
     assert absent not in {m.label_zh for m in ask(runtime, question).linked}
+
+
+@from_table
+def test_what_is_recorded_beside_a_question_is_cited(
+    runtime: Runtime, question: str, text: str
+) -> None:
+    (line,) = [s for s in ask(runtime, question).sentences if text in s.text][:1]
+    assert line.claims

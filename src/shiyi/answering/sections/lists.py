@@ -32,15 +32,15 @@ def tell_avoided(context: AnswerContext) -> Contribution:
     """
     part, verbalizer = Contribution(), context.verbalizer
     named = context.parsed.states[:_MOST_STATES]
-    concerned = dict.fromkeys((*named, *_judged_as(context, named)))
     groups = {low for g in named_groups(context) for low in context.facts.below(g)}
+    members = _members(context, named, groups)
+    concerned = dict.fromkeys((*named, *_judged_as(context, named), *members))
     for state in concerned:
         drug = context.facts.is_a(state, SHIYI.Drug, SHIYI.DrugClass)
-        found = _meeting(context, state) if drug else _ranked(context, against(context, state))
-        found = [f for f in found if _is_of(context, f.other(state), groups)] if groups else found
+        found = _recorded(context, state, groups)
         if not found:
             known = any(against(context, s) for s in _judged_as(context, [state]))
-            if state in named and not groups and not known:
+            if state in named and not (groups or known or members):
                 part.missing.append(verbalizer.verbalize("m_avoid", x=verbalizer.name(state)))
             continue
         facts = found[: _MOST_MEETING if drug else _MOST_AVOIDED]
@@ -59,6 +59,26 @@ def tell_avoided(context: AnswerContext) -> Contribution:
         part.missing.clear()
     red_flags(context, context.parsed.ailments, part)
     return part
+
+
+def _recorded(context: AnswerContext, state: str, groups: Collection[str]) -> list[Fact]:
+    """List what is recorded against with a medicine or in a state, of some groups if given."""
+    drug = context.facts.is_a(state, SHIYI.Drug, SHIYI.DrugClass)
+    found = _meeting(context, state) if drug else _ranked(context, against(context, state))
+    return [f for f in found if _is_of(context, f.other(state), groups)] if groups else found
+
+
+def _members(
+    context: AnswerContext, states: Iterable[str], groups: Collection[str]
+) -> tuple[str, ...]:
+    """List the medicines of a class that have a record, where the class has none itself."""
+    silent = [
+        state
+        for state in states
+        if context.facts.is_a(state, SHIYI.DrugClass) and not _recorded(context, state, groups)
+    ]
+    below = dict.fromkeys(low for each in silent for low in context.facts.below(each)[1:])
+    return tuple(low for low in below if _recorded(context, low, groups))[:_MOST_STATES]
 
 
 def _judged_as(context: AnswerContext, states: Iterable[str]) -> list[str]:

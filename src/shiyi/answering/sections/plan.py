@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Final
 
-from shiyi.answering.knowledge.facts import MATERIAL
+from shiyi.answering.knowledge.facts import MATERIAL, Fact
 from shiyi.answering.recommendation.additive_effects import write_taken_twice
 from shiyi.answering.recommendation.advice import advise
 from shiyi.answering.recommendation.candidates import choose
@@ -62,11 +62,6 @@ BY_PATHS: Final = frozenset({"fused", "paths"})  # their facts are looked up bes
 _MEDICAL: Final = frozenset({  # topics that a doctor can be asked about
     "heredity", "contagion", "department", "outlook", "tests", "fertility", "abortion", "activity",
 })  # fmt: skip
-_FORMS: Final[dict[str, Form]] = {
-    "property": tell_property, "compare": compare, "evidence": tell_evidence, "how": tell_how,
-    "dose": tell_dose, "why": tell_why, "meaning": tell_meaning, "regulation": tell_rules,
-    "constitution": tell_constitution,
-}  # fmt: skip
 _OF_RELATIONS: Final = frozenset({"compare", "property", "record", "meaning", "list"})
 _WARNED_FIRST: Final = frozenset({"how", "why", "property"})  # where things meet, that comes first
 _OF_THINGS: Final = frozenset({"property", "compare", "how", "dose"})  # need something named
@@ -327,11 +322,40 @@ def _form(ask: str, context: AnswerContext, retrieved: Retrieved, runtime: Runti
         return _listing(context, retrieved, runtime)
     if ask == "constitution" and parsed.frame.has_cue("diagnosis") and not parsed.constitutions:
         return [tell_constitution]
+    if ask == "regulation":
+        rules = dict.fromkeys(c.fact.subject for c in retrieved.claims if _is_rule(c.fact))
+        return _of_things(ask, partial(tell_rules, found=tuple(rules)), context)
     if (ask == "evidence" and not parsed.groups) or _asks_what_listing_means(context):
         return [tell_rules]
     if ask == "compare" and not parsed.groups and len(parsed.ailments) > 1:
         return [tell_signs]
     return _of_things(ask, _FORMS[ask], context) if ask in _FORMS else _recording(context)
+
+
+def _is_rule(fact: Fact) -> bool:
+    return fact.predicate == SHIYI.ruleText
+
+
+def _why(context: AnswerContext) -> Contribution:
+    """Write the reasons that sources give, else what is recorded against in the states named."""
+    part = tell_why(context)
+    if not _rests(part) and context.parsed.states and not context.parsed.groups:
+        part.take(tell_group(context) if named_groups(context) else tell_avoided(context))
+    return part
+
+
+def _dose(context: AnswerContext) -> Contribution:
+    """Write the amounts that sources state, and who should leave out a group of foods."""
+    part = tell_dose(context)
+    if named_groups(context) and context.parsed.states and not context.parsed.groups:
+        part.take(tell_group(context))
+    return part
+
+
+_FORMS: Final[dict[str, Form]] = {
+    "property": tell_property, "compare": compare, "evidence": tell_evidence, "how": tell_how,
+    "dose": _dose, "why": _why, "meaning": tell_meaning, "constitution": tell_constitution,
+}  # fmt: skip
 
 
 def _asks_what_listing_means(context: AnswerContext) -> bool:

@@ -1,5 +1,6 @@
 """Forms of answers that explain: terms, rules, constitutions, patterns, signs for a doctor."""
 
+from collections.abc import Sequence
 from typing import Final
 
 from shiyi.answering.knowledge.facts import AILMENT, MATERIAL, Fact
@@ -74,27 +75,24 @@ def _tell_term(context: AnswerContext, iri: str, part: Contribution) -> None:
     part.section("h_facts").lines += lines[1:_MOST_LINES]
 
 
-def tell_rules(context: AnswerContext) -> Contribution:
-    """Write the legal status of the things named, and the rules that a question is about."""
+def tell_rules(context: AnswerContext, found: Sequence[str] = ()) -> Contribution:
+    """Write the legal status of the things named, and the rules that a question is about.
+
+    The rules ``found`` by a method are written where the question names neither.
+    """
     part, verbalizer, parsed = Contribution(), context.verbalizer, context.parsed
     rules = parsed.of_kind(context.facts, SHIYI.Rule, SHIYI.RegulatoryStatus)
+    rules += tuple(
+        c.value for c in parsed.frame.conditions if c.property == "regulatoryStatus" and c.value
+    )
     for group in parsed.groups[:_MOST_NAMED]:
-        found = [f for m in group[:2] for f in context.facts.of(m, SHIYI.regulatoryStatus)]
-        if found:
-            values = {"x": verbalizer.name(group[0])}
-            text = verbalizer.verbalize(
-                "r_status", o=verbalizer.names(f.object for f in found), **values
-            )
-            part.opening.add(text + verbalizer.sources(found[:1]), *found)
-            rules = (*rules, *(f.object for f in found[:1]))
-        else:
-            part.opening.add(verbalizer.verbalize("r_none", x=verbalizer.name(group[0])))
-        for line in relation_lines(context, group[0], SHIYI.useRestriction, named=False):
-            part.section("h_rules").lines.append(line)
+        rules += _status(context, group, part)
+    if not (rules or parsed.groups):
+        rules = tuple(found)
     listed = any(context.facts.is_a(r, SHIYI.RegulatoryStatus) for r in rules)
     proof = parsed.frame.has_cue("proof", "cure") or parsed.wants("evidence")
     texts = [f for rule in rules for f in _rule_texts(context, rule)]
-    if listed and proof and not parsed.groups:
+    if listed and proof and not (parsed.groups or parsed.wants("meaning")):
         part.opening.add(verbalizer.verbalize("o_list_no"), *texts[:1])
     for fact in texts[:_MOST_RULES]:
         label = verbalizer.name(fact.subject)
@@ -104,6 +102,24 @@ def tell_rules(context: AnswerContext) -> Contribution:
     if not part.opening.lines:
         part.opening.add(verbalizer.verbalize("r_no_rule"))
     return part
+
+
+def _status(context: AnswerContext, group: Sequence[str], part: Contribution) -> tuple[str, ...]:
+    """Write the legal status of a thing, else of a relative of one species; return its rule."""
+    verbalizer, facts = context.verbalizer, context.facts
+    near = (*group[:2], *(kin for each in group[:2] for kin in facts.kin(each)))
+    thing = next((x for x in near if facts.of(x, SHIYI.regulatoryStatus)), group[0])
+    found = facts.of(thing, SHIYI.regulatoryStatus)
+    if not found or thing not in group:
+        part.opening.add(verbalizer.verbalize("r_none", x=verbalizer.name(group[0])))
+    if found:
+        items = verbalizer.names(f.object for f in found)
+        key = "r_status" if thing in group else "r_status_kin"
+        text = verbalizer.verbalize(key, x=verbalizer.name(thing), o=items)
+        part.opening.add(text + verbalizer.sources(found[:1]), *found)
+    lines = relation_lines(context, thing, SHIYI.useRestriction, named=False)
+    part.section("h_rules").lines += lines
+    return tuple(f.object for f in found[:1])
 
 
 def _rule_texts(context: AnswerContext, rule: str) -> tuple[Fact, ...]:
