@@ -35,7 +35,7 @@ def client(starter_kb: Path) -> Iterator[FlaskClient]:
         "秋天干燥喝什么汤好",
         "我在吃华法林，每天喝枸杞水可以吗？",
         "枸杞的性味归经是什么？",
-    ],  # fmt: skip
+    ],
     ids=["advice", "season", "safety", "property"],
 )
 def test_a_question_runs_through_few_modules(client: FlaskClient, question: str) -> None:
