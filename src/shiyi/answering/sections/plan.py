@@ -63,7 +63,9 @@ _MEDICAL: Final = frozenset({  # topics that a doctor can be asked about
     "heredity", "contagion", "department", "outlook", "tests", "fertility", "abortion", "activity",
 })  # fmt: skip
 _OF_RELATIONS: Final = frozenset({"compare", "property", "record", "meaning", "list"})
-_WARNED_FIRST: Final = frozenset({"how", "why", "property"})  # where things meet, that comes first
+_WARNED_FIRST: Final = frozenset(
+    {"compare", "how", "why", "property"}
+)  # where things meet, that comes first
 _OF_THINGS: Final = frozenset({"property", "compare", "how", "dose"})  # need something named
 _CHECKED_TOO: Final = frozenset({
     "compare", "evidence", "how", "why", "property", "regulation", "meaning",
@@ -107,7 +109,9 @@ def _beside(context: AnswerContext, part: Contribution, retrieved: Retrieved, le
     """Write what texts hold of unknown words, and what is recorded of long use if it is asked."""
     parsed = context.parsed
     if retrieved.beside:
-        part.opening.lines[:0] = spoken_of(context, retrieved, least, part)
+        warned = part.warnings and parsed.meets_anything()  # which comes first
+        place = len(part.opening.lines) if warned else 0
+        part.opening.lines[place:place] = spoken_of(context, retrieved, least, part)
     if parsed.groups and parsed.frame.has_cue("long-term") and not parsed.wants_advice():
         write_long_term_use(context, part)
 

@@ -425,13 +425,14 @@ def conclude(
         return Verdict("not_on_record", first)
     met = parsed.meets_anything()
     if parsed.groups and ((met and warnings) or (parsed.wants("may") and (met or not warnings))):
-        return _of_taking(warnings, part, first, evidences)
+        return _of_taking(warnings, part, composed, evidences)
     return Verdict("record" if composed.citations else "not_on_record", first)
 
 
 def _of_taking(
-    warnings: Sequence[SafetyWarning], part: Contribution, first: str, evidences: Evidences
+    warnings: Sequence[SafetyWarning], part: Contribution, composed: Composed, evidences: Evidences
 ) -> Verdict:
+    first = composed.sentences[0].text if composed.sentences else ""
     if not warnings:
         rests = {f.predicate for line in part.opening.lines for f in line.facts}
         if rests <= {*COMPOSITION}:  # which permits nothing
@@ -444,4 +445,7 @@ def _of_taking(
     rating = next((r for r in RATINGS if r in rated), "unrated")
     severity = rating if worst.severity == "interaction" else worst.severity
     grave = severity in {"contraindicated", "major"}
-    return Verdict("do_not_combine" if grave else "ask_first", first or worst.text, severity)
+    cited = {claim for each in warnings for claim in each.claims}
+    opening = composed.sentences[: len(part.opening.lines)]
+    text = next((s.text for s in opening if cited & {*s.claims}), first) or worst.text
+    return Verdict("do_not_combine" if grave else "ask_first", text, severity)
