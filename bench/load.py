@@ -196,7 +196,7 @@ def served(kb: Path, readers: int) -> Iterator[Served]:
     ]
     try:
         for each in (write_port, *ports, *([port] if readers else [])):
-            for _ in range(600):
+            for _ in range(3000):
                 with suppress(OSError):
                     ask(each, "/healthz")
                     break
