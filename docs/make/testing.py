@@ -129,6 +129,7 @@ def _hostile(run: Run) -> Row:
 def others(figures: Figures) -> str:
     """Return a table of recovery, safety, model faults, de-identification and fuzzing."""
     rows = [row(figures[name]) for name, row in OTHERS.items() if name in figures]
+    rows += [_calls(run) for name, run in figures.items() if name.startswith("system calls: ")]
     return _table(("run", "input", "result", "seconds", "load of the machine"), rows)
 
 
@@ -209,11 +210,49 @@ def _api(run: Run) -> Row:
     )
 
 
+def _damage(run: Run) -> Row:
+    return (
+        f"damage; seed {run['seed']}",
+        f"each of {run['files']} files lost, {run['bits']:,} single bits flipped over all files",
+        (
+            f"{run['found'] + run['refused']:,} found, with the next command; {run['harmless']:,} "
+            f"harmless; {run['unseen']} unseen"
+        ),
+        run["seconds"],
+        run["load"],
+    )
+
+
+def _histories(run: Run) -> Row:
+    return (
+        f"histories of updates and reads; seed {run['seed']}",
+        f"{', '.join(f'{count} {event}' for event, count in run['events'].items())}",
+        (
+            f"{run['added']:,} updates and {run['reads']:,} reads, {run['lost']} lost, "
+            f"{run['faults']} not linearizable"
+        ),
+        run["seconds"],
+        run["load"],
+    )
+
+
+def _calls(run: Run) -> Row:
+    return (
+        f"failing system calls; seed {run['seed']}",
+        f"{run['stage']}: {run['cases']:,} calls, {run['met']:,} of which failed",
+        ", ".join(f"{run[name]} {name}" for name in ("stuck", "lost", "torn", "doubled")),
+        run["seconds"],
+        run["load"],
+    )
+
+
 OTHERS: dict[str, Callable[[Run], Row]] = {
     "way back": _recovery,
     "safety": _safety,
     "model faults": _model,
     "names removed": _names,
+    "damage": _damage,
+    "histories": _histories,
     "fuzzing": _fuzzing,
     "api fuzzing": _api,
 }

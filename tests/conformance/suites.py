@@ -43,13 +43,13 @@ def missing() -> str:
     return f"the W3C suites are not here: {', '.join(gone)}" if gone else ""
 
 
-def run_suites(names: tuple[str, ...]) -> dict[str, Report]:
-    """Run suites against our endpoint over an empty base, with tokens on."""
+def run_suites(names: tuple[str, ...], filled: Path | None = None) -> dict[str, Report]:
+    """Run suites against our endpoint over an empty base or a copy of a filled one, with tokens."""
     memory = Path("/dev/shm")  # noqa: S108 - thousands of snapshots, none of them worth a disk
     home = str(memory) if memory.is_dir() else None
     with tempfile.TemporaryDirectory(dir=home) as folder:
         reply = Path(folder) / "report.json"
-        with endpoint(Path(folder)) as (base, token):
+        with endpoint(Path(folder), filled) as (base, token):
             done = subprocess.run(  # noqa: S603 - our own interpreter
                 [
                     sys.executable,

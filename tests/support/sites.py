@@ -58,6 +58,7 @@ from shiyi.sparql.sandbox.pool import QueryPool
 from shiyi.sparql.store.files import unsealed
 from tests.support import bases
 from tests.support.bases import build
+from tests.support.copies import copy_base
 from tests.support.processes import running
 
 PASSWORD = "correct horse battery"  # noqa: S105 - of test accounts
@@ -449,7 +450,22 @@ def writable_site(folder: Path, filled: bool = False) -> Iterator[tuple[Site, st
 
 
 @contextmanager
-def endpoint(folder: Path) -> Iterator[tuple[str, str]]:
-    """The address of our server over an empty base, and a token that may write to it."""
-    with writable_site(folder) as (site, secret), running(create_app(site)) as address:
-        yield address, secret
+def endpoint(folder: Path, filled: Path | None = None) -> Iterator[tuple[str, str]]:
+    """The address of our server over an empty base, and a token that may write to it.
+
+    Or the whole server over a copy of a ``filled`` one, whose removal may take minutes.
+    """
+    if filled is None:
+        with writable_site(folder) as (site, secret), running(create_app(site)) as address:
+            yield address, secret
+        return
+    kb = folder / "kb"
+    copy_base(filled, kb)
+    secret = Tokens(kb).add("tester", "maintain", 1)
+    limits = replace(Settings().query, timeout=600.0, timeout_cap=600.0)
+    app = create_app(kb, replace(Settings(), kb=kb, query=limits))
+    try:
+        with running(app) as address:
+            yield address, secret
+    finally:
+        app.extensions["shiyi"].close()
