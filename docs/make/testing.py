@@ -81,7 +81,7 @@ def loads(figures: Figures) -> str:
     ]
     head = (
         "load", "requests/s", "minutes", "servers", "updates", "p50, p95, p99 ms", "answered",
-        "refused", "faults", "memory, MiB: 1 min, 5 min, end", "load of the machine",
+        "refused", "of good ones beside hostile ones answered", "faults", "memory, MiB: 1 min, 5 min, end", "load of the machine",
     )  # fmt: skip
     text = _table(head, rows)
     hostile = [figures[name] for name in ("hostile requests", "hostile crowd") if name in figures]
@@ -105,6 +105,9 @@ def _load(name: str, run: Run) -> Row:
         f"{good['p50_ms']}, {good['p95_ms']}, {good['p99_ms']}",
         f"{steady['answered']:,}",
         f"{steady['shed']:,}",
+        f"{steady['good beside hostile']['answered']:.1%}"
+        if "good beside hostile" in steady
+        else "–",
         steady["faults"],
         ", ".join(f"{size:.0f}" for size in chosen) or "–",
         run["load"],

@@ -92,6 +92,8 @@ class _Server:
 
     def __init__(self, kb: Path) -> None:
         self.kb, self.port = kb, free_port()
+        # under nohup it is ignored, which a server would inherit
+        signal.signal(signal.SIGHUP, lambda *_: None)
         self._process = self._start()
 
     def _start(self) -> subprocess.Popen[bytes]:
