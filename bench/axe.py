@@ -33,6 +33,11 @@ MORE = (
     "/page/substance-baihe",
     "/compare",
     "/dishes",
+    "/vocab/reference",
+    "/audit",
+    "/api",
+    "/docs/reference/queries.md",
+    "/timeline/substance-shengjiang",
 )
 RUN = """const done = arguments[arguments.length - 1];
 axe.run(document, {runOnly: ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa", "best-practice"]}).then((found) =>
@@ -97,7 +102,7 @@ def main() -> None:
             looks += 1
             for each in looked(driver, address, width):
                 serious += each.startswith(("serious", "critical"))
-                print(width, scheme, language, path, each)
+                print(width, scheme, language, path, each, flush=True)
     driver.quit()
     print(f"{looks} looks at {len(set(paths))} pages, {serious} serious")
     raise SystemExit(1 if serious else 0)

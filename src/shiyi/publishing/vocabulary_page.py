@@ -16,9 +16,11 @@ from shiyi.reasoning.classification import Definitions
 
 STYLE = (
     "body{max-width:72rem;margin:auto;padding:1rem;font:1rem/1.6 system-ui,sans-serif;"
-    "color:#222;background:#fff}code{font-size:.85em;color:#555}nav{margin:1rem 0}"
-    "article{border-top:1px solid #ddd;padding:.4rem 0}h3{margin:.3rem 0}p{margin:.2rem 0}"
-    "dl{display:grid;grid-template-columns:8rem 1fr;margin:.3rem 0;gap:.1rem 1rem}dd{margin:0}"
+    "overflow-wrap:anywhere;color:#222;background:#fff}code{font-size:.85em;color:#555}"
+    "nav{margin:1rem 0}article{border-top:1px solid #ddd;padding:.4rem 0}"
+    "h3{margin:.3rem 0}p{margin:.2rem 0}"
+    "dl{display:grid;grid-template-columns:minmax(4rem,8rem) minmax(0,1fr);"
+    "margin:.3rem 0;gap:.1rem 1rem}dd{margin:0}"
     "dt{color:#666}a{color:#7a2e1d}:target{background:#fff6da}figure{margin:0;overflow-x:auto}"
     "svg{min-width:60rem;width:100%}rect{fill:#fdf3e4;stroke:#9c4a2f}"
     "text{font-size:13px;text-anchor:middle;fill:#222}text.said{font-size:11px;fill:#7a2e1d;paint-order:stroke;stroke:#fff;stroke-width:4px}"
