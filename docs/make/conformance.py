@@ -19,7 +19,7 @@ STOCK = {
 HEAD = """# Conformance
 
 Written by `python docs/make/conformance.py kb` from two runs of the W3C suites: over an empty base,
-and over the starter base, which their first request empties. `make test` does the former and
+and over the starter base, emptied through the server before. `make test` does the former and
 fails on any other failure, and on an unexpected pass. Queries, updates and the Graph Store Protocol
 go through `/sparql` and `/rdf-graph-store` with tokens; each query runs in a confined worker, each
 update is tried on a copy, written to the journal, then applied.

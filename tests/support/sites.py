@@ -56,6 +56,7 @@ from shiyi.settings import QuerySettings, Settings
 from shiyi.sparql.base.knowledge_base import KnowledgeBase, build_generation
 from shiyi.sparql.sandbox.pool import QueryPool
 from shiyi.sparql.store.files import unsealed
+from shiyi.sparql.updates.update import Author
 from tests.support import bases
 from tests.support.bases import build
 from tests.support.copies import copy_base
@@ -453,7 +454,7 @@ def writable_site(folder: Path, filled: bool = False) -> Iterator[tuple[Site, st
 def endpoint(folder: Path, filled: Path | None = None) -> Iterator[tuple[str, str]]:
     """The address of our server over an empty base, and a token that may write to it.
 
-    Or the whole server over a copy of a ``filled`` one, whose removal may take minutes.
+    Or the whole server over a copy of a ``filled`` one, which it empties first; this takes minutes.
     """
     if filled is None:
         with writable_site(folder) as (site, secret), running(create_app(site)) as address:
@@ -464,8 +465,12 @@ def endpoint(folder: Path, filled: Path | None = None) -> Iterator[tuple[str, st
     secret = Tokens(kb).add("tester", "maintain", 1)
     limits = replace(Settings().query, timeout=600.0, timeout_cap=600.0)
     app = create_app(kb, replace(Settings(), kb=kb, query=limits))
+    whole: Site = app.extensions["shiyi"]
     try:
+        assert whole.writing
+        assert whole.writing.updater
+        whole.writing.updater.update("DROP ALL", Author("empty", "tester", "an empty base"))
         with running(app) as address:
             yield address, secret
     finally:
-        app.extensions["shiyi"].close()
+        whole.close()
