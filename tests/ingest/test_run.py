@@ -6,7 +6,8 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 
@@ -25,7 +26,7 @@ from shiyi.ontology.terms import RDF, RDFS, SHIYI
 from shiyi.sparql.base.knowledge_base import KnowledgeBase
 from shiyi.sparql.store.oxigraph import OxigraphStore, parse_n_quads
 from shiyi.sparql.store.port import QuadStore
-from tests.support.bases import stored_quads
+from tests.support.bases import named_quads, stored_quads
 from tests.support.copies import copy_base
 from tests.tables import from_table
 
@@ -36,14 +37,25 @@ JOURNAL = graph("journal")
 BOOK = Source("book", "书", "Book", Tier.CLASSIC)
 
 
-def shiyi(kb: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(  # noqa: S603 - our own interpreter
-        [sys.executable, "-m", "shiyi", "--kb", str(kb), *words],
-        text=True,
-        capture_output=True,
-        check=False,
-        env=os.environ | {"SHIYI_INGEST_BATCH": "3"},
-    )
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What a command printed, and its status."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+@pytest.fixture(autouse=True)
+def _small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHIYI_INGEST_BATCH", "3")
+
+
+def shiyi(kb: Path, *words: str) -> Done:
+    """Run a command in this process."""
+    with redirect_stdout(StringIO()) as out, redirect_stderr(StringIO()) as faults:
+        status = main(["--kb", str(kb), *words])
+    return Done(status, out.getvalue(), faults.getvalue())
 
 
 def collection(path: Path, books: int) -> Path:
@@ -148,16 +160,24 @@ def test_a_dry_run_counts_and_writes_nothing(kb: Path) -> None:
     assert not (kb / "journal.nq").exists()
 
 
+@pytest.fixture(scope="module")
+def twelve(built: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, set[Quad]]:
+    """Return twelve books, and what a run over them that nobody kills leaves."""
+    folder = tmp_path_factory.mktemp("twelve")
+    books = collection(folder / "books.jsonl", 12)
+    assert shiyi(copy_base(built, folder / "kb"), "ingest", "books", str(books)).returncode == 0
+    return books, stored_quads(folder / "kb")
+
+
 @pytest.mark.parametrize("size", [1, 60_000, 150_000])
 def test_killed_and_run_again_it_is_as_if_undisturbed(
-    kb: Path, built: Path, tmp_path: Path, size: int
+    kb: Path, twelve: tuple[Path, set[Quad]], size: int
 ) -> None:
-    books = collection(tmp_path / "books.jsonl", 12)
+    books, expected = twelve
     killed = subprocess.Popen(  # noqa: S603 - our own interpreter
         [sys.executable, "-m", "shiyi", "--kb", str(kb), "ingest", "books", str(books)],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        env=os.environ | {"SHIYI_INGEST_BATCH": "3"},
     )
     journal = kb / "journal.nq"
     while killed.poll() is None and (not journal.exists() or journal.stat().st_size < size):
@@ -165,10 +185,7 @@ def test_killed_and_run_again_it_is_as_if_undisturbed(
     killed.send_signal(signal.SIGKILL)
     killed.wait()
     assert shiyi(kb, "ingest", "books", str(books)).returncode == 0
-    other = tmp_path / "other"
-    copy_base(built, other)
-    assert shiyi(other, "ingest", "books", str(books)).returncode == 0
-    assert stored_quads(kb) == stored_quads(other)
+    assert stored_quads(kb) == expected
 
 
 def test_sources_that_agree_meet_in_one_claim_with_one_confidence(kb: Path, tmp_path: Path) -> None:
@@ -311,9 +328,7 @@ def ingest(kb: Path, folder: Path) -> None:
 
 def quads_of(kb: Path) -> set[Quad]:
     with KnowledgeBase.open(kb, write=True) as base:  # finishes what the killed run began
-        return {
-            quad for quad in base.store.match() if quad.graph_name not in (JOURNAL, DefaultGraph())
-        }
+        return named_quads(base)
 
 
 @pytest.fixture(scope="module")

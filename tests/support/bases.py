@@ -61,8 +61,19 @@ def concept_base() -> Iterator[Quad]:
 def stored_quads(kb: Path) -> set[Quad]:
     """Return the quads of a base outside the default graph and the journal's."""
     with KnowledgeBase.open(kb) as base:
-        aside = (graph("journal"), DefaultGraph())
-        return {quad for quad in base.store.match() if quad.graph_name not in aside}
+        return named_quads(base)
+
+
+def named_quads(base: KnowledgeBase) -> set[Quad]:
+    """Return the same of an open base."""
+    rows = base.store.select("SELECT DISTINCT ?g { GRAPH ?g { ?s ?p ?o } }")
+    places = {row["g"] for row in rows} - {graph("journal")}
+    return {
+        quad
+        for place in places
+        if isinstance(place, NamedNode)
+        for quad in base.store.match(graph=place)
+    }
 
 
 class Desk:
