@@ -152,10 +152,11 @@ def test_without_a_policy_all_enter_as_candidates_and_wait_in_the_queue(
 
 
 def test_a_source_whose_policy_is_to_accept_is_in_the_next_answer(
-    starter_kb: Path, tmp_path: Path, ingest: Ingest, capsys: pytest.CaptureFixture[str]
+    kb: Path, ingest: Ingest, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    kb = copy_base(starter_kb, tmp_path / "starter")
-    ingest("shiyi:accepted", "1,山楂,contraindicatedIn,失眠", into=kb)
+    assert main(["--kb", str(kb), "index", "--json"]) == 0
+    capsys.readouterr()
+    ingest("shiyi:accepted", "1,山楂,contraindicatedIn,失眠")
     assert main(["--kb", str(kb), "ask", "失眠的人能吃山楂吗？", "--json"]) == 0
     output = json.loads(capsys.readouterr().out)
     assert "院内膳食表" in json.dumps(output["answer"], ensure_ascii=False)
