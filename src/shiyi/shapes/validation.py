@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Self
 
 from typing_extensions import override
@@ -90,8 +91,16 @@ def shapes_graph(*names: str) -> "Graph":
 
     graph = Graph()
     for name in names or shape_names():
-        graph.parse(data=artefact(f"shapes/{name}.ttl").read_text(encoding="utf-8"))
+        graph += _parsed(artefact(f"shapes/{name}.ttl").read_text(encoding="utf-8"))
     return graph
+
+
+@lru_cache(maxsize=64)
+def _parsed(turtle: str) -> "Graph":
+    """Parse a shape file; it is read for every batch of claims and changes rarely."""
+    from rdflib import Graph
+
+    return Graph().parse(data=turtle)
 
 
 def validate(data: "Graph", shapes: "Graph") -> tuple[Result, ...]:
