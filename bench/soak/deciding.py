@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.support.bases import BOOK, PAPER, TIRED, claim
+
 from shiyi.curation.changes import Changes
 from shiyi.curation.reviews import Decisions
 from shiyi.errors import StaleError
@@ -17,7 +19,6 @@ from shiyi.model.rdf import DefaultGraph, Quad
 from shiyi.ontology.serialization import claim_quads, source_quads
 from shiyi.ontology.terms import SHIYI
 from shiyi.sparql.base.knowledge_base import KnowledgeBase, build_generation, release_of
-from tests.support.bases import BOOK, PAPER, TIRED, claim
 
 _OWN = frozenset({graph("reviews"), graph("journal")})
 

@@ -5,19 +5,22 @@ import os
 import random
 import shutil
 import signal
+import sys
 import tempfile
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
+from multiprocessing import forkserver
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 Say = Callable[[int], None]
 READY, DONE = -1, -2
-_PRELOADED = ("tests.resilience.soak.stages", "tests.resilience.soak.reading_stages", "openai")
+_PRELOADED = ("soak.stages", "soak.reading_stages", "openai")
 PATIENCE = 120.0  # seconds for a process to begin, on a machine with much else to do
 
 
@@ -84,6 +87,8 @@ class Nursery:
     def __init__(self, *modules: str) -> None:
         self._context = multiprocessing.get_context("forkserver")
         self._context.set_forkserver_preload([*_PRELOADED, *modules])
+        with patch.dict(os.environ, PYTHONPATH=os.pathsep.join(filter(None, sys.path))):
+            forkserver.ensure_running()  # it looks for what it imports there alone
 
     def start(self, stage: Stage, folder: Path, turn: int) -> tuple[BaseProcess, Connection]:
         """Start the stage's work; return when it begins."""

@@ -23,10 +23,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from shiyi.server.site.tokens import Tokens
-from shiyi.sparql.base.knowledge_base import build_generation
 from tests.support import bases
 from tests.support.processes import free_port
+
+from shiyi.server.site.tokens import Tokens
+from shiyi.sparql.base.knowledge_base import build_generation
 
 _READ = "/sparql?query=" + quote("SELECT ?n { GRAPH <urn:set> { <urn:s> <urn:has> ?n } }")
 _UNKNOWN, _REFUSED = 0, -1  # instead of a status: no whole answer came, or nobody listened

@@ -8,10 +8,11 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from tests.support.bases import BATCH, batch
+
 from shiyi.sparql.base.backups import back_up, restore
 from shiyi.sparql.base.knowledge_base import KnowledgeBase, build_generation, release_of
 from shiyi.sparql.base.writer import JOURNAL_FILE
-from tests.support.bases import BATCH, batch
 
 _CHANGES = 100  # before the backup, and as many after it
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from shiyi.errors import ShiyiError
-from tests.resilience.soak.killing import PATIENCE, Nursery, Say, Stage
+from soak.killing import PATIENCE, Nursery, Say, Stage
 
 SAID: Final = "said"  # the file beside the stage's folder where traced work acknowledges
 CHANGING: Final = (

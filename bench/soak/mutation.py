@@ -1,4 +1,4 @@
-"""Faults planted in the source one at a time, and whether a test notices: ``python -m tests.resilience.mutation``.
+"""Faults planted in the source one at a time, and whether a test notices: ``python -m soak.mutation``.
 
 Statements are left out, conditions turned round, comparisons, connectives and numbers changed, in
 what stores, admits, confines and warns. The kept tools (mutmut, cosmic-ray) leave out no statements,
@@ -23,7 +23,11 @@ from typing import Any, Final
 from tests.support.places import DATA, ROOT
 
 # what is changed, and the tests that ought to notice, the likeliest first
-_DISK: Final = ("tests/sparql/base", "tests/sparql/updates/test_update.py", "tests/resilience/soak")
+_DISK: Final = (
+    "tests/sparql/base",
+    "tests/sparql/updates/test_update.py",
+    "tests/resilience/test_soak.py",
+)
 _DESKS: Final = ("tests/server/curating/test_sign_in.py", "tests/server/curating/test_routes.py",
     "tests/server/site/test_tokens.py", "tests/resilience/test_clock.py",
     "tests/security/test_routes.py")  # fmt: skip
@@ -210,9 +214,7 @@ def _is_noticed(copy: Path, module: str) -> bool:
 
 def main() -> int:
     """Plant faults; status 1 where fewer than 95 in 100 are noticed."""
-    parser = argparse.ArgumentParser(
-        prog="python -m tests.resilience.mutation", description=__doc__
-    )
+    parser = argparse.ArgumentParser(prog="python -m soak.mutation", description=__doc__)
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--seed", type=int, default=20261121)
     chosen = parser.parse_args()

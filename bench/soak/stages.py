@@ -7,6 +7,9 @@ from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
+from tests.support import bases
+from tests.support.bases import BATCH, base, batch, batches
+
 from shiyi.build import index_base, validate_quads
 from shiyi.curation.accounts import Audit, People, Role
 from shiyi.curation.changes import Changes
@@ -22,9 +25,7 @@ from shiyi.sparql.base.knowledge_base import KnowledgeBase, build_generation, re
 from shiyi.sparql.base.writer import applied_through
 from shiyi.sparql.store.oxigraph import OxigraphStore
 from shiyi.sparql.store.snapshots import Snapshot, remove_leftovers
-from tests.resilience.soak.killing import Found, Say, Stage
-from tests.support import bases
-from tests.support.bases import BATCH, base, batch, batches
+from soak.killing import Found, Say, Stage
 
 _WINDOW = 10  # batches that stand at a time; older ones are taken away
 

@@ -7,18 +7,17 @@ work are in ``make soak SOAK=short``.
 import signal
 
 import pytest
-
-from tests.resilience.disk.damage import damage
-from tests.resilience.disk.faults import system_call_faults
-from tests.resilience.disk.power import WORDS, power_cuts
-from tests.resilience.disk.tracing import missing
-from tests.resilience.soak.deciding import rush
-from tests.resilience.soak.drill import drill
-from tests.resilience.soak.histories import Step, faults_of
-from tests.resilience.soak.hostile import KINDS, hostile
-from tests.resilience.soak.killing import Nursery, Stage, soak
-from tests.resilience.soak.reading_stages import READING
-from tests.resilience.soak.stages import STAGES
+from soak.deciding import rush
+from soak.disk.damage import damage
+from soak.disk.faults import system_call_faults
+from soak.disk.power import WORDS, power_cuts
+from soak.disk.tracing import missing
+from soak.drill import drill
+from soak.histories import Step, faults_of
+from soak.hostile import KINDS, hostile
+from soak.killing import Nursery, Stage, soak
+from soak.reading_stages import READING
+from soak.stages import STAGES
 
 SEED = 11
 

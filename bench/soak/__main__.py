@@ -1,4 +1,4 @@
-"""The long runs: ``python -m tests.resilience.soak short|whole``; prints a table and writes JSON.
+"""The long runs: ``python -m soak short|whole``; prints a table and writes JSON.
 
 ``--only`` picks runs, ``--kills`` takes another number of kills. Everything is made in a temporary folder.
 """
@@ -31,17 +31,17 @@ SHARES = {
 
 def runs(form: dict[str, int], seed: int) -> dict[str, Callable[[], dict[str, Any]]]:
     """Return every run by its name."""
-    from tests.resilience.disk.damage import damage
-    from tests.resilience.disk.faults import system_call_faults
-    from tests.resilience.disk.power import power_cuts
-    from tests.resilience.soak.deciding import rush
-    from tests.resilience.soak.drill import drill
-    from tests.resilience.soak.health import namelessness, safety
-    from tests.resilience.soak.histories import histories
-    from tests.resilience.soak.hostile import hostile
-    from tests.resilience.soak.killing import soak
-    from tests.resilience.soak.reading_stages import READING
-    from tests.resilience.soak.stages import STAGES
+    from soak.deciding import rush
+    from soak.disk.damage import damage
+    from soak.disk.faults import system_call_faults
+    from soak.disk.power import power_cuts
+    from soak.drill import drill
+    from soak.health import namelessness, safety
+    from soak.histories import histories
+    from soak.hostile import hostile
+    from soak.killing import soak
+    from soak.reading_stages import READING
+    from soak.stages import STAGES
 
     found: dict[str, Callable[[], dict[str, Any]]] = {
         stage.name: lambda stage=stage: soak(stage, form["kills"], seed).to_json()  # type: ignore[misc] # bound now
@@ -72,7 +72,7 @@ def runs(form: dict[str, int], seed: int) -> dict[str, Callable[[], dict[str, An
 
 def main() -> int:
     """Do the runs; status 1 where anything was lost, torn or doubled."""
-    parser = argparse.ArgumentParser(prog="python -m tests.resilience.soak", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m soak", description=__doc__)
     parser.add_argument("form", choices=FORMS)
     parser.add_argument("--seed", type=int, default=20261121)
     parser.add_argument("--only", default="", help="names of runs, with commas")

@@ -10,6 +10,10 @@ from pathlib import Path
 from typing import Any, cast
 from unittest.mock import patch
 
+from tests.ingest.extraction.test_llm import GATE, INDEX, JOURNAL, KEY
+from tests.support.copies import copy_base
+from tests.support.model_endpoints import serving
+
 from shiyi.errors import UsageError
 from shiyi.ingest import retraction as forgetting
 from shiyi.ingest.batches import Report
@@ -20,10 +24,7 @@ from shiyi.model.rdf import NamedNode, Quad, text
 from shiyi.ontology.terms import PROV, RDF, SHIYI
 from shiyi.settings import IngestSettings, ModelSettings, Settings
 from shiyi.sparql.base.knowledge_base import KnowledgeBase, build_generation
-from tests.ingest.extraction.test_llm import GATE, INDEX, JOURNAL, KEY
-from tests.resilience.soak.killing import Found, Say, Stage
-from tests.support.copies import copy_base
-from tests.support.model_endpoints import serving
+from soak.killing import Found, Say, Stage
 
 _HERBS = "山楂 山药 枸杞子 大枣 百合".split()  # noqa: SIM905
 _WORDS = ("味甘，性平。治头痛。", "味辛，性温。治咳嗽。", "味甘，性平。煮粥食。")

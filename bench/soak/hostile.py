@@ -22,10 +22,10 @@ from typing import Any
 from urllib.parse import quote
 
 import psutil
-
-from shiyi.sparql.base.knowledge_base import KnowledgeBase, build_generation, release_of
 from tests.support import bases
 from tests.support.processes import serving
+
+from shiyi.sparql.base.knowledge_base import KnowledgeBase, build_generation, release_of
 
 _DEADLINE = 0.5  # seconds that the server allows a free query here
 _PAGES = tuple(sorted(bases.CONCEPTS))[:20]

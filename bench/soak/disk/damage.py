@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from tests.support.copies import copy_base
+
 from shiyi.curation.accounts import Audit, People, Role
 from shiyi.curation.bundles import public_of, signing_key
 from shiyi.errors import ShiyiError
@@ -15,8 +17,7 @@ from shiyi.server.site.counts import load_description, load_spread
 from shiyi.server.site.tokens import Tokens
 from shiyi.sparql.base.integrity import scrub
 from shiyi.sparql.base.knowledge_base import KnowledgeBase, release_of
-from tests.resilience.soak.stages import indexed_kitchen
-from tests.support.copies import copy_base
+from soak.stages import indexed_kitchen
 
 # caches and what has no content of its own; a lock and what readers have are made again
 _OMITTED: Final = {"lock", "LOCK"}

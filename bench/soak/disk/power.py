@@ -14,8 +14,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from tests.resilience.disk.tracing import SAID, Call, recorded
-from tests.resilience.soak.killing import Nursery, Stage
+from soak.disk.tracing import SAID, Call, recorded
+from soak.killing import Nursery, Stage
 
 WORDS: Final = {"commit": 24, "tokens and accounts": 12, "index build": 3}  # else 6, acknowledged
 _POLICIES = ("nothing", "nothing", "some", "some", "all")  # of what was not synced survives

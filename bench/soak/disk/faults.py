@@ -10,8 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from tests.resilience.disk.tracing import confined, recorded, reports, traced
-from tests.resilience.soak.killing import Found, Nursery, Stage
+from soak.disk.tracing import confined, recorded, reports, traced
+from soak.killing import Found, Nursery, Stage
 
 WORDS: Final = 3  # acknowledged in each run
 _TRIES: Final = 3  # of the work after a fault, in the same process

@@ -11,6 +11,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from tests.support.hostile import Person, people
+from tests.support.places import DATA
+from tests.support.questions import ask
+
 from shiyi.answering.pipeline import Runtime
 from shiyi.evaluation.questions.safety import HarmCase, harm_cases
 from shiyi.evaluation.tasks.answers import Case, load_safety
@@ -19,9 +23,6 @@ from shiyi.model.rdf import serialize
 from shiyi.ontology.terms import RDF, SHIYI
 from shiyi.settings import Settings
 from shiyi.sparql.base.knowledge_base import KnowledgeBase
-from tests.support.hostile import Person, people
-from tests.support.places import DATA
-from tests.support.questions import ask
 
 _WRITTEN = DATA
 
