@@ -311,14 +311,15 @@ def test_axe_finds_nothing(driver: Any, address: str, scheme: str, language: str
                            resultTypes: ['violations'], preload: false})
            .then((found) => done([found.passes.length, found.violations
               .map((v) => v.id + ': ' + v.nodes.map((n) => n.html.slice(0, 120)).join(' | '))]))"""
+    fewer = "document.querySelectorAll('article').forEach((e, i) => i % 12 && e.remove());"
     driver.get(f"{address}/?lang={language}")
     driver.execute_script("localStorage.removeItem('theme')")
     script = {"source": AXE.read_text(encoding="utf-8")}
     added = driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", script)
     for path in AXE_PAGES:
-        if (path, scheme) == ("/vocab/reference", "dark"):
-            continue  # takes as long as all others, and has the styles of /docs/
         driver.get(address + path)
+        if path == "/vocab/reference":  # nearly 300 articles of few kinds take half a minute
+            driver.execute_script(fewer)
         passed, faults = driver.execute_async_script(run)
         assert passed > 5, path
         assert faults == [], path
