@@ -241,13 +241,13 @@ def edition(name: str, settings: "Settings") -> "Edition":
 
 def _edition_of_school(name: str, settings: "Settings") -> "Edition":
     """Read the overlay of a school, or what the books of a school of the table state."""
-    from shiyi.answering.knowledge.facts import Facts
     from shiyi.answering.knowledge.overlay import (
         find_school,
         overlay_of_books,
         overlay_of_school,
         schools,
     )
+    from shiyi.answering.knowledge.updates import standing
     from shiyi.ingest.documents.books import labels
     from shiyi.model.iris import resource
     from shiyi.model.rdf import NamedNode, canonical
@@ -256,7 +256,7 @@ def _edition_of_school(name: str, settings: "Settings") -> "Edition":
     from shiyi.sparql.base.knowledge_base import KnowledgeBase
 
     with KnowledgeBase.of(settings) as base:
-        facts, known = Facts.read(base.store, Schema.load()), schools(base.store)
+        facts, known = standing(base, Schema.load(), base.store).facts, schools(base.store)
         of_books = [each for (kind, _), each in labels().items() if kind == "school"]
         books = next((x for x in of_books if name in (x.id, x.zh, x.en)), None)
         if books and name not in known.values():
