@@ -6,10 +6,12 @@ import urllib.request
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cache
 from html import unescape
 from http.cookiejar import CookieJar
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 from urllib.error import HTTPError
 from urllib.parse import urlencode
 
@@ -17,6 +19,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from shiyi.answering.pipeline import AskRequest
+from shiyi.curation import accounts
 from shiyi.curation.accounts import People, Role
 from shiyi.errors import OutsideError
 from shiyi.model.answer import (
@@ -64,6 +67,16 @@ from tests.support.processes import running
 
 PASSWORD = "correct horse battery"  # noqa: S105 - of test accounts
 HTML = {"Accept": "text/html"}
+
+
+_hash_once = cache(accounts.hash_of)
+
+
+def add_people(people: People, roles: Mapping[str, Role]) -> None:
+    """Make accounts that share a password, which is slow to hash and so is hashed once."""
+    with patch.object(accounts, "hash_of", _hash_once):
+        for name, role in roles.items():
+            people.add(name, role, PASSWORD)
 
 
 @dataclass(frozen=True)
@@ -135,10 +148,8 @@ def open_desks(folder: Path, settings: Settings | None = None) -> Iterator[Desks
     """Open the server; people are called after their roles."""
     kb = build(folder / "kb")
     people, tokens = People(kb), Tokens(kb)
-    first = people.add(Role.ADMINISTRATOR, Role.ADMINISTRATOR, PASSWORD)
-    for role in Role:
-        if role is not Role.ADMINISTRATOR:
-            people.add(role, role, PASSWORD)
+    add_people(people, {role: role for role in (Role.ADMINISTRATOR, *Role)})
+    first = people.get(Role.ADMINISTRATOR)
     known = {
         "write": tokens.add("writer", "write", 1),
         "review": tokens.add("reviewer", "review", 1, Role.CURATOR),
@@ -263,9 +274,7 @@ def served(folder: Path, extra: Iterable[Quad] = (), **settings: Any) -> Iterato
     kb = folder / "kb"
     quads = [*bases.kitchen_quads(), *extra]
     build_generation(kb, quads, {"quads": len(quads)})
-    people = People(kb)
-    for name, role in PEOPLE.items():
-        people.add(name, role, PASSWORD)
+    add_people(People(kb), PEOPLE)
     with serving(kb, **settings) as desks:
         yield desks
 
