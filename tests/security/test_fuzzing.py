@@ -1,6 +1,6 @@
 """Requests made from the API's own description, by schemathesis, against a real served base.
 
-The long form, led by coverage, is ``python -m tests.security.fuzzing``.
+The long form, led by coverage, is ``python -m soak.fuzzing``.
 """
 
 import json
@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from soak.fuzzing.targets import SEEDS, TARGETS, tried
 
 from shiyi.server.site.tokens import Tokens
 from shiyi.settings import QuerySettings
-from tests.security.fuzzing.targets import SEEDS, TARGETS, tried
 from tests.support.hostile import texts
 from tests.support.sites import FullDesks, served
 

@@ -1,4 +1,4 @@
-"""Fuzzing led by coverage: ``python -m tests.security.fuzzing --runs 60000`` fuzzes every target with atheris.
+"""Fuzzing led by coverage: ``python -m soak.fuzzing --runs 60000`` fuzzes every target with atheris.
 
 Each target runs in its own process, since atheris ends the one it runs in. Found inputs lie in
 ``build/fuzz/TARGET``; the figures are merged into ``--json``.
@@ -25,7 +25,7 @@ def fuzz(target: str, runs: int, seed: int, seconds: int, home: Path) -> None:
     import atheris
 
     with atheris.instrument_imports(include=["shiyi"]):
-        from tests.security.fuzzing.targets import SEEDS, tried
+        from soak.fuzzing.targets import SEEDS, tried
 
     corpus = home / target
     corpus.mkdir(parents=True, exist_ok=True)
@@ -51,7 +51,7 @@ def fuzzed(target: str, runs: int, seed: int, seconds: int, home: Path) -> dict[
         [
             sys.executable,
             "-m",
-            "tests.security.fuzzing",
+            "soak.fuzzing",
             "--target",
             target,
             "--runs",
@@ -80,7 +80,7 @@ def fuzzed(target: str, runs: int, seed: int, seconds: int, home: Path) -> dict[
 
 def main() -> int:
     """Fuzz every target, or one; status 1 where anything was found."""
-    parser = argparse.ArgumentParser(prog="python -m tests.security.fuzzing", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m soak.fuzzing", description=__doc__)
     parser.add_argument("--target", help="fuzz this one in this process")
     parser.add_argument("--only", default="", help="names of targets, with commas")
     parser.add_argument("--runs", type=int, default=60_000)
@@ -92,7 +92,7 @@ def main() -> int:
     if chosen.target:
         fuzz(chosen.target, chosen.runs, chosen.seed, chosen.seconds, chosen.home)
         return 0
-    from tests.security.fuzzing.targets import TARGETS
+    from soak.fuzzing.targets import TARGETS
 
     names = [name for name in chosen.only.split(",") if name] or list(TARGETS)
     rows, start = {}, time.monotonic()
