@@ -169,4 +169,8 @@ def proposed_of(
     claim = Claim.stating(
         result.subject, result.predicate, result.object, (evidence,), result.polarity
     )
-    return ProposedClaim(claim, result.start, result.end, extractor.by_model)
+    after = passage.text[result.end : result.end + _AFTER]
+    return ProposedClaim(claim, result.start, result.end, extractor.by_model, after=after)
+
+
+_AFTER = 16  # characters behind a quote in which a warning of it begins

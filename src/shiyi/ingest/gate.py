@@ -135,8 +135,22 @@ def cautions_alone(quote: str) -> bool:
     return bool(clauses) and all(pattern("warns").search(each) for each in clauses)
 
 
-def polarity_faults(claim: Claim) -> tuple[Result, ...]:
-    """Return what is wrong with a benefit on quotes that warn of its subject alone."""
+def is_warned_of(quote: str, after: str) -> bool:
+    """Return whether what follows a quote warns those whom the quote names.
+
+    >>> is_warned_of("血病消渴", "，俱忌。"), is_warned_of("主血病", "，孕妇忌服。")
+    (True, False)
+    """
+    return pattern("warned-next").match(after) is not None and not pattern("states-use").search(
+        quote
+    )
+
+
+def polarity_faults(claim: Claim, after: str = "") -> tuple[Result, ...]:
+    """Return what is wrong with a benefit on quotes that warn of its subject alone.
+
+    ``after`` is what follows the quote in its passage, where a warning of it may stand.
+    """
     relation = local_name(claim.predicate.value)
     if relation not in BENEFITS or claim.polarity is not Polarity.POSITIVE:
         return ()
@@ -145,7 +159,7 @@ def polarity_faults(claim: Claim) -> tuple[Result, ...]:
     return tuple(
         Result(claim.iri.value, "polarity", path, each.quote, english, chinese, "Violation")
         for each in claim.evidence
-        if each.quote and cautions_alone(each.quote)
+        if each.quote and (cautions_alone(each.quote) or is_warned_of(each.quote, after))
     )
 
 
@@ -153,6 +167,7 @@ def polarity_faults(claim: Claim) -> tuple[Result, ...]:
 class ProposedClaim:
     """A claim with one piece of evidence; its quote is ``[start, end)`` of a passage, if any.
 
+    ``after`` is what follows the quote in the passage.
     ``entry`` is its status once it conforms; ``by_model`` is whether a model read it.
     """
 
@@ -161,6 +176,7 @@ class ProposedClaim:
     end: int = -1
     by_model: bool = False
     entry: Status = Status.CANDIDATE
+    after: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +225,7 @@ class Gate:
         if fresh:
             self._validate(fresh)
         return [
-            GateResult(each, (*self._said[key], *polarity_faults(each.claim)))
+            GateResult(each, (*self._said[key], *polarity_faults(each.claim, each.after)))
             for key, each in zip(keys, proposed, strict=True)
         ]
 

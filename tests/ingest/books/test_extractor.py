@@ -65,19 +65,22 @@ def test_recipe_with_another_drug_is_no_claim_of_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("quote", "expected"),
+    ("quote", "after", "expected"),
     [
-        ("脾胃虚寒者慎服", Status.QUARANTINED),
-        ("孕妇忌服", Status.QUARANTINED),
-        ("Contraindicated in pregnancy", Status.QUARANTINED),
-        ("主治头痛", Status.CANDIDATE),
-        ("主治头痛，孕妇忌服", Status.CANDIDATE),
+        ("脾胃虚寒者慎服", "", Status.QUARANTINED),
+        ("孕妇忌服", "", Status.QUARANTINED),
+        ("Contraindicated in pregnancy", "", Status.QUARANTINED),
+        ("头痛", "，俱大忌。", Status.QUARANTINED),
+        ("头痛", "者，勿用。", Status.QUARANTINED),
+        ("头痛", "，孕妇忌服。", Status.CANDIDATE),
+        ("主治头痛", "", Status.CANDIDATE),
+        ("主治头痛，孕妇忌服", "", Status.CANDIDATE),
     ],
 )
-def test_quote_that_warns_supports_no_benefit(quote: str, expected: Status) -> None:
+def test_what_warns_supports_no_benefit(quote: str, after: str, expected: Status) -> None:
     by_name = {name: NamedNode(iri) for iri, name in NAMES.items()}
     evidence = Evidence(BOOK, Confidence(0.5), "x", EvidenceKind.READ, quote)
     claim = Claim(by_name["山楂"], SHIYI.indicatedFor, by_name["头痛"], (evidence,))
-    (judged,) = Gate(INDEX).judge([ProposedClaim(claim)])
+    (judged,) = Gate(INDEX).judge([ProposedClaim(claim, after=after)])
     assert judged.status is expected
-    assert cautions_alone(quote) is (expected is Status.QUARANTINED)
+    assert after or cautions_alone(quote) is (expected is Status.QUARANTINED)

@@ -147,6 +147,10 @@ def actions(clause: Clause) -> Found | None:
     bare = pattern("tail").sub("", clause.words)
     if 1 < len(bare) < len(clause.words):
         clause = replace(clause, last=clause.first + len(bare))
+    if pattern("topic").match(clause.words) and not pattern("served-so").search(
+        clause.text, clause.first, clause.first + _TOPIC
+    ):
+        state.listing = ""
     if state.listing and pattern("only-properties").match(clause.words):
         state.listing = ""
         return Found(clause.last)
@@ -158,6 +162,9 @@ def actions(clause: Clause) -> Found | None:
     goes_on = state.listing == kinds.RELIEVES and len(clause.words) <= _SHORTEST_LIST
     state.listing = WEAK if goes_on or (state.listing and state.dotted) else ""
     return None
+
+
+_TOPIC = 60  # characters in which states that a sentence begins with are said to be treated
 
 
 def _is_of_a_ban(clause: Clause) -> bool:
@@ -236,6 +243,10 @@ def _is_made_with(clause: Clause) -> bool:
     made = pattern("made-with").search(after) is not None and _names_another(clause, after)
     if len(before) > 1 or made or pattern("led-by").search(clause.before):
         return True
+    last = "".join(_ITEM.findall(clause.before)[-1:])
+    if any(begins_material(last[mix.end() :], title) for mix in pattern("mixed").finditer(last)):
+        clause.state.combined = True
+        return True
     if (joins := pattern("joins-after").match(clause.after)) and begins_material(
         clause.after[joins.end() :], title
     ):
@@ -286,10 +297,14 @@ def _is_warned(clause: Clause) -> bool:
     """Return whether the clause is one of the states that a ban after them names."""
     text = clause.text
     end = len(text) if clause.state.dotted else clause.end
-    for each in _STATE.finditer(text, clause.last, end):
+    ended = pattern("person").match(text, clause.last, end)
+    for each in _STATE.finditer(text, ended.end() if ended else clause.last, end):
         if pattern("ban").match(each[0]):
             return True
-        if not names_state(clean(pattern("lead").sub("", each[0]))):
+        bare = pattern("lead").sub("", each[0])
+        if clause.state.listing != kinds.RELIEVES:  # else the ban may name its own state alone
+            bare = pattern("of-whom").sub("", bare)
+        if not names_state(clean(bare)):
             return pattern("ban").search(each[0]) is not None and not phrase_of(clean(each[0]))
     return False
 
@@ -357,7 +372,7 @@ def _treated(clause: Clause) -> Found | None:
     if not named or len(named) == len(clauses) or pattern("a-person").search(clause.words):
         return None
     rest = clause.text[named[-1][1] :].lstrip(GAP + "。")
-    if not pattern("taken-so").match(rest) or pattern("ban").search(_STATE.findall(rest)[0]):
+    if not pattern("taken-so").match(rest) or pattern("ban").search(rest.split("。")[0]):
         return None
     combined = len(pattern("amounts").findall(rest)) > 1 or _names_another(clause, rest)
     items = [

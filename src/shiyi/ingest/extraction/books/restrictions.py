@@ -230,7 +230,8 @@ def _harm(clause: Clause) -> Found | None:
     if not pattern("harm").match(words) or (listing and not pattern("harm-in-list").match(words)):
         return None
     if not pattern("strong-harm").match(words):
-        return None if phrase_of(clean(words)) else Found(clause.last)
+        known = phrase_of(clean(words)) and not pattern("harm-in-list").match(words)
+        return None if known else Found(clause.last)
     clause.state.harmful = True
     return caution(clause)
 
