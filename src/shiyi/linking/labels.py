@@ -14,7 +14,7 @@ from shiyi.columnar.strings import Array, Rows, Strings
 from shiyi.errors import IndexMismatchError, RangeError
 from shiyi.linking.normalization import is_cjk, syllables
 from shiyi.model.iris import ID, UMLS
-from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, Quad, local_name
+from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, Quad, local_name, text
 from shiyi.ontology.terms import RDF, SHIYI, SKOS
 from shiyi.sparql.base.writer import applied_through
 from shiyi.sparql.store.port import QuadStore, match_own
@@ -298,12 +298,17 @@ def _literals(
 def _kinds(store: QuadStore, concepts: Sequence[NamedNode] | None) -> dict[str, str]:
     """Return the class of each concept; the first of ``KINDS`` where it has several."""
     found: dict[str, str] = {}
+    if concepts is not None:
+        for each in concepts:
+            own = {text(q.object) for q in match_own(store, each, RDF.type, None, DefaultGraph())}
+            named = (kind for kind in KINDS if getattr(SHIYI, kind).value in own)
+            if kind := next(named, ""):
+                found[each.value] = kind
+        return found
     for kind in reversed(KINDS):
-        term = getattr(SHIYI, kind)
-        for each in (None,) if concepts is None else concepts:
-            for quad in match_own(store, each, RDF.type, term, DefaultGraph()):
-                if isinstance(quad.subject, NamedNode):
-                    found[quad.subject.value] = kind
+        for quad in match_own(store, None, RDF.type, getattr(SHIYI, kind), DefaultGraph()):
+            if isinstance(quad.subject, NamedNode):
+                found[quad.subject.value] = kind
     return found
 
 
