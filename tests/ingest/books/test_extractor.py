@@ -72,6 +72,7 @@ def test_recipe_with_another_drug_is_no_claim_of_one() -> None:
         ("Contraindicated in pregnancy", "", Status.QUARANTINED),
         ("头痛", "，俱大忌。", Status.QUARANTINED),
         ("头痛", "者，勿用。", Status.QUARANTINED),
+        ("积瘀热成疮", "，动寒热作疟。", Status.QUARANTINED),
         ("头痛", "，孕妇忌服。", Status.CANDIDATE),
         ("主治头痛", "", Status.CANDIDATE),
         ("主治头痛，孕妇忌服", "", Status.CANDIDATE),
