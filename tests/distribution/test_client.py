@@ -138,7 +138,7 @@ def test_every_curl_recipe_works(address: str, tmp_path: Path) -> None:
     assert len(recipes) >= 10
     for recipe in recipes:
         command = recipe.replace("http://127.0.0.1:8000", address).replace(
-            "curl ", "curl --fail-with-body "
+            "curl ", "curl --fail-with-body --retry 8 "
         )
         done = subprocess.run(  # noqa: S603 # the page's own recipes
             ["/bin/sh", "-e", "-c", command],

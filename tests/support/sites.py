@@ -182,6 +182,12 @@ class FullDesks:
     address: str
     site: Site
 
+    def changes(self) -> int:
+        """Count the changes of people; inference goes on in the background."""
+        base = self.site.base
+        assert base is not None
+        return sum(record.who != "shiyi" for record in base.writer.journal.records())
+
     def visitor(self, name: str = "") -> "Visitor":
         """Open a browser without scripts; signed in where a name is given."""
         made = Visitor(self.address)

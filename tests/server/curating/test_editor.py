@@ -72,7 +72,7 @@ def test_a_fault_names_its_field_and_its_shape_and_nothing_is_saved(
     desks: FullDesks, curator: Visitor
 ) -> None:
     claim = bases.kitchen_claim("substance-ginger", "hasNature", resource("nature-warm"))
-    before = desks.site.version()
+    before = desks.changes()
     sent = curator.submit(
         opened(curator, claim),
         EDIT,
@@ -84,7 +84,7 @@ def test_a_fault_names_its_field_and_its_shape_and_nothing_is_saved(
     assert sent.status == 422
     assert "DietaryMaterialShape" in sent.body or "DoseShape" in sent.body
     assert 'href="#e0-dose"' in sent.body
-    assert desks.site.version() == before
+    assert desks.changes() == before
 
 
 def test_what_the_shapes_alone_know_is_found_by_the_confined_check(curator: Visitor) -> None:
@@ -245,9 +245,9 @@ def test_a_second_press_of_save_is_one_change(desks: FullDesks, curator: Visitor
     claim = bases.kitchen_claim("dish-peanut", "hasIngredient", resource("substance-lily"))
     page = curator.submit(opened(curator, claim), EDIT, action="preview", object="substance-yam")
     curator.submit(page, EDIT, action="save", reason="once")
-    before = desks.site.version()
+    before = desks.changes()
     curator.submit(page, EDIT, action="save", reason="once")
-    assert desks.site.version() == before
+    assert desks.changes() == before
 
 
 def test_a_hostile_text_comes_back_harmless(curator: Visitor) -> None:

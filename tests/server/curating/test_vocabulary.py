@@ -89,13 +89,13 @@ def test_labels_aliases_definition_and_place_are_mended_as_one_reversible_change
 def test_a_faulty_concept_is_refused_by_field(
     desks: FullDesks, curator: Visitor, change: dict[str, str], message: str
 ) -> None:
-    before = desks.site.version()
+    before = desks.changes()
     page = curator.get(f"{CONCEPT}?id=drug-warfarin")
     refused = curator.submit(page, CONCEPT, **change)
     assert refused.status == 422
     assert message in refused.body
     assert f'href="#{next(iter(change))}"' in refused.body
-    assert desks.site.version() == before
+    assert desks.changes() == before
 
 
 def test_a_hostile_label_is_kept_as_text_and_shown_harmless(
