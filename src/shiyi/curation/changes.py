@@ -447,7 +447,7 @@ def _in_the_way(store: QuadStore, change: Change) -> Iterable[Quad]:
 def _is_stored(store: QuadStore, quad: Quad) -> bool:
     subject, place = quad.subject, quad.graph_name
     if isinstance(subject, Triple) or isinstance(place, BlankNode):
-        raise UsageError(f"{quad} is no quad of ours: a subject or graph it cannot have")
+        raise UsageError(f"{quad} is no quad of this base: a subject or graph it cannot have")
     return next(iter(store.match(subject, quad.predicate, quad.object, place)), None) is not None
 
 

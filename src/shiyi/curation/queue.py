@@ -148,7 +148,7 @@ class Queue:
         """
         self._store, self.opinions, self._changes = store, opinions, changes
         self._schema, self._lock = Schema.load(), threading.RLock()
-        # a file without a name: kept in memory while it is small, on the disk beyond
+        # a file without a name: in memory while it is small, else on the disk
         self._table = sqlite3.connect("", check_same_thread=False, isolation_level=None)
         self.sequence, self.digest = self._opened(saved, release) if saved else (None, "")
         if self.sequence is None:

@@ -137,7 +137,7 @@ def _hermit(quads: Iterable[Quad], *options: str) -> str:
             "org.semanticweb.HermiT.cli.CommandLine", *options, path.as_uri(),
         ]  # fmt: skip
         try:
-            done = subprocess.run(  # noqa: S603 - a fixed program on a file of ours
+            done = subprocess.run(  # noqa: S603 - a fixed program on a file written here
                 command, capture_output=True, text=True, timeout=_SECONDS, check=False
             )
         except subprocess.TimeoutExpired as fault:

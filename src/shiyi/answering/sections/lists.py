@@ -524,7 +524,7 @@ def _line(context: AnswerContext, key: Key, facts: list[Fact]) -> Line:
     relation = context.facts.property_label(predicate, verbalizer.language)
     text = verbalize(verbalizer.language, f"t_{side}", x=verbalizer.name(end), p=relation, o=other)
     if not positive:
-        text = verbalize(verbalizer.language, "t_denied", said=text)
+        text = verbalize(verbalizer.language, "t_denied", text=text)
     return Line(((text + verbalizer.sources(shown[:1]), tuple(shown)),), 1)
 
 

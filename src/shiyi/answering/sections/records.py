@@ -490,7 +490,7 @@ def _reason_line(context: AnswerContext, fact: Fact) -> Line:
     values = {"x": verbalizer.name(fact.subject), "o": verbalizer.name(fact.object)}
     text = verbalizer.verbalize("p_of", p=relation, **values)
     if not fact.positive:
-        text = verbalizer.verbalize("t_denied", said=text)
+        text = verbalizer.verbalize("t_denied", text=text)
     text = closed(text, verbalizer.stop)
     if note := verbalizer.note(fact):
         text += verbalizer.space + capital(closed(note, verbalizer.stop), verbalizer.language)
@@ -541,7 +541,7 @@ def _differ(context: AnswerContext, things: Sequence[str], part: Contribution) -
         found = [verbalizer.verbalize(k, o=_named(context, f)) for k, f in sides.items() if f]
         if found:
             mark = verbalizer.verbalize("v_clause") if pieces else ""
-            values = {"x": verbalizer.name(thing), "said": comma.join(found)}
+            values = {"x": verbalizer.name(thing), "text": comma.join(found)}
             pieces.append((mark + verbalizer.verbalize("c_side", **values), (*nature, *effect)))
     section = Section("")
     _suited(context, things, section)

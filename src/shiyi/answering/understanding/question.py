@@ -313,7 +313,7 @@ def _populations(frame: Frame, facts: Facts) -> tuple[tuple[str, ...], list[str]
     if age is None:
         age = next((years for cue, years in _LOOSELY if frame.has_cue(cue)), None)
     if age == 1:
-        age = 0.9  # it may be told of the first year
+        age = 0.9  # the first year may be meant
     stages = [ID + name for name in life_stages(Profile(age=age))]
     stages = [iri for iri in stages if iri in facts.labels]
     if stages and not set(stages).intersection(named):

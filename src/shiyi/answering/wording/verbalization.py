@@ -156,7 +156,7 @@ class Verbalizer:
         )
         text = self.verbalize(key, **values)
         if any(f.predicate == SHIYI.hasIngredient for f in found.facts):
-            text = self.verbalize("f_bare_part", part=subject, said=text)
+            text = self.verbalize("f_bare_part", part=subject, text=text)
         return text + self.sources([found.fact], 1)
 
     def finding(self, found: Finding) -> str:

@@ -134,7 +134,7 @@ def _ranked(bench: Bench, method: str, question: str, documents: Sequence[str]) 
     return [documents[i] for i in np.argsort(-total, kind="stable").tolist()]
 
 
-KEPT = 20  # claims that a reader is given; Shiyi's
+CLAIMS_READ = 20  # claims that a reader is given; Shiyi's
 
 
 def run_claim_retrieval(bench: Bench, request: Request, progress: Progress) -> Report:
@@ -159,7 +159,7 @@ def _measuring(bench: Bench, request: Request, method: str) -> Callable[[Asked],
         if not ranked:
             order = random.Random(f"{request.seed} {item.id}")  # noqa: S311 - no secret
             order.shuffle(found)
-        first, reach = found[:KEPT], min(KEPT, len(item.claims))
+        first, reach = found[:CLAIMS_READ], min(CLAIMS_READ, len(item.claims))
         figures = {
             "context_recall": context_recall(first, item.claims) * len(item.claims) / reach,
             "context_precision": context_precision(first, item.claims),

@@ -22,7 +22,7 @@ _OTHER_NAMES: Final = {
     "followup_clarify": "clarification", "medicine_taken": "medicine",
     "supplement_taken": "supplement", "already_eaten": "eaten", "surgery_planned": "surgery",
 }  # fmt: skip
-_ANYBODY: Final = frozenset({"self", "general"})  # hardly to be told apart where nobody is named
+_ANYBODY: Final = frozenset({"self", "general"})  # alike where nobody is named
 _CUES: Final = Cues("conversation")
 _SPLIT: Final = re.compile(r"\s*;\s*")
 _TROUBLE: Final = frozenset({"complaint", "condition", "aim"})  # one may be richer than another

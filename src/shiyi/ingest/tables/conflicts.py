@@ -20,7 +20,7 @@ _AGAINST = {
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Stated:
     """The triple of an accepted, positive claim."""
 
     subject: NamedNode
@@ -37,7 +37,7 @@ def missing_conflicts(store: QuadStore) -> list[Quad]:
     """List the links between claims of the accepted view that it lacks."""
     default = DefaultGraph()
     values = [
-        Said(quad.subject, predicate, quad.object)
+        Stated(quad.subject, predicate, quad.object)
         for predicate in (SHIYI.hasNature, *_FOR, *_AGAINST)
         for quad in store.match(None, predicate, None, default)
         if isinstance(quad.subject, NamedNode) and isinstance(quad.object, NamedNode)
@@ -52,7 +52,7 @@ def missing_conflicts(store: QuadStore) -> list[Quad]:
 
 
 def conflict_quads(
-    claims: Iterable[Claim | Said], broader: Mapping[str, list[str]]
+    claims: Iterable[Claim | Stated], broader: Mapping[str, list[str]]
 ) -> Iterator[Quad]:
     """Yield ``conflictsWith`` both ways: of natures of a material, advice, denials."""
     values = list(claims)
@@ -62,28 +62,28 @@ def conflict_quads(
 
 
 def _pairs(
-    claims: Iterable[Claim | Said], broader: Mapping[str, list[str]]
-) -> Iterator[tuple[Claim | Said, Claim | Said]]:
-    natures: dict[str, list[Claim | Said]] = defaultdict(list)
-    said_for: dict[tuple[str, str], list[Claim | Said]] = defaultdict(list)
-    said_against: dict[tuple[str, str], list[Claim | Said]] = defaultdict(list)
+    claims: Iterable[Claim | Stated], broader: Mapping[str, list[str]]
+) -> Iterator[tuple[Claim | Stated, Claim | Stated]]:
+    natures: dict[str, list[Claim | Stated]] = defaultdict(list)
+    stated_for: dict[tuple[str, str], list[Claim | Stated]] = defaultdict(list)
+    stated_against: dict[tuple[str, str], list[Claim | Stated]] = defaultdict(list)
     for claim in claims:
         if isinstance(claim, Claim) and claim.polarity is Polarity.NEGATIVE:
             continue
         if claim.predicate == SHIYI.hasNature:
             natures[claim.subject.value].append(claim)
-        for advice, remaining in ((_FOR, said_for), (_AGAINST, said_against)):
+        for advice, remaining in ((_FOR, stated_for), (_AGAINST, stated_against)):
             if claim.predicate in advice:
                 remaining[_condition_and_food(claim, advice[claim.predicate])].append(claim)
     for group in natures.values():
         for one, other in combinations(group, 2):
             if not _degrees_of_one(one, other, broader):
                 yield one, other
-    for key in said_for.keys() & said_against.keys():
-        yield from product(said_for[key], said_against[key])
+    for key in stated_for.keys() & stated_against.keys():
+        yield from product(stated_for[key], stated_against[key])
 
 
-def _denials(claims: Iterable[Claim | Said]) -> Iterator[tuple[Claim | Said, Claim]]:
+def _denials(claims: Iterable[Claim | Stated]) -> Iterator[tuple[Claim | Stated, Claim]]:
     """Yield each claim with its denial, where both are made."""
     stated = {claim.iri: claim for claim in claims}
     for claim in stated.values():
@@ -93,13 +93,13 @@ def _denials(claims: Iterable[Claim | Said]) -> Iterator[tuple[Claim | Said, Cla
                 yield stated[positive], claim
 
 
-def _condition_and_food(claim: Claim | Said, condition_first: bool) -> tuple[str, str]:
+def _condition_and_food(claim: Claim | Stated, condition_first: bool) -> tuple[str, str]:
     subject, values = claim.subject.value, text(claim.object)
     return (subject, values) if condition_first else (values, subject)
 
 
 def _degrees_of_one(
-    one: Claim | Said, other: Claim | Said, broader: Mapping[str, list[str]]
+    one: Claim | Stated, other: Claim | Stated, broader: Mapping[str, list[str]]
 ) -> bool:
     """Return whether one nature is a degree of the other, as slightly cold is of cold."""
     first, second = local_name(text(one.object)), local_name(text(other.object))

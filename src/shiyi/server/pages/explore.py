@@ -477,7 +477,7 @@ def checking(site: Site) -> Blueprint:
             person = parse_request(Profile, profile_values(request.form), site, strict=False)
             try:
                 found = site.check(things, person.to_value(), chosen_language())
-            except UsageError as wrong:  # too few or too many: said beside the form
+            except UsageError as wrong:  # too few or too many: shown beside the form
                 fault = str(wrong)
         page = render_template(
             "check.html",

@@ -14,7 +14,7 @@ from typing_extensions import override
 
 from shiyi.errors import FormatError
 
-KEPT: Final = 1 << 20  # bytes in memory
+IN_MEMORY: Final = 1 << 20  # bytes in memory
 _PART: Final = 1 << 18  # bytes read at a time
 
 
@@ -28,7 +28,7 @@ class Spool:
     (7, b'one two')
     """
 
-    def __init__(self, limit: int = KEPT) -> None:
+    def __init__(self, limit: int = IN_MEMORY) -> None:
         self.size = 0
         self._limit, self._memory = limit, bytearray()
         self._file: IO[bytes] | None = None

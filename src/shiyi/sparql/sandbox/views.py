@@ -18,7 +18,7 @@ from shiyi.sparql.store.oxigraph import OxigraphStore
 from shiyi.sparql.store.snapshots import Snapshot
 from shiyi.sparql.store.visibility import hide, with_terms
 
-_FOLLOWED: Final = 20_000  # nodes changed at once; beyond, lowering all anew is as fast
+_FOLLOWED: Final = 20_000  # nodes changed at once; above, lowering all again is as fast
 Graph = NamedNode | DefaultGraph
 
 
