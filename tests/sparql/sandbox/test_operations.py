@@ -62,7 +62,13 @@ def both(update: str) -> tuple[Store, Store]:
     before = Store()
     for store in (own, theirs, before):
         store.update(f"INSERT DATA {{ {DATA} }}")
-    request = {"task": "update", "text": update, "bare": bare_text(update), "base": "urn:base"}
+    request = {
+        "task": "update",
+        "text": update,
+        "bare": bare_text(update),
+        "base": "urn:base",
+        "maintains": True,
+    }
     text, patch = apply_request(own, request, b"", 1 << 30)
     theirs.update(update, base_iri="urn:base")
     again = Store()
@@ -125,7 +131,13 @@ def test_a_prologue_may_stand_before_each_operation() -> None:
     update = (
         "PREFIX a: <urn:> INSERT DATA { a:a a:p 1 } ; PREFIX b: <urn:b/> INSERT DATA { b:x a:p 2 }"
     )
-    request = {"task": "update", "text": update, "bare": bare_text(update), "base": None}
+    request = {
+        "task": "update",
+        "text": update,
+        "bare": bare_text(update),
+        "base": None,
+        "maintains": True,
+    }
     assert apply_request(own, request, b"", 1000)[1].count(b"\n") == 2
     twice = "INSERT DATA { _:x <urn:p> 1 } ; BASE <urn:b> INSERT DATA { _:x <urn:p> 2 }"
     request |= {"text": twice, "bare": bare_text(twice)}
@@ -141,7 +153,13 @@ def test_templates_may_share_a_label() -> None:
 
 @pytest.mark.parametrize("text", ["", "PREFIX a: <urn:>", "# nothing", "DROP ALL ; BASE <urn:x>"])
 def test_a_prologue_may_stand_alone(text: str) -> None:
-    request = {"task": "update", "text": text, "bare": bare_text(text), "base": None}
+    request = {
+        "task": "update",
+        "text": text,
+        "bare": bare_text(text),
+        "base": None,
+        "maintains": True,
+    }
     assert apply_request(Store(), request, b"", 1000)[0]["removed"] == 0
 
 

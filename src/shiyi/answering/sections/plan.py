@@ -377,7 +377,9 @@ def _listing(context: AnswerContext, retrieved: Retrieved, runtime: Runtime) -> 
         return [tell_property]  # what a formula is made of, and not what has it in it
     listed = tell_list(context, runtime.store)
     if listed is not None:
-        return [lambda _: listed]
+        named = parsed.groups or len(parsed.drugs) > 1
+        beside = [] if _rests(listed) or not named else _recording(context)
+        return beside if beside and parsed.meets_anything() else [lambda _: listed, *beside]
     advised = context.parsed.states and context.parsed.wants("list")
     return _advising(context, retrieved, runtime) if advised else _recording(context)
 
