@@ -164,6 +164,7 @@ def making() -> ModuleType:
     return script("knowledge")
 
 
+@pytest.mark.slow
 def test_calibration_is_measured_by_kind_of_evidence() -> None:
     calibration = script("calibration")
     found = calibration.points()

@@ -24,6 +24,7 @@ def packed(texts: list[str]) -> tuple[np.ndarray, np.ndarray]:
     return np.frombuffer(b"".join(encoded), np.uint8), ends
 
 
+@pytest.mark.slow
 def test_no_name_above_the_threshold_is_lost_and_most_others_are() -> None:
     texts = names(3000)
     text, ends = packed(texts)
