@@ -242,3 +242,27 @@ def test_what_is_recorded_beside_a_question_is_cited(
 ) -> None:
     (line,) = [s for s in ask(runtime, question).sentences if text in s.text][:1]
     assert line.claims
+
+
+@from_table
+def test_a_verdict_that_warns_is_the_sentence_of_the_warning(
+    runtime: Runtime, question: str, text: str
+) -> None:
+    verdict = ask(runtime, question).verdict
+    assert verdict.severity
+    assert text in verdict.text
+
+
+@from_table
+def test_a_warning_comes_before_what_texts_hold_of_a_word(
+    runtime: Runtime, question: str, text: str
+) -> None:
+    assert text in ask(runtime, question).sentences[0].text
+
+
+def test_what_the_catalogue_means_is_no_question_of_proof(runtime: Runtime) -> None:
+    asked = {"proof": "Does a place in the medicine-food catalogue prove that it works?"}
+    asked["meaning"] = "What does the medicine-food catalogue mean?"
+    first = {name: ask(runtime, text).sentences[0].text for name, text in asked.items()}
+    assert first["proof"].startswith("No.")
+    assert first["meaning"].startswith("Medicine-food homology catalogue")

@@ -63,9 +63,8 @@ _MEDICAL: Final = frozenset({  # topics that a doctor can be asked about
     "heredity", "contagion", "department", "outlook", "tests", "fertility", "abortion", "activity",
 })  # fmt: skip
 _OF_RELATIONS: Final = frozenset({"compare", "property", "record", "meaning", "list"})
-_WARNED_FIRST: Final = frozenset(
-    {"compare", "how", "why", "property"}
-)  # where things meet, that comes first
+# where things meet, that comes first
+_WARNED_FIRST: Final = frozenset({"compare", "how", "why", "property"})
 _OF_THINGS: Final = frozenset({"property", "compare", "how", "dose"})  # need something named
 _CHECKED_TOO: Final = frozenset({
     "compare", "evidence", "how", "why", "property", "regulation", "meaning",
