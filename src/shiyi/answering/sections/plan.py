@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Final
 
-from shiyi.answering.knowledge.facts import MATERIAL, Fact
+from shiyi.answering.knowledge.facts import MATERIAL
 from shiyi.answering.recommendation.additive_effects import write_taken_twice
 from shiyi.answering.recommendation.advice import advise
 from shiyi.answering.recommendation.candidates import choose
@@ -325,18 +325,11 @@ def _form(ask: str, context: AnswerContext, retrieved: Retrieved, runtime: Runti
         return _listing(context, retrieved, runtime)
     if ask == "constitution" and parsed.frame.has_cue("diagnosis") and not parsed.constitutions:
         return [tell_constitution]
-    if ask == "regulation":
-        rules = dict.fromkeys(c.fact.subject for c in retrieved.claims if _is_rule(c.fact))
-        return _of_things(ask, partial(tell_rules, found=tuple(rules)), context)
     if (ask == "evidence" and not parsed.groups) or _asks_what_listing_means(context):
         return [tell_rules]
     if ask == "compare" and not parsed.groups and len(parsed.ailments) > 1:
         return [tell_signs]
     return _of_things(ask, _FORMS[ask], context) if ask in _FORMS else _recording(context)
-
-
-def _is_rule(fact: Fact) -> bool:
-    return fact.predicate == SHIYI.ruleText
 
 
 def _why(context: AnswerContext) -> Contribution:
@@ -357,7 +350,8 @@ def _dose(context: AnswerContext) -> Contribution:
 
 _FORMS: Final[dict[str, Form]] = {
     "property": tell_property, "compare": compare, "evidence": tell_evidence, "how": tell_how,
-    "dose": _dose, "why": _why, "meaning": tell_meaning, "constitution": tell_constitution,
+    "dose": _dose, "why": _why, "meaning": tell_meaning, "regulation": tell_rules,
+    "constitution": tell_constitution,
 }  # fmt: skip
 
 

@@ -75,11 +75,8 @@ def _tell_term(context: AnswerContext, iri: str, part: Contribution) -> None:
     part.section("h_facts").lines += lines[1:_MOST_LINES]
 
 
-def tell_rules(context: AnswerContext, found: Sequence[str] = ()) -> Contribution:
-    """Write the legal status of the things named, and the rules that a question is about.
-
-    The rules ``found`` by a method are written where the question names neither.
-    """
+def tell_rules(context: AnswerContext) -> Contribution:
+    """Write the legal status of the things named, and the rules that a question is about."""
     part, verbalizer, parsed = Contribution(), context.verbalizer, context.parsed
     rules = parsed.of_kind(context.facts, SHIYI.Rule, SHIYI.RegulatoryStatus)
     rules += tuple(
@@ -87,8 +84,6 @@ def tell_rules(context: AnswerContext, found: Sequence[str] = ()) -> Contributio
     )
     for group in parsed.groups[:_MOST_NAMED]:
         rules += _status(context, group, part)
-    if not (rules or parsed.groups):
-        rules = tuple(found)
     listed = any(context.facts.is_a(r, SHIYI.RegulatoryStatus) for r in rules)
     proof = parsed.frame.has_cue("proof", "cure") or parsed.wants("evidence")
     texts = [f for rule in rules for f in _rule_texts(context, rule)]
