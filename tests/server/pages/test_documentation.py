@@ -9,7 +9,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from shiyi.server.app import create_app
-from shiyi.server.pages.documentation import page_files, read_page, search_pages
+from shiyi.server.pages.documentation import _rendered, page_files, read_page, search_pages
 from tests.support.sites import HTML, open_test_site
 
 
@@ -24,16 +24,18 @@ def test_every_page_opens_and_its_links_lead_somewhere(client: FlaskClient) -> N
     assert len(page_files()) > 20
     broken = []
     for name in page_files():
-        page = client.get(f"/docs/{name}", headers=HTML)
+        language = "zh" if name.endswith(".zh.md") else "en"
+        page = client.get(f"/docs/{name}", headers=HTML, follow_redirects=True)
         assert page.status_code == 200, name
-        html = str(read_page(name).html)
+        name = name.replace(".zh.md", ".md")
+        html = str(read_page(name, language).html)
         for link in re.findall(r'(?:href|src)="([^"]+)"', html):
             if "://" in link or link.startswith(("mailto:", "/")):
                 continue
             target, _, anchor = link.partition("#")
             place = normpath(Path(name).parent / target) if target else name
             if place.endswith(".md"):
-                known = {each.anchor for each in read_page(place).headings}
+                known = {each.anchor for each in read_page(place, language).headings}
                 if anchor and anchor not in known:
                     broken.append(f"{name}: {link}")
             elif client.get(f"/docs/{place}").status_code != 200:
@@ -47,6 +49,25 @@ def test_start_page_is_in_the_language_of_the_reader(client: FlaskClient) -> Non
     assert client.get("/docs").headers["Location"].endswith("/docs/")
     for old in ("commands", "commands.md", "TESTING.md"):
         assert client.get(f"/docs/{old}").headers["Location"].startswith("/docs/reference/")
+
+
+def test_a_page_is_shown_and_found_in_both_languages(client: FlaskClient) -> None:
+    address = "/docs/tutorials/first-query.md"
+    assert "第一条查询" in client.get(f"{address}?lang=zh", headers=HTML).text
+    assert "A first query" in client.get(f"{address}?lang=en", headers=HTML).text
+    moved = client.get("/docs/tutorials/first-query.zh.md", headers=HTML)
+    assert moved.headers["Location"] == f"{address}?lang=zh"
+    for language, found in (("zh", address), ("en", f"{address}?lang=zh")):
+        page = client.get(f"/docs/?q=第一条查询&lang={language}", headers=HTML).text
+        assert f'href="{found}"' in page
+    assert search_pages("curation")[0].language == "en"
+
+
+def test_a_heading_may_state_its_anchor() -> None:
+    page = _rendered("a.md", "zh", "# 甲\n\n## 写入 `x` {#writing}\n\n[乙](b.zh.md#c)")
+    assert [each.anchor for each in page.headings] == ["甲", "writing"]
+    assert page.headings[1].text == "写入 x"
+    assert '<h2 id="writing">写入 <code>x</code></h2>' in page.html
 
 
 @pytest.mark.parametrize(

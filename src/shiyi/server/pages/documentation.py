@@ -24,11 +24,13 @@ from shiyi.server.i18n import chosen_language
 from shiyi.server.pages.references import made_page
 from shiyi.server.site.site import Site
 
-_START: Final = {"en": "index.md", "zh": "index.zh.md"}
+_START: Final = "index.md"
+_CHINESE: Final = ".zh.md"  # the ending of a translation, beside the page of the same name
 # the kinds of pages (https://diataxis.fr), in the order of the contents; the rest follows
 KINDS: Final = ("tutorials", "how-to", "reference", "explanation")
 _PICTURES: Final = {".svg": "image/svg+xml", ".webp": "image/webp"}
 _ANCHOR: Final = re.compile(r"[^\w\- ]")
+_EXPLICIT: Final = re.compile(r"\s*\{#([\w-]+)\}$")  # the anchor of a translated heading
 _TABLES: Final = "bench/tables"  # what runs have measured
 _SHOWN: Final = 40  # places found
 _AROUND: Final = 90  # characters beside what was found
@@ -45,9 +47,10 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page of the documentation, rendered."""
+    """A page of the documentation, rendered; its name is the same in each language."""
 
     name: str
+    language: str
     title: str
     html: Markup
     headings: tuple[Heading, ...]
@@ -56,11 +59,18 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where words were found: a page, its title and the text around."""
+    """Where words were found: a page, its language and title, and the text around."""
 
     name: str
+    language: str
     title: str
     text: str
+
+    @property
+    def address(self) -> str:
+        """Return the address of the page, in its language where that is not the reader's."""
+        other = self.language != chosen_language()
+        return f"/docs/{self.name}" + (f"?lang={self.language}" if other else "")
 
 
 @cache
@@ -71,26 +81,42 @@ def page_files() -> dict[str, Path]:
     return found | {f"figures/{each.name}": each for each in sorted(tables.glob("*.md"))}
 
 
-def read_page(name: str) -> Page:
-    """Render a page; raise NotFound for a name that is none."""
+def read_page(name: str, language: str = "") -> Page:
+    """Render a page in a language, by default the reader's; raise NotFound for a name of none.
+
+    A page that is not translated is rendered in English.
+    """
+    language = language or chosen_language()
     if (write := made_page(name)) is not None:
-        return _made(name, chosen_language(), write)
+        return _made(name, language, write)
     if name not in page_files():
         raise NotFound("the documentation has no such page; /docs/ lists all")
-    return _stored(name)
+    return _stored(translated if (translated := _chinese(name)) and language == "zh" else name)
+
+
+def _chinese(name: str) -> str:
+    """Return the name of the Chinese file of a page, empty where there is none."""
+    found = name.removesuffix(".md") + _CHINESE
+    return found if found in page_files() else ""
 
 
 @cache
 def _stored(name: str) -> Page:
-    return _rendered(name, page_files()[name].read_text("utf-8"))
+    language = "zh" if name.endswith(_CHINESE) else "en"
+    return _rendered(name.replace(_CHINESE, ".md"), language, _text(name))
+
+
+@cache
+def _text(name: str) -> str:
+    return page_files()[name].read_text("utf-8")
 
 
 @lru_cache(maxsize=64)
 def _made(name: str, _: str, write: Callable[[], str]) -> Page:
-    return _rendered(name, write())
+    return _rendered(name, "en", write())
 
 
-def _rendered(name: str, text: str) -> Page:
+def _rendered(name: str, language: str, text: str) -> Page:
     parser = MarkdownIt("commonmark", {"html": False}).enable("table")
     tokens = parser.parse(text)
     headings = tuple(_headed(tokens))
@@ -99,17 +125,23 @@ def _rendered(name: str, text: str) -> Page:
     html = parser.renderer.render(tokens, parser.options, {})
     html = html.replace("<table>", '<div class="scroll" tabindex="0"><table>')
     html = html.replace("</table>", "</table></div>").replace("<pre>", '<pre tabindex="0">')
-    return Page(name, title, Markup(html), headings, text)  # noqa: S704 - our own texts, no raw HTML
+    shown = Markup(html)  # noqa: S704 - our own texts, no raw HTML
+    return Page(name, language, title, shown, headings, text)
 
 
 def _headed(tokens: list[Token]) -> Iterator[Heading]:
-    """Add an anchor to each heading as other renderers do, and yield it."""
+    """Add an anchor to each heading as other renderers do, or as ``{#id}`` states, and yield it."""
     seen: dict[str, int] = {}
     for opening, inline in pairwise(tokens):
         if opening.type != "heading_open":
             continue
-        words = "".join(each.content for each in inline.children or ())
+        parts = inline.children or []
+        stated = _EXPLICIT.search(parts[-1].content) if parts else None
+        if stated:
+            parts[-1].content = parts[-1].content[: stated.start()]
+        words = "".join(each.content for each in parts)
         anchor = _ANCHOR.sub("", words.lower()).strip().replace(" ", "-")
+        anchor = stated[1] if stated else anchor
         seen[anchor] = seen.get(anchor, -1) + 1
         anchor += f"-{seen[anchor]}" if seen[anchor] else ""
         opening.attrSet("id", anchor)
@@ -122,7 +154,8 @@ def _relink(name: str, tokens: list[Token]) -> None:
         dropped = False
         for child in token.children or ():
             if child.type == "link_open":
-                link = _on_this_server(name, str(child.attrGet("href")))
+                link = str(child.attrGet("href")).replace(_CHINESE, ".md")
+                link = _on_this_server(name, link)
                 child.attrSet("href", link)
                 dropped = not _is_served(name, link)
             if dropped and child.type in ("link_open", "link_close"):
@@ -155,17 +188,24 @@ def _is_served(name: str, link: str) -> bool:
 
 
 def search_pages(words: str) -> list[Place]:
-    """Return the first place in each page that has all words, those with it in the title first."""
-    asked = words.casefold().split()
-    found = []
+    """Return the first place in each page that has all words, those with it in the title first.
+
+    A page is searched in the reader's language, and in the other where nothing is found.
+    """
+    asked, found = words.casefold().split(), []
     for name in page_files():
-        page = read_page(name)
-        folded = page.text.casefold()
-        if not all(each in folded for each in asked):
+        if name.endswith(_CHINESE):
             continue
-        at = folded.index(max(asked, key=len))
-        around = " ".join(page.text[max(0, at - _AROUND) : at + _AROUND].split())
-        found.append(Place(name, page.title, around))
+        files = [name, *([_chinese(name)] if _chinese(name) else [])]
+        for file in reversed(files) if chosen_language() == "zh" else files:
+            text = _text(file)
+            folded = text.casefold()
+            if all(each in folded for each in asked):
+                at = folded.index(max(asked, key=len))
+                around = " ".join(text[max(0, at - _AROUND) : at + _AROUND].split())
+                page = _stored(file)
+                found.append(Place(name, page.language, page.title, around))
+                break
     titled = [each for each in found if any(word in each.title.casefold() for word in asked)]
     return [*titled, *(each for each in found if each not in titled)][:_SHOWN]
 
@@ -182,7 +222,7 @@ def documentation(site: Site) -> Blueprint:
     def start() -> str:
         words = request.args.get("q", "")
         places = search_pages(text_field("q", words, 200)) if words.strip() else []
-        return _shown(_START[chosen_language()], words, places)
+        return _shown(_START, words, places)
 
     @routes.get("/docs/<path:name>")
     def page(name: str) -> str | BaseResponse:
@@ -192,6 +232,8 @@ def documentation(site: Site) -> Blueprint:
             response = Response(file.read_bytes(), content_type=_PICTURES[file.suffix])
             response.headers["Cache-Control"] = "public, max-age=3600"
             return response
+        if name.endswith(_CHINESE) and name in page_files():
+            return redirect(f"/docs/{name.replace(_CHINESE, '.md')}?lang=zh", code=308)
         if name not in page_files() and made_page(name) is None and (moved := _moved_to(name)):
             return redirect(f"/docs/{moved}", code=308)
         return _shown(name)
@@ -219,15 +261,12 @@ def _moved_to(name: str) -> str:
     return next((each for each in page_files() if Path(each).name in {last, f"{last}.md"}), "")
 
 
-def contents(language: str) -> dict[str, list[Page]]:
-    """Return the pages by kind; of a page in two languages, the one of the reader."""
+def contents() -> dict[str, list[Page]]:
+    """Return the pages by kind, in the language of the reader."""
     found: dict[str, list[Page]] = {kind: [] for kind in KINDS}
     for name in page_files():
         kind, _, rest = name.partition("/")
-        stem = name.removesuffix(".md").removesuffix(".zh")
-        translated = f"{stem}.zh.md" in page_files()
-        own = not translated or name.endswith(".zh.md") == (language == "zh")
-        if kind in found and "/" not in rest and own:
+        if kind in found and "/" not in rest and not name.endswith(_CHINESE):
             found[kind].append(read_page(name))
     others = ("glossary.md", "reference/queries.md", "reference/python.md")
     found["reference"] += [read_page(name) for name in others]
@@ -236,9 +275,7 @@ def contents(language: str) -> dict[str, list[Page]]:
 
 def _shown(name: str, words: str = "", places: list[Place] | None = None) -> str:
     page = read_page(name)
-    return render_template(
-        "docs.html", page=page, kinds=contents(chosen_language()), words=words, places=places
-    )
+    return render_template("docs.html", page=page, kinds=contents(), words=words, places=places)
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,7 +102,7 @@ def _pages(words: str, texts: Catalogue) -> Iterator[Hit]:
         if wanted in label.casefold() or wanted in key:
             yield Hit(path, label)
     for place in search_pages(words):
-        yield Hit(url_for("documentation.page", name=place.name), place.title, place.text)
+        yield Hit(place.address, place.title, place.text)
 
 
 def _queries(words: str) -> Iterator[Hit]:

@@ -1,0 +1,93 @@
+"""The Chinese pages of docs are translations: headings, code, links and figures of the English."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from tests.support.places import ROOT
+
+DOCS = ROOT / "docs"
+ENGLISH_ONLY = {"SECURITY.md"}
+DRAWN = {"explanation/architecture.md"}  # the words of its diagrams are translated too
+MAX_WORDS = 30_000
+MAX_CHARACTERS = 51_000  # the same size: a Chinese word has about 1.7 characters
+PAGES = {
+    page.relative_to(DOCS).as_posix(): page
+    for page in sorted(DOCS.rglob("*.md"))
+    if not page.name.endswith(".zh.md")
+}
+
+
+def chinese(page: Path) -> Path:
+    return page.with_name(page.name.removesuffix(".md") + ".zh.md")
+
+
+def parts(text: str) -> list[Token]:
+    return MarkdownIt("commonmark").enable("table").parse(text)
+
+
+def inline(text: str) -> Iterator[Token]:
+    for token in parts(text):
+        yield from token.children or ()
+
+
+def levels(text: str) -> list[str]:
+    return [each.tag for each in parts(text) if each.type == "heading_open"]
+
+
+def code(text: str) -> list[str]:
+    """Return the lines of code, without comments and with one language of labels."""
+    blocks = (each.content for each in parts(text) if each.type in {"fence", "code_block"})
+    lines = (re.sub(r"(?:^|\s+)#\s.*", "", line).strip() for line in "".join(blocks).splitlines())
+    return [line.replace('= "zh"', '= "en"') for line in lines if line]
+
+
+def spans(text: str) -> set[str]:
+    return {each.content for each in inline(text) if each.type == "code_inline"}
+
+
+def links(text: str) -> Counter[str]:
+    targets = (str(each.attrGet("href")) for each in inline(text) if each.type == "link_open")
+    return Counter(each.replace(".zh.md", ".md") for each in targets)
+
+
+def figures(text: str) -> set[str]:
+    words = " ".join(each.content for each in inline(text) if each.type == "text")
+    return set(re.findall(r"\d+(?:[.,]\d+)*", words))
+
+
+def test_each_page_has_a_translation() -> None:
+    assert {name for name in PAGES if not chinese(PAGES[name]).exists()} == ENGLISH_ONLY
+
+
+@pytest.mark.parametrize("name", [name for name in PAGES if name not in ENGLISH_ONLY])
+def test_a_translation_has_the_parts_of_its_page(name: str) -> None:
+    english = PAGES[name].read_text("utf-8")
+    other = chinese(PAGES[name]).read_text("utf-8")
+    assert levels(other) == levels(english)
+    assert links(other) == links(english)
+    assert figures(english) - figures(other) == set()
+    if name not in DRAWN:
+        assert code(other) == code(english)
+    assert spans(other) == spans(english)
+
+
+def test_a_part_that_is_left_out_is_noticed() -> None:
+    english = "# A\n\nUse `b` 3 times, see [c](c.md).\n\n```\nrun it   # now\n```\n"
+    other = "# 甲\n\n`b` 用 3 次，见[丙](c.zh.md)。\n\n```\nrun it   # 现在\n```\n"
+    for look in (levels, code, spans, links, figures):
+        assert look(other) == look(english)
+        assert look("甲") != look(english)
+
+
+def test_both_languages_keep_within_their_size() -> None:
+    words = sum(len(page.read_text("utf-8").split()) for page in PAGES.values())
+    texts = (page.read_text("utf-8") for page in DOCS.rglob("*.zh.md"))
+    characters = sum(len(re.findall(r"[\u4e00-\u9fff]", text)) for text in texts)
+    assert words <= MAX_WORDS
+    assert characters <= MAX_CHARACTERS
