@@ -9,6 +9,7 @@ import pytest
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from tests.docs.test_pages import headings_of
 from tests.support.places import ROOT
 
 DOCS = ROOT / "docs"
@@ -36,8 +37,10 @@ def inline(text: str) -> Iterator[Token]:
         yield from token.children or ()
 
 
-def levels(text: str) -> list[str]:
-    return [each.tag for each in parts(text) if each.type == "heading_open"]
+def headings(text: str) -> list[str]:
+    """Return the marks and anchors of headings, so that a link leads to the same in both."""
+    title, *rest = headings_of(text)
+    return [title[0], *(f"{mark} {anchor}" for mark, anchor in rest)]
 
 
 def code(text: str) -> list[str]:
@@ -69,7 +72,7 @@ def test_each_page_has_a_translation() -> None:
 def test_a_translation_has_the_parts_of_its_page(name: str) -> None:
     english = PAGES[name].read_text("utf-8")
     other = chinese(PAGES[name]).read_text("utf-8")
-    assert levels(other) == levels(english)
+    assert headings(other) == headings(english)
     assert links(other) == links(english)
     assert figures(english) - figures(other) == set()
     if name not in DRAWN:
@@ -78,11 +81,11 @@ def test_a_translation_has_the_parts_of_its_page(name: str) -> None:
 
 
 def test_a_part_that_is_left_out_is_noticed() -> None:
-    english = "# A\n\nUse `b` 3 times, see [c](c.md).\n\n```\nrun it   # now\n```\n"
-    other = "# 甲\n\n`b` 用 3 次，见[丙](c.zh.md)。\n\n```\nrun it   # 现在\n```\n"
-    for look in (levels, code, spans, links, figures):
+    english = "# A\n\n## B c\n\nUse `b` 3 times, see [c](c.md).\n\n```\nrun it   # now\n```\n"
+    other = "# 甲\n\n## 乙 {#b-c}\n\n`b` 用 3 次，见[丙](c.zh.md)。\n\n```\nrun it   # 现在\n```\n"
+    for look in (headings, code, spans, links, figures):
         assert look(other) == look(english)
-        assert look("甲") != look(english)
+        assert look("# 甲") != look(english)
 
 
 def test_both_languages_keep_within_their_size() -> None:
