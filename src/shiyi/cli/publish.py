@@ -1,10 +1,8 @@
 """``shiyi export``, ``release``, ``diff`` and ``explain``."""
 
-import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any, Literal
 
@@ -145,14 +143,14 @@ def release(
 ) -> int:
     """Write a release; status 1 where its data violate their shapes."""
     from shiyi.build import Steps
-    from shiyi.publishing.release import ReleaseRequest, publish
+    from shiyi.publishing.release import ReleaseRequest, issue_date, publish
     from shiyi.sparql.base.knowledge_base import KnowledgeBase
 
     settings = settings_of(ctx)
     home = output or settings.kb / "releases"
     with KnowledgeBase.of(settings) as base:
         order = ReleaseRequest(
-            name, date or _today(), base.release, settings.base, tuple(evaluation or ())
+            name, date or issue_date(), base.release, settings.base, tuple(evaluation or ())
         )
         result = publish(base.store, home, order, Steps(sys.stderr).begin)
     if as_json:
@@ -178,16 +176,6 @@ def release(
 
 def _numbers(counts: dict[str, int]) -> str:
     return ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in counts.items())
-
-
-def _today() -> str:
-    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
-    if not epoch:
-        return datetime.now(UTC).date().isoformat()
-    try:
-        return datetime.fromtimestamp(int(epoch), UTC).date().isoformat()
-    except (ValueError, OverflowError) as fault:
-        raise UsageError(f"SOURCE_DATE_EPOCH is no number of seconds: {epoch[:40]!r}") from fault
 
 
 ReleaseName = Annotated[str, Argument(help="A folder or version of a release, or a base's folder.")]

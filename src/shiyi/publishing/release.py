@@ -2,11 +2,13 @@
 
 import hashlib
 import json
+import os
 import re
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -141,6 +143,17 @@ class PublishedRelease:
     changes: Comparison | None
     conforms: bool
     unchanged: bool = False  # it stood there already, byte for byte
+
+
+def issue_date() -> str:
+    """Return the day of SOURCE_DATE_EPOCH, else today."""
+    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
+    if not epoch:
+        return datetime.now(UTC).date().isoformat()
+    try:
+        return datetime.fromtimestamp(int(epoch), UTC).date().isoformat()
+    except (ValueError, OverflowError) as fault:
+        raise UsageError(f"SOURCE_DATE_EPOCH is no number of seconds: {epoch[:40]!r}") from fault
 
 
 def publish(

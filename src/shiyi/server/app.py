@@ -8,8 +8,8 @@ import signal
 import socket
 import sys
 from collections.abc import Callable
-from contextlib import nullcontext
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote, urlencode, urlsplit
@@ -167,12 +167,14 @@ def _other_language() -> str:
     return "/" + quote(path.lstrip("/")) + "?" + urlencode(pairs)
 
 
-def run_server(app: Flask, host: str, port: int, threads: int) -> None:
+def run_server(
+    app: Flask, host: str, port: int, threads: int, last: Callable[[], None] = lambda: None
+) -> None:
     """Serve until interrupted or terminated; for port 0 at a free port, which is logged.
 
     Then no connection is accepted, requests under way end within 5 seconds, and what is open
-    still is closed, so that a proxy asks another server. Raise SettingError where the address
-    cannot be used.
+    still is closed, so that a proxy asks another server. ``last`` is called in the background when
+    the server has warmed up. Raise SettingError where the address cannot be used.
     """
     from waitress.server import create_server
 
@@ -205,7 +207,7 @@ def run_server(app: Flask, host: str, port: int, threads: int) -> None:
                 shown,
                 listener.getsockname()[1],
             )
-            warm_up(app)
+            warm_up(app, last)
             server.run()
             server.asyncore.close_all(server.active_channels, ignore_all=True)
             server.close()
@@ -230,7 +232,7 @@ def serve(settings: Settings, read_only: bool = False, *, first_release: bool = 
     """
     from shiyi.server.app import configure_logging
     from shiyi.server.site.opening import open_site
-    from shiyi.server.site.releases import writing_first_release
+    from shiyi.server.site.releases import write_first_release
     from shiyi.server.site.visibility import check_audience
 
     chosen = settings.server
@@ -243,8 +245,8 @@ def serve(settings: Settings, read_only: bool = False, *, first_release: bool = 
         raise
     app = create_app(site, settings)
     gc.freeze()  # full collections need not look at what stays: they stop all threads
-    with writing_first_release(settings) if first_release else nullcontext():
-        run_server(app, chosen.host, chosen.port, chosen.threads)
+    last = partial(write_first_release, settings) if first_release else lambda: None
+    run_server(app, chosen.host, chosen.port, chosen.threads, last)
 
 
 FORMS: Final = ("text", "json")

@@ -1,20 +1,20 @@
 """The queue of an open base, saved for the next start."""
 
 import shutil
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, cast
 
 import pytest
-from flask import Flask
 
+from shiyi.curation.accounts import People, Role
 from shiyi.curation.opinions import Opinions
 from shiyi.curation.queue import Filter, Queue
 from shiyi.curation.reviews import Decisions
 from shiyi.model.claim import Claim
-from shiyi.server.curating.reviewing import FILE, LiveQueue, queue_routes
-from shiyi.server.http.warmup import PREPARE
+from shiyi.server.app import create_app
+from shiyi.server.curating.reviewing import FILE, LiveQueue
 from shiyi.server.site.curation import Curation
 from shiyi.settings import Settings
 from shiyi.sparql.base.knowledge_base import KnowledgeBase
@@ -57,12 +57,15 @@ def test_a_start_sees_what_changed_since_the_queue_was_saved(tmp_path: Path, oth
         assert page(queue) == page(Queue(base.store, Opinions(base.store)))
 
 
-def test_the_queue_is_made_by_the_warm_up_and_not_before(tmp_path: Path) -> None:
-    kb, app, unused = build(tmp_path / "kb"), Flask(__name__), cast("Any", None)
-    with KnowledgeBase.open(kb, write=True) as base:
-        live = LiveQueue(base.store, Curation.open(base, Settings()))
-        app.register_blueprint(queue_routes(unused, unused, live))
-        before = list(kb.glob(FILE))
-        app.extensions[PREPARE]()
-        assert before == []
-        assert (kb / FILE).is_file()
+def test_the_queue_is_made_when_somebody_is_about_to_sign_in(tmp_path: Path) -> None:
+    kb = build(tmp_path / "kb")
+    People(kb).add("anna", Role.CURATOR, "correct horse battery 9")
+    app = create_app(kb)
+    try:
+        app.test_client().get("/curate/sign-in")
+        until = time.monotonic() + 30
+        while not (made := (kb / FILE).is_file()) and time.monotonic() < until:
+            time.sleep(0.05)
+        assert made
+    finally:
+        app.extensions["shiyi"].close()

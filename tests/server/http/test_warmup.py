@@ -1,20 +1,32 @@
-"""The slow pages are made at start."""
+"""The slow pages are made at start, when nobody asks for anything."""
 
+import time
+
+import pytest
 from flask import Flask
 
 from shiyi.server.http import warmup
 from shiyi.settings import Settings
 
 
-def test_slow_pages_are_made_at_start() -> None:
+def test_slow_pages_are_made_at_start_while_the_server_is_idle(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     app, asked = Flask(__name__), list[str]()
+    used = [0.0, 1.0, 2.0]  # seconds of the processor: busy twice, then idle
+    monkeypatch.setattr(warmup, "_PAUSE", 0.001)
+    monkeypatch.setattr(time, "process_time", lambda: used.pop(0) if len(used) > 1 else used[0])
 
     class Site:
         settings = Settings()
         writing = None
 
         def link(self, words: str) -> None:
+            assert len(used) == 1  # it waited
             asked.append(words)
+
+        def prepare(self) -> None:
+            asked.append("prepare")
 
     app.extensions["shiyi"] = Site()
 
@@ -23,9 +35,8 @@ def test_slow_pages_are_made_at_start() -> None:
         asked.append(page)
         return page
 
-    app.extensions[warmup.PREPARE] = lambda: asked.append("queue of curators")
-    warmup.warm_up(app).join(30)
+    warmup.warm_up(app, lambda: asked.append("last")).join(30)
     workers = Settings().query.workers
     assert asked[: workers + 1] == [*["sparql"] * workers, "qwxz 枳枸芪"]
     assert len(asked) == workers + 1 + 2 * len(warmup._PAGES) + 2
-    assert asked[-2:] == ["queue of curators", "sparql/rdf11"]  # behind all pages of readers
+    assert asked[-2:] == ["prepare", "last"]  # behind all pages of readers

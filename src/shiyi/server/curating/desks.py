@@ -351,7 +351,7 @@ def curating(site: Site, pages: PageCache, curation: Curation) -> Iterator[Bluep
     uploads = Uploads(base, site.settings) if base and not base.is_remote else None
     yield document_routes(pages, uploads)
     yield document_api(uploads)
-    yield sign_in_routes(curation, lockout)
+    yield sign_in_routes(curation, lockout, live.prepare)
     yield oidc_routes(curation)
     yield account_routes(curation, lockout)
     yield people_routes(curation)

@@ -28,7 +28,6 @@ from shiyi.server.curating.history import events_of, lines_of, place_of
 from shiyi.server.curating.session import PREFIX, needs, person
 from shiyi.server.http.messages import count_field
 from shiyi.server.http.page_cache import PageCache
-from shiyi.server.http.warmup import PREPARE
 from shiyi.server.i18n import catalogue, chosen_language
 from shiyi.server.site.curation import Curation
 from shiyi.server.views.reader import ClaimView, Passages, Reader
@@ -90,9 +89,12 @@ class LiveQueue:
         return queue
 
     def prepare(self) -> None:
-        """Make the queue of a base that takes changes, so that no curator waits for it."""
-        if self._curation.changes is None:
-            return
+        """Begin to make the queue of a base that takes changes: a curator signs in meanwhile."""
+        is_made = self._queue is not None or self._building.locked()
+        if self._curation.changes is not None and not is_made:
+            threading.Thread(target=self._prepare, daemon=True).start()
+
+    def _prepare(self) -> None:
         with suppress(KnowledgeBaseError, sqlite3.ProgrammingError):  # the server was closed
             self()
 
@@ -146,7 +148,6 @@ def sheet_of(reader: Reader, desk: Desk, opinions: Opinions, iri: str) -> dict[s
 def queue_routes(pages: PageCache, desk: Desk, live: LiveQueue) -> Blueprint:
     """Serve ``/curate/queue`` with its batches and assignments, and ``/curate/progress``."""
     routes = Blueprint("queue", __name__, url_prefix=PREFIX)
-    routes.record_once(lambda state: state.app.extensions.update({PREPARE: live.prepare}))
 
     def reader() -> Reader:
         return pages.reader(chosen_language())

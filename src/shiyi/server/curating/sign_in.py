@@ -2,6 +2,7 @@
 
 import re
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from ipaddress import ip_address
@@ -58,9 +59,12 @@ class Lockout:
         self._signed_in[key] = True
 
 
-def sign_in_routes(curation: Curation, lockout: Lockout) -> Blueprint:
+def sign_in_routes(
+    curation: Curation, lockout: Lockout, prepare: Callable[[], None] = lambda: None
+) -> Blueprint:
     """Serve ``/curate``, ``/curate/sign-in`` and ``/curate/sign-out``.
 
+    ``prepare`` is called when somebody is about to sign in.
     Signing out ends every session of the account, since sessions are not stored on the server.
     """
     routes = Blueprint("sign_in", __name__, url_prefix=PREFIX)
@@ -76,6 +80,7 @@ def sign_in_routes(curation: Curation, lockout: Lockout) -> Blueprint:
     def form() -> str | BaseResponse:
         if me():
             return redirect(wanted())
+        prepare()
         return render_template(
             "curate/sign_in.html", next=wanted(), nobody=not people.all(), oidc=curation.oidc_name
         )

@@ -230,6 +230,7 @@ def open_site(path: Path, settings: Settings, read_only: bool = False) -> Site:
         replay=lambda answer: replay(living.current, answer),
         base=base,
         facts=lambda: living.current.facts,
+        prepare=lambda: None if isinstance(pool, RemotePool) else pool.seen.prepare(),
         log=log,
     )
 

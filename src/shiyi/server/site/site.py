@@ -114,6 +114,7 @@ class Site:
     research: Callable[[str, str | None], Written] | None = None  # none: no model is configured
     base: KnowledgeBase | None = None  # what the store belongs to
     log: QueryLog | None = None  # of free queries
+    prepare: Callable[[], None] = lambda: None  # makes what takes long before anybody asks for it
     facts: Callable[[], Facts] | None = None  # what answers hold in memory, of the same version
 
     def health(self) -> dict[str, Any]:

@@ -4,7 +4,8 @@ import math
 import threading
 import time
 from collections.abc import Callable, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import Final
@@ -14,6 +15,7 @@ from shiyi.model.rdf import BlankNode, DefaultGraph, NamedNode, Quad, Subject, T
 from shiyi.ontology.rdf11 import to_rdf11
 from shiyi.sparql.base.journal import Record
 from shiyi.sparql.base.knowledge_base import KnowledgeBase
+from shiyi.sparql.sandbox.background import run_in_background
 from shiyi.sparql.store.oxigraph import OxigraphStore
 from shiyi.sparql.store.snapshots import Snapshot
 from shiyi.sparql.store.visibility import hide, with_terms
@@ -149,6 +151,11 @@ class SnapshotViews:
                 "busy", "the copy in RDF 1.1 is being made; ask again in a minute"
             ) from None
 
+    def prepare(self) -> None:
+        """Make the one in RDF 1.1 in a process of lowest priority, before anybody asks for it."""
+        with suppress(CancelledError, KnowledgeBaseError, QueryRefusedError):
+            self.release(self._lowering.submit(self._lower, False, is_hurried=False).result())
+
     def _lowered_of(self, seen: SharedSnapshot) -> SharedSnapshot | None:
         known = self._lowered.get(seen is self._whole)
         if known is None or known.sequence != seen.sequence:
@@ -156,14 +163,14 @@ class SnapshotViews:
         known.users += 1
         return known
 
-    def _lower(self, whole: bool) -> SharedSnapshot:
+    def _lower(self, whole: bool, is_hurried: bool = True) -> SharedSnapshot:
         with self._turn:
             seen = self._current_for(whole)
             seen.users += 1
             every, known = seen is self._whole, self._lowered_of(seen)
         try:
             if known is None:
-                known = self._followed(seen) or self._make_rdf11(seen)
+                known = self._followed(seen) or self._make_rdf11(seen, is_hurried)
                 known.users += 1
                 with self._turn:
                     old, self._lowered[every] = self._lowered.get(every), known
@@ -240,11 +247,15 @@ class SnapshotViews:
             raise
         return SharedSnapshot(snapshot, sequence, time.monotonic(), hides)
 
-    def _make_rdf11(self, seen: SharedSnapshot) -> SharedSnapshot:
+    def _make_rdf11(self, seen: SharedSnapshot, is_hurried: bool) -> SharedSnapshot:
         home = self._kb.path / "snapshots"
         copy = seen.snapshot.copied(home)
         try:
-            lower_snapshot(copy, self._closed.is_set)
+            is_closed = self._closed.is_set
+            if is_hurried:
+                lower_snapshot(copy, is_closed)
+            elif status := run_in_background(lower_snapshot, copy, is_closed=is_closed):
+                raise KnowledgeBaseError(f"no copy in RDF 1.1 was made: its process gave {status}")
             if self._kb.writes and not (seen.hides or self._current.hides):
                 if self._follower:
                     self._follower.close()

@@ -1,0 +1,51 @@
+"""A function in a process of its own, of lowest priority, which ends with this one."""
+
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from typing import Final
+
+_LOWEST: Final = 19
+_LOOK: Final = 0.1  # seconds
+_STOPPED: Final = 1
+
+
+def run_in_background(
+    target: Callable[..., object], *arguments: object, is_closed: Callable[[], bool] = lambda: False
+) -> int:
+    """Wait for a function of a module; return the exit status of its process.
+
+    Work in Python would else share the interpreter's lock with requests. The process is stopped
+    when ``is_closed``, and when this one ends, even by a signal that nothing can handle.
+    """
+    spawn = multiprocessing.get_context("spawn")  # a fork would copy locks of other threads
+    process = spawn.Process(target=_run, args=(target, *arguments), daemon=True)
+    process.start()
+    while process.is_alive() and not is_closed():
+        process.join(_LOOK)
+    process.terminate()
+    process.join()
+    return process.exitcode or 0
+
+
+def _run(target: Callable[..., object], *arguments: object) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends us
+    signal.signal(signal.SIGTERM, _stop)
+    os.nice(_LOWEST)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    target(*arguments)
+
+
+def _stop(*_: object) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once, since what was begun is being removed
+    sys.exit(_STOPPED)
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os.kill(os.getpid(), signal.SIGTERM)
