@@ -104,7 +104,7 @@ def create_app(site: Site | Path, settings: Settings | None = None) -> Flask:
         static(),
         exploring(readers, cache),
         auditing(site),
-        checking(site),
+        checking(site, cache),
         searching(readers, cache),
         timelines(readers, cache),
         documentation(site),

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Mapping
+from functools import partial
 from typing import Annotated, Any, Final, Literal, TypeVar
 
 from flask import request
@@ -27,10 +28,12 @@ from shiyi.errors import FormatError, ShiyiError, TooLargeError, UsageError
 from shiyi.model import answer as answers
 from shiyi.model import profile as profiles
 from shiyi.server.http.messages import text_field
+from shiyi.server.http.page_cache import PageCache
 from shiyi.server.i18n import LANGUAGES
 from shiyi.server.site.site import Site
 
 _CONTEXT_CHARS: Final = 40_000
+_TURN: Final = 40_000  # bytes that an answer takes in memory: 33,000 on average
 _SEPARATORS: Final = re.compile(r"[,，、;；\n]")
 _LISTS: Final = ("medicines", "allergies", "conditions", "avoids")
 Model = TypeVar("Model", bound=BaseModel)
@@ -291,25 +294,52 @@ def find_pivots(site: Site, asked: AskRequest) -> Pivots:
     return site.pivots(pipeline_request(asked, profile))
 
 
+def shared_question(site: Site, asked: AskRequest) -> pipeline.AskRequest | None:
+    """Return the question where its answer is the same for everybody who asks it, else None.
+
+    It is not where a person, a conversation or a token comes with it, or a model may write it.
+    """
+    profile = asked.profile.to_value() if asked.profile else profiles.Profile()
+    before = asked.context or asked.history or any(map(asked_form().get, ("reply", "drop")))
+    if before or profile != profiles.Profile() or not answers_are_shared(site):
+        return None
+    return pipeline_request(asked, profile)
+
+
+def answers_are_shared(site: Site) -> bool:
+    """Return whether a question alone decides the answer: no token comes, no model writes."""
+    return site.research is None and "Authorization" not in request.headers
+
+
 def answer_turn(
     site: Site,
     asked: AskRequest,
+    cache: PageCache,
+    shared: pipeline.AskRequest | None = None,
     listener: Listener | None = None,
     dropped: frozenset[tuple[str, str]] = frozenset(),
 ) -> Turn:
     """Answer a question in its context, where the site has conversations.
 
-    What is ``dropped`` of the profile is forgotten for this question and those after it.
+    What is ``dropped`` of the profile is forgotten for this question and those after it. The answer
+    to a ``shared`` question is made once for each version of the store, and heard of once.
     """
+    made = partial(_made_turn, site, asked, listener, dropped)
+    turn = cache.entry(shared, made, lambda _: _TURN, "answers") if shared else made()
+    _count_citations(site, turn.answer)
+    return turn
+
+
+def _made_turn(
+    site: Site, asked: AskRequest, listener: Listener | None, dropped: frozenset[tuple[str, str]]
+) -> Turn:
     profile = (asked.profile.to_value() if asked.profile else profiles.Profile()).without(dropped)
     context = (_earlier(site, asked) or conversation.Context()).without(dropped)
     question = pipeline_request(asked, profile)
     if site.converse is not None:
         turn = site.converse(question, context, listener)
-        _count_citations(site, turn.answer)
         return Turn(turn.answer, turn.context.without(dropped)) if dropped else turn
     answer = site.ask(question)
-    _count_citations(site, answer)
     return Turn(answer, conversation.Context((asked.question,), answer.follow_up, profile))
 
 

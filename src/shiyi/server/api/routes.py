@@ -1,7 +1,7 @@
 """JSON API, health and metrics."""
 
 import json
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 from queue import SimpleQueue
@@ -32,10 +32,12 @@ from shiyi.server.api.requests import (
     ReplayRequest,
     SparqlQuestion,
     answer_turn,
+    answers_are_shared,
     asked_form,
     find_pivots,
     parse_request,
     read_question,
+    shared_question,
 )
 from shiyi.server.http.messages import RDF_TYPES, json_body, json_response, preferred, to_json
 from shiyi.server.http.page_cache import PageCache
@@ -319,17 +321,16 @@ def api(site: Site, cache: PageCache) -> Blueprint:
 
     @routes.post("/ask")
     def ask() -> Response:
-        return json_response(
-            _reply(answer_turn(site, parse_request(AskRequest, json_body(), site)))
-        )
+        asked = parse_request(AskRequest, json_body(), site)
+        return Response(_answered(site, asked, cache), content_type="application/json")
 
     @routes.get("/ask")
     def answer_json() -> Response:
-        return _by_address(site, cache, lambda asked: _reply(answer_turn(site, asked)))
+        return _by_address(site, cache, lambda asked: _answered(site, asked, cache))
 
     @routes.get("/ask/pivots")
     def pivots() -> Response:
-        return _by_address(site, cache, lambda asked: find_pivots(site, asked).to_json())
+        return _by_address(site, cache, lambda asked: to_json(find_pivots(site, asked).to_json()))
 
     @routes.post("/ask/sparql")
     def ask_sparql() -> Response:
@@ -492,14 +493,11 @@ def relay_events(ask: Callable[[Listener], Turn]) -> Generator[str, None, Turn]:
     return turn
 
 
-def _by_address(
-    site: Site, cache: PageCache, reply: Callable[[AskRequest], Mapping[str, Any]]
-) -> Response:
+def _by_address(site: Site, cache: PageCache, reply: Callable[[AskRequest], str]) -> Response:
     def made() -> str:
-        return to_json(reply(read_question(site)))
+        return reply(read_question(site))
 
-    # a model may write another answer next time
-    if site.research is None and request.args.keys() <= _IMPERSONAL:
+    if answers_are_shared(site) and request.args.keys() <= _IMPERSONAL:
         return cache.response(made, "application/json", language="")
     return Response(made(), content_type="application/json")
 
@@ -535,6 +533,16 @@ def _stream(site: Site, asked: AskRequest, cache: PageCache) -> Response:
     return response
 
 
+def _answered(site: Site, asked: AskRequest, cache: PageCache) -> str:
+    shared = shared_question(site, asked)
+    turn = answer_turn(site, asked, cache, shared)
+
+    def made() -> str:
+        return to_json(_reply(turn))
+
+    return cache.text(("reply", shared), made) if shared else made()
+
+
 def _reply(turn: Turn) -> dict[str, Any]:
     return turn.answer.to_json() | {"context": turn.context.to_json()}
 
@@ -543,11 +551,14 @@ def _events(site: Site, asked: AskRequest, cache: PageCache) -> Iterator[str]:
     try:
         language = str(asked.lang or chosen_language())
         yield event("linked", [each.to_json(language) for each in site.link(asked.question)])
-        turn = yield from relay_events(lambda listener: answer_turn(site, asked, listener))
+        shared = shared_question(site, asked)
+        turn = yield from relay_events(
+            lambda listener: answer_turn(site, asked, cache, shared, listener)
+        )
     except ShiyiError as fault:
         yield event("error", problem_of(fault))
         return
     yield event("answer", _reply(turn))
     if request.args.get("page") == "1":
-        shown = answer_part(turn, cache, asked_form())
+        shown = answer_part(turn, cache, asked_form(), shared=shared)
         yield event("page", {"html": shown, "title": turn.answer.question[:60]})

@@ -52,7 +52,7 @@ def static() -> Blueprint:
             raise NotFound("there is no such file")
         found = asset(name)
         response = Response(found.body, content_type=found.content_type)
-        if is_compressible(response) and len(found.body) >= _SMALL:
+        if is_compressible(response) and len(found.body) >= SMALL:
             response.set_data(found.packed)
             response.headers["Content-Encoding"] = "gzip"
         has_digest = request.args.get("v") == found.digest
@@ -108,7 +108,7 @@ _PREREQUISITES: Final = ("If-Match", "If-None-Match", "If-Modified-Since", "If-U
 _NEVER_SHED: Final = ("/healthz", "/metrics", "/static/")
 _RETRY_AFTER: Final = 5  # seconds
 _COMPRESSED: Final = frozenset({"text/html", *_TYPES.values()})
-_SMALL: Final = 1024  # bytes, below which nothing is compressed
+SMALL: Final = 1024  # bytes, below which nothing is compressed
 _YEAR: Final = 31_536_000
 _LOG: Final = logging.getLogger("shiyi")
 
@@ -221,7 +221,7 @@ def compress(response: Response) -> None:
     if response.is_streamed:
         response.call_on_close(getattr(response.response, "close", lambda: None))
         response.response = gzip_parts(response.iter_encoded())
-    elif len(response.get_data()) < _SMALL:
+    elif len(response.get_data()) < SMALL:
         return
     else:
         response.set_data(b"".join(gzip_parts([response.get_data()])))

@@ -3,14 +3,16 @@
 import hashlib
 import threading
 import time
+import zlib
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Final, TypeVar, cast
+from typing import Final, Self, TypeVar, cast
 
 from cachetools import LRUCache
 from flask import Response, request
 
 from shiyi.metrics import CACHE_HITS, CACHE_MISSES
+from shiyi.server.http.headers import SMALL, is_compressible
 from shiyi.server.i18n import chosen_language
 from shiyi.server.site.site import Site
 from shiyi.server.site.visibility import Known
@@ -20,14 +22,30 @@ MAX_BYTES: Final = 48 << 20  # of all pages
 _OVERHEAD: Final = 500  # bytes that an entry takes beside its body
 _HTML: Final = "text/html; charset=utf-8"
 _PAUSE: Final = 9.0  # times the duration of a count that pass until the next
-Key = tuple[int, str, str, bytes, str]  # version, the parts of an address, language
+_GZIP: Final = 31  # `wbits` of zlib for a body with the header of gzip
 Made = TypeVar("Made")
 
 
 @dataclass(frozen=True, slots=True)
 class _Page:
-    body: bytes
+    packed: bytes  # by gzip, as most clients take it; about four times as many fit
+    size: int  # of the body
     etag: str
+
+    @classmethod
+    def of(cls, body: bytes) -> Self:
+        digest = hashlib.blake2b(body, digest_size=16).hexdigest()
+        return cls(zlib.compress(body, wbits=_GZIP), len(body), digest)
+
+    @property
+    def body(self) -> bytes:
+        return zlib.decompress(self.packed, _GZIP)
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    value: object
+    size: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,16 +55,14 @@ class _Value:
     due: float  # monotonic seconds before which it is not counted again
 
 
-def _size(page: _Page) -> int:
-    return len(page.body) + _OVERHEAD
-
-
 class PageCache:
-    """Rendered pages, figures and labels of one site."""
+    """Rendered pages, answers, figures and labels of one site."""
 
     def __init__(self, site: Site, known: Known | None = None, max_bytes: int = MAX_BYTES) -> None:
         self._site, self._known, self._lock = site, known, threading.Lock()
-        self._pages: LRUCache[Key, _Page] = LRUCache(max_bytes, getsizeof=_size)
+        self._entries: LRUCache[Hashable, _Entry] = LRUCache(
+            max_bytes, getsizeof=lambda entry: entry.size
+        )
         self._readers: dict[str, tuple[int, Reader]] = {}
         self._values: dict[Hashable, _Value] = {}
         self._makers: dict[Hashable, threading.Lock] = {}
@@ -97,9 +113,32 @@ class PageCache:
             with self._lock:
                 self._making.discard(name)
 
+    def entry(
+        self, name: Hashable, make: Callable[[], Made], size: Callable[[Made], int], kind: str
+    ) -> Made:
+        """Return the value of that name for this version of the store, as long as there is room.
+
+        ``size`` is what it takes in bytes, ``kind`` its label in the metrics.
+        """
+        key = self._site.version(), kind, name
+        with self._lock:
+            found = self._entries.get(key)
+        (CACHE_MISSES if found is None else CACHE_HITS).labels(kind).inc()
+        if found is None:
+            value = make()
+            found = _Entry(value, size(value) + _OVERHEAD)
+            if found.size <= self._entries.maxsize:
+                with self._lock:
+                    self._entries[key] = found
+        return cast("Made", found.value)
+
+    def text(self, name: Hashable, make: Callable[[], str]) -> str:
+        """Return the text of that name, made once for each version of the store."""
+        return self._page(name, make).body.decode()
+
     def page(self, make: Callable[[], str]) -> str:
         """Return the page of this address and language, made once."""
-        return self._page(make).body.decode()
+        return self.text(_address(), make)
 
     def response(
         self, make: Callable[[], str], content_type: str = _HTML, language: str | None = None
@@ -109,24 +148,20 @@ class PageCache:
         ``language`` is that of the page, by default the one of the reader; it is empty where the
         address alone decides.
         """
-        page = self._page(make, language)
-        response = Response(page.body, content_type=content_type)
+        page = self._page(_address(language), make)
+        response = Response(content_type=content_type)
+        if page.size >= SMALL and is_compressible(response):
+            response.set_data(page.packed)
+            response.headers["Content-Encoding"] = "gzip"
+        else:
+            response.set_data(page.body)
         response.set_etag(page.etag, weak=True)  # a proxy may compress it
         return response
 
-    def _page(self, make: Callable[[], str], language: str | None = None) -> _Page:
-        where = request.root_path, request.path, request.query_string
-        key = self._site.version(), *where, chosen_language() if language is None else language
-        with self._lock:
-            found = self._pages.get(key)
-        (CACHE_MISSES if found is None else CACHE_HITS).labels("pages").inc()
-        if found is None:
-            body = make().encode()
-            found = _Page(body, hashlib.blake2b(body, digest_size=16).hexdigest())
-            if _size(found) <= self._pages.maxsize:
-                with self._lock:
-                    self._pages[key] = found
-        return found
+    def _page(self, name: Hashable, make: Callable[[], str]) -> _Page:
+        return self.entry(
+            name, lambda: _Page.of(make().encode()), lambda page: len(page.packed), "pages"
+        )
 
     def reader(self, language: str) -> Reader:
         """Return a reader that caches labels."""
@@ -136,3 +171,14 @@ class PageCache:
                 found = version, Reader(self._site.store, language, self._known)
                 self._readers[language] = found
             return found[1]
+
+
+def has_bare_address() -> bool:
+    """Return whether a request asks for a page and states nothing but its language."""
+    return request.method != "POST" and request.args.keys() <= {"lang"}
+
+
+def _address(language: str | None = None) -> Hashable:
+    """Return what a page depends on: its address with the host, and the language."""
+    where = request.url_root, request.path, request.query_string
+    return *where, chosen_language() if language is None else language

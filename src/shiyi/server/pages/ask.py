@@ -2,10 +2,11 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache as once
+from functools import partial
 from html import escape, unescape
 from itertools import islice
 from typing import TYPE_CHECKING, Final
@@ -17,6 +18,7 @@ from werkzeug.datastructures import MultiDict
 
 from shiyi.answering.conversation import Turn
 from shiyi.answering.knowledge.severity import WARNINGS
+from shiyi.answering.pipeline import AskRequest
 from shiyi.answering.sections.pivots import Pivots
 from shiyi.answering.wording.verbalization import rank_of_tier
 from shiyi.errors import ShiyiError
@@ -31,10 +33,11 @@ from shiyi.server.api.requests import (
     find_pivots,
     profile_values,
     read_question,
+    shared_question,
 )
 from shiyi.server.http.page_cache import PageCache
 from shiyi.server.http.problems import problem_of
-from shiyi.server.i18n import Catalogue, catalogue
+from shiyi.server.i18n import Catalogue, catalogue, chosen_language
 from shiyi.server.site.site import Site
 from shiyi.server.views.graph import Drawing, of_answer
 from shiyi.server.views.links import href
@@ -55,15 +58,20 @@ def answer_page(site: Site, cache: PageCache) -> Response:
     """Answer the question of a form: the head of the page at once, then the answer."""
     asked, form = read_question(site), asked_form()
     dropped = dropped_fields(form.getlist("drop"))
-    page = render_template("ask.html", question=asked.question, form=form)
+    shared = shared_question(site, asked)
+
+    def frame() -> str:
+        return render_template("ask.html", question=asked.question, form=form)
+
+    page = _stored(cache, (shared, "ask.html", request.full_path), form, frame)
     head, _, tail = page.partition(_HERE)
 
     def parts() -> Iterator[str]:
         yield head
         try:
-            turn = answer_turn(site, asked, dropped=dropped)
-            pivots = find_pivots(site, asked) if form.get("pivots") else None
-            yield answer_part(turn, cache, form, "ask_answer.html", pivots)
+            turn = answer_turn(site, asked, cache, shared, dropped=dropped)
+            pivots = partial(find_pivots, site, asked) if form.get("pivots") else None
+            yield answer_part(turn, cache, form, "ask_answer.html", pivots, shared)
         except ShiyiError as fault:  # the status is sent; the page still says what went wrong
             current_app.logger.error("%s: %s", type(fault).__name__, fault)
             again = request.full_path if request.method == "GET" else request.path
@@ -102,20 +110,55 @@ def answer_part(
     cache: PageCache,
     form: MultiDict[str, str],
     template: str = "ask_main.html",
-    pivots: Pivots | None = None,
+    pivots: Callable[[], Pivots] | None = None,
+    shared: AskRequest | None = None,
 ) -> str:
     """Show an answer, as the main part of a page; what came before travels in it.
 
-    ``pivots`` are what would change it, where they were asked for.
+    ``pivots`` finds what would change it, where that was asked for. What is shown of a ``shared``
+    question is made once for each day and version of the store.
     """
+    today = datetime.now(UTC).date().isoformat()
+
+    def made() -> str:
+        return _made_part(turn, cache, form, template, pivots() if pivots else None, today)
+
+    return _stored(cache, (shared, template, today), form, made)
+
+
+def _stored(
+    cache: PageCache,
+    name: tuple[AskRequest | None, *tuple[str, ...]],
+    form: MultiDict[str, str],
+    make: Callable[[], str],
+) -> str:
+    """Return a part of a page, from the cache where the question is shared and no person's."""
+    if name[0] is None or is_personal(form):
+        return make()
+    return cache.text((*name, chosen_language(), *_fields(form).items()), make)
+
+
+def _fields(form: Mapping[str, str]) -> dict[str, str]:
+    """Return what a form chooses beside the question and the person."""
+    names = ("method", "k", "lang", "evidence", "school", "overlay", "pivots")
+    return {key: form[key] for key in names if form.get(key)}
+
+
+def _made_part(
+    turn: Turn,
+    cache: PageCache,
+    form: MultiDict[str, str],
+    template: str,
+    pivots: Pivots | None,
+    today: str,
+) -> str:
     answer = turn.answer
     reader = cache.reader(answer.language)
     paths = Catalogue.load(answer.language)("ask.paths")
     view = answer_view(answer, reader, catalogue()("ask.citation"), paths)
     context = json.dumps(turn.context.to_json(), ensure_ascii=False, separators=(",", ":"))
-    names = ("method", "k", "lang", "evidence", "school", "overlay")
-    fields = {key: form[key] for key in names if form.get(key)}
-    asked = urlencode(fields | {"q": answer.question})
+    chosen = {k: v for k, v in _fields(form).items() if k != "pivots"}
+    asked = urlencode(chosen | {"q": answer.question})
     return render_template(
         template,
         view=view,
@@ -129,7 +172,7 @@ def answer_part(
         context=context,
         earlier=turn.context.questions[:-1],
         entries=turn.context.profile.entries(),
-        today=datetime.now(UTC).date().isoformat(),
+        today=today,
     )
 
 
@@ -159,7 +202,7 @@ _PIECE = re.compile(r"(<[^>]*>)")
 _MARK = re.compile(r"\[(\d{1,3})\]")
 
 
-@cache
+@once
 def _parser() -> "MarkdownIt":
     from markdown_it import MarkdownIt
 

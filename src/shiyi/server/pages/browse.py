@@ -22,7 +22,7 @@ from shiyi.publishing.vocabulary_page import reference_html
 from shiyi.reasoning.classification import defined_classes
 from shiyi.server.http.headers import public_root
 from shiyi.server.http.messages import HTML, RDF_TYPES, preferred
-from shiyi.server.http.page_cache import PageCache
+from shiyi.server.http.page_cache import PageCache, has_bare_address
 from shiyi.server.i18n import catalogue, chosen_language
 from shiyi.server.pages.ask import answer_page
 from shiyi.server.site.counts import CLASSES
@@ -258,14 +258,20 @@ def pages(site: Site, cache: PageCache) -> Blueprint:
     """Serve ``/``, ``/ask`` and ``/browse``."""
     routes = Blueprint("pages", __name__)
 
+    def start(asking: bool = False) -> str | Response:
+        def made() -> str:
+            return render_template("home.html", examples=examples(), asking=asking)
+
+        return cache.response(made) if has_bare_address() else made()
+
     @routes.get("/")
-    def home() -> str:
-        return render_template("home.html", examples=examples())
+    def home() -> str | Response:
+        return start()
 
     @routes.route("/ask", methods=["GET", "POST"])  # a profile is posted, never addressed
     def ask() -> str | Response:
         if "q" not in request.values:
-            return render_template("home.html", examples=examples(), asking=True)
+            return start(asking=True)
         return answer_page(site, cache)
 
     @routes.get("/browse")

@@ -19,7 +19,7 @@ from shiyi.model.rdf import NamedNode, Term
 from shiyi.ontology.terms import RDF, SHIYI
 from shiyi.server.api.requests import Profile, asked_form, parse_request, profile_values
 from shiyi.server.http.messages import text_field
-from shiyi.server.http.page_cache import PageCache
+from shiyi.server.http.page_cache import PageCache, has_bare_address
 from shiyi.server.i18n import Catalogue, catalogue, chosen_language
 from shiyi.server.site.counts import CLASSES, Spread, load_spread
 from shiyi.server.site.site import Site
@@ -415,11 +415,17 @@ def exploring(site: Site, cache: PageCache) -> Blueprint:
         )
 
     @routes.get("/statistics")
-    def numbers() -> str:
-        reader = cache.reader(chosen_language())
-        seen = statistics(cache.figures("spread", lambda: spread(site)), reader, catalogue())
-        largest = classes(reader, site.counts)
-        return render_template("statistics.html", seen=seen, classes=largest)
+    def numbers() -> str | Response:
+        spread_of_claims = cache.figures("spread", lambda: spread(site))
+
+        def made() -> str:
+            reader = cache.reader(chosen_language())
+            seen = statistics(spread_of_claims, reader, catalogue())
+            largest = classes(reader, site.counts)
+            return render_template("statistics.html", seen=seen, classes=largest)
+
+        # a page of earlier counts is not stored
+        return cache.response(made) if cache.is_current("spread") else made()
 
     return routes
 
@@ -464,7 +470,7 @@ _MOST_CHARS: Final = 2500  # of the list of things
 _SIGNS: Final = dict(zip(SEVERITIES, ("✕", "!!", "!", "?", "·", "–"), strict=True))
 
 
-def checking(site: Site) -> Blueprint:
+def checking(site: Site, cache: PageCache) -> Blueprint:
     """Serve ``/check``: the things travel in the body of a form, never in an address."""
     routes = Blueprint("checking", __name__)
 
@@ -479,16 +485,20 @@ def checking(site: Site) -> Blueprint:
                 found = site.check(things, person.to_value(), chosen_language())
             except UsageError as wrong:  # too few or too many: shown beside the form
                 fault = str(wrong)
-        page = render_template(
-            "check.html",
-            found=found,
-            things=things,
-            form=request.form,
-            fault=fault,
-            severities=SEVERITIES,
-            signs=_SIGNS,
-            most=MOST_THINGS,
-        )
+
+        def made() -> str:
+            return render_template(
+                "check.html",
+                found=found,
+                things=things,
+                form=request.form,
+                fault=fault,
+                severities=SEVERITIES,
+                signs=_SIGNS,
+                most=MOST_THINGS,
+            )
+
+        page = cache.page(made) if has_bare_address() else made()
         response = make_response(page, 400 if fault else 200)
         response.headers["Cache-Control"] = "no-store"
         return response

@@ -8,7 +8,7 @@ from typing import Final
 from flask import Blueprint, Response, render_template, request, url_for
 
 from shiyi.model.rdf import NamedNode
-from shiyi.server.http.messages import json_response, text_field
+from shiyi.server.http.messages import text_field, to_json
 from shiyi.server.http.page_cache import PageCache
 from shiyi.server.i18n import Catalogue, catalogue, chosen_language
 from shiyi.server.pages.documentation import search_pages
@@ -49,17 +49,23 @@ def searching(site: Site, cache: PageCache) -> Blueprint:
         return words, concepts, groups
 
     @routes.get("/concept-search")
-    def search() -> str:
-        words, concepts, groups = found()
-        return render_template("search.html", words=words, found=concepts, groups=groups)
+    def search() -> Response:
+        def made() -> str:
+            words, concepts, groups = found()
+            return render_template("search.html", words=words, found=concepts, groups=groups)
+
+        return cache.response(made)
 
     @routes.get("/api/search")
     def search_json() -> Response:
-        words, concepts, others = found()
-        shown = [Hit(href(each.iri), each.label, _other(each)) for each in concepts[:_CLAIMS]]
-        groups = {"concepts": shown, **others}
-        hits = {kind: [asdict(hit) for hit in found] for kind, found in groups.items() if found}
-        return json_response({"q": words, "groups": hits})
+        def made() -> str:
+            words, concepts, others = found()
+            shown = [Hit(href(each.iri), each.label, _other(each)) for each in concepts[:_CLAIMS]]
+            groups = {"concepts": shown, **others}
+            hits = {kind: [asdict(hit) for hit in found] for kind, found in groups.items() if found}
+            return to_json({"q": words, "groups": hits})
+
+        return cache.response(made, "application/json")
 
     return routes
 
