@@ -163,6 +163,20 @@ def test_a_prologue_may_stand_alone(text: str) -> None:
     assert apply_request(Store(), request, b"", 1000)[0]["removed"] == 0
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["DROP ALL", "MOVE DEFAULT TO <urn:h>", "COPY <urn:g> TO DEFAULT", "DELETE WHERE { ?s ?p ?o }"],
+)
+def test_what_a_writer_may_not_change_is_refused_before_it_is_computed(text: str) -> None:
+    own = Store()
+    own.update(f"INSERT DATA {{ {DATA} }}")
+    before = lines(own)
+    request = {"task": "update", "text": text, "bare": bare_text(text), "base": None}
+    header, _ = apply_request(own, {**request, "maintains": False}, b"", 1000)
+    assert header == {"outcome": "owned", "graph": ""}
+    assert lines(own) == before
+
+
 @pytest.mark.parametrize("text", ["DROP ALL x", "INSERT { ", "SELECT * {}", "WITH <a:a> WHERE {}"])
 def test_what_is_no_update_is_not_split(text: str) -> None:
     with pytest.raises(NotSplitError):

@@ -55,26 +55,35 @@ def run_operation(
 ) -> Moved:
     """Do one operation in the copy; return the quads that went and came.
 
-    Of what only maintainers may clear, others get one quad, which is enough to refuse them.
+    :class:`OwnedError` for an operation that names a graph of the base as what it changes, unless
+    the author ``maintains`` the base: before anything is computed.
     """
     if operation.verb == "LOAD":  # it is SILENT, and there are no sockets
         return set(), set()
     if operation.verb in {"COPY", "MOVE", "ADD"}:
-        return _transfer(store, operation, base)
+        source, target = (graph_of(operation, name, base) for name in operation.graphs)
+        if not maintains:
+            _refuse_owned([target, *([source] if operation.verb == "MOVE" else [])])
+        return _transfer(store, operation, base, source, target)
     if operation.verb in {"CLEAR", "DROP", "CREATE"}:
-        before = set() if operation.verb == "CREATE" else _all_in(store, operation, base, maintains)
+        graphs = _chosen(store, operation, base)
+        if not maintains:
+            _refuse_owned(graphs)
+        before = set() if operation.verb == "CREATE" else set(_all_in(store, graphs))
         store.update(operation.whole, base_iri=base)
         return before, set()
-    gone, come = _fill_templates(store, operation, base)
+    gone, come = _fill_templates(store, operation, base, maintains)
     _remove(store, gone)
     store.extend(come)
     return gone, come
 
 
-def _fill_templates(store: Store, operation: Operation, base: str | None) -> Moved:
+def _fill_templates(store: Store, operation: Operation, base: str | None, maintains: bool) -> Moved:
     written = graph_of(operation, operation.within, base) if operation.within else DefaultGraph()
     delete = Template(operation, operation.delete, base, written)
     insert = Template(operation, operation.insert, base, written)
+    if not maintains:
+        _refuse_owned(quad.graph_name for quad in (*delete.quads, *insert.quads))
     if operation.verb == "MODIFY":
         deleted: set[Quad] = set()
         inserted: set[Quad] = set()
@@ -204,36 +213,35 @@ def graph_of(operation: Operation, name: str, base: str | None) -> Any:
     return next(iter(memory)).graph_name
 
 
-def _all_in(store: Store, operation: Operation, base: str | None, maintains: bool) -> set[Quad]:
-    """Return all that a graph holds, or DEFAULT, NAMED or ALL of them."""
+def _chosen(store: Store, operation: Operation, base: str | None) -> list[Any]:
+    """Return the graph that CLEAR, DROP or CREATE names; of DEFAULT, NAMED or ALL every one."""
     (name,) = operation.graphs
-    default, every = DefaultGraph(), name.upper() == "ALL"
-    if every or name.upper() == "NAMED":
-        graphs = [*store.named_graphs(), *([default] if every else [])]
-    else:
-        graphs = [graph_of(operation, name, base)]
-    if not maintains:
-        for each in filter(_is_owned, graphs):
-            if first := next(store.quads_for_pattern(None, None, None, each), None):
-                return {first}
-    return {quad for each in graphs for quad in store.quads_for_pattern(None, None, None, each)}
+    if name.upper() in {"ALL", "NAMED"}:
+        return [*store.named_graphs(), *([DefaultGraph()] if name.upper() == "ALL" else [])]
+    return [graph_of(operation, name, base)]
 
 
-def _is_owned(graph: object) -> bool:
-    """Return whether a graph is the base's own."""
-    named = isinstance(graph, NamedNode) and graph.value.startswith(_OWNED)
-    return named or graph == DefaultGraph()
+def _all_in(store: Store, graphs: Iterable[Any]) -> Iterator[Quad]:
+    for each in graphs:
+        yield from store.quads_for_pattern(None, None, None, each)
 
 
-def _transfer(store: Store, operation: Operation, base: str | None) -> Moved:
+def _refuse_owned(graphs: Iterable[Any]) -> None:
+    for each in graphs:
+        if each == DefaultGraph():
+            raise OwnedError("")
+        if isinstance(each, NamedNode) and each.value.startswith(_OWNED):
+            raise OwnedError(each.value)
+
+
+def _transfer(
+    store: Store, operation: Operation, base: str | None, source: Any, target: Any
+) -> Moved:
     """Do COPY, MOVE or ADD; what it fails at, and what SILENT means, is the engine's business."""
-    source, target = (graph_of(operation, name, base) for name in operation.graphs)
-    there = set(store.quads_for_pattern(None, None, None, source))
+    there = set(_all_in(store, [source]))
     copies = {Quad(q.subject, q.predicate, q.object, target) for q in there}
     known = {quad for quad in copies if quad in store}
-    old = (
-        set() if operation.verb == "ADD" else set(store.quads_for_pattern(None, None, None, target))
-    )
+    old = set() if operation.verb == "ADD" else set(_all_in(store, [target]))
     store.update(operation.whole, base_iri=base)
     come = {quad for quad in copies - known if quad in store}
     gone = {quad for quad in old | there if quad not in store}
@@ -286,6 +294,10 @@ class ReservedError(ValueError):
     """A change touches what only the writer may touch, or nests terms too deeply."""
 
 
+class OwnedError(Exception):
+    """A change names a graph of the base, "" for the default graph, and its author may not."""
+
+
 def open_copy(path: str) -> Store:
     """Open a private copy, without the writer's own notes in it."""
     store = Store(path)
@@ -306,7 +318,10 @@ def apply_request(store: Store, request: Header, body: bytes, size: int) -> tupl
         "drop": _drop,
     }
     existed = _exists(store, request.get("target"))
-    removed, added, gone, come = make[request["task"]](store, request, body)
+    try:
+        removed, added, gone, come = make[request["task"]](store, request, body)
+    except OwnedError as owned:
+        return {"outcome": "owned", "graph": str(owned)}, b""
     refuse_reserved((*removed, *added), gone | come)
     before, after = _lines(removed), _lines(added)
     if len(before) + len(after) > size:

@@ -268,6 +268,8 @@ class Updater:
             raise death(gone.status, seconds) from None
         with spool:
             raise_if_refused(header, self._settings)
+            if header["outcome"] == "owned":
+                check_rights((), [_node(header["graph"]) if header["graph"] else DefaultGraph()])
             if header["outcome"] != "changed":
                 raise KnowledgeBaseError(f"no copy could be changed: {header.get('message')}")
             return header, spool.read()
