@@ -36,6 +36,9 @@ def test_the_environment_wins_over_the_file() -> None:
     chosen = Settings.read("paths.top_k = 5", {"SHIYI_PATHS_TOP_K": "7", "SHIYI_KB": "elsewhere"})
     assert chosen.paths.top_k == 7
     assert str(chosen.kb) == "elsewhere"
+    assert Settings.read("", {"SHIYI_BASE": "https://e.org/x"}).base == "https://e.org/x/"
+    with pytest.raises(SettingError, match="SHIYI_BASE"):
+        Settings.read("", {"SHIYI_BASE": "e.org"})
 
 
 @pytest.mark.parametrize("value", ["many", "1.5", ""])

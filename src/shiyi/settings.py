@@ -6,7 +6,7 @@ from dataclasses import field, fields, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import BeforeValidator, ConfigDict, ValidationError, create_model
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, ValidationError, create_model
 from pydantic.dataclasses import dataclass
 from typing_extensions import override
 
@@ -19,6 +19,12 @@ def _refuse_boolean(value: object) -> object:
     if isinstance(value, bool):
         raise ValueError("is a number, not true or false")  # noqa: TRY004 - pydantic reports these
     return value
+
+
+def _end_with_slash(address: str) -> str:
+    if not address.startswith(("https://", "http://")):
+        raise ValueError("is an address that begins with https:// or http://")
+    return f"{address.rstrip('/')}/"
 
 
 Int = Annotated[int, BeforeValidator(_refuse_boolean)]
@@ -303,7 +309,7 @@ scorer, max_hops, relation_paths, allow_inverse, limit, engine, sparql_hops
     """
 
     kb: Path = Path("kb")
-    base: str = "https://w3id.org/shiyi/"
+    base: Annotated[str, AfterValidator(_end_with_slash)] = "https://w3id.org/shiyi/"
     store: str = ""  # address of a remote SPARQL store; empty: the store is in the folder kb
     confidence: ConfidenceSettings = ConfidenceSettings()
     pagerank: PageRankSettings = PageRankSettings()
