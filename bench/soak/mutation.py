@@ -22,7 +22,7 @@ import tempfile
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -115,7 +115,12 @@ def mutants(module: str, source: str) -> list[Mutant]:
         return Mutant(module, node.lineno, last, start, end, scope, source[start:end], new)  # type: ignore[attr-defined] # has a place
 
     found = {place(scope, node, new) for scope, node, new in _changes(ast.parse(source), source)}
-    return sorted(each for each in found if not each.old.startswith(_QUIET))
+    numbers, named = Counter[object](), list[Mutant]()
+    for each in sorted(each for each in found if not each.old.startswith(_QUIET)):
+        numbers[each.name] += 1
+        more = f"#{numbers[each.name]}" if numbers[each.name] > 1 else ""
+        named.append(replace(each, scope=each.scope + more))
+    return named
 
 
 def _changes(tree: ast.Module, source: str) -> Iterator[tuple[str, ast.AST, str]]:
@@ -173,17 +178,12 @@ def drawn(count: int, seed: int) -> list[Mutant]:
 
     The order depends on each fault alone, so a change of the source moves no other fault.
     """
-    known, seen, order = {tuple(row[:4]) for row in equivalent()}, Counter[object](), {}
+    known, order = {tuple(row[:4]) for row in equivalent()}, {}
     for module in TARGETS:
         for each in mutants(module, (ROOT / "src/shiyi" / module).read_text("utf-8")):
-            seen[each.name] += 1
             if each.name not in known:
-                order[each] = _digest(seed, *each.name, seen[each.name])
+                order[each] = hashlib.sha256(repr((seed, *each.name)).encode()).digest()
     return sorted(order, key=lambda each: order[each])[:count]
-
-
-def _digest(*parts: object) -> str:
-    return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
 def equivalent() -> list[list[str]]:
@@ -204,6 +204,7 @@ class Cover:
         self._costs: dict[str, float] = defaultdict(float)
         for seconds, test in _COST.findall((folder / "log").read_text("utf-8")):
             self._costs[test] += float(seconds)
+        self._noticed: dict[str, Counter[str]] = defaultdict(Counter)
         self._data = CoverageData(str(folder / "data"))
         self._data.read()
 
@@ -238,20 +239,27 @@ class Cover:
             for context in lines.get(line, ())
             if context
         }
-        return self._ordered(found)
+        return self._ordered(found, mutant.module)
+
+    def note(self, module: str, test: str) -> None:
+        """Note which test noticed a fault of a module: it goes first with the next one."""
+        self._noticed[module][test.partition("[")[0]] += 1
 
     def others(self, mutant: Mutant, run: Iterable[str]) -> list[str]:
         """Return other tests, of what also runs in workers and in processes that are killed."""
         found, seconds = list[str](), 0.0
         if mutant.module.startswith("sparql/"):
             places = TARGETS[mutant.module]
-            for each in self._ordered({t for t in self._costs if t.startswith(places)} - {*run}):
+            for each in self._ordered(
+                {t for t in self._costs if t.startswith(places)} - {*run}, mutant.module
+            ):
                 seconds += self._costs[each]
                 found += [each] if seconds < _OTHERS else []
         return found
 
-    def _ordered(self, tests: Iterable[str]) -> list[str]:
-        return sorted(tests, key=lambda test: (self._costs[test], test))
+    def _ordered(self, tests: Iterable[str], module: str) -> list[str]:
+        noticed = self._noticed[module]
+        return sorted(tests, key=lambda test: (-noticed[test], self._costs[test], test))
 
 
 class Copy:
@@ -322,15 +330,19 @@ class Copy:
 def plant(chosen: list[Mutant], folder: Path, minutes: float) -> Counter[str]:
     """Plant faults that have no result yet; return how many were noticed, lived, or were not run."""
     results = folder / "results.tsv"
-    known = _read(results)
+    known = dict[tuple[str, ...], str]()
     until = time.monotonic() + minutes * 60
     with tempfile.TemporaryDirectory() as home:
         cover, copy = Cover(folder), Copy(Path(home))
+        for word, *name, by in _read(results):
+            known[tuple(name)] = word
+            cover.note(name[0], by)
         for mutant in chosen:
             if mutant.name in known or time.monotonic() > until:
                 continue
             began = time.monotonic()
             by = copy.noticed(mutant, cover)
+            cover.note(mutant.module, by)
             known[mutant.name] = word = "noticed" if by else "lived"
             row = (word, *mutant.name, str(mutant.line), f"{time.monotonic() - began:.0f}", by)
             with results.open("a", encoding="utf-8") as out:
@@ -338,11 +350,12 @@ def plant(chosen: list[Mutant], folder: Path, minutes: float) -> Counter[str]:
     return Counter(known.get(each.name, "not run") for each in chosen)
 
 
-def _read(results: Path) -> dict[tuple[str, ...], str]:
-    """Return the last result of each fault."""
+def _read(results: Path) -> Iterator[list[str]]:
+    """Yield the results of earlier runs: whether it was noticed, the fault, and by which test."""
     lines = results.read_text("utf-8").splitlines() if results.exists() else []
-    rows = [line.split("\t") for line in lines]
-    return {tuple(row[1:5]): row[0] for row in rows}
+    for line in lines:
+        word, module, scope, old, new, _, _, by = line.split("\t")
+        yield [word, module, scope, old, new, by]
 
 
 def main() -> int:

@@ -315,6 +315,8 @@ def test_who_signed_in_elsewhere_is_let_in_under_one_name(desks: Desks) -> None:
     assert client.get("/curate/queue", headers=HTML).status_code == 200
     made = desks.curation.people.get("wang-wu")
     assert (made.role, made.hashed) == (Role.CONTRIBUTOR, "")
+    [noted] = desks.curation.audit.last(1)
+    assert (noted["what"], noted["who"], noted["address"]) == ("signed in", "wang-wu", "127.0.0.1")
     come_back(desks)
     assert "wang-wu-2" not in desks.curation.people.all()
 
@@ -323,6 +325,7 @@ def test_a_closed_account_stays_closed_there_too(desks: Desks) -> None:
     come_back(desks)
     desks.curation.people.set_active("wang-wu", False)
     assert come_back(desks)[1].status_code == 403
+    assert desks.curation.audit.last(1)[0]["what"] == "sign-in refused"
     desks.curation.people.set_active("wang-wu", True)
 
 
