@@ -1,8 +1,8 @@
 """Reviews of claims, and the status and confidence that follow."""
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Container, Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
@@ -24,7 +24,14 @@ from shiyi.model.iris import content_hash, graph, is_text
 from shiyi.model.rdf import DefaultGraph, NamedNode, Quad, Triple, decimal, local_name, text
 from shiyi.ontology.schema import Schema
 from shiyi.ontology.terms import DCTERMS, RDF, SHIYI
-from shiyi.reasoning.confidence.reviews import SETTLES, Review, Standing, agreement, standing_of
+from shiyi.reasoning.confidence.reviews import (
+    SETTLES,
+    Review,
+    Standing,
+    agreement,
+    standing_of,
+    waiting_places,
+)
 from shiyi.sparql.store.port import QuadStore
 
 DECIDING: Final = (
@@ -218,12 +225,16 @@ class Decisions:
     def __init__(self, changes: Changes) -> None:
         self.changes, self.store = changes, changes.store
 
-    def assess(self, iri: str) -> ClaimAssessment:
-        """Return a claim with its votes, its live reviews, and the outcome."""
+    def assess(self, iri: str, *, attaching: bool = False) -> ClaimAssessment:
+        """Return a claim with its votes, its live reviews, and the outcome.
+
+        With ``attaching`` the evidence counts that would be attached if the claim was accepted.
+        """
         claim = read_reviewed_claim(state_of(self.store, iri), iri)
         reviews = self.reviews(iri)
         home = _home(reviews[0]) if reviews else claim.status
-        created, safety = _standing(self.store, iri, reviews), self.is_safety(claim)
+        created = _standing(self.store, iri, reviews, attaching=attaching)
+        safety = self.is_safety(claim)
         return ClaimAssessment(
             claim, created, home, review_outcome(created, home, safety), reviews, safety
         )
@@ -280,6 +291,33 @@ class Decisions:
                 0
             ]
 
+    def refuse_evidence(
+        self, iri: str, evidence: str, agent: str, reason: str, expected: str = "", key: str = ""
+    ) -> Change:
+        """Remove evidence that waits beside an accepted claim; what was decided stays as it is.
+
+        Raise ``UsageError`` where no such evidence waits.
+        """
+
+        def plan() -> Edit:
+            waiting = self.waiting(iri)
+            gone = [q for q in waiting if evidence in (text(q.subject), text(q.object))]
+            if not gone:
+                raise UsageError(f"no evidence {evidence[:200]!r} of the claim waits for review")
+            left = waiting.difference(gone)
+            if not any(quad.predicate == SHIYI.evidence for quad in left):
+                gone = sorted(waiting, key=str)
+            seen = {iri: expected} if expected else {}
+            return Edit("refuse", (iri,), reason, tuple(gone), (), seen, key=key)
+
+        return self.changes.make(Edit("refuse", (iri,), reason, key=key), agent, plan)
+
+    def waiting(self, iri: str) -> State:
+        """Return the candidates' quads of an accepted claim: evidence that waits for review."""
+        state = state_of(self.store, iri)
+        place = PLACES[Status.CANDIDATE]
+        return frozenset(q for q in waiting_quads(state, iri) if q.graph_name == place)
+
     def comment(self, iri: str, agent: str, text: str, key: str = "") -> Change:
         """Write a comment on a claim or concept; ``@name`` calls somebody."""
         if not text.strip():
@@ -328,10 +366,12 @@ class Decisions:
         now = self.assess(change.about[0])
         rest = [each for each in now.reviews if each.iri != change.iri]
         rest += [self.changes.get(each) for each in settled_by(change)]
-        created = _standing(self.store, now.claim.iri, rest)
+        attached, back = _attached(change, rest)
+        created = _standing(self.store, now.claim.iri, rest, without={q.subject for q in attached})
         value = review_outcome(created, _home(change), now.safety)
-        quads = status_change_quads(self.store, now.claim, value.status, value.confidence)
-        return tuple(quads["removed"]), tuple(quads["added"])
+        claim = replace(now.claim, state=now.claim.state - attached)
+        quads = status_change_quads(self.store, claim, value.status, value.confidence)
+        return (*attached, *quads["removed"]), (*back, *quads["added"])
 
     def effect(self, review: Change) -> tuple[Quads, Quads, tuple[Note, ...]]:
         """Return the effect of another base's review on this base's claim, and its notes."""
@@ -364,9 +404,11 @@ class Decisions:
         if settles and not against:
             raise UsageError("there is no dispute to settle: nobody else is on the other side")
         rest = [each for each in now.reviews if each not in against]
-        reviewed = _standing(self.store, iri, rest).reviewed(Review(agent, agreed))
-        value = review_outcome(reviewed, now.home, now.safety)
-        quads = status_change_quads(self.store, now.claim, value.status, value.confidence)
+        attaching = agreed > 0
+        reviewed = _standing(self.store, iri, rest, attaching=attaching)
+        value = review_outcome(reviewed.reviewed(Review(agent, agreed)), now.home, now.safety)
+        claim = _without_waiting(now.claim, value.status, attaching)
+        quads = status_change_quads(self.store, claim, value.status, value.confidence)
         notes: tuple[Note, ...] = (
             (SHIYI.agreement, decimal(agreed)),
             (SHIYI.homeStatus, _status(now.home)),
@@ -427,8 +469,44 @@ def _side(review: Change) -> float:
     return float(review.note(SHIYI.agreement) or 0)
 
 
-def _standing(store: QuadStore, claim: str, reviews: Iterable[Change]) -> Standing:
-    return standing_of(store, claim, (Review(each.who, _side(each)) for each in reviews))
+def _standing(
+    store: QuadStore,
+    claim: str,
+    reviews: Iterable[Change],
+    *,
+    attaching: bool = False,
+    without: Container[object] = (),
+) -> Standing:
+    found = (Review(each.who, _side(each)) for each in reviews)
+    return standing_of(store, claim, found, attaching=attaching, without=without)
+
+
+def waiting_quads(state: State, claim: str, *, attaching: bool = False) -> State:
+    """Return the quads of a claim that wait for review beside what was decided."""
+    links = [q for q in state if q.subject == NamedNode(claim) and q.predicate == SHIYI.evidence]
+    waiting = waiting_places((q.graph_name for q in links), attaching=attaching)
+    return frozenset(q for q in state if q.graph_name in waiting)
+
+
+def _without_waiting(claim: ReviewedClaim, status: Status, attaching: bool) -> ReviewedClaim:
+    """Leave out what goes on waiting when a claim gets a status; all of a rejected one is."""
+    if status is Status.REJECTED:
+        return claim
+    return replace(
+        claim, state=claim.state - waiting_quads(claim.state, claim.iri, attaching=attaching)
+    )
+
+
+def _attached(change: Change, rest: Iterable[Change]) -> tuple[State, Quads]:
+    """Return the evidence that a review attached and no later one accepted, and where it waited."""
+    later = any(each.number > change.number and _side(each) > 0 for each in rest)
+    if later or _home(change) is not Status.ACCEPTED:
+        return frozenset(), ()
+    place = PLACES[Status.CANDIDATE]
+    back = tuple(quad for quad in change.removed if quad.graph_name == place)
+    added = (quad for quad in change.added if quad.predicate not in _REWRITTEN)
+    waited = {quad.triple for quad in back}
+    return frozenset(q for q in added if q.triple in waited), back
 
 
 def _home(review: Change) -> Status:

@@ -86,6 +86,77 @@ def test_a_table_is_read_by_the_columns_that_are_chosen(
     assert again.status_code == 409
 
 
+def ask(kitchen: Desks, path: str, body: Any = None) -> Any:
+    headers = {"Authorization": f"Bearer {kitchen.tokens['edit']}"}
+    client = kitchen.app.test_client(use_cookies=False)
+    return (
+        client.post(path, json=body, headers=headers) if body else client.get(path, headers=headers)
+    )
+
+
+def read_table(kitchen: Desks, curator: FlaskClient, words: str) -> str:
+    """Hand in a row that states an accepted claim once more; return the name of the claim."""
+    answer = hand_in(curator, "again.csv", f"food,nature,words\nginger,warm,{words}\n".encode())
+    chosen = {"subject": "food", "object": "nature", "quote": "words", "relation": "hasNature"}
+    csrf = token_of(curator.get(answer.location).text)
+    curator.post(answer.location, data=chosen | {"csrf": csrf, "language": "en"})
+    [claim] = finished(kitchen, answer.location)["claims"]
+    return str(claim["claim"]).partition("/id/claim/")[2]
+
+
+def test_evidence_for_accepted_claim_waits_for_review(kitchen: Desks, curator: FlaskClient) -> None:
+    """It counts on no page until the claim is accepted; undoing lets it wait again."""
+    name = read_table(kitchen, curator, "ginger is warming")
+    api, page = f"/api/curation/claims/{name}", f"/curate/claim?claim=claim/{name}"
+    before = ask(kitchen, api).json
+    assert before["status"] == "accepted"
+    assert [each["quote"] for each in before["waiting"]] == ["ginger is warming"]
+    assert "ginger is warming" not in {each["quote"] for each in before["evidence"]}
+    assert "/curate/evidence" in curator.get(page).text
+    reader = kitchen.client()
+    public = (f"/id/claim/{name}", "/id/substance-ginger", f"/id/claim/{name}.ttl")
+    shown = [reader.get(each, follow_redirects=True).text for each in public]
+    assert not any("ginger is warming" in each or ">again.csv<" in each for each in shown)
+
+    accepted = ask(kitchen, f"{api}/review", {"kind": "unsure"})
+    assert ask(kitchen, api).json["waiting"]  # no acceptance
+    accepted = ask(kitchen, f"{api}/review", {"kind": "accept"}).json
+    after = ask(kitchen, api).json
+    assert "ginger is warming" in {each["quote"] for each in after["evidence"]}
+    assert not after["waiting"]
+    assert "ginger is warming" in reader.get(public[0], follow_redirects=True).text
+    other = kitchen.client("second")
+    csrf = token_of(other.get(page).text)
+    doubt = {"csrf": csrf, "form": "review", "claim": f"claim/{name}", "kind": "unsure"}
+    assert other.post("/curate/review", data=doubt).status_code == 302
+    ask(kitchen, "/api/curation/undo", {"change": accepted["change"]})
+    again = ask(kitchen, api).json
+    assert [each["evidence"] for each in again["waiting"]] == [
+        each["evidence"] for each in before["waiting"]
+    ]
+    assert again["evidence"] == before["evidence"]
+
+
+def test_waiting_evidence_is_refused_alone(kitchen: Desks, curator: FlaskClient) -> None:
+    name = read_table(kitchen, curator, "ginger is hot stuff")
+    api, page = f"/api/curation/claims/{name}", f"/curate/claim?claim=claim/{name}"
+    before = ask(kitchen, api).json
+    wanted = next(e for e in before["waiting"] if e["quote"] == "ginger is hot stuff")
+    sent = {"csrf": token_of(curator.get(page).text), "claim": f"claim/{name}", "form": "evidence"}
+    sent |= {"evidence": wanted["evidence"]}
+    assert curator.post("/curate/evidence", data=sent, headers=HTML).status_code == 422  # no reason
+    assert curator.post("/curate/evidence", data=sent | {"reason": "a joke"}).status_code == 302
+    after = ask(kitchen, api).json
+    assert wanted not in after["waiting"]
+    assert (after["status"], after["confidence"]) == ("accepted", before["confidence"])
+    [change] = ask(kitchen, "/api/curation/history?limit=1").json["changes"]
+    assert ask(kitchen, "/api/curation/undo", {"change": change["iri"]}).status_code == 200
+    assert wanted in ask(kitchen, api).json["waiting"]
+    sent = {"evidence": wanted["evidence"], "reason": "a joke"}
+    assert ask(kitchen, f"{api}/refuse-evidence", sent).status_code == 200
+    assert ask(kitchen, f"{api}/refuse-evidence", sent).status_code == 400
+
+
 @pytest.mark.parametrize(
     ("name", "content", "status"),
     [

@@ -135,7 +135,7 @@ class Desk:
 
     def foresee(self, who: Person, claim: str, kind: str) -> Foreseen:
         """Return what a decision would do to a claim."""
-        now = self.decisions.assess(claim)
+        now = self.decisions.assess(claim, attaching=kind == "accept")
         after = now.outcome
         if kind in _SIDES:
             voted = now.standing.reviewed(Review(who.name, _SIDES[kind]))
@@ -147,6 +147,13 @@ class Desk:
             after.status.value,
             round(after.confidence, 6),
             after.waits,
+        )
+
+    def refuse_evidence(self, who: Person, asked: forms.EvidenceRefusal) -> Change:
+        """Refuse evidence that waits beside an accepted claim."""
+        key = f"{who.name} {asked.key}" if asked.key else ""
+        return self.decisions.refuse_evidence(
+            asked.claim, asked.evidence, who.name, asked.reason, asked.version, key
         )
 
     def assign(self, who: Person, asked: forms.Assignment) -> tuple[Change, ...]:

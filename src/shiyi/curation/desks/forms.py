@@ -75,6 +75,15 @@ class Decision(Form):
     settles: bool = False
 
 
+class EvidenceRefusal(Form):
+    """Evidence that waits beside an accepted claim and is not to count."""
+
+    claim: Thing
+    evidence: Thing
+    version: str = ""
+    reason: Needed
+
+
 class Chosen(BaseModel):
     """A claim of a batch, with the version that was read."""
 

@@ -125,6 +125,8 @@ def arriving_quads(
             f"{known.iri.value} was rejected before; open it and undo the rejection, or say "
             "something else"
         )
+    if known is not None and known.claim.status is Status.ACCEPTED and outcome == PROPOSE:
+        known = None  # its evidence waits beside the accepted claim
     gone = quads_of(store, known) if known else []
     if known is not None and known.home != REJECTED:
         claim = known.claim.joined(claim)

@@ -4,7 +4,7 @@ Computed by coincidences: K. Krippendorff, "Computing Krippendorff's Alpha-Relia
 Our own, since the package of that name is under the GPL.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, Literal
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from shiyi.errors import RangeError, UsageError
 from shiyi.model.claim import CEILING, Confidence, fuse
 from shiyi.model.iris import graph, resource
-from shiyi.model.rdf import NamedNode, text
+from shiyi.model.rdf import DefaultGraph, NamedNode, text
 from shiyi.ontology.terms import DCTERMS, PROV, SHIYI
 from shiyi.sparql.store.port import QuadStore
 
@@ -109,6 +109,7 @@ def moved(confidence: float, agreed: float, reviewers: int = 1) -> float:
 
 
 REVIEWS: Final = graph("reviews")
+_WAITING: Final = (graph("candidates"), graph("quarantine"))  # the nearer to acceptance first
 KINDS: Final = frozenset({"accept", "reject", "unsure"})
 _AGENT: Final = resource("agent/x").value[:-1]
 
@@ -133,16 +134,40 @@ def reviews_of(store: QuadStore, claim: str) -> tuple[Review, ...]:
     return tuple(review for _, review in sorted(latest.values(), key=lambda each: each[0]))
 
 
-def standing_of(store: QuadStore, claim: str, reviews: Iterable[Review] | None = None) -> Standing:
+def waiting_places(places: Iterable[object], *, attaching: bool = False) -> frozenset[object]:
+    """Return those of a claim's graphs in which evidence waits for review, and does not count yet.
+
+    With ``attaching`` the candidates count too, as they do once the claim is accepted; what is in
+    quarantine has to be mended before.
+    """
+    found = frozenset(places)
+    ahead = [DefaultGraph(), *_WAITING]
+    first = next((at for at, place in enumerate(ahead) if place in found), len(ahead))
+    return found.intersection(ahead[max(first + 1, 2 if attaching else 0) :])
+
+
+def standing_of(
+    store: QuadStore,
+    claim: str,
+    reviews: Iterable[Review] | None = None,
+    *,
+    attaching: bool = False,
+    without: Container[object] = (),
+) -> Standing:
     """Return what a claim's confidence is made of, read from its evidence and its reviews alone.
 
     Its ``confidence`` is what stepwise reviews and undoing led to, save for a safety claim that
     waits for a second reviewer, and for a claim of a retracted source, which decays. With
-    ``reviews`` these count, not those of the store. Raise ``UsageError`` for a claim without
-    evidence.
+    ``reviews`` these count, not those of the store. Evidence that waits for review does not count,
+    but with ``attaching``, nor does that of the nodes in ``without``. Raise ``UsageError`` for a
+    claim without evidence.
     """
     votes = []
-    for link in store.match(NamedNode(claim), SHIYI.evidence):
+    links = list(store.match(NamedNode(claim), SHIYI.evidence))
+    waiting = waiting_places((link.graph_name for link in links), attaching=attaching)
+    for link in links:
+        if link.graph_name in waiting or link.object in without:
+            continue
         values = {
             q.predicate: text(q.object)
             for q in store.match(NamedNode(text(link.object)))

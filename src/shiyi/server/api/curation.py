@@ -20,13 +20,13 @@ from shiyi.model.iris import ID
 from shiyi.model.rdf import NamedNode
 from shiyi.server.api.models import ChangeMade, Operation
 from shiyi.server.curating.history import lines_of, title_of
-from shiyi.server.curating.reviewing import LiveQueue, change_values, view_of
+from shiyi.server.curating.reviewing import LiveQueue, change_values, view_of, waiting_evidence
 from shiyi.server.curating.session import API, needs, person
 from shiyi.server.http.messages import count_field, json_body, json_response
 from shiyi.server.http.page_cache import PageCache
 from shiyi.server.http.problems import fault_values
 from shiyi.server.i18n import chosen_language
-from shiyi.server.views.reader import ClaimView, Reader, Thing
+from shiyi.server.views.reader import ClaimView, EvidenceView, Reader, Thing
 
 Result = Change | tuple[Change, ...] | Decided
 _FAULTS: Final = (400, 401, 403, 404, 409, 422, 429, 503)
@@ -72,6 +72,9 @@ ACTS: Final = (
         Right.COMMENT, forms.ClaimEdit, Desk.save_claim, "claim", "claim/"),
     Act("post", "/claims/{id}/review", "reviewClaim", "Accept, reject, doubt or skip a claim",
         Right.REVIEW, forms.Decision, Desk.decide, "claim", "claim/"),
+    Act("post", "/claims/{id}/refuse-evidence", "refuseEvidence",
+        "Refuse evidence that waits beside an accepted claim",
+        Right.REVIEW, forms.EvidenceRefusal, Desk.refuse_evidence, "claim", "claim/"),
     Act("post", "/claims/review", "reviewClaims",
         "Decide on several claims, or foresee with preview what that would do",
         Right.REVIEW, forms.Batch, Desk.decide_all),
@@ -220,6 +223,7 @@ def reading_routes(pages: PageCache, desk: Desk, live: LiveQueue) -> Blueprint:
         now, text = desk.decisions.assess(iri), live.opinions.of(iri).values()
         reviews = [{"who": e.who, "agreement": e.agreement, "when": e.when} for e in text]
         more = {"version": now.version, "safety": now.safety, "waits": now.outcome.waits}
+        more["waiting"] = [_evidence(each) for each in waiting_evidence(reader(), desk, iri)]
         return json_response(_claim(view) | more | {"reviews": reviews})
 
     @routes.get("/concepts/<path:name>")
@@ -317,25 +321,23 @@ def _span() -> tuple[int, int]:
 def _claim(view: ClaimView) -> dict[str, Any]:
     """Return a claim with its evidence as JSON."""
     parts = {name: _thing(getattr(view, name)) for name in ("subject", "predicate", "object")}
-    evidence = [
-        {
-            "evidence": each.iri,
-            "source": {
-                "iri": each.source.iri,
-                "title": each.source.title,
-                "tier": each.source.tier,
-            },
-            "kind": each.kind,
-            "locator": each.locator,
-            "quote": each.quote,
-            "weight": each.confidence,
-            "qualifiers": dict(each.qualifiers),
-            "notes": list(each.notes),
-        }
-        for each in view.evidence
-    ]
+    evidence = [_evidence(each) for each in view.evidence]
     named = {"claim": view.iri, "polarity": view.polarity, "status": view.status}
     return named | parts | {"confidence": view.confidence, "evidence": evidence}
+
+
+def _evidence(view: EvidenceView) -> dict[str, Any]:
+    source = view.source
+    return {
+        "evidence": view.iri,
+        "source": {"iri": source.iri, "title": source.title, "tier": source.tier},
+        "kind": view.kind,
+        "locator": view.locator,
+        "quote": view.quote,
+        "weight": view.confidence,
+        "qualifiers": dict(view.qualifiers),
+        "notes": list(view.notes),
+    }
 
 
 def _thing(thing: Thing) -> dict[str, str]:

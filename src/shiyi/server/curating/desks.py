@@ -24,7 +24,7 @@ from shiyi.server.curating.documents import document_api, document_routes
 from shiyi.server.curating.editor import check_routes, edit_routes
 from shiyi.server.curating.forms import beside, sent
 from shiyi.server.curating.history import history_routes
-from shiyi.server.curating.reviewing import LiveQueue, claim_routes, queue_routes
+from shiyi.server.curating.reviewing import LiveQueue, claim_routes, evidence_routes, queue_routes
 from shiyi.server.curating.session import PREFIX, begin, needs, person
 from shiyi.server.curating.sign_in import Lockout, oidc_routes, sign_in_routes
 from shiyi.server.curating.vocabulary import mapping_routes, proposal_routes, vocabulary_routes
@@ -357,6 +357,7 @@ def curating(site: Site, pages: PageCache, curation: Curation) -> Iterator[Bluep
     yield people_routes(curation)
     yield queue_routes(pages, desk, live)
     yield claim_routes(pages, desk, live)
+    yield evidence_routes(pages, desk, live)
     yield history_routes(pages, desk)
     yield bundle_routes(site, curation)
     yield edit_routes(site, pages, desk)

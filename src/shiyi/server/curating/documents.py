@@ -17,7 +17,7 @@ from shiyi.server.curating.session import API, PREFIX, needs, person
 from shiyi.server.http.messages import json_body, json_response
 from shiyi.server.http.page_cache import PageCache
 from shiyi.server.i18n import catalogue, chosen_language
-from shiyi.server.views.reader import Reader
+from shiyi.server.views.reader import ACCEPTED, Reader
 
 PATH: Final = f"{PREFIX}/documents"
 
@@ -49,6 +49,7 @@ def document_routes(pages: PageCache, uploads: Uploads | None) -> Blueprint:
             table=upload.rows() if choosing else None,
             relations=_relations(reader) if choosing else (),
             named=lambda iri: reader.premise(NamedNode(iri)).label if "://" in iri else iri,
+            is_accepted=lambda iri: reader.home_of_claim(NamedNode(iri)) == ACCEPTED,
             relation=lambda name: reader.thing(NamedNode(VOCAB + name)).label,
         )
 

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -17,10 +18,18 @@ from shiyi.answering.knowledge.updates import touched
 from shiyi.curation.accounts import Right
 from shiyi.curation.changes import Change, parse_iri, version_of
 from shiyi.curation.desks.desk import Desk
-from shiyi.curation.desks.forms import Assignment, Batch, Comment, Decision, full_iri
+from shiyi.curation.desks.forms import (
+    Assignment,
+    Batch,
+    Comment,
+    Decision,
+    EvidenceRefusal,
+    full_iri,
+)
 from shiyi.curation.opinions import Opinions
 from shiyi.curation.queue import WHOSE, Filter, Item, Page, Queue
 from shiyi.errors import KnowledgeBaseError, StaleError
+from shiyi.ingest.gate import CANDIDATES
 from shiyi.model.rdf import NamedNode
 from shiyi.reasoning.confidence.reviews import moved
 from shiyi.server.curating.forms import beside, sent
@@ -30,7 +39,7 @@ from shiyi.server.http.messages import count_field
 from shiyi.server.http.page_cache import PageCache
 from shiyi.server.i18n import catalogue, chosen_language
 from shiyi.server.site.curation import Curation
-from shiyi.server.views.reader import ClaimView, Passages, Reader
+from shiyi.server.views.reader import ClaimView, EvidenceView, Passages, Reader
 from shiyi.sparql.store.port import QuadStore
 
 _LOG: Final = logging.getLogger(__name__)
@@ -123,6 +132,12 @@ def view_of(reader: Reader, iri: str) -> ClaimView | None:
     return None if home is None else reader.claim(node, home)
 
 
+def waiting_evidence(reader: Reader, desk: Desk, iri: str) -> list[EvidenceView]:
+    """List the evidence that waits beside an accepted claim, and is attached on acceptance."""
+    waits = any(True for _ in desk.decisions.waiting(iri))
+    return list(reader.grounds(NamedNode(iri), CANDIDATES)) if waits else []
+
+
 def sheet_of(reader: Reader, desk: Desk, opinions: Opinions, iri: str) -> dict[str, Any]:
     """Return everything on the page of one claim under review; NotFound where there is none."""
     view = view_of(reader, iri)
@@ -130,6 +145,7 @@ def sheet_of(reader: Reader, desk: Desk, opinions: Opinions, iri: str) -> dict[s
         raise NotFound(catalogue()("curate.no_claim"))
     assessment, text = desk.decisions.assess(iri), opinions.of(iri)
     own = assessment.standing.unreviewed
+    attached = desk.decisions.assess(iri, attaching=True).standing.unreviewed
     sides = {each.agreement > 0 for each in text.values() if each.agreement}
     return {
         "claim": view,
@@ -137,7 +153,8 @@ def sheet_of(reader: Reader, desk: Desk, opinions: Opinions, iri: str) -> dict[s
         "opinions": sorted(text.values(), key=lambda each: each.number),
         "events": events_of(reader, desk.decisions.changes, iri),
         "own": own,
-        "if_accepted": moved(own, 1.0),
+        "waiting": waiting_evidence(reader, desk, iri),
+        "if_accepted": moved(attached, 1.0),
         "if_rejected": moved(own, -1.0),
         "assigned": opinions.assigned(iri),
         "is_disputed": len(sides) == 2,
@@ -227,17 +244,7 @@ def claim_routes(pages: PageCache, desk: Desk, live: LiveQueue) -> Blueprint:
     def reader() -> Reader:
         return pages.reader(chosen_language())
 
-    def claim_page(**more: Any) -> str:
-        chosen = Filter.of(request.values)
-        iri = full_iri(request.values.get("claim") or request.values.get("thing", ""))
-        pane = "pane" if request.args.get("pane") else "review"
-        return render_template(
-            f"curate/{pane}.html",
-            sheet=sheet_of(reader(), desk, live.opinions, iri),
-            parameters=chosen.parameters(),
-            following=_after(live, iri, chosen),
-            **more,
-        )
+    claim_page = partial(_claim_page, pages, desk, live)
 
     @routes.get("/claim")
     @needs(Right.READ)
@@ -274,6 +281,34 @@ def claim_routes(pages: PageCache, desk: Desk, live: LiveQueue) -> Blueprint:
         return redirect(f"{place_of(change.about[0])}#comments")
 
     return routes
+
+
+def evidence_routes(pages: PageCache, desk: Desk, live: LiveQueue) -> Blueprint:
+    """Serve ``/curate/evidence``, which refuses what waits beside an accepted claim."""
+    routes = Blueprint("evidence_desk", __name__, url_prefix=PREFIX)
+
+    @routes.post("/evidence")
+    @needs(Right.REVIEW)
+    @beside(partial(_claim_page, pages, desk, live))
+    def refuse_evidence() -> BaseResponse:
+        change = desk.refuse_evidence(person(), sent(EvidenceRefusal))
+        flash(catalogue()("curate.evidence_refused"))
+        return redirect(place_of(change.about[0]))
+
+    return routes
+
+
+def _claim_page(pages: PageCache, desk: Desk, live: LiveQueue, **more: Any) -> str:
+    chosen = Filter.of(request.values)
+    iri = full_iri(request.values.get("claim") or request.values.get("thing", ""))
+    pane = "pane" if request.args.get("pane") else "review"
+    return render_template(
+        f"curate/{pane}.html",
+        sheet=sheet_of(pages.reader(chosen_language()), desk, live.opinions, iri),
+        parameters=chosen.parameters(),
+        following=_after(live, iri, chosen),
+        **more,
+    )
 
 
 def _after(live: LiveQueue, claim: str, chosen: Filter) -> str:

@@ -434,6 +434,7 @@ def _opened(site: Site, view: EvidenceView) -> tuple[str, str, str] | None:
 
 INCOMING: Final = 300  # statements of each direction; hubs have more, and say so
 _DERIVED: Final = graph("derived")
+_CANDIDATES: Final = graph("candidates")
 _LABELS: Final = (SKOS.prefLabel, RDFS.label)
 # most of what a description names, and none of it has a label of its own
 _UNNAMED: Final = (f"{ID}claim/", f"{ID}evidence/")
@@ -445,7 +446,7 @@ def description(store: QuadStore, node: NamedNode) -> list[Quad]:
 
     Names, codes and notes are all there, statements about other things up to ``INCOMING``.
     """
-    own = list(_bounded(store.match(node, None, None, None)))
+    own = list(_bounded(_counted(list(store.match(node, None, None, None)))))
     quads = dict.fromkeys(own)
     pointing = islice(store.match(None, None, node, DefaultGraph()), INCOMING)
     about = [*own[:INCOMING], *pointing, *islice(store.match(None, None, node, _DERIVED), INCOMING)]
@@ -465,6 +466,12 @@ def description(store: QuadStore, node: NamedNode) -> list[Quad]:
         return []
     quads.update(dict.fromkeys(_labels(store, list(quads))))
     return list(quads)
+
+
+def _counted(own: list[Quad]) -> list[Quad]:
+    """Leave out what waits for review beside what is accepted."""
+    accepted = any(q.predicate == SHIYI.status and q.graph_name == DefaultGraph() for q in own)
+    return [q for q in own if q.graph_name != _CANDIDATES] if accepted else own
 
 
 def _bounded(own: Iterable[Quad]) -> Iterator[Quad]:

@@ -275,9 +275,8 @@ def _conflicts(reader: Reader, groups: list[Group]) -> Iterator[Conflict]:
 
 
 def _sources(reader: Reader, statement: Statement) -> tuple[SourceView, ...]:
-    claim = NamedNode(statement.claim)
-    nodes = [n for n in reader.values(claim, SHIYI.evidence, None) if isinstance(n, NamedNode)]
-    found = {view.iri: view for view in (reader.evidence(n, None).source for n in nodes)}
+    grounds = reader.grounds(NamedNode(statement.claim))
+    found = {each.source.iri: each.source for each in grounds}
     return tuple(sorted(found.values(), key=lambda each: each.title))
 
 

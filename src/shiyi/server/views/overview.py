@@ -140,9 +140,7 @@ def _weight(each: Supported) -> tuple[bool, int, int, float]:
 
 def supported(reader: Reader, statement: Statement) -> Supported:
     """Read what a claim rests on."""
-    claim = NamedNode(statement.claim)
-    nodes = [n for n in reader.values(claim, SHIYI.evidence, None) if isinstance(n, NamedNode)]
-    found = [reader.evidence(node, None) for node in nodes]
+    found = list(reader.grounds(NamedNode(statement.claim)))
     works: dict[str, tuple[SourceView, bool]] = {}
     for each in found:
         known = works.get(each.source.iri)

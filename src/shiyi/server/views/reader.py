@@ -323,7 +323,7 @@ class Reader:
 
     def home_of_claim(self, claim: NamedNode) -> Graph | None:
         """Return the graph that holds the claim: the accepted view before any other."""
-        homes = [quad.graph_name for quad in self.store.match(claim, RDF.reifies, None, None)]
+        homes = [quad.graph_name for quad in self._quads(claim) if quad.predicate == RDF.reifies]
         if not homes:
             return None
         home = ACCEPTED if ACCEPTED in homes else homes[0]
@@ -334,10 +334,7 @@ class Reader:
         triple = next(self.values(claim, RDF.reifies, where))
         if not isinstance(triple, Triple):
             raise TypeError(f"{claim.value} reifies no triple")
-        nodes = [n for n in self.values(claim, SHIYI.evidence, where) if isinstance(n, NamedNode)]
-        evidence = sorted(
-            (self.evidence(node, where) for node in nodes), key=lambda each: -each.confidence
-        )
+        evidence = sorted(self.grounds(claim, where), key=lambda each: -each.confidence)
         premises = list(self.values(claim, PROV.wasDerivedFrom, where))
         return ClaimView(
             claim.value,
@@ -351,6 +348,13 @@ class Reader:
             local_name(self.value(claim, SHIYI.derivedBy, where)),
             tuple(self.premise(term) for term in premises),
         )
+
+    def grounds(self, claim: NamedNode, where: Graph | None = None) -> Iterator[EvidenceView]:
+        """Yield what a claim rests on in one graph, its own if none is named."""
+        home = where or self.home_of_claim(claim)
+        for node in self.values(claim, SHIYI.evidence, home):
+            if isinstance(node, NamedNode):
+                yield self.evidence(node, home)
 
     def premise(self, term: Term) -> Thing:
         """Return a premise of a derived claim as text."""

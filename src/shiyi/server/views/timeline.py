@@ -7,10 +7,10 @@ from typing import Final, TypeVar
 from shiyi.errors import FormatError
 from shiyi.ingest.documents.books import Label, book_of, labels
 from shiyi.model.claim import EvidenceKind
-from shiyi.model.iris import ID, VOCAB
+from shiyi.model.iris import ID, VOCAB, graph
 from shiyi.model.rdf import NamedNode, Term, Triple, local_name, text
 from shiyi.ontology.terms import DCTERMS, RDF, SHIYI, SKOS
-from shiyi.server.views.reader import EvidenceView, Reader, SourceView, Thing
+from shiyi.server.views.reader import ACCEPTED, EvidenceView, Reader, SourceView, Thing
 
 # property of the timeline -> relations; with ^ the thing is the object of the claim
 PROPERTIES: Final[Mapping[str, tuple[str, ...]]] = {
@@ -173,15 +173,8 @@ def timeline(reader: Reader, node: NamedNode, chosen: Mapping[str, str]) -> Time
 def _witnesses(reader: Reader, node: NamedNode) -> Iterator[Witness]:
     """Yield what opened evidence states of a thing, in claims that stand or wait for review."""
     for claim, (relation, value) in _claims(reader, node).items():
-        states = {local_name(text(t)) for t in reader.values(claim, SHIYI.status, None)}
-        status = next((each for each in ("accepted", "candidate") if each in states), "")
-        if not status:
-            continue
         negative = SHIYI.negative in reader.values(claim, SHIYI.polarity, None)
-        for evidence in sorted(set(reader.values(claim, SHIYI.evidence, None)), key=text):
-            if not isinstance(evidence, NamedNode):
-                continue
-            view = reader.evidence(evidence, None)
+        for status, view in _states(reader, claim):
             if not view.kind or not EvidenceKind(view.kind).opened:
                 continue
             if negative and view.kind == "row" and _PROPERTY_OF[relation] in _BY_SCHOOL:
@@ -197,6 +190,16 @@ def _witnesses(reader: Reader, node: NamedNode) -> Iterator[Witness]:
                 status,
                 negative,
             )
+
+
+def _states(reader: Reader, claim: NamedNode) -> Iterator[tuple[str, EvidenceView]]:
+    """Yield the evidence of a claim with whether it counts, or waits for review."""
+    seen = set[str]()
+    for status, place in (("accepted", ACCEPTED), ("candidate", graph("candidates"))):
+        for view in sorted(reader.grounds(claim, place), key=lambda each: each.iri):
+            if view.iri not in seen:
+                seen.add(view.iri)
+                yield status, view
 
 
 def _claims(reader: Reader, node: NamedNode) -> dict[NamedNode, tuple[str, Term]]:
