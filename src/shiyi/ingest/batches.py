@@ -39,6 +39,19 @@ def title_of(figure: str) -> str:
     return f"{english} {chinese}"
 
 
+@dataclass(frozen=True, slots=True)
+class UnlinkedName:
+    """A cell of a table that names no concept: the row's number and cells, and what it stands for.
+
+    ``role`` is subject or object.
+    """
+
+    number: int
+    row: Mapping[str, str]
+    role: str
+    words: str
+
+
 @dataclass(slots=True)
 class Content:
     """The content of one batch: quads of the source graph, claims for the gate, and counts."""
@@ -47,6 +60,7 @@ class Content:
     proposed: list[ProposedClaim] = field(default_factory=list)
     classes: dict[str, str] = field(default_factory=dict)  # of concepts that the batch brings
     unlinked: Counter[str] = field(default_factory=Counter)
+    unlinked_names: list[UnlinkedName] = field(default_factory=list)
     passages: int = 0
     rows: int = 0
     gone: list[Quad] = field(default_factory=list)  # of earlier runs, which this replaces

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
+from shiyi.model.iris import ID
 from shiyi.server.app import create_app
 from shiyi.server.site.tokens import Tokens
 from tests.support.sites import HTML, Desks, served, token_of
@@ -82,8 +83,52 @@ def test_a_table_is_read_by_the_columns_that_are_chosen(
     assert found["state"] == "done", found
     assert found["report"]["rows"] == 2
     assert found["report"]["unlinked"]
+    assert {each["words"] for each in found["unlinked"]} == {"nothing", "dizziness"}
     again = curator.post(answer.location, data=chosen | {"relation": "relieves"}, headers=HTML)
     assert again.status_code == 409
+
+
+def test_rows_without_a_concept_are_named_and_corrected(
+    kitchen: Desks, curator: FlaskClient
+) -> None:
+    """A misspelt name is offered what it is like; with a concept its rows are read as any other."""
+    table = "food,nature\ngingr,warm\nginger,wram\ngingr,wram\n"
+    answer = hand_in(curator, "typos.csv", table.encode())
+    chosen = {"subject": "food", "object": "nature", "relation": "hasNature", "language": "en"}
+    csrf = token_of(curator.get(answer.location).text)
+    curator.post(answer.location, data=chosen | {"csrf": csrf})
+    found = finished(kitchen, answer.location)
+    assert not found["claims"]
+    assert {(e["role"], e["words"]): e["rows"] for e in found["unlinked"]} == {
+        ("subject", "gingr"): [1, 3],
+        ("object", "wram"): [2, 3],
+    }
+    ginger = f"{ID}substance-ginger"
+    assert ginger in {each["iri"] for each in found["unlinked"][0]["near"]}
+    page = curator.get(answer.location, headers=HTML).text
+    assert f'value="{ginger}"' in page
+
+    sent = {"csrf": token_of(page), "form": "names", "role-0": "subject", "words-0": "gingr"}
+    wrong = curator.post(f"{answer.location}/names", data=sent | {"concept-0": "no such"})
+    assert wrong.status_code == 422
+    assert "no such" in wrong.text
+    curator.post(f"{answer.location}/names", data=sent | {"near-0": ginger})
+    found = finished(kitchen, answer.location)
+    [claim] = found["claims"]
+    assert (claim["subject"], claim["object"]) == (ginger, f"{ID}nature-warm")
+    assert found["report"]["unlinked"] == {"hasNature (object)": 2}
+    assert [each["rows"] for each in found["unlinked"]] == [[2, 3]]
+    name = {"role": "object", "words": "wram", "concept": "nature-warm"}
+    ask(kitchen, f"/api{answer.location}/names".replace("curate", "curation"), {"names": [name]})
+    found = finished(kitchen, answer.location)
+    assert not found["unlinked"]
+    assert found["report"]["rows"] == 3
+    locators = {e["locator"] for e in ask(kitchen, _api(found["claims"][0])).json["waiting"]}
+    assert {each.rpartition(", ")[2] for each in locators} >= {"row 1", "row 2"}
+
+
+def _api(claim: Any) -> str:
+    return "/api/curation/claims/" + str(claim["claim"]).partition("/id/claim/")[2]
 
 
 def ask(kitchen: Desks, path: str, body: Any = None) -> Any:
@@ -96,8 +141,10 @@ def ask(kitchen: Desks, path: str, body: Any = None) -> Any:
 
 def read_table(kitchen: Desks, curator: FlaskClient, words: str) -> str:
     """Hand in a row that states an accepted claim once more; return the name of the claim."""
-    answer = hand_in(curator, "again.csv", f"food,nature,words\nginger,warm,{words}\n".encode())
-    chosen = {"subject": "food", "object": "nature", "quote": "words", "relation": "hasNature"}
+    answer = hand_in(
+        curator, "again.csv", f"food,who,words\nlily bulb,pregnant women,{words}\n".encode()
+    )
+    chosen = {"subject": "food", "object": "who", "quote": "words", "relation": "cautionIn"}
     csrf = token_of(curator.get(answer.location).text)
     curator.post(answer.location, data=chosen | {"csrf": csrf, "language": "en"})
     [claim] = finished(kitchen, answer.location)["claims"]
@@ -106,25 +153,25 @@ def read_table(kitchen: Desks, curator: FlaskClient, words: str) -> str:
 
 def test_evidence_for_accepted_claim_waits_for_review(kitchen: Desks, curator: FlaskClient) -> None:
     """It counts on no page until the claim is accepted; undoing lets it wait again."""
-    name = read_table(kitchen, curator, "ginger is warming")
+    name = read_table(kitchen, curator, "lily is warned of")
     api, page = f"/api/curation/claims/{name}", f"/curate/claim?claim=claim/{name}"
     before = ask(kitchen, api).json
     assert before["status"] == "accepted"
-    assert [each["quote"] for each in before["waiting"]] == ["ginger is warming"]
-    assert "ginger is warming" not in {each["quote"] for each in before["evidence"]}
+    assert [each["quote"] for each in before["waiting"]] == ["lily is warned of"]
+    assert "lily is warned of" not in {each["quote"] for each in before["evidence"]}
     assert "/curate/evidence" in curator.get(page).text
     reader = kitchen.client()
-    public = (f"/id/claim/{name}", "/id/substance-ginger", f"/id/claim/{name}.ttl")
+    public = (f"/id/claim/{name}", "/id/substance-lily", f"/id/claim/{name}.ttl")
     shown = [reader.get(each, follow_redirects=True).text for each in public]
-    assert not any("ginger is warming" in each or ">again.csv<" in each for each in shown)
+    assert not any("lily is warned of" in each or ">again.csv<" in each for each in shown)
 
     accepted = ask(kitchen, f"{api}/review", {"kind": "unsure"})
     assert ask(kitchen, api).json["waiting"]  # no acceptance
     accepted = ask(kitchen, f"{api}/review", {"kind": "accept"}).json
     after = ask(kitchen, api).json
-    assert "ginger is warming" in {each["quote"] for each in after["evidence"]}
+    assert "lily is warned of" in {each["quote"] for each in after["evidence"]}
     assert not after["waiting"]
-    assert "ginger is warming" in reader.get(public[0], follow_redirects=True).text
+    assert "lily is warned of" in reader.get(public[0], follow_redirects=True).text
     other = kitchen.client("second")
     csrf = token_of(other.get(page).text)
     doubt = {"csrf": csrf, "form": "review", "claim": f"claim/{name}", "kind": "unsure"}
@@ -138,10 +185,10 @@ def test_evidence_for_accepted_claim_waits_for_review(kitchen: Desks, curator: F
 
 
 def test_waiting_evidence_is_refused_alone(kitchen: Desks, curator: FlaskClient) -> None:
-    name = read_table(kitchen, curator, "ginger is hot stuff")
+    name = read_table(kitchen, curator, "lily is odd")
     api, page = f"/api/curation/claims/{name}", f"/curate/claim?claim=claim/{name}"
     before = ask(kitchen, api).json
-    wanted = next(e for e in before["waiting"] if e["quote"] == "ginger is hot stuff")
+    wanted = next(e for e in before["waiting"] if e["quote"] == "lily is odd")
     sent = {"csrf": token_of(curator.get(page).text), "claim": f"claim/{name}", "form": "evidence"}
     sent |= {"evidence": wanted["evidence"]}
     assert curator.post("/curate/evidence", data=sent, headers=HTML).status_code == 422  # no reason

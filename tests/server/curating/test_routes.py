@@ -25,6 +25,7 @@ RIGHTS = {
     "GET /curate/edit/done": "read", "GET /curate/quarantine": "read", "POST /curate/quarantine": "review",
     "GET /curate/documents": "edit", "POST /curate/documents": "edit",
     "GET /curate/documents/<name>": "edit", "POST /curate/documents/<name>": "edit",
+    "POST /curate/documents/<name>/names": "edit", "POST /curate/evidence": "review",
     "GET /curate/mappings": "read", "POST /curate/mappings": "review",
     "GET /curate/mappings.sssom.tsv": "read", "POST /curate/mappings/import": "edit",
     "GET /curate/feedback": "read", "POST /curate/feedback": "review", "GET /curate/report": "open",
@@ -40,12 +41,13 @@ _BY_RIGHT = {
     "GET /history, GET /changes/<int:number>, GET /quarantine, GET /feedback, GET /proposals",
     "comment": "POST /claims, POST /claims/check, PUT /claims/<path:name>, POST /proposals, "
     "POST /claims/<path:name>/comments, POST /concepts/<path:name>/comments",
-    "review": "POST /claims/<path:name>/review, POST /claims/review, POST /claims/assign, POST /undo, "
+    "review": "POST /claims/<path:name>/review, POST /claims/<path:name>/refuse-evidence, "
+    "POST /claims/review, POST /claims/assign, POST /undo, "
     "POST /mappings/<path:name>, POST /quarantine/reject, POST /feedback/<path:name>",
     "edit": "POST /concepts, PUT /concepts/<path:name>, POST /concepts/merge, POST /mappings, "
     "POST /concepts/<path:name>/aliases, POST /concepts/<path:name>/split, "
     "POST /concepts/<path:name>/deprecate, GET /documents, POST /documents, "
-    "GET /documents/<name>, POST /documents/<name>/columns",
+    "GET /documents/<name>, POST /documents/<name>/columns, POST /documents/<name>/names",
     "approve": "POST /proposals/<path:name>",
 }
 RIGHTS |= {

@@ -2,30 +2,33 @@
 
 import csv
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from secrets import token_hex
 from shutil import rmtree
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from shiyi.curation.desks.forms import Form
-from shiyi.errors import FormatError, ShiyiError, StaleError, UsageError
+from shiyi.curation.editing.claims import find_concepts
+from shiyi.curation.editing.form import fault
+from shiyi.errors import FormatError, FormError, ShiyiError, StaleError, UsageError
 from shiyi.ingest import run
 from shiyi.ingest.batches import Batch, Content, Report
 from shiyi.ingest.datasets.dataset import AdmissionPolicy, Dataset, describe_text
 from shiyi.ingest.datasets.lexicon import Lexicon
-from shiyi.ingest.datasets.mapped_tables import table_batches
-from shiyi.ingest.datasets.mapping import ClaimRule, Table
+from shiyi.ingest.datasets.mapped_tables import RowReader, table_batches
+from shiyi.ingest.datasets.mapping import ClaimRule, Row, Table
 from shiyi.ingest.documents.files import ENDINGS
 from shiyi.ingest.gate import Gate, GateResult
 from shiyi.ingest.sources import ExtractorFactory, IngestRequest, batches_of
 from shiyi.linking.labels import FILE, LabelIndex
-from shiyi.model.rdf import local_name, text
+from shiyi.model.iris import content_hash
+from shiyi.model.rdf import NamedNode, local_name, text
 from shiyi.ontology.schema import Schema
 from shiyi.settings import Settings
 from shiyi.sparql.base.knowledge_base import KnowledgeBase
@@ -46,6 +49,20 @@ class Columns(Form):
     object: Annotated[str, Field(min_length=1, max_length=200)]
     quote: Annotated[str, Field(max_length=200)] = ""
     language: Annotated[str, Field(pattern="^(zh|en)$")] = "zh"
+
+
+class LinkedName(BaseModel):
+    """The concept that some words of a table mean, as a subject or an object."""
+
+    role: Literal["subject", "object"]
+    words: Annotated[str, Field(max_length=2000)]
+    concept: Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class LinkedNames(Form):
+    """The concepts that words of a table mean which name none."""
+
+    names: Annotated[list[LinkedName], Field(min_length=1, max_length=200)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +90,10 @@ class Upload:
     fault: str = ""
     report: Report = field(default_factory=Report)
     read: list[Read] = field(default_factory=list)
+    unlinked: dict[tuple[str, str], dict[int, Row]] = field(default_factory=dict)
+    names: dict[tuple[str, str], NamedNode] = field(default_factory=dict)
+    table: Table | None = None  # what its columns hold, once they are chosen
+    dataset: Dataset | None = None
 
     @property
     def is_table(self) -> bool:
@@ -96,8 +117,14 @@ class Upload:
             raise UsageError(f"the first line of {self.name} has to name its columns, each once")
         return first[0], first[1:]
 
-    def watch(self, _: Content, judged: Sequence[GateResult]) -> None:
-        """Record the claims of one batch."""
+    def watch(self, content: Content, judged: Sequence[GateResult]) -> None:
+        """Record the claims of one batch, and the rows that name no concept."""
+        for name in content.unlinked_names:
+            key = name.role, name.words
+            if key in self.unlinked or len(self.unlinked) < SHOWN:
+                rows = self.unlinked.setdefault(key, {})
+                if name.number in rows or len(rows) < SHOWN:
+                    rows[name.number] = name.row
         for each in judged[: SHOWN - len(self.read)]:
             claim = each.proposed.claim
             faults = tuple((fault.message_zh, fault.message_en) for fault in each.faults)
@@ -158,16 +185,35 @@ class Uploads:
     def start(self, upload: Upload, columns: Columns | None = None) -> None:
         """Read a document in a thread of its own; StaleError where it is read already."""
         if upload.state != "waiting":
-            raise StaleError(f"{upload.name} was read already")
-        rule = _rule(upload, columns) if columns else None
-        upload.state = "running"
-        threading.Thread(target=self._run, args=(upload, rule), daemon=True).start()
+            raise StaleError((upload.name,), "it was read already")
+        upload.table = _rule(upload, columns) if columns else None
+        self._begin(upload)
 
-    def _run(self, upload: Upload, table: Table | None) -> None:
+    def link(self, upload: Upload, asked: LinkedNames) -> None:
+        """Read the rows again that some words stand in, with the concepts which these mean.
+
+        Raise FormError where words name no concept or several, StaleError while rows are read.
+        """
+        if upload.state != "done":
+            raise StaleError((upload.name,), "its rows are being read, or have not been yet")
+        names: dict[tuple[str, str], NamedNode] = {}
+        for each in asked.names:
+            found = find_concepts(self._base.store, each.concept)
+            if len(found) != 1 or (each.role, each.words) not in upload.unlinked:
+                raise FormError([fault("names", "which", words=each.concept[:80])])
+            names[each.role, each.words] = NamedNode(found[0])
+        upload.names |= names
+        self._begin(upload, names)
+
+    def _begin(self, upload: Upload, words: Collection[tuple[str, str]] = ()) -> None:
+        upload.state = "running"
+        threading.Thread(target=self._run, args=(upload, words), daemon=True).start()
+
+    def _run(self, upload: Upload, words: Collection[tuple[str, str]]) -> None:
         state = "failed"
         try:
             with self._turn:
-                self._ingest(upload, table)
+                self._ingest(upload, words)
             state = "done"
         except ShiyiError as error:
             upload.fault = str(error).replace(str(upload.path), upload.name)
@@ -175,7 +221,7 @@ class Uploads:
             self._drop(upload)
             upload.state = state
 
-    def _ingest(self, upload: Upload, table: Table | None) -> None:
+    def _ingest(self, upload: Upload, words: Collection[tuple[str, str]]) -> None:
         base, settings = self._base, self._settings
         folder = base.folder / "index"
         stored = (folder / FILE).is_file()
@@ -186,25 +232,54 @@ class Uploads:
         )
         gate = Gate(names)
         found: tuple[Dataset, Iterable[Batch]]
-        if table is None:
+        if (table := upload.table) is None:
             extracting = ExtractorFactory("rules", names, gate, settings, base.path)
             asked = IngestRequest("text")
             found = batches_of(asked, upload.path, extracting, base, upload.report)
         else:
-            dataset = describe_text(upload.path, upload.name)
+            dataset = upload.dataset = upload.dataset or describe_text(upload.path, upload.name)
             lexicons = {"zh": Lexicon(names), "en": Lexicon(names, "en")}
-            found = (
-                dataset,
-                table_batches(
+            if words:
+                reader = RowReader(
+                    dataset,
+                    table,
+                    table.file,
+                    lexicons,
+                    settings,
+                    frozenset(),
+                    {},
+                    None,
+                    upload.names,
+                )
+                batches = _linked_rows(upload, words, reader)
+            else:
+                batches = table_batches(
                     dataset, upload.path, lexicons, settings, upload.report, tables=(table,)
-                ),
-            )
+                )
+            found = dataset, batches
         entry = AdmissionPolicy(found[0], base.store)
         options = run.Options(watch=upload.watch, entry=entry)
         run.ingest(*found, upload.report, gate, base.writer, options)
 
     def _drop(self, upload: Upload) -> None:
         rmtree(self._base.path / _FOLDER / upload.id, ignore_errors=True)
+
+
+def _linked_rows(
+    upload: Upload, words: Iterable[tuple[str, str]], reader: RowReader
+) -> Iterator[Batch]:
+    """Yield the rows in which some words stand, now that their concepts are known."""
+    gone = {key: upload.unlinked.pop(key) for key in words if key in upload.unlinked}
+    meant = sorted((*key, text(node)) for key, node in reader.names.items())
+    for number, row in sorted(
+        {n: row for rows in gone.values() for n, row in rows.items()}.items()
+    ):
+        every = (*gone.items(), *upload.unlinked.items())
+        missing = max(role for (role, _), rows in every if number in rows)  # as it was counted
+        upload.report.unlinked[f"{reader.table.claims[0].predicate} ({missing})"] -= 1
+        upload.report.rows -= 1
+        key = content_hash(reader.dataset.version, str(number), repr(reader.table), repr(meant))
+        yield Batch(f"{key} linked", reader.of([dict(row)], number - 1))
 
 
 def _rule(upload: Upload, columns: Columns) -> Table:

@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from shiyi.errors import TableError, UsageError
-from shiyi.ingest.batches import Batch, Content, Report
+from shiyi.ingest.batches import Batch, Content, Report, UnlinkedName
 from shiyi.ingest.datasets.dataset import Dataset, file_digest
 from shiyi.ingest.datasets.lexicon import Lexicon
 from shiyi.ingest.datasets.limits import decode, lines
@@ -205,8 +205,10 @@ class RowReader:
     dropped: frozenset[str]
     joined: Mapping[str, Row]
     link: Linking | None = None
+    names: Mapping[tuple[str, str], NamedNode] = field(default_factory=dict)  # by role and words
     _sources: dict[str, tuple[Source, Confidence]] = field(default_factory=dict)
     _told: set[str] = field(default_factory=set)  # works that this batch has described
+    _number: int = 0  # of the row at hand
     _nameless: str = ""  # the concept of the row at hand, where its name says nothing
 
     def of(self, rows: list[dict[str, str]], at: int) -> Callable[[], Content]:
@@ -216,6 +218,7 @@ class RowReader:
             content, seen = Content(rows=len(rows)), set[Hashable]()
             self._told.clear()
             for number, row in enumerate(rows, start=at + 1):
+                self._number = number
                 before = self.joined.get(row[self.table.key])
                 whole = {**before, **row} if before else row
                 locator = f"{self.file}: {row[self.table.key]}, row {number}"
@@ -314,7 +317,8 @@ class RowReader:
     def _subject(self, rule: ClaimRule, row: Row, content: Content) -> NamedNode | None:
         if rule.subject_id:
             return self._own(_local(rule.subject_id, row), rule.subject_class, content)
-        return self.lexicons[rule.language].find(row.get(rule.subject, ""), rule.subject_kinds)
+        words = row.get(rule.subject, "")
+        return self._linked("subject", words, rule.subject_kinds, rule, row, content)
 
     def _object(
         self, rule: ClaimRule, row: Row, cell: str, content: Content
@@ -328,7 +332,22 @@ class RowReader:
             return NamedNode(rule.iri.replace("{}", match[1])) if match else None
         if rule.values and cell not in rule.values:
             return None
-        return self.lexicons[rule.language].find(rule.values.get(cell, cell), rule.object_kinds)
+        words = rule.values.get(cell, cell)
+        return self._linked("object", words, rule.object_kinds, rule, row, content)
+
+    def _linked(
+        self,
+        role: str,
+        words: str,
+        kinds: tuple[str, ...],
+        rule: ClaimRule,
+        row: Row,
+        content: Content,
+    ) -> NamedNode | None:
+        found = self.names.get((role, words)) or self.lexicons[rule.language].find(words, kinds)
+        if found is None:
+            content.unlinked_names.append(UnlinkedName(self._number, row, role, words))
+        return found
 
     def _own(self, local: str, class_name: str, content: Content) -> NamedNode | None:
         if not local or local in self.dropped or local == self._nameless:

@@ -12,7 +12,7 @@ from shiyi.curation.accounts import Right
 from shiyi.curation.changes import Change, version_of
 from shiyi.curation.desks import feedback, forms, quarantine
 from shiyi.curation.desks.desk import Decided, Desk
-from shiyi.curation.desks.uploads import Columns
+from shiyi.curation.desks.uploads import Columns, LinkedNames
 from shiyi.curation.queue import Filter
 from shiyi.curation.vocabulary import mappings, proposals
 from shiyi.errors import FormError, UsageError
@@ -140,6 +140,9 @@ OPERATIONS: Final = (
     Operation("post", API + "/documents/{id}/columns", "chooseColumns",
               "Name the columns of a table, and read it", ("application/json",), _FAULTS,
               body=Columns, security="required"),
+    Operation("post", API + "/documents/{id}/names", "linkNames",
+              "Name the concepts of words that name none, and read their rows again",
+              ("application/json",), _FAULTS, body=LinkedNames, security="required"),
     *(each.operation() for each in ACTS),
 )  # fmt: skip
 

@@ -349,8 +349,8 @@ def curating(site: Site, pages: PageCache, curation: Curation) -> Iterator[Bluep
     )
     base = site.base if site.base and site.base.writes else None
     uploads = Uploads(base, site.settings) if base and not base.is_remote else None
-    yield document_routes(pages, uploads)
-    yield document_api(uploads)
+    yield document_routes(site, pages, uploads)
+    yield document_api(site, uploads)
     yield sign_in_routes(curation, lockout, live.prepare)
     yield oidc_routes(curation)
     yield account_routes(curation, lockout)

@@ -1,5 +1,7 @@
 """The desk where documents are handed in: what was read, and what the gate withheld and why."""
 
+from dataclasses import asdict, dataclass
+from itertools import islice
 from typing import Any, Final
 
 from flask import Blueprint, Response, redirect, render_template, request
@@ -7,7 +9,7 @@ from werkzeug.exceptions import NotFound
 from werkzeug.wrappers import Response as BaseResponse
 
 from shiyi.curation.accounts import Right
-from shiyi.curation.desks.uploads import LARGEST, Columns, Upload, Uploads
+from shiyi.curation.desks.uploads import LARGEST, Columns, LinkedNames, Upload, Uploads
 from shiyi.curation.editing.fields import ShapeForms
 from shiyi.errors import KnowledgeBaseError, UsageError
 from shiyi.model.iris import VOCAB
@@ -17,12 +19,15 @@ from shiyi.server.curating.session import API, PREFIX, needs, person
 from shiyi.server.http.messages import json_body, json_response
 from shiyi.server.http.page_cache import PageCache
 from shiyi.server.i18n import catalogue, chosen_language
+from shiyi.server.site.site import Site, Suggestion
 from shiyi.server.views.reader import ACCEPTED, Reader
 
 PATH: Final = f"{PREFIX}/documents"
+_GROUPS: Final = 40  # words without a concept that a page lists
+_NEAR, _FEW, _LONGEST = 12, 4, 200  # concepts looked at and shown for each; characters
 
 
-def document_routes(pages: PageCache, uploads: Uploads | None) -> Blueprint:
+def document_routes(site: Site, pages: PageCache, uploads: Uploads | None) -> Blueprint:
     """Serve ``/curate/documents``: handing in, and the page of each document."""
     routes = Blueprint("documents", __name__, url_prefix=PREFIX)
 
@@ -49,6 +54,7 @@ def document_routes(pages: PageCache, uploads: Uploads | None) -> Blueprint:
             table=upload.rows() if choosing else None,
             relations=_relations(reader) if choosing else (),
             named=lambda iri: reader.premise(NamedNode(iri)).label if "://" in iri else iri,
+            unlinked=_unlinked(site, upload),
             is_accepted=lambda iri: reader.home_of_claim(NamedNode(iri)) == ACCEPTED,
             relation=lambda name: reader.thing(NamedNode(VOCAB + name)).label,
         )
@@ -68,10 +74,25 @@ def document_routes(pages: PageCache, uploads: Uploads | None) -> Blueprint:
 
         return started()
 
+    @routes.post("/documents/<name>/names")
+    @needs(Right.EDIT)
+    def link(name: str) -> BaseResponse | tuple[str, int]:
+        upload = _known(uploads, name)
+
+        def show() -> str:
+            return document(name)
+
+        @beside(show)
+        def started() -> BaseResponse:
+            _open(uploads).link(upload, LinkedNames.read(_chosen_names()))
+            return redirect(f"{PATH}/{name}", code=303)
+
+        return started()
+
     return routes
 
 
-def document_api(uploads: Uploads | None) -> Blueprint:
+def document_api(site: Site, uploads: Uploads | None) -> Blueprint:
     """Serve ``/api/curation/documents``."""
     routes = Blueprint("document_api", __name__, url_prefix=API)
 
@@ -89,19 +110,66 @@ def document_api(uploads: Uploads | None) -> Blueprint:
     @routes.get("/documents/<name>")
     @needs(Right.EDIT)
     def document(name: str) -> Response:
-        return json_response(_values(_known(uploads, name), whole=True))
+        upload = _known(uploads, name)
+        near = [asdict(each) for each in _unlinked(site, upload)]
+        return json_response(_values(upload, whole=True) | {"unlinked": near})
 
     @routes.post("/documents/<name>/columns")
     @needs(Right.EDIT)
     def choose(name: str) -> Response:
         upload = _known(uploads, name)
-        body = json_body()
-        if not isinstance(body, dict):
-            raise UsageError("send a JSON object")
-        _open(uploads).start(upload, Columns.read(body))
+        _open(uploads).start(upload, Columns.read(_object()))
+        return json_response(_values(upload))
+
+    @routes.post("/documents/<name>/names")
+    @needs(Right.EDIT)
+    def link(name: str) -> Response:
+        upload = _known(uploads, name)
+        _open(uploads).link(upload, LinkedNames.read(_object()))
         return json_response(_values(upload))
 
     return routes
+
+
+@dataclass(frozen=True, slots=True)
+class NearNames:
+    """Words of a table that name no concept, where they stand, and concepts of like names."""
+
+    role: str
+    words: str
+    rows: tuple[int, ...]
+    near: tuple[Suggestion, ...]
+
+
+def _unlinked(site: Site, upload: Upload) -> list[NearNames]:
+    """List the words that name no concept, with concepts which the relation may have there."""
+    if upload.table is None or upload.state != "done":
+        return []
+    rule = upload.table.claims[0]
+    kinds = {"subject": rule.subject_kinds, "object": rule.object_kinds}
+    found = []
+    for (role, words), rows in islice(upload.unlinked.items(), _GROUPS):
+        near = site.complete(words[:_LONGEST], rule.language, _NEAR) if words else ()
+        fitting = tuple(each for each in near if each.kind in kinds[role])[:_FEW]
+        found.append(NearNames(role, words, tuple(sorted(rows)), fitting))
+    return found
+
+
+def _chosen_names() -> dict[str, Any]:
+    """Return the names of the form: what was typed, else the near concept that was chosen."""
+    form, names = request.form, []
+    for at in range(_GROUPS):
+        if concept := form.get(f"concept-{at}", "").strip() or form.get(f"near-{at}", ""):
+            words = {"role": form.get(f"role-{at}", ""), "words": form.get(f"words-{at}", "")}
+            names.append(words | {"concept": concept})
+    return {"names": names, "key": form.get("key", "")}
+
+
+def _object() -> dict[str, Any]:
+    body = json_body()
+    if not isinstance(body, dict):
+        raise UsageError("send a JSON object")
+    return body
 
 
 def _open(uploads: Uploads | None) -> Uploads:
