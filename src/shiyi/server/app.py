@@ -32,7 +32,7 @@ from shiyi.server.http import headers, problems
 from shiyi.server.http.headers import address, static
 from shiyi.server.http.page_cache import PageCache
 from shiyi.server.http.warmup import warm_up
-from shiyi.server.i18n import catalogue, chosen_language, localise
+from shiyi.server.i18n import catalogue, chosen_language, fault_text, localise
 from shiyi.server.pages.audit import auditing
 from shiyi.server.pages.browse import crawling, pages, reference
 from shiyi.server.pages.documentation import documentation
@@ -139,6 +139,7 @@ def _add_template_values(app: Flask, site: Site, cache: PageCache) -> None:
             "asset": address,
             "desks": DESKS,
             "class_name": _class_name(cache),
+            "fault_text": fault_text,
             "default_query": DEFAULT_QUERY,
             "constitutions": lambda: _constitutions(cache),
             "schools": lambda: sorted(schools(site.store).values()),

@@ -1,9 +1,12 @@
 """gettext catalogues and language negotiation."""
 
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Final, Self
 
+from babel.messages.mofile import read_mo
 from babel.numbers import format_decimal
 from babel.support import NullTranslations, Translations
 from flask import Flask, g, has_request_context, request
@@ -76,6 +79,61 @@ def _choose() -> str:
             return value
     matched = request.accept_languages.best_match([*LANGUAGES, "zh-CN", "zh-TW", "zh-HK"])
     return matched[:2] if matched else "en"
+
+
+_HOLE: Final = re.compile(r"\{\d?\}")
+
+
+@cache
+def _faults() -> tuple[Mapping[str, str], Sequence[tuple[list[str], str]]]:
+    """Return the Chinese of faults without values, and of those with them, the longest first."""
+    with artefact("server/i18n/zh/LC_MESSAGES/faults.mo").open("rb") as file:
+        texts = {str(each.id): str(each.string) for each in read_mo(file) if each.id}
+    parts = [(_HOLE.split(english), chinese) for english, chinese in texts.items()]
+    parts.sort(key=lambda pair: -sum(map(len, pair[0])))
+    return texts, [pair for pair in parts if len(pair[0]) > 1]
+
+
+def fault_text(english: str, language: str = "") -> str:
+    """Return what is wrong in the reader's language; the values in it stay as they are.
+
+    >>> fault_text("a reason has at most 2,000 characters", "zh")
+    '理由最多 2,000 字'
+    """
+    if (language or chosen_language()) != "zh":
+        return english
+    whole, parts = _faults()
+    plain = english[:1].lower() + english[1:]
+    if (text := whole.get(english) or whole.get(plain)) and not _HOLE.search(text):
+        return text
+    if "\n" in english:
+        return "\n".join(fault_text(line, "zh") if line else "" for line in english.split("\n"))
+    for literals, chinese in parts:
+        if (values := _values(literals, english) or _values(literals, plain)) is not None:
+            return _filled(chinese, [fault_text(value, "zh") for value in values])
+    return english
+
+
+def _filled(chinese: str, values: Sequence[str]) -> str:
+    """Fill holes: those with a number by that value, the others in their order."""
+    order = iter(values)
+    return _HOLE.sub(
+        lambda hole: next(order) if hole[0] == "{}" else values[int(hole[0][1])], chinese
+    )
+
+
+def _values(literals: Sequence[str], text: str) -> list[str] | None:
+    """Return what stands between some literals that a text is made of; None for another text."""
+    first, *inner, last = literals
+    at, end, found = len(first), len(text) - len(last), list[str]()
+    if not (text.startswith(first) and text.endswith(last) and at <= end):
+        return None
+    for literal in inner:
+        if (place := text.find(literal, at, end)) < 0:
+            return None
+        found.append(text[at:place])
+        at = place + len(literal)
+    return [*found, text[at:end]]
 
 
 def catalogue() -> Catalogue:

@@ -15,9 +15,10 @@ from babel.support import Translations
 from flask.testing import FlaskClient
 from jinja2 import Environment, nodes
 
+from shiyi import errors
 from shiyi.artefacts import artefact
 from shiyi.server.app import create_app
-from shiyi.server.i18n import LANGUAGES, Catalogue
+from shiyi.server.i18n import LANGUAGES, Catalogue, fault_text
 from tests.support.places import ROOT
 from tests.support.sites import open_test_site
 
@@ -187,3 +188,87 @@ def test_a_key_without_a_text_is_a_fault_and_never_shown() -> None:
     with pytest.raises(KeyError, match=r"no\.such"):
         Catalogue.load("zh")("no.such")
     assert Catalogue.load("en").get("no.such", "as it is") == "as it is"
+
+
+# packages and modules that raise what a page shows
+FAULTY = (
+    "server/**/*.py", "curation/*.py", "curation/[dev]*/*.py", "answering/*.py", "model/claim.py",
+    "model/profile.py", "answering/generation/audit.py", "answering/sections/cabinet.py",
+    "answering/retrieval/paths.py", "answering/understanding/frame.py", "ingest/batches.py",
+    "ingest/documents/files.py", "ingest/datasets/limits.py", "ingest/datasets/mapped_tables.py",
+    "sparql/queries/requests.py", "sparql/queries/results.py", "sparql/sandbox/*.py",
+    "sparql/queries/vocabulary_check.py", "sparql/updates/*.py", "sparql/remote/pool.py",
+    "reasoning/confidence/reviews.py",
+)  # fmt: skip
+RAISED = {name for name in vars(errors) if name.endswith("Error")} | {
+    "BadRequest", "Forbidden", "MethodNotAllowed", "NotAcceptable", "NotFound", "ServiceUnavailable",
+    "TooManyRequests", "Unauthorized", "UnsupportedMediaType",
+}  # fmt: skip
+OF_START = ("SettingError", "UnboundVariableError", "MissingExtraError")  # before a page is shown
+
+
+def raised(path: Path) -> Iterator[str]:
+    """Yield the texts of the faults that a module raises, with ``{}`` for each value."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        name = (
+            node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
+        )
+        if isinstance(node, ast.Call) and name in RAISED and name not in OF_START:
+            yield from (text for each in node.args for text in said(each))
+
+
+def said(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.JoinedStr):
+        parts = (each.value if isinstance(each, ast.Constant) else "{}" for each in node.values)
+        yield re.sub(r"(\{\})+", "{}", "".join(map(str, parts)))
+    elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield node.value
+    elif not isinstance(node, ast.Subscript | ast.Attribute | ast.Call):
+        for child in ast.iter_child_nodes(node):
+            yield from said(child)
+
+
+def test_every_fault_that_a_page_shows_has_a_chinese_text() -> None:
+    source = ROOT / "src" / "shiyi"
+    paths = {path for each in FAULTY for path in source.glob(each)}
+    found = {text for path in paths for text in raised(path) if re.search("[A-Za-z]{2}", text)}
+    assert len(found) > 250
+    assert (
+        sorted(each for each in found if fault_text(each.replace("{}", "query"), "zh").isascii())
+        == []
+    )
+
+
+@pytest.mark.parametrize(
+    ("fault", "chinese"),
+    [
+        (errors.FormatError("file", "a.exe", [".pdf"]), "文件“a.exe”不在其中：.pdf"),
+        (errors.TooLargeError("the question", 5000, 2000), "问题有 5,000 字；最多 2,000，请缩短"),
+        (errors.StaleError(["claim/1"]), "您读过之后有人改动了它：claim/1；没有写入任何内容，请先重新查看"),
+        (errors.TableError(["t.csv:3 has 2 cells, not 4"]),
+         "表中有 1 处错误：\nt.csv 第 3 行有 2 个单元格，不是 4 个"),
+        (errors.UsageError("a reason of my own"), "a reason of my own"),
+    ],
+)  # fmt: skip
+def test_values_of_a_fault_stay_in_its_chinese(fault: Exception, chinese: str) -> None:
+    assert fault_text(str(fault), "zh") == chinese
+    assert fault_text(str(fault), "en") == str(fault)
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("/compare?ids=nothing-at-all", "ids 中的"),
+        ("/timeline/nothing", "没有关于"),
+        ("/docs/nothing", "文档没有这一页"),
+        ("/releases/1.0.0/", "没有版本"),
+        ("/page/substance-nothing", "没有关于"),
+        ("/sparql?query=", "查询"),
+    ],
+)
+def test_chinese_page_of_a_fault_is_chinese(client: FlaskClient, path: str, words: str) -> None:
+    mark = "&" if "?" in path else "?"
+    page = client.get(f"{path}{mark}lang=zh", headers={"Accept": "text/html"}).text
+    assert words in page
+    detail = re.search(r'class="(?:detail|parser)"[^>]*>([^<]*)', page)
+    assert detail is None or not detail[1].isascii()

@@ -246,7 +246,9 @@ class Settlement(Form):
 _KINDS: Final = {
     "missing": "empty", "string_too_short": "empty", "too_short": "empty", "too_long": "too_long",
     "string_too_long": "too_long", "literal_error": "unknown_rule",
-    "extra_forbidden": "unknown_field",
+    "extra_forbidden": "unknown_field", "float_parsing": "number", "float_type": "number",
+    "less_than_equal": "out_of_range", "greater_than_equal": "out_of_range",
+    "string_pattern_mismatch": "unknown_rule", "bool_parsing": "unknown_rule",
 }  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from werkzeug.datastructures import MultiDict
 from shiyi.curation.desks.forms import Form
 from shiyi.errors import Fault, FormatError, FormError, RangeError, RightsError, UsageError
 from shiyi.server.http.problems import status_of
+from shiyi.server.i18n import fault_text
 
 Sent = TypeVar("Sent", bound=Form)
 View = TypeVar("View", bound=Callable[..., Any])
@@ -54,7 +55,8 @@ def beside(page: Callable[[], Any]) -> Callable[[View], View]:
 
 
 def _by_field(error: Exception) -> Mapping[str, tuple[Fault, ...]]:
-    listed = error.faults if isinstance(error, FormError) else (Fault("", str(error), str(error)),)
+    plain = Fault("", fault_text(str(error), "zh"), str(error))
+    listed = error.faults if isinstance(error, FormError) else (plain,)
     found: dict[str, tuple[Fault, ...]] = {}
     for each in listed:
         found[each.field] = (*found.get(each.field, ()), each)

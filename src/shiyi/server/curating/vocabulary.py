@@ -28,7 +28,7 @@ from shiyi.server.curating.history import lines_of
 from shiyi.server.curating.session import PREFIX, needs, person
 from shiyi.server.http.messages import count_field, text_field
 from shiyi.server.http.page_cache import PageCache
-from shiyi.server.i18n import catalogue, chosen_language
+from shiyi.server.i18n import catalogue, chosen_language, fault_text
 from shiyi.server.pages.browse import class_counts, class_tree
 from shiyi.server.site.site import Site
 from shiyi.server.views.links import href
@@ -237,7 +237,7 @@ def mapping_routes(pages: PageCache, desk: Desk) -> Blueprint:
         try:
             change = desk.decide_mapping(person(), sent(forms.MappingDecision))
         except StaleError as error:
-            raise UsageError(f"{catalogue()('mappings.stale')} {error}") from error
+            raise UsageError(f"{catalogue()('mappings.stale')} {fault_text(str(error))}") from error
         flash(catalogue()("edit.saved", n=change.number))
         back = request.form.get("back", "candidate")
         return redirect(f"{PREFIX}/mappings?status={back if back.isalpha() else 'candidate'}")

@@ -25,7 +25,7 @@ from shiyi.errors import (
     TooLargeError,
     UsageError,
 )
-from shiyi.server.i18n import chosen_language
+from shiyi.server.i18n import chosen_language, fault_text
 
 _PLACE = re.compile(r"\bat (\d+):(\d+)")  # how the parser names line and column
 
@@ -62,12 +62,12 @@ def status_of(fault: ShiyiError) -> tuple[int, str]:
 
 
 def problem(status: int, kind: str, detail: str, **more: Any) -> dict[str, Any]:
-    """Return the RFC 9457 object of a fault."""
+    """Return the RFC 9457 object of a fault, in the reader's language."""
     return {
         "type": f"https://w3id.org/shiyi/problem/{kind}",
         "title": kind.replace("-", " "),
         "status": status,
-        "detail": detail,
+        "detail": fault_text(detail),
         "instance": request.path,
         **more,
     }
