@@ -61,7 +61,8 @@ def spans(text: str) -> set[str]:
 
 
 def links(text: str) -> Counter[str]:
-    targets = (str(each.attrGet("href")) for each in inline(text) if each.type == "link_open")
+    ends = {"link_open": "href", "image": "src"}
+    targets = (str(each.attrGet(ends[each.type])) for each in inline(text) if each.type in ends)
     return Counter(each.replace(".zh.md", ".md") for each in targets)
 
 
