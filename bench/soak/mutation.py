@@ -23,6 +23,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -43,10 +44,10 @@ _WORKERS: Final = (
 )
 _VISIBLE: Final = ("tests/server/site/test_visibility.py", *_WORKERS)
 _WARNINGS: Final = ("tests/answering/test_safety.py", "tests/answering/recommendation",
-    "tests/answering/test_pipeline.py")  # fmt: skip
+    "tests/answering/sections/test_cabinet.py", "tests/answering/test_pipeline.py")  # fmt: skip
 TARGETS: Final = {
     "sparql/base/journal.py": _DISK, "sparql/base/writer.py": _DISK, "sparql/base/backups.py": _DISK,
-    "sparql/base/knowledge_base.py": _DISK, "sparql/base/digests.py": _DISK,
+    "sparql/base/knowledge_base.py": (*_DISK, "tests/sparql/remote"), "sparql/base/digests.py": _DISK,
     "sparql/base/integrity.py": _DISK, "sparql/store/files.py": (*_DISK, *_DESKS),
     "sparql/store/snapshots.py": (*_DISK, *_WORKERS), "sparql/store/visibility.py": _VISIBLE,
     "sparql/updates/update.py": (*_WORKERS, "tests/server/site/test_tokens.py"),
@@ -201,6 +202,7 @@ class Cover:
 
         if not (folder / "log").exists():
             self._make(folder)
+        self._source = folder / "source"
         self._costs: dict[str, float] = defaultdict(float)
         for seconds, test in _COST.findall((folder / "log").read_text("utf-8")):
             self._costs[test] += float(seconds)
@@ -210,7 +212,7 @@ class Cover:
 
     @staticmethod
     def _make(folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
+        shutil.copytree(ROOT / "src/shiyi", folder / "source", dirs_exist_ok=True)
         included = "\n    ".join(f"src/shiyi/{module}" for module in TARGETS)
         (folder / "rc").write_text(
             f"[run]\nrelative_files = True\ndata_file = {folder / 'data'}\ninclude =\n    {included}\n"
@@ -228,7 +230,15 @@ class Cover:
 
     @cache  # noqa: B019 - one map a run
     def _contexts(self, module: str) -> dict[int, list[str]]:
-        return self._data.contexts_by_lineno(f"src/shiyi/{module}")
+        """Return the tests of each line, wherever it stood when the map was made."""
+        found = self._data.contexts_by_lineno(f"src/shiyi/{module}")
+        texts = (folder / module for folder in (self._source, ROOT / "src/shiyi"))
+        old, new = (each.read_text("utf-8").splitlines() for each in texts)
+        return {
+            block.b + at + 1: found.get(block.a + at + 1, [])
+            for block in SequenceMatcher(None, old, new).get_matching_blocks()
+            for at in range(block.size)
+        }
 
     def tests(self, mutant: Mutant) -> list[str]:
         """Return the tests that run a fault's lines, the quickest first."""
@@ -258,8 +268,8 @@ class Cover:
         return found
 
     def _ordered(self, tests: Iterable[str], module: str) -> list[str]:
-        noticed = self._noticed[module]
-        return sorted(tests, key=lambda test: (-noticed[test], self._costs[test], test))
+        noticed, own = self._noticed[module], f"/test_{Path(module).stem}.py::"
+        return sorted(tests, key=lambda t: (-noticed[t], own not in t, self._costs[t], t))
 
 
 class Copy:
@@ -268,6 +278,7 @@ class Copy:
     def __init__(self, folder: Path) -> None:
         """Copy the source, compiled as it is; link everything else."""
         self.folder, self._log = folder / "tree", folder / "log"
+        self._fit: dict[str, bool] = {}  # which tests pass alone, where nothing is planted
         self.folder.mkdir()
         for each in ROOT.iterdir():
             if each.name == "src":
@@ -281,12 +292,23 @@ class Copy:
         """Return the test that notices a fault; nothing where none does."""
         path = self.folder / "src/shiyi" / mutant.module
         sound = path.read_text("utf-8")
+        covering = cover.tests(mutant)
         try:
-            self._write(path, mutant.planted(sound))
-            tests = cover.tests(mutant)
-            return self._failing(tests) or self._failing(cover.others(mutant, tests))
+            for tests in (covering, cover.others(mutant, covering)):
+                left = [each for each in tests if self._fit.get(each, True)]
+                self._write(path, mutant.planted(sound))
+                while found := self._failing(left):
+                    test = found.partition("[")[0]
+                    if test not in self._fit:  # it may need a test that did not run
+                        self._write(path, sound)
+                        self._fit[test] = not self._failing([test] if test in left else [])
+                        self._write(path, mutant.planted(sound))
+                    if self._fit[test]:
+                        return found
+                    left.remove(test)
         finally:
             self._write(path, sound)
+        return ""
 
     @staticmethod
     def _write(path: Path, text: str) -> None:

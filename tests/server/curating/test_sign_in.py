@@ -18,7 +18,7 @@ import pytest
 from typing_extensions import override
 from werkzeug.exceptions import TooManyRequests
 
-from shiyi.curation.accounts import People, Role, code_step, matches
+from shiyi.curation.accounts import People, Role, code_step, hash_of, matches
 from shiyi.errors import UsageError
 from shiyi.server.curating import sign_in
 from shiyi.server.curating.sign_in import ACCOUNT_TRIES, TRIES, Lockout
@@ -55,6 +55,7 @@ def test_the_right_password_opens_the_desks_and_signing_out_closes_them(desks: D
     thief.set_cookie("shiyi_session", cookie.value, path="/curate")
     assert thief.get("/curate/queue", headers=HTML).status_code == 200
     client.post("/curate/sign-out", data={"csrf": token_of(page.text)}, headers=HTML)
+    assert client.get_cookie("shiyi_session", path="/curate") is None
     for each in (client, thief):
         assert each.get("/curate/queue", headers=HTML).status_code == 302
     assert events(desks)[:2] == ["signed out curator", "signed in curator"]
@@ -192,6 +193,7 @@ def test_the_last_administrator_stays_and_short_passwords_go(desks: Desks) -> No
     for password in ("short", "aaaaaaaaaaaaaaaa"):
         with pytest.raises(UsageError):
             people.add("somebody", Role.READER, password)
+    assert matches(hash_of("abcdabcdabcdabcd"), "abcdabcdabcdabcd")
 
 
 def test_a_one_time_code_fits_its_half_minute_and_its_neighbours_alone() -> None:
@@ -355,6 +357,16 @@ def test_a_token_signed_by_another_key_opens_nothing(desks: Desks, provider: Pro
         assert come_back(desks)[1].status_code == 403
     finally:
         provider.key = retained
+
+
+@pytest.mark.parametrize(("status", "gone"), [(200, "jwks_uri"), (200, "issuer"), (500, "")])
+def test_a_provider_that_does_not_describe_itself_is_not_gone_to(
+    desks: Desks, provider: Provider, monkeypatch: pytest.MonkeyPatch, status: int, gone: str
+) -> None:
+    names = {"issuer", "authorization_endpoint", "token_endpoint", "jwks_uri"} - {gone}
+    described = dict.fromkeys(names, provider.issuer)
+    monkeypatch.setattr(provider, "get", lambda request: send(request, described, status))
+    assert desks.client().get("/curate/oidc", headers=HTML).status_code == 502
 
 
 @pytest.mark.parametrize("wrong", [{"state": "forged"}, {"code": "unknown"}], ids=str)

@@ -4,6 +4,7 @@ import json
 import stat
 from collections import Counter
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 from io import BytesIO
 from itertools import count
 from pathlib import Path
@@ -82,12 +83,16 @@ def test_a_revoked_or_expired_token_is_worth_nothing(tmp_path: Path) -> None:
 def test_bad_tokens_are_not_made_and_damage_is_told(tmp_path: Path) -> None:
     tokens = Tokens(tmp_path)
     tokens.add("a", "write", 1)
+    [made] = tokens.all()
+    ends = datetime.fromisoformat(made.expires)
+    assert (made.holds_at(ends - timedelta.resolution), made.holds_at(ends)) == (True, False)
     for name, scope, days, error in (
         ("a", "write", 1, UsageError),
         ("", "write", 1, UsageError),
         ("b\n", "write", 1, UsageError),
         ("b", "read", 1, FormatError),
         ("b", "write", 0, UsageError),
+        ("b", "write", 3651, UsageError),
     ):
         with pytest.raises(error):
             tokens.add(name, scope, days)

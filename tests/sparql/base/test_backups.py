@@ -13,7 +13,7 @@ from shiyi.model.rdf import Quad
 from shiyi.server.site.tokens import Tokens
 from shiyi.sparql.base.backups import LISTING, back_up, damages, read_listing, restore
 from shiyi.sparql.base.knowledge_base import KnowledgeBase
-from shiyi.sparql.store.files import alone_in
+from shiyi.sparql.store.files import alone_in, replace_file
 from shiyi.sparql.store.oxigraph import n_quads
 from tests.contracts import A, B, C, P
 from tests.support.copies import copy_base
@@ -148,6 +148,17 @@ def test_neither_backup_nor_restore_overwrites_anything(small_kb: Path, tmp_path
         back_up(small_kb, tmp_path / "backup")
     with pytest.raises(UsageError, match="not empty"):
         restore(tmp_path / "backup", small_kb)
+
+
+def test_nothing_in_a_base_is_made_to_be_run(small_kb: Path, tmp_path: Path) -> None:
+    replace_file(small_kb / "citations.json", b"{}")
+    with KnowledgeBase.open(small_kb, write=True) as kb:
+        back_up(small_kb, tmp_path / "backup")
+        made = kb.take_snapshot()
+        files = [each for each in tmp_path.rglob("*") if each.is_file()]
+        assert len(files) > 20
+        assert [each for each in files if each.stat().st_mode & 0o111] == []
+        made.remove()
 
 
 def test_what_a_killed_backup_left_goes_with_the_next_one(small_kb: Path, tmp_path: Path) -> None:

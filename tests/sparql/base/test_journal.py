@@ -142,6 +142,45 @@ def test_an_index_that_does_not_fit_is_made_again(tmp_path: Path, fault: str) ->
 
 
 @pytest.mark.usefixtures("_short")
+@pytest.mark.parametrize(("version", "wanted"), [(1, 5), (2, None)])
+def test_an_index_is_used_where_it_fits(tmp_path: Path, version: int, wanted: int | None) -> None:
+    path = journal_of(tmp_path / "j", 8)
+    with sqlite3.connect(index_of(path)) as base:
+        base.execute("UPDATE record SET key = 'renamed' WHERE sequence = 5")
+        base.execute(f"PRAGMA user_version = {version}")
+    base.close()
+    journal = Journal.open(path)
+    assert journal.find("renamed") == wanted
+    journal.close()
+
+
+@pytest.mark.usefixtures("_short")
+def test_a_record_has_its_checksum_and_a_refused_journal_is_closed(tmp_path: Path) -> None:
+    path = journal_of(tmp_path / "j", 8)
+    journal = Journal.open(path)
+    journal.append(record(9))
+    digests = [record(number).to_bytes()[-65:-1].decode() for number in (6, 8, 9)]
+    assert [journal.digest(number) for number in (6, 8, 9)] == digests
+    journal.close()
+    path.write_bytes(path.read_bytes() + record(11).to_bytes())
+    with pytest.raises(KnowledgeBaseError, match="number 11") as refused:
+        Journal.open(path)
+    assert index_of(path) not in {each.resolve() for each in Path("/proc/self/fd").iterdir()}
+    assert refused.value.__cause__
+
+
+def test_the_index_is_written_after_so_many_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journal_index, "TAIL_BYTES", 15)
+    index = JournalIndex(index_of(tmp_path / "j"), None, Entry())
+    for number in range(1, 4):
+        index.add(Entry(number, f"key-{number}", number * 10, "d"))
+    assert index._entries == [Entry(3, "key-3", 30, "d")]
+    index.close()
+
+
+@pytest.mark.usefixtures("_short")
 def test_a_power_cut_after_the_checkpoint_cuts_the_last_record_only(tmp_path: Path) -> None:
     path = journal_of(tmp_path / "j", 5)
     whole = path.read_bytes()

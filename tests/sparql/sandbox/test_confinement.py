@@ -3,12 +3,20 @@
 import errno
 import json
 import os
+import struct
 import subprocess
 import sys
 
 import pytest
 
-# x86_64 numbers, as in asm/unistd_64.h
+from shiyi.sparql.sandbox.confinement import _CALLS, _program
+
+# numbers as in asm/unistd_64.h, and those of aarch64 as in asm-generic/unistd.h
+AARCH64 = {
+    "socket": 198, "socketpair": 199, "connect": 203, "bind": 200, "listen": 201, "accept": 202,
+    "accept4": 242, "sendto": 206, "sendmsg": 211, "sendmmsg": 269, "execve": 221, "execveat": 281,
+    "ptrace": 117, "process_vm_writev": 271, "io_uring_setup": 425,
+}  # fmt: skip
 CALLS = {
     "socket": 41, "socketpair": 53, "connect": 42, "bind": 49, "listen": 50, "accept": 43,
     "accept4": 288, "sendto": 44, "sendmsg": 46, "sendmmsg": 307, "execve": 59, "execveat": 322,
@@ -50,3 +58,30 @@ def test_a_worker_is_refused_calls_and_memory() -> None:
     assert {name for name in ALLOWED if found[name]} == set()
     assert not room
     assert (memory, core) == ([mib << 20, mib << 20], [0, 0])
+
+
+def verdict(program: bytes, audit: int, number: int) -> int:
+    """Return what the kernel's interpreter of classic BPF would for a system call."""
+    steps, at, value = [*struct.iter_unpack("HBBI", program)], 0, 0
+    while True:
+        code, yes, no, operand = steps[at]
+        at += 1
+        if code == 0x06:
+            return int(operand)
+        if code == 0x20:
+            value = {0: number, 4: audit}[operand]
+        else:
+            at += yes if {0x15: value == operand, 0x35: value >= operand}[code] else no
+
+
+@pytest.mark.parametrize(
+    ("machine", "audit", "calls"), [("x86_64", 0xC000003E, CALLS), ("aarch64", 0xC00000B7, AARCH64)]
+)
+def test_the_filter_refuses_its_calls_and_other_numberings(
+    machine: str, audit: int, calls: dict[str, int]
+) -> None:
+    program, refused = _program(*_CALLS[machine]), 0x00050000 | errno.EPERM
+    found = {number for number in range(500) if verdict(program, audit, number) == refused}
+    assert found == set(calls.values())
+    assert {verdict(program, audit, n) for n in range(500) if n not in found} == {0x7FFF0000}
+    assert verdict(program, audit + 1, 499) == verdict(program, audit, 0x40000000) == refused

@@ -163,6 +163,16 @@ def test_a_prologue_may_stand_alone(text: str) -> None:
     assert apply_request(Store(), request, b"", 1000)[0]["removed"] == 0
 
 
+def test_many_quads_go_also_with_blank_nodes_in_triple_terms() -> None:
+    own, text = Store(), "DELETE WHERE { ?s ?p ?o }"
+    rows = " ".join(f"<urn:s> <urn:q> {number} ." for number in range(120))
+    terms = "<<( _:b <urn:q> 1 )>> , <<( <urn:s> <urn:q> _:b )>>"
+    own.update(f"INSERT DATA {{ {rows} <urn:s> <urn:q> {terms} }}")
+    request = {"task": "update", "text": text, "bare": bare_text(text), "base": None}
+    patch = apply_request(own, {**request, "maintains": True}, b"", 1 << 20)[1]
+    assert (len(own), patch.count(b"\n")) == (0, 122)
+
+
 @pytest.mark.parametrize(
     "text",
     ["DROP ALL", "MOVE DEFAULT TO <urn:h>", "COPY <urn:g> TO DEFAULT", "DELETE WHERE { ?s ?p ?o }"],

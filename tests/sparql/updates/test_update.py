@@ -17,7 +17,7 @@ from shiyi.sparql.base.knowledge_base import KnowledgeBase, build_generation
 from shiyi.sparql.queries.requests import FreeQuery
 from shiyi.sparql.sandbox.pool import QueryPool
 from shiyi.sparql.updates import update as updates
-from shiyi.sparql.updates.update import Part, Updater, with_graphs
+from shiyi.sparql.updates.update import Change, Part, Updater, with_graphs
 from tests.contracts import A, B, C, P
 from tests.support.updates import author, kb, pool
 
@@ -42,11 +42,27 @@ def test_an_update_is_seen_at_once_and_only_its_data(
     assert pool.query(FreeQuery(ALL)).rows == 0
     assert updater.update(INSERT, author()).added == 2
     assert pool.query(FreeQuery(ALL)).rows == 2  # the writer's own note is not among them
+    assert pool.query(FreeQuery("CONSTRUCT WHERE { ?s ?p ?o }")).rows == 1
     changed = updater.update("DELETE { ?s ?p 1 } INSERT { ?s ?p 2 } WHERE { ?s ?p 1 }", author())
     assert (changed.removed, changed.added) == (1, 1)
     assert b'"2"' in pool.query(FreeQuery(ALL)).body
     assert updater.update("DROP ALL", author()).removed == 2
     assert pool.query(FreeQuery("SELECT ?g { GRAPH ?g {} }")).rows == 0
+
+
+def test_a_worker_serves_until_its_copy_has_taken_in_much(
+    updater: Updater, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(updates, "UNFLUSHED", 3)
+    used = []
+    for number in range(4):
+        one, text = author(), f"INSERT DATA {{ <urn:a> <urn:p> {number}, {number + 10} }}"
+        assert updater.update(text, one) == Change(0, 2)
+        assert updater.update(text, one) == Change(0, 0)  # the same key
+        used.append(updater._process)
+    assert used[0] is used[1]
+    assert used[1] is not used[2]
+    assert used[2] is used[3]
 
 
 def test_a_slow_update_keeps_no_reader_and_few_writers_waiting(

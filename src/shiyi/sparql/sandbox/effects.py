@@ -107,12 +107,13 @@ class Template:
         self.quads: tuple[Quad, ...] = ()
         self.graphs: tuple[Any, ...] = ()
         self.variables: dict[str, str] = {}  # the IRI that stands for each
+        self._fills: list[tuple[Fill, ...]] = []
         if not block[0]:
             return
         marker = f"urn:shiyi:{secrets.token_hex(8)}:"
         memory = Store()
         ground = self._ground(block, marker)
-        memory.update(f"{operation.prologue}INSERT DATA {ground[0]}", base_iri=base)
+        memory.update(f"{operation.prologue}INSERT DATA {ground}", base_iri=base)
         self.quads = tuple(
             Quad(
                 q.subject,
@@ -130,8 +131,6 @@ class Template:
 
     def fill(self, row: Row) -> Iterator[Quad]:
         """Yield the quads of one solution; one with a hole or in a wrong place is left out."""
-        if not self.quads:
-            return
         fresh: Fresh = {}
         for subject, predicate, object_, graph in self._fills:
             s, p, o, g = (
@@ -148,19 +147,17 @@ class Template:
             ):
                 yield Quad(s, p, o, g)
 
-    def _ground(self, block: Block, marker: str) -> Block:
+    def _ground(self, block: Block, marker: str) -> str:
         text, bare = block
         names: dict[str, str] = {}
         parts: list[str] = []
-        blanks: list[str] = []
         end = 0
         for found in _VARIABLE.finditer(bare):
             iri = names.setdefault(found[1], f"{marker}{len(names)}")
             parts += [text[end : found.start()], f"<{iri}>"]
-            blanks += [bare[end : found.start()], f"<{' ' * len(iri)}>"]
             end = found.end()
         self.variables = names
-        return "".join([*parts, text[end:]]), "".join([*blanks, bare[end:]])
+        return "".join([*parts, text[end:]])
 
     def _fill(self, term: Any) -> Fill:
         names = {iri: name for name, iri in self.variables.items()}
@@ -445,8 +442,6 @@ def refuse_reserved(quads: Iterable[Quad], graphs: set[str]) -> None:
         if graph.value in graphs:
             raise ReservedError(f"{graph.value} is the store's own; use another graph")
     for quad in quads:
-        if quad.graph_name in _RESERVED:
-            raise ReservedError(f"{quad.graph_name} is the store's own; use another graph")
         if isinstance(quad.graph_name, BlankNode):
             raise ReservedError("a graph is named by an IRI")
         if _depth(quad.object) > DEEPEST:

@@ -281,7 +281,7 @@ class Updater:
         removed, added = parse_n_quads(patch[:first]), parse_n_quads(patch[first:])
         graphs = (tuple(map(NamedNode, header["gone"])), tuple(map(NamedNode, header["come"])))
         if not author.maintains:
-            check_rights((*removed, *added), (*graphs[0], *graphs[1]))
+            check_rights((*removed, *added), (name for names in graphs for name in names))
         if removed or added or graphs != NO_GRAPHS:
             self._sequence = self._kb.writer.write(
                 added,
