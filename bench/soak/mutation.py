@@ -5,8 +5,8 @@ stores, admits, confines and warns. The kept tools (mutmut, cosmic-ray) leave ou
 so plant none of the faults that matter here, such as a missing fsync.
 
 A fault is first shown to the tests that run its line, by a map that coverage.py makes once, the
-quickest first, then to the other tests of its module, since workers and killed processes leave no
-coverage. Results go to a file, and a later run continues it.
+quickest first; where there are none, to all tests of its module, since workers and killed processes
+leave no coverage. Results go to a file, and a later run continues it.
 """
 
 import argparse
@@ -256,15 +256,15 @@ class Cover:
         self._noticed[module][test.partition("[")[0]] += 1
 
     def others(self, mutant: Mutant, run: Iterable[str]) -> list[str]:
-        """Return other tests, of what also runs in workers and in processes that are killed."""
-        found, seconds = list[str](), 0.0
-        if mutant.module.startswith("sparql/"):
-            places = TARGETS[mutant.module]
-            for each in self._ordered(
-                {t for t in self._costs if t.startswith(places)} - {*run}, mutant.module
-            ):
-                seconds += self._costs[each]
-                found += [each] if seconds < _OTHERS else []
+        """Return tests for what runs in workers alone, and for what is synced before a power cut."""
+        tests, seconds, found = {*run}, 0.0, list[str]()
+        if tests and "sync" not in mutant.old:
+            return []
+        places = TARGETS[mutant.module]
+        beside = {each for each in self._costs if each.startswith(places)} - tests
+        for each in self._ordered(beside, mutant.module):
+            seconds += self._costs[each]
+            found += [each] if seconds < _OTHERS else []
         return found
 
     def _ordered(self, tests: Iterable[str], module: str) -> list[str]:
