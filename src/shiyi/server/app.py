@@ -179,6 +179,8 @@ def run_server(
     """
     from waitress.server import create_server
 
+    from shiyi.server.http.channel import Channel
+
     site: Site = app.extensions["shiyi"]
     # waitress warns of every request that waits for a thread
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)
@@ -200,6 +202,7 @@ def run_server(
                 send_bytes=1,  # threads send what they wrote, each part of a stream at once
                 clear_untrusted_proxy_headers=False,  # believed as server.proxies says
             )
+            server.channel_class = Channel
             headers.limit_queue(app, lambda: len(server.task_dispatcher.queue))
             shown = f"[{host}]" if ":" in host else host
             _LOG.info(
