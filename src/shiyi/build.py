@@ -4,10 +4,10 @@ import gc
 import multiprocessing
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -84,8 +84,7 @@ def make_base(
     if not lose_changes:
         check_changes(settings.kb)
         check_remote_changes(settings)
-    spawn = multiprocessing.get_context("spawn")  # a fork would copy locks of other threads
-    with ProcessPoolExecutor(1, spawn, gc.disable) as beside, ThreadPoolExecutor(1) as thread:
+    with _second_process() as beside, ThreadPoolExecutor(1) as thread:
         steps.begin("reading tables")
         starter = load_starter(tables, settings.confidence)
         quads, counts = list(starter.quads()), starter.counts()
@@ -93,10 +92,7 @@ def make_base(
         validated = beside.submit(validate_n_quads, n_quads(quads))
 
         def finish(store: "OxigraphStore", folder: Path) -> None:
-            try:
-                counts["warnings"] = _count_warnings(validated.result())
-            except BrokenProcessPool as fault:
-                raise OutsideError("validation ended its process; is memory short?") from fault
+            counts["warnings"] = _count_warnings(validated.result())
             steps.begin("checking with queries, inheriting cautions, ranking concepts")
             checked = thread.submit(check_quality, store)
             derive(store, settings, checked.result)
@@ -111,6 +107,17 @@ def make_base(
     return {"release": release, "counts": counts}
 
 
+@contextmanager
+def _second_process() -> Iterator[Executor]:
+    """Yield what runs functions in another process; OutsideError where something ended that."""
+    spawn = multiprocessing.get_context("spawn")  # a fork would copy locks of other threads
+    try:
+        with ProcessPoolExecutor(1, spawn, gc.disable) as beside:
+            yield beside
+    except BrokenProcessPool as fault:
+        raise OutsideError("the second process of the build ended; is memory short?") from fault
+
+
 def described_quads(quads: Iterable["Quad"]) -> list["Quad"]:
     """Return quads with what lets agents find out what can be asked of them.
 
@@ -120,7 +127,7 @@ def described_quads(quads: Iterable["Quad"]) -> list["Quad"]:
     from shiyi.publishing.void import schema_triples
     from shiyi.sparql.queries.named import discovery_quads
 
-    whole = [*quads, *discovery_quads()]
+    whole = list(dict.fromkeys((*quads, *discovery_quads())))  # rows may state the same
     here = DefaultGraph()
     return whole + [Quad(t.subject, t.predicate, t.object, here) for t in schema_triples(whole)]
 

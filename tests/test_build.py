@@ -1,0 +1,25 @@
+"""Building a base: what describes it, and its second process."""
+
+import os
+
+import pytest
+
+from shiyi.build import _second_process, described_quads
+from shiyi.errors import OutsideError
+from shiyi.model.rdf import DefaultGraph, Literal, NamedNode, Quad
+from shiyi.ontology.terms import RDF, RDFS, SHIYI
+
+
+def test_what_two_rows_state_is_counted_once() -> None:
+    school, here = NamedNode("https://e.org/school"), DefaultGraph()
+    quads = [
+        Quad(school, RDF.type, SHIYI.School, here),
+        Quad(school, RDFS.label, Literal("school", language="en"), here),
+    ]
+    assert described_quads(quads * 2) == described_quads(quads)
+
+
+@pytest.mark.slow
+def test_a_process_of_the_build_that_is_killed_is_an_error_that_says_so() -> None:
+    with pytest.raises(OutsideError, match="is memory short"), _second_process() as beside:
+        beside.submit(os._exit, 1).result()
