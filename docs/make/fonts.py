@@ -1,8 +1,8 @@
 """Make server/static/fonts from LXGW WenKai: ``python docs/make/fonts.py LXGWWenKai-Bold.ttf``.
 
 The font is in the package fonts-lxgw-wenkai of Debian (OFL 1.1); subsetting needs fonttools and brotli.
-Characters of headings of pages are in one file, those of the names of concepts in a second that a browser
-fetches only for pages that show them.
+Characters of headings of pages are in one file, those of the documentation in a second, and those of the
+names of concepts in a third; a browser fetches these only for pages that show them.
 """
 
 import re
@@ -47,6 +47,12 @@ def headings() -> set[str]:
     )
 
 
+def documentation() -> set[str]:
+    """Return the characters of the headings of the documentation in Chinese."""
+    texts = (path.read_text("utf-8") for path in (ROOT / "docs").rglob("*.zh.md"))
+    return han("".join("".join(re.findall(r"^##? .*", text, re.MULTILINE)) for text in texts))
+
+
 def names() -> set[str]:
     """Return the characters of the Chinese names of concepts."""
     found: set[str] = set()
@@ -67,7 +73,13 @@ def main(font: str) -> None:
     FONTS.mkdir(parents=True, exist_ok=True)
     first = headings() | {c for c in LATIN if ord(c) > 0x2FFF}
     latin = {c for c in LATIN if ord(c) < 0x3000}
-    for name, characters in {"latin": latin, "headings": first, "names": names() - first}.items():
+    faces = {
+        "latin": latin,
+        "headings": first,
+        "docs": documentation() - first,
+        "names": names() - first,
+    }
+    for name, characters in faces.items():
         target, text = FONTS / f"wenkai-{name}.woff2", "".join(sorted(characters))
         options = (
             "--flavor=woff2",

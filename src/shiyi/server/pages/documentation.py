@@ -31,6 +31,7 @@ KINDS: Final = ("tutorials", "how-to", "reference", "explanation")
 _PICTURES: Final = {".svg": "image/svg+xml", ".webp": "image/webp"}
 _ANCHOR: Final = re.compile(r"[^\w\- ]")
 _EXPLICIT: Final = re.compile(r"\s*\{#([\w-]+)\}$")  # the anchor of a translated heading
+_MARKS: Final = re.compile(r"\]\([^)]*(?:\)|$)|\s*\{#[\w-]*\}?|[`*|\[]+|-{3,}|#+ ")
 _TABLES: Final = "bench/tables"  # what runs have measured
 _SHOWN: Final = 40  # places found
 _AROUND: Final = 90  # characters beside what was found
@@ -202,7 +203,8 @@ def search_pages(words: str) -> list[Place]:
             folded = text.casefold()
             if all(each in folded for each in asked):
                 at = folded.index(max(asked, key=len))
-                around = " ".join(text[max(0, at - _AROUND) : at + _AROUND].split())
+                around = _MARKS.sub(" ", text[max(0, at - _AROUND) : at + _AROUND])
+                around = " ".join(around.split())
                 page = _stored(file)
                 found.append(Place(name, page.language, page.title, around))
                 break
