@@ -254,6 +254,46 @@ def test_a_verdict_that_warns_is_the_sentence_of_the_warning(
 
 
 @from_table
+def test_what_is_not_asked_about_is_not_written(
+    runtime: Runtime, question: str, absent: str
+) -> None:
+    assert absent not in ask(runtime, question).text
+
+
+@from_table
+def test_what_warms_or_cools_waits_until_cold_or_heat_is_known(
+    runtime: Runtime, question: str, absent: str
+) -> None:
+    answer = ask(runtime, question)
+    assert answer.recommendations
+    assert absent not in {each.label for each in answer.recommendations}
+    assert absent in answer.text  # among what suits if it is cold, or heat
+
+
+@from_table
+def test_two_names_of_one_thing_are_named_as_such(
+    runtime: Runtime, question: str, text: str
+) -> None:
+    assert ask(runtime, question).sentences[0].text == text
+
+
+@from_table
+def test_a_poison_asked_about_alone_has_a_verdict(
+    runtime: Runtime, question: str, kind: str
+) -> None:
+    assert ask(runtime, question).verdict.kind == kind
+
+
+@from_table
+def test_never_to_stop_a_medicine_is_stated_beside_an_alarm(
+    runtime: Runtime, question: str, text: str
+) -> None:
+    answer = ask(runtime, question)
+    assert answer.verdict.kind == "emergency"
+    assert text in answer.text
+
+
+@from_table
 def test_a_warning_comes_before_what_texts_hold_of_a_word(
     runtime: Runtime, question: str, text: str
 ) -> None:

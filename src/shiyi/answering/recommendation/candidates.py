@@ -357,8 +357,8 @@ def _judge(
 ) -> Candidate:
     vetoes = (*safety.check(candidate.iri, parsed.person), *safety.poisons(candidate.iri))
     waiting, branch = _held(candidate, differential, safety)
-    if branch and candidate.is_for(parsed.ailments):
-        branch = ""  # cold or heat never outweighs a record for this very complaint
+    if branch and not candidate.effect and candidate.is_for(parsed.ailments):
+        branch = ""  # what is mild itself: a possible pattern never outweighs a record for it
         waiting = tuple(f for f in waiting if f.severity == "contraindicated")
     return Candidate(
         candidate.iri,

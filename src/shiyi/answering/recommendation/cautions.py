@@ -14,9 +14,13 @@ from shiyi.ontology.terms import SHIYI
 
 
 def caution_pieces(context: AnswerContext, found: Iterable[Finding], most: int = 2) -> list[Piece]:
-    """Merge what is recorded against a thing: interactions, then the gravest states."""
+    """Merge what is recorded against a thing: interactions, then the gravest states.
+
+    How many more are recorded is stated, so that a short list does not pass for a whole one.
+    """
     verbalizer, pieces = context.verbalizer, list[Piece]()
-    drugs, states = _telling(context, found, most)
+    every, others = _telling(context, found)
+    drugs, states = every[:most], others[: most - bool(every)]
     if drugs:
         names = verbalizer.names((f.against for f in drugs), "or")
         pieces.append((verbalizer.verbalize("k_drugs", drugs=names), tuple(f.fact for f in drugs)))
@@ -27,6 +31,8 @@ def caution_pieces(context: AnswerContext, found: Iterable[Finding], most: int =
             pieces.append(
                 (verbalizer.verbalize(f"k_{severity}", states=names), tuple(f.fact for f in these))
             )
+    if rest := len(every) + len(others) - len(drugs) - len(states):
+        pieces.append((verbalizer.verbalize("k_rest", n=str(rest)), ()))
     return pieces
 
 
@@ -37,7 +43,8 @@ def caution_lines(context: AnswerContext, about: Mapping[str, list[Finding]]) ->
     """
     met: dict[str, dict[tuple[str, ...], list[tuple[str, Finding]]]] = {}
     for item, found in about.items():
-        drugs, states = _telling(context, found, 2)
+        drugs, states = _telling(context, found)
+        drugs, states = drugs[:_MOST], states[: _MOST_STATES - bool(drugs)]
         if drugs:
             key = tuple(dict.fromkeys(f.against for f in drugs))
             met.setdefault("interaction", {}).setdefault(key, []).extend((item, f) for f in drugs)
@@ -97,15 +104,18 @@ def _things(context: AnswerContext, found: Iterable[tuple[str, Finding]]) -> str
 
 
 def _telling(
-    context: AnswerContext, found: Iterable[Finding], most: int
+    context: AnswerContext, found: Iterable[Finding]
 ) -> tuple[list[Finding], list[Finding]]:
-    """Select the gravest interactions, then the gravest states."""
+    """Select what concerns the person: interactions and states, the gravest of each first."""
     found = list(found)
-    drugs = _drugs(context, found)[:most]
+    drugs = _drugs(context, found)
     states = [f for f in found if f.severity in _GRAVEST_FIRST]
     states = sorted((f for f in states if _concerns(context, f)), key=lambda f: _state(context, f))
     states = [f for f in states if not (drugs and f.against.endswith("-anticoagulated"))]
-    return drugs, states[: most - bool(drugs)]
+    gravest: dict[str, Finding] = {}
+    for each in states:
+        gravest.setdefault(each.against, each)
+    return drugs, list(gravest.values())
 
 
 _GRAVEST_FIRST = ("contraindicated", "caution")
@@ -164,12 +174,13 @@ def _state(context: AnswerContext, found: Finding) -> tuple[object, ...]:
         not pregnant,
         found.severity != "contraindicated",
         not context.facts.is_a(found.against, SHIYI.Population),
+        not context.facts.is_a(found.against, SHIYI.Disease),  # which people know that they have
         -found.fact.confidence,
         found.fact.claim,
     )
 
 
-_MOST: Final = 2
+_MOST, _MOST_STATES = 2, 3
 _MOST_HELD: Final = 24  # candidates come best first
 
 
@@ -220,9 +231,10 @@ def _taboos(context: AnswerContext, part: Contribution) -> None:
             for fact in against(context, near)
             if context.facts.is_a(food := fact.other(near), *MATERIAL)
             and context.kind(food) != "dish"
+            and not context.facts.is_a(food, SHIYI.Formula)
         }
-        rank = precedence(context, found)
-        ranked = sorted(found.items(), key=lambda item: rank(*item))[:3]
+        rank, is_a = precedence(context, found), context.facts.is_a
+        ranked = sorted(found.items(), key=lambda i: (not is_a(i[0], SHIYI.Food), *rank(*i)))[:3]
         if ranked:
             text = verbalizer.verbalize(
                 "b_taboo",

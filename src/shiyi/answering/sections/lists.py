@@ -38,6 +38,11 @@ def tell_avoided(context: AnswerContext) -> Contribution:
     for state in concerned:
         drug = context.facts.is_a(state, SHIYI.Drug, SHIYI.DrugClass)
         found = _recorded(context, state, groups)
+        if not drug and (medicines := [f for f in found if _is_medicine(context, f.other(state))]):
+            found = [f for f in found if f not in medicines]
+            names = verbalizer.names(f.other(state) for f in medicines[:_MOST_AVOIDED])
+            text = verbalizer.verbalize("a_medicines", sign=verbalizer.the(state), items=names)
+            part.section("h_caution").add(text, *medicines[:_MOST_AVOIDED])
         if not found:
             known = any(against(context, s) for s in _judged_as(context, [state]))
             if state in named and not (groups or known or members):
@@ -59,6 +64,11 @@ def tell_avoided(context: AnswerContext) -> Contribution:
         part.missing.clear()
     red_flags(context, context.parsed.ailments, part)
     return part
+
+
+def _is_medicine(context: AnswerContext, thing: str) -> bool:
+    facts = context.facts
+    return facts.is_a(thing, SHIYI.Drug, SHIYI.DrugClass) and not facts.is_a(thing, *MATERIAL)
 
 
 def _recorded(context: AnswerContext, state: str, groups: Collection[str]) -> list[Fact]:

@@ -31,6 +31,7 @@ from shiyi.answering.sections.records import (
     tell_pairs,
     tell_property,
     tell_record,
+    tell_same,
     tell_signs,
     tell_who_may_not,
     tell_why,
@@ -45,6 +46,7 @@ from shiyi.answering.sections.terms import (
     tell_rules,
 )
 from shiyi.answering.sections.verdicts import tell_ratings
+from shiyi.answering.understanding.conditions import YEAR
 from shiyi.answering.understanding.question import Question, plain
 from shiyi.answering.wording.draft import AnswerContext, Contribution, Section
 from shiyi.answering.wording.verbalization import capital, join_names, verbalize
@@ -57,7 +59,8 @@ from shiyi.ontology.terms import SHIYI
 
 Form = Callable[[AnswerContext], Contribution]
 _MOST_CHECKED: Final = 8
-_MOST_MADE: Final = 2
+_ASKED_SURELY: Final = 0.9
+_MOST_MADE, _MOST_REASONS = 2, 4
 BY_PATHS: Final = frozenset({"fused", "paths"})  # their facts are looked up beside the paths
 _MEDICAL: Final = frozenset({  # topics that a doctor can be asked about
     "heredity", "contagion", "department", "outlook", "tests", "fertility", "abortion", "activity",
@@ -134,7 +137,7 @@ def _unknown_matters(parsed: Question) -> bool:
     """Return whether a word that names nothing known may be what is asked about."""
     if parsed.wants("advice"):
         return not (parsed.ailments or parsed.constitutions or parsed.aims)
-    return not things_of(parsed) or parsed.wants("may", "record")
+    return not things_of(parsed) or parsed.wants("may", "record", "regulation", "stop_medicine")
 
 
 def _reports(context: AnswerContext, retrieved: Retrieved, part: Contribution, method: str) -> bool:
@@ -243,7 +246,8 @@ def _first(context: AnswerContext, part: Contribution, country: str) -> None:
     _allergic(context, part)
     if len({*parsed.drugs, *parsed.person.drugs}) > 1:
         write_taken_twice(context, part)
-    if parsed.wants("stop_medicine"):
+    stops = parsed.urgent and parsed.frame.ask == "stop_medicine"
+    if stops or parsed.wants("stop_medicine"):
         drugs = verbalizer.names(parsed.person.drugs) or verbalizer.verbalize("s_stop_any")
         text = verbalizer.verbalize("s_stop", drugs=drugs)
         part.warnings.append(SafetyWarning("caution", text))
@@ -298,8 +302,8 @@ def _states(context: AnswerContext, left: Iterable[str]) -> str:
 def _forms(context: AnswerContext, retrieved: Retrieved, runtime: Runtime) -> list[Form]:
     """Return the forms of what is asked, after the safety check of the things named."""
     parsed = context.parsed
-    if parsed.alarm == "self_harm":
-        return []  # whatever is recorded may be a means
+    if parsed.alarm == "self_harm":  # whatever is recorded may be a means
+        return [_warned] if _asks_of_taken(parsed) else []
     if parsed.urgent:
         meets = parsed.groups and parsed.meets_anything()
         return [tell_doctor, *([_warned] if meets else [])]
@@ -307,8 +311,14 @@ def _forms(context: AnswerContext, retrieved: Retrieved, runtime: Runtime) -> li
         return [tell_doctor] if _MEDICAL.intersection(parsed.frame.topics) else []
     found = [form for ask in parsed.asks for form in _form(ask, context, retrieved, runtime)]
     if parsed.wants(*_OF_RELATIONS):
-        found.insert(0, tell_joins)
+        found.insert(bool(found) and found[0] is _warned, tell_joins)
     return list(dict.fromkeys(found))
+
+
+def _asks_of_taken(parsed: Question) -> bool:
+    """Return whether it is surely asked if a thing may be had with a medicine that is taken."""
+    asked = parsed.frame.ask == "may" and parsed.frame.confidence >= _ASKED_SURELY
+    return asked and bool(parsed.groups and parsed.person.drugs)
 
 
 def _form(ask: str, context: AnswerContext, retrieved: Retrieved, runtime: Runtime) -> list[Form]:
@@ -336,7 +346,12 @@ def _why(context: AnswerContext) -> Contribution:
     """Write the reasons that sources give, else what is recorded against in the states named."""
     part = tell_why(context)
     if not _rests(part) and context.parsed.states and not context.parsed.groups:
-        part.take(tell_group(context) if named_groups(context) else tell_avoided(context))
+        avoided = tell_group(context) if named_groups(context) else tell_avoided(context)
+        noted = [(w.text, [avoided.facts[c] for c in w.claims]) for w in avoided.warnings]
+        part = Contribution() if noted else part  # the notes are the reasons
+        part.take(avoided)
+        for text, facts in noted[:_MOST_REASONS]:
+            part.section("h_compare").add(text, *facts)
     return part
 
 
@@ -365,14 +380,20 @@ def _asks_what_listing_means(context: AnswerContext) -> bool:
 def _listing(context: AnswerContext, retrieved: Retrieved, runtime: Runtime) -> list[Form]:
     """Return the result of the compiled query, else advice or the record of what is named."""
     parsed, facts = context.parsed, context.facts
+    conditions = {c.property for c in parsed.frame.conditions}
+    if parsed.frame.has_cue("which-year") and conditions <= {YEAR, "regulatoryStatus"}:
+        return [tell_rules]
     relations = [NamedNode(VOCAB + name) for name in parsed.frame.wanted.relations]
-    if any(facts.of(group[0], *relations) for group in parsed.groups if relations):
+    if any(facts.of(thing, *relations) for thing in parsed.materials if relations):
         return [tell_property]  # what a formula is made of, and not what has it in it
     listed = tell_list(context, runtime.store)
     if listed is not None:
         named = parsed.groups or len(parsed.drugs) > 1
         beside = [] if _rests(listed) or not named else _recording(context)
-        return beside if beside and parsed.meets_anything() else [lambda _: listed, *beside]
+        counted = parsed.frame.wanted.measure == "count" and "regulatoryStatus" in conditions
+        official = [tell_rules] if counted else []  # a name in the catalogue may be two things here
+        found = [*official, lambda _: listed, *beside]
+        return beside if beside and parsed.meets_anything() else found
     advised = context.parsed.states and context.parsed.wants("list")
     return _advising(context, retrieved, runtime) if advised else _recording(context)
 
@@ -382,10 +403,21 @@ def _of_things(ask: str, form: Form, context: AnswerContext) -> list[Form]:
     parsed = context.parsed
     if ask in _OF_THINGS and not things_of(parsed):
         return _unrecognised(context)
-    first = _unrecognised(context) if ask == "compare" and _lacks_a_side(parsed) else []
+    lacks = ask == "compare" and _lacks_a_side(parsed)
+    lacks |= ask == "regulation" and _is_of_unknown(context)
+    first = _unrecognised(context) if lacks else []
     checked = ask in _CHECKED_TOO and parsed.groups and parsed.meets_anything()
     apart = [_warned] if checked else []
     return [*apart, *first, form] if ask in _WARNED_FIRST else [*first, form, *apart]
+
+
+def _is_of_unknown(context: AnswerContext) -> bool:
+    """Return whether the thing whose status is asked for is not known: what is named first."""
+    facts, materials = context.facts, context.parsed.materials
+    near = (*materials, *(kin for each in materials for kin in facts.kin(each)))
+    first = next(iter(context.parsed.frame.focus), None)
+    listed = any(facts.of(each, SHIYI.regulatoryStatus) for each in near)
+    return bool(materials and first and not first.iri) and not listed
 
 
 def _lacks_a_side(parsed: Question) -> bool:
@@ -472,6 +504,8 @@ def _meeting(context: AnswerContext, ask: str) -> list[Form]:
         if parsed.meets_anything() or parsed.frame.leaning:
             return [consult]
         relations = parsed.frame.wanted.relations and parsed.frame.has_cue("open-question")
+        if ask == "clarification":
+            return [tell_same, tell_property]
         return [tell_property if relations else tell_who_may_not]
     if ask == "stop_medicine":
         return []

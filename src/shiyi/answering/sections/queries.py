@@ -68,6 +68,9 @@ def compile_list(frame: Frame, facts: Facts) -> str:
     """Return the query of a frame's conditions, or nothing where there is none to be asked."""
     wanted = frame.wanted
     conditions = [c for c in frame.conditions if _is_known(c, facts)]
+    rich = wanted.measure == "most" and frame.has_cue("rich-in")
+    if rich and not (conditions or wanted.relations):
+        return ""  # of what is not known here; a rank by the number of records answers nothing
     if not conditions and not (wanted.classes or wanted.form) and not is_ranked(frame):
         return ""
     patterns = [_classes(frame, facts), *(_pattern(n, c, facts) for n, c in enumerate(conditions))]

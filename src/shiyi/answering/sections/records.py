@@ -49,6 +49,9 @@ _HARMS: Final = (SHIYI.hasToxicity, SHIYI.hasAdverseReaction, SHIYI.hasAdverseEf
 _DESCRIBING: Final = (
     SHIYI.hasManifestation, SHIYI.hasCause, SHIYI.hasTreatmentPrinciple, SHIYI.relatedConstitution,
 )  # fmt: skip
+_RECORDED: Final = (
+    *_USES, *_DESCRIBING, SHIYI.hasIngredient, SHIYI.regulatoryStatus, SHIYI.hasActiveConstituent,
+)  # fmt: skip
 _DEFINING: Final = (SHIYI.ruleText, SHIYI.background, SHIYI.primaryEffect)
 _TEXTS: Final = (
     SHIYI.primaryEffect, SHIYI.dietaryBenefit, SHIYI.productPurpose, SHIYI.productRisk,
@@ -57,6 +60,7 @@ _AMOUNTS: Final = (SHIYI.useRestriction, SHIYI.safetyNote, SHIYI.consumptionMeth
 _JOINING: Final = (*CAUTION, *INTERACTION, *INCOMPATIBLE, SHIYI.unsuitableFood, *BENEFIT)
 _MOST_ENDS: Final = 4  # things named that are looked at in pairs
 _MOST_NAMED, _MOST_LISTED, _MOST_LINES, _MOST_PAIRS = 3, 6, 4, 40
+_MOST_NOTED, _MOST_MET = 2, 12
 _MOST_CONTAINED: Final = 30  # ingredients of a product: a label is read whole
 
 
@@ -73,7 +77,8 @@ def tell_property(context: AnswerContext) -> Contribution:
     known = context.facts.schema.properties
     wanted = [n for n in context.parsed.frame.wanted.relations if n in known]
     predicates = [NamedNode(VOCAB + name) for name in wanted]
-    things = [group[0] for group in context.parsed.groups][:_MOST_NAMED]
+    groups = context.parsed.groups[:_MOST_NAMED]
+    things = [_of_relations(context, group, predicates) for group in groups]
     things = things or list(things_of(context.parsed))[:1]
     if not things:
         return part
@@ -98,12 +103,21 @@ def tell_property(context: AnswerContext) -> Contribution:
             names = verbalizer.join(dict.fromkeys(each.removeprefix("has ") for each in labels))
             part.opening.add(verbalizer.verbalize("p_none", x=verbalizer.name(thing), p=names))
             describe(context, thing, part)
-        if set(predicates) & {*_HARMS, *CAUTION}:
-            tell_cautions(context, thing, part, most=4)
+        if set(predicates) & {*_HARMS, *CAUTION, *_USES, SHIYI.hasEfficacy}:
+            tell_cautions(context, thing, part)
     if context.facts.is_a(things[0], SHIYI.Formula):
         part.section("h_doctor").add(verbalizer.verbalize("s_formula"))
     part.paths += [f.path(f.subject) for line in part.opening.lines for f in line.facts[:1]]
     return part
+
+
+def _of_relations(
+    context: AnswerContext, group: Sequence[str], predicates: Sequence[NamedNode]
+) -> str:
+    """Return which of the things that one name may mean has such a relation, else the first."""
+    facts = context.facts
+    has = (x for x in group if facts.of(x, *predicates) or facts.into(x, *predicates))
+    return next(has, group[0]) if predicates else group[0]
 
 
 def tell_joins(context: AnswerContext) -> Contribution:
@@ -163,6 +177,20 @@ def _tell_names(context: AnswerContext, thing: str, part: Contribution) -> None:
     part.opening.add(text, *organisms)
 
 
+def tell_same(context: AnswerContext) -> Contribution:
+    """Write which of the names in a question stand for one thing here."""
+    part, verbalizer = Contribution(), context.verbalizer
+    words: dict[str, dict[str, None]] = {}
+    for focus in context.parsed.frame.focus:
+        if focus.iri in context.parsed.materials:
+            words.setdefault(focus.iri, {})[focus.text] = None
+    for iri, named in words.items():
+        if len(named) > 1:
+            values = {"words": verbalizer.quoted(named), "x": verbalizer.name(iri)}
+            part.opening.add(verbalizer.verbalize("n_same", **values))
+    return part
+
+
 def tell_record(context: AnswerContext, things: Sequence[str]) -> Contribution:
     """Write in short what is recorded of some things: profile, uses, cautions."""
     part, verbalizer = Contribution(), context.verbalizer
@@ -170,11 +198,13 @@ def tell_record(context: AnswerContext, things: Sequence[str]) -> Contribution:
         _poisons(context, thing, part)
         describe(context, thing, part)
         several = len(things) > 1
-        for predicate in (*_USES, *_DESCRIBING, SHIYI.hasIngredient, SHIYI.regulatoryStatus):
-            lines = list(relation_lines(context, thing, predicate, named=several))
-            part.section("h_facts").lines += lines[:1]
+        for predicate in _RECORDED:
+            section = part.section("h_facts")
+            named = several or not (part.opening.lines or section.lines)
+            section.lines += list(relation_lines(context, thing, predicate, named=named))[:1]
         del part.section("h_facts").lines[5:]
         tell_cautions(context, thing, part)
+        _harms(context, thing, part)
     if context.facts.is_a(things[0], SHIYI.Formula):
         part.section("h_doctor").add(verbalizer.verbalize("s_formula"))
     written = [*part.opening.lines, *part.section("h_facts").lines]
@@ -239,11 +269,17 @@ def relation_lines(
             yield Line(((verbalizer.verbalize("p_text", label=label, text=text), (fact,)),), 1)
         return
     whole = predicate == SHIYI.hasIngredient and facts.is_a(thing, SHIYI.DSProduct)
-    if found := facts.of(thing, predicate)[: _MOST_CONTAINED if whole else _MOST_LISTED]:
+    most = _MOST_CONTAINED if whole else _MOST_MET if predicate in INTERACTION else _MOST_LISTED
+    every = facts.of(thing, predicate)
+    if predicate in INTERACTION:
+        every = tuple(sorted(every, key=lambda f: context.evidences.gravity(f.claim)))
+    if found := every[:most]:
         values = verbalizer.names(f.object for f in found)
         key = "p_of" if named else "p_list"
         text = verbalizer.verbalize(key, x=verbalizer.name(thing), p=name, o=values)
-        yield Line(((text, found),), 1)
+        rest = len(every) - len(found)
+        end = verbalizer.verbalize("a_rest", n=str(rest)) if rest and named else ""
+        yield Line(((text + end, found),), 1)
     elif into := facts.into(thing, predicate)[:_MOST_LISTED]:
         values = verbalizer.names(f.subject for f in into)
         text = verbalizer.verbalize("p_into", x=verbalizer.name(thing), p=name, o=values)
@@ -251,36 +287,46 @@ def relation_lines(
 
 
 def tell_cautions(
-    context: AnswerContext, thing: str, part: Contribution, *, most: int = 3, first: bool = False
+    context: AnswerContext, thing: str, part: Contribution, *, most: int = 4, first: bool = False
 ) -> None:
-    """Write whom a thing does not suit and what it does not go with; ``first`` in the opening."""
-    verbalizer = context.verbalizer
+    """Write whom a thing does not suit, what it does not go with, and what is noted of its safety.
+
+    With ``first`` all but the notes go into the opening, and are warned of.
+    """
+    verbalizer, section = context.verbalizer, part.section("h_caution")
     against = context.safety.conditional(thing)
-    pieces = caution_pieces(context, against, most)
-    if not pieces:
-        return
-    name: Piece = (verbalizer.verbalize("w_name", x=verbalizer.name(thing)), ())
-    section = part.opening if first else part.section("h_caution")
-    section.item(*join_pieces(context.verbalizer.language, [name, *pieces]), (verbalizer.stop, ()))
-    if first:
-        stated = {f.claim for _, facts in pieces for f in facts}
-        for each in against:
-            if each.severity != "interaction" and each.fact.claim in stated:
-                part.warn(context, each, is_stated=True)
+    if pieces := caution_pieces(context, against, most):
+        name: Piece = (verbalizer.verbalize("w_name", x=verbalizer.name(thing)), ())
+        place = part.opening if first else section
+        place.item(*join_pieces(verbalizer.language, [name, *pieces]), (verbalizer.stop, ()))
+    stated = {f.claim for _, facts in pieces for f in facts}
+    for each in against if first else ():
+        if each.severity != "interaction" and each.fact.claim in stated:
+            part.warn(context, each, is_stated=True)
+    for link in context.facts.of(thing, SHIYI.hasIngredient)[:_MOST_LINES] if not first else ():
+        if pieces := caution_pieces(context, context.safety.conditional(link.object), 2):
+            values = {"x": verbalizer.name(thing), "part": verbalizer.name(link.object)}
+            name = (verbalizer.verbalize("w_name", x=verbalizer.verbalize("l_has", **values)), ())
+            section.item(*join_pieces(verbalizer.language, [name, *pieces]), (verbalizer.stop, ()))
+    written = set(_facts_of(part))
+    for fact in context.facts.texts(thing, SHIYI.safetyNote, verbalizer.language)[:_MOST_NOTED]:
+        if fact not in written:
+            text = closed(verbalizer.words(fact), verbalizer.stop)
+            section.add(
+                verbalizer.verbalize("p_text", label=verbalizer.name(thing), text=text), fact
+            )
 
 
 def tell_who_may_not(context: AnswerContext) -> Contribution:
     """Write whom the things named do not suit, and what they are not taken with."""
     part, verbalizer = Contribution(), context.verbalizer
-    for thing in [group[0] for group in context.parsed.groups][:_MOST_NAMED]:
+    for thing in [x for group in context.parsed.groups for x in group[:2]][:_MOST_NAMED]:
         before = len(part.opening.lines)
         _poisons(context, thing, part)
         tell_cautions(context, thing, part, most=6, first=True)
         for link in context.facts.of(thing, SHIYI.hasIngredient)[:_MOST_LINES]:
             tell_cautions(context, link.object, part, most=6, first=True)
-        for predicate in (*_HARMS[1:], SHIYI.safetyNote):
-            lines = relation_lines(context, thing, predicate, named=False)
-            part.section("h_caution").lines += [x for x in lines if x.facts[0].subject == thing]
+        _harms(context, thing, part)
         if len(part.opening.lines) == before and not _is_warned_of(context, thing):
             absent = [f.against for f in context.safety.conditional(thing)]
             y = verbalizer.names(i for i in dict.fromkeys(absent) if i in context.parsed.absent)
@@ -289,6 +335,13 @@ def tell_who_may_not(context: AnswerContext) -> Contribution:
     if part.warnings:
         part.section("h_caution").add(verbalizer.verbalize("s_avoid_rest"))
     return part
+
+
+def _harms(context: AnswerContext, thing: str, part: Contribution) -> None:
+    """Write the adverse reactions to a thing, and what it harms."""
+    for predicate in _HARMS[1:]:
+        lines = relation_lines(context, thing, predicate, named=len(context.parsed.groups) > 1)
+        part.section("h_caution").lines += [x for x in lines if x.facts[0].subject == thing]
 
 
 def _is_warned_of(context: AnswerContext, thing: str) -> bool:
@@ -375,7 +428,7 @@ def tell_how(context: AnswerContext) -> Contribution:
         if not lines:
             text = verbalizer.verbalize("h_none", x=verbalizer.name(thing))
             part.opening.add(text)
-        tell_cautions(context, thing, part, most=2)
+        tell_cautions(context, thing, part)
     return part
 
 
@@ -403,6 +456,7 @@ def tell_dose(context: AnswerContext) -> Contribution:
     part, verbalizer, parsed = Contribution(), context.verbalizer, context.parsed
     stated = list[Line]()
     for group in parsed.groups[:_MOST_NAMED]:
+        _poisons(context, group[0], part)
         for thing in group:
             stated += list(_amounts(context, thing))
     if not stated:
@@ -416,7 +470,6 @@ def tell_dose(context: AnswerContext) -> Contribution:
             part.section("h_compare").add(verbalizer.finding(each), *each.stated)
         if not found:
             tell_cautions(context, group[0], part, first=not parsed.person.states)
-        _poisons(context, group[0], part)
     if parsed.groups and stated:
         part.section("h_doctor").add(verbalizer.verbalize("s_dose_ask"))
     return part
@@ -455,6 +508,8 @@ def tell_why(context: AnswerContext) -> Contribution:
         section = Section("")
         section.add(verbalizer.verbalize("w_none", items=words) if words else _ask_what(context))
         part.opening.lines[:0] = section.lines
+    for group in parsed.groups[:2]:
+        tell_cautions(context, group[0], part)
     part.paths += [f.path(f.subject) for f in text[:2]]
     return part
 
@@ -525,7 +580,7 @@ def compare(context: AnswerContext) -> Contribution:
             table.lines.append(Line(((label, ()), *cells), 1))
     for thing in things:
         _poisons(context, thing, part)
-        tell_cautions(context, thing, part, most=2)
+        tell_cautions(context, thing, part)
     _differ(context, things, part)
     return part
 

@@ -5,6 +5,7 @@ from typing import Final
 
 from shiyi.answering.knowledge.facts import AILMENT, MATERIAL, Fact
 from shiyi.answering.sections.records import describe, relation_lines
+from shiyi.answering.understanding.conditions import YEAR
 from shiyi.answering.understanding.differentiation import Pattern
 from shiyi.answering.understanding.question import Question
 from shiyi.answering.wording.draft import (
@@ -24,6 +25,8 @@ _DESCRIBING: Final = (
 )  # fmt: skip
 _DEFINING: Final = (SHIYI.ruleText, SHIYI.background, SHIYI.primaryEffect)
 _MOST_NAMED, _MOST_LISTED, _MOST_LINES, _MOST_RULES = 3, 6, 4, 3
+_CLAIMS: Final = resource("rule-mfh-label-claims").value
+_CATALOGUE: Final = resource("status-mfh").value
 _QUESTIONNAIRE: Final = resource("rule-constitution").value  # with what its name goes on with
 
 
@@ -44,7 +47,8 @@ def tell_meaning(context: AnswerContext) -> Contribution:
         if len(part.opening.lines) >= _MOST_LINES:
             break
     if not part.opening.lines:
-        words = verbalizer.quoted(parsed.unknown[:2])
+        longest = sorted(parsed.unknown, key=len, reverse=True)[:1]  # the term, of what is quoted
+        words = verbalizer.quoted(longest)
         part.shown |= {verbalizer.verbalize("m_unlinked", word=w) for w in parsed.unknown[:3]}
         part.opening.add(
             verbalizer.verbalize("n_none", words=words) if words else verbalizer.verbalize("o_what")
@@ -73,6 +77,7 @@ def _tell_term(context: AnswerContext, iri: str, part: Contribution) -> None:
     else:
         part.opening.add(first + verbalizer.space + verbalizer.verbalize("n_no_text"))
     part.section("h_facts").lines += lines[1:_MOST_LINES]
+    red_flags(context, [iri], part)
 
 
 def tell_rules(context: AnswerContext) -> Contribution:
@@ -82,6 +87,8 @@ def tell_rules(context: AnswerContext) -> Contribution:
     rules += tuple(
         c.value for c in parsed.frame.conditions if c.property == "regulatoryStatus" and c.value
     )
+    rules += (_CLAIMS,) * (not parsed.groups and parsed.frame.has_cue("claims"))
+    rules += (_CATALOGUE,) * any(c.property == YEAR for c in parsed.frame.conditions)
     for group in parsed.groups[:_MOST_NAMED]:
         rules += _status(context, group, part)
     listed = any(context.facts.is_a(r, SHIYI.RegulatoryStatus) for r in rules)

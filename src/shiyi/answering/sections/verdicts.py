@@ -14,6 +14,7 @@ from shiyi.answering.knowledge.facts import (
     INCOMPATIBLE,
     INTERACTION,
     MATERIAL,
+    TOXIC,
     Fact,
 )
 from shiyi.answering.knowledge.severity import RATINGS
@@ -424,6 +425,13 @@ def conclude(
     if parsed.asks_of_unknown():
         return Verdict("not_on_record", first)
     met = parsed.meets_anything()
+    toxic = [
+        w
+        for w in warnings
+        if {part.facts[c].predicate for c in w.claims if c in part.facts} & {*TOXIC}
+    ]
+    if toxic and parsed.wants("may", "how", "dose", "record") and not met:
+        return _of_taking(toxic, part, composed, evidences)
     if parsed.groups and ((met and warnings) or (parsed.wants("may") and (met or not warnings))):
         return _of_taking(warnings, part, composed, evidences)
     return Verdict("record" if composed.citations else "not_on_record", first)

@@ -273,7 +273,14 @@ def _first_ask(question: Question) -> str:
     if _asks_of_things(frame, first):
         return "may"
     beyond = first in ("out_of_scope", "chitchat") and not frame.topics
-    return "record" if beyond else first
+    return "record" if beyond and (frame.confidence < _SURE or _is_named(question)) else first
+
+
+def _is_named(question: Question) -> bool:
+    """Return whether a material is named by a name of its own, and not by a word near to it."""
+    return any(
+        m.iri in question.materials and "Semantic" not in m.justification for m in question.mentions
+    )
 
 
 def _asks_of_things(frame: Frame, ask: str) -> bool:

@@ -63,6 +63,11 @@ class Section:
         self.lines.append(Line(tuple(p for p in pieces if p[0]), depth))
 
 
+def _append(to: Section, other: Section) -> None:
+    written = {line.text for line in to.lines}
+    to.lines += [line for line in other.lines if line.text not in written]
+
+
 # what to watch when such a medicine or disease is in play; general safety sentences
 _WATCH: Final = tuple((resource(name).value, key) for name, key in (
     ("drug-vka", "s_inr"), ("drug-antithrombotics", "s_bleeding"),
@@ -139,11 +144,11 @@ class Contribution:
         self.facts |= {f.claim: f for f in facts}
 
     def take(self, other: "Contribution") -> None:
-        """Append what another writer contributed."""
-        self.opening.lines += other.opening.lines
+        """Append what another writer contributed, a line that is written already but once."""
+        _append(self.opening, other.opening)
         for section in other.sections:
             mine = self.section(section.heading)
-            mine.lines += section.lines
+            _append(mine, section)
             mine.columns = mine.columns or section.columns
         self.warnings += [w for w in other.warnings if w not in self.warnings]
         self.shown |= other.shown
