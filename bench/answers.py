@@ -2,14 +2,15 @@
 
 `python bench/answers.py ask KB -o ANSWERS` asks the questions of bench/judged/answers.tsv, by the
 version of Shiyi that is imported, and writes the answers as JSON.
-`python bench/answers.py compare EARLIER LATER` prints how many differ in what, and which.
+`python bench/answers.py compare EARLIER LATER` prints how many differ in what, and which, and how
+many are better, the same or worse, as the sheet judges each pair with what differs and why.
 """
 
 import argparse
 import csv
 import json
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +22,10 @@ SHEET = Path(__file__).parent / "judged" / "answers.tsv"
 GRAVITY = ("", "caution", "interaction", "contraindicated", "emergency")
 
 
-def questions() -> list[tuple[str, str]]:
-    """Return language and text of each question of the sheet."""
+def sheet() -> list[dict[str, str]]:
+    """Return the rows of the sheet: a question, how both answers are judged, and what differs."""
     with SHEET.open(encoding="utf-8", newline="") as file:
-        rows = csv.DictReader(file, delimiter="\t")
-        return [(row["language"], row["question"]) for row in rows]
+        return list(csv.DictReader(file, delimiter="\t"))
 
 
 def answers(kb: Path) -> dict[str, Any]:
@@ -33,9 +33,9 @@ def answers(kb: Path) -> dict[str, Any]:
     site = open_site(kb, Settings(), read_only=True)
     client = create_app(site).test_client()
     found = {}
-    for language, question in questions():
-        reply = client.post("/api/ask", json={"question": question, "lang": language})
-        found[question] = reply.get_json()
+    for row in sheet():
+        asked = {"question": row["question"], "lang": row["language"]}
+        found[row["question"]] = client.post("/api/ask", json=asked).get_json()
     site.close()
     return found
 
@@ -88,6 +88,8 @@ def main() -> None:
     found = defaultdict[str, list[str]](list)
     for question in earlier.keys() & later.keys():
         found[difference(earlier[question], later[question])].append(question)
+    for verdict, count in Counter(row["better"] for row in sheet()).most_common():
+        sys.stdout.write(f"{count}\tjudged {verdict}\n")
     for kind, asked in sorted(found.items(), key=lambda item: -len(item[1])):
         sys.stdout.write(f"{len(asked)}\t{kind}\n")
         if kind != "alike":

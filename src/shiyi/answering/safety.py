@@ -334,12 +334,16 @@ class Safety:
         return {group for each in found for group in self.facts.below(each)}
 
     def _gravest(self, found: Iterable[Finding]) -> tuple[Finding, ...]:
-        """Keep one finding for each material and thing met: the gravest, then the most direct."""
+        """Keep one finding for each material and thing met: the gravest, then the most direct.
+
+        Of interactions rated alike, one whose source says why comes first.
+        """
         ranked = sorted(
             found,
             key=lambda f: (
                 WARNINGS.index(f.severity),
                 self._rated(f),
+                f.severity == "interaction" and not self.evidences.note(f.fact.claim),
                 bool(f.through),
                 -f.fact.confidence if f.facts else 0.0,
                 f.claims,

@@ -51,6 +51,7 @@ _DESCRIBING: Final = (
 )  # fmt: skip
 _RECORDED: Final = (
     *_USES, *_DESCRIBING, SHIYI.hasIngredient, SHIYI.regulatoryStatus, SHIYI.hasActiveConstituent,
+    SHIYI.hasNutrient,
 )  # fmt: skip
 _DEFINING: Final = (SHIYI.ruleText, SHIYI.background, SHIYI.primaryEffect)
 _TEXTS: Final = (
@@ -105,6 +106,7 @@ def tell_property(context: AnswerContext) -> Contribution:
             describe(context, thing, part)
         if set(predicates) & {*_HARMS, *CAUTION, *_USES, SHIYI.hasEfficacy}:
             tell_cautions(context, thing, part)
+    distinguish(context, part)
     if context.facts.is_a(things[0], SHIYI.Formula):
         part.section("h_doctor").add(verbalizer.verbalize("s_formula"))
     part.paths += [f.path(f.subject) for line in part.opening.lines for f in line.facts[:1]]
@@ -205,6 +207,8 @@ def tell_record(context: AnswerContext, things: Sequence[str]) -> Contribution:
         del part.section("h_facts").lines[5:]
         tell_cautions(context, thing, part)
         _harms(context, thing, part)
+    if not context.parsed.wants("compare"):
+        distinguish(context, part)
     if context.facts.is_a(things[0], SHIYI.Formula):
         part.section("h_doctor").add(verbalizer.verbalize("s_formula"))
     written = [*part.opening.lines, *part.section("h_facts").lines]
@@ -332,14 +336,15 @@ def tell_who_may_not(context: AnswerContext) -> Contribution:
             y = verbalizer.names(i for i in dict.fromkeys(absent) if i in context.parsed.absent)
             key = "v_nobody_else" if y else "v_nobody"
             part.opening.add(verbalizer.verbalize(key, x=verbalizer.name(thing), y=y))
+    distinguish(context, part)
     if part.warnings:
         part.section("h_caution").add(verbalizer.verbalize("s_avoid_rest"))
     return part
 
 
 def _harms(context: AnswerContext, thing: str, part: Contribution) -> None:
-    """Write the adverse reactions to a thing, and what it harms."""
-    for predicate in _HARMS[1:]:
+    """Write the adverse reactions to a thing, what it harms, and the limits of its use."""
+    for predicate in (*_HARMS[1:], SHIYI.useRestriction):
         lines = relation_lines(context, thing, predicate, named=len(context.parsed.groups) > 1)
         part.section("h_caution").lines += [x for x in lines if x.facts[0].subject == thing]
 

@@ -422,7 +422,7 @@ def conclude(
         return Verdict("ask_first", first, "caution")
     if part.recommendations:
         return Verdict("may_be_considered", first)
-    if parsed.asks_of_unknown():
+    if parsed.asks_of_unknown() and not parsed.wants("regulation", "constitution"):
         return Verdict("not_on_record", first)
     met = parsed.meets_anything()
     toxic = [
