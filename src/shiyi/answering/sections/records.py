@@ -99,12 +99,12 @@ def tell_property(context: AnswerContext) -> Contribution:
             part.opening.add(closed(text, verbalizer.stop), *facts)
         lines = [line for p in rest for line in relation_lines(context, thing, p)]
         part.opening.lines += lines[:_MOST_LINES]
-        if not (text or lines):
+        if silent := not (text or lines):
             labels = (context.facts.property_label(p, verbalizer.language) for p in predicates[:2])
             names = verbalizer.join(dict.fromkeys(each.removeprefix("has ") for each in labels))
             part.opening.add(verbalizer.verbalize("p_none", x=verbalizer.name(thing), p=names))
             describe(context, thing, part)
-        if set(predicates) & {*_HARMS, *CAUTION, *_USES, SHIYI.hasEfficacy}:
+        if silent or set(predicates) & {*_HARMS, *CAUTION, *_USES, SHIYI.hasEfficacy}:
             tell_cautions(context, thing, part)
     distinguish(context, part)
     if context.facts.is_a(things[0], SHIYI.Formula):
