@@ -10,6 +10,7 @@ from shiyi.answering.recommendation.advice import advise
 from shiyi.answering.recommendation.candidates import choose
 from shiyi.answering.retrieval.paths import Retrieved
 from shiyi.answering.runtime import Runtime
+from shiyi.answering.sections.comparison import compare
 from shiyi.answering.sections.compatibility import consult, write_long_term_use
 from shiyi.answering.sections.lists import (
     named_groups,
@@ -23,7 +24,6 @@ from shiyi.answering.sections.lists import (
     tell_list,
 )
 from shiyi.answering.sections.records import (
-    compare,
     tell_dose,
     tell_evidence,
     tell_how,
@@ -38,6 +38,7 @@ from shiyi.answering.sections.records import (
     things_of,
 )
 from shiyi.answering.sections.terms import (
+    tell_alarms,
     tell_child_to_doctor,
     tell_constitution,
     tell_doctor,
@@ -49,12 +50,10 @@ from shiyi.answering.sections.verdicts import tell_ratings
 from shiyi.answering.understanding.conditions import YEAR
 from shiyi.answering.understanding.question import Question, plain
 from shiyi.answering.wording.draft import AnswerContext, Contribution, Section
-from shiyi.answering.wording.verbalization import capital, join_names, verbalize
-from shiyi.errors import UsageError
+from shiyi.answering.wording.verbalization import capital, join_names
 from shiyi.model.answer import SafetyWarning
 from shiyi.model.iris import VOCAB, resource
 from shiyi.model.rdf import NamedNode
-from shiyi.ontology.lexicon import rows
 from shiyi.ontology.terms import SHIYI
 
 Form = Callable[[AnswerContext], Contribution]
@@ -191,56 +190,11 @@ def _allergic(context: AnswerContext, part: Contribution) -> None:
         part.opening.add(text, *facts)
 
 
-_SUICIDAL: Final = resource("symptom-suicidal-thoughts").value
-_COMMON: Final = {"zh": ("CN",), "en": ("US", "GB", "EU", "CN")}  # where no country is set
-
-
-def emergency_numbers(language: str, country: str) -> dict[str, str]:
-    """Return the emergency number and the crisis line of a country, or of some by language.
-
-    Raise ``UsageError`` where the table has no such country.
-    """
-    table = {code: cells for code, *cells in rows("emergency-numbers")}
-    if country and country not in table:
-        raise UsageError(f"answer.country {country!r} is none of {', '.join(table)}")
-    mark, found = verbalize(language, "v_comma"), dict[str, list[str]]()
-    for code in (country,) if country else _COMMON[language]:
-        zh, en, number, line, *_ = table[code]
-        for name, each in (("number", number), ("line", line)):
-            named = zh if language == "zh" else en
-            found.setdefault(name, []).append(
-                verbalize(language, "n_in", country=named, number=each)
-            )
-    return {name: mark.join(texts) for name, texts in found.items()}
-
-
-def _alarms(context: AnswerContext, part: Contribution, country: str) -> None:
-    """Warn of an emergency and of self-harm, with the numbers to call."""
-    parsed, verbalizer = context.parsed, context.verbalizer
-    numbers = emergency_numbers(verbalizer.language, country)
-    harm = parsed.alarm == "self_harm" or _SUICIDAL in parsed.emergencies
-    if harm:
-        text = verbalizer.verbalize("s_self_harm_read", **numbers)
-        part.warnings.append(SafetyWarning("emergency", text))
-    if found := [e for e in parsed.emergencies if not (harm and e == _SUICIDAL)]:
-        signs, number = verbalizer.names(found), numbers["number"]
-        text = verbalizer.verbalize("s_emergency", signs=signs, number=number)
-        text = capital(text, verbalizer.language)
-        flags = [f for e in found for f in context.facts.into(e, SHIYI.hasRedFlag)][:3]
-        part.note(*flags)
-        part.warnings.append(SafetyWarning("emergency", text, tuple(f.claim for f in flags)))
-    if not part.warnings:
-        text = verbalizer.verbalize("s_emergency_read", number=numbers["number"])
-        part.warnings.append(SafetyWarning("emergency", text))
-    if not harm:
-        part.opening.add(verbalizer.verbalize("o_doctor_first"))
-
-
 def _first(context: AnswerContext, part: Contribution, country: str) -> None:
     """Write what must come before everything: emergencies, medicines, what is left out."""
     parsed, verbalizer = context.parsed, context.verbalizer
     if parsed.urgent:
-        _alarms(context, part, country)
+        tell_alarms(context, part, country)
         if parsed.alarm == "self_harm":
             return
     _allergic(context, part)

@@ -91,7 +91,7 @@ def tell_property(context: AnswerContext) -> Contribution:
         return tell_record(context, things)
     part.queries.append(describe_query(things, predicates))
     for thing in things:
-        _poisons(context, thing, part)
+        tell_poisons(context, thing, part)
         profile = [p for p in PROFILE if p in predicates]
         rest = [p for p in predicates if p not in profile]
         text, facts = verbalizer.profile(thing, only=profile) if profile else ("", ())
@@ -197,7 +197,7 @@ def tell_record(context: AnswerContext, things: Sequence[str]) -> Contribution:
     """Write in short what is recorded of some things: profile, uses, cautions."""
     part, verbalizer = Contribution(), context.verbalizer
     for thing in things:
-        _poisons(context, thing, part)
+        tell_poisons(context, thing, part)
         describe(context, thing, part)
         several = len(things) > 1
         for predicate in _RECORDED:
@@ -240,7 +240,8 @@ def _ended(line: Line, stop: str) -> Line:
     return Line((*before, (closed(last, stop), facts)), 1)
 
 
-def _poisons(context: AnswerContext, thing: str, part: Contribution) -> None:
+def tell_poisons(context: AnswerContext, thing: str, part: Contribution) -> None:
+    """Write that a thing is toxic, and warn of it."""
     for poison in context.safety.poisons(thing):
         part.warn(context, poison, is_stated=True)
         part.opening.add(context.verbalizer.finding(poison), *poison.stated)
@@ -326,7 +327,7 @@ def tell_who_may_not(context: AnswerContext) -> Contribution:
     part, verbalizer = Contribution(), context.verbalizer
     for thing in [x for group in context.parsed.groups for x in group[:2]][:_MOST_NAMED]:
         before = len(part.opening.lines)
-        _poisons(context, thing, part)
+        tell_poisons(context, thing, part)
         tell_cautions(context, thing, part, most=6, first=True)
         for link in context.facts.of(thing, SHIYI.hasIngredient)[:_MOST_LINES]:
             tell_cautions(context, link.object, part, most=6, first=True)
@@ -421,7 +422,7 @@ def tell_how(context: AnswerContext) -> Contribution:
     part, verbalizer = Contribution(), context.verbalizer
     for group in context.parsed.groups[:_MOST_NAMED]:
         thing = group[0]
-        _poisons(context, thing, part)
+        tell_poisons(context, thing, part)
         lines = [
             line
             for each in group[:2]
@@ -461,7 +462,7 @@ def tell_dose(context: AnswerContext) -> Contribution:
     part, verbalizer, parsed = Contribution(), context.verbalizer, context.parsed
     stated = list[Line]()
     for group in parsed.groups[:_MOST_NAMED]:
-        _poisons(context, group[0], part)
+        tell_poisons(context, group[0], part)
         for thing in group:
             stated += list(_amounts(context, thing))
     if not stated:
@@ -561,84 +562,3 @@ def _reason_line(context: AnswerContext, fact: Fact) -> Line:
 
 def _facts_of(part: Contribution) -> Iterator[Fact]:
     yield from (f for line in part.opening.lines for f in line.facts)
-
-
-def compare(context: AnswerContext) -> Contribution:
-    """Write how two or three things differ: what is recorded of each, side by side."""
-    part, verbalizer = Contribution(), context.verbalizer
-    things = [group[0] for group in context.parsed.groups][:_MOST_NAMED]
-    if not things or (len(things) == 1 and not context.parsed.unknown):
-        things = list(things_of(context.parsed))
-    if len(things) < 2:
-        return tell_record(context, things) if things else part
-    distinguish(context, part)
-    rated = (SHIYI.isEffectiveFor, SHIYI.studiedFor)
-    predicates = (*PROFILE, SHIYI.indicatedFor, SHIYI.relieves, *rated, SHIYI.hasManifestation)
-    part.queries.append(describe_query(things, predicates))
-    table = part.section("h_table")
-    table.columns = ("", *(verbalizer.name(thing) for thing in things))
-    for predicate in predicates:
-        found = [context.facts.of(thing, predicate)[:3] for thing in things]
-        if any(found):
-            label = context.facts.property_label(predicate, verbalizer.language)
-            cells = [(verbalizer.names(f.object for f in each) or "–", each) for each in found]
-            table.lines.append(Line(((label, ()), *cells), 1))
-    for thing in things:
-        _poisons(context, thing, part)
-        tell_cautions(context, thing, part)
-    _differ(context, things, part)
-    return part
-
-
-def _differ(context: AnswerContext, things: Sequence[str], part: Contribution) -> None:
-    """Write first which suits what was named, then how the natures differ."""
-    verbalizer = context.verbalizer
-    natures = [context.facts.of(thing, SHIYI.hasNature)[:2] for thing in things]
-    effects = [context.facts.of(thing, SHIYI.hasEfficacy)[:2] for thing in things]
-    pieces, comma = list[Piece](), verbalizer.verbalize("v_comma")
-    for thing, nature, effect in zip(things, natures, effects, strict=True):
-        sides = {"property_hasNature": nature, "property_hasEfficacy": effect}
-        found = [verbalizer.verbalize(k, o=_named(context, f)) for k, f in sides.items() if f]
-        if found:
-            mark = verbalizer.verbalize("v_clause") if pieces else ""
-            values = {"x": verbalizer.name(thing), "text": comma.join(found)}
-            pieces.append((mark + verbalizer.verbalize("c_side", **values), (*nature, *effect)))
-    section = Section("")
-    _suited(context, things, section)
-    if pieces:
-        section.item(*pieces, (verbalizer.stop, ()))
-    elif not section.lines:
-        section.add(verbalizer.verbalize("c_none", items=verbalizer.names(things)))
-    place = sum(any(f.predicate == SHIYI.confusedWith for f in x.facts) for x in part.opening.lines)
-    part.opening.lines[place:place] = section.lines
-
-
-def _suited(context: AnswerContext, things: Sequence[str], section: Section) -> None:
-    """Write of each trouble or aim that the comparison is about for which things it is recorded."""
-    parsed, verbalizer = context.parsed, context.verbalizer
-    uses = {t: {x: _uses(context, x, t) for x in things} for t in (*parsed.states, *parsed.aims)}
-    targets = [t for t in uses if t not in things]
-    targets = [t for t in targets if any(uses[t].values())] or targets[:1]
-    for target in targets[:1]:
-        suited = [thing for thing, facts in uses[target].items() if facts]
-        key = "c_suited_some" if suited else "c_suited_none"
-        values = {"target": verbalizer.name(target), "items": verbalizer.names(suited or things)}
-        facts = [fact for each in uses[target].values() for fact in each[:1]]
-        section.add(verbalizer.verbalize(key, **values), *facts)
-
-
-def _uses(context: AnswerContext, thing: str, target: str) -> list[Fact]:
-    """List what is recorded of a thing for a target: uses, and effects that its name is part of."""
-    facts = context.facts
-    meant = facts.labels.get(target, {}).get("zh", "")
-    found = list(benefits(context, thing, target))
-    if meant and facts.is_a(target, SHIYI.Efficacy, SHIYI.Therapy):
-        for fact in facts.of(thing, SHIYI.hasEfficacy):
-            rest = iter(facts.labels.get(fact.object, {}).get("zh", ""))
-            if all(each in rest for each in meant):
-                found.append(fact)
-    return found
-
-
-def _named(context: AnswerContext, found: Iterable[Fact]) -> str:
-    return context.verbalizer.names(f.object for f in found)

@@ -15,9 +15,11 @@ from shiyi.answering.wording.draft import (
     question_texts,
     red_flags,
 )
-from shiyi.answering.wording.verbalization import capital, closed
+from shiyi.answering.wording.verbalization import capital, closed, verbalize
+from shiyi.errors import UsageError
 from shiyi.model.answer import SafetyWarning
 from shiyi.model.iris import resource
+from shiyi.ontology.lexicon import rows
 from shiyi.ontology.terms import SHIYI
 
 _DESCRIBING: Final = (
@@ -197,6 +199,51 @@ def tell_doctor(context: AnswerContext) -> Contribution:
     checks(context, (*context.parsed.emergencies, *context.parsed.ailments), part)
     red_flags(context, context.parsed.ailments, part)
     return part
+
+
+_SUICIDAL: Final = resource("symptom-suicidal-thoughts").value
+_COMMON: Final = {"zh": ("CN",), "en": ("US", "GB", "EU", "CN")}  # where no country is set
+
+
+def emergency_numbers(language: str, country: str) -> dict[str, str]:
+    """Return the emergency number and the crisis line of a country, or of some by language.
+
+    Raise ``UsageError`` where the table has no such country.
+    """
+    table = {code: cells for code, *cells in rows("emergency-numbers")}
+    if country and country not in table:
+        raise UsageError(f"answer.country {country!r} is none of {', '.join(table)}")
+    mark, found = verbalize(language, "v_comma"), dict[str, list[str]]()
+    for code in (country,) if country else _COMMON[language]:
+        zh, en, number, line, *_ = table[code]
+        for name, each in (("number", number), ("line", line)):
+            named = zh if language == "zh" else en
+            found.setdefault(name, []).append(
+                verbalize(language, "n_in", country=named, number=each)
+            )
+    return {name: mark.join(texts) for name, texts in found.items()}
+
+
+def tell_alarms(context: AnswerContext, part: Contribution, country: str) -> None:
+    """Warn of an emergency and of self-harm, with the numbers to call."""
+    parsed, verbalizer = context.parsed, context.verbalizer
+    numbers = emergency_numbers(verbalizer.language, country)
+    harm = parsed.alarm == "self_harm" or _SUICIDAL in parsed.emergencies
+    if harm:
+        text = verbalizer.verbalize("s_self_harm_read", **numbers)
+        part.warnings.append(SafetyWarning("emergency", text))
+    if found := [e for e in parsed.emergencies if not (harm and e == _SUICIDAL)]:
+        signs, number = verbalizer.names(found), numbers["number"]
+        text = verbalizer.verbalize("s_emergency", signs=signs, number=number)
+        text = capital(text, verbalizer.language)
+        flags = [f for e in found for f in context.facts.into(e, SHIYI.hasRedFlag)][:3]
+        part.note(*flags)
+        part.warnings.append(SafetyWarning("emergency", text, tuple(f.claim for f in flags)))
+    if not part.warnings:
+        text = verbalizer.verbalize("s_emergency_read", number=numbers["number"])
+        part.warnings.append(SafetyWarning("emergency", text))
+    if not harm:
+        part.opening.add(verbalizer.verbalize("o_doctor_first"))
 
 
 _FEVER: Final = resource("symptom-fever").value
