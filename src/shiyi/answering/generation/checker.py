@@ -12,8 +12,8 @@ from itertools import pairwise
 from typing import Final, Self
 
 from shiyi.answering.generation.dangers import dangers
-from shiyi.answering.generation.premises import Premise
-from shiyi.answering.generation.vocabulary import ANY, STOPS, Sentence
+from shiyi.answering.generation.premises import PURPORTED, Premise
+from shiyi.answering.generation.vocabulary import ANY, DUTY, GUARDING, STOPS, Sentence
 from shiyi.answering.generation.wordings import Piece, Wording, wording_of
 
 _SYMMETRIC: Final = frozenset({"incompatibleWith", "opposes", "confusedWith"})
@@ -26,6 +26,7 @@ _IMPLIED: Final = frozenset({"interactsWith", "cautionIn", "hasAdverseReaction",
 _FORBIDDEN: Final = frozenset({
     "contraindicatedIn", "incompatibleWith", "opposes", "fears", "unsuitableFood",
 })  # fmt: skip
+_DENYING: Final = frozenset({"rating:insufficient", "rating:ineffective", "denied", "purported"})
 _CONDITIONS: Final = frozenset({"cautionIn", "contraindicatedIn"})
 
 
@@ -172,6 +173,13 @@ class _Reading:
         if not {"subject", "object"} <= named:
             return replace(made, fault="does not name both ends of the claim")
         stated = {p.entry.key for p in pieces if p.entry and p.is_cue}
+        notes = [p for p in pieces if p.is_note]
+        stated |= {  # what a note says may state the relation
+            entry.key
+            for match in sentence.matches
+            for entry in match.entries
+            if entry.cue and any(p.start <= match.start and match.stop <= p.stop for p in notes)
+        }
         if not stated & wording.required and (premise.opposed or not made._implies(wording)):
             return replace(made, fault="does not state the relation of the claim")
         if wording.is_prohibited and "avoided" not in stated and sentence.has("class:mild"):
@@ -189,32 +197,67 @@ class _Reading:
         if premise.relation == "hasIngredient":
             return noted
         is_harm = premise.relation in _IMPLIED and not wording.is_prohibited
-        return (
-            noted and is_harm and not (premise.relation == "cautionIn" and self.sentence.permits())
-        )
+        if not (noted and is_harm) or self.sentence.mentions("favouring"):
+            return False
+        return premise.relation != "cautionIn" or not self.sentence.permits()
 
     def _turned(self) -> str:
         """Return a fault where the words of the claim are put together to say another thing."""
         premise, sentence = self.premise, self.sentence
         if premise.relation in _FORBIDDEN and not premise.opposed and sentence.permits():
             return "allows what its claim forbids"
-        if any(p.guarded for p in self.pieces) and not sentence.has("class:guard"):
-            return "leaves out what its note forbids"
+        for start, stop in sentence.parts():
+            if fault := self._turned_within(start, stop):
+                return fault
+        for match in sentence.matches:
+            if any(entry.key == "undivided" for entry in match.entries) and not any(
+                p.start <= match.start and match.stop <= p.stop for p in self.pieces
+            ):
+                return "not accounted for: " + " ".join(sentence.units[match.start : match.stop])
         for piece, following in pairwise(self.pieces):
-            if (
-                piece.stop == following.start
-                and not following.end
-                and sentence.has("class:denying", piece.start, piece.stop)
-                and sentence.has("class:avoiding", following.start, following.stop)
+            spans = (piece.start, piece.stop), (following.start, following.stop)
+            if piece.stop != following.start or piece.end or following.end or following.is_note:
+                continue
+            is_denying = sentence.has("class:denying", *spans[0])
+            is_avoiding, goes_on = (sentence.has("class:avoiding", *span) for span in spans)
+            if (is_denying and goes_on) or (
+                (is_denying or is_avoiding) and sentence.has("class:negation", *spans[1])
             ):
                 return "denies what it forbids"
         return self._effect_of_condition() if premise.relation in _CONDITIONS else ""
+
+    def _turned_within(self, start: int, stop: int) -> str:
+        """Return a fault of a part between stops: what it forbids, leaves out or takes for shown."""
+        premise, sentence = self.premise, self.sentence
+        pieces = [p for p in self.pieces if start <= p.start < stop]
+        is_denied = (
+            sentence.guards(start, stop)
+            or sentence.mentions(GUARDING, start, stop)
+            or any(p.is_cue and p.entry and p.entry.key in _DENYING for p in pieces)
+        )
+        is_forbidding = premise.relation in (_FORBIDDEN | _CONDITIONS) and not premise.opposed
+        if any(p.guarded for p in pieces) and not is_denied:
+            if not (premise.required() & _DENYING or (is_forbidding and sentence.guards())):
+                return "leaves out what its note forbids"
+        if premise.grade == PURPORTED and sentence.mentions("verdict", start, stop):
+            if not (is_denied or sentence.mentions("doubts", start, stop)):
+                return "takes what is claimed for shown"
+        if is_forbidding:
+            return ""
+        ends = {p.end for p in pieces} - {""}
+        is_free = any(p.is_note for p in pieces) and (premise.is_safety or len(ends) < 2)
+        for piece in pieces:
+            if piece.entry and piece.entry.key in (GUARDING, DUTY):
+                if not is_free or sentence.has("class:allowing", piece.start - 2, piece.start):
+                    return "forbids what its note does not"
+        return ""
 
     def _effect_of_condition(self) -> str:
         """Return a fault where a sentence says that the thing causes what it is not for."""
         telling = [p for p in self.pieces if not p.entry or p.entry.key != ANY]
         for piece, following in pairwise(telling):
-            if piece.is_note and following.end == "object":
+            between = self.sentence.units[piece.stop : following.start]
+            if piece.is_note and following.end == "object" and STOPS.isdisjoint(between):
                 words = self.sentence.units[piece.start : piece.stop]
                 if Sentence.of(words, self.sentence.vocabulary).mentions("causing"):
                     return "makes the condition an effect"

@@ -1,14 +1,15 @@
 """The words by which a sentence may state a claim.
 
 ``ontology/lexicon/grounding.tsv`` holds them, Chinese and English in one row. A row's keys say for
-which claims its words may be used; a word that stands in no row may not be used at all.
+which claims its words may be used. ``ontology/lexicon/neutral.tsv`` holds, by class, everyday words
+that state nothing. A word that stands in no row may not be used at all.
 """
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Final, Self
 
 import snowballstemmer
@@ -21,15 +22,24 @@ ANY: Final = "any"  # the key of words that state nothing: connectives, forms of
 SYNONYMS: Final = "synonyms"  # the key of words that mean the same, wherever one of them stands
 PURPOSES: Final = "purposes"  # the key of synonyms that name a condition by what is sought for it
 PARAPHRASES: Final = "paraphrases"  # the key of words by which what a note says may be repeated
+GUARDING: Final = "guarding"  # the key of words by which what a note forbids may be forbidden
+DUTY: Final = "duty"  # the key of words that say that something should be done
 NOTED: Final = "noted:"  # before the number of a group of synonyms or paraphrases
 NOTHING: Final = "∅"  # first among synonyms: the others may be left out of a name
-ORDERS: Final = frozenset({"", "subject-first", "object-first"})
+BEFORE_NAME: Final = "before-name"  # the order of words that only count before a name of an end
+ORDERS: Final = frozenset({"", "subject-first", "object-first", BEFORE_NAME})
 STOPS: Final = frozenset(",.;:!?，。；：！？、…")
 
 _UNIT: Final = re.compile(
     r"[\u3400-\u9fff]|\d+(?:\.\d+)?|[^\W\d_\u3400-\u9fff]+(?:['’][^\W\d_\u3400-\u9fff]+)?\d*|[^\w\s]"
 )
 _JOINERS: Final = frozenset("-–—'’\"“”()（）《》·/")
+_SPELLINGS: Final = (  # of Britain and of America as one
+    (re.compile(r"[ao]e(?=\w\w)"), "e"),
+    (re.compile(r"our(?=s?$|ed$|ing$)"), "or"),
+    (re.compile(r"(?<=[lmntg])is(?=(?:e|es|ed|ing|ations?)$)"), "iz"),
+)
+_ASKING: Final = re.compile(r"([\u4f1a\u80fd\u53ef\u8981\u8be5\u6709\u662f])[\u4e0d\u6ca1]\1"), "\u662f\u5426"  # whether
 _STEM: Final = snowballstemmer.stemmer("english").stemWord
 
 Units = tuple[str, ...]
@@ -40,18 +50,25 @@ Groups = Mapping[str, tuple[tuple[Units, tuple[Units, ...]], ...]]  # by the fir
 @cache
 def _stem(word: str) -> str:
     lowered = word.casefold().replace("’", "'").removesuffix("'s")
-    return _STEM(lowered) if lowered.isascii() and lowered.isalpha() else lowered
+    if not (lowered.isascii() and lowered.isalpha()):
+        return lowered
+    if len(lowered) > 5:
+        for pattern, one in _SPELLINGS:
+            lowered = pattern.sub(one, lowered)
+    return _STEM(lowered)
 
 
 def units_of(text: str) -> Units:
     """Return a text as units: Chinese characters, stemmed Latin words, numbers, stops.
 
     Hyphens, quotation marks and brackets part words and state nothing, so they are left out.
+    Spellings of one word are one, and so are the ways to ask in Chinese whether something is.
 
     >>> units_of("Ginger's effects, 5 g")
     ('ginger', 'effect', ',', '5', 'g')
     """
-    units = (_stem(hit[0]) for hit in _UNIT.finditer(fold(text)) if hit[0] not in _JOINERS)
+    folded = _ASKING[0].sub(_ASKING[1], fold(text))
+    units = (_stem(hit[0]) for hit in _UNIT.finditer(folded) if hit[0] not in _JOINERS)
     return tuple(units)
 
 
@@ -60,7 +77,8 @@ class Entry:
     """Words that may state something of a claim.
 
     ``cue``: one of the words that state the relation itself. ``order``: which end of the claim
-    must stand before the words where they stand between both ends.
+    must stand before the words where they stand between both ends; ``before-name`` where one of
+    them has to follow.
     """
 
     key: str
@@ -90,18 +108,19 @@ class Vocabulary:
     @classmethod
     @cache
     def load(cls) -> Self:
-        """Read ``ontology/lexicon/grounding.tsv``.
+        """Read ``grounding.tsv`` and ``neutral.tsv`` of ``ontology/lexicon``.
 
         Raise :class:`UsageError` for a row without words or with an unknown order.
         """
         entries: dict[Units, list[Entry]] = {}
         by_key: dict[str, set[Units]] = {}
         groups: dict[str, list[tuple[Units, ...]]] = {SYNONYMS: [], PURPOSES: [], PARAPHRASES: []}
-        for number, (keys, cue, order, zh, en) in enumerate(rows("grounding")):
+        neutral = ([ANY, "", "", zh, en] for _, zh, en in rows("neutral"))
+        for number, (keys, cue, order, zh, en) in enumerate(chain(rows("grounding"), neutral)):
             words = [each for each in f"{zh}|{en}".split("|") if each.strip()]
             phrases = tuple(() if each == NOTHING else units_of(each) for each in words)
             if order not in ORDERS or not phrases or () in phrases[1:]:
-                raise UsageError(f"grounding.tsv: no words, or an unknown order: {keys} {zh} {en}")
+                raise UsageError(f"grounding or neutral.tsv: no words, or an unknown order: {keys} {zh} {en}")
             if keys in groups:
                 groups[keys].append(phrases)
                 keys, phrases = f"{NOTED}{number}", tuple(filter(None, phrases))
@@ -184,9 +203,23 @@ class Sentence:
         """Return whether one of its units is a word of a key."""
         return not self.vocabulary.words(key).isdisjoint(self.units[start:stop])
 
-    def mentions(self, key: str) -> bool:
-        """Return whether it has a phrase of a key."""
-        return any(each.key == key for match in self.matches for each in match.entries)
+    def guards(self, start: int = 0, stop: int | None = None) -> bool:
+        """Return whether a word forbids or denies; none within some phrases does."""
+        units = list(self.units)
+        for match in self.matches:
+            if any(each.key == "unguarded" for each in match.entries):
+                units[match.start : match.stop] = [""] * (match.stop - match.start)
+        return not self.vocabulary.words("class:guard").isdisjoint(units[start:stop])
+
+    def mentions(self, key: str, start: int = 0, stop: int | None = None) -> bool:
+        """Return whether it has a phrase of a key, whole between two places."""
+        end = len(self.units) if stop is None else stop
+        return any(
+            each.key == key
+            for match in self.matches
+            if start <= match.start and match.stop <= end
+            for each in match.entries
+        )
 
     def has_dose(self) -> bool:
         """Return whether it states a number with a unit of doses."""
@@ -206,6 +239,11 @@ class Sentence:
             elif clause:
                 yield Sentence.of(tuple(clause), self.vocabulary)
                 clause = []
+
+    def parts(self) -> Iterator[tuple[int, int]]:
+        """Yield where the parts between stops begin and end; a stop of Chinese lists parts none."""
+        stops = [at for at, unit in enumerate(self.units) if unit in STOPS - {"\u3001"}]
+        yield from ((a + 1, b) for a, b in pairwise((-1, *stops, len(self.units))))
 
     def permits(self) -> bool:
         """Return whether it says that something may be taken."""

@@ -8,6 +8,9 @@ from typing import Final
 from shiyi.answering.generation.premises import PURPORTED, Premise
 from shiyi.answering.generation.vocabulary import (
     ANY,
+    BEFORE_NAME,
+    DUTY,
+    GUARDING,
     NOTED,
     STOPS,
     Entry,
@@ -22,6 +25,7 @@ _USES: Final = frozenset({"relieves", "indicatedFor", "directedAt", "isEffective
 _WIDEST: Final = 12  # units of a name or a note that a sentence may repeat at once
 _CACHED: Final = 512  # premises
 _NOTE: Final = "note"
+_BETWEEN: Final = frozenset({"subject-first", "object-first"})
 _ENDS: Final = ("subject", "object")
 
 
@@ -82,7 +86,11 @@ class Wording:
         units = sentence.units
         found = [list(self.names_at(units, start)) for start in range(len(units))]
         for match in sentence.matches:
-            if entry := self._entry(match):
+            entry = self._entry(match)
+            if entry and entry.order == BEFORE_NAME:
+                is_followed = any(p.end for at in found[match.stop : match.stop + 1] for p in at)
+                entry = replace(entry, order="") if is_followed else None
+            if entry:
                 found[match.start].append(Piece(match.start, match.stop, entry=entry))
         note = Entry(_NOTE, order=self.order)
         for start, pieces in enumerate(found):
@@ -99,8 +107,9 @@ class Wording:
     def _entry(self, match: Match) -> Entry | None:
         """Return the entry of a phrase that the claim may be stated with, a cue before others."""
         usable = [each for each in match.entries if each.key in self.keys]
+        usable.sort(key=lambda each: (each.key not in self.required, not each.cue))
         entry = next((each for each in usable if each.cue), next(iter(usable), None))
-        if entry is not None and entry.order and self.order:
+        if entry is not None and entry.order in _BETWEEN and self.order:
             return replace(entry, order=self.order)
         return entry
 
@@ -174,6 +183,8 @@ def wording_of(premise: Premise, vocabulary: Vocabulary) -> Wording:
     keys, required = _keys(premise, readings), premise.required()
     if premise.relation in required:
         required |= keys & {"avoided", "avoid"}
+    if any((*notes.values(), *noted.values())):
+        keys |= {GUARDING, DUTY}
     if is_prohibited:
         keys, required = keys | {"avoided"}, required | {"avoided"}
     by_first = {first: tuple(each) for first, each in names.items()}
@@ -206,7 +217,7 @@ def _notes(readings: Iterable[Sentence]) -> tuple[dict[Units, bool], dict[str, b
     """Return the parts of notes, and the keys of words that mean them, with what guards them."""
     notes, noted = dict[Units, bool](), dict[str, bool]()
     for clause in (clause for note in readings for clause in _clauses(note)):
-        is_guarded = clause.has("class:guard")
+        is_guarded = clause.guards()
         for part in _parts(clause):
             notes[part] = notes.get(part, True) and is_guarded
         for key, guarded in _noted(clause):
@@ -263,9 +274,10 @@ def _firsts(name: Units, vocabulary: Vocabulary, *, is_use: bool) -> Iterator[st
 def _clauses(note: Sentence) -> Iterator[Sentence]:
     """Yield the clauses of a note; an English comma and a Chinese one of lists do not end one."""
     clause: list[str] = []
+    contrasts = note.vocabulary.words("class:contrast")
     for unit in (*note.units, "."):
         is_listing = unit == "、" or (unit == "," and (not clause or clause[-1].isascii()))
-        if unit in STOPS and not is_listing:
+        if (unit in STOPS and not is_listing) or unit in contrasts:
             yield Sentence.of(tuple(clause), note.vocabulary)
             clause = []
         else:
@@ -278,8 +290,8 @@ def _noted(clause: Sentence) -> Iterator[tuple[str, bool]]:
     for match in clause.matches:
         if not match.start or clause.units[match.start - 1] not in negations:
             around = (
-                clause.has("class:guard", 0, match.start),
-                clause.has("class:guard", match.stop),
+                clause.guards(0, match.start),
+                clause.guards(match.stop),
             )
             yield from ((e.key, any(around)) for e in match.entries if e.key.startswith(NOTED))
 

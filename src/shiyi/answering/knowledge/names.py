@@ -41,11 +41,13 @@ class Names:
         """Return the labels of a concept in both languages, with abbreviations.
 
         An abbreviation is a part of a label that no label of another concept has: most words of an
-        English one, a run of most characters of a Chinese one.
+        English one or its last word, a run of most characters of a Chinese one. A word of form
+        (root, supplement) may be left out where what remains names nothing else.
         """
         labels = tuple(self._labels(iri))
         short = (part for label in labels for part in abbreviations(label))
-        return frozenset((*labels, *(part for part in short if self._is_own(part, iri))))
+        cores = (core for core in map(_core, labels) if self._named.get(core, {iri}) == {iri})
+        return frozenset((*labels, *cores, *(part for part in short if self._is_own(part, iri))))
 
     def _labels(self, iri: str) -> Iterator[str]:
         for naming in _NAMING:
@@ -56,6 +58,16 @@ class Names:
     def _is_own(self, part: str, iri: str) -> bool:
         owners = [self._owners.get(key, frozenset()) for key in _keys(part)]
         return bool(owners) and frozenset.intersection(*owners) <= {iri}
+
+    @cached_property
+    def _named(self) -> dict[str, set[str]]:
+        """Return the concepts that have a label, by the label as words."""
+        found: dict[str, set[str]] = defaultdict(set)
+        for naming in _NAMING:
+            for quad in self._store.match(None, naming, None, DefaultGraph()):
+                if isinstance(quad.object, Literal):
+                    found[" ".join(_words(quad.object.value))].add(text(quad.subject))
+        return found
 
     @cached_property
     def _owners(self) -> dict[str, frozenset[str]]:
@@ -87,12 +99,26 @@ def abbreviations(label: str) -> Iterable[str]:
         return
     words = [word for word in _words(label) if word not in _words_of("class:small")]
     turning = _words_of("class:turning").intersection(words)
+    if len(words) > 1 and len(words[-1]) > _SHORTEST and turning.issubset(words[-1:]):
+        yield words[-1]
     if not _FEWEST <= len(words) <= _MOST:
         return
     for count in range(max(2, (len(words) + 1) // 2), len(words)):
         for some in combinations(words, count):
             if turning.issubset(some):
                 yield " ".join(some)
+
+
+def _core(label: str) -> str:
+    """Return the words of a label without those of form at its end, at least one.
+
+    >>> _core("bletilla tuber")
+    'bletilla'
+    """
+    words = _words(label)
+    while len(words) > 1 and words[-1] in _words_of("class:form"):
+        words.pop()
+    return " ".join(words)
 
 
 def _words(label: str) -> list[str]:
