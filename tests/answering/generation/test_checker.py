@@ -100,6 +100,13 @@ SLIM = Premise(
         ("Folic acid may hide the anaemia of B12 deficiency, so watch vitamin B12.", MASKING),
         ("痰少又黏，甘蔗粥可以缓解。", SCANTY),
         ("壳聚糖减肥？证据不够。", SLIM),
+        ("As the books have it, by the way, goji is described as sweet.", FLAVOUR),
+        ("有人问起，枸杞子算是味甘的一味药材。", FLAVOUR),
+        ("银杏叶提取物会不会影响华法林？可能，出血风险会增加。", INTERACTION),
+        ("No medicinal sage for pregnant women.", FORBIDDEN),
+        ("Folic acid can mask the anemia of B12 deficiency; watch vitamin B12.", MASKING),
+        ("Magnesium works for constipation; it should not be used in kidney disease.", OSMOTIC),
+        ("镁通便有效，肾病患者不能用。", OSMOTIC),
     ],
 )
 def test_sentence_that_restates_its_claim_is_verified(sentence: str, premise: Premise) -> None:
@@ -129,6 +136,14 @@ def test_sentence_that_restates_its_claim_is_verified(sentence: str, premise: Pr
         ("镁通便有效，肾病患者也可以用。", OSMOTIC, "leaves out what its note forbids"),
         ("Vitamin B12 can mask anaemia of folic acid; watch.", MASKING, "turns the relation"),
         ("Ginkgo will raise the risk of bleeding with warfarin.", INTERACTION, "will"),
+        ("Magnesium works for constipation; it should not be used.", OSMOTIC, "forbids what its note"),
+        ("镁通便有效，肾病患者应该用。", OSMOTIC, "leaves out what its note forbids"),
+        ("药用鼠尾草孕妇禁用，不可能小产。", FORBIDDEN, "不 可 能"),
+        ("Pregnant women should not keep away from medicinal sage.", FORBIDDEN, "denies"),
+        ("药用鼠尾草孕妇禁不用。", FORBIDDEN, "denies what it forbids"),
+        ("There is no medicinal sage that pregnant women avoid.", FORBIDDEN, "denies"),
+        ("Burdock supplement is promoted for psoriasis. It is effective.", CLAIMED, "claimed for shown"),
+        ("Caffeine is a sensible choice in hypertension: it raises blood pressure.", CARE, "relation"),
     ],
 )  # fmt: skip
 def test_sentence_that_says_other_than_its_claim_is_refused(

@@ -243,7 +243,9 @@ class _Reading:
             if not (is_denied or sentence.mentions("doubts", start, stop)):
                 return "takes what is claimed for shown"
         if is_forbidding:
-            return ""
+            is_nobody = sentence.has("class:nobody", start, stop)
+            is_avoiding = sentence.has("class:avoiding", start, stop)
+            return "denies what it forbids" if is_nobody and is_avoiding else ""
         ends = {p.end for p in pieces} - {""}
         is_free = any(p.is_note for p in pieces) and (premise.is_safety or len(ends) < 2)
         for piece in pieces:

@@ -39,7 +39,10 @@ _SPELLINGS: Final = (  # of Britain and of America as one
     (re.compile(r"our(?=s?$|ed$|ing$)"), "or"),
     (re.compile(r"(?<=[lmntg])is(?=(?:e|es|ed|ing|ations?)$)"), "iz"),
 )
-_ASKING: Final = re.compile(r"([\u4f1a\u80fd\u53ef\u8981\u8be5\u6709\u662f])[\u4e0d\u6ca1]\1"), "\u662f\u5426"  # whether
+_ASKING: Final = (
+    re.compile(r"([\u4f1a\u80fd\u53ef\u8981\u8be5\u6709\u662f])[\u4e0d\u6ca1]\1"),
+    "\u662f\u5426",
+)  # whether
 _STEM: Final = snowballstemmer.stemmer("english").stemWord
 
 Units = tuple[str, ...]
@@ -120,7 +123,9 @@ class Vocabulary:
             words = [each for each in f"{zh}|{en}".split("|") if each.strip()]
             phrases = tuple(() if each == NOTHING else units_of(each) for each in words)
             if order not in ORDERS or not phrases or () in phrases[1:]:
-                raise UsageError(f"grounding or neutral.tsv: no words, or an unknown order: {keys} {zh} {en}")
+                raise UsageError(
+                    f"grounding or neutral.tsv: no words, or an unknown order: {keys} {zh} {en}"
+                )
             if keys in groups:
                 groups[keys].append(phrases)
                 keys, phrases = f"{NOTED}{number}", tuple(filter(None, phrases))

@@ -183,7 +183,7 @@ def wording_of(premise: Premise, vocabulary: Vocabulary) -> Wording:
     keys, required = _keys(premise, readings), premise.required()
     if premise.relation in required:
         required |= keys & {"avoided", "avoid"}
-    if any((*notes.values(), *noted.values())):
+    if not premise.opposed and any((*notes.values(), *noted.values())):
         keys |= {GUARDING, DUTY}
     if is_prohibited:
         keys, required = keys | {"avoided"}, required | {"avoided"}
@@ -289,10 +289,7 @@ def _noted(clause: Sentence) -> Iterator[tuple[str, bool]]:
     negations = clause.vocabulary.words("class:negation")
     for match in clause.matches:
         if not match.start or clause.units[match.start - 1] not in negations:
-            around = (
-                clause.guards(0, match.start),
-                clause.guards(match.stop),
-            )
+            around = (clause.guards(0, match.start), clause.guards(match.stop))
             yield from ((e.key, any(around)) for e in match.entries if e.key.startswith(NOTED))
 
 

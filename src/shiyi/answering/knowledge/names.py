@@ -46,7 +46,7 @@ class Names:
         """
         labels = tuple(self._labels(iri))
         short = (part for label in labels for part in abbreviations(label))
-        cores = (core for core in map(_core, labels) if self._named.get(core, {iri}) == {iri})
+        cores = (c for c in map(_core, labels) if self._owners.get(f"={c}", {iri}) == {iri})
         return frozenset((*labels, *cores, *(part for part in short if self._is_own(part, iri))))
 
     def _labels(self, iri: str) -> Iterator[str]:
@@ -60,23 +60,14 @@ class Names:
         return bool(owners) and frozenset.intersection(*owners) <= {iri}
 
     @cached_property
-    def _named(self) -> dict[str, set[str]]:
-        """Return the concepts that have a label, by the label as words."""
-        found: dict[str, set[str]] = defaultdict(set)
-        for naming in _NAMING:
-            for quad in self._store.match(None, naming, None, DefaultGraph()):
-                if isinstance(quad.object, Literal):
-                    found[" ".join(_words(quad.object.value))].add(text(quad.subject))
-        return found
-
-    @cached_property
     def _owners(self) -> dict[str, frozenset[str]]:
-        """Return the concepts that have a word, or a run of characters, in a label."""
+        """Return the concepts that have a label, or a word or a run of characters of one."""
         found: dict[str, set[str]] = defaultdict(set)
         for naming in _NAMING:
             for quad in self._store.match(None, naming, None, DefaultGraph()):
                 if isinstance(quad.object, Literal):
-                    for key in _keys(quad.object.value):
+                    words = " ".join(_words(quad.object.value))
+                    for key in (f"={words}", *_keys(quad.object.value)):
                         found[key].add(text(quad.subject))
         return {key: frozenset(each) for key, each in found.items()}
 
