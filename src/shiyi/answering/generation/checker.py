@@ -8,7 +8,7 @@ must be named, and where a verb stands between the ends, in the order that the c
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import pairwise, starmap
 from typing import Final, Self
 
 from shiyi.answering.generation.dangers import dangers
@@ -206,9 +206,8 @@ class _Reading:
         premise, sentence = self.premise, self.sentence
         if premise.relation in _FORBIDDEN and not premise.opposed and sentence.permits():
             return "allows what its claim forbids"
-        for start, stop in sentence.parts():
-            if fault := self._turned_within(start, stop):
-                return fault
+        if fault := next(filter(None, starmap(self._turned_within, sentence.parts())), ""):
+            return fault
         for match in sentence.matches:
             if any(entry.key == "undivided" for entry in match.entries) and not any(
                 p.start <= match.start and match.stop <= p.stop for p in self.pieces
@@ -227,32 +226,34 @@ class _Reading:
         return self._effect_of_condition() if premise.relation in _CONDITIONS else ""
 
     def _turned_within(self, start: int, stop: int) -> str:
-        """Return a fault of a part between stops: what it forbids, leaves out or takes for shown."""
+        """Return a fault of a part between stops: what it forbids, or takes for shown."""
         premise, sentence = self.premise, self.sentence
         pieces = [p for p in self.pieces if start <= p.start < stop]
+        is_forbidding = premise.relation in (_FORBIDDEN | _CONDITIONS) and not premise.opposed
         is_denied = (
             sentence.guards(start, stop)
             or sentence.mentions(GUARDING, start, stop)
             or any(p.is_cue and p.entry and p.entry.key in _DENYING for p in pieces)
         )
-        is_forbidding = premise.relation in (_FORBIDDEN | _CONDITIONS) and not premise.opposed
-        if any(p.guarded for p in pieces) and not is_denied:
-            if not (premise.required() & _DENYING or (is_forbidding and sentence.guards())):
+        if not is_denied:
+            denies = premise.required() & _DENYING or (is_forbidding and sentence.guards())
+            if any(p.guarded for p in pieces) and not denies:
                 return "leaves out what its note forbids"
-        if premise.grade == PURPORTED and sentence.mentions("verdict", start, stop):
-            if not (is_denied or sentence.mentions("doubts", start, stop)):
+            is_verdict = premise.grade == PURPORTED and sentence.mentions("verdict", start, stop)
+            if is_verdict and not sentence.mentions("doubts", start, stop):
                 return "takes what is claimed for shown"
         if is_forbidding:
-            is_nobody = sentence.has("class:nobody", start, stop)
-            is_avoiding = sentence.has("class:avoiding", start, stop)
-            return "denies what it forbids" if is_nobody and is_avoiding else ""
-        ends = {p.end for p in pieces} - {""}
-        is_free = any(p.is_note for p in pieces) and (premise.is_safety or len(ends) < 2)
-        for piece in pieces:
-            if piece.entry and piece.entry.key in (GUARDING, DUTY):
-                if not is_free or sentence.has("class:allowing", piece.start - 2, piece.start):
-                    return "forbids what its note does not"
-        return ""
+            both = (sentence.has(f"class:{each}", start, stop) for each in ("nobody", "avoiding"))
+            return "denies what it forbids" if all(both) else ""
+        is_free = any(p.is_note for p in pieces) and (
+            premise.is_safety or not {"subject", "object"} <= {p.end for p in pieces}
+        )
+        is_forbidden = any(
+            not is_free or sentence.has("class:allowing", p.start - 2, p.start)
+            for p in pieces
+            if p.entry and p.entry.key in (GUARDING, DUTY)
+        )
+        return "forbids what its note does not" if is_forbidden else ""
 
     def _effect_of_condition(self) -> str:
         """Return a fault where a sentence says that the thing causes what it is not for."""
