@@ -58,7 +58,7 @@ def _stem(word: str) -> str:
     if len(lowered) > 5:
         for pattern, one in _SPELLINGS:
             lowered = pattern.sub(one, lowered)
-    return _STEM(lowered)
+    return str(_STEM(lowered))
 
 
 def units_of(text: str) -> Units:
