@@ -63,6 +63,7 @@ EQUIVALENT: Final = (
     ROOT / "bench/tables/equivalent-mutants.tsv"
 )  # changes nothing that a test could see
 _SECONDS: Final = 900.0  # for the tests of one fault
+_UNKNOWN: Final = 3.0  # seconds, of a test that no map has
 _OTHERS: Final = 150.0  # seconds, of tests that do not run a fault's lines in their own process
 _SWAPPED: Final = {
     ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "==",
@@ -193,52 +194,61 @@ def equivalent() -> list[list[str]]:
     return [line.split("\t") for line in lines[1:]]
 
 
+def make_map(folder: Path, tests: Iterable[str]) -> None:
+    """Run tests once to see which lines of the targets each of them runs."""
+    place = folder / f"map{len(list(folder.glob('map*')))}"
+    shutil.copytree(ROOT / "src/shiyi", place / "source")
+    included = "\n    ".join(f"src/shiyi/{module}" for module in TARGETS)
+    (place / "rc").write_text(
+        f"[run]\nrelative_files = True\ndata_file = {place / 'data'}\ninclude =\n    {included}\n"
+    )
+    words = ("--cov", f"--cov-config={place / 'rc'}", "--cov-context=test", "--cov-report=")
+    done = subprocess.run(  # noqa: S603 - our own interpreter
+        [sys.executable, "-m", "pytest", *_OPTIONS, *words, "--durations=0", "-vv", *tests],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    (place / "log").write_text(done.stdout, "utf-8")
+
+
 class Cover:
-    """Which tests run which lines, and how long each takes."""
+    """Which tests run which lines, and how long each takes: one map or several, the last of which
+    has what was written since.
+    """
 
     def __init__(self, folder: Path) -> None:
-        """Read the map in a folder; where there is none, run all tests once to make it."""
+        """Read the maps in a folder; where there is none, run all tests once to make it."""
         from coverage import CoverageData
 
-        if not (folder / "log").exists():
-            self._make(folder)
-        self._source = folder / "source"
-        self._costs: dict[str, float] = defaultdict(float)
-        for seconds, test in _COST.findall((folder / "log").read_text("utf-8")):
-            self._costs[test] += float(seconds)
+        if not any(folder.glob("map*")):
+            make_map(folder, dict.fromkeys(each for every in TARGETS.values() for each in every))
         self._noticed: dict[str, Counter[str]] = defaultdict(Counter)
-        self._data = CoverageData(str(folder / "data"))
-        self._data.read()
+        self._costs: dict[str, float] = defaultdict(lambda: _UNKNOWN)
+        self._known = set[str]()
+        self._maps = list[tuple[CoverageData, Path]]()
+        for each in sorted(folder.glob("map*")):
+            costs: dict[str, float] = defaultdict(float)
+            for seconds, test in _COST.findall((each / "log").read_text("utf-8")):
+                costs[test] += float(seconds)
+            self._costs |= costs
+            self._known |= set(costs)
+            self._maps.append((CoverageData(str(each / "data")), each / "source"))
+            self._maps[-1][0].read()
 
-    @staticmethod
-    def _make(folder: Path) -> None:
-        shutil.copytree(ROOT / "src/shiyi", folder / "source", dirs_exist_ok=True)
-        included = "\n    ".join(f"src/shiyi/{module}" for module in TARGETS)
-        (folder / "rc").write_text(
-            f"[run]\nrelative_files = True\ndata_file = {folder / 'data'}\ninclude =\n    {included}\n"
-        )
-        tests = dict.fromkeys(each for every in TARGETS.values() for each in every)
-        words = ("--cov", f"--cov-config={folder / 'rc'}", "--cov-context=test", "--cov-report=")
-        done = subprocess.run(  # noqa: S603 - our own interpreter
-            [sys.executable, "-m", "pytest", *_OPTIONS, *words, "--durations=0", "-vv", *tests],
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        (folder / "log").write_text(done.stdout, "utf-8")
-
-    @cache  # noqa: B019 - one map a run
-    def _contexts(self, module: str) -> dict[int, list[str]]:
-        """Return the tests of each line, wherever it stood when the map was made."""
-        found = self._data.contexts_by_lineno(f"src/shiyi/{module}")
-        texts = (folder / module for folder in (self._source, ROOT / "src/shiyi"))
-        old, new = (each.read_text("utf-8").splitlines() for each in texts)
-        return {
-            block.b + at + 1: found.get(block.a + at + 1, [])
-            for block in SequenceMatcher(None, old, new).get_matching_blocks()
-            for at in range(block.size)
-        }
+    @cache  # noqa: B019 - one a run
+    def _contexts(self, module: str) -> dict[int, set[str]]:
+        """Return the tests of each line, wherever it stood when a map was made."""
+        found: dict[int, set[str]] = defaultdict(set)
+        new = (ROOT / "src/shiyi" / module).read_text("utf-8").splitlines()
+        for data, source in self._maps:
+            lines = data.contexts_by_lineno(f"src/shiyi/{module}")
+            old = (source / module).read_text("utf-8").splitlines()
+            for block in SequenceMatcher(None, old, new).get_matching_blocks():
+                for at in range(block.size):
+                    found[block.b + at + 1].update(lines.get(block.a + at + 1, ()))
+        return found
 
     def tests(self, mutant: Mutant) -> list[str]:
         """Return the tests that run a fault's lines, the quickest first."""
@@ -249,7 +259,14 @@ class Cover:
             for context in lines.get(line, ())
             if context
         }
-        return self._ordered(found, mutant.module)
+        return self._ordered(found | self._unknown(mutant.module), mutant.module)
+
+    @cache  # noqa: B019 - one a run
+    def _unknown(self, module: str) -> set[str]:
+        """Return tests that were written after the maps, beside those that run the module."""
+        beside = {test.split("::")[0] for each in self._contexts(module).values() for test in each}
+        named = beside | set(TARGETS[module])
+        return {test for test in _tests_of(module) - self._known if test.split("::")[0] in named}
 
     def note(self, module: str, test: str) -> None:
         """Note which test noticed a fault of a module: it goes first with the next one."""
@@ -260,9 +277,7 @@ class Cover:
         tests, seconds, found = {*run}, 0.0, list[str]()
         if tests and "sync" not in mutant.old:
             return []
-        places = TARGETS[mutant.module]
-        beside = {each for each in self._costs if each.startswith(places)} - tests
-        for each in self._ordered(beside, mutant.module):
+        for each in self._ordered(_tests_of(mutant.module) - tests, mutant.module):
             seconds += self._costs[each]
             found += [each] if seconds < _OTHERS else []
         return found
@@ -270,6 +285,17 @@ class Cover:
     def _ordered(self, tests: Iterable[str], module: str) -> list[str]:
         noticed, own = self._noticed[module], f"/test_{Path(module).stem}.py::"
         return sorted(tests, key=lambda t: (-noticed[t], own not in t, self._costs[t], t))
+
+
+@cache
+def _tests_of(module: str) -> set[str]:
+    found = set[str]()
+    for place in (ROOT / each for each in TARGETS[module]):
+        for file in place.rglob("test_*.py") if place.is_dir() else (place,):
+            name = file.relative_to(ROOT).as_posix()
+            tests = re.findall(r"^def (test_\w+)", file.read_text("utf-8"), re.MULTILINE)
+            found |= {f"{name}::{test}" for test in tests}
+    return found
 
 
 class Copy:
@@ -386,8 +412,12 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--seed", type=int, default=20261121)
     parser.add_argument("--minutes", type=float, default=600.0, help="begin no fault afterwards")
-    parser.add_argument("--folder", type=Path, default=ROOT / "build/mutants", help="map, results")
+    parser.add_argument("--folder", type=Path, default=ROOT / "build/mutants", help="maps, results")
+    parser.add_argument("--map", nargs="+", help="only run these tests, for one more map")
     chosen = parser.parse_args()
+    if chosen.map:
+        make_map(chosen.folder, chosen.map)
+        return 0
     row = plant(drawn(chosen.count, chosen.seed), chosen.folder, chosen.minutes)
     run = row["noticed"] + row["lived"]
     sys.stdout.write(f"{row['noticed']} of {run} noticed, {row['not run']} not run\n")
