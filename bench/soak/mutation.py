@@ -251,15 +251,18 @@ class Cover:
         return found
 
     def tests(self, mutant: Mutant) -> list[str]:
-        """Return the tests that run a fault's lines, the quickest first."""
+        """Return the tests that run a fault's lines, or may, the quickest first."""
+        found = self._covering(mutant) | self._unknown(mutant.module)
+        return self._ordered(found, mutant.module)
+
+    def _covering(self, mutant: Mutant) -> set[str]:
         lines = self._contexts(mutant.module)
-        found = {
+        return {
             re.split(r"[|\[]", context)[0]
             for line in range(mutant.line, mutant.last + 1)
             for context in lines.get(line, ())
             if context
         }
-        return self._ordered(found | self._unknown(mutant.module), mutant.module)
 
     @cache  # noqa: B019 - one a run
     def _unknown(self, module: str) -> set[str]:
@@ -275,7 +278,7 @@ class Cover:
     def others(self, mutant: Mutant, run: Iterable[str]) -> list[str]:
         """Return tests for what runs in workers alone, and for what is synced before a power cut."""
         tests, seconds, found = {*run}, 0.0, list[str]()
-        if tests and "sync" not in mutant.old:
+        if self._covering(mutant) and "sync" not in mutant.old:
             return []
         for each in self._ordered(_tests_of(mutant.module) - tests, mutant.module):
             seconds += self._costs[each]
