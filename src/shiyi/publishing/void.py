@@ -35,6 +35,7 @@ _MATCHES: Final = (
     SKOS.narrowMatch,
     SKOS.relatedMatch,
 )
+_KINDS: Final = "SELECT ?kind (COUNT(*) AS ?n) { ?s a ?kind FILTER isIRI(?kind) } GROUP BY ?kind"
 _LINKS: Final = f"""SELECT ?p ?space (COUNT(*) AS ?n) {{
   VALUES ?p {{ {" ".join(map(str, _MATCHES))} }} ?s ?p ?o FILTER isIRI(?o)
   BIND(REPLACE(STR(?o), "[^#/_]*$", "") AS ?space)
@@ -117,7 +118,7 @@ class Counts:
             if distinct:
                 created.property_subjects[row["p"]] = int(row["subjects"])
         created.triples = created.properties.total()
-        for row in ask("SELECT ?kind (COUNT(*) AS ?n) { ?s a ?kind } GROUP BY ?kind"):
+        for row in ask(_KINDS):
             created.classes[row["kind"]] = int(row["n"])
         for row in ask(_LINKS):
             created.links[row["p"], row["space"]] = int(row["n"])
