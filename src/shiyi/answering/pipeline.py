@@ -6,6 +6,7 @@ import time
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
+from functools import lru_cache
 from typing import Any, Final, Literal
 
 from shiyi.answering.generation.rewriter import Composition, Listener, from_memory, write_with_model
@@ -268,6 +269,7 @@ def _asked(request: AskRequest, settings: Settings) -> dict[str, Any]:
     }
 
 
+@lru_cache(maxsize=32)
 def settings_digest(settings: Settings) -> str:
     """Return a digest of the settings that change an answer."""
     chosen = {name: asdict(getattr(settings, name)) for name in _SECTIONS}

@@ -236,6 +236,12 @@ class Facts:
         return {node: tuple(sorted(below)) for node, below in turned.items()}
 
     @cached_property
+    def incompatible(self) -> tuple[Fact, ...]:
+        """Return the claims that two things do not go together."""
+        found = (every[0] for every in self.by_claim.values())
+        return tuple(fact for fact in found if fact.predicate in INCOMPATIBLE)
+
+    @cached_property
     def _of_class(self) -> Mapping[str, tuple[str, ...]]:
         """Return the concepts of each class that some concept has."""
         found: dict[str, list[str]] = defaultdict(list)

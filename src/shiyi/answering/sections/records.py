@@ -150,9 +150,8 @@ def tell_pairs(context: AnswerContext) -> Contribution:
     part, verbalizer, facts = Contribution(), context.verbalizer, context.facts
     wanted = {VOCAB + name for name in context.parsed.frame.wanted.relations}
     pairs: dict[frozenset[str], Fact] = {}
-    for found in facts.by_claim.values():
-        fact = found[0]
-        if fact.predicate.value in wanted and fact.predicate in INCOMPATIBLE:
+    for fact in facts.incompatible:
+        if fact.predicate.value in wanted:
             pairs.setdefault(frozenset((fact.subject, fact.object)), fact)
     for fact in sorted(pairs.values(), key=lambda f: f.claim)[:_MOST_PAIRS]:
         text = verbalizer.verbalize(

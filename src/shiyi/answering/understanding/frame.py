@@ -5,7 +5,7 @@ sends the frame of the turn before as the context of the next, so it is parsed l
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Annotated, Any, Final, Literal, Self, get_args
 
@@ -209,7 +209,7 @@ class Frame:
 
     def to_json(self) -> dict[str, Any]:
         """Return the object of ``shiyi frame --json`` and ``POST /api/frame``."""
-        whole: dict[str, Any] = _shown(asdict(self))
+        whole: dict[str, Any] = _shown(self)
         asks = [e for i, e in enumerate(whole.pop("asks")) if i == 0 or e["p"] >= _SHOWN]
         whole["confidence"] = round(self.confidence, 4)
         return {"text": whole.pop("text"), "language": whole.pop("language"), "ask": asks} | whole
@@ -248,11 +248,14 @@ def _adapter() -> TypeAdapter[Any]:
 
 def _shown(value: Any) -> Any:
     """Write empty identifiers as null and probabilities with four digits."""
-    if isinstance(value, dict):
-        return {k: None if k in _NULL and not v else _shown(v) for k, v in value.items()}
+    if value is None or isinstance(value, str | int):
+        return value
+    if isinstance(value, float):
+        return round(value, 4)
     if isinstance(value, list | tuple):
         return [_shown(each) for each in value]
-    return round(value, 4) if isinstance(value, float) else value
+    pairs = ((name, getattr(value, name)) for name in value.__dataclass_fields__)
+    return {k: None if k in _NULL and not v else _shown(v) for k, v in pairs}
 
 
 def _filled(value: Any) -> Any:
