@@ -178,6 +178,18 @@ def test_a_page_is_compressed_and_cached_by_its_etag(deployment: Deployment) -> 
     assert get(deployment.port, path, If_None_Match=first["ETag"], **headers)[0] == 304
 
 
+def test_one_of_the_readers_makes_a_page(deployment: Deployment) -> None:
+    def made() -> float:
+        text = get(deployment.ports[0], "/metrics")[1].decode()
+        found = re.search(r'shiyi_cache_misses_total\{.*kind="pages".*\} ([\d.]+)', text)
+        return float(found[1]) if found else 0.0
+
+    path, before = f"/page/{concepts(deployment.ports[0])[2]}?lang=en&n=0", made()
+    for _ in range(6):  # the proxy asks a reader each time
+        assert get(deployment.port, path, Authorization="Bearer x")[0] == 200
+    assert made() == before + 1
+
+
 def test_browsers_are_told_to_stay_with_tls_over_tls_alone(deployment: Deployment) -> None:
     trusted = ssl.create_default_context(cafile=deployment.folder / "full.pem")
     for path in (ASK, "/healthz", f"/page/{concepts(deployment.ports[0])[0]}"):

@@ -495,7 +495,12 @@ class Guesser:
         tried += [(span, span) for span in _bridged(text, left)]
         tried = tried[:_WINDOWS]
         near = self._nearest([text[slice(*span)] for span, _ in tried])
-        meant = self._wholes(text, left)
+        parts = {
+            whole
+            for (span, whole), found in zip(tried, near, strict=True)
+            if found and span != whole
+        }
+        meant = self._wholes(text, [whole for whole in left if whole in parts])
         sure = []
         for (span, whole), senses in zip(tried, near, strict=True):
             if span != whole and whole in meant:

@@ -177,6 +177,7 @@ def register(app: Flask) -> None:
     app.jinja_env.filters |= {"linked": linked, "dot": dot, "as_table": as_table}
 
 
+@lru_cache(maxsize=16_384)  # a nature or a meridian is on most pages
 def linked(thing: Thing, kind: str = "") -> Markup:
     """Return a thing's label, with its link if it has one; ``kind`` is a CSS class.
 

@@ -1,5 +1,6 @@
 """Which addresses may be linked."""
 
+from functools import lru_cache
 from urllib.parse import quote, urlsplit
 
 from shiyi.model.iris import GRAPH, ID, VOCAB
@@ -7,6 +8,7 @@ from shiyi.model.iris import GRAPH, ID, VOCAB
 _SCHEMES = frozenset({"http", "https", "mailto"})
 
 
+@lru_cache(maxsize=16_384)  # a page has the same few addresses many times
 def href(iri: str) -> str:
     """Return the address a page links to for ``iri``; empty where there is none to follow.
 

@@ -178,8 +178,9 @@ def _by_rule(
 ) -> tuple[tuple[Thing, tuple[Statement, ...]], ...]:
     groups: dict[str, list[Statement]] = defaultdict(list)
     for each in found:
-        rule = next(reader.values(NamedNode(each.claim), SHIYI.derivedBy, DERIVED), None)
-        groups[text(rule) if rule else ""].append(each)
+        # no other property of these claims is shown, and they are many
+        rule = next(reader.store.match(NamedNode(each.claim), SHIYI.derivedBy, None, DERIVED), None)
+        groups[text(rule.object) if rule else ""].append(each)
     named = ((reader.thing(NamedNode(rule)), group) for rule, group in groups.items() if rule)
     return tuple((rule, tuple(group)) for rule, group in named)
 
