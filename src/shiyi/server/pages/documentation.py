@@ -112,6 +112,11 @@ def _text(name: str) -> str:
     return page_files()[name].read_text("utf-8")
 
 
+@cache
+def _folded(name: str) -> str:
+    return _text(name).casefold()
+
+
 @lru_cache(maxsize=64)
 def _made(name: str, _: str, write: Callable[[], str]) -> Page:
     return _rendered(name, "en", write())
@@ -199,8 +204,7 @@ def search_pages(words: str) -> list[Place]:
             continue
         files = [name, *([_chinese(name)] if _chinese(name) else [])]
         for file in reversed(files) if chosen_language() == "zh" else files:
-            text = _text(file)
-            folded = text.casefold()
+            text, folded = _text(file), _folded(file)
             if all(each in folded for each in asked):
                 at = folded.index(max(asked, key=len))
                 around = _MARKS.sub(" ", text[max(0, at - _AROUND) : at + _AROUND])
