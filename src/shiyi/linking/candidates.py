@@ -495,14 +495,10 @@ class Guesser:
         tried += [(span, span) for span in _bridged(text, left)]
         tried = tried[:_WINDOWS]
         near = self._nearest([text[slice(*span)] for span, _ in tried])
-        parts = {
-            whole
-            for (span, whole), found in zip(tried, near, strict=True)
-            if found and span != whole
-        }
-        meant = self._wholes(text, [whole for whole in left if whole in parts])
+        close = [(*spans, senses) for spans, senses in zip(tried, near, strict=True) if senses]
+        meant = self._wholes(text, {whole for span, whole, _ in close if span != whole})
         sure = []
-        for (span, whole), senses in zip(tried, near, strict=True):
+        for span, whole, senses in close:
             if span != whole and whole in meant:
                 senses = [each for each in senses if each[0].concept in meant[whole]]
             if senses:
@@ -524,9 +520,9 @@ class Guesser:
         bare = window in AMBIGUOUS or window in BODIES or _DENIED.search(window) is not None
         return bare or bool(self._dictionary.senses(window))
 
-    def _wholes(self, text: str, left: Sequence[Span]) -> dict[Span, set[int]]:
+    def _wholes(self, text: str, left: Iterable[Span]) -> dict[Span, set[int]]:
         """Return the concepts each phrase in Latin script is near to: red cedar is no red bean."""
-        latin = [whole for whole in left if not is_cjk(text[whole[0]])]
+        latin = sorted(whole for whole in left if not is_cjk(text[whole[0]]))
         if self._vectors is None or not latin:
             return {}
         labels = self._dictionary.index.labels
