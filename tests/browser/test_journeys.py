@@ -380,3 +380,28 @@ def test_a_fault_of_a_query_is_marked_with_a_remedy(driver: Any, address: str) -
     click(driver, driver.find_element("css selector", ".fault .primary"))
     driver.find_element("css selector", ".results-table")
     assert len(driver.find_elements("css selector", tabs)) == before + 1
+
+
+def test_tabs_of_queries_are_named_by_what_they_ask(driver: Any, address: str) -> None:
+    """In Chinese too, where a query without a comment has a single name."""
+    query = quote(
+        "PREFIX shiyi: <https://w3id.org/shiyi/vocab#>\nSELECT ?dish { ?dish a shiyi:Dish }"
+    )
+    driver.get(f"{address}/sparql?lang=zh&query={query}")
+    tab = driver.find_element("css selector", "[role=tab][aria-controls=query][aria-selected=true]")
+    assert tab.text == "SELECT ?dish { ?dish a shiyi"[:28]
+    driver.get_log("browser")
+
+
+def test_a_graph_below_the_screen_is_drawn_for_the_print(driver: Any, real_address: str) -> None:
+    driver.get(f"{real_address}/page/drug-warfarin?lang=en")
+    figure = driver.find_element("css selector", "[data-graph]")
+    assert figure.rect["y"] > 2_000
+    wait_until(driver, lambda: figure.get_attribute("data-drawn"))
+    assert driver.find_elements("css selector", ".g-node")
+
+
+def test_labels_of_a_timeline_have_no_outline(driver: Any, real_address: str) -> None:
+    driver.get(f"{real_address}/timeline/substance-gouqizi?lang=zh")
+    text = driver.find_element("css selector", ".timeline-picture text")
+    assert text.value_of_css_property("stroke") == "none"

@@ -120,13 +120,15 @@ const load = (address) => {
   }));
   return loaded.get(address);
 };
+const draw = (target) => {
+  graphs.unobserve(target);
+  load(target.dataset.script).then(() => { if (target.dataset.drawn) return; if (target.offsetWidth) window.shiyiDraw(target); else graphs.observe(target); }, () => { target.remove(); }); // a hidden one waits
+};
 const graphs = new IntersectionObserver((seen) => {
-  for (const { target, isIntersecting } of seen) {
-    if (!isIntersecting) continue;
-    graphs.unobserve(target);
-    load(target.dataset.script).then(() => { if (target.offsetWidth) window.shiyiDraw(target); else graphs.observe(target); }, () => { target.remove(); }); // a hidden one waits
-  }
+  for (const { target, isIntersecting } of seen) if (isIntersecting) draw(target);
 }, { rootMargin: "900px" });
+// the others once there is time, so that a print has them too
+addEventListener("load", () => (window.requestIdleCallback || setTimeout)(() => { for (const each of $$("[data-graph]:not([data-drawn])")) draw(each); }));
 
 // asking: the answer is watched as it comes; where that cannot be, the form is sent as usual
 const fieldsOf = (form, submitter) => {

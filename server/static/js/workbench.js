@@ -9,7 +9,10 @@
   const read = () => { try { return JSON.parse(localStorage.getItem(KEY)) || {}; } catch { return {}; } };
   const state = { tabs: [], at: 0, saved: [], history: [], ...read() };
   const keep = () => { try { localStorage.setItem(KEY, JSON.stringify(state)); } catch { /* not kept */ } };
-  const named = (text) => (text.match(/^#\s*(.+)/)?.[1] || text.replace(/PREFIX[^\n]*\n/gi, "").trim() || bar.dataset.name).split(" / ")[document.documentElement.lang.startsWith("zh") ? 1 : 0]?.slice(0, 28) || text.slice(0, 28);
+  const named = (text) => { // by its first comment, in the language of the page, or by what it asks
+    const words = (text.match(/^#\s*(.+)/)?.[1] || text.replace(/PREFIX\s[^>]*>/gi, "").trim().replace(/\s+/g, " ") || bar.dataset.name).split(" / ");
+    return (words[document.documentElement.lang.startsWith("zh") ? 1 : 0] || words[0]).slice(0, 28);
+  };
   const asked = new URLSearchParams(location.search).has("query");
   if (!state.tabs.length) state.tabs = [query.read()];
   if (asked && state.tabs[state.at] !== query.read()) { // an address opens a tab of its own

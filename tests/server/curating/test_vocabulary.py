@@ -12,7 +12,7 @@ from shiyi.model.iris import ID, VOCAB, resource
 from shiyi.model.rdf import DefaultGraph, NamedNode, text
 from shiyi.ontology.terms import RDFS, SHIYI, SKOS
 from tests.support import bases
-from tests.support.sites import FullDesks, Visitor, csrf_in, served
+from tests.support.sites import FullDesks, Visitor, csrf_in, fields_in, served
 
 DESK, CONCEPT, MOVE = "/curate/vocabulary", "/curate/vocabulary/concept", "/curate/vocabulary/move"
 PROPOSE, SETTLE = "/curate/proposals", "/curate/proposals/settle"
@@ -156,6 +156,19 @@ def test_merging_moves_claims_and_names_and_the_old_address_leads_on(
     changes.undo(changes.latest(1)[0].iri, "cura", "two natures after all")
     assert status(desks, "substance-mung", "hasNature", "nature-cool") == "accepted"
     assert stored_concept(desks.site.store, f"{ID}nature-cool") is not None
+
+
+def test_a_stale_merge_is_refused_beside_its_form(desks: FullDesks, curator: Visitor) -> None:
+    page = curator.get(f"{CONCEPT}?id=season-summer")
+    second = desks.visitor("second")
+    theirs = second.get(f"{CONCEPT}?id=season-summer")
+    assert second.submit(theirs, CONCEPT, definition_en="Hot.").status == 200
+    values = {"target": "nature-warm", "reason": "a slip of mine", "action": "merge"}
+    version = fields_in(page.body, CONCEPT)["version"]
+    refused = curator.submit(page, MOVE, **values, form="merge", version=version)
+    assert refused.status == 409
+    assert "somebody changed this" in refused.body
+    assert 'value="a slip of mine"' in refused.body
 
 
 def test_things_of_different_kinds_are_not_merged(curator: Visitor) -> None:

@@ -9,7 +9,15 @@ from flask import Flask, g, request
 from werkzeug.datastructures import MultiDict
 
 from shiyi.curation.desks.forms import Form
-from shiyi.errors import Fault, FormatError, FormError, RangeError, RightsError, UsageError
+from shiyi.errors import (
+    Fault,
+    FormatError,
+    FormError,
+    RangeError,
+    RightsError,
+    StaleError,
+    UsageError,
+)
 from shiyi.server.http.problems import status_of
 from shiyi.server.i18n import fault_text
 
@@ -42,7 +50,7 @@ def beside(page: Callable[[], Any]) -> Callable[[View], View]:
         def guarded(*args: Any, **kwargs: Any) -> Any:
             try:
                 return view(*args, **kwargs)
-            except (FormatError, RangeError, RightsError, UsageError) as error:
+            except (FormatError, RangeError, RightsError, StaleError, UsageError) as error:
                 if request.accept_mimetypes.best == "application/json":
                     raise
                 keep_typed()

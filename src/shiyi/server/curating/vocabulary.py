@@ -145,7 +145,9 @@ def _concept_shown(desk: Desk, reader: Reader, entry: Concept, *, is_new: bool, 
         classes=sorted(KINDS),
         messages=messages,
         claim_count=len(claims),
-        claims=[reader.premise(NamedNode(each)) for each in claims[:200]],
+        claims=sorted(
+            (reader.premise(NamedNode(each)) for each in claims[:200]), key=lambda each: each.label
+        ),
         below=[] if is_new else [reader.thing(each) for each in narrower(store, entry.iri)],
         **more,
     )

@@ -22,6 +22,8 @@ _OUTCOMES: Final = (
     "isEffectiveFor", "studiedFor", "indicatedFor", "relieves", "hasEfficacy", "suitableFood",
     "hasTreatmentPrinciple",
 )  # fmt: skip
+_STUDIED: Final = "studiedFor"
+_HELPFUL: Final = frozenset(_OUTCOMES) - {_STUDIED}
 _INTERACTIONS: Final = ("interactsWith", "incompatibleWith", "opposes", "fears")
 _TRADITION: Final = frozenset({"incompatibleWith", "opposes", "fears"})  # named by their books
 _AGAINST: Final = ("contraindicatedIn", "cautionIn")
@@ -47,6 +49,11 @@ class Supported:
     rating: str
     sources: tuple[tuple[SourceView, bool], ...]
     note: str = ""
+
+    @property
+    def is_studied(self) -> bool:
+        """Return whether it says that something was studied, not that it works."""
+        return self.statement.predicate == _STUDIED
 
     @property
     def opened(self) -> int:
@@ -77,6 +84,8 @@ class Overview:
     inferred: tuple[tuple[Thing, tuple[Statement, ...]], ...]
     against: tuple[Statement, ...]
     helped_by: tuple[Statement, ...]
+    suits: tuple[Statement, ...]  # foods for those who have it
+    avoids: tuple[Statement, ...]
     red_flags: tuple[Statement, ...]
     reviewed: Reviewed
 
@@ -86,10 +95,15 @@ class Overview:
         return len({source.title for each in self.outcomes for source, _ in each.sources})
 
     def uses(self, most: int = 3) -> tuple[str, ...]:
-        """Name the effects and uses that rest on most."""
-        good = (each for each in self.outcomes if not each.statement.negative)
+        """Name the effects and uses that rest on most; what was only studied is none."""
+        good = (s for s in self.outcomes if not s.statement.negative and not s.is_studied)
         fit = [each for each in good if each.rating not in {"ineffective", "insufficient"}]
         return tuple(dict.fromkeys(each.statement.other.label for each in fit))[:most]
+
+    def studied(self, most: int = 3) -> tuple[str, ...]:
+        """Name what it was studied for without a result that stands."""
+        found = (s.statement.other.label for s in self.outcomes if s.is_studied)
+        return tuple(dict.fromkeys(found))[:most]
 
     def cautions(self, most: int = 3) -> tuple[str, ...]:
         """Name who may not, or should take care, the gravest first."""
@@ -120,8 +134,10 @@ def overview(reader: Reader, statements: Sequence[Statement]) -> Overview:
         ),
         against=tuple(s for name in _AGAINST for s in mine.get(name, ()) if not s.negative),
         helped_by=tuple(
-            s for s in statements if s.predicate in _OUTCOMES and not (s.forward or s.negative)
+            s for s in statements if s.predicate in _HELPFUL and not (s.forward or s.negative)
         ),
+        suits=tuple(s for s in mine.get("suitableFood", ()) if not (s.negative or s.derived)),
+        avoids=tuple(s for s in mine.get("unsuitableFood", ()) if not (s.negative or s.derived)),
         red_flags=tuple(mine.get("hasRedFlag", ())),
         reviewed=_reviewed(reader, statements),
     )
