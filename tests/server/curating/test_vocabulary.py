@@ -159,9 +159,9 @@ def test_merging_moves_claims_and_names_and_the_old_address_leads_on(
 
 
 def test_a_stale_merge_is_refused_beside_its_form(desks: FullDesks, curator: Visitor) -> None:
-    page = curator.get(f"{CONCEPT}?id=season-summer")
+    page = curator.get(f"{CONCEPT}?id=nature-hot")
     second = desks.visitor("second")
-    theirs = second.get(f"{CONCEPT}?id=season-summer")
+    theirs = second.get(f"{CONCEPT}?id=nature-hot")
     assert second.submit(theirs, CONCEPT, definition_en="Hot.").status == 200
     values = {"target": "nature-warm", "reason": "a slip of mine", "action": "merge"}
     version = fields_in(page.body, CONCEPT)["version"]
@@ -183,16 +183,13 @@ def test_things_of_different_kinds_are_not_merged(curator: Visitor) -> None:
 def test_a_split_takes_chosen_claims_along(desks: FullDesks, curator: Visitor) -> None:
     claim = bases.kitchen_claim("symptom-stomach", "hasRedFlag", resource("symptom-black-stools"))
     page = curator.get(f"{CONCEPT}?id=symptom-stomach")
-    done = curator.submit(
-        page,
-        MOVE,
-        action="split",
-        new_id="symptom-stomach-pain",
-        zh="胃痛",
-        en="stomach pain",
-        claims=claim.iri.value,
-        reason="two things",
-    )
+    form = {"action": "split", "form": "split", "zh": "胃痛", "en": "stomach pain"}
+    form |= {"claims": claim.iri.value, "reason": "two things"}
+    refused = curator.submit(page, MOVE, **form, new_id="food-stomach-pain")
+    assert refused.status == 422
+    assert f'value="{claim.iri.value}" checked' in refused.body  # what was typed stays
+    assert all(f'value="{form[name]}"' in refused.body for name in ("zh", "en", "reason"))
+    done = curator.submit(page, MOVE, **form, new_id="symptom-stomach-pain")
     assert "Saved as change" in done.body, done.body[:1200]
     assert status(desks, "symptom-stomach", "hasRedFlag", "symptom-black-stools") == "retracted"
     assert status(desks, "symptom-stomach-pain", "hasRedFlag", "symptom-black-stools") == "accepted"
