@@ -51,7 +51,8 @@ def python() -> str:
         for name in _packages()
     ]
     head = [f"# {words('docs.python')}", "", words("docs.python_lead"), ""]
-    return "\n".join([*head, f"| {words('docs.package')} | |", "|---|---|", *rows])
+    columns = f"| {words('docs.package')} | {words('releases.what')} |"
+    return "\n".join([*head, columns, "|---|---|", *rows])
 
 
 def _packages() -> list[str]:
