@@ -78,14 +78,16 @@ def make_base(
     ``lose_changes``.
     """
     from shiyi.ingest.tables.starter import load_starter
+    from shiyi.shapes.partitioning import without_collection
     from shiyi.sparql.base.knowledge_base import build_generation, check_changes
     from shiyi.sparql.store.oxigraph import n_quads
 
     if not lose_changes:
         check_changes(settings.kb)
         check_remote_changes(settings)
-    with _second_process() as beside, ThreadPoolExecutor(1) as thread:
+    with _second_process() as beside, ThreadPoolExecutor(1) as thread, without_collection():
         steps.begin("reading tables")
+        beside.submit(validate_n_quads, b"")  # loads what validates
         starter = load_starter(tables, settings.confidence)
         quads, counts = list(starter.quads()), starter.counts()
         steps.begin("validating with SHACL, loading the store")

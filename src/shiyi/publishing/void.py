@@ -409,7 +409,8 @@ def _uses(quads: Sequence[Quad]) -> Counter[tuple[str, str, str, str]]:
         names = (value.datatype.value,) if isinstance(value, Literal) else classes.get(value)
         kind = "datatype" if is_text else "class"
         for subject in classes.get(quad.subject, ()):
-            uses.update((subject, predicate, kind, name) for name in names or unknown)
+            for name in names or unknown:
+                uses[subject, predicate, kind, name] += 1
     return uses
 
 

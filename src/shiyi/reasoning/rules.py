@@ -112,13 +112,14 @@ def infer(premises: Premises) -> Iterator[Derivation]:
 
 def derivation_quads(found: Iterable[Derivation]) -> Iterator[Quad]:
     """Yield each derived claim once: its best derivation's confidence, all premises and rules."""
+    named = cache(NamedNode)  # many derivations share rules and premises
     ways: dict[NamedNode, list[Derivation]] = defaultdict(list)
     for each in found:
         ways[each.claim].append(each)
     for claim, derivations in sorted(ways.items(), key=lambda item: item[0].value):
         first = derivations[0]
-        subject, predicate = NamedNode(first.subject), NamedNode(first.predicate)
-        object_ = NamedNode(first.object)
+        subject, predicate = named(first.subject), named(first.predicate)
+        object_ = named(first.object)
         yield Quad(subject, predicate, object_, DERIVED)
         yield Quad(claim, RDF.reifies, Triple(subject, predicate, object_), DERIVED)
         yield Quad(claim, RDF.type, SHIYI.Claim, DERIVED)
@@ -127,9 +128,9 @@ def derivation_quads(found: Iterable[Derivation]) -> Iterator[Quad]:
         best = max(each.confidence for each in derivations)
         yield Quad(claim, SHIYI.confidence, decimal(best), DERIVED)
         for rule in sorted({each.rule for each in derivations}):
-            yield Quad(claim, SHIYI.derivedBy, NamedNode(rule), DERIVED)
+            yield Quad(claim, SHIYI.derivedBy, named(rule), DERIVED)
         for premise in sorted({p for each in derivations for p in each.premises}):
-            yield Quad(claim, PROV.wasDerivedFrom, NamedNode(premise), DERIVED)
+            yield Quad(claim, PROV.wasDerivedFrom, named(premise), DERIVED)
 
 
 def _as_cautions(edges: Iterable[Edge]) -> Iterator[Edge]:

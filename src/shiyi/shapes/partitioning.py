@@ -235,7 +235,7 @@ def validate_parts(
     reach = Reach.of(shapes)
     check = _Check(reach, _Classes(reach, types), engine_form(reach.near), part)
     whole, subjects = Graph(), array("q")
-    with _uncollected():
+    with without_collection():
         for batch in _parts(read(), part, subjects):
             if reach.far is not None:
                 whole += lowered(batch)
@@ -286,8 +286,8 @@ def _parts(quads: Iterable[Quad], part: int, subjects: "array[int]") -> Iterator
 
 
 @contextmanager
-def _uncollected() -> Iterator[None]:
-    """Look for cycles between parts only: looking through what stays costs a quarter."""
+def without_collection() -> Iterator[None]:
+    """Suspend garbage collection: looking through what stays costs a quarter of the time."""
     collecting = gc.isenabled()
     gc.disable()
     try:

@@ -13,6 +13,7 @@ import weakref
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Final, Self
 
@@ -75,6 +76,7 @@ def words(text: str) -> list[str]:
     return tokens
 
 
+@lru_cache(maxsize=1 << 16)
 def _script(character: str) -> str:
     if is_cjk(character):
         return "cjk"

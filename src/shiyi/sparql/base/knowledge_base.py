@@ -21,7 +21,7 @@ from shiyi.sparql.base.journal import last_number, read_journal
 from shiyi.sparql.base.writer import JOURNAL_FILE, Writer, applied_through, apply, take_lock
 from shiyi.sparql.remote.store import NOTE, RemoteStore
 from shiyi.sparql.store.files import failures, replace_file, sync_folder, sync_tree
-from shiyi.sparql.store.oxigraph import REPAIR, OxigraphStore, n_quads
+from shiyi.sparql.store.oxigraph import REPAIR, OxigraphStore, n_quads, parse_n_quads
 from shiyi.sparql.store.port import WritableStore
 from shiyi.sparql.store.snapshots import Snapshot
 
@@ -95,11 +95,11 @@ def release_of(quads: Iterable[Quad]) -> str:
 
     Quads with blank nodes stay out, since their labels carry no meaning.
     """
-    named = (quad for quad in quads if not _has_blank(quad))
-    lines = set(n_quads(named).splitlines(keepends=True))
+    lines = set(n_quads(quads).splitlines(keepends=True))
     digest = hashlib.sha256()
     for line in sorted(lines):
-        digest.update(line)
+        if b"_:" not in line or not any(map(_has_blank, parse_n_quads(line))):
+            digest.update(line)
     return f"sha256:{digest.hexdigest()}"
 
 
