@@ -330,7 +330,8 @@ class PooledQueries:
         """Return the result in a spool, in memory or on disk."""
         with self._place():
             if self._search:
-                query = replace(query, text=with_search(query.text, self._search))
+                text = with_search(query.text, self._search)
+                query = query if text is query.text else replace(query, text=text)
             return self._pool.stream(query)
 
     def dump(

@@ -78,6 +78,7 @@ _LOAD = re.compile(
 )
 _SERVICE_WORD = re.compile(r"(?<![\w:?$@.-])SERVICE(?![\w-])", re.IGNORECASE)
 _EXISTS = re.compile(rf"(?<![{_NAME}:?$@])EXISTS\s*\{{(?P<body>[^{{}}]*)\}}", re.IGNORECASE)
+_EXISTS_WORD = re.compile("EXISTS", re.IGNORECASE)
 _TERM = r"(?:[?$]\w+|<[^<>]*>|[\w-]*:(?:[\w:%-]|\.(?=[\w:%-]))*)"
 _TRIPLE = re.compile(rf"\s*({_TERM}\s+(?:{_TERM}|a)\s+{_TERM})(?:\s*(\.))?")
 _FILTERS = re.compile(r"\s*(?:FILTER\s*\((?:[^()]|\([^()]*\))*\)\s*(?:\.\s*)?)*", re.IGNORECASE)
@@ -130,6 +131,8 @@ def correlated(text: str) -> str:
     >>> correlated("ASK { ?a a ?b FILTER EXISTS { ?b <p:p> ?c . ?c <p:q> ?d FILTER(?d > 1) } }")
     'ASK { ?a a ?b FILTER EXISTS { ?b <p:p> ?c FILTER EXISTS { ?c <p:q> ?d FILTER(?d > 1) } } }'
     """
+    if not _EXISTS_WORD.search(text):
+        return text
     bare, parts, place = bare_text(text), list[str](), 0
     everywhere = Counter(_VARIABLE.findall(bare))
     for found in _EXISTS.finditer(bare):

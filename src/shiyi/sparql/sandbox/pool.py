@@ -315,7 +315,9 @@ class QueryPool:
             **_prefixes(query.accept.graph),
         }
         lowers = query.profile == "rdf11" and not SPEAKS_12.search(query.text)
-        limits = replace(self._settings, rows=request["rows"])
+        limits = self._settings
+        if request["rows"] != limits.rows:
+            limits = replace(limits, rows=request["rows"])
         reply = self._reply(
             request, left, query.whole, lowers, query.asker, limits if query.live else None
         )
