@@ -227,14 +227,14 @@ _UPDATES = st.tuples(st.booleans(), st.lists(_STATEMENTS, min_size=1, max_size=4
 
 
 @settings(
-    # of 50 updates, then it is opened again
-    max_examples=int(os.environ.get("SHIYI_UPDATES", "3")),
+    # of 100 updates, then it is opened again
+    max_examples=int(os.environ.get("SHIYI_UPDATES", "2")),
     deadline=None,
     derandomize=True,
     phases=(Phase.generate,),  # a base that broke stays broken, so nothing is shrunk
     suppress_health_check=list(HealthCheck),
 )
-@given(st.lists(_UPDATES, min_size=50, max_size=50))
+@given(st.lists(_UPDATES, min_size=100, max_size=100))
 def test_no_generated_update_breaks_the_base(
     kb: Path, tokens: dict[str, dict[str, str]], updates: list[tuple[bool, str]]
 ) -> None:
