@@ -29,6 +29,7 @@ _JOINED: Final = {  # the predicates whose claims bear out a condition
     "opposes": tuple(local_name(p.value) for p in INCOMPATIBLE),
 }
 _COMPARED: Final = {"before": "<", "after": ">", "is": "="}
+_USED: Final = "^hasIngredient"  # counted in a rank where nothing else is named
 _PREFIX: Final = ("id", "rdf", "shiyi", "skos", "xsd")
 _PLAIN: Final = ("Food", "Dish", "DSIngredient", "DietaryMaterial")  # where no class is named
 
@@ -82,7 +83,7 @@ def compile_list(frame: Frame, facts: Facts) -> str:
         ranked = _ranked_by(frame, conditions)
         return _whole(
             "?thing (COUNT(DISTINCT ?ranked) AS ?count)",
-            f"{body}\n  ?thing {_path(ranked)} ?ranked .",
+            f"{body}\n  ?thing {_path(ranked)} ?ranked .{_of_dishes(frame)}",
             f"GROUP BY ?thing ORDER BY DESC(?count) ?thing LIMIT {wanted.limit or 10}",
         )
     return _whole("DISTINCT ?thing", body, f"ORDER BY ?thing LIMIT {_MOST}")
@@ -123,6 +124,8 @@ def _classes(frame: Frame, facts: Facts) -> str:
         return ""
     if any(c.property == "hasFoodGroup" for c in frame.conditions) and not asked:
         asked = ["Food"]
+    if _of_dishes(frame):
+        asked = [each for each in asked if each != "Dish"]
     names = [
         name
         for name in sorted(facts.schema.parents)
@@ -173,7 +176,13 @@ def _ranked_by(frame: Frame, conditions: Sequence[Condition]) -> str:
     """Return the property whose values are counted in a rank."""
     named = next((c.property for c in conditions if c.property in (MEETS, BENEFIT, HARM)), "")
     known = {"interactsWith": MEETS, "hasMeridianTropism": "hasMeridianTropism"}
-    return named or next((known[r] for r in frame.wanted.relations if r in known), "^hasIngredient")
+    return named or next((known[r] for r in frame.wanted.relations if r in known), _USED)
+
+
+def _of_dishes(frame: Frame) -> str:
+    """Return the pattern of what is counted where it is asked what most dishes are made with."""
+    used = is_ranked(frame) and _ranked_by(frame, frame.conditions) == _USED
+    return " ?ranked a shiyi:Dish ." if used and "Dish" in frame.wanted.classes else ""
 
 
 def _path(name: str) -> str:
