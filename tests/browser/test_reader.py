@@ -1,5 +1,6 @@
 """A reader with a browser: ask, cite, profile, language, keyboard, phone."""
 
+import re
 import threading
 from collections.abc import Iterator
 from io import BytesIO
@@ -117,6 +118,11 @@ def test_what_is_printed_is_dark_on_light_whatever_the_theme(driver: Any, addres
     driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     try:
         printed = driver.execute_script(colour)
+        head = driver.find_element("css selector", "#answer-title")
+        note = driver.find_element("css selector", ".answer > .print-only")
+        assert head.size["height"] > 10  # the question, which is folded on the screen
+        assert "/ask?q=goji" in note.text
+        assert re.match(r"\d{4}-\d{2}-\d{2} · ", note.text)
     finally:
         driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
     assert dark != printed == "rgb(252, 235, 231)"

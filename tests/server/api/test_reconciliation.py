@@ -35,7 +35,7 @@ def best(client: FlaskClient, **query: Any) -> Any:
 def test_the_manifest_names_services_that_answer(client: FlaskClient) -> None:
     manifest = client.get(PATH).get_json()
     assert manifest["identifierSpace"] == ID
-    assert "0.2" in manifest["versions"]
+    assert manifest["versions"] == ["0.2"]
     services = [*manifest["suggest"].values(), manifest["extend"]["propose_properties"]]
     for service in services:
         path = service["service_url"].partition("localhost")[2] + service["service_path"]

@@ -149,7 +149,7 @@ def manifest(reader: Reader, root: str) -> dict[str, Any]:
     """Return the service manifest, with addresses below ``root``."""
     service = {"service_url": root + PATH}
     return {
-        "versions": ["0.1", "0.2"],
+        "versions": ["0.2"],  # 0.1 requires JSONP, which runs code of others in a page
         "name": "Shiyi 食医",
         "identifierSpace": ID,
         "schemaSpace": VOCAB,
