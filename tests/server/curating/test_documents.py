@@ -159,7 +159,9 @@ def test_evidence_for_accepted_claim_waits_for_review(kitchen: Desks, curator: F
     assert before["status"] == "accepted"
     assert [each["quote"] for each in before["waiting"]] == ["lily is warned of"]
     assert "lily is warned of" not in {each["quote"] for each in before["evidence"]}
-    assert "/curate/evidence" in curator.get(page).text
+    sheet = curator.get(page).text
+    assert "/curate/evidence" in sheet
+    assert '<span class="tag"></span>' not in sheet  # the kind of a source read just now
     reader = kitchen.client()
     public = (f"/id/claim/{name}", "/id/substance-lily", f"/id/claim/{name}.ttl")
     shown = [reader.get(each, follow_redirects=True).text for each in public]

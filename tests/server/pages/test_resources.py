@@ -285,6 +285,7 @@ def test_what_is_deprecated_is_a_tombstone_or_leads_on(small: str, form: str) ->
     assert ("never a food" if form != "data" else "deprecated") in gone.body.decode()
     moved = get(f"{small}/{form}/substance-old")
     assert (moved.status, moved.headers["Location"]) == (301, f"/{form}/substance-goji")
+    assert moved.headers["Cache-Control"] == "no-cache"  # for the day on which it is undone
 
 
 def test_a_tombstone_is_rdf_for_machines(small: str) -> None:

@@ -207,7 +207,9 @@ def known(site: Site, name: str) -> NamedNode:
     if len(heirs) > 1:  # it was split
         abort(_choices(site, name, heirs))
     if heirs:
-        abort(redirect(moved_to(name, heirs[0][len(ID) :]), code=301))
+        moved = redirect(moved_to(name, heirs[0][len(ID) :]), code=301)
+        moved.headers["Cache-Control"] = "no-cache"  # a merge may be undone
+        abort(moved)
     if is_gone(site.store, node):
         abort(tombstone(site, node))
     return node

@@ -399,18 +399,19 @@ class Reader:
         """Read a source."""
         if not isinstance(node, NamedNode):
             return SourceView("", "", "", "")
-        tier = local_name(self.value(node, SHIYI.sourceTier)).removeprefix("tier-")
-        identifier = self.value(node, DCTERMS.identifier)
+        # of a collection that was read, it is described in its own graph alone
+        tier = local_name(self.value(node, SHIYI.sourceTier, None)).removeprefix("tier-")
+        identifier = self.value(node, DCTERMS.identifier, None)
         return SourceView(
             node.value,
             self.thing(node).label,
             href(node.value),
             tier,
-            self.value(node, DCTERMS.date),
+            self.value(node, DCTERMS.date, None),
             identifier,
             source_link(identifier),
-            self.value(node, DCTERMS.license),
-            self.value(node, RDFS.comment),
+            self.value(node, DCTERMS.license, None),
+            self.value(node, RDFS.comment, None),
         )
 
 

@@ -9,7 +9,7 @@ from shiyi.ingest.documents.books import Label, book_of, labels
 from shiyi.model.claim import EvidenceKind
 from shiyi.model.iris import ID, VOCAB, graph
 from shiyi.model.rdf import NamedNode, Term, Triple, local_name, text
-from shiyi.ontology.terms import DCTERMS, RDF, SHIYI, SKOS
+from shiyi.ontology.terms import RDF, SHIYI, SKOS
 from shiyi.server.views.reader import ACCEPTED, EvidenceView, Reader, SourceView, Thing
 
 # property of the timeline -> relations; with ^ the thing is the object of the claim
@@ -232,10 +232,6 @@ def _work(reader: Reader, evidence: EvidenceView) -> Work:
     source = evidence.source
     book = book_of(local_name(source.iri).removeprefix("source-"), evidence.locator)
     node = NamedNode(source.iri or VOCAB + "Source")
-    if not source.tier:  # of a collection that was read: it is not in the accepted view
-        tier = local_name(text(next(reader.values(node, SHIYI.sourceTier, None), None)))
-        date = text(next(reader.values(node, DCTERMS.date, None), None))
-        source = replace(source, tier=tier.removeprefix("tier-"), year=date)
     if book is None:
         year = _year(source.year)
         return Work(source, reader.thing(node).other, start=year, end=year)
